@@ -1,0 +1,12 @@
+/* A loop over [0, n) cut into one contiguous piece per thread. SPDX-License-Identifier: MIT */
+#ifndef NL_PARALLEL_H
+#define NL_PARALLEL_H
+
+#include <stddef.h>
+
+/* Calls body(context, begin, end) so that the pieces cover [0, n); where the cuts fall depends on n
+ * and threads alone. Without OpenMP: one call. */
+void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t begin, size_t end),
+                     void *context);
+
+#endif

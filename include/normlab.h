@@ -1,0 +1,168 @@
+/* normlab: BatchNorm, LayerNorm, RMSNorm and Qwen2RMSNorm on the CPU. The only installed header.
+ *
+ * A *problem* says what to compute, an *implementation* how. Pick one by name, or pass NULL and let
+ * nl_best() choose:
+ *
+ *     nl_problem p = {.op = NL_LAYERNORM, .pass = NL_FORWARD, .dtype = NL_F32,
+ *                     .n = rows, .c = features, .s = 1, .eps = 1e-5f};
+ *     nl_forward_args a = {.x = x, .gamma = gamma, .beta = beta, .y = y};
+ *     if (nl_forward(NULL, &p, &a, 1) != NL_OK) fprintf(stderr, "%s\n", nl_message());
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef NORMLAB_H
+#define NORMLAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define NL_API __attribute__((visibility("default")))
+#else
+#define NL_API
+#endif
+
+#define NL_VERSION "0.1.0"
+
+/* With r = rstd, over the elements of one group (a row of c, or all n * s values of one channel):
+ *   LayerNorm, BatchNorm   y = gamma * (x - mean) * r + beta,  r = 1 / sqrt(var + eps), var biased
+ *   RMSNorm                y = gamma * x * r,                  r = 1 / sqrt(mean(x^2) + eps)
+ *   Qwen2RMSNorm           y = (1 + w) * x * r,                w passed as gamma
+ * The last is GemmaRMSNorm and Qwen3NextRMSNorm in Hugging Face transformers, whose class called
+ * Qwen2RMSNorm is plain RMSNorm; docs/naming.md tells the story.
+ * Sources: Ioffe & Szegedy 2015 (arXiv 1502.03167), Ba, Kiros & Hinton 2016 (arXiv 1607.06450),
+ * Zhang & Sennrich 2019 (arXiv 1910.07467). */
+typedef enum nl_op { NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM } nl_op;
+
+/* INFERENCE is BatchNorm on its running statistics; the row norms have no such mode. */
+typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
+
+/* How x, residual, y, residual_out, dy and dx are stored: IEEE binary32, IEEE binary16, bfloat16.
+ * Arithmetic is float whatever the storage. */
+typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
+
+/* Where the storage type rounds, with D = round to dtype and xhat the normalized value in float:
+ *   NL_CAST_LAST            D(xhat * gamma + beta)       PyTorch, OLMo2, Gemma, Qwen3-Next
+ *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM */
+typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
+
+typedef enum nl_status { NL_OK, NL_BAD_ARGUMENT, NL_UNSUPPORTED, NL_OUT_OF_MEMORY } nl_status;
+
+/* Tensors are [n][c][s], s contiguous. The row norms have s = 1: n rows of c features, statistics
+ * per row. BatchNorm has statistics per channel c, taken over n and s: (N, C) is [N][C][1] and NCHW
+ * is [N][C][H*W]. */
+typedef struct nl_problem {
+    nl_op op;
+    nl_pass pass;
+    nl_dtype dtype;
+    nl_casting casting;
+    size_t n, c, s;
+    float eps;               /* >= 0, inside the root, added to the variance or mean square */
+    float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
+    bool biased_running_var; /* false: running_var takes the n*s - 1 variance, as PyTorch; true: the
+                                n*s one, as Keras and Flax */
+} nl_problem;
+
+/* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
+ * of an output with anything is NL_BAD_ARGUMENT. */
+typedef struct nl_forward_args {
+    const void *x;        /* dtype [n][c][s] */
+    const void *residual; /* dtype [n][c], or NULL; row norms only: x + residual (summed in float,
+                             not rounded) is what gets normalized */
+    const float *gamma;   /* [c], or NULL for a gain of one (for Qwen2RMSNorm: w = 0) */
+    const float *beta;    /* [c], or NULL for zero; LayerNorm and BatchNorm only */
+    void *y;              /* dtype [n][c][s] */
+    void *residual_out;   /* dtype [n][c], or NULL: x + residual rounded to dtype */
+    float *mean;          /* [n] or BatchNorm [c], or NULL: kept for backward. Not for RMSNorm */
+    float *rstd;          /* [n] or BatchNorm [c], or NULL: kept for backward */
+    float *running_mean;  /* [c]: BatchNorm, updated by FORWARD unless NULL, read by INFERENCE */
+    float *running_var;   /* [c]: likewise; eps is not part of it */
+    void *scratch;        /* nl_scratch_bytes() of working memory, 64-byte aligned; NULL: the call
+                             allocates what it needs itself */
+} nl_forward_args;
+
+/* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) with g = gamma * dy, the means over the
+ * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat), dbeta = sum(dy) over the groups
+ * (BatchNorm: over the channel). Allowed in place: dx == dy. dgamma and dbeta are set, not added
+ * to. */
+typedef struct nl_backward_args {
+    const void *x, *dy;    /* dtype [n][c][s] */
+    const float *gamma;    /* [c], or NULL for a gain of one */
+    const float *mean;     /* as saved by forward; NULL for RMSNorm */
+    const float *rstd;     /* as saved by forward */
+    void *dx;              /* dtype [n][c][s] */
+    float *dgamma, *dbeta; /* [c], or NULL when not wanted; dbeta: LayerNorm and BatchNorm only */
+    void *scratch;         /* as in nl_forward_args */
+} nl_backward_args;
+
+/* How the statistics are computed; decides the error that is promised (docs/verification.md). */
+typedef enum nl_method {
+    NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
+    NL_WELFORD,  /* running update: error grows with mean/sigma */
+    NL_TWO_PASS, /* mean rounded, then the squares around it: error grows with mean/sigma */
+    NL_REFINED   /* two-pass with the mean's rounding error carried along: error does not grow */
+} nl_method;
+
+#define NL_BIT(e) (1u << (e))
+
+/* An implementation: the last lines of each kernel file fill one in. */
+typedef struct nl_impl {
+    const char *name;             /* path of the file without ".c": "rmsnorm/naive" */
+    const char *isa;              /* what the processor must have: "c" for plain C */
+    const char *about;            /* one line for people */
+    unsigned ops, passes, dtypes; /* what it takes: NL_BIT() of each nl_op, nl_pass, nl_dtype */
+    int rank;                     /* nl_best() takes the highest that accepts the problem */
+    bool threaded;                /* uses more than one thread when given them */
+    bool range_safe;              /* right even where a sum of squares leaves float's range */
+    nl_method method;
+    int lanes; /* independent accumulators in each sum: more of them, less error */
+    void (*forward)(const nl_problem *, const nl_forward_args *, int threads);
+    void (*backward)(const nl_problem *, const nl_backward_args *, int threads);
+    size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed */
+} nl_impl;
+
+/* Compute a problem. impl NULL takes nl_best(). threads >= 1 is the most to use. On anything but
+ * NL_OK nothing has been written and nl_message() says what was wrong. n = 0 is NL_OK and touches
+ * nothing. */
+NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,
+                            int threads);
+NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,
+                             int threads);
+
+/* What the last failed call in this thread had to say; "" before any. */
+NL_API const char *nl_message(void);
+
+/* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1). */
+NL_API size_t nl_impl_count(void);
+NL_API const nl_impl *nl_impl_at(size_t i);
+
+/* By name and ISA ("c", ...; NULL: any that runs here); NULL when there is none. */
+NL_API const nl_impl *nl_find(const char *name, const char *isa);
+
+/* Does it take this op, pass and dtype? And does this processor have the ISA? */
+NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
+NL_API bool nl_isa_runs(const char *isa);
+
+/* The implementation this library recommends for the problem; NULL when nothing accepts it. */
+NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
+
+/* Bytes of scratch the implementation wants for the problem, often 0. */
+NL_API size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p);
+
+/* Threads there are to use; 1, always, when the library was built without OpenMP. */
+NL_API int nl_max_threads(void);
+NL_API bool nl_has_openmp(void);
+
+/* "layernorm", "forward", "f32"; and the bytes of one stored element. */
+NL_API const char *nl_op_name(nl_op op);
+NL_API const char *nl_pass_name(nl_pass pass);
+NL_API const char *nl_dtype_name(nl_dtype dtype);
+NL_API size_t nl_dtype_bytes(nl_dtype dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
