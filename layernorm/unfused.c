@@ -1,0 +1,55 @@
+/* idea   One loop per operation over the whole tensor, every intermediate stored: what a graph of
+ *        framework operations runs when nothing fuses it, as in the RMSNorm paper's TensorFlow.
+ * gain   None, but it explains the claims: 12 transfers of the tensor, where RMSNorm makes 7.
+ * fails  Slow as soon as the tensor leaves the cache; needs a float copy of it twice over.
+ * SPDX-License-Identifier: MIT */
+#include "kernel.h"
+
+NL_INLINE void layernorm(nl_view v) {
+    size_t n = v.n, c = v.c;
+    float *a = v.scratch, *b = a + n * c, *mean = b + n * c, *rstd = mean + n;
+
+    nl_store_input(v, a); /* add, where there is a residual */
+
+    for (size_t r = 0; r < n; r++) { /* mean */
+        float sum = 0;
+        for (size_t i = 0; i < c; i++) sum += nl_input(v, a, r * c + i);
+        mean[r] = sum / c;
+    }
+    for (size_t r = 0; r < n; r++) /* subtract */
+        for (size_t i = 0; i < c; i++) a[r * c + i] = nl_input(v, a, r * c + i) - mean[r];
+
+    for (size_t i = 0; i < n * c; i++) b[i] = a[i] * a[i]; /* square */
+
+    for (size_t r = 0; r < n; r++) { /* mean, add eps, rsqrt */
+        float sum = 0;
+        for (size_t i = 0; i < c; i++) sum += b[r * c + i];
+        rstd[r] = 1 / sqrtf(sum / c + v.eps);
+        nl_keep(nl_row(v, r), mean[r], rstd[r]);
+    }
+    for (size_t r = 0; r < n; r++) /* multiply */
+        for (size_t i = 0; i < c; i++) b[r * c + i] = a[r * c + i] * rstd[r];
+
+    if (v.cast_before_weight) /* cast */
+        for (size_t i = 0; i < n * c; i++) b[i] = nl_round(v.t, b[i]);
+
+    for (size_t r = 0; r < n; r++) /* multiply by gamma */
+        for (size_t i = 0; i < c; i++) a[r * c + i] = b[r * c + i] * nl_gain(v, i);
+
+    for (size_t r = 0; r < n; r++) /* add beta */
+        for (size_t i = 0; i < c; i++)
+            nl_store(v.t, v.y, r * c + i, a[r * c + i] + (v.beta ? v.beta[i] : 0));
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, layernorm);
+}
+
+static size_t scratch(const nl_problem *p) {
+    return (2 * p->n * p->c + 2 * p->n) * sizeof(float);
+}
+
+NL_IMPL(.about = "one loop per operation, every intermediate stored", .ops = NL_BIT(NL_LAYERNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS,
+        .lanes = 1, .forward = forward, .scratch = scratch);

@@ -1,0 +1,39 @@
+/* idea   First the largest |x|, then the sum of (x / scale)^2, scale the power of two just below
+ * it: no square can overflow, none that matters can underflow, and dividing by a power of two
+ *        rounds nothing. As hypot() does for two numbers.
+ * gain   Right over all of float's range, from subnormals to 1e38. Not speed.
+ * fails  Three readings of x and a division in each of two: the price of the range.
+ * SPDX-License-Identifier: MIT */
+#include "kernel.h"
+
+NL_INLINE void rmsnorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+
+        float root_eps = sqrtf(v.eps), largest = root_eps;
+        for (size_t i = 0; i < v.c; i++) largest = fmaxf(largest, fabsf(nl_x(row, i)));
+        bool usual = largest > 0 && !isinf(largest); /* else plain arithmetic is right: 0, NaN */
+        float scale = usual ? ldexpf(1, ilogbf(largest)) : 1;
+
+        float squares = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            float t = nl_x(row, i) / scale;
+            squares += t * t;
+        }
+        float t = root_eps / scale;
+        float root = sqrtf(squares / v.c + t * t); /* of the row divided by scale */
+
+        for (size_t i = 0; i < v.c; i++) nl_y(row, i, nl_x(row, i) / scale / root);
+        nl_keep(row, 0, 1 / scale / root);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, rmsnorm);
+}
+
+NL_IMPL(.about = "max |x| first, then the scaled sum: safe over float's range",
+        .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
+        .dtypes = NL_ALL_DTYPES, .rank = 1, .range_safe = true, .method = NL_TWO_PASS, .lanes = 1,
+        .forward = forward);
