@@ -1,0 +1,200 @@
+/* The formulas of normlab.h, one group after another, every sum compensated.
+ * SPDX-License-Identifier: MIT */
+#include "reference.h"
+#include "parallel.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Neumaier's sum: what an addition rounds off is collected beside it. */
+typedef struct sum {
+    long double total, lost;
+} sum;
+
+static void add(sum *s, long double v) {
+    long double t = s->total + v;
+    s->lost += fabsl(s->total) >= fabsl(v) ? (s->total - t) + v : (v - t) + s->total;
+    s->total = t;
+}
+
+static long double value(const sum *s) {
+    return isnan(s->lost) ? s->total : s->total + s->lost; /* Inf - Inf is no correction */
+}
+
+size_t ref_groups(const nl_problem *p) {
+    return p->op == NL_BATCHNORM ? p->c : p->n;
+}
+
+/* Element e of group g: where it lies, and which feature's gamma it takes. */
+static size_t at(const nl_problem *p, size_t g, size_t e) {
+    return p->op == NL_BATCHNORM ? ((e / p->s) * p->c + g) * p->s + e % p->s : g * p->c + e;
+}
+
+static size_t feature(const nl_problem *p, size_t g, size_t e) {
+    return p->op == NL_BATCHNORM ? g : e;
+}
+
+static bool centred(const nl_problem *p) {
+    return p->op == NL_BATCHNORM || p->op == NL_LAYERNORM;
+}
+
+long double ref_gain(const nl_problem *p, const float *gamma, size_t j) {
+    if (!gamma) return 1;
+    return p->op == NL_QWEN2_RMSNORM ? 1 + (long double)gamma[j] : (long double)gamma[j];
+}
+
+typedef struct job {
+    const nl_problem *p;
+    const ref_inputs *in;
+    const ref_outputs *out;
+    sum *dgamma, *dgamma_gauge, *dbeta, *dbeta_gauge;
+} job;
+
+static long double input(const job *k, size_t i) {
+    long double x = k->in->x[i];
+    return k->in->residual ? x + k->in->residual[i] : x;
+}
+
+/* Statistics and xhat of group g. The mean is a pair: `rest` is what its rounding lost. */
+static void normalize(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    size_t m = p->op == NL_BATCHNORM ? p->n * p->s : p->c;
+    long double mean = 0, rest = 0;
+    sum xs = {0, 0}, ds = {0, 0}, squares = {0, 0}, magnitudes = {0, 0};
+
+    for (size_t e = 0; e < m; e++) {
+        long double x = input(k, at(p, g, e));
+        add(&xs, x);
+        add(&magnitudes, fabsl(x));
+    }
+    o->magnitude[g] = value(&magnitudes) / m;
+    if (p->pass == NL_INFERENCE) {
+        mean = k->in->running_mean[g];
+        o->var[g] = k->in->running_var[g];
+    } else {
+        if (centred(p)) {
+            mean = value(&xs) / m;
+            for (size_t e = 0; e < m; e++) add(&ds, input(k, at(p, g, e)) - mean);
+            rest = value(&ds) / m;
+        }
+        for (size_t e = 0; e < m; e++) {
+            long double d = input(k, at(p, g, e)) - mean - rest;
+            add(&squares, d * d);
+        }
+        o->var[g] = value(&squares) / m;
+    }
+    o->mean[g] = mean + rest;
+    o->rstd[g] = 1 / sqrtl(o->var[g] + p->eps);
+    for (size_t e = 0; e < m; e++) {
+        size_t i = at(p, g, e);
+        o->xhat[i] = (double)((input(k, i) - mean - rest) * o->rstd[g]);
+        if (o->sum) o->sum[i] = (double)input(k, i);
+    }
+    if (!o->running_mean || p->pass != NL_FORWARD) return;
+    long double stored = p->biased_running_var ? o->var[g] : o->var[g] * m / (m - 1);
+    long double w = p->momentum;
+    o->running_mean[g] = (1 - w) * k->in->running_mean[g] + w * o->mean[g];
+    o->running_var[g] = (1 - w) * k->in->running_var[g] + w * stored;
+}
+
+/* dx of group g, and the gauge its error is judged by: the same terms with nothing cancelling. A
+ * rounded mean shifts every xhat alike, hence max(1, |xhat|). */
+static void differentiate(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    size_t m = p->op == NL_BATCHNORM ? p->n * p->s : p->c;
+    sum gs = {0, 0}, gxs = {0, 0}, abs_gs = {0, 0}, abs_gxs = {0, 0};
+
+    for (size_t e = 0; e < m; e++) {
+        size_t i = at(p, g, e);
+        long double gain = ref_gain(p, k->in->gamma, feature(p, g, e)), dy = k->in->dy[i];
+        add(&gs, gain * dy);
+        add(&gxs, gain * dy * o->xhat[i]);
+        add(&abs_gs, fabsl(gain * dy));
+        add(&abs_gxs, fabsl(gain * dy) * fmaxl(1, fabsl((long double)o->xhat[i])));
+    }
+    long double mean_g = centred(p) ? value(&gs) / m : 0, mean_gx = value(&gxs) / m;
+    for (size_t e = 0; e < m; e++) {
+        size_t i = at(p, g, e);
+        long double gdy = ref_gain(p, k->in->gamma, feature(p, g, e)) * k->in->dy[i];
+        long double xhat = o->xhat[i];
+        o->dx[i] = (double)(o->rstd[g] * (gdy - mean_g - xhat * mean_gx));
+        o->dx_gauge[i] = (double)(o->rstd[g] * (fabsl(gdy) + value(&abs_gs) / m +
+                                                fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m));
+    }
+}
+
+static void groups(void *context, size_t begin, size_t end) {
+    const job *k = context;
+    for (size_t g = begin; g < end; g++) {
+        normalize(k, g);
+        if (k->p->pass == NL_BACKWARD) differentiate(k, g);
+    }
+}
+
+/* dgamma and dbeta of the features begin to end - 1, walking the tensor as it lies in memory. */
+static void features(void *context, size_t begin, size_t end) {
+    const job *k = context;
+    size_t c = k->p->c, s = k->p->s;
+    for (size_t n = 0; n < k->p->n; n++) {
+        for (size_t j = begin; j < end; j++) {
+            for (size_t i = (n * c + j) * s; i < (n * c + j + 1) * s; i++) {
+                long double dy = k->in->dy[i], xhat = k->out->xhat[i];
+                add(&k->dgamma[j], dy * xhat);
+                add(&k->dgamma_gauge[j], fabsl(dy) * fmaxl(1, fabsl(xhat)));
+                add(&k->dbeta[j], dy);
+                add(&k->dbeta_gauge[j], fabsl(dy));
+            }
+        }
+    }
+    for (size_t j = begin; j < end; j++) {
+        k->out->dgamma[j] = value(&k->dgamma[j]);
+        k->out->dgamma_gauge[j] = value(&k->dgamma_gauge[j]);
+        k->out->dbeta[j] = value(&k->dbeta[j]);
+        k->out->dbeta_gauge[j] = value(&k->dbeta_gauge[j]);
+    }
+}
+
+bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *out, int threads) {
+    job k = {.p = p, .in = in, .out = out};
+    if (p->n == 0) return true;
+    nl_parallel_for(ref_groups(p), threads, groups, &k);
+    if (p->pass != NL_BACKWARD) return true;
+    sum *sums = calloc(4 * p->c, sizeof *sums);
+    if (!sums) return false;
+    k.dgamma = sums, k.dgamma_gauge = sums + p->c;
+    k.dbeta = sums + 2 * p->c, k.dbeta_gauge = sums + 3 * p->c;
+    nl_parallel_for(p->c, threads, features, &k);
+    free(sums);
+    return true;
+}
+
+/* Significand bits and the exponent of the smallest normal number, by nl_dtype. */
+static const struct format {
+    int bits, low;
+    long double largest;
+} formats[] = {{24, -126, 0x1.fffffep127L}, {11, -14, 65504}, {8, -126, 0x1.fep127L}};
+
+long double ref_unit(nl_dtype t) {
+    return ldexpl(1, -formats[t].bits);
+}
+
+long double ref_largest(nl_dtype t) {
+    return formats[t].largest;
+}
+
+long double ref_smallest_normal(nl_dtype t) {
+    return ldexpl(1, formats[t].low);
+}
+
+long double ref_round(nl_dtype t, long double v) {
+    if (v == 0 || !isfinite(v)) return v;
+    int exponent;
+    frexpl(v, &exponent); /* v = f * 2^exponent, f in [0.5, 1) */
+    int last = exponent - formats[t].bits, lowest = formats[t].low + 1 - formats[t].bits;
+    if (last < lowest) last = lowest;
+    long double rounded = ldexpl(rintl(ldexpl(v, -last)), last);
+    return fabsl(rounded) > formats[t].largest ? copysignl(INFINITY, v) : rounded;
+}
