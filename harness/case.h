@@ -1,0 +1,47 @@
+/* A case: a problem plus the kind of data, with one spelling everywhere:
+ *
+ *     op/pass/dtype/NxC[xS]/data[/option...]     layernorm/forward/f16/64x4096/normal/residual
+ *
+ * with lists and ranges in braces: {layernorm,rmsnorm}, {128..8192*2} (times 2), {1..67} (plus 1),
+ * {1..64+7} (plus 7). Shape `file` takes the shape of npy data.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_CASE_H
+#define NL_CASE_H
+
+#include "normlab.h"
+
+#define CASE_TEXT 512
+
+typedef struct nl_case {
+    nl_problem problem;
+    bool residual;  /* a fused residual */
+    bool in_place;  /* y == x, residual_out == residual, dx == dy */
+    bool no_affine; /* gamma and beta are NULL */
+    char data[256]; /* "normal", "offset:16", "npy:x.npy": data.h */
+    char text[CASE_TEXT];
+    size_t options; /* where in text the options begin, "residual/in-place"; its end if none */
+} nl_case;
+
+typedef struct case_list {
+    nl_case *items;
+    size_t count;
+} case_list;
+
+/* One spelling without braces. False: error says which part was wrong and what it may be. */
+bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
+
+/* Adds every case of a spelling with braces, or of a file: a case a line, '#' starts a comment. */
+bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
+bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
+void cases_free(case_list *list);
+
+/* Bytes one call must move: every input read once, every output written once. */
+size_t case_bytes(const nl_case *c);
+
+/* Bytes forward keeps for backward: the saved statistics. */
+size_t case_state_bytes(const nl_case *c);
+
+/* "layernorm" (or an alias: gemma, qwen3next) to the op it names. */
+bool op_from_name(const char *name, nl_op *op);
+
+#endif

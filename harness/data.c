@@ -1,0 +1,294 @@
+/* Every kind of data is a function of the element alone, so the pieces can be made in parallel and
+ * in any order. SPDX-License-Identifier: MIT */
+#include "data.h"
+#include "dtype.h"
+#include "npy.h"
+#include "parallel.h"
+#include "random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a kind may depend on: element i of the tensor is element e of its group g, of m, and has
+ * feature j. */
+typedef struct place {
+    size_t i, g, e, m, j;
+} place;
+
+enum { PICK = SLOTS }; /* the stream that decides where something special happens */
+
+static double pick(size_t n, size_t limit) {
+    return floor(random_uniform(PICK, n) * (double)limit);
+}
+
+static double normal(place at, double k) {
+    return k + random_normal(X, at.i);
+}
+
+static double uniform(place at, double k) {
+    (void)k;
+    return 2 * random_uniform(X, at.i) - 1;
+}
+
+static double constant(place at, double k) {
+    (void)k;
+    return 10 * random_normal(X, at.g);
+}
+
+static double outliers(place at, double k) {
+    (void)k;
+    return random_normal(X, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
+}
+
+/* mean + size * (+1 or -1), the signs in opposite pairs: with these small integers no partial sum
+ * of x or x^2 reaches 2^24. Odd groups have mean zero and a zero left over, or E[x^2] would round.
+ */
+static double exact(place at, double k) {
+    bool small = at.m > 65536;
+    double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);
+    double size = small ? 1 : ldexp(1, (int)pick(at.g + (1ull << 40), 3));
+    (void)k;
+    if (at.m % 2) mean = 0;
+    if (at.m % 2 && at.e == at.m - 1) return 0;
+    double sign = pick(at.g * (at.m / 2 + 1) + at.e / 2 + (1ull << 41), 2) != 0 ? 1 : -1;
+    return mean + size * (at.e % 2 ? -sign : sign);
+}
+
+static double zeros(place at, double k) {
+    (void)at, (void)k;
+    return 0;
+}
+
+/* One special value in every other group. */
+static double special(place at, double value) {
+    bool here = at.g % 2 == 0 && at.e == (size_t)pick(at.g, at.m);
+    return here ? value : random_normal(X, at.i);
+}
+
+static double nan_somewhere(place at, double k) {
+    (void)k;
+    return special(at, NAN);
+}
+
+static double inf_somewhere(place at, double k) {
+    (void)k;
+    return special(at, at.g % 4 ? INFINITY : -INFINITY);
+}
+
+static double huge(place at, double k) {
+    (void)k;
+    return 1e30 * random_normal(X, at.i);
+}
+
+static double tiny(place at, double k) {
+    (void)k;
+    return 1e-39 * random_normal(X, at.i);
+}
+
+static const struct kind {
+    const char *name;
+    bool number; /* takes ":K" */
+    double (*value)(place, double k);
+} kinds[] = {{"normal", false, normal},     {"uniform", false, uniform},
+             {"offset:", true, normal},     {"constant", false, constant},
+             {"outliers", false, outliers}, {"exact", false, exact},
+             {"zeros", false, zeros},       {"nan", false, nan_somewhere},
+             {"inf", false, inf_somewhere}, {"huge", false, huge},
+             {"tiny", false, tiny}};
+
+const char *data_kinds(void) {
+    return "normal, uniform, offset:K, constant, outliers, exact, zeros, nan, inf, huge, tiny or "
+           "npy:FILE.npy";
+}
+
+static const struct kind *find_kind(const char *data, double *k) {
+    *k = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t length = strlen(kinds[i].name);
+        if (!kinds[i].number && strcmp(data, kinds[i].name) == 0) return &kinds[i];
+        if (!kinds[i].number || strncmp(data, kinds[i].name, length) != 0) continue;
+        char *end;
+        *k = strtod(data + length, &end);
+        if (end != data + length && *end == '\0' && isfinite(*k)) return &kinds[i];
+    }
+    return NULL;
+}
+
+bool data_known(const char *data) {
+    double k;
+    return find_kind(data, &k) || strncmp(data, "npy:", 4) == 0;
+}
+
+const char *slot_name(slot s) {
+    static const char *const names[SLOTS] = {"x",      "residual",     "dy",
+                                             "gamma",  "beta",         "mean",
+                                             "rstd",   "running_mean", "running_var",
+                                             "y",      "residual_out", "dx",
+                                             "dgamma", "dbeta"};
+    return names[s];
+}
+
+typedef struct job {
+    const nl_case *c;
+    const struct kind *kind;
+    double k;
+    nl_data *out;
+} job;
+
+/* The tensors, elements begin to end - 1. */
+static void fill(void *context, size_t begin, size_t end) {
+    const job *w = context;
+    const nl_problem *p = &w->c->problem;
+    bool batch = p->op == NL_BATCHNORM, is_exact = w->kind && w->kind->value == exact;
+    for (size_t i = begin; i < end; i++) {
+        size_t n = i / (p->c * p->s), j = i / p->s % p->c, k = i % p->s;
+        place at = {i, batch ? j : n, batch ? n * p->s + k : j, batch ? p->n * p->s : p->c, j};
+        double residual =
+            is_exact ? floor(17 * random_uniform(RESIDUAL, i)) - 8 : random_normal(RESIDUAL, i);
+        if (w->out->input[RESIDUAL])
+            nl_store(p->dtype, w->out->input[RESIDUAL], i, (float)residual);
+        if (w->kind) {
+            double x = w->kind->value(at, w->k);
+            if (is_exact && w->out->input[RESIDUAL]) x -= residual;
+            nl_store(p->dtype, w->out->input[X], i, (float)x);
+        }
+        if (w->out->input[DY]) /* its mean is not zero: a term that keeps mean(dy) must show */
+            nl_store(p->dtype, w->out->input[DY], i, (float)(0.5 + random_normal(DY, i)));
+    }
+}
+
+/* NAME.x.npy to NAME.<part>.npy; any other name has no parts. */
+static bool sibling(const char *path, const char *part, char *out, size_t out_size) {
+    size_t length = strlen(path), end = strlen(".x.npy");
+    if (length <= end || strcmp(path + length - end, ".x.npy") != 0) return false;
+    int n = snprintf(out, out_size, "%.*s.%s.npy", (int)(length - end), path, part);
+    if (n < 0 || (size_t)n >= out_size) return false;
+    FILE *f = fopen(out, "rb");
+    return f && fclose(f) == 0;
+}
+
+static float npy_value(const npy *a, size_t i) {
+    if (a->type == 'd') return (float)((const double *)a->data)[i];
+    return nl_load(a->type == 'f' ? NL_F32 : NL_F16, a->data, i);
+}
+
+/* Reads a file of exactly `count` numbers into out, stored as t. */
+static bool load(const char *path, size_t count, nl_dtype t, void *out, char *error, size_t size) {
+    npy a;
+    if (!npy_read(path, &a, error, size)) return false;
+    bool fits = a.count == count;
+    for (size_t i = 0; fits && i < count; i++) nl_store(t, out, i, npy_value(&a, i));
+    if (!fits)
+        snprintf(error, size, "%s holds %zu values; the case needs %zu", path, a.count, count);
+    npy_free(&a);
+    return fits;
+}
+
+bool data_file_shape(nl_case *c, char *error, size_t error_size) {
+    npy a;
+    if (strncmp(c->data, "npy:", 4) != 0) {
+        snprintf(error, error_size, "case %s: shape `file` is for data npy:FILE", c->text);
+        return false;
+    }
+    if (!npy_read(c->data + 4, &a, error, error_size)) return false;
+    bool ok = a.rank >= 1 && a.shape[a.rank - 1] > 0;
+    if (ok) {
+        c->problem.c = a.shape[a.rank - 1];
+        c->problem.n = a.count / c->problem.c;
+    } else {
+        snprintf(error, error_size, "%s has no last axis to normalize over", c->data + 4);
+    }
+    npy_free(&a);
+    return ok;
+}
+
+static bool load_files(const nl_case *c, nl_data *out, char *error, size_t error_size) {
+    const nl_problem *p = &c->problem;
+    const char *path = c->data + 4;
+    char other[300];
+    size_t count = p->n * p->c * p->s;
+    if (!load(path, count, p->dtype, out->input[X], error, error_size)) return false;
+    static const slot parts[] = {GAMMA, BETA};
+    for (int i = 0; i < 2; i++)
+        if (out->input[parts[i]] && sibling(path, slot_name(parts[i]), other, sizeof other) &&
+            !load(other, p->c, NL_F32, out->input[parts[i]], error, error_size))
+            return false;
+    bool theirs = p->op == NL_LAYERNORM && p->pass == NL_FORWARD && p->dtype == NL_F32 &&
+                  !c->residual && !c->no_affine && sibling(path, "y", other, sizeof other);
+    if (!theirs) return true;
+    out->model_y = malloc(count * sizeof(float));
+    if (!out->model_y) return snprintf(error, error_size, "out of memory"), false;
+    return load(other, count, NL_F32, out->model_y, error, error_size);
+}
+
+/* Which slots the case has, as inputs or outputs, and how large they are. */
+static void sizes(const nl_case *c, nl_data *d, bool is_input[SLOTS]) {
+    const nl_problem *p = &c->problem;
+    bool batch = p->op == NL_BATCHNORM, centred = batch || p->op == NL_LAYERNORM;
+    bool backward = p->pass == NL_BACKWARD, inference = p->pass == NL_INFERENCE;
+    size_t tensor = p->n * p->c * p->s * nl_dtype_bytes(p->dtype), vector = p->c * sizeof(float);
+    size_t groups = (batch ? p->c : p->n) * sizeof(float);
+    bool in[SLOTS] = {[X] = true,
+                      [RESIDUAL] = c->residual,
+                      [DY] = backward,
+                      [GAMMA] = !c->no_affine,
+                      [BETA] = !c->no_affine && centred && !backward,
+                      [MEAN] = backward && centred,
+                      [RSTD] = backward,
+                      [RUNNING_MEAN] = batch && !backward,
+                      [RUNNING_VAR] = batch && !backward};
+    bool out[SLOTS] = {[Y] = !backward,
+                       [RESIDUAL_OUT] = c->residual,
+                       [DX] = backward,
+                       [DGAMMA] = backward,
+                       [DBETA] = backward && centred,
+                       [MEAN] = centred && p->pass == NL_FORWARD,
+                       [RSTD] = !inference && !backward};
+    for (slot s = 0; s < SLOTS; s++) {
+        size_t full = s == MEAN || s == RSTD ? groups : vector;
+        if (s == X || s == RESIDUAL || s == DY || s == Y || s == RESIDUAL_OUT || s == DX)
+            full = tensor;
+        d->bytes[s] = in[s] || out[s] ? full : 0;
+        is_input[s] = in[s];
+    }
+}
+
+bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
+    const nl_problem *p = &c->problem;
+    bool is_input[SLOTS];
+    job w = {.c = c, .out = out};
+    *out = (nl_data){0};
+    sizes(c, out, is_input);
+    for (slot s = 0; s < SLOTS; s++) {
+        if (!is_input[s]) continue;
+        out->input[s] = malloc(out->bytes[s] ? out->bytes[s] : 1);
+        if (out->input[s]) continue;
+        snprintf(error, error_size, "no memory for %zu bytes of %s", out->bytes[s], slot_name(s));
+        return data_free(out), false;
+    }
+    w.kind = find_kind(c->data, &w.k);
+    if (w.kind && w.kind->value == exact && p->n * p->c * p->s > (4u << 20)) {
+        snprintf(error, error_size, "case %s: exact data stay exact up to 4194304 elements",
+                 c->text);
+        return data_free(out), false;
+    }
+    nl_parallel_for(p->n * p->c * p->s, nl_max_threads(), fill, &w);
+    float **f = (float **)out->input;
+    bool zero_centred = p->op == NL_QWEN2_RMSNORM;
+    for (size_t j = 0; j < p->c; j++) { /* never constant: a wrong index must show */
+        if (f[GAMMA]) f[GAMMA][j] = (float)(!zero_centred + 0.25 * random_normal(GAMMA, j));
+        if (f[BETA]) f[BETA][j] = (float)(0.5 * random_normal(BETA, j));
+        if (f[RUNNING_MEAN]) f[RUNNING_MEAN][j] = (float)random_normal(RUNNING_MEAN, j);
+        if (f[RUNNING_VAR]) f[RUNNING_VAR][j] = (float)(0.5 + random_uniform(RUNNING_VAR, j));
+    }
+    if (w.kind || load_files(c, out, error, error_size)) return true;
+    return data_free(out), false;
+}
+
+void data_free(nl_data *d) {
+    for (slot s = 0; s < SLOTS; s++) free(d->input[s]);
+    free(d->model_y);
+    *d = (nl_data){0};
+}

@@ -1,0 +1,17 @@
+/* What the results were measured on. SPDX-License-Identifier: MIT */
+#ifndef NL_MACHINE_H
+#define NL_MACHINE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* "key: value" lines: processor, caches, memory, system, compiler, flags, commit, long double. */
+void machine_write(FILE *out);
+
+/* Writes them beside a results file: x.csv gets x.machine.txt. */
+bool machine_write_beside(const char *csv_path);
+
+/* Nanoseconds of a clock that only goes forward. */
+double clock_ns(void);
+
+#endif

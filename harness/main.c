@@ -1,0 +1,42 @@
+/* `normlab VERB ...`. SPDX-License-Identifier: MIT */
+#include "machine.h"
+#include "normlab.h"
+#include "verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+} verbs[] = {
+    {"list", verb_list, "the table of implementations"},
+    {"check", verb_check, "verify implementations against the long-double reference"},
+    {"bench", verb_bench, "verify, then time"},
+    {"run", verb_run, "compute a layer on your own .npy arrays"},
+};
+
+static void usage(FILE *out) {
+    fprintf(out, "normlab VERB [options] [CASE... | FILE...]\n\n");
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].about);
+    fprintf(out,
+            "\nA case is op/pass/dtype/NxC[xS]/data, with lists and ranges in braces:\n"
+            "  normlab check layernorm/forward/f32/64x1024/normal\n"
+            "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal'\n\n"
+            "`normlab VERB --help` tells more; `normlab --version` what this was built from.\n"
+            "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 1, argv + 1);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return usage(stdout), NL_EXIT_OK;
+    if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), NL_EXIT_OK;
+    fprintf(stderr, "normlab: there is no verb '%s'\n\n", argv[1]);
+    return usage(stderr), NL_EXIT_USAGE;
+}

@@ -1,0 +1,113 @@
+/* Options by getopt_long; the rest of the line is cases or files of them.
+ * SPDX-License-Identifier: MIT */
+#include "options.h"
+#include "verbs.h"
+
+#include <fnmatch.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_file(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+/* One GLOB[@ISA] against one implementation. */
+static bool matches(const char *pattern, size_t length, const nl_impl *impl) {
+    char copy[256];
+    if (length >= sizeof copy) return false;
+    memcpy(copy, pattern, length);
+    copy[length] = '\0';
+    char *isa = strchr(copy, '@');
+    if (isa) *isa++ = '\0';
+    return fnmatch(copy, impl->name, 0) == 0 && (!isa || fnmatch(isa, impl->isa, 0) == 0);
+}
+
+static bool matches_any(const char *patterns, const nl_impl *impl) {
+    for (const char *p = patterns;; p++) {
+        size_t length = strcspn(p, ",");
+        if (matches(p, length, impl)) return true;
+        p += length;
+        if (!*p) return false;
+    }
+}
+
+bool options_want(const options *o, const nl_impl *impl, const nl_case *c) {
+    if (!nl_accepts(impl, &c->problem)) return false;
+    if (!o->impl) return true;
+    if (strcmp(o->impl, "best") == 0) return impl == nl_best(&c->problem, o->threads);
+    return matches_any(o->impl, impl);
+}
+
+static bool impl_exists(const char *patterns) {
+    if (strcmp(patterns, "best") == 0) return true;
+    for (size_t i = 0; i < nl_impl_count(); i++)
+        if (matches_any(patterns, nl_impl_at(i))) return true;
+    return false;
+}
+
+int options_parse(int argc, char **argv, const char *help, options *out) {
+    static const struct option known[] = {{"impl", required_argument, NULL, 'i'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"out", required_argument, NULL, 'o'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    char error[700], *end;
+    *out = (options){.threads = 1, .seconds = 0.3};
+    bool seconds_given = false;
+    optind = 1;
+    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+        long threads;
+        switch (o) {
+        case 'i':
+            out->impl = optarg;
+            if (impl_exists(optarg)) break;
+            fprintf(stderr, "normlab: no implementation is called '%s'; see `normlab list`\n",
+                    optarg);
+            return NL_EXIT_USAGE;
+        case 't':
+            threads = strtol(optarg, &end, 10);
+            out->threads = (int)threads;
+            if (end != optarg && *end == '\0' && threads >= 1 && threads <= 4096) break;
+            fprintf(stderr, "normlab: --threads '%s' should be a number from 1 up\n", optarg);
+            return NL_EXIT_USAGE;
+        case 's':
+            out->seconds = strtod(optarg, &end);
+            seconds_given = true;
+            if (end != optarg && *end == '\0' && out->seconds > 0 && out->seconds < 1e6) break;
+            fprintf(stderr, "normlab: --seconds '%s' should be a positive number\n", optarg);
+            return NL_EXIT_USAGE;
+        case 'o': out->out = optarg; break;
+        case 'q': out->quick = true; break;
+        case 'h': fputs(help, stdout); return NL_EXIT_OK;
+        default: fprintf(stderr, "See `normlab %s --help`.\n", argv[0]); return NL_EXIT_USAGE;
+        }
+    }
+    if (out->quick && !seconds_given) out->seconds = 0.05;
+    out->named = optind < argc;
+    for (int i = optind; i < argc; i++) {
+        bool ok = is_file(argv[i]) ? cases_add_file(&out->cases, argv[i], error, sizeof error)
+                                   : cases_add(&out->cases, argv[i], error, sizeof error);
+        if (ok) continue;
+        fprintf(stderr, "normlab: %s\n", error);
+        if (!strchr(argv[i], '{') && strstr(argv[i], ".txt"))
+            fprintf(stderr, "normlab: (there is no file %s either)\n", argv[i]);
+        return NL_EXIT_USAGE;
+    }
+    if (!out->quick) return -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < out->cases.count; i++) {
+        const nl_problem *p = &out->cases.items[i].problem;
+        if (p->n * p->c * p->s <= QUICK_MOST) out->cases.items[kept++] = out->cases.items[i];
+    }
+    if (kept < out->cases.count)
+        fprintf(stderr, "--quick leaves out %zu of %zu cases, those above %d elements\n",
+                out->cases.count - kept, out->cases.count, QUICK_MOST);
+    out->cases.count = kept;
+    return -1;
+}

@@ -1,0 +1,28 @@
+/* What the verbs that take cases have in common: options and the cases themselves.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_OPTIONS_H
+#define NL_OPTIONS_H
+
+#include "case.h"
+
+typedef struct options {
+    const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all */
+    const char *out;  /* CSV file, or NULL */
+    int threads;
+    bool quick;
+    double seconds; /* of measuring per implementation and case */
+    bool named;     /* cases were given on the command line */
+    case_list cases;
+} options;
+
+/* Cases above this many elements are left out by --quick. */
+enum { QUICK_MOST = 1 << 21 };
+
+/* Parses argv (argv[0] is the verb) and collects the cases. Returns -1 to go on, or the exit code:
+ * after --help, or after a message about what was wrong. */
+int options_parse(int argc, char **argv, const char *help, options *out);
+
+/* Does the implementation take the case here, and does --impl ask for it? */
+bool options_want(const options *o, const nl_impl *impl, const nl_case *c);
+
+#endif
