@@ -30,6 +30,9 @@ typedef struct case_list {
 /* One spelling without braces. False: error says which part was wrong and what it may be. */
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 
+/* The digits at *text, as a size; *text moves behind them. */
+bool parse_size(const char **text, size_t *out);
+
 /* Adds every case of a spelling with braces, or of a file: a case a line, '#' starts a comment. */
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);

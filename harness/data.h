@@ -46,6 +46,9 @@ typedef struct nl_data {
     void *model_y;       /* what a model itself made of x (NAME.y.npy), or NULL */
 } nl_data;
 
+/* Reads x, and what lies beside it, into the arrays of *out. */
+bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_size);
+
 /* False: error says why (a file, memory). MEAN and RSTD of a backward case are left for the
  * caller, who knows the reference. */
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size);

@@ -52,6 +52,9 @@ void instance_fill(instance *in); /* inputs as they were, everything else NaN */
 nl_status instance_call(const instance *in, int threads);
 void instance_free(instance *in);
 
+/* A FAIL; format has one %s, for what. */
+verdict failure(const char *format, const char *what);
+
 /* Compares what a call has left in `in` with the answer. */
 verdict compare(const instance *in, const answer *a);
 
