@@ -20,11 +20,6 @@ const nl_impl *nl_impl_at(size_t i) {
     return i < nl_impl_count() ? table[i] : NULL;
 }
 
-/* Plain C is the only ISA so far, and it runs everywhere. */
-bool nl_isa_runs(const char *isa) {
-    return strcmp(isa, "c") == 0;
-}
-
 bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
     return impl->ops & NL_BIT(p->op) && impl->passes & NL_BIT(p->pass) &&
            impl->dtypes & NL_BIT(p->dtype);

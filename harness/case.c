@@ -60,7 +60,20 @@ static bool parse_number(const char *text, float *out) {
     return end != text && *end == '\0';
 }
 
+static bool parse_count(const char *text, size_t least, size_t most, size_t *out) {
+    return parse_size(&text, out) && *text == '\0' && *out >= least && *out <= most;
+}
+
 static bool parse_option(const char *text, nl_case *c) {
+    size_t count;
+    if (strcmp(text, "rotating") == 0) return c->cache = CACHE_ROTATING, true;
+    if (strcmp(text, "cold") == 0) return c->cache = CACHE_COLD, true;
+    if (strncmp(text, "skew=", 5) == 0)
+        return parse_count(text + 5, 0, 65536, &c->skew) && c->skew % 4 == 0;
+    if (strncmp(text, "threads=", 8) == 0) {
+        if (!parse_count(text + 8, 1, 4096, &count)) return false;
+        return c->threads = (int)count, true;
+    }
     if (strcmp(text, "residual") == 0) return c->residual = true;
     if (strcmp(text, "in-place") == 0) return c->in_place = true;
     if (strcmp(text, "no-affine") == 0) return c->no_affine = true;
@@ -128,7 +141,8 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         if (parse_option(option, &c)) continue;
         snprintf(error, error_size,
                  "case %s: option '%s' should be residual, in-place, no-affine, "
-                 "cast-before-weight, biased-running-var, eps=E or momentum=M",
+                 "cast-before-weight, biased-running-var, eps=E, momentum=M, threads=N, rotating, "
+                 "cold or skew=BYTES (a multiple of 4)",
                  text, option);
         return false;
     }

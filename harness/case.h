@@ -12,11 +12,18 @@
 
 #define CASE_TEXT 512
 
+/* What the buffers have been through when a call is timed: used by the call before; not used for
+ * longer than the last-level cache remembers, because calls rotate through many; flushed. */
+typedef enum cache_state { CACHE_WARM, CACHE_ROTATING, CACHE_COLD } cache_state;
+
 typedef struct nl_case {
     nl_problem problem;
     bool residual;  /* a fused residual */
     bool in_place;  /* y == x, residual_out == residual, dx == dy */
     bool no_affine; /* gamma and beta are NULL */
+    cache_state cache;
+    int threads; /* 0: as many as the command line says */
+    size_t skew; /* bytes by which outputs lie off the inputs' place in their pages */
     char data[256]; /* "normal", "offset:16", "npy:x.npy": data.h */
     char text[CASE_TEXT];
     size_t options; /* where in text the options begin, "residual/in-place"; its end if none */

@@ -81,6 +81,7 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
         return data_free(&data), false;
     }
     bool taken = false;
+    int threads = options_threads(o, c);
     report quiet = *out;
     quiet.table = NULL;
     if (data.model_y && !o->impl) { /* the model's own output joins the table, ungated by ours */
@@ -97,15 +98,15 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
         row w = {.c = c,
                  .impl = m->name,
                  .isa = m->isa,
-                 .threads = m->threaded ? o->threads : 1,
+                 .threads = m->threaded ? threads : 1,
                  .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
         if (!nl_isa_runs(m->isa)) {
             w.v.outcome = OUTCOME_SKIP;
             snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
         } else {
-            w.v = verify(c, &data, &want, m, PLACE_END, o->threads);
+            w.v = verify(c, &data, &want, m, PLACE_END, threads);
             if (w.v.outcome != OUTCOME_FAIL)
-                w.v = verify(c, &data, &want, m, PLACE_START, o->threads);
+                w.v = verify(c, &data, &want, m, PLACE_START, threads);
         }
         bool failed = w.v.outcome == OUTCOME_FAIL;
         report_row(rows || failed ? out : &quiet, &w);

@@ -12,7 +12,8 @@ static slot replaced_by(slot input) {
 }
 
 static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + page - 1) / page * page;
+    size_t skew = where == PLACE_PAGE && which >= Y ? in->c->skew : 0;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + skew + page - 1) / page * page;
     if (inner == 0) inner = page;
     char *map = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) return false;
@@ -22,7 +23,7 @@ static bool place(instance *in, size_t which, size_t bytes, placement where, voi
 #ifdef MADV_HUGEPAGE
     if (inner >= (4u << 20)) madvise(map + page, inner, MADV_HUGEPAGE);
 #endif
-    *at = map + page + (where == PLACE_END ? inner - bytes : 0);
+    *at = map + page + (where == PLACE_END ? inner - bytes : skew);
     return true;
 }
 

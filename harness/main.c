@@ -14,6 +14,9 @@ static const struct verb {
     {"list", verb_list, "the table of implementations"},
     {"check", verb_check, "verify implementations against the long-double reference"},
     {"bench", verb_bench, "verify, then time"},
+    {"roof", verb_roof, "measure this machine's limit"},
+    {"doctor", verb_doctor, "what on this machine would spoil a measurement"},
+    {"compare", verb_compare, "two files of results: faster, slower, same, or not resolved"},
     {"run", verb_run, "compute a layer on your own .npy arrays"},
 };
 

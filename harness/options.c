@@ -26,7 +26,7 @@ static bool matches(const char *pattern, size_t length, const nl_impl *impl) {
     return fnmatch(copy, impl->name, 0) == 0 && (!isa || fnmatch(isa, impl->isa, 0) == 0);
 }
 
-static bool matches_any(const char *patterns, const nl_impl *impl) {
+bool options_match(const char *patterns, const nl_impl *impl) {
     for (const char *p = patterns;; p++) {
         size_t length = strcspn(p, ",");
         if (matches(p, length, impl)) return true;
@@ -35,17 +35,37 @@ static bool matches_any(const char *patterns, const nl_impl *impl) {
     }
 }
 
+int options_threads(const options *o, const nl_case *c) {
+    return c->threads ? c->threads : o->threads;
+}
+
 bool options_want(const options *o, const nl_impl *impl, const nl_case *c) {
     if (!nl_accepts(impl, &c->problem)) return false;
     if (!o->impl) return true;
-    if (strcmp(o->impl, "best") == 0) return impl == nl_best(&c->problem, o->threads);
-    return matches_any(o->impl, impl);
+    if (strcmp(o->impl, "best") == 0) return impl == nl_best(&c->problem, options_threads(o, c));
+    return options_match(o->impl, impl);
 }
 
 static bool impl_exists(const char *patterns) {
     if (strcmp(patterns, "best") == 0) return true;
     for (size_t i = 0; i < nl_impl_count(); i++)
-        if (matches_any(patterns, nl_impl_at(i))) return true;
+        if (options_match(patterns, nl_impl_at(i))) return true;
+    return false;
+}
+
+/* A number in [least, most], or a message. */
+static bool number(const char *option, const char *text, double least, double most, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    if (end != text && *end == '\0' && *out >= least && *out <= most) return true;
+    fprintf(stderr, "normlab: --%s '%s' should be a number from %g to %g\n", option, text, least,
+            most);
+    return false;
+}
+
+static bool known_impl(const char *patterns) {
+    if (impl_exists(patterns)) return true;
+    fprintf(stderr, "normlab: no implementation is called '%s'; see `normlab list`\n", patterns);
     return false;
 }
 
@@ -55,40 +75,48 @@ int options_parse(int argc, char **argv, const char *help, options *out) {
                                           {"out", required_argument, NULL, 'o'},
                                           {"quick", no_argument, NULL, 'q'},
                                           {"seconds", required_argument, NULL, 's'},
+                                          {"precision", required_argument, NULL, 'p'},
+                                          {"margin", required_argument, NULL, 'm'},
+                                          {"baseline", required_argument, NULL, 'b'},
+                                          {"processes", required_argument, NULL, 'P'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    char error[700], *end;
-    *out = (options){.threads = 1, .seconds = 0.3};
-    bool seconds_given = false;
+    char error[700];
+    *out =
+        (options){.threads = 1, .seconds = 0.3, .precision = 0.01, .margin = 0.02, .processes = 1};
+    bool ok = true;
+    double v = 0;
     optind = 1;
-    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        long threads;
+    for (int o; ok && (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
         switch (o) {
-        case 'i':
-            out->impl = optarg;
-            if (impl_exists(optarg)) break;
-            fprintf(stderr, "normlab: no implementation is called '%s'; see `normlab list`\n",
-                    optarg);
-            return NL_EXIT_USAGE;
+        case 'i': ok = known_impl(out->impl = optarg); break;
+        case 'b': ok = known_impl(out->baseline = optarg); break;
         case 't':
-            threads = strtol(optarg, &end, 10);
-            out->threads = (int)threads;
-            if (end != optarg && *end == '\0' && threads >= 1 && threads <= 4096) break;
-            fprintf(stderr, "normlab: --threads '%s' should be a number from 1 up\n", optarg);
-            return NL_EXIT_USAGE;
+            ok = number("threads", optarg, 1, 4096, &v) && v == (int)v;
+            out->threads = (int)v;
+            out->threads_given = true;
+            break;
+        case 'P':
+            ok = number("processes", optarg, 1, 1000, &v) && v == (int)v;
+            out->processes = (size_t)v;
+            break;
         case 's':
-            out->seconds = strtod(optarg, &end);
-            seconds_given = true;
-            if (end != optarg && *end == '\0' && out->seconds > 0 && out->seconds < 1e6) break;
-            fprintf(stderr, "normlab: --seconds '%s' should be a positive number\n", optarg);
-            return NL_EXIT_USAGE;
+            ok = number("seconds", optarg, 1e-6, 1e6, &out->seconds);
+            out->seconds_given = true;
+            break;
+        case 'p': ok = number("precision", optarg, 1e-6, 10, &out->precision); break;
+        case 'm': ok = number("margin", optarg, 0, 10, &out->margin); break;
         case 'o': out->out = optarg; break;
         case 'q': out->quick = true; break;
         case 'h': fputs(help, stdout); return NL_EXIT_OK;
-        default: fprintf(stderr, "See `normlab %s --help`.\n", argv[0]); return NL_EXIT_USAGE;
+        default: ok = false;
         }
     }
-    if (out->quick && !seconds_given) out->seconds = 0.05;
+    if (!ok) {
+        fprintf(stderr, "See `normlab %s --help`.\n", argv[0]);
+        return NL_EXIT_USAGE;
+    }
+    if (out->quick && !out->seconds_given) out->seconds = 0.05;
     out->named = optind < argc;
     for (int i = optind; i < argc; i++) {
         bool ok = is_file(argv[i]) ? cases_add_file(&out->cases, argv[i], error, sizeof error)

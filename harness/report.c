@@ -29,11 +29,12 @@ bool report_open(report *r, const char *csv_path) {
     if (r->csv)
         fprintf(r->csv, "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,"
                         "bound_u,ns,ns_low,ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,"
-                        "state_bytes,scratch_bytes\n");
+                        "state_bytes,scratch_bytes,baseline,speedup,speedup_low,speedup_high,"
+                        "comparison,aa_band,rounds,calls,stopped,flag\n");
     return true;
 }
 
-static void csv_text(FILE *out, const char *text) {
+void csv_text(FILE *out, const char *text) {
     if (!text[strcspn(text, ",\"\n")]) {
         fprintf(out, "%s,", text);
         return;
@@ -52,10 +53,31 @@ static void csv_number(FILE *out, double v, bool known) {
     fputc(',', out);
 }
 
+static double gbps(const row *w) {
+    return (double)case_bytes(w->c) / w->t.ns.median;
+}
+
+/* What is known of a timing; where nothing was timed, as many empty fields. */
+static void write_csv_timing(FILE *out, const row *w) {
+    const timing *t = &w->t;
+    if (!w->timed) {
+        fputs(",,,,,,,,,\n", out);
+        return;
+    }
+    csv_text(out, t->baseline);
+    csv_number(out, exp(-t->log_ratio.median), true);
+    csv_number(out, exp(-t->log_ratio.high), isfinite(t->log_ratio.high));
+    csv_number(out, exp(-t->log_ratio.low), isfinite(t->log_ratio.low));
+    fprintf(out, "%s,", w->is_baseline ? "baseline" : comparison_name(t->verdict));
+    csv_number(out, expm1(t->band), isfinite(t->band));
+    fprintf(out, "%zu,%zu,%s,%s\n", t->rounds, t->calls, t->stopped,
+            t->impossible ? "IMPOSSIBLE" : "");
+}
+
 static void write_csv(FILE *out, const row *w) {
     const nl_problem *p = &w->c->problem;
-    bool timed = w->ns > 0, judged = w->v.outcome != OUTCOME_SKIP;
-    size_t bytes = case_bytes(w->c);
+    const timing *t = &w->t;
+    bool judged = w->v.outcome != OUTCOME_SKIP;
     csv_text(out, w->c->text);
     csv_text(out, w->impl);
     fprintf(out, "%s,%d,%s,%s,%s,%zu,%zu,%zu,", w->isa, w->threads, nl_op_name(p->op),
@@ -65,12 +87,15 @@ static void write_csv(FILE *out, const row *w) {
     fprintf(out, "%s,", outcome_name(w->v.outcome));
     csv_number(out, w->v.error_u, judged);
     csv_number(out, w->v.bound_u, judged);
-    csv_number(out, w->ns, timed);
-    csv_number(out, w->ns_low, timed);
-    csv_number(out, w->ns_high, timed);
-    csv_number(out, w->ns_min, timed);
-    csv_number(out, (double)bytes / w->ns, timed);
-    fprintf(out, ",,%zu,%zu,%zu\n", bytes, case_state_bytes(w->c), w->scratch_bytes);
+    csv_number(out, t->ns.median, w->timed);
+    csv_number(out, t->ns.low, w->timed && isfinite(t->ns.low));
+    csv_number(out, t->ns.high, w->timed && isfinite(t->ns.high));
+    csv_number(out, t->ns_min, w->timed);
+    csv_number(out, gbps(w), w->timed);
+    csv_number(out, t->limit_gbps, w->timed);
+    csv_number(out, t->limit_pct, w->timed);
+    fprintf(out, "%zu,%zu,%zu,", case_bytes(w->c), case_state_bytes(w->c), w->scratch_bytes);
+    write_csv_timing(out, w);
 }
 
 const char *human_ns(double ns, char text[32]) {
@@ -81,27 +106,45 @@ const char *human_ns(double ns, char text[32]) {
     return text;
 }
 
+/* "3.45x FASTER", or how much is missing to say anything. */
+static void write_table_timing(report *r, const row *w) {
+    const timing *t = &w->t;
+    char time[32];
+    double half = (t->ns.high - t->ns.low) / 2 / t->ns.median;
+    fprintf(r->table, " %9s", human_ns(t->ns.median, time));
+    if (isfinite(half))
+        fprintf(r->table, " %5.1f%%", 100 * half);
+    else
+        fprintf(r->table, " %6s", "?");
+    fprintf(r->table, " %7.2f %6.1f%%", gbps(w), t->limit_pct);
+    if (t->impossible) fprintf(r->table, " IMPOSSIBLE");
+    if (w->is_baseline)
+        fprintf(r->table, " %7s baseline, A/A +-%.1f %%", "1.00x", 100 * expm1(t->band));
+    else
+        fprintf(r->table, " %6.2fx %s", exp(-t->log_ratio.median), comparison_name(t->verdict));
+    if (!w->is_baseline && t->verdict == NOT_RESOLVED && t->rounds_to_go < 1000000)
+        fprintf(r->table, ", would need about %zu more rounds", t->rounds_to_go);
+}
+
 static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
-    char time[32];
     if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K"); /* the progress line */
     if (w->c != r->last) {
-        fprintf(r->table, "\n%s\n  %-24s %-7s %-7s %10s %10s", w->c->text, "implementation", "isa",
+        fprintf(r->table, "\n%s\n  %-24s %-7s %-7s %9s %9s", w->c->text, "implementation", "isa",
                 "verdict", "error, u", "bound, u");
-        if (w->ns > 0) fprintf(r->table, " %10s %8s %8s", "time", "GB/s", "speed-up");
+        if (w->timed)
+            fprintf(r->table, " %9s %6s %7s %7s %7s", "time", "+-", "GB/s", "limit", "speed");
         fputc('\n', r->table);
         r->last = w->c;
-        r->first_ns = w->ns;
     }
     fprintf(r->table, "  %-24s %-7s %s%-7s%s", w->impl, w->isa,
             r->colour ? paint[w->v.outcome] : "", outcome_name(w->v.outcome),
             r->colour ? "\033[0m" : "");
-    if (w->v.outcome == OUTCOME_SKIP) fprintf(r->table, " %s\n", w->v.why);
-    if (w->v.outcome == OUTCOME_SKIP) return;
-    fprintf(r->table, " %10.4g %10.4g", w->v.error_u, w->v.bound_u);
-    if (w->ns > 0)
-        fprintf(r->table, " %10s %8.2f %7.2fx", human_ns(w->ns, time),
-                (double)case_bytes(w->c) / w->ns, r->first_ns / w->ns);
+    if (w->v.outcome == OUTCOME_SKIP)
+        fprintf(r->table, " %s", w->v.why);
+    else
+        fprintf(r->table, " %9.4g %9.4g", w->v.error_u, w->v.bound_u);
+    if (w->timed) write_table_timing(r, w);
     fputc('\n', r->table);
     fflush(r->table);
 }

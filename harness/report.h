@@ -3,9 +3,24 @@
 #ifndef NL_REPORT_H
 #define NL_REPORT_H
 
+#include "stats.h"
 #include "verify.h"
 
 #include <stdio.h>
+
+/* What a timing says. Ratios are to the baseline, of time: below 1 is faster. */
+typedef struct timing {
+    estimate ns; /* of one call */
+    double ns_min;
+    double limit_gbps, limit_pct; /* plain copying of the same buffers, in the same rounds */
+    bool impossible;              /* beyond the limit, by more than the noise */
+    const char *baseline;
+    estimate log_ratio;
+    double band; /* of the baseline against itself, a log ratio */
+    comparison verdict;
+    size_t rounds, calls, rounds_to_go;
+    const char *stopped;
+} timing;
 
 /* One line of results; docs/results.md says what every column means. */
 typedef struct row {
@@ -13,7 +28,8 @@ typedef struct row {
     const char *impl, *isa;
     int threads;
     verdict v;
-    double ns, ns_low, ns_high, ns_min; /* of one call; 0: not timed */
+    bool timed, is_baseline;
+    timing t;
     size_t scratch_bytes;
 } row;
 
@@ -22,7 +38,6 @@ typedef struct report {
     FILE *table; /* NULL: none */
     const char *path;
     const nl_case *last; /* whose heading was printed last */
-    double first_ns;     /* of the first timed row under that heading */
     bool colour;
 } report;
 
@@ -30,6 +45,9 @@ typedef struct report {
 bool report_open(report *r, const char *csv_path);
 void report_row(report *r, const row *line);
 bool report_close(report *r); /* false: the results did not reach the disk */
+
+/* A field and the comma behind it, quoted where it must be. */
+void csv_text(FILE *out, const char *text);
 
 bool colour_wanted(FILE *out);
 

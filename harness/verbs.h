@@ -1,14 +1,18 @@
 /* The verbs of the program: argv[0] is the verb itself. They return the exit code: 0 done; 1
- * something failed verification or nothing was compared; 2 bad usage or bad input.
+ * something failed verification or nothing was compared; 2 bad usage or bad input; 130
+ * interrupted, with what was measured kept.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_VERBS_H
 #define NL_VERBS_H
 
-enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2 };
+enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTED = 130 };
 
 int verb_list(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_run(int argc, char **argv);
+int verb_roof(int argc, char **argv);
+int verb_doctor(int argc, char **argv);
+int verb_compare(int argc, char **argv);
 
 #endif

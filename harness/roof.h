@@ -1,0 +1,29 @@
+/* The machine's limit: plain copying, reading and writing of the same buffers, with no arithmetic
+ * to speak of. What a kernel that moves the same bytes cannot beat. SPDX-License-Identifier: MIT */
+#ifndef NL_ROOF_H
+#define NL_ROOF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Ordinary stores; streaming stores, which go past the caches; and those with loads fetched 4 KiB
+ * ahead, which some machines need to reach their best. */
+typedef enum roof_store { ROOF_ORDINARY, ROOF_STREAM, ROOF_STREAM_AHEAD } roof_store;
+
+/* Reads `bytes` of each in[], writes as many of each out[]. At most two of either: 1 + 0, 0 + 1,
+ * 1 + 1, 2 + 1 or 2 + 2. bytes is a multiple of 2; streaming wants 64-byte aligned out[]. */
+typedef struct roof_job {
+    const void *in[2];
+    void *out[2];
+    int reads, writes;
+    size_t bytes;
+    roof_store store;
+} roof_job;
+
+/* Moves the bytes with the widest vectors this processor has, cut evenly among threads. */
+void roof_move(const roof_job *job, int threads);
+
+/* Whether streaming stores exist here; without them ROOF_STREAM is ordinary. */
+bool roof_has_streaming(void);
+
+#endif

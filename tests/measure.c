@@ -1,0 +1,175 @@
+/* The measuring engine, driven by a clock that moves only when an arm is called.
+ * SPDX-License-Identifier: MIT */
+#include "measure.h"
+#include "random.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+static double now;
+
+static double fake_clock(void) {
+    return now;
+}
+
+/* An arm that takes so long, give or take noise, and after a while so much longer. */
+typedef struct fake {
+    double ns, noise, slower;
+    size_t slower_from, calls;
+    uint64_t stream;
+} fake;
+
+static void fake_call(void *context, size_t turn) {
+    fake *f = context;
+    (void)turn;
+    double ns = f->ns * (f->slower && f->calls >= f->slower_from ? f->slower : 1);
+    now += ns * (1 + f->noise * fabs(random_normal(f->stream, f->calls++)));
+}
+
+static void lose_time(void *context) {
+    (void)context;
+    now += 1e9;
+}
+
+/* Arms 0 and 1 are the baseline and itself again. */
+static bool run(measure *m, fake *fakes, size_t count, double seconds) {
+    measure_arm *arms = malloc(count * sizeof *arms);
+    for (size_t i = 0; i < count; i++) arms[i] = (measure_arm){fake_call, &fakes[i]};
+    m->arms = arms, m->count = count, m->clock = fake_clock, m->seconds = seconds;
+    if (m->precision == 0) m->precision = 0.01;
+    return measure_run(m);
+}
+
+static void done(measure *m) {
+    free((void *)m->arms);
+    measure_free(m);
+}
+
+static comparison verdict_of(const measure *m, size_t arm) {
+    return stats_verdict(measure_ratio(m, arm, 0), stats_band(measure_ratio(m, 1, 0)), 0.02);
+}
+
+Test(measure, stops_when_precise) {
+    fake f[3] = {{1000, 0.001, 0, 0, 0, 1}, {1000, 0.001, 0, 0, 0, 2}, {1300, 0.001, 0, 0, 0, 3}};
+    measure m = {.seed = 1};
+    cr_assert(run(&m, f, 3, 10));
+    cr_expect(m.stopped == STOPPED_PRECISE, "stopped by %s", stopped_name(m.stopped));
+    cr_expect(m.rounds >= measure_fewest_rounds(3) && m.rounds < 30, "%zu rounds", m.rounds);
+    cr_expect(verdict_of(&m, 2) == SLOWER && verdict_of(&m, 1) == SAME);
+    cr_expect(fabs(measure_time(&m, 2).median - 1300) < 13);
+    cr_expect(fabs(exp(measure_ratio(&m, 2, 0).median) - 1.3) < 0.01);
+    done(&m);
+}
+
+Test(measure, stops_when_the_time_is_up) {
+    fake f[3] = {{1000, 2, 0, 0, 0, 1}, {1000, 2, 0, 0, 0, 2}, {1010, 2, 0, 0, 0, 3}};
+    measure m = {.seed = 1, .precision = 1e-6};
+    double before = now;
+    cr_assert(run(&m, f, 3, 0.1));
+    cr_expect(m.stopped == STOPPED_TIME, "stopped by %s", stopped_name(m.stopped));
+    cr_expect(now - before > 0.1e9 && now - before < 0.2e9, "took %g s", (now - before) / 1e9);
+    cr_expect(verdict_of(&m, 2) == NOT_RESOLVED || verdict_of(&m, 2) == SAME);
+    done(&m);
+}
+
+/* Enough calls for the fastest arm, the same for all, and at least the fewest rounds however long
+ * that takes. */
+Test(measure, one_number_of_calls) {
+    fake f[3] = {{50, 0, 0, 0, 0, 1}, {50, 0, 0, 0, 0, 2}, {5000, 0, 0, 0, 0, 3}};
+    measure m = {.seed = 1};
+    cr_assert(run(&m, f, 3, 10));
+    cr_expect(m.calls == 2000, "%zu calls for a round of 100 us", m.calls);
+    done(&m);
+    fake slow[2] = {{1e9, 0, 0, 0, 0, 1}, {1e9, 0, 0, 0, 0, 2}};
+    measure s = {.seed = 1};
+    cr_assert(run(&s, slow, 2, 0.001));
+    cr_expect(s.calls == 1 && s.rounds >= measure_fewest_rounds(2));
+    done(&s);
+}
+
+/* In every complete block each arm is in each position once, and blocks differ. */
+Test(measure, latin_squares) {
+    enum { ARMS = 5 };
+    fake f[ARMS];
+    for (size_t i = 0; i < ARMS; i++) f[i] = (fake){1000, 0.5, 0, 0, 0, i};
+    measure m = {.seed = 9, .precision = 1e-9};
+    cr_assert(run(&m, f, ARMS, 0.2));
+    cr_assert(m.rounds >= 4 * ARMS && m.rounds % ARMS == 0);
+    size_t same_as_first = 0;
+    for (size_t b = 0; b < m.rounds; b += ARMS) {
+        size_t seen[ARMS][ARMS] = {{0}}, same = 0;
+        for (size_t r = b; r < b + ARMS; r++)
+            for (size_t a = 0; a < ARMS; a++) {
+                seen[a][m.position[r * ARMS + a]]++;
+                same += m.position[r * ARMS + a] == m.position[(r - b) * ARMS + a];
+            }
+        for (size_t a = 0; a < ARMS; a++)
+            for (size_t p = 0; p < ARMS; p++)
+                cr_assert(seen[a][p] == 1, "block %zu: arm %zu %zu times in position %zu", b / ARMS,
+                          a, seen[a][p], p);
+        same_as_first += b > 0 && same == ARMS * ARMS;
+    }
+    cr_expect(same_as_first < m.rounds / ARMS / 4, "%zu blocks repeat the first", same_as_first);
+    done(&m);
+}
+
+static volatile sig_atomic_t stop;
+
+static void interrupting_call(void *context, size_t turn) {
+    fake_call(context, turn);
+    fake *f = context;
+    if (f->calls > 5000) stop = 1;
+}
+
+Test(measure, interrupted_keeps_whole_rounds) {
+    fake f[2] = {{1000, 0.5, 0, 0, 0, 1}, {1000, 0.5, 0, 0, 0, 2}};
+    measure_arm arms[2] = {{fake_call, &f[0]}, {interrupting_call, &f[1]}};
+    measure m = {.arms = arms,
+                 .count = 2,
+                 .seconds = 100,
+                 .precision = 1e-9,
+                 .seed = 1,
+                 .clock = fake_clock,
+                 .interrupted = &stop};
+    cr_assert(measure_run(&m));
+    cr_expect(m.stopped == STOPPED_INTERRUPTED && m.rounds > 0 && m.rounds < 200);
+    for (size_t i = 0; i < 2 * m.rounds; i++) cr_expect(m.ns[i] > 900, "round %zu is whole", i / 2);
+    measure_free(&m);
+}
+
+Test(measure, what_comes_before_is_not_timed) {
+    fake f[2] = {{1e6, 0, 0, 0, 0, 1}, {1e6, 0, 0, 0, 0, 2}};
+    measure m = {.seed = 1, .before = lose_time};
+    cr_assert(run(&m, f, 2, 0.1));
+    cr_expect(fabs(measure_time(&m, 0).median - 1e6) < 1);
+    done(&m);
+}
+
+/* A kernel that begins as fast as the baseline and gets 30 % slower on the way, at any moment, must
+ * never come out FASTER; nor may noise alone, whatever its seed. */
+Test(measure, never_faster_by_accident) {
+    for (size_t trial = 0; trial < 200; trial++) {
+        fake f[3] = {{1000, 0.05, 0, 0, 0, 3 * trial},
+                     {1000, 0.05, 0, 0, 0, 3 * trial + 1},
+                     {1000, 0.05, 1.3, 200 + 40 * trial, 0, 3 * trial + 2}};
+        measure m = {.seed = trial, .precision = 0.002};
+        cr_assert(run(&m, f, 3, 0.02));
+        cr_expect(verdict_of(&m, 2) != FASTER, "trial %zu", trial);
+        done(&m);
+    }
+}
+
+Test(measure, a_against_a_is_never_a_difference) {
+    size_t wrong = 0;
+    for (size_t trial = 0; trial < 400; trial++) {
+        fake f[3];
+        for (size_t i = 0; i < 3; i++) f[i] = (fake){1000, 0.3, 0, 0, 0, 1000 + 3 * trial + i};
+        measure m = {.seed = trial, .precision = 0.002};
+        cr_assert(run(&m, f, 3, 0.01));
+        wrong += verdict_of(&m, 2) == FASTER || verdict_of(&m, 2) == SLOWER;
+        done(&m);
+    }
+    cr_expect(wrong <= 8, "%zu of 400 differ from themselves",
+              wrong); /* 2 %: nominal 1.7, and a band */
+}

@@ -1,0 +1,110 @@
+/* The statistics, against numbers worked by hand and against simulated noise.
+ * SPDX-License-Identifier: MIT */
+#include "random.h"
+#include "stats.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Ranks of the sign test's interval as tables print them, at 95 and 99 %. */
+Test(stats, ranks) {
+    static const struct {
+        size_t n;
+        double confidence;
+        size_t rank;
+    } table[] = {{5, 0.95, 0},    {6, 0.95, 1},  {8, 0.95, 1},  {9, 0.95, 2},  {10, 0.95, 2},
+                 {12, 0.95, 3},   {15, 0.95, 4}, {20, 0.95, 6}, {25, 0.95, 8}, {50, 0.95, 18},
+                 {100, 0.95, 40}, {7, 0.99, 0},  {8, 0.99, 1},  {15, 0.99, 3}, {20, 0.99, 4},
+                 {100, 0.99, 37}, {0, 0.95, 0},  {1, 0.95, 0}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        size_t got = stats_rank(table[i].n, table[i].confidence);
+        cr_expect(got == table[i].rank, "n = %zu at %g: rank %zu, should be %zu", table[i].n,
+                  table[i].confidence, got, table[i].rank);
+    }
+}
+
+Test(stats, median_by_hand) {
+    double odd[] = {9, 1, 4, 7, 3, 8, 2, 6, 5}, even[] = {4, 1, 3, 2}, none[1];
+    estimate e = stats_median(odd, 9, 0.95);
+    cr_expect(e.median == 5 && e.low == 2 && e.high == 8, "%g in [%g, %g]", e.median, e.low,
+              e.high);
+    e = stats_median(even, 4, 0.95); /* four values cannot give 95 % */
+    cr_expect(e.median == 2.5 && isinf(e.low) && isinf(e.high));
+    e = stats_median(none, 0, 0.95);
+    cr_expect(isnan(e.median) && isinf(e.low) && isinf(e.high));
+}
+
+Test(stats, correction) {
+    cr_expect(fabs(stats_confidence(1) - 0.95) < 1e-15);
+    cr_expect(fabs(stats_confidence(5) - 0.99) < 1e-15);
+}
+
+Test(stats, verdicts) {
+    static const struct {
+        estimate r;
+        double band, margin;
+        comparison verdict;
+    } table[] = {
+        {{-0.10, -0.12, -0.08}, 0.01, 0.02, FASTER},
+        {{0.10, 0.08, 0.12}, 0.01, 0.02, SLOWER},
+        {{0.001, -0.01, 0.012}, 0.01, 0.02, SAME},
+        {{0.010, 0.005, 0.015}, 0.001, 0.02, SAME}, /* differs, by less than anyone cares about */
+        {{0.001, -0.03, 0.03}, 0.01, 0.02, NOT_RESOLVED}, /* too wide for either */
+        {{-0.10, -0.12, -0.08},
+         0.09,
+         0.02,
+         NOT_RESOLVED}, /* the baseline differs from itself more */
+        {{0.001, -0.01, 0.01}, 0.05, 0.02, NOT_RESOLVED}, /* nor is it the same then */
+        {{-0.5, -INFINITY, INFINITY}, 0.01, 0.02, NOT_RESOLVED},
+        {{-0.5, -0.6, -0.4}, INFINITY, 0.02, NOT_RESOLVED},
+        {{NAN, NAN, NAN}, 0.01, 0.02, NOT_RESOLVED},
+        {{-0.5, -0.6, -0.4}, NAN, 0.02, NOT_RESOLVED},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        comparison got = stats_verdict(table[i].r, table[i].band, table[i].margin);
+        cr_expect(got == table[i].verdict, "row %zu: %s, should be %s", i, comparison_name(got),
+                  comparison_name(table[i].verdict));
+    }
+}
+
+/* Half-width 0.04 and band 0.02 around 0.03: both must halve, so four times the rounds. */
+Test(stats, rounds_to_go) {
+    estimate wide = {0.03, -0.01, 0.07}, clear = {0.5, 0.4, 0.6};
+    cr_expect(stats_rounds_to_go(wide, 0.02, 0.001, 10) == 30);
+    cr_expect(stats_rounds_to_go(clear, 0.02, 0.001, 10) == 0);
+}
+
+/* Round after round of skewed noise with outliers on one side, as timings have: how often does the
+ * interval hold the true median? */
+static double simulate(size_t n, double confidence, bool ratio) {
+    enum { TRIALS = 20000 };
+    double *v = malloc(n * sizeof *v);
+    size_t held = 0;
+    for (size_t t = 0; t < TRIALS; t++) {
+        for (size_t i = 0; i < n; i++) {
+            uint64_t at = (t * n + i) * 2;
+            double a = exp(random_normal(77, at)), b = exp(random_normal(77, at + 1));
+            if (random_uniform(78, at) < 0.04) a *= 50; /* a preemption */
+            if (random_uniform(78, at + 1) < 0.04) b *= 50;
+            v[i] = ratio ? log(a / b) : a;
+        }
+        estimate e = stats_median(v, n, confidence);
+        /* P(a <= m) = 1/2 for 0.96 * Phi(ln m) + 0.04 * Phi(ln(m / 50)) at m = 1.053628 */
+        double truth = ratio ? 0 : 1.053628;
+        held += e.low <= truth && truth <= e.high;
+    }
+    free(v);
+    return (double)held / TRIALS;
+}
+
+Test(stats, coverage, .timeout = 60) {
+    static const size_t sizes[] = {11, 24, 101};
+    for (size_t i = 0; i < 3; i++)
+        for (int ratio = 0; ratio < 2; ratio++)
+            for (size_t arms = 1; arms <= 8; arms += 7) {
+                double nominal = stats_confidence(arms), got = simulate(sizes[i], nominal, ratio);
+                cr_expect(got >= nominal - 0.01, "n = %zu, %zu arms, %s: %.4f of nominal %.4f",
+                          sizes[i], arms, ratio ? "ratio" : "time", got, nominal);
+            }
+}
