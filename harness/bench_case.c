@@ -104,24 +104,26 @@ static void free_bench(bench *b) {
     free(b->calls);
 }
 
-/* The arms' implementations, with those that cannot run here reported as skipped. */
+/* The arms' implementations; those that cannot run here are reported as skipped. */
 static size_t collect(bench *b, const options *o, report *out) {
     size_t scratch = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (!options_want(o, m, b->c)) continue;
         size_t bytes = nl_scratch_bytes(m, &b->c->problem);
+        bool crowded = b->threads > nl_max_threads();
         row line = {.c = b->c,
                     .impl = m->name,
                     .isa = m->isa,
                     .scratch_bytes = bytes,
                     .threads = m->threaded ? b->threads : 1};
         line.v.outcome = OUTCOME_SKIP;
-        snprintf(line.v.why, sizeof line.v.why, "this processor has no %s", m->isa);
-        if (!nl_isa_runs(m->isa))
-            report_row(out, &line);
-        else
-            b->arms[b->impls++] = (arm){.impl = m, .line = line, .bench = b};
+        if (crowded)
+            snprintf(line.v.why, sizeof line.v.why, "%d threads, and this machine runs %d",
+                     b->threads, nl_max_threads());
+        else snprintf(line.v.why, sizeof line.v.why, "this processor has no %s", m->isa);
+        if (crowded || !nl_isa_runs(m->isa)) report_row(out, &line);
+        else b->arms[b->impls++] = (arm){.impl = m, .line = line, .bench = b};
         if (bytes > scratch) scratch = bytes;
     }
     return scratch;

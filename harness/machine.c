@@ -1,6 +1,7 @@
 /* Read from the system where it says; "unknown" where it does not. SPDX-License-Identifier: MIT */
 #include "machine.h"
 #include "build_info.h"
+#include "doctor.h"
 #include "normlab.h"
 
 #include <float.h>
@@ -77,6 +78,7 @@ void machine_write(FILE *out) {
         fprintf(out, "threads: built without OpenMP, 1\n");
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     fprintf(out, "date: %s\n", when);
+    doctor_write(out);
 }
 
 bool machine_write_beside(const char *csv_path) {
