@@ -34,18 +34,18 @@ typedef struct span {
 
 static bool overlap(const span *a, const span *b) {
     uintptr_t x = (uintptr_t)a->at, y = (uintptr_t)b->at;
-    return x < y + b->bytes && y < x + a->bytes;
+    return a->bytes && b->bytes && x < y + b->bytes && y < x + a->bytes;
 }
 
 static nl_status check_spans(const nl_problem *p, const span *spans, size_t count) {
     const char *op = nl_op_name(p->op), *pass = nl_pass_name(p->pass);
-    for (const span *a = spans; a < spans + count; a++) {
+    for (const span *a = spans; a < spans + count; a++)
+        if (!a->allowed && a->at)
+            return fail(NL_BAD_ARGUMENT, "%s %s does not take %s: pass NULL", op, pass, a->name);
+    for (const span *a = spans; a < spans + count; a++)
         if (a->required && !a->at)
             return fail(NL_BAD_ARGUMENT, "%s %s: %s is NULL; it needs %zu bytes", op, pass, a->name,
                         a->bytes);
-        if (!a->allowed && a->at)
-            return fail(NL_BAD_ARGUMENT, "%s %s does not take %s: pass NULL", op, pass, a->name);
-    }
     for (const span *a = spans; a < spans + count; a++) {
         if (!a->at || !a->written) continue;
         for (const span *b = spans; b < spans + count; b++) {
@@ -110,7 +110,8 @@ static nl_status find_scratch(const nl_impl *impl, const nl_problem *p, void **s
     size_t bytes = nl_scratch_bytes(impl, p);
     *owned = NULL;
     if (*scratch || !bytes) return NL_OK;
-    *scratch = *owned = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (bytes < SIZE_MAX - 63) *owned = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    *scratch = *owned;
     if (*scratch) return NL_OK;
     return fail(NL_OUT_OF_MEMORY, "no %zu bytes of scratch for %s", bytes, impl->name);
 }
@@ -126,7 +127,7 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     nl_forward_args a = *args;
     bool batch = p->op == NL_BATCHNORM, inference = p->pass == NL_INFERENCE;
     bool centred = batch || p->op == NL_LAYERNORM;
-    bool some = p->n != 0, training = batch && !inference;
+    bool some = p->n != 0, training = batch && !inference, reads = some && inference;
     size_t tensor = p->n * p->c * p->s * nl_dtype_bytes(p->dtype);
     size_t channels = p->c * sizeof(float);
     size_t groups = (batch ? p->c : p->n) * sizeof(float);
@@ -140,10 +141,8 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
         {"residual_out", a.residual_out, tensor, false, !batch, true, residual},
         {"mean", a.mean, groups, false, centred && !inference, true, NULL},
         {"rstd", a.rstd, groups, false, !inference, true, NULL},
-        {"running_mean", a.running_mean, channels, inference || a.running_var, batch, training,
-         NULL},
-        {"running_var", a.running_var, channels, inference || a.running_mean, batch, training,
-         NULL},
+        {"running_mean", a.running_mean, channels, reads || a.running_var, batch, training, NULL},
+        {"running_var", a.running_var, channels, reads || a.running_mean, batch, training, NULL},
         {"scratch", a.scratch, a.scratch ? nl_scratch_bytes(impl, p) : 0, false, true, true, NULL},
     };
     status = check_spans(p, spans, sizeof spans / sizeof *spans);

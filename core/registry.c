@@ -20,7 +20,13 @@ const nl_impl *nl_impl_at(size_t i) {
     return i < nl_impl_count() ? table[i] : NULL;
 }
 
+static bool in_range(const nl_problem *p) {
+    return (unsigned)p->op <= NL_QWEN2_RMSNORM && (unsigned)p->pass <= NL_INFERENCE &&
+           (unsigned)p->dtype <= NL_BF16;
+}
+
 bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
+    if (!in_range(p)) return false;
     return impl->ops & NL_BIT(p->op) && impl->passes & NL_BIT(p->pass) &&
            impl->dtypes & NL_BIT(p->dtype);
 }
@@ -49,17 +55,17 @@ size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p) {
 
 const char *nl_op_name(nl_op op) {
     static const char *const names[] = {"batchnorm", "layernorm", "rmsnorm", "qwen2_rmsnorm"};
-    return names[op];
+    return (unsigned)op <= NL_QWEN2_RMSNORM ? names[op] : "?";
 }
 
 const char *nl_pass_name(nl_pass pass) {
     static const char *const names[] = {"forward", "backward", "inference"};
-    return names[pass];
+    return (unsigned)pass <= NL_INFERENCE ? names[pass] : "?";
 }
 
 const char *nl_dtype_name(nl_dtype dtype) {
     static const char *const names[] = {"f32", "f16", "bf16"};
-    return names[dtype];
+    return (unsigned)dtype <= NL_BF16 ? names[dtype] : "?";
 }
 
 size_t nl_dtype_bytes(nl_dtype dtype) {

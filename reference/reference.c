@@ -76,7 +76,7 @@ static void normalize(const job *k, size_t g) {
     } else {
         if (centred(p)) {
             mean = value(&xs) / m;
-            for (size_t e = 0; e < m; e++) add(&ds, input(k, at(p, g, e)) - mean);
+            for (size_t e = 0; e < m; e++) add(&ds, input(k, at(p, g, e))), add(&ds, -mean);
             rest = value(&ds) / m;
         }
         for (size_t e = 0; e < m; e++) {

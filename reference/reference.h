@@ -15,7 +15,7 @@ typedef struct ref_inputs {
 
 /* Owned by the caller. A group is what shares one mean: a row, or for BatchNorm a channel. */
 typedef struct ref_outputs {
-    double *xhat;           /* [n][c][s]: (x - mean) * rstd, or x * rstd. ref_y() makes y of it */
+    double *xhat;           /* [n][c][s]: (x - mean) * rstd, or x * rstd; y = gain * xhat + beta */
     double *sum;            /* [n][c]: x + residual; may be NULL */
     long double *mean;      /* [groups]; zero for the RMS norms */
     long double *var;       /* [groups]: biased variance, or the mean square */
