@@ -1,0 +1,207 @@
+/* The conversions of core/dtype.h, every pattern of both 16-bit types, and ref_round, which gets to
+ * the same values another way. The judge is ldexp on a pattern's fields.
+ * SPDX-License-Identifier: MIT */
+#include "dtype.h"
+#include "reference.h"
+#include "support.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <math.h>
+
+TestSuite(dtype);
+
+static const struct format {
+    nl_dtype t;
+    int bits, bias; /* of the significand, as stored; of the exponent */
+    unsigned infinity;
+} formats[] = {{NL_F16, 10, 15, 0x7c00}, {NL_BF16, 7, 127, 0x7f80}};
+
+/* The value a finite pattern stands for. Infinity's reads as the number that would come next, which
+ * makes overflow one more case of rounding to nearest even. */
+static double from_fields(const struct format *f, unsigned pattern) {
+    unsigned exponent = (pattern & 0x7fff) >> f->bits, fraction = pattern & ((1u << f->bits) - 1);
+    int scale = (exponent ? (int)exponent : 1) - f->bias - f->bits;
+    double v = ldexp(exponent ? fraction + (1u << f->bits) : fraction, scale);
+    return pattern & 0x8000 ? -v : v;
+}
+
+static bool same(long double a, long double b) {
+    return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
+}
+
+static unsigned stored(nl_dtype t, float v) {
+    uint16_t room[2]; /* a float's, which nl_store could want for all the compiler knows */
+    nl_store(t, room, 0, v);
+    return room[0];
+}
+
+static float loaded(nl_dtype t, unsigned pattern) {
+    uint16_t room[2] = {(uint16_t)pattern};
+    return nl_load(t, room, 0);
+}
+
+/* nl_store, nl_round and ref_round must all take v to this pattern. */
+static void check_rounding(nl_dtype t, float v, unsigned pattern) {
+    double want = (double)loaded(t, pattern), rounded = (double)nl_round(t, v);
+    unsigned got = stored(t, v);
+    long double truth = ref_round(t, v);
+    if (got != pattern || !same(rounded, want) || !same(truth, want))
+        cr_assert_fail("%s of %a: nl_store %04x, nl_round %a, ref_round %La; expected %04x, %a",
+                       nl_dtype_name(t), (double)v, got, rounded, truth, pattern, want);
+}
+
+static size_t each_format[] = {0, 1};
+
+ParameterizedTestParameters(dtype, every_pattern) {
+    return cr_make_param_array(size_t, each_format, 2);
+}
+
+ParameterizedTest(size_t *index, dtype, every_pattern) {
+    const struct format *f = &formats[*index];
+    for (unsigned i = 0; i < 0x10000; i++) {
+        unsigned magnitude = i & 0x7fff, quiet = 1u << (f->bits - 1), back;
+        float v = loaded(f->t, i);
+        bool right = !signbit(v) == !(i & 0x8000);
+        back = stored(f->t, v);
+        if (magnitude > f->infinity)
+            right = right && isnan(v) && back == (i | quiet);
+        else if (magnitude == f->infinity)
+            right = right && isinf(v) && back == i;
+        else
+            right = right && (double)v == from_fields(f, i) && back == i;
+        if (!right || !same(ref_round(f->t, v), v))
+            cr_assert_fail("%s %04x loads as %a, which is stored as %04x and ref_round makes %La",
+                           nl_dtype_name(f->t), i, (double)v, back, ref_round(f->t, v));
+    }
+}
+
+ParameterizedTestParameters(dtype, nearest_even) {
+    return cr_make_param_array(size_t, each_format, 2);
+}
+
+/* Between two neighbours: beside either of them, the midpoint, and beside the midpoint. ref_round
+ * also takes numbers no float holds, and must not round them to float first. */
+ParameterizedTest(size_t *index, dtype, nearest_even) {
+    const struct format *f = &formats[*index];
+    for (unsigned low = 0; low < f->infinity; low++) {
+        unsigned high = low + 1, even = low & 1 ? high : low;
+        double mid = (from_fields(f, low) + from_fields(f, high)) / 2;
+        const struct point {
+            float v;
+            unsigned pattern;
+        } points[] = {{nextafterf((float)from_fields(f, low), INFINITY), low},
+                      {nextafterf((float)mid, 0), low},
+                      {(float)mid, even},
+                      {nextafterf((float)mid, INFINITY), high},
+                      {nextafterf((float)from_fields(f, high), 0), high}};
+        for (const struct point *p = points; p < points + 5; p++) {
+            check_rounding(f->t, p->v, p->pattern);
+            check_rounding(f->t, -p->v, p->pattern | 0x8000);
+        }
+        for (int side = -1; side <= 1; side += 2) {
+            double near = mid * (1 + side * 0x1p-40), want = loaded(f->t, side < 0 ? low : high);
+            if (!same(ref_round(f->t, near), want) || !same(ref_round(f->t, -near), -want))
+                cr_assert_fail("ref_round to %s of %a: %La, expected %a", nl_dtype_name(f->t), near,
+                               ref_round(f->t, near), want);
+        }
+    }
+}
+
+Test(dtype, landmarks) {
+    static const struct {
+        nl_dtype t;
+        float v;
+        unsigned pattern;
+    } marks[] = {
+        {NL_F16, 65504, 0x7bff},
+        {NL_F16, 0x1.ffdffep15f, 0x7bff},
+        {NL_F16, 65520, 0x7c00},
+        {NL_F16, 65536, 0x7c00},
+        {NL_F16, 0x1.8p16f, 0x7c00},
+        {NL_F16, INFINITY, 0x7c00},
+        {NL_F16, 0x1p-14f, 0x0400},
+        {NL_F16, 0x1p-24f, 0x0001},
+        {NL_F16, 0x1p-25f, 0x0000},
+        {NL_F16, 0x1.000002p-25f, 0x0001},
+        {NL_F16, 0x1.ffcp-15f, 0x0400},
+        {NL_F16, 0x1p-149f, 0x0000},
+        {NL_F16, 0.0f, 0x0000},
+        {NL_F16, 1, 0x3c00},
+        {NL_F16, 0x1.fffffep127f, 0x7c00},
+        {NL_BF16, 0x1.fep127f, 0x7f7f},
+        {NL_BF16, 0x1.fefffep127f, 0x7f7f},
+        {NL_BF16, 0x1.ffp127f, 0x7f80},
+        {NL_BF16, 0x1.fffffep127f, 0x7f80},
+        {NL_BF16, INFINITY, 0x7f80},
+        {NL_BF16, 0x1p-126f, 0x0080},
+        {NL_BF16, 0x1p-133f, 0x0001},
+        {NL_BF16, 0x1p-134f, 0x0000},
+        {NL_BF16, 0x1.8p-134f, 0x0001},
+        {NL_BF16, 0x1p-149f, 0x0000},
+        {NL_BF16, 0.0f, 0x0000},
+        {NL_BF16, 1, 0x3f80},
+    };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        check_rounding(marks[i].t, marks[i].v, marks[i].pattern);
+        check_rounding(marks[i].t, -marks[i].v, marks[i].pattern | 0x8000);
+    }
+    for (const struct format *f = formats; f < formats + 2; f++) {
+        double largest = from_fields(f, f->infinity - 1), normal = from_fields(f, 1u << f->bits);
+        double unit = ldexp(1, -1 - f->bits);
+        cr_assert(ref_largest(f->t) == largest && ref_smallest_normal(f->t) == normal &&
+                      ref_unit(f->t) == unit,
+                  "%s: largest %La, smallest normal %La, unit %La; expected %a, %a, %a",
+                  nl_dtype_name(f->t), ref_largest(f->t), ref_smallest_normal(f->t), ref_unit(f->t),
+                  largest, normal, unit);
+    }
+    cr_assert(ref_largest(NL_F32) == 0x1.fffffep127L && ref_unit(NL_F32) == 0x1p-24L &&
+                  ref_smallest_normal(NL_F32) == 0x1p-126L,
+              "f32: largest %La, smallest normal %La, unit %La", ref_largest(NL_F32),
+              ref_smallest_normal(NL_F32), ref_unit(NL_F32));
+}
+
+/* A million float patterns of every kind: the kernels' conversion and the reference's agree. */
+Test(dtype, agrees_with_reference) {
+    uint64_t seed = 1;
+    for (int i = 0; i < 1000000; i++) {
+        float v = nl_from_bits((uint32_t)random_bits(&seed));
+        for (nl_dtype t = NL_F32; t <= NL_BF16; t++) {
+            float rounded = nl_round(t, v);
+            bool signs = !signbit(rounded) == !signbit(v);
+            if (!signs || !same(rounded, ref_round(t, v)))
+                cr_assert_fail("%s of %a: nl_round %a, ref_round %La", nl_dtype_name(t), (double)v,
+                               (double)rounded, ref_round(t, v));
+        }
+    }
+}
+
+/* To float the processor itself is the judge: doubles from below its subnormals to overflow. */
+Test(dtype, reference_rounds_to_float) {
+    uint64_t seed = 2;
+    for (int i = 0; i < 1000000; i++) {
+        double v = ldexp((double)(random_bits(&seed) >> 11), (int)(random_bits(&seed) % 284) - 207);
+        if (i & 1) v = -v;
+        if (!same(ref_round(NL_F32, v), (float)v))
+            cr_assert_fail("ref_round to f32 of %a: %La, expected %a", v, ref_round(NL_F32, v),
+                           (double)(float)v);
+    }
+}
+
+/* Element i is i elements in, and its neighbours stay as they are. */
+Test(dtype, elements) {
+    float floats[3] = {1, 2, 3};
+    nl_store(NL_F32, floats, 1, 0x1.234568p-130f);
+    cr_assert(floats[0] == 1 && floats[1] == 0x1.234568p-130f && floats[2] == 3 &&
+                  nl_load(NL_F32, floats, 1) == floats[1],
+              "f32: {%a, %a, %a}", (double)floats[0], (double)floats[1], (double)floats[2]);
+    for (const struct format *f = formats; f < formats + 2; f++) {
+        uint16_t halves[4] = {0x1111, 0x2222, 0x3333, 0x4444};
+        nl_store(f->t, halves, 1, 1.5f);
+        cr_assert(halves[0] == 0x1111 && halves[2] == 0x3333 && halves[3] == 0x4444 &&
+                      nl_load(f->t, halves, 1) == 1.5f,
+                  "%s: {%04x, %04x, %04x}", nl_dtype_name(f->t), halves[0], halves[1], halves[2]);
+    }
+    uint32_t nan = nl_bits(nl_round(NL_F32, nl_from_bits(0xffc12345)));
+    cr_assert(nan == 0xffc12345, "f32 NaN ffc12345 becomes %08x", nan);
+}
