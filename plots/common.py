@@ -1,0 +1,105 @@
+"""What the matplotlib figures share: arguments, errors, palette, the note in the corner, saving.
+
+Sizes are those of a slide, 13.3 x 7.5 inches; 9 points are the smallest letters.
+"""
+import csv
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+WIDE = 1920 / 144
+plt.rcParams.update({
+    "figure.figsize": (WIDE, 7.5), "figure.dpi": 144, "savefig.facecolor": "white",
+    "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "figure.titlesize": 15, "figure.titleweight": "bold",
+    "xtick.labelsize": 9, "ytick.labelsize": 9, "legend.fontsize": 9.5, "legend.frameon": False,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#666666",
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
+    "svg.hashsalt": "normlab",  # the same ids in every run
+})
+
+# Okabe and Ito's palette; every rung has a marker of its own as well, for those who see grey.
+RED, GREY = "#D55E00", "#666666"
+FAILED = {"marker": "X", "color": RED, "markersize": 14, "markeredgecolor": "black", "linestyle": "none"}
+STYLES = {
+    "naive": ("#000000", "o"), "one_pass": ("#D55E00", "v"), "two_pass": ("#0072B2", "s"),
+    "unfused": ("#CC79A7", "P"), "welford": ("#E69F00", "^"), "refined": ("#009E73", "D"),
+}
+MORE = [("#56B4E9", m) for m in "<>hp8d"] + [("#666666", m) for m in "<>hp8d"]
+LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm",
+          "batchnorm": "BatchNorm"}
+UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
+
+
+def data_name(data):
+    """normal -> normal data, offset:16 -> mean 16 σ off, npy:a/early.x.npy -> early."""
+    kind, _, value = data.partition(":")
+    return {"normal": "normal data", "offset": f"mean {value} σ off",
+            "npy": value.split("/")[-1].split(".")[0]}.get(kind, data)
+
+
+def style(rungs):
+    """rung -> (colour, marker): the teaching rungs first and always the same, others in their order."""
+    others = [rung for rung in rungs if rung not in STYLES]
+    return ({rung: look for rung, look in STYLES.items() if rung in rungs}
+            | {rung: MORE[i % len(MORE)] for i, rung in enumerate(others)})
+
+
+def fail(message):
+    print(message, file=sys.stderr)
+    raise SystemExit(2)
+
+
+def arguments(script, make):
+    """The CSV and the picture's path without ending, from the command line."""
+    if len(sys.argv) != 3:
+        name = Path(script).stem
+        fail(f"usage: python plots/{name}.py results/{name}.csv results/{name}\n"
+             f"  to make the results: {make}")
+    return Path(sys.argv[1]), sys.argv[2]
+
+
+def read(path, needs, make):
+    """The lines of the CSV as dictionaries."""
+    again = f"\n  to make the results: {make}"
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            lines = list(csv.DictReader(file))
+    except OSError as error:
+        fail(f"{path}: {error.strerror}{again}")
+    if not lines:
+        fail(f"{path}: there are no results in it{again}")
+    missing = [name for name in needs.split() if name not in lines[0]]
+    if missing:
+        fail(f"{path}: these columns are missing: {' '.join(missing)}{again}")
+    return lines
+
+
+def machine(path, lines):
+    """One line about where and when the results were made, from NAME.machine.txt beside them."""
+    facts_path, facts = path.with_suffix(".machine.txt"), {}
+    try:
+        for line in facts_path.read_text(encoding="utf-8").splitlines():
+            key, _, value = line.partition(": ")
+            facts[key] = value
+    except OSError:
+        print(f'warning: there is no {facts_path}, so the figure says "unknown machine"', file=sys.stderr)
+        return "unknown machine"
+    cpu, cpus, commit, date = (facts.get(key, "unknown") for key in ("cpu", "cpus", "commit", "date"))
+    threads = max(int(line["threads"]) for line in lines)
+    return (f"{cpu}, {cpus.split()[0]} cpus, {'1 thread' if threads == 1 else f'up to {threads} threads'}"
+            f" · commit {commit} · {date[:10]}")
+
+
+def save(figure, out, corner):
+    """Writes OUT.png and OUT.svg; the same input gives the same bytes."""
+    figure.text(0.995, 0.008, corner, ha="right", va="bottom", color=GREY, fontsize=9)
+    try:
+        figure.savefig(f"{out}.png")
+        figure.savefig(f"{out}.svg", metadata={"Date": None})
+    except OSError as error:
+        fail(f"{out}: cannot write it: {error.strerror}")

@@ -1,0 +1,150 @@
+# What does each idea buy? The bandwidth of every rung of the four layers, and its speed-up.
+# A row is a rung, a column a size. Both come from the CSV, and the figure grows with them.
+USAGE = "gnuplot -c plots/ladder.gp results/ladder.csv results/ladder"
+MAKE = "normlab bench experiments/ladder.txt --out results/ladder.csv"
+NEEDS = "case impl isa threads op pass dtype n c s data options verdict ns ns_low ns_high gbps bytes"
+CSV = ARG1; OUT = ARG2
+load ARG0[:strlen(ARG0) - strlen("ladder.gp")]."common.gp"
+
+# Where a line of the CSV stands: by layer, pass, and naive / other plain rungs / optimized ones.
+# Only f32 on normal data without an option is the ladder; other lines have rank -1.
+layer(op) = op eq "layernorm" ? 0 : op eq "rmsnorm" ? 1 : op eq "qwen2_rmsnorm" ? 2 : 3
+pass(name) = name eq "forward" ? 0 : name eq "backward" ? 1 : 2
+step(impl, isa) = !plain(impl, isa) ? 2 : strstrt(impl, "/naive") == 0
+rank(op, name, impl, isa) = 9 * layer(op) + 3 * pass(name) + step(impl, isa)
+ladder(dtype, data, options) = dtype eq "f32" && data eq "normal" && options eq ""
+kind(rank, demo) = demo ? 6 : rank / 3 % 3 ? rank / 3 % 3 + 3 : rank % 3 + 1
+
+stats CSV using (column("n")) nooutput
+N = STATS_records + STATS_invalid
+array CASE[N]; array RANK[N]; array RUNG[N]; array KIND[N]; array SHAPE[N]; array PICTURE[N]
+array NS[N]; array BASE[N]; array Y[N]
+stats CSV using (i = int($0) + 1, CASE[i] = strcol("case"), Y[i] = 0, \
+    RANK[i] = ladder(strcol("dtype"), strcol("data"), strcol("options")) ? \
+        rank(strcol("op"), strcol("pass"), strcol("impl"), strcol("isa")) : -1, \
+    RUNG[i] = rung(strcol("impl"), strcol("isa"), column("threads")), \
+    KIND[i] = kind(RANK[i], strcol("verdict") eq "demo"), PICTURE[i] = column("s") > 1, \
+    SHAPE[i] = shape(column("n"), column("c"), column("s")), NS[i] = column("ns"), BASE[i] = NaN, 1) nooutput
+
+# Columns: the matrices, then shapes with positions (pictures).
+shapes = ""; matrices = 0
+do for [picture=0:1] { do for [i=1:N] {
+    if (RANK[i] >= 0 && PICTURE[i] == picture && !strstrt(shapes." ", " ".SHAPE[i]." ")) {
+        shapes = shapes." ".SHAPE[i]; matrices = matrices + !picture
+    }
+} }
+if (shapes eq "") {
+    print CSV.": nothing in f32 on normal data without an option\n  to make the results: ".MAKE
+    exit status 2
+}
+
+# Rows. The first rung of a pass, naive or the only plain one, is what the others are compared with.
+y = 0; letters = 16; pass = -1; shown = 1
+array TOP[4] = [0, 0, 0, 0]
+array SEEN[6] = [0, 0, 0, 0, 0, 0]
+set print $rungs
+print "y,rung"
+do for [r=0:35] { do for [i=1:N] {
+    if (RANK[i] == r && Y[i] == 0) {
+        if (TOP[r / 9 + 1] == 0) { TOP[r / 9 + 1] = y + 1.15; y = y + 1.4 }
+        first = r / 3 != pass; pass = r / 3
+        y = y + 1
+        print sprintf("%g,%s", y, RUNG[i])
+        if (strlen(RUNG[i]) > letters) { letters = strlen(RUNG[i]) }
+        do for [j=i:N] {
+            if (RANK[j] == r && RUNG[j] eq RUNG[i]) {
+                Y[j] = y
+                if (!SEEN[KIND[j]]) { SEEN[KIND[j]] = 1; shown = shown + 1 }
+                do for [m=1:N] { if (first && CASE[m] eq CASE[j]) { BASE[m] = NS[j] } }
+            }
+        }
+    }
+} }
+unset print
+y = y + 0.7
+
+# Column k: its lines in the CSV, the widest bar, the bytes that a forward call moves.
+C = words(shapes)
+mine(k) = (i = int(column(0)) + 1, Y[i] > 0 && SHAPE[i] eq word(shapes, k))
+timed(k) = mine(k) && column("ns") > 0
+bar(k, style) = timed(k) && (style == 0 || KIND[i] == style) ? column("gbps") : NaN
+low(k) = timed(k) ? column("bytes") / column("ns_high") : NaN
+high(k) = timed(k) ? column("bytes") / column("ns_low") : NaN
+array MAX[C]; array BYTES[C]; widest = 0.01
+do for [k=1:C] {
+    stats CSV using (timed(k) ? high(k) : 0.01) nooutput
+    MAX[k] = STATS_max
+    if (k <= matrices && STATS_max > widest) { widest = STATS_max }
+    stats CSV using (mine(k) && strcol("pass") eq "forward" ? column("bytes") : 0) nooutput
+    BYTES[k] = STATS_max
+}
+
+beside(gbps) = BASE[i] == NS[i] ? short(gbps)." GB/s" : BASE[i] > 0 ? short(BASE[i] / NS[i])."×" : ""
+untimed(k) = mine(k) && !timed(k) ? 0 : NaN
+why(verdict) = verdict eq "fail" ? bold(18, "✗ FAIL: wrong, so not timed") : "not on this processor"
+title(l) = bold(21, l == 1 ? "LayerNorm" : l == 2 ? "RMSNorm" : l == 3 ? "Qwen2RMSNorm (gain 1 + w)" : \
+    "BatchNorm")
+meaning(s) = s == 1 ? "naive" : s == 2 ? "forward, plain C" : s == 3 ? "forward, optimized" : \
+    s == 4 ? "backward" : s == 5 ? "inference" : "promises nothing on these data"
+note = "Beside a bar: times as fast as the first\nrung of its pass, or that rung's GB/s.\n" \
+    ."GB/s: every input read once and every\noutput written once, over the median time."
+heading = bold(28, "What does each idea buy? Bandwidth of every rung, and how many times as fast as naive")
+FILL = PALE." ".SKY." ".BLUE." ".RED." ".GREEN." ".BLACK
+PATTERN = "3 3 3 4 5 0" # full, full, full, two hatches, hollow
+
+H = 27 * y < 270 ? 520 : int(256 + 27 * y)
+left = 22 + 11.5 * letters
+wide = (1920 - left) / (C + (C == matrices || TOP[4] < 13)) # the key: above the pictures, or beside
+above = 1 - 140.0 / H; below = 116.0 / H
+unset ytics
+set style textbox opaque noborder margins 0.2,0
+do for [ending in "png svg"] {
+    if (ending eq "png") { set terminal @PNG } else { set terminal @SVG }
+    set output OUT.".".ending
+    set multiplot
+    set border 3 lc rgb GREY
+    set grid xtics lc rgb PALE lt 1
+    set xtics nomirror out tc rgb BLACK
+    set label heading at screen 0.006, screen 1 - 34.0 / H
+    set label corner at screen 0.994, screen 18.0 / H right noenhanced tc rgb GREY
+    set bmargin at screen below
+    do for [k=1:C] {
+        picture = k > matrices
+        top = picture ? TOP[4] - 0.85 : 0
+        set lmargin at screen (left + (k - 1) * wide) / 1920
+        set rmargin at screen (left + k * wide - 30) / 1920
+        set tmargin at screen above - (above - below) * top / y
+        set yrange [y:top]
+        set xrange [0:(picture ? MAX[k] : widest) * 1.28]
+        set xlabel picture ? "GB/s (mind the scale)" : "GB/s" offset 0,0.3
+        set label bold(18, word(shapes, k)).(picture ? " (pictures)" : "") \
+            at graph 0,1 offset screen 0,40.0 / H
+        set label short(BYTES[k] / 1e6)." MB".fits(BYTES[k]) at graph 0,1 offset screen 0,15.0 / H
+        do for [l=1:(k == 1 ? 4 : 0)] {
+            if (TOP[l] > 0) { set label title(l) at screen 0.006, first TOP[l] boxed front }
+        }
+        plot for [s=1:6] CSV using (bar(k, s)):(Y[i]):(0):(bar(k, s)):(Y[i] - 0.37):(Y[i] + 0.37) \
+                with boxxyerror fs pattern int(word(PATTERN, s)) \
+                border lc rgb BLACK fc rgb word(FILL, s) notitle, \
+            '' using (bar(k, 0)):(Y[i]):(low(k)):(high(k)) with xerrorbars pt 0 lw 1.5 lc rgb BLACK notitle, \
+            '' using (high(k)):(Y[i]):(beside(column("gbps"))) with labels left offset 0.6,0 notitle, \
+            '' using (untimed(k)):(Y[i]):(why(strcol("verdict"))) \
+                with labels left offset 0.6,0 tc rgb RED notitle, \
+            for [once=1:(k == 1)] $rungs using (0):(column("y")):(strcol("rung")) \
+                with labels right offset -0.6,0 noenhanced notitle
+        unset label
+    }
+    unset border; unset xtics; unset xlabel # the key: samples of bars that lie out of sight
+    set lmargin at screen 1 - (wide + 15) / 1920; set rmargin at screen 1
+    set tmargin at screen above + 24.0 / H
+    set xrange [0:1]; set yrange [0:1]
+    set key left top Left reverse samplen 2.2 spacing (ending eq "png" ? 1.25 : 0.95)
+    set label note at graph 0, screen above - (27 * shown + 14.0) / H offset 1,0
+    plot for [s=1:6] CSV using (-9):(-9):(-9):(-9):(-9):(-9) with boxxyerror fs pattern \
+            int(word(PATTERN, s)) border lc rgb BLACK fc rgb word(FILL, s) title SEEN[s] ? meaning(s) : "", \
+        '' using (-9):(-9):(-9):(-9) with xerrorbars pt 0 lw 1.5 lc rgb BLACK \
+            title "95 % interval of the median"
+    unset key; unset label
+    unset multiplot
+    unset output
+}
