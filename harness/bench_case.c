@@ -19,7 +19,7 @@ void bench_on_interrupt(int signal_number) {
     signal(signal_number, SIG_DFL); /* a second one stops at once */
 }
 
-enum { INSTANCES_MOST = 4096 };
+enum { INSTANCES_MOST = 1024 }; /* each takes some thirty mappings, and a process may have 65530 */
 
 typedef struct arm {
     const nl_impl *impl; /* NULL: the limit */
@@ -121,9 +121,12 @@ static size_t collect(bench *b, const options *o, report *out) {
         if (crowded)
             snprintf(line.v.why, sizeof line.v.why, "%d threads, and this machine runs %d",
                      b->threads, nl_max_threads());
-        else snprintf(line.v.why, sizeof line.v.why, "this processor has no %s", m->isa);
-        if (crowded || !nl_isa_runs(m->isa)) report_row(out, &line);
-        else b->arms[b->impls++] = (arm){.impl = m, .line = line, .bench = b};
+        else
+            snprintf(line.v.why, sizeof line.v.why, "this processor has no %s", m->isa);
+        if (crowded || !nl_isa_runs(m->isa))
+            report_row(out, &line);
+        else
+            b->arms[b->impls++] = (arm){.impl = m, .line = line, .bench = b};
         if (bytes > scratch) scratch = bytes;
     }
     return scratch;
@@ -179,7 +182,7 @@ static timing read_timing(const bench *b, const measure *m, size_t i, size_t lim
     double more = log((double)case_bytes(b->c) / (double)limit_bytes(b));
     t.limit_gbps = (double)limit_bytes(b) / measure_time(m, limit).median;
     t.limit_pct = 100 * exp(more - to_limit.median);
-    t.impossible = more - to_limit.high > margin + t.band;
+    t.impossible = stats_impossible(to_limit, more, t.band, margin);
     return t;
 }
 

@@ -53,6 +53,10 @@ comparison stats_verdict(estimate r, double band, double margin) {
     return NOT_RESOLVED;
 }
 
+bool stats_impossible(estimate log_time, double log_bytes, double band, double margin) {
+    return log_bytes - log_time.high > margin + band;
+}
+
 /* Intervals and band shrink as 1 / sqrt(rounds): by what factor must they, to clear each other or
  * to fit inside the margin, whichever comes first? */
 size_t stats_rounds_to_go(estimate r, double band, double margin, size_t n) {

@@ -36,6 +36,10 @@ comparison stats_verdict(estimate log_ratio, double band, double margin);
 /* The band of an A/A arm: the larger end of its interval, without sign. */
 double stats_band(estimate log_ratio);
 
+/* Is a rate beyond the limit by more than margin and band explain? log_time: own time over the
+ * limit's; log_bytes: own bytes over the limit's. */
+bool stats_impossible(estimate log_time, double log_bytes, double band, double margin);
+
 /* About how many more rounds, after n, until the verdict would resolve; 0 when it has. */
 size_t stats_rounds_to_go(estimate log_ratio, double band, double margin, size_t n);
 

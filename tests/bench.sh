@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# `normlab bench` and `normlab roof` from outside: what they write, how they stop. No time is
+# asserted: machines are noisy. Usage: tests/bench.sh PROGRAM
+set -u
+program=$(realpath "$1")
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0 failed=0
+check() { # WHAT COMMAND...
+    if "${@:2}"; then echo "ok    $1" && passed=$((passed + 1)); else echo "FAIL  $1" && failed=$((failed + 1)); fi
+}
+bench() { # OPTION...: exit status in $status, output in out.csv, words in words
+    "$program" bench "$@" >out.csv 2>words
+    status=$?
+}
+column() { # NAME FILE: the column's values, a line each
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$2"
+}
+all() { # PATTERN COLUMN FILE: at least one value, and every one matches
+    column "$2" "$3" | grep -q . && ! column "$2" "$3" | grep -vqE "^($1)$"
+}
+case=layernorm/forward/f32/8x64/normal
+
+bench "$case" --seconds 0.01
+check "a case is timed" test $status -eq 0
+check "every rung has a row" test "$(wc -l <out.csv)" -eq 7
+for name in ns ns_min gbps limit_gbps limit_pct speedup rounds calls; do
+    check "$name is filled" all '[0-9.e+-]+' $name out.csv
+done
+check "one baseline, verdicts for the others" all 'baseline|FASTER|SLOWER|SAME|NOT RESOLVED' comparison out.csv
+check "the naive rung is the baseline" all 'layernorm/naive' baseline out.csv
+check "rounds are complete squares or more" test "$(column rounds out.csv | sort -u | wc -l)" -eq 1
+check "an estimate of the time comes first" grep -q 'about .* s' words
+
+bench "$case" --seconds 0.01 --baseline layernorm/refined
+check "--baseline chooses another" all 'layernorm/refined' baseline out.csv
+bench "$case" --seconds 5 --precision 10
+check "stops when precise enough" all precise stopped out.csv
+bench "$case" --seconds 0.005 --precision 0.000001
+check "stops when the time is up" all time stopped out.csv
+for option in rotating cold in-place skew=64; do
+    bench "$case/$option" --seconds 0.005
+    check "$option is timed" all '[0-9.e+-]+' ns out.csv
+done
+bench "$case/threads=4096" --seconds 0.005
+check "threads that are not there are skipped, visibly" all skip verdict out.csv
+check "and that is not success" test $status -eq 1
+
+bench "$case" --seconds 0.005 --processes 2 --out two.csv
+check "--processes runs" test $status -eq 0
+check "the rounds name both processes" test "$(column process two.rounds.csv | sort -u | tr '\n' ' ')" = "0 1 "
+check "the machine stands beside" grep -q '^cpu: ' two.machine.txt
+check "and the doctor's findings" grep -q '^doctor: ' two.machine.txt
+check "the limit and the baseline again are in the rounds" grep -q '(limit).*' two.rounds.csv
+check "(baseline again)" grep -q '(baseline again)' two.rounds.csv
+
+"$program" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \
+    >/dev/null 2>words &
+sleep 3
+kill -INT $!
+wait $!
+check "Ctrl-C: exit code 130" test $? -eq 130
+check "Ctrl-C: says what is kept" grep -q 'interrupted after' words
+check "Ctrl-C: the rows measured are there" all 'ok' verdict cut.csv
+
+for bad in '--precision 0' '--precision x' '--margin -1' '--processes 0' '--processes 1.5' '--baseline nothing/here' '--seconds 0'; do
+    # shellcheck disable=SC2086
+    bench "$case" $bad
+    check "refuses $bad" test $status -eq 2
+done
+bench "$case/skew=3" && check "refuses an odd skew" test $status -eq 2
+bench && check "refuses no case" test $status -eq 2
+
+"$program" roof --quick --seconds 0.0005 --threads 1 >roof.csv 2>words
+check "roof runs" test $? -eq 0
+check "roof has rates" all '[0-9.e+]+' gbps roof.csv
+check "roof has every pattern at every size" test $(($(wc -l <roof.csv) % 9)) -eq 1
+"$program" roof some/case >/dev/null 2>&1
+check "roof takes no cases" test $? -eq 2
+
+echo "$passed passed, $failed failed"
+((failed == 0 && passed > 0))
