@@ -1,0 +1,134 @@
+/* The reference's gradients against difference quotients of its own forward pass, and identities
+ * that hold of any right gradient. SPDX-License-Identifier: MIT */
+#include "kinds.h"
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <float.h>
+#include <math.h>
+
+TestSuite(gradients);
+
+static run r, other; /* every test is a process of its own */
+
+static bool near(long double got, long double want, long double error) {
+    return fabsl(got - want) <= error; /* never true of a NaN */
+}
+
+/* The loss sum(dy * y) of r as it stands. */
+static long double loss(void) {
+    long double sum = 0;
+    compute(&r, NL_FORWARD, 1);
+    for (size_t i = 0; i < r.p.n * r.p.c * r.p.s; i++)
+        sum += r.dy[i] * (gain(&r, i) * r.out.xhat[i] + (double)r.beta[feature(&r.p, i)]);
+    return sum;
+}
+
+static void judge_slope(const char *what, size_t i, long double slope, long double got,
+                        long double error) {
+    if (!near(got, slope, error))
+        cr_assert_fail("%s %zux%zux%zu: %s[%zu] = %.12Lg, but the loss moves by %.12Lg",
+                       nl_op_name(r.p.op), r.p.n, r.p.c, r.p.s, what, i, got, slope);
+}
+
+/* Central differences: of x to h^2 = 2^-26 and what xhat's rounding makes of it, of gamma and beta,
+ * in which the loss is linear, to rounding alone. */
+Test(gradients, gradients_are_slopes) {
+    static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
+    for (size_t k = 0; k < 16; k++) {
+        if (!fill(&r, (nl_op)(k / 4), &easy, shapes[k % 4])) continue;
+        other = r;
+        compute(&other, NL_BACKWARD, 1);
+        for (size_t i = 0; i < r.p.n * r.p.c * r.p.s; i++) {
+            double x = r.x[i], h = 0x1p-13;
+            r.x[i] = x + h;
+            long double up = loss();
+            r.x[i] = x - h;
+            judge_slope("dx", i, (up - loss()) / (2 * h), other.out.dx[i],
+                        0x1p-20L * other.out.dx_gauge[i]);
+            r.x[i] = x;
+        }
+        for (size_t j = 0; j < 2 * r.p.c; j++) {
+            float *v = j & 1 ? &r.beta[j / 2] : &r.gamma[j / 2], keep = *v, h = 0x1p-3f;
+            const long double *got = j & 1 ? other.out.dbeta : other.out.dgamma;
+            const long double *gauge = j & 1 ? other.out.dbeta_gauge : other.out.dgamma_gauge;
+            *v = keep + h;
+            long double up = loss();
+            *v = keep - h;
+            judge_slope(j & 1 ? "dbeta" : "dgamma", j / 2, (up - loss()) / (2 * h), got[j / 2],
+                        0x1p-40L * (gauge[j / 2] + fabsl(up)));
+            *v = keep;
+        }
+    }
+}
+
+/* A gauge is as large as what it gauges, and no larger than its terms can make it; and what
+ * backward gives satisfies sum(dx) = 0, sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
+Test(gradients, gauges_and_sums_of_gradients) {
+    for (size_t k = 0; k < 16 * KINDS; k++) {
+        if (!fill(&r, (nl_op)(k / 4 % 4), &kinds[k / 16], shapes[k % 4])) continue;
+        compute(&r, NL_BACKWARD, 1);
+        bool centred = r.p.op == NL_BATCHNORM || r.p.op == NL_LAYERNORM;
+        const char *wrong = NULL;
+        long double largest_x = 1;
+        for (size_t g = 0; g < ref_groups(&r.p); g++) {
+            size_t m = group_size(&r.p);
+            long double rstd = r.out.rstd[g], most_g = 0, most_x = 1;
+            long double dx = 0, dxx = 0, gx = 0, scale = 0;
+            for (size_t i = 0; i < m; i++) {
+                size_t at = element(&r.p, g, i);
+                double xhat = r.out.xhat[at];
+                most_g = fmaxl(most_g, fabs(gain(&r, at) * r.dy[at]));
+                most_x = fmaxl(most_x, fabs(xhat));
+                dx += r.out.dx[at], dxx += (long double)r.out.dx[at] * xhat;
+                gx += gain(&r, at) * r.dy[at] * xhat, scale += r.out.dx_gauge[at];
+            }
+            largest_x = fmaxl(largest_x, most_x);
+            for (size_t i = 0; i < m; i++) {
+                double gauge = r.out.dx_gauge[element(&r.p, g, i)];
+                if (!(gauge >= fabs(r.out.dx[element(&r.p, g, i)]))) wrong = "dx exceeds its gauge";
+                if (!(gauge > 0 && gauge <= 1.001L * rstd * most_g * (2 + most_x * most_x)))
+                    wrong = "the gauge of dx";
+            }
+            if (!(r.out.magnitude[g] * (1 + 0x1p-50L) >= fabsl(r.out.mean[g])))
+                wrong = "magnitude below |mean|";
+            if (!(r.out.var[g] >= 0 && rstd > 0)) wrong = "var or rstd";
+            if (centred && !near(dx, 0, scale * 0x1p-48L)) wrong = "sum(dx)";
+            long double rest = rstd * gx * r.p.eps * rstd * rstd;
+            if (!near(dxx, rest, scale * most_x * 0x1p-46L)) wrong = "sum(dx * xhat)";
+        }
+        for (size_t j = 0; j < r.p.c; j++) {
+            long double dgamma = r.out.dgamma_gauge[j], dbeta = r.out.dbeta_gauge[j];
+            if (!(dgamma >= fabsl(r.out.dgamma[j]) && dgamma <= 1.001L * largest_x * dbeta))
+                wrong = "the gauge of dgamma";
+            if (!(dbeta >= fabsl(r.out.dbeta[j]) && dbeta <= 4.5L * r.p.n * r.p.s))
+                wrong = "the gauge of dbeta"; /* no |dy| exceeds 4.5 */
+        }
+        if (wrong) cr_assert_fail("%s, %s: %s", nl_op_name(r.p.op), kinds[k / 16].name, wrong);
+    }
+}
+
+/* x * 2^k with eps * 4^k: nothing but exponents moves. And three threads are as good as one. */
+Test(gradients, scaling_and_threads) {
+    static const int scales[] = {0, -20, 7, 30};
+    for (size_t k = 0; k < 4 * 4 * 4; k++) {
+        int scale = scales[k % 4];
+        if (!fill(&r, (nl_op)(k / 16), &kinds[2], shapes[k / 4 % 4])) continue;
+        compute(&r, NL_BACKWARD, 1);
+        other = r;
+        memset(&other.out, 0, sizeof other.out);
+        other.p.eps = ldexpf(r.p.eps, 2 * scale);
+        for (size_t i = 0; i < MOST; i++) {
+            other.x[i] = ldexp(r.x[i], scale), other.residual[i] = ldexp(r.residual[i], scale);
+            r.out.dx[i] = ldexp(r.out.dx[i], -scale);
+        }
+        compute(&other, NL_BACKWARD, scale ? 1 : 3);
+        bool right = !memcmp(other.out.xhat, r.out.xhat, sizeof r.out.xhat) &&
+                     !memcmp(other.out.dx, r.out.dx, sizeof r.out.dx);
+        for (size_t j = 0; j < r.p.c; j++)
+            right = right && other.out.dgamma[j] == r.out.dgamma[j] &&
+                    other.out.dbeta[j] == r.out.dbeta[j];
+        cr_assert(right, "%s: scaling by 2^%d changes more than exponents", nl_op_name(r.p.op),
+                  scale);
+    }
+}
