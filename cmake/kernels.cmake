@@ -1,0 +1,44 @@
+# The file is the registration: every kernel file becomes one line of the table for each ISA it is
+# compiled for. The file is told its own name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive),
+# the same whatever the ISA, and the library it is compiled into says the ISA (NL_ISA avx2).
+#     nl_add_kernels(ISA avx2 FOLDERS optimized FLAGS -mavx2 -mfma)
+function(nl_add_kernels)
+    cmake_parse_arguments(ARG "" "ISA" "FOLDERS;FLAGS" ${ARGN})
+    set(library normlab_kernels_${ARG_ISA})
+    add_library(${library} OBJECT)
+    target_compile_definitions(${library} PRIVATE NL_ISA=${ARG_ISA})
+    target_compile_options(${library} PRIVATE ${ARG_FLAGS})
+    target_include_directories(${library} PRIVATE include core)
+    target_link_libraries(${library} PRIVATE normlab_flags)
+    foreach(folder IN LISTS ARG_FOLDERS)
+        file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.c)
+        foreach(source IN LISTS sources)
+            string(REGEX REPLACE "\\.c$" "" name ${source})
+            string(MAKE_C_IDENTIFIER ${name} stem)
+            set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS
+                "NL_STEM=${stem};NL_NAME=\"${name}\"")
+            target_sources(${library} PRIVATE ${source})
+            list(APPEND NL_ENTRIES "NL_ENTRY(${stem}_${ARG_ISA})\n")
+        endforeach()
+    endforeach()
+    set(NL_ENTRIES ${NL_ENTRIES} PARENT_SCOPE)
+    set(NL_OBJECTS ${NL_OBJECTS} $<TARGET_OBJECTS:${library}> PARENT_SCOPE)
+endfunction()
+
+# The table itself, which core/registry.c includes.
+function(nl_write_table file)
+    string(JOIN "" text ${NL_ENTRIES})
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+endfunction()
+
+# The limit's mover, compiled once more for vectors of that many bytes.
+function(nl_add_roof)
+    cmake_parse_arguments(ARG "" "ISA;BYTES" "FLAGS" ${ARGN})
+    set(library normlab_roof_${ARG_ISA})
+    add_library(${library} OBJECT harness/roof_kernels.c)
+    target_compile_definitions(${library} PRIVATE ROOF_NAME=roof_${ARG_ISA} ROOF_BYTES=${ARG_BYTES})
+    target_compile_options(${library} PRIVATE ${ARG_FLAGS})
+    target_link_libraries(${library} PRIVATE normlab_flags)
+    set(ROOF_ENTRIES "${ROOF_ENTRIES}ROOF_ENTRY(${ARG_ISA})\n" PARENT_SCOPE)
+    set(ROOF_OBJECTS ${ROOF_OBJECTS} $<TARGET_OBJECTS:${library}> PARENT_SCOPE)
+endfunction()

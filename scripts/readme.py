@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Keeps the parts of README.md that are measured in step with the results.
+
+    scripts/readme.py [results/ladder.csv] [--program build/release/normlab]
+        rewrites what stands between the markers <!-- NAME:begin --> and <!-- NAME:end -->, and
+        copies the figures that lie beside the results into docs/pictures/
+    scripts/readme.py --check [--program build/release/normlab]
+        writes nothing; exit code 1 when the ladder in README.md lacks an implementation of
+        `normlab list`, or README.md, CONTRIBUTING.md or docs/ link to a file that does not exist
+
+Standard library only. Running it twice changes nothing the second time."""
+import argparse
+import csv
+import filecmp
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+PICTURES = ROOT / "docs" / "pictures"
+FIGURES = {
+    "ladder": "What each idea buys: every rung of the ladder",
+    "f16_error": "How wrong each rung is in f32, f16 and bf16 storage",
+}
+LAYERS = {
+    "layernorm": "LayerNorm",
+    "rmsnorm": "RMSNorm",
+    "qwen2_rmsnorm": "Qwen2RMSNorm",
+    "batchnorm": "BatchNorm",
+}
+PASSES = ["forward", "inference", "backward"]
+ORDER = {  # the order in which docs/forward.md tells them; others follow by name
+    "rmsnorm": ["unfused", "naive", "one_pass", "two_pass"],
+    "": ["unfused", "naive", "two_pass", "one_pass", "welford", "refined"],
+}
+
+
+def implementations(program):
+    """The rows of `normlab list --csv`."""
+    text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
+    return list(csv.DictReader(text.stdout.splitlines()))
+
+
+def machine(results):
+    """The "key: value" lines beside a results file."""
+    lines = results.with_suffix(".machine.txt").read_text().splitlines()
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
+
+
+def caption(results):
+    facts = machine(results)
+    cpus = facts.get("cpus", "").replace(" online", "")
+    with open(results, newline="") as file:
+        threads = max(int(row["threads"]) for row in csv.DictReader(file))
+    return "{}, {} {}, {} {}, commit {}, {}".format(
+        facts.get("cpu", "unknown"), cpus, "CPU" if cpus == "1" else "CPUs", threads,
+        "thread" if threads == 1 else "threads", facts.get("commit", "unknown"),
+        facts.get("date", "unknown")[:10])
+
+
+def pictures(results):
+    """Copies the figures; shows those there are."""
+    parts = []
+    for name, says in FIGURES.items():
+        picture, source = PICTURES / f"{name}.png", results.with_name(f"{name}.png")
+        if source.exists():
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            if not picture.exists() or not filecmp.cmp(source, picture, shallow=False):
+                shutil.copyfile(source, picture)
+        if not picture.exists():
+            continue
+        data = results.with_name(f"{name}.csv")
+        where = f"*{says}. {caption(data)}.*" if data.exists() else f"*{says}.*"
+        parts.append(f"![{says}](docs/pictures/{name}.png)\n\n{where}")
+    return "\n\n".join(parts)
+
+
+def human(ns):
+    for unit in ["ns", "µs", "ms", "s"]:
+        if ns < 999.5 or unit == "s":
+            return f"{ns:.3g} {unit}"
+        ns /= 1000
+
+
+def size(row):
+    return int(row["n"]) * int(row["c"]) * int(row["s"])
+
+
+def shape(row):
+    return f"{row['n']} × {row['c']}" + (f" × {row['s']}" if row["s"] != "1" else "")
+
+
+def place(impl):
+    """Where an implementation stands in the ladder of its folder."""
+    folder, _, stem = impl["impl"].rpartition("/")
+    order = ORDER.get(folder, ORDER[""])
+    return (order.index(stem) if stem in order else len(order), impl["impl"], impl["isa"])
+
+
+class Results:
+    """The plain f32 rows of a results file, and the two shapes the table shows."""
+
+    def __init__(self, path):
+        with open(path, newline="") as file:
+            rows = [row for row in csv.DictReader(file)
+                    if row["dtype"] == "f32" and row["data"] == "normal" and not row["options"]]
+        self.at = {(row["impl"], row["isa"], row["op"], row["pass"], shape(row)): row
+                   for row in rows}
+        usual = [row for row in rows if row["op"] == "layernorm" and row["pass"] == "forward"]
+        if not usual:
+            sys.exit(f"{path} has no layernorm/forward/f32/.../normal: is it results/ladder.csv?")
+        self.small, self.large = shape(min(usual, key=size)), shape(max(usual, key=size))
+
+    def find(self, impl, op, pass_, where):
+        return self.at.get((impl["impl"], impl["isa"], op, pass_, where))
+
+    @staticmethod
+    def faster(row):
+        """How many times as fast as the naive rung; in parentheses where that is not resolved."""
+        if not row or not row["speedup"] or not row["baseline"].endswith("/naive"):
+            return ""
+        text = f"{float(row['speedup']):.2f}"
+        return f"({text})" if row["comparison"] == "NOT RESOLVED" else text
+
+
+def ladder(results, impls):
+    small, large = results.small, results.large
+    heads = ["layer", "rung", "idea", f"{small}: time", "GB/s", "× naive", "error, units",
+             f"{large}: GB/s", "% of limit", "× naive"]
+    lines = ["| " + " | ".join(heads) + " |", "|---|---|---|" + "---:|" * 7]
+    for op, layer in LAYERS.items():
+        for pass_ in PASSES:
+            takes = [i for i in impls if op in i["ops"].split() and pass_ in i["passes"].split()]
+            # Qwen2RMSNorm has no files of its own: only what RMSNorm has not shown already.
+            if op == "qwen2_rmsnorm":
+                takes = [i for i in takes if "rmsnorm" not in i["ops"].split()]
+            heading = f"{layer} {pass_}"
+            for impl in sorted(takes, key=place):
+                row = results.find(impl, op, pass_, small)
+                far = results.find(impl, op, pass_, large)
+                cells = [heading, f"[{impl['impl'].rpartition('/')[2]}]({impl['impl']}.c)"
+                         + ("" if impl["isa"] == "c" else f" {impl['isa']}"),
+                         impl["about"].replace("|", "\\|")]
+                if row and row["verdict"] in ("ok", "demo") and row["ns"]:
+                    cells += [human(float(row["ns"])), f"{float(row['gbps']):.3g}",
+                              results.faster(row), f"{float(row['error_u']):.3g}"]
+                else:
+                    cells += ["", "", "", row["verdict"] if row else ""]
+                timed = far and far["ns"]
+                cells += [f"{float(far['gbps']):.3g}" if timed else "",
+                          f"{float(far['limit_pct']):.0f}" if timed else "",
+                          results.faster(far)]
+                lines.append("| " + " | ".join(cells) + " |")
+                heading = ""
+    return "\n".join(lines)
+
+
+def example(results):
+    """One row, column by column."""
+    name = "layernorm/two_pass"
+    row = results.at[(name, "c", "layernorm", "forward", results.small)]
+    interval = ", ".join(f"{float(row[end]):.0f}" for end in ("ns_low", "ns_high") if row[end])
+    bounds = ", ".join(f"{float(row[end]):.3g}" for end in ("speedup_low", "speedup_high")
+                       if row[end])
+    band = f"{float(row['aa_band']):.3g}" if row["aa_band"] else "?"
+    says = [
+        ("case", f"`{row['case']}`", "what was computed: layer, pass, storage type, rows x "
+         "features, kind of data"),
+        ("impl, isa, threads", f"`{name}`, `{row['isa']}`, {row['threads']}", "how: the file "
+         f"[{name}.c]({name}.c), plain C, on one thread"),
+        ("verdict", row["verdict"], "every output was within its bound, before and after timing"),
+        ("error_u", f"{float(row['error_u']):.4g}", "the largest error of y, in units of 2^-24 of "
+         "the size of what was added up to make it"),
+        ("bound_u", f"{float(row['bound_u']):.4g}", "what the method and these data allow at "
+         "most"),
+        ("ns", f"{float(row['ns']):.0f}", f"a call took {human(float(row['ns']))}, the median of "
+         "many rounds"),
+        ("ns_low, ns_high", interval, "the interval for that median"),
+        ("speedup", f"{float(row['speedup']):.3g}", f"times as fast as `{row['baseline']}`, in "
+         "the same rounds"),
+        ("speedup_low, speedup_high", bounds, "the interval for that"),
+        ("aa_band", band, "what the baseline showed against itself, as a fraction: noise"),
+        ("comparison", row["comparison"], {
+            "FASTER": "the whole interval lies above 1, and beyond the noise",
+            "SLOWER": "the whole interval lies below 1, and beyond the noise",
+            "SAME": "interval and noise lie within 2 % of 1",
+            "NOT RESOLVED": "the interval does not lie beyond the noise, nor within 2 % of 1: this "
+                            "run cannot say",
+        }.get(row["comparison"], "")),
+        ("gbps", f"{float(row['gbps']):.3g}", "gigabytes a second: `bytes` / `ns`"),
+        ("limit_pct", f"{float(row['limit_pct']):.3g}", "per cent of what plain copying of the "
+         "same buffers reached in the same rounds"),
+        ("bytes", row["bytes"], "every input read once and every output written once; the rung "
+         "itself reads x three times"),
+    ]
+    lines = ["| column | value | says |", "|---|---|---|"]
+    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in says])
+
+
+def replace(text, name, content):
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        sys.exit(f"README.md should have {begin} and {end}, once each")
+    head, rest = text.split(begin)
+    return head + begin + ("\n" + content if content else "") + "\n" + end + rest.split(end)[1]
+
+
+def rewrite(path, program):
+    results = Results(path)
+    old = README.read_text()
+    text = replace(old, "pictures", pictures(path))
+    text = replace(text, "ladder", ladder(results, implementations(program)))
+    text = replace(text, "caption", f"Measured on {caption(path)}.")
+    text = replace(text, "row", example(results))
+    if text != old:
+        README.write_text(text)
+    print("README.md", "rewritten" if text != old else "is up to date")
+
+
+def links(page):
+    """Targets of a page's relative links."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"[a-z]+:|#", target):
+            yield target.split("#")[0]
+
+
+def check(program):
+    text = README.read_text()
+    shown = text.split("<!-- ladder:begin -->")[-1].split("<!-- ladder:end -->")[0]
+    wrong = [f"README.md: the ladder lacks {impl['impl']}@{impl['isa']}: run scripts/readme.py"
+             for impl in implementations(program)
+             if not re.search(re.escape(f"]({impl['impl']}.c)")
+                              + ("" if impl["isa"] == "c" else " " + impl["isa"]) + r" \|", shown)]
+    for page in [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        wrong += [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
+                  for target in links(page) if not (page.parent / target).exists()]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "ladder.csv")
+    parser.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if options.check:
+        return check(options.program)
+    rewrite(options.results, options.program)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+# Finds out what ./reproduce and ./check need and gets what is missing. Sourced by them in the
+# repository's root; then
+#     setup quick    gets what both need
+#     setup all      and what only the whole of ./check needs
+# Programs come from apt-get where there is one; elsewhere it says what is missing and exits with 2.
+# Python packages, and CMake where there is none or an old one, go to .venv and nowhere else.
+# shellcheck shell=bash
+
+# what         | how to see it                      | apt-get          | dnf             | pacman    | brew
+needs='
+a C compiler   | includes gcc stdio.h               | gcc libc6-dev    | gcc             | gcc       | gcc
+make           | command -v make                    | make             | make            | make      | make
+pkg-config     | command -v pkg-config              | pkg-config       | pkgconf         | pkgconf   | pkgconf
+Criterion      | includes gcc criterion/criterion.h | libcriterion-dev | criterion-devel | criterion | criterion
+MPFR           | includes gcc mpfr.h                | libmpfr-dev      | mpfr-devel      | mpfr      | mpfr
+gnuplot        | command -v gnuplot                 | gnuplot-nox      | gnuplot         | gnuplot   | gnuplot
+python3 (venv) | find_python                        | python3-venv     | python3         | python    | python
+'
+needs_of_check='
+clang          | includes clang stdio.h             | clang libc6-dev  | clang           | clang     | llvm
+OpenMP (clang) | includes clang omp.h -fopenmp      | libomp-dev       | libomp-devel    | openmp    | libomp
+'
+cmake_oldest=3.25 cmake_pinned=3.31.10
+
+includes() { # COMPILER HEADER [FLAG...]
+    "$1" "${@:3}" -fsyntax-only -x c - <<<"#include <$2>"
+}
+
+find_python() { # sets python: one that can make .venv
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' && return
+    done
+}
+
+cmake_is_new() {
+    local version
+    version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
+    [[ $version && $(printf '%s\n' $cmake_oldest "$version" | sort -V | head -n 1) == "$cmake_oldest" ]]
+}
+
+find_missing() { # TABLE: sets missing, and packages for each manager
+    local name test names i
+    missing='' packages=('' '' '' '')
+    while IFS='|' read -r name test names; do
+        if [[ ! $name ]] || eval "$test" &>/dev/null; then continue; fi
+        read -r name <<<"$name"
+        missing+="${missing:+, }$name"
+        for i in 0 1 2 3; do
+            read -r test <<<"${names%%|*}"
+            packages[i]+=" $test"
+            names=${names#*|}
+        done
+    done <<<"$1"
+}
+
+get_programs() { # TABLE
+    find_missing "$1"
+    [[ $missing ]] || return 0
+    echo "Missing: $missing"
+    local -a root_do=(env DEBIAN_FRONTEND=noninteractive)
+    ((EUID == 0)) || root_do=(sudo "${root_do[@]}")
+    if ! command -v apt-get >/dev/null || ! command -v "${root_do[0]}" >/dev/null; then
+        echo "Install it and run this again:"
+        echo "    Debian, Ubuntu  apt-get install${packages[0]}"
+        echo "    Fedora          dnf install${packages[1]}"
+        echo "    Arch            pacman -S${packages[2]}"
+        echo "    macOS           brew install${packages[3]}"
+        exit 2
+    fi
+    echo "Installing with apt-get:${packages[0]}"
+    "${root_do[@]}" apt-get -qq update || true # one broken source among many; installing will tell
+    # shellcheck disable=SC2086
+    "${root_do[@]}" apt-get -qq install -y --no-install-recommends ${packages[0]} >/dev/null
+    find_missing "$1"
+    [[ $missing ]] || return 0
+    echo "Still missing after apt-get: $missing" >&2
+    exit 2
+}
+
+get_venv() {
+    local -a extra=()
+    PATH=${PATH//"$PWD/.venv/bin:"/}
+    find_python 2>/dev/null
+    cmake_is_new || extra=("cmake==$cmake_pinned")
+    local stamp
+    stamp=$(echo "$PWD" "${extra[@]}" && "$python" --version && cat requirements.txt)
+    if [[ $stamp != "$(cat .venv/stamp 2>/dev/null)" ]] || ! .venv/bin/python -c ''; then
+        echo "Making .venv from requirements.txt ${extra[*]}"
+        rm -rf .venv
+        if ! "$python" -m venv .venv ||
+            ! .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+                -r requirements.txt "${extra[@]}"; then
+            echo "pip could not install the Python packages" >&2
+            exit 2
+        fi
+        echo "$stamp" >.venv/stamp
+    fi
+    export PATH=$PWD/.venv/bin:$PATH
+}
+
+setup() { # quick | all
+    [[ $1 != all ]] || needs+=$needs_of_check
+    get_programs "$needs"
+    get_venv
+}
+
+# Every case of every experiment against the reference: one call, for both commands.
+check_experiments() { # PROGRAM [--quick]
+    "$1" check "${@:2}" experiments/*.txt
+}

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs a built normlab into a folder of its own and uses it from there as a stranger would: the
+# program, through find_package, and through pkg-config.
+#     tests/consumer/run.sh CMAKE BUILD_DIR CC CFLAGS
+set -euo pipefail
+cmake=$1 build=$2 cc=$3 cflags=$4
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix="$work/pre fix"
+unset DESTDIR
+
+"$cmake" --install "$build" --prefix "$prefix" >"$work/install.log"
+"$prefix/bin/normlab" list >/dev/null
+echo "installed program: runs"
+
+"$cmake" -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="$cflags" >"$work/configure.log"
+"$cmake" --build "$work/build" >"$work/build.log"
+printf 'find_package: '
+"$work/build/consumer"
+
+pc=$(find "$prefix" -name normlab.pc)
+export PKG_CONFIG_PATH=${pc%/*}
+for static in "" --static; do
+    # shellcheck disable=SC2086
+    eval "set -- $(pkg-config $static --cflags --libs normlab)" # it quotes spaces for the shell
+    # shellcheck disable=SC2086
+    "$cc" $cflags "$here/main.c" "$@" -o "$work/consumer"
+    printf 'pkg-config %s: ' "$static"
+    LD_LIBRARY_PATH=$(dirname "${pc%/*}") "$work/consumer"
+done
