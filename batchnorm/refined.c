@@ -12,21 +12,26 @@ NL_INLINE void batchnorm(nl_view v) {
 
     for (size_t j = 0; j < v.c; j++) rest[j] = rstd[j] = 0;
     for (size_t i = 0; i < v.n; i++)
-        for (size_t j = 0; j < v.c; j++)
-            for (size_t k = 0; k < v.s; k++)
-                rest[j] += nl_x(v, nl_at(v, i, j, k)) - nl_x(v, nl_at(v, 0, j, 0));
+        for (size_t j = 0; j < v.c; j++) {
+            float first = nl_x(v, nl_at(v, 0, j, 0)), shifted = rest[j];
+            for (size_t k = 0; k < v.s; k++) shifted += nl_x(v, nl_at(v, i, j, k)) - first;
+            rest[j] = shifted;
+        }
     for (size_t j = 0; j < v.c; j++) {
         mean[j] = nl_x(v, nl_at(v, 0, j, 0)) + rest[j] / m;
         rest[j] = 0;
     }
 
     for (size_t i = 0; i < v.n; i++)
-        for (size_t j = 0; j < v.c; j++)
+        for (size_t j = 0; j < v.c; j++) {
+            float sum = rest[j], squares = rstd[j];
             for (size_t k = 0; k < v.s; k++) {
                 float d = nl_x(v, nl_at(v, i, j, k)) - mean[j];
-                rest[j] += d;
-                rstd[j] += d * d;
+                sum += d;
+                squares += d * d;
             }
+            rest[j] = sum, rstd[j] = squares;
+        }
     for (size_t j = 0; j < v.c; j++) {
         float sum = rest[j];
         rest[j] = sum / m;

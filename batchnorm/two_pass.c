@@ -1,8 +1,8 @@
 /* idea   Turn the loops: read the tensor in the order it lies in memory and keep a sum per channel.
  *        The same two passes as naive, but every cache line is read once a pass.
- * gain   Large when s = 1, where neighbours in memory are neighbouring channels (and the compiler
- *        can add several at once). The division and the root leave the loop as well.
- * fails  The rounded mean costs mean/sigma units in every output; x is read three times.
+ * gain   Large when s = 1, where neighbours in memory are neighbouring channels. The division and
+ *        the root leave the loop as well.
+ * fails  The mean's rounding error, as in layernorm/two_pass.c; x is read three times.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
@@ -11,16 +11,22 @@ NL_INLINE void batchnorm(nl_view v) {
 
     for (size_t j = 0; j < v.c; j++) mean[j] = rstd[j] = 0;
     for (size_t i = 0; i < v.n; i++)
-        for (size_t j = 0; j < v.c; j++)
-            for (size_t k = 0; k < v.s; k++) mean[j] += nl_x(v, nl_at(v, i, j, k));
+        for (size_t j = 0; j < v.c; j++) {
+            float sum = mean[j];
+            for (size_t k = 0; k < v.s; k++) sum += nl_x(v, nl_at(v, i, j, k));
+            mean[j] = sum;
+        }
     for (size_t j = 0; j < v.c; j++) mean[j] /= m;
 
     for (size_t i = 0; i < v.n; i++)
-        for (size_t j = 0; j < v.c; j++)
+        for (size_t j = 0; j < v.c; j++) {
+            float squares = rstd[j];
             for (size_t k = 0; k < v.s; k++) {
                 float d = nl_x(v, nl_at(v, i, j, k)) - mean[j];
-                rstd[j] += d * d;
+                squares += d * d;
             }
+            rstd[j] = squares;
+        }
     for (size_t j = 0; j < v.c; j++) {
         float var = rstd[j] / m;
         rstd[j] = 1 / sqrtf(var + v.eps);

@@ -10,12 +10,15 @@ NL_INLINE void batchnorm(nl_view v) {
 
     for (size_t j = 0; j < v.c; j++) mean[j] = rstd[j] = 0;
     for (size_t i = 0; i < v.n; i++)
-        for (size_t j = 0; j < v.c; j++)
+        for (size_t j = 0; j < v.c; j++) {
+            float m_k = mean[j], squares = rstd[j];
             for (size_t k = 0; k < v.s; k++) {
-                float x = nl_x(v, nl_at(v, i, j, k)), d = x - mean[j];
-                mean[j] += d / (i * v.s + k + 1);
-                rstd[j] += d * (x - mean[j]);
+                float x = nl_x(v, nl_at(v, i, j, k)), d = x - m_k;
+                m_k += d / (i * v.s + k + 1);
+                squares += d * (x - m_k);
             }
+            mean[j] = m_k, rstd[j] = squares;
+        }
     for (size_t j = 0; j < v.c; j++) {
         float var = rstd[j] / m;
         rstd[j] = 1 / sqrtf(var + v.eps);

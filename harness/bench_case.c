@@ -90,7 +90,7 @@ static bool make_instances(bench *b, size_t scratch) {
     }
     b->in = calloc(wanted, sizeof *b->in);
     for (; b->in && b->instances < wanted; b->instances++)
-        if (!instance_make(b->c, &b->data, NULL, scratch, PLACE_PAGE, &b->in[b->instances]))
+        if (!instance_make(b->c, &b->data, NULL, scratch, PLACE_START, &b->in[b->instances]))
             return false;
     return b->in != NULL;
 }

@@ -22,8 +22,8 @@ typedef struct nl_case {
     bool in_place;  /* y == x, residual_out == residual, dx == dy */
     bool no_affine; /* gamma and beta are NULL */
     cache_state cache;
-    int threads; /* 0: as many as the command line says */
-    size_t skew; /* bytes by which outputs lie off the inputs' place in their pages */
+    int threads;    /* 0: as many as the command line says */
+    size_t skew;    /* bytes by which outputs lie off the inputs' place in their pages */
     char data[256]; /* "normal", "offset:16", "npy:x.npy": data.h */
     char text[CASE_TEXT];
     size_t options; /* where in text the options begin, "residual/in-place"; its end if none */

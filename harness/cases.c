@@ -22,6 +22,8 @@ static bool add_one(case_list *list, const char *text, char *error, size_t error
         list->items = more;
     }
     if (!case_parse(text, &list->items[list->count], error, error_size)) return false;
+    for (size_t i = 0; i < list->count; i++) /* a case that is there already would only repeat */
+        if (strcmp(list->items[i].text, text) == 0) return true;
     list->count++;
     return true;
 }

@@ -105,8 +105,7 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
             snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
         } else {
             w.v = verify(c, &data, &want, m, PLACE_END, threads);
-            if (w.v.outcome != OUTCOME_FAIL)
-                w.v = verify(c, &data, &want, m, PLACE_START, threads);
+            if (w.v.outcome != OUTCOME_FAIL) w.v = verify(c, &data, &want, m, PLACE_START, threads);
         }
         bool failed = w.v.outcome == OUTCOME_FAIL;
         report_row(rows || failed ? out : &quiet, &w);

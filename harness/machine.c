@@ -53,6 +53,14 @@ static void write_caches(FILE *out) {
     fprintf(out, "%s\n", any ? "" : " unknown");
 }
 
+/* As the program runs, not as it was compiled: some emulators compute long double in double. */
+static int long_double_bits(void) {
+    volatile long double one = 1, half = 1;
+    int bits = 0;
+    for (; one + half != one; bits++) half /= 2;
+    return bits;
+}
+
 void machine_write(FILE *out) {
     char text[256], when[32];
     struct utsname system;
@@ -71,7 +79,8 @@ void machine_write(FILE *out) {
     fprintf(out, "flags: %s\n", NL_BUILD_FLAGS);
     fprintf(out, "commit: %s\n", NL_BUILD_COMMIT);
     fprintf(out, "version: %s\n", NL_VERSION);
-    fprintf(out, "long double: %d bits of significand\n", LDBL_MANT_DIG);
+    fprintf(out, "long double: %d bits of significand (LDBL_MANT_DIG is %d)\n", long_double_bits(),
+            LDBL_MANT_DIG);
     if (nl_has_openmp())
         fprintf(out, "threads: OpenMP, %d\n", nl_max_threads());
     else

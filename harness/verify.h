@@ -30,9 +30,9 @@ typedef struct verdict {
 
 const char *outcome_name(outcome o);
 
-/* Where buffers lie: against an inaccessible page behind them, before them, or on a page's start
- * (with inaccessible pages further out). */
-typedef enum placement { PLACE_END, PLACE_START, PLACE_PAGE } placement;
+/* Where buffers lie: against an inaccessible page behind them, or on a page's start with one before
+ * them (and further out behind). */
+typedef enum placement { PLACE_END, PLACE_START } placement;
 
 /* The buffers of one call, and scratch. */
 typedef struct instance {

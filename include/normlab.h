@@ -63,7 +63,7 @@ typedef struct nl_problem {
     float eps;               /* >= 0, inside the root, added to the variance or mean square */
     float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
     bool biased_running_var; /* false: running_var takes the n*s - 1 variance, as PyTorch; true: the
-                                n*s one, as Keras and Flax */
+                                n*s one, as Flax */
 } nl_problem;
 
 /* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap

@@ -1,8 +1,9 @@
-/* idea   The gradient as docs/backward.md derives it, with g = gamma * dy and xhat = (x - mean) *
- * r: dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) dgamma_i = sum over rows of dy_i *
- * xhat_i,  dbeta_i = sum over rows of dy_i gain   None; the formula in two passes over the row,
- * from the statistics forward has saved. fails  dgamma and dbeta are read and written for every
- * row. SPDX-License-Identifier: MIT */
+/* idea   The gradient as docs/backward.md derives it, g = gamma * dy and xhat = (x - mean) * rstd:
+ *            dx_i = rstd * (g_i - mean(g) - xhat_i * mean(g * xhat))
+ *            dgamma_i = sum over rows of dy_i * xhat_i,  dbeta_i = sum over rows of dy_i
+ * gain   None; the formula in two passes over the row, from the statistics forward has saved.
+ * fails  dgamma and dbeta are read and written for every row.
+ * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {

@@ -1,8 +1,9 @@
 /* idea   The formula, read off the paper: the mean, the variance around it, then for every element
  *        the difference divided by the root. Three passes over the row.
  * gain   None; this is the rung the others are measured against.
- * fails  Never badly. Rounding the mean to float costs an error of mean/sigma units in every
- * output. SPDX-License-Identifier: MIT */
+ * fails  Never badly. The mean is summed and rounded in float: every output is off by mean/sigma
+ *        times that error.
+ * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
 NL_INLINE void layernorm(nl_view v) {

@@ -116,12 +116,13 @@ static void differentiate(const job *k, size_t g) {
         add(&abs_gxs, fabsl(gain * dy) * fmaxl(1, fabsl((long double)o->xhat[i])));
     }
     long double mean_g = centred(p) ? value(&gs) / m : 0, mean_gx = value(&gxs) / m;
+    long double mean_abs_g = centred(p) ? value(&abs_gs) / m : 0;
     for (size_t e = 0; e < m; e++) {
         size_t i = at(p, g, e);
         long double gdy = ref_gain(p, k->in->gamma, feature(p, g, e)) * k->in->dy[i];
         long double xhat = o->xhat[i];
         o->dx[i] = (double)(o->rstd[g] * (gdy - mean_g - xhat * mean_gx));
-        o->dx_gauge[i] = (double)(o->rstd[g] * (fabsl(gdy) + value(&abs_gs) / m +
+        o->dx_gauge[i] = (double)(o->rstd[g] * (fabsl(gdy) + mean_abs_g +
                                                 fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m));
     }
 }

@@ -1,7 +1,8 @@
 /* idea   Sum x^2 in one reading, one root and one division a row, one multiplication an element.
  *        All terms are positive, nothing cancels: for RMSNorm the one-pass sum is accurate, where
  *        LayerNorm's (layernorm/one_pass.c) subtracts two nearly equal numbers.
- * gain   The division leaves the loop. Two readings of x is the least any row norm can make.
+ * gain   The division leaves the loop: little here, where each addition waits for the one before.
+ *        Two readings of x is the least any row norm can make.
  * fails  Where a square leaves float's range: |x| above about 1e19, and below 1e-19 with eps = 0.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

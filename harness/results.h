@@ -1,0 +1,47 @@
+/* Results read back: a CSV file of `normlab bench` or `check`, and the machine's facts beside it.
+ * Strict, because a number that was read wrongly would be believed.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_RESULTS_H
+#define NL_RESULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A row, as far as comparing needs it. Text that is missing is "", a number that is missing NAN. */
+typedef struct result {
+    size_t line;                       /* of the file, from 1 */
+    const char *spelling, *impl, *isa; /* spelling: of the case */
+    int threads;                       /* with the three above: the key */
+    const char *verdict, *data, *flag;
+    double ns, ns_low, ns_high; /* of one call: positive, low <= ns <= high */
+    double limit_pct, aa_band;  /* aa_band: relative, 0.004 is 0.4 % */
+    double n, c, s, bytes;
+} result;
+
+typedef struct fact {
+    const char *key, *value;
+} fact;
+
+typedef struct results {
+    result *rows; /* in the order of the file */
+    size_t count;
+    fact *facts; /* in the order of x.machine.txt; none when there is no such file */
+    size_t fact_count;
+    char warning[512]; /* "", or what was left out: a last line that was cut off */
+    result **sorted;   /* by key */
+    char *text, *facts_text;
+} results;
+
+/* False: error says "file:line: what is wrong and what to do", and there is nothing to free. A last
+ * line without a newline is where a run was cut off: it may be half a number, so it is left out
+ * whatever it holds, and the rows before it, which are whole, are kept. */
+bool results_read(const char *path, results *out, char *error, size_t error_size);
+void results_free(results *r);
+
+/* The row with the key of `like`, which may come from another file; NULL: none. */
+const result *results_find(const results *r, const result *like);
+
+/* The first value of a key, as "cpu"; NULL: none. */
+const char *results_fact(const results *r, const char *key);
+
+#endif
