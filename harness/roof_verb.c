@@ -130,10 +130,10 @@ static void heading(void) {
 int verb_roof(int argc, char **argv) {
     options o;
     int code = options_parse(argc, argv, help, &o);
-    if (code >= 0) return code;
+    if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) {
         fprintf(stderr, "normlab roof takes no cases. See `normlab roof --help`.\n");
-        return NL_EXIT_USAGE;
+        return cases_free(&o.cases), NL_EXIT_USAGE;
     }
     if (!o.seconds_given) o.seconds = o.quick ? 0.02 : 0.1;
     if (!o.threads_given) o.threads = nl_max_threads();
