@@ -1,0 +1,64 @@
+"""What does accuracy cost? Every rung as a point: time per value against the error of its output, on
+rows whose mean lies 1024 sigma away from zero. The line joins the rungs that no other beats in both.
+"""
+from math import inf, isfinite
+
+import matplotlib.pyplot as plt
+
+import common
+
+MAKE = "normlab bench experiments/pareto.txt --out results/pareto.csv"
+NEEDS = "impl isa op n c s data verdict error_u ns ns_low ns_high"
+TOP = 2.0**26  # what is drawn here is infinite or not a number
+
+path, out = common.arguments(__file__, MAKE)
+rows = common.read(path, NEEDS, MAKE)
+layers = {}
+for row in rows:
+    if not row["ns"]:
+        continue
+    size = float(row["n"]) * float(row["c"]) * float(row["s"])
+    error = float(row["error_u"] or inf)
+    name = row["impl"].split("/")[-1] + ("" if row["isa"] == "c" else f"@{row['isa']}")
+    low, high = (float(row[key] or row["ns"]) / size for key in ("ns_low", "ns_high"))
+    layers.setdefault(common.LAYERS[row["op"]], []).append(
+        (float(row["ns"]) / size, error if isfinite(error) else TOP, name, row["verdict"], low, high))
+if not layers:
+    common.fail(f"{path}: nothing in it was timed; make it with: {MAKE}")
+styles = common.style(dict.fromkeys(name for points in layers.values() for _, _, name, *_ in points))
+every = [point for points in layers.values() for point in points]
+
+figure, grid = plt.subplots(1, len(layers), sharex=True, sharey=True, squeeze=False)
+figure.subplots_adjust(left=0.06, right=0.985, top=0.8, bottom=0.14, wspace=0.06)
+for axes, (layer, points) in zip(grid[0], layers.items()):
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.axhspan(2.0**25, 2.0**27, color="#F3DCCB", zorder=0)
+    axes.text(0.98, TOP, "NaN or infinite", va="center", ha="right", fontsize=10, transform=axes.get_yaxis_transform())
+    right = [p for p in points if p[1] < TOP]
+    best = [p for p in right if not any(q[0] <= p[0] and q[1] <= p[1] and q[:2] != p[:2] for q in right)]
+    best.sort()
+    axes.step([p[0] for p in best], [p[1] for p in best], where="post", color="#BBBBBB", linewidth=4, zorder=1)
+    taken = []
+    for ns, error, name, verdict, low, high in sorted(points, key=lambda p: (p[1], p[0])):
+        colour, marker = styles[name]
+        look = common.FAILED if verdict == "fail" else {
+            "marker": marker, "color": colour, "markersize": 9,
+            "markerfacecolor": "white" if verdict == "demo" else colour}
+        axes.plot([low, high], [error, error], color=colour, linewidth=1.5, zorder=2)
+        axes.plot(ns, error, zorder=3, **look)
+        lift = sum(abs(ns / x) < 2 and abs(error / y) < 2 and error / y > 0.5 and ns / x > 0.5 for x, y in taken)
+        axes.annotate(name, (ns, error), (10, 6 + 13 * lift), textcoords="offset points", fontsize=10,
+                      arrowprops={"arrowstyle": "-", "color": "#BBBBBB", "linewidth": 0.6} if lift else None)
+        taken.append((ns, error))
+    axes.set_title(f"{layer}\n", loc="left")
+    axes.text(0, 1.015, "unbeaten: " + ", ".join(p[2] for p in best), transform=axes.transAxes, fontsize=10)
+    axes.set_xlabel("nanoseconds per value")
+    axes.set_ylim(1, 2.0**27)
+    axes.set_xlim(min(p[4] for p in every) / 1.4, max(p[5] for p in every) * 3)
+grid[0][0].set_ylabel("largest error of y, units of 2⁻²⁴")
+figure.suptitle("What does accuracy cost, when the mean lies 1024 sigma away?", x=0.008, ha="left", y=0.975)
+figure.text(0.008, 0.905, "f32, one thread. Towards the lower left is better. Filled: within the bound of the "
+            "method. Hollow: the method promises nothing here.\nLines through points: intervals of the median time. "
+            "Grey: the rungs that no other beats in both.", fontsize=10.5, va="center")
+common.save(figure, out, common.machine(path, rows))
