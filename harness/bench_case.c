@@ -52,6 +52,7 @@ static void call_limit(void *context, size_t turn) {
     const instance *in = &a->bench->in[turn % a->bench->instances];
     bool backward = a->bench->c->problem.pass == NL_BACKWARD;
     roof_job j = {.bytes = a->bench->data.bytes[X], .store = ROOF_ORDINARY};
+    if (a->bench->c->streaming) j.store = ROOF_STREAM;
     j.in[j.reads++] = in->at[X];
     if (in->at[DY] || in->at[RESIDUAL]) j.in[j.reads++] = backward ? in->at[DY] : in->at[RESIDUAL];
     j.out[j.writes++] = backward ? in->at[DX] : in->at[Y];

@@ -67,6 +67,7 @@ static bool parse_count(const char *text, size_t least, size_t most, size_t *out
 static bool parse_option(const char *text, nl_case *c) {
     size_t count;
     if (strcmp(text, "rotating") == 0) return c->cache = CACHE_ROTATING, true;
+    if (strcmp(text, "streaming") == 0) return c->streaming = true;
     if (strcmp(text, "cold") == 0) return c->cache = CACHE_COLD, true;
     if (strncmp(text, "skew=", 5) == 0)
         return parse_count(text + 5, 0, 65536, &c->skew) && c->skew % 4 == 0;
@@ -141,7 +142,8 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         if (parse_option(option, &c)) continue;
         snprintf(error, error_size,
                  "case %s: option '%s' should be residual, in-place, no-affine, "
-                 "cast-before-weight, biased-running-var, eps=E, momentum=M, threads=N, rotating, "
+                 "cast-before-weight, biased-running-var, eps=E, momentum=M, threads=N, streaming, "
+                 "rotating, "
                  "cold or skew=BYTES (a multiple of 4)",
                  text, option);
         return false;

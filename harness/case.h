@@ -22,6 +22,7 @@ typedef struct nl_case {
     bool in_place;  /* y == x, residual_out == residual, dx == dy */
     bool no_affine; /* gamma and beta are NULL */
     cache_state cache;
+    bool streaming; /* the limit to compare with stores past the caches */
     int threads;    /* 0: as many as the command line says */
     size_t skew;    /* bytes by which outputs lie off the inputs' place in their pages */
     char data[256]; /* "normal", "offset:16", "npy:x.npy": data.h */

@@ -38,7 +38,7 @@ bench "$case" --seconds 5 --precision 10
 check "stops when precise enough" all precise stopped out.csv
 bench "$case" --seconds 0.005 --precision 0.000001
 check "stops when the time is up" all time stopped out.csv
-for option in rotating cold in-place skew=64; do
+for option in rotating cold in-place streaming skew=64; do
     bench "$case/$option" --seconds 0.005
     check "$option is timed" all '[0-9.e+-]+' ns out.csv
 done
