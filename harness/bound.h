@@ -8,7 +8,8 @@
 /* What float arithmetic may cost group g, and whether the method promises anything there. */
 typedef struct allowance {
     double units; /* of 2^-24, on the scale of max(1, |xhat|) */
-    double kappa; /* mean |x| over sigma: how badly the subtraction of the mean is conditioned */
+    double kappa; /* mean |x| over sigma: how badly the subtraction of the mean is conditioned; for
+                     backward what rounding the saved mean took from it, over sigma, in units */
     bool promised;
 } allowance;
 

@@ -1,6 +1,7 @@
 /* `normlab check`: every implementation that takes a case, against the reference, twice: with its
  * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
 #include "machine.h"
+#include "museum.h"
 #include "options.h"
 #include "report.h"
 #include "verbs.h"
@@ -144,6 +145,10 @@ int verb_check(int argc, char **argv) {
             fprintf(stderr, "normlab: %s\n", error);
             return NL_EXIT_FAILED;
         }
+    if (whole && !museum_cases(&o.cases, error, sizeof error)) {
+        fprintf(stderr, "normlab: %s\n", error);
+        return NL_EXIT_FAILED;
+    }
     count *counts = calloc(nl_impl_count(), sizeof *counts), all = {0};
     if (!counts || !report_open(&out, o.out))
         return free(counts), cases_free(&o.cases), NL_EXIT_USAGE;

@@ -13,6 +13,7 @@
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
  *   exact        small integers whose mean and variance no order of summation rounds
  *   zeros, nan, inf, huge, tiny      special values in some groups
+ *   museum:NAME  what a public bug report is about: museum.h
  *   npy:FILE     x from FILE; from NAME.x.npy also NAME.gamma.npy and NAME.beta.npy
  */
 bool data_known(const char *kind);
