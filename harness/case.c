@@ -148,6 +148,10 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
                  text, option);
         return false;
     }
+    if (c.residual && (c.problem.op == NL_BATCHNORM || c.problem.pass != NL_FORWARD)) {
+        snprintf(error, error_size, "case %s: only the row norms' forward takes a residual", text);
+        return false;
+    }
     if (strcmp(shape, "file") == 0 && !data_file_shape(&c, error, error_size)) return false;
     *out = c;
     return true;

@@ -81,6 +81,11 @@ static bool expand(case_list *list, const char *text, char *error, size_t error_
                 return false;
             continue;
         }
+        if (first > last) {
+            snprintf(error, error_size, "case %s: the range '%.*s' is empty", text, (int)length,
+                     item);
+            return false;
+        }
         for (size_t v = first; v <= last;) {
             int digits = snprintf(number, sizeof number, "%zu", v);
             if (!expand_with(list, text, head, number, (size_t)digits, close + 1, error,
@@ -98,21 +103,25 @@ bool cases_add(case_list *list, const char *spelling, char *error, size_t error_
 }
 
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size) {
-    char line[1024], why[600];
+    char *line = NULL, why[600];
+    size_t room = 0;
     FILE *f = fopen(path, "r");
     if (!f) {
         snprintf(error, error_size, "cannot read %s: %s", path, strerror(errno));
         return false;
     }
     bool ok = true;
-    for (int number = 1; ok && fgets(line, sizeof line, f); number++) {
+    for (int number = 1; ok && getline(&line, &room, f) >= 0; number++) {
         line[strcspn(line, "#\r\n")] = '\0';
-        char *start = line + strspn(line, " \t");
-        start[strcspn(start, " \t")] = '\0';
+        char *start = line + strspn(line, " \t"), *end = start + strcspn(start, " \t");
+        char *more = end + strspn(end, " \t");
         if (!*start) continue;
-        ok = cases_add(list, start, why, sizeof why);
+        if (*more) snprintf(why, sizeof why, "a case a line: what is '%.100s'?", more);
+        *end = '\0';
+        ok = !*more && cases_add(list, start, why, sizeof why);
         if (!ok) snprintf(error, error_size, "%s:%d: %s", path, number, why);
     }
+    free(line);
     fclose(f);
     return ok;
 }

@@ -21,23 +21,20 @@ typedef struct tally {
     double got, want, its_error, its_bound;
 } tally;
 
-/* One number: got against anything from low to high (equal, but where a cast may fall either way).
- * NaN is right only where NaN is due. */
+double error_units(nl_dtype d, double got, long double low, long double high, long double gauge) {
+    long double unit = ref_unit(d), too_large = ref_largest(d) * (1 + unit);
+    if (isnan(low) || isnan(got)) return isnan(low) && isnan(got) ? 0 : INFINITY;
+    if (isinf(got) && copysignl(1, low) == copysign(1, got) && fabsl(low) >= too_large)
+        return 0; /* overflows in this storage type, or is infinite itself */
+    long double v = isinf(got) ? copysignl(too_large, got) : (long double)got;
+    long double miss = v < low ? low - v : v > high ? v - high : 0;
+    double error = (double)(miss / (unit * fmaxl(gauge, ref_smallest_normal(d))));
+    return isnan(error) ? INFINITY : error;
+}
+
 static void judge(tally *t, slot s, size_t i, nl_dtype d, float got, long double low,
                   long double high, long double gauge, double bound, bool promised) {
-    double error;
-    long double unit = ref_unit(d), too_large = ref_largest(d) * (1 + unit);
-    if (isnan(low) || isnan(got)) {
-        error = isnan(low) && isnan(got) ? 0 : INFINITY;
-    } else if (isinf(got) && copysignl(1, low) == copysignl(1, (long double)got) &&
-               fabsl(low) >= too_large) {
-        error = 0; /* overflows in this storage type, or is infinite itself */
-    } else {
-        long double v = isinf(got) ? copysignl(too_large, (long double)got) : (long double)got;
-        long double miss = v < low ? low - v : v > high ? v - high : 0;
-        error = (double)(miss / (unit * fmaxl(gauge, ref_smallest_normal(d))));
-        if (isnan(error)) error = INFINITY;
-    }
+    double error = error_units(d, got, low, high, gauge);
     t->compared++;
     if ((s == Y || s == DX) && !(error < t->error)) t->error = error, t->bound = bound;
     if (!promised) {
@@ -197,7 +194,7 @@ verdict compare(const instance *in, const answer *a) {
     for (size_t g = 0; g < groups; g++) allowed[g] = allow(in, &a->want, g);
     tally total = {.worst = -1};
     job k = {.in = in, .want = &a->want, .allowed = allowed, .total = &total};
-    nl_parallel_for(p->n * p->c * p->s, nl_max_threads(), judge_tensors, &k);
+    nl_parallel_for(p->n * p->c * p->s, data_threads(p), judge_tensors, &k);
     judge_vectors(&total, in, &a->want, allowed);
     free(allowed);
 

@@ -7,6 +7,7 @@
 #include "random.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,11 +203,20 @@ static void sizes(const nl_case *c, nl_data *d, bool is_input[SLOTS]) {
     }
 }
 
+int data_threads(const nl_problem *p) {
+    return p->n * p->c * p->s < 32768 ? 1 : nl_max_threads();
+}
+
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
     bool is_input[SLOTS];
     job w = {.c = c, .out = out};
     *out = (nl_data){0};
+    size_t most = SIZE_MAX / 1024; /* the reference needs many bytes for every element and group */
+    if ((p->s && p->c > most / p->s) || (p->c && p->s && p->n > most / (p->c * p->s))) {
+        snprintf(error, error_size, "case %s: n * c * s overflows", c->text);
+        return false;
+    }
     sizes(c, out, is_input);
     for (slot s = 0; s < SLOTS; s++) {
         if (!is_input[s]) continue;
@@ -221,7 +231,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
                  c->text);
         return data_free(out), false;
     }
-    nl_parallel_for(p->n * p->c * p->s, nl_max_threads(), fill, &w);
+    nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
     float **f = (float **)out->input;
     bool zero_centred = p->op == NL_QWEN2_RMSNORM;
     for (size_t j = 0; j < p->c; j++) { /* never constant: a wrong index must show */

@@ -44,7 +44,8 @@ typedef enum slot {
 typedef struct nl_data {
     void *input[SLOTS];  /* malloc'd pristine inputs; NULL where the case has none */
     size_t bytes[SLOTS]; /* of inputs and outputs; 0 where the case has none */
-    void *model_y;       /* what a model itself made of x (NAME.y.npy), or NULL */
+    void *model_y;       /* what a model itself made of x (NAME.y.npy), or NULL; only where the case
+                            spells eps, since the file does not say which one the model used */
 } nl_data;
 
 /* Reads x, and what lies beside it, into the arrays of *out. */
@@ -54,6 +55,9 @@ bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_s
  * caller, who knows the reference. */
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size);
 void data_free(nl_data *d);
+
+/* Threads that are worth waking for the problem's tensors. */
+int data_threads(const nl_problem *p);
 
 const char *slot_name(slot s);
 

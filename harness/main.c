@@ -3,6 +3,7 @@
 #include "normlab.h"
 #include "verbs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static const struct verb {
     {"doctor", verb_doctor, "what on this machine would spoil a measurement"},
     {"compare", verb_compare, "two files of results: faster, slower, same, or not resolved"},
     {"run", verb_run, "compute a layer on your own .npy arrays"},
+    {"judge", verb_judge, "anybody's output: right or wrong, and by what mechanism"},
 };
 
 static void usage(FILE *out) {
@@ -32,14 +34,21 @@ static void usage(FILE *out) {
             "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
 }
 
+/* A full disk may show only when the last of stdout is written. */
+static int finish(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (code == NL_EXIT_OK) fprintf(stderr, "normlab: writing to stdout: %s\n", strerror(errno));
+    return code == NL_EXIT_OK ? NL_EXIT_FAILED : code;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 1, argv + 1);
+        if (strcmp(argv[1], verbs[i].name) == 0) return finish(verbs[i].run(argc - 1, argv + 1));
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
-        return usage(stdout), NL_EXIT_OK;
-    if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), NL_EXIT_OK;
+        return usage(stdout), finish(NL_EXIT_OK);
+    if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), finish(NL_EXIT_OK);
     fprintf(stderr, "normlab: there is no verb '%s'\n\n", argv[1]);
     return usage(stderr), NL_EXIT_USAGE;
 }

@@ -54,12 +54,15 @@ static bool impl_exists(const char *patterns) {
 }
 
 /* A number in [least, most], or a message. */
-static bool number(const char *option, const char *text, double least, double most, double *out) {
+static bool number(const char *option, const char *text, double least, double most, bool whole,
+                   double *out) {
     char *end;
     *out = strtod(text, &end);
-    if (end != text && *end == '\0' && *out >= least && *out <= most) return true;
-    fprintf(stderr, "normlab: --%s '%s' should be a number from %g to %g\n", option, text, least,
-            most);
+    if (end != text && *end == '\0' && *out >= least && *out <= most &&
+        (!whole || *out == (int)*out))
+        return true;
+    fprintf(stderr, "normlab: --%s '%s' should be a %snumber from %g to %g\n", option, text,
+            whole ? "whole " : "", least, most);
     return false;
 }
 
@@ -92,20 +95,20 @@ int options_parse(int argc, char **argv, const char *help, options *out) {
         case 'i': ok = known_impl(out->impl = optarg); break;
         case 'b': ok = known_impl(out->baseline = optarg); break;
         case 't':
-            ok = number("threads", optarg, 1, 4096, &v) && v == (int)v;
+            ok = number("threads", optarg, 1, 4096, true, &v);
             out->threads = (int)v;
             out->threads_given = true;
             break;
         case 'P':
-            ok = number("processes", optarg, 1, 1000, &v) && v == (int)v;
+            ok = number("processes", optarg, 1, 1000, true, &v);
             out->processes = (size_t)v;
             break;
         case 's':
-            ok = number("seconds", optarg, 1e-6, 1e6, &out->seconds);
+            ok = number("seconds", optarg, 1e-6, 1e6, false, &out->seconds);
             out->seconds_given = true;
             break;
-        case 'p': ok = number("precision", optarg, 1e-6, 10, &out->precision); break;
-        case 'm': ok = number("margin", optarg, 0, 10, &out->margin); break;
+        case 'p': ok = number("precision", optarg, 1e-6, 10, false, &out->precision); break;
+        case 'm': ok = number("margin", optarg, 0, 10, false, &out->margin); break;
         case 'o': out->out = optarg; break;
         case 'q': out->quick = true; break;
         case 'h': fputs(help, stdout); return NL_EXIT_OK;

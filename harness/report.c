@@ -8,9 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A terminal that a line can be rewritten on. */
+static bool live(FILE *out) {
+    const char *term = getenv("TERM");
+    return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
+}
+
 bool colour_wanted(FILE *out) {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+    const char *no = getenv("NO_COLOR");
+    return live(out) && !(no && *no);
 }
 
 bool report_open(report *r, const char *csv_path) {
@@ -128,7 +134,7 @@ static void write_table_timing(report *r, const row *w) {
 
 static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
-    if (isatty(STDERR_FILENO)) fprintf(stderr, "\r\033[K"); /* the progress line */
+    if (live(stderr)) fprintf(stderr, "\r\033[K"); /* the progress line */
     if (w->c != r->last) {
         fprintf(r->table, "\n%s\n  %-24s %-7s %-7s %9s %9s", w->c->text, "implementation", "isa",
                 "verdict", "error, u", "bound, u");
@@ -172,7 +178,7 @@ void progress(size_t done, size_t total, const char *what) {
     static bool printed;
     double now = clock_ns();
     if (done == 0 || start == 0) start = shown = now, printed = false;
-    bool terminal = isatty(STDERR_FILENO);
+    bool terminal = live(stderr);
     if (done == total) {
         if (printed && terminal) fprintf(stderr, "\r\033[K");
         start = 0;

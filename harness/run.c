@@ -1,15 +1,10 @@
 /* `normlab run`: one layer on the user's own arrays. Every input is checked and everything is
  * computed before the first output is written. SPDX-License-Identifier: MIT */
-#include "case.h"
+#include "arrays.h"
 #include "dtype.h"
-#include "npy.h"
 #include "reference.h"
 #include "verbs.h"
 
-#include <float.h>
-#include <getopt.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,197 +33,64 @@ static const char usage[] =
     "  normlab run batchnorm --x x.npy --inference --running-mean m.npy --running-var v.npy \\\n"
     "      --out y.npy\n";
 
-/* The options; the first twelve name an array. */
-enum { X, RESIDUAL, GAMMA, BETA, RUNNING_MEAN, RUNNING_VAR, INPUTS };
-enum { OUT = INPUTS, RESIDUAL_OUT, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT, ARRAYS };
-enum { EPS = ARRAYS, CASTING, IMPL, THREADS, MOMENTUM, INFERENCE, HELP, OPTIONS };
+/* Its own options; the first six name an output. */
+enum { OUT = OWN, RESIDUAL_OUT, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT, ARRAYS };
+enum { IMPL = ARRAYS, THREADS, MOMENTUM, OPTIONS };
 
-/* Who takes an option, and which other one it makes no sense without. */
-enum { TRAINING = 1, INFERRING = 2, LAYER = 4, RMS = 8, ALL = 15 };
-static const struct spec {
-    const char *name;
-    int takers, needs;
-} specs[OPTIONS] = {
-    [X] = {"x", ALL, X},
-    [RESIDUAL] = {"residual", LAYER | RMS, X},
-    [GAMMA] = {"gamma", ALL, X},
-    [BETA] = {"beta", TRAINING | INFERRING | LAYER, X},
-    [RUNNING_MEAN] = {"running-mean", TRAINING | INFERRING, RUNNING_VAR},
-    [RUNNING_VAR] = {"running-var", TRAINING | INFERRING, RUNNING_MEAN},
-    [OUT] = {"out", ALL, X},
-    [RESIDUAL_OUT] = {"residual-out", LAYER | RMS, RESIDUAL},
-    [MEAN_OUT] = {"mean-out", TRAINING | LAYER, X},
-    [RSTD_OUT] = {"rstd-out", TRAINING | LAYER | RMS, X},
-    [RUNNING_MEAN_OUT] = {"running-mean-out", TRAINING, RUNNING_MEAN},
-    [RUNNING_VAR_OUT] = {"running-var-out", TRAINING, RUNNING_VAR},
-    [EPS] = {"eps", ALL, X},
-    [CASTING] = {"casting", ALL, X},
-    [IMPL] = {"impl", ALL, X},
-    [THREADS] = {"threads", ALL, X},
-    [MOMENTUM] = {"momentum", TRAINING, RUNNING_MEAN},
-    [INFERENCE] = {"inference", INFERRING, RUNNING_MEAN},
-    [HELP] = {"help", ALL, X},
+static const option_spec own[OPTIONS - OWN] = {
+    [OUT - OWN] = {"out", ALL, IN_X},
+    [RESIDUAL_OUT - OWN] = {"residual-out", LAYER | RMS, IN_RESIDUAL},
+    [MEAN_OUT - OWN] = {"mean-out", TRAINING | LAYER, IN_X},
+    [RSTD_OUT - OWN] = {"rstd-out", TRAINING | LAYER | RMS, IN_X},
+    [RUNNING_MEAN_OUT - OWN] = {"running-mean-out", TRAINING, IN_RUNNING_MEAN},
+    [RUNNING_VAR_OUT - OWN] = {"running-var-out", TRAINING, IN_RUNNING_VAR},
+    [IMPL - OWN] = {"impl", ALL, IN_X},
+    [THREADS - OWN] = {"threads", ALL, IN_X},
+    [MOMENTUM - OWN] = {"momentum", TRAINING, IN_RUNNING_MEAN},
 };
 
 typedef struct run {
-    const char *layer, *value[OPTIONS];
-    npy array[ARRAYS];
-    nl_problem p;
+    arrays a;
     const nl_impl *impl;
     bool reference;
     int threads;
 } run;
 
-static bool fail(const char *format, ...) {
-    va_list rest;
-    fputs("normlab run: ", stderr);
-    va_start(rest, format);
-    vfprintf(stderr, format, rest);
-    va_end(rest);
-    fputc('\n', stderr);
-    return false;
-}
-
-static bool read_options(int argc, char **argv, run *r) {
-    struct option options[OPTIONS + 1] = {0};
-    int i, code;
-    for (i = 0; i < OPTIONS; i++) {
-        options[i].name = specs[i].name;
-        options[i].has_arg = i < INFERENCE ? required_argument : no_argument;
-    }
-    optind = 0, opterr = 0; /* 0: start anew, whatever was parsed before */
-    while (code = getopt_long(argc, argv, "-:", options, &i), code != -1) {
-        const char *given = argv[optind - 1];
-        if (code == '?' && optopt) return fail("-%c is no option: they begin with --", optopt);
-        if (code == '?') return fail("%s is no option, or takes no value", given);
-        if (code == ':') return fail("%s needs a value", given);
-        if (code == 1 && r->layer) return fail("%s: the layer is %s already", optarg, r->layer);
-        if (code == 1) {
-            r->layer = optarg;
-            continue;
-        }
-        if (optarg == given) given = argv[optind - 2];
-        /* An abbreviation is refused: who writes --mean FILE would have FILE overwritten. */
-        if (strncmp(given + 2, specs[i].name, strlen(specs[i].name)) != 0)
-            return fail("%s is no option; --%s is", given, specs[i].name);
-        if (r->value[i]) return fail("--%s is given twice", specs[i].name);
-        r->value[i] = optarg ? optarg : "";
-        if (i == HELP) return true;
-        if (optarg && !*optarg) return fail("--%s is empty", specs[i].name);
-    }
-    return optind == argc || fail("%s: name the layer and options before --", argv[optind]);
-}
-
-static bool number(const run *r, int option, double low, double high, double *out) {
-    char *end;
-    const char *text = r->value[option];
-    if (!text) return true;
-    *out = strtod(text, &end);
-    if (end != text && *end == '\0' && *out >= low && *out <= high) return true;
-    return fail("--%s %s: give a number from %g to %g", specs[option].name, text, low, high);
-}
-
 static bool check_options(run *r) {
-    const char *const *value = r->value;
-    double eps = 1e-5, momentum = 0.1, threads = 1;
-    if (!r->layer) return fail("which layer? batchnorm, layernorm, rmsnorm or qwen2_rmsnorm");
-    if (!op_from_name(r->layer, &r->p.op))
-        return fail("%s is no layer: batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also gemma, "
-                    "qwen3next)",
-                    r->layer);
-    if (!value[X]) return fail("--x FILE.npy is missing: the input");
-    if (!value[OUT]) return fail("--out FILE.npy is missing: where to write y");
+    const char *const *value = r->a.value;
+    double momentum = 0.1, threads = 1;
+    if (!arrays_layer(&r->a)) return false;
+    if (!value[OUT]) return arrays_fail("--out FILE.npy is missing: where to write y");
     for (int i = OUT; i < ARRAYS; i++) {
         if (value[i] && strcmp(value[i], "-") == 0)
-            return fail("--%s -: standard output is not supported, name a file", specs[i].name);
+            return arrays_fail("--%s -: standard output is not supported, name a file",
+                               own[i - OWN].name);
         for (int j = OUT; value[i] && j < i; j++)
             if (value[j] && strcmp(value[i], value[j]) == 0)
-                return fail("--%s and --%s name the same file, %s", specs[j].name, specs[i].name,
-                            value[i]);
+                return arrays_fail("--%s and --%s name the same file, %s", own[j - OWN].name,
+                                   own[i - OWN].name, value[i]);
     }
-    bool batch = r->p.op == NL_BATCHNORM, training = batch && !value[INFERENCE];
-    int mode = training ? TRAINING : batch ? INFERRING : r->p.op == NL_LAYERNORM ? LAYER : RMS;
-    for (int i = 0; i < OPTIONS; i++) {
-        if (value[i] && !(specs[i].takers & mode))
-            return fail("--%s has no meaning for %s%s", specs[i].name, r->layer,
-                        mode == INFERRING ? " --inference" : "");
-        if (value[i] && !value[specs[i].needs])
-            return fail("--%s needs --%s", specs[i].name, specs[specs[i].needs].name);
-    }
-    if (training && value[RUNNING_MEAN] && !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
-        return fail("--running-mean: training moves the running statistics, give "
-                    "--running-mean-out and --running-var-out; or --inference to use them");
-    if (!number(r, EPS, 0, FLT_MAX, &eps) || !number(r, MOMENTUM, 0, 1, &momentum) ||
-        !number(r, THREADS, 1, 4096, &threads))
+    if (!arrays_check(&r->a)) return false;
+    if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] &&
+        !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
+        return arrays_fail("--running-mean: training moves the running statistics, give "
+                           "--running-mean-out and --running-var-out; or --inference to use them");
+    if (!arrays_number(&r->a, MOMENTUM, 0, 1, &momentum) ||
+        !arrays_number(&r->a, THREADS, 1, 4096, &threads))
         return false;
-    if (eps > 0 && (float)eps == 0) return fail("--eps %s is zero as a float", value[EPS]);
-    if (threads != (int)threads) return fail("--threads %s: whole threads only", value[THREADS]);
-    if (value[CASTING] && strcmp(value[CASTING], "before-weight") == 0)
-        r->p.casting = NL_CAST_BEFORE_WEIGHT;
-    else if (value[CASTING] && strcmp(value[CASTING], "last") != 0)
-        return fail("--casting %s: last or before-weight", value[CASTING]);
-    r->p.pass = mode == INFERRING ? NL_INFERENCE : NL_FORWARD;
-    r->p.eps = (float)eps, r->p.momentum = (float)momentum, r->threads = (int)threads;
+    if (threads != (int)threads)
+        return arrays_fail("--threads %s: whole threads only", value[THREADS]);
+    r->a.p.momentum = (float)momentum, r->threads = (int)threads;
     return true;
-}
-
-/* A value that float cannot hold is refused rather than made infinite. */
-static bool to_float(const char *path, npy *a) {
-    if (a->type == 'f') return true;
-    float *f = malloc(a->count ? a->count * sizeof *f : 1);
-    if (!f) return fail("%s: out of memory", path);
-    for (size_t i = 0; i < a->count; i++) {
-        f[i] = a->type == 'd' ? (float)((double *)a->data)[i] : nl_load(NL_F16, a->data, i);
-        if (a->type != 'd' || !isinf(f[i]) || isinf(((double *)a->data)[i])) continue;
-        fail("%s: its element %zu, %g, is beyond float32", path, i, ((double *)a->data)[i]);
-        return free(f), false;
-    }
-    free(a->data);
-    a->data = f, a->type = 'f';
-    return true;
-}
-
-static const char *type_name(const npy *a) {
-    return a->type == 'e' ? "f16" : a->type == 'f' ? "f32" : "f64";
 }
 
 static bool load(run *r) {
-    char error[512], shape[NPY_SHAPE_TEXT], other[NPY_SHAPE_TEXT];
-    npy *x = &r->array[X], *residual = &r->array[RESIDUAL];
-    nl_problem *p = &r->p;
-    for (int i = X; i < INPUTS; i++)
-        if (r->value[i] && !npy_read(r->value[i], &r->array[i], error, sizeof error))
-            return fail("--%s %s", specs[i].name, error);
-    bool batch = p->op == NL_BATCHNORM;
-    npy_shape_text(x, shape);
-    if (x->rank < (batch ? 2 : 1))
-        return fail("--x %s has shape %s; %s", r->value[X], shape,
-                    batch ? "batchnorm takes (N, C) or (N, C, ...)" : "there is no axis in it");
-    size_t features = batch ? 1 : x->rank - 1;
-    p->n = p->s = 1, p->c = x->shape[features];
-    for (size_t i = 0; i < features; i++) p->n *= x->shape[i];
-    for (size_t i = features + 1; i < x->rank; i++) p->s *= x->shape[i];
-    if (residual->data) {
-        npy_shape_text(residual, other);
-        if (residual->type != x->type || strcmp(shape, other) != 0)
-            return fail("--residual %s is %s of shape %s; x is %s of shape %s", r->value[RESIDUAL],
-                        type_name(residual), other, type_name(x), shape);
-    }
-    for (int i = GAMMA; i < INPUTS; i++) {
-        if (!r->array[i].data) continue;
-        npy_shape_text(&r->array[i], other);
-        if (r->array[i].rank != 1 || r->array[i].count != p->c)
-            return fail("--%s %s has shape %s; x of shape %s needs (%zu,)", specs[i].name,
-                        r->value[i], other, shape, p->c);
-        if (!to_float(r->value[i], &r->array[i])) return false;
-    }
-    if (x->type == 'd') {
-        fprintf(stderr, "%s is float64: computed as float32, and y is float32\n", r->value[X]);
-        if (!to_float(r->value[X], x)) return false;
-        if (residual->data && !to_float(r->value[RESIDUAL], residual)) return false;
-    }
-    p->dtype = x->type == 'e' ? NL_F16 : NL_F32;
-    return true;
+    npy *x = &r->a.array[IN_X], *residual = &r->a.array[IN_RESIDUAL];
+    if (!arrays_load(&r->a)) return false;
+    if (x->type != 'd') return true;
+    fprintf(stderr, "%s is float64: computed as float32, and y is float32\n", r->a.value[IN_X]);
+    return arrays_to_float(r->a.value[IN_X], x) &&
+           (!residual->data || arrays_to_float(r->a.value[IN_RESIDUAL], residual));
 }
 
 /* Filled with ones, a NaN in each type: what nothing writes must not look like a result. */
@@ -237,28 +99,28 @@ static bool make(npy *a, char type, size_t rank, const size_t *shape) {
     *a = (npy){.type = type, .rank = rank, .count = 1};
     for (size_t i = 0; i < rank; i++) a->count *= a->shape[i] = shape[i];
     a->data = malloc(a->count * bytes + 1);
-    if (!a->data) return fail("out of memory for an output of %zu bytes", a->count * bytes);
+    if (!a->data) return arrays_fail("out of memory for an output of %zu bytes", a->count * bytes);
     memset(a->data, 0xff, a->count * bytes);
     return true;
 }
 
 static bool choose(run *r) {
-    const char *given = r->value[IMPL] ? r->value[IMPL] : "best", *at = strchr(given, '@');
+    const char *given = r->a.value[IMPL] ? r->a.value[IMPL] : "best", *at = strchr(given, '@');
     char name[128];
     r->reference = strcmp(given, "reference") == 0;
     if (r->reference || strcmp(given, "best") == 0) {
-        r->impl = nl_best(&r->p, r->threads);
+        r->impl = nl_best(&r->a.p, r->threads);
     } else {
         snprintf(name, sizeof name, "%.*s", at ? (int)(at - given) : (int)strlen(given), given);
         r->impl = nl_find(name, at ? at + 1 : NULL);
     }
-    if (r->impl && nl_accepts(r->impl, &r->p) && nl_isa_runs(r->impl->isa)) return true;
-    fail("--impl %s %s; these take %s %s in %s here:", given,
-         r->impl ? "does not take the problem" : "is not known", nl_op_name(r->p.op),
-         nl_pass_name(r->p.pass), nl_dtype_name(r->p.dtype));
+    if (r->impl && nl_accepts(r->impl, &r->a.p) && nl_isa_runs(r->impl->isa)) return true;
+    arrays_fail("--impl %s %s; these take %s %s in %s here:", given,
+                r->impl ? "does not take the problem" : "is not known", nl_op_name(r->a.p.op),
+                nl_pass_name(r->a.p.pass), nl_dtype_name(r->a.p.dtype));
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);
-        if (nl_accepts(impl, &r->p) && nl_isa_runs(impl->isa))
+        if (nl_accepts(impl, &r->a.p) && nl_isa_runs(impl->isa))
             fprintf(stderr, "  %s@%s\n", impl->name, impl->isa);
     }
     fprintf(stderr, "  best\n  reference\n");
@@ -267,19 +129,19 @@ static bool choose(run *r) {
 
 /* The reference's answer in place of the implementation's. */
 static bool refer(run *r) {
-    const nl_problem *p = &r->p;
-    npy *in = r->array, *out = r->array;
-    size_t count = in[X].count, groups = ref_groups(p);
+    const nl_problem *p = &r->a.p;
+    npy *in = r->a.array, *out = r->a.array;
+    size_t count = in[IN_X].count, groups = ref_groups(p);
     double *d = calloc(count + 1, 4 * sizeof *d);
     long double *g = calloc(groups + 1, 6 * sizeof *g);
-    if (!d || !g) return free(d), free(g), fail("out of memory for the reference");
-    const double *residual = in[RESIDUAL].data ? d + count : NULL;
+    if (!d || !g) return free(d), free(g), arrays_fail("out of memory for the reference");
+    const double *residual = in[IN_RESIDUAL].data ? d + count : NULL;
     ref_inputs inputs = {.x = d,
                          .residual = residual,
-                         .gamma = in[GAMMA].data,
-                         .beta = in[BETA].data,
-                         .running_mean = in[RUNNING_MEAN].data,
-                         .running_var = in[RUNNING_VAR].data};
+                         .gamma = in[IN_GAMMA].data,
+                         .beta = in[IN_BETA].data,
+                         .running_mean = in[IN_RUNNING_MEAN].data,
+                         .running_var = in[IN_RUNNING_VAR].data};
     ref_outputs o = {.xhat = d + 2 * count,
                      .sum = d + 3 * count,
                      .mean = g,
@@ -288,8 +150,8 @@ static bool refer(run *r) {
                      .magnitude = g + 3 * groups};
     if (out[RUNNING_MEAN_OUT].data) o.running_mean = g + 4 * groups, o.running_var = g + 5 * groups;
     for (size_t i = 0; i < count; i++) {
-        d[i] = nl_load(p->dtype, in[X].data, i);
-        if (residual) d[count + i] = nl_load(p->dtype, in[RESIDUAL].data, i);
+        d[i] = nl_load(p->dtype, in[IN_X].data, i);
+        if (residual) d[count + i] = nl_load(p->dtype, in[IN_RESIDUAL].data, i);
     }
     bool ok = ref_compute(p, &inputs, &o, r->threads);
     for (size_t i = 0; ok && i < count; i++) {
@@ -310,36 +172,38 @@ static bool refer(run *r) {
         for (size_t i = 0; out[k].data && i < groups; i++)
             ((float *)out[k].data)[i] = (float)from[k][i];
     free(d), free(g);
-    return ok || fail("out of memory for the reference");
+    return ok || arrays_fail("out of memory for the reference");
 }
 
 static bool compute(run *r) {
-    npy *in = r->array, *out = r->array, *x = &in[X];
-    bool batch = r->p.op == NL_BATCHNORM;
+    npy *in = r->a.array, *out = r->a.array, *x = &in[IN_X];
+    bool batch = r->a.p.op == NL_BATCHNORM;
     for (int i = OUT; i < ARRAYS; i++) {
         bool tensor = i == OUT || i == RESIDUAL_OUT, group = i == MEAN_OUT || i == RSTD_OUT;
         size_t rank = tensor ? x->rank : batch ? 1 : x->rank - 1;
-        const size_t *shape = batch && !tensor ? &r->p.c : x->shape;
-        if (!r->value[i]) continue;
+        const size_t *shape = batch && !tensor ? &r->a.p.c : x->shape;
+        if (!r->a.value[i]) continue;
         if (!make(&out[i], tensor ? x->type : 'f', rank, shape)) return false;
         if (tensor || group) continue;
-        memcpy(out[i].data, in[i - RUNNING_MEAN_OUT + RUNNING_MEAN].data, r->p.c * sizeof(float));
+        memcpy(out[i].data, in[i - RUNNING_MEAN_OUT + IN_RUNNING_MEAN].data,
+               r->a.p.c * sizeof(float));
     }
-    bool training = r->p.pass == NL_FORWARD;
+    bool training = r->a.p.pass == NL_FORWARD;
     nl_forward_args a = {.x = x->data,
-                         .residual = in[RESIDUAL].data,
-                         .gamma = in[GAMMA].data,
-                         .beta = in[BETA].data,
+                         .residual = in[IN_RESIDUAL].data,
+                         .gamma = in[IN_GAMMA].data,
+                         .beta = in[IN_BETA].data,
                          .y = out[OUT].data,
                          .residual_out = out[RESIDUAL_OUT].data,
                          .mean = out[MEAN_OUT].data,
                          .rstd = out[RSTD_OUT].data,
                          .running_mean =
-                             training ? out[RUNNING_MEAN_OUT].data : in[RUNNING_MEAN].data,
+                             training ? out[RUNNING_MEAN_OUT].data : in[IN_RUNNING_MEAN].data,
                          .running_var =
-                             training ? out[RUNNING_VAR_OUT].data : in[RUNNING_VAR].data};
+                             training ? out[RUNNING_VAR_OUT].data : in[IN_RUNNING_VAR].data};
     /* For the reference too, because this is what checks the problem. */
-    if (nl_forward(r->impl, &r->p, &a, r->threads) != NL_OK) return fail("%s", nl_message());
+    if (nl_forward(r->impl, &r->a.p, &a, r->threads) != NL_OK)
+        return arrays_fail("%s", nl_message());
     return !r->reference || refer(r);
 }
 
@@ -350,23 +214,23 @@ static bool save(const run *r) {
     char error[512], shape[NPY_SHAPE_TEXT];
     size_t count = 0;
     for (int i = OUT; i < ARRAYS; i++)
-        if (r->value[i]) paths[count] = r->value[i], arrays[count++] = r->array[i];
-    if (!npy_write_all(paths, arrays, count, error, sizeof error)) return fail("%s", error);
-    npy_shape_text(&r->array[X], shape);
-    fprintf(stderr, "%s %s %s %s with %s%s%s: wrote %s\n", nl_op_name(r->p.op),
-            nl_pass_name(r->p.pass), nl_dtype_name(r->p.dtype), shape,
+        if (r->a.value[i]) paths[count] = r->a.value[i], arrays[count++] = r->a.array[i];
+    if (!npy_write_all(paths, arrays, count, error, sizeof error)) return arrays_fail("%s", error);
+    npy_shape_text(&r->a.array[IN_X], shape);
+    fprintf(stderr, "%s %s %s %s with %s%s%s: wrote %s\n", nl_op_name(r->a.p.op),
+            nl_pass_name(r->a.p.pass), nl_dtype_name(r->a.p.dtype), shape,
             r->reference ? "the long double reference" : r->impl->name, r->reference ? "" : "@",
-            r->reference ? "" : r->impl->isa, r->value[OUT]);
+            r->reference ? "" : r->impl->isa, r->a.value[OUT]);
     return true;
 }
 
 int verb_run(int argc, char **argv) {
-    run r = {0};
-    bool ok = read_options(argc, argv, &r);
-    if (ok && r.value[HELP]) return fputs(usage, stdout), NL_EXIT_OK;
+    run r = {.a = {.verb = "run", .own = own, .own_count = OPTIONS - OWN}};
+    bool ok = arrays_options(argc, argv, &r.a);
+    if (ok && r.a.value[HELP]) return fputs(usage, stdout), NL_EXIT_OK;
     ok = ok && check_options(&r);
     if (!ok) fputs("see normlab run --help\n", stderr);
     ok = ok && load(&r) && choose(&r) && compute(&r) && save(&r);
-    for (int i = 0; i < ARRAYS; i++) npy_free(&r.array[i]);
+    arrays_free(&r.a);
     return ok ? NL_EXIT_OK : NL_EXIT_USAGE;
 }

@@ -44,7 +44,7 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
                      .beta = data->input[BETA],
                      .running_mean = data->input[RUNNING_MEAN],
                      .running_var = data->input[RUNNING_VAR]};
-    if (!ref_compute(p, &in, o, nl_max_threads())) return answer_free(out), false;
+    if (!ref_compute(p, &in, o, data_threads(p))) return answer_free(out), false;
     for (size_t g = 0; backward && p->n && g < ref_groups(p); g++) {
         if (data->input[MEAN]) ((float *)data->input[MEAN])[g] = (float)o->mean[g];
         ((float *)data->input[RSTD])[g] = (float)o->rstd[g];

@@ -55,6 +55,11 @@ void instance_free(instance *in);
 /* A FAIL; format has one %s, for what. */
 verdict failure(const char *format, const char *what);
 
+/* How far got is from anything between low and high (equal, but where a cast may fall either way), in
+ * units of d's rounding error times the gauge. Infinite where a NaN is not due, or is and is not
+ * there. */
+double error_units(nl_dtype d, double got, long double low, long double high, long double gauge);
+
 /* Compares what a call has left in `in` with the answer. */
 verdict compare(const instance *in, const answer *a);
 

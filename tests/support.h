@@ -4,11 +4,30 @@
 #ifndef NL_TEST_SUPPORT_H
 #define NL_TEST_SUPPORT_H
 
+#include "dtype.h"
 #include "reference.h"
+#include "verify.h"
 
+#include <criterion/criterion.h>
+#include <math.h>
 #include <mpfr.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* Threads of the harness. One is faster while Criterion keeps every processor busy with tests. */
+static inline void use_threads(int count) {
+    (void)count;
+#ifdef _OPENMP
+    omp_set_num_threads(count);
+#endif
+}
+
+static inline void one_thread(void) {
+    use_threads(1);
+}
 
 /* Sebastiano Vigna's splitmix64: the whole state is one number, so a test names its own seed. */
 static inline uint64_t random_bits(uint64_t *state) {
@@ -240,6 +259,84 @@ static inline long double exact_error(exact *e, long double got, mpfr_t want) {
     mpfr_sub(e->t, e->t, want, MPFR_RNDN);
     mpfr_abs(e->t, e->t, MPFR_RNDN);
     return mpfr_get_ld(e->t, MPFR_RNDN);
+}
+
+/* A case, its inputs and answer, and guarded buffers to call an implementation on. */
+typedef struct trial {
+    nl_case c;
+    nl_data data;
+    answer want;
+    instance in;
+} trial;
+
+static inline void trial_make(trial *t, const char *text) {
+    char error[700] = "no memory";
+    *t = (trial){0};
+    if (!case_parse(text, &t->c, error, sizeof error) ||
+        !data_make(&t->c, &t->data, error, sizeof error) || !answer_make(&t->c, &t->data, &t->want))
+        cr_assert_fail("%s: %s", text, error);
+}
+
+static inline bool trial_place(trial *t, const nl_impl *impl) {
+    size_t scratch = nl_scratch_bytes(impl, &t->c.problem);
+    bool ok = instance_make(&t->c, &t->data, impl, scratch, PLACE_END, &t->in);
+    if (!ok) cr_assert_fail("%s: no memory for its buffers", t->c.text);
+    return ok;
+}
+
+static inline void trial_call(trial *t, int threads) {
+    if (instance_call(&t->in, threads) != NL_OK)
+        cr_assert_fail("%s on %s: %s", t->in.impl->name, t->c.text, nl_message());
+}
+
+static inline void trial_end(trial *t) {
+    instance_free(&t->in), answer_free(&t->want), data_free(&t->data);
+}
+
+static inline bool is_tensor(slot s) {
+    return s == X || s == RESIDUAL || s == DY || s == Y || s == RESIDUAL_OUT || s == DX;
+}
+
+/* Written by the call, also where it was read before? */
+static inline bool is_result(const trial *t, slot s) {
+    bool running = s == RUNNING_MEAN || s == RUNNING_VAR;
+    return t->in.at[s] && (running || !t->data.input[s]);
+}
+
+/* Group ga of a takes over the inputs of group gb of b; or, are the results of both the same, bit
+ * for bit? Gamma, beta and their gradients belong to all rows, so to none. */
+static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool take) {
+    const nl_problem *p = &a->c.problem, *q = &b->c.problem;
+    bool right = true;
+    for (slot s = 0; s < SLOTS; s++) {
+        bool tensor = is_tensor(s), own = tensor || s == MEAN || s == RSTD;
+        if (!own && p->op != NL_BATCHNORM) continue;
+        if (take ? !a->data.input[s] : !is_result(a, s)) continue;
+        size_t bytes = tensor ? nl_dtype_bytes(p->dtype) : sizeof(float);
+        for (size_t e = 0; e < (tensor ? group_size(p) : 1); e++) {
+            char *to = (char *)a->in.at[s] + (tensor ? element(p, ga, e) : ga) * bytes;
+            const char *from = take ? b->data.input[s] : b->in.at[s];
+            from += (tensor ? element(q, gb, e) : gb) * bytes;
+            if (take) memcpy(to, from, bytes);
+            right = right && memcmp(to, from, bytes) == 0;
+        }
+    }
+    return right;
+}
+
+/* The same bits in all results? */
+static inline bool same_results(const trial *a, const trial *b) {
+    bool right = true;
+    for (slot s = 0; s < SLOTS; s++)
+        if (is_result(a, s))
+            right = right && memcmp(a->in.at[s], b->in.at[s], a->data.bytes[s]) == 0;
+    return right;
+}
+
+/* Multiplies floats by 2^k. */
+static inline void scale(trial *t, slot s, int k) {
+    float *f = t->in.at[s];
+    for (size_t i = 0; f && i < t->data.bytes[s] / sizeof *f; i++) f[i] = ldexpf(f[i], k);
 }
 
 #endif

@@ -1,0 +1,186 @@
+/* The known mistakes, each one change of the right recipe, and which of them gives theirs.
+ * SPDX-License-Identifier: MIT */
+#include "recipe.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum mistake {
+    EPS_OUTSIDE,
+    EPS_MISSING,
+    EPS_OTHER, /* and one of other_eps[] */
+    EPS_LAST = EPS_OTHER + 7,
+    ROOT_MISSING,
+    UNBIASED,
+    GAIN_PLUS_ONE,
+    GAIN_PLAIN,
+    GAMMA_MISSING,
+    BETA_MISSING,
+    CAST_LAST,
+    CAST_BEFORE,
+    RESIDUAL_IGNORED,
+    RESIDUAL_ROUNDED,
+    MEAN_KEPT,
+    MEAN_SUBTRACTED,
+    STATS_ALL,
+    STATS_ROWS,
+    STATS_COLUMNS,
+    STATS_INSTANCE,
+    STATS_POSITION,
+    STATS_TWO_AXES,
+    STATS_BATCH,
+    LOW_SUMS,
+    STORED_F16,
+    STORED_BF16,
+    NOT_NORMALIZED,
+    EPS_FITTED,
+    FACTOR,
+    OFFSET,
+    MISTAKES
+} mistake;
+
+_Static_assert((int)MISTAKES <= (int)HYPOTHESES_MOST, "room for each");
+
+static const double other_eps[] = {1e-12, 1e-8, 1e-6, 1e-5, 1e-3, FLT_EPSILON, 0x1p-10, 0x1p-7};
+static const char *const eps_names[] = {"1e-12",
+                                        "1e-8",
+                                        "1e-6",
+                                        "1e-5",
+                                        "1e-3",
+                                        "FLT_EPSILON, 2^-23",
+                                        "2^-10, f16's epsilon",
+                                        "2^-7, bf16's epsilon"};
+
+static const struct {
+    const char *name, *text;
+} known[MISTAKES] = {
+    [EPS_OUTSIDE] = {"eps-outside", "eps outside the root: 1 / (sqrt(var) + eps)"},
+    [EPS_MISSING] = {"eps-missing", "no eps"},
+    [ROOT_MISSING] = {"root-missing", "divided by the variance, not by its root"},
+    [UNBIASED] = {"unbiased", "unbiased variance: n - 1 for n"},
+    [GAIN_PLUS_ONE] = {"gain-plus-one", "a gain of 1 + gamma for gamma"},
+    [GAIN_PLAIN] = {"gain-plain", "a gain of gamma for 1 + gamma"},
+    [GAMMA_MISSING] = {"gamma-missing", "gamma was not applied"},
+    [BETA_MISSING] = {"beta-missing", "beta was not added"},
+    [CAST_LAST] = {"cast-last", "cast last, not before the weight"},
+    [CAST_BEFORE] = {"cast-before-weight", "cast before the weight, not last"},
+    [RESIDUAL_IGNORED] = {"residual-ignored", "the residual was not added"},
+    [RESIDUAL_ROUNDED] = {"residual-rounded", "x + residual was rounded before it was normalized"},
+    [MEAN_KEPT] = {"mean-kept", "the mean was not subtracted: RMSNorm"},
+    [MEAN_SUBTRACTED] = {"mean-subtracted", "the mean was subtracted: LayerNorm"},
+    [STATS_ALL] = {"stats-all", "statistics over all elements"},
+    [STATS_ROWS] = {"stats-rows", "statistics per sample, over its channels: LayerNorm"},
+    [STATS_COLUMNS] = {"stats-columns", "statistics per feature, over the rows: BatchNorm"},
+    [STATS_INSTANCE] = {"stats-instance", "statistics per sample and channel: InstanceNorm"},
+    [STATS_POSITION] = {"stats-position", "statistics per channel and place, over the samples"},
+    [STATS_TWO_AXES] = {"stats-two-axes", "statistics over the last two axes"},
+    [STATS_BATCH] = {"stats-batch", "statistics of the batch, not the running ones: training"},
+    [LOW_SUMS] = {"low-sums", "sums and squares in 16 bits, one after another"},
+    [STORED_F16] = {"stored-f16", "y was rounded to f16, then widened"},
+    [STORED_BF16] = {"stored-bf16", "y was rounded to bf16, then widened"},
+    [NOT_NORMALIZED] = {"not-normalized", "gamma and beta on x itself, not normalized"},
+};
+
+/* False: makes no sense for the subject, or changes nothing. */
+static bool make(const subject *s, mistake m, recipe *r) {
+    const nl_problem *p = s->p;
+    bool batch = p->op == NL_BATCHNORM, measured = !r->inference, wide = p->dtype == NL_F32;
+    bool halves = !wide && (s->in->gamma || s->in->beta);
+    if (m >= EPS_OTHER && m <= EPS_LAST) {
+        r->eps = other_eps[m - EPS_OTHER];
+        return fabs((double)r->eps - p->eps) > 1e-3 * p->eps;
+    }
+    switch (m) {
+    case EPS_OUTSIDE: r->root = OUTSIDE; return r->eps > 0;
+    case EPS_MISSING: r->eps = 0; return p->eps > 0;
+    case ROOT_MISSING: r->root = NO_ROOT; return true;
+    case UNBIASED:
+        r->unbiased = true;
+        return r->centred && measured && (batch ? p->n * p->s : p->c) > 1;
+    case GAIN_PLUS_ONE: r->zero_gain = true; return s->in->gamma && p->op != NL_QWEN2_RMSNORM;
+    case GAIN_PLAIN: r->zero_gain = false; return s->in->gamma && p->op == NL_QWEN2_RMSNORM;
+    case GAMMA_MISSING: r->no_gamma = true; return s->in->gamma;
+    case BETA_MISSING: r->no_beta = true; return s->in->beta;
+    case CAST_LAST: r->casting = NL_CAST_LAST; return halves && p->casting != r->casting;
+    case CAST_BEFORE: r->casting = NL_CAST_BEFORE_WEIGHT; return halves && p->casting != r->casting;
+    case RESIDUAL_IGNORED: r->residual = IGNORED; return s->in->residual;
+    case RESIDUAL_ROUNDED: r->residual = ROUNDED; return s->in->residual && s->low;
+    case MEAN_KEPT: r->centred = false; return !batch && p->op == NL_LAYERNORM;
+    case MEAN_SUBTRACTED: r->centred = true; return !batch && p->op != NL_LAYERNORM;
+    case STATS_ALL: r->axis = EVERYTHING; return measured && (batch ? p->c : p->n) > 1;
+    case STATS_ROWS: r->axis = FEATURES; return batch && measured;
+    case STATS_COLUMNS: r->axis = CHANNELS; return !batch && p->n > 1;
+    case STATS_INSTANCE: r->axis = INSTANCES; return batch && measured && p->s > 1 && p->n > 1;
+    case STATS_POSITION: r->axis = POSITIONS; return batch && measured && p->s > 1 && p->n > 1;
+    case STATS_TWO_AXES: r->axis = TWO_AXES; return s->rows_together > 1 && s->rows_together < p->n;
+    case STATS_BATCH: r->inference = false; return !measured;
+    case LOW_SUMS: r->low_sums = true; return s->low && measured;
+    case STORED_F16: r->rounded = true, r->stored = NL_F16; return wide;
+    case STORED_BF16: r->rounded = true, r->stored = NL_BF16; return wide;
+    case NOT_NORMALIZED: r->as_it_is = true; return true;
+    default: return false;
+    }
+}
+
+static void judge(kitchen *k, const recipe *r, hypothesis *h, const hypothesis *truth) {
+    recipe_cook(k, r);
+    recipe_taste(k, h);
+    h->removes = truth->left_rms > 0 ? 1 - h->left_rms / truth->left_rms : 0;
+    h->explains = h->removes >= MECHANISM_ENOUGH && h->not_finite <= truth->not_finite;
+}
+
+static int better(const void *a, const void *b) {
+    const hypothesis *x = a, *y = b;
+    if (x->explains != y->explains) return y->explains - x->explains;
+    if (x->explains && y->explains && x->fitted != y->fitted) return x->fitted - y->fitted;
+    return (x->left_rms > y->left_rms) - (x->left_rms < y->left_rms);
+}
+
+bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MOST], size_t *found) {
+    kitchen k;
+    size_t count = 0;
+    double factor, offset;
+    if (!kitchen_open(&k, s)) return false;
+    recipe right = recipe_right(s);
+    hypothesis truth = {0};
+    recipe_cook(&k, &right);
+    recipe_taste(&k, &truth);
+    recipe_fit_line(&k, &factor, &offset);
+    for (mistake m = 0; m < MISTAKES; m++) {
+        recipe r = right;
+        hypothesis *h = &out[count];
+        *h = (hypothesis){.fitted = m >= EPS_FITTED};
+        if (m >= EPS_OTHER && m <= EPS_LAST) {
+            snprintf(h->name, sizeof h->name, "eps-%.3g", other_eps[m - EPS_OTHER]);
+            snprintf(h->text, sizeof h->text, "eps = %s", eps_names[m - EPS_OTHER]);
+        } else if (!h->fitted) {
+            snprintf(h->name, sizeof h->name, "%s", known[m].name);
+            snprintf(h->text, sizeof h->text, "%s", known[m].text);
+        } else if (m == EPS_FITTED) {
+            r.eps = recipe_fit_eps(&k);
+            snprintf(h->name, sizeof h->name, "eps-fitted");
+            snprintf(h->text, sizeof h->text, "eps = %.3Lg, fitted", r.eps);
+            if (!(r.eps >= 0)) continue;
+        } else if (m == FACTOR) {
+            r.factor = factor;
+            snprintf(h->name, sizeof h->name, "factor");
+            snprintf(h->text, sizeof h->text, "y times the constant %.7g, fitted", factor);
+        } else {
+            r.offset = offset;
+            snprintf(h->name, sizeof h->name, "offset");
+            snprintf(h->text, sizeof h->text, "y plus the constant %.4g, fitted", offset);
+        }
+        if (!h->fitted && !make(s, m, &r)) continue;
+        if (h->fitted && k.count < 8) continue; /* one number always fits a few */
+        judge(&k, &r, h, &truth);
+        /* A gamma of ones, a beta of zeros: no mistake to be made with them. */
+        count += h->left_rms != truth.left_rms || h->left_largest != truth.left_largest;
+    }
+    kitchen_close(&k);
+    qsort(out, count, sizeof *out, better);
+    *found = count;
+    return true;
+}

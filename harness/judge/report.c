@@ -1,0 +1,177 @@
+/* The findings of `normlab judge`, for people and for programs. SPDX-License-Identifier: MIT */
+#include "judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Those that leave about as little as the best: the data cannot tell them apart. */
+static size_t equals(const judgement *j) {
+    size_t count = 0;
+    double best = j->found_count ? j->found[0].left_rms : 0;
+    while (count < j->found_count && j->found[count].explains &&
+           j->found[count].fitted == j->found[0].fitted &&
+           j->found[count].left_rms <= 1.25 * best + 0.05)
+        count++;
+    return count;
+}
+
+const char *judgement_mechanism(const judgement *j) {
+    if (!j->explained) return "nothing to explain";
+    if (equals(j)) return j->found[0].text;
+    const char *rounding = mechanism_rounding(&j->growth, &j->pattern);
+    return rounding ? rounding : "no known mechanism explains it";
+}
+
+static const char *verdict_text(const judgement *j) {
+    return j->score.judged == 0 ? "unjudged" : j->right ? "right" : "wrong";
+}
+
+/* Element i as an index of x: "[3, 1, 4]". */
+static const char *index_text(const judgement *j, size_t i, char text[256]) {
+    const npy *x = &j->a->array[IN_X];
+    size_t left = x->count, used = 1;
+    strcpy(text, "[");
+    for (size_t k = 0; k < x->rank; k++) {
+        left /= x->shape[k];
+        used += (size_t)snprintf(text + used, 256 - used, k ? ", %zu" : "%zu", i / left);
+        i %= left;
+    }
+    strcat(text, "]");
+    return text;
+}
+
+static void print_worst(const judgement *j, FILE *out) {
+    const score *c = &j->score;
+    const nl_problem *p = j->s.p;
+    const ref_outputs *w = j->s.want;
+    char text[256];
+    size_t i = c->worst, f = i / p->s % p->c, g = p->op == NL_BATCHNORM ? f : i / p->c;
+    long double x = w->xhat[i], y;
+    if (p->casting == NL_CAST_BEFORE_WEIGHT) x = ref_round(p->dtype, x);
+    y = ref_gain(p, j->s.in->gamma, f) * x + (j->s.in->beta ? j->s.in->beta[f] : 0);
+    fprintf(out, "worst element    y%s is %.9g, should be %.9Lg: %.4g units of %.4g allowed\n",
+            index_text(j, i, text), j->s.y[i], y, c->its_error, c->its_bound);
+    fprintf(out, "  its %s      ", p->op == NL_BATCHNORM ? "channel" : "row    ");
+    if (is_centred(p))
+        fprintf(out, "mean %.6Lg, sigma %.6Lg, kappa %.4g\n", w->mean[g], sqrtl(w->var[g]),
+                c->kappa[g]);
+    else
+        fprintf(out, "rms %.6Lg\n", sqrtl(w->var[g]));
+}
+
+static void print_growth(const judgement *j, FILE *out) {
+    const growth *g = &j->growth;
+    const pattern *s = &j->pattern;
+    const char *rounding = mechanism_rounding(g, s);
+    const char *name = j->s.p->op == NL_BATCHNORM ? "channel" : "row";
+    fprintf(out, "\nas rounding      ");
+    if (s->groups)
+        fprintf(out,
+                "along a %s %.0f %% the same offset, %.0f %% in proportion to xhat, %.0f %% "
+                "different\n",
+                name, 100 * s->offset, 100 * s->scale, 100 * s->rest);
+    else
+        fprintf(out, "no %s has finite errors only\n", name);
+    if (!is_centred(j->s.p)) return;
+    if (g->groups < 3) {
+        fprintf(out, "  growth         too few %ss with 2 units or more to fit a line\n", name);
+        return;
+    }
+    fprintf(out,
+            "  growth         as kappa to the power %.2f +- %.2f (%zu %ss, kappa %.3g to %.3g)\n"
+            "                 %s\n",
+            g->slope, g->half_width, g->groups, name, g->low, g->high,
+            rounding     ? rounding
+            : g->decides ? "no method here grows like that"
+                         : "that decides nothing: it takes 8 of them along a line, kappa up to 8 "
+                           "times as large");
+}
+
+static void print_mechanism(const judgement *j, FILE *out) {
+    size_t same = equals(j);
+    fprintf(out, "\nlikely mechanism %s\n", judgement_mechanism(j));
+    if (!j->explained) {
+        fprintf(out, "  up to %g units are what float arithmetic makes of any such layer\n",
+                JUDGE_FEW_UNITS);
+        return;
+    }
+    for (size_t i = 1; i < same; i++)
+        fprintf(out, "  or             %s: these data cannot tell them apart\n", j->found[i].text);
+    fprintf(out,
+            "\nmistake tried, made on purpose                             removes  leaves rms    "
+            "largest\n");
+    for (size_t i = 0; i < j->found_count; i++) {
+        const hypothesis *h = &j->found[i];
+        fprintf(out, "  %-56.56s", h->text);
+        if (h->removes > 0)
+            fprintf(out, " %6.1f %%", 100 * h->removes);
+        else
+            fprintf(out, "  nothing");
+        fprintf(out, " %11.4g %10.4g\n", h->left_rms, h->left_largest);
+    }
+    print_growth(j, out);
+}
+
+void judgement_print(const judgement *j, FILE *out) {
+    const score *c = &j->score;
+    const nl_problem *p = j->s.p;
+    char shape[NPY_SHAPE_TEXT];
+    const char *name = p->op == NL_BATCHNORM ? "channels" : "rows";
+    npy_shape_text(&j->a->array[IN_X], shape);
+    fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
+            nl_dtype_name(p->dtype), shape, (double)p->eps,
+            p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", j->y_path);
+    if (c->judged == 0)
+        fprintf(out, "verdict          none: on these data the bound of a two-pass promises "
+                     "nothing\n");
+    else if (j->right)
+        fprintf(out, "verdict          right: within the bound\n");
+    else
+        fprintf(out,
+                "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %s\n",
+                c->beyond, c->judged, c->groups_beyond, c->promised, name);
+    if (c->judged && c->judged < c->count)
+        fprintf(out, "  not judged     %zu of %zu %s, where the bound promises nothing\n",
+                c->groups - c->promised, c->groups, name);
+    fprintf(out, "largest error    %.4g units\nrms error        %.4g units", c->largest, c->rms);
+    if (c->not_finite)
+        fprintf(out, ", without the %zu that are NaN or infinite, or should be", c->not_finite);
+    fprintf(out, "\nexactly rounded  %.1f %% of %zu elements\n",
+            100 * (double)c->exact / (double)c->count, c->count);
+    print_worst(j, out);
+    fprintf(out,
+            "one unit         2^%d * (|gain| * max(1, |xhat|) + |beta|)\n"
+            "the bound        that of a two-pass with one accumulator\n",
+            (int)lroundl(log2l(ref_unit(p->dtype))));
+    print_mechanism(j, out);
+}
+
+static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
+    const score *c = &j->score;
+    const nl_problem *p = j->s.p;
+    char text[256];
+    fprintf(out, "%s,%s,%s,%zu,%zu,%zu,%s,%.6g,%.6g,%.6g,%.4f,%zu,\"%s\",", nl_op_name(p->op),
+            nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, verdict_text(j),
+            c->largest, c->its_bound, c->rms, 100 * (double)c->exact / (double)c->count, c->beyond,
+            index_text(j, c->worst, text));
+    if (j->growth.groups >= 3)
+        fprintf(out, "%.4g,%.4g", j->growth.slope, j->growth.half_width);
+    else
+        fputc(',', out);
+    fprintf(out, ",\"%s\",", judgement_mechanism(j));
+    if (h)
+        fprintf(out, "%s,%.6g,%.6g,%.6g,%s\n", h->name, 100 * h->removes, h->left_rms,
+                h->left_largest, h < j->found + equals(j) ? "yes" : "no");
+    else
+        fprintf(out, "none,0,%.6g,%.6g,no\n", c->rms, c->largest);
+}
+
+/* One line for each mistake that was tried, after one for none. */
+void judgement_csv(const judgement *j, FILE *out) {
+    fprintf(out, "op,pass,dtype,n,c,s,verdict,error_u,bound_u,rms_u,exact_pct,beyond,worst,"
+                 "kappa_slope,slope_half_width,mechanism,mistake,removes_pct,left_rms_u,left_u,"
+                 "likely\n");
+    csv_line(j, out, NULL);
+    for (size_t i = 0; i < j->found_count; i++) csv_line(j, out, &j->found[i]);
+}

@@ -1,0 +1,248 @@
+/* The spelling of cases: what every part means, what braces stand for, which part an error names,
+ * and how many bytes a case moves, worked by hand. SPDX-License-Identifier: MIT */
+#include "case.h"
+#include "npy.h"
+#include "support.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+TestSuite(cases);
+static char error[700];
+
+/* A case in words: the problem, the data, then what is not as usual. */
+static const char *describe(const nl_case *c) {
+    static const char *const caches[] = {"", " rotating", " cold"};
+    static char text[700];
+    const nl_problem *p = &c->problem;
+    int n = snprintf(text, sizeof text, "%s %s %s %zu %zu %zu %s%s%s%s%s%s%s%s", nl_op_name(p->op),
+                     nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, c->data,
+                     p->casting == NL_CAST_BEFORE_WEIGHT ? " cast" : "",
+                     p->biased_running_var ? " biased" : "", c->residual ? " residual" : "",
+                     c->in_place ? " in-place" : "", c->no_affine ? " no-affine" : "",
+                     caches[c->cache], c->streaming ? " streaming" : "");
+    if (c->threads) n += sprintf(text + n, " threads %d", c->threads);
+    if (c->skew) n += sprintf(text + n, " skew %zu", c->skew);
+    if (p->eps != 1e-5f) n += sprintf(text + n, " eps %g", (double)p->eps);
+    if (p->momentum != 0.1f) sprintf(text + n, " momentum %g", (double)p->momentum);
+    return text;
+}
+
+/* The text is kept as it was; options are what lies behind the data. */
+static void expect(const char *text, const char *meaning) {
+    nl_case c;
+    if (!case_parse(text, &c, error, sizeof error)) cr_assert_fail("%s", error);
+    const char *got = describe(&c), *rest = strstr(text, c.data) + strlen(c.data);
+    if (strcmp(got, meaning)) cr_assert_fail("%s: is '%s', should be '%s'", text, got, meaning);
+    if (strcmp(c.text, text) || strcmp(c.text + c.options, rest + (*rest == '/')))
+        cr_assert_fail("%s: text '%s', options '%s'", text, c.text, c.text + c.options);
+}
+
+Test(cases, parts) {
+    for (int i = 0; i < 4 * 3 * 3; i++) {
+        const char *op = nl_op_name((nl_op)(i / 9)), *pass = nl_pass_name((nl_pass)(i / 3 % 3));
+        const char *dtype = nl_dtype_name((nl_dtype)(i % 3));
+        char text[100], meaning[100];
+        snprintf(text, sizeof text, "%s/%s/%s/2x3x4/normal", op, pass, dtype);
+        snprintf(meaning, sizeof meaning, "%s %s %s 2 3 4 normal", op, pass, dtype);
+        expect(text, meaning);
+    }
+    expect("gemma/forward/f32/0x10/nan", "qwen2_rmsnorm forward f32 0 10 1 nan");
+    expect("qwen3next/forward/f16/18446744073709551615x007/offset:-1e3",
+           "qwen2_rmsnorm forward f16 18446744073709551615 7 1 offset:-1e3");
+}
+
+/* Behind the shape. The name of a file reaches to the first ".npy" that ends one of the parts. */
+Test(cases, options_and_paths) {
+    char good[] = "uniform/residual uniform residual;exact/in-place exact in-place;"
+                  "inf/no-affine inf no-affine;huge/cast-before-weight huge cast;"
+                  "tiny/biased-running-var tiny biased;constant/eps=0 constant eps 0;"
+                  "outliers/eps=0x1p-2 outliers eps 0.25;nan/eps=1/eps=2 nan eps 2;"
+                  "offset:16/momentum=0.99 offset:16 momentum 0.99;"
+                  "normal/cold/threads=4096/skew=65536 normal cold threads 4096 skew 65536;"
+                  "normal/rotating/threads=1/skew=0/streaming normal rotating streaming threads 1;"
+                  "zeros/in-place/residual/eps=1 zeros residual in-place eps 1;"
+                  "npy:x.npy npy:x.npy;npy:a/b.c/x.npy npy:a/b.c/x.npy;"
+                  "npy:/a/b/x.npy/residual npy:/a/b/x.npy residual;"
+                  "npy:../x.npyz/y.npy/eps=0 npy:../x.npyz/y.npy eps 0;"
+                  "npy:plain/residual npy:plain residual";
+    for (char *t = strtok(good, ";"); t; t = strtok(NULL, ";")) {
+        char text[200], meaning[200];
+        int length = (int)strcspn(t, " ");
+        snprintf(text, sizeof text, "layernorm/forward/f32/2x3/%.*s", length, t);
+        snprintf(meaning, sizeof meaning, "layernorm forward f32 2 3 1%s", t + length);
+        expect(text, meaning);
+    }
+}
+
+/* Shape `file` is the shape of the data: the last axis is normalized over, and must be there. */
+Test(cases, shape_of_a_file) {
+    static const struct {
+        size_t rank, shape[3];
+        const char *means;
+    } files[] = {{1, {5}, "1 5"},    {2, {4, 3}, "4 3"}, {3, {2, 3, 7}, "6 7"},
+                 {2, {0, 3}, "0 3"}, {0, {0}, ""},       {2, {3, 0}, ""}};
+    char path[] = "/tmp/normlab-case-XXXXXX.npy", text[200], meaning[200];
+    float data[42] = {0};
+    nl_case c;
+    cr_assert(close(mkstemps(path, 4)) == 0, "cannot create %s", path);
+    snprintf(text, sizeof text, "rmsnorm/forward/f32/file/npy:%s", path);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *means = files[i].means;
+        bool made = npy_write(path, 'f', files[i].rank, files[i].shape, data, error, sizeof error);
+        snprintf(meaning, sizeof meaning, "rmsnorm forward f32 %s 1 npy:%s", means, path);
+        if (*means)
+            expect(text, meaning);
+        else if (!made || case_parse(text, &c, error, sizeof error) || !strstr(error, path))
+            cr_assert_fail("file %zu, with no last axis: \"%s\"", i, error);
+    }
+    unlink(path);
+}
+
+/* A shape with braces, and the shapes of the cases it stands for, in order. */
+Test(cases, braces) {
+    char good[] = "2x3 2x3;{1..4}x2 1x2 2x2 3x2 4x2;1x{1..22+7} 1x1 1x8 1x15 1x22;"
+                  "1x{1..21+7} 1x1 1x8 1x15;1x{128..8192*4} 1x128 1x512 1x2048 1x8192;"
+                  "1x{3..80*3} 1x3 1x9 1x27;1x{5..5} 1x5;{7}x{8} 7x8;{1,2}x{3,4} 1x3 1x4 2x3 2x4;"
+                  "1x2{,x3} 1x2 1x2x3;1x2{x3,} 1x2x3 1x2;1x2{,x3{,4}} 1x2 1x2x3 1x2x34;"
+                  "1x{2,{4..6+2},{{8},9}} 1x2 1x4 1x6 1x8 1x9;"
+                  "1x1{0..1}x{1..256*16} 1x10x1 1x10x16 1x10x256 1x11x1 1x11x16 1x11x256;"
+                  "{18446744073709551613..18446744073709551615+2}x1 18446744073709551613x1 "
+                  "18446744073709551615x1;{1..18446744073709551615*4294967296}x1 1x1 4294967296x1";
+    for (char *t = strtok(good, ";"); t; t = strtok(NULL, ";")) {
+        char text[300], all[1000] = "";
+        int length = (int)strcspn(t, " ");
+        case_list list = {0};
+        snprintf(text, sizeof text, "{batchnorm}/forward/f32/%.*s/nan", length, t);
+        if (!cases_add(&list, text, error, sizeof error)) cr_assert_fail("%s", error);
+        for (size_t j = 0; j < list.count; j++) {
+            const char *shape = list.items[j].text + strlen("batchnorm/forward/f32/");
+            strncat(strcat(all, " "), shape, strcspn(shape, "/"));
+        }
+        if (strcmp(all, t + length)) cr_assert_fail("%s: is '%s'", text, all);
+        cases_free(&list);
+    }
+}
+
+/* What stands in < > is what the message must name; a "/" in front stands for rmsnorm/forward/f32/.
+ */
+Test(cases, errors) {
+    char bad[] = "<>;<layernorm>;<layernorm/forward/f32/2x3>;<norm>/forward/f32/2x3/nan;"
+                 "<RMSNorm>/forward/f32/2x3/nan;rmsnorm/<>/f32/2x3/nan;"
+                 "rmsnorm/{forward,<fwd>}/f32/2x3/nan;rmsnorm/forward/<f64>/2x3/nan;/<3>/nan;"
+                 "/<3x>/nan;/<x3>/nan;/<3x4x>/nan;/<3x4x5x6>/nan;/<-1x3>/nan;/< 1x3>/nan;"
+                 "/<+1x3>/nan;/<3X4>/nan;/<0x1f>/nan;/<18446744073709551616x1>/nan;/2x3/<gauss>;"
+                 "/2x3/<normal:3>;/2x3/<offset>;/2x3/<offset:>;/2x3/<offset:3q>;/2x3/<offset:inf>;"
+                 "/2x3/nan/<fast>;/2x3/nan/<>;/2x3/nan/<eps=>;/2x3/nan/residual/<momentum=1y>;"
+                 "/2x3/nan/<threads=0>;/2x3/nan/<threads=4097>;/2x3/nan/<skew=6>;"
+                 "/2x3/nan/<skew=65540>;/2x3/npy:a.npy/<b>/residual;/2x3/nan{,/<fast>};"
+                 "/<2x1}>/nan;/{<1..4+0x2>}/nan;/{<1..4*1x2>}/nan;/{<0..4*2x2>}/nan;"
+                 "/{<1..4-1x2>}/nan;/{<1..x2>}/nan;/{<1..18446744073709551616x2>}/nan;"
+                 "/1x{<9..2>}/nan";
+    for (char *t = strtok(bad, ";"); t; t = strtok(NULL, ";")) {
+        char text[200], part[200];
+        const char *open = strchr(t, '<') + 1;
+        case_list list = {0};
+        strcpy(text, *t == '/' ? "rmsnorm/forward/f32" : "");
+        for (const char *c = t; *c; c++)
+            if (*c != '<' && *c != '>') strncat(text, c, 1);
+        snprintf(part, sizeof part, "'%.*s'", (int)strcspn(open, ">"), open);
+        bool good = cases_add(&list, text, error, sizeof error);
+        if (good || !strstr(error, part)) cr_assert_fail("'%s': %s", text, error);
+        cases_free(&list);
+    }
+}
+
+/* Too long, a brace too few, a file that is not there: what the message must say. */
+Test(cases, other_errors) {
+    char text[CASE_TEXT + 1] = "rmsnorm/forward/f32/2x3/nan/eps=", braces[CASE_TEXT + 4];
+    char data[400] = "rmsnorm/forward/f32/2x3/npy:";
+    case_list list = {0};
+    memset(text + strlen(text), '0', CASE_TEXT - 1 - strlen(text));
+    memset(data + strlen(data), 'd', 300);
+    if (!cases_add(&list, text, error, sizeof error)) cr_assert_fail("511 characters: %s", error);
+    text[CASE_TEXT - 1] = '0';
+    snprintf(braces, sizeof braces, "{%s,}", text);
+    const char *const wrong[][2] = {
+        {text, "at most 511 characters"},
+        {braces, "at most 511 characters"},
+        {data, "dddd' should be"},
+        {"rmsnorm/forward/f32/2x{1,2/nan", "'{' without '}'"},
+        {"rmsnorm/forward/f32/2x{1,{2}/nan", "'{' without '}'"},
+        {"rmsnorm/forward/f32/file/nan", "npy:FILE"},
+        {"rmsnorm/forward/f32/file/npy:/no/such.npy", "/no/such.npy"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (cases_add(&list, wrong[i][0], error, sizeof error) || !strstr(error, wrong[i][1]))
+            cr_assert_fail("'%s': says \"%s\"", wrong[i][0], error);
+    cases_free(&list);
+}
+
+/* A case a line; the number of the line that is wrong. */
+Test(cases, files) {
+    static const struct {
+        const char *text, *says;
+        size_t count;
+    } files[] = {
+        {"#\n\n  rmsnorm/forward/f32/1x{1,2}/nan # so\r\n\t\nrmsnorm/forward/f16/3x3/nan", "", 3},
+        {"#%*c rmsnorm/forward/f32/1x1/nan\nrmsnorm/forward/f32/1x2/nan\n", "", 1},
+        {" \n\nrmsnorm/forward/f33/1x2/nan\n", ":3: case rmsnorm/forward/f33/1x2/nan: 'f33'", 0},
+        {"rmsnorm/forward/f32/1x2/nan rmsnorm/forward/f32/1x3/nan\n", ":1: ", 0},
+    };
+    char path[] = "/tmp/normlab-cases-XXXXXX", says[100];
+    cr_assert(close(mkstemp(path)) == 0, "cannot create %s", path);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        case_list list = {0};
+        FILE *f = fopen(path, "w");
+        cr_assert(f && fprintf(f, files[i].text, 5000, '.') > 0 && fclose(f) == 0, "%s", path);
+        bool ok = cases_add_file(&list, path, error, sizeof error), should = files[i].count;
+        snprintf(says, sizeof says, "%s%s", path, files[i].says);
+        bool right = ok ? list.count == files[i].count : !strncmp(error, says, strlen(says));
+        if (!right || ok != should) cr_assert_fail("file %zu: %zu cases; %s", i, list.count, error);
+        cases_free(&list);
+    }
+    bool gone = !unlink(path) && !cases_add_file(&(case_list){0}, path, error, sizeof error);
+    cr_assert(gone && strstr(error, path), "a file that is gone: %s", error);
+}
+
+/* Each of the experiments has cases, and something takes every one of them. */
+Test(cases, experiments) {
+    glob_t files;
+    cr_assert(!chdir(NL_SOURCE_DIR) && !glob("experiments/*.txt", 0, NULL, &files), "no files");
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        case_list list = {0};
+        bool ok = cases_add_file(&list, files.gl_pathv[i], error, sizeof error);
+        if (!ok || !list.count) cr_assert_fail("%s: %s", files.gl_pathv[i], ok ? "empty" : error);
+        for (size_t j = 0; j < list.count; j++)
+            if (!nl_best(&list.items[j].problem, 1))
+                cr_assert_fail("%s: nothing takes %s", files.gl_pathv[i], list.items[j].text);
+        cases_free(&list);
+    }
+    globfree(&files);
+}
+
+/* x, residual, dy, y, residual_out, dx are tensors; the rest are vectors of c or n floats. */
+Test(cases, bytes) {
+    static const struct {
+        const char *text;
+        size_t bytes, state;
+    } cases[] = {
+        {"layernorm/forward/f32/2x3/nan", 2 * 24 + 2 * 12 + 2 * 8, 2 * 8},
+        {"layernorm/forward/f32/2x3/nan/residual/in-place", 4 * 24 + 2 * 12 + 2 * 8, 2 * 8},
+        {"layernorm/backward/f32/2x3/nan", 3 * 24 + 12 + 2 * 8 + 2 * 12, 2 * 8},
+        {"rmsnorm/forward/f16/2x3/nan/residual", 4 * 12 + 12 + 8, 8},
+        {"gemma/forward/f32/2x3/nan", 2 * 24 + 12 + 8, 8},
+        {"rmsnorm/backward/f32/2x3/nan", 3 * 24 + 12 + 8 + 12, 8},
+        {"batchnorm/forward/f32/2x3x4/nan", 2 * 96 + 2 * 12 + 2 * 12 + 4 * 12, 2 * 12},
+        {"batchnorm/inference/f32/2x3x4/nan/no-affine", 2 * 96 + 2 * 12, 0},
+        {"batchnorm/backward/f16/2x3x4/nan", 3 * 48 + 12 + 2 * 12 + 2 * 12, 2 * 12},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        nl_case c;
+        if (!case_parse(cases[i].text, &c, error, sizeof error)) cr_assert_fail("%s", error);
+        if (case_bytes(&c) != cases[i].bytes || case_state_bytes(&c) != cases[i].state)
+            cr_assert_fail("%s: %zu, state %zu", c.text, case_bytes(&c), case_state_bytes(&c));
+    }
+}

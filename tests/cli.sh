@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# `list`, `check` and a little of `bench` as a user meets them: exit codes, what goes to stdout and
+# what to stderr, files of results, terminals and full disks.
+# Usage: tests/cli.sh path/to/normlab. SPDX-License-Identifier: MIT
+set -u
+if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
+normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+docs=$(cd "$(dirname "$0")" && pwd)/../docs
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+unset NO_COLOR NL_ISA
+passed=0 failed=0 code=0
+good=rmsnorm/forward/f32/3x5/normal
+
+check() { # check NAME REASON: passed when REASON is empty
+    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
+    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
+}
+run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
+exits() { # exits NAME CODE ARGUMENTS...
+    run "${@:3}"
+    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
+}
+says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(head -3 stderr)")"; }
+prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
+quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+# refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout.
+refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
+
+# The column of a CSV by its name; commas in quotes do not occur in these.
+column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+    { print at ? $at : "no column " name }' "$2"; }
+# Implementations that take what $good needs and run here.
+takers() { awk -F, '$3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/ && $10 == 1' list.csv; }
+
+exits "normlab" 2
+says "normlab VERB"
+quiet
+refuses "an unknown verb" "'frobnicate'" frobnicate
+for option in --help -h help; do exits "normlab $option" 0 $option; prints "Exit codes"; done
+verbs=$(sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' stdout)
+check "  names list, check, bench and run" \
+    "$(for v in list check bench run; do grep -qx $v <<< "$verbs" || echo "no $v"; done)"
+for verb in $verbs; do
+    exits "normlab $verb --help" 0 $verb --help
+    prints "normlab $verb"
+    check "  has examples" "$(grep -q "^  normlab $verb " stdout || cat stdout)"
+    check "  nothing on stderr" "$(head -1 stderr)"
+    exits "normlab $verb --no-such-option" 2 $verb --no-such-option
+    says "normlab $verb --help"
+    quiet
+done
+exits "normlab --version" 0 --version
+prints "version: "
+
+exits "list" 0 list
+cp stdout list.txt
+check "  begins with a heading" "$(grep -q '^name  *isa  *layers' list.txt || head -1 list.txt)"
+exits "list --csv" 0 list --csv
+cp stdout list.csv
+check "  has its header" "$([ "$(head -1 list.csv)" = \
+    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,about ] || head -1 list.csv)"
+check "  as many lines as the table" \
+    "$([ "$(wc -l < list.csv)" -eq "$(wc -l < list.txt)" ] || wc -l list.csv list.txt)"
+check "  eleven fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 11 || $2 == "c" && $10 != 1)' list.csv)"
+check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
+refuses "list with a word too many" "unexpected 'more'" list more
+
+exits "check of a good case" 0 check $good
+check "  a row for each implementation, each ok" \
+    "$([ "$(column impl stdout)" = "$(takers | cut -d, -f1)" ] &&
+       [ "$(column verdict stdout | sort -u)" = ok ] || cat stdout)"
+check "  all lines as wide as the header" "$(awk -F, 'NR == 1 { n = NF } NF != n' stdout)"
+says "1 cases: $(takers | wc -l) ok, 0 demo, 0 skipped, 0 failed"
+check "  no escape sequences in pipes" "$(grep -l $'\033' stdout stderr)"
+exits "check --impl best" 0 check --impl best $good
+check "  has one row" "$([ "$(wc -l < stdout)" -eq 2 ] || cat stdout)"
+exits "check --impl with globs and an ISA" 0 check --impl '*/naive@c,rmsnorm/two*' $good
+check "  has those rows" "$([ "$(column impl stdout | sort -u | tr '\n' ' ')" = \
+    "rmsnorm/naive rmsnorm/two_pass " ] || cat stdout)"
+exits "check with braces" 0 check "rmsnorm/{forward,backward}/f32/{1..12}x5/normal{,/in-place}"
+check "  has every row, though more than 20 cases" \
+    "$([ "$(column case stdout | sort -u | wc -l)" -eq 48 ] || wc -l stdout)"
+exits "check --quick" 0 check --quick "rmsnorm/forward/f32/{3x5,2048x1025}/normal"
+says "leaves out 1 of 2"
+check "  has the small case" "$([ "$(column case stdout | sort -u)" = $good ] || cat stdout)"
+
+exits "a case that nothing accepts" 1 check layernorm/inference/f32/3x5/normal
+says "nothing accepts layernorm/inference/f32/3x5/normal"
+exits "an implementation for another layer" 1 check --impl layernorm/naive $good
+says "nothing was compared"
+exits "a case that is not for the layer" 1 check --impl layernorm/naive layernorm/forward/f32/3x5x2/normal
+check "  the row says fail" "$([ "$(column verdict stdout)" = fail ] || cat stdout)"
+says "s is 2 and must be 1"
+says "repeat: normlab check 'layernorm/forward/f32/3x5x2/normal' --impl 'layernorm/naive@c'"
+eval "run $(sed -n 's/.*repeat: normlab //p' stderr)"
+check "  which fails again" "$([ $code -eq 1 ] || echo "exit code $code")"
+
+for shape in 4611686018427387904x4 1x4611686018427387904; do
+    exits "the shape $shape" 2 check rmsnorm/forward/f32/$shape/normal
+    says "overflows"
+done
+
+refuses "an unknown implementation" "'no/such'" check --impl no/such $good
+refuses "a bad spelling" "'fwd' should be" check rmsnorm/fwd/f32/3x5/normal
+refuses "a bad spelling among good ones" "'f64'" check $good "rmsnorm/forward/{f32,f64}/3x5/normal"
+refuses "a missing file" "no file no.txt" check no.txt
+refuses "missing data" no.npy check rmsnorm/forward/f32/file/npy:no.npy
+for n in 0 -1 two 1.5 5000; do refuses "--threads $n" "--threads '$n'" check --threads $n $good; done
+refuses "--out without a file" "out" check $good --out
+printf '# why\n\n%s # this\nrmsnorm/forward/f32/3x5/none\n' $good > cases.txt
+refuses "a bad line in a file" "cases.txt:4: " check cases.txt
+sed -i 4d cases.txt
+exits "a file of cases, and a case" 0 check cases.txt rmsnorm/forward/f16/2x2/exact
+says "2 cases: "
+
+exits "check --out" 0 check --out new.csv $good
+check "  the table on stdout" "$(grep -q '^  implementation' stdout || cat stdout)"
+check "  no CSV on stdout" "$(grep '^case,' stdout)"
+check "  no escape sequences" "$(grep -l $'\033' stdout stderr)"
+check "  a row for each implementation in the file" \
+    "$([ "$(column impl new.csv)" = "$(takers | cut -d, -f1)" ] || cat new.csv)"
+for name in impl isa threads op pass dtype n c s data verdict error_u bound_u ns ns_low ns_high \
+    gbps limit_gbps limit_pct bytes state_bytes scratch_bytes; do
+    check "  column $name" "$(head -1 new.csv | tr , '\n' | grep -qx $name || head -1 new.csv)"
+done
+if [ -f "$docs/results.md" ]; then
+    check "  docs/results.md knows every column" "$(sed -n 's/^| \([a-z_, ]*\) |.*/\1/p' \
+        "$docs/results.md" | tr -d ' ' | tr , '\n' > known
+        head -1 new.csv | tr , '\n' | grep -vxFf known)"
+fi
+check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 'long double'; do
+    grep -q "^$key: " new.machine.txt || echo "no $key"; done; grep -v '^[a-z0-9 _-]*: ' new.machine.txt)"
+refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
+
+exits "bench" 0 bench --quick $good
+check "  every row has its ns" \
+    "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | wc -l)" ] || cat stdout)"
+check "  every row is ok" "$([ "$(column verdict stdout | sort -u)" = ok ] || cat stdout)"
+refuses "bench without a case" "name a case" bench
+
+if [ -w /dev/full ]; then
+    for line in "check $good" "bench --quick $good" "list --csv" list; do
+        "$normlab" $line > /dev/full 2> stderr; code=$?
+        check "a full disk under $line" "$([ $code -ne 0 ] || echo "exit code 0")"
+        says "No space left"
+    done
+else
+    echo "skip  full disks: there is no /dev/full"
+fi
+
+# On a terminal; stderr elsewhere, where it cannot mix.
+terminal() { # terminal VARIABLES...
+    env "$@" script -qec "'$normlab' check $good 2> stderr" /dev/null > stdout < /dev/null; code=$?
+}
+if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
+    terminal TERM=xterm
+    check "a terminal" "$([ $code -eq 0 ] || echo "exit code $code: $(head -3 stderr)")"
+    prints "  implementation "
+    check "  no CSV" "$(grep '^case,' stdout)"
+    check "  in colour" "$(grep -q $'\033\[32mok' stdout || cat -v stdout)"
+    for variable in NO_COLOR=1 TERM=dumb; do
+        terminal TERM=xterm $variable
+        prints "  implementation "
+        check "  no escape sequences with $variable" "$(grep $'\033' stdout | cat -v)"
+    done
+else
+    echo "skip  terminals: there is no script -qec"
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,248 @@
+/* Every entry of the table: right with every kind of data and every option, and true to properties
+ * that need no reference, bit for bit. A group is what shares one mean: a row, or a channel of
+ * BatchNorm. SPDX-License-Identifier: MIT */
+#include "bound.h"
+#include "support.h"
+
+#include <criterion/parameterized.h>
+#include <stdio.h>
+
+TestSuite(implementations, .init = one_thread);
+
+/* An entry at work on one kind of problem; the optional parts are bits, numbered as here. */
+typedef struct setting {
+    const nl_impl *m;
+    const struct job *job;
+    nl_dtype t;
+    unsigned parts;
+    size_t s, worked; /* worked: cases so far */
+} setting;
+enum { FUSED = 1, IN_PLACE = 2, PLAIN = 4, CAST = 8, PARTS = 16 };
+static const char *const parts[] = {"/residual", "/in-place", "/no-affine", "/cast-before-weight"};
+
+enum { NORMAL, ZEROS, CONSTANT, LARGE, KINDS = 11 };
+static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge", "uniform", "exact",
+                                    "outliers", "offset:16", "tiny",     "nan",  "inf"};
+
+/* The parameter of a test: where in the table its entry is. */
+static struct criterion_test_params every_entry(void) {
+    static size_t index[4096];
+    for (size_t i = 0; i < nl_impl_count(); i++) index[i] = i;
+    return cr_make_param_array(size_t, index, nl_impl_count());
+}
+
+/* What an entry takes, one after the other; *i counts, and is even and odd for each in turn. */
+static bool next(setting *o, size_t index, size_t *i) {
+    o->m = nl_impl_at(index);
+    if (!nl_isa_runs(o->m->isa)) cr_skip_test("this processor has no %s", o->m->isa);
+    for (; *i < JOBS * 6; ++*i) {
+        o->job = &jobs[*i / 6], o->t = (nl_dtype)(*i / 2 % 3);
+        nl_problem p = {.op = o->job->op, .pass = o->job->pass, .dtype = o->t};
+        if (nl_accepts(o->m, &p)) return true;
+    }
+    return false;
+}
+
+/* False: the layer has no such case. */
+static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind, unsigned with) {
+    char text[200];
+    bool batch = o->job->op == NL_BATCHNORM, inference = o->job->pass == NL_INFERENCE;
+    if (with & FUSED && (batch || o->job->pass == NL_BACKWARD)) return false;
+    if (batch && !inference && groups && size == 1) return false;
+    int length = snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu/%s", nl_op_name(o->job->op),
+                          nl_pass_name(o->job->pass), nl_dtype_name(o->t),
+                          batch ? size / o->s : groups, batch ? groups : size, o->s, kinds[kind]);
+    for (int i = 0; i < 4; i++)
+        if (with >> i & 1) length += sprintf(text + length, "%s", parts[i]);
+    trial_make(t, text);
+    o->worked++;
+    return true;
+}
+
+/* A method may promise nothing where squares leave float's range, and E[x^2] - E[x]^2 nothing on
+ * constant groups; everywhere else it must be judged. */
+static void judge(setting *o, size_t groups, size_t size, size_t kind, int threads) {
+    trial t;
+    bool one_pass = o->m->method == NL_ONE_PASS, safe = o->m->range_safe;
+    bool hopeless = kind == LARGE ? !safe : kind == CONSTANT && one_pass;
+    if (!begin(&t, o, groups, size, kind, o->parts)) return;
+    for (placement where = PLACE_END; where <= PLACE_START; where++) {
+        verdict v = verify(&t.c, &t.data, &t.want, o->m, where, threads);
+        bool judged = v.outcome == OUTCOME_OK || (v.outcome == OUTCOME_DEMO && hopeless);
+        if (!judged || v.compared == 0)
+            cr_assert_fail("%s@%s on %s, %d threads: %s %s", o->m->name, o->m->isa, t.c.text,
+                           threads, outcome_name(v.outcome), v.why);
+    }
+    trial_end(&t);
+}
+
+ParameterizedTestParameters(implementations, verified) {
+    return every_entry();
+}
+
+ParameterizedTest(size_t *index, implementations, verified) {
+    setting o = {0};
+    for (size_t i = 0; next(&o, *index, &i); i += 2) {
+        bool batch = o.job->op == NL_BATCHNORM;
+        for (size_t c = 1; c <= 67; c++) /* awkward sizes; kinds and parts take turns */
+            for (size_t n = 0; n <= 3; n += n + 1) {
+                size_t turn = 3 * c + n + i;
+                o.parts = (unsigned)(turn / KINDS % PARTS), o.s = batch ? 1 + (c + n) % 4 : 1;
+                judge(&o, batch ? c : n, batch ? n * o.s : c, turn % KINDS, 1 + (int)(turn % 3));
+            }
+        for (size_t turn = 0; turn < KINDS * PARTS; turn++) { /* every kind with all the parts */
+            o.parts = (unsigned)(turn / KINDS), o.s = batch ? 3 : 1;
+            judge(&o, 3, 21, turn % KINDS, 1 + (int)(turn % 3));
+        }
+    }
+    cr_assert(o.worked > 0, "%s@%s: nothing was compared", o.m->name, o.m->isa);
+}
+
+/* The properties. Each is given a case after its call, makes others, and says whether the bits are
+ * as they must be. Groups and their sizes go beyond a multiple of any vector's length. */
+enum { GROUPS = 19, SIZE = 69 };
+
+static bool start(trial *t, setting *o, size_t groups, unsigned more) {
+    return begin(t, o, groups, SIZE, NORMAL, o->parts | more) && trial_place(t, o->m);
+}
+
+/* Alone, or in another order; but not the samples of a BatchNorm: its sums would be others. */
+static bool groups_elsewhere(setting *o, trial *all) {
+    bool right = true;
+    for (size_t count = 1; count <= GROUPS; count += GROUPS - 1) {
+        trial other;
+        start(&other, o, count, 0);
+        for (size_t first = 0; first < GROUPS; first++) {
+            instance_fill(&other.in);
+            for (size_t g = 0; g < count; g++) pair(&other, g, all, (2 * g + first) % GROUPS, true);
+            trial_call(&other, 1);
+            for (size_t g = 0; g < count; g++)
+                right &= pair(&other, g, all, (2 * g + first) % GROUPS, false);
+        }
+        trial_end(&other);
+    }
+    return right;
+}
+
+static bool in_place_and_threads(setting *o, trial *all) {
+    bool right = true;
+    for (int way = 0; way < 6; way++) {
+        trial other;
+        start(&other, o, GROUPS, way % 2 ? IN_PLACE : 0);
+        trial_call(&other, 1 + way / 2);
+        right &= same_results(all, &other);
+        trial_end(&other);
+    }
+    return right;
+}
+
+static bool gain_of_one(setting *o, trial *all) {
+    trial none;
+    start(&none, o, GROUPS, PLAIN);
+    trial_call(&none, 1);
+    instance_fill(&all->in);
+    float *gamma = all->in.at[GAMMA], *beta = all->in.at[BETA];
+    for (size_t j = 0; j < all->c.problem.c; j++) gamma[j] = o->job->op != NL_QWEN2_RMSNORM;
+    if (beta) memset(beta, 0, all->data.bytes[BETA]);
+    trial_call(all, 1);
+    bool right = same_results(&none, all);
+    trial_end(&none);
+    return right;
+}
+
+/* What depends on the scale of x scales, exactly; y does not. Other types have too little range. */
+static bool scaled(setting *o, trial *all) {
+    static const int power[SLOTS] =
+        {[X] = 1,    [RESIDUAL] = 1, [RUNNING_MEAN] = 1, [RUNNING_VAR] = 2,
+         [MEAN] = 1, [RSTD] = -1,    [RESIDUAL_OUT] = 1, [DX] = -1};
+    bool right = true;
+    for (int k = -9; k <= 8 && o->t == NL_F32; k += 17) {
+        trial big;
+        start(&big, o, GROUPS, 0);
+        big.c.problem.eps = ldexpf(big.c.problem.eps, 2 * k);
+        for (slot s = 0; s < SLOTS; s++) scale(&big, s, big.data.input[s] ? k * power[s] : 0);
+        trial_call(&big, 1);
+        for (slot s = 0; s < SLOTS; s++) scale(&big, s, is_result(&big, s) ? -k * power[s] : 0);
+        right &= same_results(all, &big);
+        trial_end(&big);
+    }
+    return right;
+}
+
+/* NaN or Inf in a group: every other is as without it; this one is NaN, but for the finite ones of
+ * an RMSNorm beside an Inf: 0. At inference every element is on its own. */
+static bool special_values(setting *o, trial *all) {
+    const nl_problem *p = &all->c.problem;
+    bool right = true, backward = p->pass == NL_BACKWARD;
+    for (int k = 0; k < 3; k++) {
+        trial t;
+        size_t bad = (size_t)k * (GROUPS - 1) / 2;
+        start(&t, o, GROUPS, 0);
+        nl_store(p->dtype, t.in.at[X], element(p, bad, 4), (float[]){NAN, INFINITY, -INFINITY}[k]);
+        if (backward) ((float *)t.in.at[RSTD])[bad] = NAN;
+        trial_call(&t, 1);
+        for (size_t g = 0; g < GROUPS; g++) right &= g == bad || pair(&t, g, all, g, false);
+        for (size_t e = 0; e < SIZE && p->pass != NL_INFERENCE; e++) {
+            float y = nl_load(p->dtype, t.in.at[backward ? DX : Y], element(p, bad, e));
+            bool finite = !is_centred(p) && !backward && k && e != 4;
+            right &= finite ? y == 0 : isnan(y);
+        }
+        trial_end(&t);
+    }
+    return right;
+}
+
+/* Zeros give beta, or 0; groups of one, their own mean, do; and so do constant ones if the mean is
+ * refined: elsewhere the mean of equal numbers may be off by a rounding. */
+static bool beta_itself(setting *o, trial *all) {
+    const nl_problem *p = &all->c.problem;
+    bool forward = p->pass == NL_FORWARD, refined = o->m->method == NL_REFINED, right = true;
+    const size_t kind[] = {ZEROS, CONSTANT, NORMAL}, size[] = {SIZE, SIZE, 1};
+    const bool applies[] = {forward, forward && refined && is_centred(p), p->op == NL_LAYERNORM};
+    for (int k = 0; k < 3; k++) {
+        trial t;
+        if (!applies[k] || o->parts & FUSED) continue;
+        begin(&t, o, GROUPS, size[k], kind[k], 0);
+        trial_place(&t, o->m), trial_call(&t, 1);
+        const float *beta = t.data.input[BETA], *dgamma = t.in.at[DGAMMA];
+        for (size_t i = 0; i < GROUPS * size[k]; i++) {
+            float y = nl_load(p->dtype, t.in.at[forward ? Y : DX], i);
+            right &= y == (beta ? nl_round(p->dtype, beta[feature(&t.c.problem, i)]) : 0);
+        }
+        right &= !dgamma || dgamma[0] == 0;
+        trial_end(&t);
+    }
+    return right;
+}
+
+static const struct {
+    bool (*holds)(setting *o, trial *all);
+    const char *name;
+} properties[] = {{groups_elsewhere, "a group is the same alone and elsewhere in a batch"},
+                  {in_place_and_threads, "in place and any number of threads give the same"},
+                  {scaled, "scaling x by 2^k and eps by 4^k changes nothing"},
+                  {special_values, "NaN and Inf stay in their group"},
+                  {beta_itself, "zero, constant and single elements give beta"},
+                  {gain_of_one, "a gain of one is like none"}};
+
+ParameterizedTestParameters(implementations, properties) {
+    return every_entry();
+}
+
+ParameterizedTest(size_t *index, implementations, properties) {
+    setting o = {0};
+    for (size_t i = 0; next(&o, *index, &i); i++) {
+        trial all;
+        bool batch = o.job->op == NL_BATCHNORM;
+        o.s = batch && i % 2 ? 3 : 1, o.parts = !batch && i % 2 ? FUSED : 0;
+        if (!start(&all, &o, GROUPS, 0)) continue;
+        for (size_t k = 0; k < sizeof properties / sizeof *properties; k++) {
+            instance_fill(&all.in);
+            trial_call(&all, 1);
+            if (properties[k].holds(&o, &all)) continue;
+            cr_assert_fail("%s on %s: not so: %s", o.m->name, all.c.text, properties[k].name);
+        }
+        trial_end(&all);
+    }
+    cr_assert(o.worked > 0, "%s: nothing was tried", o.m->name);
+}

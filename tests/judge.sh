@@ -1,0 +1,358 @@
+#!/usr/bin/env bash
+# `normlab judge` as a user meets it: outputs with one known mistake each, made by Python's own
+# arithmetic, must get their verdict and their mechanism; and every refusal, exit code 2 and why.
+# Usage: tests/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
+set -u
+if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
+normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+tests=$(cd "$(dirname "$0")" && pwd) || exit 2
+real=$tests/../experiments/activations
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0
+
+cat > make.py <<'PYTHON'
+import math, struct
+from random import Random
+random = Random(7)
+
+def to(letter, v):
+    """v rounded to f32, f16 or bf16; too large becomes infinite."""
+    if letter == 'b':
+        bits = struct.unpack('<I', struct.pack('<f', v))[0]
+        bits = bits + 0x7fff + (bits >> 16 & 1) & 0xffff0000
+        return struct.unpack('<f', struct.pack('<I', bits))[0]
+    try:
+        return struct.unpack('<' + letter, struct.pack('<' + letter, v))[0]
+    except OverflowError:
+        return math.copysign(math.inf, v)
+
+def save(path, letter, shape, values):
+    head = "{'descr': '<f%d', 'fortran_order': False, 'shape': %s, }" % (
+        struct.calcsize(letter), tuple(shape))
+    head += ' ' * (-(11 + len(head)) % 64) + '\n'
+    values = [to(letter, v) for v in values]
+    assert len(values) == math.prod(shape)
+    with open(path + '.npy', 'wb') as f:
+        f.write(b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode())
+        f.write(struct.pack('<%d%s' % (len(values), letter), *values))
+    return values
+
+def mean(v): return math.fsum(v) / len(v)
+def around(v, m, less=0): return math.fsum((a - m) ** 2 for a in v) / (len(v) - less)
+E = to('f', 1e-5)
+def rstd(var, eps=E): return 1 / math.sqrt(var + eps)
+
+def norm(v, centred=True, eps=E, less=0, scale=rstd):
+    m = mean(v) if centred else 0
+    s = scale(around(v, m, less), eps)
+    return [(a - m) * s for a in v]
+
+# Rows of 24 with sigma from 0.01 to 3, so that an eps shows.
+n, c = 40, 24
+w = save('g', 'f', [c], [random.gauss(1, 0.3) for _ in range(c)])
+b = save('b', 'f', [c], [random.gauss(0, 1) for _ in range(c)])
+sigma = [0.01 * 300 ** (i / (n - 1)) for i in range(n)]
+flat = save('x', 'f', [n, c], [random.gauss(0.3 * s, s) for s in sigma for _ in range(c)])
+x = [flat[i:i + c] for i in range(0, n * c, c)]
+save('x3', 'f', [5, 8, c], flat)
+save('x1', 'f', [n * c], flat)
+flat = save('r', 'f', [n, c], [random.gauss(0, 0.3) for _ in flat])
+r = [flat[i:i + c] for i in range(0, n * c, c)]
+def affine(v): return [a * s + t for a, s, t in zip(v, w, b)]
+def gained(v, plus=0): return [a * (s + plus) for a, s in zip(v, w)]
+
+def out(name, make, letter='f', shape=(n, c)):
+    save(name, letter, shape, [a for row in x for a in make(row)])
+
+out('right', lambda v: affine(norm(v)))
+out('right64', lambda v: affine(norm(v)), 'd')
+out('right3', lambda v: affine(norm(v)), 'f', (5, 8, c))
+out('outside', lambda v: affine(norm(v, scale=lambda s, e: 1 / (math.sqrt(s) + e))))
+out('noroot', lambda v: affine(norm(v, scale=lambda s, e: 1 / (s + e))))
+for name, eps in (('none', 0), ('1e-12', 1e-12), ('1e-8', 1e-8), ('1e-6', 1e-6), ('1e-3', 1e-3),
+                  ('float', 2 ** -23), ('f16', 2 ** -10), ('bf16', 2 ** -7), ('odd', 4e-5)):
+    out('eps-' + name, lambda v: affine(norm(v, eps=eps)))
+out('eps-5', lambda v: affine(norm(v)))
+out('unbiased', lambda v: affine(norm(v, less=1)))
+out('plus', lambda v: [p + t for p, t in zip(gained(norm(v), 1), b)])
+out('nogamma', lambda v: [a + t for a, t in zip(norm(v), b)])
+out('nobeta', lambda v: gained(norm(v)))
+out('rms-for-ln', lambda v: affine(norm(v, False)))
+out('rms', lambda v: gained(norm(v, False)))
+out('gemma', lambda v: gained(norm(v, False), 1))
+out('ln-for-rms', lambda v: gained(norm(v)))
+m, s = mean(sum(x, [])), rstd(around(sum(x, []), mean(sum(x, []))))
+out('all', lambda v: affine([(a - m) * s for a in v]))
+columns = list(zip(*[norm(list(col)) for col in zip(*x)]))
+save('columns', 'f', [n, c], [a for row in columns for a in affine(row)])
+pages = [norm(sum(x[i:i + 8], [])) for i in range(0, n, 8)]
+save('pages', 'f', [5, 8, c], [a for page in pages for i in range(0, 8 * c, c)
+                              for a in affine(page[i:i + c])])
+added = [[p + q for p, q in zip(*rows)] for rows in zip(x, r)]
+save('added', 'f', [n, c], [a for row in added for a in affine(norm(row))])
+out('not', affine)
+out('offset', lambda v: [a + 0.01 for a in affine(norm(v))])
+out('factor', lambda v: [a * 1.001 for a in affine(norm(v))])
+out('to-f16', lambda v: [to('e', a) for a in affine(norm(v))])
+out('to-bf16', lambda v: [to('b', a) for a in affine(norm(v))])
+out('noise', lambda v: [a + random.gauss(0, 1e-3) for a in affine(norm(v))])
+out('tail', lambda v: affine(norm(v))[:-3] + [0, 0, 0])
+save('rows', 'f', [n, c], [math.nan if i in (3, 7) else a for i, v in enumerate(x)
+                          for a in affine(norm(v))])
+
+out('all-nan', lambda v: [math.nan] * c)
+flawed = save('flawed', 'f', [n, c], [math.nan] + sum(x, [])[1:])
+save('flawed-y', 'f', [n, c], [math.nan] * c + [1e30] * c + [0] * (n - 2) * c)
+
+# Half precision: rows of 64 near 1, the squares of the second array out of range.
+h = save('h', 'e', [32, 64], [random.gauss(0, 2) for _ in range(2048)])
+hr = save('hr', 'e', [32, 64], [random.gauss(0, 2) for _ in range(2048)])
+gh = save('gh', 'e', [64], [random.gauss(1, 0.3) for _ in range(64)])
+def halves(v): return [v[i:i + 64] for i in range(0, 2048, 64)]
+def weigh(v): return [p * q for p, q in zip(v, gh)]
+save('h-last', 'e', [32, 64], [a for v in halves(h) for a in weigh(norm(v, False))])
+save('h-before', 'e', [32, 64], [a for v in halves(h)
+                                for a in weigh([to('e', t) for t in norm(v, False)])])
+for name, change in (('exact', lambda a: a), ('rounded', lambda a: to('e', a))):
+    both = [change(p + q) for p, q in zip(h, hr)]
+    save('h-' + name, 'e', [32, 64], [a for v in halves(both) for a in norm(v, False)])
+big = save('big', 'e', [32, 64], [random.gauss(0, 30) for _ in range(2048)])
+def half_sum(v):
+    total = 0
+    for a in v: total = to('e', total + to('e', a * a))
+    return total / len(v)
+save('h-sums', 'e', [32, 64], [t * rstd(half_sum(v)) for v in halves(big) for t in v])
+# bfloat16 as PyTorch users export it: values of bf16 in a float32 array.
+xb = save('xb', 'f', [32, 64], [to('b', a) for a in h])
+save('b-last', 'f', [32, 64], [to('b', a) for v in halves(xb) for a in weigh(norm(v, False))])
+save('b-before', 'f', [32, 64], [to('b', a) for v in halves(xb)
+                                for a in weigh([to('b', t) for t in norm(v, False)])])
+
+# Rounding: every row at another kappa, 2^2 to 2^10, each step in float as a plain kernel has it.
+def f(v): return to('f', v)
+flat = save('k', 'f', [64, 64], [random.gauss(4 * 2 ** (i / 8), 1) for i in range(64)
+                                for _ in range(64)])
+def one_pass(v):
+    s = q = 0
+    for a in v: s, q = f(s + a), f(q + f(a * a))
+    m = f(s / 64)
+    return [f((a - m) * rstd(f(f(q / 64) - f(m * m)))) for a in v]
+def rounded_mean(v):
+    m = f(mean(v))
+    return [(a - m) * rstd(around(v, mean(v))) for a in v]
+def folded(v):
+    s = f(rstd(around(v, mean(v))))
+    shift = f(mean(v) * s)
+    return [f(f(a * s) - shift) for a in v]
+for name, make in (('one-pass', one_pass), ('rounded-mean', rounded_mean), ('folded', folded)):
+    save(name, 'f', [64, 64], [a for i in range(0, 4096, 64) for a in make(flat[i:i + 64])])
+near = save('far', 'f', [4, 4], [1e7 + i for i in range(16)])
+save('far-y', 'f', [4, 4], near)
+
+# Images, (4, 3, 5): channels of different sigma.
+img = save('img', 'f', [4, 3, 5], [random.gauss(ch, 0.5 + ch) for _ in range(4) for ch in range(3)
+                                  for _ in range(5)])
+rm = save('rm', 'f', [3], [0.5, -1, 2])
+rv = save('rv', 'f', [3], [1, 4, 0.5])
+def groups(key, **options):
+    got, y = {}, [0] * 60
+    for i in range(60): got.setdefault(key(i // 15, i // 5 % 3, i % 5), []).append(i)
+    for members in got.values():
+        for i, v in zip(members, norm([img[i] for i in members], **options)): y[i] = v
+    return y
+for name, key in (('channel', lambda p, q, t: q), ('sample', lambda p, q, t: p),
+                  ('instance', lambda p, q, t: (p, q)), ('place', lambda p, q, t: (q, t)),
+                  ('whole', lambda p, q, t: 0)):
+    save('i-' + name, 'f', [4, 3, 5], groups(key))
+save('i-unbiased', 'f', [4, 3, 5], groups(lambda p, q, t: q, less=1))
+save('i-running', 'f', [4, 3, 5], [(v - rm[i // 5 % 3]) * rstd(rv[i // 5 % 3])
+                                  for i, v in enumerate(img)])
+save('one', 'f', [1, 3], [1, 2, 3])
+save('empty', 'f', [0, 3], [])
+PYTHON
+python3 -IS make.py || { echo "FAIL  the outputs to judge could not be made"; exit 1; }
+
+check() { # check NAME REASON: passed when REASON is empty
+    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
+    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
+}
+
+# finds CODE MECHANISM Y ARGUMENTS...: exit code, what it names as likely, and it alone or first
+# among those it calls equal.
+finds() {
+    local code=$1 says=$2 y=$3 got; shift 3
+    "$normlab" judge "$@" --y "$y.npy" > stdout 2> stderr; got=$?
+    check "$* --y $y" "$(
+        [ $got -eq "$code" ] || echo "exit code $got, not $code: $(head -1 stderr)"
+        { grep '^likely mechanism' stdout; grep '^  or ' stdout; } | grep -qF -- "$says" ||
+            echo "should name '$says': $(grep '^likely' stdout)")"
+}
+alone() { check "  and nothing else" "$(grep '^  or ' stdout)"; }
+prints() { check "  prints $1" "$(grep -qF -- "$1" stdout || echo "not in: $(cat stdout)")"; }
+
+ln=(layernorm --x x.npy --gamma g.npy --beta b.npy)
+finds 0 "nothing to explain" right "${ln[@]}"
+prints "exactly rounded  100.0 %"
+finds 0 "nothing to explain" right64 "${ln[@]}"
+finds 0 "nothing to explain" right3 layernorm --x x3.npy --gamma g.npy --beta b.npy
+finds 1 "eps outside the root" outside "${ln[@]}"; alone
+finds 1 "no eps" eps-none "${ln[@]}"
+finds 1 "eps = 1e-12" eps-1e-12 "${ln[@]}"
+finds 1 "eps = 1e-8" eps-1e-8 "${ln[@]}"; alone
+finds 1 "eps = 1e-6" eps-1e-6 "${ln[@]}"; alone
+finds 1 "eps = 1e-3" eps-1e-3 "${ln[@]}"; alone
+finds 1 "eps = FLT_EPSILON" eps-float "${ln[@]}"; alone
+finds 1 "eps = 2^-10, f16" eps-f16 "${ln[@]}"; alone
+finds 1 "eps = 2^-7, bf16" eps-bf16 "${ln[@]}"; alone
+finds 1 "eps = 4e-05, fitted" eps-odd "${ln[@]}"; alone
+finds 1 "eps = 1e-5" eps-5 "${ln[@]}" --eps 1e-3; alone
+finds 0 "nothing to explain" eps-1e-6 "${ln[@]}" --eps 1e-6
+finds 1 "divided by the variance" noroot "${ln[@]}"; alone
+finds 1 "unbiased variance" unbiased "${ln[@]}"; alone
+finds 1 "a gain of 1 + gamma for gamma" plus "${ln[@]}"; alone
+finds 1 "gamma was not applied" nogamma "${ln[@]}"; alone
+finds 1 "beta was not added" nobeta "${ln[@]}"; alone
+finds 1 "the mean was not subtracted: RMSNorm" rms-for-ln "${ln[@]}"; alone
+finds 1 "statistics over all elements" all "${ln[@]}"; alone
+finds 1 "statistics per feature, over the rows" columns "${ln[@]}"; alone
+finds 1 "over the last two axes" pages layernorm --x x3.npy --gamma g.npy --beta b.npy; alone
+finds 0 "nothing to explain" added "${ln[@]}" --residual r.npy
+finds 1 "the residual was not added" right "${ln[@]}" --residual r.npy; alone
+finds 1 "not normalized" not "${ln[@]}"; alone
+finds 1 "y plus the constant 0.01" offset "${ln[@]}"; alone
+finds 1 "y times the constant 1.001" factor "${ln[@]}"; alone
+finds 1 "rounded to f16, then widened" to-f16 "${ln[@]}"; alone
+finds 0 "nothing to explain" to-f16 "${ln[@]}" --rounded-to f16
+finds 1 "rounded to bf16, then widened" to-bf16 "${ln[@]}"; alone
+finds 0 "nothing to explain" to-bf16 "${ln[@]}" --rounded-to bf16
+finds 1 "no known mechanism" noise "${ln[@]}"
+finds 1 "no known mechanism" tail "${ln[@]}"
+prints "beyond the bound in 120 of 960 elements, 40 of 40 rows"
+finds 1 "no known mechanism" rows "${ln[@]}"
+prints "beyond the bound in 48 of 960 elements, 2 of 40 rows"
+prints "worst element    y[3, 0] is nan"
+prints "without the 48 that are NaN"
+finds 1 "no known mechanism" all-nan "${ln[@]}"
+finds 1 "no known mechanism" flawed-y layernorm --x flawed.npy
+
+finds 0 "nothing to explain" rms rmsnorm --x x.npy --gamma g.npy
+finds 1 "the mean was subtracted: LayerNorm" ln-for-rms rmsnorm --x x.npy --gamma g.npy; alone
+finds 1 "a gain of 1 + gamma" gemma rmsnorm --x x.npy --gamma g.npy; alone
+finds 1 "a gain of gamma for 1 + gamma" rms qwen2_rmsnorm --x x.npy --gamma g.npy; alone
+for alias in gemma qwen3next; do finds 0 "nothing" gemma $alias --x x.npy --gamma g.npy; done
+
+half=(rmsnorm --x h.npy --gamma gh.npy)
+finds 0 "nothing to explain" h-last "${half[@]}"
+finds 0 "nothing to explain" h-before "${half[@]}" --casting before-weight
+finds 1 "cast before the weight" h-before "${half[@]}"; alone
+finds 1 "cast last" h-last "${half[@]}" --casting before-weight; alone
+finds 0 "nothing to explain" h-exact rmsnorm --x h.npy --residual hr.npy
+finds 1 "x + residual was rounded" h-rounded rmsnorm --x h.npy --residual hr.npy; alone
+finds 1 "sums and squares in 16 bits" h-sums rmsnorm --x big.npy; alone
+bf=(rmsnorm --x xb.npy --gamma gh.npy --rounded-to bf16)
+finds 0 "nothing to explain" b-last "${bf[@]}"
+finds 0 "nothing to explain" b-before "${bf[@]}" --casting before-weight
+finds 1 "cast before the weight" b-before "${bf[@]}"; alone
+
+finds 1 "one-pass variance" one-pass layernorm --x k.npy
+prints "% in proportion to xhat"
+finds 0 "the mean rounded to a float" rounded-mean layernorm --x k.npy
+finds 0 "folded apply" folded layernorm --x k.npy
+"$normlab" judge layernorm --x far.npy --y far-y.npy > stdout 2> stderr; code=$?
+check "no verdict where nothing is promised" "$([ $code -eq 1 ] || echo "exit code $code")"
+prints "promises nothing"
+
+bn=(batchnorm --x img.npy)
+finds 0 "nothing to explain" i-channel "${bn[@]}"
+finds 1 "over its channels: LayerNorm" i-sample "${bn[@]}"; alone
+finds 1 "InstanceNorm" i-instance "${bn[@]}"; alone
+finds 1 "statistics per channel and place" i-place "${bn[@]}"; alone
+finds 1 "statistics over all elements" i-whole "${bn[@]}"; alone
+finds 1 "unbiased variance" i-unbiased "${bn[@]}"; alone
+inference=("${bn[@]}" --inference --running-mean rm.npy --running-var rv.npy)
+finds 0 "nothing to explain" i-running "${inference[@]}"
+finds 1 "not the running ones: training" i-channel "${inference[@]}"; alone
+
+# What PyTorch itself made of real activations. `normlab check` measures the same error.
+for name in early:3.827:45.6 middle:3.528:45.9 late:3.384:35.5; do
+    IFS=: read -r part error exact <<< "$name"
+    cp "$real/$part".*.npy .
+    finds 0 "nothing to explain" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
+        --beta "$part.beta.npy" --eps 1e-12
+    prints "largest error    $error units"
+    prints "exactly rounded  $exact %"
+    # With another eps than the model's, `normlab check` and judge must say the same.
+    finds 0 "eps = 1e-12" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
+        --beta "$part.beta.npy" --eps 1e-5 --csv judge.csv
+    "$normlab" check "layernorm/forward/f32/file/npy:$part.x.npy/eps=1e-5" --out check.csv > /dev/null 2>&1
+    check "  as check says" "$(python3 -IS - <<'PYTHON' 2>&1
+import csv
+ours = next(csv.DictReader(open('judge.csv')))
+theirs = [r for r in csv.DictReader(open('check.csv')) if 'own y' in r['impl']][0]
+for key in 'error_u', 'bound_u':
+    assert float(ours[key]) > 100 and ours[key] == theirs[key], (key, ours[key], theirs[key])
+PYTHON
+)"
+done
+
+# The machine-readable form.
+finds 1 "unbiased" unbiased "${ln[@]}" --csv out.csv
+check "a CSV" "$(python3 -IS - <<'PYTHON' 2>&1
+import csv
+rows = list(csv.DictReader(open('out.csv')))
+likely = [r['mistake'] for r in rows if r['likely'] == 'yes']
+assert likely == ['unbiased'], likely
+assert rows[0]['mistake'] == 'none' and rows[0]['verdict'] == 'wrong', rows[0]
+assert float(rows[1]['removes_pct']) > 99 and float(rows[1]['left_rms_u']) < 1, rows[1]
+assert len(rows) > 15 and len({r['mistake'] for r in rows}) == len(rows), len(rows)
+assert all(None not in r and None not in r.values() for r in rows)
+PYTHON
+)"
+"$normlab" judge --help > stdout 2> stderr; code=$?
+check "--help" "$(if [ $code -ne 0 ] || [ -s stderr ]; then head -1 stderr; fi
+    grep -q -- --rounded-to stdout || echo "an option is missing")"
+
+refuses() { # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout
+    local name=$1 says=$2 code; shift 2
+    "$normlab" judge "$@" > stdout 2> stderr; code=$?
+    check "refuses $name" "$([ $code -eq 2 ] || echo "exit code $code, not 2"
+        grep -qF -- "$says" stderr || echo "should say '$says': $(head -1 stderr)"
+        grep -q '^normlab judge: ' stderr || echo "does not say who speaks: $(head -1 stderr)"
+        [ ! -s stdout ] || echo "stdout: $(head -1 stdout)")"
+}
+echo hello > text.npy
+refuses "no layer" "which layer?" --x x.npy --y right.npy
+refuses "an unknown layer" "groupnorm is no layer" groupnorm --x x.npy --y right.npy
+refuses "no x" "--x FILE.npy is missing" layernorm --y right.npy
+refuses "no y" "--y FILE.npy is missing" layernorm --x x.npy
+refuses "an unknown option" "--out is no option" layernorm --x x.npy --out y.npy
+refuses "a missing y" "--y nowhere.npy" layernorm --x x.npy --y nowhere.npy
+refuses "no .npy" "text.npy is not a .npy file" layernorm --x x.npy --y text.npy
+refuses "a y of another shape" "--y right3.npy has shape (5, 8, 24); x has (40, 24)" \
+    layernorm --x x.npy --y right3.npy
+refuses "gamma of another length" "x of shape (40, 24) needs (24,)" \
+    layernorm --x x.npy --gamma gh.npy --y right.npy
+refuses "beta for rmsnorm" "--beta has no meaning" rmsnorm --x x.npy --beta b.npy --y right.npy
+refuses "a wrong eps" "--eps small" layernorm --x x.npy --y right.npy --eps small
+refuses "a wrong casting" "--casting first" layernorm --x x.npy --y right.npy --casting first
+refuses "an unknown type" "--rounded-to f8" layernorm --x x.npy --y right.npy --rounded-to f8
+refuses "f16 that was f32" "h-last.npy is f16" rmsnorm --x h.npy --y h-last.npy --rounded-to f32
+refuses "nothing to judge" "is empty" layernorm --x empty.npy --y empty.npy
+refuses "one value a channel" "more than one value" batchnorm --x one.npy --y one.npy
+refuses "inference on nothing" "needs --running-mean" batchnorm --inference --x img.npy \
+    --y img.npy
+refuses "the CSV on stdout" "--csv -" layernorm --x x.npy --y right.npy --csv -
+refuses "a CSV over an input" "is an input" layernorm --x x.npy --y right.npy --csv x.npy
+"$normlab" judge "${ln[@]}" --y right.npy --csv nowhere/out.csv > stdout 2> stderr; code=$?
+check "a CSV that cannot be written" "$([ $code -eq 2 ] && grep -q 'nowhere/out.csv' stderr ||
+    echo "exit code $code: $(head -1 stderr)")"
+
+# What PyTorch computes here and now, where there is one.
+python3 "$tests/judge_torch.py" "$normlab" > stdout 2>&1; code=$?
+cat stdout
+check "PyTorch, or SKIP above" "$([ $code -eq 0 ] || echo "exit code $code")"
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,188 @@
+/* The search for a mechanism on synthetic data: lines with a known slope, errors with a known
+ * pattern, and noise, in which nothing may be found. SPDX-License-Identifier: MIT */
+#include "mechanism.h"
+#include "recipe.h"
+#include "support.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+
+static double noise(uint64_t *seed) { /* about normal */
+    double sum = -6;
+    for (int i = 0; i < 12; i++) sum += (double)(random_bits(seed) >> 11) * 0x1p-53;
+    return sum;
+}
+
+Test(growth, finds_the_slope) {
+    static const double slopes[] = {0, 0.5, 1, 1.5, 2, 3};
+    enum { N = 64 };
+    uint64_t seed = 1;
+    for (size_t k = 0; k < sizeof slopes / sizeof *slopes; k++) {
+        double kappa[N], error[N];
+        for (int i = 0; i < N; i++) {
+            kappa[i] = exp2(i / 6.0);
+            error[i] = 10 * pow(kappa[i], slopes[k]) * exp(0.3 * noise(&seed));
+        }
+        growth g = mechanism_growth(kappa, error, N);
+        cr_expect(fabs(g.slope - slopes[k]) < g.half_width + 0.02, "slope %g: %g +- %g", slopes[k],
+                  g.slope, g.half_width);
+        cr_expect(g.half_width < 0.1 && g.groups == N, "+- %g, %zu", g.half_width, g.groups);
+        cr_expect(g.low == kappa[0] && g.high == kappa[N - 1]);
+        cr_expect(g.decides == (slopes[k] > 0), "slope %g, correlation %g", slopes[k],
+                  g.correlation);
+    }
+}
+
+Test(growth, decides_only_on_enough) {
+    enum { N = 32 };
+    double kappa[N], error[N];
+    for (int i = 0; i < N; i++) kappa[i] = exp2(i), error[i] = 4 * kappa[i];
+    cr_expect(mechanism_growth(kappa, error, 8).decides);
+    cr_expect(!mechanism_growth(kappa, error, 7).decides, "seven rows are too few");
+    cr_expect(mechanism_growth(kappa, error, 2).groups == 2 &&
+              mechanism_growth(kappa, error, 2).slope == 0);
+    /* Rows that are right, or not finite, have no say: at a constant 1 they would bend the line. */
+    for (int i = 0; i < 12; i++) error[i] = 1;
+    error[20] = INFINITY, error[21] = NAN, kappa[22] = NAN, kappa[23] = 0;
+    growth g = mechanism_growth(kappa, error, N);
+    cr_expect(g.groups == N - 16 && fabs(g.slope - 1) < 1e-12, "%zu, %g", g.groups, g.slope);
+    for (int i = 0; i < N; i++) kappa[i] = 1 + i / 10.0, error[i] = 9 * kappa[i] * kappa[i];
+    cr_expect(!mechanism_growth(kappa, error, N).decides, "kappa 1 to 4 is too narrow");
+    uint64_t seed = 2;
+    for (int i = 0; i < N; i++) kappa[i] = exp2(i / 4.0), error[i] = exp(5 + 3 * noise(&seed));
+    cr_expect(!mechanism_growth(kappa, error, N).decides, "a cloud is no line");
+}
+
+Test(growth, names_the_method) {
+    growth g = {.slope = 2, .decides = true};
+    pattern offset = {.offset = 0.95, .rest = 0.05}, mixed = {.offset = 0.5, .rest = 0.5};
+    cr_expect(strstr(mechanism_rounding(&g, &mixed), "one-pass"));
+    g.slope = 1;
+    cr_expect(strstr(mechanism_rounding(&g, &offset), "mean rounded"));
+    cr_expect(strstr(mechanism_rounding(&g, &mixed), "folded"));
+    g.slope = 0.2;
+    cr_expect_null(mechanism_rounding(&g, &offset));
+    g.slope = 2, g.decides = false;
+    cr_expect_null(mechanism_rounding(&g, &offset));
+}
+
+/* A subject on random data, y as the reference has it. */
+typedef struct stage {
+    run r;
+    double x[MOST], residual[MOST], y[MOST];
+    ref_inputs in;
+    ref_outputs want;
+    subject s;
+} stage;
+
+static stage *stage_make(nl_op op, size_t n, size_t c, size_t s) {
+    static const struct kind kind = {"normal", 1, 2, 1e-3f, false};
+    stage *t = calloc(1, sizeof *t);
+    cr_assert(t && fill(&t->r, op, &kind, (size_t[3]){n, c, s}));
+    cr_assert(compute(&t->r, NL_FORWARD, 1));
+    run *r = &t->r;
+    for (size_t i = 0; i < n * c * s; i++) {
+        size_t j = feature(&r->p, i);
+        t->y[i] = gain(r, i) * r->out.xhat[i] + (op < NL_RMSNORM ? (double)r->beta[j] : 0);
+    }
+    t->in = (ref_inputs){.x = r->x,
+                         .residual = r->fused ? r->residual : NULL,
+                         .gamma = r->gamma,
+                         .beta = op < NL_RMSNORM ? r->beta : NULL};
+    t->want = (ref_outputs){.xhat = r->out.xhat,
+                            .mean = r->out.mean,
+                            .var = r->out.var,
+                            .rstd = r->out.rstd,
+                            .magnitude = r->out.magnitude};
+    t->s = (subject){.p = &r->p, .in = &t->in, .want = &t->want, .y = t->y, .rows_together = 1};
+    return t;
+}
+
+static const nl_op ops[] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM};
+
+/* The recipe and the reference share no code. */
+Test(mechanism, the_right_recipe_is_the_reference) {
+    for (size_t o = 0; o < 4; o++) {
+        stage *t = stage_make(ops[o], 6, 5, ops[o] == NL_BATCHNORM ? 3 : 1);
+        kitchen k;
+        hypothesis h;
+        cr_assert(kitchen_open(&k, &t->s));
+        recipe right = recipe_right(&t->s);
+        recipe_cook(&k, &right);
+        recipe_taste(&k, &h);
+        cr_expect(h.left_largest <= 1 && h.left_rms > 0.1, "%s: %g, rms %g", nl_op_name(ops[o]),
+                  h.left_largest, h.left_rms); /* y is not rounded, the recipe is */
+        kitchen_close(&k);
+        free(t);
+    }
+}
+
+/* Whatever their size, random errors are nobody's mistake. */
+Test(mechanism, finds_nothing_in_noise) {
+    static const size_t shapes[][2] = {{1, 8}, {2, 4}, {3, 3}, {5, 8}, {6, 5}};
+    uint64_t seed = 5;
+    size_t wrong = 0, tried = 0;
+    for (size_t o = 0; o < 4; o++) {
+        for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* it takes two values a channel */
+            for (int power = -20; power < 0; power += 2) {
+                stage *t = stage_make(ops[o], shapes[i][0], shapes[i][1], 1);
+                for (size_t e = 0; e < shapes[i][0] * shapes[i][1]; e++)
+                    t->y[e] += ldexp(noise(&seed), power);
+                hypothesis h[HYPOTHESES_MOST];
+                size_t count = 0;
+                cr_assert(mechanism_test(&t->s, h, &count) && count > 10 &&
+                          count < HYPOTHESES_MOST);
+                wrong += h[0].explains, tried++;
+                free(t);
+            }
+        }
+    }
+    cr_expect(wrong == 0, "%zu of %zu explained", wrong, tried);
+}
+
+/* Each recipe's own output is explained by it, through noise a fifth of the mistake. */
+Test(mechanism, sorts_the_best_first) {
+    stage *t = stage_make(NL_LAYERNORM, 6, 8, 1);
+    uint64_t seed = 6;
+    hypothesis h[HYPOTHESES_MOST];
+    for (size_t g = 0; g < 6; g++)
+        for (size_t e = 0; e < 8; e++) {
+            size_t i = g * 8 + e;
+            double xhat = (double)t->want.xhat[i], var = (double)t->want.var[g];
+            xhat *= sqrt((var + 1e-3) / (var * 8 / 7 + 1e-3)); /* unbiased */
+            t->y[i] = gain(&t->r, i) * xhat + t->r.beta[e] + 0.002 * noise(&seed);
+        }
+    size_t count = 0;
+    cr_assert(mechanism_test(&t->s, h, &count));
+    cr_expect_str_eq(h[0].name, "unbiased");
+    cr_expect(h[0].explains && h[0].removes < 0.999, "%g", h[0].removes);
+    for (size_t i = 1; i < count; i++)
+        cr_expect(h[i].left_rms >= h[i - 1].left_rms || h[i].fitted > h[i - 1].fitted, "%s %s",
+                  h[i - 1].name, h[i].name);
+    free(t);
+}
+
+Test(mechanism, patterns_by_hand) {
+    for (size_t o = 0; o < 4; o++) {
+        for (int kind = 0; kind < 3; kind++) {
+            stage *t = stage_make(ops[o], 6, 8, 1);
+            uint64_t seed = 7;
+            for (size_t i = 0; i < 48; i++) {
+                double error = kind == 0   ? 1 + (double)(ops[o] ? i / 8 : i % 8)
+                               : kind == 1 ? t->want.xhat[i]
+                                           : noise(&seed);
+                t->y[i] += 1e-3 * gain(&t->r, i) * error;
+            }
+            pattern p = mechanism_pattern(&t->s);
+            double share = kind == 0 ? p.offset : kind == 1 ? p.offset + p.scale : p.rest;
+            cr_expect(share > (kind < 2 ? 0.999 : 0.5), "%s %d: %g, %g, %g", nl_op_name(ops[o]),
+                      kind, p.offset, p.scale, p.rest);
+            cr_expect(fabs(p.offset + p.scale + p.rest - 1) < 1e-9);
+            cr_expect(kind != 1 || p.scale > 0.5, "%s: scale %g", nl_op_name(ops[o]), p.scale);
+            t->y[0] = NAN;
+            cr_expect(mechanism_pattern(&t->s).groups == p.groups - 1);
+            free(t);
+        }
+    }
+}
