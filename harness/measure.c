@@ -24,11 +24,14 @@ static bool interrupted(const measure *m) {
     return m->interrupted && *m->interrupted;
 }
 
-/* Nanoseconds of `calls` calls of one arm, all together. */
+/* Nanoseconds of `calls` calls of one arm, all together. One more comes first: threads that slept
+ * through the other arms' turns wake in it, and warm buffers become so. */
 static double time_calls(const measure *m, size_t arm, size_t calls, size_t *turn) {
     const measure_arm *a = &m->arms[arm];
-    double total = 0, start = m->clock();
+    double total = 0, start;
     if (!m->before) {
+        a->call(a->context, (*turn)++);
+        start = m->clock();
         for (size_t i = 0; i < calls; i++) a->call(a->context, (*turn)++);
         return m->clock() - start;
     }
@@ -46,7 +49,6 @@ static double time_calls(const measure *m, size_t arm, size_t calls, size_t *tur
 static size_t shared_calls(const measure *m, size_t *turn) {
     double fastest = INFINITY, all = 0;
     for (size_t a = 0; a < m->count; a++) {
-        time_calls(m, a, 1, turn); /* warm up */
         size_t calls = 1;
         double ns = time_calls(m, a, calls, turn);
         while (ns < shortest_round_ns / 8) ns = time_calls(m, a, calls *= 2, turn);
@@ -54,13 +56,13 @@ static size_t shared_calls(const measure *m, size_t *turn) {
         all += ns / (double)calls;
     }
     double want = ceil(shortest_round_ns / fastest);
-    double fit = floor(m->seconds * 1e9 / all / (double)measure_fewest_rounds(m->count));
+    double fit =
+        floor(m->seconds * 1e9 / all / (double)measure_fewest_rounds(m->count)) - !m->before;
     double calls = fmin(want, fmax(fit, 1));
     return calls > 1 ? (size_t)calls : 1;
 }
 
-/* The arms' order in every round of a block: a cyclic Latin square with arms and rounds shuffled.
- */
+/* The arms' order in each round of a block: a cyclic Latin square, arms and rounds shuffled. */
 static void draw_square(const measure *m, size_t block, size_t *arms, size_t *rounds) {
     for (size_t i = 0; i < m->count; i++) arms[i] = rounds[i] = i;
     for (size_t i = m->count; i > 1; i--) {
