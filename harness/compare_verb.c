@@ -1,8 +1,8 @@
 /* `normlab compare`: two result files, row by row. Each row's interval already holds the truth 95
  * times in 100, and the ratio's is taken from their far ends: wide, and sure to be wide enough.
  * SPDX-License-Identifier: MIT */
+#include "compare_facts.h"
 #include "report.h"
-#include "results.h"
 #include "verbs.h"
 
 #include <dirent.h>
@@ -52,72 +52,10 @@ typedef struct pair {
     const char *heading;
 } pair;
 
-/* Do processor, caches and architecture agree? If not, why says what differs or is not known. */
-static bool one_machine(const results *file, char why[200]) {
-    static const char *const keys[] = {"cpu", "caches", "kernel"};
-    bool known = false;
-    size_t used = 0;
-    for (int i = 0; i < 3; i++) {
-        const char *value[2];
-        for (int side = 0; side < 2; side++) {
-            value[side] = results_fact(&file[side], keys[i]);
-            if (!value[side])
-                return snprintf(why, 200, "The machine of %c is not known (no %s in .machine.txt)",
-                                sides[side], keys[i]),
-                       false;
-            const char *space = strrchr(value[side], ' ');
-            if (i == 2 && space) value[side] = space + 1; /* of "Linux 6.1.0 x86_64" the last */
-        }
-        known |= i < 2 && strcmp(value[0], "unknown") != 0;
-        if (strcmp(value[0], value[1]) != 0)
-            used += (size_t)snprintf(why + used, 200 - used, "%s%s",
-                                     used ? ", " : "The machines differ in ",
-                                     i == 2 ? "architecture" : keys[i]);
-    }
-    if (!known) snprintf(why, 200, "Whether this is one machine is not known");
-    return known && !used;
-}
-
-/* Does the file hold the fact too? Two good findings of the doctor are alike, whatever the load. */
-static bool holds(const results *file, const fact *f) {
-    for (const fact *e = file->facts; e < file->facts + file->fact_count; e++) {
-        if (strcmp(e->key, f->key) != 0) continue;
-        if (strcmp(e->value, f->value) == 0) return true;
-        if (strncmp(f->key, "doctor ", 7) == 0 && strncmp(f->value, "good ", 5) == 0 &&
-            strncmp(e->value, "good ", 5) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Prints the values of a key that the other file has not. */
-static void list_unlike(FILE *out, const pair *p, int side, const char *key) {
-    for (size_t i = 0; i < p->file[side].fact_count; i++) {
-        const fact *f = &p->file[side].facts[i];
-        if (strcmp(f->key, key) == 0 && !holds(&p->file[!side], f))
-            fprintf(out, "  %-18s %c: %s\n", key, sides[side], f->value);
-    }
-}
-
-/* Every fact that differs, whatever it is called; but dates must, and the doctor's count of
- * findings says nothing that they do not. */
+/* Says how the machines differ: once for a whole folder. */
 static void say_unlike(job *j, const pair *p) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    for (int side = 0; out && side < 2; side++)
-        for (size_t i = 0; i < p->file[side].fact_count; i++) {
-            const fact *f = &p->file[side].facts[i];
-            bool listed = strcmp(f->key, "date") == 0 || strcmp(f->key, "doctor") == 0 ||
-                          (side && results_fact(p->file, f->key));
-            for (const fact *e = p->file[side].facts; e < f && !listed; e++)
-                listed = strcmp(e->key, f->key) == 0;
-            if (listed) continue;
-            list_unlike(out, p, 0, f->key);
-            list_unlike(out, p, 1, f->key);
-        }
-    if (out) fclose(out);
-    if (size > 0 && !(j->said && strcmp(j->said, text) == 0))
+    char *text = facts_unlike(p->file);
+    if (text && !(j->said && strcmp(j->said, text) == 0))
         fprintf(stderr, "warning: A and B were not measured alike:\n%s", text);
     free(j->said);
     j->said = text;
@@ -240,7 +178,7 @@ static void compare_row(job *j, pair *p, const result *a, const result *b) {
 
 static void compare_rows(job *j, pair *p, const char *const paths[2]) {
     char why[200] = "--across was asked for";
-    p->shares = !one_machine(p->file, why) || j->across;
+    p->shares = !facts_one_machine(p->file, why) || j->across;
     p->width = (int)strlen("implementation");
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < p->file[side].count; i++) {
