@@ -44,6 +44,8 @@ static const char *const suite[] = {
     "{layernorm,rmsnorm}/forward/{f32,f16,bf16}/2x{65536,65537}/normal",
 };
 
+static const char model[] = "(the model's own y)";
+
 typedef struct count {
     size_t ok, fail, demo, skip;
     double share; /* largest error over its bound, where something is promised */
@@ -69,7 +71,7 @@ static void say_failure(const nl_case *c, const char *impl, const char *isa, con
     fputc('\n', stderr);
 }
 
-/* All implementations on one case. Adds to counts[], one per implementation. */
+/* All implementations on one case. Adds to counts[], one per implementation and one for models. */
 static bool check_case(const nl_case *c, const options *o, report *out, bool rows, count *counts,
                        count *all) {
     nl_data data;
@@ -92,10 +94,11 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
     report quiet = *out;
     quiet.table = NULL;
     if (data.model_y && !o->impl) { /* the model's own output joins the table, ungated by ours */
-        row w = {.c = c, .impl = "(the model's own y)", .isa = "-", .threads = 1};
+        row w = {.c = c, .impl = model, .isa = "-", .threads = 1};
         w.v = verify_model(c, &data, &want);
         report_row(rows ? out : &quiet, &w);
         if (w.v.outcome == OUTCOME_FAIL) say_failure(c, w.impl, w.isa, o, w.v.why, all->fail);
+        add(&counts[nl_impl_count()], &w.v);
         add(all, &w.v);
     }
     for (size_t i = 0; i < nl_impl_count(); i++) {
@@ -127,11 +130,16 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
 static void summarize(const count *counts) {
     fprintf(stderr, "\n%-24s %-7s %7s %7s %7s %7s   %s\n", "implementation", "isa", "ok", "demo",
             "skip", "fail", "largest error / bound");
-    for (size_t i = 0; i < nl_impl_count(); i++) {
+    for (size_t i = 0; i <= nl_impl_count(); i++) {
         const count *n = &counts[i];
+        const nl_impl *m = nl_impl_at(i);
         if (n->ok + n->fail + n->demo + n->skip == 0) continue;
-        fprintf(stderr, "%-24s %-7s %7zu %7zu %7zu %7zu   %.1f %%\n", nl_impl_at(i)->name,
-                nl_impl_at(i)->isa, n->ok, n->demo, n->skip, n->fail, 100 * n->share);
+        fprintf(stderr, "%-24s %-7s %7zu %7zu %7zu %7zu   ", m ? m->name : model, m ? m->isa : "-",
+                n->ok, n->demo, n->skip, n->fail);
+        if (n->ok)
+            fprintf(stderr, "%.1f %%\n", 100 * n->share);
+        else
+            fprintf(stderr, "-\n"); /* nothing was held to a bound */
     }
 }
 
@@ -151,7 +159,7 @@ int verb_check(int argc, char **argv) {
         fprintf(stderr, "normlab: %s\n", error);
         return NL_EXIT_FAILED;
     }
-    count *counts = calloc(nl_impl_count(), sizeof *counts), all = {0};
+    count *counts = calloc(nl_impl_count() + 1, sizeof *counts), all = {0};
     if (!counts || !report_open(&out, o.out))
         return free(counts), cases_free(&o.cases), NL_EXIT_USAGE;
     bool rows = o.cases.count <= 20, input_ok = true;

@@ -67,12 +67,15 @@ int verb_list(int argc, char **argv) {
         names(m->passes, pass, between, b);
         names(m->dtypes, dtype, between, d);
         bool runs = nl_isa_runs(m->isa);
+        /* How a variance is computed says something of those only that compute one. */
+        bool centred = m->ops & (NL_BIT(NL_LAYERNORM) | NL_BIT(NL_BATCHNORM));
+        const char *method = centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
         if (csv)
-            printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,\"%s\"\n", m->name, m->isa, a, b, d,
-                   methods[m->method], m->lanes, m->threaded, m->range_safe, runs, m->about);
+            printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,\"%s\"\n", m->name, m->isa, a, b, d, method,
+                   m->lanes, m->threaded, m->range_safe, runs, m->about);
         else
-            printf("%-22s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", m->name, m->isa, a, b, d,
-                   methods[m->method], runs ? "yes" : "no", m->about);
+            printf("%-22s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", m->name, m->isa, a, b, d, method,
+                   runs ? "yes" : "no", m->about);
     }
     return NL_EXIT_OK;
 }

@@ -30,7 +30,8 @@ static void usage(FILE *out) {
             "\nA case is op/pass/dtype/NxC[xS]/data, with lists and ranges in braces:\n"
             "  normlab check layernorm/forward/f32/64x1024/normal\n"
             "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal'\n\n"
-            "`normlab VERB --help` tells more; `normlab --version` what this was built from.\n"
+            "`normlab VERB --help` tells more; `normlab --version` what this was built from and "
+            "runs on.\n"
             "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
 }
 
