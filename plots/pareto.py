@@ -34,7 +34,9 @@ for axes, (layer, points) in zip(grid[0], layers.items()):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     axes.axhspan(2.0**25, 2.0**27, color="#F3DCCB", zorder=0)
-    axes.text(0.98, TOP, "NaN or infinite", va="center", ha="right", fontsize=10, transform=axes.get_yaxis_transform())
+    if axes is grid[0][0]:
+        axes.text(0.98, TOP, "NaN or infinite", va="center", ha="right", fontsize=10,
+                  transform=axes.get_yaxis_transform())
     right = [p for p in points if p[1] < TOP]
     best = [p for p in right if not any(q[0] <= p[0] and q[1] <= p[1] and q[:2] != p[:2] for q in right)]
     best.sort()
