@@ -59,6 +59,10 @@ static bool bench_all(const options *o, report *out, FILE *rounds, bench_counts 
         for (size_t k = 0; k < nl_impl_count(); k++)
             taken = taken || nl_accepts(nl_impl_at(k), &c->problem);
         progress(i, o->cases.count, c->text);
+        if (taken && c->problem.n == 0) {
+            fprintf(stderr, "FAIL nothing to time in %s: n is 0\n", c->text), counts->failed++;
+            continue;
+        }
         if (!taken) fprintf(stderr, "FAIL nothing accepts %s\n", c->text), counts->failed++;
         if (taken && !bench_case(c, o, out, rounds, counts)) return false;
         if (bench_interrupted) {

@@ -69,6 +69,8 @@ for bad in '--precision 0' '--precision x' '--margin -1' '--processes 0' '--proc
     check "refuses $bad" test $status -eq 2
 done
 bench "$case/skew=3" && check "refuses an odd skew" test $status -eq 2
+bench layernorm/forward/f32/0x64/normal
+check "n = 0 has nothing to time" test $status -eq 1
 bench && check "refuses no case" test $status -eq 2
 
 "$program" roof --quick --seconds 0.0005 --threads 1 >roof.csv 2>words
