@@ -1,6 +1,6 @@
 /* The table of implementations, which the build writes from the kernel files' names, and the ways
  * to look something up in it. SPDX-License-Identifier: MIT */
-#include "normlab.h"
+#include "registry.h"
 
 #include <string.h>
 
@@ -12,12 +12,23 @@ static const nl_impl *const table[] = {
 #include "registry.inc"
 };
 
+enum { BUILT_IN = sizeof table / sizeof *table, MORE_MOST = 32 };
+static const nl_impl *more[MORE_MOST];
+static size_t more_count;
+
+bool nl_registry_add(const nl_impl *impl) {
+    if (more_count == MORE_MOST) return false;
+    more[more_count++] = impl;
+    return true;
+}
+
 size_t nl_impl_count(void) {
-    return sizeof table / sizeof *table;
+    return BUILT_IN + more_count;
 }
 
 const nl_impl *nl_impl_at(size_t i) {
-    return i < nl_impl_count() ? table[i] : NULL;
+    if (i >= nl_impl_count()) return NULL;
+    return i < BUILT_IN ? table[i] : more[i - BUILT_IN];
 }
 
 static bool in_range(const nl_problem *p) {
@@ -33,8 +44,9 @@ bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
 
 const nl_impl *nl_find(const char *name, const char *isa) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
-        bool wanted = isa ? strcmp(table[i]->isa, isa) == 0 : nl_isa_runs(table[i]->isa);
-        if (wanted && strcmp(table[i]->name, name) == 0) return table[i];
+        const nl_impl *impl = nl_impl_at(i);
+        bool wanted = isa ? strcmp(impl->isa, isa) == 0 : nl_isa_runs(impl->isa);
+        if (wanted && strcmp(impl->name, name) == 0) return impl;
     }
     return NULL;
 }
@@ -43,8 +55,10 @@ const nl_impl *nl_best(const nl_problem *p, int threads) {
     const nl_impl *best = NULL;
     (void)threads; /* no implementation's rank depends on it yet */
     for (size_t i = 0; i < nl_impl_count(); i++) {
-        if (!nl_accepts(table[i], p) || !nl_isa_runs(table[i]->isa)) continue;
-        if (!best || table[i]->rank > best->rank) best = table[i];
+        const nl_impl *impl = nl_impl_at(i);
+        if (impl->rank < 0 || impl->demonstration) continue;
+        if (!nl_accepts(impl, p) || !nl_isa_runs(impl->isa)) continue;
+        if (!best || impl->rank > best->rank) best = impl;
     }
     return best;
 }

@@ -114,9 +114,10 @@ typedef struct nl_impl {
     const char *isa;              /* what the processor must have: "c" for plain C */
     const char *about;            /* one line for people */
     unsigned ops, passes, dtypes; /* what it takes: NL_BIT() of each nl_op, nl_pass, nl_dtype */
-    int rank;                     /* nl_best() takes the highest that accepts the problem */
-    bool threaded;                /* uses more than one thread when given them */
-    bool range_safe;              /* right even where a sum of squares leaves float's range */
+    int rank;           /* nl_best() takes the highest that accepts the problem; below 0: never */
+    bool threaded;      /* uses more than one thread when given them */
+    bool range_safe;    /* right even where a sum of squares leaves float's range */
+    bool demonstration; /* made to show an error: measured and charted, held to no bound */
     nl_method method;
     int lanes; /* independent accumulators in each sum: more of them, less error */
     void (*forward)(const nl_problem *, const nl_forward_args *, int threads);

@@ -1,0 +1,11 @@
+/* The table is closed for the library's users; the project's own programs may add to it, before they
+ * start threads. SPDX-License-Identifier: MIT */
+#ifndef NL_REGISTRY_H
+#define NL_REGISTRY_H
+
+#include "normlab.h"
+
+/* Adds an implementation that the build did not find in the kernel folders; false when full. */
+bool nl_registry_add(const nl_impl *impl);
+
+#endif
