@@ -28,6 +28,10 @@ static double normal(place at, double k) {
     return k + random_normal(X, at.i);
 }
 
+static double scaled(place at, double k) {
+    return k * random_normal(X, at.i);
+}
+
 static double uniform(place at, double k) {
     (void)k;
     return 2 * random_uniform(X, at.i) - 1;
@@ -97,18 +101,18 @@ static const struct kind {
     bool number; /* takes ":K" */
     double (*value)(place, double k);
 } kinds[] = {{"normal", false, normal},     {"uniform", false, uniform},
-             {"offset:", true, normal},     {"constant", false, constant},
-             {"outliers", false, outliers}, {"exact", false, exact},
-             {"zeros", false, zeros},       {"nan", false, nan_somewhere},
-             {"inf", false, inf_somewhere}, {"huge", false, huge},
-             {"tiny", false, tiny}};
+             {"offset:", true, normal},     {"scale:", true, scaled},
+             {"constant", false, constant}, {"outliers", false, outliers},
+             {"exact", false, exact},       {"zeros", false, zeros},
+             {"nan", false, nan_somewhere}, {"inf", false, inf_somewhere},
+             {"huge", false, huge},         {"tiny", false, tiny}};
 static const struct kind of_museum = {"museum:", false, museum};
 
 const char *data_kinds(void) {
     static char text[600];
     snprintf(text, sizeof text,
-             "normal, uniform, offset:K, constant, outliers, exact, zeros, nan, inf, huge, tiny, "
-             "npy:FILE.npy or museum:NAME with one of the names %s",
+             "normal, uniform, offset:K, scale:K, constant, outliers, exact, zeros, nan, inf, "
+             "huge, tiny, npy:FILE.npy or museum:NAME with one of the names %s",
              museum_names());
     return text;
 }

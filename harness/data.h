@@ -9,6 +9,7 @@
  *   normal       N(0, 1)
  *   uniform      U(-1, 1)
  *   offset:K     K + N(0, 1): the mean is K sigma
+ *   scale:K      K * N(0, 1)
  *   constant     every group (row or channel) is one value
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
  *   exact        small integers whose mean and variance no order of summation rounds

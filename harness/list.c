@@ -9,7 +9,8 @@
 static const char help[] =
     "normlab list [--csv]\n\n"
     "The table of implementations: name, ISA, layers, passes, storage types, how the statistics\n"
-    "are computed, and whether this processor runs it. --csv prints it for programs.\n\n"
+    "are computed, and whether this processor runs it. A demonstration is made to show an error:\n"
+    "nothing chooses it, and it is held to no bound. --csv prints the table for programs.\n\n"
     "Examples:\n"
     "  normlab list\n"
     "  normlab list --csv > implementations.csv\n";
@@ -41,7 +42,11 @@ int verb_list(int argc, char **argv) {
     static const struct option known[] = {{"csv", no_argument, NULL, 'c'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    static const char *const methods[] = {"one-pass", "welford", "two-pass", "refined"};
+    static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
+                                          [NL_SHIFTED] = "shifted",
+                                          [NL_WELFORD] = "welford",
+                                          [NL_TWO_PASS] = "two-pass",
+                                          [NL_REFINED] = "refined"};
     bool csv = false;
     char a[128], b[128], d[128];
     optind = 1;
@@ -56,9 +61,10 @@ int verb_list(int argc, char **argv) {
         return NL_EXIT_USAGE;
     }
     if (csv)
-        puts("impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,about");
+        puts("impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,"
+             "demonstration,about");
     else
-        printf("%-22s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", "name", "isa", "layers", "passes",
+        printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", "name", "isa", "layers", "passes",
                "types", "method", "runs", "about");
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
@@ -71,11 +77,12 @@ int verb_list(int argc, char **argv) {
         bool centred = m->ops & (NL_BIT(NL_LAYERNORM) | NL_BIT(NL_BATCHNORM));
         const char *method = centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
         if (csv)
-            printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,\"%s\"\n", m->name, m->isa, a, b, d, method,
-                   m->lanes, m->threaded, m->range_safe, runs, m->about);
+            printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,\"%s\"\n", m->name, m->isa, a, b, d, method,
+                   m->lanes, m->threaded, m->range_safe, runs, m->demonstration, m->about);
         else
-            printf("%-22s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", m->name, m->isa, a, b, d, method,
-                   runs ? "yes" : "no", m->about);
+            printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s%s\n", m->name, m->isa, a, b, d,
+                   method, runs ? "yes" : "no", m->demonstration ? "demonstration: " : "",
+                   m->about);
     }
     return NL_EXIT_OK;
 }

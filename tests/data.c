@@ -103,6 +103,7 @@ Test(data, same_bytes_everywhere) {
         {"batchnorm/inference/f16/6x5x49/exact", 0x1f90a74f3ae8d4d7},
         {"layernorm/forward/bf16/37x129/exact/residual", 0x22c666f91b0ee719},
         {"layernorm/forward/f32/37x129/nan", 0xe590bc04a869a92e},
+        {"rmsnorm/forward/f16/37x129/scale:1000/residual", 0x129f3388020a7bf0},
         {"batchnorm/backward/f32/6x5x49/tiny/no-affine", 0xf04f4f3f8d18acac},
     };
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
@@ -128,6 +129,9 @@ Test(data, moments) {
         {"layernorm/forward/bf16/1x65536/uniform", X, 0, 1.0 / 3, 0.5},
         {"layernorm/forward/f32/1x65536/offset:-100000", X, -1e5, 1, 0.798},
         {"batchnorm/forward/f16/64x16x64/offset:2.5", X, 2.5, 1, 0.798},
+        {"rmsnorm/forward/f16/64x1024/scale:200", X, 0, 40000, 159.6},
+        {"batchnorm/forward/f32/64x16x64/scale:-1e-3", X, 0, 1e-6, 0.000798},
+        {"layernorm/forward/f32/64x1024/scale:10/residual", RESIDUAL, 0, 1, 0.798},
         {"rmsnorm/forward/f16/64x1024/zeros/residual", RESIDUAL, 0, 1, 0.798},
         {"layernorm/forward/f32/1x65536/nan", GAMMA, 1, 1.0 / 16, 0.2},
         {"layernorm/forward/f32/1x65536/exact", BETA, 0, 0.25, 0.4},

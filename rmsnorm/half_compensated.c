@@ -1,0 +1,40 @@
+/* idea   A demonstration, half_sum with a compensated sum (Kahan 1965, Communications of the ACM
+ *        8(1)): what rounding took from an addition is computed, and given back to the next square.
+ * gain   The sum is right to about its last digit, whatever the length of the row, as long as the
+ *        square of the 16-bit rounding error times that length stays small.
+ * fails  As half_sum, where a square or the sum leaves the range of the storage type; but Inf - Inf
+ *        is NaN, so what was 0 there is NaN here. Four operations a square instead of one.
+ * SPDX-License-Identifier: MIT */
+#include "kernel.h"
+
+NL_INLINE void rmsnorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+
+        float sum = 0, excess = 0; /* excess: by how much the sum came out too large */
+        for (size_t i = 0; i < v.c; i++) {
+            float x = nl_round(v.t, nl_x(row, i));
+            float square = nl_round(v.t, nl_round(v.t, x * x) - excess);
+            float next = nl_round(v.t, sum + square);
+            excess = nl_round(v.t, nl_round(v.t, next - sum) - square);
+            sum = next;
+        }
+        float mean_square = nl_round(v.t, sum / nl_round(v.t, v.c));
+        float root = nl_round(v.t, sqrtf(nl_round(v.t, mean_square + nl_round(v.t, v.eps))));
+        float rstd = nl_round(v.t, 1 / root);
+
+        for (size_t i = 0; i < v.c; i++)
+            nl_y(row, i, nl_round(v.t, nl_round(v.t, nl_x(row, i)) * rstd));
+        nl_keep(row, 0, rstd);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, rmsnorm);
+}
+
+NL_IMPL(.about = "16-bit arithmetic, a compensated sum of squares",
+        .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
+        .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .rank = -1, .demonstration = true,
+        .method = NL_TWO_PASS, .lanes = 1, .forward = forward);

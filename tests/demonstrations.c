@@ -1,0 +1,63 @@
+/* Each demonstration shows what it was made to show: its error lies where it should, in units, and
+ * its statistics are 16-bit numbers if its arithmetic is. SPDX-License-Identifier: MIT */
+#include "support.h"
+
+TestSuite(demonstrations, .init = one_thread);
+
+static const struct {
+    const char *impl, *text;
+    double least, most;
+} shows[] = {
+    {"rmsnorm/half_sum", "rmsnorm/forward/bf16/3x4096/normal", 60, 240},
+    {"rmsnorm/half_pairwise", "rmsnorm/forward/bf16/3x4096/normal", 1.1, 6},
+    {"rmsnorm/half_compensated", "rmsnorm/forward/bf16/3x4096/normal", 1.1, 6},
+    {"rmsnorm/half_eps", "rmsnorm/forward/bf16/3x4096/normal", 0.9, 1.1},
+    {"rmsnorm/half_sum", "gemma/forward/f16/3x16384/normal", 200, 1000},
+    {"rmsnorm/half_pairwise", "gemma/forward/f16/3x16384/normal", 1.1, 6},
+    {"rmsnorm/half_sum", "rmsnorm/forward/f16/2x2/museum:onnx8439/eps=0", 2048, 2048},
+    {"rmsnorm/half_compensated", "rmsnorm/forward/f16/2x2/museum:onnx8439", INFINITY, INFINITY},
+    {"rmsnorm/half_sum", "rmsnorm/forward/f16/3x16/scale:1e-4/eps=1e-12", 1e8, INFINITY},
+    {"rmsnorm/half_eps", "rmsnorm/forward/f16/3x16/scale:1e-4/eps=1e-12", 0.5, 1.2},
+    {"rmsnorm/half_eps", "rmsnorm/forward/f16/1x10/museum:pt41527/eps=1e-12", INFINITY, INFINITY},
+    {"layernorm/half_sum", "layernorm/forward/bf16/3x4096/normal", 60, 240},
+    {"layernorm/half_pairwise", "layernorm/forward/bf16/3x4096/normal", 1.1, 6},
+    {"layernorm/half_compensated", "layernorm/forward/bf16/3x4096/normal", 1.1, 6},
+    {"layernorm/half_compensated", "layernorm/forward/f16/3x64/offset:16", 5, 40},
+    {"layernorm/half_eps", "layernorm/forward/bf16/3x4096/normal", 0.9, 1.1},
+    {"layernorm/half_eps", "layernorm/forward/f16/1x10/museum:pt41527/eps=1e-12", INFINITY,
+     INFINITY},
+};
+
+Test(demonstrations, show_what_they_are_for) {
+    for (size_t k = 0; k < sizeof shows / sizeof *shows; k++) {
+        trial t;
+        const nl_impl *impl = nl_find(shows[k].impl, "c");
+        cr_assert(impl && impl->demonstration, "%s is no demonstration", shows[k].impl);
+        trial_make(&t, shows[k].text), trial_place(&t, impl), trial_call(&t, 1);
+        verdict v = verify(&t.c, &t.data, &t.want, impl, PLACE_END, 1);
+        bool right =
+            v.outcome == OUTCOME_DEMO && v.error_u >= shows[k].least && v.error_u <= shows[k].most;
+        const float *rstd = t.in.at[RSTD];
+        for (size_t g = 0; !strstr(impl->name, "half_eps") && g < t.c.problem.n; g++)
+            right &= isnan(rstd[g]) || nl_round(t.c.problem.dtype, rstd[g]) == rstd[g];
+        if (!right)
+            cr_assert_fail("%s on %s: %s, %g units, rstd %.9g", impl->name, t.c.text,
+                           outcome_name(v.outcome), v.error_u, (double)rstd[0]);
+        trial_end(&t);
+    }
+}
+
+/* Nobody is given one who did not ask for it by name. */
+Test(demonstrations, are_never_the_best) {
+    size_t seen = 0;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *k = nl_impl_at(i);
+        seen += k->demonstration;
+        if (k->demonstration && k->rank >= 0) cr_assert_fail("%s has rank %d", k->name, k->rank);
+        for (size_t j = 0; j < JOBS * 3; j++) {
+            nl_problem p = {jobs[j / 3].op, jobs[j / 3].pass, (nl_dtype)(j % 3), .n = 4, .c = 8};
+            if (nl_best(&p, 1) == k && k->demonstration) cr_assert_fail("%s is best", k->name);
+        }
+    }
+    cr_assert(seen >= 8, "only %zu demonstrations", seen);
+}
