@@ -79,6 +79,16 @@ def read(path, needs, make):
     return lines
 
 
+def curves(lines):
+    """The points of a study: panel -> series -> (list of x, list of y), in the order of x."""
+    panels = {}
+    for line in lines:
+        series = panels.setdefault(line["panel"], {})
+        series.setdefault(line["series"], []).append((float(line["x"]), float(line["y"])))
+    return {panel: {name: tuple(zip(*sorted(points))) for name, points in series.items()}
+            for panel, series in panels.items()}
+
+
 def machine(path, lines):
     """One line about where and when the results were made, from NAME.machine.txt beside them."""
     facts_path, facts = path.with_suffix(".machine.txt"), {}
@@ -90,7 +100,7 @@ def machine(path, lines):
         print(f'warning: there is no {facts_path}, so the figure says "unknown machine"', file=sys.stderr)
         return "unknown machine"
     cpu, cpus, commit, date = (facts.get(key, "unknown") for key in ("cpu", "cpus", "commit", "date"))
-    threads = max(int(line["threads"]) for line in lines)
+    threads = max(int(line.get("threads", 1)) for line in lines)
     return (f"{cpu}, {cpus.split()[0]} cpus, {'1 thread' if threads == 1 else f'up to {threads} threads'}"
             f" · commit {commit} · {date[:10]}")
 

@@ -104,7 +104,14 @@ setup() { # quick | all
     get_venv
 }
 
-# Every case of every experiment against the reference: one call, for both commands.
+verb_of() { # EXPERIMENT: its line "# verb: bench", "# verb: check" or "# verb: study"
+    sed -nE 's/^# *verb: *(bench|check|study) *$/\1/p' "$1"
+}
+
+# Every case of every experiment against the reference: one call, for both commands. A study has no
+# cases.
 check_experiments() { # PROGRAM [--quick]
-    "$1" check "${@:2}" experiments/*.txt
+    local file files=()
+    for file in experiments/*.txt; do [[ $(verb_of "$file") == study ]] || files+=("$file"); done
+    "$1" check "${@:2}" "${files[@]}"
 }

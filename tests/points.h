@@ -1,0 +1,36 @@
+/* The points of a study, looked up. SPDX-License-Identifier: MIT */
+#ifndef NL_TEST_POINTS_H
+#define NL_TEST_POINTS_H
+
+#include "study.h"
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Those of a quick run, as CSV. */
+static inline char *points(const study *s) {
+    static char *text; /* no local: the stream knows its address */
+    size_t size;
+    study_out o = {open_memstream(&text, &size), s->name};
+    bool ok = o.csv && s->run(&o, true);
+    if (o.csv) fclose(o.csv);
+    cr_assert(ok && text, "%s: no memory", s->name);
+    return text;
+}
+
+/* y of one point; NaN when there is none. */
+static inline double at(const char *csv, const study *s, const char *panel, const char *series,
+                        double x) {
+    static char key[400];
+    study_out o = {fmemopen(key, sizeof key, "w"), s->name};
+    cr_assert(o.csv != NULL, "no memory");
+    study_point(&o, panel, series, x, 0);
+    fclose(o.csv);
+    key[strlen(key) - 2] = '\0'; /* y and the end of the line */
+    const char *line = strstr(csv, key);
+    double y = line ? strtod(line + strlen(key), NULL) : NAN;
+    return y;
+}
+
+#endif

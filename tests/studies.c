@@ -1,0 +1,186 @@
+/* The studies casting, batch_statistics and depth against what is known exactly: identities,
+ * theorems of their statistics, a worked example, finite differences.
+ * SPDX-License-Identifier: MIT */
+#include "network.h"
+#include "points.h"
+#include "random.h"
+
+TestSuite(studies, .init = one_thread);
+
+/* What theory expects there. */
+static double theory(const char *csv, const study *s, const char *panel, const char *series,
+                     double x) {
+    char name[120];
+    snprintf(name, sizeof name, "%s, expected", panel);
+    return at(csv, s, name, series, x);
+}
+
+/* In f32 the orders do not differ in a bit, after 32 layers either, and with equal gains 1 + w is w in
+ * every type. Rounding once costs half an ulp; before the weight, which is up to 2, up to 1.5. */
+Test(studies, casting) {
+    static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
+                                         "before weight, sum rounded"};
+    const study *s = &study_casting;
+    char *csv = points(s), panel[80];
+    for (nl_dtype t = NL_F32; t <= NL_BF16; t++)
+        for (int k = 0; k < 4; k++)
+            for (int depth = 1; depth <= 32; depth++) {
+                snprintf(panel, sizeof panel, "%s share that differs by layer", nl_dtype_name(t));
+                double share = at(csv, s, panel, series[k], depth);
+                bool same = t == NL_F32 || k == 0;
+                cr_assert(same ? share == 0 : share > 0.1 && share < 1, "%s, %s, layer %d: %g",
+                          panel, series[k], depth, share);
+            }
+    for (nl_dtype t = NL_F16; t <= NL_BF16; t++) {
+        snprintf(panel, sizeof panel, "%s largest error, ulp", nl_dtype_name(t));
+        double last = at(csv, s, panel, "last", 1), before = at(csv, s, panel, series[1], 1);
+        cr_assert(last > 0.49 && last < 0.505, "%s: cast last: %g", panel, last);
+        cr_assert(before > 1.2 && before < 1.505, "%s: cast before weight: %g", panel, before);
+        for (int layer = 1; layer <= 32; layer += 31) {
+            double sum = 0;
+            snprintf(panel, sizeof panel, "%s steps apart, layer %d", nl_dtype_name(t), layer);
+            for (int k = -9; k <= 9; k++) sum += at(csv, s, panel, series[1], k);
+            cr_assert(fabs(sum - 1) < 1e-6, "%s: the shares add up to %g", panel, sum);
+        }
+    }
+    free(csv);
+}
+
+/* Unbiased over biased is n / (n - 1); noise, average and gap are what statistics says. */
+Test(studies, batch_noise) {
+    const study *s = &study_batch_statistics;
+    char *csv = points(s);
+    for (double n = 2; n <= 128; n *= 2) {
+        double biased = at(csv, s, "average", "variance, biased", n);
+        double unbiased = at(csv, s, "average", "variance, unbiased", n);
+        cr_assert(fabs(unbiased / biased - n / (n - 1)) < 1e-6, "n = %g: %g and %g", n, biased,
+                  unbiased);
+        static const char *const all[][2] = {{"noise", "mean"},
+                                             {"noise", "variance, biased"},
+                                             {"noise", "variance, unbiased"},
+                                             {"average", "variance, biased"},
+                                             {"gap", "variance, unbiased"}};
+        for (int k = 0; k < (n < 16 ? 4 : 5); k++) { /* the gap's theory is for large n */
+            double got = at(csv, s, all[k][0], all[k][1], n);
+            double want = theory(csv, s, all[k][0], all[k][1], n);
+            cr_assert(fabs(got / want - 1) < 0.05, "%s, %s, n = %g: %g, expected %g", all[k][0],
+                      all[k][1], n, got, want);
+        }
+    }
+    free(csv);
+}
+
+/* Keras's formula with 0.9 walks PyTorch's way with 0.1, and 0.9 copied does not. Real tokens feel
+ * padding in BatchNorm alone. */
+Test(studies, momentum_and_padding) {
+    const study *s = &study_batch_statistics;
+    char *csv = points(s);
+    for (int step = 1; step <= 8; step++) {
+        double keras = at(csv, s, "momentum", "Keras's formula with 0.9", step);
+        double pytorch = at(csv, s, "momentum", "PyTorch's 0.1", step);
+        double copied = at(csv, s, "momentum", "PyTorch's 0.1, copied to Keras", step);
+        cr_assert(fabs(keras / pytorch - 1) < 1e-5 && copied < 0.25 * pytorch,
+                  "step %d: %g, %g and %g", step, keras, pytorch, copied);
+    }
+    for (int tenths = 0; tenths < 10; tenths++) {
+        double share = tenths / 10.0;
+        double layer = at(csv, s, "padding", "LayerNorm, mean 2 sigma", share);
+        double root = at(csv, s, "padding", "RMSNorm, mean 2 sigma", share);
+        double batch = at(csv, s, "padding", "BatchNorm, mean 0", share);
+        double want = theory(csv, s, "padding", "BatchNorm, mean 0", share);
+        cr_assert(layer == 0 && root == 0, "%g padding: %g and %g", share, layer, root);
+        cr_assert(fabs(want - (1 / sqrt(1 - share) - 1)) < 1e-6, "%g padding: %g", share, want);
+        cr_assert(tenths ? fabs(batch / want - 1) < 0.02 : batch == 0, "%g padding: %g, not %g",
+                  share, batch, want);
+    }
+    free(csv);
+}
+
+/* The numbers of tensorflow/tensorflow#30161: 1 to 5 have the mean 3 and the variance 2; with five
+ * zeros behind them, 1.5 and 3.25. */
+Test(studies, padding_report) {
+    static const float x[10] = {1, 2, 3, 4, 5}, want[2][2] = {{3, 2}, {1.5f, 3.25f}};
+    for (size_t zeros = 0; zeros <= 5; zeros += 5) {
+        float y[10], mean = 0, var = 0;
+        nl_problem p = {.op = NL_BATCHNORM,
+                        .n = 5 + zeros,
+                        .c = 1,
+                        .s = 1,
+                        .eps = 1e-3f,
+                        .momentum = 1,
+                        .biased_running_var = true};
+        nl_forward_args a = {.x = x, .y = y, .running_mean = &mean, .running_var = &var};
+        cr_assert(nl_forward(NULL, &p, &a, 1) == NL_OK, "%s", nl_message());
+        cr_assert(fabsf(mean - want[zeros / 5][0]) < 1e-6f &&
+                      fabsf(var - want[zeros / 5][1]) < 1e-6f,
+                  "%zu zeros: %g, %g", zeros, (double)mean, (double)var);
+    }
+}
+
+enum { ROWS = 6, WIDTH = 8, DEEP = 3, N = ROWS * WIDTH };
+
+/* sum(g * y), as double. */
+static double loss(const network *net, const float *x, const float *g, float *dx) {
+    float y[N];
+    double sum = 0, activation[DEEP + 1], gradient[DEEP + 1];
+    cr_assert(network_run(net, x, g, y, dx, activation, gradient), "%s", nl_message());
+    for (int i = 0; i < N; i++) sum += (double)g[i] * (double)y[i];
+    return sum;
+}
+
+/* The loss moves along a direction as the gradient says. */
+Test(studies, network_gradient) {
+    static float normal[2 * DEEP * WIDTH * WIDTH], x[N], g[N], direction[N];
+    for (size_t i = 0; i < 2 * DEEP * WIDTH * WIDTH; i++) normal[i] = (float)random_normal(1, i);
+    for (size_t i = 0; i < N; i++)
+        x[i] = (float)random_normal(5, i), g[i] = (float)random_normal(3, i),
+        direction[i] = (float)random_normal(4, i);
+    network net = {.stretch = 1, .layers = DEEP, .width = WIDTH, .rows = ROWS, .normal = normal};
+    for (int k = 0; k < WIRINGS * 4; k++) {
+        static const nl_op norms[] = {NL_LAYERNORM, NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM};
+        net.wiring = (wiring)(k / 4), net.has_norm = k % 4, net.norm = norms[k % 4];
+        const double h = 0x1p-12; /* so small that no ReLU turns */
+        float dx[N], there[N], back[N], unused[N];
+        double slope = 0, size = 0;
+        for (int i = 0; i < N; i++) {
+            there[i] = x[i] + (float)h * direction[i], back[i] = x[i] - (float)h * direction[i];
+        }
+        loss(&net, x, g, dx);
+        for (int i = 0; i < N; i++) {
+            slope += (double)dx[i] * (double)direction[i];
+            size += pow((double)dx[i] * (double)direction[i], 2);
+        }
+        double got = (loss(&net, there, g, unused) - loss(&net, back, g, unused)) / (2 * h);
+        cr_assert(fabs(got - slope) < 0.002 * sqrt(size), "wiring %d, norm %d: %g, not %g", k / 4,
+                  k % 4, slope, got);
+    }
+}
+
+/* Without a norm a layer is homogeneous: weights stretched by 1.1 stretch layer l by 1.1^l. And the
+ * sizes are about those of very wide layers. */
+Test(studies, depth) {
+    const study *s = &study_depth;
+    char *csv = points(s), panel[80];
+    for (int l = 0; l <= 64; l++) {
+        double plain = at(csv, s, "plain activations", "no norm", l);
+        double stretched = at(csv, s, "plain activations", "no norm, W * 1.1", l);
+        cr_assert(fabs(stretched / plain / pow(1.1, l) - 1) < 1e-4, "layer %d: %g", l, stretched);
+        plain = at(csv, s, "plain gradients", "no norm", l);
+        stretched = at(csv, s, "plain gradients", "no norm, W * 1.1", l);
+        cr_assert(fabs(stretched / plain / pow(1.1, 64 - l) - 1) < 1e-4, "layer %d: %g", l,
+                  stretched);
+    }
+    static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
+    static const char *const norms[] = {"BatchNorm", "LayerNorm", "RMSNorm"};
+    for (int k = 0; k < 9; k++)
+        for (int l = 1; l <= 64; l++) {
+            const char *of = k / 3 ? "activations" : "gradients";
+            snprintf(panel, sizeof panel, "%s %s", wirings[k / 3], of);
+            double got = at(csv, s, panel, norms[k % 3], l);
+            double want = theory(csv, s, panel, norms[k % 3], l);
+            double factor = k / 3 ? 1.2 : 10; /* a narrow network strays */
+            cr_assert(got < want * factor && got > want / factor, "%s, %s, layer %d: %g, not %g",
+                      panel, norms[k % 3], l, got, want);
+        }
+    free(csv);
+}

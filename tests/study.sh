@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# `study` as a user meets it: exit codes, CSV, files of results; and every experiment that says it is
+# one, is.
+# Usage: tests/study.sh path/to/normlab. SPDX-License-Identifier: MIT
+set -u
+if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
+normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0 code=0
+
+check() { # check NAME REASON: passed when REASON is empty
+    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
+    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
+}
+exits() { # exits NAME CODE ARGUMENTS...
+    "$normlab" study "${@:3}" > stdout 2> stderr; code=$?
+    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
+}
+says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(head -3 stderr)")"; }
+quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+points() { # points FILE STUDY...: a header, then nothing but points of the studies, in their order
+    check "  has the points of ${*:2}" "$([ "$(head -1 "$1")" = study,panel,series,x,y ] || head -1 "$1"
+        awk -F, 'NR > 1 && ($(NF - 1) "" !~ /^[0-9.e+-]+$/ || $NF "" !~ /^[0-9.e+-]+$/)' "$1" | head -3
+        [ "$(tail -n +2 "$1" | cut -d, -f1 | uniq | xargs)" = "${*:2}" ] || cut -d, -f1 "$1" | uniq)"
+}
+
+exits "--help" 0 --help
+cp stdout help
+for word in --out --quick length 'experiments/eps.txt'; do
+    check "  has $word" "$(grep -qF -- "$word" help || cat help)"
+done
+exits "a study" 0 eps --quick
+points stdout eps
+check "  nothing on stderr" "$(head -3 stderr)"
+cp stdout first.csv
+exits "a study by its file, into a file" 0 "$root/experiments/eps.txt" --quick --out eps.csv
+quiet
+says "results: eps.csv"
+check "  has the same points" "$(cmp eps.csv first.csv 2>&1)"
+check "  has the machine beside it" "$(grep -q '^cpu: ' eps.machine.txt 2>&1 || ls)"
+exits "two studies, one of them twice" 0 length --quick eps length
+points stdout length eps
+
+exits "no study" 2
+quiet
+says "which study?"
+says "How does the error of a sum of squares"
+exits "an unknown study" 2 eps lenght --quick
+quiet
+says "which study is 'lenght'?"
+says "  gradients "
+exits "a file that is not there" 2 experiments/eps.txt
+quiet
+says "cannot read experiments/eps.txt: No such file"
+exits "an unknown option" 2 eps --fast
+quiet
+says "normlab study --help"
+exits "a folder that is not there" 2 eps --quick --out nowhere/eps.csv
+says "cannot write nowhere/eps.csv: No such file"
+if [ -w /dev/full ]; then
+    "$normlab" study eps --quick > /dev/full 2> stderr; code=$?
+    check "a full disk" "$([ $code -eq 1 ] || echo "exit code $code")"
+    says "No space left"
+fi
+
+for file in "$root"/experiments/*.txt; do
+    grep -q '^# verb: study$' "$file" || continue
+    name=$(basename "$file" .txt)
+    check "experiments/$name.txt is a study" "$(grep -q "^  $name  *[A-Z].*?$" help || cat help)"
+    check "  and says nothing else" "$(grep -v '^#' "$file")"
+    check "  and has a figure" "$([ -f "$root/plots/$name.py" ] || [ -f "$root/plots/$name.gp" ] || echo "no plots/$name.py")"
+done
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
