@@ -1,0 +1,183 @@
+/* oneDNN's layer and batch normalization as entries of the table, verified and timed beside ours.
+ * What a problem asks and oneDNN has not is done around it, as its users have to: docs/peers.md.
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#include "kernel.h"
+#include "onednn_primitive.h"
+#include "registry.h"
+
+#include <link.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static wish wish_for(const nl_problem *p, int threads) {
+    return (wish){.n = p->n,
+                  .c = p->c,
+                  .s = p->s,
+                  .op = p->op,
+                  .pass = p->pass,
+                  .from = p->dtype,
+                  .to = p->dtype,
+                  .kind = dnnl_forward_inference,
+                  .flags = p->op == NL_RMSNORM ? RMS_NORM : 0,
+                  .eps = p->eps,
+                  .threads = threads};
+}
+
+/* oneDNN takes a float x for a 16-bit y, so the sum is not rounded in between. */
+static const float *add_residual(const nl_problem *p, const nl_forward_args *a, plan *k) {
+    size_t count = p->n * p->c;
+    if (!k->x) k->x = malloc(count * sizeof *k->x);
+    for (size_t i = 0; k->x && i < count; i++) {
+        k->x[i] = nl_load(p->dtype, a->x, i) + nl_load(p->dtype, a->residual, i);
+        if (a->residual_out) nl_store(p->dtype, a->residual_out, i, k->x[i]);
+    }
+    return k->x;
+}
+
+/* For a cast before the weight, which oneDNN has not. */
+static void scale_afterwards(const nl_problem *p, const nl_forward_args *a) {
+    nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
+    for (size_t i = 0; i < p->n * p->c * p->s; i++)
+        nl_put(v, i, i / p->s % p->c, nl_load(p->dtype, a->y, i));
+}
+
+/* oneDNN saves the variance, normlab rstd; and moves no running statistics. */
+static void keep(const nl_problem *p, const nl_forward_args *a, size_t groups, const float *mean,
+                 const float *var) {
+    nl_view v = {.mean = a->mean,
+                 .rstd = a->rstd,
+                 .running_mean = a->running_mean,
+                 .running_var = a->running_var,
+                 .biased_running_var = p->biased_running_var,
+                 .n = p->n,
+                 .s = p->s,
+                 .momentum = p->momentum};
+    for (size_t g = 0; g < groups; g++)
+        nl_keep_channel(v, g, mean ? mean[g] : 0, var[g], 1 / sqrtf(var[g] + p->eps));
+}
+
+static void forward_now(const nl_problem *p, const nl_forward_args *a, int threads) {
+    wish w = wish_for(p, threads);
+    bool inference = p->pass == NL_INFERENCE;
+    bool training = !inference && (p->op == NL_BATCHNORM || a->mean || a->rstd);
+    bool afterwards = p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
+    const float *gamma = afterwards ? NULL : a->gamma, *beta = afterwards ? NULL : a->beta;
+    if (training) w.kind = dnnl_forward_training;
+    if (inference) w.flags |= dnnl_use_global_stats;
+    w.flags |= (gamma ? dnnl_use_scale : 0) | (beta ? dnnl_use_shift : 0);
+    if (a->residual) w.from = NL_F32;
+
+    plan *k = find_plan(&w);
+    if (!k) return; /* what is not written is NaN to the harness */
+    const float *mean = inference ? a->running_mean : NULL,
+                *var = inference ? a->running_var : NULL;
+    if (training) var = a->rstd ? a->rstd : k->statistics[0];
+    if (training && p->op != NL_RMSNORM) mean = a->mean ? a->mean : k->statistics[1];
+    const void *x = a->residual ? add_residual(p, a, k) : a->x;
+    const part parts[] = {{DNNL_ARG_SRC, PART_X, x},
+                          {DNNL_ARG_DST, PART_TENSOR, a->y},
+                          {DNNL_ARG_MEAN, PART_GROUPS, mean},
+                          {DNNL_ARG_VARIANCE, PART_GROUPS, var},
+                          {DNNL_ARG_SCALE, PART_CHANNELS, gamma},
+                          {DNNL_ARG_SHIFT, PART_CHANNELS, beta}};
+    if (!run_plan(k, parts, sizeof parts / sizeof *parts)) return;
+    if (afterwards) scale_afterwards(p, a);
+    if (training) keep(p, a, wish_groups(&w), mean, var);
+}
+
+static void backward_now(const nl_problem *p, const nl_backward_args *a, int threads) {
+    wish w = wish_for(p, threads);
+    bool scale = a->gamma || a->dgamma;
+    w.kind = scale || a->dbeta ? dnnl_backward : dnnl_backward_data;
+    w.flags |= (scale ? dnnl_use_scale : 0) | (a->dbeta ? dnnl_use_shift : 0);
+
+    plan *k = find_plan(&w);
+    if (!k) return;
+    float *var = k->statistics[0];
+    for (size_t g = 0; g < wish_groups(&w); g++) var[g] = 1 / (a->rstd[g] * a->rstd[g]) - p->eps;
+    const float *gamma = a->gamma || !scale ? a->gamma : k->ones;
+    const float *dgamma = a->dgamma || !scale ? a->dgamma : k->unwanted;
+    const float *beta = k->inputs == 6 ? k->ones : NULL; /* older versions want one, unread */
+    const part parts[] = {{DNNL_ARG_SRC, PART_X, a->x},
+                          {DNNL_ARG_DIFF_DST, PART_TENSOR, a->dy},
+                          {DNNL_ARG_DIFF_SRC, PART_TENSOR, a->dx},
+                          {DNNL_ARG_MEAN, PART_GROUPS, a->mean},
+                          {DNNL_ARG_VARIANCE, PART_GROUPS, var},
+                          {DNNL_ARG_SCALE, PART_CHANNELS, gamma},
+                          {DNNL_ARG_SHIFT, PART_CHANNELS, beta},
+                          {DNNL_ARG_DIFF_SCALE, PART_CHANNELS, dgamma},
+                          {DNNL_ARG_DIFF_SHIFT, PART_CHANNELS, a->dbeta}};
+    run_plan(k, parts, sizeof parts / sizeof *parts);
+}
+
+/* oneDNN asks OpenMP how many threads there are, both when a primitive is made and when it runs. */
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    forward_now(p, a, threads);
+    omp_set_num_threads(before);
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    backward_now(p, a, threads);
+    omp_set_num_threads(before);
+}
+
+#define ENTRY(layer, bit, more)                                                                    \
+    {                                                                                              \
+        .name = "peer/onednn_" layer, .isa = "c", .ops = NL_BIT(bit),                              \
+        .passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD) | (more), .rank = -1, .threaded = true, \
+        .method = NL_TWO_PASS, .lanes = 1, .forward = forward, .backward = backward                \
+    }
+static nl_impl entries[] = {ENTRY("batchnorm", NL_BATCHNORM, NL_BIT(NL_INFERENCE)),
+                            ENTRY("layernorm", NL_LAYERNORM, 0), ENTRY("rmsnorm", NL_RMSNORM, 0)};
+enum { ENTRIES = sizeof entries / sizeof *entries };
+
+/* Has it all passes of this layer in this storage type, on this processor? */
+static bool takes(const nl_impl *m, nl_op op, nl_dtype t, char name[64]) {
+    for (nl_pass pass = NL_FORWARD; pass <= NL_INFERENCE; pass++) {
+        nl_problem p = {.op = op, .pass = pass, .dtype = t, .n = 64, .c = 64, .s = 1, .eps = 1e-5f};
+        wish w = wish_for(&p, 1);
+        if (!(m->passes & NL_BIT(pass))) continue;
+        w.kind = pass == NL_BACKWARD ? dnnl_backward : w.kind;
+        if (pass == NL_INFERENCE) w.flags |= dnnl_use_global_stats;
+        if (!onednn_has(&w, name)) return false;
+    }
+    return true;
+}
+
+static int count_runtimes(struct dl_phdr_info *info, size_t size, void *count) {
+    (void)size;
+    for (const char *const *name = (const char *const[]){"libgomp", "libiomp", "libomp", NULL};
+         *name; name++)
+        if (strstr(info->dlpi_name, *name)) ++*(int *)count;
+    return 0;
+}
+
+__attribute__((constructor)) static void onednn_register(void) {
+    static char about[ENTRIES][160];
+    static const nl_op ops[ENTRIES] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM};
+    const dnnl_version_t *v = dnnl_version();
+    int runtimes = 0;
+    char theirs[64];
+    dl_iterate_phdr(count_runtimes, &runtimes);
+    if (runtimes > 1) {
+        fprintf(stderr, "normlab: no oneDNN: it brings a second OpenMP runtime (docs/peers.md)\n");
+        return;
+    }
+    if (!onednn_start()) return;
+    for (int i = 0; i < ENTRIES; i++) {
+        nl_impl *m = &entries[i];
+        for (nl_dtype t = NL_F32; t <= NL_BF16; t++)
+            if (takes(m, ops[i], t, theirs)) m->dtypes |= NL_BIT(t);
+        if (!m->dtypes) continue;
+        snprintf(about[i], sizeof about[i], "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch,
+                 theirs);
+        m->about = about[i];
+        nl_registry_add(m);
+    }
+}
