@@ -4,9 +4,11 @@
 #     nl_add_kernels(ISA avx2 FOLDERS optimized FLAGS -mavx2 -mfma)
 function(nl_add_kernels)
     cmake_parse_arguments(ARG "" "ISA" "FOLDERS;FLAGS" ${ARGN})
-    set(library normlab_kernels_${ARG_ISA})
+    list(GET ARG_FOLDERS 0 folder)
+    set(library normlab_kernels_${ARG_ISA}_${folder})
     add_library(${library} OBJECT)
-    target_compile_definitions(${library} PRIVATE NL_ISA=${ARG_ISA})
+    target_compile_definitions(${library} PRIVATE NL_ISA=${ARG_ISA}
+        NL_VEC_HEADER="vec/${ARG_ISA}.h")
     target_compile_options(${library} PRIVATE ${ARG_FLAGS})
     target_include_directories(${library} PRIVATE include core)
     target_link_libraries(${library} PRIVATE normlab_flags)

@@ -70,6 +70,8 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
         return fail(NL_BAD_ARGUMENT, "dtype %d is not an nl_dtype", (int)p->dtype);
     if ((unsigned)p->casting > NL_CAST_BEFORE_WEIGHT)
         return fail(NL_BAD_ARGUMENT, "casting %d is not an nl_casting", (int)p->casting);
+    if ((unsigned)p->stores > NL_STORES_STREAMING)
+        return fail(NL_BAD_ARGUMENT, "stores %d is not an nl_stores", (int)p->stores);
     bool batch = p->op == NL_BATCHNORM;
     if (p->pass == NL_INFERENCE && !batch)
         return fail(NL_BAD_ARGUMENT, "%s keeps no running statistics: inference is forward",

@@ -2,17 +2,59 @@
  * saves the registers (XGETBV). SPDX-License-Identifier: MIT */
 #include "normlab.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
-bool nl_isa_runs(const char *isa) {
-    if (strcmp(isa, "c") == 0) return true;
+/* Each is a superset of those above it. "c" is plain C. */
+static const char *const names[] = {
+    "c",
+#if defined(__x86_64__)
+    "sse2",
+    "avx2",
+    "avx512",
+#elif defined(__aarch64__)
+    "neon",
+#endif
+};
+enum { ISAS = sizeof names / sizeof *names };
+
+static bool processor_has(int isa) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (strcmp(isa, "avx2") == 0)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (strcmp(isa, "avx512") == 0)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (isa == 2) return avx2 && __builtin_cpu_supports("f16c");
+    if (isa == 3)
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 #endif
-    return false;
+    return isa < ISAS;
+}
+
+static int find(const char *isa) {
+    for (int i = 0; i < ISAS; i++)
+        if (strcmp(names[i], isa) == 0) return i;
+    return -1;
+}
+
+/* The best there is, or at most what the environment's NL_ISA says. Asked once. */
+static int best(void) {
+    static atomic_int known; /* 1 + its number */
+    int isa = atomic_load_explicit(&known, memory_order_relaxed) - 1;
+    if (isa >= 0) return isa;
+    const char *wish = getenv("NL_ISA");
+    int most = wish ? find(wish) : -1;
+    isa = most >= 0 ? most : ISAS - 1;
+    while (isa > 0 && !processor_has(isa)) isa--;
+    atomic_store_explicit(&known, isa + 1, memory_order_relaxed);
+    return isa;
+}
+
+bool nl_isa_runs(const char *isa) {
+    int i = find(isa);
+    return i >= 0 && i <= best();
+}
+
+const char *nl_isa_best(void) {
+    return names[best()];
 }

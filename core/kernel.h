@@ -18,6 +18,10 @@
     extern const nl_impl NL_ID(NL_STEM, NL_ISA); \
     const nl_impl NL_ID(NL_STEM, NL_ISA) = {.name = NL_NAME, .isa = NL_TEXT(NL_ISA), __VA_ARGS__}
 
+/* Another file's implementation for the same ISA, after NL_DECLARE(optimized_rows_pipelined). */
+#define NL_OTHER(stem) (&NL_ID(stem, NL_ISA))
+#define NL_DECLARE(stem) extern const nl_impl NL_ID(stem, NL_ISA)
+
 #define NL_ALL_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 
 /* The tensors of a forward problem, or one row of them, element by element. */
@@ -104,31 +108,35 @@ NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float
     v.running_var[j] = (1 - v.momentum) * v.running_var[j] + v.momentum * stored;
 }
 
+NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
+    return (nl_view){.t = p->dtype,
+                     .x = a->x,
+                     .residual = a->residual,
+                     .y = a->y,
+                     .residual_out = a->residual_out,
+                     .gamma = a->gamma,
+                     .beta = a->beta,
+                     .mean = a->mean,
+                     .rstd = a->rstd,
+                     .running_mean = a->running_mean,
+                     .running_var = a->running_var,
+                     .scratch = a->scratch,
+                     .plus_one = p->op == NL_QWEN2_RMSNORM,
+                     .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
+                     .biased_running_var = p->biased_running_var,
+                     .n = p->n,
+                     .c = p->c,
+                     .s = p->s,
+                     .eps = p->eps,
+                     .momentum = p->momentum};
+}
+
 /* Calls kernel(view) with the storage type, and whether there is a residual, as constants: the
  * compiler makes a loop for each, and an element costs no branch. */
 typedef void nl_view_kernel(nl_view v);
 
 NL_INLINE void nl_with_type(const nl_problem *p, const nl_forward_args *a, nl_view_kernel *kernel) {
-    nl_view v = {.x = a->x,
-                 .residual = a->residual,
-                 .y = a->y,
-                 .residual_out = a->residual_out,
-                 .gamma = a->gamma,
-                 .beta = a->beta,
-                 .mean = a->mean,
-                 .rstd = a->rstd,
-                 .running_mean = a->running_mean,
-                 .running_var = a->running_var,
-                 .scratch = a->scratch,
-                 .plus_one = p->op == NL_QWEN2_RMSNORM,
-                 .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
-                 .biased_running_var = p->biased_running_var,
-                 .n = p->n,
-                 .c = p->c,
-                 .s = p->s,
-                 .eps = p->eps,
-                 .momentum = p->momentum};
-    nl_view plain = v;
+    nl_view v = nl_view_of(p, a), plain = v;
     plain.residual = plain.residual_out = NULL;
     switch (p->dtype) {
     case NL_F32:

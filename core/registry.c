@@ -51,18 +51,6 @@ const nl_impl *nl_find(const char *name, const char *isa) {
     return NULL;
 }
 
-const nl_impl *nl_best(const nl_problem *p, int threads) {
-    const nl_impl *best = NULL;
-    (void)threads; /* no implementation's rank depends on it yet */
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *impl = nl_impl_at(i);
-        if (impl->rank < 0 || impl->demonstration) continue;
-        if (!nl_accepts(impl, p) || !nl_isa_runs(impl->isa)) continue;
-        if (!best || impl->rank > best->rank) best = impl;
-    }
-    return best;
-}
-
 size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p) {
     return impl->scratch ? impl->scratch(p) : 0;
 }

@@ -41,13 +41,17 @@ typedef enum nl_op { NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM } 
 typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
 
 /* How x, residual, y, residual_out, dy and dx are stored: IEEE binary32, IEEE binary16, bfloat16.
- * Arithmetic is float whatever the storage. */
+ * Arithmetic is float whatever the storage, but in demonstrations. */
 typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 
 /* Where the storage type rounds, with D = round to dtype and xhat the normalized value in float:
  *   NL_CAST_LAST            D(xhat * gamma + beta)       PyTorch, OLMo2, Gemma, Qwen3-Next
  *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM */
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
+
+/* Where the large output goes. Past the caches saves memory traffic; into them, whoever reads it next
+ * finds it there. AUTO goes by size: see nl_best(). */
+typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING } nl_stores;
 
 typedef enum nl_status { NL_OK, NL_BAD_ARGUMENT, NL_UNSUPPORTED, NL_OUT_OF_MEMORY } nl_status;
 
@@ -64,6 +68,7 @@ typedef struct nl_problem {
     float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
     bool biased_running_var; /* false: running_var takes the n*s - 1 variance, as PyTorch; true: the
                                 n*s one, as Flax */
+    nl_stores stores; /* for nl_best(); an implementation asked for by name does as it does */
 } nl_problem;
 
 /* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
@@ -101,6 +106,7 @@ typedef struct nl_backward_args {
 /* How the statistics are computed; decides the error that is promised (docs/verification.md). */
 typedef enum nl_method {
     NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
+    NL_SHIFTED,  /* the same around a mean of some of the values: with (their distance/sigma)^2 */
     NL_WELFORD,  /* running update: error grows with mean/sigma */
     NL_TWO_PASS, /* mean rounded, then the squares around it: error grows with mean/sigma */
     NL_REFINED   /* two-pass with the mean's rounding error carried along: error does not grow */
@@ -147,7 +153,15 @@ NL_API const nl_impl *nl_find(const char *name, const char *isa);
 NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
 NL_API bool nl_isa_runs(const char *isa);
 
-/* The implementation this library recommends for the problem; NULL when nothing accepts it. */
+/* The widest ISA that runs here: "c", "sse2", "avx2", "avx512", "neon". The environment variable
+ * NL_ISA, read once, takes away what is wider than it says. */
+NL_API const char *nl_isa_best(void);
+
+/* The implementation this library recommends for the problem and that many threads, on the widest ISA
+ * that runs here; NULL when nothing accepts it. Small problems get one that does not wake threads,
+ * and outputs that do not fit the caches one that streams (or as p->stores says). The sizes where
+ * that changes are defaults, or what `normlab tune` has measured on this machine and written into the
+ * file that the environment variable NL_TUNING names. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
 
 /* Bytes of scratch the implementation wants for the problem, often 0. */

@@ -165,11 +165,7 @@ static const struct gap {
     nl_pass pass;
     const char *why;
 } gaps[] = {
-    {"pt162489", NL_LAYERNORM, NL_FORWARD, "squares of 1e30 overflow: y is 0"},
     {"pt162489", NL_BATCHNORM, NL_FORWARD, "squares of 1e30 overflow: y is 0"},
-    {"pt162489", NL_RMSNORM, NL_FORWARD,
-     "squares of 1e30 overflow: rmsnorm/two_pass has the range"},
-    {"pt162489", NL_QWEN2_RMSNORM, NL_FORWARD, "as RMSNorm"},
 };
 enum { GAPS = sizeof gaps / sizeof *gaps };
 

@@ -1,0 +1,90 @@
+/* The machine's few numbers. SPDX-License-Identifier: MIT */
+#include "tuning.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Half the last-level cache, the other half being x; a shared giant of a cache is never ours alone. */
+static size_t default_stream_bytes(void) {
+    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20;
+    long cache = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    size_t half = cache > 0 ? (size_t)cache / 2 : (size_t)8 << 20;
+    return half < least ? least : half > most ? most : half;
+}
+
+static const struct key {
+    const char *name;
+    size_t offset;
+} keys[] = {{"stream_bytes", offsetof(nl_tuning, stream_bytes)},
+            {"fork_forward", offsetof(nl_tuning, fork_forward)},
+            {"fork_backward", offsetof(nl_tuning, fork_backward)}};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static size_t *field(nl_tuning *t, const struct key *k) {
+    return (size_t *)((char *)t + k->offset);
+}
+
+bool nl_tuning_read(const char *path, nl_tuning *out) {
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    char line[200], name[100], rest;
+    unsigned long long value;
+    bool ok = true;
+    while (ok && fgets(line, sizeof line, file)) {
+        if (line[0] == '#' || line[0] == '\n') continue;
+        ok = false;
+        if (sscanf(line, "%99s %llu %c", name, &value, &rest) != 2) break;
+        for (const struct key *k = keys; k < keys + KEYS; k++)
+            if (strcmp(k->name, name) == 0) *field(out, k) = (size_t)value, ok = true;
+    }
+    ok = ok && !ferror(file);
+    fclose(file);
+    return ok;
+}
+
+bool nl_tuning_write(const char *path, const nl_tuning *t) {
+    FILE *file = fopen(path, "w");
+    if (!file) return false;
+    nl_tuning copy = *t;
+    fprintf(file, "# normlab tune; used where NL_TUNING names this file\n");
+    for (const struct key *k = keys; k < keys + KEYS; k++)
+        fprintf(file, "%s %zu\n", k->name, *field(&copy, k));
+    bool ok = !ferror(file);
+    return fclose(file) == 0 && ok;
+}
+
+static nl_tuning now;
+
+static void decide(void) {
+    now = (nl_tuning){.stream_bytes = default_stream_bytes(),
+                      .fork_forward = 32768,
+                      .fork_backward = 65536};
+    const char *path = getenv("NL_TUNING");
+    nl_tuning wish = now;
+    if (path && nl_tuning_read(path, &wish)) now = wish;
+}
+
+const nl_tuning *nl_tuning_now(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, decide);
+    return &now;
+}
+
+bool nl_streams(const nl_problem *p, int threads) {
+    if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
+    size_t bytes = p->n * p->c * p->s * nl_dtype_bytes(p->dtype);
+    return bytes / (size_t)threads >= nl_tuning_now()->stream_bytes;
+}
+
+bool nl_forks(const nl_problem *p, int threads) {
+    const nl_tuning *t = nl_tuning_now();
+    size_t least = p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward;
+    return threads > 1 && p->n * p->c * p->s >= least;
+}

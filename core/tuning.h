@@ -1,0 +1,27 @@
+/* What nl_best() goes by. The defaults are for any machine; `normlab tune` measures this one.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_TUNING_H
+#define NL_TUNING_H
+
+#include "normlab.h"
+
+typedef struct nl_tuning {
+    size_t stream_bytes;  /* outputs of at least so many bytes a thread go past the caches */
+    size_t fork_forward;  /* elements from which threads pay, forward and inference */
+    size_t fork_backward; /* and backward */
+} nl_tuning;
+
+/* Read once: the defaults, and over them the file that the environment's NL_TUNING names. */
+const nl_tuning *nl_tuning_now(void);
+
+/* Reads "key value" lines; false: no such file, or a line that is not that. */
+bool nl_tuning_read(const char *path, nl_tuning *out);
+bool nl_tuning_write(const char *path, const nl_tuning *t);
+
+/* Does this problem's output go past the caches? The problem's own policy, or by its size. */
+bool nl_streams(const nl_problem *p, int threads);
+
+/* Are so many elements worth waking threads for? */
+bool nl_forks(const nl_problem *p, int threads);
+
+#endif

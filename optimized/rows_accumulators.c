@@ -1,0 +1,14 @@
+/* idea   rows_simd with four accumulators, so that four additions are under way at a time.
+ * gain   The sums run at the speed of the loads, where the row is in the first-level cache.
+ * fails  Rows from memory: there the adder was never what one waited for.
+ * SPDX-License-Identifier: MIT */
+#include "rows.h"
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    rows_forward(p, a, (recipe){.how = TWO_PASS, .sums = 4});
+}
+
+NL_IMPL(.about = "two-pass in vectors, four accumulators", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 11, .method = NL_TWO_PASS,
+        .lanes = 4 * VLEN, .forward = forward);

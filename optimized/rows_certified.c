@@ -1,0 +1,16 @@
+/* idea   rows_shifted, certified by its own sums: c^2 <= var says that K was near enough the mean.
+ *        If not, that row gets the refined second reading; and where a sum left float's range, up or
+ *        down, the row is done in double. RMSNorm has no K: of this it needs the range only.
+ * gain   One reading, with the accuracy of refined on any data and the range of rmsnorm/two_pass.
+ * fails  Where every row begins with an outlier, it is refined plus one wasted reading.
+ * SPDX-License-Identifier: MIT */
+#include "rows.h"
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    rows_forward(p, a, (recipe){.how = CERTIFIED, .sums = 4});
+}
+
+NL_IMPL(.about = "one reading that knows when not to be trusted", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 13, .range_safe = true,
+        .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

@@ -1,0 +1,15 @@
+/* idea   rows_certified, with the statistics of the next row summed in the loop that writes this one.
+ * gain   Loads, stores and arithmetic at the same time instead of in turns: memory never waits, nor
+ *        does the next row for this one's square root.
+ * fails  A single row has no next one; rows longer than 16384 are summed in pieces, in turns again.
+ * SPDX-License-Identifier: MIT */
+#include "rows.h"
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    rows_forward(p, a, (recipe){.how = CERTIFIED, .sums = 4, .pipelined = true});
+}
+
+NL_IMPL(.about = "the next row's statistics inside this row's output", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 14, .range_safe = true,
+        .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

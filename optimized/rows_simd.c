@@ -1,0 +1,14 @@
+/* idea   The two-pass formula in vectors: VLEN elements a step, one accumulator.
+ * gain   VLEN chains of additions instead of one: up to 16 times the speed, and less error too.
+ * fails  The next addition waits for the last one: the adder idles three cycles of four.
+ * SPDX-License-Identifier: MIT */
+#include "rows.h"
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    rows_forward(p, a, (recipe){.how = TWO_PASS, .sums = 1});
+}
+
+NL_IMPL(.about = "two-pass in vectors, one accumulator", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 10, .method = NL_TWO_PASS,
+        .lanes = VLEN, .forward = forward);

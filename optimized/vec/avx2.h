@@ -1,0 +1,78 @@
+/* AVX2 with FMA and F16C: 8 lanes. Ends of rows: f32 by masked load and store, 16-bit types through
+ * a small copy. SPDX-License-Identifier: MIT */
+#if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__)
+#error "vec/avx2.h needs -mavx2 -mfma -mf16c"
+#endif
+#include <immintrin.h>
+
+enum { VLEN = 8 };
+typedef __m256 vf;
+#include "bf16.h"
+
+NL_INLINE __m256i vmask(size_t k) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)k), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+NL_INLINE vf vset(float f) {
+    return _mm256_set1_ps(f);
+}
+
+NL_INLINE vf vfma(vf a, vf b, vf c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
+    if (t == NL_F32) {
+        const float *f = (const float *)p + i;
+        return k >= VLEN ? _mm256_loadu_ps(f) : _mm256_maskload_ps(f, vmask(k));
+    }
+    __m128i half = _mm_setzero_si128();
+    memcpy(&half, (const uint16_t *)p + i, k >= VLEN ? sizeof half : 2 * k);
+    if (t == NL_F16) return _mm256_cvtph_ps(half);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+}
+
+NL_INLINE __m128i vhalves(nl_dtype t, vf v) {
+    if (t == NL_F16) return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256i u = _mm256_srli_epi32((__m256i)vbf16(v), 16);
+    return _mm_packus_epi32(_mm256_castsi256_si128(u), _mm256_extracti128_si256(u, 1));
+}
+
+NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
+    if (t == NL_F32) {
+        float *f = (float *)p + i;
+        if (k >= VLEN)
+            _mm256_storeu_ps(f, v);
+        else
+            _mm256_maskstore_ps(f, vmask(k), v);
+        return;
+    }
+    __m128i half = vhalves(t, v);
+    memcpy((uint16_t *)p + i, &half, k >= VLEN ? sizeof half : 2 * k);
+}
+
+NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
+    if (t == NL_F32)
+        _mm256_stream_ps((float *)p + i, v);
+    else
+        _mm_stream_si128((__m128i *)((uint16_t *)p + i), vhalves(t, v));
+}
+
+NL_INLINE vf vround(nl_dtype t, vf v) {
+    if (t == NL_F32) return v;
+    return t == NL_F16 ? _mm256_cvtph_ps(vhalves(t, v)) : vround_bf16(v);
+}
+
+NL_INLINE vf vkeep(vf v, size_t k) {
+    return k >= VLEN ? v : _mm256_and_ps(v, _mm256_castsi256_ps(vmask(k)));
+}
+
+NL_INLINE float vsum(vf v) {
+    __m128 b = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
+}
+
+NL_INLINE void vfence(void) {
+    _mm_sfence();
+}

@@ -1,0 +1,83 @@
+/* AVX-512 (F, BW, DQ, VL): 16 lanes, and a mask register in every load and store, so that the end of
+ * a row costs what its middle does. SPDX-License-Identifier: MIT */
+#if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || \
+    !defined(__AVX512VL__)
+#error "vec/avx512.h needs -mavx512f -mavx512bw -mavx512dq -mavx512vl"
+#endif
+#include <immintrin.h>
+
+enum { VLEN = 16 };
+typedef __m512 vf;
+#include "bf16.h"
+
+NL_INLINE __mmask16 vmask(size_t k) {
+    return k >= VLEN ? 0xffff : (__mmask16)((1u << k) - 1);
+}
+
+NL_INLINE vf vset(float f) {
+    return _mm512_set1_ps(f);
+}
+
+NL_INLINE vf vfma(vf a, vf b, vf c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
+    if (t == NL_F32) {
+        const float *f = (const float *)p + i;
+        return k >= VLEN ? _mm512_loadu_ps(f) : _mm512_maskz_loadu_ps(vmask(k), f);
+    }
+    const uint16_t *h = (const uint16_t *)p + i;
+    __m256i half =
+        k >= VLEN ? _mm256_loadu_si256((const __m256i *)h) : _mm256_maskz_loadu_epi16(vmask(k), h);
+    if (t == NL_F16) return _mm512_cvtph_ps(half);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+}
+
+NL_INLINE __m256i vhalves(nl_dtype t, vf v) {
+    if (t == NL_F16) return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32((__m512i)vbf16(v), 16));
+}
+
+NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
+    if (t == NL_F32) {
+        float *f = (float *)p + i;
+        if (k >= VLEN)
+            _mm512_storeu_ps(f, v);
+        else
+            _mm512_mask_storeu_ps(f, vmask(k), v);
+        return;
+    }
+    uint16_t *h = (uint16_t *)p + i;
+    if (k >= VLEN)
+        _mm256_storeu_si256((__m256i *)h, vhalves(t, v));
+    else
+        _mm256_mask_storeu_epi16(h, vmask(k), vhalves(t, v));
+}
+
+NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
+    if (t == NL_F32)
+        _mm512_stream_ps((float *)p + i, v);
+    else
+        _mm256_stream_si256((__m256i *)((uint16_t *)p + i), vhalves(t, v));
+}
+
+NL_INLINE vf vround(nl_dtype t, vf v) {
+    if (t == NL_F32) return v;
+    return t == NL_F16 ? _mm512_cvtph_ps(vhalves(t, v)) : vround_bf16(v);
+}
+
+NL_INLINE vf vkeep(vf v, size_t k) {
+    return k >= VLEN ? v : _mm512_maskz_mov_ps(vmask(k), v);
+}
+
+NL_INLINE float vsum(vf v) {
+    __m256 a = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
+}
+
+NL_INLINE void vfence(void) {
+    _mm_sfence();
+}

@@ -1,0 +1,14 @@
+/* bfloat16 in the compiler's own vectors, for the instruction sets that have no conversion of their
+ * own (or one that flushes subnormals). SPDX-License-Identifier: MIT */
+typedef uint32_t vu __attribute__((vector_size(sizeof(vf))));
+
+/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. */
+NL_INLINE vu vbf16(vf v) {
+    vu u = (vu)v, nan = (vu)((u & 0x7fffffff) > 0x7f800000);
+    vu rounded = u + 0x7fff + (u >> 16 & 1);
+    return (nan & (u | 0x400000)) | (~nan & rounded);
+}
+
+NL_INLINE vf vround_bf16(vf v) {
+    return (vf)(vbf16(v) & 0xffff0000);
+}
