@@ -1,5 +1,6 @@
 /* `normlab check`: every implementation that takes a case, against the reference, twice: with its
  * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
+#include "errors.h"
 #include "machine.h"
 #include "museum.h"
 #include "options.h"
@@ -15,12 +16,17 @@ static const char help[] =
     "reaches every layer, pass, type and kind of data. Exit code 1 when anything failed or "
     "nothing\n"
     "was compared.\n\n"
-    "  --impl GLOB[@ISA]  only these, several with commas; `best`: what nl_best() picks\n"
+    "  --impl GLOB[@ISA]  only these, several with commas; `best`: what nl_best() picks.\n"
+    "                     Without it all but peers (docs/peers.md)\n"
     "  --threads N        threads for those that use them (1)\n"
     "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
-    "  --quick            leave out cases above 2097152 elements\n\n"
+    "  --quick            leave out cases above 2097152 elements\n"
+    "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
+    "                     only with the suite\n"
+    "  --update-errors FILE  put the errors of what runs here on record\n\n"
     "Examples:\n"
     "  normlab check\n"
+    "  normlab check --errors tests/largest_errors.csv\n"
     "  normlab check layernorm/forward/f16/64x1000/offset:100/residual\n"
     "  normlab check 'rmsnorm/forward/{f32,bf16}/3x{1..67}/normal' --impl 'rmsnorm/*'\n"
     "  normlab check experiments/activations.txt --out results/activations.csv\n";
@@ -73,17 +79,20 @@ static void say_failure(const nl_case *c, const char *impl, const char *isa, con
 
 /* All implementations on one case. Adds to counts[], one per implementation and one for models. */
 static bool check_case(const nl_case *c, const options *o, report *out, bool rows, count *counts,
-                       count *all) {
+                       count *all, errors *largest) {
     nl_data data;
     answer want;
     char error[700];
-    bool taken = false;
-    for (size_t i = 0; i < nl_impl_count(); i++)
+    bool taken = false, wanted = !o->impl;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
         taken = taken || nl_accepts(nl_impl_at(i), &c->problem);
+        wanted = wanted || options_want(o, nl_impl_at(i), c);
+    }
     if (!taken) { /* nor would the reference know what to do */
         fprintf(stderr, "FAIL nothing accepts %s\n", c->text);
         return all->fail++, true;
     }
+    if (!wanted) return true;
     if (!data_make(c, &data, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), false;
     if (!answer_make(c, &data, &want)) {
@@ -114,7 +123,9 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
             snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
         } else {
             w.v = verify(c, &data, &want, m, PLACE_END, threads);
+            if (o->errors) errors_note(largest, m, c, &w.v);
             if (w.v.outcome != OUTCOME_FAIL) w.v = verify(c, &data, &want, m, PLACE_START, threads);
+            if (o->errors) errors_note(largest, m, c, &w.v);
         }
         bool failed = w.v.outcome == OUTCOME_FAIL;
         report_row(rows || failed ? out : &quiet, &w);
@@ -128,13 +139,13 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
 }
 
 static void summarize(const count *counts) {
-    fprintf(stderr, "\n%-24s %-7s %7s %7s %7s %7s   %s\n", "implementation", "isa", "ok", "demo",
+    fprintf(stderr, "\n%-26s %-7s %7s %7s %7s %7s   %s\n", "implementation", "isa", "ok", "demo",
             "skip", "fail", "largest error / bound");
     for (size_t i = 0; i <= nl_impl_count(); i++) {
         const count *n = &counts[i];
         const nl_impl *m = nl_impl_at(i);
         if (n->ok + n->fail + n->demo + n->skip == 0) continue;
-        fprintf(stderr, "%-24s %-7s %7zu %7zu %7zu %7zu   ", m ? m->name : model, m ? m->isa : "-",
+        fprintf(stderr, "%-26s %-7s %7zu %7zu %7zu %7zu   ", m ? m->name : model, m ? m->isa : "-",
                 n->ok, n->demo, n->skip, n->fail);
         if (n->ok)
             fprintf(stderr, "%.1f %%\n", 100 * n->share);
@@ -150,6 +161,11 @@ int verb_check(int argc, char **argv) {
     int code = options_parse(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     bool whole = !o.named;
+    if (o.errors && (o.named || (o.impl && strstr(o.impl, "best")))) {
+        fprintf(stderr, "normlab: --%serrors is for the suite: no cases, and no --impl best\n",
+                o.update_errors ? "update-" : "");
+        return cases_free(&o.cases), NL_EXIT_USAGE;
+    }
     for (size_t i = 0; whole && i < sizeof suite / sizeof *suite; i++)
         if (!cases_add(&o.cases, suite[i], error, sizeof error)) {
             fprintf(stderr, "normlab: %s\n", error);
@@ -160,25 +176,31 @@ int verb_check(int argc, char **argv) {
         return NL_EXIT_FAILED;
     }
     count *counts = calloc(nl_impl_count() + 1, sizeof *counts), all = {0};
-    if (!counts || !report_open(&out, o.out))
-        return free(counts), cases_free(&o.cases), NL_EXIT_USAGE;
+    errors largest = {0};
+    if (!counts || (o.errors && !errors_open(&largest, o.errors, o.update_errors)) ||
+        !report_open(&out, o.out))
+        return free(counts), errors_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
     bool rows = o.cases.count <= 20, input_ok = true;
     for (size_t i = 0; i < o.cases.count && input_ok; i++) {
         progress(i, o.cases.count, o.cases.items[i].text);
-        input_ok = check_case(&o.cases.items[i], &o, &out, rows, counts, &all);
+        input_ok = check_case(&o.cases.items[i], &o, &out, rows, counts, &all, &largest);
     }
     progress(1, 1, "");
     summarize(counts);
     for (size_t i = 0; whole && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip) continue;
+        if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || is_peer(m)) continue;
         fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
         all.fail++;
     }
     fprintf(stderr, "%zu cases: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count, all.ok,
             all.demo, all.skip, all.fail);
     if (all.ok + all.demo + all.fail == 0) fprintf(stderr, "FAIL nothing was compared\n");
-    bool written = report_close(&out), good = all.ok + all.demo > 0 && all.fail == 0;
+    bool written = report_close(&out), good = input_ok && all.ok + all.demo > 0 && all.fail == 0;
+    if (o.errors && !o.update_errors) good = errors_compare(&largest) == 0 && good;
+    if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
+    if (o.update_errors && good) good = errors_update(&largest);
+    errors_close(&largest);
     free(counts);
     cases_free(&o.cases);
     return !input_ok ? NL_EXIT_USAGE : good && written ? NL_EXIT_OK : NL_EXIT_FAILED;

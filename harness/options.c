@@ -15,6 +15,10 @@ static bool is_file(const char *path) {
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
+static bool is_best(const char *pattern, size_t length) {
+    return length == 4 && memcmp(pattern, "best", 4) == 0;
+}
+
 /* One GLOB[@ISA] against one implementation. */
 static bool matches(const char *pattern, size_t length, const nl_impl *impl) {
     char copy[256];
@@ -26,31 +30,32 @@ static bool matches(const char *pattern, size_t length, const nl_impl *impl) {
     return fnmatch(copy, impl->name, 0) == 0 && (!isa || fnmatch(isa, impl->isa, 0) == 0);
 }
 
-bool options_match(const char *patterns, const nl_impl *impl) {
+/* Any of the patterns; `best` matches the best one, where that is known. */
+static bool match_any(const char *patterns, const nl_impl *impl, const nl_impl *best) {
     for (const char *p = patterns;; p++) {
         size_t length = strcspn(p, ",");
-        if (matches(p, length, impl)) return true;
+        if (is_best(p, length) ? impl == best : matches(p, length, impl)) return true;
         p += length;
         if (!*p) return false;
     }
+}
+
+bool options_match(const char *patterns, const nl_impl *impl) {
+    return match_any(patterns, impl, NULL);
 }
 
 int options_threads(const options *o, const nl_case *c) {
     return c->threads ? c->threads : o->threads;
 }
 
-bool options_want(const options *o, const nl_impl *impl, const nl_case *c) {
-    if (!nl_accepts(impl, &c->problem)) return false;
-    if (!o->impl) return true;
-    if (strcmp(o->impl, "best") == 0) return impl == nl_best(&c->problem, options_threads(o, c));
-    return options_match(o->impl, impl);
+bool is_peer(const nl_impl *impl) {
+    return strncmp(impl->name, "peer/", 5) == 0;
 }
 
-static bool impl_exists(const char *patterns) {
-    if (strcmp(patterns, "best") == 0) return true;
-    for (size_t i = 0; i < nl_impl_count(); i++)
-        if (options_match(patterns, nl_impl_at(i))) return true;
-    return false;
+bool options_want(const options *o, const nl_impl *impl, const nl_case *c) {
+    if (!nl_accepts(impl, &c->problem)) return false;
+    if (!o->impl) return !is_peer(impl) && !(o->no_demonstrations && impl->demonstration);
+    return match_any(o->impl, impl, nl_best(&c->problem, options_threads(o, c)));
 }
 
 /* A number in [least, most], or a message. */
@@ -66,10 +71,20 @@ static bool number(const char *option, const char *text, double least, double mo
     return false;
 }
 
+/* At least one of the patterns stands for something; the others are named. */
 static bool known_impl(const char *patterns) {
-    if (impl_exists(patterns)) return true;
-    fprintf(stderr, "normlab: no implementation is called '%s'; see `normlab list`\n", patterns);
-    return false;
+    bool any = false;
+    for (const char *p = patterns, *end;; p = end + 1) {
+        size_t length = strcspn(p, ",");
+        bool known = is_best(p, length);
+        for (size_t i = 0; i < nl_impl_count(); i++) known |= matches(p, length, nl_impl_at(i));
+        if (!known)
+            fprintf(stderr, "normlab: no implementation is called '%.*s'; see `normlab list`\n",
+                    (int)length, p);
+        any |= known;
+        end = p + length;
+        if (!*end) return any;
+    }
 }
 
 int options_parse(int argc, char **argv, const char *help, options *out) {
@@ -82,6 +97,8 @@ int options_parse(int argc, char **argv, const char *help, options *out) {
                                           {"margin", required_argument, NULL, 'm'},
                                           {"baseline", required_argument, NULL, 'b'},
                                           {"processes", required_argument, NULL, 'P'},
+                                          {"errors", required_argument, NULL, 'e'},
+                                          {"update-errors", required_argument, NULL, 'u'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     char error[700];
@@ -110,11 +127,15 @@ int options_parse(int argc, char **argv, const char *help, options *out) {
         case 'p': ok = number("precision", optarg, 1e-6, 10, false, &out->precision); break;
         case 'm': ok = number("margin", optarg, 0, 10, false, &out->margin); break;
         case 'o': out->out = optarg; break;
+        case 'e': out->errors = optarg, out->update_errors = false; break;
+        case 'u': out->errors = optarg, out->update_errors = true; break;
         case 'q': out->quick = true; break;
         case 'h': fputs(help, stdout); return NL_EXIT_OK;
         default: ok = false;
         }
     }
+    if (out->errors && strcmp(argv[0], "check") != 0)
+        ok = false, fprintf(stderr, "normlab: only check compares with a file of errors\n");
     if (!ok) {
         fprintf(stderr, "See `normlab %s --help`.\n", argv[0]);
         return NL_EXIT_USAGE;

@@ -14,7 +14,10 @@ typedef struct options {
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
     size_t processes;
-    bool named; /* cases were given on the command line */
+    const char *errors; /* the largest errors on record, or NULL */
+    bool update_errors;
+    bool named;             /* cases were given on the command line */
+    bool no_demonstrations; /* take one only if --impl matches it: bench */
     case_list cases;
 } options;
 
@@ -30,6 +33,9 @@ int options_threads(const options *o, const nl_case *c);
 
 /* Does one of the GLOB[@ISA] patterns, with commas between, name the implementation? */
 bool options_match(const char *patterns, const nl_impl *impl);
+
+/* Another library's layer: it takes part only where --impl asks for it. */
+bool is_peer(const nl_impl *impl);
 
 /* Does the implementation take the case here, and does --impl ask for it? */
 bool options_want(const options *o, const nl_impl *impl, const nl_case *c);

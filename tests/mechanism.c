@@ -55,16 +55,29 @@ Test(growth, decides_only_on_enough) {
 }
 
 Test(growth, names_the_method) {
-    growth g = {.slope = 2, .decides = true};
+    growth g = {.slope = 2, .decides = true}, flat = {0}, grows = {.slope = 1, .decides = true};
     pattern offset = {.offset = 0.95, .rest = 0.05}, mixed = {.offset = 0.5, .rest = 0.5};
-    cr_expect(strstr(mechanism_rounding(&g, &mixed), "one-pass"));
+    nl_problem p = {.op = NL_LAYERNORM, .n = 9, .c = 16, .s = 1};
+    subject s = {.p = &p}, low = {.p = &p, .low = true};
+    cr_expect(strstr(mechanism_rounding(&s, &g, &grows, &mixed), "one-pass"));
     g.slope = 1;
-    cr_expect(strstr(mechanism_rounding(&g, &offset), "mean rounded"));
-    cr_expect(strstr(mechanism_rounding(&g, &mixed), "folded"));
+    cr_expect(strstr(mechanism_rounding(&s, &g, &flat, &offset), "mean rounded"));
+    cr_expect(strstr(mechanism_rounding(&s, &g, &grows, &mixed), "folded"));
+    cr_expect(strstr(mechanism_rounding(&s, &g, &grows, &offset), "folded"));
+    cr_expect_null(mechanism_rounding(&s, &g, &flat, &mixed));
     g.slope = 0.2;
-    cr_expect_null(mechanism_rounding(&g, &offset));
+    cr_expect_null(mechanism_rounding(&s, &g, &grows, &offset));
+    cr_expect(strstr(mechanism_rounding(&low, &g, &flat, &offset), "16 bits"));
+    offset.offset = 0.3;
+    cr_expect_null(mechanism_rounding(&low, &g, &flat, &offset));
+    offset.scale = 0.1;
+    cr_expect(strstr(mechanism_rounding(&low, &g, &flat, &offset), "16 bits"));
+    offset.rest_rms = 0.7;
+    cr_expect_null(mechanism_rounding(&low, &g, &flat, &offset), "more than rounding is left");
+    offset.rest_rms = 0.5, p.c = 15, offset.offset = 0.9;
+    cr_expect_null(mechanism_rounding(&low, &g, &flat, &offset), "two numbers fit a few");
     g.slope = 2, g.decides = false;
-    cr_expect_null(mechanism_rounding(&g, &offset));
+    cr_expect_null(mechanism_rounding(&s, &g, &flat, &offset));
 }
 
 /* A subject on random data, y as the reference has it. */
@@ -174,14 +187,18 @@ Test(mechanism, patterns_by_hand) {
                                            : noise(&seed);
                 t->y[i] += 1e-3 * gain(&t->r, i) * error;
             }
-            pattern p = mechanism_pattern(&t->s);
+            double rest[MOST];
+            pattern p = mechanism_pattern(&t->s, rest);
             double share = kind == 0 ? p.offset : kind == 1 ? p.offset + p.scale : p.rest;
             cr_expect(share > (kind < 2 ? 0.999 : 0.5), "%s %d: %g, %g, %g", nl_op_name(ops[o]),
                       kind, p.offset, p.scale, p.rest);
             cr_expect(fabs(p.offset + p.scale + p.rest - 1) < 1e-9);
             cr_expect(kind != 1 || p.scale > 0.5, "%s: scale %g", nl_op_name(ops[o]), p.scale);
+            for (size_t g = 0; g < ref_groups(t->s.p); g++) /* in units of 2^-24 */
+                cr_expect(kind < 2 ? rest[g] < 1e-3 : rest[g] > 1000 && rest[g] < 40000, "%g",
+                          rest[g]);
             t->y[0] = NAN;
-            cr_expect(mechanism_pattern(&t->s).groups == p.groups - 1);
+            cr_expect(mechanism_pattern(&t->s, rest).groups == p.groups - 1 && isinf(rest[0]));
             free(t);
         }
     }

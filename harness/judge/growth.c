@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct share {
-    long double weight, d, x, xx, xd, dd; /* sums over one group */
+    long double weight, gauge, d, x, xx, xd, dd; /* sums over one group */
 } share;
 
 static size_t group_of(const nl_problem *p, size_t i) {
@@ -14,33 +14,36 @@ static size_t group_of(const nl_problem *p, size_t i) {
 }
 
 /* In a group, theirs - y = gain * (a + b * xhat + rest): a, b by least squares with gain^2. */
-pattern mechanism_pattern(const subject *s) {
+pattern mechanism_pattern(const subject *s, double *rest) {
     const nl_problem *p = s->p;
     size_t groups = ref_groups(p);
     share *sums = calloc(groups + 1, sizeof *sums);
     pattern out = {0};
-    long double offset = 0, scale = 0, all = 0;
+    long double offset = 0, scale = 0, all = 0, gauges = 0;
     for (size_t i = 0; sums && i < p->n * p->c * p->s; i++) {
         size_t j = i / p->s % p->c;
         share *g = &sums[group_of(p, i)];
         long double gain = ref_gain(p, s->in->gamma, j), x = s->want->xhat[i], w = gain * gain;
         if (w == 0) continue;
-        long double d = (s->y[i] - (s->in->beta ? s->in->beta[j] : 0)) / gain - x;
-        g->weight += w, g->d += w * d, g->x += w * x;
+        long double beta = s->in->beta ? s->in->beta[j] : 0, d = (s->y[i] - beta) / gain - x;
+        long double gauge = fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(beta);
+        g->gauge += gauge * gauge, g->weight += w, g->d += w * d, g->x += w * x;
         g->xx += w * x * x, g->xd += w * x * d, g->dd += w * d * d;
     }
     for (size_t i = 0; sums && i < groups; i++) {
         share g = sums[i];
+        rest[i] = INFINITY;
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
-        offset += g.d * g.d / g.weight;
-        if (xx > 0) scale += xd * xd / xx;
-        all += g.dd, out.groups++;
+        long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
+        offset += flat, scale += slope, all += g.dd, gauges += g.gauge, out.groups++;
+        rest[i] = (double)(sqrtl(fmaxl(0, g.dd - flat - slope) / g.gauge) / ref_unit(p->dtype));
     }
     free(sums);
     if (!(all > 0)) return out;
     out.offset = (double)(offset / all), out.scale = (double)(scale / all);
     out.rest = fmax(0, 1 - out.offset - out.scale);
+    out.rest_rms = (double)(sqrtl(out.rest * all / gauges) / ref_unit(p->dtype));
     return out;
 }
 
@@ -70,12 +73,24 @@ growth mechanism_growth(const double *kappa, const double *error, size_t groups)
     return g;
 }
 
-const char *mechanism_rounding(const growth *g, const pattern *p) {
-    if (!g->decides || g->slope < 0.6 || g->slope > 2.6) return NULL;
-    if (g->slope >= 1.5)
+static bool grows(const growth *g, double least, double most) {
+    return g->decides && g->slope >= least && g->slope <= most;
+}
+
+const char *mechanism_rounding(const subject *s, const growth *all, const growth *rest,
+                               const pattern *p) {
+    /* Rounding to nearest is off by at most a unit, evenly: 1 / sqrt(3) rms. Of such noise, a factor
+     * and an offset fitted to m elements take 2 / m. */
+    double together = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
+    bool rounding_is_left = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / together;
+    if (grows(all, 1.5, 2.6))
         return "one-pass variance, E[x^2] - mean^2: grows with the square of kappa";
-    if (p->offset >= 0.8)
+    if (grows(all, 0.6, 1.5) && grows(rest, 0.6, 1.5))
+        return "folded apply, x * rstd - mean * rstd: grows with kappa, and differs along a row";
+    if (grows(all, 0.6, 1.5) && p->offset >= 0.8)
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
-    return "folded apply, x * rstd - mean * rstd: grows with kappa, and differs along a row";
+    if (s->low && rounding_is_left && together >= 16)
+        return "statistics in 16 bits: each row has a factor and an offset of its own";
+    return NULL;
 }

@@ -93,8 +93,9 @@ static bool explain(judgement *j) {
     if (j->right && j->score.largest <= JUDGE_FEW_UNITS) return true;
     j->explained = true;
     if (!mechanism_test(&j->s, j->found, &j->found_count)) return false;
-    j->pattern = mechanism_pattern(&j->s);
+    j->pattern = mechanism_pattern(&j->s, j->score.group_rest);
     j->growth = mechanism_growth(j->score.kappa, j->score.group_rms, j->score.groups);
+    j->rest = mechanism_growth(j->score.kappa, j->score.group_rest, j->score.groups);
     return true;
 }
 

@@ -20,7 +20,7 @@ typedef struct score {
     size_t not_finite; /* off by more than any number: NaN for a number, or a number for NaN */
     size_t worst;      /* element with the largest error in proportion to its bound */
     double its_error, its_bound;
-    double *kappa, *group_rms; /* [groups] */
+    double *kappa, *group_rms, *group_rest; /* [groups]; the last is left for the mechanism */
 } score;
 
 /* False: out of memory. The caller frees kappa. */
@@ -35,7 +35,7 @@ typedef struct judgement {
     bool explained; /* whether there was anything to explain, and the rest was computed */
     hypothesis found[HYPOTHESES_MOST];
     size_t found_count;
-    growth growth;
+    growth growth, rest;
     pattern pattern;
 } judgement;
 

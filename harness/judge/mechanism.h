@@ -37,12 +37,14 @@ enum { HYPOTHESES_MOST = 40 };
 bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MOST], size_t *count);
 
 /* The error of all groups split into what is the same along a group, what is proportional to xhat,
- * and the rest: shares of its energy. Counts groups with a finite error. */
+ * and the rest: shares of its energy. Counts groups with a finite error, and leaves in rest[] the
+ * rms of each one's rest, in units. */
 typedef struct pattern {
     double offset, scale, rest;
+    double rest_rms; /* of all groups, units */
     size_t groups;
 } pattern;
-pattern mechanism_pattern(const subject *s);
+pattern mechanism_pattern(const subject *s, double *rest);
 
 /* A line through log(error) against log(kappa), over the groups with 2 units or more. It decides
  * only where enough groups have a large enough range of kappa, and lie near the line. */
@@ -54,7 +56,8 @@ typedef struct growth {
 } growth;
 growth mechanism_growth(const double *kappa, const double *error, size_t groups);
 
-/* What a line and a pattern say together, or NULL. */
-const char *mechanism_rounding(const growth *g, const pattern *p);
+/* What the growth of the whole error, that of its rest and the pattern say together, or NULL. */
+const char *mechanism_rounding(const subject *s, const growth *all, const growth *rest,
+                               const pattern *p);
 
 #endif

@@ -19,7 +19,7 @@ static size_t equals(const judgement *j) {
 const char *judgement_mechanism(const judgement *j) {
     if (!j->explained) return "nothing to explain";
     if (equals(j)) return j->found[0].text;
-    const char *rounding = mechanism_rounding(&j->growth, &j->pattern);
+    const char *rounding = mechanism_rounding(&j->s, &j->growth, &j->rest, &j->pattern);
     return rounding ? rounding : "no known mechanism explains it";
 }
 
@@ -63,7 +63,7 @@ static void print_worst(const judgement *j, FILE *out) {
 static void print_growth(const judgement *j, FILE *out) {
     const growth *g = &j->growth;
     const pattern *s = &j->pattern;
-    const char *rounding = mechanism_rounding(g, s);
+    const char *rounding = mechanism_rounding(&j->s, g, &j->rest, s);
     const char *name = j->s.p->op == NL_BATCHNORM ? "channel" : "row";
     fprintf(out, "\nas rounding      ");
     if (s->groups)
@@ -79,9 +79,12 @@ static void print_growth(const judgement *j, FILE *out) {
         return;
     }
     fprintf(out,
-            "  growth         as kappa to the power %.2f +- %.2f (%zu %ss, kappa %.3g to %.3g)\n"
-            "                 %s\n",
-            g->slope, g->half_width, g->groups, name, g->low, g->high,
+            "  growth         as kappa to the power %.2f +- %.2f (%zu %ss, kappa %.3g to %.3g)\n",
+            g->slope, g->half_width, g->groups, name, g->low, g->high);
+    if (j->rest.groups >= 3)
+        fprintf(out, "    of the rest  as kappa to the power %.2f +- %.2f (%zu %ss)\n",
+                j->rest.slope, j->rest.half_width, j->rest.groups, name);
+    fprintf(out, "                 %s\n",
             rounding     ? rounding
             : g->decides ? "no method here grows like that"
                          : "that decides nothing: it takes 8 of them along a line, kappa up to 8 "

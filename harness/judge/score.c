@@ -33,10 +33,11 @@ bool score_make(const subject *s, score *c) {
     size_t groups = c->groups = ref_groups(p), *finite = calloc(groups, sizeof *finite);
     allowance *allowed = malloc(groups * sizeof *allowed);
     bool *beyond = calloc(groups, sizeof *beyond);
-    c->kappa = calloc(groups, 2 * sizeof *c->kappa);
+    c->kappa = calloc(groups, 3 * sizeof *c->kappa);
     if (!finite || !allowed || !beyond || !c->kappa)
         return free(finite), free(allowed), free(beyond), false;
-    c->group_rms = c->kappa + groups, c->count = p->n * p->c * p->s;
+    c->group_rms = c->kappa + groups, c->group_rest = c->group_rms + groups,
+    c->count = p->n * p->c * p->s;
     for (size_t g = 0; g < groups; g++) {
         allowed[g] = allow(&as_instance, s->want, g);
         c->kappa[g] = allowed[g].kappa, c->promised += allowed[g].promised;

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# The largest errors on record: nothing here may be above them, and nothing passes for want of a
+# number. Usage: tests/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
+set -u
+if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
+normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+record=$(cd "$(dirname "$0")" && pwd)/largest_errors.csv
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0
+rung=batchnorm/inference part=batchnorm/inference/f32
+
+check() { # check NAME REASON: passed when REASON is empty
+    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
+    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
+}
+# exits NAME CODE ARGUMENTS...: of `normlab check`, with what it says in stderr
+exits() {
+    "$normlab" check "${@:3}" > stdout 2> stderr; local code=$?
+    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
+}
+says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(cat stderr)")"; }
+silent() { check "  and nothing of it" "$(grep -F "$1" stderr)"; }
+same() { check "  $1 is ${3:-as it was}" "$(diff "$1" "$2")"; }
+compares() { exits "$1" "$2" --impl $rung --errors now.csv; } # NAME CODE
+# edit AWK-PROGRAM: start.csv with $rung's line for f32 changed, as now.csv
+edit() {
+    awk -F, -v OFS=, -v part="$rung,c,$part" \
+        'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } { mine = index($0, part ",") == 1 }
+         '"$1" start.csv > now.csv
+}
+
+exits "the whole suite, and the errors on record" 0 --threads 2 --errors "$record"
+says "compared with $record, 0 failed"
+[ $failed -eq 0 ] || { echo; cat stderr; }
+
+cp "$record" start.csv
+exits "what runs here is put on record" 0 --impl $rung --update-errors start.csv
+says "start.csv has $(($(wc -l < "$record") - 1)) lines"
+check "  the largest there is, to four digits and rounded up" "$(awk -F, '
+    FNR == 1 { split("", at); for (i = 1; i <= NF; i++) { at[$i] = i; name[i] = $i } next }
+    FILENAME == "stdout" && $at["verdict"] == "ok" && $at["bound_u"] > 0 {
+        key = $at["op"] "/" $at["pass"] "/" $at["dtype"] " " $at["data"]
+        if (!(key in most) || $at["error_u"] > most[key]) most[key] = $at["error_u"] }
+    FILENAME == "start.csv" && $1 == "'$rung'" { for (i = 4; i <= NF; i++) if ($i != "") {
+        u = most[$3 " " name[i]]; seen++
+        if (u * 0.999999 > $i || $i > u * 1.0011 + 1e-6) print $3, name[i], $i, "for", u } }
+    END { if (seen < 20) print seen " compared" }' stdout start.csv)"
+edit '{ print }'
+compares "and then nothing is higher" 0
+says " 0 failed"
+
+edit 'mine { $at["normal"] *= 0.99 } { print }'
+compares "an error 1 % above the record" 1
+says "FAIL $rung@c, $part on normal: the largest error is "
+says " on record (now.csv:$(grep -n "^$rung,c,$part," now.csv | cut -d: -f1))"
+says "If this is meant, run \`normlab check --update-errors now.csv\` and commit"
+eval "exits '  the command to repeat it' 0 $(sed -n 's/.*repeat: normlab check//p' stderr)"
+exits "accepted" 0 --impl $rung --update-errors now.csv
+same now.csv start.csv
+
+edit 'mine { $at["normal"] *= 2 } { print }'
+compares "an error below the record" 0
+silent normal
+exits "taken over" 0 --impl $rung --update-errors now.csv
+same now.csv start.csv
+
+edit '!mine { print }'
+compares "no line" 1
+says "FAIL $rung@c, $part on normal: the largest error is "
+says "nothing on record in now.csv"
+edit 'mine { $at["zeros"] = "" } { print }'
+compares "no number" 1
+says "FAIL $rung@c, $part on zeros"
+edit '{ $at["zeros"] = ""; $at["zeros"] = NR == 1 ? "zeroes" : "" } { print }'
+compares "a kind of another name" 1
+says "$part on zeros"
+edit 'mine { $at["huge"] = 1 } { print }'
+compares "a number that nothing has" 1
+says "$part on huge: nothing was held to a bound, 1 units on record"
+edit 'mine { print; $3 = "batchnorm/inference/f64" } { print }'
+compares "a line that nothing has" 1
+says "batchnorm/inference/f64 is on record"
+head -1 start.csv > now.csv
+compares "no line at all" 1
+exits "filled" 0 --impl $rung --update-errors now.csv
+{ head -1 start.csv; grep "^$rung," start.csv; } > want.csv
+check "  with the same numbers" "$(for f in now want; do # the columns that are used
+    awk -F, 'NR == 1 { split($0, n) } NR > 1 { for (i = 4; i <= NF; i++)
+        if ($i != "") print $1, $2, $3, n[i], $i }' $f.csv | sort > $f.txt; done; diff now.txt want.txt)"
+
+edit '{ print } END { $1 = "zeronorm/old"; print }'
+compares "a line of an implementation that is gone" 1
+says "FAIL zeronorm/old@c, "
+says "there is no such implementation"
+edit 'mine { print; $2 = "vector9" } { print }'
+compares "a line of an ISA that is not here" 0
+exits "an update" 0 --impl $rung --update-errors now.csv
+check "  keeps it" "$(grep -q "^$rung,vector9,$part,." now.csv || cat now.csv)"
+grep -v vector9 now.csv > rest.csv
+same rest.csv start.csv
+
+refuses() { exits "$1" 2 "${@:3}"; says "$2"; check "  with nothing on stdout" "$(head -1 stdout)"; }
+cp start.csv now.csv
+refuses "cases beside it" "for the suite" --errors now.csv rmsnorm/forward/f32/3x5/normal
+refuses "--impl best" "for the suite" --errors now.csv --impl best
+refuses "a missing file" "nowhere.csv: cannot read it" --errors nowhere.csv
+"$normlab" bench --errors now.csv rmsnorm/forward/f32/3x5/normal > stdout 2> stderr; code=$?
+check "not for bench" "$([ $code -eq 2 ] && grep -q 'only check' stderr || echo "exit code $code")"
+edit 'mine { $at["normal"] = "1x" } { print }'
+refuses "no number" "normal: '1x' is no error" --errors now.csv
+edit 'mine { $at["normal"] = "nan" } { print }'
+refuses "NaN" "normal: 'nan' is no error" --update-errors now.csv
+edit 'mine { print } { print }'
+refuses "a line twice" "not in order" --errors now.csv
+edit 'mine { NF-- } { print }'
+refuses "a short line" "fields, and the header has" --errors now.csv
+sed '1s/isa/eax/' start.csv > now.csv
+refuses "another header" "now.csv:1: column 2 is 'eax'" --errors now.csv
+: > now.csv
+refuses "an empty file" "now.csv:1: column 1 is ''" --errors now.csv
+exits "a place that cannot be written" 1 --impl $rung --update-errors no/such/folder.csv
+says "no/such/folder.csv"
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
