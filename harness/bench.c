@@ -13,7 +13,9 @@ static const char help[] =
     "other and against the machine's limit, and verifies them again (docs/measuring.md). Stops "
     "when\n"
     "every interval is narrower than --precision or the time is up, and says which.\n\n"
-    "  --impl GLOB[@ISA]      only these, several with commas; `best`: what nl_best() picks\n"
+    "  --impl GLOB[@ISA]      only these, several with commas; `best`: what nl_best() picks.\n"
+    "                         Without it all but peers (docs/peers.md) and demonstrations, which\n"
+    "                         show errors, not speed\n"
     "  --baseline GLOB[@ISA]  compare with this one (the naive rung, or else the first)\n"
     "  --threads N            threads for those that use them, and for the limit (1)\n"
     "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
@@ -83,6 +85,7 @@ int verb_bench(int argc, char **argv) {
     size_t arms = 0;
     int code = options_parse(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
+    o.no_demonstrations = true;
     if (o.cases.count == 0) {
         fprintf(stderr,
                 "normlab bench: name a case or a file of cases. See `normlab bench --help`.\n");

@@ -2,7 +2,7 @@
 #include "machine.h"
 #include "build_info.h"
 #include "doctor.h"
-#include "normlab.h"
+#include "options.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -85,6 +85,9 @@ void machine_write(FILE *out) {
         fprintf(out, "threads: OpenMP, %d\n", nl_max_threads());
     else
         fprintf(out, "threads: built without OpenMP, 1\n");
+    for (size_t i = 0; i < nl_impl_count(); i++)
+        if (is_peer(nl_impl_at(i)))
+            fprintf(out, "peer %s: %s\n", nl_impl_at(i)->name + 5, nl_impl_at(i)->about);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     fprintf(out, "date: %s\n", when);
     doctor_write(out);

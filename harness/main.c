@@ -18,6 +18,7 @@ static const struct verb {
     {"roof", verb_roof, "measure this machine's limit"},
     {"doctor", verb_doctor, "what on this machine would spoil a measurement"},
     {"compare", verb_compare, "two files of results: faster, slower, same, or not resolved"},
+    {"study", verb_study, "numerical experiments that are no list of cases"},
     {"run", verb_run, "compute a layer on your own .npy arrays"},
     {"judge", verb_judge, "anybody's output: right or wrong, and by what mechanism"},
 };

@@ -136,14 +136,14 @@ static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
     if (live(stderr)) fprintf(stderr, "\r\033[K"); /* the progress line */
     if (w->c != r->last) {
-        fprintf(r->table, "\n%s\n  %-24s %-7s %-7s %9s %9s", w->c->text, "implementation", "isa",
+        fprintf(r->table, "\n%s\n  %-26s %-7s %-7s %9s %9s", w->c->text, "implementation", "isa",
                 "verdict", "error, u", "bound, u");
         if (w->timed)
             fprintf(r->table, " %9s %6s %7s %7s %7s", "time", "+-", "GB/s", "limit", "speed");
         fputc('\n', r->table);
         r->last = w->c;
     }
-    fprintf(r->table, "  %-24s %-7s %s%-7s%s", w->impl, w->isa,
+    fprintf(r->table, "  %-26s %-7s %s%-7s%s", w->impl, w->isa,
             r->colour ? paint[w->v.outcome] : "", outcome_name(w->v.outcome),
             r->colour ? "\033[0m" : "");
     if (w->v.outcome == OUTCOME_SKIP)

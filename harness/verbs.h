@@ -15,5 +15,6 @@ int verb_judge(int argc, char **argv);
 int verb_roof(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_compare(int argc, char **argv);
+int verb_study(int argc, char **argv);
 
 #endif

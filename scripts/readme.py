@@ -23,7 +23,7 @@ README = ROOT / "README.md"
 PICTURES = ROOT / "docs" / "pictures"
 FIGURES = {
     "ladder": "What each idea buys: every rung of the ladder",
-    "f16_error": "How wrong each rung is in f32, f16 and bf16 storage",
+    "f16_error": "What 16 bits cost, as storage and as arithmetic",
 }
 LAYERS = {
     "layernorm": "LayerNorm",
@@ -39,9 +39,10 @@ ORDER = {  # the order in which docs/forward.md tells them; others follow by nam
 
 
 def implementations(program):
-    """The rows of `normlab list --csv`."""
+    """The rows of `normlab list --csv` that are rungs of the ladder, as demonstrations are not."""
     text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
-    return list(csv.DictReader(text.stdout.splitlines()))
+    return [impl for impl in csv.DictReader(text.stdout.splitlines())
+            if impl["demonstration"] == "0" and not impl["impl"].startswith("peer/")]
 
 
 def machine(results):

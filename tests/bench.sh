@@ -32,6 +32,13 @@ check "the naive rung is the baseline" all 'layernorm/naive' baseline out.csv
 check "rounds are complete squares or more" test "$(column rounds out.csv | sort -u | wc -l)" -eq 1
 check "an estimate of the time comes first" grep -q 'about .* s' words
 
+half=rmsnorm/forward/bf16/8x64/normal
+bench $half --seconds 0.005
+check "no demonstration is timed unasked" test "$(grep -c half_ out.csv)" -eq 0
+bench $half --seconds 0.005 --impl 'rmsnorm/naive,*/half_sum'
+check "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "rmsnorm/half_sum rmsnorm/naive "
+check "and is no more than demo" test "$(column verdict out.csv | tr '\n' ' ')" = "demo ok "
+
 bench "$case" --seconds 0.01 --baseline layernorm/refined
 check "--baseline chooses another" all 'layernorm/refined' baseline out.csv
 bench "$case" --seconds 5 --precision 10

@@ -31,8 +31,8 @@ refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
 # The column of a CSV by its name; commas in quotes do not occur in these.
 column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
     { print at ? $at : "no column " name }' "$2"; }
-# Implementations that take what $good needs and run here.
-takers() { awk -F, '$3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/ && $10 == 1' list.csv; }
+# Implementations that take what $good needs and run here; peers take part only where asked to.
+takers() { awk -F, '$1 !~ /^peer\// && $3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/ && $10 == 1' list.csv; }
 
 exits "normlab" 2
 says "normlab VERB"
@@ -60,11 +60,14 @@ check "  begins with a heading" "$(grep -q '^name  *isa  *layers' list.txt || he
 exits "list --csv" 0 list --csv
 cp stdout list.csv
 check "  has its header" "$([ "$(head -1 list.csv)" = \
-    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,about ] || head -1 list.csv)"
+    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,demonstration,about ] || head -1 list.csv)"
 check "  as many lines as the table" \
     "$([ "$(wc -l < list.csv)" -eq "$(wc -l < list.txt)" ] || wc -l list.csv list.txt)"
-check "  eleven fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 11 || $2 == "c" && $10 != 1)' list.csv)"
+check "  twelve fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 12 || $2 == "c" && $10 != 1)' list.csv)"
 check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
+check "  the same demonstrations as the table" "$(awk -F, 'NR > 1 && $11 == 1 { print $1 }' list.csv |
+    diff - <(sed -n 's/ .* demonstration: .*//p' list.txt))"
+check "  rmsnorm/half_sum is one" "$(grep -q '^rmsnorm/half_sum,c,.*,1,"' list.csv || grep half list.csv)"
 refuses "list with a word too many" "unexpected 'more'" list more
 
 exits "check of a good case" 0 check $good
