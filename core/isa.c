@@ -5,6 +5,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 /* Each is a superset of those above it. "c" is plain C. */
 static const char *const names[] = {
@@ -21,9 +24,11 @@ enum { ISAS = sizeof names / sizeof *names };
 
 static bool processor_has(int isa) {
 #if defined(__x86_64__)
+    unsigned a, b, c = 0, d; /* clang 14's check does not know F16C by name */
+    bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (isa == 2) return avx2 && __builtin_cpu_supports("f16c");
+    bool avx2 = f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (isa == 2) return avx2;
     if (isa == 3)
         return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

@@ -15,7 +15,7 @@
 typedef struct recipe {
     bool centred;                                       /* LayerNorm */
     enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } how; /* the statistics */
-    int sums;                                           /* vectors each sum is spread over */
+    bool one_sum;                                       /* one vector each sum, not four */
     bool pipelined; /* the next row's statistics inside this row's output */
     bool streaming; /* y past the caches */
     size_t ahead;   /* bytes of x to prefetch, 0: none */
@@ -30,10 +30,11 @@ typedef struct stats {
 
 /* Long rows are summed in pieces of this many elements, the pieces' sums in double: rounding stays
  * that of a short row, and threads can share a row without changing a bit. */
-enum { PIECE = 16384, SUMS_MOST = 8 };
+enum { PIECE = 16384, STEP = 4 * VLEN };
 
+/* Four vectors of each sum, by name: an array of them compilers would keep in memory. */
 typedef struct sums {
-    vf d[SUMS_MOST], squares[SUMS_MOST];
+    vf d0, d1, d2, d3, squares0, squares1, squares2, squares3;
 } sums;
 
 typedef struct pair {
@@ -46,51 +47,47 @@ NL_INLINE vf row_x(nl_view row, size_t i, size_t k) {
     return x;
 }
 
-/* The k first of the VLEN elements from i on, which are all there. */
-NL_INLINE void add_to(sums *s, int a, nl_view row, size_t i, size_t k, vf m) {
+/* Adds the k first of the VLEN elements from i on, which are all there. */
+NL_INLINE void add_to(vf *sum, vf *squares, nl_view row, size_t i, size_t k, vf m) {
     vf d = vkeep(row_x(row, i, VLEN) - m, k);
-    s->d[a] += d;
-    s->squares[a] = vfma(d, d, s->squares[a]);
+    *sum += d;
+    *squares = vfma(d, d, *squares);
 }
 
 /* Begins the sums over [begin, end) with the odd elements, so that whole vectors remain: from the
  * index returned. A load is masked only where there is no whole vector. */
 NL_INLINE size_t first_sums(sums *s, nl_view row, size_t begin, size_t end, vf m) {
     const size_t odd = (end - begin) % VLEN;
-#pragma GCC unroll 8
-    for (int a = 0; a < SUMS_MOST; a++) s->d[a] = s->squares[a] = vset(0);
+    s->d0 = s->d1 = s->d2 = s->d3 = vset(0);
+    s->squares0 = s->squares1 = s->squares2 = s->squares3 = vset(0);
     if (end - begin >= VLEN) {
-        if (odd) add_to(s, 0, row, begin, odd, m);
+        if (odd) add_to(&s->d0, &s->squares0, row, begin, odd, m);
     } else {
         vf d = vkeep(row_x(row, begin, odd) - m, odd);
-        s->d[0] = d, s->squares[0] = d * d;
+        s->d0 = d, s->squares0 = d * d;
     }
     return begin + odd;
 }
 
 /* The last vectors, and then all lanes into one number. */
-NL_INLINE pair last_sums(sums *s, nl_view row, size_t i, size_t end, vf m, recipe q) {
-    for (; i < end; i += VLEN) add_to(s, 0, row, i, VLEN, m);
-#pragma GCC unroll 8
-    for (int half = q.sums / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-        for (int a = 0; a < half; a++) {
-            s->d[a] += s->d[a + half];
-            s->squares[a] += s->squares[a + half];
-        }
-    return (pair){vsum(s->d[0]), vsum(s->squares[0])};
+NL_INLINE pair last_sums(sums *s, nl_view row, size_t i, size_t end, vf m) {
+    for (; i < end; i += VLEN) add_to(&s->d0, &s->squares0, row, i, VLEN, m);
+    return (pair){vsum((s->d0 + s->d2) + (s->d1 + s->d3)),
+                  vsum((s->squares0 + s->squares2) + (s->squares1 + s->squares3))};
 }
 
 /* The sums of d = x - m and of d^2 over elements [begin, end). */
 NL_INLINE pair sum_piece(nl_view row, size_t begin, size_t end, float m, recipe q) {
-    const size_t step = (size_t)q.sums * VLEN;
     const vf shift = vset(m);
     sums s;
     size_t i = first_sums(&s, row, begin, end, shift);
-    for (; i + step <= end; i += step)
-#pragma GCC unroll 8
-        for (int a = 0; a < q.sums; a++) add_to(&s, a, row, i + (size_t)a * VLEN, VLEN, shift);
-    return last_sums(&s, row, i, end, shift, q);
+    for (; !q.one_sum && i + STEP <= end; i += STEP) {
+        add_to(&s.d0, &s.squares0, row, i, VLEN, shift);
+        add_to(&s.d1, &s.squares1, row, i + VLEN, VLEN, shift);
+        add_to(&s.d2, &s.squares2, row, i + 2 * VLEN, VLEN, shift);
+        add_to(&s.d3, &s.squares3, row, i + 3 * VLEN, VLEN, shift);
+    }
+    return last_sums(&s, row, i, end, shift);
 }
 
 NL_INLINE pair sum_row(nl_view row, float m, recipe q) {
@@ -133,7 +130,7 @@ NL_INLINE stats root_mean_square(nl_view row, double per, pair s, recipe q) {
 
 /* The refined second reading around a mean that is nearly right. */
 NL_COLD stats refine(const nl_view *row, double per, float m) {
-    return from_sums(*row, per, m, sum_row(*row, m, (recipe){.sums = 4}));
+    return from_sums(*row, per, m, sum_row(*row, m, (recipe){.how = CERTIFIED}));
 }
 
 /* The guess was off by less than sigma, so that var lost at most one bit. */
@@ -229,57 +226,78 @@ NL_COLD void in_double(const nl_view *row, bool centred) {
 NL_INLINE void row_output(nl_view row, stats s, recipe q) {
     const edges e = take_edges(row);
     size_t i = e.begin;
-    for (; i + 4 * VLEN <= e.end; i += 4 * VLEN)
-#pragma GCC unroll 4
-        for (size_t a = 0; a < 4; a++) put(row, i + a * VLEN, s, q, q.streaming);
-    for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
-    put_edges(row, e, s, q);
-}
-
-/* The output of this row, and in the same loop the sums of the next one around its guess: in the
- * order of sum_piece, so that a row's bits do not depend on where in the batch it is. */
-NL_INLINE pair fused_output(nl_view row, stats s, nl_view next, float guess, recipe q) {
-    const size_t step = (size_t)q.sums * VLEN;
-    const vf shift = vset(guess);
-    const edges e = take_edges(row);
-    sums sum;
-    size_t i = e.begin, j = first_sums(&sum, next, 0, row.c, shift);
-    for (; i + step <= e.end && j + step <= row.c; i += step, j += step)
-#pragma GCC unroll 8
-        for (int a = 0; a < q.sums; a++) {
-            const size_t at = (size_t)a * VLEN;
-            if (q.ahead) vprefetch((const char *)next.x + (j + at) * 4 + q.ahead);
-            add_to(&sum, a, next, j + at, VLEN, shift);
-            put(row, i + at, s, q, q.streaming);
-        }
-    for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
-    put_edges(row, e, s, q);
-    if (j + step <= row.c) {
-#pragma GCC unroll 8
-        for (int a = 0; a < q.sums; a++) add_to(&sum, a, next, j + (size_t)a * VLEN, VLEN, shift);
-        j += step;
+    for (; i + STEP <= e.end; i += STEP) {
+        put(row, i, s, q, q.streaming);
+        put(row, i + VLEN, s, q, q.streaming);
+        put(row, i + 2 * VLEN, s, q, q.streaming);
+        put(row, i + 3 * VLEN, s, q, q.streaming);
     }
-    return last_sums(&sum, next, j, row.c, shift, q);
+    for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
+    put_edges(row, e, s, q);
 }
 
+NL_INLINE void ask_for(nl_view row, size_t i, recipe q) {
+    const size_t size = row.t == NL_F32 ? 4 : 2;
+    for (size_t line = 0; q.ahead && line < STEP * size; line += 64)
+        vprefetch((const char *)row.x + i * size + line + q.ahead);
+}
+
+/* The output of this row, and in the same loop the sums of a later one around its guess: in the order
+ * of sum_piece, so that a row's bits do not depend on where in the batch it is. */
+NL_INLINE pair fused_output(nl_view row, stats s, nl_view later, float guess, recipe q) {
+    const vf m = vset(guess);
+    const edges e = take_edges(row);
+    sums t;
+    size_t i = e.begin, j = first_sums(&t, later, 0, row.c, m);
+    for (; i + STEP <= e.end && j + STEP <= row.c; i += STEP, j += STEP) {
+        ask_for(later, j, q);
+        add_to(&t.d0, &t.squares0, later, j, VLEN, m);
+        put(row, i, s, q, q.streaming);
+        add_to(&t.d1, &t.squares1, later, j + VLEN, VLEN, m);
+        put(row, i + VLEN, s, q, q.streaming);
+        add_to(&t.d2, &t.squares2, later, j + 2 * VLEN, VLEN, m);
+        put(row, i + 2 * VLEN, s, q, q.streaming);
+        add_to(&t.d3, &t.squares3, later, j + 3 * VLEN, VLEN, m);
+        put(row, i + 3 * VLEN, s, q, q.streaming);
+    }
+    for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
+    put_edges(row, e, s, q);
+    if (j + STEP <= row.c) { /* y's boundary has cost the loop its last step */
+        add_to(&t.d0, &t.squares0, later, j, VLEN, m);
+        add_to(&t.d1, &t.squares1, later, j + VLEN, VLEN, m);
+        add_to(&t.d2, &t.squares2, later, j + 2 * VLEN, VLEN, m);
+        add_to(&t.d3, &t.squares3, later, j + 3 * VLEN, VLEN, m);
+        j += STEP;
+    }
+    return last_sums(&t, later, j, row.c, m);
+}
+
+/* Pipelined, the row summed is the second next: its root is taken while the next one is written, and
+ * nobody waits for it. */
 NL_INLINE void rows(nl_view v, recipe q) {
+    enum { AHEAD = 2 };
     const double per = 1 / (double)v.c;
-    stats s = {0};
-    bool known = false;
+    const bool pipelined = q.pipelined && v.c <= PIECE;
+    stats s[AHEAD];
+    size_t known = 0; /* rows from r on whose statistics are in s */
     for (size_t r = 0; r < v.n; r++) {
-        const nl_view row = nl_row(v, r), next = nl_row(v, r + 1);
-        if (!known) s = row_stats(row, per, q);
-        known = q.pipelined && r + 1 < v.n && v.c <= PIECE && !s.in_double;
-        if (s.in_double) {
+        const nl_view row = nl_row(v, r), later = nl_row(v, r + AHEAD);
+        const bool fused = pipelined && r + AHEAD < v.n;
+        for (; known < (fused ? AHEAD : 1); known++)
+            s[known] = row_stats(nl_row(v, r + known), per, q);
+        const stats now = s[0];
+        s[0] = s[1], known--;
+        if (now.in_double) {
             in_double(&row, q.centred);
             continue;
         }
-        nl_keep(row, s.m + s.c, s.rstd);
-        if (known) {
-            float guess = first_guess(next, q);
-            s = row_stats_from(next, per, guess, fused_output(row, s, next, guess, q), q);
+        nl_keep(row, now.m + now.c, now.rstd);
+        if (fused) {
+            float guess = first_guess(later, q);
+            s[1] = row_stats_from(later, per, guess, fused_output(row, now, later, guess, q), q);
+            known++;
         } else {
-            row_output(row, s, q);
+            row_output(row, now, q);
         }
     }
     if (q.streaming) vfence();

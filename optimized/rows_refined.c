@@ -7,7 +7,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (recipe){.how = REFINED, .sums = 4});
+    rows_forward(p, a, (recipe){.how = REFINED});
 }
 
 NL_IMPL(.about = "refined two-pass in vectors", .ops = NL_BIT(NL_LAYERNORM),
