@@ -101,12 +101,12 @@ NL_INLINE pair sum_row(nl_view row, float m, recipe q) {
 }
 
 /* Around what to sum in the only reading: near the mean, unless the row begins with an outlier. */
-NL_INLINE float first_guess(nl_view row, recipe q) {
+NL_INLINE float first_guess(nl_view row, double per, recipe q) {
     if (!q.centred) return 0;
     const size_t n = row.c < 16 ? row.c : 16;
     vf sum = vset(0);
     for (size_t i = 0; i < n; i += VLEN) sum += row_x(row, i, n - i < VLEN ? n - i : VLEN);
-    return n == 16 ? vsum(sum) / 16 : vsum(sum) / (float)n;
+    return vsum(sum) * (row.c < 16 ? (float)per : 1.0f / 16);
 }
 
 /* From sums around m. In real numbers the mean is m + c and the variance E[d^2] - c^2, whatever m.
@@ -129,8 +129,9 @@ NL_INLINE stats root_mean_square(nl_view row, double per, pair s, recipe q) {
 }
 
 /* The refined second reading around a mean that is nearly right. */
-NL_COLD stats refine(const nl_view *row, double per, float m) {
-    return from_sums(*row, per, m, sum_row(*row, m, (recipe){.how = CERTIFIED}));
+NL_COLD stats refine(const nl_view *v, size_t r, double per, float m) {
+    const nl_view row = nl_row(*v, r);
+    return from_sums(row, per, m, sum_row(row, m, (recipe){.how = CERTIFIED}));
 }
 
 /* The guess was off by less than sigma, so that var lost at most one bit. */
@@ -140,19 +141,21 @@ NL_INLINE bool trusted(double per, pair s) {
 
 /* What the only reading says, when it says itself that it is to be trusted. Else the row is read
  * again. */
-NL_INLINE stats certify(nl_view row, double per, float m, pair s) {
-    if (out_of_range(row, s)) return (stats){.in_double = true};
-    if (trusted(per, s)) return from_sums(row, per, m, s);
-    return refine(&row, per, m + (float)(s.d * per));
+NL_INLINE stats certify(const nl_view *v, size_t r, double per, float m, pair s) {
+    if (out_of_range(*v, s)) return (stats){.in_double = true};
+    if (trusted(per, s)) return from_sums(*v, per, m, s);
+    return refine(v, r, per, m + (float)(s.d * per));
 }
 
-NL_INLINE stats row_stats_from(nl_view row, double per, float m, pair s, recipe q) {
-    if (!q.centred) return root_mean_square(row, per, s, q);
-    if (q.how == SHIFTED) return from_sums(row, per, m, s);
-    return certify(row, per, m, s);
+/* Of row r of v. What is rare gets v's address, so that no row's view need be in memory. */
+NL_INLINE stats row_stats_from(const nl_view *v, size_t r, double per, float m, pair s, recipe q) {
+    if (!q.centred) return root_mean_square(*v, per, s, q);
+    if (q.how == SHIFTED) return from_sums(*v, per, m, s);
+    return certify(v, r, per, m, s);
 }
 
-NL_INLINE stats row_stats(nl_view row, double per, recipe q) {
+NL_INLINE stats row_stats(const nl_view *v, size_t r, double per, recipe q) {
+    const nl_view row = nl_row(*v, r);
     if (q.centred && q.how <= REFINED) {
         float first = q.how == REFINED ? nl_x(row, 0) : 0;
         float m = first + (float)(sum_row(row, first, q).d * per);
@@ -160,8 +163,8 @@ NL_INLINE stats row_stats(nl_view row, double per, recipe q) {
         if (q.how == TWO_PASS) s.d = 0; /* takes m for the mean itself */
         return from_sums(row, per, m, s);
     }
-    float guess = first_guess(row, q);
-    return row_stats_from(row, per, guess, sum_row(row, guess, q), q);
+    float guess = first_guess(row, per, q);
+    return row_stats_from(v, r, per, guess, sum_row(row, guess, q), q);
 }
 
 /* y of the row's k elements from i on, which are x. */
@@ -213,14 +216,15 @@ NL_INLINE void put_edges(nl_view row, edges e, stats s, recipe q) {
     if (e.end < row.c) put_x(row, row.c - VLEN, VLEN, e.tail, s, q, false);
 }
 
-NL_COLD void in_double(const nl_view *row, bool centred) {
+NL_COLD void in_double(const nl_view *v, size_t r, bool centred) {
+    const nl_view row = nl_row(*v, r);
     double mean = 0, squares = 0;
-    for (size_t i = 0; centred && i < row->c; i++) mean += nl_x(*row, i);
-    mean /= (double)row->c;
-    for (size_t i = 0; i < row->c; i++) squares += (nl_x(*row, i) - mean) * (nl_x(*row, i) - mean);
-    double rstd = 1 / sqrt(squares / (double)row->c + (double)row->eps);
-    for (size_t i = 0; i < row->c; i++) nl_y(*row, i, (float)((nl_x(*row, i) - mean) * rstd));
-    nl_keep(*row, (float)mean, (float)rstd);
+    for (size_t i = 0; centred && i < row.c; i++) mean += nl_x(row, i);
+    mean /= (double)row.c;
+    for (size_t i = 0; i < row.c; i++) squares += (nl_x(row, i) - mean) * (nl_x(row, i) - mean);
+    double rstd = 1 / sqrt(squares / (double)row.c + (double)row.eps);
+    for (size_t i = 0; i < row.c; i++) nl_y(row, i, (float)((nl_x(row, i) - mean) * rstd));
+    nl_keep(row, (float)mean, (float)rstd);
 }
 
 NL_INLINE void row_output(nl_view row, stats s, recipe q) {
@@ -242,62 +246,56 @@ NL_INLINE void ask_for(nl_view row, size_t i, recipe q) {
         vprefetch((const char *)row.x + i * size + line + q.ahead);
 }
 
-/* The output of this row, and in the same loop the sums of a later one around its guess: in the order
+/* The output of this row, and in the same loop the sums of the next one around its guess: in the order
  * of sum_piece, so that a row's bits do not depend on where in the batch it is. */
-NL_INLINE pair fused_output(nl_view row, stats s, nl_view later, float guess, recipe q) {
+NL_INLINE pair fused_output(nl_view row, stats s, nl_view next, float guess, recipe q) {
     const vf m = vset(guess);
     const edges e = take_edges(row);
     sums t;
-    size_t i = e.begin, j = first_sums(&t, later, 0, row.c, m);
+    size_t i = e.begin, j = first_sums(&t, next, 0, row.c, m);
     for (; i + STEP <= e.end && j + STEP <= row.c; i += STEP, j += STEP) {
-        ask_for(later, j, q);
-        add_to(&t.d0, &t.squares0, later, j, VLEN, m);
+        ask_for(next, j, q);
+        add_to(&t.d0, &t.squares0, next, j, VLEN, m);
         put(row, i, s, q, q.streaming);
-        add_to(&t.d1, &t.squares1, later, j + VLEN, VLEN, m);
+        add_to(&t.d1, &t.squares1, next, j + VLEN, VLEN, m);
         put(row, i + VLEN, s, q, q.streaming);
-        add_to(&t.d2, &t.squares2, later, j + 2 * VLEN, VLEN, m);
+        add_to(&t.d2, &t.squares2, next, j + 2 * VLEN, VLEN, m);
         put(row, i + 2 * VLEN, s, q, q.streaming);
-        add_to(&t.d3, &t.squares3, later, j + 3 * VLEN, VLEN, m);
+        add_to(&t.d3, &t.squares3, next, j + 3 * VLEN, VLEN, m);
         put(row, i + 3 * VLEN, s, q, q.streaming);
     }
     for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
     put_edges(row, e, s, q);
     if (j + STEP <= row.c) { /* y's boundary has cost the loop its last step */
-        add_to(&t.d0, &t.squares0, later, j, VLEN, m);
-        add_to(&t.d1, &t.squares1, later, j + VLEN, VLEN, m);
-        add_to(&t.d2, &t.squares2, later, j + 2 * VLEN, VLEN, m);
-        add_to(&t.d3, &t.squares3, later, j + 3 * VLEN, VLEN, m);
+        add_to(&t.d0, &t.squares0, next, j, VLEN, m);
+        add_to(&t.d1, &t.squares1, next, j + VLEN, VLEN, m);
+        add_to(&t.d2, &t.squares2, next, j + 2 * VLEN, VLEN, m);
+        add_to(&t.d3, &t.squares3, next, j + 3 * VLEN, VLEN, m);
         j += STEP;
     }
-    return last_sums(&t, later, j, row.c, m);
+    return last_sums(&t, next, j, row.c, m);
 }
 
-/* Pipelined, the row summed is the second next: its root is taken while the next one is written, and
- * nobody waits for it. */
 NL_INLINE void rows(nl_view v, recipe q) {
-    enum { AHEAD = 2 };
+    const nl_view whole = v;
     const double per = 1 / (double)v.c;
-    const bool pipelined = q.pipelined && v.c <= PIECE;
-    stats s[AHEAD];
-    size_t known = 0; /* rows from r on whose statistics are in s */
+    stats s = {0};
+    bool known = false; /* s is this row's */
     for (size_t r = 0; r < v.n; r++) {
-        const nl_view row = nl_row(v, r), later = nl_row(v, r + AHEAD);
-        const bool fused = pipelined && r + AHEAD < v.n;
-        for (; known < (fused ? AHEAD : 1); known++)
-            s[known] = row_stats(nl_row(v, r + known), per, q);
-        const stats now = s[0];
-        s[0] = s[1], known--;
-        if (now.in_double) {
-            in_double(&row, q.centred);
+        const nl_view row = nl_row(v, r), next = nl_row(v, r + 1);
+        if (!known) s = row_stats(&whole, r, per, q);
+        known = q.pipelined && r + 1 < v.n && v.c <= PIECE && !s.in_double;
+        if (s.in_double) {
+            in_double(&whole, r, q.centred);
             continue;
         }
-        nl_keep(row, now.m + now.c, now.rstd);
-        if (fused) {
-            float guess = first_guess(later, q);
-            s[1] = row_stats_from(later, per, guess, fused_output(row, now, later, guess, q), q);
-            known++;
+        nl_keep(row, s.m + s.c, s.rstd);
+        if (known) {
+            const float guess = first_guess(next, per, q);
+            const pair sum = fused_output(row, s, next, guess, q);
+            s = row_stats_from(&whole, r + 1, per, guess, sum, q);
         } else {
-            row_output(row, now, q);
+            row_output(row, s, q);
         }
     }
     if (q.streaming) vfence();

@@ -42,6 +42,7 @@ NL_INLINE stats stats_of(nl_view row, double per, const vf *x, int vectors, bool
 
 NL_INLINE void short_rows(nl_view v, int vectors, bool centred) {
     const double per = 1 / (double)v.c;
+    const nl_view whole = v;
     vf gain[8], beta[8], x[8];
 #pragma GCC unroll 8
     for (int a = 0; a < vectors; a++) {
@@ -59,7 +60,7 @@ NL_INLINE void short_rows(nl_view v, int vectors, bool centred) {
             x[a] = vload(v.t, row.x, lanes_of(v, a) ? (size_t)a * VLEN : 0, lanes_of(v, a));
         const stats s = stats_of(row, per, x, vectors, centred);
         if (s.in_double) {
-            in_double(&row, centred);
+            in_double(&whole, r, centred);
             continue;
         }
         nl_keep(row, s.m + s.c, s.rstd);

@@ -6,7 +6,8 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (recipe){.how = CERTIFIED, .pipelined = true, .streaming = true});
+    rows_forward(p, a,
+                 (recipe){.how = CERTIFIED, .pipelined = true, .streaming = true, .ahead = 4096});
 }
 
 NL_IMPL(.about = "pipelined, y stored past the caches", .ops = ROW_NORMS,

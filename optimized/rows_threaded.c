@@ -84,16 +84,16 @@ static void share_row(job *j, bool centred, int threads) {
     const double per = 1 / (double)j->row.c;
     recipe q = how;
     q.centred = centred;
-    const float m = first_guess(j->row, q);
+    const float m = first_guess(j->row, per, q);
     pair s = sum_shared(j, m, threads);
     if (centred && !out_of_range(j->row, s) && !trusted(per, s)) {
         const float mean = m + (float)(s.d * per);
         j->s = from_sums(j->row, per, mean, sum_shared(j, mean, threads));
     } else {
-        j->s = row_stats_from(j->row, per, m, s, q);
+        j->s = row_stats_from(&j->row, 0, per, m, s, q);
     }
     if (j->s.in_double) {
-        in_double(&j->row, centred);
+        in_double(&j->row, 0, centred);
         return;
     }
     nl_keep(j->row, j->s.m + j->s.c, j->s.rstd);
