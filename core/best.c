@@ -1,5 +1,5 @@
-/* Which implementation to recommend: the first line below that fits, on the widest ISA that has it;
- * and where none fits, the highest rank. SPDX-License-Identifier: MIT */
+/* Which implementation to recommend: the first line below that fits and exists for the widest ISA; and
+ * where none does, the highest rank. SPDX-License-Identifier: MIT */
 #include "tuning.h"
 
 #include <stdatomic.h>
@@ -20,6 +20,9 @@ static const choice choices[] = {
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS, 0},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), 0, 128},
     {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), 0, 0},
+    {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS, 0},
+    {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS, 0},
+    {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,33 +32,34 @@ static size_t *field(nl_tuning *t, const struct key *k) {
     return (size_t *)((char *)t + k->offset);
 }
 
-bool nl_tuning_read(const char *path, nl_tuning *out) {
+int nl_tuning_read(const char *path, nl_tuning *out) {
     FILE *file = fopen(path, "r");
-    if (!file) return false;
-    char line[200], name[100], rest;
+    if (!file) return -1;
+    char line[200], name[100], sign, rest;
     unsigned long long value;
+    int number = 0;
     bool ok = true;
     while (ok && fgets(line, sizeof line, file)) {
-        if (line[0] == '#' || line[0] == '\n') continue;
+        number++;
+        if (sscanf(line, " %c", &rest) != 1 || rest == '#') continue;
         ok = false;
-        if (sscanf(line, "%99s %llu %c", name, &value, &rest) != 2) break;
+        if (sscanf(line, "%99s %c", name, &sign) != 2 || sign == '-') break;
+        if (sscanf(line, "%*s %llu %c", &value, &rest) != 1 || value > SIZE_MAX) break;
         for (const struct key *k = keys; k < keys + KEYS; k++)
             if (strcmp(k->name, name) == 0) *field(out, k) = (size_t)value, ok = true;
     }
-    ok = ok && !ferror(file);
+    if (ferror(file)) number = -1, ok = false;
+    const int why = errno;
     fclose(file);
-    return ok;
+    errno = why;
+    return ok ? 0 : number;
 }
 
-bool nl_tuning_write(const char *path, const nl_tuning *t) {
-    FILE *file = fopen(path, "w");
-    if (!file) return false;
+bool nl_tuning_write(FILE *out, const nl_tuning *t) {
     nl_tuning copy = *t;
-    fprintf(file, "# normlab tune; used where NL_TUNING names this file\n");
     for (const struct key *k = keys; k < keys + KEYS; k++)
-        fprintf(file, "%s %zu\n", k->name, *field(&copy, k));
-    bool ok = !ferror(file);
-    return fclose(file) == 0 && ok;
+        fprintf(out, "%s %zu\n", k->name, *field(&copy, k));
+    return fflush(out) == 0 && !ferror(out);
 }
 
 static nl_tuning now;
@@ -68,13 +70,19 @@ static void decide(void) {
                       .fork_backward = 65536};
     const char *path = getenv("NL_TUNING");
     nl_tuning wish = now;
-    if (path && nl_tuning_read(path, &wish)) now = wish;
+    if (path && nl_tuning_read(path, &wish) == 0) now = wish;
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 const nl_tuning *nl_tuning_now(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, decide);
     return &now;
+}
+
+void nl_tuning_use(const nl_tuning *t) {
+    pthread_once(&once, decide);
+    now = *t;
 }
 
 bool nl_streams(const nl_problem *p, int threads) {

@@ -5,6 +5,8 @@
 
 #include "normlab.h"
 
+#include <stdio.h>
+
 typedef struct nl_tuning {
     size_t stream_bytes;  /* outputs of at least so many bytes a thread go past the caches */
     size_t fork_forward;  /* elements from which threads pay, forward and inference */
@@ -14,9 +16,13 @@ typedef struct nl_tuning {
 /* Read once: the defaults, and over them the file that the environment's NL_TUNING names. */
 const nl_tuning *nl_tuning_now(void);
 
-/* Reads "key value" lines; false: no such file, or a line that is not that. */
-bool nl_tuning_read(const char *path, nl_tuning *out);
-bool nl_tuning_write(const char *path, const nl_tuning *t);
+/* These instead, from now on. While anything computes, it is too late. */
+void nl_tuning_use(const nl_tuning *t);
+
+/* Reads "key value" lines into the fields they name. 0; or the number of the first line that is not
+ * that; or -1: the file cannot be read, and errno says why. */
+int nl_tuning_read(const char *path, nl_tuning *out);
+bool nl_tuning_write(FILE *out, const nl_tuning *t);
 
 /* Does this problem's output go past the caches? The problem's own policy, or by its size. */
 bool nl_streams(const nl_problem *p, int threads);

@@ -15,7 +15,9 @@ static const char help[] =
     "every interval is narrower than --precision or the time is up, and says which.\n\n"
     "  --impl GLOB[@ISA]      only these, several with commas; `best`: what nl_best() picks.\n"
     "                         Without it all but peers (docs/peers.md) and demonstrations, which\n"
-    "                         show errors, not speed\n"
+    "                         show errors, not speed. A name is timed on the widest instruction\n"
+    "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
+    "                         with @avx2 on that one, with @* on all\n"
     "  --baseline GLOB[@ISA]  compare with this one (the naive rung, or else the first)\n"
     "  --threads N            threads for those that use them, and for the limit (1)\n"
     "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
@@ -30,6 +32,7 @@ static const char help[] =
     "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal' --impl "
     "'*/one_pass'\n"
     "  normlab bench 'rmsnorm/forward/f32/64x1024/normal{,/rotating,/cold}'\n"
+    "  normlab bench layernorm/forward/f32/64x1024/normal --impl 'optimized/rows_simd@*'\n"
     "  normlab bench experiments/ladder.txt --quick --out results/ladder.csv\n";
 
 /* The raw rounds, beside the results: x.csv gets x.rounds.csv. */
@@ -85,7 +88,7 @@ int verb_bench(int argc, char **argv) {
     size_t arms = 0;
     int code = options_parse(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
-    o.no_demonstrations = true;
+    o.race = true;
     if (o.cases.count == 0) {
         fprintf(stderr,
                 "normlab bench: name a case or a file of cases. See `normlab bench --help`.\n");

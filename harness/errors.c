@@ -62,7 +62,7 @@ static const error_line *find(const error_line *lines, size_t count, const error
  * shorter long double moves errors by far less than 1e-6 units. */
 static bool differs(const errors *e, const error_line *was, const error_line *is, size_t k,
                     bool say) {
-    double old = was ? was->u[k] : NAN, new = is->u[k];
+    double old = was->u[k], new = is->u[k];
     bool higher = new > old * 1.001 + 1e-6;
     if (isnan(old) == isnan(new) && !higher) return false;
     if (!say) return true;
@@ -76,7 +76,7 @@ static bool differs(const errors *e, const error_line *was, const error_line *is
     if (higher)
         fprintf(stderr, "%.4g on record (%s:%zu)\n", old, e->path, was->number);
     else
-        fprintf(stderr, "nothing on record in %s\n", e->path);
+        fprintf(stderr, "nothing on record (%s:%zu)\n", e->path, was->number);
     fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'\n", is->where[k]->text,
             is->name, is->isa);
     return true;
@@ -88,7 +88,12 @@ size_t errors_compare(const errors *e) {
     for (size_t i = 0; i < e->now_count; i++) {
         const error_line *is = &e->now[i], *was;
         if (!*is->problem) continue;
-        was = find(e->file, e->file_count, is);
+        if (!(was = find(e->file, e->file_count, is))) {
+            if (wrong++ < MOST)
+                fprintf(stderr, "FAIL %s@%s, %s: no line in %s\n", is->name, is->isa, is->problem,
+                        e->path);
+            continue;
+        }
         for (size_t k = 0; k < e->kind_count; k++) {
             compared += !isnan(is->u[k]);
             wrong += differs(e, was, is, k, wrong < MOST);

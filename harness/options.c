@@ -19,29 +19,40 @@ static bool is_best(const char *pattern, size_t length) {
     return length == 4 && memcmp(pattern, "best", 4) == 0;
 }
 
-/* One GLOB[@ISA] against one implementation. */
-static bool matches(const char *pattern, size_t length, const nl_impl *impl) {
+/* Of the ISAs that a name is there for, the widest that runs here: the last one in the table. */
+static bool is_widest(const nl_impl *impl) {
+    const nl_impl *widest = NULL;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *other = nl_impl_at(i);
+        if (strcmp(other->name, impl->name) == 0 && nl_isa_runs(other->isa)) widest = other;
+    }
+    return !widest || impl == widest;
+}
+
+/* One GLOB[@ISA] against one implementation; without @ISA any, or in a race the widest. */
+static bool matches(const char *pattern, size_t length, const nl_impl *impl, bool race) {
     char copy[256];
     if (length >= sizeof copy) return false;
     memcpy(copy, pattern, length);
     copy[length] = '\0';
     char *isa = strchr(copy, '@');
     if (isa) *isa++ = '\0';
-    return fnmatch(copy, impl->name, 0) == 0 && (!isa || fnmatch(isa, impl->isa, 0) == 0);
+    if (fnmatch(copy, impl->name, 0) != 0) return false;
+    return isa ? fnmatch(isa, impl->isa, 0) == 0 : !race || is_widest(impl);
 }
 
 /* Any of the patterns; `best` matches the best one, where that is known. */
-static bool match_any(const char *patterns, const nl_impl *impl, const nl_impl *best) {
+static bool match_any(const char *patterns, const nl_impl *impl, const nl_impl *best, bool race) {
     for (const char *p = patterns;; p++) {
         size_t length = strcspn(p, ",");
-        if (is_best(p, length) ? impl == best : matches(p, length, impl)) return true;
+        if (is_best(p, length) ? impl == best : matches(p, length, impl, race)) return true;
         p += length;
         if (!*p) return false;
     }
 }
 
 bool options_match(const char *patterns, const nl_impl *impl) {
-    return match_any(patterns, impl, NULL);
+    return match_any(patterns, impl, NULL, false);
 }
 
 int options_threads(const options *o, const nl_case *c) {
@@ -54,8 +65,8 @@ bool is_peer(const nl_impl *impl) {
 
 bool options_want(const options *o, const nl_impl *impl, const nl_case *c) {
     if (!nl_accepts(impl, &c->problem)) return false;
-    if (!o->impl) return !is_peer(impl) && !(o->no_demonstrations && impl->demonstration);
-    return match_any(o->impl, impl, nl_best(&c->problem, options_threads(o, c)));
+    if (!o->impl) return !is_peer(impl) && !(o->race && (impl->demonstration || !is_widest(impl)));
+    return match_any(o->impl, impl, nl_best(&c->problem, options_threads(o, c)), o->race);
 }
 
 /* A number in [least, most], or a message. */
@@ -77,7 +88,8 @@ static bool known_impl(const char *patterns) {
     for (const char *p = patterns, *end;; p = end + 1) {
         size_t length = strcspn(p, ",");
         bool known = is_best(p, length);
-        for (size_t i = 0; i < nl_impl_count(); i++) known |= matches(p, length, nl_impl_at(i));
+        for (size_t i = 0; i < nl_impl_count(); i++)
+            known |= matches(p, length, nl_impl_at(i), false);
         if (!known)
             fprintf(stderr, "normlab: no implementation is called '%.*s'; see `normlab list`\n",
                     (int)length, p);

@@ -16,8 +16,8 @@ typedef struct options {
     size_t processes;
     const char *errors; /* the largest errors on record, or NULL */
     bool update_errors;
-    bool named;             /* cases were given on the command line */
-    bool no_demonstrations; /* take one only if --impl matches it: bench */
+    bool named; /* cases were given on the command line */
+    bool race;  /* bench: no demonstrations unasked, and a name without @ISA is its widest ISA */
     case_list cases;
 } options;
 

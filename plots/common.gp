@@ -1,5 +1,5 @@
 # What the gnuplot figures share: complaints, palette, the machine, the note in the corner, terminals.
-# A script sets CSV and OUT (its arguments), NEEDS (columns), USAGE and MAKE, and loads this.
+# A script sets CSV and OUT (its arguments), NEEDS (columns), USAGE, MAKE and folder, and loads this.
 # Sizes are pixels of a slide 1920 wide: its 18 pixels are 9 points on a slide of 13.3 inches.
 
 set encoding utf8
@@ -24,7 +24,7 @@ if (wrong ne "") {
 
 # Okabe and Ito's palette. In grey its colours are told apart by lightness and pattern.
 BLUE = "#0072B2"; SKY = "#56B4E9"; GREEN = "#009E73"; ORANGE = "#E69F00"; RED = "#D55E00"
-PALE = "#DDDDDD"; GREY = "#666666"; BLACK = "#000000"
+PALE = "#DDDDDD"; GREY = "#666666"; LIMIT = "#9A9A9A"; BLACK = "#000000"
 
 MACHINE = CSV[:strlen(CSV) - 4].".machine.txt"
 fact(key) = shell("sed -n 's/^".key.": *//p' ".quoted(MACHINE))
@@ -44,10 +44,16 @@ fits_from(w, bytes) = w > words(caches) ? "fits in no cache" : word(caches, w)[:
     && number(word(caches, w + 1)) >= bytes ? "fits in ".word(caches, w) : fits_from(w + 1, bytes)
 fits(bytes) = strstrt(caches, "K ") ? ", ".fits_from(1, bytes) : ""
 
-# Names: "one_pass", "rows_simd@avx2 ×8" (threads), "64×1024"; and numbers in two or three digits.
-plain(impl, isa) = isa eq "c" && impl[:9] ne "optimized"
-rung(impl, isa, threads) = impl[strstrt(impl, "/") + 1:].(plain(impl, isa) ? "" : "@".isa) \
-    .(threads > 1 ? sprintf(" ×%d", threads) : "")
+# Names as in rungs.py, "refined", "SIMD refined@avx2 ×8" (threads), and places in its order; the ISA is
+# said where it is not the widest. "64×1024"; and numbers in two or three digits.
+order = " ".shell("sed -n 's/^\\([a-z_/]*\\)  *#.*/\\1/p' ".quoted(folder."rungs.py")." | tr '\\n' ' '")
+optimized(impl) = impl[:10] eq "optimized/"
+stem(impl) = impl[strstrt(impl, optimized(impl) ? "_" : "/") + 1:]
+place(impl) = strstrt(order, " ".impl." ") ? strstrt(order, " ".impl." ") : \
+    strstrt(order, " ".(optimized(impl) ? "optimized/" : "").stem(impl)." ")
+rung(impl, isa, threads, widest) = \
+    (optimized(impl) && strstrt(order, " ".stem(impl)." ") ? "SIMD " : "").stem(impl) \
+    .(optimized(impl) && isa ne widest ? "@".isa : "").(threads > 1 ? sprintf(" ×%d", threads) : "")
 shape(n, c, s) = sprintf("%d×%d", n, c).(s > 1 ? sprintf("×%d", s) : "")
 short(v) = sprintf(v < 0.95 ? "%.2f" : v < 9.95 ? "%.1f" : "%.0f", v)
 

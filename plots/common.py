@@ -22,14 +22,8 @@ plt.rcParams.update({
     "svg.hashsalt": "normlab",  # the same ids in every run
 })
 
-# Okabe and Ito's palette; every rung has a marker of its own as well, for those who see grey.
 RED, GREY = "#D55E00", "#666666"
 FAILED = {"marker": "X", "color": RED, "markersize": 14, "markeredgecolor": "black", "linestyle": "none"}
-STYLES = {
-    "naive": ("#000000", "o"), "one_pass": ("#D55E00", "v"), "two_pass": ("#0072B2", "s"),
-    "unfused": ("#CC79A7", "P"), "welford": ("#E69F00", "^"), "refined": ("#009E73", "D"),
-}
-MORE = [("#56B4E9", m) for m in "<>hp8d"] + [("#666666", m) for m in "<>hp8d"]
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm",
           "batchnorm": "BatchNorm"}
 UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
@@ -42,11 +36,15 @@ def data_name(data):
             "npy": value.split("/")[-1].split(".")[0]}.get(kind, data)
 
 
-def style(rungs):
-    """rung -> (colour, marker): the teaching rungs first and always the same, others in their order."""
-    others = [rung for rung in rungs if rung not in STYLES]
-    return ({rung: look for rung, look in STYLES.items() if rung in rungs}
-            | {rung: MORE[i % len(MORE)] for i, rung in enumerate(others)})
+def widest(rows):
+    """impl -> the widest instruction set it ran on, which the table of implementations has last."""
+    return {row["impl"]: row["isa"] for row in rows if row["verdict"] != "skip"}
+
+
+def on_widest(rows):
+    """One row a case and implementation; what failed on another instruction set is kept."""
+    isas = widest(rows)
+    return [row for row in rows if row["isa"] == isas.get(row["impl"]) or row["verdict"] == "fail"]
 
 
 def fail(message):

@@ -10,6 +10,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 import matplotlib.pyplot as plt
 
 import common
+import rungs
 
 MAKE = "normlab check experiments/f16_error.txt --out results/f16_error.csv"
 NEEDS = "impl threads op pass dtype n c s data options verdict error_u"
@@ -27,16 +28,16 @@ Point = namedtuple("Point", "op kind rung dtype c x options units verdict")  # x
 
 
 def points(rows):
-    """The forward results; of the ISAs of a rung the one with the largest error."""
+    """The forward results."""
     worst = {}
-    for row in rows:
+    for row in common.on_widest(rows):
         option = row["options"] and not row["options"].startswith("eps=")
         if row["pass"] != "forward" or row["verdict"] == "skip" or option:
             continue
         kind, _, k = row["data"].partition(":")
         c = int(row["n"]) * int(row["s"]) if row["op"] == "batchnorm" else int(row["c"])
         x = float(k) if kind == "scale" else common.data_name(row["data"]) if kind == "npy" else c
-        p = Point(row["op"], kind, row["impl"].split("/")[-1].strip("()"), row["dtype"], c, x,
+        p = Point(row["op"], kind, rungs.name(row["impl"]), row["dtype"], c, x,
                   row["options"], float(row["error_u"] or inf), row["verdict"])
         worst[p[:6]] = max(worst.get(p[:6], p), p, key=lambda q: (q.verdict == "fail", q.units))
     return list(worst.values())

@@ -7,6 +7,7 @@ from matplotlib.lines import Line2D
 import matplotlib.pyplot as plt
 
 import common
+import rungs
 
 MAKE = "normlab study experiments/gradients.txt --out results/gradients.csv"
 LOOKS = {"layernorm": ("#0072B2", "o", 5), "rmsnorm": ("#009E73", "v", 5), "batchnorm": ("#D55E00", "s", 7)}
@@ -22,13 +23,13 @@ if missing:
 
 def worst(panel):
     """layer, rung -> its points, at each x the worst of the instruction sets."""
-    rungs = {}
+    found = {}
     for name, (xs, ys) in panels.get(panel, {}).items():
         layer, impl = name.split("@")[0].split(", ")
-        points = rungs.setdefault((layer, impl.split("/")[-1]), {})
+        points = found.setdefault((layer, rungs.name(impl)), {})
         for x, y in zip(xs, ys):
             points[x] = max(points.get(x, y), y if y == y else inf)
-    return {key: sorted(points.items()) for key, points in sorted(rungs.items())}
+    return {key: sorted(points.items()) for key, points in sorted(found.items())}
 
 
 def guide(axes, xs, ys, name, at=-1, move=(6, -3)):

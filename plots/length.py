@@ -7,6 +7,7 @@ from matplotlib.lines import Line2D
 import matplotlib.pyplot as plt
 
 import common
+import rungs
 
 MAKE = "normlab study experiments/length.txt --out results/length.csv"
 LOOKS = {
@@ -20,7 +21,7 @@ path, out = common.arguments(__file__, MAKE)
 lines = common.read(path, "panel series x y", MAKE)
 panels = common.curves(lines)
 others = [name for name in dict.fromkeys(line["series"] for line in lines) if name not in LOOKS]
-looks = LOOKS | {name: (*look, "-.") for name, look in common.style(others).items()}
+looks = LOOKS | {name: (*rungs.OTHERS[i % len(rungs.OTHERS)], "-.") for i, name in enumerate(others)}
 
 figure, grid = plt.subplots(1, len(panels), sharey=True, squeeze=False)
 figure.subplots_adjust(left=0.06, right=0.96, top=0.8, bottom=0.185, wspace=0.12)

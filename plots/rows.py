@@ -16,7 +16,7 @@ FULL = 1.1  # full rate: no more than 10 % slower than the rung's best
 path, out = common.arguments(__file__, MAKE)
 rows = common.read(path, NEEDS, MAKE)
 results = speed.ladder(path, rows, MAKE)
-looks = speed.highlight(results, most=7)
+looks = speed.key_rungs(results)
 layers = [layer for layer in common.LAYERS.values() if any(row["layer"] == layer for row in results)]
 widths = sorted({row["c"] for row in results})
 
@@ -43,19 +43,17 @@ def full_rate(curve):
 def draw(axes, mine):
     """The curves of a panel; returns the names to place beside them."""
     ends = []
-    for rung in dict.fromkeys(row["rung"] for row in mine):
+    for rung, look in looks.items():
         curve = [row for row in mine if row["rung"] == rung and isfinite(row["ns"])]
         if curve:
-            speed.curve(axes, [(r["n"], each(r), each(r, "ns_low"), each(r, "ns_high"), r) for r in curve],
-                         looks.get(rung))
-        if curve and rung in looks:
+            speed.curve(axes, [(r["n"], each(r), each(r, "ns_low"), each(r, "ns_high"), r) for r in curve], look)
             last = max(curve, key=lambda row: row["n"])
             name = f"{rung}: {full_rate(curve)}" if all(map(speed.sound, curve)) else rung
-            ends.append((last["n"], each(last), name, looks[rung]))
+            ends.append((last["n"], each(last), name, look))
     line = sorted({row["n"]: limit(row) for row in mine if isfinite(limit(row))}.items())
     if line:
-        axes.plot(*zip(*line), color=speed.LIMIT, linewidth=3.5, zorder=2.5)
-        ends.append((*line[-1], "the limit", (speed.LIMIT, "")))
+        axes.plot(*zip(*line), color=speed.LIMIT[0], linewidth=3.5, zorder=2.5)
+        ends.append((*line[-1], "the limit", speed.LIMIT))
     return ends
 
 

@@ -7,23 +7,23 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 import common
+import rungs
 
-LIMIT, FAINT = "#9A9A9A", "#C4C4C4"
-OTHERS = [(colour, marker) for marker, colour in zip("<>hp8dH", ("#56B4E9", "#332288", "#882255", "#999933",
-                                                                "#117733", "#661100", "#6699CC"))]
+LIMIT, FAINT = ("#9A9A9A", "", "-"), "#C4C4C4"
 NUMBERS = ("n", "c", "s", "threads", "bytes", "ns", "ns_low", "ns_high", "gbps", "limit_gbps", "limit_pct")
 
 
 def ladder(path, rows, make, options=lambda text: text == ""):
     """The rows of f32, forward, normal data, with numbers (NaN: unknown), names, and gbps_low, _high."""
-    chosen = []
+    chosen, isas = [], common.widest(rows)
     for row in rows:
         if (row["pass"], row["dtype"], row["data"]) != ("forward", "f32", "normal") or not options(row["options"]):
             continue
         row = row | {name: float(row[name] or nan) for name in NUMBERS}
-        plain = row["isa"] == "c" and not row["impl"].startswith("optimized/")
         row["layer"] = common.LAYERS[row["op"]]
-        row["rung"] = row["impl"].split("/")[-1] + ("" if plain else f"@{row['isa']}")
+        row["rung"] = rungs.name(row["impl"])
+        if row["isa"] != isas.get(row["impl"], row["isa"]):
+            row["rung"] += f"@{row['isa']}"
         row["gbps_low"], row["gbps_high"] = (row["bytes"] / row[name] for name in ("ns_high", "ns_low"))
         chosen.append(row)
     if not any(isfinite(row["gbps"]) for row in chosen):
@@ -36,26 +36,25 @@ def sound(row):
     return row["verdict"] == "ok" and row["flag"] == "" and isfinite(row["gbps"])
 
 
-def highlight(rows, most=8):
-    """rung -> (colour, marker), for naive, what failed, and the nearest to the limit, of every file
-    its best ISA first: `most` of each layer. The others are drawn in grey."""
-    chosen = set()
+def key_rungs(rows, most=4):
+    """name -> look of those that a figure of curves has room for: naive, the fastest in plain C, what failed,
+    and of the optimized ones `most` of each layer: rungs.KEY, then those nearest to the limit."""
+    chosen = {}
     for layer in dict.fromkeys(row["layer"] for row in rows):
-        shares, failed, impl = {}, set(), {}
+        shares = {}
         for row in rows:
             if row["layer"] == layer:
-                impl[row["rung"]] = row["impl"]
                 share = row["gbps"] / row["limit_gbps"]
-                shares.setdefault(row["rung"], []).append(share if isfinite(share) else 0)
-                failed |= {row["rung"]} if row["verdict"] == "fail" else set()
-        order, files = sorted(shares, key=lambda rung: -median(shares[rung])), set()
-        first = [rung for rung in order if not (impl[rung] in files or files.add(impl[rung]))]
-        order = (["naive"] * ("naive" in order) + [r for r in order if r in failed] + first + order)
-        chosen |= set(list(dict.fromkeys(order))[:max(most, len(failed) + 1)])
-    chosen = [rung for rung in dict.fromkeys(row["rung"] for row in rows) if rung in chosen]
-    others = [rung for rung in chosen if rung not in common.STYLES]
-    return ({rung: look for rung, look in common.STYLES.items() if rung in chosen}
-            | {rung: OTHERS[i % len(OTHERS)] for i, rung in enumerate(others)})
+                shares.setdefault((row["rung"], row["impl"]), []).append(share if isfinite(share) else 0)
+                if row["verdict"] == "fail" or row["rung"] == "naive":
+                    chosen[row["rung"]] = row["impl"]
+        order = sorted(shares, key=lambda rung: -median(shares[rung]))
+        plain = [rung for rung in order if not rungs.is_optimized(rung[1]) and rung[0] != "naive"]
+        fast = [rung for rung in order if rungs.is_optimized(rung[1])]
+        fast.sort(key=lambda rung: rung[0] not in rungs.KEY)
+        chosen |= dict(plain[:1] + fast[:most])
+    looks = rungs.looks(chosen.values())
+    return {rung: looks[rungs.name(impl)] for rung, impl in sorted(chosen.items(), key=lambda c: rungs.place(c[1]))}
 
 
 def caches(path, threads=1):
@@ -116,18 +115,16 @@ def size_axis(axes, xs, most=6, text=lambda x: f"{x:.0f}"):
 
 
 def curve(axes, points, look, markersize=5.5):
-    """One rung: points (x, y, low, high, row). Without a look (colour, marker) a grey line."""
+    """One rung: points (x, y, low, high, row)."""
     points = sorted(points, key=lambda p: p[0])
     xs, ys = [p[0] for p in points], [p[1] for p in points]
-    colour, marker = look or (FAINT, "")
-    axes.plot(xs, ys, color=colour, linewidth=1.3 if look else 0.9, zorder=3 if look else 2)
-    if look:
-        axes.vlines(xs, [p[2] for p in points], [p[3] for p in points], color=colour, linewidth=2.2,
-                    alpha=0.45, zorder=2.8)
+    colour, marker, dash = look
+    axes.plot(xs, ys, color=colour, linestyle=dash, linewidth=1.3, zorder=3)
+    axes.vlines(xs, [p[2] for p in points], [p[3] for p in points], color=colour, linewidth=2.2, alpha=0.45,
+                zorder=2.8)
     for x, y, _, _, row in points:
-        if look:
-            axes.plot(x, y, marker=marker, color=colour, markersize=markersize, zorder=4,
-                      markerfacecolor="white" if row["verdict"] == "demo" else colour)
+        axes.plot(x, y, marker=marker, color=colour, markersize=markersize, zorder=4,
+                  markerfacecolor="white" if row["verdict"] == "demo" else colour)
         if row["flag"]:
             axes.plot(x, y, **IMPOSSIBLE)
 
@@ -172,7 +169,7 @@ def name_ends(axes, ends, start=1):
             push = max(0, step - (at[i + 1] - at[i])) / 2
             at[i], at[i + 1] = at[i] - push, at[i + 1] + push
         at = [min(max(y, 0.02), 0.98) if i in (0, len(at) - 1) else y for i, y in enumerate(at)]
-    for y, (x0, y0, text, (colour, marker)) in zip(at, ends):
+    for y, (x0, y0, text, (colour, marker, *_)) in zip(at, ends):
         axes.annotate("", (x0, y0), (start + 5 * point, y), textcoords="axes fraction", annotation_clip=False,
                       arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0})
         axes.plot(start + 9 * point, y, transform=axes.transAxes, clip_on=False, marker=marker or "_", color=colour,
@@ -187,8 +184,8 @@ def name_y(axes, text):
 
 
 def signs(figure, rows, looks, limit="the machine's limit"):
-    """At the foot: what lines and signs mean, of those that occur, and which rungs are grey."""
-    lines = [Line2D([], [], color=LIMIT, linewidth=3.5, label=limit),
+    """At the foot: what lines and signs mean, of those that occur, and which rungs are left out."""
+    lines = [Line2D([], [], color=LIMIT[0], linewidth=3.5, label=limit), *kinds(rows),
              Line2D([], [], color="black", alpha=0.45, linestyle="none", marker="|", markersize=13,
                     markeredgewidth=2.2, label="interval of the median")]
     if any(row["verdict"] == "demo" for row in rows):
@@ -200,15 +197,18 @@ def signs(figure, rows, looks, limit="the machine's limit"):
         lines.append(Line2D([], [], label="IMPOSSIBLE: beyond the limit", **IMPOSSIBLE | {"markersize": 10}))
     looks_like = {"loc": "center left", "columnspacing": 1.6, "handletextpad": 0.5, "borderaxespad": 0}
     figure.legend(handles=lines, bbox_to_anchor=(0.006, 0.083), ncols=len(lines), **looks_like)
-    files = {}
-    for row in rows:
-        if row["rung"] not in looks:
-            name, _, isa = row["rung"].partition("@")
-            files.setdefault(name, {})[isa] = None
-    if files:
-        names = [name + (f"@{','.join(isas)}" if any(isas) else "") for name, isas in files.items()]
-        line = Line2D([], [], color=FAINT, linewidth=1.5, label=fill("in grey: " + "; ".join(names), 155))
-        figure.legend(handles=[line], bbox_to_anchor=(0.006, 0.044), **looks_like)
+    left_out = [row for row in rows if row["rung"] not in looks]
+    names = [row["rung"] for row in sorted(left_out, key=lambda row: rungs.place(row["impl"]))]
+    if names:
+        figure.text(0.006, 0.044, fill("measured, not drawn: " + ", ".join(dict.fromkeys(names)), 175), va="center")
+
+
+def kinds(rows):
+    """Keys for dashed and solid lines."""
+    isas = dict.fromkeys(row["isa"] for row in rows if rungs.is_optimized(row["impl"]))
+    dashes = {} if all(rungs.is_optimized(row["impl"]) for row in rows) else {"plain C": (0, (4, 1.5))}
+    dashes |= {f"optimized, {', '.join(isas)}": "-"} if isas else {}
+    return [Line2D([], [], color="black", linewidth=1.3, linestyle=dash, label=name) for name, dash in dashes.items()]
 
 
 def heading(figure, question, text):

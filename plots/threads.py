@@ -20,7 +20,7 @@ for row in results:  # what the case asked for; the column threads: what the run
     row["asked"] = int(row["options"][len(option):])
 several = {(row["layer"], row["rung"]) for row in results if row["threads"] > 1}
 parallel = [row for row in results if (row["layer"], row["rung"]) in several]
-looks = speed.highlight(parallel, most=7)
+looks = speed.key_rungs(parallel)
 layers = [layer for layer in common.LAYERS.values() if any(row["layer"] == layer for row in results)]
 shapes = list(dict.fromkeys((row["n"], row["c"], row["s"]) for row in results))
 counts = sorted({row["asked"] for row in results})
@@ -50,8 +50,8 @@ panels = {(layer, shape): [row for row in results if (row["layer"], row["n"], ro
 scaled = {key: scaling(mine) for key, mine in panels.items()}
 factors = [p[1] for curves in scaled.values() for points in curves.values() for p in points] or [1]
 label = speed.name_room([*looks, "one-thread rungs"])
-figure, grid = plt.subplots(len(layers), len(shapes), squeeze=False, figsize=(common.WIDE, 7.5))
-speed.place(figure, grid, label, top=0.82, hspace=0.45, bottom=0.18)
+figure, grid = plt.subplots(len(layers), len(shapes), squeeze=False, figsize=(common.WIDE, 3 + 2.25 * len(layers)))
+speed.place(figure, grid, label, top=0.84, hspace=0.5, bottom=0.15)
 for (layer, shape), mine in panels.items():
     axes, curves = grid[layers.index(layer)][shapes.index(shape)], scaled[layer, shape]
     axes.set_title(f"{layer}, " + "×".join(f"{size:.0f}" for size in shape[:2 + (shape[2] > 1)]), pad=20)
@@ -67,16 +67,16 @@ for (layer, shape), mine in panels.items():
     for rung, points in curves.items():
         xs, ys = [p[0] for p in points], [p[1] for p in points]
         if rung is None:
-            axes.plot(xs, ys, color=speed.LIMIT, linewidth=3.5, zorder=2.5)
-            ends.append((xs[-1], ys[-1], "the limit", (speed.LIMIT, "")))
-        else:
-            speed.curve(axes, points, looks.get(rung))
-            if rung in looks:
-                ends.append((xs[-1], ys[-1], rung, looks[rung]))
-            elif (layer, rung) not in several:
-                alone.append((xs[-1], ys[-1]))
+            axes.plot(xs, ys, color=speed.LIMIT[0], linewidth=3.5, zorder=2.5)
+            ends.append((xs[-1], ys[-1], "the limit", speed.LIMIT))
+        elif (layer, rung) in several and rung in looks:
+            speed.curve(axes, points, looks[rung])
+            ends.append((xs[-1], ys[-1], rung, looks[rung]))
+        elif (layer, rung) not in several:
+            axes.plot(xs, ys, color=speed.FAINT, linewidth=0.9, zorder=2)
+            alone.append((xs[-1], ys[-1]))
     if alone:
-        ends.append((*sorted(alone, key=lambda p: p[1])[len(alone) // 2], "one-thread rungs", (speed.FAINT, "")))
+        ends.append((*sorted(alone, key=lambda p: p[1])[len(alone) // 2], "one-thread rungs", (speed.FAINT, "", "-")))
     speed.crosses(axes, mine, lambda row: row["asked"])
     start = 1
     if missing:  # they are the largest
@@ -90,13 +90,14 @@ for (layer, shape), mine in panels.items():
             if p[0] == most and (layer, rung) in several and speed.sound(p[4])]
     said += [f"{max(good)[1]} ×{max(good)[0]:.3g}"] if good else ["every rung uses one thread"]
     axes.text(0, 1 + 4 / speed.tall(axes), f"T = {most}: " + ", ".join(said), transform=axes.transAxes, va="bottom")
+    axes.tick_params(labelbottom=layer == layers[-1])
     if layer == layers[-1]:
         axes.set_xlabel("T, threads", labelpad=1)
     if shape == shapes[0]:
-        speed.name_y(axes, "times as fast as with one")
+        speed.name_y(axes, "times as fast")
 speed.heading(figure, "What do more threads bring, and what would they bring at best?",
                "f32, forward; every rung and the limit compared with themselves on one thread. Dashed: T threads, T times as "
                "fast." + (f" {', '.join(map(str, missing))} threads: skipped, this machine has fewer." if missing else "")
                + (f"\nWhat is less than {LEAST:g} times as fast is off the scale." if min(factors) < LEAST else ""))
-speed.signs(figure, results, looks)
+speed.signs(figure, parallel, looks)
 common.save(figure, out, common.machine(path, [row for row in results if row["verdict"] != "skip"]))

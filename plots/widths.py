@@ -14,7 +14,7 @@ NEEDS = "impl isa threads op pass dtype n c s data options verdict ns ns_low ns_
 path, out = common.arguments(__file__, MAKE)
 rows = common.read(path, NEEDS, MAKE)
 results = speed.ladder(path, rows, MAKE)
-looks = speed.highlight(results)
+looks = speed.key_rungs(results)
 layers = [layer for layer in common.LAYERS.values() if any(row["layer"] == layer for row in results)]
 label = speed.name_room(looks)
 failed = max(len(speed.failing([row for row in results if row["layer"] == layer])) for layer in layers)
@@ -25,17 +25,16 @@ shares = [row["limit_pct"] for row in results if isfinite(row["limit_pct"])] or 
 def draw(axes, mine, key, limit, spare):
     """The curves of one layer and one quantity; returns the names to place beside them."""
     ends = []
-    for rung in dict.fromkeys(row["rung"] for row in mine):
+    for rung, look in looks.items():
         points = [(row["c"], row[key], *spare(row), row) for row in mine
                   if row["rung"] == rung and isfinite(row[key])]
         if points:
-            speed.curve(axes, points, looks.get(rung))
-        if points and rung in looks:
-            ends.append((*max(points, key=lambda p: p[0])[:2], rung, looks[rung]))
+            speed.curve(axes, points, look)
+            ends.append((*max(points, key=lambda p: p[0])[:2], rung, look))
     line = sorted({row["c"]: limit(row) for row in mine if isfinite(limit(row))}.items())
     if line:
-        axes.plot(*zip(*line), color=speed.LIMIT, linewidth=3.5, zorder=2.5)
-        ends.append((*line[-1], "the limit", (speed.LIMIT, "")))
+        axes.plot(*zip(*line), color=speed.LIMIT[0], linewidth=3.5, zorder=2.5)
+        ends.append((*line[-1], "the limit", speed.LIMIT))
     return ends
 
 

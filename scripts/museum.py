@@ -18,6 +18,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "plots"))
+import rungs
+
 PAGE = ROOT / "docs" / "museum.md"
 EXPERIMENT = ROOT / "experiments" / "museum.txt"
 LAYERS = {
@@ -27,10 +30,6 @@ LAYERS = {
     "batchnorm": "BatchNorm",
 }
 PASSES = ["forward", "backward"]
-ORDER = {  # the order in which docs/forward.md tells them; others follow by name
-    "rmsnorm": ["unfused", "naive", "one_pass", "two_pass"],
-    "": ["unfused", "naive", "two_pass", "one_pass", "welford", "refined"],
-}
 
 
 def exhibits():
@@ -48,56 +47,73 @@ def link(report):
     return f"[{report}](https://github.com/{name}/issues/{number})" if number else ""
 
 
-def place(impl):
-    """Where an implementation, (name, isa), stands in the ladder of its folder."""
-    folder, _, stem = impl[0].rpartition("/")
-    order = ORDER.get(folder, ORDER[""])
-    return (order.index(stem) if stem in order else len(order), impl)
-
-
 def heading(impl):
-    name, isa = impl
-    return f"[{name.rpartition('/')[2]}](../{name}.c)" + ("" if isa == "c" else f" {isa}")
+    return f"[{rungs.name(impl)}](../{impl}.c)"
 
 
-def cell(row):
-    if not row:
-        return ""
-    if row["verdict"] == "skip" or not row["error_u"]:
-        return row["verdict"]
-    error = float(row["error_u"])
-    how = f"{error:.2g}" if math.isfinite(error) else "NaN"
-    return f"{row['verdict']} {how.replace('e+0', 'e').replace('e+', 'e').replace('e-0', 'e-')}"
+def short(error):
+    text = f"{error:.2g}" if math.isfinite(error) else "NaN"
+    return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+
+
+def cell(rows):
+    """The verdict and the largest error, of all instruction sets that ran; with their names where the
+    verdicts differ."""
+    rows = [row for row in rows if row["verdict"] != "skip"] or rows[:1]
+    found = {}
+    for row in rows:
+        error = float(row["error_u"]) if row["error_u"] else None
+        found.setdefault(row["verdict"], []).append((row["isa"], error))
+    texts = []
+    for verdict, runs in found.items():
+        errors = [error for _, error in runs if error is not None]
+        worst = max(errors, key=lambda e: e if math.isfinite(e) else math.inf) if errors else None
+        isas = [isa for isa, _ in runs] if len(found) > 1 else []
+        texts.append(" ".join([verdict, *([short(worst)] if errors else []), *isas]))
+    return ", ".join(texts)
 
 
 def cases(rows, op, pass_):
-    """The rows of a layer and pass, by case."""
+    """The rows of a layer and pass, by case and implementation."""
     found = {}
     for row in rows:
         if row["op"] == op and row["pass"] == pass_:
-            found.setdefault(row["case"], {})[row["impl"], row["isa"]] = row
+            found.setdefault(row["case"], {}).setdefault(row["impl"], []).append(row)
     return found
 
 
-def tables(rows):
+def table(found, impls):
+    """Those with the same cells share a column."""
+    shown = [by_impl for by_impl in found.values() if any(impl in by_impl for impl in impls)]
+    columns = {}
+    for impl in impls:
+        column = tuple(cell(by_impl[impl]) if impl in by_impl else "" for by_impl in shown)
+        columns.setdefault(column, []).append(impl)
+    heads = [", ".join(map(heading, names)) for names in columns.values()]
+    lines = ["| exhibit | x | " + " | ".join(heads) + " |", "|---|---|" + "---:|" * len(heads)]
+    for by_impl, *cells in zip(shown, *columns):
+        row = next(iter(by_impl.values()))[0]
+        name = row["data"].removeprefix("museum:")
+        shape = "x".join(row[k] for k in "ncs" if k != "s" or row[k] != "1")
+        cells = [f"[{name}](#{name})", f"{row['dtype']} {shape}", *cells]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def tables(rows, demonstrations):
     parts = []
     for op, layer in LAYERS.items():
         for pass_ in PASSES:
             found = cases(rows, op, pass_)
             if not found:
                 continue
-            impls = sorted({impl for by_impl in found.values() for impl in by_impl}, key=place)
-            lines = [f"### {layer} {pass_}", "",
-                     "| exhibit | x | " + " | ".join(map(heading, impls)) + " |",
-                     "|---|---|" + "---:|" * len(impls)]
-            for by_impl in found.values():
-                row = next(iter(by_impl.values()))
-                name = row["data"].removeprefix("museum:")
-                shape = "x".join(row[k] for k in "ncs" if k != "s" or row[k] != "1")
-                cells = [f"[{name}](#{name})", f"{row['dtype']} {shape}"]
-                cells += [cell(by_impl.get(impl)) for impl in impls]
-                lines.append("| " + " | ".join(cells) + " |")
-            parts.append("\n".join(lines))
+            parts.append(f"### {layer} {pass_}")
+            impls = {impl for by_impl in found.values() for impl in by_impl}
+            plain = {impl for impl in impls if not rungs.is_optimized(impl)} - demonstrations
+            for group in plain, impls - plain - demonstrations, impls & demonstrations:
+                if group:
+                    group = sorted(group, key=lambda impl: (rungs.place(impl), impl))
+                    parts.append(table(found, group))
     return "\n\n".join(parts)
 
 
@@ -116,7 +132,13 @@ def replace(text, name, content):
     return head + begin + "\n" + content + "\n" + end + rest.split(end)[1]
 
 
-def rewrite(path):
+def listed(program):
+    text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
+    return [impl for impl in csv.DictReader(text.stdout.splitlines())
+            if not impl["impl"].startswith("peer/")]
+
+
+def rewrite(path, program):
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
     shown = {row["data"].removeprefix("museum:") for row in rows}
@@ -124,7 +146,9 @@ def rewrite(path):
     if lacks:
         sys.exit(f"{path} lacks {', '.join(lacks)}: is it of experiments/museum.txt?")
     old = PAGE.read_text()
-    text = replace(replace(old, "collection", collection()), "tables", tables(rows))
+    demonstrations = {impl["impl"] for impl in listed(program) if impl["demonstration"] == "1"}
+    text = replace(old, "collection", collection())
+    text = replace(text, "tables", tables(rows, demonstrations))
     if text != old:
         PAGE.write_text(text)
     print(PAGE.name, "rewritten" if text != old else "is up to date")
@@ -138,16 +162,15 @@ def check(program):
     for name, *_ in exhibits():
         if f"| [{name}](#{name}) |" not in shown:
             wrong.append(f"no table has {name}")
-    listed = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
-    for impl in csv.DictReader(listed.stdout.splitlines()):
+    lacks = {}
+    for impl in listed(program):
         for op in impl["ops"].split():
             for pass_ in impl["passes"].split():
                 head = f"### {LAYERS[op]} {pass_}\n"
-                if pass_ not in PASSES:
-                    continue
-                table = shown.split(head)[-1].split("\n### ")[0] if head in shown else ""
-                if f"| {heading((impl['impl'], impl['isa']))} |" not in table:
-                    wrong.append(f"{head.strip('# ' + chr(10))} lacks {impl['impl']}@{impl['isa']}")
+                section = shown.split(head)[-1].split("\n### ")[0] if head in shown else ""
+                if pass_ in PASSES and heading(impl["impl"]) not in section:
+                    lacks[f"{LAYERS[op]} {pass_} lacks {impl['impl']}"] = None
+    wrong += lacks
     for line in wrong:
         print(f"docs/museum.md: {line}: run scripts/museum.py", file=sys.stderr)
     return 1 if wrong else 0
@@ -162,7 +185,7 @@ def main():
     options = parser.parse_args()
     if options.check:
         return check(options.program)
-    rewrite(options.results)
+    rewrite(options.results, options.program)
     return 0
 
 

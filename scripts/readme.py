@@ -5,10 +5,11 @@
         rewrites what stands between the markers <!-- NAME:begin --> and <!-- NAME:end -->, and
         copies the figures that lie beside the results into docs/pictures/
     scripts/readme.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 when the ladder in README.md lacks an implementation of
-        `normlab list`, or README.md, CONTRIBUTING.md or docs/ link to a file that does not exist
+        writes nothing; exit code 1 when the ladder in README.md lacks a rung of `normlab list`, or
+        has one that is gone, or README.md, CONTRIBUTING.md or docs/ link to a file that does not exist
 
-Standard library only. Running it twice changes nothing the second time."""
+A rung that the results do not have gets a line without numbers. Standard library only. Running it
+twice changes nothing the second time."""
 import argparse
 import csv
 import filecmp
@@ -19,30 +20,27 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "plots"))
+import rungs
+
 README = ROOT / "README.md"
 PICTURES = ROOT / "docs" / "pictures"
 FIGURES = {
     "ladder": "What each idea buys: every rung of the ladder",
-    "f16_error": "What 16 bits cost, as storage and as arithmetic",
+    "conditioning": "How the error grows when the mean moves away from zero",
 }
-LAYERS = {
-    "layernorm": "LayerNorm",
-    "rmsnorm": "RMSNorm",
-    "qwen2_rmsnorm": "Qwen2RMSNorm",
-    "batchnorm": "BatchNorm",
-}
+FOLDED = {"rmsnorm": "RMSNorm, and in the same files Qwen2RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ["forward", "inference", "backward"]
-ORDER = {  # the order in which docs/forward.md tells them; others follow by name
-    "rmsnorm": ["unfused", "naive", "one_pass", "two_pass"],
-    "": ["unfused", "naive", "two_pass", "one_pass", "welford", "refined"],
-}
 
 
 def implementations(program):
-    """The rows of `normlab list --csv` that are rungs of the ladder, as demonstrations are not."""
+    """The rows of `normlab list --csv` that are rungs of the ladder, as demonstrations are not: one
+    for each name, of the widest instruction set that runs here."""
     text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
-    return [impl for impl in csv.DictReader(text.stdout.splitlines())
-            if impl["demonstration"] == "0" and not impl["impl"].startswith("peer/")]
+    impls = {impl["impl"]: impl for impl in csv.DictReader(text.stdout.splitlines())
+             if impl["demonstration"] == "0" and not impl["impl"].startswith("peer/")
+             and impl["runs_here"] == "1"}
+    return sorted(impls.values(), key=lambda impl: rungs.place(impl["impl"]))
 
 
 def machine(results):
@@ -94,13 +92,6 @@ def shape(row):
     return f"{row['n']} × {row['c']}" + (f" × {row['s']}" if row["s"] != "1" else "")
 
 
-def place(impl):
-    """Where an implementation stands in the ladder of its folder."""
-    folder, _, stem = impl["impl"].rpartition("/")
-    order = ORDER.get(folder, ORDER[""])
-    return (order.index(stem) if stem in order else len(order), impl["impl"], impl["isa"])
-
-
 class Results:
     """The plain f32 rows of a results file, and the two shapes the table shows."""
 
@@ -108,61 +99,72 @@ class Results:
         with open(path, newline="") as file:
             rows = [row for row in csv.DictReader(file)
                     if row["dtype"] == "f32" and row["data"] == "normal" and not row["options"]]
-        self.at = {(row["impl"], row["isa"], row["op"], row["pass"], shape(row)): row
-                   for row in rows}
+        self.at = {(row["impl"], row["op"], row["pass"], shape(row)): row for row in rows}
+        self.isas = list(dict.fromkeys(row["isa"] for row in self.at.values()
+                                       if rungs.is_optimized(row["impl"]) and row["ns"]))
         usual = [row for row in rows if row["op"] == "layernorm" and row["pass"] == "forward"]
         if not usual:
             sys.exit(f"{path} has no layernorm/forward/f32/.../normal: is it results/ladder.csv?")
         self.small, self.large = shape(min(usual, key=size)), shape(max(usual, key=size))
 
     def find(self, impl, op, pass_, where):
-        return self.at.get((impl["impl"], impl["isa"], op, pass_, where))
+        """The row of the widest instruction set it was timed on."""
+        return self.at.get((impl["impl"], op, pass_, where))
 
     @staticmethod
     def faster(row):
-        """How many times as fast as the naive rung; in parentheses where that is not resolved."""
-        if not row or not row["speedup"] or not row["baseline"].endswith("/naive"):
+        """How many times as fast as the baseline; in parentheses where that is not resolved."""
+        if not row["speedup"] or rungs.is_optimized(row["baseline"]):
             return ""
-        text = f"{float(row['speedup']):.2f}"
+        times = float(row["speedup"])
+        text = f"{times:.2f}" if times < 10 else f"{times:.3g}"
         return f"({text})" if row["comparison"] == "NOT RESOLVED" else text
 
 
-def ladder(results, impls):
+def cells(row):
+    """Times as fast as naive, per cent of the limit."""
+    if not row or not row["ns"]:
+        return ["", ""]
+    share = float(row["limit_pct"])
+    return [Results.faster(row), f"{share:.0f}" if share >= 10 else f"{share:.1f}"]
+
+
+def table(results, impls, op):
+    """The rungs of a layer."""
     small, large = results.small, results.large
-    heads = ["layer", "rung", "idea", f"{small}: time", "GB/s", "× naive", "error, units",
-             f"{large}: GB/s", "% of limit", "× naive"]
-    lines = ["| " + " | ".join(heads) + " |", "|---|---|---|" + "---:|" * 7]
-    for op, layer in LAYERS.items():
-        for pass_ in PASSES:
-            takes = [i for i in impls if op in i["ops"].split() and pass_ in i["passes"].split()]
-            # Qwen2RMSNorm has no files of its own: only what RMSNorm has not shown already.
-            if op == "qwen2_rmsnorm":
-                takes = [i for i in takes if "rmsnorm" not in i["ops"].split()]
-            heading = f"{layer} {pass_}"
-            for impl in sorted(takes, key=place):
-                row = results.find(impl, op, pass_, small)
-                far = results.find(impl, op, pass_, large)
-                cells = [heading, f"[{impl['impl'].rpartition('/')[2]}]({impl['impl']}.c)"
-                         + ("" if impl["isa"] == "c" else f" {impl['isa']}"),
-                         impl["about"].replace("|", "\\|")]
-                if row and row["verdict"] in ("ok", "demo") and row["ns"]:
-                    cells += [human(float(row["ns"])), f"{float(row['gbps']):.3g}",
-                              results.faster(row), f"{float(row['error_u']):.3g}"]
-                else:
-                    cells += ["", "", "", row["verdict"] if row else ""]
-                timed = far and far["ns"]
-                cells += [f"{float(far['gbps']):.3g}" if timed else "",
-                          f"{float(far['limit_pct']):.0f}" if timed else "",
-                          results.faster(far)]
-                lines.append("| " + " | ".join(cells) + " |")
-                heading = ""
+    heads = ["rung", "idea", f"{small}: time", "× naive", "% of limit", "error, units",
+             f"{large}: × naive", "% of limit"]
+    lines = ["| " + " | ".join(["", *heads]) + " |", "|---|---|---|" + "---:|" * 6]
+    for pass_ in PASSES:
+        heading = pass_
+        for impl in impls:
+            if op not in impl["ops"].split() or pass_ not in impl["passes"].split():
+                continue
+            row, far = (results.find(impl, op, pass_, where) for where in (small, large))
+            right = row and row["verdict"] in ("ok", "demo") and row["ns"]
+            texts = [heading, f"[{rungs.name(impl['impl'])}]({impl['impl']}.c)",
+                     impl["about"].replace("|", "\\|"), human(float(row["ns"])) if right else "",
+                     *cells(row),
+                     f"{float(row['error_u']):.3g}" if right else row["verdict"] if row else "",
+                     *cells(far)]
+            lines.append("| " + " | ".join(texts) + " |")
+            heading = ""
     return "\n".join(lines)
+
+
+def ladder(results, impls):
+    """LayerNorm's table, and the others folded up."""
+    on = f" Those in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
+    parts = [f"**LayerNorm.**{on}", table(results, impls, "layernorm")]
+    for op, layer in FOLDED.items():
+        parts += [f"<details><summary>{layer}</summary>", table(results, impls, op), "</details>"]
+    return "\n\n".join(parts)
 
 
 def example(results):
     """One row, column by column."""
     name = "layernorm/two_pass"
-    row = results.at[(name, "c", "layernorm", "forward", results.small)]
+    row = results.at[(name, "layernorm", "forward", results.small)]
     interval = ", ".join(f"{float(row[end]):.0f}" for end in ("ns_low", "ns_high") if row[end])
     bounds = ", ".join(f"{float(row[end]):.3g}" for end in ("speedup_low", "speedup_high")
                        if row[end])
@@ -232,10 +234,10 @@ def links(page):
 def check(program):
     text = README.read_text()
     shown = text.split("<!-- ladder:begin -->")[-1].split("<!-- ladder:end -->")[0]
-    wrong = [f"README.md: the ladder lacks {impl['impl']}@{impl['isa']}: run scripts/readme.py"
-             for impl in implementations(program)
-             if not re.search(re.escape(f"]({impl['impl']}.c)")
-                              + ("" if impl["isa"] == "c" else " " + impl["isa"]) + r" \|", shown)]
+    has = set(re.findall(r"\]\((\w+/\w+)\.c\)", shown))
+    there = {impl["impl"] for impl in implementations(program)}
+    wrong = [f"README.md: the ladder lacks {impl}: run scripts/readme.py" for impl in sorted(there - has)]
+    wrong += [f"README.md: the ladder has {impl}, which is gone" for impl in sorted(has - there)]
     for page in [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         wrong += [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
                   for target in links(page) if not (page.parent / target).exists()]

@@ -20,6 +20,11 @@ needs_of_check='
 clang          | includes clang stdio.h             | clang libc6-dev  | clang           | clang     | llvm
 OpenMP (clang) | includes clang omp.h -fopenmp      | libomp-dev       | libomp-devel    | openmp    | libomp
 '
+# Without these ./check leaves out what would run on an emulator, and says so.
+needs_of_emulation='
+a compiler for aarch64 | includes aarch64-linux-gnu-gcc stdio.h              | gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qemu-user
+'
 cmake_oldest=3.25 cmake_pinned=3.31.10
 
 includes() { # COMPILER HEADER [FLAG...]
@@ -101,6 +106,7 @@ get_venv() {
 setup() { # quick | all
     [[ $1 != all ]] || needs+=$needs_of_check
     get_programs "$needs"
+    [[ $1 != all ]] || ! command -v apt-get >/dev/null || (get_programs "$needs_of_emulation")
     get_venv
 }
 

@@ -23,7 +23,9 @@ case=layernorm/forward/f32/8x64/normal
 
 bench "$case" --seconds 0.01
 check "a case is timed" test $status -eq 0
-check "every rung has a row" test "$(wc -l <out.csv)" -eq 7
+rungs=$("$program" list --csv | awk -F, '$3 ~ /layernorm/ && $4 ~ /forward/ && $5 ~ /f32/ && !$11 && $1 !~ /^peer/ { print $1 }' | sort -u)
+check "every rung has a row" test "$(column impl out.csv | sort -u)" = "$rungs"
+check "and only one" test "$(column impl out.csv | sort | uniq -d | wc -l)" -eq 0
 for name in ns ns_min gbps limit_gbps limit_pct speedup rounds calls; do
     check "$name is filled" all '[0-9.e+-]+' $name out.csv
 done
@@ -31,6 +33,25 @@ check "one baseline, verdicts for the others" all 'baseline|FASTER|SLOWER|SAME|N
 check "the naive rung is the baseline" all 'layernorm/naive' baseline out.csv
 check "rounds are complete squares or more" test "$(column rounds out.csv | sort -u | wc -l)" -eq 1
 check "an estimate of the time comes first" grep -q 'about .* s' words
+
+simd=optimized/rows_simd
+isas() { # which instruction sets the vectors were timed on
+    awk -F, -v name=$simd '$2 == name { printf "%s ", $3 }' out.csv
+}
+built=$("$program" list --csv | awk -F, -v name=$simd '$1 == name { printf "%s ", $2 }')
+here=$("$program" list --csv | awk -F, -v name=$simd '$1 == name && $10 { isa = $2 } END { printf "%s ", isa }')
+bench "$case" --seconds 0.005
+check "the widest that runs here is timed" test "$(isas)" = "$here"
+bench "$case" --seconds 0.005 --impl $simd,layernorm/naive
+check "with --impl as well" test "$(isas)" = "$here"
+bench "$case" --seconds 0.005 --impl $simd@c
+check "@c asks for another" test "$(isas)" = "c "
+bench "$case" --seconds 0.005 --impl "$simd@*"
+check "@* for all" test "$(isas)" = "$built"
+export NL_ISA=c
+bench "$case" --seconds 0.005
+check "NL_ISA narrows" test "$(isas)" = "c "
+unset NL_ISA
 
 half=rmsnorm/forward/bf16/8x64/normal
 bench $half --seconds 0.005

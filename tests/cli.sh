@@ -68,6 +68,14 @@ check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
 check "  the same demonstrations as the table" "$(awk -F, 'NR > 1 && $11 == 1 { print $1 }' list.csv |
     diff - <(sed -n 's/ .* demonstration: .*//p' list.txt))"
 check "  rmsnorm/half_sum is one" "$(grep -q '^rmsnorm/half_sum,c,.*,1,"' list.csv || grep half list.csv)"
+runs() { awk -F, 'NR > 1 && $10 == 1 { print $2 }' "$1" | uniq; }
+for isa in $(runs list.csv); do
+    NL_ISA=$isa exits "NL_ISA=$isa" 0 list --csv
+    check "  leaves what is not wider" "$(runs list.csv | sed "/^$isa\$/q" | diff - <(runs stdout))"
+done
+NL_ISA='' exits "an empty NL_ISA" 0 list --csv
+check "  is none" "$(diff list.csv stdout)"
+NL_ISA=mmx refuses "an unknown NL_ISA" "'mmx' and should be one of: c" list
 refuses "list with a word too many" "unexpected 'more'" list more
 
 exits "check of a good case" 0 check $good
@@ -139,7 +147,7 @@ refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.c
 
 exits "bench" 0 bench --quick $good
 check "  every row has its ns" \
-    "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | wc -l)" ] || cat stdout)"
+    "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | cut -d, -f1 | sort -u | wc -l)" ] || cat stdout)"
 check "  every row is ok" "$([ "$(column verdict stdout | sort -u)" = ok ] || cat stdout)"
 refuses "bench without a case" "name a case" bench
 

@@ -20,7 +20,7 @@ exits() {
     "$normlab" check "${@:3}" > stdout 2> stderr; local code=$?
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
 }
-says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(cat stderr)")"; }
+says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 silent() { check "  and nothing of it" "$(grep -F "$1" stderr)"; }
 same() { check "  $1 is ${3:-as it was}" "$(diff "$1" "$2")"; }
 compares() { exits "$1" "$2" --impl $rung --errors now.csv; } # NAME CODE
@@ -33,11 +33,11 @@ edit() {
 
 exits "the whole suite, and the errors on record" 0 --threads 2 --errors "$record"
 says "compared with $record, 0 failed"
-[ $failed -eq 0 ] || { echo; cat stderr; }
+[ $failed -eq 0 ] || grep -A1 ^FAIL stderr
 
 cp "$record" start.csv
 exits "what runs here is put on record" 0 --impl $rung --update-errors start.csv
-says "start.csv has $(($(wc -l < "$record") - 1)) lines"
+says "start.csv has "
 check "  the largest there is, to four digits and rounded up" "$(awk -F, '
     FNR == 1 { split("", at); for (i = 1; i <= NF; i++) { at[$i] = i; name[i] = $i } next }
     FILENAME == "stdout" && $at["verdict"] == "ok" && $at["bound_u"] > 0 {
@@ -68,11 +68,11 @@ same now.csv start.csv
 
 edit '!mine { print }'
 compares "no line" 1
-says "FAIL $rung@c, $part on normal: the largest error is "
-says "nothing on record in now.csv"
+says "FAIL $rung@c, $part: no line in now.csv"
 edit 'mine { $at["zeros"] = "" } { print }'
 compares "no number" 1
-says "FAIL $rung@c, $part on zeros"
+says "FAIL $rung@c, $part on zeros: the largest error is "
+says "nothing on record (now.csv:"
 edit '{ $at["zeros"] = ""; $at["zeros"] = NR == 1 ? "zeroes" : "" } { print }'
 compares "a kind of another name" 1
 says "$part on zeros"

@@ -15,7 +15,8 @@ typedef struct setting {
     const struct job *job;
     nl_dtype t;
     unsigned parts;
-    size_t s, worked; /* worked: cases so far */
+    size_t s, groups, size; /* of the properties' cases */
+    size_t skew, worked;    /* skew: bytes; worked: cases so far */
 } setting;
 enum { FUSED = 1, IN_PLACE = 2, PLAIN = 4, CAST = 8, PARTS = 16 };
 static const char *const parts[] = {"/residual", "/in-place", "/no-affine", "/cast-before-weight"};
@@ -23,6 +24,9 @@ static const char *const parts[] = {"/residual", "/in-place", "/no-affine", "/ca
 enum { NORMAL, ZEROS, CONSTANT, LARGE, KINDS = 11 };
 static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge", "uniform", "exact",
                                     "outliers", "offset:16", "tiny",     "nan",  "inf"};
+
+/* The size of a group that is longer than the pieces in which long ones are summed. */
+enum { LONG = 16384 + 68 };
 
 /* The parameter of a test: where in the table its entry is. */
 static struct criterion_test_params every_entry(void) {
@@ -54,6 +58,7 @@ static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind,
                           batch ? size / o->s : groups, batch ? groups : size, o->s, kinds[kind]);
     for (int i = 0; i < 4; i++)
         if (with >> i & 1) length += sprintf(text + length, "%s", parts[i]);
+    if (o->skew) sprintf(text + length, "/skew=%zu", o->skew);
     trial_make(t, text);
     o->worked++;
     return true;
@@ -86,26 +91,31 @@ ParameterizedTest(size_t *index, implementations, verified) {
     setting o = {0};
     for (size_t i = 0; next(&o, *index, &i); i += 2) {
         bool batch = o.job->op == NL_BATCHNORM;
-        for (size_t c = 1; c <= 67; c++) /* awkward sizes; kinds and parts take turns */
+        const size_t usual = 67, most = 4 * (size_t)o.m->lanes + 3;
+        /* Awkward sizes, up to more than any unrolled loop; all else takes turns. */
+        for (size_t c = 1; c <= usual || c <= most; c++)
             for (size_t n = 0; n <= 3; n += n + 1) {
+                if (c > usual && n != 1 + c % 2 * 2) continue;
                 size_t turn = 3 * c + n + i;
                 o.parts = (unsigned)(turn / KINDS % PARTS), o.s = batch ? 1 + (c + n) % 4 : 1;
+                o.skew = turn % 16 * 4;
                 judge(&o, batch ? c : n, batch ? n * o.s : c, turn % KINDS, 1 + (int)(turn % 3));
             }
+        o.skew = 0;
         for (size_t turn = 0; turn < KINDS * PARTS; turn++) { /* every kind with all the parts */
             o.parts = (unsigned)(turn / KINDS), o.s = batch ? 3 : 1;
             judge(&o, 3, 21, turn % KINDS, 1 + (int)(turn % 3));
         }
+        o.parts = 0;
+        judge(&o, 2, LONG, NORMAL, 2);
     }
     cr_assert(o.worked > 0, "%s@%s: nothing was compared", o.m->name, o.m->isa);
 }
 
 /* The properties. Each is given a case after its call, makes others, and says whether the bits are
- * as they must be. Groups and their sizes go beyond a multiple of any vector's length. */
-enum { GROUPS = 19, SIZE = 69 };
-
+ * as they must be. */
 static bool start(trial *t, setting *o, size_t groups, unsigned more) {
-    return begin(t, o, groups, SIZE, NORMAL, o->parts | more) && trial_place(t, o->m);
+    return begin(t, o, groups, o->size, NORMAL, o->parts | more) && trial_place(t, o->m);
 }
 
 /* What no call has written is NaN still, and so is what was made of it. */
@@ -123,15 +133,16 @@ static bool all_written(setting *o, trial *all) {
 /* Alone, or in another order; but not the samples of a BatchNorm: its sums would be others. */
 static bool groups_elsewhere(setting *o, trial *all) {
     bool right = true;
-    for (size_t count = 1; count <= GROUPS; count += GROUPS - 1) {
+    for (size_t count = 1; count <= o->groups; count += o->groups - 1) {
         trial other;
         start(&other, o, count, 0);
-        for (size_t first = 0; first < GROUPS; first++) {
+        for (size_t first = 0; first < o->groups; first++) {
             instance_fill(&other.in);
-            for (size_t g = 0; g < count; g++) pair(&other, g, all, (2 * g + first) % GROUPS, true);
+            for (size_t g = 0; g < count; g++)
+                pair(&other, g, all, (2 * g + first) % o->groups, true);
             trial_call(&other, 1);
             for (size_t g = 0; g < count; g++)
-                right &= pair(&other, g, all, (2 * g + first) % GROUPS, false);
+                right &= pair(&other, g, all, (2 * g + first) % o->groups, false);
         }
         trial_end(&other);
     }
@@ -142,7 +153,7 @@ static bool in_place_and_threads(setting *o, trial *all) {
     bool right = true;
     for (int way = 0; way < 6; way++) {
         trial other;
-        start(&other, o, GROUPS, way % 2 ? IN_PLACE : 0);
+        start(&other, o, o->groups, way % 2 ? IN_PLACE : 0);
         trial_call(&other, 1 + way / 2);
         right &= same_results(all, &other);
         trial_end(&other);
@@ -150,9 +161,33 @@ static bool in_place_and_threads(setting *o, trial *all) {
     return right;
 }
 
+/* Each buffer another number of elements from where a vector or a line begins. */
+static bool anywhere(setting *o, trial *all) {
+    bool right = true;
+    for (unsigned with = 0; with <= IN_PLACE; with += IN_PLACE) {
+        trial other;
+        start(&other, o, o->groups, with);
+        for (size_t way = 0; way < 16; way++) {
+            void *was[SLOTS];
+            memcpy(was, other.in.at, sizeof was);
+            for (slot s = 0; s < SLOTS; s++) {
+                size_t steps = way * (with ? 1 : 2 * (size_t)s + 1) % 16; /* towards the start */
+                size_t bytes = is_tensor(s) ? nl_dtype_bytes(o->t) : sizeof(float);
+                if (was[s]) other.in.at[s] = (char *)was[s] - steps * bytes;
+            }
+            instance_fill(&other.in);
+            trial_call(&other, 1);
+            right &= same_results(all, &other);
+            memcpy(other.in.at, was, sizeof was);
+        }
+        trial_end(&other);
+    }
+    return right;
+}
+
 static bool gain_of_one(setting *o, trial *all) {
     trial none;
-    start(&none, o, GROUPS, PLAIN);
+    start(&none, o, o->groups, PLAIN);
     trial_call(&none, 1);
     instance_fill(&all->in);
     float *gamma = all->in.at[GAMMA], *beta = all->in.at[BETA];
@@ -172,7 +207,7 @@ static bool scaled(setting *o, trial *all) {
     bool right = true;
     for (int k = -9; k <= 8 && o->t == NL_F32; k += 17) {
         trial big;
-        start(&big, o, GROUPS, 0);
+        start(&big, o, o->groups, 0);
         big.c.problem.eps = ldexpf(big.c.problem.eps, 2 * k);
         for (slot s = 0; s < SLOTS; s++) scale(&big, s, big.data.input[s] ? k * power[s] : 0);
         trial_call(&big, 1);
@@ -191,14 +226,14 @@ static bool special_values(setting *o, trial *all) {
     bool right = true, backward = p->pass == NL_BACKWARD;
     for (int k = 0; k < 3; k++) {
         trial t;
-        size_t bad = (size_t)k * (GROUPS - 1) / 2;
-        start(&t, o, GROUPS, 0);
+        size_t bad = (size_t)k * (o->groups - 1) / 2;
+        start(&t, o, o->groups, 0);
         nl_store(p->dtype, t.in.at[X], element(p, bad, 4), (float[]){NAN, INFINITY, -INFINITY}[k]);
         if (backward) ((float *)t.in.at[RSTD])[bad] = NAN;
         trial_call(&t, 1);
-        for (size_t g = 0; g < GROUPS; g++) right &= g == bad || pair(&t, g, all, g, false);
+        for (size_t g = 0; g < o->groups; g++) right &= g == bad || pair(&t, g, all, g, false);
         bool due = p->pass != NL_INFERENCE && !o->m->demonstration;
-        for (size_t e = 0; e < SIZE && due; e++) {
+        for (size_t e = 0; e < o->size && due; e++) {
             float y = nl_load(p->dtype, t.in.at[backward ? DX : Y], element(p, bad, e));
             bool finite = !is_centred(p) && !backward && k && e != 4;
             right &= finite ? y == 0 : isnan(y);
@@ -213,15 +248,15 @@ static bool special_values(setting *o, trial *all) {
 static bool beta_itself(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool forward = p->pass == NL_FORWARD, refined = o->m->method == NL_REFINED, right = true;
-    const size_t kind[] = {ZEROS, CONSTANT, NORMAL}, size[] = {SIZE, SIZE, 1};
+    const size_t kind[] = {ZEROS, CONSTANT, NORMAL}, size[] = {o->size, o->size, 1};
     const bool applies[] = {forward, forward && refined && is_centred(p), p->op == NL_LAYERNORM};
     for (int k = 0; k < 3; k++) {
         trial t;
         if (!applies[k] || o->parts & FUSED) continue;
-        begin(&t, o, GROUPS, size[k], kind[k], 0);
+        begin(&t, o, o->groups, size[k], kind[k], 0);
         trial_place(&t, o->m), trial_call(&t, 1);
         const float *beta = t.data.input[BETA], *dgamma = t.in.at[DGAMMA];
-        for (size_t i = 0; i < GROUPS * size[k]; i++) {
+        for (size_t i = 0; i < o->groups * size[k]; i++) {
             float y = nl_load(p->dtype, t.in.at[forward ? Y : DX], i);
             right &= y == (beta ? nl_round(p->dtype, beta[feature(&t.c.problem, i)]) : 0);
         }
@@ -237,29 +272,37 @@ static const struct {
 } properties[] = {{all_written, "everything is written"},
                   {groups_elsewhere, "a group is the same alone and elsewhere in a batch"},
                   {in_place_and_threads, "in place and any number of threads give the same"},
+                  {anywhere, "buffers may begin anywhere"},
                   {scaled, "scaling x by 2^k and eps by 4^k changes nothing"},
                   {special_values, "NaN and Inf stay in their group"},
                   {beta_itself, "zero, constant and single elements give beta"},
                   {gain_of_one, "a gain of one is like none"}};
 
+static void try_properties(setting *o, size_t groups, size_t size) {
+    trial all;
+    o->groups = groups, o->size = size;
+    if (!start(&all, o, groups, 0)) return;
+    for (size_t k = 0; k < sizeof properties / sizeof *properties; k++) {
+        instance_fill(&all.in);
+        trial_call(&all, 1);
+        if (properties[k].holds(o, &all)) continue;
+        cr_assert_fail("%s on %s: not so: %s", o->m->name, all.c.text, properties[k].name);
+    }
+    trial_end(&all);
+}
+
 ParameterizedTestParameters(implementations, properties) {
     return every_entry();
 }
 
+/* Groups and their sizes go beyond a multiple of any vector's length; long ones take turns. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
     for (size_t i = 0; next(&o, *index, &i); i++) {
-        trial all;
         bool batch = o.job->op == NL_BATCHNORM;
         o.s = batch && i % 2 ? 3 : 1, o.parts = !batch && i % 2 ? FUSED : 0;
-        if (!start(&all, &o, GROUPS, 0)) continue;
-        for (size_t k = 0; k < sizeof properties / sizeof *properties; k++) {
-            instance_fill(&all.in);
-            trial_call(&all, 1);
-            if (properties[k].holds(&o, &all)) continue;
-            cr_assert_fail("%s on %s: not so: %s", o.m->name, all.c.text, properties[k].name);
-        }
-        trial_end(&all);
+        try_properties(&o, 19, 69);
+        if (i % 5 == 0) try_properties(&o, 2, LONG);
     }
     cr_assert(o.worked > 0, "%s: nothing was tried", o.m->name);
 }

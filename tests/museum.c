@@ -1,5 +1,5 @@
 /* The museum: its data are what the reports say, experiments/museum.txt has all of it, and what
- * nl_best() picks is right on all of it, but for gaps that are known.
+ * nl_best() picks is right on all of it.
  * SPDX-License-Identifier: MIT */
 #include "museum.h"
 #include "dtype.h"
@@ -158,41 +158,18 @@ Test(museum, rows_are_channels) {
     cr_assert(compared > 0);
 }
 
-/* Where what nl_best() picks gives no promise. An entry that is not needed any more fails too. */
-static const struct gap {
-    const char *name;
-    nl_op op;
-    nl_pass pass;
-    const char *why;
-} gaps[] = {
-    {"pt162489", NL_BATCHNORM, NL_FORWARD, "squares of 1e30 overflow: y is 0"},
-};
-enum { GAPS = sizeof gaps / sizeof *gaps };
-
-Test(museum, the_best_is_right_but_for_known_gaps) {
-    bool met[GAPS] = {false};
+Test(museum, the_best_is_right_on_all_of_it) {
     case_list list = all_cases();
     for (size_t i = 0; i < list.count; i++) {
         ready r = make(&list.items[i]);
         const nl_impl *best = nl_best(&r.c->problem, 1);
         cr_assert(best, "nothing takes %s", r.c->text);
         verdict v = verify(r.c, &r.data, &r.want, best, PLACE_END, 1);
-        outcome due = OUTCOME_OK;
-        for (size_t k = 0; k < GAPS; k++) {
-            if (strcmp(gaps[k].name, exhibit_of(r.c)) || gaps[k].op != r.c->problem.op ||
-                gaps[k].pass != r.c->problem.pass)
-                continue;
-            met[k] = true;
-            due = OUTCOME_DEMO;
-        }
-        cr_assert(v.outcome == due, "%s by %s@%s: %s, should be %s (error %g of %g) %s", r.c->text,
-                  best->name, best->isa, outcome_name(v.outcome), outcome_name(due), v.error_u,
-                  v.bound_u, v.why);
+        cr_assert(v.outcome == OUTCOME_OK, "%s by %s@%s: %s (error %g of %g) %s", r.c->text,
+                  best->name, best->isa, outcome_name(v.outcome), v.error_u, v.bound_u, v.why);
         drop(&r);
     }
     cases_free(&list);
-    for (size_t k = 0; k < GAPS; k++)
-        cr_assert(met[k], "no case for the gap at %s (%s)", gaps[k].name, gaps[k].why);
 }
 
 static bool kills_one_pass(const char *name) {

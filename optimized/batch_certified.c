@@ -1,0 +1,14 @@
+/* idea   One reading for the statistics, shifted by K, the mean of each channel's first 16 values; and
+ *        certified by its own sums: c^2 <= var says that K was near enough the mean. If not, that
+ *        channel's strip is read again around the mean; and a channel whose sums left float's range
+ *        is done in double.
+ * gain   One reading of three saved, with the accuracy of refined and a range that is float's own.
+ * fails  Where all channels begin with an outlier, it is refined plus one wasted reading.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+static const batch_recipe q = {.how = CERTIFIED, .rows = 8, .vectors = 4};
+
+NL_IMPL(.about = "one reading that knows when not to be trusted", .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 13, .range_safe = true,
+        .method = NL_REFINED, .lanes = LANES, .forward = batch_forward, .scratch = batch_scratch);

@@ -1,0 +1,52 @@
+/* Channels whose values lie one after the other, s at a time. SPDX-License-Identifier: MIT */
+#ifndef NL_BATCH_RUNS_H
+#define NL_BATCH_RUNS_H
+
+/* Adds the k first of the VLEN elements from `at` on. */
+NL_INLINE void add_to(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m) {
+    vf e = vkeep(vload(t, w.v.x, at, k == VLEN ? VLEN : lanes_at(w, at)) - m, k);
+    *d += e;
+    *squares = vfma(e, e, *squares);
+}
+
+/* Adds the sums of x - m and of its square over `count` elements from `at` on. */
+NL_INLINE void sum_stretch(work w, nl_dtype t, size_t at, size_t count, float around, float *d,
+                           float *squares) {
+    const vf m = vset(around);
+    vf d0 = vset(0), d1 = d0, d2 = d0, d3 = d0, s0 = d0, s1 = d0, s2 = d0, s3 = d0;
+    size_t i = at;
+    const size_t end = at + count;
+    for (; i + 4 * VLEN <= end; i += 4 * VLEN) {
+        add_to(&d0, &s0, w, t, i, VLEN, m), add_to(&d1, &s1, w, t, i + VLEN, VLEN, m);
+        add_to(&d2, &s2, w, t, i + 2 * VLEN, VLEN, m);
+        add_to(&d3, &s3, w, t, i + 3 * VLEN, VLEN, m);
+    }
+    for (; i + VLEN <= end; i += VLEN) add_to(&d0, &s0, w, t, i, VLEN, m);
+    if (i < end) add_to(&d1, &s1, w, t, i, end - i, m);
+    *d += vsum((d0 + d1) + (d2 + d3));
+    *squares += vsum((s0 + s1) + (s2 + s3));
+}
+
+NL_INLINE void sum_runs(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t j_end,
+                        float *sums) {
+    for (size_t j = begin; j < j_end; j++) sums[j] = sums[j + w.pad] = 0;
+    for (; row < end; row++)
+        for (size_t j = begin; j < j_end; j++)
+            for (size_t k = 0; k < w.v.s; k += STRETCH)
+                sum_stretch(w, t, nl_at(w.v, row, j, k), least(STRETCH, w.v.s - k), w.m[j],
+                            &sums[j], &sums[j + w.pad]);
+}
+
+NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
+                        size_t j_end) {
+    for (size_t i = 0; i < end - row; i++)
+        for (size_t k = 0; k < j_end - begin; k++) {
+            const size_t j = q.backwards ? j_end - 1 - k : begin + k;
+            const size_t at = nl_at(w.v, q.backwards ? end - 1 - i : row + i, j, 0);
+            pen p = {.run = true, .m = vset(w.m[j]), .a = vset(w.a[j]), .b = vset(w.b[j])};
+            if (cast) p.gain = vset(w.gain[j]), p.bias = vset(w.bias[j]);
+            put_stretch(w, t, cast, p, at, 0, w.v.s, 0);
+        }
+}
+
+#endif

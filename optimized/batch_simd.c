@@ -1,0 +1,12 @@
+/* idea   batchnorm/two_pass.c in vectors: across channels where they lie beside each other, along
+ *        them where they do not.
+ * gain   VLEN channels, or VLEN values of one, at a time.
+ * fails  Across channels each vector of x costs four more loads and stores, for the sums.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+static const batch_recipe q = {.how = TWO_PASS, .rows = 1, .vectors = 1};
+
+NL_IMPL(.about = "two-pass in vectors", .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD),
+        .dtypes = NL_ALL_DTYPES, .rank = 10, .method = NL_TWO_PASS, .lanes = LANES,
+        .forward = batch_forward, .scratch = batch_scratch);

@@ -1,0 +1,253 @@
+/* From sums to statistics, and from those to what y is made with: a strip of channels at a time, in
+ * loops that compilers vectorize. SPDX-License-Identifier: MIT */
+#ifndef NL_BATCH_STATISTICS_H
+#define NL_BATCH_STATISTICS_H
+
+/* What few channels need is kept out of the loops of the others. */
+#define NL_COLD static __attribute__((noinline, cold, unused))
+
+/* m, a and b are those of the work where a channel is one column. */
+typedef struct strip {
+    size_t j, count;
+    float *m, *a, *b;
+    double d[STRIP], squares[STRIP];
+    float mean[STRIP], var[STRIP], rstd[STRIP], shift[STRIP], own[3][STRIP];
+} strip;
+
+NL_INLINE void open_strip(part k, size_t j, strip *s) {
+    const work *w = k.w;
+    s->j = j, s->count = least(STRIP, k.end - j);
+    s->m = s->own[0], s->a = s->own[1], s->b = s->own[2];
+    if (w->wide == 1) s->m = w->m + j, s->a = w->a + j, s->b = w->b + j;
+    for (size_t i = 0; w->wide > 1 && i < STRIP; i++)
+        s->m[i] = i < s->count ? w->m[(j + i) * w->wide] : 0;
+}
+
+/* Sets an array's columns of channel j. */
+NL_INLINE void set_columns(const work *w, float *columns, size_t j, float value) {
+    for (size_t i = 0; i < w->wide; i += VLEN)
+        vstore(NL_F32, columns, j * w->wide + i, least(VLEN, w->wide - i), vset(value));
+}
+
+/* The same for a strip, unless the values are there already. */
+NL_INLINE void spread(const work *w, const strip *s, float *columns, const float *values) {
+    for (size_t i = 0; values != columns + s->j && i < s->count; i++)
+        set_columns(w, columns, s->j + i, values[i]);
+}
+
+/* The pieces' sums, always in the same order. */
+NL_INLINE void merge(const work *w, strip *s) {
+    double *d = s->d, *squares = s->squares;
+    for (size_t i = 0; w->wide > 1 && i < STRIP; i++) d[i] = squares[i] = 0;
+    for (size_t p = 0; p < w->pieces; p++) {
+        const float *from = w->sums + 4 * p * w->pad + s->j * w->wide, *more = from + w->pad;
+        for (size_t k = 0; w->wide > 1 && k < w->wide; k++)
+            for (size_t i = 0; i < s->count; i++) {
+                d[i] += (double)from[i * w->wide + k];
+                squares[i] += (double)more[i * w->wide + k];
+            }
+        if (w->wide > 1) continue;
+#pragma omp simd
+        for (size_t i = 0; i < STRIP; i++) {
+            d[i] = (p ? d[i] : 0) + (double)from[i];
+            squares[i] = (p ? squares[i] : 0) + (double)more[i];
+        }
+    }
+    for (size_t i = s->count; i < STRIP; i++) d[i] = squares[i] = 0;
+}
+
+/* In real numbers the mean is m + c and the variance E[d^2] - c^2, whatever m. */
+NL_INLINE void from_sums(const work *w, strip *s) {
+    const double per = w->per;
+    const float eps = w->v.eps, *m = s->m;
+#pragma omp simd
+    for (size_t i = 0; i < STRIP; i++) {
+        double c = s->d[i] * per;
+        float var = (float)((s->squares[i] - c * s->d[i]) * per), rstd = 1 / sqrtf(var + eps);
+        s->var[i] = var, s->rstd[i] = rstd;
+        s->mean[i] = m[i] + (float)c, s->shift[i] = (float)c * rstd;
+    }
+}
+
+/* Sums are certain when they have not left float's range, upwards, or downwards where eps does not
+ * cover it; and when m was off by less than sigma, so that var lost at most one bit. */
+NL_INLINE bool in_range(const work *w, double squares) {
+    const double small = w->v.eps < 0x1p-96f ? 0x1p-96 : 0;
+    return (int)(squares >= small) & (int)(squares <= (double)FLT_MAX);
+}
+
+NL_INLINE bool is_near(const work *w, double d, double squares) {
+    return 2 * w->per * d * d <= squares;
+}
+
+NL_INLINE bool all_certain(const work *w, const strip *s) {
+    size_t certain = 0;
+#pragma omp simd reduction(+ : certain)
+    for (size_t i = 0; i < s->count; i++)
+        certain += (size_t)in_range(w, s->squares[i]) & (size_t)is_near(w, s->d[i], s->squares[i]);
+    return certain == s->count;
+}
+
+/* Element k of channel j. */
+NL_INLINE size_t element(const work *w, size_t j, size_t k) {
+    return nl_at(w->v, k / w->v.s, j, k % w->v.s);
+}
+
+NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < w->v.n * w->v.s; k++) sum += nl_x(w->v, element(w, j, k));
+    const double mean = sum * w->per;
+    for (size_t k = 0; k < w->v.n * w->v.s; k++) {
+        double d = nl_x(w->v, element(w, j, k)) - mean;
+        squares += d * d;
+    }
+    *var = squares * w->per;
+    return mean;
+}
+
+/* y of the channels whose m says NaN. In place their x would be lost, so they come before the
+ * others, which then leave them as they are: (y - 0) * 1 + 0. */
+NL_COLD void put_in_double(part k, bool in_place) {
+    const work *w = k.w;
+    for (size_t j = k.j; j < k.end; j++) {
+        if (!isnan(w->m[j * w->wide])) continue;
+        double var, mean = mean_in_double(w, j, &var), rstd = 1 / sqrt(var + (double)w->v.eps);
+        for (size_t i = 0; i < w->v.n * w->v.s; i++) {
+            const size_t at = element(w, j, i);
+            nl_put(w->v, at, j, (float)((nl_x(w->v, at) - mean) * rstd));
+        }
+        if (!in_place) continue;
+        set_columns(w, w->m, j, 0), set_columns(w, w->b, j, 0), set_columns(w, w->bias, j, 0);
+        set_columns(w, w->a, j, 1), set_columns(w, w->gain, j, 1);
+    }
+}
+
+/* The channels that are not certain again: refined around the mean that their sums gave, or in
+ * double. True if there is one of the latter. */
+NL_COLD bool again(const work *w, strip *s) {
+    const strip old = *s;
+    part all = {w, s->j, s->j + s->count};
+    bool odd = false;
+    for (size_t i = 0; i < s->count; i++)
+        if (!is_near(w, s->d[i], s->squares[i])) s->m[i] = s->mean[i];
+    spread(w, s, w->m, s->m);
+    sum_pieces(&all, 0, w->pieces);
+    merge(w, s);
+    for (size_t i = 0; i < s->count; i++)
+        if (is_near(w, old.d[i], old.squares[i]))
+            s->d[i] = old.d[i], s->squares[i] = old.squares[i];
+    from_sums(w, s);
+    for (size_t i = 0; i < s->count; i++) {
+        if (in_range(w, old.squares[i])) continue;
+        double var, mean = mean_in_double(w, s->j + i, &var);
+        s->m[i] = NAN, s->mean[i] = (float)mean, s->var[i] = (float)var;
+        s->rstd[i] = (float)(1 / sqrt(var + (double)w->v.eps));
+        odd = true;
+    }
+    return odd;
+}
+
+/* A strip of gamma or beta, which may be NULL; whole in any case. */
+NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
+    if (all && s->count == STRIP) return all + s->j;
+    for (size_t i = 0; i < STRIP; i++) own[i] = all && i < s->count ? all[s->j + i] : fill;
+    return own;
+}
+
+NL_INLINE void set_strip(const work *w, const strip *s) {
+    float own[2][STRIP], *a = s->a, *b = s->b;
+    const float *gain = strip_of(w->v.gamma, s, 1, own[0]);
+    const float *bias = strip_of(w->v.beta, s, 0, own[1]);
+    if (w->cast) {
+        spread(w, s, w->gain, gain), spread(w, s, w->bias, bias);
+        gain = strip_of(NULL, s, 1, own[0]), bias = strip_of(NULL, s, 0, own[1]);
+    }
+#pragma omp simd
+    for (size_t i = 0; i < STRIP; i++) {
+        a[i] = s->rstd[i] * gain[i];
+        b[i] = bias[i] - s->shift[i] * gain[i];
+    }
+    spread(w, s, w->m, s->m), spread(w, s, w->a, a), spread(w, s, w->b, b);
+}
+
+/* What backward and inference will want. */
+NL_INLINE void keep_strip(const work *w, const strip *s) {
+    const nl_view v = w->v;
+    if (v.mean) memcpy(v.mean + s->j, s->mean, s->count * sizeof *v.mean);
+    if (v.rstd) memcpy(v.rstd + s->j, s->rstd, s->count * sizeof *v.rstd);
+    if (!v.running_mean) return;
+    const float m = (float)(v.n * v.s), unbiased = v.biased_running_var ? 1 : m / (m - 1);
+    const float new = v.momentum, old = 1 - new;
+    float *mean = v.running_mean + s->j, *var = v.running_var + s->j;
+#pragma omp simd
+    for (size_t i = 0; i < s->count; i++) {
+        mean[i] = old * mean[i] + new * s->mean[i];
+        var[i] = old * var[i] + new *(s->var[i] * unbiased);
+    }
+}
+
+/* m, a and b from the sums. True when there are channels for put_in_double(). */
+static bool set_parameters(part k) {
+    bool odd = false;
+    for (size_t j = k.j; j < k.end; j += STRIP) {
+        strip s;
+        open_strip(k, j, &s);
+        merge(k.w, &s);
+        for (size_t i = 0; q.how == TWO_PASS && i < STRIP; i++) s.d[i] = 0; /* m for the mean */
+        from_sums(k.w, &s);
+        if (q.how == CERTIFIED && !all_certain(k.w, &s)) odd |= again(k.w, &s);
+        set_strip(k.w, &s);
+        keep_strip(k.w, &s);
+    }
+    return odd;
+}
+
+static void set_running(part k) {
+    for (size_t j = k.j; j < k.end; j += STRIP) {
+        strip s;
+        float own[STRIP];
+        open_strip(k, j, &s);
+        const float *var = strip_of(k.w->v.running_var, &s, 1, own), eps = k.w->v.eps;
+        memcpy(s.m, k.w->v.running_mean + j, s.count * sizeof *s.m);
+#pragma omp simd
+        for (size_t i = 0; i < STRIP; i++) s.rstd[i] = 1 / sqrtf(var[i] + eps), s.shift[i] = 0;
+        set_strip(k.w, &s);
+    }
+}
+
+/* From what was summed around to the mean. */
+static void set_mean(part k) {
+    for (size_t j = k.j; j < k.end; j += STRIP) {
+        strip s;
+        open_strip(k, j, &s);
+        merge(k.w, &s);
+#pragma omp simd
+        for (size_t i = 0; i < STRIP; i++) s.m[i] += (float)(s.d[i] * k.w->per);
+        spread(k.w, &s, k.w->m, s.m);
+    }
+}
+
+/* What the first reading sums around: zero, a channel's first value, or the mean of its first 16 or
+ * a few more. That is near the mean unless one of them is an outlier. */
+static void set_guess(part k) {
+    const work *w = k.w;
+    const nl_view v = w->v;
+    const bool zero = q.how == TWO_PASS, vectors = !zero && w->wide == 1 && !w->runs;
+    for (size_t j = k.j; vectors && j < k.end; j += VLEN)
+        vstore(NL_F32, w->m, j, VLEN, vload(v.t, v.x, j, lanes_at(*w, j)));
+    for (size_t j = k.j; !vectors && j < k.end; j++) {
+        float first = zero ? 0 : nl_x(v, element(w, j, 0)), sum = 0;
+        for (size_t i = 1; w->runs && q.how == CERTIFIED && i < 16; i++)
+            sum += nl_x(v, element(w, j, i)) - first;
+        set_columns(w, w->m, j, first + sum / 16);
+    }
+    if (w->runs || q.how != CERTIFIED) return;
+    work head = *w;
+    head.v.n = (15 + v.s) / v.s, head.v.n = least(head.v.n + head.v.n % 2, v.n);
+    head.pieces = 1, head.per = 1 / (double)(head.v.n * v.s);
+    part first = {&head, k.j, k.end};
+    sum_pieces(&first, 0, 1);
+    set_mean(first);
+}
+
+#endif

@@ -1,0 +1,68 @@
+"""The rungs in the order in which docs/forward.md and docs/optimized.md tell them, and the look of each in
+all figures: a colour (of Okabe and Ito's palette or Tol's muted one, for the colour-blind) and a marker for
+those who see grey. Rungs in plain C are dashed where there are lines.
+
+A rung that is not in the table comes after those that are. Standard library only, as scripts/ use it too;
+ladder.gp reads the names out of the table."""
+
+TABLE = """
+unfused                 #CC79A7 P
+naive                   #000000 o
+rmsnorm/one_pass        #D55E00 v
+two_pass                #0072B2 s
+one_pass                #D55E00 v
+welford                 #E69F00 ^
+refined                 #009E73 D
+inference               #009E73 D
+backward                #000000 o
+optimized/simd          #88CCEE <
+optimized/accumulators  #44AA99 >
+optimized/tiles         #44AA99 >
+optimized/refined       #117733 d
+optimized/shifted       #CC6677 *
+optimized/certified     #999933 h
+optimized/pipelined     #332288 p
+optimized/prefetch      #AA4499 8
+optimized/backwards     #AA7744 <
+optimized/streaming     #882255 ^
+optimized/registers     #DDAA33 H
+optimized/threaded      #661100 P
+optimized/inference     #88CCEE <
+"""
+KEY = "simd pipelined streaming threaded".split()  # of the optimized ones, where there is no room for all
+LOOKS = {name: (colour, marker) for name, colour, marker in map(str.split, TABLE.split("\n")[1:-1])}
+OTHERS = [("#56B4E9", m) for m in "<>hp8d"] + [("#666666", m) for m in "<>hp8d"]
+
+
+def short(impl):
+    """optimized/rows_simd -> simd, layernorm/naive -> naive"""
+    stem = impl.rpartition("/")[2].strip("()")
+    return stem.partition("_")[2] or stem if is_optimized(impl) else stem
+
+
+def is_optimized(impl):
+    return impl.startswith("optimized/")
+
+
+def line(impl):
+    """The name by which the table has it, or its own."""
+    alike = f"optimized/{short(impl)}" if is_optimized(impl) else short(impl)
+    return next((name for name in (impl, alike) if name in LOOKS), impl)
+
+
+def name(impl):
+    """What figures call it: its short name, with a word where a rung in plain C is called that too."""
+    return "SIMD " * (is_optimized(impl) and short(impl) in LOOKS) + short(impl)
+
+
+def place(impl):
+    """Where it stands in the order."""
+    return list(LOOKS).index(line(impl)) if line(impl) in LOOKS else len(LOOKS)
+
+
+def looks(impls):
+    """name -> (colour, marker, dash), in the order of the table; what is not in it takes what is left."""
+    ordered = sorted(dict.fromkeys(impls), key=place)
+    others = [impl for impl in ordered if line(impl) not in LOOKS]
+    return {name(impl): (*(LOOKS.get(line(impl)) or OTHERS[others.index(impl) % len(OTHERS)]),
+                         "-" if is_optimized(impl) else (0, (4, 1.5))) for impl in ordered}

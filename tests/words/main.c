@@ -1,0 +1,52 @@
+/* Runs the tests of the vector words, of each instruction set named or of all. Needs nothing but the
+ * C library, so that it can be built for another processor and run on an emulator of it.
+ * Exit code: 0 right, 1 wrong, 77 this processor has none of those named.
+ * SPDX-License-Identifier: MIT */
+#include "normlab.h"
+#include "words.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+char words_call[100];
+
+static const struct {
+    const char *isa;
+    bool (*right)(char *why, size_t size);
+} tests[] = {
+#define WORDS_ENTRY(isa) {#isa, words_##isa},
+#include "words.inc"
+};
+
+/* printf() may not be called here. */
+static void on_fault(int number) {
+    static const char fault[] = "FAIL  touched what is not its own: ";
+    size_t length = strlen(words_call);
+    words_call[length++] = '\n';
+    bool said = write(1, fault, sizeof fault - 1) > 0 && write(1, words_call, length) > 0;
+    _exit(number == SIGSEGV && said ? 1 : 2);
+}
+
+int main(int argc, char **argv) {
+    size_t right = 0, wrong = 0;
+    signal(SIGSEGV, on_fault);
+    signal(SIGBUS, on_fault);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        bool wanted = argc == 1;
+        char why[300];
+        for (int k = 1; k < argc; k++) wanted |= strcmp(argv[k], tests[i].isa) == 0;
+        if (!wanted) continue;
+        if (!nl_isa_runs(tests[i].isa)) {
+            printf("SKIP  the words of %s: this processor has none\n", tests[i].isa);
+            continue;
+        }
+        bool ok = tests[i].right(why, sizeof why);
+        printf("%s the words of %s%s%s\n", ok ? "ok   " : "FAIL ", tests[i].isa, ok ? "" : ": ",
+               ok ? "" : why);
+        fflush(stdout);
+        ok ? right++ : wrong++;
+    }
+    return wrong ? 1 : right ? 0 : 77;
+}

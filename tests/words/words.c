@@ -1,0 +1,276 @@
+/* Every word of optimized/vec.h against what it means for one number (core/dtype.h, which
+ * tests/dtype.c judges): each lane, storage type and count of real lanes, with a page without access
+ * on either side. Compiled like the kernels, once for every instruction set. Whether vfence is where
+ * it must be no test can tell: it decides when another thread sees a streamed store, and on x86 the
+ * wrong moment is too rare to wait for. SPDX-License-Identifier: MIT */
+#include "words.h"
+#include "vec.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static char *report, *page; /* the page with access */
+static size_t report_size, page_size;
+
+/* Where rounding, overflow, underflow or NaN may go wrong; value() has them with both signs. */
+static const uint32_t special[] = {
+    0x00000000, 0x00000001, 0x007fffff, 0x00800000, 0x00800001,             /* float's smallest */
+    0x32ffffff, 0x33000000, 0x33000001, 0x33bfffff, 0x33c00000, 0x33c00001, /* f16's smallest */
+    0x387fdfff, 0x387fe000, 0x387fe001, 0x387fefff, 0x387ff000, 0x38800000, /* its normal ones */
+    0x477fdfff, 0x477fe000, 0x477fefff, 0x477ff000, 0x477fffff, 0x47800000, /* and its largest */
+    0x00007fff, 0x00008000, 0x00008001, 0x00017fff, 0x00018000, 0x00018001, /* bf16's smallest */
+    0x7f7f0000, 0x7f7f7fff, 0x7f7f8000, 0x7f7fffff, 0x7f800000,             /* its largest; Inf */
+    0x7f800001, 0x7f801fff, 0x7fbfffff, 0x7fc00000, 0x7fc00001, 0x7fffffff, /* NaN of all kinds */
+    0x3f800000, 0x3f7fffff, 0x3f800001, 0x3f808000, 0x3f818000, 0x3f801000, 0x3f803000,
+};
+enum { SPECIAL = 2 * sizeof special / sizeof *special, PATTERNS = 0x10000 };
+
+/* Any bits, but the same for the same n: George Marsaglia's xorshift. */
+static uint32_t bits(size_t n) {
+    uint32_t u = (uint32_t)n + 0x9e3779b9;
+    for (int i = 0; i < 8; i++) u ^= u << 13, u ^= u >> 17, u ^= u << 5;
+    return u;
+}
+
+/* A number n to store as t: the special ones; then what is half way between two neighbours of a
+ * 16-bit type, and the floats beside that; for f32 any bits. */
+enum { VALUES = SPECIAL + 3 * PATTERNS };
+static float value(nl_dtype t, size_t n) {
+    if (n < SPECIAL) return nl_from_bits(special[n / 2] | (uint32_t)(n % 2) << 31);
+    if (t == NL_F32) return nl_from_bits(bits(n));
+    uint16_t low = (uint16_t)((n - SPECIAL) / 3);
+    uint32_t middle = (uint32_t)low << 16 | 0x8000;
+    if (t == NL_F16) middle = nl_bits((nl_from_f16(low) + nl_from_f16(low + 1)) / 2);
+    return nl_from_bits(middle + (uint32_t)(n % 3) - 1);
+}
+
+/* A number between 2^-15 and 2, of either sign. */
+static float moderate(size_t n) {
+    uint32_t u = bits(n);
+    return nl_from_bits((u & 0x807fffff) + 0x3f800000 - (u >> 27 & 15) * 0x00800000);
+}
+
+/* A vector as an array. */
+typedef struct lanes {
+    float at[VLEN];
+} lanes;
+
+static vf vector(lanes l) {
+    vf v;
+    memcpy(&v, &l, sizeof v);
+    return v;
+}
+
+static void begin(const char *word, nl_dtype t, size_t k, const char *where) {
+    static const char *const names[] = {"f32", "f16", "bf16"};
+    snprintf(words_call, sizeof words_call - 1, "%s, %s, k = %zu of %d%s", word, names[t], k, VLEN,
+             where);
+}
+
+static bool fail(size_t lane, float got, float want) {
+    snprintf(report, report_size, "%s: lane %zu is %a (%08x), not %a (%08x)", words_call, lane,
+             (double)got, nl_bits(got), (double)want, nl_bits(want));
+    return false;
+}
+
+/* One NaN is as good as another. */
+static bool same(float got, float want) {
+    return nl_bits(got) == nl_bits(want) || (got != got && want != want);
+}
+
+static bool right(vf v, lanes want) {
+    lanes got;
+    memcpy(&got, &v, sizeof got);
+    for (size_t l = 0; l < VLEN; l++)
+        if (!same(got.at[l], want.at[l])) return fail(l, got.at[l], want.at[l]);
+    return true;
+}
+
+/* Where k elements may lie: vectors of them are aligned there, and not. */
+enum { START, END, ODD, PLACES };
+static const char *const places[] = {", at a page's start", ", at a page's end", ", not aligned"};
+
+static char *place(int where, nl_dtype t, size_t k) {
+    const size_t size = t == NL_F32 ? 4 : 2;
+    return page + (where == START ? 0 : where == END ? page_size - k * size : 1024 + size);
+}
+
+/* p where p[i] is at that place. */
+static void *base(char *at, nl_dtype t, size_t i) {
+    return (void *)((uintptr_t)at - i * (t == NL_F32 ? 4 : 2));
+}
+
+/* Every pattern of a 16-bit type; and k elements anywhere, however many others are beside them. */
+static bool vload_is_right(nl_dtype t) {
+    begin("vload", t, VLEN, "");
+    for (size_t n = 0; n < PATTERNS; n += VLEN) {
+        uint32_t a[VLEN];
+        lanes want;
+        for (size_t l = 0; l < VLEN; l++) {
+            if (t == NL_F32) a[l] = nl_bits(value(t, n + l));
+            if (t != NL_F32) memcpy((uint16_t *)a + l, &(uint16_t){(uint16_t)(n + l)}, 2);
+        }
+        for (size_t l = 0; l < VLEN; l++) want.at[l] = nl_load(t, a, l);
+        if (!right(vload(t, a, 0, VLEN), want)) return false;
+    }
+    for (size_t i = 0; i < page_size / 4; i++) nl_store(t, page, i, moderate(i));
+    for (size_t k = 0; k <= VLEN; k++)
+        for (int where = START; where < PLACES; where++)
+            for (size_t i = 0; i < 6; i += 5) {
+                char *at = place(where, t, k);
+                lanes want = {{0}};
+                for (size_t l = 0; l < k; l++) want.at[l] = nl_load(t, at, l);
+                begin("vload", t, k, places[where]);
+                if (!right(vload(t, base(at, t, i), i, k), want)) return false;
+            }
+    return true;
+}
+
+/* The page now holds k lanes of v at that place, and elsewhere what it did. */
+static bool stored(nl_dtype t, const char *at, size_t k, lanes v) {
+    const char *end = at + k * (t == NL_F32 ? 4 : 2);
+    for (size_t l = 0; l < k; l++) {
+        float got = nl_load(t, at, l), want = nl_round(t, v.at[l]);
+        if (!same(got, want)) return fail(l, got, want);
+    }
+    for (const char *p = page; p < page + page_size; p++) {
+        if (*p == 0x5a || (p >= at && p < end)) continue;
+        snprintf(report, report_size, "%s: wrote at byte %td from its place", words_call, p - at);
+        return false;
+    }
+    return true;
+}
+
+static bool vstore_and_vstream_are_right(nl_dtype t) {
+    for (size_t k = 0; k <= VLEN; k++)
+        for (int where = START; where < PLACES; where++)
+            for (size_t i = 0; i < 6; i += 5) {
+                lanes v;
+                for (size_t l = 0; l < VLEN; l++) v.at[l] = moderate(32 * k + l);
+                char *at = place(where, t, k);
+                memset(page, 0x5a, page_size);
+                begin("vstore", t, k, places[where]);
+                vstore(t, base(at, t, i), i, k, vector(v));
+                if (!stored(t, at, k, v)) return false;
+                if (k < VLEN || where == ODD) continue;
+                memset(page, 0x5a, page_size);
+                begin("vstream", t, k, places[where]);
+                vstream(t, base(at, t, i), i, vector(v));
+                vfence();
+                if (!stored(t, at, k, v)) return false;
+            }
+    return true;
+}
+
+/* What is stored of every value, and vround, which must foretell it; and vkeep. */
+static bool rounding_is_right(nl_dtype t) {
+    for (size_t n = 0; n < VALUES; n += VLEN) {
+        lanes v, want;
+        _Alignas(64) uint32_t a[VLEN], b[VLEN];
+        for (size_t l = 0; l < VLEN; l++) v.at[l] = value(t, n + l);
+        for (size_t l = 0; l < VLEN; l++) want.at[l] = nl_round(t, v.at[l]);
+        begin("vround", t, VLEN, "");
+        if (!right(vround(t, vector(v)), want)) return false;
+        vstore(t, a, 0, VLEN, vector(v));
+        vstream(t, b, 0, vector(v));
+        vfence();
+        for (size_t l = 0; l < VLEN; l++) {
+            float x = nl_load(t, a, l), y = nl_load(t, b, l);
+            begin("vstore", t, VLEN, "");
+            if (!same(x, want.at[l])) return fail(l, x, want.at[l]);
+            begin("vstream", t, VLEN, "");
+            if (!same(y, want.at[l])) return fail(l, y, want.at[l]);
+        }
+        const size_t k = n / VLEN % (VLEN + 1);
+        begin("vkeep", t, k, "");
+        for (size_t l = 0; l < VLEN; l++) want.at[l] = l < k ? v.at[l] : 0;
+        if (!right(vkeep(vector(v), k), want)) return false;
+    }
+    return true;
+}
+
+/* vset, and + - * / between any two of the special numbers. */
+static bool arithmetic_is_right(void) {
+    for (size_t i = 0; i < SPECIAL; i++)
+        for (size_t n = 0; n < SPECIAL; n += VLEN) {
+            const float x = value(NL_F32, i);
+            lanes all, y, sum, difference, product, quotient;
+            for (size_t l = 0; l < VLEN; l++) {
+                all.at[l] = x, y.at[l] = value(NL_F32, n + l);
+                sum.at[l] = x + y.at[l], difference.at[l] = x - y.at[l];
+                product.at[l] = x * y.at[l], quotient.at[l] = x / y.at[l];
+            }
+            const vf a = vset(x), b = vector(y);
+            begin("vset + - * /", NL_F32, VLEN, "");
+            if (!right(a, all) || !right(a + b, sum) || !right(a - b, difference) ||
+                !right(a * b, product) || !right(a / b, quotient))
+                return false;
+        }
+    return true;
+}
+
+/* Double holds a product of floats, and the sums here: rounding that to float is rounding once. */
+static bool vfma_is_right(void) {
+    static const char *const fuse[] = {"avx2", "avx512", "neon"};
+    static const float few[] = {0,       -0.0f,     1,         -1,       INFINITY,
+                                FLT_MAX, 0x1p-126f, 0x1p-149f, -FLT_MAX, NAN};
+    enum { FEW = sizeof few / sizeof *few, TRIPLES = FEW * FEW * FEW };
+    bool once = false;
+    for (size_t i = 0; i < sizeof fuse / sizeof *fuse; i++)
+        once |= strcmp(fuse[i], NL_TEXT(NL_ISA)) == 0;
+    for (size_t n = 0; n < 10 * TRIPLES; n += VLEN) {
+        lanes a, b, c, want;
+        for (size_t l = 0; l < VLEN; l++) {
+            const size_t m = n + l;
+            float x = moderate(3 * m), y = moderate(3 * m + 1), z = moderate(3 * m + 2);
+            if (m < TRIPLES) x = few[m % FEW], y = few[m / FEW % FEW], z = few[m / FEW / FEW];
+            const float product = x * y;
+            if (m % 3 == 0 && m >= TRIPLES) z = -product; /* what is left is the rounding */
+            a.at[l] = x, b.at[l] = y, c.at[l] = z;
+            want.at[l] = once ? (float)((double)x * (double)y + (double)z) : product + z;
+        }
+        begin(once ? "vfma, rounded once" : "vfma, rounded twice", NL_F32, VLEN, "");
+        if (!right(vfma(vector(a), vector(b), vector(c)), want)) return false;
+    }
+    return true;
+}
+
+/* Halves added to halves. */
+static bool vsum_is_right(void) {
+    begin("vsum", NL_F32, VLEN, "");
+    for (size_t n = 0; n < 20000; n++) {
+        lanes v, s;
+        for (size_t l = 0; l < VLEN; l++)
+            v.at[l] = n % 2 ? moderate(n * VLEN + l) : value(NL_F32, n / 2 + l);
+        s = v;
+        for (size_t half = VLEN / 2; half > 0; half /= 2)
+            for (size_t l = 0; l < half; l++) s.at[l] += s.at[l + half];
+        const float got = vsum(vector(v));
+        if (!same(got, s.at[0])) return fail(0, got, s.at[0]);
+    }
+    return true;
+}
+
+/* Asking for what may not be read is no fault. */
+static bool vprefetch_is_right(void) {
+    begin("vprefetch", NL_F32, 0, "");
+    vprefetch(page - 1), vprefetch(page + page_size), vprefetch(NULL);
+    return true;
+}
+
+#define NAMED_(isa) words_##isa
+#define NAMED(isa) NAMED_(isa)
+bool NAMED(NL_ISA)(char *why, size_t size) {
+    report = why, report_size = size, page_size = (size_t)sysconf(_SC_PAGESIZE);
+    char *map = mmap(NULL, 3 * page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    page = map + page_size;
+    bool ok = map != MAP_FAILED && mprotect(page, page_size, PROT_READ | PROT_WRITE) == 0;
+    if (!ok) snprintf(why, size, "no memory");
+    for (nl_dtype t = NL_F32; ok && t <= NL_BF16; t++)
+        ok = vload_is_right(t) && vstore_and_vstream_are_right(t) && rounding_is_right(t);
+    ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vprefetch_is_right();
+    if (map != MAP_FAILED) munmap(map, 3 * page_size);
+    return ok;
+}
