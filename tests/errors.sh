@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The largest errors on record: nothing here may be above them, and nothing passes for want of a
-# number. Usage: tests/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
+# The file of largest errors: a rise, a missing line and a line too many are failures, and nothing
+# passes for want of a number. Usage: tests/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
 set -u
 if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
 normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
@@ -31,10 +31,7 @@ edit() {
          '"$1" start.csv > now.csv
 }
 
-exits "the whole suite, and the errors on record" 0 --threads 2 --errors "$record"
-says "compared with $record, 0 failed"
-[ $failed -eq 0 ] || grep -A1 ^FAIL stderr
-
+# The whole suite against the record is a step of ./check, once; here is how the comparison behaves.
 cp "$record" start.csv
 exits "what runs here is put on record" 0 --impl $rung --update-errors start.csv
 says "start.csv has "
