@@ -60,6 +60,11 @@ bool nl_isa_runs(const char *isa) {
     return i >= 0 && i <= best();
 }
 
+/* Of those that optimized/ was compiled for: NL_COMPILED is " c avx2 ". */
 const char *nl_isa_best(void) {
-    return names[best()];
+    for (int i = best(); i > 0; i--) {
+        const char *at = strstr(NL_COMPILED, names[i]);
+        if (at && at[-1] == ' ' && at[strlen(names[i])] == ' ') return names[i];
+    }
+    return names[0];
 }

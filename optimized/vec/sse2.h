@@ -17,19 +17,30 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
     return a * b + c;
 }
 
-NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
+/* Halves, and what is not a whole vector: called, for it is slow however it is done, and inlined
+ * everywhere it makes most of the code. */
+static __attribute__((noinline, unused)) vf vload_some(nl_dtype t, const void *p, size_t i,
+                                                       size_t k) {
     float lanes[VLEN] = {0};
-    if (t == NL_F32) {
-        if (k >= VLEN) return _mm_loadu_ps((const float *)p + i);
-        for (size_t l = 0; l < k; l++) lanes[l] = ((const float *)p)[i + l];
-        return _mm_loadu_ps(lanes);
-    }
+    for (size_t l = 0; l < k; l++) lanes[l] = nl_load(t, p, i + l);
+    return _mm_loadu_ps(lanes);
+}
+
+static __attribute__((noinline, unused)) __m128i vhalves_f16(vf v) {
+    float lanes[VLEN];
+    uint16_t half[8] = {0};
+    _mm_storeu_ps(lanes, v);
+    for (int l = 0; l < VLEN; l++) half[l] = nl_to_f16(lanes[l]);
+    return _mm_loadu_si128((const __m128i *)half);
+}
+
+NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
+    if (t == NL_F32 && k >= VLEN) return _mm_loadu_ps((const float *)p + i);
     if (t == NL_BF16 && k >= VLEN) {
         __m128i half = _mm_loadl_epi64((const __m128i *)((const uint16_t *)p + i));
         return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), half));
     }
-    for (size_t l = 0; l < (k >= VLEN ? VLEN : k); l++) lanes[l] = nl_load(t, p, i + l);
-    return _mm_loadu_ps(lanes);
+    return vload_some(t, p, i, k >= VLEN ? VLEN : k);
 }
 
 NL_INLINE __m128i vhalves(nl_dtype t, vf v) {
@@ -37,11 +48,7 @@ NL_INLINE __m128i vhalves(nl_dtype t, vf v) {
         __m128i u = _mm_srai_epi32((__m128i)vbf16(v), 16);
         return _mm_packs_epi32(u, u);
     }
-    float lanes[VLEN];
-    uint16_t half[8] = {0};
-    _mm_storeu_ps(lanes, v);
-    for (int l = 0; l < VLEN; l++) half[l] = nl_to_f16(lanes[l]);
-    return _mm_loadu_si128((const __m128i *)half);
+    return vhalves_f16(v);
 }
 
 NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
