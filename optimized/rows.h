@@ -324,9 +324,17 @@ NL_INLINE void usual_types(nl_view v, bool plus_one, recipe q) {
 }
 
 /* Everything else asks at every vector what is there, and one row after the other. */
-NL_INLINE void other_rows(nl_view v, recipe q) {
-    q.pipelined = false;
+NL_INLINE void other_rows(nl_view v, nl_dtype t, recipe q) {
+    q.pipelined = false, v.t = t;
     rows(v, q);
+}
+
+NL_INLINE void other_types(nl_view v, recipe q) {
+    switch (v.t) {
+    case NL_F32: other_rows(v, NL_F32, q); break;
+    case NL_F16: other_rows(v, NL_F16, q); break;
+    case NL_BF16: other_rows(v, NL_BF16, q); break;
+    }
 }
 
 NL_INLINE bool is_usual(nl_view v, bool centred) {
@@ -335,7 +343,7 @@ NL_INLINE bool is_usual(nl_view v, bool centred) {
 
 NL_INLINE void rows_of_layer(nl_view v, recipe q) {
     if (!is_usual(v, q.centred))
-        other_rows(v, q);
+        other_types(v, q);
     else if (!q.centred && v.plus_one)
         usual_types(v, true, q);
     else

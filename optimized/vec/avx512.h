@@ -8,7 +8,6 @@
 
 enum { VLEN = 16 };
 typedef __m512 vf;
-#include "bf16.h"
 
 NL_INLINE __mmask16 vmask(size_t k) {
     return k >= VLEN ? 0xffff : (__mmask16)((1u << k) - 1);
@@ -34,9 +33,20 @@ NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
 }
 
+/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. The instruction that
+ * AVX512_BF16 has for it takes subnormals for zero. */
+NL_INLINE __m512i vbf16(vf v) {
+    const __m512i u = _mm512_castps_si512(v);
+    const __mmask16 odd = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));
+    const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    __m512i r = _mm512_add_epi32(u, _mm512_set1_epi32(0x7fff));
+    r = _mm512_mask_sub_epi32(r, odd, r, _mm512_set1_epi32(-1));
+    return _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
+}
+
 NL_INLINE __m256i vhalves(nl_dtype t, vf v) {
     if (t == NL_F16) return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32((__m512i)vbf16(v), 16));
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(vbf16(v), 16));
 }
 
 NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
@@ -64,7 +74,8 @@ NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
 
 NL_INLINE vf vround(nl_dtype t, vf v) {
     if (t == NL_F32) return v;
-    return t == NL_F16 ? _mm512_cvtph_ps(vhalves(t, v)) : vround_bf16(v);
+    if (t == NL_F16) return _mm512_cvtph_ps(vhalves(t, v));
+    return _mm512_castsi512_ps(_mm512_and_epi32(vbf16(v), _mm512_set1_epi32((int)0xffff0000)));
 }
 
 NL_INLINE vf vkeep(vf v, size_t k) {
