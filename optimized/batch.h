@@ -12,9 +12,9 @@
 typedef struct batch_recipe {
     bool inference;                            /* on the running statistics; else: */
     enum { TWO_PASS, REFINED, CERTIFIED } how; /* the statistics, in two readings or in one */
-    int rows, vectors;                         /* of a tile, whose sums stay in registers */
+    bool tiles;     /* sums stay in registers for some rows, and loops do four vectors */
     int ahead;      /* rows of x to ask for before they are read, 0: none */
-    bool backwards; /* the output begins where the statistics ended */
+    bool reverse;   /* the output begins where the statistics ended */
     bool streaming; /* y past the caches */
     bool threaded;
 } batch_recipe;

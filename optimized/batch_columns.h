@@ -1,16 +1,14 @@
-/* Channels that lie beside each other: a vector holds one value of VLEN of them, and nothing is
- * ever added across its lanes. The tensor is n rows of `columns` here. SPDX-License-Identifier:
- * MIT */
+/* Channels that lie beside each other: a vector holds one value of VLEN of them, and nothing is ever
+ * added across its lanes. The tensor is n rows of `columns` here. SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_COLUMNS_H
 #define NL_BATCH_COLUMNS_H
 
 enum {
-    BLOCK = 16,       /* rows that are summed by themselves before they join the others */
-    NARROW = 256,     /* columns: a block of them is a single stretch of memory */
-    ABREAST = 1024,   /* columns whose sums and parameters stay in the first-level
-                       cache */
-    VECTORS_MOST = 8, /* of a tile */
-    LINE = 64         /* bytes of a cache line */
+    BLOCK = 16,     /* rows that are summed by themselves before they join the others */
+    HIGH = 8,       /* rows of a tile */
+    NARROW = 256,   /* columns: a block of them is a single stretch of memory */
+    ABREAST = 1024, /* columns whose sums stay in the first-level cache */
+    LINE = 64       /* bytes of a cache line */
 };
 
 /* A vector may be read as a whole wherever the tensor has as much, into the next row as well: the
@@ -21,67 +19,79 @@ NL_INLINE size_t lanes_at(work w, size_t at) {
 
 /* Asks for an element that will be read soon; beyond the tensor that does no harm. */
 NL_INLINE void ask_for(work w, nl_dtype t, size_t at) {
-    vprefetch((const char *)w.v.x + at * (t == NL_F32 ? 4 : 2));
+    vprefetch((const void *)((uintptr_t)w.v.x + at * (t == NL_F32 ? 4 : 2)));
 }
 
-/* Where in its piece's block a tile is. */
+/* Where in its piece's block a tile is: in the first block; at its beginning, at its end, or both. */
 typedef struct place {
-    bool first, open, close; /* its block is the piece's first; it is the block's
-                              first, last tile */
+    bool first, open, close;
 } place;
 
-/* Rows [row, end) of `count` vectors of columns from f on. Their sums join those of the block;
- * where the tile is the whole block, they never leave the registers. */
-NL_INLINE void sum_tile(work w, nl_dtype t, size_t row, size_t end, size_t f, int count, place in,
-                        bool ask, float *sums) {
-    vf m[VECTORS_MOST], d[VECTORS_MOST], s[VECTORS_MOST];
-#pragma GCC unroll 8
-    for (int a = 0; a < count; a++) {
-        const size_t at = f + (size_t)a * VLEN;
-        m[a] = vload(NL_F32, w.m, at, VLEN);
-        d[a] = in.open ? vset(0) : vload(NL_F32, sums + 2 * w.pad, at, VLEN);
-        s[a] = in.open ? vset(0) : vload(NL_F32, sums + 3 * w.pad, at, VLEN);
-    }
-    for (size_t i = row; i < end; i++)
-#pragma GCC unroll 8
-        for (int a = 0; a < count; a++) {
-            const size_t at = i * w.columns + f + (size_t)a * VLEN;
-            if (ask) ask_for(w, t, at + (size_t)q.ahead * w.columns);
-            vf e = vload(t, w.v.x, at, count > 1 ? VLEN : lanes_at(w, at)) - m[a];
-            d[a] += e;
-            s[a] = vfma(e, e, s[a]);
-        }
-    if (in.close && !in.first)
-#pragma GCC unroll 8
-        for (int a = 0; a < count; a++) {
-            d[a] += vload(NL_F32, sums, f + (size_t)a * VLEN, VLEN);
-            s[a] += vload(NL_F32, sums + w.pad, f + (size_t)a * VLEN, VLEN);
-        }
-    if (!in.close) sums += 2 * w.pad;
-#pragma GCC unroll 8
-    for (int a = 0; a < count; a++) {
-        vstore(NL_F32, sums, f + (size_t)a * VLEN, VLEN, d[a]);
-        vstore(NL_F32, sums + w.pad, f + (size_t)a * VLEN, VLEN, s[a]);
-    }
+/* A vector of columns: what is subtracted, and the sums. Tiles have four of them by name: an array
+ * is something that compilers would keep in memory. */
+typedef struct lanes {
+    vf m, d, squares;
+} lanes;
+
+NL_INLINE lanes open_lanes(work w, size_t f, place in, const float *sums) {
+    lanes l = {vload(NL_F32, w.m, f, VLEN), vset(0), vset(0)};
+    if (in.open) return l;
+    l.d = vload(NL_F32, sums + 2 * w.pad, f, VLEN);
+    l.squares = vload(NL_F32, sums + 3 * w.pad, f, VLEN);
+    return l;
 }
 
+NL_INLINE void add_lanes(lanes *l, work w, nl_dtype t, size_t at, size_t k, bool ask) {
+    if (ask) ask_for(w, t, at + (size_t)q.ahead * w.columns);
+    vf e = vload(t, w.v.x, at, k) - l->m;
+    l->d += e;
+    l->squares = vfma(e, e, l->squares);
+}
+
+/* They join the sums of the blocks before, or wait for the block's next tile. */
+NL_INLINE void close_lanes(lanes l, work w, size_t f, place in, float *sums) {
+    if (in.close && !in.first) {
+        l.d += vload(NL_F32, sums, f, VLEN);
+        l.squares += vload(NL_F32, sums + w.pad, f, VLEN);
+    }
+    if (!in.close) sums += 2 * w.pad;
+    vstore(NL_F32, sums, f, VLEN, l.d);
+    vstore(NL_F32, sums + w.pad, f, VLEN, l.squares);
+}
+
+/* Rows [row, end) of columns [f, f_end). */
 NL_INLINE void sum_tiles(work w, nl_dtype t, size_t row, size_t end, size_t f, size_t f_end,
                          place in, bool ask, float *sums) {
-    const size_t step = (size_t)q.vectors * VLEN;
-    for (; f + step <= f_end; f += step) sum_tile(w, t, row, end, f, q.vectors, in, ask, sums);
-    for (; f < f_end; f += VLEN) sum_tile(w, t, row, end, f, 1, in, false, sums);
+    enum { A = VLEN, B = 2 * VLEN, C = 3 * VLEN };
+    for (; q.tiles && f + 4 * VLEN <= f_end; f += 4 * VLEN) {
+        lanes l0 = open_lanes(w, f, in, sums), l1 = open_lanes(w, f + A, in, sums);
+        lanes l2 = open_lanes(w, f + B, in, sums), l3 = open_lanes(w, f + C, in, sums);
+        for (size_t i = row; i < end; i++) {
+            const size_t at = i * w.columns + f;
+            add_lanes(&l0, w, t, at, VLEN, ask), add_lanes(&l1, w, t, at + A, VLEN, ask);
+            add_lanes(&l2, w, t, at + B, VLEN, ask), add_lanes(&l3, w, t, at + C, VLEN, ask);
+        }
+        close_lanes(l0, w, f, in, sums), close_lanes(l1, w, f + A, in, sums);
+        close_lanes(l2, w, f + B, in, sums), close_lanes(l3, w, f + C, in, sums);
+    }
+    for (; f < f_end; f += VLEN) {
+        lanes l = open_lanes(w, f, in, sums);
+        for (size_t i = row; i < end; i++)
+            add_lanes(&l, w, t, i * w.columns + f, lanes_at(w, i * w.columns + f), false);
+        close_lanes(l, w, f, in, sums);
+    }
 }
 
 /* Tiles are for tensors that the cache holds. Memory wants to be read in its own order: there a
  * tile is one row high, and the block's sums wait in the first-level cache. */
 NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t f_end,
                            float *sums) {
-    const bool high = w.cached || w.columns <= NARROW;
+    const bool high = q.tiles && (w.cached || w.columns <= NARROW);
     for (size_t top = row; top < end; top += BLOCK)
         for (size_t f = begin; f < f_end; f += ABREAST) {
             const size_t bottom = least(top + BLOCK, end), right = least(f + ABREAST, f_end);
             for (size_t r = top, next; r < bottom; r = next) {
-                next = least(r + (high ? (size_t)q.rows : 1), bottom);
+                next = least(r + (high ? HIGH : 1), bottom);
                 const place in = {top == row, r == top, next == bottom};
                 if (high)
                     sum_tiles(w, t, r, next, f, right, in, false, sums);
@@ -118,11 +128,11 @@ NL_INLINE void put_few(work w, nl_dtype t, bool cast, pen p, size_t at, size_t f
         put_vector(w, t, cast, p, at + i, f + i, least(VLEN, count - i), false);
 }
 
-/* `count` elements of y from `at` on, in the columns from f on. Only whole lines can be streamed. x
- * will be wanted next at `next`, where that is not zero. */
+/* `count` elements of y from `at` on, in the columns from f on. Only whole lines can be streamed.
+ * Asks for x so many elements further, if any. */
 NL_INLINE void put_stretch(work w, nl_dtype t, bool cast, pen p, size_t at, size_t f, size_t count,
-                           size_t next) {
-    const size_t size = t == NL_F32 ? 4 : 2, step = (size_t)q.vectors * VLEN;
+                           size_t further) {
+    const size_t size = t == NL_F32 ? 4 : 2, step = q.tiles ? 4 * VLEN : VLEN;
     size_t from = 0, to = count / VLEN * VLEN;
     if (q.streaming) {
         const size_t over = ((uintptr_t)w.v.y + at * size) % LINE / size;
@@ -135,12 +145,11 @@ NL_INLINE void put_stretch(work w, nl_dtype t, bool cast, pen p, size_t at, size
     for (size_t i = from + steps * step; i < to; i += VLEN)
         put_vector(w, t, cast, p, at + i, f + i, VLEN, q.streaming);
     for (size_t k = 0; k < steps; k++) {
-        const size_t first = from + (q.backwards ? steps - 1 - k : k) * step;
-#pragma GCC unroll 8
-        for (int a = 0; a < q.vectors; a++) {
-            const size_t i = first + (size_t)a * VLEN;
-            if (next) ask_for(w, t, next + i);
-            put_vector(w, t, cast, p, at + i, f + i, VLEN, q.streaming);
+        const size_t i = from + (q.reverse ? steps - 1 - k : k) * step;
+#pragma GCC unroll 4
+        for (size_t on = i; on < i + step; on += VLEN) {
+            if (further) ask_for(w, t, at + on + further);
+            put_vector(w, t, cast, p, at + on, f + on, VLEN, q.streaming);
         }
     }
 }
@@ -149,16 +158,13 @@ NL_INLINE void put_stretch(work w, nl_dtype t, bool cast, pen p, size_t at, size
 NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
                            size_t f_end) {
     const pen own = {.run = false};
-    const size_t rows = end - row, next = q.backwards ? -w.columns : w.columns;
+    const size_t rows = end - row, ahead = w.columns > ABREAST ? (size_t)q.ahead * w.columns : 0;
     for (size_t done = 0; done < rows; done += BLOCK)
         for (size_t f = begin; f < f_end; f += ABREAST)
             for (size_t i = done; i < least(done + BLOCK, rows); i++) {
-                const size_t r = q.backwards ? end - 1 - i : row + i, at = r * w.columns + f;
+                const size_t at = (q.reverse ? end - 1 - i : row + i) * w.columns + f;
                 const size_t width = least(ABREAST, f_end - f);
-                if (q.ahead && !w.cached)
-                    put_stretch(w, t, cast, own, at, f, width, at + next);
-                else
-                    put_stretch(w, t, cast, own, at, f, width, 0);
+                put_stretch(w, t, cast, own, at, f, width, q.reverse ? -ahead : ahead);
             }
 }
 

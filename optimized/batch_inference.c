@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.inference = true, .vectors = 4};
+static const batch_recipe q = {.inference = true, .tiles = true};
 
 NL_IMPL(.about = "the running statistics in vectors", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_ALL_DTYPES, .rank = 10, .method = NL_REFINED,

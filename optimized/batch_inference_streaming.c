@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.inference = true, .vectors = 4, .streaming = true};
+static const batch_recipe q = {.inference = true, .tiles = true, .streaming = true};
 
 NL_IMPL(.about = "the running statistics, y past the caches", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_ALL_DTYPES, .rank = 7, .method = NL_REFINED,

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = CERTIFIED, .rows = 8, .vectors = 4, .ahead = 2};
+static const batch_recipe q = {.how = CERTIFIED, .tiles = true, .ahead = 2};
 
 NL_IMPL(.about = "certified, x asked for two rows ahead", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 14, .range_safe = true,

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = REFINED, .rows = 8, .vectors = 4};
+static const batch_recipe q = {.how = REFINED, .tiles = true};
 
 NL_IMPL(.about = "refined two-pass in vectors", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 12, .method = NL_REFINED,

@@ -41,8 +41,8 @@ NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, s
                         size_t j_end) {
     for (size_t i = 0; i < end - row; i++)
         for (size_t k = 0; k < j_end - begin; k++) {
-            const size_t j = q.backwards ? j_end - 1 - k : begin + k;
-            const size_t at = nl_at(w.v, q.backwards ? end - 1 - i : row + i, j, 0);
+            const size_t j = q.reverse ? j_end - 1 - k : begin + k;
+            const size_t at = nl_at(w.v, q.reverse ? end - 1 - i : row + i, j, 0);
             pen p = {.run = true, .m = vset(w.m[j]), .a = vset(w.a[j]), .b = vset(w.b[j])};
             if (cast) p.gain = vset(w.gain[j]), p.bias = vset(w.bias[j]);
             put_stretch(w, t, cast, p, at, 0, w.v.s, 0);

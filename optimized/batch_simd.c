@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = TWO_PASS, .rows = 1, .vectors = 1};
+static const batch_recipe q = {.how = TWO_PASS};
 
 NL_IMPL(.about = "two-pass in vectors", .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD),
         .dtypes = NL_ALL_DTYPES, .rank = 10, .method = NL_TWO_PASS, .lanes = LANES,

@@ -6,7 +6,7 @@
 /* What few channels need is kept out of the loops of the others. */
 #define NL_COLD static __attribute__((noinline, cold, unused))
 
-/* m, a and b are those of the work where a channel is one column. */
+/* Where a channel is one column, m, a and b are those of the work. */
 typedef struct strip {
     size_t j, count;
     float *m, *a, *b;
@@ -16,11 +16,11 @@ typedef struct strip {
 
 NL_INLINE void open_strip(part k, size_t j, strip *s) {
     const work *w = k.w;
+    const bool narrow = w->wide == 1;
     s->j = j, s->count = least(STRIP, k.end - j);
-    s->m = s->own[0], s->a = s->own[1], s->b = s->own[2];
-    if (w->wide == 1) s->m = w->m + j, s->a = w->a + j, s->b = w->b + j;
-    for (size_t i = 0; w->wide > 1 && i < STRIP; i++)
-        s->m[i] = i < s->count ? w->m[(j + i) * w->wide] : 0;
+    s->m = narrow ? w->m + j : s->own[0];
+    s->a = narrow ? w->a + j : s->own[1], s->b = narrow ? w->b + j : s->own[2];
+    for (size_t i = 0; !narrow && i < s->count; i++) s->m[i] = w->m[(j + i) * w->wide];
 }
 
 /* Sets an array's columns of channel j. */
@@ -37,31 +37,35 @@ NL_INLINE void spread(const work *w, const strip *s, float *columns, const float
 
 /* The pieces' sums, always in the same order. */
 NL_INLINE void merge(const work *w, strip *s) {
+    const size_t count = s->count;
     double *d = s->d, *squares = s->squares;
-    for (size_t i = 0; w->wide > 1 && i < STRIP; i++) d[i] = squares[i] = 0;
-    for (size_t p = 0; p < w->pieces; p++) {
-        const float *from = w->sums + 4 * p * w->pad + s->j * w->wide, *more = from + w->pad;
-        for (size_t k = 0; w->wide > 1 && k < w->wide; k++)
-            for (size_t i = 0; i < s->count; i++) {
-                d[i] += (double)from[i * w->wide + k];
-                squares[i] += (double)more[i * w->wide + k];
+    for (size_t p = 0; p < w->pieces; p++)
+        for (size_t k = 0; k < w->wide; k++) {
+            const float *from = w->sums + 4 * p * w->pad + s->j * w->wide + k;
+            const float *more = from + w->pad;
+            const bool first = p + k == 0;
+            if (w->wide > 1) {
+                for (size_t i = 0; i < count; i++) {
+                    d[i] = (first ? 0 : d[i]) + (double)from[i * w->wide];
+                    squares[i] = (first ? 0 : squares[i]) + (double)more[i * w->wide];
+                }
+                continue;
             }
-        if (w->wide > 1) continue;
 #pragma omp simd
-        for (size_t i = 0; i < STRIP; i++) {
-            d[i] = (p ? d[i] : 0) + (double)from[i];
-            squares[i] = (p ? squares[i] : 0) + (double)more[i];
+            for (size_t i = 0; i < count; i++) {
+                d[i] = (first ? 0 : d[i]) + (double)from[i];
+                squares[i] = (first ? 0 : squares[i]) + (double)more[i];
+            }
         }
-    }
-    for (size_t i = s->count; i < STRIP; i++) d[i] = squares[i] = 0;
 }
 
 /* In real numbers the mean is m + c and the variance E[d^2] - c^2, whatever m. */
 NL_INLINE void from_sums(const work *w, strip *s) {
     const double per = w->per;
     const float eps = w->v.eps, *m = s->m;
+    const size_t count = s->count;
 #pragma omp simd
-    for (size_t i = 0; i < STRIP; i++) {
+    for (size_t i = 0; i < count; i++) {
         double c = s->d[i] * per;
         float var = (float)((s->squares[i] - c * s->d[i]) * per), rstd = 1 / sqrtf(var + eps);
         s->var[i] = var, s->rstd[i] = rstd;
@@ -81,11 +85,12 @@ NL_INLINE bool is_near(const work *w, double d, double squares) {
 }
 
 NL_INLINE bool all_certain(const work *w, const strip *s) {
+    const size_t count = s->count;
     size_t certain = 0;
 #pragma omp simd reduction(+ : certain)
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < count; i++)
         certain += (size_t)in_range(w, s->squares[i]) & (size_t)is_near(w, s->d[i], s->squares[i]);
-    return certain == s->count;
+    return certain == count;
 }
 
 /* Element k of channel j. */
@@ -147,23 +152,22 @@ NL_COLD bool again(const work *w, strip *s) {
     return odd;
 }
 
-/* A strip of gamma or beta, which may be NULL; whole in any case. */
+/* A strip of gamma or beta, or what stands for it where it is NULL. */
 NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
-    if (all && s->count == STRIP) return all + s->j;
-    for (size_t i = 0; i < STRIP; i++) own[i] = all && i < s->count ? all[s->j + i] : fill;
-    return own;
+    for (size_t i = 0; !all && i < STRIP; i++) own[i] = fill;
+    return all ? all + s->j : own;
 }
 
 NL_INLINE void set_strip(const work *w, const strip *s) {
-    float own[2][STRIP], *a = s->a, *b = s->b;
-    const float *gain = strip_of(w->v.gamma, s, 1, own[0]);
-    const float *bias = strip_of(w->v.beta, s, 0, own[1]);
+    float ones[STRIP], zeros[STRIP], *a = s->a, *b = s->b;
+    const float *gain = strip_of(w->v.gamma, s, 1, ones), *bias = strip_of(w->v.beta, s, 0, zeros);
+    const size_t count = s->count;
     if (w->cast) {
         spread(w, s, w->gain, gain), spread(w, s, w->bias, bias);
-        gain = strip_of(NULL, s, 1, own[0]), bias = strip_of(NULL, s, 0, own[1]);
+        gain = strip_of(NULL, s, 1, ones), bias = strip_of(NULL, s, 0, zeros);
     }
 #pragma omp simd
-    for (size_t i = 0; i < STRIP; i++) {
+    for (size_t i = 0; i < count; i++) {
         a[i] = s->rstd[i] * gain[i];
         b[i] = bias[i] - s->shift[i] * gain[i];
     }
@@ -193,7 +197,7 @@ static bool set_parameters(part k) {
         strip s;
         open_strip(k, j, &s);
         merge(k.w, &s);
-        for (size_t i = 0; q.how == TWO_PASS && i < STRIP; i++) s.d[i] = 0; /* m for the mean */
+        for (size_t i = 0; q.how == TWO_PASS && i < s.count; i++) s.d[i] = 0; /* m for the mean */
         from_sums(k.w, &s);
         if (q.how == CERTIFIED && !all_certain(k.w, &s)) odd |= again(k.w, &s);
         set_strip(k.w, &s);
@@ -205,12 +209,15 @@ static bool set_parameters(part k) {
 static void set_running(part k) {
     for (size_t j = k.j; j < k.end; j += STRIP) {
         strip s;
-        float own[STRIP];
         open_strip(k, j, &s);
-        const float *var = strip_of(k.w->v.running_var, &s, 1, own), eps = k.w->v.eps;
-        memcpy(s.m, k.w->v.running_mean + j, s.count * sizeof *s.m);
+        const float *mean = k.w->v.running_mean + j, *var = k.w->v.running_var + j;
+        const float eps = k.w->v.eps;
+        const size_t count = s.count;
 #pragma omp simd
-        for (size_t i = 0; i < STRIP; i++) s.rstd[i] = 1 / sqrtf(var[i] + eps), s.shift[i] = 0;
+        for (size_t i = 0; i < count; i++) {
+            s.rstd[i] = 1 / sqrtf(var[i] + eps);
+            s.m[i] = mean[i], s.shift[i] = 0;
+        }
         set_strip(k.w, &s);
     }
 }
@@ -221,8 +228,9 @@ static void set_mean(part k) {
         strip s;
         open_strip(k, j, &s);
         merge(k.w, &s);
+        const size_t count = s.count;
 #pragma omp simd
-        for (size_t i = 0; i < STRIP; i++) s.m[i] += (float)(s.d[i] * k.w->per);
+        for (size_t i = 0; i < count; i++) s.m[i] += (float)(s.d[i] * k.w->per);
         spread(k.w, &s, k.w->m, s.m);
     }
 }
@@ -232,9 +240,9 @@ static void set_mean(part k) {
 static void set_guess(part k) {
     const work *w = k.w;
     const nl_view v = w->v;
-    const bool zero = q.how == TWO_PASS, vectors = !zero && w->wide == 1 && !w->runs;
+    const bool zero = q.how == TWO_PASS, vectors = w->wide == 1 && !w->runs;
     for (size_t j = k.j; vectors && j < k.end; j += VLEN)
-        vstore(NL_F32, w->m, j, VLEN, vload(v.t, v.x, j, lanes_at(*w, j)));
+        vstore(NL_F32, w->m, j, VLEN, zero ? vset(0) : vload(v.t, v.x, j, lanes_at(*w, j)));
     for (size_t j = k.j; !vectors && j < k.end; j++) {
         float first = zero ? 0 : nl_x(v, element(w, j, 0)), sum = 0;
         for (size_t i = 1; w->runs && q.how == CERTIFIED && i < 16; i++)

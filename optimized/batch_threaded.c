@@ -5,11 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = CERTIFIED,
-                               .rows = 8,
-                               .vectors = 4,
-                               .ahead = 2,
-                               .threaded = true};
+static const batch_recipe q = {.how = CERTIFIED, .tiles = true, .ahead = 2, .threaded = true};
 
 NL_IMPL(.about = "certified, on several threads", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 8, .range_safe = true,

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = TWO_PASS, .rows = 8, .vectors = 4};
+static const batch_recipe q = {.how = TWO_PASS, .tiles = true};
 
 NL_IMPL(.about = "two-pass in vectors, sums in registers", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 11, .method = NL_TWO_PASS,

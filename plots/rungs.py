@@ -23,7 +23,7 @@ optimized/shifted       #CC6677 *
 optimized/certified     #999933 h
 optimized/pipelined     #332288 p
 optimized/prefetch      #AA4499 8
-optimized/backwards     #AA7744 <
+optimized/reverse       #AA7744 <
 optimized/streaming     #882255 ^
 optimized/registers     #DDAA33 H
 optimized/threaded      #661100 P

@@ -4,11 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = CERTIFIED,
-                               .rows = 8,
-                               .vectors = 4,
-                               .ahead = 2,
-                               .backwards = true};
+static const batch_recipe q = {.how = CERTIFIED, .tiles = true, .ahead = 2, .reverse = true};
 
 NL_IMPL(.about = "the output begins where the statistics ended", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 9, .range_safe = true,
