@@ -1,6 +1,7 @@
-/* BatchNorm in vector words, training and inference. A rung is a recipe and the line that puts it
- * into the table; the work is here, in batch_columns.h (channels beside each other), batch_runs.h
- * (one after the other) and batch_statistics.h. SPDX-License-Identifier: MIT */
+/* BatchNorm in vector words: training, backward and inference. A rung is a recipe and the line that
+ * puts it into the table; the work is here, in batch_columns.h (channels beside each other),
+ * batch_runs.h (one after the other), batch_statistics.h and batch_gradients.h.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_H
 #define NL_BATCH_H
 
@@ -10,12 +11,13 @@
 #include <float.h>
 
 typedef struct batch_recipe {
+    bool backward;                             /* dx from dy; else y, */
     bool inference;                            /* on the running statistics; else: */
     enum { TWO_PASS, REFINED, CERTIFIED } how; /* the statistics, in two readings or in one */
     bool tiles;     /* sums stay in registers for some rows, and loops do four vectors */
     int ahead;      /* rows of x to ask for before they are read, 0: none */
-    bool reverse;   /* the output begins where the statistics ended */
-    bool streaming; /* y past the caches */
+    bool reverse;   /* the output begins where the sums ended */
+    bool streaming; /* y or dx past the caches */
     bool threaded;
 } batch_recipe;
 
@@ -27,7 +29,7 @@ enum {
     SHORT = 32,      /* channels with fewer values a sample are read as columns */
     PIECE = 512,     /* rows that are summed in float; pieces are added up in double */
     STRETCH = 16384, /* elements of one run, or of several, that are */
-    CACHED = 524288, /* bytes of x that a core's own cache keeps between two readings */
+    CACHED = 524288, /* bytes of x (and dy) that a core's own cache keeps between two readings */
     FORK = 32768     /* elements from which on a second thread pays */
 };
 
@@ -38,16 +40,23 @@ enum {
  *
  *     y = (x - m) * a + b            or, with a cast before the weight,
  *     y = D((x - m) * a + b) * gain + bias
+ *
+ * Backward, y stands for dx, and what is summed is dy instead of x - m:
+ *
+ *     dx = ((x - m) * a + b + dy) * gain
  */
 typedef struct work {
     nl_view v;
+    const void *dy;
+    const nl_backward_args *back;
     double per; /* 1 / (n * s) */
     size_t total, columns, pad;
     size_t wide;          /* columns of a channel */
     size_t piece, pieces; /* samples of a piece */
     bool runs, cast, cached;
     float *m, *a, *b, *gain, *bias;
-    float *sums; /* a piece's: of x - m, of its square, and both of the block under way */
+    float
+        *sums; /* a piece's: of x - m or dy, of that times x - m, and both of the block under way */
 } work;
 
 NL_INLINE size_t least(size_t a, size_t b) {
@@ -61,8 +70,8 @@ static work work_for(const nl_problem *p) {
     w.piece = w.runs ? (STRETCH + p->s - 1) / p->s : PIECE;
     w.pieces = (p->n + w.piece - 1) / w.piece;
     w.per = 1 / (double)(p->n * p->s);
-    w.cached = w.total * nl_dtype_bytes(p->dtype) <= CACHED;
-    w.cast = p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
+    w.cached = (q.backward ? 2 : 1) * w.total * nl_dtype_bytes(p->dtype) <= CACHED;
+    w.cast = !q.backward && p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
     return w;
 }
 
@@ -131,6 +140,8 @@ static void put_pieces(void *context, size_t begin, size_t end) {
 
 #include "batch_statistics.h"
 
+#include "batch_gradients.h"
+
 static void for_pieces(part k, int threads, void (*body)(void *, size_t, size_t)) {
     if (threads > 1)
         nl_parallel_for(k.w->pieces, threads, body, &k);
@@ -143,6 +154,10 @@ static void do_channels(part k, int threads) {
     bool odd = false;
     if (q.inference) {
         set_running(k);
+    } else if (q.backward) {
+        set_saved(k);
+        for_pieces(k, threads, sum_pieces);
+        set_gradients(k);
     } else {
         set_guess(k);
         for_pieces(k, threads, sum_pieces);
@@ -168,19 +183,31 @@ static void do_shares(void *context, size_t begin, size_t end) {
     do_channels((part){w, begin * share, least(end * share, w->v.c)}, 1);
 }
 
-/* The whole of a rung's forward(). Threads share the channels, and if there are too few the
- * samples: a sum is made of the same pieces in the same order either way. */
-static void batch_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
-    work w = work_for(p);
-    w.v = nl_view_of(p, a);
-    w.m = a->scratch, w.a = w.m + w.pad, w.b = w.a + w.pad;
+/* Threads share the channels, and if there are too few the samples: a sum is made of the same
+ * pieces in the same order either way. */
+NL_INLINE void do_all(work w, float *scratch, int threads) {
+    w.m = scratch, w.a = w.m + w.pad, w.b = w.a + w.pad;
     w.gain = w.b + w.pad, w.bias = w.gain + w.pad, w.sums = w.bias + w.pad;
     if (!q.threaded || w.total < FORK) threads = 1;
-    const size_t shares = (p->c + share_of(&w) - 1) / share_of(&w), t = (size_t)threads;
+    const size_t shares = (w.v.c + share_of(&w) - 1) / share_of(&w), t = (size_t)threads;
     if (threads > 1 && shares >= t && w.pieces < 4 * t)
         nl_parallel_for(shares, threads, do_shares, &w);
     else
-        do_channels((part){&w, 0, p->c}, threads);
+        do_channels((part){&w, 0, w.v.c}, threads);
+}
+
+/* The whole of a rung's forward(), or backward(). */
+NL_INLINE void batch_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    work w = work_for(p);
+    w.v = nl_view_of(p, a);
+    do_all(w, a->scratch, threads);
+}
+
+NL_INLINE void batch_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    const nl_forward_args like = {.x = a->x, .gamma = a->gamma, .y = a->dx};
+    work w = work_for(p);
+    w.v = nl_view_of(p, &like), w.dy = a->dy, w.back = a;
+    do_all(w, a->scratch, threads);
 }
 
 #endif

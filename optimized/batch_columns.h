@@ -19,7 +19,9 @@ NL_INLINE size_t lanes_at(work w, size_t at) {
 
 /* Asks for an element that will be read soon; beyond the tensor that does no harm. */
 NL_INLINE void ask_for(work w, nl_dtype t, size_t at) {
-    vprefetch((const void *)((uintptr_t)w.v.x + at * (t == NL_F32 ? 4 : 2)));
+    const size_t bytes = at * (t == NL_F32 ? 4 : 2);
+    vprefetch((const void *)((uintptr_t)w.v.x + bytes));
+    if (q.backward) vprefetch((const void *)((uintptr_t)w.dy + bytes));
 }
 
 /* Where in its piece's block a tile is: in the first block; at its beginning, at its end, or both. */
@@ -43,9 +45,9 @@ NL_INLINE lanes open_lanes(work w, size_t f, place in, const float *sums) {
 
 NL_INLINE void add_lanes(lanes *l, work w, nl_dtype t, size_t at, size_t k, bool ask) {
     if (ask) ask_for(w, t, at + (size_t)q.ahead * w.columns);
-    vf e = vload(t, w.v.x, at, k) - l->m;
-    l->d += e;
-    l->squares = vfma(e, e, l->squares);
+    vf e = vload(t, w.v.x, at, k) - l->m, g = q.backward ? vload(t, w.dy, at, k) : e;
+    l->d += g;
+    l->squares = vfma(e, g, l->squares);
 }
 
 /* They join the sums of the blocks before, or wait for the block's next tile. */
@@ -110,13 +112,16 @@ typedef struct pen {
 /* k elements of y from element `at` on, in column f. */
 NL_INLINE void put_vector(work w, nl_dtype t, bool cast, pen p, size_t at, size_t f, size_t k,
                           bool stream) {
-    vf y = vload(t, w.v.x, at, k == VLEN ? VLEN : lanes_at(w, at));
+    const size_t readable = k == VLEN ? VLEN : lanes_at(w, at);
+    vf y = vload(t, w.v.x, at, readable);
     y -= p.run ? p.m : vload(NL_F32, w.m, f, VLEN);
     y = vfma(y, p.run ? p.a : vload(NL_F32, w.a, f, VLEN),
              p.run ? p.b : vload(NL_F32, w.b, f, VLEN));
     if (cast)
         y = vfma(vround(t, y), p.run ? p.gain : vload(NL_F32, w.gain, f, VLEN),
                  p.run ? p.bias : vload(NL_F32, w.bias, f, VLEN));
+    if (q.backward)
+        y = (y + vload(t, w.dy, at, readable)) * (p.run ? p.gain : vload(NL_F32, w.gain, f, VLEN));
     if (stream)
         vstream(t, w.v.y, at, y);
     else

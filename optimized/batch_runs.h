@@ -4,9 +4,11 @@
 
 /* Adds the k first of the VLEN elements from `at` on. */
 NL_INLINE void add_to(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m) {
-    vf e = vkeep(vload(t, w.v.x, at, k == VLEN ? VLEN : lanes_at(w, at)) - m, k);
-    *d += e;
-    *squares = vfma(e, e, *squares);
+    const size_t readable = k == VLEN ? VLEN : lanes_at(w, at);
+    vf e = vkeep(vload(t, w.v.x, at, readable) - m, k);
+    vf g = q.backward ? vkeep(vload(t, w.dy, at, readable), k) : e;
+    *d += g;
+    *squares = vfma(e, g, *squares);
 }
 
 /* Adds the sums of x - m and of its square over `count` elements from `at` on. */
@@ -44,7 +46,8 @@ NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, s
             const size_t j = q.reverse ? j_end - 1 - k : begin + k;
             const size_t at = nl_at(w.v, q.reverse ? end - 1 - i : row + i, j, 0);
             pen p = {.run = true, .m = vset(w.m[j]), .a = vset(w.a[j]), .b = vset(w.b[j])};
-            if (cast) p.gain = vset(w.gain[j]), p.bias = vset(w.bias[j]);
+            if (cast || q.backward) p.gain = vset(w.gain[j]);
+            if (cast) p.bias = vset(w.bias[j]);
             put_stretch(w, t, cast, p, at, 0, w.v.s, 0);
         }
 }

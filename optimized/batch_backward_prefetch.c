@@ -1,0 +1,11 @@
+/* idea   batch_backward_tiles, which asks for x and dy two rows before it reads them.
+ * gain   Four streams at once are more than a processor's own prefetcher likes to follow.
+ * fails  Where x and dy are in a cache: there it does not ask.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+static const batch_recipe q = {.backward = true, .tiles = true, .ahead = 2};
+
+NL_IMPL(.about = "gradients, x and dy asked for two rows ahead", .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 12, .method = NL_TWO_PASS,
+        .lanes = LANES, .backward = batch_backward, .scratch = batch_scratch);

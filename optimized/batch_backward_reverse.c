@@ -1,0 +1,11 @@
+/* idea   batch_backward_prefetch, with dx from the last element to the first.
+ * gain   What the sums have read last is still in a cache when dx reads it first.
+ * fails  Where all of x and dy stays in the cache anyway, or next to nothing of it does.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+static const batch_recipe q = {.backward = true, .tiles = true, .ahead = 2, .reverse = true};
+
+NL_IMPL(.about = "dx begins where the sums ended", .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 9, .method = NL_TWO_PASS,
+        .lanes = LANES, .backward = batch_backward, .scratch = batch_scratch);

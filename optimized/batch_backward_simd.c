@@ -1,0 +1,13 @@
+/* idea   batchnorm/backward in vectors: both sums of VLEN channels beside each other, or along a
+ *        channel's runs, and in memory order; dx is then ((x - mean) * a + b + dy) * gain, with the
+ *        channel's own a, b and gain.
+ * gain   Many times: the plain rung strides from row to row and adds one value at a time.
+ * fails  The sums live in memory: each vector of x and dy loads and stores both.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+static const batch_recipe q = {.backward = true};
+
+NL_IMPL(.about = "the gradients in vectors", .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 10, .method = NL_TWO_PASS,
+        .lanes = LANES, .backward = batch_backward, .scratch = batch_scratch);

@@ -1,0 +1,14 @@
+/* idea   batch_backward_prefetch on several threads: each does some channels from beginning to end; or,
+ *        where there are few, some pieces of the samples, whose sums are added up in a fixed order, so
+ *        that the bits are the same with any number of threads.
+ * gain   As many times as there are cores with caches or memory of their own.
+ * fails  Below 32768 elements starting a thread costs more than it saves: so it does not.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+static const batch_recipe q = {.backward = true, .tiles = true, .ahead = 2, .threaded = true};
+
+NL_IMPL(.about = "gradients on several threads", .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 8, .threaded = true,
+        .method = NL_TWO_PASS, .lanes = LANES, .backward = batch_backward,
+        .scratch = batch_scratch);

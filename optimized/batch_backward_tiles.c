@@ -1,0 +1,12 @@
+/* idea   batch_backward_simd with tiles of 8 rows by 4 vectors, whose sums stay in registers until the
+ *        tile is done; and four vectors of each loop in flight.
+ * gain   The sums' loads and stores, seven times of eight, where x and dy are in the cache.
+ * fails  Larger tensors are read row by row, as memory wants it, and gain little.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+static const batch_recipe q = {.backward = true, .tiles = true};
+
+NL_IMPL(.about = "the gradients in vectors, sums in registers", .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 11, .method = NL_TWO_PASS,
+        .lanes = LANES, .backward = batch_backward, .scratch = batch_scratch);
