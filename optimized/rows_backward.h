@@ -1,0 +1,299 @@
+/* Backward of LayerNorm, RMSNorm and Qwen2RMSNorm in vector words: first the sums along a row, then a
+ * run over its columns that makes dx and adds to the sums for dgamma and dbeta. A rung is a recipe, as
+ * in rows.h; a block is four rows that go through both together. With g = gain * dy, d = x - mean:
+ *     dx = (dy * rstd) * gain + d * by_d + constant,   dgamma += (dy * rstd) * d,   dbeta += dy
+ *     by_d = -rstd^2 * mean(g * xhat),   constant = -rstd * mean(g)
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ROWS_BACKWARD_H
+#define NL_ROWS_BACKWARD_H
+
+#include "vec.h"
+
+typedef struct recipe {
+    nl_dtype t;
+    bool centred; /* LayerNorm */
+    bool blocks;
+    bool streaming; /* dx past the caches, and the next block asked for */
+} recipe;
+
+/* dgamma and dbeta are summed over so many rows, or blocks, in float, and those sums in two floats:
+ * the error does not grow with the number of rows. No more than `lanes` promises. */
+enum { BLOCK = 4, ROW_PIECE = VLEN < 4 ? 16 : VLEN };
+
+/* Rows are summed in pieces of so many columns, as in rows.h; and blocks of longer ones would not stay
+ * in a cache from the sums to dx. */
+enum { PIECE = 16384 };
+
+/* What belongs to VLEN columns: the gain, and what this piece of rows has for dgamma and dbeta. */
+typedef struct column {
+    vf gain, dgamma, dbeta;
+} column;
+
+/* The pieces before, each a sum and what its rounding took. */
+typedef struct older {
+    vf dgamma, dgamma_rest, dbeta, dbeta_rest;
+} older;
+
+typedef struct gradient {
+    size_t c;
+    double per; /* 1 / c */
+    const void *x, *dy;
+    void *dx;
+    const float *mean, *rstd;
+    column *columns;
+    older *olders;
+} gradient;
+
+/* Of one row: the sums of g and g * d; and what they come to, in all lanes. */
+typedef struct sums {
+    vf g, gd;
+} sums;
+
+typedef struct totals {
+    double g, gd;
+} totals;
+
+typedef struct slope {
+    vf mean, rstd, by_d, constant;
+} slope;
+
+NL_INLINE vf x_at(const gradient *g, size_t at, size_t k, recipe q) {
+    return vload(q.t, g->x, at, k);
+}
+
+NL_INLINE vf dy_at(const gradient *g, size_t at, size_t k, recipe q) {
+    return vload(q.t, g->dy, at, k);
+}
+
+/* Lanes that are not real have dy = 0 and a gain of 0. */
+NL_INLINE sums add(sums s, const gradient *g, size_t at, size_t k, vf gain, vf mean, recipe q) {
+    vf part = gain * dy_at(g, at, k, q), d = x_at(g, at, k, q);
+    if (q.centred) d -= mean, s.g += part;
+    s.gd = vfma(part, d, s.gd);
+    return s;
+}
+
+NL_INLINE totals total(totals before, sums s, recipe q) {
+    if (q.centred) before.g += vsum(s.g);
+    before.gd += vsum(s.gd);
+    return before;
+}
+
+NL_INLINE vf mean_of(const gradient *g, size_t r, recipe q) {
+    return vset(q.centred ? g->mean[r] : 0);
+}
+
+/* One value is its own mean, and y does not depend on it. */
+NL_INLINE slope slope_of(const gradient *g, size_t r, totals t, recipe q) {
+    const float rstd = q.centred && g->c == 1 ? 0 * g->rstd[r] : g->rstd[r];
+    const float mean_g = (float)(t.g * g->per), mean_gx = (float)(t.gd * g->per * rstd);
+    return (slope){mean_of(g, r, q), vset(rstd), vset(-rstd * (rstd * mean_gx)),
+                   vset(-rstd * mean_g)};
+}
+
+/* dx of one vector; what it has for dgamma and dbeta is added to them. */
+NL_INLINE vf dx_of(vf x, vf dy, vf gain, slope s, vf *dgamma, vf *dbeta, recipe q) {
+    const vf scaled = dy * s.rstd;
+    vf rest = x * s.by_d;
+    if (q.centred) x -= s.mean, rest = vfma(x, s.by_d, s.constant), *dbeta += dy;
+    *dgamma = vfma(scaled, x, *dgamma);
+    return vfma(scaled, gain, rest);
+}
+
+NL_INLINE void put_dx(const gradient *g, size_t at, size_t k, vf dx, recipe q) {
+    if (q.streaming)
+        vstream(q.t, g->dx, at, dx);
+    else
+        vstore(q.t, g->dx, at, k, dx);
+}
+
+NL_INLINE void dx_step(const gradient *g, size_t at, size_t k, column *col, slope s, recipe q) {
+    const vf x = x_at(g, at, k, q), dy = dy_at(g, at, k, q);
+    put_dx(g, at, k, dx_of(x, dy, col->gain, s, &col->dgamma, &col->dbeta, q), q);
+}
+
+NL_INLINE void put_row(const gradient *g, size_t r, recipe q) {
+    const size_t c = g->c;
+    const vf mean = mean_of(g, r, q);
+    totals t = {0, 0};
+    for (size_t i = 0; i < c;) {
+        const size_t stop = c - i < PIECE ? c : i + PIECE;
+        const column *col = g->columns + i / VLEN;
+        sums s = {vset(0), vset(0)};
+        for (; i + VLEN <= stop; i += VLEN, col++)
+            s = add(s, g, r * c + i, VLEN, col->gain, mean, q);
+        if (i < stop) s = add(s, g, r * c + i, stop - i, col->gain, mean, q);
+        t = total(t, s, q);
+        i = stop;
+    }
+    const slope s = slope_of(g, r, t, q);
+    column *col = g->columns;
+    size_t i = 0;
+    for (; i + VLEN <= c; i += VLEN, col++) dx_step(g, r * c + i, VLEN, col, s, q);
+    if (i < c) dx_step(g, r * c + i, c - i, col, s, q);
+}
+
+NL_INLINE void ask_for(const gradient *g, size_t at, recipe q) {
+    const size_t byte = at * (q.t == NL_F32 ? 4 : 2);
+    vprefetch((const char *)g->x + byte);
+    vprefetch((const char *)g->dy + byte);
+}
+
+/* All is read before anything is written: rows are often a multiple of 4 KiB apart, and a load waits
+ * for a store whose address has the same last 12 bits. */
+NL_INLINE void dx_steps(const gradient *g, size_t at, size_t k, column *col, slope s0, slope s1,
+                        slope s2, slope s3, recipe q) {
+    const size_t c = g->c;
+    const vf gain = col->gain;
+    const vf dy0 = dy_at(g, at, k, q), dy1 = dy_at(g, at + c, k, q);
+    const vf dy2 = dy_at(g, at + 2 * c, k, q), dy3 = dy_at(g, at + 3 * c, k, q);
+    const vf x0 = x_at(g, at, k, q), x1 = x_at(g, at + c, k, q);
+    const vf x2 = x_at(g, at + 2 * c, k, q), x3 = x_at(g, at + 3 * c, k, q);
+    vf dgamma = vset(0), dbeta = vset(0);
+    const vf dx0 = dx_of(x0, dy0, gain, s0, &dgamma, &dbeta, q);
+    const vf dx1 = dx_of(x1, dy1, gain, s1, &dgamma, &dbeta, q);
+    const vf dx2 = dx_of(x2, dy2, gain, s2, &dgamma, &dbeta, q);
+    const vf dx3 = dx_of(x3, dy3, gain, s3, &dgamma, &dbeta, q);
+    if (q.streaming) {
+        ask_for(g, at + 4 * c, q), ask_for(g, at + 5 * c, q);
+        ask_for(g, at + 6 * c, q), ask_for(g, at + 7 * c, q);
+    }
+    put_dx(g, at, k, dx0, q), put_dx(g, at + c, k, dx1, q);
+    put_dx(g, at + 2 * c, k, dx2, q), put_dx(g, at + 3 * c, k, dx3, q);
+    col->dgamma += dgamma;
+    if (q.centred) col->dbeta += dbeta;
+}
+
+/* Each row's sums in the order of put_row(), so that its bits do not depend on where it is. */
+NL_INLINE void put_block(const gradient *g, size_t r, recipe q) {
+    const size_t c = g->c;
+    const vf m0 = mean_of(g, r, q), m1 = mean_of(g, r + 1, q);
+    const vf m2 = mean_of(g, r + 2, q), m3 = mean_of(g, r + 3, q);
+    sums s0 = {vset(0), vset(0)}, s1 = s0, s2 = s0, s3 = s0;
+    column *col = g->columns;
+    size_t i = 0;
+    for (; i + VLEN <= c; i += VLEN, col++) {
+        s0 = add(s0, g, r * c + i, VLEN, col->gain, m0, q);
+        s1 = add(s1, g, r * c + c + i, VLEN, col->gain, m1, q);
+        s2 = add(s2, g, r * c + 2 * c + i, VLEN, col->gain, m2, q);
+        s3 = add(s3, g, r * c + 3 * c + i, VLEN, col->gain, m3, q);
+    }
+    if (i < c) {
+        s0 = add(s0, g, r * c + i, c - i, col->gain, m0, q);
+        s1 = add(s1, g, r * c + c + i, c - i, col->gain, m1, q);
+        s2 = add(s2, g, r * c + 2 * c + i, c - i, col->gain, m2, q);
+        s3 = add(s3, g, r * c + 3 * c + i, c - i, col->gain, m3, q);
+    }
+    const totals none = {0, 0};
+    const slope t0 = slope_of(g, r, total(none, s0, q), q);
+    const slope t1 = slope_of(g, r + 1, total(none, s1, q), q);
+    const slope t2 = slope_of(g, r + 2, total(none, s2, q), q);
+    const slope t3 = slope_of(g, r + 3, total(none, s3, q), q);
+    for (i = 0, col = g->columns; i + VLEN <= c; i += VLEN, col++)
+        dx_steps(g, r * c + i, VLEN, col, t0, t1, t2, t3, q);
+    if (i < c) dx_steps(g, r * c + i, c - i, col, t0, t1, t2, t3, q);
+}
+
+NL_INLINE bool in_blocks(size_t c, recipe q) {
+    return q.blocks && c <= PIECE;
+}
+
+NL_INLINE void put_rows(const gradient *outer, size_t begin, size_t end, recipe q) {
+    const gradient g = *outer; /* nobody else has its address: what is in it stays in registers */
+    size_t r = begin;
+    for (; in_blocks(g.c, q) && r + BLOCK <= end; r += BLOCK) put_block(&g, r, q);
+    for (; r < end; r++) put_row(&g, r, q);
+    if (q.streaming) vfence();
+}
+
+NL_INLINE void rows_of_type(const gradient *g, size_t begin, size_t end, nl_dtype t, recipe q) {
+    q.t = t, q.centred = true;
+    if (g->mean) return put_rows(g, begin, end, q);
+    q.centred = false;
+    put_rows(g, begin, end, q);
+}
+
+NL_INLINE void rows_of(const gradient *g, size_t begin, size_t end, nl_dtype t, recipe q) {
+    switch (t) {
+    case NL_F32: rows_of_type(g, begin, end, NL_F32, q); break;
+    case NL_F16: rows_of_type(g, begin, end, NL_F16, q); break;
+    case NL_BF16: rows_of_type(g, begin, end, NL_BF16, q); break;
+    }
+}
+
+/* sum += a; what its rounding takes goes to rest (Knuth's two-sum). */
+NL_INLINE void add_exactly(vf *sum, vf *rest, vf a) {
+    const vf all = *sum + a, part = all - *sum;
+    *rest += (*sum - (all - part)) + (a - part);
+    *sum = all;
+}
+
+/* A sum that left float's range has no rest. */
+NL_INLINE vf with_rest(vf sum, vf rest) {
+    if (vsum(sum - sum) == 0) sum += rest;
+    return sum;
+}
+
+static inline size_t vectors_of(size_t c) {
+    return (c + VLEN - 1) / VLEN;
+}
+
+/* The lanes of column vector j that are real. */
+NL_INLINE size_t lanes_of(size_t c, size_t j) {
+    return c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
+}
+
+static void begin_columns(const gradient *g, const float *gamma, bool plus_one) {
+    for (size_t j = 0; j < vectors_of(g->c); j++) {
+        const size_t k = lanes_of(g->c, j);
+        vf gain = gamma ? vload(NL_F32, gamma, j * VLEN, k) : vset(1);
+        if (gamma && plus_one) gain += vset(1);
+        g->columns[j] = (column){vkeep(gain, k), vset(0), vset(0)};
+        if (g->olders) g->olders[j] = (older){vset(0), vset(0), vset(0), vset(0)};
+    }
+}
+
+static void put_away(const gradient *g) {
+    for (size_t j = 0; g->olders && j < vectors_of(g->c); j++) {
+        column *col = g->columns + j;
+        older *old = g->olders + j;
+        add_exactly(&old->dgamma, &old->dgamma_rest, col->dgamma);
+        add_exactly(&old->dbeta, &old->dbeta_rest, col->dbeta);
+        col->dgamma = col->dbeta = vset(0);
+    }
+}
+
+static void end_columns(const gradient *g, float *dgamma, float *dbeta) {
+    for (size_t j = 0; j < vectors_of(g->c); j++) {
+        const size_t k = lanes_of(g->c, j);
+        column col = g->columns[j];
+        if (g->olders) {
+            const older old = g->olders[j];
+            col.dgamma = with_rest(old.dgamma, old.dgamma_rest);
+            col.dbeta = with_rest(old.dbeta, old.dbeta_rest);
+        }
+        if (dgamma) vstore(NL_F32, dgamma, j * VLEN, k, col.dgamma);
+        if (dbeta) vstore(NL_F32, dbeta, j * VLEN, k, col.dbeta);
+    }
+}
+
+/* The whole of a rung's backward(). */
+NL_INLINE void rows_backward(const nl_problem *p, const nl_backward_args *a, recipe q) {
+    const size_t c = p->c, piece = ROW_PIECE * (in_blocks(c, q) ? BLOCK : 1);
+    gradient g = {c, 1 / (double)c, a->x, a->dy, a->dx, a->mean, a->rstd, a->scratch, NULL};
+    if (p->n > piece) g.olders = (older *)(g.columns + vectors_of(c));
+    begin_columns(&g, a->gamma, p->op == NL_QWEN2_RMSNORM);
+    for (size_t r = 0; r < p->n; r += piece) {
+        rows_of(&g, r, p->n - r < piece ? p->n : r + piece, p->dtype, q);
+        put_away(&g);
+    }
+    end_columns(&g, a->dgamma, a->dbeta);
+}
+
+static size_t rows_backward_scratch(const nl_problem *p) {
+    return vectors_of(p->c) * (sizeof(column) + (p->n > ROW_PIECE ? sizeof(older) : 0));
+}
+
+enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
+
+#endif
