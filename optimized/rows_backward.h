@@ -1,6 +1,6 @@
 /* Backward of LayerNorm, RMSNorm and Qwen2RMSNorm in vector words: first the sums along a row, then a
  * run over its columns that makes dx and adds to the sums for dgamma and dbeta. A rung is a recipe, as
- * in rows.h; a block is four rows that go through both together. With g = gain * dy, d = x - mean:
+ * in rows.h. With g = gain * dy, d = x - mean:
  *     dx = (dy * rstd) * gain + d * by_d + constant,   dgamma += (dy * rstd) * d,   dbeta += dy
  *     by_d = -rstd^2 * mean(g * xhat),   constant = -rstd * mean(g)
  * SPDX-License-Identifier: MIT */
@@ -11,14 +11,15 @@
 
 typedef struct recipe {
     nl_dtype t;
-    bool centred; /* LayerNorm */
-    bool blocks;
+    bool centred;   /* LayerNorm */
+    bool blocks;    /* four rows go through both together */
+    bool pipelined; /* the next row's sums inside this row's run */
     bool streaming; /* dx past the caches, and the next block asked for */
 } recipe;
 
 /* dgamma and dbeta are summed over so many rows, or blocks, in float, and those sums in two floats:
  * the error does not grow with the number of rows. No more than `lanes` promises. */
-enum { BLOCK = 4, ROW_PIECE = VLEN < 4 ? 16 : VLEN };
+enum { BLOCK = 4, ADDED = VLEN < 4 ? 16 : VLEN };
 
 /* Rows are summed in pieces of so many columns, as in rows.h; and blocks of longer ones would not stay
  * in a cache from the sums to dx. */
@@ -35,7 +36,7 @@ typedef struct older {
 } older;
 
 typedef struct gradient {
-    size_t c;
+    size_t n, c;
     double per; /* 1 / c */
     const void *x, *dy;
     void *dx;
@@ -112,25 +113,38 @@ NL_INLINE void dx_step(const gradient *g, size_t at, size_t k, column *col, slop
     put_dx(g, at, k, dx_of(x, dy, col->gain, s, &col->dgamma, &col->dbeta, q), q);
 }
 
-NL_INLINE void put_row(const gradient *g, size_t r, recipe q) {
-    const size_t c = g->c;
+NL_INLINE totals sum_row(const gradient *g, size_t r, recipe q) {
     const vf mean = mean_of(g, r, q);
     totals t = {0, 0};
-    for (size_t i = 0; i < c;) {
-        const size_t stop = c - i < PIECE ? c : i + PIECE;
+    for (size_t i = 0; i < g->c;) {
+        const size_t stop = g->c - i < PIECE ? g->c : i + PIECE;
         const column *col = g->columns + i / VLEN;
         sums s = {vset(0), vset(0)};
         for (; i + VLEN <= stop; i += VLEN, col++)
-            s = add(s, g, r * c + i, VLEN, col->gain, mean, q);
-        if (i < stop) s = add(s, g, r * c + i, stop - i, col->gain, mean, q);
+            s = add(s, g, r * g->c + i, VLEN, col->gain, mean, q);
+        if (i < stop) s = add(s, g, r * g->c + i, stop - i, col->gain, mean, q);
         t = total(t, s, q);
         i = stop;
     }
-    const slope s = slope_of(g, r, t, q);
+    return t;
+}
+
+/* dx of a row; and if q says so, in the same run, the sums of the next. */
+NL_INLINE totals put_row(const gradient *g, size_t r, slope t, recipe q) {
+    const size_t c = g->c, at = r * c;
+    const vf mean = mean_of(g, q.pipelined ? r + 1 : r, q);
+    sums s = {vset(0), vset(0)};
     column *col = g->columns;
     size_t i = 0;
-    for (; i + VLEN <= c; i += VLEN, col++) dx_step(g, r * c + i, VLEN, col, s, q);
-    if (i < c) dx_step(g, r * c + i, c - i, col, s, q);
+    for (; i + VLEN <= c; i += VLEN, col++) {
+        if (q.pipelined) s = add(s, g, at + c + i, VLEN, col->gain, mean, q);
+        dx_step(g, at + i, VLEN, col, t, q);
+    }
+    if (i < c) {
+        if (q.pipelined) s = add(s, g, at + c + i, c - i, col->gain, mean, q);
+        dx_step(g, at + i, c - i, col, t, q);
+    }
+    return q.pipelined ? total((totals){0, 0}, s, q) : (totals){0, 0};
 }
 
 NL_INLINE void ask_for(const gradient *g, size_t at, recipe q) {
@@ -164,7 +178,7 @@ NL_INLINE void dx_steps(const gradient *g, size_t at, size_t k, column *col, slo
     if (q.centred) col->dbeta += dbeta;
 }
 
-/* Each row's sums in the order of put_row(), so that its bits do not depend on where it is. */
+/* Each row's sums in the order of sum_row(), so that its bits do not depend on where it is. */
 NL_INLINE void put_block(const gradient *g, size_t r, recipe q) {
     const size_t c = g->c;
     const vf m0 = mean_of(g, r, q), m1 = mean_of(g, r + 1, q);
@@ -192,33 +206,6 @@ NL_INLINE void put_block(const gradient *g, size_t r, recipe q) {
     for (i = 0, col = g->columns; i + VLEN <= c; i += VLEN, col++)
         dx_steps(g, r * c + i, VLEN, col, t0, t1, t2, t3, q);
     if (i < c) dx_steps(g, r * c + i, c - i, col, t0, t1, t2, t3, q);
-}
-
-NL_INLINE bool in_blocks(size_t c, recipe q) {
-    return q.blocks && c <= PIECE;
-}
-
-NL_INLINE void put_rows(const gradient *outer, size_t begin, size_t end, recipe q) {
-    const gradient g = *outer; /* nobody else has its address: what is in it stays in registers */
-    size_t r = begin;
-    for (; in_blocks(g.c, q) && r + BLOCK <= end; r += BLOCK) put_block(&g, r, q);
-    for (; r < end; r++) put_row(&g, r, q);
-    if (q.streaming) vfence();
-}
-
-NL_INLINE void rows_of_type(const gradient *g, size_t begin, size_t end, nl_dtype t, recipe q) {
-    q.t = t, q.centred = true;
-    if (g->mean) return put_rows(g, begin, end, q);
-    q.centred = false;
-    put_rows(g, begin, end, q);
-}
-
-NL_INLINE void rows_of(const gradient *g, size_t begin, size_t end, nl_dtype t, recipe q) {
-    switch (t) {
-    case NL_F32: rows_of_type(g, begin, end, NL_F32, q); break;
-    case NL_F16: rows_of_type(g, begin, end, NL_F16, q); break;
-    case NL_BF16: rows_of_type(g, begin, end, NL_BF16, q); break;
-    }
 }
 
 /* sum += a; what its rounding takes goes to rest (Knuth's two-sum). */
@@ -264,6 +251,7 @@ static void put_away(const gradient *g) {
 }
 
 static void end_columns(const gradient *g, float *dgamma, float *dbeta) {
+    put_away(g);
     for (size_t j = 0; j < vectors_of(g->c); j++) {
         const size_t k = lanes_of(g->c, j);
         column col = g->columns[j];
@@ -277,21 +265,60 @@ static void end_columns(const gradient *g, float *dgamma, float *dbeta) {
     }
 }
 
+/* Rows r and following, one after the other. */
+NL_INLINE void put_rows(const gradient *g, const gradient *outer, size_t r, recipe q) {
+    recipe last = q;
+    last.pipelined = false;
+    totals t;
+    for (bool known = false; r < g->n; r++) {
+        if (!known) t = sum_row(g, r, q);
+        const slope s = slope_of(g, r, t, q);
+        known = q.pipelined && r + 1 < g->n && g->c <= PIECE;
+        if (known)
+            t = put_row(g, r, s, q);
+        else
+            put_row(g, r, s, last);
+        if (r % ADDED == ADDED - 1) put_away(outer);
+    }
+}
+
+NL_INLINE void all_rows(const gradient *outer, recipe q) {
+    const gradient g = *outer; /* nobody else has its address: what is in it stays in registers */
+    size_t r = 0;
+    for (; q.blocks && g.c <= PIECE && r + BLOCK <= g.n; r += BLOCK) {
+        put_block(&g, r, q);
+        if (r / BLOCK % ADDED == ADDED - 1) put_away(outer);
+    }
+    put_rows(&g, outer, r, q);
+    if (q.streaming) vfence();
+}
+
+NL_INLINE void rows_of_type(const gradient *g, nl_dtype t, recipe q) {
+    q.t = t, q.centred = true;
+    if (g->mean) {
+        all_rows(g, q);
+        return;
+    }
+    q.centred = false;
+    all_rows(g, q);
+}
+
 /* The whole of a rung's backward(). */
 NL_INLINE void rows_backward(const nl_problem *p, const nl_backward_args *a, recipe q) {
-    const size_t c = p->c, piece = ROW_PIECE * (in_blocks(c, q) ? BLOCK : 1);
-    gradient g = {c, 1 / (double)c, a->x, a->dy, a->dx, a->mean, a->rstd, a->scratch, NULL};
-    if (p->n > piece) g.olders = (older *)(g.columns + vectors_of(c));
+    const size_t n = p->n, c = p->c;
+    gradient g = {n, c, 1 / (double)c, a->x, a->dy, a->dx, a->mean, a->rstd, a->scratch, NULL};
+    if (n > ADDED) g.olders = (older *)(g.columns + vectors_of(c));
     begin_columns(&g, a->gamma, p->op == NL_QWEN2_RMSNORM);
-    for (size_t r = 0; r < p->n; r += piece) {
-        rows_of(&g, r, p->n - r < piece ? p->n : r + piece, p->dtype, q);
-        put_away(&g);
+    switch (p->dtype) {
+    case NL_F32: rows_of_type(&g, NL_F32, q); break;
+    case NL_F16: rows_of_type(&g, NL_F16, q); break;
+    case NL_BF16: rows_of_type(&g, NL_BF16, q); break;
     }
     end_columns(&g, a->dgamma, a->dbeta);
 }
 
 static size_t rows_backward_scratch(const nl_problem *p) {
-    return vectors_of(p->c) * (sizeof(column) + (p->n > ROW_PIECE ? sizeof(older) : 0));
+    return vectors_of(p->c) * (sizeof(column) + (p->n > ADDED ? sizeof(older) : 0));
 }
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
