@@ -17,9 +17,10 @@ typedef struct recipe {
     bool streaming; /* dx past the caches, and the next block asked for */
 } recipe;
 
-/* dgamma and dbeta are summed over so many rows, or blocks, in float, and those sums in two floats:
- * the error does not grow with the number of rows. No more than `lanes` promises. */
-enum { BLOCK = 4, ADDED = VLEN < 4 ? 16 : VLEN };
+/* Lanes of a sum along a row, in one vector for each row of a block, or in four; and as many rows or
+ * blocks are added up for dgamma and dbeta in float, and those sums in two floats: their error does
+ * not grow with the number of rows. */
+enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
 
 /* Rows are summed in pieces of so many columns, as in rows.h; and blocks of longer ones would not stay
  * in a cache from the sums to dx. */
@@ -74,10 +75,18 @@ NL_INLINE sums add(sums s, const gradient *g, size_t at, size_t k, vf gain, vf m
     return s;
 }
 
-NL_INLINE totals total(totals before, sums s, recipe q) {
-    if (q.centred) before.g += vsum(s.g);
-    before.gd += vsum(s.gd);
-    return before;
+NL_INLINE totals total(sums s, recipe q) {
+    return (totals){q.centred ? vsum(s.g) : 0, vsum(s.gd)};
+}
+
+/* Four vectors of a sum, by name: compilers keep arrays in memory. */
+typedef struct four {
+    sums a, b, c, d;
+} four;
+
+NL_INLINE totals total_of(four s, recipe q) {
+    const sums all = {(s.a.g + s.c.g) + (s.b.g + s.d.g), (s.a.gd + s.c.gd) + (s.b.gd + s.d.gd)};
+    return total(q.blocks ? s.a : all, q);
 }
 
 NL_INLINE vf mean_of(const gradient *g, size_t r, recipe q) {
@@ -113,38 +122,60 @@ NL_INLINE void dx_step(const gradient *g, size_t at, size_t k, column *col, slop
     put_dx(g, at, k, dx_of(x, dy, col->gain, s, &col->dgamma, &col->dbeta, q), q);
 }
 
-NL_INLINE totals sum_row(const gradient *g, size_t r, recipe q) {
+/* Of columns i and following, before stop. */
+NL_INLINE totals sum_piece(const gradient *g, size_t r, size_t i, size_t stop, recipe q) {
     const vf mean = mean_of(g, r, q);
-    totals t = {0, 0};
-    for (size_t i = 0; i < g->c;) {
-        const size_t stop = g->c - i < PIECE ? g->c : i + PIECE;
-        const column *col = g->columns + i / VLEN;
-        sums s = {vset(0), vset(0)};
-        for (; i + VLEN <= stop; i += VLEN, col++)
-            s = add(s, g, r * g->c + i, VLEN, col->gain, mean, q);
-        if (i < stop) s = add(s, g, r * g->c + i, stop - i, col->gain, mean, q);
-        t = total(t, s, q);
-        i = stop;
+    const column *col = g->columns + i / VLEN;
+    const size_t at = r * g->c;
+    const sums none = {vset(0), vset(0)};
+    four s = {none, none, none, none};
+    for (; !q.blocks && i + STEP <= stop; i += STEP, col += 4) {
+        s.a = add(s.a, g, at + i, VLEN, col[0].gain, mean, q);
+        s.b = add(s.b, g, at + i + VLEN, VLEN, col[1].gain, mean, q);
+        s.c = add(s.c, g, at + i + 2 * VLEN, VLEN, col[2].gain, mean, q);
+        s.d = add(s.d, g, at + i + 3 * VLEN, VLEN, col[3].gain, mean, q);
     }
-    return t;
+    for (; i + VLEN <= stop; i += VLEN, col++) s.a = add(s.a, g, at + i, VLEN, col->gain, mean, q);
+    if (i < stop) s.a = add(s.a, g, at + i, stop - i, col->gain, mean, q);
+    return total_of(s, q);
 }
 
-/* dx of a row; and if q says so, in the same run, the sums of the next. */
+NL_INLINE totals sum_row(const gradient *g, size_t r, recipe q) {
+    if (g->c <= PIECE) return sum_piece(g, r, 0, g->c, q);
+    totals all = {0, 0};
+    for (size_t i = 0; i < g->c; i += PIECE) {
+        const totals t = sum_piece(g, r, i, g->c - i < PIECE ? g->c : i + PIECE, q);
+        all.g += t.g, all.gd += t.gd;
+    }
+    return all;
+}
+
+/* One vector of a row's dx; and if q says so, for the sums of the next row. */
+NL_INLINE sums step(sums s, const gradient *g, size_t at, size_t k, column *col, slope t, vf mean,
+                    recipe q) {
+    if (q.pipelined) s = add(s, g, at + g->c, k, col->gain, mean, q);
+    dx_step(g, at, k, col, t, q);
+    return s;
+}
+
+/* dx of a row, and the sums of the next, in the order of sum_row(). */
 NL_INLINE totals put_row(const gradient *g, size_t r, slope t, recipe q) {
-    const size_t c = g->c, at = r * c;
     const vf mean = mean_of(g, q.pipelined ? r + 1 : r, q);
-    sums s = {vset(0), vset(0)};
+    const size_t c = g->c;
+    const sums none = {vset(0), vset(0)};
+    four s = {none, none, none, none};
     column *col = g->columns;
-    size_t i = 0;
-    for (; i + VLEN <= c; i += VLEN, col++) {
-        if (q.pipelined) s = add(s, g, at + c + i, VLEN, col->gain, mean, q);
-        dx_step(g, at + i, VLEN, col, t, q);
+    size_t i = 0, at = r * c;
+    for (; i + STEP <= c; i += STEP, at += STEP, col += 4) {
+        s.a = step(s.a, g, at, VLEN, col, t, mean, q);
+        s.b = step(s.b, g, at + VLEN, VLEN, col + 1, t, mean, q);
+        s.c = step(s.c, g, at + 2 * VLEN, VLEN, col + 2, t, mean, q);
+        s.d = step(s.d, g, at + 3 * VLEN, VLEN, col + 3, t, mean, q);
     }
-    if (i < c) {
-        if (q.pipelined) s = add(s, g, at + c + i, c - i, col->gain, mean, q);
-        dx_step(g, at + i, c - i, col, t, q);
-    }
-    return q.pipelined ? total((totals){0, 0}, s, q) : (totals){0, 0};
+    for (; i + VLEN <= c; i += VLEN, at += VLEN, col++)
+        s.a = step(s.a, g, at, VLEN, col, t, mean, q);
+    if (i < c) s.a = step(s.a, g, at, c - i, col, t, mean, q);
+    return q.pipelined ? total_of(s, q) : (totals){0, 0};
 }
 
 NL_INLINE void ask_for(const gradient *g, size_t at, recipe q) {
@@ -198,11 +229,10 @@ NL_INLINE void put_block(const gradient *g, size_t r, recipe q) {
         s2 = add(s2, g, r * c + 2 * c + i, c - i, col->gain, m2, q);
         s3 = add(s3, g, r * c + 3 * c + i, c - i, col->gain, m3, q);
     }
-    const totals none = {0, 0};
-    const slope t0 = slope_of(g, r, total(none, s0, q), q);
-    const slope t1 = slope_of(g, r + 1, total(none, s1, q), q);
-    const slope t2 = slope_of(g, r + 2, total(none, s2, q), q);
-    const slope t3 = slope_of(g, r + 3, total(none, s3, q), q);
+    const slope t0 = slope_of(g, r, total(s0, q), q);
+    const slope t1 = slope_of(g, r + 1, total(s1, q), q);
+    const slope t2 = slope_of(g, r + 2, total(s2, q), q);
+    const slope t3 = slope_of(g, r + 3, total(s3, q), q);
     for (i = 0, col = g->columns; i + VLEN <= c; i += VLEN, col++)
         dx_steps(g, r * c + i, VLEN, col, t0, t1, t2, t3, q);
     if (i < c) dx_steps(g, r * c + i, c - i, col, t0, t1, t2, t3, q);
@@ -267,6 +297,7 @@ static void end_columns(const gradient *g, float *dgamma, float *dbeta) {
 
 /* Rows r and following, one after the other. */
 NL_INLINE void put_rows(const gradient *g, const gradient *outer, size_t r, recipe q) {
+    const size_t lanes = q.blocks ? BLOCK_LANES : ROW_LANES;
     recipe last = q;
     last.pipelined = false;
     totals t;
@@ -278,7 +309,7 @@ NL_INLINE void put_rows(const gradient *g, const gradient *outer, size_t r, reci
             t = put_row(g, r, s, q);
         else
             put_row(g, r, s, last);
-        if (r % ADDED == ADDED - 1) put_away(outer);
+        if ((r + 1) % lanes == 0) put_away(outer);
     }
 }
 
@@ -287,7 +318,7 @@ NL_INLINE void all_rows(const gradient *outer, recipe q) {
     size_t r = 0;
     for (; q.blocks && g.c <= PIECE && r + BLOCK <= g.n; r += BLOCK) {
         put_block(&g, r, q);
-        if (r / BLOCK % ADDED == ADDED - 1) put_away(outer);
+        if ((r / BLOCK + 1) % BLOCK_LANES == 0) put_away(outer);
     }
     put_rows(&g, outer, r, q);
     if (q.streaming) vfence();
@@ -307,7 +338,7 @@ NL_INLINE void rows_of_type(const gradient *g, nl_dtype t, recipe q) {
 NL_INLINE void rows_backward(const nl_problem *p, const nl_backward_args *a, recipe q) {
     const size_t n = p->n, c = p->c;
     gradient g = {n, c, 1 / (double)c, a->x, a->dy, a->dx, a->mean, a->rstd, a->scratch, NULL};
-    if (n > ADDED) g.olders = (older *)(g.columns + vectors_of(c));
+    if (n > (q.blocks ? BLOCK_LANES : ROW_LANES)) g.olders = (older *)(g.columns + vectors_of(c));
     begin_columns(&g, a->gamma, p->op == NL_QWEN2_RMSNORM);
     switch (p->dtype) {
     case NL_F32: rows_of_type(&g, NL_F32, q); break;
@@ -318,7 +349,7 @@ NL_INLINE void rows_backward(const nl_problem *p, const nl_backward_args *a, rec
 }
 
 static size_t rows_backward_scratch(const nl_problem *p) {
-    return vectors_of(p->c) * (sizeof(column) + (p->n > ADDED ? sizeof(older) : 0));
+    return vectors_of(p->c) * (sizeof(column) + (p->n > BLOCK_LANES ? sizeof(older) : 0));
 }
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };

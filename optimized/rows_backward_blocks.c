@@ -12,4 +12,4 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "four rows at a time, each column loaded once", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 11, .method = NL_TWO_PASS,
-        .lanes = VLEN, .backward = backward, .scratch = rows_backward_scratch);
+        .lanes = BLOCK_LANES, .backward = backward, .scratch = rows_backward_scratch);

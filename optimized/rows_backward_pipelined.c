@@ -12,4 +12,4 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "the next row's sums while this row's dx is made", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 12, .method = NL_TWO_PASS,
-        .lanes = VLEN, .backward = backward, .scratch = rows_backward_scratch);
+        .lanes = ROW_LANES, .backward = backward, .scratch = rows_backward_scratch);

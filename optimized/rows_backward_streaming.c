@@ -17,4 +17,4 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "blocks, dx stored past the caches", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 7, .method = NL_TWO_PASS,
-        .lanes = VLEN, .backward = backward, .scratch = rows_backward_scratch);
+        .lanes = BLOCK_LANES, .backward = backward, .scratch = rows_backward_scratch);
