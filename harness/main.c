@@ -20,6 +20,7 @@ static const struct verb {
     {"tune", verb_tune, "measure from which sizes on streaming stores and threads pay here"},
     {"doctor", verb_doctor, "what on this machine would spoil a measurement"},
     {"compare", verb_compare, "two files of results: faster, slower, same, or not resolved"},
+    {"claims", verb_claims, "what is said about LayerNorm and RMSNorm: supported or refuted"},
     {"study", verb_study, "numerical experiments that are no list of cases"},
     {"run", verb_run, "compute a layer on your own .npy arrays"},
     {"judge", verb_judge, "anybody's output: right or wrong, and by what mechanism"},

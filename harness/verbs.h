@@ -16,6 +16,7 @@ int verb_roof(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 int verb_study(int argc, char **argv);
+int verb_claims(int argc, char **argv);
 int verb_tune(int argc, char **argv);
 
 #endif

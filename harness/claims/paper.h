@@ -1,0 +1,26 @@
+/* The speed tables of Zhang & Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019,
+ * arXiv 1910.07467: times of whole training steps. SPDX-License-Identifier: MIT */
+#ifndef NL_PAPER_H
+#define NL_PAPER_H
+
+#include <stddef.h>
+
+typedef struct paper_time {
+    double seconds, error; /* error: what the paper gives behind +- */
+} paper_time;
+
+typedef struct paper_row {
+    const char *table, *model;
+    paper_time none, layernorm, rmsnorm, partial; /* partial: pRMSNorm */
+} paper_row;
+
+extern const paper_row paper_rows[];
+extern const size_t paper_rows_count;
+
+const paper_row *paper_find(const char *table); /* "T3-PyTorch"; NULL: there is none */
+
+/* LayerNorm's share of the step; and what the norm saved of the step, with its +-. Fractions. */
+double paper_share(const paper_row *r);
+paper_time paper_saving(const paper_row *r, paper_time with);
+
+#endif

@@ -1,0 +1,124 @@
+/* A claim's file: lines of `key: value`, '#' at a line's beginning makes it a comment.
+ * SPDX-License-Identifier: MIT */
+#include "claims.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "7 .. 15", "> 2", "< 0" or "= 4". */
+static bool read_predicate(const char *text, predicate *out) {
+    char *end;
+    const char *from = text + (*text && strchr("<>=", *text) ? 1 : 0);
+    double v = strtod(from, &end);
+    if (end == from || !isfinite(v)) return false;
+    *out = (predicate){*text == '<' ? -INFINITY : v, *text == '>' ? INFINITY : v};
+    if (from != text) return *end == '\0';
+    end += strspn(end, " ");
+    if (strncmp(end, "..", 2) != 0) return false;
+    out->high = strtod(end + 2, &end);
+    return *end == '\0' && out->low < out->high && isfinite(out->high);
+}
+
+static bool read_number(const char *text, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && !*end && *out >= 0 && isfinite(*out);
+}
+
+/* "simd forward/f32/64x1024/normal", or one word. */
+static bool read_setting(const char *text, setting *s) {
+    size_t length = strcspn(text, " ");
+    const char *tail = text + length + strspn(text + length, " ");
+    if (length >= sizeof s->how || strlen(tail) >= sizeof s->tail || strchr(tail, ' '))
+        return false;
+    memcpy(s->how, text, length);
+    strcpy(s->tail, tail);
+    return length > 0;
+}
+
+/* NULL, or what the value should be. */
+static const char *take(claim *c, const char *key, const char *value) {
+    char *const texts[] = {c->text, c->source, c->why};
+    static const char *const names[] = {"claim", "source", "why"};
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(key, names[i]) == 0) {
+            if (!*value || strlen(value) >= CLAIM_TEXT) return "of 1 to 399 letters";
+            strcpy(texts[i], value);
+            return NULL;
+        }
+    if (strcmp(key, "quantity") == 0)
+        return (c->q = quantity_find(value)) ? NULL : "one that `normlab claims --help` lists";
+    if (strcmp(key, "predicate") == 0)
+        return read_predicate(value, &c->says) ? NULL : "'LOW .. HIGH', '> X', '< X' or '= X'";
+    if (strcmp(key, "margin") == 0)
+        return read_number(value, &c->margin) ? NULL : "a number, at least 0";
+    if (strcmp(key, "share") == 0) {
+        bool ok = read_number(value, &c->share) && c->share > 0 && c->share <= 100;
+        c->share /= 100;
+        return ok ? NULL : "a share in per cent";
+    }
+    if (strcmp(key, "paper") == 0) {
+        if (!(c->paper = paper_find(value))) return "a row of harness/claims/paper.c";
+        paper_time t = paper_saving(c->paper, c->paper->rmsnorm);
+        c->share = paper_share(c->paper);
+        c->says = (predicate){100 * (t.seconds - t.error), 100 * (t.seconds + t.error)};
+        return NULL;
+    }
+    if (strcmp(key, "where") != 0)
+        return "claim, source, quantity, predicate, margin, share, paper, where or why";
+    if (c->settings == SETTINGS_MOST) return "given 12 times at most";
+    return read_setting(value, &c->at[c->settings++]) ? NULL : "'HOW' or 'HOW pass/dtype/NxC/data'";
+}
+
+/* What a whole claim needs, or a setting that cannot be: what is wrong with it. */
+static const char *incomplete(const claim *c) {
+    if (!*c->text) return "there is no line `claim:`";
+    if (!*c->source) return "there is no line `source:`";
+    if (!c->q) return "there is no line `quantity:`";
+    if (isnan(c->says.low)) return "there is no line `predicate:`, nor `paper:`";
+    if (isnan(c->margin)) return "there is no line `margin:`";
+    if (!c->settings) return "there is no line `where:`";
+    for (size_t i = 0; i < c->settings; i++)
+        if (c->q->timed && (!mode_find(c->at[i].how) || !*c->at[i].tail))
+            return "a `where:` needs a mode that `normlab claims --help` lists, and a case";
+    return NULL;
+}
+
+static void name_of(const char *path, char *name, size_t size) {
+    const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path;
+    const char *dot = strrchr(start, '.');
+    snprintf(name, size, "%.*s", (int)(dot ? dot - start : (long)strlen(start)), start);
+}
+
+bool claim_read(const char *path, claim *out, char *error, size_t error_size) {
+    char *line = NULL;
+    size_t room = 0;
+    FILE *f = fopen(path, "r");
+    if (!f) return snprintf(error, error_size, "cannot read %s: %s", path, strerror(errno)), false;
+    *out = (claim){.share = 1, .margin = NAN, .says = {NAN, NAN}};
+    name_of(path, out->name, sizeof out->name);
+    bool ok = true;
+    for (int number = 1; ok && getline(&line, &room, f) >= 0; number++) {
+        line[strcspn(line, "\r\n")] = '\0';
+        char *colon = strchr(line, ':');
+        if (*line == '#' || !line[strspn(line, " \t")]) continue;
+        if (!colon) {
+            snprintf(error, error_size, "%s:%d: should be `key: value`", path, number);
+            ok = false;
+            break;
+        }
+        *colon = '\0';
+        const char *value = colon + 1 + strspn(colon + 1, " \t"), *should = take(out, line, value);
+        if (should)
+            snprintf(error, error_size, "%s:%d: '%.60s: %.100s' should be %s", path, number, line,
+                     value, should);
+        ok = !should;
+    }
+    free(line);
+    fclose(f);
+    const char *missing = ok ? incomplete(out) : NULL;
+    if (missing) snprintf(error, error_size, "%s: %s", path, missing);
+    return ok && !missing;
+}
