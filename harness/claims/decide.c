@@ -11,7 +11,7 @@ const char *claim_verdict_name(claim_verdict v) {
 
 claim_verdict claim_decide(estimate wide, predicate says, double same, double margin) {
     double low = wide.low, high = wide.high;
-    if (!(low <= high)) return UNRESOLVED;
+    if (isnan(wide.median) || !(low <= high)) return UNRESOLVED;
     if (low >= same - margin && high <= same + margin) return EQUAL; /* false where same is NaN */
     if (says.low == says.high) says.low -= margin, says.high += margin;
     if (low >= says.low && high <= says.high) return SUPPORTED;

@@ -32,7 +32,6 @@ const mode modes[] = {
      .threaded = true},
     {"best", "what nl_best() takes", {"best", "best"}, .reads = 0},
     {"best_threads", "what nl_best() takes, on all threads", {"best", "best"}, .threaded = true},
-    {"backward", "plain C", {"layernorm/backward", "rmsnorm/backward"}, .reads = 0},
     {"unfused_rms",
      "RMSNorm unfused against LayerNorm in SIMD",
      {"optimized/rows_pipelined", "rmsnorm/unfused"},
@@ -55,7 +54,14 @@ int mode_threads(const mode *m) {
 }
 
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p) {
+    static const char *const plain[] = {"layernorm/backward", "rmsnorm/backward"};
     const char *name = m->impl[side];
+    bool optimized = strncmp(name, "optimized/", 10) == 0;
+    if (p->pass == NL_BACKWARD && optimized) {
+        const nl_impl *best = nl_best(p, mode_threads(m));
+        return best && strncmp(best->name, "optimized/", 10) == 0 ? best : NULL;
+    }
+    if (p->pass == NL_BACKWARD) name = strcmp(name, "best") == 0 ? name : plain[side];
     if (strcmp(name, partial_impl.name) == 0) return &partial_impl;
     if (strcmp(name, "best") == 0) return nl_best(p, mode_threads(m));
     const nl_impl *widest = NULL; /* the last one in the table */

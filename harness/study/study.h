@@ -15,7 +15,7 @@ typedef struct study_out {
 void study_point(study_out *o, const char *panel, const char *series, double x, double y);
 
 /* run says how far it is with progress() of report.h, when it may take over a second. quick: a
- * coarser or smaller one, in under about 5 s. False: out of memory. */
+ * coarser or smaller one, in under about 5 s. False: out of memory, or wrong, which it has said. */
 typedef struct study {
     const char *name, *question;
     bool (*run)(study_out *o, bool quick);
@@ -24,5 +24,6 @@ typedef struct study {
 /* One file each; verb.c has the table. */
 extern const study study_length, study_eps, study_gradients;
 extern const study study_casting, study_batch_statistics, study_depth;
+extern const study study_ln_vs_rms, study_rmsnorm2019;
 
 #endif

@@ -12,7 +12,8 @@
 
 static const study *const studies[] = {&study_length,           &study_eps,
                                        &study_gradients,        &study_casting,
-                                       &study_batch_statistics, &study_depth};
+                                       &study_batch_statistics, &study_depth,
+                                       &study_ln_vs_rms,        &study_rmsnorm2019};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
 void study_point(study_out *o, const char *panel, const char *series, double x, double y) {
@@ -100,7 +101,7 @@ int verb_study(int argc, char **argv) {
         out.study = studies[i]->name;
         enough = studies[i]->run(&out, quick);
         progress(1, 1, "");
-        if (!enough) fprintf(stderr, "normlab: no memory for the study %s\n", out.study);
+        if (!enough) fprintf(stderr, "normlab: the study %s did not finish\n", out.study);
     }
     bool written = fflush(out.csv) == 0 && !ferror(out.csv);
     if (path) written = fclose(out.csv) == 0 && written;

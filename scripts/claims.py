@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Keeps docs/claims.md in step with what came of the claims, and of the paper's tables, on this machine.
+
+    normlab claims --out results/claims.csv
+    normlab study rmsnorm2019 --out results/rmsnorm2019.csv
+    scripts/claims.py [results/claims.csv]
+        rewrites what stands between the markers <!-- NAME:begin --> and <!-- NAME:end -->
+    scripts/claims.py --check
+        writes nothing; exit code 1 when the page lacks a claim of experiments/claims/ or has one that is gone
+
+Standard library only. Running it twice changes nothing the second time."""
+import argparse
+import csv
+import math
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "claims.md"
+MODES = ["unfused", "naive", "scalar", "simd_two_pass", "simd", "partial"]
+
+
+def claims():
+    return [path.stem for path in sorted((ROOT / "experiments" / "claims").glob("*.txt"))]
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def caption(path):
+    facts = dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines()
+                 if ": " in line)
+    return (f"Measured on {facts.get('cpu', 'unknown')}, {facts.get('cpus', '').split(' ')[0]} CPUs, "
+            f"commit {facts.get('commit', 'unknown')}, {facts.get('date', 'unknown')[:10]}.")
+
+
+def link(source):
+    return re.sub(r"^([\w-]+/[\w.-]+)#(\d+)$", r"[\g<0>](https://github.com/\1/issues/\2)", source)
+
+
+def short(text):
+    value = float(text)
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def figure(row):
+    if not row["value"]:
+        return row["skipped"] or "not measured"
+    text = short(row["value"])
+    if row["rounds"] != "0" and row["low"] and row["high"]:
+        text += f" [{short(row['low'])}, {short(row['high'])}]"
+    return f"{text} {row['unit']}".strip()
+
+
+def holds(row):
+    """The predicate in words."""
+    low, high, unit = row["predicate_low"], row["predicate_high"], row["unit"]
+    if low == high:
+        text = f"= {short(low)}"
+    elif not low or not high:
+        text = f"> {short(low)}" if low else f"< {short(high)}"
+    else:
+        text = f"{short(low)} to {short(high)}"
+    return f"{row['quantity']} {text} {unit}".strip()
+
+
+def elsewhere(rows):
+    """The settings with another verdict, by verdict."""
+    found = {}
+    for row in rows[1:]:
+        if row["value"] and row["verdict"] != rows[0]["verdict"]:
+            case = row["case"].removeprefix("forward/f32/").removesuffix("/normal")
+            found.setdefault(row["verdict"], []).append(f"{row['how']} {case}".strip().removeprefix("- "))
+    return "; ".join(f"{verdict}: {', '.join(where)}" for verdict, where in found.items())
+
+
+def claims_table(rows):
+    by_name = {}
+    for row in rows:
+        by_name.setdefault(row["name"], []).append(row)
+    lines = ["| claim | said by | it holds when | verdict | figure | A/A ± | flips |", "|---|---|---|---|---:|---:|---|"]
+    for name, mine in by_name.items():
+        first = mine[0]
+        band = f"{float(first['aa_band']):.2g}" if first["aa_band"] else ""
+        where = f"{first['how']} {first['case'].removeprefix('forward/f32/').removesuffix('/normal')}".removeprefix("- ")
+        cells = [f"[{name}](../experiments/claims/{name}.txt): {first['claim']}", link(first["source"]), holds(first),
+                 f"**{first['verdict']}**", f"{figure(first)}<br>{where}", band,
+                 "<br>".join(filter(None, [elsewhere(mine), first["why"]]))]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def paper_table(rows):
+    at = {(row["panel"], row["series"], float(row["x"])): float(row["y"]) for row in rows}
+    sizes = sorted({x for panel, _, x in at if panel == "norm"})
+    modes = [mode for mode in MODES if ("norm", mode, sizes[-1]) in at]
+    tables = dict.fromkeys(panel.removesuffix(", paper") for panel, *_ in at if panel.endswith(", paper"))
+    lines = ["Saved of the norm's time here, in per cent, with x and y of together as many MiB:", "",
+             "| MiB | " + " | ".join(modes) + " |", "|---:|" + "---:|" * len(modes)]
+    for x in sizes:
+        cells = [f"{at[('norm', m, x)]:.1f} [{at[('norm, low', m, x)]:.1f}, {at[('norm, high', m, x)]:.1f}]" for m in modes]
+        lines.append(f"| {x / 2**20:g} | " + " | ".join(cells) + " |")
+    lines += ["", f"Saved of the step, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
+              "| table | norm's share | layer | the paper | of norm time | " + " | ".join(modes) + " | why |",
+              "|---|---:|---|---:|---:|" + "---:|" * len(modes) + "---|"]
+    for table in tables:
+        fact = lambda series: at[(f"{table}, paper", series, 0)]
+        for layer in "RMSNorm", "pRMSNorm":
+            saved, error, of_norm = (fact(layer + end) for end in ("", ", +-", ", of norm time"))
+            cells = []
+            for mode in modes:
+                value = at[(f"{table}, step", mode, sizes[-1])]
+                mine = (mode == "partial") == (layer == "pRMSNorm")
+                text = f"{value:.1f}" if math.isfinite(value) else "?"
+                cells.append("" if not mine else f"**{text}**" if abs(value - saved) <= error else text)
+            share = fact("norm's share of the step")
+            unfused = at[("norm", "unfused", sizes[-1])]
+            why = "" if layer == "pRMSNorm" else (
+                "it saved more of the norm's time than an unfused norm does here" if saved - error > share * unfused / 100
+                else "it saved less of the norm's time than an unfused norm does here" if saved + error < share * unfused / 100
+                else "as an unfused norm does here")
+            lines.append(f"| {table if layer == 'RMSNorm' else ''} | {share:.1f} | {layer} | {saved:.1f} ± {error:.1f} | "
+                         f"{of_norm:.1f} | " + " | ".join(cells) + f" | {why} |")
+    return "\n".join(lines)
+
+
+def replace(text, name, content):
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        sys.exit(f"{PAGE.name} should have {begin} and {end}, once each")
+    head, rest = text.split(begin)
+    return head + begin + "\n" + content + "\n" + end + rest.split(end)[1]
+
+
+def rewrite(path):
+    old = PAGE.read_text()
+    text = replace(old, "claims", claims_table(read(path)) + "\n\n" + caption(path))
+    paper = path.with_name("rmsnorm2019.csv")
+    if paper.exists():
+        text = replace(text, "paper", paper_table(read(paper)) + "\n\n" + caption(paper))
+    if text != old:
+        PAGE.write_text(text)
+    print(PAGE.name, "rewritten" if text != old else "is up to date")
+
+
+def check():
+    shown = PAGE.read_text().split("<!-- claims:begin -->")[-1].split("<!-- claims:end -->")[0]
+    has = set(re.findall(r"\(\.\./experiments/claims/(\w+)\.txt\)", shown))
+    wrong = [f"lacks {name}" for name in claims() if name not in has]
+    wrong += [f"has {name}, which is gone" for name in sorted(has - set(claims()))]
+    for line in wrong:
+        print(f"docs/claims.md: {line}: run scripts/claims.py", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "claims.csv")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if options.check:
+        return check()
+    rewrite(options.results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

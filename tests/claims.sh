@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# `claims` as a user meets it: exit codes, verdicts, CSV, errors.
+# Usage: tests/claims.sh path/to/normlab. SPDX-License-Identifier: MIT
+set -u
+if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
+normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+mkdir -p experiments && ln -s "$root/experiments/claims" experiments/claims
+passed=0 failed=0 code=0
+
+check() { # check NAME REASON: passed when REASON is empty
+    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
+    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
+}
+exits() { # exits NAME CODE ARGUMENTS...
+    "$normlab" claims "${@:3}" > stdout 2> stderr; code=$?
+    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
+}
+says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(head -3 stderr)")"; }
+quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+verdict() { # verdict FILE SETTING VERDICT: of the first claim in the CSV
+    check "  setting $2 is $3" "$(python3 - "$@" <<'P'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+got = [row["verdict"] for row in rows if row["setting"] == sys.argv[2]]
+if got[:1] != [sys.argv[3]]: print(got)
+P
+)"
+}
+
+exits "--help" 0 --help
+for word in --out --seconds --quick saving unfused 'NOT RESOLVED' 'normlab claims seven_to_fifteen'; do
+    check "  has $word" "$(grep -qF -- "$word" stdout || head -3 stdout)"
+done
+
+exits "counted claims" 0 one_float_less parameters two_scans identity qwen_at_start halved_traffic
+says "6 claims: 4 SUPPORTED, 1 REFUTED, 1 SAME, 0 NOT RESOLVED"
+check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first$' || head -1 stdout)"
+verdict stdout 0 SUPPORTED
+
+exits "a timed one, into a file" 0 seven_to_fifteen --quick --seconds 0.001 --out claims.csv
+says "results: claims.csv"
+check "  a table" "$(grep -q '^seven_to_fifteen: RMSNorm is 7 to 15 % faster' stdout || head -3 stdout)"
+check "  has intervals and A/A" "$(grep -q 'simd .*\[.*A/A' stdout || head -5 stdout)"
+check "  the machine beside it" "$(grep -q '^cpu: ' claims.machine.txt 2>&1 || ls)"
+check "  what --quick leaves out says so" "$(grep -q 'left out by --quick' claims.csv || head -5 claims.csv)"
+
+printf 'claim: A layer takes as long as itself, or longer\nsource: a test\nquantity: saving\npredicate: < 200\nmargin: 0\nwhere: naive forward/f32/4x64/normal\n' > mine.txt
+exits "a claim of one's own" 0 mine.txt --seconds 0.001
+verdict stdout 0 SUPPORTED
+sed -i 's/< 200/> 200/' mine.txt
+exits "and its opposite" 0 mine.txt --seconds 0.001
+verdict stdout 0 REFUTED
+
+exits "an unknown claim" 2 seven_to_fiveteen
+quiet
+says "no claim is called 'seven_to_fiveteen'"
+exits "a file that is not there" 2 nowhere.txt
+says "cannot read nowhere.txt: No such file"
+printf 'claim: x\nbeauty: 7\n' > bad.txt
+exits "a bad file" 2 bad.txt
+quiet
+says "bad.txt:2: 'beauty: 7' should be"
+sed 's/f32/f33/' mine.txt > bad.txt
+exits "a case that is none" 1 bad.txt
+says "'f33' should be f32, f16 or bf16"
+exits "an unknown option" 2 --fast
+says "normlab claims --help"
+exits "no time" 2 parameters --seconds 0
+says "--seconds '0' should be"
+exits "a folder that is not there" 2 parameters --out nowhere/x.csv
+says "cannot write nowhere/x.csv: No such file"
+if [ -w /dev/full ]; then
+    "$normlab" claims parameters > /dev/full 2> stderr; code=$?
+    check "a full disk" "$([ $code -eq 1 ] || echo "exit code $code")"
+    says "No space left"
+fi
+cd / || exit 2
+"$normlab" claims > "$work/stdout" 2> "$work/stderr"; code=$?
+cd "$work" || exit 2
+check "outside of the project" "$([ $code -eq 2 ] || echo "exit code $code")"
+says "experiments/claims/*.txt"
+
+for file in "$root"/experiments/claims/*.txt; do
+    name=$(basename "$file" .txt)
+    check "docs/claims.md has $name" "$(grep -qF "experiments/claims/$name.txt" "$root/docs/claims.md" || echo "run scripts/claims.py")"
+done
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
