@@ -25,6 +25,11 @@ needs_of_emulation='
 a compiler for aarch64 | includes aarch64-linux-gnu-gcc stdio.h              | gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qemu-user
 '
+# And without these it makes the report, but opens it in no browser.
+needs_of_browser='
+a browser | command -v chromedriver               | chromium-driver
+Selenium  | /usr/bin/python3 -c "import selenium" | python3-selenium
+'
 cmake_oldest=3.25 cmake_pinned=3.31.10
 
 includes() { # COMPILER HEADER [FLAG...]
@@ -106,7 +111,10 @@ get_venv() {
 setup() { # quick | all
     [[ $1 != all ]] || needs+=$needs_of_check
     get_programs "$needs"
-    [[ $1 != all ]] || ! command -v apt-get >/dev/null || (get_programs "$needs_of_emulation")
+    if [[ $1 == all ]] && command -v apt-get >/dev/null; then
+        (get_programs "$needs_of_emulation")
+        (get_programs "$needs_of_browser")
+    fi
     get_venv
 }
 

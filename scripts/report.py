@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Makes the report: one page that shows everything, from the results of ./reproduce.
+
+    scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab]
+
+The page is a single file: pictures, tables and data are in it, and it asks nobody for anything. What a
+results folder lacks it names, with the command that makes it. Links to sources lead into the repository.
+Needs Jinja2 (requirements.txt). Exit code: 0 done, 2 something needed was not there.
+SPDX-License-Identifier: MIT"""
+import argparse
+import csv
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "scripts"), str(ROOT / "scripts" / "page")]
+import captions
+import inline
+import museum
+import readme
+
+try:
+    import jinja2
+    from markupsafe import Markup
+except ImportError:
+    sys.exit("scripts/report.py needs Jinja2: run it with .venv/bin/python, which ./reproduce makes")
+
+EXPERIMENTS = ROOT / "experiments"
+FIRST = ["ln_vs_rms", "rmsnorm2019", "model_step", "ablation", "ladder"]
+ROOF = "What can this machine move, and from where on do streaming stores pay?"
+
+
+def lines_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def question(path):
+    """The comment an experiment opens with: the question, and the rest of it; and its verb."""
+    text = path.read_text(encoding="utf-8")
+    verb = re.search(r"^# *verb: *(\w+)", text, flags=re.M)
+    said = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        if not re.match(r"# *(verb|impl|claim):", line):
+            said.append(line.lstrip("# ").strip())
+    asked, mark, rest = " ".join(said).partition("?")
+    return asked + mark, rest.strip(), verb[1] if verb else ""
+
+
+class Page:
+    """What the template is filled with."""
+
+    def __init__(self, results, out, program):
+        self.results, self.here, self.program = results, out.resolve().parent, program
+
+    def html(self, text, caption, page=None):
+        return Markup(inline.tables(text, caption, page or ROOT / "README.md", self.here))
+
+    def link(self, path):
+        return inline.target(str(path), ROOT / "README.md", self.here)
+
+    def figure(self, name, title):
+        path = self.results / f"{name}.svg"
+        return path.exists() and Markup(inline.svg(path.read_text(encoding="utf-8"), name, title))
+
+    def experiment(self, name, asked, about, command, source):
+        """One experiment: what is asked, the figure, and what the data say."""
+        path = self.results / f"{name}.csv"
+        e = {"name": name, "question": asked, "about": about, "command": command, "source": source}
+        if not path.exists() or not (rows := lines_of(path)):
+            return e
+        says, title, table = captions.of(rows)
+        facts = self.facts(name)
+        return e | {"says": says, "title": title, "table": table and self.html(table, title),
+                    "figure": self.figure(name, asked), "data": inline.data_link(path),
+                    "size": f"{path.stat().st_size / 1024:.0f} KiB",
+                    "where": facts and "{}, commit {}, {}".format(
+                        *(facts.get(key, "unknown") for key in ("cpu", "commit")),
+                        facts.get("date", "unknown")[:10])}
+
+    def experiments(self):
+        names = sorted(path.stem for path in EXPERIMENTS.glob("*.txt"))
+        names = [n for n in FIRST if n in names] + [n for n in names if n not in FIRST]
+        for name in names:
+            path = EXPERIMENTS / f"{name}.txt"
+            asked, about, verb = question(path)
+            yield self.experiment(name, asked, about,
+                                  f"normlab {verb} experiments/{name}.txt --out results/{name}.csv",
+                                  self.link(f"experiments/{name}.txt"))
+        yield self.experiment("roof", ROOF, "", "normlab roof --out results/roof.csv",
+                              self.link("harness/roof_verb.c"))
+
+    def facts(self, name):
+        path = self.results / f"{name}.machine.txt"
+        return readme.machine(path.with_suffix("").with_suffix(".csv")) if path.exists() else {}
+
+    def machine(self):
+        """The facts of the latest run, without the doctor's; his verdict; and what he looked at."""
+        paths = sorted(self.results.glob("*.machine.txt"), key=lambda path: path.stat().st_mtime)
+        if not paths:
+            return {}
+        runs = [self.facts(path.name.removesuffix(".machine.txt")) for path in paths]
+        facts = sorted(runs, key=lambda run: run.get("date", ""))[-1]
+        looked = {key[7:]: value.partition(" ") for key, value in facts.items() if key.startswith("doctor ")}
+        order = ["bad", "unknown", "note", "good"]
+        shown = sorted(looked.items(), key=lambda item: order.index(item[1][0]) if item[1][0] in order else 0)
+        table = captions.markdown(["what", "verdict", "seen"],
+                                  [[what, verdict, seen] for what, (verdict, _, seen) in shown], 0)
+        several = {(run.get("cpu"), run.get("commit")) for run in runs}
+        return {"facts": {k: v for k, v in facts.items() if not k.startswith("doctor")},
+                "doctor": facts.get("doctor", ""), "looked": shown and self.html(table, "What the doctor saw"),
+                "bad": [f"{what}: {seen}" for what, (verdict, _, seen) in shown if verdict == "bad"],
+                "several": len(several)}
+
+    def claims(self):
+        path = self.results / "claims.csv"
+        if not path.exists() or not (rows := lines_of(path)):
+            return None
+        meant = [row for row in rows if row["first"]]
+        table = captions.markdown(
+            ["claim", "verdict", "said", "measured", "A/A ±", "where another verdict holds", "source"],
+            [[row["claim"], row["verdict"], captions.said(row), *captions.measured(row), row["flips"],
+              row["source"]] for row in meant], 0)
+        every = captions.markdown(
+            ["claim", "how", "case", "verdict", "measured", "A/A ±"],
+            [[row["name"], row["how"], f"`{row['case']}`", row["verdict"], *captions.measured(row)]
+             for row in rows], 0)
+        verdicts = captions.Counter(row["verdict"] for row in meant)
+        return {"table": self.html(table, "The claims, each in the setting it means"),
+                "every": self.html(every, "Every setting"), "data": inline.data_link(path),
+                "figure": self.figure("claims", "The claims"),
+                "says": f"{len(meant)} claims: " + ", ".join(f"{n} {v}" for v, n in verdicts.items())}
+
+    def ladder(self):
+        path = self.results / "ladder.csv"
+        if not path.exists():
+            return None
+        results, impls = readme.Results(path), readme.implementations(self.program)
+        names = {"layernorm": "LayerNorm"} | readme.FOLDED
+        return {"on": ", ".join(results.isas), "small": results.small, "large": results.large,
+                "where": readme.caption(path) if self.facts("ladder") else "",
+                "layers": [(name, self.html(readme.table(results, impls, op), name))
+                           for op, name in names.items()]}
+
+    def museum(self):
+        path = self.results / "museum.csv"
+        if not path.exists():
+            return None
+        rows = lines_of(path)
+        demos = {i["impl"] for i in museum.listed(self.program) if i["demonstration"] == "1"}
+        return {"collection": self.html(museum.collection(), "The exhibits", museum.PAGE),
+                "tables": self.html(museum.tables(rows, demos), "Outcome", museum.PAGE)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--out", type=Path, default=ROOT / "report" / "index.html")
+    parser.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
+    options = parser.parse_args()
+    if not list(options.results.glob("*.csv")):
+        print(f"{options.results}: there are no results in it; ./reproduce makes them", file=sys.stderr)
+        return 2
+    page = Page(options.results, options.out, options.program)
+    folder = ROOT / "scripts" / "page"
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True,
+                                     undefined=jinja2.StrictUndefined, trim_blocks=True,
+                                     lstrip_blocks=True)
+    experiments = list(page.experiments())
+    text = environment.get_template("page.html.j2").render(
+        style=Markup((folder / "style.css").read_text()), machine=page.machine(), claims=page.claims(),
+        experiments=experiments, ladder=page.ladder(), museum=page.museum(), link=page.link,
+        headline=next((e for e in experiments if e["name"] == "ln_vs_rms"), None))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(text, encoding="utf-8")
+    print(f"report: {options.out.resolve()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""Opens the report in a real browser and says what is wrong with it: a picture that is missing or empty, a
+word on the console, a request that leaves the page, an id that is there twice, a link that leads nowhere,
+a page wider than a phone, letters too small or too pale, a keyboard that does not get in.
+
+    tests/report/browser.py report/index.html RESULTS [--shots FOLDER]
+
+Needs Selenium, Chromium and its driver. Exit code: 0 all right, 1 something wrong.
+SPDX-License-Identifier: MIT"""
+import argparse
+import base64
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.keys import Keys
+
+PHONE, WIDE = (375, 812), (1280, 900)
+
+# WCAG 2: the ratio of luminances of every element's letters and what is behind them.
+CONTRAST = """
+const rgb = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+const light = c => { const [r, g, b] = c.slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92
+    : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+const behind = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+let worst = [99, ""];
+for (const e of document.body.querySelectorAll("*:not(svg *)")) {
+    if (![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
+    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < worst[0]) worst = [ratio, e.tagName + "." + e.className + " " + e.textContent.slice(0, 40)];
+}
+return worst;"""
+IDS = """
+const ids = [...document.querySelectorAll("[id]")].map(e => e.id), once = new Set(ids);
+const lost = [...document.querySelectorAll("a[href^='#']")].map(a => a.getAttribute("href").slice(1))
+    .concat([...document.querySelectorAll("use")].map(u => (u.getAttribute("href") ||
+        u.getAttribute("xlink:href")).slice(1)));
+return [ids.filter((id, i) => ids.indexOf(id) < i).slice(0, 5), lost.filter(id => !once.has(id)).slice(0, 5)];"""
+PICTURES = """
+return [...document.querySelectorAll("figure .picture svg")].map(s => { const r = s.getBoundingClientRect(),
+    b = s.getBBox(); return [s.id, r.width, r.height, b.width, s.querySelectorAll("path,use,text").length]; });"""
+SMALL = """
+return [...document.body.querySelectorAll("*:not(svg *)")].filter(e => e.innerText && !e.matches("sub, sup") &&
+    parseFloat(getComputedStyle(e).fontSize) < 12).map(e => e.tagName + " " + e.innerText.slice(0, 30)).slice(0, 5);"""
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    for option in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+
+def look(driver, size, dark, shots=None, name=""):
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+        {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+    if shots:
+        shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": {
+            "x": 0, "y": 0, "width": size[0], "scale": 1,
+            "height": driver.execute_script("return document.documentElement.scrollHeight")}})
+        (shots / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+
+def requests(driver):
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            yield message["params"]["request"]["url"]
+
+
+def problems(driver, page, results, shots):
+    address = page.resolve().as_uri()
+    driver.get(address)
+    drawn = {path.stem for path in results.glob("*.svg")}
+    for entry in driver.get_log("browser"):
+        yield f"on the console: {entry['message']}"
+    there = {row[0].removesuffix("-svg"): row[1:] for row in driver.execute_script(PICTURES)}
+    for name in sorted(drawn - set(there)):
+        yield f"there is no picture {name}"
+    for name, (width, height, drawing, parts) in there.items():
+        if width < 600 or height < 200 or drawing < 100 or parts < 20:
+            yield f"picture {name} is {width:.0f} x {height:.0f} with {parts} parts"
+    twice, lost = driver.execute_script(IDS)
+    if twice or lost:
+        yield f"ids there twice: {twice}; links to nowhere: {lost}"
+    for size, dark in ((WIDE, False), (WIDE, True), (PHONE, False), (PHONE, True)):
+        name = f"{'phone' if size == PHONE else 'wide'}-{'dark' if dark else 'light'}"
+        look(driver, size, dark, shots, name)
+        width = driver.execute_script("return document.documentElement.scrollWidth")
+        if width > size[0]:
+            yield f"{name}: {width} pixels wide"
+        ratio, where = driver.execute_script(CONTRAST)
+        if ratio < 4.5:
+            yield f"{name}: contrast {ratio:.2f} at {where}"
+        small = driver.execute_script(SMALL)
+        if small:
+            yield f"{name}: letters below 12 pixels: {small}"
+    driver.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    width = driver.execute_script("return document.documentElement.scrollWidth")
+    if width > PHONE[0]:
+        yield f"phone, all unfolded: {width} pixels wide"
+    look(driver, PHONE, False, shots, "phone-unfolded")
+    driver.find_element("tag name", "body").send_keys(Keys.TAB)
+    if driver.execute_script("return document.activeElement.className") != "skip":
+        yield "the first Tab does not reach the skip link"
+    driver.switch_to.active_element.send_keys(Keys.ENTER)
+    if driver.execute_script("return document.activeElement.id") != "main":
+        yield "the skip link does not lead to the results"
+    pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    if shots:
+        (shots / "page.pdf").write_bytes(pdf)
+    if not pdf.startswith(b"%PDF") or pdf.count(b"/Type /Page\n") < 2:
+        yield "it does not print"
+    for url in requests(driver):
+        if url.split("#")[0] != address and not url.startswith("data:"):
+            yield f"asks for {url}"
+    for entry in driver.get_log("browser"):
+        yield f"on the console: {entry['message']}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page", type=Path)
+    parser.add_argument("results", type=Path, help="the folder it was made from")
+    parser.add_argument("--shots", type=Path, help="leaves screenshots and a PDF there")
+    options = parser.parse_args()
+    if options.shots:
+        options.shots.mkdir(parents=True, exist_ok=True)
+    driver = browser()
+    try:
+        wrong = list(problems(driver, options.page, options.results, options.shots))
+    finally:
+        driver.quit()
+    for line in wrong:
+        print(f"{options.page}: {line}", file=sys.stderr)
+    print(f"{options.page}: {len(wrong)} things wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# The report, made from a few small measurements: everything has to be on it, and a browser must find
+# nothing wrong with it, but every fault in a page that is spoilt on purpose. Exit code 77, which is not
+# run, without a browser. Usage: tests/report/run.sh path/to/normlab.
+# SPDX-License-Identifier: MIT
+set -euo pipefail
+program=$(realpath "$1")
+cd "$(dirname "$0")/../.."
+python3 -c 'import jinja2, matplotlib' 2>/dev/null || { echo "this Python lacks Jinja2 or Matplotlib"; exit 77; }
+folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
+results=$folder/results page=$folder/report/index.html
+mkdir "$results"
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+make() { # NAME VERB ARGUMENT...: results, and the figure where there is a script for it
+    "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
+    [[ ! -f plots/$1.gp ]] || gnuplot -c "plots/$1.gp" "$results/$1.csv" "$results/$1"
+    [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"
+}
+make ladder bench '{layernorm,rmsnorm,batchnorm}/forward/f32/{64x64,64x128}/normal'
+make conditioning check '{layernorm,rmsnorm}/forward/f32/50x{64,1024}/offset:{1..4096*64}' \
+    'batchnorm/forward/f32/1024x50/offset:{1..4096*64}'
+make museum check experiments/museum.txt
+make eps study eps
+make depth study depth
+report() { # RESULTS
+    python3 scripts/report.py --results "$1" --out "$page" --program "$program"
+}
+
+mkdir "$folder/none" && if report "$folder/none" 2>/dev/null; then fail "made of nothing"; fi
+cat >"$results/claims.csv" <<'CSV'
+name,claim,source,quantity,unit,predicate_low,predicate_high,margin,how,case,verdict,value,low,high,aa_band,rounds,flips,skipped,first
+one,"one <b> & two",nobody,saving,%,-inf,7,2,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,,,first
+CSV
+[[ $(report "$results") == "report: $page" ]] || fail "does not say where the page is"
+has() {
+    grep -qF -- "$1" "$page" || fail "the page lacks $1"
+}
+for name in ladder conditioning eps depth; do
+    has "id=\"$name-svg\""
+    has "download=\"$name.csv\""
+done
+for file in experiments/*.txt; do has "id=\"$(basename "$file" .txt)-experiment\""; done
+has 'one &lt;b&gt; &amp; two'
+has '<td class="bad">REFUTED'
+has '&lt; 7 %'
+has '12.34 [12, 13] %'
+has 'rows_pipelined.c">pipelined</a>'
+has 'https://github.com/pytorch/pytorch/issues/51102'
+has "$(sed -n 's/^doctor: //p' "$results/depth.machine.txt")"
+data=$(grep -oP '(?<=href="data:text/csv;base64,)[^"]+(?=" download="eps.csv")' "$page")
+base64 -d <<<"$data" | cmp - "$results/eps.csv" || fail "what is downloaded is not the data"
+
+for python in python3 /usr/bin/python3; do
+    if "$python" -c 'import selenium' 2>/dev/null && type chromedriver &>/dev/null; then
+        "$python" tests/report/browser.py "$page" "$results" ${SHOTS:+--shots "$SHOTS"}
+
+        python3 - "$page" "$folder/report/spoilt.html" <<'PYTHON'
+import sys
+from pathlib import Path
+text = Path(sys.argv[1]).read_text()
+text = text.replace('id="eps-svg"', 'id="depth-svg"')
+text = text.replace("<body>", '<body><button>first</button><div style="width: 700px; color: #ddd; '
+                    'background: #fff; font-size: 9px">pale, small and wide</div><a href="#gone">x</a>')
+text = text.replace("default-src 'none'", "default-src *", 1).replace("img-src data:", "img-src *", 1)
+text = text.replace("</main>", '<img src="http://127.0.0.1:9/x.png" alt=""></main>')
+Path(sys.argv[2]).write_text(text)
+PYTHON
+        if "$python" tests/report/browser.py "$folder/report/spoilt.html" "$results" 2>"$folder/said"; then
+            fail "the browser finds nothing wrong with a page that is spoilt"
+        fi
+        for fault in "no picture eps" "there twice: ['depth-svg'" "nowhere: ['gone'" "pixels wide" "contrast" \
+            "letters below" "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
+            grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"
+        done
+        exit 0
+    fi
+done
+echo "the page is right as far as it can be read; to open it: apt-get install chromium-driver python3-selenium"
+exit 77
