@@ -1,0 +1,117 @@
+/* The network of the study `ablation`: its gradients against difference quotients, and what its norms do.
+ * SPDX-License-Identifier: MIT */
+#include "mlp.h"
+#include "points.h"
+#include "random.h"
+
+#include <math.h>
+
+TestSuite(ablation, .init = one_thread);
+
+enum { ROWS = 6, INPUTS = 10, WIDTH = 13, CLASSES = 4 };
+
+static float x[ROWS * INPUTS];
+static unsigned char labels[ROWS];
+
+static mlp small(mlp_norm norm) {
+    mlp net = {.norm = norm,
+               .rows = ROWS,
+               .inputs = INPUTS,
+               .width = WIDTH,
+               .classes = CLASSES,
+               .layers = 3};
+    for (size_t i = 0; i < ROWS * INPUTS; i++) x[i] = (float)random_normal(1, i);
+    for (size_t r = 0; r < ROWS; r++) labels[r] = (unsigned char)(r % CLASSES);
+    cr_assert(mlp_make(&net, 3), "no memory");
+    for (size_t i = 0; i < net.count; i++) net.parameters[i] += 0.1f * (float)random_normal(2, i);
+    return net;
+}
+
+/* Of the parameters from first on, where all of them move along a random direction. */
+static void slope(mlp *net, size_t first, size_t count, uint64_t stream) {
+    const double h = 0x1p-9;
+    double want = 0, size = 0, loss[2];
+    for (size_t i = first; i < first + count; i++) {
+        double moved = (double)net->gradient[i] * random_normal(stream, i);
+        want += moved, size += moved * moved;
+    }
+    for (int side = 0; side < 2; side++) {
+        double step = side ? -h : h;
+        for (size_t i = first; i < first + count; i++)
+            net->velocity[i] = net->parameters[i],
+            net->parameters[i] += (float)(step * random_normal(stream, i));
+        loss[side] = mlp_loss(net, ROWS, x, labels, NULL);
+        for (size_t i = first; i < first + count; i++) net->parameters[i] = net->velocity[i];
+    }
+    double got = (loss[0] - loss[1]) / (2 * h);
+    cr_assert(size > 0, "norm %d: no gradient from parameter %zu on", net->norm, first);
+    cr_assert(fabs(got - want) < 0.01 * sqrt(size),
+              "norm %d, %zu parameters from %zu on: %g, not %g", net->norm, count, first, want,
+              got);
+}
+
+/* The loss moves as the gradient says: along directions of each layer's weights, and of its biases. */
+Test(ablation, gradient) {
+    for (int norm = 0; norm < MLP_NORMS; norm++) {
+        mlp net = small((mlp_norm)norm);
+        double loss = mlp_gradient(&net, ROWS, x, labels);
+        cr_assert(fabs(loss - mlp_loss(&net, ROWS, x, labels, NULL)) < 1e-12, "%g", loss);
+        size_t first = 0;
+        for (size_t l = 0; l <= net.layers; l++) {
+            size_t from = l ? WIDTH : INPUTS, to = l < net.layers ? WIDTH : CLASSES;
+            for (uint64_t stream = 10; stream < 13; stream++) {
+                slope(&net, first, from * to, stream);
+                slope(&net, first + from * to, to, stream);
+            }
+            first += (from + 1) * to;
+        }
+        cr_assert(first == net.count, "%zu of %zu parameters", first, net.count);
+        mlp_free(&net);
+    }
+}
+
+/* All z shifted by a constant: those that recentre do not see it; stretched, those that rescale. */
+Test(ablation, invariance) {
+    for (int norm = 0; norm < MLP_NORMS; norm++)
+        for (int stretch = 0; stretch < 2; stretch++) {
+            mlp net = small((mlp_norm)norm);
+            double before = mlp_loss(&net, ROWS, x, labels, NULL);
+            for (size_t i = 0; i < (INPUTS + 1) * WIDTH; i++)
+                if (stretch)
+                    net.parameters[i] *= 3;
+                else if (i >= INPUTS * WIDTH)
+                    net.parameters[i] += 3;
+            double moved = fabs(mlp_loss(&net, ROWS, x, labels, NULL) - before);
+            bool seen = stretch ? norm < MLP_RESCALE : norm == MLP_NOTHING || norm == MLP_RESCALE;
+            cr_assert(seen ? moved > 1e-3 : moved < 1e-4, "norm %d, %s: %g", norm,
+                      stretch ? "stretched" : "shifted", moved);
+            mlp_free(&net);
+        }
+}
+
+/* At the start it knows nothing; then it learns, and the same in every run. */
+Test(ablation, learns) {
+    mlp net = small(MLP_FULL);
+    double before = mlp_loss(&net, ROWS, x, labels, NULL);
+    size_t wrong = ROWS;
+    for (int step = 0; step < 200; step++)
+        mlp_gradient(&net, ROWS, x, labels), mlp_step(&net, 0.02f, 0.9f);
+    double after = mlp_loss(&net, ROWS, x, labels, &wrong);
+    cr_assert(after < 0.1 * before && wrong == 0, "%g before, %g after, %zu wrong", before, after,
+              wrong);
+    mlp_free(&net);
+    char *csv = points(&study_ablation), *again;
+    static const char *const norms[] = {"nothing", "recentre", "rescale", "full"};
+    for (int k = 0; k < MLP_NORMS; k++) {
+        char series[40];
+        snprintf(series, sizeof series, "%s, seed 1", norms[k]);
+        double start = at(csv, &study_ablation, "loss, rate 0.01", series, 0);
+        double errors = at(csv, &study_ablation, "errors after 60 steps", series, 0.01);
+        cr_assert(start > 2 && start < 5 && errors > 0 && errors <= 1, "%s: %g, %g", series, start,
+                  errors);
+    }
+    char *first = strdup(csv);
+    free(csv), again = points(&study_ablation);
+    cr_assert(first && strcmp(first, again) == 0, "another run has other points");
+    free(first), free(again);
+}
