@@ -18,6 +18,7 @@ typedef struct recipe {
     bool one_sum;                                       /* one vector each sum, not four */
     bool pipelined; /* the next row's statistics inside this row's output */
     bool streaming; /* y past the caches */
+    bool by_type;   /* what is not the usual case gets code of its own for each type as well */
     size_t ahead;   /* bytes of x to prefetch, 0: none */
 } recipe;
 
@@ -330,11 +331,12 @@ NL_INLINE void other_rows(nl_view v, nl_dtype t, recipe q) {
 }
 
 NL_INLINE void other_types(nl_view v, recipe q) {
-    switch (v.t) {
-    case NL_F32: other_rows(v, NL_F32, q); break;
-    case NL_F16: other_rows(v, NL_F16, q); break;
-    case NL_BF16: other_rows(v, NL_BF16, q); break;
-    }
+    if (q.by_type && v.t == NL_F16)
+        other_rows(v, NL_F16, q);
+    else if (q.by_type && v.t == NL_BF16)
+        other_rows(v, NL_BF16, q);
+    else
+        other_rows(v, v.t, q);
 }
 
 NL_INLINE bool is_usual(nl_view v, bool centred) {

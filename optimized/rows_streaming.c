@@ -6,8 +6,12 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a,
-                 (recipe){.how = CERTIFIED, .pipelined = true, .streaming = true, .ahead = 4096});
+    const recipe q = {.how = CERTIFIED,
+                      .pipelined = true,
+                      .streaming = true,
+                      .ahead = 4096,
+                      .by_type = true};
+    rows_forward(p, a, q);
 }
 
 NL_IMPL(.about = "pipelined, y stored past the caches", .ops = ROW_NORMS,
