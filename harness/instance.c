@@ -12,7 +12,7 @@ static slot replaced_by(slot input) {
 }
 
 static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
-    size_t skew = where == PLACE_START && which >= Y ? in->c->skew : 0;
+    size_t skew = where == PLACE_START && which >= Y && which < SLOTS ? in->c->skew : 0;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + skew + page - 1) / page * page;
     if (inner == 0) inner = page;
     char *map = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
