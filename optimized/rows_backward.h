@@ -68,11 +68,15 @@ NL_INLINE vf dy_at(const gradient *g, size_t at, size_t k, recipe q) {
 }
 
 /* Lanes that are not real have dy = 0 and a gain of 0. */
-NL_INLINE sums add(sums s, const gradient *g, size_t at, size_t k, vf gain, vf mean, recipe q) {
-    vf part = gain * dy_at(g, at, k, q), d = x_at(g, at, k, q);
-    if (q.centred) d -= mean, s.g += part;
-    s.gd = vfma(part, d, s.gd);
+NL_INLINE sums add_vector(sums s, vf x, vf dy, vf gain, vf mean, recipe q) {
+    const vf part = gain * dy;
+    if (q.centred) x -= mean, s.g += part;
+    s.gd = vfma(part, x, s.gd);
     return s;
+}
+
+NL_INLINE sums add(sums s, const gradient *g, size_t at, size_t k, vf gain, vf mean, recipe q) {
+    return add_vector(s, x_at(g, at, k, q), dy_at(g, at, k, q), gain, mean, q);
 }
 
 NL_INLINE totals total(sums s, recipe q) {
@@ -324,28 +328,36 @@ NL_INLINE void all_rows(const gradient *outer, recipe q) {
     if (q.streaming) vfence();
 }
 
-NL_INLINE void rows_of_type(const gradient *g, nl_dtype t, recipe q) {
+/* How a rung goes through all rows, once their type and layer are constants. */
+typedef void rows_function(const gradient *g, recipe q);
+
+NL_INLINE void rows_of_type(const gradient *g, rows_function *rows, nl_dtype t, recipe q) {
     q.t = t, q.centred = true;
     if (g->mean) {
-        all_rows(g, q);
+        rows(g, q);
         return;
     }
     q.centred = false;
-    all_rows(g, q);
+    rows(g, q);
+}
+
+NL_INLINE void rows_backward_by(const nl_problem *p, const nl_backward_args *a, rows_function *rows,
+                                recipe q) {
+    const size_t n = p->n, c = p->c;
+    gradient g = {n, c, 1 / (double)c, a->x, a->dy, a->dx, a->mean, a->rstd, a->scratch, NULL};
+    if (n > (c > PIECE ? BLOCK_LANES : ROW_LANES)) g.olders = (older *)(g.columns + vectors_of(c));
+    begin_columns(&g, a->gamma, p->op == NL_QWEN2_RMSNORM);
+    switch (p->dtype) {
+    case NL_F32: rows_of_type(&g, rows, NL_F32, q); break;
+    case NL_F16: rows_of_type(&g, rows, NL_F16, q); break;
+    case NL_BF16: rows_of_type(&g, rows, NL_BF16, q); break;
+    }
+    end_columns(&g, a->dgamma, a->dbeta);
 }
 
 /* The whole of a rung's backward(). */
 NL_INLINE void rows_backward(const nl_problem *p, const nl_backward_args *a, recipe q) {
-    const size_t n = p->n, c = p->c;
-    gradient g = {n, c, 1 / (double)c, a->x, a->dy, a->dx, a->mean, a->rstd, a->scratch, NULL};
-    if (n > (q.blocks ? BLOCK_LANES : ROW_LANES)) g.olders = (older *)(g.columns + vectors_of(c));
-    begin_columns(&g, a->gamma, p->op == NL_QWEN2_RMSNORM);
-    switch (p->dtype) {
-    case NL_F32: rows_of_type(&g, NL_F32, q); break;
-    case NL_F16: rows_of_type(&g, NL_F16, q); break;
-    case NL_BF16: rows_of_type(&g, NL_BF16, q); break;
-    }
-    end_columns(&g, a->dgamma, a->dbeta);
+    rows_backward_by(p, a, all_rows, q);
 }
 
 static size_t rows_backward_scratch(const nl_problem *p) {

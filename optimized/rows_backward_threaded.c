@@ -1,0 +1,105 @@
+/* idea   Each thread gets runs of rows and does with a run what one thread would have done (registers,
+ *        pipelined or streaming, by size). A run's dgamma and dbeta are kept, and added up at the end.
+ * gain   As many cores, as many times the cache bandwidth. Where runs begin depends on n and c alone,
+ *        and they are added from first to last: the bits are the same with any number of threads.
+ * fails  Waking threads takes microseconds, twice; and fewer rows than 16 are done by the caller alone.
+ * SPDX-License-Identifier: MIT */
+#include "parallel.h"
+#include "rows_backward.h"
+#include "tuning.h"
+
+NL_DECLARE(optimized_rows_backward_pipelined);
+NL_DECLARE(optimized_rows_backward_registers);
+NL_DECLARE(optimized_rows_backward_streaming);
+
+/* Columns that a thread adds up are at least so many: a multiple of every vector. */
+enum { COLUMNS = 64 };
+
+typedef struct job {
+    const nl_problem *p;
+    const nl_backward_args *a;
+    const nl_impl *each; /* what a thread does with a run of rows */
+    size_t rows, runs;   /* of a run, but for the last; and how many there are */
+    size_t room;         /* of one run's dgamma or dbeta, in floats */
+    float *sums;         /* [runs][2][room] */
+    char *scratch;       /* each's, in runs */
+    size_t scratch_bytes;
+} job;
+
+/* Runs of at least 8 rows, so that adding them up is little; of 64 rows, better still; and no more than
+ * 64 runs. */
+static size_t rows_of_run(size_t n) {
+    const size_t few = (n + 15) / 16, most = few < 64 ? few : 64, least = (n + 63) / 64;
+    const size_t rows = most < 8 ? 8 : most < least ? least : most;
+    return (rows + 7) / 8 * 8;
+}
+
+static job job_of(const nl_problem *p, const nl_backward_args *a) {
+    job j = {.p = p, .a = a, .rows = rows_of_run(p->n)};
+    nl_problem run = *p;
+    run.n = j.rows < p->n ? j.rows : p->n;
+    j.runs = (p->n + j.rows - 1) / j.rows;
+    j.room = (p->c + COLUMNS - 1) / COLUMNS * COLUMNS;
+    j.scratch_bytes = (rows_backward_scratch(&run) + 63) / 64 * 64; /* every `each` needs as much */
+    return j;
+}
+
+static void some_runs(void *context, size_t begin, size_t end) {
+    const job *j = context;
+    for (size_t i = begin; i < end; i++) {
+        const size_t row = i * j->rows, left = j->p->n - row;
+        const size_t at = row * j->p->c * nl_dtype_bytes(j->p->dtype);
+        nl_problem p = *j->p;
+        nl_backward_args a = *j->a;
+        p.n = left < j->rows ? left : j->rows;
+        a.x = (const char *)a.x + at, a.dy = (const char *)a.dy + at, a.dx = (char *)a.dx + at;
+        if (a.mean) a.mean += row;
+        a.rstd += row;
+        a.dgamma = j->sums + 2 * i * j->room;
+        a.dbeta = a.mean ? a.dgamma + j->room : NULL;
+        a.scratch = j->scratch + begin * j->scratch_bytes;
+        j->each->backward(&p, &a, 1);
+    }
+}
+
+static void add_up(const job *j, float *out, size_t which, size_t i) {
+    const size_t k = j->p->c - i < VLEN ? j->p->c - i : VLEN;
+    vf sum = vset(0), rest = vset(0);
+    for (size_t run = 0; out && run < j->runs; run++)
+        add_exactly(&sum, &rest, vload(NL_F32, j->sums + (2 * run + which) * j->room, i, k));
+    if (out) vstore(NL_F32, out, i, k, with_rest(sum, rest));
+}
+
+static void some_columns(void *context, size_t begin, size_t end) {
+    const job *j = context;
+    const size_t stop = end * COLUMNS < j->p->c ? end * COLUMNS : j->p->c;
+    for (size_t i = begin * COLUMNS; i < stop; i += VLEN) {
+        add_up(j, j->a->dgamma, 0, i);
+        add_up(j, j->a->dbeta, 1, i);
+    }
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    job j = job_of(p, a);
+    j.each = NL_OTHER(optimized_rows_backward_registers); /* or pipelined, if rows are too long */
+    if (nl_streams(p, 1)) j.each = NL_OTHER(optimized_rows_backward_streaming);
+    if (j.runs == 1) {
+        j.each->backward(p, a, 1);
+        return;
+    }
+    if (!nl_forks(p, threads)) threads = 1;
+    j.scratch = a->scratch;
+    j.sums = (float *)(j.scratch + j.runs * j.scratch_bytes);
+    nl_parallel_for(j.runs, threads, some_runs, &j);
+    nl_parallel_for(j.room / COLUMNS, threads, some_columns, &j);
+}
+
+static size_t scratch(const nl_problem *p) {
+    const job j = job_of(p, NULL);
+    if (j.runs == 1) return j.scratch_bytes;
+    return j.runs * (j.scratch_bytes + 2 * j.room * sizeof(float));
+}
+
+NL_IMPL(.about = "runs of rows among threads, the same bits with any number", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 5, .threaded = true,
+        .method = NL_TWO_PASS, .lanes = BLOCK_LANES, .backward = backward, .scratch = scratch);
