@@ -26,6 +26,8 @@ static const choice choices[] = {
     {"optimized/rows_backward_pipelined", ROWS, NL_BIT(NL_BACKWARD), 0, 0},
     {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS, 0},
     {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS, 0},
+    {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS, 0},
+    {"optimized/batch_backward_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), STREAMS, 0},
     {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };

@@ -7,5 +7,5 @@
 static const batch_recipe q = {.backward = true, .tiles = true, .ahead = 2};
 
 NL_IMPL(.about = "gradients, x and dy asked for two rows ahead", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 12, .method = NL_TWO_PASS,
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 11, .method = NL_TWO_PASS,
         .lanes = LANES, .backward = batch_backward, .scratch = batch_scratch);
