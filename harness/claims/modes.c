@@ -53,13 +53,21 @@ int mode_threads(const mode *m) {
     return m->threaded ? nl_max_threads() : 1;
 }
 
+static bool is_optimized(const char *name) {
+    return strncmp(name, "optimized/", 10) == 0;
+}
+
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p) {
     static const char *const plain[] = {"layernorm/backward", "rmsnorm/backward"};
     const char *name = m->impl[side];
-    bool optimized = strncmp(name, "optimized/", 10) == 0;
-    if (p->pass == NL_BACKWARD && optimized) {
-        const nl_impl *best = nl_best(p, mode_threads(m));
-        return best && strncmp(best->name, "optimized/", 10) == 0 ? best : NULL;
+    if (p->pass == NL_BACKWARD && is_optimized(name)) {
+        bool streams = strstr(name, "streaming");
+        nl_problem q = *p;
+        q.stores = streams ? NL_STORES_STREAMING : NL_STORES_CACHED;
+        const nl_impl *best = nl_best(&q, mode_threads(m));
+        bool same = best && is_optimized(best->name) && best->threaded == m->threaded &&
+                    !strstr(best->name, "streaming") == !streams;
+        return same ? best : NULL;
     }
     if (p->pass == NL_BACKWARD) name = strcmp(name, "best") == 0 ? name : plain[side];
     if (strcmp(name, partial_impl.name) == 0) return &partial_impl;

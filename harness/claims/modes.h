@@ -21,7 +21,8 @@ extern const size_t modes_count;
 const mode *mode_find(const char *name); /* NULL: there is none */
 
 /* The implementation of side 0 or 1 for the problem, on the widest ISA that has it; NULL: none. Backward
- * it is the one in plain C, or for what is optimized the best of those. */
+ * it is the one in plain C, or for what is optimized the best of those that
+ * store and thread alike. */
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p);
 
 int mode_threads(const mode *m);

@@ -24,8 +24,8 @@ static const struct panel {
      " unfused naive scalar simd_two_pass simd streaming threads ", 1024},
     {"bf16 forward", "forward", "bf16", "",
      " unfused naive scalar simd_two_pass simd streaming threads ", 1024},
-    {"f32 backward", "backward", "f32", "", " scalar simd threads ", 1024},
-    {"f32 forward and backward", "both", "f32", "", " scalar simd threads ", 1024},
+    {"f32 backward", "backward", "f32", "", " scalar simd streaming threads ", 1024},
+    {"f32 forward and backward", "both", "f32", "", " scalar simd streaming threads ", 1024},
 };
 enum { PANELS = sizeof panels / sizeof *panels };
 
