@@ -34,7 +34,7 @@ def fact(table, series):
 
 def draw(axes, panel, layer, height):
     """What is saved here, a mark for each way and size, and whiskers."""
-    for mode, (_, colour, marker) in LOOKS.items():
+    for mode, (_, colour, marker) in reversed(LOOKS.items()):  # unfused on top
         if (mode == "partial") != (layer == "pRMSNorm") or mode not in panels[panel]:
             continue
         for size in sizes:

@@ -22,14 +22,15 @@ static void help(void) {
         "implementation is verified before it is timed, and afterwards; docs/claims.md has "
         "more.\n\n"
         "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
-        "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02)\n"
+        "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
+        "                  times that above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n\n"
         "Verdicts: SUPPORTED, REFUTED, SAME (no difference beyond the claim's margin), or\n"
         "NOT RESOLVED (the interval, with what the same code shows against itself on either\n"
         "side, is wider than the question). The first setting is what the claim means; it flips\n"
         "where another one has another verdict. A refuted claim is a result: exit code 0.\n\n"
         "Quantities:\n",
-        folder, QUICK_MOST);
+        folder, QUICK_MOST, QUICK_MOST);
     for (size_t i = 0; i < quantities_count; i++)
         printf("  %-13s %s%s%s%s\n", quantities[i].name, quantities[i].about,
                *quantities[i].unit ? " (" : "", quantities[i].unit, *quantities[i].unit ? ")" : "");

@@ -42,7 +42,7 @@ static void paper_points(study_out *o, const paper_row *r) {
 static bool run(study_out *o, bool quick) {
     static const char *const names[] = {"unfused",       "naive", "scalar",
                                         "simd_two_pass", "simd",  "partial"};
-    static const size_t sizes[] = {64, 8192};
+    static const size_t sizes[] = {64, 16384};
     static stages all;
     enum { NAMES = sizeof names / sizeof *names };
     const quantity *saving = quantity_find("saving");
