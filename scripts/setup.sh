@@ -25,6 +25,10 @@ needs_of_emulation='
 a compiler for aarch64 | includes aarch64-linux-gnu-gcc stdio.h              | gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qemu-user
 '
+# Without it the study model_step says that it cannot be run, and so does ./reproduce.
+needs_of_models='
+OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openblas\"))" | libopenblas0-pthread
+'
 # And without these it makes the report, but opens it in no browser.
 needs_of_browser='
 a browser | command -v chromedriver               | chromium-driver
@@ -111,6 +115,7 @@ get_venv() {
 setup() { # quick | all
     [[ $1 != all ]] || needs+=$needs_of_check
     get_programs "$needs"
+    ! command -v apt-get >/dev/null || (get_programs "$needs_of_models")
     if [[ $1 == all ]] && command -v apt-get >/dev/null; then
         (get_programs "$needs_of_emulation")
         (get_programs "$needs_of_browser")

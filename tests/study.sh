@@ -44,6 +44,16 @@ check "  has the machine beside it" "$(grep -q '^cpu: ' eps.machine.txt 2>&1 || 
 exits "two studies, one of them twice" 0 length --quick eps length
 points stdout length eps
 
+"$normlab" study model_step --quick > stdout 2> stderr; code=$?
+if [ $code -eq 1 ]; then
+    check "without OpenBLAS" ""
+    says "there is no OpenBLAS here: apt-get install libopenblas0-pthread"
+else
+    check "with OpenBLAS" "$([ $code -eq 0 ] || echo "exit code $code")"
+    check "  which it names" "$(grep -q 'matrix products, threads",OpenBLAS' stdout || head -3 stdout)"
+    check "  has a share for each norm" "$(grep -c '"share of [A-Za-z]*Norm, %"' stdout | grep -vx 18)"
+fi
+
 exits "no study" 2
 quiet
 says "which study?"

@@ -24,6 +24,6 @@ typedef struct study {
 /* One file each; verb.c has the table. */
 extern const study study_length, study_eps, study_gradients;
 extern const study study_casting, study_batch_statistics, study_depth, study_ablation;
-extern const study study_ln_vs_rms, study_rmsnorm2019;
+extern const study study_ln_vs_rms, study_rmsnorm2019, study_model_step;
 
 #endif

@@ -14,7 +14,7 @@ static const study *const studies[] = {&study_length,           &study_eps,
                                        &study_gradients,        &study_casting,
                                        &study_batch_statistics, &study_depth,
                                        &study_ablation,         &study_ln_vs_rms,
-                                       &study_rmsnorm2019};
+                                       &study_rmsnorm2019,      &study_model_step};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
 void study_point(study_out *o, const char *panel, const char *series, double x, double y) {
