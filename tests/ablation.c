@@ -1,5 +1,5 @@
-/* The network of the study `ablation`: its gradients against difference quotients, and what its norms do.
- * SPDX-License-Identifier: MIT */
+/* The network of the study `ablation`: its gradients against difference quotients, and what its norms
+ * do. SPDX-License-Identifier: MIT */
 #include "mlp.h"
 #include "points.h"
 #include "random.h"

@@ -1,5 +1,5 @@
-/* The steps of the study `model_step`: gradients against difference quotients, and a block that is given one
- * token after the others against one that is given all. Skipped without OpenBLAS.
+/* The steps of the study `model_step`: gradients against difference quotients, and a block that is
+ * given one token after the others against one that is given all. Skipped without OpenBLAS.
  * SPDX-License-Identifier: MIT */
 #include "blas.h"
 #include "random.h"

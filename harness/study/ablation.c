@@ -1,6 +1,6 @@
 /* What of a norm does the work: subtracting the mean, or dividing by the size? A network learns to read
- * digits with both (LayerNorm), the division alone (RMSNorm), the subtraction alone, and neither: the same
- * weights at the start, the same batches, several seeds. SPDX-License-Identifier: MIT */
+ * digits with both (LayerNorm), the division alone (RMSNorm), the subtraction alone, and neither: the
+ * same weights at the start, the same batches, several seeds. SPDX-License-Identifier: MIT */
 #include "mlp.h"
 #include "random.h"
 #include "report.h"
@@ -32,8 +32,8 @@ typedef struct pictures {
     unsigned char *labels;
 } pictures;
 
-/* Picture i: a digit, twice as large, somewhere on 12 x 12 points, in its own contrast and brightness, and
- * noise upon it. Depends on i alone. */
+/* Picture i: a digit, twice as large, somewhere on 12 x 12 points, in its own contrast and brightness,
+ * and noise upon it. Depends on i alone. */
 static void draw(float *x, unsigned char *label, size_t i) {
     uint32_t at[4];
     random_words(1, i, at);

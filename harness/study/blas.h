@@ -1,5 +1,5 @@
-/* Matrix products of OpenBLAS, which is looked for when the program runs: nothing here is built or linked
- * with it. SPDX-License-Identifier: MIT */
+/* Matrix products of OpenBLAS, which is looked for when the program runs: nothing here is built or
+ * linked with it. SPDX-License-Identifier: MIT */
 #ifndef NL_BLAS_H
 #define NL_BLAS_H
 

@@ -1,5 +1,5 @@
-/* A transformer block, forward and backward: attention with grouped heads, a gated or plain feed-forward
- * part, a norm before each. SPDX-License-Identifier: MIT */
+/* A transformer block, forward and backward: attention with grouped heads, a gated or plain
+ * feed-forward part, a norm before each. SPDX-License-Identifier: MIT */
 #include "blas.h"
 #include "step.h"
 

@@ -1,5 +1,5 @@
-/* A small network that learns, in float: layers of x <- silu(norm(x W + b)), then softmax. What the study
- * `ablation` trains; its gradients are compared with difference quotients in tests/ablation.c.
+/* A small network that learns, in float: layers of x <- silu(norm(x W + b)), then softmax. What the
+ * study `ablation` trains; its gradients are compared with difference quotients in tests/ablation.c.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_MLP_H
 #define NL_MLP_H

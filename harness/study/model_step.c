@@ -1,6 +1,6 @@
-/* How much of a model's step is norm, and what does RMSNorm save of it? Whole steps with either norm take
- * turns on the same memory, and every norm's time is taken where it happens, with the caches as the
- * matrices leave them. SPDX-License-Identifier: MIT */
+/* How much of a model's step is norm, and what does RMSNorm save of it? Whole steps with either norm
+ * take turns on the same memory, and every norm's time is taken where it happens, with the caches as
+ * the matrices leave them. SPDX-License-Identifier: MIT */
 #include "blas.h"
 #include "machine.h"
 #include "parts.h"

@@ -6,8 +6,8 @@
 
 #include "normlab.h"
 
-/* A block: x <- x + attention(norm(x)), x <- x + ffn(norm(x)); heads = 0: a GRU with a norm for each gate,
- * whose input is as wide as its state. Left out are embeddings, dropout and rotary positions. */
+/* A block: x <- x + attention(norm(x)), x <- x + ffn(norm(x)); heads = 0: a GRU with a norm for each
+ * gate, whose input is as wide as its state. Left out are embeddings, dropout, rotary positions. */
 typedef struct step_shape {
     const char *name;
     size_t width, heads, kv_heads, ffn;

@@ -4,11 +4,12 @@ returns sentences and a table in Markdown. Standard library only.
 SPDX-License-Identifier: MIT"""
 import math
 from collections import Counter
+from statistics import median
 
 import rungs
 from readme import human
 
-SAYS = {"ok": "within their bounds", "demo": "demonstrations of an error, which have no bound",
+SAYS = {"ok": "within their bounds", "demo": "shown and not judged, as the method promises nothing there",
         "fail": "FAILED", "skip": "not run here"}
 
 
@@ -102,6 +103,35 @@ def worst_of(errors):
     return three(max(errors)) if all(map(math.isfinite, errors)) else "NaN or infinite"
 
 
+def of_model_step(rows):
+    """The range of the medians over all steps."""
+    for panel, says in (("share of LayerNorm, %", "LayerNorm is {} of a step"),
+                        ("share of RMSNorm, %", "RMSNorm is {}"),
+                        ("share of LayerNorm, unfused, %", "an unfused LayerNorm {} forward"),
+                        ("share of RMSNorm, unfused, %", "an unfused RMSNorm {}"),
+                        ("saved in the norms, %", "counted in the norms, the swap saves {} of the step"),
+                        ("saved in the norms, unfused, %", "among the unfused {}")):
+        ys = [number(row["y"]) for row in rows if row["panel"] == panel]
+        if ys:
+            yield says.format(f"{min(ys):.2g} to {max(ys):.2g} %")
+
+
+def of_ablation(rows):
+    """What each arm gets wrong at the rate that suits it best."""
+    found = {}
+    for row in rows:
+        if row["panel"].startswith("errors after "):
+            arm = row["series"].split(",")[0]
+            found.setdefault(arm, {}).setdefault(row["x"], []).append(number(row["y"]))
+    for arm, rates in found.items():
+        rate, ys = min(rates.items(), key=lambda item: median(item[1]))
+        yield (f"{arm} misreads {median(ys):.0%} ({min(ys):.0%} to {max(ys):.0%} over {len(ys)} seeds) "
+               f"at its best rate, {rate}")
+
+
+ALSO = {"model_step": of_model_step, "ablation": of_ablation}
+
+
 def study(rows):
     """Where each series begins and ends, and its extremes."""
     series = {}
@@ -116,7 +146,9 @@ def study(rows):
         table.append([panel, name, *at, "not finite" if bad else three(min(ys)),
                       "not finite" if bad else three(max(ys))])
     panels = len({panel for panel, _ in series})
-    return ([f"{len(rows)} points of {len(series)} curves in {panels} panels."],
+    also = "; ".join(ALSO.get(rows[0]["study"], lambda _: [])(rows))
+    says = [also[0].upper() + also[1:] + "."] if also else []
+    return ([*says, f"{len(rows)} points of {len(series)} curves in {panels} panels."],
             "Where each curve begins and ends", markdown(
                 ["panel", "curve", "first", "last", "smallest", "largest"], table, 4))
 
