@@ -1,6 +1,6 @@
-/* Backward of LayerNorm, RMSNorm and Qwen2RMSNorm in vector words: first the sums along a row, then a
- * run over its columns that makes dx and adds to the sums for dgamma and dbeta. A rung is a recipe, as
- * in rows.h. With g = gain * dy, d = x - mean:
+/* Backward of LayerNorm, RMSNorm and Qwen2RMSNorm in vector words: first the sums along a row, then
+ * a run over its columns that makes dx and adds to the sums for dgamma and dbeta. A rung is a
+ * recipe, as in rows.h. With g = gain * dy, d = x - mean:
  *     dx = (dy * rstd) * gain + d * by_d + constant,   dgamma += (dy * rstd) * d,   dbeta += dy
  *     by_d = -rstd^2 * mean(g * xhat),   constant = -rstd * mean(g)
  * SPDX-License-Identifier: MIT */
@@ -17,13 +17,13 @@ typedef struct recipe {
     bool streaming; /* dx past the caches, and the next block asked for */
 } recipe;
 
-/* Lanes of a sum along a row, in one vector for each row of a block, or in four; and as many rows or
- * blocks are added up for dgamma and dbeta in float, and those sums in two floats: their error does
- * not grow with the number of rows. */
+/* Lanes of a sum along a row, in one vector for each row of a block, or in four; and as many rows
+ * or blocks are added up for dgamma and dbeta in float, and those sums in two floats: their error
+ * does not grow with the number of rows. */
 enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
 
-/* Rows are summed in pieces of so many columns, as in rows.h; and blocks of longer ones would not stay
- * in a cache from the sums to dx. */
+/* Rows are summed in pieces of so many columns, as in rows.h; and blocks of longer ones would not
+ * stay in a cache from the sums to dx. */
 enum { PIECE = 16384 };
 
 /* What belongs to VLEN columns: the gain, and what this piece of rows has for dgamma and dbeta. */
@@ -188,8 +188,8 @@ NL_INLINE void ask_for(const gradient *g, size_t at, recipe q) {
     vprefetch((const char *)g->dy + byte);
 }
 
-/* All is read before anything is written: rows are often a multiple of 4 KiB apart, and a load waits
- * for a store whose address has the same last 12 bits. */
+/* All is read before anything is written: rows are often a multiple of 4 KiB apart, and a load
+ * waits for a store whose address has the same last 12 bits. */
 NL_INLINE void dx_steps(const gradient *g, size_t at, size_t k, column *col, slope s0, slope s1,
                         slope s2, slope s3, recipe q) {
     const size_t c = g->c;

@@ -1,8 +1,9 @@
-/* idea   Rows of up to four vectors: a row is read once and stays in registers, and so do the gain and
- *        the sums for dgamma and dbeta, from one row to the next.
+/* idea   Rows of up to four vectors: a row is read once and stays in registers, and so do the gain
+ *        and the sums for dgamma and dbeta, from one row to the next.
  * gain   Short rows: five loads and two stores a vector less. Wider ones go the way of
  *        rows_backward_pipelined.
- * fails  What a row's sums come to is waited for in each; the processor goes on with the next meanwhile.
+ * fails  What a row's sums come to is waited for in each; the processor goes on with the next
+ *        meanwhile.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 

@@ -1,7 +1,7 @@
 /* idea   rows_backward_blocks, storing dx past the caches and asking for the next block's x and dy.
  * gain   An ordinary store first reads the line it will overwrite: a quarter of all traffic, saved.
- * fails  Where dx would have stayed in a cache. Rows that do not begin on a vector's boundary go the
- *        way of rows_backward_blocks.
+ * fails  Where dx would have stayed in a cache. Rows that do not begin on a vector's boundary go
+ *        the way of rows_backward_blocks.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 

@@ -1,8 +1,10 @@
-/* idea   Each thread gets runs of rows and does with a run what one thread would have done (registers,
- *        pipelined or streaming, by size). A run's dgamma and dbeta are kept, and added up at the end.
- * gain   As many cores, as many times the cache bandwidth. Where runs begin depends on n and c alone,
+/* idea   Each thread gets runs of rows and does with a run what one thread would have done
+ *        (registers, pipelined or streaming, by size). A run's dgamma and dbeta are kept, and added
+ *        up at the end.
+ * gain   As many cores, as many times the cache bandwidth. Where runs begin depends on n alone,
  *        and they are added from first to last: the bits are the same with any number of threads.
- * fails  Waking threads takes microseconds, twice; and fewer rows than 16 are done by the caller alone.
+ * fails  Waking threads takes microseconds, twice; and up to eight rows are one run, however
+ *        long.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
 #include "rows_backward.h"
@@ -26,8 +28,8 @@ typedef struct job {
     size_t scratch_bytes;
 } job;
 
-/* Runs of at least 8 rows, so that adding them up is little; of 64 rows, better still; and no more than
- * 64 runs. */
+/* Runs of at least 8 rows, so that adding them up is little; of 64 rows, better still; and no more
+ * than 64 runs. */
 static size_t rows_of_run(size_t n) {
     const size_t few = (n + 15) / 16, most = few < 64 ? few : 64, least = (n + 63) / 64;
     const size_t rows = most < 8 ? 8 : most < least ? least : most;

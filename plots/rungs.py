@@ -18,6 +18,7 @@ backward                #000000 o
 optimized/simd          #88CCEE <
 optimized/accumulators  #44AA99 >
 optimized/tiles         #44AA99 >
+optimized/blocks        #44AA99 >
 optimized/refined       #117733 d
 optimized/shifted       #CC6677 *
 optimized/certified     #999933 h
@@ -41,9 +42,9 @@ OTHERS = [("#56B4E9", m) for m in "<>hp8d"] + [("#666666", m) for m in "<>hp8d"]
 
 
 def short(impl):
-    """optimized/rows_simd -> simd, layernorm/naive -> naive"""
+    """optimized/rows_simd, optimized/rows_backward_simd -> simd, layernorm/naive -> naive"""
     stem = impl.rpartition("/")[2].strip("()")
-    return stem.partition("_")[2] or stem if is_optimized(impl) else stem
+    return (stem.partition("_")[2] or stem).removeprefix("backward_") if is_optimized(impl) else stem
 
 
 def is_optimized(impl):

@@ -3,6 +3,7 @@
  * BatchNorm. SPDX-License-Identifier: MIT */
 #include "bound.h"
 #include "support.h"
+#include "tuning.h"
 
 #include <criterion/parameterized.h>
 #include <stdio.h>
@@ -298,6 +299,8 @@ ParameterizedTestParameters(implementations, properties) {
 /* Groups and their sizes go beyond a multiple of any vector's length; long ones take turns. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
+    nl_tuning_use(
+        &(nl_tuning){.stream_bytes = nl_tuning_now()->stream_bytes}); /* threads for all */
     for (size_t i = 0; next(&o, *index, &i); i++) {
         bool batch = o.job->op == NL_BATCHNORM;
         o.s = batch && i % 2 ? 3 : 1, o.parts = !batch && i % 2 ? FUSED : 0;

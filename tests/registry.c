@@ -143,6 +143,13 @@ Test(registry, best_goes_by_size_threads_and_policy) {
     best_should_be(p, 1, "optimized/rows_streaming");
     p.stores = NL_STORES_CACHED;
     best_should_be(p, 1, "optimized/rows_pipelined");
+    p.pass = NL_BACKWARD;
+    best_should_be(p, 1, "optimized/rows_backward_pipelined");
+    best_should_be(p, 4, "optimized/rows_backward_threaded");
+    p.stores = NL_STORES_STREAMING;
+    best_should_be(p, 1, "optimized/rows_backward_streaming");
+    p.n = 4, p.c = 64, p.stores = NL_STORES_AUTO;
+    best_should_be(p, 4, "optimized/rows_backward_registers");
 }
 
 /* Of the plain rungs in a layer's own folder, the documented one ranks first, alone. */
