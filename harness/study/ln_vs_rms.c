@@ -61,8 +61,11 @@ static void points(study_out *o, const struct panel *p, const mode *m, double x,
 static bool run(study_out *o, bool quick) {
     static const size_t sizes[] = {4, 64, 1024, 8192, 16, 256, 16384};
     static stages all;
-    size_t count = quick ? 2 : sizeof sizes / sizeof *sizes, done = 0;
+    size_t count = quick ? 2 : sizeof sizes / sizeof *sizes, done = 0, total = 0;
     bool ok = true;
+    for (size_t i = 0; i < PANELS * count * modes_count; i++)
+        total += is_asked_for(&panels[i / modes_count / count], &modes[i % modes_count],
+                              sizes[i / modes_count % count]);
     for (size_t i = 0; i < PANELS * count; i++)
         for (size_t k = 0; ok && !bench_interrupted && k < modes_count; k++) {
             const struct panel *p = &panels[i / count];
@@ -70,8 +73,8 @@ static bool run(study_out *o, bool quick) {
             double x = 2.0 * (double)(n * C) * (strcmp(p->dtype, "f32") == 0 ? 4 : 2);
             char tail[200], why[700];
             race_result r;
-            progress(done++, PANELS * count * modes_count, p->name);
             if (!is_asked_for(p, &modes[k], n)) continue;
+            progress(done++, total, p->name);
             snprintf(tail, sizeof tail, "%s/%s/%zux%d/normal%s", p->pass, p->dtype, n, C,
                      p->options);
             ok = race_mode(&all, &modes[k], tail, quick ? 0.001 : 0.03, &r, why, sizeof why);
