@@ -129,7 +129,18 @@ def of_ablation(rows):
                f"at its best rate, {rate}")
 
 
-ALSO = {"model_step": of_model_step, "ablation": of_ablation}
+def of_ln_vs_rms(rows):
+    """What each mode saves, at the smallest and at the largest working set."""
+    found = {}
+    for row in rows:
+        if row["panel"] == "f32 forward":
+            found.setdefault(row["series"], []).append((number(row["x"]), number(row["y"])))
+    for mode, points in found.items():
+        (small, a), (large, b) = min(points), max(points)
+        yield f"{mode} saves {a:.2g} % at {small / 1024:.0f} KiB and {b:.2g} % at {large / 1024:.0f} KiB"
+
+
+ALSO = {"model_step": of_model_step, "ablation": of_ablation, "ln_vs_rms": of_ln_vs_rms}
 
 
 def study(rows):
