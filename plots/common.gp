@@ -48,7 +48,8 @@ fits(bytes) = strstrt(caches, "K ") ? ", ".fits_from(1, bytes) : ""
 # said where it is not the widest. "64×1024"; and numbers in two or three digits.
 order = " ".shell("sed -n 's/^\\([a-z_/]*\\)  *#.*/\\1/p' ".quoted(folder."rungs.py")." | tr '\\n' ' '")
 optimized(impl) = impl[:10] eq "optimized/"
-stem(impl) = impl[strstrt(impl, optimized(impl) ? "_" : "/") + 1:]
+last(impl) = impl[strstrt(impl, optimized(impl) ? "_" : "/") + 1:]
+stem(impl) = last(impl)[(optimized(impl) && last(impl)[:9] eq "backward_" ? 10 : 1):]
 place(impl) = strstrt(order, " ".impl." ") ? strstrt(order, " ".impl." ") : \
     strstrt(order, " ".(optimized(impl) ? "optimized/" : "").stem(impl)." ")
 rung(impl, isa, threads, widest) = \

@@ -7,11 +7,10 @@ from matplotlib.lines import Line2D
 import matplotlib.pyplot as plt
 
 import common
-import rungs
 
 MAKE = "normlab study experiments/gradients.txt --out results/gradients.csv"
 LOOKS = {"layernorm": ("#0072B2", "o", 5), "rmsnorm": ("#009E73", "v", 5), "batchnorm": ("#D55E00", "s", 7)}
-DASHES = ["-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1))]  # of rungs, in their order
+DASHES = {"plain C": "--", "optimized": "-"}
 
 path, out = common.arguments(__file__, MAKE)
 lines = common.read(path, "panel series x y", MAKE)
@@ -22,11 +21,11 @@ if missing:
 
 
 def worst(panel):
-    """layer, rung -> its points, at each x the worst of the instruction sets."""
+    """layer, implementation -> its points, at each x the worst of the instruction sets."""
     found = {}
     for name, (xs, ys) in panels.get(panel, {}).items():
         layer, impl = name.split("@")[0].split(", ")
-        points = found.setdefault((layer, rungs.name(impl)), {})
+        points = found.setdefault((layer, impl), {})
         for x, y in zip(xs, ys):
             points[x] = max(points.get(x, y), y if y == y else inf)
     return {key: sorted(points.items()) for key, points in sorted(found.items())}
@@ -44,15 +43,14 @@ def curve(axes, layer, dash, hollow, xs, ys):
               markerfacecolor="white" if hollow else colour)
 
 
-dashes = {}  # of rungs, the same in both panels
 figure, (left, middle, right) = plt.subplots(1, 3)
 figure.subplots_adjust(left=0.055, right=0.985, top=0.8, bottom=0.215, wspace=0.24)
 for axes in (left, middle, right):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
 for axes, panel in ((left, "dx"), (middle, "dgamma"), (middle, "dbeta")):
-    for (layer, rung), points in worst(panel).items():
-        dash = dashes.setdefault(rung, DASHES[len(dashes) % len(DASHES)])
+    for (layer, impl), points in worst(panel).items():
+        dash = DASHES["optimized" if impl.startswith("optimized/") else "plain C"]
         xs, ys = zip(*points)
         curve(axes, layer, dash, panel == "dbeta", xs, [y if isfinite(y) else float("nan") for y in ys])
 kappas = sorted({x for _, points in worst("dx").items() for x, _ in points})
@@ -94,7 +92,8 @@ figure.text(0.008, 0.905, "f32. The best quotient: " + "; ".join(
     f"forward in {kind}, off by {y:.2g} at h = 2^{log2(h):.0f}" for y, h, kind in least) + ".", fontsize=10.5)
 handles = [Line2D([], [], color=colour, marker=marker, markersize=size, linewidth=1.2, label=common.LAYERS[layer])
            for layer, (colour, marker, size) in LOOKS.items()]
-handles += [Line2D([], [], color=common.GREY, linestyle=dash, label=rung) for rung, dash in dashes.items()]
+handles += [Line2D([], [], color=common.GREY, linestyle=dash, label=f"each rung, {words}")
+            for words, dash in DASHES.items()]
 handles += [Line2D([], [], color=common.GREY, marker="o", linestyle="none", label="right: forward in long double"),
             Line2D([], [], color=common.GREY, marker="o", linestyle="none", markerfacecolor="white",
                    label="right: forward in float")]

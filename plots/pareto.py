@@ -34,7 +34,7 @@ def neighbours(points):
     """Groups of points that lie too near each other for a name each."""
     groups = []
     for p in sorted(points):
-        near = [g for g in groups if any(p[0] / q[0] < 1.7 and 0.6 < p[1] / q[1] < 1.7 for q in g)]
+        near = [g for g in groups if any(p[0] / q[0] < 2 and 0.6 < p[1] / q[1] < 1.7 for q in g)]
         groups = [g for g in groups if g not in near] + [[q for g in near for q in g] + [p]]
     return groups
 

@@ -29,12 +29,6 @@ optimized/streaming     #882255 ^
 optimized/registers     #DDAA33 H
 optimized/threaded      #661100 P
 optimized/inference     #88CCEE <
-optimized/backward_simd #88CCEE <
-optimized/backward_tiles #44AA99 >
-optimized/backward_prefetch #AA4499 8
-optimized/backward_reverse #AA7744 <
-optimized/backward_streaming #882255 ^
-optimized/backward_threaded #661100 P
 """
 KEY = "simd pipelined streaming threaded".split()  # of the optimized ones, where there is no room for all
 LOOKS = {name: (colour, marker) for name, colour, marker in map(str.split, TABLE.split("\n")[1:-1])}

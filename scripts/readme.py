@@ -26,6 +26,7 @@ import rungs
 README = ROOT / "README.md"
 PICTURES = ROOT / "docs" / "pictures"
 FIGURES = {
+    "ln_vs_rms": "How much time RMSNorm saves over LayerNorm",
     "ladder": "What each idea buys: every rung of the ladder",
     "conditioning": "How the error grows when the mean moves away from zero",
 }
@@ -53,11 +54,10 @@ def caption(results):
     facts = machine(results)
     cpus = facts.get("cpus", "").replace(" online", "")
     with open(results, newline="") as file:
-        threads = max(int(row["threads"]) for row in csv.DictReader(file))
-    return "{}, {} {}, {} {}, commit {}, {}".format(
-        facts.get("cpu", "unknown"), cpus, "CPU" if cpus == "1" else "CPUs", threads,
-        "thread" if threads == 1 else "threads", facts.get("commit", "unknown"),
-        facts.get("date", "unknown")[:10])
+        threads = {int(row.get("threads", 0)) for row in csv.DictReader(file)} - {0}  # not in a study
+    words = [facts.get("cpu", "unknown"), f"{cpus} CPU" + "s" * (cpus != "1")]
+    words += [f"{max(threads)} thread" + "s" * (max(threads) > 1)] if threads else []
+    return ", ".join([*words, f"commit {facts.get('commit', 'unknown')}", facts.get("date", "unknown")[:10]])
 
 
 def pictures(results):
