@@ -1,26 +1,10 @@
 #!/usr/bin/env bash
 # `claims` as a user meets it: exit codes, verdicts, CSV, errors.
 # Usage: tests/claims.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
+source "$(dirname "$0")/shell/common.sh"
+under_test=claims
 mkdir -p experiments && ln -s "$root/experiments/claims" experiments/claims
-passed=0 failed=0 code=0
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
-exits() { # exits NAME CODE ARGUMENTS...
-    "$normlab" claims "${@:3}" > stdout 2> stderr; code=$?
-    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
-}
-says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(head -3 stderr)")"; }
-quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
 verdict() { # verdict FILE SETTING VERDICT: of the first claim in the CSV
     check "  setting $2 is $3" "$(python3 - "$@" <<'P'
 import csv, sys
@@ -89,5 +73,4 @@ for file in "$root"/experiments/claims/*.txt; do
     check "docs/claims.md has $name" "$(grep -qF "experiments/claims/$name.txt" "$root/docs/claims.md" || echo "run scripts/claims.py")"
 done
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

@@ -2,29 +2,10 @@
 # `list`, `check` and a little of `bench` as a user meets them: exit codes, what goes to stdout and
 # what to stderr, files of results, terminals and full disks.
 # Usage: tests/cli.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-docs=$(cd "$(dirname "$0")" && pwd)/../docs
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
+source "$(dirname "$0")/shell/common.sh"
 unset NO_COLOR NL_ISA
-passed=0 failed=0 code=0
 good=rmsnorm/forward/f32/3x5/normal
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
-run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
-exits() { # exits NAME CODE ARGUMENTS...
-    run "${@:3}"
-    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
-}
-says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(head -3 stderr)")"; }
-prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
-quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
 # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout.
 refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
 
@@ -136,9 +117,9 @@ for name in impl isa threads op pass dtype n c s data verdict error_u bound_u ns
     gbps limit_gbps limit_pct bytes state_bytes scratch_bytes; do
     check "  column $name" "$(head -1 new.csv | tr , '\n' | grep -qx $name || head -1 new.csv)"
 done
-if [ -f "$docs/results.md" ]; then
+if [ -f "$root/docs/results.md" ]; then
     check "  docs/results.md knows every column" "$(sed -n 's/^| \([a-z_, ]*\) |.*/\1/p' \
-        "$docs/results.md" | tr -d ' ' | tr , '\n' > known
+        "$root/docs/results.md" | tr -d ' ' | tr , '\n' > known
         head -1 new.csv | tr , '\n' | grep -vxFf known)"
 fi
 check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 'long double'; do
@@ -180,5 +161,4 @@ else
     echo "skip  terminals: there is no script -qec"
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

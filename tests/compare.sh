@@ -1,23 +1,10 @@
 #!/usr/bin/env bash
 # `normlab compare` on result files made by hand, with verdicts worked out by hand.
 # Usage: tests/compare.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-passed=0 failed=0 code=0
+source "$(dirname "$0")/shell/common.sh"
+under_test=compare
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
-compare() { "$normlab" compare "$@" > stdout 2> stderr; code=$?; }
-exits() { # exits NAME CODE ARGUMENTS...
-    compare "${@:3}"
-    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
-}
+compare() { run compare "$@"; }
 says() { check "$1" "$(grep -qF -- "$2" stderr || echo "should say '$2': $(cat stderr)")"; }
 silent() { check "$1" "$(grep -F -- "$2" stderr)"; }
 prints() { check "$1" "$(grep -qF -- "$2" stdout || echo "should print '$2': $(cat stdout)")"; }
@@ -242,5 +229,4 @@ if [ -w /dev/full ]; then
         echo "exit code $code: $(cat stderr)")"
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

@@ -2,19 +2,10 @@
 # `normlab doctor` as a user meets it: every topic said once, three faces that agree, and what is
 # done to this process (its CPUs, threads, addresses) shows in what it finds.
 # Usage: tests/doctor.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
+source "$(dirname "$0")/shell/common.sh"
 unset OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES NO_COLOR
-passed=0 failed=0 skipped=0
+skipped=0
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
 skip() { echo "skip  $1: $2"; skipped=$((skipped + 1)); }
 run() { # run NAME CODE COMMAND...: its exit code; what it said is in out and err
     local name=$1 want=$2 code
@@ -126,5 +117,4 @@ else
 fi
 
 [ $skipped -eq 0 ] || echo "$skipped skipped"
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

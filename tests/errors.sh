@@ -1,26 +1,10 @@
 #!/usr/bin/env bash
 # The file of largest errors: a rise, a missing line and a line too many are failures, and nothing
 # passes for want of a number. Usage: tests/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-record=$(cd "$(dirname "$0")" && pwd)/largest_errors.csv
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-passed=0 failed=0
+source "$(dirname "$0")/shell/common.sh"
+under_test=check
 rung=batchnorm/inference part=batchnorm/inference/f32
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
-# exits NAME CODE ARGUMENTS...: of `normlab check`, with what it says in stderr
-exits() {
-    "$normlab" check "${@:3}" > stdout 2> stderr; local code=$?
-    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
-}
-says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 silent() { check "  and nothing of it" "$(grep -F "$1" stderr)"; }
 same() { check "  $1 is ${3:-as it was}" "$(diff "$1" "$2")"; }
 compares() { exits "$1" "$2" --impl $rung --errors now.csv; } # NAME CODE
@@ -32,7 +16,7 @@ edit() {
 }
 
 # The whole suite against the record is a step of ./check, once; here is how the comparison behaves.
-cp "$record" start.csv
+cp "$root/tests/largest_errors.csv" start.csv
 exits "what runs here is put on record" 0 --impl $rung --update-errors start.csv
 says "start.csv has "
 check "  the largest there is, to four digits and rounded up" "$(awk -F, '
@@ -120,5 +104,4 @@ refuses "an empty file" "now.csv:1: column 1 is ''" --errors now.csv
 exits "a place that cannot be written" 1 --impl $rung --update-errors no/such/folder.csv
 says "no/such/folder.csv"
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

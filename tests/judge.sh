@@ -2,15 +2,8 @@
 # `normlab judge` as a user meets it: outputs with one known mistake each, made by Python's own
 # arithmetic, must get their verdict and their mechanism; and every refusal, exit code 2 and why.
 # Usage: tests/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-tests=$(cd "$(dirname "$0")" && pwd) || exit 2
-real=$tests/../experiments/activations
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-passed=0 failed=0
+source "$(dirname "$0")/shell/common.sh"
+real=$root/experiments/activations
 
 cat > make.py <<'PYTHON'
 import math, struct
@@ -180,11 +173,6 @@ save('empty', 'f', [0, 3], [])
 PYTHON
 python3 -IS make.py || { echo "FAIL  the outputs to judge could not be made"; exit 1; }
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
-
 # finds CODE MECHANISM Y ARGUMENTS...: exit code, what it names as likely, and it alone or first
 # among those it calls equal.
 finds() {
@@ -196,7 +184,6 @@ finds() {
             echo "should name '$says': $(grep '^likely' stdout)")"
 }
 alone() { check "  and nothing else" "$(grep '^  or ' stdout)"; }
-prints() { check "  prints $1" "$(grep -qF -- "$1" stdout || echo "not in: $(cat stdout)")"; }
 
 ln=(layernorm --x x.npy --gamma g.npy --beta b.npy)
 finds 0 "nothing to explain" right "${ln[@]}"
@@ -357,5 +344,4 @@ refuses "a CSV over an input" "is an input" layernorm --x x.npy --y right.npy --
 check "a CSV that cannot be written" "$([ $code -eq 2 ] && grep -q 'nowhere/out.csv' stderr ||
     echo "exit code $code: $(head -1 stderr)")"
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

@@ -2,23 +2,8 @@
 # Other libraries beside ours (docs/peers.md): they take part where they are asked to and nowhere else,
 # what they compute is judged, and what they do wrong is shown. Without one in the build: skipped (77).
 # Usage: tests/peers.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-passed=0 failed=0
+source "$(dirname "$0")/shell/common.sh"
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
-run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
-exits() { # exits NAME CODE ARGUMENTS...
-    run "${@:3}"
-    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
-}
 # The column of stdout's CSV by its name, of the rows whose implementation matches PATTERN.
 column() { # column NAME PATTERN
     awk -F, -v name="$1" -v pattern="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -80,5 +65,4 @@ exits "bench" 0 bench --quick --impl 'best,peer/*' $good
 check "  times both" "$([ "$(column ns . | grep -c '^[0-9]')" -ge 2 ] || cat stdout)"
 check "  and ours is the baseline" "$(column baseline . | grep ^peer/)"
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+summary

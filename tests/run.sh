@@ -2,13 +2,7 @@
 # `normlab run` as a user meets it: answers worked by hand, implementations against the reference,
 # and every refusal, which must exit with 2, say why, and leave every file alone.
 # Usage: tests/run.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-passed=0 failed=0
+source "$(dirname "$0")/shell/common.sh"
 
 # .npy files from the standard library alone. Values are cycled to fill the shape.
 cat > npy.py <<'PYTHON'
@@ -74,11 +68,6 @@ except AssertionError as e:
     sys.exit(str(e))
 PYTHON
 npy() { python3 -IS npy.py "$@" 2>&1; }
-
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
 
 # runs NAME ARGUMENTS...: exit code 0, nothing on stdout, something on stderr. The usual outputs are
 # removed first, so that none can be an earlier run's.
@@ -324,5 +313,4 @@ check "refuses to fill the disk" "$([ $code -eq 2 ] && grep -q 'y.npy: cannot wr
     echo "exit code $code: $(head -1 stderr)")"
 check "  and leaves the files alone" "$([ "$(state)" = "$before" ] || echo "files changed")"
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

@@ -2,25 +2,9 @@
 # `study` as a user meets it: exit codes, CSV, files of results; and every experiment that says it is
 # one, is.
 # Usage: tests/study.sh path/to/normlab. SPDX-License-Identifier: MIT
-set -u
-if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
-normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-passed=0 failed=0 code=0
+source "$(dirname "$0")/shell/common.sh"
+under_test=study
 
-check() { # check NAME REASON: passed when REASON is empty
-    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
-    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
-}
-exits() { # exits NAME CODE ARGUMENTS...
-    "$normlab" study "${@:3}" > stdout 2> stderr; code=$?
-    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(tail -1 stderr)")"
-}
-says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(head -3 stderr)")"; }
-quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
 points() { # points FILE STUDY...: a header, then nothing but points of the studies, in their order
     check "  has the points of ${*:2}" "$([ "$(head -1 "$1")" = study,panel,series,x,y ] || head -1 "$1"
         awk -F, 'NR > 1 && ($(NF - 1) "" !~ /^[0-9.e+-]+$/ || $NF "" !~ /^[0-9.e+-]+$/)' "$1" | head -3
@@ -84,5 +68,4 @@ for file in "$root"/experiments/*.txt; do
     check "  and has a figure" "$([ -f "$root/plots/$name.py" ] || [ -f "$root/plots/$name.gp" ] || echo "no plots/$name.py")"
 done
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+summary

@@ -1,0 +1,28 @@
+# What the tests that run the program begin with: its path from the command line, an empty folder to
+# work in, and how a check is said and counted. They end with `summary`.
+# SPDX-License-Identifier: MIT
+set -u
+if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
+normlab=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+passed=0 failed=0 code=0 under_test=
+
+check() { # check NAME REASON: passed when REASON is empty
+    if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
+    else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
+}
+run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
+exits() { # exits NAME CODE ARGUMENTS...: after the verb $under_test, if that is set
+    run ${under_test:+"$under_test"} "${@:3}"
+    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
+}
+says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
+prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
+quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+summary() {
+    echo "$passed passed, $failed failed"
+    [ $failed -eq 0 ] && [ $passed -gt 0 ]
+}
