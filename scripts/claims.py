@@ -16,6 +16,8 @@ import re
 import sys
 from pathlib import Path
 
+import markers
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 MODES = ["unfused", "naive", "scalar", "simd_two_pass", "simd", "partial"]
@@ -127,27 +129,19 @@ def paper_table(rows):
     return "\n".join(lines)
 
 
-def replace(text, name, content):
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    if text.count(begin) != 1 or text.count(end) != 1:
-        sys.exit(f"{PAGE.name} should have {begin} and {end}, once each")
-    head, rest = text.split(begin)
-    return head + begin + "\n" + content + "\n" + end + rest.split(end)[1]
-
-
 def rewrite(path):
     old = PAGE.read_text()
-    text = replace(old, "claims", claims_table(read(path)) + "\n\n" + caption(path))
+    text = markers.replace(PAGE, old, "claims", claims_table(read(path)) + "\n\n" + caption(path))
     paper = path.with_name("rmsnorm2019.csv")
     if paper.exists():
-        text = replace(text, "paper", paper_table(read(paper)) + "\n\n" + caption(paper))
+        text = markers.replace(PAGE, text, "paper", paper_table(read(paper)) + "\n\n" + caption(paper))
     if text != old:
         PAGE.write_text(text)
     print(PAGE.name, "rewritten" if text != old else "is up to date")
 
 
 def check():
-    shown = PAGE.read_text().split("<!-- claims:begin -->")[-1].split("<!-- claims:end -->")[0]
+    shown = markers.between(PAGE.read_text(), "claims")
     has = set(re.findall(r"\(\.\./experiments/claims/(\w+)\.txt\)", shown))
     wrong = [f"lacks {name}" for name in claims() if name not in has]
     wrong += [f"has {name}, which is gone" for name in sorted(has - set(claims()))]

@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "plots"))
+import markers
 import rungs
 
 PAGE = ROOT / "docs" / "museum.md"
@@ -124,14 +125,6 @@ def collection():
     return "\n".join(lines)
 
 
-def replace(text, name, content):
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    if text.count(begin) != 1 or text.count(end) != 1:
-        sys.exit(f"{PAGE.name} should have {begin} and {end}, once each")
-    head, rest = text.split(begin)
-    return head + begin + "\n" + content + "\n" + end + rest.split(end)[1]
-
-
 def listed(program):
     text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
     return [impl for impl in csv.DictReader(text.stdout.splitlines())
@@ -147,8 +140,8 @@ def rewrite(path, program):
         sys.exit(f"{path} lacks {', '.join(lacks)}: is it of experiments/museum.txt?")
     old = PAGE.read_text()
     demonstrations = {impl["impl"] for impl in listed(program) if impl["demonstration"] == "1"}
-    text = replace(old, "collection", collection())
-    text = replace(text, "tables", tables(rows, demonstrations))
+    text = markers.replace(PAGE, old, "collection", collection())
+    text = markers.replace(PAGE, text, "tables", tables(rows, demonstrations))
     if text != old:
         PAGE.write_text(text)
     print(PAGE.name, "rewritten" if text != old else "is up to date")
@@ -156,9 +149,9 @@ def rewrite(path, program):
 
 def check(program):
     text = PAGE.read_text()
-    wrong = [] if replace(text, "collection", collection()) == text else [
+    wrong = [] if markers.replace(PAGE, text, "collection", collection()) == text else [
         "the exhibits are not those of experiments/museum.txt"]
-    shown = text.split("<!-- tables:begin -->")[-1].split("<!-- tables:end -->")[0]
+    shown = markers.between(text, "tables")
     for name, *_ in exhibits():
         if f"| [{name}](#{name}) |" not in shown:
             wrong.append(f"no table has {name}")

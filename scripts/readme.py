@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "plots"))
+import markers
 import rungs
 
 README = ROOT / "README.md"
@@ -203,21 +204,13 @@ def example(results):
     return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in says])
 
 
-def replace(text, name, content):
-    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    if text.count(begin) != 1 or text.count(end) != 1:
-        sys.exit(f"README.md should have {begin} and {end}, once each")
-    head, rest = text.split(begin)
-    return head + begin + ("\n" + content if content else "") + "\n" + end + rest.split(end)[1]
-
-
 def rewrite(path, program):
     results = Results(path)
     old = README.read_text()
-    text = replace(old, "pictures", pictures(path))
-    text = replace(text, "ladder", ladder(results, implementations(program)))
-    text = replace(text, "caption", f"Measured on {caption(path)}.")
-    text = replace(text, "row", example(results))
+    text = markers.replace(README, old, "pictures", pictures(path))
+    text = markers.replace(README, text, "ladder", ladder(results, implementations(program)))
+    text = markers.replace(README, text, "caption", f"Measured on {caption(path)}.")
+    text = markers.replace(README, text, "row", example(results))
     if text != old:
         README.write_text(text)
     print("README.md", "rewritten" if text != old else "is up to date")
@@ -233,7 +226,7 @@ def links(page):
 
 def check(program):
     text = README.read_text()
-    shown = text.split("<!-- ladder:begin -->")[-1].split("<!-- ladder:end -->")[0]
+    shown = markers.between(text, "ladder")
     has = set(re.findall(r"\]\((\w+/\w+)\.c\)", shown))
     there = {impl["impl"] for impl in implementations(program)}
     wrong = [f"README.md: the ladder lacks {impl}: run scripts/readme.py" for impl in sorted(there - has)]

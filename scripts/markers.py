@@ -1,0 +1,16 @@
+"""What stands in a page between the markers <!-- NAME:begin --> and <!-- NAME:end -->, which scripts
+write and people do not."""
+import sys
+
+
+def between(text, name):
+    return text.split(f"<!-- {name}:begin -->")[-1].split(f"<!-- {name}:end -->")[0]
+
+
+def replace(page, text, name, content):
+    """The text with that put there; page: its path, for the message where the markers are missing."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    if text.count(begin) != 1 or text.count(end) != 1:
+        sys.exit(f"{page.name} should have {begin} and {end}, once each")
+    head, rest = text.split(begin)
+    return head + begin + ("\n" + content if content else "") + "\n" + end + rest.split(end)[1]
