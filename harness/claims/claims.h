@@ -74,4 +74,7 @@ figure claim_figure(const quantity *q, double share, estimate log_ratio, double 
 /* "SUPPORTED: where; where." of the settings that came out otherwise than the first. */
 void claim_flips(const claim *c, char *text, size_t size);
 
+void claims_write_text(FILE *out, const claim *claims, size_t count);
+void claims_write_csv(FILE *out, const claim *claims, size_t count);
+
 #endif

@@ -1,4 +1,5 @@
-/* Four lanes at a time, which every x86-64 and aarch64 processor has. SPDX-License-Identifier: MIT */
+/* Four lanes at a time, which every x86-64 and aarch64 processor has. The question is about one
+ * instruction, so it stands here by its name for each of the two. SPDX-License-Identifier: MIT */
 #include "roots.h"
 #include "bench.h"
 #include "machine.h"

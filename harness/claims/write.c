@@ -1,0 +1,80 @@
+/* What became of the claims, as words and as CSV. SPDX-License-Identifier: MIT */
+#include "claims.h"
+#include "report.h"
+
+#include <math.h>
+
+static void print_figure(FILE *out, const claim *c, const setting *s) {
+    const figure *f = &s->f;
+    if (!s->known) {
+        fprintf(out, "%s", *s->why ? s->why : "not measured");
+        return;
+    }
+    fprintf(out, "%.4g", f->value.median);
+    if (f->rounds) fprintf(out, " [%.4g, %.4g]", f->value.low, f->value.high);
+    if (*c->q->unit) fprintf(out, " %s", c->q->unit);
+    if (f->rounds) fprintf(out, ", A/A +-%.2g", f->band);
+}
+
+static void print_predicate(FILE *out, const claim *c) {
+    const predicate *p = &c->says;
+    if (p->low == p->high)
+        fprintf(out, "= %.4g", p->low);
+    else if (isinf(p->low) || isinf(p->high))
+        fprintf(out, "%s %.4g", isinf(p->low) ? "<" : ">", isinf(p->low) ? p->high : p->low);
+    else
+        fprintf(out, "%.4g .. %.4g", p->low, p->high);
+}
+
+static void write_text(FILE *out, const claim *c) {
+    char flips[2000];
+    fprintf(out, "\n%s: %s (%s)\n  %s ", c->name, c->text, c->source, c->q->name);
+    print_predicate(out, c);
+    fprintf(out, "%s%s, margin %.4g\n", *c->q->unit ? " " : "", c->q->unit, c->margin);
+    for (size_t i = 0; i < c->settings; i++) {
+        const setting *s = &c->at[i];
+        fprintf(out, "  %s %-12s %-13s %-34s ", i ? " " : ">", claim_verdict_name(s->verdict),
+                s->how, s->tail);
+        print_figure(out, c, s);
+        fputc('\n', out);
+    }
+    claim_flips(c, flips, sizeof flips);
+    if (*flips) fprintf(out, "  flips: %s\n", flips);
+    if (*c->why) fprintf(out, "  %s\n", c->why);
+}
+
+static void number(FILE *out, double v) {
+    if (isfinite(v)) fprintf(out, "%.6g", v);
+    fputc(',', out);
+}
+
+static void write_csv(FILE *out, const claim *c) {
+    char flips[2000];
+    claim_flips(c, flips, sizeof flips);
+    for (size_t i = 0; i < c->settings; i++) {
+        const setting *s = &c->at[i];
+        csv_text(out, c->name), csv_text(out, c->text), csv_text(out, c->source);
+        fprintf(out, "%s,%s,", c->q->name, c->q->unit);
+        number(out, c->says.low), number(out, c->says.high);
+        fprintf(out, "%.6g,%.6g,%zu,", c->margin, c->share, i);
+        csv_text(out, s->how), csv_text(out, s->tail);
+        fprintf(out, "%s,", claim_verdict_name(s->verdict));
+        number(out, s->known ? s->f.value.median : NAN);
+        number(out, s->known ? s->f.value.low : NAN), number(out, s->known ? s->f.value.high : NAN);
+        number(out, s->known && s->f.rounds ? s->f.band : NAN);
+        fprintf(out, "%zu,", s->f.rounds);
+        csv_text(out, flips), csv_text(out, c->why), csv_text(out, s->known ? "" : s->why);
+        fprintf(out, "%s\n", i ? "" : "first");
+    }
+}
+
+void claims_write_text(FILE *out, const claim *claims, size_t count) {
+    for (size_t i = 0; i < count; i++) write_text(out, &claims[i]);
+}
+
+void claims_write_csv(FILE *out, const claim *claims, size_t count) {
+    fprintf(out, "name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,"
+                 "setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,"
+                 "first\n");
+    for (size_t i = 0; i < count; i++) write_csv(out, &claims[i]);
+}
