@@ -28,6 +28,7 @@ static const choice choices[] = {
     {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS, 0},
     {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS, 0},
     {"optimized/batch_backward_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), STREAMS, 0},
+    {"optimized/batch_inference_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), FORKS, 0},
     {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
