@@ -31,8 +31,9 @@ shown = [name for name in panels if not name.endswith(tuple(f", {part}" for part
 largest = {}  # mode -> (saving, panel, x) at the largest size of f32 forward
 columns = 3
 figure, grid = plt.subplots(-(-len(shown) // columns), columns, sharey=True, squeeze=False,
-                            figsize=(common.WIDE, 8.6))
-figure.subplots_adjust(left=0.052, right=0.955, top=0.835, bottom=0.185, wspace=0.16, hspace=0.36)
+                            figsize=(common.WIDE, 3.2 + 2.7 * -(-len(shown) // columns)))
+tall = figure.get_figheight()
+figure.subplots_adjust(left=0.052, right=0.955, top=1 - 1.42 / tall, bottom=1.6 / tall, wspace=0.16, hspace=0.36)
 for axes in grid.flat[len(shown):]:
     axes.set_visible(False)
 for axes, panel in zip(grid.flat, shown):
@@ -86,5 +87,5 @@ handles += [
     Line2D([], [], color="#888888", linestyle=(0, (1, 1.5)), label="paper: RMSNorm up to 40.8 %"),
     Line2D([], [], color="#888888", linestyle=(0, (6, 2, 1, 2)), label="paper: pRMSNorm up to 64 %"),
 ]
-figure.legend(handles=handles, loc="lower left", ncols=4, bbox_to_anchor=(0.004, 0.022), columnspacing=1.3)
+figure.legend(handles=handles, loc="lower left", ncols=4, bbox_to_anchor=(0.004, 0.19 / tall), columnspacing=1.3)
 common.save(figure, out, common.machine(path, lines))

@@ -13,21 +13,22 @@ LIMIT, FAINT = ("#9A9A9A", "", "-"), "#C4C4C4"
 NUMBERS = ("n", "c", "s", "threads", "bytes", "ns", "ns_low", "ns_high", "gbps", "limit_gbps", "limit_pct")
 
 
-def ladder(path, rows, make, options=lambda text: text == ""):
-    """The rows of f32, forward, normal data, with numbers (NaN: unknown), names, and gbps_low, _high."""
+def ladder(path, rows, make, options=lambda text: text == "", passes=("forward",)):
+    """The rows of f32, those passes, normal data, with numbers (NaN: unknown), names, and gbps_low, _high. What is
+    not forward says so in its layer."""
     chosen, isas = [], common.widest(rows)
     for row in rows:
-        if (row["pass"], row["dtype"], row["data"]) != ("forward", "f32", "normal") or not options(row["options"]):
+        if (row["dtype"], row["data"]) != ("f32", "normal") or row["pass"] not in passes or not options(row["options"]):
             continue
         row = row | {name: float(row[name] or nan) for name in NUMBERS}
-        row["layer"] = common.LAYERS[row["op"]]
+        row["layer"] = common.LAYERS[row["op"]] + f" {row['pass']}" * (row["pass"] != "forward")
         row["rung"] = rungs.name(row["impl"])
         if row["isa"] != isas.get(row["impl"], row["isa"]):
             row["rung"] += f"@{row['isa']}"
         row["gbps_low"], row["gbps_high"] = (row["bytes"] / row[name] for name in ("ns_high", "ns_low"))
         chosen.append(row)
     if not any(isfinite(row["gbps"]) for row in chosen):
-        common.fail(f"{path}: nothing in it was timed in f32, forward, on normal data\n  to make the results: {make}")
+        common.fail(f"{path}: nothing in it was timed in f32, {' or '.join(passes)}, on normal data\n  to make the results: {make}")
     return chosen
 
 

@@ -15,13 +15,14 @@ LEAST = 1 / 8  # what more threads make slower than this is off the scale
 path, out = common.arguments(__file__, MAKE)
 rows = common.read(path, NEEDS, MAKE)
 option = "threads="
-results = speed.ladder(path, rows, MAKE, lambda text: text.startswith(option) and text[len(option):].isdigit())
+results = speed.ladder(path, rows, MAKE, lambda text: text.startswith(option) and text[len(option):].isdigit(),
+                       ("forward", "backward"))
 for row in results:  # what the case asked for; the column threads: what the rung used
     row["asked"] = int(row["options"][len(option):])
 several = {(row["layer"], row["rung"]) for row in results if row["threads"] > 1}
 parallel = [row for row in results if (row["layer"], row["rung"]) in several]
 looks = speed.key_rungs(parallel)
-layers = [layer for layer in common.LAYERS.values() if any(row["layer"] == layer for row in results)]
+layers = list(dict.fromkeys(row["layer"] for row in results))
 shapes = list(dict.fromkeys((row["n"], row["c"], row["s"]) for row in results))
 counts = sorted({row["asked"] for row in results})
 missing = [T for T in counts if all(row["verdict"] == "skip" for row in results if row["asked"] == T)]
@@ -96,7 +97,7 @@ for (layer, shape), mine in panels.items():
     if shape == shapes[0]:
         speed.name_y(axes, "times as fast")
 speed.heading(figure, "What do more threads bring, and what would they bring at best?",
-               "f32, forward; every rung and the limit compared with themselves on one thread. Dashed: T threads, T times as "
+               "f32; every rung and the limit compared with themselves on one thread. Dashed: T threads, T times as "
                "fast." + (f" {', '.join(map(str, missing))} threads: skipped, this machine has fewer." if missing else "")
                + (f"\nWhat is less than {LEAST:g} times as fast is off the scale." if min(factors) < LEAST else ""))
 speed.signs(figure, parallel, looks)

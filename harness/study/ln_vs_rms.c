@@ -11,21 +11,26 @@
 
 enum { C = 1024 };
 
+#define ALL " unfused naive scalar simd_two_pass simd streaming threads "
+#define THERE_AND_BACK " scalar simd streaming threads "
+
 static const struct panel {
     const char *name, *pass, *dtype, *options;
     const char *modes; /* with spaces around each */
     size_t plain_most; /* rows that what is not optimized gets at most: it would take minutes */
 } panels[] = {
-    {"f32 forward", "forward", "f32", "",
-     " unfused naive scalar simd_two_pass simd streaming threads ", 16384},
-    {"f32 forward, residual", "forward", "f32", "/residual",
-     " unfused naive scalar simd_two_pass simd streaming threads ", 1024},
-    {"f16 forward", "forward", "f16", "",
-     " unfused naive scalar simd_two_pass simd streaming threads ", 1024},
-    {"bf16 forward", "forward", "bf16", "",
-     " unfused naive scalar simd_two_pass simd streaming threads ", 1024},
-    {"f32 backward", "backward", "f32", "", " scalar simd streaming threads ", 1024},
-    {"f32 forward and backward", "both", "f32", "", " scalar simd streaming threads ", 1024},
+    {"f32 forward", "forward", "f32", "", ALL, 16384},
+    {"f32 backward", "backward", "f32", "", THERE_AND_BACK, 1024},
+    {"f32 forward and backward", "both", "f32", "", THERE_AND_BACK, 1024},
+    {"f32 forward, residual", "forward", "f32", "/residual", ALL, 1024},
+    {"f32 backward, residual", "backward", "f32", "/residual", THERE_AND_BACK, 1024},
+    {"f32 forward and backward, residual", "both", "f32", "/residual", THERE_AND_BACK, 1024},
+    {"f16 forward", "forward", "f16", "", ALL, 1024},
+    {"f16 backward", "backward", "f16", "", THERE_AND_BACK, 1024},
+    {"f16 forward and backward", "both", "f16", "", THERE_AND_BACK, 1024},
+    {"bf16 forward", "forward", "bf16", "", ALL, 1024},
+    {"bf16 backward", "backward", "bf16", "", THERE_AND_BACK, 1024},
+    {"bf16 forward and backward", "both", "bf16", "", THERE_AND_BACK, 1024},
 };
 enum { PANELS = sizeof panels / sizeof *panels };
 
