@@ -23,7 +23,7 @@ static nl_status fail(nl_status status, const char *format, ...) {
 }
 
 /* One buffer of a call: its name for messages, where it lies, whether it is written, and which
- * input it may replace in place. */
+ * other it may share its memory with, exactly. */
 typedef struct span {
     const char *name;
     const void *at;
@@ -53,8 +53,8 @@ static nl_status check_spans(const nl_problem *p, const span *spans, size_t coun
             if (a->at == b->at && a->in_place_of == b->name) continue;
             if (a->at == b->at && b->in_place_of == a->name) continue;
             return fail(NL_BAD_ARGUMENT,
-                        "%s and %s overlap; apart from y == x, residual_out == residual and "
-                        "dx == dy, an output needs memory of its own",
+                        "%s and %s overlap; apart from y == x, residual_out == residual, "
+                        "dx == dy and dx == dresidual, an output needs memory of its own",
                         a->name, b->name);
         }
     }
@@ -173,14 +173,15 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     size_t tensor = p->n * p->c * p->s * nl_dtype_bytes(p->dtype);
     size_t channels = p->c * sizeof(float);
     size_t groups = (batch ? p->c : p->n) * sizeof(float);
-    const char *dy = "dy";
+    const char *dy = "dy", *dx = "dx";
     const span spans[] = {
         {"x", a.x, tensor, some, true, false, NULL},
         {dy, a.dy, tensor, some, true, false, NULL},
+        {"dresidual", a.dresidual, tensor, false, !batch, false, dx},
         {"gamma", a.gamma, channels, false, true, false, NULL},
         {"mean", a.mean, groups, some && centred, centred, false, NULL},
         {"rstd", a.rstd, groups, some, true, false, NULL},
-        {"dx", a.dx, tensor, some, true, true, dy},
+        {dx, a.dx, tensor, some, true, true, dy},
         {"dgamma", a.dgamma, channels, false, true, true, NULL},
         {"dbeta", a.dbeta, channels, false, centred, true, NULL},
         {"scratch", a.scratch, a.scratch ? nl_scratch_bytes(impl, p) : 0, false, true, true, NULL},

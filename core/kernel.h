@@ -131,6 +131,12 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .momentum = p->momentum};
 }
 
+/* dx_i, and what comes to it past the layer. */
+NL_INLINE void nl_put_dx(const nl_problem *p, const nl_backward_args *a, size_t i, float dx) {
+    if (a->dresidual) dx += nl_load(p->dtype, a->dresidual, i);
+    nl_store(p->dtype, a->dx, i, dx);
+}
+
 /* Calls kernel(view) with the storage type, and whether there is a residual, as constants: the
  * compiler makes a loop for each, and an element costs no branch. */
 typedef void nl_view_kernel(nl_view v);

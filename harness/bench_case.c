@@ -54,7 +54,8 @@ static void call_limit(void *context, size_t turn) {
     roof_job j = {.bytes = a->bench->data.bytes[X], .store = ROOF_ORDINARY};
     if (a->bench->c->streaming) j.store = ROOF_STREAM;
     j.in[j.reads++] = in->at[X];
-    if (in->at[DY] || in->at[RESIDUAL]) j.in[j.reads++] = backward ? in->at[DY] : in->at[RESIDUAL];
+    if (in->at[DY]) j.in[j.reads++] = in->at[DY];
+    if (in->at[RESIDUAL]) j.in[j.reads++] = in->at[RESIDUAL];
     j.out[j.writes++] = backward ? in->at[DX] : in->at[Y];
     if (in->at[RESIDUAL_OUT]) j.out[j.writes++] = in->at[RESIDUAL_OUT];
     roof_move(&j, a->bench->threads);

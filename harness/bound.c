@@ -41,8 +41,9 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     /* NaN and Inf have no bound: only their class is compared. */
     if (!isfinite(magnitude) || !isfinite(square) || magnitude == 0) return a;
     if (is_centred(p)) a.kappa = magnitude * rstd;
-    if (is_centred(p) &&
-        p->pass == NL_BACKWARD) /* not what it could be, but what was rounded off */
+    if (p->pass == NL_BACKWARD && method == NL_REFINED) /* statistics made anew */
+        a.kappa = 3 + sum + (sum + 2) * (sum + 2) * a.kappa * u;
+    else if (p->pass == NL_BACKWARD && is_centred(p)) /* what was rounded off the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
 
     bool safe = in->impl && in->impl->range_safe;
@@ -67,7 +68,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
         case NL_REFINED: a.units += sum + (sum + 2) * (sum + 2) * k * u; break;
         }
     }
-    if (in->c->residual) a.units += 2 * (1 + k); /* x + residual is itself a rounded sum */
+    if (in->c->residual) /* x + residual is itself a rounded sum; dresidual is added last */
+        a.units += p->pass == NL_BACKWARD ? 1 : 2 * (1 + k);
     if (!(a.units * u < 0.5)) a.promised = false;
     return a;
 }

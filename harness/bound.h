@@ -9,7 +9,7 @@
 typedef struct allowance {
     double units; /* of 2^-24, on the scale of max(1, |xhat|) */
     double kappa; /* mean |x| over sigma: how badly the subtraction of the mean is conditioned; for
-                     backward what rounding the saved mean took from it, over sigma, in units */
+                     backward how far off xhat is, in units, before anything else */
     bool promised;
 } allowance;
 

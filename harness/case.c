@@ -148,8 +148,8 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
                  text, option);
         return false;
     }
-    if (c.residual && (c.problem.op == NL_BATCHNORM || c.problem.pass != NL_FORWARD)) {
-        snprintf(error, error_size, "case %s: only the row norms' forward takes a residual", text);
+    if (c.residual && c.problem.op == NL_BATCHNORM) {
+        snprintf(error, error_size, "case %s: only the row norms take a residual", text);
         return false;
     }
     if (strcmp(shape, "file") == 0 && !data_file_shape(&c, error, error_size)) return false;
@@ -170,7 +170,8 @@ size_t case_bytes(const nl_case *c) {
     size_t gains = c->no_affine ? 0 : vector, running = p->op == NL_BATCHNORM ? 2 * vector : 0;
     bool centred = p->op == NL_BATCHNORM || p->op == NL_LAYERNORM;
     if (p->pass == NL_BACKWARD) /* x, dy, gamma, statistics in; dx, dgamma, dbeta out */
-        return 3 * tensor + gains + case_state_bytes(c) + (centred ? 2 : 1) * vector;
+        return (c->residual ? 4 : 3) * tensor + gains + case_state_bytes(c) +
+               (centred ? 2 : 1) * vector;
     size_t bytes = (c->residual ? 4 : 2) * tensor + (centred ? 2 : 1) * gains;
     return bytes + case_state_bytes(c) + (p->pass == NL_FORWARD ? 2 : 1) * running;
 }

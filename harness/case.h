@@ -18,7 +18,7 @@ typedef enum cache_state { CACHE_WARM, CACHE_ROTATING, CACHE_COLD } cache_state;
 
 typedef struct nl_case {
     nl_problem problem;
-    bool residual;  /* a fused residual */
+    bool residual;  /* a fused residual; of backward, dresidual */
     bool in_place;  /* y == x, residual_out == residual, dx == dy */
     bool no_affine; /* gamma and beta are NULL */
     cache_state cache;

@@ -167,7 +167,7 @@ static void fill(void *context, size_t begin, size_t end) {
             nl_store(p->dtype, w->out->input[RESIDUAL], i, (float)residual);
         if (w->kind) {
             double x = w->kind->value(at, w->k);
-            if (is_exact && w->out->input[RESIDUAL]) x -= residual;
+            if (is_exact && w->out->input[RESIDUAL] && !w->out->input[DY]) x -= residual;
             nl_store(p->dtype, w->out->input[X], i, (float)x);
         }
         if (w->out->input[DY]) /* its mean is not zero: a term that keeps mean(dy) must show */
@@ -192,7 +192,7 @@ static void sizes(const nl_case *c, nl_data *d, bool is_input[SLOTS]) {
                       [RUNNING_MEAN] = batch && !backward,
                       [RUNNING_VAR] = batch && !backward};
     bool out[SLOTS] = {[Y] = !backward,
-                       [RESIDUAL_OUT] = c->residual,
+                       [RESIDUAL_OUT] = c->residual && !backward,
                        [DX] = backward,
                        [DGAMMA] = backward,
                        [DBETA] = backward && centred,

@@ -26,7 +26,7 @@ bool data_file_shape(nl_case *c, char *error, size_t error_size);
 /* The arrays of a call; inputs are filled by data_make. */
 typedef enum slot {
     X,
-    RESIDUAL,
+    RESIDUAL, /* of forward; of backward dresidual */
     DY,
     GAMMA,
     BETA,

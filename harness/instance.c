@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 /* The output that shares an input's memory in an in-place case, or SLOTS. */
-static slot replaced_by(slot input) {
-    return input == X ? Y : input == RESIDUAL ? RESIDUAL_OUT : input == DY ? DX : SLOTS;
+static slot replaced_by(slot input, nl_pass pass) {
+    if (pass == NL_BACKWARD) return input == DY ? DX : SLOTS;
+    return input == X ? Y : input == RESIDUAL ? RESIDUAL_OUT : SLOTS;
 }
 
 static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
@@ -36,8 +37,10 @@ bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, s
         if (!place(out, s, data->bytes[s], where, &out->at[s])) return instance_free(out), false;
     }
     out->at[c->problem.pass == NL_BACKWARD ? Y : DX] = NULL;
-    for (slot s = 0; c->in_place && s < SLOTS; s++)
-        if (replaced_by(s) != SLOTS && out->at[s]) out->at[replaced_by(s)] = out->at[s];
+    for (slot s = 0; c->in_place && s < SLOTS; s++) {
+        slot output = replaced_by(s, c->problem.pass);
+        if (output != SLOTS && out->at[s]) out->at[output] = out->at[s];
+    }
     size_t whole = (scratch_bytes + 63) / 64 * 64; /* scratch is 64-byte aligned at both ends */
     if (whole && !place(out, SLOTS, whole, where, &out->scratch)) return instance_free(out), false;
     instance_fill(out);
@@ -58,6 +61,7 @@ nl_status instance_call(const instance *in, int threads) {
     if (in->c->problem.pass == NL_BACKWARD) {
         nl_backward_args a = {.x = at[X],
                               .dy = at[DY],
+                              .dresidual = at[RESIDUAL],
                               .gamma = at[GAMMA],
                               .mean = at[MEAN],
                               .rstd = at[RSTD],

@@ -40,10 +40,8 @@ static void piece(void *context, size_t begin, size_t end) {
     const roof_job *all = context;
     roof_job j = *all;
     size_t from = begin * GRAIN, to = end * GRAIN < all->bytes ? end * GRAIN : all->bytes;
-    for (int i = 0; i < 2; i++) {
-        if (j.in[i]) j.in[i] = (const char *)j.in[i] + from;
-        if (j.out[i]) j.out[i] = (char *)j.out[i] + from;
-    }
+    for (int i = 0; i < j.reads; i++) j.in[i] = (const char *)j.in[i] + from;
+    for (int i = 0; i < j.writes; i++) j.out[i] = (char *)j.out[i] + from;
     j.bytes = to - from;
     widest()(&j);
 }

@@ -10,10 +10,10 @@
  * ahead, which some machines need to reach their best. */
 typedef enum roof_store { ROOF_ORDINARY, ROOF_STREAM, ROOF_STREAM_AHEAD } roof_store;
 
-/* Reads `bytes` of each in[], writes as many of each out[]. At most two of either: 1 + 0, 0 + 1,
- * 1 + 1, 2 + 1 or 2 + 2. bytes is a multiple of 2; streaming wants 64-byte aligned out[]. */
+/* Reads `bytes` of each in[], writes as many of each out[]. So many of either: 1 + 0, 0 + 1, 1 + 1,
+ * 2 + 1, 3 + 1 or 2 + 2. bytes is a multiple of 2; streaming wants 64-byte aligned out[]. */
 typedef struct roof_job {
-    const void *in[2];
+    const void *in[3];
     void *out[2];
     int reads, writes;
     size_t bytes;

@@ -49,7 +49,7 @@ INLINE void read_only(const roof_job *j) {
 /* reads, writes and store are constants where this is called: each call is a loop of its own. */
 INLINE void move(const roof_job *j, int reads, int writes, roof_store store) {
     enum { UNROLL = 8, STEP = UNROLL * ROOF_BYTES, AHEAD = 4096 };
-    const char *a = j->in[0], *b = j->in[1];
+    const char *a = j->in[0], *b = j->in[1], *c = j->in[2];
     char *y = j->out[0], *z = j->out[1];
     size_t whole = j->bytes / STEP * STEP;
     const vec one = (vec){0} + 1;
@@ -58,12 +58,14 @@ INLINE void move(const roof_job *j, int reads, int writes, roof_store store) {
             for (int k = 0; k < STEP; k += 64) {
                 __builtin_prefetch(a + i + k + AHEAD, 0, 2);
                 if (reads > 1) __builtin_prefetch(b + i + k + AHEAD, 0, 2);
+                if (reads > 2) __builtin_prefetch(c + i + k + AHEAD, 0, 2);
             }
 #pragma GCC unroll 8
         for (int k = 0; k < UNROLL; k++) {
             size_t at = i + (size_t)k * ROOF_BYTES;
             vec v = reads > 0 ? *(const vec *)(a + at) : one;
             vec w = reads > 1 ? *(const vec *)(b + at) : one;
+            if (reads > 2) w += *(const vec *)(c + at);
             if (reads > writes) v += w;
             if (store == ROOF_ORDINARY)
                 *(vec *)(y + at) = v;
@@ -88,6 +90,7 @@ INLINE void move_as(const roof_job *j, roof_store store) {
     case 1: move(j, 0, 1, store); break;
     case 11: move(j, 1, 1, store); break;
     case 21: move(j, 2, 1, store); break;
+    case 31: move(j, 3, 1, store); break;
     case 22: move(j, 2, 2, store); break;
     }
 }

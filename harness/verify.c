@@ -30,7 +30,7 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
     o->dgamma = w + 2 * p->c, o->dgamma_gauge = w + 3 * p->c;
     o->dbeta = w + 4 * p->c, o->dbeta_gauge = w + 5 * p->c;
     o->xhat = d + elements, d += 2 * elements;
-    if (c->residual) residual = d, o->sum = d + elements, d += 2 * elements;
+    if (c->residual) residual = d, o->sum = backward ? NULL : d + elements, d += 2 * elements;
     if (backward) dy = d, o->dx = d + elements, o->dx_gauge = d + 2 * elements;
     for (size_t i = 0; i < elements; i++) {
         x[i] = nl_load(p->dtype, data->input[X], i);
@@ -38,8 +38,9 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
         if (dy) dy[i] = nl_load(p->dtype, data->input[DY], i);
     }
     ref_inputs in = {.x = x,
-                     .residual = residual,
+                     .residual = backward ? NULL : residual,
                      .dy = dy,
+                     .dresidual = backward ? residual : NULL,
                      .gamma = data->input[GAMMA],
                      .beta = data->input[BETA],
                      .running_mean = data->input[RUNNING_MEAN],

@@ -40,7 +40,7 @@ typedef enum nl_op { NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM } 
 /* INFERENCE is BatchNorm on its running statistics; the row norms have no such mode. */
 typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
 
-/* How x, residual, y, residual_out, dy and dx are stored: IEEE binary32, IEEE binary16, bfloat16.
+/* How x, residual, y, residual_out, dy, dresidual and dx are stored: IEEE binary32, IEEE binary16, bfloat16.
  * Arithmetic is float whatever the storage, but in demonstrations. */
 typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 
@@ -91,10 +91,12 @@ typedef struct nl_forward_args {
 
 /* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) with g = gamma * dy, the means over the
  * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat), dbeta = sum(dy) over the groups
- * (BatchNorm: over the channel). Allowed in place: dx == dy. dgamma and dbeta are set, not added
- * to. */
+ * (BatchNorm: over the channel). With dresidual, dx is the gradient of x and of the residual alike.
+ * Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are set, not added to. */
 typedef struct nl_backward_args {
-    const void *x, *dy;    /* dtype [n][c][s] */
+    const void *x, *dy; /* dtype [n][c][s]; x is what was normalized: after a residual, the sum */
+    const void *dresidual; /* dtype [n][c], or NULL; row norms only: the gradient that reaches
+                              residual_out past this layer, added to dx before that is rounded */
     const float *gamma;    /* [c], or NULL for a gain of one */
     const float *mean;     /* as saved by forward; NULL for RMSNorm */
     const float *rstd;     /* as saved by forward */
@@ -103,7 +105,8 @@ typedef struct nl_backward_args {
     void *scratch;         /* as in nl_forward_args */
 } nl_backward_args;
 
-/* How the statistics are computed; decides the error that is promised (docs/verification.md). */
+/* How the statistics are computed; decides the error that is promised (docs/verification.md).
+ * Backward: TWO_PASS takes those that forward has saved, a rounded mean; REFINED makes them anew. */
 typedef enum nl_method {
     NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
     NL_SHIFTED,  /* the same around a mean of some of the values: with (their distance/sigma)^2 */

@@ -30,7 +30,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             float dy = nl_load(p->dtype, a->dy, r * c + i);
             float xhat = (nl_load(p->dtype, a->x, r * c + i) - mean) * rstd;
             float g = a->gamma ? a->gamma[i] * dy : dy;
-            nl_store(p->dtype, a->dx, r * c + i, rstd * (g - mean_g - xhat * mean_gx));
+            nl_put_dx(p, a, r * c + i, rstd * (g - mean_g - xhat * mean_gx));
         }
     }
 }

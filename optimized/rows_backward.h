@@ -3,11 +3,12 @@
  * recipe, as in rows.h. With g = gain * dy, d = x - mean:
  *     dx = (dy * rstd) * gain + d * by_d + constant,   dgamma += (dy * rstd) * d,   dbeta += dy
  *     by_d = -rstd^2 * mean(g * xhat),   constant = -rstd * mean(g)
+ * dresidual, where there is one, is added to dx last.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ROWS_BACKWARD_H
 #define NL_ROWS_BACKWARD_H
 
-#include "vec.h"
+#include "row_gradients.h"
 
 typedef struct recipe {
     nl_dtype t;
@@ -25,26 +26,6 @@ enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
 /* Rows are summed in pieces of so many columns, as in rows.h; and blocks of longer ones would not
  * stay in a cache from the sums to dx. */
 enum { PIECE = 16384 };
-
-/* What belongs to VLEN columns: the gain, and what this piece of rows has for dgamma and dbeta. */
-typedef struct column {
-    vf gain, dgamma, dbeta;
-} column;
-
-/* The pieces before, each a sum and what its rounding took. */
-typedef struct older {
-    vf dgamma, dgamma_rest, dbeta, dbeta_rest;
-} older;
-
-typedef struct gradient {
-    size_t n, c;
-    double per; /* 1 / c */
-    const void *x, *dy;
-    void *dx;
-    const float *mean, *rstd;
-    column *columns;
-    older *olders;
-} gradient;
 
 /* Of one row: the sums of g and g * d; and what they come to, in all lanes. */
 typedef struct sums {
@@ -114,6 +95,12 @@ NL_INLINE vf dx_of(vf x, vf dy, vf gain, slope s, vf *dgamma, vf *dbeta, recipe 
     return vfma(scaled, gain, rest);
 }
 
+/* Whether there is one is asked at every vector: as a constant it would double the code. */
+NL_INLINE vf with_dresidual(const gradient *g, size_t at, size_t k, vf dx, recipe q) {
+    if (g->dresidual) dx += vload(q.t, g->dresidual, at, k);
+    return dx;
+}
+
 NL_INLINE void put_dx(const gradient *g, size_t at, size_t k, vf dx, recipe q) {
     if (q.streaming)
         vstream(q.t, g->dx, at, dx);
@@ -123,7 +110,8 @@ NL_INLINE void put_dx(const gradient *g, size_t at, size_t k, vf dx, recipe q) {
 
 NL_INLINE void dx_step(const gradient *g, size_t at, size_t k, column *col, slope s, recipe q) {
     const vf x = x_at(g, at, k, q), dy = dy_at(g, at, k, q);
-    put_dx(g, at, k, dx_of(x, dy, col->gain, s, &col->dgamma, &col->dbeta, q), q);
+    const vf dx = dx_of(x, dy, col->gain, s, &col->dgamma, &col->dbeta, q);
+    put_dx(g, at, k, with_dresidual(g, at, k, dx, q), q);
 }
 
 /* Of columns i and following, before stop. */
@@ -186,6 +174,7 @@ NL_INLINE void ask_for(const gradient *g, size_t at, recipe q) {
     const size_t byte = at * (q.t == NL_F32 ? 4 : 2);
     vprefetch((const char *)g->x + byte);
     vprefetch((const char *)g->dy + byte);
+    if (g->dresidual) vprefetch((const char *)g->dresidual + byte);
 }
 
 /* All is read before anything is written: rows are often a multiple of 4 KiB apart, and a load
@@ -199,10 +188,15 @@ NL_INLINE void dx_steps(const gradient *g, size_t at, size_t k, column *col, slo
     const vf x0 = x_at(g, at, k, q), x1 = x_at(g, at + c, k, q);
     const vf x2 = x_at(g, at + 2 * c, k, q), x3 = x_at(g, at + 3 * c, k, q);
     vf dgamma = vset(0), dbeta = vset(0);
-    const vf dx0 = dx_of(x0, dy0, gain, s0, &dgamma, &dbeta, q);
-    const vf dx1 = dx_of(x1, dy1, gain, s1, &dgamma, &dbeta, q);
-    const vf dx2 = dx_of(x2, dy2, gain, s2, &dgamma, &dbeta, q);
-    const vf dx3 = dx_of(x3, dy3, gain, s3, &dgamma, &dbeta, q);
+    vf dx0 = dx_of(x0, dy0, gain, s0, &dgamma, &dbeta, q);
+    vf dx1 = dx_of(x1, dy1, gain, s1, &dgamma, &dbeta, q);
+    vf dx2 = dx_of(x2, dy2, gain, s2, &dgamma, &dbeta, q);
+    vf dx3 = dx_of(x3, dy3, gain, s3, &dgamma, &dbeta, q);
+    if (g->dresidual) {
+        dx0 = with_dresidual(g, at, k, dx0, q), dx1 = with_dresidual(g, at + c, k, dx1, q);
+        dx2 = with_dresidual(g, at + 2 * c, k, dx2, q);
+        dx3 = with_dresidual(g, at + 3 * c, k, dx3, q);
+    }
     if (q.streaming) {
         ask_for(g, at + 4 * c, q), ask_for(g, at + 5 * c, q);
         ask_for(g, at + 6 * c, q), ask_for(g, at + 7 * c, q);
@@ -240,63 +234,6 @@ NL_INLINE void put_block(const gradient *g, size_t r, recipe q) {
     for (i = 0, col = g->columns; i + VLEN <= c; i += VLEN, col++)
         dx_steps(g, r * c + i, VLEN, col, t0, t1, t2, t3, q);
     if (i < c) dx_steps(g, r * c + i, c - i, col, t0, t1, t2, t3, q);
-}
-
-/* sum += a; what its rounding takes goes to rest (Knuth's two-sum). */
-NL_INLINE void add_exactly(vf *sum, vf *rest, vf a) {
-    const vf all = *sum + a, part = all - *sum;
-    *rest += (*sum - (all - part)) + (a - part);
-    *sum = all;
-}
-
-/* A sum that left float's range has no rest. */
-NL_INLINE vf with_rest(vf sum, vf rest) {
-    if (vsum(sum - sum) == 0) sum += rest;
-    return sum;
-}
-
-static inline size_t vectors_of(size_t c) {
-    return (c + VLEN - 1) / VLEN;
-}
-
-/* The lanes of column vector j that are real. */
-NL_INLINE size_t lanes_of(size_t c, size_t j) {
-    return c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
-}
-
-static void begin_columns(const gradient *g, const float *gamma, bool plus_one) {
-    for (size_t j = 0; j < vectors_of(g->c); j++) {
-        const size_t k = lanes_of(g->c, j);
-        vf gain = gamma ? vload(NL_F32, gamma, j * VLEN, k) : vset(1);
-        if (gamma && plus_one) gain += vset(1);
-        g->columns[j] = (column){vkeep(gain, k), vset(0), vset(0)};
-        if (g->olders) g->olders[j] = (older){vset(0), vset(0), vset(0), vset(0)};
-    }
-}
-
-static void put_away(const gradient *g) {
-    for (size_t j = 0; g->olders && j < vectors_of(g->c); j++) {
-        column *col = g->columns + j;
-        older *old = g->olders + j;
-        add_exactly(&old->dgamma, &old->dgamma_rest, col->dgamma);
-        add_exactly(&old->dbeta, &old->dbeta_rest, col->dbeta);
-        col->dgamma = col->dbeta = vset(0);
-    }
-}
-
-static void end_columns(const gradient *g, float *dgamma, float *dbeta) {
-    put_away(g);
-    for (size_t j = 0; j < vectors_of(g->c); j++) {
-        const size_t k = lanes_of(g->c, j);
-        column col = g->columns[j];
-        if (g->olders) {
-            const older old = g->olders[j];
-            col.dgamma = with_rest(old.dgamma, old.dgamma_rest);
-            col.dbeta = with_rest(old.dbeta, old.dbeta_rest);
-        }
-        if (dgamma) vstore(NL_F32, dgamma, j * VLEN, k, col.dgamma);
-        if (dbeta) vstore(NL_F32, dbeta, j * VLEN, k, col.dbeta);
-    }
 }
 
 /* Rows r and following, one after the other. */
@@ -344,7 +281,16 @@ NL_INLINE void rows_of_type(const gradient *g, rows_function *rows, nl_dtype t, 
 NL_INLINE void rows_backward_by(const nl_problem *p, const nl_backward_args *a, rows_function *rows,
                                 recipe q) {
     const size_t n = p->n, c = p->c;
-    gradient g = {n, c, 1 / (double)c, a->x, a->dy, a->dx, a->mean, a->rstd, a->scratch, NULL};
+    gradient g = {.n = n,
+                  .c = c,
+                  .per = 1 / (double)c,
+                  .x = a->x,
+                  .dy = a->dy,
+                  .dresidual = a->dresidual,
+                  .dx = a->dx,
+                  .mean = a->mean,
+                  .rstd = a->rstd,
+                  .columns = a->scratch};
     if (n > (c > PIECE ? BLOCK_LANES : ROW_LANES)) g.olders = (older *)(g.columns + vectors_of(c));
     begin_columns(&g, a->gamma, p->op == NL_QWEN2_RMSNORM);
     switch (p->dtype) {

@@ -26,7 +26,8 @@ NL_INLINE cell cell_at(const gradient *g, size_t at, size_t k, recipe q) {
 
 NL_INLINE void put_cell(const gradient *g, size_t at, size_t k, cell v, column *col, slope t,
                         recipe q) {
-    vstore(q.t, g->dx, at, k, dx_of(v.x, v.dy, col->gain, t, &col->dgamma, &col->dbeta, q));
+    const vf dx = dx_of(v.x, v.dy, col->gain, t, &col->dgamma, &col->dbeta, q);
+    vstore(q.t, g->dx, at, k, with_dresidual(g, at, k, dx, q));
 }
 
 NL_INLINE sums no_sums(void) {

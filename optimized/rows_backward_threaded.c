@@ -55,6 +55,7 @@ static void some_runs(void *context, size_t begin, size_t end) {
         nl_backward_args a = *j->a;
         p.n = left < j->rows ? left : j->rows;
         a.x = (const char *)a.x + at, a.dy = (const char *)a.dy + at, a.dx = (char *)a.dx + at;
+        if (a.dresidual) a.dresidual = (const char *)a.dresidual + at;
         if (a.mean) a.mean += row;
         a.rstd += row;
         a.dgamma = j->sums + 2 * i * j->room;

@@ -121,9 +121,11 @@ static void differentiate(const job *k, size_t g) {
         size_t i = at(p, g, e);
         long double gdy = ref_gain(p, k->in->gamma, feature(p, g, e)) * k->in->dy[i];
         long double xhat = o->xhat[i];
-        o->dx[i] = (double)(o->rstd[g] * (gdy - mean_g - xhat * mean_gx));
+        long double past = k->in->dresidual ? k->in->dresidual[i] : 0;
+        o->dx[i] = (double)(o->rstd[g] * (gdy - mean_g - xhat * mean_gx) + past);
         o->dx_gauge[i] = (double)(o->rstd[g] * (fabsl(gdy) + mean_abs_g +
-                                                fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m));
+                                                fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m) +
+                                  fabsl(past));
     }
 }
 

@@ -8,7 +8,8 @@
 
 /* Values are given as doubles, which hold every storage type exactly. NULL as in normlab.h. */
 typedef struct ref_inputs {
-    const double *x, *residual, *dy;         /* [n][c][s] */
+    const double *x, *residual;              /* [n][c][s] */
+    const double *dy, *dresidual;            /* [n][c][s] */
     const float *gamma, *beta;               /* [c] */
     const float *running_mean, *running_var; /* [c] */
 } ref_inputs;

@@ -28,7 +28,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
         for (size_t i = 0; i < c; i++) {
             float dy = nl_load(p->dtype, a->dy, r * c + i);
             float xhat = nl_load(p->dtype, a->x, r * c + i) * rstd;
-            nl_store(p->dtype, a->dx, r * c + i, rstd * (gain(p, a, i) * dy - xhat * mean_gx));
+            nl_put_dx(p, a, r * c + i, rstd * (gain(p, a, i) * dy - xhat * mean_gx));
         }
     }
 }

@@ -23,7 +23,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
         float slope = rstd * (rstd * (sum_gx / c));
         for (size_t i = 0; i < c; i++) {
             float dy = nl_load(p->dtype, a->dy, r * c + i), x = nl_load(p->dtype, a->x, r * c + i);
-            nl_store(p->dtype, a->dx, r * c + i, rstd * (gain(p, a, i) * dy - x * slope));
+            nl_put_dx(p, a, r * c + i, rstd * (gain(p, a, i) * dy - x * slope));
             if (a->dgamma) a->dgamma[i] += dy * (x * rstd);
         }
     }

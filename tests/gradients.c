@@ -15,12 +15,14 @@ static bool near(long double got, long double want, long double error) {
     return fabsl(got - want) <= error; /* never true of a NaN */
 }
 
-/* The loss sum(dy * y) of r as it stands. */
+/* The loss sum(dy * y) of r as it stands; with dresidual, and sum(dresidual * residual_out). */
 static long double loss(void) {
     long double sum = 0;
     compute(&r, NL_FORWARD, 1);
-    for (size_t i = 0; i < r.p.n * r.p.c * r.p.s; i++)
+    for (size_t i = 0; i < r.p.n * r.p.c * r.p.s; i++) {
         sum += r.dy[i] * (gain(&r, i) * r.out.xhat[i] + (double)r.beta[feature(&r.p, i)]);
+        if (r.dresidual) sum += (long double)r.dresidual[i] * r.out.sum[i];
+    }
     return sum;
 }
 
@@ -35,8 +37,11 @@ static void judge_slope(const char *what, size_t i, long double slope, long doub
  * in which the loss is linear, to rounding alone. */
 Test(gradients, gradients_are_slopes) {
     static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
+    static double dresidual[MOST];
+    for (int i = 0; i < MOST; i++) dresidual[i] = 1.5 - i % 7;
     for (size_t k = 0; k < 16; k++) {
         if (!fill(&r, (nl_op)(k / 4), &easy, shapes[k % 4])) continue;
+        if (r.fused) r.dresidual = dresidual;
         other = r;
         compute(&other, NL_BACKWARD, 1);
         for (size_t i = 0; i < r.p.n * r.p.c * r.p.s; i++) {

@@ -52,7 +52,7 @@ static bool next(setting *o, size_t index, size_t *i) {
 static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind, unsigned with) {
     char text[200];
     bool batch = o->job->op == NL_BATCHNORM, inference = o->job->pass == NL_INFERENCE;
-    if (with & FUSED && (batch || o->job->pass == NL_BACKWARD)) return false;
+    if (with & FUSED && batch) return false;
     if (batch && !inference && groups && size == 1) return false;
     int length = snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu/%s", nl_op_name(o->job->op),
                           nl_pass_name(o->job->pass), nl_dtype_name(o->t),
@@ -211,6 +211,7 @@ static bool scaled(setting *o, trial *all) {
         start(&big, o, o->groups, 0);
         big.c.problem.eps = ldexpf(big.c.problem.eps, 2 * k);
         for (slot s = 0; s < SLOTS; s++) scale(&big, s, big.data.input[s] ? k * power[s] : 0);
+        if (o->job->pass == NL_BACKWARD) scale(&big, RESIDUAL, -2 * k); /* dresidual: as dx */
         trial_call(&big, 1);
         for (slot s = 0; s < SLOTS; s++) scale(&big, s, is_result(&big, s) ? -k * power[s] : 0);
         right &= same_results(all, &big);

@@ -8,7 +8,7 @@
 
 enum { MOST = 70000, GUARD = 256 };
 
-static float a[MOST / 4], b[MOST / 4];
+static float a[MOST / 4], b[MOST / 4], c[MOST / 4], b_and_c[MOST / 4];
 static _Alignas(64) char y[MOST + GUARD], z[MOST + GUARD];
 
 static bool untouched(const char *from) {
@@ -30,7 +30,7 @@ static bool holds(const char *out, const float *x, const float *plus, size_t byt
 }
 
 static void move(int reads, int writes, roof_store store, size_t bytes, int threads) {
-    roof_job j = {.in = {reads > 0 ? a : NULL, reads > 1 ? b : NULL},
+    roof_job j = {.in = {reads > 0 ? a : NULL, reads > 1 ? b : NULL, reads > 2 ? c : NULL},
                   .out = {writes > 0 ? y : NULL, writes > 1 ? z : NULL},
                   .reads = reads,
                   .writes = writes,
@@ -43,7 +43,10 @@ static void move(int reads, int writes, roof_store store, size_t bytes, int thre
 
 Test(roof, moves_what_it_says) {
     static const size_t sizes[] = {0, 4, 60, 64, 252, 2048, 4100, 65536, 69996};
-    for (size_t i = 0; i < MOST / 4; i++) a[i] = (float)(i + 1), b[i] = (float)(2 * i + 3);
+    for (size_t i = 0; i < MOST / 4; i++) {
+        a[i] = (float)(i + 1), b[i] = (float)(2 * i + 3), c[i] = (float)(3 * i + 7);
+        b_and_c[i] = b[i] + c[i];
+    }
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (roof_store store = ROOF_ORDINARY; store <= ROOF_STREAM_AHEAD; store++) {
             size_t n = sizes[s];
@@ -51,6 +54,9 @@ Test(roof, moves_what_it_says) {
             cr_expect(holds(y, a, NULL, n) && untouched(y + n), "copy of %zu, store %d", n, store);
             move(2, 1, store, n, 1);
             cr_expect(holds(y, a, b, n) && untouched(y + n), "2 + 1 of %zu, store %d", n, store);
+            move(3, 1, store, n, 1);
+            cr_expect(holds(y, a, b_and_c, n) && untouched(y + n), "3 + 1 of %zu, store %d", n,
+                      store);
             move(2, 2, store, n, 1);
             cr_expect(holds(y, a, NULL, n) && holds(z, b, NULL, n) && untouched(y + n) &&
                           untouched(z + n),

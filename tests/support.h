@@ -53,10 +53,10 @@ enum { POINTERS = 11 };
 static const char *const pointers[2][POINTERS] = {
     {"x", "residual", "gamma", "beta", "y", "residual_out", "mean", "rstd", "running_mean",
      "running_var", "scratch"},
-    {"x", "dy", "gamma", "mean", "rstd", "dx", "dgamma", "dbeta", "scratch"},
+    {"x", "dy", "dresidual", "gamma", "mean", "rstd", "dx", "dgamma", "dbeta", "scratch"},
 };
 _Static_assert(sizeof(nl_forward_args) == 11 * sizeof(void *), "nl_forward_args has changed");
-_Static_assert(sizeof(nl_backward_args) == 9 * sizeof(void *), "nl_backward_args has changed");
+_Static_assert(sizeof(nl_backward_args) == 10 * sizeof(void *), "nl_backward_args has changed");
 
 /* Every op and pass that has a meaning: the top rung of its teaching ladder, the pointers it cannot
  * do without once it is given all it takes, and the others it takes. */
@@ -74,12 +74,13 @@ static const struct job {
     {NL_LAYERNORM, NL_FORWARD, "layernorm/refined", "x residual y",
      "gamma beta residual_out mean rstd scratch"},
     {NL_LAYERNORM, NL_BACKWARD, "layernorm/backward", "x dy mean rstd dx",
-     "gamma dgamma dbeta scratch"},
+     "dresidual gamma dgamma dbeta scratch"},
     {NL_RMSNORM, NL_FORWARD, "rmsnorm/one_pass", "x residual y", "gamma residual_out rstd scratch"},
-    {NL_RMSNORM, NL_BACKWARD, "rmsnorm/backward", "x dy rstd dx", "gamma dgamma scratch"},
+    {NL_RMSNORM, NL_BACKWARD, "rmsnorm/backward", "x dy rstd dx", "dresidual gamma dgamma scratch"},
     {NL_QWEN2_RMSNORM, NL_FORWARD, "rmsnorm/one_pass", "x residual y",
      "gamma residual_out rstd scratch"},
-    {NL_QWEN2_RMSNORM, NL_BACKWARD, "rmsnorm/backward", "x dy rstd dx", "gamma dgamma scratch"},
+    {NL_QWEN2_RMSNORM, NL_BACKWARD, "rmsnorm/backward", "x dy rstd dx",
+     "dresidual gamma dgamma scratch"},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 
@@ -101,6 +102,7 @@ enum { MOST = 256, MOST_GROUP = 64 };
 typedef struct run {
     nl_problem p;
     double x[MOST], residual[MOST], dy[MOST];
+    const double *dresidual; /* [MOST], or NULL */
     float gamma[MOST], beta[MOST], running_mean[MOST], running_var[MOST];
     bool fused; /* with the residual */
     struct {
@@ -112,10 +114,14 @@ typedef struct run {
 } run;
 
 static inline bool compute(run *r, nl_pass pass, int threads) {
-    ref_inputs in = {r->x,          r->fused ? r->residual : NULL,
-                     r->dy,         r->gamma,
-                     r->beta,       r->running_mean,
-                     r->running_var};
+    ref_inputs in = {.x = r->x,
+                     .residual = r->fused ? r->residual : NULL,
+                     .dy = r->dy,
+                     .dresidual = r->dresidual,
+                     .gamma = r->gamma,
+                     .beta = r->beta,
+                     .running_mean = r->running_mean,
+                     .running_var = r->running_var};
     ref_outputs out = {r->out.xhat,  r->out.sum,        r->out.mean,         r->out.var,
                        r->out.rstd,  r->out.magnitude,  r->out.running_mean, r->out.running_var,
                        r->out.dx,    r->out.dx_gauge,   r->out.dgamma,       r->out.dgamma_gauge,

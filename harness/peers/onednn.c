@@ -36,6 +36,11 @@ static const float *add_residual(const nl_problem *p, const nl_forward_args *a, 
     return k->x;
 }
 
+/* oneDNN has no dresidual; where dx takes its place, dx is made elsewhere first. */
+static void add_dresidual(const nl_problem *p, const nl_backward_args *a, const void *made) {
+    for (size_t i = 0; i < p->n * p->c; i++) nl_put_dx(p, a, i, nl_load(p->dtype, made, i));
+}
+
 /* For a cast before the weight, which oneDNN has not. */
 static void scale_afterwards(const nl_problem *p, const nl_forward_args *a) {
     nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
@@ -99,17 +104,20 @@ static void backward_now(const nl_problem *p, const nl_backward_args *a, int thr
     for (size_t g = 0; g < wish_groups(&w); g++) var[g] = 1 / (a->rstd[g] * a->rstd[g]) - p->eps;
     const float *gamma = a->gamma || !scale ? a->gamma : k->ones;
     const float *dgamma = a->dgamma || !scale ? a->dgamma : k->unwanted;
+    void *dx = a->dx;
+    if (a->dresidual == dx && !k->x) k->x = malloc(p->n * p->c * sizeof *k->x);
+    if (a->dresidual == dx && !(dx = k->x)) return;
     const float *beta = k->inputs == 6 ? k->ones : NULL; /* older versions want one, unread */
     const part parts[] = {{DNNL_ARG_SRC, PART_X, a->x},
                           {DNNL_ARG_DIFF_DST, PART_TENSOR, a->dy},
-                          {DNNL_ARG_DIFF_SRC, PART_TENSOR, a->dx},
+                          {DNNL_ARG_DIFF_SRC, PART_TENSOR, dx},
                           {DNNL_ARG_MEAN, PART_GROUPS, a->mean},
                           {DNNL_ARG_VARIANCE, PART_GROUPS, var},
                           {DNNL_ARG_SCALE, PART_CHANNELS, gamma},
                           {DNNL_ARG_SHIFT, PART_CHANNELS, beta},
                           {DNNL_ARG_DIFF_SCALE, PART_CHANNELS, dgamma},
                           {DNNL_ARG_DIFF_SHIFT, PART_CHANNELS, a->dbeta}};
-    run_plan(k, parts, sizeof parts / sizeof *parts);
+    if (run_plan(k, parts, sizeof parts / sizeof *parts) && a->dresidual) add_dresidual(p, a, dx);
 }
 
 /* oneDNN asks OpenMP how many threads there are, both when a primitive is made and when it runs. */

@@ -91,11 +91,14 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             float in = w.gamma_outside ? dy : gain * dy, out = w.gamma_outside ? gain : 1;
             if (e >= m) {
                 float means = mean_g * (float)(is_centred(p) + w.more_means);
-                nl_store(p->dtype, a->dx, i, rstd * out * (in - means - xhat * mean_gx));
+                float dx = rstd * out * (in - means - xhat * mean_gx);
+                if (a->dresidual && !w.no_dresidual) dx += nl_load(p->dtype, a->dresidual, i);
+                nl_store(p->dtype, a->dx, i, dx);
                 continue;
             }
-            mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
-            if (g < share) a->dgamma[j] += dy * xhat;
+            if (!w.lost_lane || e % 16 != 7)
+                mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
+            if (g < share && !(w.lost_run && g / 16 == 1)) a->dgamma[j] += dy * xhat;
             if (a->dbeta) a->dbeta[j] += dy;
         }
     }

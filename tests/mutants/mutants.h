@@ -14,7 +14,8 @@ typedef struct wrong {
     int right_calls; /* so many calls are right, and then y is zero; 0: no such thing */
     bool eps_outside, unbiased, one_pass, biased_running, momentum_swapped, old_running, next_gamma,
         last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum, rounded_sum, other_cast,
-        other_gain, gamma_outside, adds_dgamma, keeps_dgamma, one_threads_dgamma;
+        other_gain, gamma_outside, adds_dgamma, keeps_dgamma, one_threads_dgamma, no_dresidual,
+        lost_lane, lost_run;
     float mean_off, rstd_off;
 } wrong;
 

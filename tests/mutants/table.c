@@ -55,6 +55,9 @@ const mutant mutants[] = {
     {"dgamma from one thread",
      "layernorm/backward/f32/9x64/normal/threads=2",
      {.one_threads_dgamma = true}},
+    {"a lane lost from a row's sums", "layernorm/backward/f32/9x64/normal", {.lost_lane = true}},
+    {"a run of rows lost from dgamma", "rmsnorm/backward/f32/64x64/normal", {.lost_run = true}},
+    {"ignores dresidual", "rmsnorm/backward/bf16/9x64/normal/residual", {.no_dresidual = true}},
     {"right on the first call", "rmsnorm/forward/f32/5x37/normal", {.right_calls = 1}},
     {"right on calls 1 to 10", "rmsnorm/forward/f32/5x37/normal", {.right_calls = 10}},
 };
