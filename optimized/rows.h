@@ -17,7 +17,7 @@ typedef struct recipe {
     enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } how; /* the statistics */
     bool one_sum;                                       /* one vector each sum, not four */
     bool pipelined; /* the next row's statistics inside this row's output */
-    bool streaming; /* y past the caches */
+    bool streaming; /* y past the caches, and the next row asked for */
     bool by_type;   /* what is not the usual case gets code of its own for each type as well */
     size_t ahead;   /* bytes of x to prefetch, 0: none */
 } recipe;
@@ -77,12 +77,24 @@ NL_INLINE pair last_sums(sums *s, nl_view row, size_t i, size_t end, vf m) {
                   vsum((s->squares0 + s->squares2) + (s->squares1 + s->squares3))};
 }
 
+/* Asks for a part of the next row, `quarters` of it from quarter `from` on: at element i of this row for
+ * the share that belongs to a step there. */
+NL_INLINE void ask_for_next(nl_view row, size_t i, size_t from, size_t quarters) {
+    const size_t size = row.t == NL_F32 ? 4 : 2, step = STEP * size * quarters / 4;
+    const size_t at = (row.c + from * row.c / 4 + i * quarters / 4) * size;
+    for (size_t byte = at; byte < at + step; byte += 64) {
+        vprefetch((const char *)row.x + byte);
+        if (row.residual) vprefetch((const char *)row.residual + byte);
+    }
+}
+
 /* The sums of d = x - m and of d^2 over elements [begin, end). */
 NL_INLINE pair sum_piece(nl_view row, size_t begin, size_t end, float m, recipe q) {
     const vf shift = vset(m);
     sums s;
     size_t i = first_sums(&s, row, begin, end, shift);
     for (; !q.one_sum && i + STEP <= end; i += STEP) {
+        if (q.streaming) ask_for_next(row, i, 0, 1);
         add_to(&s.d0, &s.squares0, row, i, VLEN, shift);
         add_to(&s.d1, &s.squares1, row, i + VLEN, VLEN, shift);
         add_to(&s.d2, &s.squares2, row, i + 2 * VLEN, VLEN, shift);
@@ -232,6 +244,7 @@ NL_INLINE void row_output(nl_view row, stats s, recipe q) {
     const edges e = take_edges(row);
     size_t i = e.begin;
     for (; i + STEP <= e.end; i += STEP) {
+        if (q.streaming) ask_for_next(row, i, 1, 3);
         put(row, i, s, q, q.streaming);
         put(row, i + VLEN, s, q, q.streaming);
         put(row, i + 2 * VLEN, s, q, q.streaming);
@@ -257,15 +270,15 @@ NL_INLINE pair fused_output(nl_view row, stats s, nl_view next, float guess, rec
     for (; i + STEP <= e.end && j + STEP <= row.c; i += STEP, j += STEP) {
         ask_for(next, j, q);
         add_to(&t.d0, &t.squares0, next, j, VLEN, m);
-        put(row, i, s, q, q.streaming);
+        put(row, i, s, q, false);
         add_to(&t.d1, &t.squares1, next, j + VLEN, VLEN, m);
-        put(row, i + VLEN, s, q, q.streaming);
+        put(row, i + VLEN, s, q, false);
         add_to(&t.d2, &t.squares2, next, j + 2 * VLEN, VLEN, m);
-        put(row, i + 2 * VLEN, s, q, q.streaming);
+        put(row, i + 2 * VLEN, s, q, false);
         add_to(&t.d3, &t.squares3, next, j + 3 * VLEN, VLEN, m);
-        put(row, i + 3 * VLEN, s, q, q.streaming);
+        put(row, i + 3 * VLEN, s, q, false);
     }
-    for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
+    for (; i < e.end; i += VLEN) put(row, i, s, q, false);
     put_edges(row, e, s, q);
     if (j + STEP <= row.c) { /* y's boundary has cost the loop its last step */
         add_to(&t.d0, &t.squares0, next, j, VLEN, m);
