@@ -1,6 +1,6 @@
 /* The two entry points: every argument is checked here, once, before anything is written.
  * SPDX-License-Identifier: MIT */
-#include "normlab.h"
+#include "dtype.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -31,27 +31,36 @@ typedef struct span {
     bool required, allowed, written;
     const char *in_place_of;
 } span;
+enum { SPANS_MOST = 11 };
 
 static bool overlap(const span *a, const span *b) {
     uintptr_t x = (uintptr_t)a->at, y = (uintptr_t)b->at;
-    return a->bytes && b->bytes && x < y + b->bytes && y < x + a->bytes;
+    return x < y + b->bytes && y < x + a->bytes;
 }
 
-static nl_status check_spans(const nl_problem *p, const span *spans, size_t count) {
-    const char *op = nl_op_name(p->op), *pass = nl_pass_name(p->pass);
-    for (const span *a = spans; a < spans + count; a++)
+/* A call on one short row takes as long as this does: so it is a part of both entry points, where most of
+ * what it asks is a constant, and what is absent is not looked at twice. */
+NL_INLINE nl_status check_spans(const nl_problem *p, const span *spans, size_t count) {
+    const span *used[SPANS_MOST];
+    size_t uses = 0;
+#pragma GCC unroll 11
+    for (size_t k = 0; k < count; k++) {
+        const span *a = spans + k;
         if (!a->allowed && a->at)
-            return fail(NL_BAD_ARGUMENT, "%s %s does not take %s: pass NULL", op, pass, a->name);
-    for (const span *a = spans; a < spans + count; a++)
+            return fail(NL_BAD_ARGUMENT, "%s %s does not take %s: pass NULL", nl_op_name(p->op),
+                        nl_pass_name(p->pass), a->name);
         if (a->required && !a->at)
-            return fail(NL_BAD_ARGUMENT, "%s %s: %s is NULL; it needs %zu bytes", op, pass, a->name,
-                        a->bytes);
-    for (const span *a = spans; a < spans + count; a++) {
-        if (!a->at || !a->written) continue;
-        for (const span *b = spans; b < spans + count; b++) {
-            if (a == b || !b->at || !overlap(a, b)) continue;
-            if (a->at == b->at && a->in_place_of == b->name) continue;
-            if (a->at == b->at && b->in_place_of == a->name) continue;
+            return fail(NL_BAD_ARGUMENT, "%s %s: %s is NULL; it needs %zu bytes", nl_op_name(p->op),
+                        nl_pass_name(p->pass), a->name, a->bytes);
+        if (a->at && a->bytes) used[uses++] = a;
+    }
+    for (size_t i = 0; i < uses; i++) {
+        const span *a = used[i];
+        for (size_t j = 0; a->written && j < uses; j++) {
+            const span *b = used[j];
+            if (a == b || !overlap(a, b)) continue;
+            if (a->at == b->at && (a->in_place_of == b->name || b->in_place_of == a->name))
+                continue;
             return fail(NL_BAD_ARGUMENT,
                         "%s and %s overlap; apart from y == x, residual_out == residual, "
                         "dx == dy and dx == dresidual, an output needs memory of its own",
@@ -81,7 +90,10 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
     if (p->s != 1 && !batch)
         return fail(NL_BAD_ARGUMENT, "%s normalizes rows of c: s is %zu and must be 1",
                     nl_op_name(p->op), p->s);
-    if (p->c > SIZE_MAX / 16 / p->s || (p->n && p->c * p->s > SIZE_MAX / 16 / p->n))
+    size_t values;
+    if (__builtin_mul_overflow(p->c, p->s, &values) ||
+        __builtin_mul_overflow(values, p->n, &values) || p->c * p->s > SIZE_MAX / 16 ||
+        values > SIZE_MAX / 16)
         return fail(NL_BAD_ARGUMENT, "n * c * s = %zu * %zu * %zu overflows size_t", p->n, p->c,
                     p->s);
     if (!(p->eps >= 0) || isinf(p->eps))
@@ -93,10 +105,12 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
         return fail(NL_BAD_ARGUMENT, "batchnorm training needs more than one value a channel: "
                                      "n * s is 1 (use NL_INFERENCE, or a larger batch)");
     if (threads < 1) return fail(NL_BAD_ARGUMENT, "threads = %d must be at least 1", threads);
-    if (!*impl) *impl = nl_best(p, threads);
-    if (!*impl)
+    if (!*impl) {
+        *impl = nl_best(p, threads);
+        if (*impl) return NL_OK;
         return fail(NL_UNSUPPORTED, "no implementation takes %s %s in %s", nl_op_name(p->op),
                     nl_pass_name(p->pass), nl_dtype_name(p->dtype));
+    }
     if (!nl_accepts(*impl, p))
         return fail(NL_UNSUPPORTED, "%s does not take %s %s in %s", (*impl)->name,
                     nl_op_name(p->op), nl_pass_name(p->pass), nl_dtype_name(p->dtype));
@@ -136,7 +150,7 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     const char *residual = "residual", *x = "x";
     const span spans[] = {
         {x, a.x, tensor, some, true, false, NULL},
-        {residual, a.residual, tensor, some && a.residual_out, !batch, false, NULL},
+        {residual, a.residual, tensor, some && !batch && a.residual_out, !batch, false, NULL},
         {"gamma", a.gamma, channels, false, true, false, NULL},
         {"beta", a.beta, channels, false, centred, false, NULL},
         {"y", a.y, tensor, some, true, true, x},

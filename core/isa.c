@@ -37,9 +37,9 @@ static bool processor_has(int isa) {
 }
 
 static int find(const char *isa) {
-    for (int i = 0; i < ISAS; i++)
-        if (strcmp(names[i], isa) == 0) return i;
-    return -1;
+    int i = ISAS - 1; /* the widest is asked for most often */
+    while (i >= 0 && strcmp(names[i], isa) != 0) i--;
+    return i;
 }
 
 /* The best there is, or at most what the environment's NL_ISA says. Asked once. */
