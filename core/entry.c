@@ -157,8 +157,10 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
         {"residual_out", a.residual_out, tensor, false, !batch, true, residual},
         {"mean", a.mean, groups, false, centred && !inference, true, NULL},
         {"rstd", a.rstd, groups, false, !inference, true, NULL},
-        {"running_mean", a.running_mean, channels, reads || a.running_var, batch, training, NULL},
-        {"running_var", a.running_var, channels, reads || a.running_mean, batch, training, NULL},
+        {"running_mean", a.running_mean, channels, reads || (batch && a.running_var), batch,
+         training, NULL},
+        {"running_var", a.running_var, channels, reads || (batch && a.running_mean), batch,
+         training, NULL},
         {"scratch", a.scratch, a.scratch ? nl_scratch_bytes(impl, p) : 0, false, true, true, NULL},
     };
     status = check_spans(p, spans, sizeof spans / sizeof *spans);
