@@ -30,7 +30,10 @@ NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
     __m256i half =
         k >= VLEN ? _mm256_loadu_si256((const __m256i *)h) : _mm256_maskz_loadu_epi16(vmask(k), h);
     if (t == NL_F16) return _mm512_cvtph_ps(half);
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+    const __m512i apart = _mm512_set_epi16(15, 0, 14, 0, 13, 0, 12, 0, 11, 0, 10, 0, 9, 0, 8, 0, 7,
+                                           0, 6, 0, 5, 0, 4, 0, 3, 0, 2, 0, 1, 0, 0, 0);
+    return _mm512_castsi512_ps(
+        _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, apart, _mm512_castsi256_si512(half)));
 }
 
 /* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. The instruction that
@@ -46,7 +49,9 @@ NL_INLINE __m512i vbf16(vf v) {
 
 NL_INLINE __m256i vhalves(nl_dtype t, vf v) {
     if (t == NL_F16) return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(vbf16(v), 16));
+    const __m512i upper = _mm512_set_epi16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 31, 29,
+                                           27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    return _mm512_castsi512_si256(_mm512_permutexvar_epi16(upper, vbf16(v)));
 }
 
 NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
