@@ -2,7 +2,7 @@
  *            mean(g * xhat) * xhat_i = slope * d_i,  slope = rstd^2 * mean(g * d)
  *        so the first loop is two sums, and the second makes dx, dgamma and dbeta of one d.
  * gain   Two multiplications an element less, and dgamma is added to where its terms are made anyway.
- * fails  Each sum still waits for itself, and while it waits the multiplications are free: often no faster.
+ * fails  Each sum still waits for itself, and while it waits the multiplications are free: no large gain.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

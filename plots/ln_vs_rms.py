@@ -33,7 +33,7 @@ columns = 3
 figure, grid = plt.subplots(-(-len(shown) // columns), columns, sharey=True, squeeze=False,
                             figsize=(common.WIDE, 3.2 + 2.7 * -(-len(shown) // columns)))
 tall = figure.get_figheight()
-figure.subplots_adjust(left=0.052, right=0.955, top=1 - 1.42 / tall, bottom=1.6 / tall, wspace=0.16, hspace=0.36)
+figure.subplots_adjust(left=0.052, right=0.955, top=1 - 1.42 / tall, bottom=1.6 / tall, wspace=0.16, hspace=0.42)
 for axes in grid.flat[len(shown):]:
     axes.set_visible(False)
 for axes, panel in zip(grid.flat, shown):
@@ -69,7 +69,8 @@ for axes, panel in zip(grid.flat, shown):
             largest[mode] = ys[-1]
     axes.set_title(panel, pad=16)
     speed.mark_caches(axes, speed.caches(path))
-    axes.set_xlabel("x and y together" if "backward" not in panel else "x and y together (dx and dy as many again)")
+    if list(grid.flat).index(axes) >= len(shown) - columns:
+        axes.set_xlabel("x and y together" if "backward" not in panel else "x and y together (dx and dy as many again)")
 figure.text(0.012, 0.515, "time saved, 1 − t(RMSNorm) / t(LayerNorm), %", rotation=90, ha="center", va="center")
 words = "; ".join(f"{LOOKS[mode][0].split(':')[0]} {value:.0f} %" for mode, value in largest.items())
 speed.heading(figure, "How much time does RMSNorm save over LayerNorm?",

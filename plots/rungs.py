@@ -15,6 +15,8 @@ welford                 #E69F00 ^
 refined                 #009E73 D
 inference               #009E73 D
 backward                #000000 o
+backward_hoisted        #0072B2 s
+backward_recompute      #E69F00 ^
 optimized/simd          #88CCEE <
 optimized/accumulators  #44AA99 >
 optimized/tiles         #44AA99 >

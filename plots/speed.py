@@ -196,12 +196,13 @@ def signs(figure, rows, looks, limit="the machine's limit"):
         lines.append(Line2D([], [], label="FAIL: wrong, so not timed", **common.FAILED | {"markersize": 10}))
     if any(row["flag"] for row in rows):
         lines.append(Line2D([], [], label="IMPOSSIBLE: beyond the limit", **IMPOSSIBLE | {"markersize": 10}))
+    tall = figure.get_figheight()
     looks_like = {"loc": "center left", "columnspacing": 1.6, "handletextpad": 0.5, "borderaxespad": 0}
-    figure.legend(handles=lines, bbox_to_anchor=(0.006, 0.083), ncols=len(lines), **looks_like)
+    figure.legend(handles=lines, bbox_to_anchor=(0.006, min(0.083, 0.8 / tall)), ncols=len(lines), **looks_like)
     left_out = [row for row in rows if row["rung"] not in looks]
     names = [row["rung"] for row in sorted(left_out, key=lambda row: rungs.place(row["impl"]))]
     if names:
-        figure.text(0.006, 0.044, fill("measured, not drawn: " + ", ".join(dict.fromkeys(names)), 175), va="center")
+        figure.text(0.006, min(0.044, 0.42 / tall), fill("measured, not drawn: " + ", ".join(dict.fromkeys(names)), 175), va="center")
 
 
 def kinds(rows):
@@ -214,8 +215,9 @@ def kinds(rows):
 
 def heading(figure, question, text):
     """The question, and below it what one must know to common.read the answer."""
-    figure.suptitle(question, x=0.008, y=0.985, ha="left")
-    figure.text(0.008, 0.93, text, va="top")
+    tall = figure.get_figheight()
+    figure.suptitle(question, x=0.008, y=1 - min(0.015, 0.13 / tall), ha="left")
+    figure.text(0.008, 1 - min(0.07, 0.6 / tall), text, va="top")
 
 
 def span(rows, name):

@@ -52,7 +52,8 @@ scaled = {key: scaling(mine) for key, mine in panels.items()}
 factors = [p[1] for curves in scaled.values() for points in curves.values() for p in points] or [1]
 label = speed.name_room([*looks, "one-thread rungs"])
 figure, grid = plt.subplots(len(layers), len(shapes), squeeze=False, figsize=(common.WIDE, 3 + 2.25 * len(layers)))
-speed.place(figure, grid, label, top=0.84, hspace=0.5, bottom=0.15)
+tall = figure.get_figheight()
+speed.place(figure, grid, label, top=1 - 1.56 / tall, hspace=0.5, bottom=1.46 / tall)
 for (layer, shape), mine in panels.items():
     axes, curves = grid[layers.index(layer)][shapes.index(shape)], scaled[layer, shape]
     axes.set_title(f"{layer}, " + "×".join(f"{size:.0f}" for size in shape[:2 + (shape[2] > 1)]), pad=20)

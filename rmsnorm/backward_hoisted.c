@@ -2,7 +2,7 @@
  *            mean(g * xhat) * xhat_i = slope * x_i,  slope = rstd^2 * mean(g * x)
  *        so the first loop is one sum of g * x, and the second makes dx and dgamma.
  * gain   Two multiplications an element less, and dgamma is added to where its terms are made anyway.
- * fails  The sum still waits for itself, and while it waits the multiplications are free: often no faster.
+ * fails  The sum still waits for itself, and while it waits the multiplications are free: no large gain.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
