@@ -38,9 +38,8 @@ static const char *const suite[] = {
     "{layernorm,rmsnorm,qwen2_rmsnorm}/forward/{f32,f16,bf16}/9x{7,64,1000}/"
     "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
     "{,/residual,/residual/in-place,/in-place,/no-affine,/cast-before-weight}",
-    "{layernorm,rmsnorm,qwen2_rmsnorm}/backward/{f32,f16,bf16}/9x{7,64,1000}/"
-    "{uniform,offset:16,constant,outliers,zeros}{,/residual,/residual/in-place,/in-place,/"
-    "no-affine}",
+    "{layernorm,rmsnorm,qwen2_rmsnorm}/backward/{f32,f16,bf16}/9x{7,64,1000}/{uniform,offset:16,"
+    "constant,outliers,zeros}{,/residual,/residual/in-place,/in-place,/no-affine}",
     "batchnorm/{forward,inference}/{f32,f16,bf16}/{9x7,50x64,8x5x49}/"
     "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
     "{,/in-place,/no-affine,/momentum=0.99,/biased-running-var}",
