@@ -38,8 +38,8 @@ static bool overlap(const span *a, const span *b) {
     return x < y + b->bytes && y < x + a->bytes;
 }
 
-/* A call on one short row takes as long as this does: so it is a part of both entry points, where most of
- * what it asks is a constant, and what is absent is not looked at twice. */
+/* A call on one short row takes as long as this does: so it is a part of both entry points, where
+ * most of what it asks is a constant, and what is absent is not looked at twice. */
 NL_INLINE nl_status check_spans(const nl_problem *p, const span *spans, size_t count) {
     const span *used[SPANS_MOST];
     size_t uses = 0;

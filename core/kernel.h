@@ -131,6 +131,12 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .momentum = p->momentum};
 }
 
+/* Backward's gain of feature j: gamma, or 1 + w. */
+NL_INLINE float nl_gain_of(const nl_problem *p, const nl_backward_args *a, size_t j) {
+    if (!a->gamma) return 1;
+    return p->op == NL_QWEN2_RMSNORM ? 1 + a->gamma[j] : a->gamma[j];
+}
+
 /* dx_i, and what comes to it past the layer. */
 NL_INLINE void nl_put_dx(const nl_problem *p, const nl_backward_args *a, size_t i, float dx) {
     if (a->dresidual) dx += nl_load(p->dtype, a->dresidual, i);

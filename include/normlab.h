@@ -106,7 +106,7 @@ typedef struct nl_backward_args {
 } nl_backward_args;
 
 /* How the statistics are computed; decides the error that is promised (docs/verification.md).
- * Backward: TWO_PASS takes those that forward has saved, a rounded mean; REFINED makes them anew. */
+ * Backward: TWO_PASS takes those that forward saved, a rounded mean; REFINED makes them anew. */
 typedef enum nl_method {
     NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
     NL_SHIFTED,  /* the same around a mean of some of the values: with (their distance/sigma)^2 */

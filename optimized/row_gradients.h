@@ -1,5 +1,5 @@
-/* Backward of the row norms, what stays from one row to the next: each column's gain, and its sums for
- * dgamma and dbeta. rows_backward.h goes along the rows. SPDX-License-Identifier: MIT */
+/* Backward of the row norms, what stays from one row to the next: each column's gain, and its sums
+ * for dgamma and dbeta. rows_backward.h goes along the rows. SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_GRADIENTS_H
 #define NL_ROW_GRADIENTS_H
 

@@ -77,8 +77,8 @@ NL_INLINE pair last_sums(sums *s, nl_view row, size_t i, size_t end, vf m) {
                   vsum((s->squares0 + s->squares2) + (s->squares1 + s->squares3))};
 }
 
-/* Asks for a part of the next row, `quarters` of it from quarter `from` on: at element i of this row for
- * the share that belongs to a step there. */
+/* Asks for a part of the next row, `quarters` of it from quarter `from` on: at element i of this row
+ * for the share that belongs to a step there. */
 NL_INLINE void ask_for_next(nl_view row, size_t i, size_t from, size_t quarters) {
     const size_t size = row.t == NL_F32 ? 4 : 2, step = STEP * size * quarters / 4;
     const size_t at = (row.c + from * row.c / 4 + i * quarters / 4) * size;

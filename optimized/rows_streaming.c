@@ -1,7 +1,7 @@
-/* idea   rows_certified, storing y past the caches; and while a row is done, the next one is asked for: a
- *        quarter in the reading that sums, the rest beside the stores.
- * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved. And
- *        memory is never idle, yet only one row, gamma and beta want room in the first-level cache.
+/* idea   rows_certified, storing y past the caches; and while a row is done, the next one is asked
+ *        for: a quarter in the reading that sums, the rest beside the stores.
+ * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved.
+ *        And memory is never idle, yet only one row, gamma and beta want room in the first cache.
  * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"

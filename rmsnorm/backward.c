@@ -7,11 +7,6 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-NL_INLINE float gain(const nl_problem *p, const nl_backward_args *a, size_t i) {
-    if (!a->gamma) return 1;
-    return p->op == NL_QWEN2_RMSNORM ? 1 + a->gamma[i] : a->gamma[i];
-}
-
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
     size_t c = p->c;
@@ -21,14 +16,14 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
         for (size_t i = 0; i < c; i++) {
             float dy = nl_load(p->dtype, a->dy, r * c + i);
             float xhat = nl_load(p->dtype, a->x, r * c + i) * rstd;
-            mean_gx += gain(p, a, i) * dy * xhat;
+            mean_gx += nl_gain_of(p, a, i) * dy * xhat;
             if (a->dgamma) a->dgamma[i] += dy * xhat;
         }
         mean_gx /= c;
         for (size_t i = 0; i < c; i++) {
             float dy = nl_load(p->dtype, a->dy, r * c + i);
             float xhat = nl_load(p->dtype, a->x, r * c + i) * rstd;
-            nl_put_dx(p, a, r * c + i, rstd * (gain(p, a, i) * dy - xhat * mean_gx));
+            nl_put_dx(p, a, r * c + i, rstd * (nl_gain_of(p, a, i) * dy - xhat * mean_gx));
         }
     }
 }

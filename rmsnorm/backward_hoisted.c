@@ -6,11 +6,6 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-NL_INLINE float gain(const nl_problem *p, const nl_backward_args *a, size_t i) {
-    if (!a->gamma) return 1;
-    return p->op == NL_QWEN2_RMSNORM ? 1 + a->gamma[i] : a->gamma[i];
-}
-
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
     size_t c = p->c;
@@ -18,12 +13,12 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     for (size_t r = 0; r < p->n; r++) {
         float rstd = a->rstd[r], sum_gx = 0;
         for (size_t i = 0; i < c; i++)
-            sum_gx += gain(p, a, i) * nl_load(p->dtype, a->dy, r * c + i) *
+            sum_gx += nl_gain_of(p, a, i) * nl_load(p->dtype, a->dy, r * c + i) *
                       nl_load(p->dtype, a->x, r * c + i);
         float slope = rstd * (rstd * (sum_gx / c));
         for (size_t i = 0; i < c; i++) {
             float dy = nl_load(p->dtype, a->dy, r * c + i), x = nl_load(p->dtype, a->x, r * c + i);
-            nl_put_dx(p, a, r * c + i, rstd * (gain(p, a, i) * dy - x * slope));
+            nl_put_dx(p, a, r * c + i, rstd * (nl_gain_of(p, a, i) * dy - x * slope));
             if (a->dgamma) a->dgamma[i] += dy * (x * rstd);
         }
     }

@@ -1,15 +1,10 @@
-/* idea   rmsnorm/backward_hoisted.c without the saved rstd: the squares are added up in the loop that
- *        sums g * x anyway.
+/* idea   rmsnorm/backward_hoisted.c without the saved rstd: the squares are added up in the loop
+ *        that sums g * x anyway.
  * gain   Forward keeps nothing, 4 bytes a row.
  * fails  A multiplication and an addition an element more, but no reading of x: saving rstd buys
  *        less here than mean and rstd do in LayerNorm.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
-
-NL_INLINE float gain(const nl_problem *p, const nl_backward_args *a, size_t i) {
-    if (!a->gamma) return 1;
-    return p->op == NL_QWEN2_RMSNORM ? 1 + a->gamma[i] : a->gamma[i];
-}
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
@@ -20,12 +15,12 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
         for (size_t i = 0; i < c; i++) {
             float dy = nl_load(p->dtype, a->dy, r * c + i), x = nl_load(p->dtype, a->x, r * c + i);
             squares += x * x;
-            sum_gx += gain(p, a, i) * dy * x;
+            sum_gx += nl_gain_of(p, a, i) * dy * x;
         }
         float rstd = 1 / sqrtf(squares / c + p->eps), slope = rstd * (rstd * (sum_gx / c));
         for (size_t i = 0; i < c; i++) {
             float dy = nl_load(p->dtype, a->dy, r * c + i), x = nl_load(p->dtype, a->x, r * c + i);
-            nl_put_dx(p, a, r * c + i, rstd * (gain(p, a, i) * dy - x * slope));
+            nl_put_dx(p, a, r * c + i, rstd * (nl_gain_of(p, a, i) * dy - x * slope));
             if (a->dgamma) a->dgamma[i] += dy * (x * rstd);
         }
     }
