@@ -26,7 +26,7 @@ if(NORMLAB_PEERS)
     if(NOT why)
         nl_add_peer(onednn DNNL::dnnl)
         message(STATUS "Peers: oneDNN ${dnnl_VERSION} in ${dnnl_DIR}")
-        add_executable(normlab_alone harness/main.c)
+        add_executable(normlab_alone harness/verbs/main.c)
         set_target_properties(normlab_alone PROPERTIES OUTPUT_NAME normlab
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/alone)
         target_link_libraries(normlab_alone PRIVATE normlab_harness normlab_flags)

@@ -12,7 +12,7 @@ import common
 import speed
 
 MAKE = "normlab study experiments/ln_vs_rms.txt --out results/ln_vs_rms.csv"
-LOOKS = {  # the modes of harness/claims/modes.c: words, colour, marker, line
+LOOKS = {  # the modes of harness/timing/modes.c: words, colour, marker, line
     "unfused": ("unfused: a loop per operation", "#CC79A7", "P", (0, (4, 1.5))),
     "naive": ("naive: the formula, fused", "#000000", "o", (0, (4, 1.5))),
     "scalar": ("plain C, fused", "#0072B2", "s", (0, (4, 1.5))),

@@ -91,7 +91,7 @@ class Page:
                                   f"normlab {verb} experiments/{name}.txt --out results/{name}.csv",
                                   self.link(f"experiments/{name}.txt"))
         yield self.experiment("roof", ROOF, "", "normlab roof --out results/roof.csv",
-                              self.link("harness/roof_verb.c"))
+                              self.link("harness/verbs/limit.c"))
 
     def facts(self, name):
         path = self.results / f"{name}.machine.txt"

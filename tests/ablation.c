@@ -1,8 +1,8 @@
 /* The network of the study `ablation`: its gradients against difference quotients, and what its norms
  * do. SPDX-License-Identifier: MIT */
-#include "mlp.h"
+#include "models/mlp.h"
 #include "points.h"
-#include "random.h"
+#include "base/random.h"
 
 #include <math.h>
 

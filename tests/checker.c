@@ -1,8 +1,8 @@
 /* The checker on trial: the mutants, which it must reject, each on a case where the right kernel
  * passes; NaN, which never passes; and what is said where a method promises nothing.
  * SPDX-License-Identifier: MIT */
-#include "bench.h"
-#include "bound.h"
+#include "timing/bench.h"
+#include "verify/bound.h"
 #include "mutants.h"
 #include "registry.h"
 #include "support.h"

@@ -1,7 +1,7 @@
 /* The verdicts of claims, their files, the paper's table, pRMSNorm, and that what is wrong does not race.
  * SPDX-License-Identifier: MIT */
-#include "claims.h"
-#include "partial.h"
+#include "claims/claims.h"
+#include "timing/partial.h"
 #include "support.h"
 
 #include <glob.h>

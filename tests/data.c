@@ -1,8 +1,8 @@
 /* The generator: the words of Philox, what every kind of data contains, and the same bytes whatever
  * the machine, the call and the number of threads. SPDX-License-Identifier: MIT */
-#include "data.h"
+#include "cases/data.h"
 #include "dtype.h"
-#include "random.h"
+#include "base/random.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

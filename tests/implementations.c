@@ -1,7 +1,7 @@
 /* Every entry of the table: right with every kind of data and every option, and true to properties
  * that need no reference, bit for bit. A group is what shares one mean: a row, or a channel of
  * BatchNorm. SPDX-License-Identifier: MIT */
-#include "bound.h"
+#include "verify/bound.h"
 #include "support.h"
 #include "tuning.h"
 

@@ -1,7 +1,7 @@
 /* The measuring engine, driven by a clock that moves only when an arm is called.
  * SPDX-License-Identifier: MIT */
-#include "measure.h"
-#include "random.h"
+#include "timing/measure.h"
+#include "base/random.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The search for a mechanism on synthetic data: lines with a known slope, errors with a known
  * pattern, and noise, in which nothing may be found. SPDX-License-Identifier: MIT */
-#include "mechanism.h"
-#include "recipe.h"
+#include "judge/mechanism.h"
+#include "judge/recipe.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

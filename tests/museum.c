@@ -1,10 +1,10 @@
 /* The museum: its data are what the reports say, experiments/museum.txt has all of it, and what
  * nl_best() picks is right on all of it.
  * SPDX-License-Identifier: MIT */
-#include "museum.h"
+#include "cases/museum.h"
 #include "dtype.h"
 #include "support.h"
-#include "verify.h"
+#include "verify/verify.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The .npy reader on good files and on every broken one we could think of, and the writer's promise
  * that a file is complete or not there. SPDX-License-Identifier: MIT */
-#include "npy.h"
+#include "base/npy.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -2,7 +2,7 @@
 #ifndef NL_TEST_POINTS_H
 #define NL_TEST_POINTS_H
 
-#include "study.h"
+#include "studies/study.h"
 #include "support.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The reader of results on good files and on every damaged one we could think of: what it must not
  * do is to believe a number that is not there.
  * SPDX-License-Identifier: MIT */
-#include "results.h"
+#include "results/results.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

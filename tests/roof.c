@@ -1,6 +1,6 @@
 /* The limit is only a limit if the movers move: every byte, with every store, on any number of
  * threads, and nothing beside. SPDX-License-Identifier: MIT */
-#include "roof.h"
+#include "timing/limit.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

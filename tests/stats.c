@@ -1,7 +1,7 @@
 /* The statistics, against numbers worked by hand and against simulated noise.
  * SPDX-License-Identifier: MIT */
-#include "random.h"
-#include "stats.h"
+#include "base/random.h"
+#include "base/stats.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The steps of the study `model_step`: gradients against difference quotients, and a block that is
  * given one token after the others against one that is given all. Skipped without OpenBLAS.
  * SPDX-License-Identifier: MIT */
-#include "blas.h"
-#include "random.h"
-#include "step.h"
+#include "models/blas.h"
+#include "base/random.h"
+#include "models/step.h"
 #include "support.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The studies casting, batch_statistics and depth against what is known exactly: identities,
  * theorems of their statistics, a worked example, finite differences.
  * SPDX-License-Identifier: MIT */
-#include "network.h"
+#include "models/network.h"
 #include "points.h"
-#include "random.h"
+#include "base/random.h"
 
 TestSuite(studies, .init = one_thread);
 

@@ -1,7 +1,7 @@
 /* The studies length, eps and gradients against what is known of them exactly: bounds of rounding,
  * formulas, and what verification says of the same call. SPDX-License-Identifier: MIT */
 #include "points.h"
-#include "random.h"
+#include "base/random.h"
 
 TestSuite(study, .init = one_thread);
 

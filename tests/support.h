@@ -6,7 +6,7 @@
 
 #include "dtype.h"
 #include "reference.h"
-#include "verify.h"
+#include "verify/verify.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* From which size on something pays, by the verdicts at rising sizes. SPDX-License-Identifier: MIT */
-#include "tune.h"
+#include "verbs/tune.h"
 #include "tuning.h"
 
 #include <criterion/criterion.h>

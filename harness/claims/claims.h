@@ -3,8 +3,8 @@
 #ifndef NL_CLAIMS_H
 #define NL_CLAIMS_H
 
-#include "paper.h"
-#include "race.h"
+#include "claims/paper.h"
+#include "timing/race.h"
 
 #include <stdbool.h>
 #include <stddef.h>

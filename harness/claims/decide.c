@@ -1,5 +1,5 @@
 /* From a measurement to a verdict. SPDX-License-Identifier: MIT */
-#include "claims.h"
+#include "claims/claims.h"
 
 #include <math.h>
 #include <string.h>

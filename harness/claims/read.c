@@ -1,6 +1,6 @@
 /* A claim's file: lines of `key: value`, '#' at a line's beginning makes it a comment.
  * SPDX-License-Identifier: MIT */
-#include "claims.h"
+#include "claims/claims.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Quantities that are counted or computed, not timed, and the table of all. SPDX-License-Identifier: MIT */
-#include "claims.h"
-#include "roots.h"
+#include "claims/claims.h"
+#include "claims/rsqrt.h"
 
 #include <math.h>
 #include <stdlib.h>

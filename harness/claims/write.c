@@ -1,6 +1,6 @@
 /* What became of the claims, as words and as CSV. SPDX-License-Identifier: MIT */
-#include "claims.h"
-#include "report.h"
+#include "claims/claims.h"
+#include "verbs/report.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Errors that no formula explains are rounding: along a row, and against kappa.
  * SPDX-License-Identifier: MIT */
-#include "mechanism.h"
+#include "judge/mechanism.h"
 
 #include <math.h>
 #include <stdlib.h>

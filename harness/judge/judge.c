@@ -1,8 +1,8 @@
 /* `normlab judge`: anybody's output against the reference, by the same bound as our own, and the
  * likely mechanism of its error. SPDX-License-Identifier: MIT */
-#include "judge.h"
+#include "judge/judge.h"
 #include "dtype.h"
-#include "verbs.h"
+#include "verbs/verbs.h"
 
 #include <math.h>
 #include <stdlib.h>

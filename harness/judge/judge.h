@@ -2,9 +2,9 @@
 #ifndef NL_JUDGE_H
 #define NL_JUDGE_H
 
-#include "arrays.h"
-#include "bound.h"
-#include "mechanism.h"
+#include "verbs/arrays.h"
+#include "verify/bound.h"
+#include "judge/mechanism.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* The known mistakes, each one change of the right recipe, and which of them gives theirs.
  * SPDX-License-Identifier: MIT */
-#include "recipe.h"
+#include "judge/recipe.h"
 
 #include <float.h>
 #include <math.h>

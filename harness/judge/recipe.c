@@ -1,7 +1,7 @@
 /* Recipes for y, computed in long double and rounded like y, and how far theirs is from them.
  * SPDX-License-Identifier: MIT */
-#include "recipe.h"
-#include "verify.h"
+#include "judge/recipe.h"
+#include "verify/verify.h"
 
 #include <math.h>
 #include <stdlib.h>

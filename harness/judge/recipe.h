@@ -2,7 +2,7 @@
 #ifndef NL_RECIPE_H
 #define NL_RECIPE_H
 
-#include "mechanism.h"
+#include "judge/mechanism.h"
 
 /* Which elements share statistics: all features of a row; a channel; the whole array; a channel of
  * one sample; one place in all samples; the last two axes of x. */

@@ -1,5 +1,5 @@
 /* The findings of `normlab judge`, for people and for programs. SPDX-License-Identifier: MIT */
-#include "judge.h"
+#include "judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>

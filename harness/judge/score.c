@@ -1,6 +1,6 @@
 /* The score of `normlab judge`: every element by the units and the bound of `normlab check`.
  * SPDX-License-Identifier: MIT */
-#include "judge.h"
+#include "judge/judge.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* One kernel for every layer and pass, right until it is told to be wrong: short, serial, slow.
  * SPDX-License-Identifier: MIT */
 #include "mutants.h"
-#include "bound.h"
+#include "verify/bound.h"
 #include "support.h"
 
 static wrong w;

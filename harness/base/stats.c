@@ -1,0 +1,70 @@
+/* Nothing here assumes normal noise: timing noise is skewed and has outliers on one side.
+ * SPDX-License-Identifier: MIT */
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double stats_confidence(size_t intervals) {
+    return 1 - 0.05 / (double)(intervals ? intervals : 1);
+}
+
+/* P(the k-th smallest is above the median) = P(Binomial(n, 1/2) < k); both tails must not exceed
+ * what the confidence leaves. In logarithms, so that n may be large. */
+size_t stats_rank(size_t n, double confidence) {
+    double log_term = -(double)n * log(2), tail = 0, allowed = (1 - confidence) / 2;
+    size_t k = 0;
+    for (; k < n / 2; k++) {
+        tail += exp(log_term); /* P(exactly k below) */
+        if (tail > allowed) break;
+        log_term += log((double)(n - k)) - log((double)(k + 1));
+    }
+    return k;
+}
+
+estimate stats_median(double *values, size_t n, double confidence) {
+    estimate e = {NAN, -INFINITY, INFINITY};
+    if (n == 0) return e;
+    qsort(values, n, sizeof *values, by_size);
+    e.median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+    size_t k = stats_rank(n, confidence);
+    if (k > 0) e.low = values[k - 1], e.high = values[n - k];
+    return e;
+}
+
+const char *comparison_name(comparison c) {
+    static const char *const names[] = {"FASTER", "SLOWER", "SAME", "NOT RESOLVED"};
+    return names[c];
+}
+
+double stats_band(estimate log_ratio) {
+    return fmax(fabs(log_ratio.low), fabs(log_ratio.high));
+}
+
+comparison stats_verdict(estimate r, double band, double margin) {
+    if (r.low >= -margin && r.high <= margin && band <= margin) return SAME;
+    if (r.high < -band) return FASTER;
+    if (r.low > band) return SLOWER;
+    return NOT_RESOLVED;
+}
+
+bool stats_impossible(estimate log_time, double log_bytes, double band, double margin) {
+    return log_bytes - log_time.high > margin + band;
+}
+
+/* Intervals and band shrink as 1 / sqrt(rounds): by what factor must they, to clear each other or
+ * to fit inside the margin, whichever comes first? */
+size_t stats_rounds_to_go(estimate r, double band, double margin, size_t n) {
+    if (stats_verdict(r, band, margin) != NOT_RESOLVED) return 0;
+    double half = (r.high - r.low) / 2, distance = fabs(r.median);
+    double to_differ = distance > 0 ? (half + band) / distance : INFINITY;
+    double to_agree =
+        distance < margin ? fmax(half / (margin - distance), band / margin) : INFINITY;
+    double factor = fmin(to_differ, to_agree), rounds = (double)n * (factor * factor - 1);
+    return rounds < 1 ? 1 : rounds < 1e9 ? (size_t)rounds : (size_t)1e9;
+}

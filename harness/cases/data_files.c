@@ -1,0 +1,73 @@
+/* Data that come from .npy files. SPDX-License-Identifier: MIT */
+#include "cases/data.h"
+#include "dtype.h"
+#include "base/npy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NAME.x.npy to NAME.<part>.npy; any other name has no parts. */
+static bool sibling(const char *path, const char *part, char *out, size_t out_size) {
+    size_t length = strlen(path), end = strlen(".x.npy");
+    if (length <= end || strcmp(path + length - end, ".x.npy") != 0) return false;
+    int n = snprintf(out, out_size, "%.*s.%s.npy", (int)(length - end), path, part);
+    if (n < 0 || (size_t)n >= out_size) return false;
+    FILE *f = fopen(out, "rb");
+    return f && fclose(f) == 0;
+}
+
+static float npy_value(const npy *a, size_t i) {
+    if (a->type == 'd') return (float)((const double *)a->data)[i];
+    return nl_load(a->type == 'f' ? NL_F32 : NL_F16, a->data, i);
+}
+
+/* Reads a file of exactly `count` numbers into out, stored as t. */
+static bool load(const char *path, size_t count, nl_dtype t, void *out, char *error, size_t size) {
+    npy a;
+    if (!npy_read(path, &a, error, size)) return false;
+    bool fits = a.count == count;
+    for (size_t i = 0; fits && i < count; i++) nl_store(t, out, i, npy_value(&a, i));
+    if (!fits)
+        snprintf(error, size, "%s holds %zu values; the case needs %zu", path, a.count, count);
+    npy_free(&a);
+    return fits;
+}
+
+bool data_file_shape(nl_case *c, char *error, size_t error_size) {
+    npy a;
+    if (strncmp(c->data, "npy:", 4) != 0) {
+        snprintf(error, error_size, "case %s: shape `file` is for data npy:FILE", c->text);
+        return false;
+    }
+    if (!npy_read(c->data + 4, &a, error, error_size)) return false;
+    bool ok = a.rank >= 1 && a.shape[a.rank - 1] > 0;
+    if (ok) {
+        c->problem.c = a.shape[a.rank - 1];
+        c->problem.n = a.count / c->problem.c;
+    } else {
+        snprintf(error, error_size, "%s has no last axis to normalize over", c->data + 4);
+    }
+    npy_free(&a);
+    return ok;
+}
+
+bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_size) {
+    const nl_problem *p = &c->problem;
+    const char *path = c->data + 4;
+    char other[300];
+    size_t count = p->n * p->c * p->s;
+    if (!load(path, count, p->dtype, out->input[X], error, error_size)) return false;
+    static const slot parts[] = {GAMMA, BETA};
+    for (int i = 0; i < 2; i++)
+        if (out->input[parts[i]] && sibling(path, slot_name(parts[i]), other, sizeof other) &&
+            !load(other, p->c, NL_F32, out->input[parts[i]], error, error_size))
+            return false;
+    bool theirs = p->op == NL_LAYERNORM && p->pass == NL_FORWARD && p->dtype == NL_F32 &&
+                  !c->residual && !c->no_affine && strstr(c->text + c->options, "eps=") &&
+                  sibling(path, "y", other, sizeof other);
+    if (!theirs) return true;
+    out->model_y = malloc(count * sizeof(float));
+    if (!out->model_y) return snprintf(error, error_size, "out of memory"), false;
+    return load(other, count, NL_F32, out->model_y, error, error_size);
+}

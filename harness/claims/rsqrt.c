@@ -1,0 +1,102 @@
+/* Four lanes at a time, which every x86-64 and aarch64 processor has. The question is about one
+ * instruction, so it stands here by its name for each of the two. SPDX-License-Identifier: MIT */
+#include "claims/rsqrt.h"
+#include "timing/bench.h"
+#include "machine/machine.h"
+#include "timing/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* DIGITS: binary ones that the instruction promises. A Newton step doubles them, nearly. */
+enum { N = 2048 };
+static _Alignas(16) float in[N], out[N];
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+typedef __m128 four;
+#define LOAD(p) _mm_load_ps(p)
+#define STORE(p, v) _mm_store_ps(p, v)
+#define ROOT(v) _mm_sqrt_ps(v)
+#define GUESS(v) _mm_rsqrt_ps(v)
+#define ALL(f) _mm_set1_ps(f)
+enum { DIGITS = 11 };
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+typedef float32x4_t four;
+#define LOAD(p) vld1q_f32(p)
+#define STORE(p, v) vst1q_f32(p, v)
+#define ROOT(v) vsqrtq_f32(v)
+#define GUESS(v) vrsqrteq_f32(v)
+#define ALL(f) vdupq_n_f32(f)
+enum { DIGITS = 7 };
+#else
+enum { DIGITS = 0 };
+#endif
+
+#ifdef GUESS
+static void instruction(void *context, size_t turn) {
+    (void)context, (void)turn;
+    for (size_t i = 0; i < N; i += 4) STORE(out + i, GUESS(LOAD(in + i)));
+}
+
+/* y (3 - x y^2) / 2: twice as many digits. */
+static void newton(void *context, size_t turn) {
+    (void)context, (void)turn;
+    for (size_t i = 0; i < N; i += 4) {
+        four x = LOAD(in + i), y = GUESS(x);
+        STORE(out + i, y * (ALL(1.5f) - ALL(0.5f) * x * y * y));
+    }
+}
+
+static void true_root(void *context, size_t turn) {
+    (void)context, (void)turn;
+    for (size_t i = 0; i < N; i += 4) STORE(out + i, ALL(1) / ROOT(LOAD(in + i)));
+}
+#endif
+
+typedef void way(void *context, size_t turn);
+
+static way *find(const char *how) {
+#ifdef GUESS
+    if (strcmp(how, "instruction") == 0) return instruction;
+    if (strcmp(how, "newton") == 0) return newton;
+    if (strcmp(how, "true") == 0) return true_root;
+#endif
+    (void)how;
+    return NULL;
+}
+
+double roots_error(const char *how) {
+    way *f = find(how);
+    double worst = f ? 0 : NAN;
+    for (size_t block = 0; f && block < 512; block++) { /* a 2^20 of the floats from 1 to 4 */
+        for (size_t i = 0; i < N; i++) in[i] = 1 + 3 * (float)(block * N + i) * 0x1p-20f;
+        f(NULL, 0);
+        for (size_t i = 0; i < N; i++) {
+            double error = fabs((double)out[i] * sqrt((double)in[i]) - 1) * 0x1p24;
+            worst = error > worst || isnan(error) ? error : worst;
+        }
+    }
+    return worst;
+}
+
+bool roots_race(const char *how, double seconds, estimate *ratio, double *band, size_t *rounds,
+                char *why, size_t why_size) {
+    way *f = find(how), *base = find("true");
+    if (!f) return snprintf(why, why_size, "this build has no '%s' root", how), false;
+    double least = strcmp(how, "newton") == 0 ? 2 * DIGITS - 1 : DIGITS;
+    if (!(roots_error(how) <= exp2(24 - least) && roots_error("true") <= 2))
+        return snprintf(why, why_size, "the '%s' root is wrong", how), false;
+    const measure_arm arms[] = {{base, NULL}, {f, NULL}, {base, NULL}};
+    measure m = {.arms = arms, .count = 3, .seed = 1, .precision = 0.005, .seconds = 3 * seconds};
+    m.clock = clock_ns, m.interrupted = &bench_interrupted;
+    bool ok = measure_run(&m);
+    *ratio = measure_ratio(&m, 1, 0);
+    *band = stats_band(measure_ratio(&m, 2, 0));
+    *rounds = m.rounds;
+    measure_free(&m);
+    if (!ok) snprintf(why, why_size, "out of memory");
+    return ok;
+}

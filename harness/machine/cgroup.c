@@ -1,0 +1,102 @@
+/* The limits of control groups, version 1 and 2: ours and those of every group above, of which the
+ * tightest counts. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}.
+ * SPDX-License-Identifier: MIT */
+#include "machine/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Is name one of the words of a list with commas? */
+static bool among(const char *list, const char *name) {
+    size_t n = strlen(name);
+    for (; *list; list += strcspn(list, ","), list += *list == ',')
+        if (strcspn(list, ",\n") == n && strncmp(list, name, n) == 0) return true;
+    return false;
+}
+
+/* Our path in the hierarchy that has the controller; v2 when no v1 hierarchy has it. */
+static bool own_path(const char *controller, char path[512], bool *v2) {
+    char line[1024];
+    bool found = false;
+    FILE *f = fopen("/proc/self/cgroup", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        char *names = strchr(line, ':'), *where = names ? strchr(names + 1, ':') : NULL;
+        if (!where) continue;
+        *where++ = '\0', names++;
+        bool unified = !*names;
+        if (!unified && !among(names, controller)) continue;
+        snprintf(path, 512, "%.*s", (int)strcspn(where, "\n"), where);
+        found = true, *v2 = unified;
+        if (!unified) break;
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+/* Where that hierarchy is mounted; root is the group that the mount shows as its top. */
+static bool mounted(const char *controller, bool v2, char root[256], char point[256]) {
+    char line[2048], type[32], options[512];
+    bool found = false;
+    FILE *f = fopen("/proc/self/mountinfo", "r");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        const char *rest = strstr(line, " - ");
+        if (!rest || sscanf(line, "%*d %*d %*s %255s %255s", root, point) != 2 ||
+            sscanf(rest, " - %31s %*s %511s", type, options) != 2)
+            continue;
+        found = v2 ? strcmp(type, "cgroup2") == 0
+                   : strcmp(type, "cgroup") == 0 && among(options, controller);
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+static void tighten(double *limit, double value) {
+    if (value > 0 && value < *limit) *limit = value;
+}
+
+static void read_cpu(const char *dir, bool v2, group_limits *g) {
+    char text[DOCTOR_TEXT], *end;
+    double quota = 0, period = 1, throttled;
+    if (v2 && doctor_read(text, "%s/cpu.max", dir)) {
+        quota = strtod(text, &end); /* "max" is none: 0 */
+        period = strtod(end, NULL);
+    } else if (!v2 && doctor_read(text, "%s/cpu.cfs_quota_us", dir)) {
+        quota = strtod(text, NULL); /* -1 is none */
+        if (doctor_read(text, "%s/cpu.cfs_period_us", dir)) period = strtod(text, NULL);
+    }
+    if (period > 0) tighten(&g->cpus, quota / period);
+    snprintf(text, sizeof text, "%s/cpu.stat", dir);
+    if (doctor_number(text, "nr_throttled", &throttled) && throttled > g->throttled)
+        g->throttled = throttled;
+}
+
+static void read_memory(const char *dir, bool v2, group_limits *g) {
+    char text[DOCTOR_TEXT];
+    if (doctor_read(text, "%s/%s", dir, v2 ? "memory.max" : "memory.limit_in_bytes"))
+        tighten(&g->bytes, strtod(text, NULL));
+}
+
+/* Reads the group's folder and every one above it, up to the mount. */
+static bool climb(const char *controller, void (*read)(const char *, bool, group_limits *),
+                  group_limits *g) {
+    char path[512], root[256], dir[768];
+    bool v2;
+    if (!own_path(controller, path, &v2) || !mounted(controller, v2, root, dir)) return false;
+    size_t mount = strlen(dir), top = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    bool below = strncmp(path, root, top) == 0 && !strstr(path, "..");
+    if (below && strcmp(path + top, "/") != 0) strcat(dir, path + top);
+    for (;;) {
+        read(dir, v2, g);
+        char *slash = strrchr(dir, '/');
+        if (strlen(dir) <= mount || !slash) return true;
+        *slash = '\0';
+    }
+}
+
+group_limits doctor_group(void) {
+    group_limits g = {.cpus = HUGE_VAL, .bytes = HUGE_VAL};
+    g.known = climb("cpu", read_cpu, &g);
+    climb("memory", read_memory, &g);
+    return g;
+}

@@ -1,0 +1,105 @@
+/* Read from the system where it says; "unknown" where it does not. SPDX-License-Identifier: MIT */
+#include "machine/machine.h"
+#include "build_info.h"
+#include "machine/doctor.h"
+#include "verbs/options.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+double clock_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* The value of the first line of a file that begins with key (or the first line, key ""). */
+static bool read_value(const char *path, const char *key, char *out, size_t out_size) {
+    char line[4096];
+    bool found = false;
+    FILE *f = fopen(path, "r");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        const char *value = line + strlen(key);
+        if (*key) value += strspn(value, " \t:=\"");
+        snprintf(out, out_size, "%.*s", (int)strcspn(value, "\"\n"), value);
+        found = true;
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+static void write_caches(FILE *out) {
+    char path[128], level[16], type[32], size[32], shared[64];
+    fprintf(out, "caches:");
+    bool any = false;
+    for (int i = 0; i < 16; i++) {
+        const char *base = "/sys/devices/system/cpu/cpu0/cache/index%d/%s";
+        snprintf(path, sizeof path, base, i, "level");
+        if (!read_value(path, "", level, sizeof level)) break;
+        snprintf(path, sizeof path, base, i, "type");
+        if (!read_value(path, "", type, sizeof type) || strcmp(type, "Instruction") == 0) continue;
+        snprintf(path, sizeof path, base, i, "size");
+        if (!read_value(path, "", size, sizeof size)) continue;
+        snprintf(path, sizeof path, base, i, "shared_cpu_list");
+        if (!read_value(path, "", shared, sizeof shared)) strcpy(shared, "?");
+        fprintf(out, "%s L%s %s (cpus %s)", any ? "," : "", level, size, shared);
+        any = true;
+    }
+    fprintf(out, "%s\n", any ? "" : " unknown");
+}
+
+/* As the program runs, not as it was compiled: some emulators compute long double in double. */
+static int long_double_bits(void) {
+    volatile long double one = 1, half = 1;
+    int bits = 0;
+    for (; one + half != one; bits++) half /= 2;
+    return bits;
+}
+
+void machine_write(FILE *out) {
+    char text[256], when[32];
+    struct utsname system;
+    time_t now = time(NULL);
+    if (!read_value("/proc/cpuinfo", "model name", text, sizeof text)) strcpy(text, "unknown");
+    fprintf(out, "cpu: %s\n", text);
+    fprintf(out, "cpus: %ld online\n", sysconf(_SC_NPROCESSORS_ONLN));
+    write_caches(out);
+    fprintf(out, "memory: %.1f GiB\n",
+            (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 0x1p30);
+    if (!read_value("/etc/os-release", "PRETTY_NAME", text, sizeof text)) strcpy(text, "unknown");
+    fprintf(out, "os: %s\n", text);
+    if (uname(&system) == 0)
+        fprintf(out, "kernel: %s %s %s\n", system.sysname, system.release, system.machine);
+    fprintf(out, "compiler: %s\n", NL_BUILD_COMPILER);
+    fprintf(out, "flags: %s\n", NL_BUILD_FLAGS);
+    fprintf(out, "commit: %s\n", NL_BUILD_COMMIT);
+    fprintf(out, "version: %s\n", NL_VERSION);
+    fprintf(out, "long double: %d bits of significand (LDBL_MANT_DIG is %d)\n", long_double_bits(),
+            LDBL_MANT_DIG);
+    if (nl_has_openmp())
+        fprintf(out, "threads: OpenMP, %d\n", nl_max_threads());
+    else
+        fprintf(out, "threads: built without OpenMP, 1\n");
+    for (size_t i = 0; i < nl_impl_count(); i++)
+        if (is_peer(nl_impl_at(i)))
+            fprintf(out, "peer %s: %s\n", nl_impl_at(i)->name + 5, nl_impl_at(i)->about);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    fprintf(out, "date: %s\n", when);
+    doctor_write(out);
+}
+
+bool machine_write_beside(const char *csv_path) {
+    char path[4096];
+    size_t length = strlen(csv_path);
+    if (length > 4 && strcmp(csv_path + length - 4, ".csv") == 0) length -= 4;
+    int n = snprintf(path, sizeof path, "%.*s.machine.txt", (int)length, csv_path);
+    FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "w") : NULL;
+    if (!f) return false;
+    machine_write(f);
+    return fclose(f) == 0;
+}

@@ -1,0 +1,188 @@
+/* The machine below us and the program itself: hypervisor, clock, counters, addresses, build.
+ * SPDX-License-Identifier: MIT */
+#include "build_info.h"
+#include "machine/parts.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/syscall.h>
+#if defined __has_include
+#if __has_include(<linux/perf_event.h>)
+#include <linux/perf_event.h>
+#define HAVE_PERF
+#endif
+#endif
+#endif
+
+#define DMI "/sys/class/dmi/id/"
+
+static void clocksource(exam *e) {
+    static const char *const fast[] = {"tsc", "arch_sys_counter", "kvm-clock",
+                                       "hyperv_clocksource_tsc_page", "riscv_clocksource"};
+    static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"};
+    const char *dir = "/sys/devices/system/clocksource/clocksource0";
+    char now[DOCTOR_TEXT], all[DOCTOR_TEXT];
+    doctor_level level = DOCTOR_NOTE;
+    if (!doctor_read(now, "%s/current_clocksource", dir)) {
+        doctor_unreadable(e, "clocksource", dir);
+        return;
+    }
+    doctor_read(all, "%s/available_clocksource", dir);
+    for (size_t i = 0; i < sizeof fast / sizeof *fast; i++)
+        if (strcmp(now, fast[i]) == 0) level = DOCTOR_GOOD;
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        if (strcmp(now, slow[i]) == 0) level = DOCTOR_BAD;
+    finding *f = doctor_say(e, "clocksource", level, NULL, "%.32s (available: %.64s)", now, all);
+    if (level != DOCTOR_GOOD)
+        snprintf(f->advice, sizeof f->advice,
+                 "It may be slow to read, see timer. If tsc is available: echo tsc | sudo tee "
+                 "%s/current_clocksource",
+                 dir);
+}
+
+/* The word "hypervisor" among the processor's flags: 1 there, 0 not, -1 there are no such flags. */
+static int hypervisor_flag(void) {
+    char line[8192];
+    int found = -1;
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && found < 0 && fgets(line, sizeof line, f))
+        if (strncmp(line, "flags\t", 6) == 0) found = strstr(line, " hypervisor") != NULL;
+    if (f) fclose(f);
+    return found;
+}
+
+static void virtualization(exam *e) {
+    static const char *const makers[] = {"QEMU",
+                                         "KVM",
+                                         "VMware",
+                                         "VirtualBox",
+                                         "innotek",
+                                         "Xen",
+                                         "Virtual Machine",
+                                         "Google Compute",
+                                         "OpenStack",
+                                         "Parallels",
+                                         "Bochs"};
+    char vendor[DOCTOR_TEXT], product[DOCTOR_TEXT], type[DOCTOR_TEXT], dmi[80] = "";
+    int flag = hypervisor_flag();
+    if (doctor_read(vendor, DMI "sys_vendor") && doctor_read(product, DMI "product_name"))
+        snprintf(dmi, sizeof dmi, " (%.32s %.32s)", vendor, product);
+    bool guest = flag == 1;
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        guest |= strstr(dmi, makers[i]) != NULL;
+    guest |= doctor_read(type, "/sys/hypervisor/type");
+    guest |= doctor_read(vendor, "/proc/device-tree/hypervisor/compatible");
+    if (guest)
+        doctor_say(e, "virtualization", DOCTOR_NOTE,
+                   "Caches, memory and perhaps cores are shared with machines that are not seen "
+                   "from here: measure in turns, repeat in fresh processes and at other hours",
+                   "a virtual machine%s", dmi);
+    else if (flag == 0)
+        doctor_say(e, "virtualization", DOCTOR_GOOD, NULL, "no sign of a hypervisor%s", dmi);
+    else
+        doctor_say(e, "virtualization", DOCTOR_UNKNOWN, NULL,
+                   "this system does not tell guests from hosts%s", dmi);
+}
+
+#ifdef HAVE_PERF
+/* User-space instructions of a loop that has at least `least` of them; negative: -errno. */
+static long long count_instructions(int least) {
+    struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
+                                   .size = sizeof attr,
+                                   .config = PERF_COUNT_HW_INSTRUCTIONS,
+                                   .disabled = 1,
+                                   .exclude_kernel = 1,
+                                   .exclude_hv = 1};
+    uint64_t count = 0;
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0UL);
+    if (fd < 0) return -errno;
+    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    for (volatile int i = 0; i < least; i++) {
+    }
+    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+    if (read(fd, &count, sizeof count) != (ssize_t)sizeof count) count = 0;
+    close(fd);
+    return (long long)count;
+}
+
+static void hardware_counters(exam *e) {
+    const int least = 100000;
+    double paranoid;
+    char setting[64] = "";
+    long long counted = count_instructions(least);
+    if (counted >= least) {
+        doctor_say(e, "counters", DOCTOR_GOOD, NULL, "perf_event_open counts instructions");
+        return;
+    }
+    if (doctor_number("/proc/sys/kernel/perf_event_paranoid", "", &paranoid))
+        snprintf(setting, sizeof setting, "; perf_event_paranoid is %.0f", paranoid);
+    int why = counted < 0 ? (int)-counted : 0;
+    bool forbidden = why == EACCES || why == EPERM;
+    doctor_say(e, "counters", DOCTOR_NOTE,
+               forbidden
+                   ? "sudo sysctl kernel.perf_event_paranoid=2; in a container also a seccomp "
+                     "profile or CAP_PERFMON that allows perf_event_open"
+                   : "Times do not need them; for counts, a machine that shows its counters",
+               "none: %s%s",
+               !why            ? "opened, but they do not count"
+               : forbidden     ? "not allowed"
+               : why == ENOSYS ? "this kernel has no perf events"
+               : why == ENOENT || why == ENODEV || why == EOPNOTSUPP
+                   ? "the processor, or its hypervisor, offers no such event"
+                   : strerror(why),
+               setting);
+}
+#else
+static void hardware_counters(exam *e) {
+    doctor_say(e, "counters", DOCTOR_UNKNOWN, NULL, "built where there is no perf_event_open");
+}
+#endif
+
+/* Random addresses are good here: fresh processes then sample many placements, not one again. */
+static void aslr(exam *e) {
+    double kernel;
+    if (!doctor_number("/proc/sys/kernel/randomize_va_space", "", &kernel)) {
+        doctor_unreadable(e, "aslr", "/proc/sys/kernel/randomize_va_space");
+        return;
+    }
+    bool off = kernel == 0;
+#ifdef __linux__
+    int mine = personality(0xffffffff);
+    off |= mine != -1 && (mine & ADDR_NO_RANDOMIZE);
+#endif
+    doctor_say(e, "aslr", off ? DOCTOR_NOTE : DOCTOR_GOOD,
+               off ? "Repeating in fresh processes hides what placement does: measure without "
+                     "setarch -R, with kernel.randomize_va_space=2"
+                   : NULL,
+               "%s",
+               off ? "off: every run has the same addresses"
+                   : "on: every run has other addresses, so repeat in fresh processes");
+}
+
+static void build(exam *e) {
+    bool sanitized = strstr(NL_BUILD_FLAGS, "-fsanitize") || strstr(NL_BUILD_FLAGS, "--coverage");
+#ifdef __OPTIMIZE__
+    bool optimized = true;
+#else
+    bool optimized = false;
+#endif
+    doctor_say(e, "build", optimized && !sanitized ? DOCTOR_GOOD : DOCTOR_BAD,
+               optimized && !sanitized ? NULL
+                                       : "cmake --preset release, or CMAKE_BUILD_TYPE=Release",
+               "%s, %s sanitizers or coverage", optimized ? "optimized" : "not optimized",
+               sanitized ? "with" : "without");
+}
+
+void doctor_system(exam *e) {
+    clocksource(e);
+    virtualization(e);
+    hardware_counters(e);
+    aslr(e);
+    build(e);
+}

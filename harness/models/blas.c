@@ -1,0 +1,57 @@
+/* OpenBLAS by dlopen. The prototypes are those of the CBLAS standard, with its int of 32 bits.
+ * SPDX-License-Identifier: MIT */
+#include "models/blas.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+enum { ROW_MAJOR = 101, AS_IS = 111, TURNED = 112 };
+
+static void (*gemm)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
+                    int lda, const float *b, int ldb, float beta, float *c, int ldc);
+static void (*gemv)(int order, int t, int m, int n, float alpha, const float *a, int lda,
+                    const float *x, int incx, float beta, float *y, int incy);
+static char *(*config)(void);
+
+/* What dlsym gives is a data pointer; POSIX says it holds a function. */
+static bool find(void *library, const char *name, void *to) {
+    void *found = dlsym(library, name);
+    memcpy(to, &found, sizeof found);
+    return found != NULL;
+}
+
+bool blas_open(const char **why) {
+    static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", "libopenblas.dylib",
+                                        "/opt/homebrew/opt/openblas/lib/libopenblas.dylib",
+                                        "/usr/local/opt/openblas/lib/libopenblas.dylib"};
+    void *library = NULL;
+    void (*threads)(int) = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    *why = "there is no OpenBLAS here: apt-get install libopenblas0-pthread, dnf install openblas, "
+           "pacman -S openblas, brew install openblas";
+    if (!library) return false;
+    *why = "the OpenBLAS here lacks cblas_sgemm, cblas_sgemv, openblas_set_num_threads or "
+           "openblas_get_config";
+    if (!find(library, "cblas_sgemm", &gemm) || !find(library, "cblas_sgemv", &gemv) ||
+        !find(library, "openblas_set_num_threads", &threads) ||
+        !find(library, "openblas_get_config", &config))
+        return false;
+    threads(1);
+    return true;
+}
+
+const char *blas_version(void) {
+    return config();
+}
+
+/* A single row is a vector, for which OpenBLAS has something faster. */
+void blas_multiply(size_t m, size_t n, size_t k, float alpha, matrix a, matrix b, float beta,
+                   float *c, size_t ldc) {
+    if (m == 1 && !a.turned)
+        gemv(ROW_MAJOR, b.turned ? AS_IS : TURNED, (int)(b.turned ? n : k), (int)(b.turned ? k : n),
+             alpha, b.at, (int)b.ld, a.at, 1, beta, c, 1);
+    else
+        gemm(ROW_MAJOR, a.turned ? TURNED : AS_IS, b.turned ? TURNED : AS_IS, (int)m, (int)n,
+             (int)k, alpha, a.at, (int)a.ld, b.at, (int)b.ld, beta, c, (int)ldc);
+}

@@ -1,0 +1,180 @@
+/* A transformer block, forward and backward: attention with grouped heads, a gated or plain
+ * feed-forward part, a norm before each. SPDX-License-Identifier: MIT */
+#include "models/blas.h"
+#include "models/step.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The names of what lies in weights, kept and work. */
+enum { QKV, OUT, UP, DOWN };
+enum { HAT1, MIXED, KEYS, VALUES, SHARES, ATTENDED, BETWEEN, HAT2, RAISED, ACTED };
+enum { D_WIDE, D_ACTED, D_SHARES, D_ROW };
+
+typedef struct sizes {
+    size_t t, all, d, hd, kv, wide,
+        up; /* wide: of queries, keys and values; up: of the raised row */
+} sizes;
+
+static sizes sizes_of(const step *s) {
+    const step_shape *h = &s->shape;
+    sizes z = {.t = s->rows, .all = s->rows + s->past, .d = h->width, .hd = h->width / h->heads};
+    z.kv = z.hd * h->kv_heads, z.wide = z.d + 2 * z.kv, z.up = h->ffn * (h->gated ? 2 : 1);
+    return z;
+}
+
+void block_layout(step *s, float *(*take)(void *, size_t), void *from) {
+    sizes z = sizes_of(s);
+    size_t ffn = s->shape.ffn, heads = s->shape.heads, most = z.d * (z.wide > z.up ? z.wide : z.up);
+    s->weights[QKV] = take(from, z.d * z.wide), s->weights[OUT] = take(from, z.d * z.d);
+    s->weights[UP] = take(from, z.d * z.up), s->weights[DOWN] = take(from, ffn * z.d);
+    s->kept[HAT1] = take(from, z.t * z.d), s->kept[MIXED] = take(from, z.t * z.wide);
+    s->kept[KEYS] = take(from, z.all * z.kv), s->kept[VALUES] = take(from, z.all * z.kv);
+    s->kept[SHARES] = take(from, heads * z.t * z.all), s->kept[ATTENDED] = take(from, z.t * z.d);
+    s->kept[BETWEEN] = take(from, z.t * z.d), s->kept[HAT2] = take(from, z.t * z.d);
+    s->kept[RAISED] = take(from, z.t * z.up), s->kept[ACTED] = take(from, z.t * ffn);
+    if (!s->training) return;
+    s->dw = take(from, most);
+    s->work[D_WIDE] = take(from, z.t * (z.wide > z.up ? z.wide : z.up));
+    s->work[D_ACTED] = take(from, z.t * ffn), s->work[D_SHARES] = take(from, z.t * z.all);
+    s->work[D_ROW] = take(from, z.t * z.d);
+}
+
+/* y [t][n] = x [t][k] * w [k][n] + beta * y */
+static void through(size_t t, size_t n, size_t k, const float *x, const float *w, float beta,
+                    float *y) {
+    blas_multiply(t, n, k, 1, (matrix){x, k, false}, (matrix){w, n, false}, beta, y, n);
+}
+
+/* dx [t][k] = dy [t][n] * w'; dw [k][n] = x' * dy */
+static void back(step *s, size_t n, size_t k, const float *x, const float *w, const float *dy,
+                 float *dx) {
+    size_t t = s->rows;
+    blas_multiply(t, k, n, 1, (matrix){dy, n, false}, (matrix){w, n, true}, 0, dx, k);
+    blas_multiply(k, n, t, 1, (matrix){x, k, true}, (matrix){dy, n, false}, 0, s->dw, n);
+}
+
+/* One row of scores becomes shares of the first seen; none of the others. */
+static void softmax(float *row, size_t seen, size_t all) {
+    float most = row[0], sum = 0;
+    for (size_t j = 1; j < seen; j++) most = row[j] > most ? row[j] : most;
+    for (size_t j = 0; j < seen; j++) sum += row[j] = expf(row[j] - most);
+    for (size_t j = 0; j < seen; j++) row[j] /= sum;
+    memset(row + seen, 0, (all - seen) * sizeof *row);
+}
+
+static void attend(step *s, sizes z) {
+    float *mixed = s->kept[MIXED], scale = 1 / sqrtf((float)z.hd);
+    for (size_t r = 0; r < z.t; r++) {
+        const float *keys = mixed + r * z.wide + z.d;
+        memcpy(s->kept[KEYS] + (s->past + r) * z.kv, keys, z.kv * sizeof *keys);
+        memcpy(s->kept[VALUES] + (s->past + r) * z.kv, keys + z.kv, z.kv * sizeof *keys);
+    }
+    for (size_t h = 0; h < s->shape.heads; h++) {
+        size_t at = h * s->shape.kv_heads / s->shape.heads * z.hd;
+        float *shares = s->kept[SHARES] + h * z.t * z.all;
+        blas_multiply(z.t, z.all, z.hd, scale, (matrix){mixed + h * z.hd, z.wide, false},
+                      (matrix){s->kept[KEYS] + at, z.kv, true}, 0, shares, z.all);
+        for (size_t r = 0; r < z.t; r++) softmax(shares + r * z.all, s->past + r + 1, z.all);
+        blas_multiply(z.t, z.hd, z.all, 1, (matrix){shares, z.all, false},
+                      (matrix){s->kept[VALUES] + at, z.kv, false}, 0, s->kept[ATTENDED] + h * z.hd,
+                      z.d);
+    }
+}
+
+/* gelu in its tanh form, and its derivative */
+static float gelu(float x, float *slope) {
+    float u = 0.797884561f * (x + 0.044715f * x * x * x), th = tanhf(u);
+    if (slope)
+        *slope =
+            0.5f * (1 + th) + 0.5f * x * (1 - th * th) * 0.797884561f * (1 + 3 * 0.044715f * x * x);
+    return 0.5f * x * (1 + th);
+}
+
+static void act(step *s, sizes z) {
+    size_t ffn = s->shape.ffn;
+    for (size_t r = 0; r < z.t; r++) {
+        const float *a = s->kept[RAISED] + r * z.up, *b = a + ffn;
+        float *to = s->kept[ACTED] + r * ffn;
+        for (size_t j = 0; j < ffn; j++)
+            to[j] = s->shape.gated ? a[j] / (1 + expf(-a[j])) * b[j] : gelu(a[j], NULL);
+    }
+}
+
+void block_forward(step *s) {
+    sizes z = sizes_of(s);
+    size_t bytes = z.t * z.d * sizeof *s->x;
+    step_norm(s, 0, s->x, s->kept[HAT1]);
+    through(z.t, z.wide, z.d, s->kept[HAT1], s->weights[QKV], 0, s->kept[MIXED]);
+    attend(s, z);
+    memcpy(s->kept[BETWEEN], s->x, bytes);
+    through(z.t, z.d, z.d, s->kept[ATTENDED], s->weights[OUT], 1, s->kept[BETWEEN]);
+    step_norm(s, 1, s->kept[BETWEEN], s->kept[HAT2]);
+    through(z.t, z.up, z.d, s->kept[HAT2], s->weights[UP], 0, s->kept[RAISED]);
+    act(s, z);
+    memcpy(s->y, s->kept[BETWEEN], bytes);
+    through(z.t, z.d, s->shape.ffn, s->kept[ACTED], s->weights[DOWN], 1, s->y);
+}
+
+static void act_backward(step *s, sizes z) {
+    size_t ffn = s->shape.ffn;
+    for (size_t r = 0; r < z.t; r++) {
+        const float *a = s->kept[RAISED] + r * z.up, *b = a + ffn, *d = s->work[D_ACTED] + r * ffn;
+        float *da = s->work[D_WIDE] + r * z.up, *db = da + ffn, slope;
+        for (size_t j = 0; j < ffn; j++) {
+            if (s->shape.gated) {
+                float sigmoid = 1 / (1 + expf(-a[j])), silu = a[j] * sigmoid;
+                da[j] = d[j] * b[j] * (sigmoid + silu * (1 - sigmoid)), db[j] = d[j] * silu;
+            } else {
+                gelu(a[j], &slope);
+                da[j] = d[j] * slope;
+            }
+        }
+    }
+}
+
+/* d, with respect to what was attended, to the queries, keys and values. */
+static void attend_backward(step *s, sizes z, const float *d) {
+    float *dwide = s->work[D_WIDE], *ds = s->work[D_SHARES], scale = 1 / sqrtf((float)z.hd);
+    memset(dwide, 0, z.t * z.wide * sizeof *dwide);
+    for (size_t h = 0; h < s->shape.heads; h++) {
+        size_t at = h * s->shape.kv_heads / s->shape.heads * z.hd;
+        const float *shares = s->kept[SHARES] + h * z.t * z.all;
+        matrix dh = {d + h * z.hd, z.d, false};
+        blas_multiply(z.t, z.all, z.hd, 1, dh, (matrix){s->kept[VALUES] + at, z.kv, true}, 0, ds,
+                      z.all);
+        blas_multiply(z.all, z.hd, z.t, 1, (matrix){shares, z.all, true}, dh, 1,
+                      dwide + z.d + z.kv + at, z.wide);
+        for (size_t r = 0; r < z.t; r++) {
+            const float *p = shares + r * z.all;
+            float *row = ds + r * z.all, sum = 0;
+            for (size_t j = 0; j < z.all; j++) sum += p[j] * row[j];
+            for (size_t j = 0; j < z.all; j++) row[j] = p[j] * (row[j] - sum);
+        }
+        blas_multiply(z.t, z.hd, z.all, scale, (matrix){ds, z.all, false},
+                      (matrix){s->kept[KEYS] + at, z.kv, false}, 0, dwide + h * z.hd, z.wide);
+        blas_multiply(z.all, z.hd, z.t, scale, (matrix){ds, z.all, true},
+                      (matrix){s->kept[MIXED] + h * z.hd, z.wide, false}, 1, dwide + z.d + at,
+                      z.wide);
+    }
+}
+
+static void add(float *to, const float *from, size_t n) {
+    for (size_t i = 0; i < n; i++) to[i] += from[i];
+}
+
+void block_backward(step *s) {
+    sizes z = sizes_of(s);
+    size_t n = z.t * z.d;
+    float *row = s->work[D_ROW], *dx = s->dx;
+    back(s, z.d, s->shape.ffn, s->kept[ACTED], s->weights[DOWN], s->dy, s->work[D_ACTED]);
+    act_backward(s, z);
+    back(s, z.up, z.d, s->kept[HAT2], s->weights[UP], s->work[D_WIDE], row);
+    step_norm_backward(s, 1, s->kept[BETWEEN], row, dx);
+    add(dx, s->dy, n); /* with respect to BETWEEN */
+    back(s, z.d, z.d, s->kept[ATTENDED], s->weights[OUT], dx, row);
+    attend_backward(s, z, row);
+    back(s, z.wide, z.d, s->kept[HAT1], s->weights[QKV], s->work[D_WIDE], row);
+    step_norm_backward(s, 0, s->x, row, row);
+    add(dx, row, n);
+}

@@ -1,0 +1,104 @@
+/* What the steps of step.h share: memory, random weights, norms with a clock around them.
+ * SPDX-License-Identifier: MIT */
+#include "models/step.h"
+#include "machine/machine.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef struct arena {
+    float *base;
+    size_t used;
+} arena;
+
+/* Whole cache lines; with no base it counts. */
+static float *take(void *from, size_t count) {
+    arena *a = from;
+    float *at = a->base ? a->base + a->used : NULL;
+    a->used += (count + 15) / 16 * 16;
+    return at;
+}
+
+static size_t layout(step *s, float *base) {
+    arena a = {base, 0};
+    size_t n = s->rows * s->shape.width, c = s->shape.width;
+    s->x = take(&a, n), s->h = take(&a, n), s->y = take(&a, n);
+    if (s->training) s->dy = take(&a, n), s->dx = take(&a, n), s->dh = take(&a, n);
+    for (size_t i = 0; i < STEP_NORMS; i++) {
+        norm_place *p = &s->norms[i];
+        p->gamma = take(&a, c), p->beta = take(&a, c);
+        p->mean = take(&a, s->rows), p->rstd = take(&a, s->rows);
+        p->dgamma = take(&a, c), p->dbeta = take(&a, c);
+    }
+    (s->shape.heads ? block_layout : gru_layout)(s, take, &a);
+    return a.used;
+}
+
+static step empty(const step_shape *shape, size_t rows, size_t past, bool training) {
+    return (step){.shape = *shape, .rows = rows, .past = past, .training = training};
+}
+
+size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool training) {
+    step s = empty(shape, rows, past, training);
+    return layout(&s, NULL) * sizeof(float);
+}
+
+/* Uniform, of that variance, and quick: hundreds of millions of them. */
+static void fill(float *to, size_t count, double variance, uint32_t seed) {
+    uint32_t state = seed * 2654435769u + 1;
+    float scale = (float)(sqrt(3 * variance) * 0x1p-31);
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        to[i] = scale * (float)(int32_t)state;
+    }
+}
+
+bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool training) {
+    *s = empty(shape, rows, past, training);
+    size_t count = layout(s, NULL), c = shape->width, n = rows * c;
+    s->room = aligned_alloc(64, count * sizeof *s->room);
+    if (!s->room) return false;
+    layout(s, s->room);
+    fill(s->room, count, 1 / (double)c, 1); /* the matrices, and the cache */
+    fill(s->x, n, 1, 2), fill(s->h, n, 0.1, 3);
+    if (training) fill(s->dy, n, 1, 4);
+    for (size_t i = 0; i < STEP_NORMS; i++)
+        for (size_t j = 0; j < c; j++) s->norms[i].gamma[j] += 1;
+    return true;
+}
+
+void step_free(step *s) {
+    free(s->room);
+}
+
+void step_norm(step *s, size_t which, const float *x, float *y) {
+    norm_place *at = &s->norms[which];
+    nl_problem p = {.op = s->op, .n = s->rows, .c = s->shape.width, .s = 1, .eps = 1e-5f};
+    nl_forward_args a = {.x = x, .y = y, .gamma = at->gamma, .rstd = s->training ? at->rstd : NULL};
+    if (s->op == NL_LAYERNORM) a.beta = at->beta, a.mean = s->training ? at->mean : NULL;
+    const char *name = s->op == NL_LAYERNORM ? "layernorm/unfused" : "rmsnorm/unfused";
+    const nl_impl *impl = s->unfused ? nl_find(name, "c") : NULL;
+    double start = clock_ns();
+    nl_status status = nl_forward(impl, &p, &a, 1);
+    s->norm_ns += status == NL_OK ? clock_ns() - start : NAN;
+}
+
+void step_norm_backward(step *s, size_t which, const float *x, const float *dy, float *dx) {
+    norm_place *at = &s->norms[which];
+    nl_problem p = {.op = s->op, .pass = NL_BACKWARD, .n = s->rows, .c = s->shape.width, .s = 1};
+    nl_backward_args a =
+        {.x = x, .dy = dy, .gamma = at->gamma, .rstd = at->rstd, .dx = dx, .dgamma = at->dgamma};
+    if (s->op == NL_LAYERNORM) a.mean = at->mean, a.dbeta = at->dbeta;
+    double start = clock_ns();
+    nl_status status = nl_backward(NULL, &p, &a, 1);
+    s->norm_ns += status == NL_OK ? clock_ns() - start : NAN;
+}
+
+void step_forward(step *s) {
+    (s->shape.heads ? block_forward : gru_forward)(s);
+}
+
+void step_backward(step *s) {
+    (s->shape.heads ? block_backward : gru_backward)(s);
+}

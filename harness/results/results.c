@@ -1,0 +1,238 @@
+/* The file is read whole and cut into fields where it lies; rows point into it. Columns are found
+ * by name, and those we do not know are passed over. SPDX-License-Identifier: MIT */
+#include "results/results.h"
+#include "base/csv.h"
+#include "verify/verify.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef enum kind { TEXT, NAME, VERDICT, COUNT, POSITIVE, NOT_NEGATIVE } kind;
+
+static const struct column {
+    const char *name;
+    size_t offset;
+    kind kind;
+    bool needed;
+} columns[] = {
+    {"case", offsetof(result, spelling), NAME, true},
+    {"impl", offsetof(result, impl), NAME, true},
+    {"isa", offsetof(result, isa), NAME, true},
+    {"threads", offsetof(result, threads), COUNT, true},
+    {"verdict", offsetof(result, verdict), VERDICT, true},
+    {"ns", offsetof(result, ns), POSITIVE, true},
+    {"ns_low", offsetof(result, ns_low), POSITIVE, true},
+    {"ns_high", offsetof(result, ns_high), POSITIVE, true},
+    {"data", offsetof(result, data), TEXT, false},
+    {"flag", offsetof(result, flag), TEXT, false},
+    {"limit_pct", offsetof(result, limit_pct), POSITIVE, false},
+    {"aa_band", offsetof(result, aa_band), NOT_NEGATIVE, false},
+    {"n", offsetof(result, n), NOT_NEGATIVE, false},
+    {"c", offsetof(result, c), NOT_NEGATIVE, false},
+    {"s", offsetof(result, s), NOT_NEGATIVE, false},
+    {"bytes", offsetof(result, bytes), NOT_NEGATIVE, false},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* Digits, sign, point and exponent only: strtod also takes nan, inf, hexadecimal and blanks. */
+static bool number(const char *text, double *v) {
+    char *end;
+    if (text[strspn(text, "0123456789+-.eE")]) return false;
+    *v = strtod(text, &end);
+    return end != text && !*end && isfinite(*v);
+}
+
+/* False: the text is not what the column holds. */
+static bool store(result *r, const struct column *c, const char *text) {
+    void *at = (char *)r + c->offset;
+    double v = NAN;
+    switch (c->kind) {
+    case VERDICT:
+        for (int o = OUTCOME_OK; o <= OUTCOME_SKIP; o++)
+            if (strcmp(text, outcome_name((outcome)o)) == 0) *(const char **)at = text;
+        return **(const char **)at;
+    case NAME:
+    case TEXT: *(const char **)at = text; return c->kind == TEXT || *text;
+    case COUNT:
+        if (!number(text, &v) || v < 1 || v > 1e6 || v != floor(v)) return false;
+        *(int *)at = (int)v;
+        return true;
+    default:
+        if (*text && (!number(text, &v) || v < 0 || (v == 0 && c->kind == POSITIVE))) return false;
+        *(double *)at = v;
+        return true;
+    }
+}
+
+static bool read_row(scan *s, const struct column *const *meaning, size_t width, result *r) {
+    static const char *const should[] = {
+        [NAME] = "not be empty",
+        [VERDICT] = "be ok, fail, demo or skip",
+        [COUNT] = "be a number from 1 up",
+        [POSITIVE] = "be a positive number, or empty",
+        [NOT_NEGATIVE] = "be a number that is not negative, or empty",
+    };
+    if (s->count != width)
+        return complain(s, s->first_line, "%zu fields where the header has %zu: measure again",
+                        s->count, width);
+    *r = (result){.line = s->first_line, .data = "", .verdict = "", .flag = "", .limit_pct = NAN};
+    r->aa_band = r->n = r->c = r->s = r->bytes = NAN; /* the columns that may be missing */
+    for (size_t i = 0; i < width; i++)
+        if (meaning[i] && !store(r, meaning[i], s->fields[i]))
+            return complain(s, s->first_line, "%s '%.60s' should %s", meaning[i]->name,
+                            s->fields[i], should[meaning[i]->kind]);
+    if (isnan(r->ns) && !(isnan(r->ns_low) && isnan(r->ns_high)))
+        return complain(s, s->first_line, "an interval without its ns: measure again");
+    if (r->ns_low > r->ns || r->ns > r->ns_high)
+        return complain(s, s->first_line, "ns %g is not between ns_low %g and ns_high %g", r->ns,
+                        r->ns_low, r->ns_high);
+    return true;
+}
+
+/* What each field of the header means to us; NULL where it means nothing. */
+static bool read_header(scan *s, const struct column ***meaning) {
+    if (s->at == s->end) return complain(s, 0, "it is empty: measure again");
+    if (!next_record(s)) return false;
+    if (s->cut) return complain(s, 1, "the header is cut off: measure again");
+    *meaning = calloc(s->count, sizeof **meaning);
+    if (!*meaning) return complain(s, 1, "no memory for its columns");
+    for (const struct column *c = columns; c < columns + COLUMNS; c++) {
+        size_t found = 0;
+        for (size_t i = 0; i < s->count; i++)
+            if (strcmp(s->fields[i], c->name) == 0) (*meaning)[i] = c, found++;
+        if (found > 1) return complain(s, 1, "the column %s is there %zu times", c->name, found);
+        if (found == 0 && c->needed)
+            return complain(s, 1, "no column %s: is this a file of `normlab bench --out`?",
+                            c->name);
+    }
+    return true;
+}
+
+static int by_key(const result *a, const result *b) {
+    int order = strcmp(a->spelling, b->spelling);
+    if (!order) order = strcmp(a->impl, b->impl);
+    if (!order) order = strcmp(a->isa, b->isa);
+    return order ? order : (a->threads > b->threads) - (a->threads < b->threads);
+}
+
+/* Of two rows with one key the earlier comes first. */
+static int by_key_and_line(const void *a, const void *b) {
+    const result *x = *(result *const *)a, *y = *(result *const *)b;
+    int order = by_key(x, y);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static bool read_rows(scan *s, const struct column *const *meaning, results *out) {
+    size_t width = s->count, room = 0;
+    while (s->at < s->end) {
+        if (!next_record(s)) return false;
+        if (s->cut) {
+            snprintf(out->warning, sizeof out->warning,
+                     "%.400s:%zu: the last line is cut off and left out; the run did not end",
+                     s->path, s->first_line);
+            break;
+        }
+        if (out->count == room) {
+            room = room ? 2 * room : 64;
+            result *rows = realloc(out->rows, room * sizeof *rows);
+            if (!rows) return complain(s, s->line, "no memory for its rows");
+            out->rows = rows;
+        }
+        if (!read_row(s, meaning, width, &out->rows[out->count])) return false;
+        out->count++;
+    }
+    out->sorted = malloc((out->count + 1) * sizeof *out->sorted);
+    if (!out->sorted) return complain(s, 0, "no memory for its rows");
+    for (size_t i = 0; i < out->count; i++) out->sorted[i] = &out->rows[i];
+    qsort(out->sorted, out->count, sizeof *out->sorted, by_key_and_line);
+    for (size_t i = 1; i < out->count; i++) {
+        const result *a = out->sorted[i - 1], *b = out->sorted[i];
+        if (by_key(a, b) == 0)
+            return complain(s, b->line, "%.100s %.60s@%.20s, threads %d is in line %zu already",
+                            b->spelling, b->impl, b->isa, b->threads, a->line);
+    }
+    return true;
+}
+
+/* "key: value" lines. */
+static bool read_facts(scan *s, results *out) {
+    struct stat about;
+    if (stat(s->path, &about) != 0 && errno == ENOENT) return true;
+    if (!slurp(s, &out->facts_text)) return out->facts_text = NULL, false;
+    size_t lines = 1;
+    for (const char *p = s->at; p < s->end; p++) lines += *p == '\n';
+    if (lines > 1000) return complain(s, 1000, "too long for the facts of a machine");
+    out->facts = calloc(lines, sizeof *out->facts);
+    if (!out->facts) return complain(s, 0, "no memory for its lines");
+    for (char *line = s->at; line < s->end; s->line++) {
+        char *next = line + strcspn(line, "\n"), *colon = memchr(line, ':', (size_t)(next - line));
+        *next = '\0';
+        if (next > line && next[-1] == '\r') next[-1] = '\0';
+        if (*line && !colon) return complain(s, s->line, "'%.60s' should be `key: value`", line);
+        if (colon) {
+            *colon = '\0';
+            out->facts[out->fact_count++] = (fact){line, colon + 1 + strspn(colon + 1, " \t")};
+        }
+        line = next + 1;
+    }
+    return true;
+}
+
+bool results_read(const char *path, results *out, char *error, size_t error_size) {
+    scan s = {.path = path, .error = error, .error_size = error_size}, m = s;
+    const struct column **meaning = NULL;
+    size_t length = strlen(path), stem = length;
+    if (length > 4 && strcmp(path + length - 4, ".csv") == 0) stem -= 4;
+    char *machine = malloc(stem + sizeof ".machine.txt");
+    *out = (results){0};
+    bool ok = machine || complain(&s, 0, "no memory for its name");
+    ok = ok && slurp(&s, &out->text);
+    if (!ok) out->text = NULL;
+    ok = ok && read_header(&s, &meaning) && read_rows(&s, meaning, out);
+    if (ok) {
+        memcpy(machine, path, stem);
+        strcpy(machine + stem, ".machine.txt");
+        m.path = machine;
+        ok = read_facts(&m, out);
+    }
+    if (!ok) results_free(out);
+    free(meaning);
+    free(s.fields);
+    free(machine);
+    return ok;
+}
+
+void results_free(results *r) {
+    free(r->rows);
+    free(r->facts);
+    free(r->sorted);
+    free(r->text);
+    free(r->facts_text);
+    *r = (results){0};
+}
+
+const result *results_find(const results *r, const result *like) {
+    size_t low = 0, high = r->count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = by_key(r->sorted[mid], like);
+        if (order == 0) return r->sorted[mid];
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+const char *results_fact(const results *r, const char *key) {
+    for (size_t i = 0; i < r->fact_count; i++)
+        if (strcmp(r->facts[i].key, key) == 0) return r->facts[i].value;
+    return NULL;
+}

@@ -1,0 +1,212 @@
+/* Frameworks round RMSNorm in different places (docs/forward.md). Each of their orders runs through
+ * the same residual chain in f16, bf16 and f32, beside the same chain in long double.
+ * SPDX-License-Identifier: MIT */
+#include "dtype.h"
+#include "base/random.h"
+#include "reference.h"
+#include "verbs/report.h"
+#include "studies/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* TAPS: how many outputs of the norm each element of a branch mixes. EDGE: where the histograms end;
+ * what lies beyond counts at EDGE + 1. */
+enum { WIDTH = 1024, LAYERS = 32, TAPS = 8, EDGE = 8 };
+
+static const struct variant {
+    const char *name;
+    nl_op op;
+    nl_casting casting;
+    bool sum_rounded;
+} variants[] = {
+    {"last", NL_RMSNORM, NL_CAST_LAST, false},
+    {"last, 1 + w", NL_QWEN2_RMSNORM, NL_CAST_LAST, false},
+    {"before weight", NL_RMSNORM, NL_CAST_BEFORE_WEIGHT, false},
+    {"last, sum rounded", NL_RMSNORM, NL_CAST_LAST, true},
+    {"before weight, sum rounded", NL_RMSNORM, NL_CAST_BEFORE_WEIGHT, true},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants, EXACT = VARIANTS, CHAINS };
+
+/* Of one layer. The gains are multiples of 1/128 from 1/2 to 2: exact in every type, and so is
+ * w = gain - 1. */
+typedef struct layer {
+    float gain[WIDTH], w[WIDTH], weight[WIDTH][TAPS];
+    unsigned from[WIDTH][TAPS];
+} layer;
+
+/* The residual stream, the branch that the norm adds to it and then turns into y, and y as doubles.
+ * The first two are in the storage type; in the exact chain, all are doubles. */
+typedef struct chain {
+    void *stream, *branch;
+    double *y;
+} chain;
+
+typedef struct state {
+    nl_dtype t;
+    size_t rows;
+    layer l;
+    chain chains[CHAINS];
+    double *sum;
+    long double *statistics;
+} state;
+
+static void layer_make(layer *l, size_t number) {
+    for (size_t i = 0; i < WIDTH; i++) {
+        uint32_t word[4];
+        random_words(1, number * WIDTH + i, word);
+        l->gain[i] = (float)(64 + word[0] % 193) / 128;
+        l->w[i] = l->gain[i] - 1;
+        for (size_t k = 0; k < TAPS; k++) {
+            size_t at = (number * WIDTH + i) * TAPS + k;
+            random_words(2, at, word);
+            l->from[i][k] = word[0] % WIDTH;
+            l->weight[i][k] = (float)(random_normal(3, at) / sqrt(TAPS));
+        }
+    }
+}
+
+/* Element i of the branch that follows a row y of the norm. */
+static double mix(const layer *l, const double *y, size_t i) {
+    double sum = 0;
+    for (size_t k = 0; k < TAPS; k++) sum += (double)l->weight[i][k] * y[l->from[i][k]];
+    return sum;
+}
+
+static bool norm(const state *s, const struct variant *v, chain *c) {
+    nl_problem p = {.op = v->op,
+                    .dtype = s->t,
+                    .casting = v->casting,
+                    .n = s->rows,
+                    .c = WIDTH,
+                    .s = 1,
+                    .eps = 1e-6f};
+    nl_forward_args a = {.x = c->branch,
+                         .residual = c->stream,
+                         .gamma = v->op == NL_QWEN2_RMSNORM ? s->l.w : s->l.gain,
+                         .y = c->branch,
+                         .residual_out = c->stream};
+    if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
+    if (v->sum_rounded) { /* the sum is rounded in the stream: normalize that */
+        a.x = c->stream, a.residual = NULL, a.residual_out = NULL;
+        if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
+    }
+    for (size_t i = 0; i < s->rows * WIDTH; i++) c->y[i] = nl_load(s->t, c->branch, i);
+    return true;
+}
+
+static bool norm_exact(state *s) {
+    nl_problem p = {.op = NL_RMSNORM, .n = s->rows, .c = WIDTH, .s = 1, .eps = 1e-6f};
+    chain *c = &s->chains[EXACT];
+    long double *of = s->statistics;
+    ref_inputs in = {.x = c->branch, .residual = c->stream};
+    ref_outputs out = {.xhat = c->y,
+                       .sum = s->sum,
+                       .mean = of,
+                       .var = of + s->rows,
+                       .rstd = of + 2 * s->rows,
+                       .magnitude = of + 3 * s->rows};
+    if (!ref_compute(&p, &in, &out, 1)) return false;
+    double *stream = c->stream;
+    c->stream = s->sum, s->sum = stream;
+    for (size_t i = 0; i < s->rows * WIDTH; i++) c->y[i] *= (double)s->l.gain[i % WIDTH];
+    return true;
+}
+
+/* Where element i stands among the values of the storage type: neighbours differ by one. */
+static long place(nl_dtype t, const void *y, size_t i) {
+    uint32_t bits = t == NL_F32 ? ((const uint32_t *)y)[i] : ((const uint16_t *)y)[i] * 65536u;
+    long size = (bits & 0x7fffffff) >> (t == NL_F32 ? 0 : 16);
+    return bits >> 31 ? -size : size;
+}
+
+/* One unit in the last place, at the size of v. */
+static double ulp(nl_dtype t, double v) {
+    int e;
+    frexp(fmax(fabs(v), (double)ref_smallest_normal(t)), &e);
+    return ldexp((double)ref_unit(t), e);
+}
+
+static void judge(study_out *o, const state *s, const struct variant *v, const chain *c,
+                  size_t depth) {
+    const char *t = nl_dtype_name(s->t);
+    size_t n = s->rows * WIDTH, steps[2 * EDGE + 3] = {0};
+    double error = 0, size = 0, largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        double exact = s->chains[EXACT].y[i], off = c->y[i] - exact;
+        error += off * off, size += exact * exact;
+        largest = fmax(largest, fabs(off) / ulp(s->t, exact));
+        long step = place(s->t, c->branch, i) - place(s->t, s->chains[0].branch, i);
+        step = step > EDGE ? EDGE + 1 : step < -EDGE ? -EDGE - 1 : step;
+        steps[step + EDGE + 1]++;
+    }
+    char panel[80];
+    snprintf(panel, sizeof panel, "%s rms error by layer", t);
+    study_point(o, panel, v->name, (double)depth, sqrt(error / size) / (double)ref_unit(s->t));
+    snprintf(panel, sizeof panel, "%s share that differs by layer", t);
+    study_point(o, panel, v->name, (double)depth, (double)(n - steps[EDGE + 1]) / (double)n);
+    if (depth == 1) {
+        snprintf(panel, sizeof panel, "%s largest error, ulp", t);
+        study_point(o, panel, v->name, (double)depth, largest);
+    }
+    snprintf(panel, sizeof panel, "%s steps apart, layer %zu", t, depth);
+    for (int k = -EDGE - 1; k <= EDGE + 1 && (depth == 1 || depth == LAYERS); k++)
+        study_point(o, panel, v->name, k, (double)steps[k + EDGE + 1] / (double)n);
+}
+
+/* The input is the same in all chains: what the storage type makes of normal numbers. */
+static void start(state *s) {
+    for (size_t i = 0; i < s->rows * WIDTH; i++) {
+        float x = nl_round(s->t, (float)random_normal(4, i));
+        float branch = nl_round(s->t, (float)random_normal(5, i));
+        ((double *)s->chains[EXACT].stream)[i] = (double)x,
+                 ((double *)s->chains[EXACT].branch)[i] = (double)branch;
+        for (int v = 0; v < VARIANTS; v++) {
+            nl_store(s->t, s->chains[v].stream, i, x);
+            nl_store(s->t, s->chains[v].branch, i, branch);
+        }
+    }
+}
+
+static bool run_type(study_out *o, state *s) {
+    char what[40];
+    snprintf(what, sizeof what, "32 layers in %s", nl_dtype_name(s->t));
+    start(s);
+    for (size_t depth = 1; depth <= LAYERS; depth++) {
+        progress((size_t)s->t * LAYERS + depth - 1, 3 * LAYERS, what);
+        layer_make(&s->l, depth);
+        if (!norm_exact(s)) return false;
+        for (int v = 0; v < VARIANTS; v++) {
+            if (!norm(s, &variants[v], &s->chains[v])) return false;
+            judge(o, s, &variants[v], &s->chains[v], depth);
+        }
+        for (size_t i = 0; i < s->rows * WIDTH; i++) {
+            size_t row = i - i % WIDTH, j = i % WIDTH;
+            ((double *)s->chains[EXACT].branch)[i] = mix(&s->l, s->chains[EXACT].y + row, j);
+            for (int v = 0; v < VARIANTS; v++)
+                nl_store(s->t, s->chains[v].branch, i, (float)mix(&s->l, s->chains[v].y + row, j));
+        }
+    }
+    return true;
+}
+
+static bool run(study_out *o, bool quick) {
+    state *s = calloc(1, sizeof *s);
+    if (!s) return false;
+    s->rows = quick ? 16 : 128;
+    size_t bytes = s->rows * WIDTH * sizeof(double);
+    bool ok =
+        (s->sum = malloc(bytes)) && (s->statistics = malloc(4 * s->rows * sizeof(long double)));
+    for (chain *c = s->chains; c < s->chains + CHAINS; c++)
+        ok = (c->stream = malloc(bytes)) && (c->branch = malloc(bytes)) && (c->y = malloc(bytes)) &&
+             ok;
+    for (s->t = NL_F32; ok && s->t <= NL_BF16; s->t++) ok = run_type(o, s);
+    for (chain *c = s->chains; c < s->chains + CHAINS; c++)
+        free(c->stream), free(c->branch), free(c->y);
+    free(s->sum), free(s->statistics), free(s);
+    return ok;
+}
+
+const study study_casting = {"casting",
+                             "Does it matter where a framework rounds, in one layer and over 32?",
+                             run};

@@ -1,0 +1,88 @@
+/* What becomes of the size of activations and gradients over many random layers: with each norm and
+ * without, in three wirings. Panels that end in ", expected" are theory.
+ * SPDX-License-Identifier: MIT */
+#include "models/network.h"
+#include "base/random.h"
+#include "verbs/report.h"
+#include "studies/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The networks of a wiring. */
+static const struct arm {
+    const char *name;
+    bool has_norm;
+    nl_op norm;
+    float stretch;
+} arms[] = {
+    {"no norm", false, NL_LAYERNORM, 1},
+    {"BatchNorm", true, NL_BATCHNORM, 1},
+    {"LayerNorm", true, NL_LAYERNORM, 1},
+    {"RMSNorm", true, NL_RMSNORM, 1},
+    {"no norm, W * 1.1", false, NL_LAYERNORM, 1.1f},
+    {"no norm, W * 0.9", false, NL_LAYERNORM, 0.9f},
+};
+enum { ARMS = sizeof arms / sizeof *arms, LAYERS = 64 };
+static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
+
+/* Mean squares for very wide layers. BatchNorm divides by the variance over the batch, and of what a
+ * ReLU passes only the share 1 - 1/pi varies, the rest is mean; the row norms divide by all of it. */
+static void expect(const struct arm *arm, wiring wiring, double *activation, double *gradient) {
+    double share = arm->norm == NL_BATCHNORM ? 1 - 1 / 3.14159265358979 : 1;
+    double stretch = (double)arm->stretch * (double)arm->stretch, factor[LAYERS];
+    activation[0] = gradient[LAYERS] = 1;
+    for (size_t l = 0; l < LAYERS; l++) {
+        double x = activation[l];
+        if (!arm->has_norm)
+            factor[l] = wiring == PLAIN ? stretch : 2, activation[l + 1] = x * factor[l];
+        else if (wiring == PLAIN) /* the input of the first layer comes from no ReLU */
+            factor[l] = l ? 1 / share : 0.5, activation[l + 1] = 0.5;
+        else if (wiring == PRE_NORM)
+            factor[l] = 1 + 1 / (1 + (double)l * share), activation[l + 1] = x + 1;
+        else
+            factor[l] = 2 / (1 + share), activation[l + 1] = 1;
+    }
+    for (size_t l = LAYERS; l-- > 0;) gradient[l] = gradient[l + 1] * factor[l];
+    for (size_t l = 0; l <= LAYERS; l++)
+        activation[l] = sqrt(activation[l]), gradient[l] = sqrt(gradient[l]);
+}
+
+static void points(study_out *o, const char *wiring, const char *what, const char *name,
+                   const double *y) {
+    char panel[80];
+    snprintf(panel, sizeof panel, "%s %s", wiring, what);
+    for (size_t l = 0; l <= LAYERS; l++) study_point(o, panel, name, (double)l, y[l]);
+}
+
+static bool run(study_out *o, bool quick) {
+    network net = {.layers = LAYERS, .width = quick ? 64 : 256, .rows = quick ? 32 : 128};
+    size_t n = net.width * net.rows, weights = 2 * net.layers * net.width * net.width;
+    float *normal = malloc(weights * sizeof *normal), *x = malloc(4 * n * sizeof *x);
+    double activation[LAYERS + 1], gradient[LAYERS + 1];
+    bool ok = normal && x;
+    for (size_t i = 0; ok && i < weights; i++) normal[i] = (float)random_normal(1, i);
+    for (size_t i = 0; ok && i < 2 * n; i++) x[i] = (float)random_normal(2, i);
+    net.normal = normal;
+    for (size_t i = 0; ok && i < WIRINGS * ARMS; i++) {
+        const struct arm *arm = &arms[i % ARMS];
+        net.wiring = (wiring)(i / ARMS);
+        const char *name = wirings[net.wiring];
+        progress(i, WIRINGS * ARMS, name);
+        if (net.wiring != PLAIN && arm->stretch != 1) continue;
+        net.has_norm = arm->has_norm, net.norm = arm->norm, net.stretch = arm->stretch;
+        ok = network_run(&net, x, x + n, x + 2 * n, x + 3 * n, activation, gradient);
+        if (!ok) break;
+        points(o, name, "activations", arm->name, activation);
+        points(o, name, "gradients", arm->name, gradient);
+        expect(arm, net.wiring, activation, gradient);
+        points(o, name, "activations, expected", arm->name, activation);
+        points(o, name, "gradients, expected", arm->name, gradient);
+    }
+    free(normal), free(x);
+    return ok;
+}
+
+const study study_depth = {"depth",
+                           "What do norms do to activations and gradients over 64 random layers?",
+                           run};

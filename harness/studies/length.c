@@ -1,0 +1,115 @@
+/* How fast does the rounding error of a sum of squares grow with the length of the row? It is the
+ * sum in every norm here. The same values are added up in seven ways, and each result is compared
+ * with a compensated double sum of the exact squares. SPDX-License-Identifier: MIT */
+#include "dtype.h"
+#include "base/random.h"
+#include "verbs/report.h"
+#include "base/stats.h"
+#include "studies/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEAST = 4, MOST = 22, ROWS_MOST = 31 }; /* lengths are powers of two */
+
+/* L sums that take turns, as the lanes of a vector do, and then their halves added, as vectors are.
+ */
+NL_INLINE float lanes(const float *x, size_t n, size_t count) {
+    float sums[64] = {0};
+    for (size_t i = 0; i < n; i++) sums[i % count] += x[i] * x[i];
+    for (size_t half = count / 2; half; half /= 2)
+        for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];
+    return sums[0];
+}
+
+static float lanes_1(const float *x, size_t n) {
+    return lanes(x, n, 1);
+}
+
+static float lanes_8(const float *x, size_t n) {
+    return lanes(x, n, 8);
+}
+
+static float lanes_16(const float *x, size_t n) {
+    return lanes(x, n, 16);
+}
+
+static float lanes_64(const float *x, size_t n) {
+    return lanes(x, n, 64);
+}
+
+/* The sum of one half, plus the sum of the other. */
+static float pairwise(const float *x, size_t n) {
+    return n == 1 ? x[0] * x[0] : pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
+}
+
+/* Kahan, "Further remarks on reducing truncation errors", 1965: what an addition rounds away is
+ * taken off the next term. */
+static float compensated(const float *x, size_t n) {
+    float sum = 0, lost = 0;
+    for (size_t i = 0; i < n; i++) {
+        float term = x[i] * x[i] - lost, next = sum + term;
+        lost = (next - sum) - term;
+        sum = next;
+    }
+    return sum;
+}
+
+static float in_double(const float *x, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)x[i] * x[i];
+    return (float)sum;
+}
+
+static const struct method {
+    const char *name;
+    float (*sum)(const float *x, size_t n);
+} methods[] = {{"1 accumulator", lanes_1}, {"8 lanes", lanes_8},   {"16 lanes", lanes_16},
+               {"64 lanes", lanes_64},     {"pairwise", pairwise}, {"compensated", compensated},
+               {"double", in_double}};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+/* A square of a float is exact in double, and its sum is carried in two of them (Neumaier 1974). */
+typedef struct truth {
+    double sum, lost;
+} truth;
+
+static void add_square(truth *t, double x) {
+    double term = x * x, next = t->sum + term;
+    t->lost += t->sum >= term ? (t->sum - next) + term : (term - next) + t->sum;
+    t->sum = next;
+}
+
+static bool run(study_out *o, bool quick) {
+    size_t most = quick ? 18 : MOST, rows = quick ? 15 : ROWS_MOST;
+    float *x = malloc(sizeof *x << most);
+    static double errors[MOST + 1][METHODS][ROWS_MOST];
+    for (size_t r = 0; x && r < rows;
+         r++) { /* row r of a length is the beginning of a longer one */
+        truth t = {0, 0};
+        progress(r, rows, "length");
+        for (size_t k = LEAST, i = 0; k <= most; k++) {
+            size_t c = (size_t)1 << k;
+            for (; i < c; i++) add_square(&t, x[i] = (float)random_normal(r, i));
+            for (size_t m = 0; m < METHODS; m++) {
+                double got = methods[m].sum(x, c), miss = (got - t.sum) - t.lost;
+                errors[k][m][r] = fabs(miss) / (t.sum * 0x1p-24);
+            }
+        }
+    }
+    for (size_t m = 0; x && m < METHODS; m++)
+        for (size_t k = LEAST; k <= most; k++) {
+            double *e = errors[k][m], c = ldexp(1, (int)k);
+            char panel[32];
+            snprintf(panel, sizeof panel, "median of %zu rows", rows);
+            study_point(o, panel, methods[m].name, c, stats_median(e, rows, 0.95).median);
+            snprintf(panel, sizeof panel, "largest of %zu rows", rows);
+            study_point(o, panel, methods[m].name, c, e[rows - 1]); /* sorted by now */
+        }
+    bool enough = x != NULL;
+    free(x);
+    return enough;
+}
+
+const study study_length =
+    {"length", "How does the error of a sum of squares grow with the length of the row?", run};

@@ -1,0 +1,93 @@
+/* How much time does RMSNorm save over LayerNorm? 1 - t_RMS / t_LN in per cent, for each way of executing
+ * the two, against the bytes of x and y. A panel has four more: its low and high, the band of LayerNorm
+ * against itself, and the model, which is the time of the passes that RMSNorm does not make.
+ * SPDX-License-Identifier: MIT */
+#include "timing/bench.h"
+#include "claims/claims.h"
+#include "studies/study.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { C = 1024 };
+
+#define ALL " unfused naive scalar simd_two_pass simd streaming threads "
+#define THERE_AND_BACK " scalar simd streaming threads "
+
+static const struct panel {
+    const char *name, *pass, *dtype, *options;
+    const char *modes; /* with spaces around each */
+    size_t plain_most; /* rows that what is not optimized gets at most: it would take minutes */
+} panels[] = {
+    {"f32 forward", "forward", "f32", "", ALL, 16384},
+    {"f32 backward", "backward", "f32", "", THERE_AND_BACK, 1024},
+    {"f32 forward and backward", "both", "f32", "", THERE_AND_BACK, 1024},
+    {"f32 forward, residual", "forward", "f32", "/residual", ALL, 1024},
+    {"f32 backward, residual", "backward", "f32", "/residual", THERE_AND_BACK, 1024},
+    {"f32 forward and backward, residual", "both", "f32", "/residual", THERE_AND_BACK, 1024},
+    {"f16 forward", "forward", "f16", "", ALL, 1024},
+    {"f16 backward", "backward", "f16", "", THERE_AND_BACK, 1024},
+    {"f16 forward and backward", "both", "f16", "", THERE_AND_BACK, 1024},
+    {"bf16 forward", "forward", "bf16", "", ALL, 1024},
+    {"bf16 backward", "backward", "bf16", "", THERE_AND_BACK, 1024},
+    {"bf16 forward and backward", "both", "bf16", "", THERE_AND_BACK, 1024},
+};
+enum { PANELS = sizeof panels / sizeof *panels };
+
+static bool is_asked_for(const struct panel *p, const mode *m, size_t n) {
+    char word[40];
+    nl_problem q = {.op = NL_LAYERNORM, .pass = NL_BACKWARD, .n = n, .c = C, .s = 1};
+    bool optimized = strncmp(m->impl[0], "optimized/", 10) == 0, headline = p == panels;
+    if (headline ? n == 8192 : n == 16 || n == 256 || n == 16384) return false;
+    snprintf(word, sizeof word, " %s ", m->name);
+    if (!strstr(p->modes, word) || (!optimized && n > p->plain_most)) return false;
+    if (m->threaded && nl_max_threads() == 1) return false;
+    return strcmp(p->pass, "forward") == 0 || mode_impl(m, 0, &q);
+}
+
+static void points(study_out *o, const struct panel *p, const mode *m, double x,
+                   const race_result *r) {
+    figure f = claim_figure(quantity_find("saving"), 1, r->ratio, r->band);
+    const struct {
+        const char *what;
+        double y;
+    } all[] = {{"", f.value.median},
+               {", low", f.value.low},
+               {", high", f.value.high},
+               {", band", f.band},
+               {", model", 100 * exp(r->passes.median)}};
+    char name[80];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(name, sizeof name, "%s%s", p->name, all[i].what);
+        if (i < 4 || strcmp(p->pass, "forward") == 0) study_point(o, name, m->name, x, all[i].y);
+    }
+}
+
+static bool run(study_out *o, bool quick) {
+    static const size_t sizes[] = {4, 64, 1024, 8192, 16, 256, 16384};
+    static stages all;
+    size_t count = quick ? 2 : sizeof sizes / sizeof *sizes, done = 0, total = 0;
+    bool ok = true;
+    for (size_t i = 0; i < PANELS * count * modes_count; i++)
+        total += is_asked_for(&panels[i / modes_count / count], &modes[i % modes_count],
+                              sizes[i / modes_count % count]);
+    for (size_t i = 0; i < PANELS * count; i++)
+        for (size_t k = 0; ok && !bench_interrupted && k < modes_count; k++) {
+            const struct panel *p = &panels[i / count];
+            size_t n = sizes[i % count];
+            double x = 2.0 * (double)(n * C) * (strcmp(p->dtype, "f32") == 0 ? 4 : 2);
+            char tail[200], why[700];
+            race_result r;
+            if (!is_asked_for(p, &modes[k], n)) continue;
+            progress(done++, total, p->name);
+            snprintf(tail, sizeof tail, "%s/%s/%zux%d/normal%s", p->pass, p->dtype, n, C,
+                     p->options);
+            ok = race_mode(&all, &modes[k], tail, quick ? 0.001 : 0.03, &r, why, sizeof why);
+            if (ok) points(o, p, &modes[k], x, &r);
+            if (!ok) fprintf(stderr, "FAIL ln_vs_rms, %s, %s: %s\n", modes[k].name, tail, why);
+        }
+    stages_free(&all);
+    return ok;
+}
+
+const study study_ln_vs_rms = {"ln_vs_rms", "How much time does RMSNorm save over LayerNorm?", run};

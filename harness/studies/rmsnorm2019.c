@@ -1,0 +1,75 @@
+/* The seven speed tables of the RMSNorm paper beside ours. Panel "norm": per cent of LayerNorm's time that
+ * RMSNorm saves here, each way of executing a series, x the bytes of x and y. For each of the paper's rows,
+ * panel "TABLE: MODEL, step": that saving times the norm's share of the step, which is Amdahl's law; and
+ * "TABLE: MODEL, paper": its share, savings and their +-. Low and high of ours are panels as well.
+ * SPDX-License-Identifier: MIT */
+#include "timing/bench.h"
+#include "claims/claims.h"
+#include "studies/study.h"
+
+enum { C = 1024 };
+
+static void three(study_out *o, const char *panel, const char *series, double x, estimate e) {
+    char name[120];
+    study_point(o, panel, series, x, e.median);
+    snprintf(name, sizeof name, "%s, low", panel);
+    study_point(o, name, series, x, e.low);
+    snprintf(name, sizeof name, "%s, high", panel);
+    study_point(o, name, series, x, e.high);
+}
+
+static void paper_points(study_out *o, const paper_row *r) {
+    char panel[100];
+    double norm = r->layernorm.seconds - r->none.seconds;
+    const struct {
+        const char *series;
+        paper_time t;
+    } layers[] = {{"RMSNorm", r->rmsnorm}, {"pRMSNorm", r->partial}};
+    snprintf(panel, sizeof panel, "%s: %s, paper", r->table, r->model);
+    study_point(o, panel, "norm's share of the step", 0, 100 * paper_share(r));
+    for (int i = 0; i < 2; i++) {
+        paper_time saved = paper_saving(r, layers[i].t);
+        double of_norm = (r->layernorm.seconds - layers[i].t.seconds) / norm;
+        char series[60];
+        study_point(o, panel, layers[i].series, 0, 100 * saved.seconds);
+        snprintf(series, sizeof series, "%s, +-", layers[i].series);
+        study_point(o, panel, series, 0, 100 * saved.error);
+        snprintf(series, sizeof series, "%s, of norm time", layers[i].series);
+        study_point(o, panel, series, 0, 100 * of_norm);
+    }
+}
+
+static bool run(study_out *o, bool quick) {
+    static const char *const names[] = {"unfused",       "naive", "scalar",
+                                        "simd_two_pass", "simd",  "partial"};
+    static const size_t sizes[] = {64, 16384};
+    static stages all;
+    enum { NAMES = sizeof names / sizeof *names };
+    const quantity *saving = quantity_find("saving");
+    size_t count = quick ? 1 : 2;
+    bool ok = true;
+    for (size_t i = 0; i < paper_rows_count; i++) paper_points(o, &paper_rows[i]);
+    for (size_t i = 0; ok && i < count * NAMES && !bench_interrupted; i++) {
+        char tail[80], why[700], panel[100];
+        size_t n = sizes[i / NAMES];
+        double x = 8.0 * (double)n * C;
+        const mode *m = mode_find(names[i % NAMES]);
+        race_result r;
+        progress(i, count * NAMES, m->about);
+        snprintf(tail, sizeof tail, "forward/f32/%zux%d/normal", n, C);
+        ok = race_mode(&all, m, tail, quick ? 0.001 : 0.15, &r, why, sizeof why);
+        if (!ok) fprintf(stderr, "FAIL rmsnorm2019, %s, %s: %s\n", m->name, tail, why);
+        for (size_t k = 0; ok && k <= paper_rows_count; k++) {
+            const paper_row *p = k ? &paper_rows[k - 1] : NULL;
+            snprintf(panel, sizeof panel, "norm");
+            if (p) snprintf(panel, sizeof panel, "%s: %s, step", p->table, p->model);
+            three(o, panel, m->name, x,
+                  claim_figure(saving, p ? paper_share(p) : 1, r.ratio, 0).value);
+        }
+    }
+    stages_free(&all);
+    return ok;
+}
+
+const study study_rmsnorm2019 =
+    {"rmsnorm2019", "What did the RMSNorm paper measure, and what does it come to here?", run};

@@ -1,0 +1,55 @@
+/* Picks the widest of the compiled movers, and cuts the work among threads.
+ * SPDX-License-Identifier: MIT */
+#include "timing/limit.h"
+#include "normlab.h"
+#include "parallel.h"
+
+#if defined(__x86_64__)
+enum { STREAMS = true };
+#else
+enum { STREAMS = false };
+#endif
+
+typedef void mover(const roof_job *j);
+
+#define ROOF_ENTRY(isa) mover roof_##isa;
+#include "roof.inc"
+#undef ROOF_ENTRY
+
+/* In the order of the build's list: widest last. */
+static mover *widest(void) {
+    static mover *found;
+#define ROOF_ENTRY(isa) \
+    if (nl_isa_runs(#isa)) best = roof_##isa;
+    if (!found) {
+        mover *best = 0;
+#include "roof.inc"
+        found = best;
+    }
+#undef ROOF_ENTRY
+    return found;
+}
+
+bool roof_has_streaming(void) {
+    return STREAMS;
+}
+
+enum { GRAIN = 64 };
+
+static void piece(void *context, size_t begin, size_t end) {
+    const roof_job *all = context;
+    roof_job j = *all;
+    size_t from = begin * GRAIN, to = end * GRAIN < all->bytes ? end * GRAIN : all->bytes;
+    for (int i = 0; i < j.reads; i++) j.in[i] = (const char *)j.in[i] + from;
+    for (int i = 0; i < j.writes; i++) j.out[i] = (char *)j.out[i] + from;
+    j.bytes = to - from;
+    widest()(&j);
+}
+
+void roof_move(const roof_job *job, int threads) {
+    widest(); /* decided before threads ask */
+    if (threads <= 1)
+        widest()(job);
+    else
+        nl_parallel_for((job->bytes + GRAIN - 1) / GRAIN, threads, piece, (void *)job);
+}

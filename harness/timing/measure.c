@@ -1,0 +1,153 @@
+/* The engine knows nothing of kernels, and takes its clock from outside, so that tests can drive
+ * it. SPDX-License-Identifier: MIT */
+#include "timing/measure.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A round shorter than this would measure the clock. */
+static const double shortest_round_ns = 100e3;
+
+const char *stopped_name(stopped s) {
+    static const char *const names[] = {"precise", "time", "interrupted"};
+    return names[s];
+}
+
+size_t measure_fewest_rounds(size_t count) {
+    size_t n = 5;
+    while (stats_rank(n, stats_confidence(count)) < 2) n++;
+    return n;
+}
+
+static bool interrupted(const measure *m) {
+    return m->interrupted && *m->interrupted;
+}
+
+/* Nanoseconds of `calls` calls of one arm, all together. One more comes first: threads that slept
+ * through the other arms' turns wake in it, and warm buffers become so. */
+static double time_calls(const measure *m, size_t arm, size_t calls, size_t *turn) {
+    const measure_arm *a = &m->arms[arm];
+    double total = 0, start;
+    if (!m->before) {
+        a->call(a->context, (*turn)++);
+        start = m->clock();
+        for (size_t i = 0; i < calls; i++) a->call(a->context, (*turn)++);
+        return m->clock() - start;
+    }
+    for (size_t i = 0; i < calls; i++) {
+        m->before(m->before_context);
+        start = m->clock();
+        a->call(a->context, (*turn)++);
+        total += m->clock() - start;
+    }
+    return total;
+}
+
+/* One number for all arms: enough for the fastest one's round not to be short, and few enough for
+ * the fewest rounds to fit the time. */
+static size_t shared_calls(const measure *m, size_t *turn) {
+    double fastest = INFINITY, all = 0;
+    for (size_t a = 0; a < m->count; a++) {
+        size_t calls = 1;
+        double ns = time_calls(m, a, calls, turn);
+        while (ns < shortest_round_ns / 8) ns = time_calls(m, a, calls *= 2, turn);
+        fastest = fmin(fastest, ns / (double)calls);
+        all += ns / (double)calls;
+    }
+    double want = ceil(shortest_round_ns / fastest);
+    double fit =
+        floor(m->seconds * 1e9 / all / (double)measure_fewest_rounds(m->count)) - !m->before;
+    double calls = fmin(want, fmax(fit, 1));
+    return calls > 1 ? (size_t)calls : 1;
+}
+
+/* The arms' order in each round of a block: a cyclic Latin square, arms and rounds shuffled. */
+static void draw_square(const measure *m, size_t block, size_t *arms, size_t *rounds) {
+    for (size_t i = 0; i < m->count; i++) arms[i] = rounds[i] = i;
+    for (size_t i = m->count; i > 1; i--) {
+        uint32_t w[4];
+        random_words(m->seed, block * m->count + i, w);
+        size_t j = w[0] % i, k = w[1] % i, t = arms[i - 1];
+        arms[i - 1] = arms[j], arms[j] = t;
+        t = rounds[i - 1], rounds[i - 1] = rounds[k], rounds[k] = t;
+    }
+}
+
+/* Rounds [0, m->rounds) gain one block, unless interrupted before the block's first round ends. */
+static bool run_block(measure *m, size_t block, size_t *order, size_t *turn) {
+    size_t n = m->count, room = (m->rounds + n) * n;
+    double *ns = realloc(m->ns, room * sizeof *ns);
+    if (ns) m->ns = ns;
+    size_t *position = realloc(m->position, room * sizeof *position);
+    if (position) m->position = position;
+    if (!ns || !position) return false;
+    draw_square(m, block, order, order + n);
+    for (size_t r = 0; r < n && !interrupted(m); r++) {
+        for (size_t i = 0; i < n; i++) {
+            size_t arm = order[(order[n + r] + i) % n], at = m->rounds * n + arm;
+            m->ns[at] = time_calls(m, arm, m->calls, turn) / (double)m->calls;
+            m->position[at] = i;
+        }
+        m->rounds++;
+    }
+    return true;
+}
+
+static bool precise(const measure *m) {
+    for (size_t a = 0; a < m->count; a++) {
+        estimate e = measure_ratio(m, a, m->baseline);
+        if (!((e.high - e.low) / 2 <= m->precision)) return false;
+    }
+    return true;
+}
+
+bool measure_run(measure *m) {
+    size_t turn = 0, fewest = measure_fewest_rounds(m->count);
+    size_t *order = malloc(2 * m->count * sizeof *order);
+    m->ns = NULL, m->position = NULL, m->rounds = 0;
+    if (!order) return false;
+    m->calls = shared_calls(m, &turn);
+    double start = m->clock();
+    bool ok = true;
+    for (size_t block = 0;; block++) {
+        ok = run_block(m, block, order, &turn);
+        m->stopped = STOPPED_INTERRUPTED;
+        if (!ok || interrupted(m)) break;
+        if (m->rounds < fewest) continue;
+        m->stopped = STOPPED_PRECISE;
+        if (precise(m)) break;
+        m->stopped = STOPPED_TIME;
+        if (m->clock() - start >= m->seconds * 1e9) break;
+    }
+    free(order);
+    return ok;
+}
+
+void measure_free(measure *m) {
+    free(m->ns);
+    free(m->position);
+    m->ns = NULL, m->position = NULL;
+}
+
+/* The median over rounds of a's time, or with b of its log ratio to b's. */
+static estimate over_rounds(const measure *m, size_t a, const size_t *b) {
+    estimate e = {NAN, -INFINITY, INFINITY};
+    double *v = malloc((m->rounds + 1) * sizeof *v);
+    if (!v) return e;
+    for (size_t r = 0; r < m->rounds; r++) {
+        const double *round = m->ns + r * m->count;
+        v[r] = b ? log(round[a] / round[*b]) : round[a];
+    }
+    e = stats_median(v, m->rounds, stats_confidence(m->count));
+    free(v);
+    return e;
+}
+
+estimate measure_time(const measure *m, size_t arm) {
+    return over_rounds(m, arm, NULL);
+}
+
+estimate measure_ratio(const measure *m, size_t a, size_t b) {
+    return over_rounds(m, a, &b);
+}

@@ -1,0 +1,53 @@
+/* Timing several arms against each other. They take turns in rounds, in the order of a Latin square
+ * (every arm is in every position equally often) that is drawn anew for each block of rounds; all
+ * make the same number of calls a round. So a slow moment of the machine, a warm cache or a
+ * neighbour's noise hits all of them alike, and ratios within a round mean something.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_MEASURE_H
+#define NL_MEASURE_H
+
+#include "base/stats.h"
+
+#include <signal.h>
+#include <stdint.h>
+
+typedef struct measure_arm {
+    void (*call)(void *context, size_t turn); /* turn counts calls: for rotating buffers */
+    void *context;
+} measure_arm;
+
+typedef enum stopped { STOPPED_PRECISE, STOPPED_TIME, STOPPED_INTERRUPTED } stopped;
+
+typedef struct measure {
+    /* What to measure. */
+    const measure_arm *arms;
+    size_t count, baseline;
+    double seconds;   /* to spend on all arms together, once the fewest rounds are done */
+    double precision; /* stop when every ratio's interval is narrower than +- this (0.01: 1 %) */
+    uint64_t seed;    /* of the orders */
+    double (*clock)(void);         /* in ns */
+    void (*before)(void *context); /* untimed, before every call (a cache flush), or NULL */
+    void *before_context;
+    const volatile sig_atomic_t *interrupted; /* or NULL */
+    /* What came out. */
+    double *ns;           /* [rounds][count]: nanoseconds of one call */
+    size_t *position;     /* [rounds][count]: which turn in its round */
+    size_t rounds, calls; /* calls an arm makes in one round */
+    stopped stopped;
+} measure;
+
+/* False: out of memory. Free with measure_free. */
+bool measure_run(measure *m);
+void measure_free(measure *m);
+
+/* The fewest rounds for an interval that is not the extremes, at the confidence for `count` arms.
+ */
+size_t measure_fewest_rounds(size_t count);
+
+/* Over the rounds: the time of one call in ns; and log(time of a / time of b), round by round. */
+estimate measure_time(const measure *m, size_t arm);
+estimate measure_ratio(const measure *m, size_t a, size_t b);
+
+const char *stopped_name(stopped s);
+
+#endif

@@ -1,0 +1,81 @@
+/* The table of modes. SPDX-License-Identifier: MIT */
+#include "timing/modes.h"
+#include "timing/partial.h"
+
+#include <string.h>
+
+const mode modes[] = {
+    {"unfused",
+     "one loop per operation, every intermediate stored",
+     {"layernorm/unfused", "rmsnorm/unfused"},
+     .transfers = {12, 7},
+     .reads = 1,
+     .copies = 2},
+    {"naive", "the formula as printed", {"layernorm/naive", "rmsnorm/naive"}, .reads = 1},
+    {"scalar", "fused plain C", {"layernorm/two_pass", "rmsnorm/one_pass"}, .reads = 1},
+    {"refined", "plain C, the mean refined", {"layernorm/refined", "rmsnorm/one_pass"}, .reads = 1},
+    {"simd_two_pass",
+     "SIMD, LayerNorm reading twice for its statistics",
+     {"optimized/rows_accumulators", "optimized/rows_accumulators"},
+     .reads = 1},
+    {"simd",
+     "SIMD, statistics in one reading",
+     {"optimized/rows_pipelined", "optimized/rows_pipelined"},
+     .reads = 0},
+    {"streaming",
+     "SIMD, y stored past the caches",
+     {"optimized/rows_streaming", "optimized/rows_streaming"},
+     .reads = 0},
+    {"threads",
+     "SIMD on all threads",
+     {"optimized/rows_threaded", "optimized/rows_threaded"},
+     .threaded = true},
+    {"best", "what nl_best() takes", {"best", "best"}, .reads = 0},
+    {"best_threads", "what nl_best() takes, on all threads", {"best", "best"}, .threaded = true},
+    {"unfused_rms",
+     "RMSNorm unfused against LayerNorm in SIMD",
+     {"optimized/rows_pipelined", "rmsnorm/unfused"},
+     .reads = 0},
+    {"partial",
+     "fused plain C, RMSNorm's statistics from 1/16 of the row",
+     {"layernorm/two_pass", "rmsnorm/partial"},
+     .reads = 1},
+};
+const size_t modes_count = sizeof modes / sizeof *modes;
+
+const mode *mode_find(const char *name) {
+    for (size_t i = 0; i < modes_count; i++)
+        if (strcmp(modes[i].name, name) == 0) return &modes[i];
+    return NULL;
+}
+
+int mode_threads(const mode *m) {
+    return m->threaded ? nl_max_threads() : 1;
+}
+
+static bool is_optimized(const char *name) {
+    return strncmp(name, "optimized/", 10) == 0;
+}
+
+const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p) {
+    static const char *const plain[] = {"layernorm/backward", "rmsnorm/backward"};
+    const char *name = m->impl[side];
+    if (p->pass == NL_BACKWARD && is_optimized(name)) {
+        bool streams = strstr(name, "streaming");
+        nl_problem q = *p;
+        q.stores = streams ? NL_STORES_STREAMING : NL_STORES_CACHED;
+        const nl_impl *best = nl_best(&q, mode_threads(m));
+        bool same = best && is_optimized(best->name) && best->threaded == m->threaded &&
+                    !strstr(best->name, "streaming") == !streams;
+        return same ? best : NULL;
+    }
+    if (p->pass == NL_BACKWARD) name = strcmp(name, "best") == 0 ? name : plain[side];
+    if (strcmp(name, partial_impl.name) == 0) return &partial_impl;
+    if (strcmp(name, "best") == 0) return nl_best(p, mode_threads(m));
+    const nl_impl *widest = NULL; /* the last one in the table */
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *k = nl_impl_at(i);
+        if (strcmp(k->name, name) == 0 && nl_isa_runs(k->isa) && nl_accepts(k, p)) widest = k;
+    }
+    return widest;
+}

@@ -1,0 +1,86 @@
+/* The child writes its rounds to a file as any run does; that file is read back.
+ * SPDX-License-Identifier: MIT */
+#include "timing/processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Exit status of the child, or -1. */
+static int run_child(char **argv) {
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_WRONLY);
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+        execv("/proc/self/exe", argv);
+        _exit(127);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return -1;
+    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Rows of round, position, calls and ns at the end of each line, arms in turn. */
+static bool read_rounds(FILE *f, size_t arms, measure *out) {
+    char line[2048];
+    size_t rows = 0, room = 0;
+    bool ok = fgets(line, sizeof line, f) != NULL; /* the heading */
+    while (ok && fgets(line, sizeof line, f)) {
+        char *last = line + strlen(line);
+        for (int commas = 0; last > line && commas < 4; last--) commas += last[-1] == ',';
+        size_t round, position, calls;
+        double ns;
+        ok = sscanf(last, ",%zu,%zu,%zu,%lf", &round, &position, &calls, &ns) == 4 &&
+             round == rows / arms && position < arms && ns > 0;
+        if (ok && rows == room) {
+            room = room ? 2 * room : 256;
+            double *more = realloc(out->ns, room * sizeof *more);
+            if (more) out->ns = more;
+            size_t *where = realloc(out->position, room * sizeof *where);
+            if (where) out->position = where;
+            ok = more && where;
+        }
+        if (!ok) break;
+        out->ns[rows] = ns, out->position[rows] = position, out->calls = calls;
+        rows++;
+    }
+    out->rounds = rows / arms;
+    return ok && rows > 0 && rows % arms == 0;
+}
+
+bool process_measure(const nl_case *c, const options *o, size_t arms, measure *out, char *error,
+                     size_t error_size) {
+    char folder[512], csv[600], rounds[600], machine[600], seconds[32], precision[32], threads[32];
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/normlab-XXXXXX", temporary ? temporary : "/tmp");
+    if (!mkdtemp(folder)) {
+        snprintf(error, error_size, "cannot make a folder %s: %s", folder, strerror(errno));
+        return false;
+    }
+    snprintf(csv, sizeof csv, "%s/child.csv", folder);
+    snprintf(rounds, sizeof rounds, "%s/child.rounds.csv", folder);
+    snprintf(machine, sizeof machine, "%s/child.machine.txt", folder);
+    snprintf(seconds, sizeof seconds, "%.9g", o->seconds);
+    snprintf(precision, sizeof precision, "%.9g", o->precision);
+    snprintf(threads, sizeof threads, "%d", o->threads);
+    char *argv[20] = {"normlab", "bench",       (char *)c->text, "--out",     csv,    "--seconds",
+                      seconds,   "--precision", precision,       "--threads", threads};
+    int n = 11;
+    if (o->impl) argv[n++] = "--impl", argv[n++] = (char *)o->impl;
+    if (o->baseline) argv[n++] = "--baseline", argv[n++] = (char *)o->baseline;
+    int status = run_child(argv);
+    FILE *f = status == 0 || status == 130 ? fopen(rounds, "r") : NULL;
+    bool ok = f && read_rounds(f, arms, out);
+    if (!ok)
+        snprintf(error, error_size, "a process for --processes gave no rounds (exit status %d)",
+                 status);
+    if (f) fclose(f);
+    unlink(csv), unlink(rounds), unlink(machine), rmdir(folder);
+    return ok;
+}

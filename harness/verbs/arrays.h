@@ -1,0 +1,43 @@
+/* The command line that `run` and `judge` share: a layer, its options, and the .npy arrays that go
+ * into it. SPDX-License-Identifier: MIT */
+#ifndef NL_ARRAYS_H
+#define NL_ARRAYS_H
+
+#include "normlab.h"
+#include "base/npy.h"
+
+/* The options both have; a verb's own begin at OWN. The first six name an array. */
+enum { IN_X, IN_RESIDUAL, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
+enum { EPS = INPUTS, CASTING, INFERENCE, HELP, OWN, OPTIONS_MOST = 24 };
+
+/* Who takes an option, and which other one it makes no sense without (IN_X: none). */
+enum { TRAINING = 1, INFERRING = 2, LAYER = 4, RMS = 8, ALL = 15 };
+typedef struct option_spec {
+    const char *name;
+    int takers, needs;
+} option_spec;
+
+typedef struct arrays {
+    const char *verb;
+    const option_spec *own; /* options OWN to OWN + own_count - 1, each with a value */
+    int own_count;
+    const char *layer, *value[OPTIONS_MOST];
+    npy array[OPTIONS_MOST]; /* those that name one; arrays_load fills the inputs */
+    nl_problem p;            /* without momentum */
+} arrays;
+
+/* Each of these says on stderr what is wrong, and returns false. */
+bool arrays_fail(const char *format, ...);
+bool arrays_options(int argc, char **argv, arrays *a); /* true at once where --help is found */
+bool arrays_layer(arrays *a);                          /* there is a layer, and --x */
+bool arrays_check(arrays *a);                          /* the options suit the layer */
+bool arrays_number(const arrays *a, int option, double low, double high, double *out);
+bool arrays_load(arrays *a); /* shapes fit; gamma, beta and running statistics become floats */
+
+/* A value that float cannot hold is refused rather than made infinite. */
+bool arrays_to_float(const char *path, npy *a);
+
+const char *npy_type_name(const npy *a);
+void arrays_free(arrays *a);
+
+#endif

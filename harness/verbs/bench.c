@@ -1,0 +1,116 @@
+/* `normlab bench`: verify, time, verify again. SPDX-License-Identifier: MIT */
+#include "timing/bench.h"
+#include "machine/machine.h"
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+static const char help[] =
+    "normlab bench [options] CASE... | FILE...\n\n"
+    "Verifies every implementation that takes a case, times those that are right against each\n"
+    "other and against the machine's limit, and verifies them again (docs/measuring.md). Stops "
+    "when\n"
+    "every interval is narrower than --precision or the time is up, and says which.\n\n"
+    "  --impl GLOB[@ISA]      only these, several with commas; `best`: what nl_best() picks.\n"
+    "                         Without it all but peers (docs/peers.md) and demonstrations, which\n"
+    "                         show errors, not speed. A name is timed on the widest instruction\n"
+    "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
+    "                         with @avx2 on that one, with @* on all\n"
+    "  --baseline GLOB[@ISA]  compare with this one (the naive rung, or else the first)\n"
+    "  --threads N            threads for those that use them, and for the limit (1)\n"
+    "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
+    "  --precision P          narrow enough: half an interval, as a fraction (0.01)\n"
+    "  --margin M             SAME means within this fraction (0.02)\n"
+    "  --processes P          repeat in P fresh processes, whose layout of memory differs (1)\n"
+    "  --out FILE.csv         results; beside them FILE.rounds.csv and FILE.machine.txt\n"
+    "  --quick                short timing, cases up to 2097152 elements\n\n"
+    "Verdicts against the baseline: FASTER, SLOWER, SAME, or NOT RESOLVED.\n\n"
+    "Examples:\n"
+    "  normlab bench layernorm/forward/f32/64x1024/normal\n"
+    "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal' --impl "
+    "'*/one_pass'\n"
+    "  normlab bench 'rmsnorm/forward/f32/64x1024/normal{,/rotating,/cold}'\n"
+    "  normlab bench layernorm/forward/f32/64x1024/normal --impl 'optimized/rows_simd@*'\n"
+    "  normlab bench experiments/ladder.txt --quick --out results/ladder.csv\n";
+
+/* The raw rounds, beside the results: x.csv gets x.rounds.csv. */
+static FILE *open_rounds(const char *csv_path) {
+    char path[4096];
+    size_t length = strlen(csv_path);
+    if (length > 4 && strcmp(csv_path + length - 4, ".csv") == 0) length -= 4;
+    snprintf(path, sizeof path, "%.*s.rounds.csv", (int)length, csv_path);
+    FILE *f = fopen(path, "w");
+    if (f)
+        fputs("case,impl,isa,threads,process,round,position,calls,ns\n", f);
+    else
+        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
+    return f;
+}
+
+static bool close_rounds(FILE *f) {
+    bool good = !ferror(f);
+    if (fclose(f) == 0 && good) return true;
+    fprintf(stderr, "normlab: writing the rounds failed: %s\n", strerror(errno));
+    return false;
+}
+
+/* The cases in turn. False: bad input, explained. */
+static bool bench_all(const options *o, report *out, FILE *rounds, bench_counts *counts) {
+    for (size_t i = 0; i < o->cases.count; i++) {
+        const nl_case *c = &o->cases.items[i];
+        bool taken = false;
+        for (size_t k = 0; k < nl_impl_count(); k++)
+            taken = taken || nl_accepts(nl_impl_at(k), &c->problem);
+        progress(i, o->cases.count, c->text);
+        if (taken && c->problem.n == 0) {
+            fprintf(stderr, "FAIL nothing to time in %s: n is 0\n", c->text), counts->failed++;
+            continue;
+        }
+        if (!taken) fprintf(stderr, "FAIL nothing accepts %s\n", c->text), counts->failed++;
+        if (taken && !bench_case(c, o, out, rounds, counts)) return false;
+        if (bench_interrupted) {
+            progress(1, 1, "");
+            fprintf(stderr, "interrupted after %zu of %zu cases; what was measured is kept\n",
+                    i + 1, o->cases.count);
+            break;
+        }
+    }
+    progress(1, 1, "");
+    return true;
+}
+
+int verb_bench(int argc, char **argv) {
+    options o;
+    report out;
+    bench_counts counts = {0};
+    size_t arms = 0;
+    int code = options_parse(argc, argv, help, &o);
+    if (code >= 0) return cases_free(&o.cases), code;
+    o.race = true;
+    if (o.cases.count == 0) {
+        fprintf(stderr,
+                "normlab bench: name a case or a file of cases. See `normlab bench --help`.\n");
+        return NL_EXIT_USAGE;
+    }
+    for (size_t i = 0; i < o.cases.count; i++)
+        for (size_t k = 0; k < nl_impl_count(); k++)
+            arms += options_want(&o, nl_impl_at(k), &o.cases.items[i]);
+    if (!report_open(&out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
+    FILE *rounds = o.out ? open_rounds(o.out) : NULL;
+    if (o.out && !rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
+    signal(SIGINT, bench_on_interrupt);
+    fprintf(stderr, "%zu cases, %zu implementations to time for %.2g s each: about %.0f s\n",
+            o.cases.count, arms, o.seconds,
+            1.2 * o.seconds * (double)(arms + 2 * o.cases.count) + 0.1 * (double)o.cases.count);
+    bool input_ok = bench_all(&o, &out, rounds, &counts);
+    fprintf(stderr, "%zu timed, %zu failed\n", counts.timed, counts.failed);
+    if (counts.timed == 0) fprintf(stderr, "FAIL nothing was timed\n");
+    bool written = report_close(&out);
+    if (rounds) written = close_rounds(rounds) && written;
+    cases_free(&o.cases);
+    if (!input_ok) return NL_EXIT_USAGE;
+    if (bench_interrupted) return NL_EXIT_INTERRUPTED;
+    return counts.timed && !counts.failed && written ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

@@ -1,0 +1,207 @@
+/* `normlab check`: every implementation that takes a case, against the reference, twice: with its
+ * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
+#include "verify/error_record.h"
+#include "machine/machine.h"
+#include "cases/museum.h"
+#include "verbs/options.h"
+#include "verbs/report.h"
+#include "verbs/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "normlab check [options] [CASE... | FILE...]\n\n"
+    "Verifies implementations against the long-double reference. Without a case: a suite that\n"
+    "reaches every layer, pass, type and kind of data. Exit code 1 when anything failed or "
+    "nothing\n"
+    "was compared.\n\n"
+    "  --impl GLOB[@ISA]  only these, several with commas; `best`: what nl_best() picks.\n"
+    "                     Without it all but peers (docs/peers.md)\n"
+    "  --threads N        threads for those that use them (1)\n"
+    "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
+    "  --quick            leave out cases above 2097152 elements\n"
+    "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
+    "                     only with the suite\n"
+    "  --update-errors FILE  put the errors of what runs here on record\n\n"
+    "Examples:\n"
+    "  normlab check\n"
+    "  normlab check --errors tests/largest_errors.csv\n"
+    "  normlab check layernorm/forward/f16/64x1000/offset:100/residual\n"
+    "  normlab check 'rmsnorm/forward/{f32,bf16}/3x{1..67}/normal' --impl 'rmsnorm/*'\n"
+    "  normlab check experiments/activations.txt --out results/activations.csv\n";
+
+static const char *const suite[] = {
+    "{layernorm,rmsnorm,qwen2_rmsnorm}/{forward,backward}/{f32,f16,bf16}/{0,1,3}x{1..67}/normal",
+    "batchnorm/{forward,backward,inference}/{f32,f16,bf16}/{0,3}x{1..67+6}x{1,2,49}/normal",
+    "batchnorm/inference/f32/1x5/normal",
+    "{layernorm,rmsnorm,qwen2_rmsnorm}/forward/{f32,f16,bf16}/9x{7,64,1000}/"
+    "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
+    "{,/residual,/residual/in-place,/in-place,/no-affine,/cast-before-weight}",
+    "{layernorm,rmsnorm,qwen2_rmsnorm}/backward/{f32,f16,bf16}/9x{7,64,1000}/{uniform,offset:16,"
+    "constant,outliers,zeros}{,/residual,/residual/in-place,/in-place,/no-affine}",
+    "batchnorm/{forward,inference}/{f32,f16,bf16}/{9x7,50x64,8x5x49}/"
+    "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
+    "{,/in-place,/no-affine,/momentum=0.99,/biased-running-var}",
+    "batchnorm/backward/{f32,f16,bf16}/{9x7,50x64,8x5x49}/"
+    "{uniform,offset:16,constant,outliers,zeros}{,/in-place,/no-affine}",
+    "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
+    "{layernorm,rmsnorm,qwen2_rmsnorm,batchnorm}/forward/f32/33x40/{huge,tiny}",
+    "{layernorm,rmsnorm}/forward/{f32,f16,bf16}/2x{65536,65537}/normal",
+};
+
+static const char model[] = "(the model's own y)";
+
+typedef struct count {
+    size_t ok, fail, demo, skip;
+    double share; /* largest error over its bound, where something is promised */
+} count;
+
+static void add(count *n, const verdict *v) {
+    n->ok += v->outcome == OUTCOME_OK;
+    n->fail += v->outcome == OUTCOME_FAIL;
+    n->demo += v->outcome == OUTCOME_DEMO;
+    n->skip += v->outcome == OUTCOME_SKIP;
+    if (v->outcome == OUTCOME_OK && v->bound_u > 0 && v->error_u / v->bound_u > n->share)
+        n->share = v->error_u / v->bound_u;
+}
+
+static void say_failure(const nl_case *c, const char *impl, const char *isa, const options *o,
+                        const char *why, size_t before) {
+    enum { MOST = 20 };
+    if (before == MOST) fprintf(stderr, "(further failures are in the table or CSV only)\n");
+    if (before >= MOST) return;
+    fprintf(stderr, "FAIL %s@%s on %s\n     %s\n     repeat: normlab check '%s' --impl '%s@%s'",
+            impl, isa, c->text, why, c->text, impl, isa);
+    if (o->threads > 1) fprintf(stderr, " --threads %d", o->threads);
+    fputc('\n', stderr);
+}
+
+/* All implementations on one case. Adds to counts[], one per implementation and one for models. */
+static bool check_case(const nl_case *c, const options *o, report *out, bool rows, count *counts,
+                       count *all, errors *largest) {
+    nl_data data;
+    answer want;
+    char error[700];
+    bool taken = false, wanted = !o->impl;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        taken = taken || nl_accepts(nl_impl_at(i), &c->problem);
+        wanted = wanted || options_want(o, nl_impl_at(i), c);
+    }
+    if (!taken) { /* nor would the reference know what to do */
+        fprintf(stderr, "FAIL nothing accepts %s\n", c->text);
+        return all->fail++, true;
+    }
+    if (!wanted) return true;
+    if (!data_make(c, &data, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), false;
+    if (!answer_make(c, &data, &want)) {
+        fprintf(stderr, "normlab: no memory for the reference of %s\n", c->text);
+        return data_free(&data), false;
+    }
+    int threads = options_threads(o, c);
+    report quiet = *out;
+    quiet.table = NULL;
+    if (data.model_y && !o->impl) { /* the model's own output joins the table, ungated by ours */
+        row w = {.c = c, .impl = model, .isa = "-", .threads = 1};
+        w.v = verify_model(c, &data, &want);
+        report_row(rows ? out : &quiet, &w);
+        if (w.v.outcome == OUTCOME_FAIL) say_failure(c, w.impl, w.isa, o, w.v.why, all->fail);
+        add(&counts[nl_impl_count()], &w.v);
+        add(all, &w.v);
+    }
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (!options_want(o, m, c)) continue;
+        row w = {.c = c,
+                 .impl = m->name,
+                 .isa = m->isa,
+                 .threads = m->threaded ? threads : 1,
+                 .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
+        if (!nl_isa_runs(m->isa)) {
+            w.v.outcome = OUTCOME_SKIP;
+            snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
+        } else {
+            w.v = verify(c, &data, &want, m, PLACE_END, threads);
+            if (o->errors) errors_note(largest, m, c, &w.v);
+            if (w.v.outcome != OUTCOME_FAIL) w.v = verify(c, &data, &want, m, PLACE_START, threads);
+            if (o->errors) errors_note(largest, m, c, &w.v);
+        }
+        bool failed = w.v.outcome == OUTCOME_FAIL;
+        report_row(rows || failed ? out : &quiet, &w);
+        if (failed) say_failure(c, m->name, m->isa, o, w.v.why, all->fail);
+        add(&counts[i], &w.v);
+        add(all, &w.v);
+    }
+    answer_free(&want);
+    data_free(&data);
+    return true;
+}
+
+static void summarize(const count *counts) {
+    fprintf(stderr, "\n%-26s %-7s %7s %7s %7s %7s   %s\n", "implementation", "isa", "ok", "demo",
+            "skip", "fail", "largest error / bound");
+    for (size_t i = 0; i <= nl_impl_count(); i++) {
+        const count *n = &counts[i];
+        const nl_impl *m = nl_impl_at(i);
+        if (n->ok + n->fail + n->demo + n->skip == 0) continue;
+        fprintf(stderr, "%-26s %-7s %7zu %7zu %7zu %7zu   ", m ? m->name : model, m ? m->isa : "-",
+                n->ok, n->demo, n->skip, n->fail);
+        if (n->ok)
+            fprintf(stderr, "%.1f %%\n", 100 * n->share);
+        else
+            fprintf(stderr, "-\n"); /* nothing was held to a bound */
+    }
+}
+
+int verb_check(int argc, char **argv) {
+    options o;
+    report out;
+    char error[700];
+    int code = options_parse(argc, argv, help, &o);
+    if (code >= 0) return cases_free(&o.cases), code;
+    bool whole = !o.named;
+    if (o.errors && (o.named || (o.impl && strstr(o.impl, "best")))) {
+        fprintf(stderr, "normlab: --%serrors is for the suite: no cases, and no --impl best\n",
+                o.update_errors ? "update-" : "");
+        return cases_free(&o.cases), NL_EXIT_USAGE;
+    }
+    for (size_t i = 0; whole && i < sizeof suite / sizeof *suite; i++)
+        if (!cases_add(&o.cases, suite[i], error, sizeof error)) {
+            fprintf(stderr, "normlab: %s\n", error);
+            return NL_EXIT_FAILED;
+        }
+    if (whole && !museum_cases(&o.cases, error, sizeof error)) {
+        fprintf(stderr, "normlab: %s\n", error);
+        return NL_EXIT_FAILED;
+    }
+    count *counts = calloc(nl_impl_count() + 1, sizeof *counts), all = {0};
+    errors largest = {0};
+    if (!counts || (o.errors && !errors_open(&largest, o.errors, o.update_errors)) ||
+        !report_open(&out, o.out))
+        return free(counts), errors_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
+    bool rows = o.cases.count <= 20, input_ok = true;
+    for (size_t i = 0; i < o.cases.count && input_ok; i++) {
+        progress(i, o.cases.count, o.cases.items[i].text);
+        input_ok = check_case(&o.cases.items[i], &o, &out, rows, counts, &all, &largest);
+    }
+    progress(1, 1, "");
+    summarize(counts);
+    for (size_t i = 0; whole && !o.impl && i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || is_peer(m)) continue;
+        fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
+        all.fail++;
+    }
+    fprintf(stderr, "%zu cases: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count, all.ok,
+            all.demo, all.skip, all.fail);
+    if (all.ok + all.demo + all.fail == 0) fprintf(stderr, "FAIL nothing was compared\n");
+    bool written = report_close(&out), good = input_ok && all.ok + all.demo > 0 && all.fail == 0;
+    if (o.errors && !o.update_errors) good = errors_compare(&largest) == 0 && good;
+    if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
+    if (o.update_errors && good) good = errors_update(&largest);
+    errors_close(&largest);
+    free(counts);
+    cases_free(&o.cases);
+    return !input_ok ? NL_EXIT_USAGE : good && written ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

@@ -1,0 +1,247 @@
+/* `normlab claims`. SPDX-License-Identifier: MIT */
+#include "timing/bench.h"
+#include "claims/claims.h"
+#include "machine/machine.h"
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char folder[] = "experiments/claims";
+
+static void help(void) {
+    printf(
+        "normlab claims [options] [NAME | FILE.txt]...\n\n"
+        "Puts what is said about LayerNorm and RMSNorm to the test: each claim is a file, NAME\n"
+        "means %s/NAME.txt, and none means all of that folder. Every\n"
+        "implementation is verified before it is timed, and afterwards; docs/claims.md has "
+        "more.\n\n"
+        "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
+        "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
+        "                  times that above %d elements\n"
+        "  --quick         short timing, nothing above %d elements\n\n"
+        "Verdicts: SUPPORTED, REFUTED, SAME (no difference beyond the claim's margin), or\n"
+        "NOT RESOLVED (the interval, with what the same code shows against itself on either\n"
+        "side, is wider than the question). The first setting is what the claim means; it flips\n"
+        "where another one has another verdict. A refuted claim is a result: exit code 0.\n\n"
+        "Quantities:\n",
+        folder, QUICK_MOST, QUICK_MOST);
+    for (size_t i = 0; i < quantities_count; i++)
+        printf("  %-13s %s%s%s%s\n", quantities[i].name, quantities[i].about,
+               *quantities[i].unit ? " (" : "", quantities[i].unit, *quantities[i].unit ? ")" : "");
+    printf("\nModes:\n");
+    for (size_t i = 0; i < modes_count; i++) printf("  %-13s %s\n", modes[i].name, modes[i].about);
+    printf("\nExamples:\n"
+           "  normlab claims\n"
+           "  normlab claims seven_to_fifteen two_scans\n"
+           "  normlab claims --quick --out results/claims.csv\n"
+           "  normlab claims my_claim.txt\n");
+}
+
+typedef struct job {
+    claim *claims;
+    size_t count, failed, measured;
+    setting **order; /* those to measure, the same cases side by side */
+    size_t total;
+    double seconds;
+    bool quick;
+} job;
+
+static bool add(job *j, const char *path) {
+    char error[700];
+    claim *more = realloc(j->claims, (j->count + 1) * sizeof *more);
+    if (!more) return fprintf(stderr, "normlab: out of memory\n"), false;
+    j->claims = more;
+    if (claim_read(path, &j->claims[j->count], error, sizeof error)) return j->count++, true;
+    fprintf(stderr, "normlab: %s\n", error);
+    return false;
+}
+
+static bool add_all(job *j) {
+    char pattern[64];
+    glob_t files;
+    snprintf(pattern, sizeof pattern, "%s/*.txt", folder);
+    if (glob(pattern, 0, NULL, &files) != 0) {
+        fprintf(stderr,
+                "normlab: there are no files %s here: run it in the project's folder, or "
+                "name a FILE.txt\n",
+                pattern);
+        return false;
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < files.gl_pathc; i++) ok = add(j, files.gl_pathv[i]);
+    globfree(&files);
+    return ok;
+}
+
+static bool add_named(job *j, const char *name) {
+    char path[4096];
+    size_t length = strlen(name);
+    if (length > 4 && strcmp(name + length - 4, ".txt") == 0) return add(j, name);
+    snprintf(path, sizeof path, "%s/%s.txt", folder, name);
+    if (access(path, R_OK) == 0) return add(j, path);
+    fprintf(stderr, "normlab: no claim is called '%s': there is no %s\n", name, path);
+    return false;
+}
+
+static bool too_large(const setting *s) {
+    nl_case c;
+    char text[CASE_TEXT], error[700];
+    const char *slash = strchr(s->tail, '/');
+    if (!slash) return false;
+    snprintf(text, sizeof text, "layernorm/forward%s", slash);
+    return case_parse(text, &c, error, sizeof error) && c.problem.n * c.problem.c > QUICK_MOST;
+}
+
+/* Shapes side by side, so that their data are made once. */
+static int by_tail(const void *a, const void *b) {
+    const setting *x = *(setting *const *)a, *y = *(setting *const *)b;
+    int order = strcmp(x->tail, y->tail);
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static bool plan(job *j) {
+    j->order = calloc(j->count * SETTINGS_MOST + 1, sizeof *j->order);
+    if (!j->order) return false;
+    for (size_t i = 0; i < j->count; i++)
+        for (size_t k = 0; k < j->claims[i].settings; k++) {
+            setting *s = &j->claims[i].at[k];
+            if (j->quick && too_large(s))
+                snprintf(s->why, sizeof s->why, "left out by --quick");
+            else
+                j->order[j->total++] = s;
+        }
+    qsort(j->order, j->total, sizeof *j->order, by_tail);
+    return true;
+}
+
+static const claim *owner_of(const job *j, const setting *s) {
+    size_t i = 0;
+    while (s < j->claims[i].at || s >= j->claims[i].at + SETTINGS_MOST) i++;
+    return &j->claims[i];
+}
+
+/* A race that another claim asks for as well is run once. */
+typedef struct run {
+    const setting *s;
+    race_result r;
+} run;
+
+static void measure_one(job *j, stages *all, setting *s, run *runs, size_t *ran) {
+    const claim *c = owner_of(j, s);
+    size_t i = 0;
+    double seconds =
+        j->seconds * (too_large(s) ? 4 : 1); /* a call takes longer, and memory is moody */
+    if (!c->q->timed) {
+        s->known = c->q->get(all, s->how, s->tail, j->seconds, &s->f, s->why, sizeof s->why);
+    } else {
+        while (i < *ran &&
+               (strcmp(runs[i].s->how, s->how) != 0 || strcmp(runs[i].s->tail, s->tail) != 0))
+            i++;
+        s->known = i < *ran || race_mode(all, mode_find(s->how), s->tail, seconds, &runs[i].r,
+                                         s->why, sizeof s->why);
+        if (s->known && i == *ran) runs[(*ran)++].s = s;
+        if (s->known) {
+            s->f = claim_figure(c->q, c->share, runs[i].r.ratio, runs[i].r.band);
+            s->f.rounds = runs[i].r.rounds;
+        }
+    }
+    s->verdict = UNRESOLVED;
+    if (s->known) s->verdict = claim_decide(s->f.wide, c->says, c->q->same, c->margin);
+    if (!s->known) fprintf(stderr, "FAIL %s, %s %s: %s\n", c->name, s->how, s->tail, s->why);
+    j->failed += !s->known;
+    j->measured += s->known;
+}
+
+static bool measure_all(job *j) {
+    static stages all;
+    run *runs = calloc(j->total + 1, sizeof *runs);
+    size_t ran = 0;
+    for (size_t i = 0; runs && i < j->total && !bench_interrupted; i++) {
+        char what[300];
+        snprintf(what, sizeof what, "%s %s", j->order[i]->how, j->order[i]->tail);
+        progress(i, j->total, what);
+        measure_one(j, &all, j->order[i], runs, &ran);
+    }
+    progress(1, 1, "");
+    stages_free(&all);
+    free(runs);
+    if (!runs) fprintf(stderr, "normlab: out of memory\n");
+    return runs != NULL;
+}
+
+/* -1: go on; otherwise the exit code. */
+static int parse(int argc, char **argv, job *j, const char **path) {
+    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    char *end;
+    optind = 1;
+    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+        switch (o) {
+        case 'o': *path = optarg; break;
+        case 's':
+            j->seconds = strtod(optarg, &end);
+            if (end != optarg && !*end && j->seconds >= 1e-6 && j->seconds <= 1e6) break;
+            fprintf(stderr,
+                    "normlab claims: --seconds '%s' should be a number from 1e-06 to 1e+06\n",
+                    optarg);
+            return NL_EXIT_USAGE;
+        case 'q': j->quick = true; break;
+        case 'h': help(); return NL_EXIT_OK;
+        default: fprintf(stderr, "See `normlab claims --help`.\n"); return NL_EXIT_USAGE;
+        }
+    }
+    bool ok = optind < argc || add_all(j);
+    for (int i = optind; ok && i < argc; i++) ok = add_named(j, argv[i]);
+    if (!j->seconds) j->seconds = j->quick ? 0.02 : 0.2;
+    if (!ok) fprintf(stderr, "See `normlab claims --help`.\n");
+    return ok ? -1 : NL_EXIT_USAGE;
+}
+
+static void summary(const job *j) {
+    size_t verdicts[UNRESOLVED + 1] = {0};
+    for (size_t i = 0; i < j->count; i++) verdicts[j->claims[i].at[0].verdict]++;
+    fprintf(stderr, "%zu claims: ", j->count);
+    for (int v = SUPPORTED; v <= UNRESOLVED; v++)
+        fprintf(stderr, "%s%zu %s", v ? ", " : "", verdicts[v], claim_verdict_name(v));
+    fprintf(stderr, "; %zu settings measured, %zu failed\n", j->measured, j->failed);
+}
+
+int verb_claims(int argc, char **argv) {
+    job j = {0};
+    const char *path = NULL;
+    int code = parse(argc, argv, &j, &path);
+    if (code >= 0) return free(j.claims), code;
+    FILE *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
+    if (path && (!csv || !machine_write_beside(path))) {
+        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
+        return free(j.claims), NL_EXIT_USAGE;
+    }
+    for (size_t i = 0; i < j.count; i++)
+        for (size_t k = 0; k < j.claims[i].settings; k++) j.claims[i].at[k].verdict = UNRESOLVED;
+    signal(SIGINT, bench_on_interrupt);
+    bool ok = plan(&j) && measure_all(&j);
+    if (csv) claims_write_csv(csv, j.claims, j.count);
+    if (path || !csv) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
+    bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
+    if (path) written = fclose(csv) == 0 && written;
+    if (!written)
+        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
+    else if (path)
+        fprintf(stderr, "results: %s\n", path);
+    summary(&j);
+    if (j.measured == 0) fprintf(stderr, "FAIL nothing was measured\n");
+    ok = ok && j.measured && !j.failed && written;
+    free(j.order);
+    free(j.claims);
+    if (bench_interrupted) return NL_EXIT_INTERRUPTED;
+    return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

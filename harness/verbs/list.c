@@ -1,0 +1,88 @@
+/* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
+#include "normlab.h"
+#include "verbs/verbs.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "normlab list [--csv]\n\n"
+    "The table of implementations: name, ISA, layers, passes, storage types, how the statistics\n"
+    "are computed, and whether this processor runs it. A demonstration is made to show an error:\n"
+    "nothing chooses it, and it is held to no bound. --csv prints the table for programs.\n\n"
+    "Examples:\n"
+    "  normlab list\n"
+    "  normlab list --csv > implementations.csv\n";
+
+/* The names of the bits that are set, with commas or, in CSV, with spaces. */
+static const char *names(unsigned bits, const char *(*name)(int), char between, char text[128]) {
+    char *end = text;
+    *end = '\0';
+    for (int i = 0; bits >> i; i++)
+        if (bits >> i & 1)
+            end += snprintf(end, 128 - (size_t)(end - text), "%.1s%s", end == text ? "" : &between,
+                            name(i));
+    return text;
+}
+
+static const char *op(int i) {
+    return nl_op_name((nl_op)i);
+}
+
+static const char *pass(int i) {
+    return nl_pass_name((nl_pass)i);
+}
+
+static const char *dtype(int i) {
+    return nl_dtype_name((nl_dtype)i);
+}
+
+int verb_list(int argc, char **argv) {
+    static const struct option known[] = {{"csv", no_argument, NULL, 'c'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
+                                          [NL_SHIFTED] = "shifted",
+                                          [NL_WELFORD] = "welford",
+                                          [NL_TWO_PASS] = "two-pass",
+                                          [NL_REFINED] = "refined"};
+    bool csv = false;
+    char a[128], b[128], d[128];
+    optind = 1;
+    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+        if (o == 'h') return fputs(help, stdout), NL_EXIT_OK;
+        if (o != 'c') return fputs("See `normlab list --help`.\n", stderr), NL_EXIT_USAGE;
+        csv = true;
+    }
+    if (optind < argc) {
+        fprintf(stderr, "normlab list: unexpected '%s'. See `normlab list --help`.\n",
+                argv[optind]);
+        return NL_EXIT_USAGE;
+    }
+    if (csv)
+        puts("impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,"
+             "demonstration,about");
+    else
+        printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", "name", "isa", "layers", "passes",
+               "types", "method", "runs", "about");
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        char between = csv ? ' ' : ',';
+        names(m->ops, op, between, a);
+        names(m->passes, pass, between, b);
+        names(m->dtypes, dtype, between, d);
+        bool runs = nl_isa_runs(m->isa);
+        /* How a variance is computed says something of those only that compute one. */
+        bool centred = m->ops & (NL_BIT(NL_LAYERNORM) | NL_BIT(NL_BATCHNORM));
+        const char *method = centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
+        if (csv)
+            printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,\"%s\"\n", m->name, m->isa, a, b, d, method,
+                   m->lanes, m->threaded, m->range_safe, runs, m->demonstration, m->about);
+        else
+            printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s%s\n", m->name, m->isa, a, b, d,
+                   method, runs ? "yes" : "no", m->demonstration ? "demonstration: " : "",
+                   m->about);
+    }
+    return NL_EXIT_OK;
+}

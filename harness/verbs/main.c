@@ -1,0 +1,95 @@
+/* `normlab VERB ...`. SPDX-License-Identifier: MIT */
+#include "machine/machine.h"
+#include "tuning.h"
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+} verbs[] = {
+    {"list", verb_list, "the table of implementations"},
+    {"check", verb_check, "verify implementations against the long-double reference"},
+    {"bench", verb_bench, "verify, then time"},
+    {"roof", verb_roof, "measure this machine's limit"},
+    {"tune", verb_tune, "measure from which sizes on streaming stores and threads pay here"},
+    {"doctor", verb_doctor, "what on this machine would spoil a measurement"},
+    {"compare", verb_compare, "two files of results: faster, slower, same, or not resolved"},
+    {"claims", verb_claims, "what is said about LayerNorm and RMSNorm: supported or refuted"},
+    {"study", verb_study, "numerical experiments that are no list of cases"},
+    {"run", verb_run, "compute a layer on your own .npy arrays"},
+    {"judge", verb_judge, "anybody's output: right or wrong, and by what mechanism"},
+};
+
+static void usage(FILE *out) {
+    fprintf(out, "normlab VERB [options] [CASE... | FILE...]\n\n");
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].about);
+    fprintf(out,
+            "\nA case is op/pass/dtype/NxC[xS]/data, with lists and ranges in braces:\n"
+            "  normlab check layernorm/forward/f32/64x1024/normal\n"
+            "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal'\n\n"
+            "`normlab VERB --help` tells more; `normlab --version` what this was built from and "
+            "runs on.\n"
+            "NL_ISA=c (or sse2, avx2, ...) in the environment does without wider vectors.\n"
+            "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
+}
+
+/* A full disk may show only when the last of stdout is written. */
+static int finish(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (code == NL_EXIT_OK) fprintf(stderr, "normlab: writing to stdout: %s\n", strerror(errno));
+    return code == NL_EXIT_OK ? NL_EXIT_FAILED : code;
+}
+
+/* The library passes over a file that it cannot use. People are told; tune makes a new one. */
+static bool tuning_is_good(void) {
+    const char *path = getenv("NL_TUNING");
+    nl_tuning unused;
+    int line = path && *path ? nl_tuning_read(path, &unused) : 0;
+    if (line < 0)
+        fprintf(stderr, "normlab: NL_TUNING: cannot read '%s': %s\n", path, strerror(errno));
+    if (line > 0)
+        fprintf(stderr,
+                "normlab: NL_TUNING: %s:%d: should be a key of docs/tuning.md and a number\n", path,
+                line);
+    if (line != 0)
+        fprintf(stderr, "normlab: write it with `normlab tune --out FILE`, or unset NL_TUNING\n");
+    return line == 0;
+}
+
+/* The library passes over an NL_ISA that it does not know, and would use all there is. */
+static bool isa_is_known(void) {
+    const char *isa = getenv("NL_ISA");
+    if (!isa || !*isa) return true;
+    for (size_t i = 0; i < nl_impl_count(); i++)
+        if (strcmp(nl_impl_at(i)->isa, isa) == 0) return true;
+    fprintf(stderr, "normlab: NL_ISA is '%s' and should be one of:", isa);
+    for (size_t i = 0, k = 0; i < nl_impl_count(); k = ++i) {
+        while (k > 0 && strcmp(nl_impl_at(k - 1)->isa, nl_impl_at(i)->isa) != 0) k--;
+        if (k == 0) fprintf(stderr, " %s", nl_impl_at(i)->isa);
+    }
+    fputc('\n', stderr);
+    return false;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(argv[1], verbs[i].name) != 0) continue;
+        if (!isa_is_known()) return NL_EXIT_USAGE;
+        if (verbs[i].run != verb_tune && !tuning_is_good()) return NL_EXIT_USAGE;
+        return finish(verbs[i].run(argc - 1, argv + 1));
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return usage(stdout), finish(NL_EXIT_OK);
+    if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), finish(NL_EXIT_OK);
+    fprintf(stderr, "normlab: there is no verb '%s'\n\n", argv[1]);
+    return usage(stderr), NL_EXIT_USAGE;
+}

@@ -1,0 +1,192 @@
+/* One row, two faces. SPDX-License-Identifier: MIT */
+#include "verbs/report.h"
+#include "machine/machine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A terminal that a line can be rewritten on. */
+static bool live(FILE *out) {
+    const char *term = getenv("TERM");
+    return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
+}
+
+bool colour_wanted(FILE *out) {
+    const char *no = getenv("NO_COLOR");
+    return live(out) && !(no && *no);
+}
+
+bool report_open(report *r, const char *csv_path) {
+    bool terminal = isatty(STDOUT_FILENO);
+    *r = (report){.path = csv_path, .colour = colour_wanted(stdout)};
+    if (csv_path || terminal) r->table = stdout;
+    r->csv = csv_path ? fopen(csv_path, "w") : terminal ? NULL : stdout;
+    if (csv_path && !r->csv) {
+        fprintf(stderr, "normlab: cannot write %s: %s\n", csv_path, strerror(errno));
+        return false;
+    }
+    if (csv_path && !machine_write_beside(csv_path)) {
+        fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", csv_path);
+        return fclose(r->csv), false;
+    }
+    if (r->csv)
+        fprintf(r->csv, "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,"
+                        "bound_u,ns,ns_low,ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,"
+                        "state_bytes,scratch_bytes,baseline,speedup,speedup_low,speedup_high,"
+                        "comparison,aa_band,rounds,calls,stopped,flag\n");
+    return true;
+}
+
+void csv_text(FILE *out, const char *text) {
+    if (!text[strcspn(text, ",\"\n")]) {
+        fprintf(out, "%s,", text);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', out);
+        fputc(*text, out);
+    }
+    fputs("\",", out);
+}
+
+/* An unknown number is an empty field. */
+static void csv_number(FILE *out, double v, bool known) {
+    if (known) fprintf(out, "%.6g", v);
+    fputc(',', out);
+}
+
+static double gbps(const row *w) {
+    return (double)case_bytes(w->c) / w->t.ns.median;
+}
+
+/* What is known of a timing; where nothing was timed, as many empty fields. */
+static void write_csv_timing(FILE *out, const row *w) {
+    const timing *t = &w->t;
+    if (!w->timed) {
+        fputs(",,,,,,,,,\n", out);
+        return;
+    }
+    csv_text(out, t->baseline);
+    csv_number(out, exp(-t->log_ratio.median), true);
+    csv_number(out, exp(-t->log_ratio.high), isfinite(t->log_ratio.high));
+    csv_number(out, exp(-t->log_ratio.low), isfinite(t->log_ratio.low));
+    fprintf(out, "%s,", w->is_baseline ? "baseline" : comparison_name(t->verdict));
+    csv_number(out, expm1(t->band), isfinite(t->band));
+    fprintf(out, "%zu,%zu,%s,%s\n", t->rounds, t->calls, t->stopped,
+            t->impossible ? "IMPOSSIBLE" : "");
+}
+
+static void write_csv(FILE *out, const row *w) {
+    const nl_problem *p = &w->c->problem;
+    const timing *t = &w->t;
+    bool judged = w->v.outcome != OUTCOME_SKIP;
+    csv_text(out, w->c->text);
+    csv_text(out, w->impl);
+    fprintf(out, "%s,%d,%s,%s,%s,%zu,%zu,%zu,", w->isa, w->threads, nl_op_name(p->op),
+            nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s);
+    csv_text(out, w->c->data);
+    csv_text(out, w->c->text + w->c->options);
+    fprintf(out, "%s,", outcome_name(w->v.outcome));
+    csv_number(out, w->v.error_u, judged);
+    csv_number(out, w->v.bound_u, judged);
+    csv_number(out, t->ns.median, w->timed);
+    csv_number(out, t->ns.low, w->timed && isfinite(t->ns.low));
+    csv_number(out, t->ns.high, w->timed && isfinite(t->ns.high));
+    csv_number(out, t->ns_min, w->timed);
+    csv_number(out, gbps(w), w->timed);
+    csv_number(out, t->limit_gbps, w->timed);
+    csv_number(out, t->limit_pct, w->timed);
+    fprintf(out, "%zu,%zu,%zu,", case_bytes(w->c), case_state_bytes(w->c), w->scratch_bytes);
+    write_csv_timing(out, w);
+}
+
+const char *human_ns(double ns, char text[32]) {
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int u = 0;
+    while (ns >= 999.5 && u < 3) ns /= 1000, u++;
+    snprintf(text, 32, "%.*f %s", ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0, ns, units[u]);
+    return text;
+}
+
+/* "3.45x FASTER", or how much is missing to say anything. */
+static void write_table_timing(report *r, const row *w) {
+    const timing *t = &w->t;
+    char time[32];
+    double half = (t->ns.high - t->ns.low) / 2 / t->ns.median;
+    fprintf(r->table, " %9s", human_ns(t->ns.median, time));
+    if (isfinite(half))
+        fprintf(r->table, " %5.1f%%", 100 * half);
+    else
+        fprintf(r->table, " %6s", "?");
+    fprintf(r->table, " %7.2f %6.1f%%", gbps(w), t->limit_pct);
+    if (t->impossible) fprintf(r->table, " IMPOSSIBLE");
+    if (w->is_baseline)
+        fprintf(r->table, " %7s baseline, A/A +-%.1f %%", "1.00x", 100 * expm1(t->band));
+    else
+        fprintf(r->table, " %6.2fx %s", exp(-t->log_ratio.median), comparison_name(t->verdict));
+    if (!w->is_baseline && t->verdict == NOT_RESOLVED && t->rounds_to_go < 1000000)
+        fprintf(r->table, ", would need about %zu more rounds", t->rounds_to_go);
+}
+
+static void write_table(report *r, const row *w) {
+    static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
+    if (live(stderr)) fprintf(stderr, "\r\033[K"); /* the progress line */
+    if (w->c != r->last) {
+        fprintf(r->table, "\n%s\n  %-26s %-7s %-7s %9s %9s", w->c->text, "implementation", "isa",
+                "verdict", "error, u", "bound, u");
+        if (w->timed)
+            fprintf(r->table, " %9s %6s %7s %7s %7s", "time", "+-", "GB/s", "limit", "speed");
+        fputc('\n', r->table);
+        r->last = w->c;
+    }
+    fprintf(r->table, "  %-26s %-7s %s%-7s%s", w->impl, w->isa,
+            r->colour ? paint[w->v.outcome] : "", outcome_name(w->v.outcome),
+            r->colour ? "\033[0m" : "");
+    if (w->v.outcome == OUTCOME_SKIP)
+        fprintf(r->table, " %s", w->v.why);
+    else
+        fprintf(r->table, " %9.4g %9.4g", w->v.error_u, w->v.bound_u);
+    if (w->timed) write_table_timing(r, w);
+    fputc('\n', r->table);
+    fflush(r->table);
+}
+
+void report_row(report *r, const row *line) {
+    if (r->csv) write_csv(r->csv, line);
+    if (r->table) write_table(r, line);
+}
+
+bool report_close(report *r) {
+    bool ok = true;
+    if (r->csv) {
+        ok = fflush(r->csv) == 0 && !ferror(r->csv);
+        if (r->path) ok = fclose(r->csv) == 0 && ok;
+    }
+    if (!ok)
+        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
+    else if (r->path)
+        fprintf(stderr, "results: %s\n", r->path);
+    return ok;
+}
+
+void progress(size_t done, size_t total, const char *what) {
+    static double start, shown;
+    static bool printed;
+    double now = clock_ns();
+    if (done == 0 || start == 0) start = shown = now, printed = false;
+    bool terminal = live(stderr);
+    if (done == total) {
+        if (printed && terminal) fprintf(stderr, "\r\033[K");
+        start = 0;
+        return;
+    }
+    if (now - shown < (terminal ? 1e8 : 1e10)) return;
+    shown = now, printed = true;
+    double left = done ? (now - start) / (double)done * (double)(total - done) / 1e9 : 0;
+    fprintf(stderr, "%s[%zu/%zu] about %.0f s left: %.70s%s", terminal ? "\r\033[K" : "", done,
+            total, left, what, terminal ? "" : "\n");
+}

@@ -1,0 +1,114 @@
+/* `normlab study NAME...`: runs studies and writes their points as CSV. To add one: its file in
+ * this folder, its line in study.h and in the table here. SPDX-License-Identifier: MIT */
+#include "machine/machine.h"
+#include "verbs/report.h"
+#include "studies/study.h"
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+
+static const study *const studies[] = {&study_length,           &study_eps,
+                                       &study_gradients,        &study_casting,
+                                       &study_batch_statistics, &study_depth,
+                                       &study_ablation,         &study_ln_vs_rms,
+                                       &study_rmsnorm2019,      &study_model_step};
+enum { STUDIES = sizeof studies / sizeof *studies };
+
+void study_point(study_out *o, const char *panel, const char *series, double x, double y) {
+    csv_text(o->csv, o->study);
+    csv_text(o->csv, panel);
+    csv_text(o->csv, series);
+    fprintf(o->csv, "%.9g,%.9g\n", x, y);
+}
+
+static void list(FILE *out) {
+    for (size_t i = 0; i < STUDIES; i++)
+        fprintf(out, "  %-17s %s\n", studies[i]->name, studies[i]->question);
+}
+
+static void help(void) {
+    printf("normlab study [options] NAME|experiments/NAME.txt...\n\n"
+           "Runs numerical experiments that are more than a list of cases, and writes CSV to\n"
+           "stdout: study,panel,series,x,y. plots/NAME.py draws it.\n\n"
+           "  --out FILE.csv  writes there instead, the machine's facts beside it\n"
+           "  --quick         fewer and smaller: seconds\n\n"
+           "Studies:\n");
+    list(stdout);
+    printf("\nExamples:\n"
+           "  normlab study length --quick\n"
+           "  normlab study experiments/eps.txt --out results/eps.csv\n");
+}
+
+/* NAME, or a path .../NAME.txt, to its place in the table; STUDIES when there is none. */
+static size_t find(const char *text) {
+    const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
+    size_t length = strlen(name), i = 0;
+    if (length > 4 && strcmp(name + length - 4, ".txt") == 0) length -= 4;
+    while (i < STUDIES &&
+           (strlen(studies[i]->name) != length || strncmp(studies[i]->name, name, length) != 0))
+        i++;
+    return i;
+}
+
+/* -1: go on; otherwise the exit code. */
+static int parse(int argc, char **argv, bool want[STUDIES], bool *quick, const char **path) {
+    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
+                                          {"quick", no_argument, NULL, 'q'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    optind = 1;
+    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+        switch (o) {
+        case 'o': *path = optarg; break;
+        case 'q': *quick = true; break;
+        case 'h': help(); return NL_EXIT_OK;
+        default: fprintf(stderr, "See `normlab study --help`.\n"); return NL_EXIT_USAGE;
+        }
+    }
+    bool ok = optind < argc;
+    if (!ok) fprintf(stderr, "normlab: which study");
+    for (int i = optind; ok && i < argc; i++) {
+        size_t at = find(argv[i]);
+        ok = at < STUDIES;
+        if (!ok) fprintf(stderr, "normlab: which study is '%s'", argv[i]);
+        if (ok && strchr(argv[i], '.') && access(argv[i], R_OK) != 0) {
+            fprintf(stderr, "normlab: cannot read %s: %s\n", argv[i], strerror(errno));
+            return NL_EXIT_USAGE;
+        }
+        if (ok) want[at] = true;
+    }
+    if (ok) return -1;
+    fprintf(stderr, "? There are\n");
+    list(stderr);
+    return NL_EXIT_USAGE;
+}
+
+int verb_study(int argc, char **argv) {
+    bool want[STUDIES] = {false}, quick = false, enough = true;
+    const char *path = NULL;
+    int code = parse(argc, argv, want, &quick, &path);
+    if (code >= 0) return code;
+    study_out out = {.csv = path ? fopen(path, "w") : stdout};
+    if (!out.csv || (path && !machine_write_beside(path))) {
+        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
+        return NL_EXIT_USAGE;
+    }
+    fprintf(out.csv, "study,panel,series,x,y\n");
+    for (size_t i = 0; i < STUDIES && enough; i++) {
+        if (!want[i]) continue;
+        out.study = studies[i]->name;
+        enough = studies[i]->run(&out, quick);
+        progress(1, 1, "");
+        if (!enough) fprintf(stderr, "normlab: the study %s did not finish\n", out.study);
+    }
+    bool written = fflush(out.csv) == 0 && !ferror(out.csv);
+    if (path) written = fclose(out.csv) == 0 && written;
+    if (!written)
+        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
+    else if (path)
+        fprintf(stderr, "results: %s\n", path);
+    return enough && written ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

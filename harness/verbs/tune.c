@@ -1,0 +1,207 @@
+/* `normlab tune`: from which sizes on streaming stores and threads pay on this machine, as the file
+ * that NL_TUNING names. What is timed is a chain: a copy makes the norm's input, and its output is
+ * read. Where y should lie, and who should write it, is decided by the neighbours.
+ * SPDX-License-Identifier: MIT */
+#include "timing/bench.h"
+#include "machine/machine.h"
+#include "timing/measure.h"
+#include "machine/parts.h"
+#include "timing/limit.h"
+#include "verbs/tune.h"
+#include "tuning.h"
+#include "verbs/verbs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char help[] =
+    "normlab tune [options]\n\n"
+    "Measures from which sizes on it pays on this machine to store y past the caches, and to wake\n"
+    "threads, and writes that as a file for NL_TUNING (docs/tuning.md). Takes about a minute.\n\n"
+    "  --out FILE     to FILE, and what was measured to stdout; without it the file is stdout\n"
+    "  --threads N    threads to compare with one (all)\n"
+    "  --seconds S    for each arm and size (0.3; with --quick 0.03)\n"
+    "  --precision P  narrow enough: half an interval, as a fraction (0.01)\n"
+    "  --margin M     SAME means within this fraction (0.02)\n"
+    "  --quick        short timing, y of up to 32 MiB: some seconds\n\n"
+    "Examples:\n"
+    "  normlab tune --out tuning.txt && export NL_TUNING=$PWD/tuning.txt\n"
+    "  normlab tune --quick\n";
+
+enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW, POINTS = 12 };
+
+/* From how many rows on is first faster than second? The key counts in parts of a row. */
+static const struct question {
+    const char *key, *first, *second, *first_impl, *second_impl; /* NULL: the same, on one thread */
+    nl_pass pass;
+    size_t parts, least, most;
+} questions[] = {{"stream_bytes", "streaming", "ordinary", "optimized/rows_streaming",
+                  "optimized/rows_pipelined", NL_FORWARD, ROW, 64, ROWS},
+                 {"fork_forward", "threads", "one thread", "optimized/rows_threaded", NULL,
+                  NL_FORWARD, C, 2, 4096},
+                 {"fork_backward", "threads", "one thread", "optimized/rows_backward_threaded",
+                  NULL, NL_BACKWARD, C, 2, 4096}};
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
+/* What the copy reads and makes, what the norm makes of it, and x where dy is what the copy made. A
+ * chain goes round in them: its buffers are not those of the chain before. */
+enum { SOURCE, MADE, OUT, KEPT, BUFFERS };
+static char *buffer[BUFFERS];
+static size_t room; /* rows of each */
+static float gain[C], bias[C], dgain[C], dbias[C], mean[ROWS], rstd[ROWS];
+
+typedef struct chain {
+    const nl_impl *impl;
+    nl_problem p;
+    int threads;
+    bool failed;
+} chain;
+
+static void call_chain(void *context, size_t turn) {
+    chain *c = context;
+    const size_t bytes = c->p.n * ROW, at = turn % (room / c->p.n) * bytes;
+    char *const made = buffer[MADE] + at, *const out = buffer[OUT] + at;
+    roof_move(&(roof_job){{buffer[SOURCE] + at}, {made}, 1, 1, bytes, ROOF_ORDINARY}, 1);
+    nl_forward_args f = {.x = made, .gamma = gain, .beta = bias, .y = out};
+    nl_backward_args b = {.x = buffer[KEPT] + at, .dy = made, .dx = out, .gamma = gain};
+    b.mean = mean, b.rstd = rstd, b.dgamma = dgain, b.dbeta = dbias;
+    c->failed |= (c->p.pass == NL_FORWARD ? nl_forward(c->impl, &c->p, &f, c->threads)
+                                          : nl_backward(c->impl, &c->p, &b, c->threads)) != NL_OK;
+    roof_move(&(roof_job){{out}, {NULL}, 1, 0, bytes, ROOF_ORDINARY}, 1);
+}
+
+/* At most a quarter of the memory there is for us, filled with numbers like any others. */
+static bool make_buffers(bool quick) {
+    const double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const double rows = fmin(all, doctor_group().bytes) / 4 / BUFFERS / ROW;
+    room = (size_t)fmin(rows, quick ? ROWS / 4 : ROWS) / 512 * 512; /* whole huge pages */
+    const size_t bytes = BUFFERS * room * ROW;
+    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return false;
+#ifdef MADV_HUGEPAGE
+    madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    for (size_t i = 0; i < bytes / sizeof(float); i++)
+        ((float *)p)[i] = (float)((uint32_t)i * 2654435761u >> 8) * 0x1p-22f - 2;
+    for (size_t i = 0; i < BUFFERS; i++) buffer[i] = p + i * room * ROW;
+    for (size_t i = 0; i < C; i++) gain[i] = 1;
+    for (size_t i = 0; i < ROWS; i++) rstd[i] = 1;
+    return true;
+}
+
+typedef struct curve {
+    const nl_impl *first, *second;
+    const char *skipped; /* why */
+    size_t count, rows[POINTS];
+    estimate ratio[POINTS]; /* time of first over that of second, a logarithm */
+    comparison verdict[POINTS];
+} curve;
+
+static curve plan(const struct question *q, int threads) {
+    curve c = {.first = nl_find(q->first_impl, nl_isa_best())};
+    c.second = q->second_impl ? nl_find(q->second_impl, nl_isa_best()) : c.first;
+    if (!c.first || !c.second) c.skipped = "nothing here goes by it";
+    if (!q->second_impl && threads == 1) c.skipped = "there is one thread";
+    for (size_t n = q->least; !c.skipped && n <= q->most && n <= room; n *= 2)
+        c.rows[c.count++] = n;
+    return c;
+}
+
+/* Second takes part twice: what it shows against itself is noise. */
+static bool measure_point(const struct question *q, curve *c, size_t i, const options *o) {
+    nl_problem p = {NL_LAYERNORM, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
+    chain first = {c->first, p, q->second_impl ? 1 : o->threads, false};
+    chain second = {c->second, p, 1, false};
+    const measure_arm arms[] = {{call_chain, &first}, {call_chain, &second}, {call_chain, &second}};
+    measure m = {.arms = arms, .count = 3, .baseline = 1, .seed = c->rows[i], .clock = clock_ns};
+    m.seconds = 3 * o->seconds, m.precision = o->precision, m.interrupted = &bench_interrupted;
+    const bool ok = measure_run(&m);
+    c->ratio[i] = measure_ratio(&m, 0, 1);
+    c->verdict[i] = stats_verdict(c->ratio[i], stats_band(measure_ratio(&m, 2, 1)), o->margin);
+    measure_free(&m);
+    return ok && !first.failed && !second.failed;
+}
+
+static bool measure_all(const options *o, curve *curves) {
+    size_t done = 0, total = 0;
+    bool ok = true;
+    for (int q = 0; q < QUESTIONS; q++) total += curves[q].count;
+    for (int q = 0; q < QUESTIONS; q++)
+        for (size_t i = 0; ok && !bench_interrupted && i < curves[q].count; i++) {
+            progress(done++, total, questions[q].key);
+            ok = measure_point(&questions[q], &curves[q], i, o);
+        }
+    progress(1, 1, "");
+    return ok;
+}
+
+size_t tune_from(const comparison *verdicts, size_t n, bool *known) {
+    size_t from = n;
+    *known = n > 0 && verdicts[n - 1] != NOT_RESOLVED;
+    for (size_t i = n; i-- > 0 && (verdicts[i] == FASTER || verdicts[i] == NOT_RESOLVED);)
+        if (verdicts[i] == FASTER) from = i, *known = true;
+    return from;
+}
+
+static void conclude(FILE *out, const struct question *q, const curve *c, size_t *key) {
+    const char *const winners[] = {q->first, q->second, "same", "not resolved"},
+                      *stays = c->skipped;
+    bool known;
+    const size_t from = tune_from(c->verdict, c->count, &known);
+    if (!stays && !known) stays = "the largest sizes are not resolved";
+    if (!stays) *key = from < c->count ? c->rows[from] * q->parts : SIZE_MAX;
+    fprintf(out, "\n%s: %s or %s?\n", q->key, q->first, q->second);
+    if (c->count)
+        fprintf(out, "%12s %8s %17s   faster\n", q->parts == ROW ? "bytes" : "elements", "speed",
+                "interval");
+    for (size_t i = 0; i < c->count; i++)
+        fprintf(out, "%12zu %7.2fx %8.2f to %5.2f   %s\n", c->rows[i] * q->parts,
+                exp(-c->ratio[i].median), exp(-c->ratio[i].high), exp(-c->ratio[i].low),
+                winners[c->verdict[i]]);
+    const char *how = stays ? " stays: " : *key == SIZE_MAX ? " (never)" : "";
+    fprintf(out, "%s %zu%s%s\n", q->key, *key, how, stays ? stays : "");
+}
+
+int verb_tune(int argc, char **argv) {
+    options o;
+    int code = options_parse(argc, argv, help, &o);
+    if (code >= 0) return cases_free(&o.cases), code;
+    if (o.named) fprintf(stderr, "normlab tune takes no cases. See `normlab tune --help`.\n");
+    if (o.named) return cases_free(&o.cases), NL_EXIT_USAGE;
+    if (!o.seconds_given) o.seconds = o.quick ? 0.03 : 0.3;
+    if (!o.threads_given) o.threads = nl_max_threads();
+    FILE *file = o.out ? fopen(o.out, "a") : stdout; /* what is in it stays until there is more */
+    if (!file) {
+        fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
+        return NL_EXIT_USAGE;
+    }
+    signal(SIGINT, bench_on_interrupt);
+    nl_tuning t = *nl_tuning_now(), all_fork = {.stream_bytes = t.stream_bytes};
+    size_t *const keys[QUESTIONS] = {&t.stream_bytes, &t.fork_forward, &t.fork_backward};
+    curve curves[QUESTIONS];
+    bool ok = make_buffers(o.quick);
+    for (int q = 0; q < QUESTIONS; q++) curves[q] = plan(&questions[q], o.threads);
+    nl_tuning_use(&all_fork);
+    ok = ok && measure_all(&o, curves);
+    if (!ok || bench_interrupted) {
+        fprintf(stderr, ok ? "interrupted: nothing is written\n" : "normlab: out of memory\n");
+        return ok ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
+    }
+    FILE *words = o.out ? stdout : stderr;
+    fprintf(words, "A copy, LayerNorm f32 x %d on %s, a reading of y\n", C, nl_isa_best());
+    for (int q = 0; q < QUESTIONS; q++) conclude(words, &questions[q], &curves[q], keys[q]);
+    if (o.out) file = freopen(o.out, "w", file);
+    if (file) fprintf(file, "# normlab tune: %s, %d threads\n", nl_isa_best(), o.threads);
+    ok = file && nl_tuning_write(file, &t);
+    if (file && o.out) ok = fclose(file) == 0 && ok;
+    if (!ok) fprintf(stderr, "normlab: cannot write the file: %s\n", strerror(errno));
+    char *path = o.out ? realpath(o.out, NULL) : NULL;
+    if (ok) fprintf(stderr, "\nTo use it: export NL_TUNING='%s'\n", path ? path : "FILE");
+    free(path);
+    return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

@@ -1,0 +1,56 @@
+/* The largest errors on record: a file with what each implementation has ever needed of its bound in
+ * the built-in suite, so that an error that grows within a loose bound is noticed
+ * (docs/verification.md). SPDX-License-Identifier: MIT */
+#ifndef NL_ERRORS_H
+#define NL_ERRORS_H
+
+#include "verify/verify.h"
+
+enum { KINDS_MOST = 64, LINES_PER_IMPL = 4 * 3 * 3 };
+
+/* What one implementation did on one problem: a line of the file, a column for each kind of data. */
+typedef struct error_line {
+    const char *name, *isa;
+    char problem[40];     /* "layernorm/forward/f32"; "" where nothing was noted */
+    const nl_impl *impl;  /* NULL: not in the table */
+    size_t number;        /* in the file */
+    double u[KINDS_MOST]; /* the largest error in units; NAN: none */
+    const nl_case *where[KINDS_MOST];
+} error_line;
+
+typedef struct errors {
+    const char *path;
+    char kinds[KINDS_MOST][sizeof((nl_case *)0)->data]; /* the columns, those of the file first */
+    size_t kind_count;
+    char *text; /* the file's, which its lines point into */
+    error_line *file;
+    size_t file_count;
+    error_line *now; /* some for each implementation, in the order of the table */
+    size_t now_count;
+    bool *ran; /* by implementation */
+} errors;
+
+/* Reads the record; one that is to be updated may be missing yet. False: a message was printed. */
+bool errors_open(errors *e, const char *path, bool update);
+void errors_close(errors *e);
+
+/* Takes note of a verdict; only what is held to a bound counts. c must outlive e. */
+void errors_note(errors *e, const nl_impl *impl, const nl_case *c, const verdict *v);
+
+/* Everything noted against the record: what is higher, what is not on record, and what is and was
+ * not measured, each with a message. Lines of what did not run are left alone. Returns how many. */
+size_t errors_compare(const errors *e);
+
+/* Rewrites the lines of what ran. False: a message was printed. */
+bool errors_update(const errors *e);
+
+/* The column of a kind of data, a new one if need be; KINDS_MOST: there is no more room. */
+size_t errors_column(errors *e, const char *data);
+
+/* Is it a line of the file that this run has nothing to say about? */
+bool errors_idle(const errors *e, const error_line *l);
+
+/* By name, ISA and problem, as strcmp. */
+int errors_order(const void *a, const void *b);
+
+#endif

@@ -1,0 +1,124 @@
+/* The file of the largest errors: a CSV whose columns after the third are kinds of data.
+ * SPDX-License-Identifier: MIT */
+#include "base/csv.h"
+#include "verify/error_record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAMES = 3 };
+static const char *const names[NAMES] = {"impl", "isa", "problem"};
+
+static bool read_header(errors *e, scan *s) {
+    if (!next_record(s)) return false;
+    for (size_t i = 0; i < s->count; i++)
+        if (i < NAMES ? strcmp(s->fields[i], names[i]) != 0
+                      : errors_column(e, s->fields[i]) != i - NAMES)
+            return complain(s, 1, "column %zu is '%s': impl, isa, problem and kinds of data, once",
+                            i + 1, s->fields[i]);
+    return true;
+}
+
+static bool read_line(errors *e, scan *s) {
+    error_line *l = &e->file[e->file_count];
+    char **f = s->fields, *end;
+    if (s->count != NAMES + e->kind_count)
+        return complain(s, s->first_line, "%zu fields, and the header has %zu", s->count,
+                        NAMES + e->kind_count);
+    *l = (error_line){.name = f[0], .isa = f[1], .number = s->first_line};
+    l->impl = nl_find(f[0], f[1]);
+    if (!*f[2] || strlen(f[2]) >= sizeof l->problem)
+        return complain(s, l->number, "'%s' is no problem", f[2]);
+    strcpy(l->problem, f[2]);
+    if (l > e->file && errors_order(l - 1, l) >= 0)
+        return complain(s, l->number, "not in order after the line before");
+    for (size_t k = 0; k < KINDS_MOST; k++) {
+        const char *text = k < e->kind_count ? f[NAMES + k] : "";
+        l->u[k] = *text ? strtod(text, &end) : NAN;
+        if (*text && (*end || !isfinite(l->u[k]) || l->u[k] < 0))
+            return complain(s, l->number, "%s: '%s' is no error", e->kinds[k], text);
+    }
+    e->file_count++;
+    return true;
+}
+
+static bool read_file(errors *e, scan *s) {
+    if (!slurp(s, &e->text)) return false;
+    size_t lines = 1;
+    for (const char *p = e->text; *p; p++) lines += *p == '\n';
+    e->file = calloc(lines, sizeof *e->file);
+    bool ok = e->file ? read_header(e, s) : complain(s, 0, "no memory for it");
+    while (ok && s->at < s->end) ok = next_record(s) && read_line(e, s);
+    free(s->fields);
+    return ok;
+}
+
+bool errors_open(errors *e, const char *path, bool update) {
+    char error[700] = "no memory for the largest errors";
+    scan s = {.path = path, .error = error, .error_size = sizeof error};
+    *e = (errors){.path = path, .now_count = nl_impl_count() * LINES_PER_IMPL};
+    e->now = calloc(e->now_count, sizeof *e->now);
+    e->ran = calloc(nl_impl_count(), sizeof *e->ran);
+    bool missing = update && access(path, F_OK) != 0 && errno == ENOENT;
+    if (e->now && e->ran && (missing || read_file(e, &s))) return true;
+    fprintf(stderr, "normlab: %s\n", error);
+    return errors_close(e), false;
+}
+
+void errors_close(errors *e) {
+    free(e->text), free(e->file), free(e->now), free(e->ran);
+    *e = (errors){0};
+}
+
+/* Four digits that are not below u. */
+static void write_up(FILE *out, double u) {
+    char text[32] = "";
+    if (u <= 1e-6) u = 0;
+    if (!isnan(u)) snprintf(text, sizeof text, "%.4g", u);
+    if (!isnan(u) && strtod(text, NULL) < u)
+        snprintf(text, sizeof text, "%.4g", u + 0.5 * pow(10, floor(log10(u)) - 3));
+    fprintf(out, ",%s", text);
+}
+
+static void write_lines(const errors *e, const error_line *lines, size_t count, FILE *out) {
+    bool used[KINDS_MOST] = {0};
+    fputs("impl,isa,problem", out);
+    for (size_t k = 0; k < e->kind_count; k++) {
+        for (size_t i = 0; i < count; i++) used[k] = used[k] || !isnan(lines[i].u[k]);
+        if (used[k]) fprintf(out, ",%s", e->kinds[k]);
+    }
+    fputc('\n', out);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(out, "%s,%s,%s", lines[i].name, lines[i].isa, lines[i].problem);
+        for (size_t k = 0; k < e->kind_count; k++)
+            if (used[k]) write_up(out, lines[i].u[k]);
+        fputc('\n', out);
+    }
+}
+
+bool errors_update(const errors *e) {
+    error_line *all = calloc(e->now_count + e->file_count + 1, sizeof *all);
+    size_t count = 0;
+    for (size_t i = 0; all && i < e->now_count; i++)
+        if (*e->now[i].problem) all[count++] = e->now[i];
+    for (size_t i = 0; all && i < e->file_count; i++)
+        if (errors_idle(e, &e->file[i])) all[count++] = e->file[i];
+    FILE *out = all ? fopen(e->path, "w") : NULL;
+    bool ok = out != NULL;
+    if (ok) {
+        qsort(all, count, sizeof *all, errors_order);
+        write_lines(e, all, count, out);
+        ok = fflush(out) == 0 && !ferror(out);
+        ok = fclose(out) == 0 && ok;
+    }
+    if (ok)
+        fprintf(stderr, "largest errors: %s has %zu lines\n", e->path, count);
+    else
+        fprintf(stderr, "normlab: cannot write %s: %s\n", e->path, strerror(errno));
+    free(all);
+    return ok;
+}
