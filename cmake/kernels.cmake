@@ -1,6 +1,7 @@
 # The file is the registration: every kernel file becomes one line of the table for each ISA it is
-# compiled for. The file is told its own name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive),
-# the same whatever the ISA, and the library it is compiled into says the ISA (NL_ISA avx2).
+# compiled for. A generated source tells it its name (NL_NAME "layernorm/naive", NL_STEM
+# layernorm_naive) and includes it, so that a new file recompiles no other; the library it is compiled
+# into says the ISA (NL_ISA avx2).
 #     nl_add_kernels(ISA avx2 FOLDERS optimized FLAGS -mavx2 -mfma)
 function(nl_add_kernels)
     cmake_parse_arguments(ARG "" "ISA" "FOLDERS;FLAGS" ${ARGN})
@@ -17,9 +18,11 @@ function(nl_add_kernels)
         foreach(source IN LISTS sources)
             string(REGEX REPLACE "\\.c$" "" name ${source})
             string(MAKE_C_IDENTIFIER ${name} stem)
-            set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS
-                "NL_STEM=${stem};NL_NAME=\"${name}\"")
-            target_sources(${library} PRIVATE ${source})
+            set(named ${PROJECT_BINARY_DIR}/generated/${source})
+            file(CONFIGURE OUTPUT ${named} CONTENT "#define NL_NAME \"${name}\"
+#define NL_STEM ${stem}
+#include \"${PROJECT_SOURCE_DIR}/${source}\"\n" @ONLY)
+            target_sources(${library} PRIVATE ${named})
             list(APPEND NL_ENTRIES "NL_ENTRY(${stem}_${ARG_ISA})\n")
         endforeach()
     endforeach()
