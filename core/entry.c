@@ -1,6 +1,7 @@
 /* The two entry points: every argument is checked here, once, before anything is written.
  * SPDX-License-Identifier: MIT */
 #include "dtype.h"
+#include "layer.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -22,72 +23,87 @@ static nl_status fail(nl_status status, const char *format, ...) {
     return status;
 }
 
-/* One buffer of a call: its name for messages, where it lies, whether it is written, and which
- * other it may share its memory with, exactly. */
-typedef struct span {
-    const char *name;
-    const void *at;
-    size_t bytes;
-    bool required, allowed, written;
-    const char *in_place_of;
-} span;
-enum { SPANS_MOST = 11 };
+/* The buffers of a call: its arguments, and scratch behind them. */
+enum { SCRATCH = NL_ARGS, BUFFERS, OF_SCRATCH = NL_GROUPS + 1 };
 
-static bool overlap(const span *a, const span *b) {
-    uintptr_t x = (uintptr_t)a->at, y = (uintptr_t)b->at;
-    return x < y + b->bytes && y < x + a->bytes;
+static const char *buffer_name(int i, nl_pass pass) {
+    return i == SCRATCH ? "scratch" : nl_arg_name((nl_arg)i, pass);
 }
 
-/* A call on one short row takes as long as this does: so it is a part of both entry points, where
- * most of what it asks is a constant, and what is absent is not looked at twice. */
-NL_INLINE nl_status check_spans(const nl_problem *p, const span *spans, size_t count) {
-    const span *used[SPANS_MOST];
-    size_t uses = 0;
-#pragma GCC unroll 11
-    for (size_t k = 0; k < count; k++) {
-        const span *a = spans + k;
-        if (!a->allowed && a->at)
-            return fail(NL_BAD_ARGUMENT, "%s %s does not take %s: pass NULL", nl_op_name(p->op),
-                        nl_pass_name(p->pass), a->name);
-        if (a->required && !a->at)
-            return fail(NL_BAD_ARGUMENT, "%s %s: %s is NULL; it needs %zu bytes", nl_op_name(p->op),
-                        nl_pass_name(p->pass), a->name, a->bytes);
-        if (a->at && a->bytes) used[uses++] = a;
+NL_INLINE int extent(int i) {
+    return i == SCRATCH ? OF_SCRATCH : (int)nl_args[i].extent;
+}
+
+static bool in_place(int out, int in) {
+    return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
+}
+
+/* On one short row this costs as much as the kernel, so it is inlined, where the buffers that the
+ * entry point lacks are constants. */
+NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
+                                  size_t scratch_bytes) {
+    const struct nl_pass_row *pass = &nl_passes[p->pass];
+    const unsigned takes = nl_takes(p->op, p->pass) | NL_BIT(SCRATCH);
+    const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
+    unsigned given = 0;
+#pragma GCC unroll 15
+    for (int i = 0; i < BUFFERS; i++) given |= at[i] ? NL_BIT(i) : 0;
+    if (given & ~takes)
+        return fail(NL_BAD_ARGUMENT, "%s %s does not take %s: pass NULL", nl_op_name(p->op),
+                    nl_pass_name(p->pass), buffer_name(__builtin_ctz(given & ~takes), p->pass));
+    if (!p->n) return NL_OK;
+
+    unsigned missing = pass->needs & takes;
+    if (given & NL_BIT(NL_RESIDUAL_OUT)) missing |= NL_BIT(NL_RESIDUAL);
+    if (given & running) missing |= running;
+    missing &= ~given;
+    if (missing) {
+        nl_arg i = (nl_arg)__builtin_ctz(missing);
+        return fail(NL_BAD_ARGUMENT, "%s %s: %s is NULL; it needs %zu bytes", nl_op_name(p->op),
+                    nl_pass_name(p->pass), nl_arg_name(i, p->pass), nl_arg_bytes(p, i));
     }
-    for (size_t i = 0; i < uses; i++) {
-        const span *a = used[i];
-        for (size_t j = 0; a->written && j < uses; j++) {
-            const span *b = used[j];
-            if (a == b || !overlap(a, b)) continue;
-            if (a->at == b->at && (a->in_place_of == b->name || b->in_place_of == a->name))
-                continue;
+
+    const size_t bytes[] = {[NL_TENSOR] = nl_bytes(p, NL_TENSOR),
+                            [NL_FEATURES] = nl_bytes(p, NL_FEATURES),
+                            [NL_GROUPS] = nl_bytes(p, NL_GROUPS),
+                            [OF_SCRATCH] = scratch_bytes};
+    unsigned others = given;
+    for (unsigned left = given & (pass->writes | NL_BIT(SCRATCH)); left; left &= left - 1) {
+        int a = __builtin_ctz(left);
+        uintptr_t begin = (uintptr_t)at[a], end = begin + bytes[extent(a)];
+        others ^= NL_BIT(a);
+        for (unsigned rest = others; rest; rest &= rest - 1) {
+            int b = __builtin_ctz(rest);
+            uintptr_t other = (uintptr_t)at[b];
+            if (other >= end || begin >= other + bytes[extent(b)]) continue;
+            if (begin == other && in_place(a, b)) continue;
             return fail(NL_BAD_ARGUMENT,
                         "%s and %s overlap; apart from y == x, residual_out == residual, "
                         "dx == dy and dx == dresidual, an output needs memory of its own",
-                        a->name, b->name);
+                        buffer_name(a, p->pass), buffer_name(b, p->pass));
         }
     }
     return NL_OK;
 }
 
 static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int threads) {
-    if ((unsigned)p->op > NL_QWEN2_RMSNORM)
+    if ((unsigned)p->op >= NL_OPS)
         return fail(NL_BAD_ARGUMENT, "op %d is not an nl_op", (int)p->op);
-    if ((unsigned)p->pass > NL_INFERENCE)
+    if ((unsigned)p->pass >= NL_PASSES)
         return fail(NL_BAD_ARGUMENT, "pass %d is not an nl_pass", (int)p->pass);
-    if ((unsigned)p->dtype > NL_BF16)
+    if ((unsigned)p->dtype >= NL_DTYPES)
         return fail(NL_BAD_ARGUMENT, "dtype %d is not an nl_dtype", (int)p->dtype);
     if ((unsigned)p->casting > NL_CAST_BEFORE_WEIGHT)
         return fail(NL_BAD_ARGUMENT, "casting %d is not an nl_casting", (int)p->casting);
     if ((unsigned)p->stores > NL_STORES_STREAMING)
         return fail(NL_BAD_ARGUMENT, "stores %d is not an nl_stores", (int)p->stores);
-    bool batch = p->op == NL_BATCHNORM;
-    if (p->pass == NL_INFERENCE && !batch)
+    const nl_layer *l = &nl_layers[p->op];
+    if (p->pass == NL_INFERENCE && !l->running)
         return fail(NL_BAD_ARGUMENT, "%s keeps no running statistics: inference is forward",
                     nl_op_name(p->op));
     if (p->c == 0 || p->s == 0)
         return fail(NL_BAD_ARGUMENT, "c = %zu, s = %zu: both must be at least 1", p->c, p->s);
-    if (p->s != 1 && !batch)
+    if (p->s != 1 && !l->by_channel)
         return fail(NL_BAD_ARGUMENT, "%s normalizes rows of c: s is %zu and must be 1",
                     nl_op_name(p->op), p->s);
     size_t values;
@@ -98,12 +114,14 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
                     p->s);
     if (!(p->eps >= 0) || isinf(p->eps))
         return fail(NL_BAD_ARGUMENT, "eps = %g must be finite and not negative", (double)p->eps);
-    if (batch && !(p->momentum >= 0 && p->momentum <= 1))
+    if (l->running && !(p->momentum >= 0 && p->momentum <= 1))
         return fail(NL_BAD_ARGUMENT, "momentum = %g, the weight of the new value, is not in [0, 1]",
                     (double)p->momentum);
-    if (batch && p->pass != NL_INFERENCE && p->n && p->n * p->s == 1)
-        return fail(NL_BAD_ARGUMENT, "batchnorm training needs more than one value a channel: "
-                                     "n * s is 1 (use NL_INFERENCE, or a larger batch)");
+    if (l->running && p->pass != NL_INFERENCE && nl_group_size(p) == 1)
+        return fail(NL_BAD_ARGUMENT,
+                    "%s training needs more than one value a channel: "
+                    "n * s is 1 (use NL_INFERENCE, or a larger batch)",
+                    nl_op_name(p->op));
     if (threads < 1) return fail(NL_BAD_ARGUMENT, "threads = %d must be at least 1", threads);
     if (!*impl) {
         *impl = nl_best(p, threads);
@@ -141,30 +159,20 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     if (status != NL_OK) return status;
 
     nl_forward_args a = *args;
-    bool batch = p->op == NL_BATCHNORM, inference = p->pass == NL_INFERENCE;
-    bool centred = batch || p->op == NL_LAYERNORM;
-    bool some = p->n != 0, training = batch && !inference, reads = some && inference;
-    size_t tensor = p->n * p->c * p->s * nl_dtype_bytes(p->dtype);
-    size_t channels = p->c * sizeof(float);
-    size_t groups = (batch ? p->c : p->n) * sizeof(float);
-    const char *residual = "residual", *x = "x";
-    const span spans[] = {
-        {x, a.x, tensor, some, true, false, NULL},
-        {residual, a.residual, tensor, some && !batch && a.residual_out, !batch, false, NULL},
-        {"gamma", a.gamma, channels, false, true, false, NULL},
-        {"beta", a.beta, channels, false, centred, false, NULL},
-        {"y", a.y, tensor, some, true, true, x},
-        {"residual_out", a.residual_out, tensor, false, !batch, true, residual},
-        {"mean", a.mean, groups, false, centred && !inference, true, NULL},
-        {"rstd", a.rstd, groups, false, !inference, true, NULL},
-        {"running_mean", a.running_mean, channels, reads || (batch && a.running_var), batch,
-         training, NULL},
-        {"running_var", a.running_var, channels, reads || (batch && a.running_mean), batch,
-         training, NULL},
-        {"scratch", a.scratch, a.scratch ? nl_scratch_bytes(impl, p) : 0, false, true, true, NULL},
-    };
-    status = check_spans(p, spans, sizeof spans / sizeof *spans);
-    if (status != NL_OK || !some) return status;
+    const size_t scratch = a.scratch ? nl_scratch_bytes(impl, p) : 0;
+    const void *const at[BUFFERS] = {[NL_X] = a.x,
+                                     [NL_RESIDUAL] = a.residual,
+                                     [NL_GAMMA] = a.gamma,
+                                     [NL_BETA] = a.beta,
+                                     [NL_MEAN] = a.mean,
+                                     [NL_RSTD] = a.rstd,
+                                     [NL_RUNNING_MEAN] = a.running_mean,
+                                     [NL_RUNNING_VAR] = a.running_var,
+                                     [NL_Y] = a.y,
+                                     [NL_RESIDUAL_OUT] = a.residual_out,
+                                     [SCRATCH] = scratch ? a.scratch : NULL};
+    status = check_buffers(p, at, scratch);
+    if (status != NL_OK || !p->n) return status;
 
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);
@@ -179,31 +187,19 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     if (!p || !args) return fail(NL_BAD_ARGUMENT, "the problem or its arguments are NULL");
     if (p->pass != NL_BACKWARD)
         return fail(NL_BAD_ARGUMENT, "nl_backward was given a %s problem: use nl_forward",
-                    (unsigned)p->pass <= NL_INFERENCE ? nl_pass_name(p->pass) : "nonsensical");
+                    (unsigned)p->pass < NL_PASSES ? nl_pass_name(p->pass) : "nonsensical");
     nl_status status = check_problem(p, &impl, threads);
     if (status != NL_OK) return status;
 
     nl_backward_args a = *args;
-    bool batch = p->op == NL_BATCHNORM, centred = batch || p->op == NL_LAYERNORM;
-    bool some = p->n != 0;
-    size_t tensor = p->n * p->c * p->s * nl_dtype_bytes(p->dtype);
-    size_t channels = p->c * sizeof(float);
-    size_t groups = (batch ? p->c : p->n) * sizeof(float);
-    const char *dy = "dy", *dx = "dx";
-    const span spans[] = {
-        {"x", a.x, tensor, some, true, false, NULL},
-        {dy, a.dy, tensor, some, true, false, NULL},
-        {"dresidual", a.dresidual, tensor, false, !batch, false, dx},
-        {"gamma", a.gamma, channels, false, true, false, NULL},
-        {"mean", a.mean, groups, some && centred, centred, false, NULL},
-        {"rstd", a.rstd, groups, some, true, false, NULL},
-        {dx, a.dx, tensor, some, true, true, dy},
-        {"dgamma", a.dgamma, channels, false, true, true, NULL},
-        {"dbeta", a.dbeta, channels, false, centred, true, NULL},
-        {"scratch", a.scratch, a.scratch ? nl_scratch_bytes(impl, p) : 0, false, true, true, NULL},
-    };
-    status = check_spans(p, spans, sizeof spans / sizeof *spans);
-    if (status != NL_OK || !some) return status;
+    const size_t scratch = a.scratch ? nl_scratch_bytes(impl, p) : 0;
+    const void *const at[BUFFERS] = {[NL_X] = a.x,         [NL_RESIDUAL] = a.dresidual,
+                                     [NL_DY] = a.dy,       [NL_GAMMA] = a.gamma,
+                                     [NL_MEAN] = a.mean,   [NL_RSTD] = a.rstd,
+                                     [NL_DX] = a.dx,       [NL_DGAMMA] = a.dgamma,
+                                     [NL_DBETA] = a.dbeta, [SCRATCH] = scratch ? a.scratch : NULL};
+    status = check_buffers(p, at, scratch);
+    if (status != NL_OK || !p->n) return status;
 
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);

@@ -1,6 +1,7 @@
 /* The table of implementations, which the build writes from the kernel files' names, and the ways
  * to look something up in it. SPDX-License-Identifier: MIT */
 #include "registry.h"
+#include "layer.h"
 
 #include <string.h>
 
@@ -32,8 +33,8 @@ const nl_impl *nl_impl_at(size_t i) {
 }
 
 static bool in_range(const nl_problem *p) {
-    return (unsigned)p->op <= NL_QWEN2_RMSNORM && (unsigned)p->pass <= NL_INFERENCE &&
-           (unsigned)p->dtype <= NL_BF16;
+    return (unsigned)p->op < NL_OPS && (unsigned)p->pass < NL_PASSES &&
+           (unsigned)p->dtype < NL_DTYPES;
 }
 
 bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
@@ -53,23 +54,4 @@ const nl_impl *nl_find(const char *name, const char *isa) {
 
 size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p) {
     return impl->scratch ? impl->scratch(p) : 0;
-}
-
-const char *nl_op_name(nl_op op) {
-    static const char *const names[] = {"batchnorm", "layernorm", "rmsnorm", "qwen2_rmsnorm"};
-    return (unsigned)op <= NL_QWEN2_RMSNORM ? names[op] : "?";
-}
-
-const char *nl_pass_name(nl_pass pass) {
-    static const char *const names[] = {"forward", "backward", "inference"};
-    return (unsigned)pass <= NL_INFERENCE ? names[pass] : "?";
-}
-
-const char *nl_dtype_name(nl_dtype dtype) {
-    static const char *const names[] = {"f32", "f16", "bf16"};
-    return (unsigned)dtype <= NL_BF16 ? names[dtype] : "?";
-}
-
-size_t nl_dtype_bytes(nl_dtype dtype) {
-    return dtype == NL_F32 ? 4 : 2;
 }

@@ -1,0 +1,87 @@
+/* The tables, and the names in them. SPDX-License-Identifier: MIT */
+#include "layer.h"
+
+#include <string.h>
+
+const nl_layer nl_layers[NL_OPS] = {
+    [NL_BATCHNORM] =
+        {.name = "batchnorm", .by_channel = true, .centred = true, .beta = true, .running = true},
+    [NL_LAYERNORM] = {.name = "layernorm", .centred = true, .beta = true, .residual = true},
+    [NL_RMSNORM] = {.name = "rmsnorm", .residual = true},
+    [NL_QWEN2_RMSNORM] = {.name = "qwen2_rmsnorm",
+                          .aliases = {"gemma", "qwen3next"},
+                          .plus_one = true,
+                          .residual = true},
+};
+
+const struct nl_storage nl_dtypes[NL_DTYPES] = {
+    [NL_F32] = {"f32", 4},
+    [NL_F16] = {"f16", 2},
+    [NL_BF16] = {"bf16", 2},
+};
+
+const struct nl_arg_row nl_args[NL_ARGS] = {
+    [NL_X] = {"x", NL_TENSOR, 0},
+    [NL_RESIDUAL] = {"residual", NL_TENSOR, 0},
+    [NL_DY] = {"dy", NL_TENSOR, 0},
+    [NL_GAMMA] = {"gamma", NL_FEATURES, 0},
+    [NL_BETA] = {"beta", NL_FEATURES, 0},
+    [NL_MEAN] = {"mean", NL_GROUPS, 0},
+    [NL_RSTD] = {"rstd", NL_GROUPS, 0},
+    [NL_RUNNING_MEAN] = {"running_mean", NL_FEATURES, 0},
+    [NL_RUNNING_VAR] = {"running_var", NL_FEATURES, 0},
+    [NL_Y] = {"y", NL_TENSOR, NL_BIT(NL_X)},
+    [NL_RESIDUAL_OUT] = {"residual_out", NL_TENSOR, NL_BIT(NL_RESIDUAL)},
+    [NL_DX] = {"dx", NL_TENSOR, NL_BIT(NL_DY) | NL_BIT(NL_RESIDUAL)},
+    [NL_DGAMMA] = {"dgamma", NL_FEATURES, 0},
+    [NL_DBETA] = {"dbeta", NL_FEATURES, 0},
+};
+
+enum {
+    INPUTS = NL_BIT(NL_X) | NL_BIT(NL_RESIDUAL) | NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA),
+    OUTPUTS = NL_BIT(NL_Y) | NL_BIT(NL_RESIDUAL_OUT),
+    SAVED = NL_BIT(NL_MEAN) | NL_BIT(NL_RSTD),
+    RUNNING = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR),
+    GRADIENT = NL_BIT(NL_X) | NL_BIT(NL_DY) | SAVED
+};
+
+const struct nl_pass_row nl_passes[NL_PASSES] = {
+    [NL_FORWARD] = {"forward", NL_BIT(NL_X) | NL_BIT(NL_Y), INPUTS | RUNNING,
+                    OUTPUTS | SAVED | RUNNING},
+    [NL_BACKWARD] = {"backward", GRADIENT | NL_BIT(NL_DX),
+                     GRADIENT | NL_BIT(NL_RESIDUAL) | NL_BIT(NL_GAMMA),
+                     NL_BIT(NL_DX) | NL_BIT(NL_DGAMMA) | NL_BIT(NL_DBETA)},
+    [NL_INFERENCE] = {"inference", NL_BIT(NL_X) | NL_BIT(NL_Y) | RUNNING, INPUTS | RUNNING,
+                      OUTPUTS},
+};
+
+bool nl_op_from_name(const char *name, nl_op *op) {
+    for (int i = 0; i < NL_OPS; i++) {
+        const nl_layer *l = &nl_layers[i];
+        bool found = strcmp(l->name, name) == 0;
+        for (int k = 0; k < NL_ALIASES && l->aliases[k]; k++)
+            found = found || strcmp(l->aliases[k], name) == 0;
+        if (found) return *op = (nl_op)i, true;
+    }
+    return false;
+}
+
+const char *nl_arg_name(nl_arg arg, nl_pass pass) {
+    return arg == NL_RESIDUAL && pass == NL_BACKWARD ? "dresidual" : nl_args[arg].name;
+}
+
+const char *nl_op_name(nl_op op) {
+    return (unsigned)op < NL_OPS ? nl_layers[op].name : "?";
+}
+
+const char *nl_pass_name(nl_pass pass) {
+    return (unsigned)pass < NL_PASSES ? nl_passes[pass].name : "?";
+}
+
+const char *nl_dtype_name(nl_dtype dtype) {
+    return (unsigned)dtype < NL_DTYPES ? nl_dtypes[dtype].name : "?";
+}
+
+size_t nl_dtype_bytes(nl_dtype dtype) {
+    return (unsigned)dtype < NL_DTYPES ? nl_dtypes[dtype].bytes : 0;
+}

@@ -1,0 +1,122 @@
+/* What a layer is, as a row of a table; with it the passes, the arguments and the storage types, and
+ * what follows from them. The kernels and the reference do not use it. SPDX-License-Identifier: MIT */
+#ifndef NL_LAYER_H
+#define NL_LAYER_H
+
+#include "normlab.h"
+
+/* Not in normlab.h: what a user compiles must not depend on how many there are. */
+#define NL_OPS (NL_QWEN2_RMSNORM + 1)
+#define NL_PASSES (NL_INFERENCE + 1)
+#define NL_DTYPES (NL_BF16 + 1)
+enum { NL_ALIASES = 2 };
+
+typedef struct nl_layer {
+    const char *name, *aliases[NL_ALIASES];
+    bool by_channel; /* statistics of a channel, over n and s; else of a row, and s is 1 */
+    bool centred;    /* subtracts the mean */
+    bool plus_one;   /* the gain is 1 + gamma */
+    bool beta;
+    bool running;  /* has running statistics, and so inference */
+    bool residual; /* takes one, and backward a dresidual */
+} nl_layer;
+
+extern const nl_layer nl_layers[NL_OPS];
+extern const struct nl_storage {
+    const char *name;
+    size_t bytes;
+} nl_dtypes[NL_DTYPES];
+
+/* The arguments of nl_forward_args and nl_backward_args, but for scratch. */
+typedef enum nl_arg {
+    NL_X,
+    NL_RESIDUAL, /* of backward: dresidual */
+    NL_DY,
+    NL_GAMMA,
+    NL_BETA,
+    NL_MEAN,
+    NL_RSTD,
+    NL_RUNNING_MEAN,
+    NL_RUNNING_VAR,
+    NL_Y,
+    NL_RESIDUAL_OUT,
+    NL_DX,
+    NL_DGAMMA,
+    NL_DBETA,
+    NL_ARGS
+} nl_arg;
+
+/* A tensor, a float a feature, or a float a group. */
+typedef enum nl_extent { NL_TENSOR, NL_FEATURES, NL_GROUPS } nl_extent;
+
+extern const struct nl_arg_row {
+    const char *name;
+    nl_extent extent;
+    unsigned replaces; /* NL_BIT() of the inputs whose memory this output may take */
+} nl_args[NL_ARGS];
+
+/* NL_BIT() of each argument that some layer gives to the pass; it needs those that the layer has. */
+extern const struct nl_pass_row {
+    const char *name;
+    unsigned needs, reads, writes;
+} nl_passes[NL_PASSES];
+
+/* "layernorm" (or an alias: gemma, qwen3next) to the op it names. */
+bool nl_op_from_name(const char *name, nl_op *op);
+
+/* "dresidual" in backward. */
+const char *nl_arg_name(nl_arg arg, nl_pass pass);
+
+/* NL_BIT() of each argument of this layer in this pass. */
+static inline unsigned nl_takes(nl_op op, nl_pass pass) {
+    const nl_layer *l = &nl_layers[op];
+    unsigned all = nl_passes[pass].reads | nl_passes[pass].writes, lacks = 0;
+    if (!l->centred) lacks |= NL_BIT(NL_MEAN);
+    if (!l->beta) lacks |= NL_BIT(NL_BETA) | NL_BIT(NL_DBETA);
+    if (!l->running) lacks |= NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
+    if (!l->residual) lacks |= NL_BIT(NL_RESIDUAL) | NL_BIT(NL_RESIDUAL_OUT);
+    return all & ~lacks;
+}
+
+/* A group is what shares one mean and rstd: a row or a channel. */
+static inline size_t nl_group_count(const nl_problem *p) {
+    return nl_layers[p->op].by_channel ? p->c : p->n;
+}
+
+static inline size_t nl_group_size(const nl_problem *p) {
+    return (nl_layers[p->op].by_channel ? p->n : p->c) * p->s;
+}
+
+/* Element i of the tensor has this feature, and is this element of this group. */
+static inline size_t nl_feature_of(const nl_problem *p, size_t i) {
+    return i / p->s % p->c;
+}
+
+static inline size_t nl_group_of(const nl_problem *p, size_t i) {
+    return nl_layers[p->op].by_channel ? nl_feature_of(p, i) : i / (p->c * p->s);
+}
+
+static inline size_t nl_member_of(const nl_problem *p, size_t i) {
+    size_t sample = p->c * p->s;
+    return nl_layers[p->op].by_channel ? i / sample * p->s + i % p->s : i % sample;
+}
+
+/* And back: where element e of group g is in the tensor. */
+static inline size_t nl_element(const nl_problem *p, size_t g, size_t e) {
+    if (!nl_layers[p->op].by_channel) return g * p->c * p->s + e;
+    return (e / p->s * p->c + g) * p->s + e % p->s;
+}
+
+static inline size_t nl_bytes(const nl_problem *p, nl_extent extent) {
+    switch (extent) {
+    case NL_TENSOR: return p->n * p->c * p->s * nl_dtypes[p->dtype].bytes;
+    case NL_FEATURES: return p->c * sizeof(float);
+    default: return nl_group_count(p) * sizeof(float);
+    }
+}
+
+static inline size_t nl_arg_bytes(const nl_problem *p, nl_arg arg) {
+    return nl_bytes(p, nl_args[arg].extent);
+}
+
+#endif
