@@ -63,17 +63,18 @@ Test(checker, every_element_counts) {
         trial t;
         trial_make(&t, list.items[i].text), trial_place(&t, &two_pass), trial_call(&t, 1);
         bool empty = t.c.problem.n == 0;
-        outcome clean = compare(&t.in, &t.want).outcome;
+        outcome clean = outputs_check(&t.in, &t.want).outcome;
         if (clean == OUTCOME_FAIL) cr_assert_fail("%s: the right kernel fails", t.c.text);
-        for (slot s = 0; s < SLOTS; s++) {
+        for (nl_arg s = 0; s < NL_ARGS; s++) {
             nl_dtype d = is_tensor(s) ? t.c.problem.dtype : NL_F32;
             for (size_t k = 0; k < t.data.bytes[s] / nl_dtype_bytes(d); k++) {
                 float was = nl_load(d, t.in.at[s], k);
                 if (!empty && (!is_result(&t, s) || !isfinite(was))) continue;
                 nl_store(d, t.in.at[s], k, empty ? 0.125f : NAN);
-                outcome got = compare(&t.in, &t.want).outcome;
+                outcome got = outputs_check(&t.in, &t.want).outcome;
                 if (got != OUTCOME_FAIL && !(got == OUTCOME_DEMO && clean == OUTCOME_DEMO))
-                    cr_assert_fail("%s: %s[%zu]: %s", t.c.text, slot_name(s), k, outcome_name(got));
+                    cr_assert_fail("%s: %s[%zu]: %s", t.c.text, nl_args[s].name, k,
+                                   outcome_name(got));
                 nl_store(d, t.in.at[s], k, was);
                 if (empty) instance_fill(&t.in); /* stored again, a NaN may be another */
             }
@@ -92,15 +93,15 @@ Test(checker, promises) {
     trial t;
     trial_make(&t, "layernorm/forward/f32/3x64/normal");
     answer_free(&t.want);
-    for (size_t e = 0; e < 64; e++) ((float *)t.data.input[X])[64 + e] += 1e4f;
+    for (size_t e = 0; e < 64; e++) ((float *)t.data.input[NL_X])[64 + e] += 1e4f;
     cr_assert(answer_make(&t.c, &t.data, &t.want) && trial_place(&t, &fragile));
     for (size_t i = 0; i < 3 * 64; i++) {
         outcome got[3], due = i / 64 == 1 ? OUTCOME_DEMO : OUTCOME_FAIL;
         for (int k = 0; k < 3; k++) { /* right, wrong in y[i], wrong where all is promised */
             t.in.impl = k < 2 ? &fragile : &firm;
             instance_fill(&t.in), trial_call(&t, 1);
-            if (k) ((float *)t.in.at[Y])[i] = values[i % 3];
-            got[k] = compare(&t.in, &t.want).outcome;
+            if (k) ((float *)t.in.at[NL_Y])[i] = values[i % 3];
+            got[k] = outputs_check(&t.in, &t.want).outcome;
         }
         if (got[0] != OUTCOME_DEMO || got[1] != due || got[2] != OUTCOME_FAIL)
             cr_assert_fail("y[%zu]: %d %d %d", i, got[0], got[1], got[2]);

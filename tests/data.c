@@ -27,15 +27,15 @@ static made make(const char *text) {
     return m;
 }
 
-static float value(const made *m, slot s, size_t i) {
-    bool tensor = s == X || s == RESIDUAL || s == DY;
+static float value(const made *m, nl_arg s, size_t i) {
+    bool tensor = s == NL_X || s == NL_RESIDUAL || s == NL_DY;
     return nl_load(tensor ? m->c.problem.dtype : NL_F32, m->d.input[s], i);
 }
 
 /* Element e of group g as a kernel sees it, the residual added. */
 static float x(const made *m, size_t g, size_t e) {
     size_t i = element(&m->c.problem, g, e);
-    return value(m, X, i) + (m->c.residual ? value(m, RESIDUAL, i) : 0);
+    return value(m, NL_X, i) + (m->c.residual ? value(m, NL_RESIDUAL, i) : 0);
 }
 
 /* Philox4x32-10 as its paper draws it, itself on trial: the vectors are Random123's own. */
@@ -79,9 +79,9 @@ Test(data, distributions) {
 static uint64_t hash(const made *m) {
     uint64_t h = 0xcbf29ce484222325;
     bool backward = m->c.problem.pass == NL_BACKWARD;
-    for (slot s = 0; s < SLOTS; s++) {
-        if (!m->d.input[s] || (backward && (s == MEAN || s == RSTD))) continue;
-        bool half = (s == X || s == RESIDUAL || s == DY) && m->c.problem.dtype != NL_F32;
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        if (!m->d.input[s] || (backward && (s == NL_MEAN || s == NL_RSTD))) continue;
+        bool half = (s == NL_X || s == NL_RESIDUAL || s == NL_DY) && m->c.problem.dtype != NL_F32;
         for (size_t i = 0; i < m->d.bytes[s] / (half ? 2 : 4); i++) {
             uint32_t bits = half ? ((uint16_t *)m->d.input[s])[i] : ((uint32_t *)m->d.input[s])[i];
             for (int k = 0; k < 4; k++) h = (h ^ (bits >> 8 * k & 255)) * 0x100000001b3;
@@ -122,24 +122,24 @@ Test(data, same_bytes_everywhere) {
 Test(data, moments) {
     static const struct {
         const char *text;
-        slot slot;
+        nl_arg slot;
         double mean, square, size;
     } all[] = {
-        {"layernorm/forward/f32/1x65536/normal", X, 0, 1, 0.798},
-        {"layernorm/forward/bf16/1x65536/uniform", X, 0, 1.0 / 3, 0.5},
-        {"layernorm/forward/f32/1x65536/offset:-100000", X, -1e5, 1, 0.798},
-        {"batchnorm/forward/f16/64x16x64/offset:2.5", X, 2.5, 1, 0.798},
-        {"rmsnorm/forward/f16/64x1024/scale:200", X, 0, 40000, 159.6},
-        {"batchnorm/forward/f32/64x16x64/scale:-1e-3", X, 0, 1e-6, 0.000798},
-        {"layernorm/forward/f32/64x1024/scale:10/residual", RESIDUAL, 0, 1, 0.798},
-        {"rmsnorm/forward/f16/64x1024/zeros/residual", RESIDUAL, 0, 1, 0.798},
-        {"layernorm/forward/f32/1x65536/nan", GAMMA, 1, 1.0 / 16, 0.2},
-        {"layernorm/forward/f32/1x65536/exact", BETA, 0, 0.25, 0.4},
-        {"gemma/backward/f32/1x65536/normal", GAMMA, 0, 1.0 / 16, 0.2},
-        {"batchnorm/forward/f32/1x65536/zeros", RUNNING_MEAN, 0, 1, 0.798},
-        {"batchnorm/inference/f32/1x65536/inf", RUNNING_VAR, 1, 1.0 / 12, 0.25},
-        {"rmsnorm/backward/f32/64x1024/constant", DY, 0.5, 1, 0.798},
-        {"batchnorm/backward/f16/64x16x64/uniform", DY, 0.5, 1, 0.798},
+        {"layernorm/forward/f32/1x65536/normal", NL_X, 0, 1, 0.798},
+        {"layernorm/forward/bf16/1x65536/uniform", NL_X, 0, 1.0 / 3, 0.5},
+        {"layernorm/forward/f32/1x65536/offset:-100000", NL_X, -1e5, 1, 0.798},
+        {"batchnorm/forward/f16/64x16x64/offset:2.5", NL_X, 2.5, 1, 0.798},
+        {"rmsnorm/forward/f16/64x1024/scale:200", NL_X, 0, 40000, 159.6},
+        {"batchnorm/forward/f32/64x16x64/scale:-1e-3", NL_X, 0, 1e-6, 0.000798},
+        {"layernorm/forward/f32/64x1024/scale:10/residual", NL_RESIDUAL, 0, 1, 0.798},
+        {"rmsnorm/forward/f16/64x1024/zeros/residual", NL_RESIDUAL, 0, 1, 0.798},
+        {"layernorm/forward/f32/1x65536/nan", NL_GAMMA, 1, 1.0 / 16, 0.2},
+        {"layernorm/forward/f32/1x65536/exact", NL_BETA, 0, 0.25, 0.4},
+        {"gemma/backward/f32/1x65536/normal", NL_GAMMA, 0, 1.0 / 16, 0.2},
+        {"batchnorm/forward/f32/1x65536/zeros", NL_RUNNING_MEAN, 0, 1, 0.798},
+        {"batchnorm/inference/f32/1x65536/inf", NL_RUNNING_VAR, 1, 1.0 / 12, 0.25},
+        {"rmsnorm/backward/f32/64x1024/constant", NL_DY, 0.5, 1, 0.798},
+        {"batchnorm/backward/f16/64x16x64/uniform", NL_DY, 0.5, 1, 0.798},
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         made m = make(all[k].text);
@@ -151,7 +151,7 @@ Test(data, moments) {
         if (fabs(sum) > error || fabs(squares - all[k].square) > 2 * error * sqrt(all[k].square) ||
             fabs(sizes - all[k].size) > error)
             cr_assert_fail("%s: %s has its mean off by %g, squares %g, sizes %g", all[k].text,
-                           slot_name(all[k].slot), sum, squares, sizes);
+                           nl_args[all[k].slot].name, sum, squares, sizes);
         data_free(&m.d);
     }
 }

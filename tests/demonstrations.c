@@ -37,7 +37,7 @@ Test(demonstrations, show_what_they_are_for) {
         verdict v = verify(&t.c, &t.data, &t.want, impl, PLACE_END, 1);
         bool right =
             v.outcome == OUTCOME_DEMO && v.error_u >= shows[k].least && v.error_u <= shows[k].most;
-        const float *rstd = t.in.at[RSTD];
+        const float *rstd = t.in.at[NL_RSTD];
         for (size_t g = 0; !strstr(impl->name, "half_eps") && g < t.c.problem.n; g++)
             right &= isnan(rstd[g]) || nl_round(t.c.problem.dtype, rstd[g]) == rstd[g];
         if (!right)

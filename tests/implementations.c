@@ -123,7 +123,7 @@ static bool start(trial *t, setting *o, size_t groups, unsigned more) {
 static bool all_written(setting *o, trial *all) {
     bool right = true;
     (void)o;
-    for (slot s = 0; s < SLOTS; s++) {
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
         nl_dtype d = is_tensor(s) ? all->c.problem.dtype : NL_F32;
         for (size_t i = 0; is_result(all, s) && i < all->data.bytes[s] / nl_dtype_bytes(d); i++)
             right &= !isnan(nl_load(d, all->in.at[s], i));
@@ -169,9 +169,9 @@ static bool anywhere(setting *o, trial *all) {
         trial other;
         start(&other, o, o->groups, with);
         for (size_t way = 0; way < 16; way++) {
-            void *was[SLOTS];
+            void *was[NL_ARGS];
             memcpy(was, other.in.at, sizeof was);
-            for (slot s = 0; s < SLOTS; s++) {
+            for (nl_arg s = 0; s < NL_ARGS; s++) {
                 size_t steps = way * (with ? 1 : 2 * (size_t)s + 1) % 16; /* towards the start */
                 size_t bytes = is_tensor(s) ? nl_dtype_bytes(o->t) : sizeof(float);
                 if (was[s]) other.in.at[s] = (char *)was[s] - steps * bytes;
@@ -191,9 +191,9 @@ static bool gain_of_one(setting *o, trial *all) {
     start(&none, o, o->groups, PLAIN);
     trial_call(&none, 1);
     instance_fill(&all->in);
-    float *gamma = all->in.at[GAMMA], *beta = all->in.at[BETA];
+    float *gamma = all->in.at[NL_GAMMA], *beta = all->in.at[NL_BETA];
     for (size_t j = 0; j < all->c.problem.c; j++) gamma[j] = o->job->op != NL_QWEN2_RMSNORM;
-    if (beta) memset(beta, 0, all->data.bytes[BETA]);
+    if (beta) memset(beta, 0, all->data.bytes[NL_BETA]);
     trial_call(all, 1);
     bool right = same_results(&none, all);
     trial_end(&none);
@@ -202,18 +202,18 @@ static bool gain_of_one(setting *o, trial *all) {
 
 /* What depends on the scale of x scales, exactly; y does not. Other types have too little range. */
 static bool scaled(setting *o, trial *all) {
-    static const int power[SLOTS] =
-        {[X] = 1,    [RESIDUAL] = 1, [RUNNING_MEAN] = 1, [RUNNING_VAR] = 2,
-         [MEAN] = 1, [RSTD] = -1,    [RESIDUAL_OUT] = 1, [DX] = -1};
+    static const int power[NL_ARGS] =
+        {[NL_X] = 1,    [NL_RESIDUAL] = 1, [NL_RUNNING_MEAN] = 1, [NL_RUNNING_VAR] = 2,
+         [NL_MEAN] = 1, [NL_RSTD] = -1,    [NL_RESIDUAL_OUT] = 1, [NL_DX] = -1};
     bool right = true;
     for (int k = -9; k <= 8 && o->t == NL_F32; k += 17) {
         trial big;
         start(&big, o, o->groups, 0);
         big.c.problem.eps = ldexpf(big.c.problem.eps, 2 * k);
-        for (slot s = 0; s < SLOTS; s++) scale(&big, s, big.data.input[s] ? k * power[s] : 0);
-        if (o->job->pass == NL_BACKWARD) scale(&big, RESIDUAL, -2 * k); /* dresidual: as dx */
+        for (nl_arg s = 0; s < NL_ARGS; s++) scale(&big, s, big.data.input[s] ? k * power[s] : 0);
+        if (o->job->pass == NL_BACKWARD) scale(&big, NL_RESIDUAL, -2 * k); /* dresidual: as dx */
         trial_call(&big, 1);
-        for (slot s = 0; s < SLOTS; s++) scale(&big, s, is_result(&big, s) ? -k * power[s] : 0);
+        for (nl_arg s = 0; s < NL_ARGS; s++) scale(&big, s, is_result(&big, s) ? -k * power[s] : 0);
         right &= same_results(all, &big);
         trial_end(&big);
     }
@@ -230,13 +230,14 @@ static bool special_values(setting *o, trial *all) {
         trial t;
         size_t bad = (size_t)k * (o->groups - 1) / 2;
         start(&t, o, o->groups, 0);
-        nl_store(p->dtype, t.in.at[X], element(p, bad, 4), (float[]){NAN, INFINITY, -INFINITY}[k]);
-        if (backward) ((float *)t.in.at[RSTD])[bad] = NAN;
+        nl_store(p->dtype, t.in.at[NL_X], element(p, bad, 4),
+                 (float[]){NAN, INFINITY, -INFINITY}[k]);
+        if (backward) ((float *)t.in.at[NL_RSTD])[bad] = NAN;
         trial_call(&t, 1);
         for (size_t g = 0; g < o->groups; g++) right &= g == bad || pair(&t, g, all, g, false);
         bool due = p->pass != NL_INFERENCE && !o->m->demonstration;
         for (size_t e = 0; e < o->size && due; e++) {
-            float y = nl_load(p->dtype, t.in.at[backward ? DX : Y], element(p, bad, e));
+            float y = nl_load(p->dtype, t.in.at[backward ? NL_DX : NL_Y], element(p, bad, e));
             bool finite = !is_centred(p) && !backward && k && e != 4;
             right &= finite ? y == 0 : isnan(y);
         }
@@ -257,9 +258,9 @@ static bool beta_itself(setting *o, trial *all) {
         if (!applies[k] || o->parts & FUSED) continue;
         begin(&t, o, o->groups, size[k], kind[k], 0);
         trial_place(&t, o->m), trial_call(&t, 1);
-        const float *beta = t.data.input[BETA], *dgamma = t.in.at[DGAMMA];
+        const float *beta = t.data.input[NL_BETA], *dgamma = t.in.at[NL_DGAMMA];
         for (size_t i = 0; i < o->groups * size[k]; i++) {
-            float y = nl_load(p->dtype, t.in.at[forward ? Y : DX], i);
+            float y = nl_load(p->dtype, t.in.at[forward ? NL_Y : NL_DX], i);
             right &= y == (beta ? nl_round(p->dtype, beta[feature(&t.c.problem, i)]) : 0);
         }
         right &= !dgamma || dgamma[0] == 0;

@@ -24,7 +24,7 @@ typedef struct ready {
 
 static case_list all_cases(void) {
     case_list list = {0};
-    cr_assert(museum_cases(&list, error, sizeof error), "%s", error);
+    cr_assert(cases_add_museum(&list, error, sizeof error), "%s", error);
     cr_assert(list.count > museum_count());
     return list;
 }
@@ -49,7 +49,7 @@ static const char *exhibit_of(const nl_case *c) {
 
 static double value(const ready *r, size_t g, size_t e) {
     const nl_problem *p = &r->c->problem;
-    return nl_load(p->dtype, r->data.input[X], element(p, g, e));
+    return nl_load(p->dtype, r->data.input[NL_X], element(p, g, e));
 }
 
 /* What the reports say of x: of every row (or channel) the mean to within `by`, and sigma; the
@@ -126,7 +126,7 @@ Test(museum, the_values_are_the_same_everywhere) {
         ready r = make(&list.items[i]);
         const nl_problem *p = &r.c->problem;
         for (size_t k = 0; k < p->n * p->c * p->s; k++) {
-            float x = nl_load(p->dtype, r.data.input[X], k);
+            float x = nl_load(p->dtype, r.data.input[NL_X], k);
             uint32_t bits;
             memcpy(&bits, &x, sizeof bits);
             hash = (hash ^ bits) * 0x100000001b3;
@@ -219,9 +219,9 @@ Test(museum, a_row_of_one_value_has_no_gradient) {
         ready r = make(&c);
         instance in = called(&r);
         for (size_t i = 0; i < 3; i++)
-            cr_assert(nl_load(c.problem.dtype, in.at[DX], i) == 0, "%s: dx is not 0", text);
-        cr_assert(((float *)in.at[DGAMMA])[0] == 0, "%s: dgamma is %g", text,
-                  ((float *)in.at[DGAMMA])[0]);
+            cr_assert(nl_load(c.problem.dtype, in.at[NL_DX], i) == 0, "%s: dx is not 0", text);
+        cr_assert(((float *)in.at[NL_DGAMMA])[0] == 0, "%s: dgamma is %g", text,
+                  ((float *)in.at[NL_DGAMMA])[0]);
         instance_free(&in);
         drop(&r);
     }
@@ -241,15 +241,16 @@ Test(museum, one_mean_term_more_is_rejected) {
             float mean = 0;
             for (size_t e = 0; e < m; e++) {
                 size_t at = element(p, g, e), j = feature(p, at);
-                mean += (float)ref_gain(p, in.at[GAMMA], j) * nl_load(p->dtype, in.at[DY], at) / m;
+                mean += (float)ref_gain(p, in.at[NL_GAMMA], j) *
+                        nl_load(p->dtype, in.at[NL_DY], at) / m;
             }
             for (size_t e = 0; e < m; e++) {
                 size_t at = element(p, g, e);
-                float dx = nl_load(p->dtype, in.at[DX], at);
-                nl_store(p->dtype, in.at[DX], at, dx - ((float *)in.at[RSTD])[g] * mean);
+                float dx = nl_load(p->dtype, in.at[NL_DX], at);
+                nl_store(p->dtype, in.at[NL_DX], at, dx - ((float *)in.at[NL_RSTD])[g] * mean);
             }
         }
-        verdict v = compare(&in, &r.want);
+        verdict v = outputs_check(&in, &r.want);
         cr_assert(v.outcome == OUTCOME_FAIL, "%s: dx with mean(g) once more is %s", r.c->text,
                   outcome_name(v.outcome));
         judged++;
@@ -275,7 +276,7 @@ Test(museum, the_experiment_has_every_exhibit) {
                          e->report ? e->report : "no public report", e->data);
             else if (k == 1)
                 snprintf(want, sizeof want, "#     %s\n", e->wrong);
-            else if (museum_spelling(e, k - 2, spelling))
+            else if (museum_spelling(e, k - 2, spelling, sizeof spelling))
                 snprintf(want, sizeof want, "%s\n", spelling);
             else
                 break;

@@ -112,18 +112,18 @@ static void same_errors(const char *csv, const char *text, double x, bool sums) 
         trial_place(&t, m);
         trial_call(&t, 1);
         double want = verify(&t.c, &t.data, &t.want, m, PLACE_END, 1).error_u;
-        for (slot s = sums ? DGAMMA : DX; s <= (sums ? DBETA : DX); s++) {
+        for (nl_arg s = sums ? NL_DGAMMA : NL_DX; s <= (sums ? NL_DBETA : NL_DX); s++) {
             const ref_outputs *w = &t.want.want;
-            const long double *truth = s == DGAMMA ? w->dgamma : w->dbeta;
-            const long double *gauge = s == DGAMMA ? w->dgamma_gauge : w->dbeta_gauge;
+            const long double *truth = s == NL_DGAMMA ? w->dgamma : w->dbeta;
+            const long double *gauge = s == NL_DGAMMA ? w->dgamma_gauge : w->dbeta_gauge;
             if (!t.in.at[s]) continue;
-            if (s != DX) want = 0;
-            for (size_t j = 0; s != DX && j < t.c.problem.c; j++)
+            if (s != NL_DX) want = 0;
+            for (size_t j = 0; s != NL_DX && j < t.c.problem.c; j++)
                 want = fmax(want, (double)(fabsl(((float *)t.in.at[s])[j] - truth[j]) / gauge[j]) *
                                       0x1p24);
-            double got = at(csv, &study_gradients, slot_name(s), name, x);
+            double got = at(csv, &study_gradients, nl_args[s].name, name, x);
             if (!(want > 0 && fabs(got - want) <= 1e-7 * want))
-                cr_assert_fail("%s of %s on %s: %.9g units, not %.9g", slot_name(s), name, text,
+                cr_assert_fail("%s of %s on %s: %.9g units, not %.9g", nl_args[s].name, name, text,
                                got, want);
         }
         instance_free(&t.in);

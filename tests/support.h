@@ -143,6 +143,10 @@ static inline size_t feature(const nl_problem *p, size_t i) {
     return i / p->s % p->c;
 }
 
+static inline bool is_centred(const nl_problem *p) {
+    return p->op == NL_BATCHNORM || p->op == NL_LAYERNORM;
+}
+
 static inline double gain(const run *r, size_t i) {
     double gamma = r->gamma[feature(&r->p, i)];
     return r->p.op == NL_QWEN2_RMSNORM ? 1 + gamma : gamma;
@@ -299,13 +303,14 @@ static inline void trial_end(trial *t) {
     instance_free(&t->in), answer_free(&t->want), data_free(&t->data);
 }
 
-static inline bool is_tensor(slot s) {
-    return s == X || s == RESIDUAL || s == DY || s == Y || s == RESIDUAL_OUT || s == DX;
+static inline bool is_tensor(nl_arg s) {
+    return s == NL_X || s == NL_RESIDUAL || s == NL_DY || s == NL_Y || s == NL_RESIDUAL_OUT ||
+           s == NL_DX;
 }
 
 /* Written by the call, also where it was read before? */
-static inline bool is_result(const trial *t, slot s) {
-    bool running = s == RUNNING_MEAN || s == RUNNING_VAR;
+static inline bool is_result(const trial *t, nl_arg s) {
+    bool running = s == NL_RUNNING_MEAN || s == NL_RUNNING_VAR;
     return t->in.at[s] && (running || !t->data.input[s]);
 }
 
@@ -314,8 +319,8 @@ static inline bool is_result(const trial *t, slot s) {
 static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool take) {
     const nl_problem *p = &a->c.problem, *q = &b->c.problem;
     bool right = true;
-    for (slot s = 0; s < SLOTS; s++) {
-        bool tensor = is_tensor(s), own = tensor || s == MEAN || s == RSTD;
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        bool tensor = is_tensor(s), own = tensor || s == NL_MEAN || s == NL_RSTD;
         if (!own && p->op != NL_BATCHNORM) continue;
         if (take ? !a->data.input[s] : !is_result(a, s)) continue;
         size_t bytes = tensor ? nl_dtype_bytes(p->dtype) : sizeof(float);
@@ -333,14 +338,14 @@ static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool tak
 /* The same bits in all results? */
 static inline bool same_results(const trial *a, const trial *b) {
     bool right = true;
-    for (slot s = 0; s < SLOTS; s++)
+    for (nl_arg s = 0; s < NL_ARGS; s++)
         if (is_result(a, s))
             right = right && memcmp(a->in.at[s], b->in.at[s], a->data.bytes[s]) == 0;
     return right;
 }
 
 /* Multiplies floats by 2^k. */
-static inline void scale(trial *t, slot s, int k) {
+static inline void scale(trial *t, nl_arg s, int k) {
     float *f = t->in.at[s];
     for (size_t i = 0; f && i < t->data.bytes[s] / sizeof *f; i++) f[i] = ldexpf(f[i], k);
 }

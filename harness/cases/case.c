@@ -1,6 +1,8 @@
 /* The spelling of one case. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
-#include "cases/data.h"
+#include "base/npy.h"
+#include "cases/kinds.h"
+#include "layer.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -8,22 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool op_from_name(const char *name, nl_op *op) {
-    static const struct {
-        const char *name;
-        nl_op op;
-    } names[] = {{"batchnorm", NL_BATCHNORM}, {"layernorm", NL_LAYERNORM},
-                 {"rmsnorm", NL_RMSNORM},     {"qwen2_rmsnorm", NL_QWEN2_RMSNORM},
-                 {"gemma", NL_QWEN2_RMSNORM}, {"qwen3next", NL_QWEN2_RMSNORM}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].name, name) == 0) return *op = names[i].op, true;
-    return false;
-}
-
-static bool find_name(const char *text, const char *(*name)(int), int count, int *found) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(text, name(i)) == 0) return *found = i, true;
-    return false;
+static const char *op_name(int i) {
+    return nl_op_name((nl_op)i);
 }
 
 static const char *pass_name(int i) {
@@ -32,6 +20,39 @@ static const char *pass_name(int i) {
 
 static const char *dtype_name(int i) {
     return nl_dtype_name((nl_dtype)i);
+}
+
+static bool find_name(const char *text, const char *(*name)(int), int count, int *found) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, name(i)) == 0) return *found = i, true;
+    return false;
+}
+
+/* "a, b or c". */
+static const char *list_names(const char *(*name)(int), int count) {
+    static char text[200];
+    size_t used = 0;
+    for (int i = 0; i < count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 !i              ? ""
+                                 : i + 1 < count ? ", "
+                                                 : " or ",
+                                 name(i));
+    return text;
+}
+
+const char *layer_names(void) {
+    static char text[300];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", list_names(op_name, NL_OPS));
+    const char *before = " (also ";
+    for (int i = 0; i < NL_OPS * NL_ALIASES && used < sizeof text; i++) {
+        const char *alias = nl_layers[i / NL_ALIASES].aliases[i % NL_ALIASES];
+        if (!alias) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", before, alias);
+        before = ", ";
+    }
+    if (used < sizeof text - 1) strcpy(text + used, ")");
+    return text;
 }
 
 bool parse_size(const char **text, size_t *out) {
@@ -102,10 +123,30 @@ static char *component(char **rest) {
     return start;
 }
 
+/* Takes n and c from the case's npy file. */
+static bool file_shape(nl_case *c, char *error, size_t error_size) {
+    npy a;
+    if (strncmp(c->data, "npy:", 4) != 0) {
+        snprintf(error, error_size, "case %s: shape `file` is for data npy:FILE", c->text);
+        return false;
+    }
+    if (!npy_read(c->data + 4, &a, error, error_size)) return false;
+    bool ok = a.rank >= 1 && a.shape[a.rank - 1] > 0;
+    if (ok) {
+        c->problem.c = a.shape[a.rank - 1];
+        c->problem.n = a.count / c->problem.c;
+    } else {
+        snprintf(error, error_size, "%s has no last axis to normalize over", c->data + 4);
+    }
+    npy_free(&a);
+    return ok;
+}
+
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) {
     nl_case c = {.problem = {.eps = 1e-5f, .momentum = 0.1f, .s = 1}};
     char copy[CASE_TEXT], *rest = copy;
     const char *wrong = NULL, *should = NULL;
+    data_kind kind;
     int found;
     if (strlen(text) >= sizeof copy) {
         snprintf(error, error_size, "a case is at most %d characters long", CASE_TEXT - 1);
@@ -119,18 +160,17 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     if (!data) {
         wrong = text,
         should = "op/pass/dtype/NxC[xS]/data, as layernorm/forward/f32/64x1024/normal";
-    } else if (!op_from_name(op, &c.problem.op)) {
-        wrong = op,
-        should = "batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (alias gemma, qwen3next)";
-    } else if (!find_name(pass, pass_name, 3, &found)) {
-        wrong = pass, should = "forward, backward or inference";
-    } else if (c.problem.pass = (nl_pass)found, !find_name(dtype, dtype_name, 3, &found)) {
-        wrong = dtype, should = "f32, f16 or bf16";
+    } else if (!nl_op_from_name(op, &c.problem.op)) {
+        wrong = op, should = layer_names();
+    } else if (!find_name(pass, pass_name, NL_PASSES, &found)) {
+        wrong = pass, should = list_names(pass_name, NL_PASSES);
+    } else if (c.problem.pass = (nl_pass)found, !find_name(dtype, dtype_name, NL_DTYPES, &found)) {
+        wrong = dtype, should = list_names(dtype_name, NL_DTYPES);
     } else if (c.problem.dtype = (nl_dtype)found,
                strcmp(shape, "file") != 0 && !parse_shape(shape, &c.problem)) {
         wrong = shape, should = "NxC or NxCxS, as 64x1024, or `file` for npy data";
-    } else if (strlen(data) >= sizeof c.data || !data_known(data)) {
-        wrong = data, should = data_kinds();
+    } else if (strlen(data) >= sizeof c.data || !kind_find(data, &kind)) {
+        wrong = data, should = kind_names();
     }
     if (wrong) {
         snprintf(error, error_size, "case %s: '%s' should be %s", text, wrong, should);
@@ -148,30 +188,35 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
                  text, option);
         return false;
     }
-    if (c.residual && c.problem.op == NL_BATCHNORM) {
-        snprintf(error, error_size, "case %s: only the row norms take a residual", text);
+    if (c.residual && !nl_layers[c.problem.op].residual) {
+        snprintf(error, error_size, "case %s: %s takes no residual", text, op);
         return false;
     }
-    if (strcmp(shape, "file") == 0 && !data_file_shape(&c, error, error_size)) return false;
+    if (strcmp(shape, "file") == 0 && !file_shape(&c, error, error_size)) return false;
     *out = c;
     return true;
 }
 
-size_t case_state_bytes(const nl_case *c) {
-    const nl_problem *p = &c->problem;
-    if (p->pass == NL_INFERENCE) return 0;
-    if (p->op == NL_BATCHNORM) return 2 * p->c * sizeof(float);
-    return (p->op == NL_LAYERNORM ? 2 : 1) * p->n * sizeof(float);
+unsigned case_args(const nl_case *c) {
+    unsigned args = nl_takes(c->problem.op, c->problem.pass);
+    if (!c->residual) args &= ~(NL_BIT(NL_RESIDUAL) | NL_BIT(NL_RESIDUAL_OUT));
+    if (c->no_affine) args &= ~(NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA));
+    return args;
+}
+
+static size_t bytes_of(const nl_problem *p, unsigned args) {
+    size_t bytes = 0;
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (args & NL_BIT(a)) bytes += nl_arg_bytes(p, a);
+    return bytes;
 }
 
 size_t case_bytes(const nl_case *c) {
-    const nl_problem *p = &c->problem;
-    size_t tensor = p->n * p->c * p->s * nl_dtype_bytes(p->dtype), vector = p->c * sizeof(float);
-    size_t gains = c->no_affine ? 0 : vector, running = p->op == NL_BATCHNORM ? 2 * vector : 0;
-    bool centred = p->op == NL_BATCHNORM || p->op == NL_LAYERNORM;
-    if (p->pass == NL_BACKWARD) /* x, dy, gamma, statistics in; dx, dgamma, dbeta out */
-        return (c->residual ? 4 : 3) * tensor + gains + case_state_bytes(c) +
-               (centred ? 2 : 1) * vector;
-    size_t bytes = (c->residual ? 4 : 2) * tensor + (centred ? 2 : 1) * gains;
-    return bytes + case_state_bytes(c) + (p->pass == NL_FORWARD ? 2 : 1) * running;
+    const struct nl_pass_row *pass = &nl_passes[c->problem.pass];
+    return bytes_of(&c->problem, case_args(c) & pass->reads) +
+           bytes_of(&c->problem, case_args(c) & pass->writes);
+}
+
+size_t case_state_bytes(const nl_case *c) {
+    return bytes_of(&c->problem, case_args(c) & (NL_BIT(NL_MEAN) | NL_BIT(NL_RSTD)));
 }

@@ -25,7 +25,7 @@ typedef struct nl_case {
     bool streaming; /* the limit to compare with stores past the caches */
     int threads;    /* 0: as many as the command line says */
     size_t skew;    /* bytes by which outputs lie off the inputs' place in their pages */
-    char data[256]; /* "normal", "offset:16", "npy:x.npy": data.h */
+    char data[256]; /* "normal", "offset:16", "npy:x.npy": kinds.h */
     char text[CASE_TEXT];
     size_t options; /* where in text the options begin, "residual/in-place"; its end if none */
 } nl_case;
@@ -33,6 +33,7 @@ typedef struct nl_case {
 typedef struct case_list {
     nl_case *items;
     size_t count;
+    void *texts; /* a tree of their spellings */
 } case_list;
 
 /* One spelling without braces. False: error says which part was wrong and what it may be. */
@@ -41,10 +42,15 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 /* The digits at *text, as a size; *text moves behind them. */
 bool parse_size(const char **text, size_t *out);
 
-/* Adds every case of a spelling with braces, or of a file: a case a line, '#' starts a comment. */
+/* Adds every case of a spelling with braces; of a file: a case a line, '#' starts a comment; or of
+ * the museum: what experiments/museum.txt has. A case that is in the list is not added again. */
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
+bool cases_add_museum(case_list *list, char *error, size_t error_size);
 void cases_free(case_list *list);
+
+/* NL_BIT() of each argument of its call. */
+unsigned case_args(const nl_case *c);
 
 /* Bytes one call must move: every input read once, every output written once. */
 size_t case_bytes(const nl_case *c);
@@ -52,7 +58,7 @@ size_t case_bytes(const nl_case *c);
 /* Bytes forward keeps for backward: the saved statistics. */
 size_t case_state_bytes(const nl_case *c);
 
-/* "layernorm" (or an alias: gemma, qwen3next) to the op it names. */
-bool op_from_name(const char *name, nl_op *op);
+/* "batchnorm, layernorm, ... (also gemma, ...)", for error messages. */
+const char *layer_names(void);
 
 #endif

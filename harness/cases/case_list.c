@@ -1,14 +1,20 @@
 /* Lists of cases: braces are expanded as text, then each result is parsed.
  * SPDX-License-Identifier: MIT */
 #include "cases/case.h"
+#include "cases/museum.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CASES_MOST = 1000000 };
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(a, b);
+}
 
 static bool add_one(case_list *list, const char *text, char *error, size_t error_size) {
     if (list->count >= CASES_MOST) {
@@ -22,9 +28,12 @@ static bool add_one(case_list *list, const char *text, char *error, size_t error
         list->items = more;
     }
     if (!case_parse(text, &list->items[list->count], error, error_size)) return false;
-    for (size_t i = 0; i < list->count; i++) /* a case that is there already would only repeat */
-        if (strcmp(list->items[i].text, text) == 0) return true;
-    list->count++;
+    char *copy = strdup(text), **found = copy ? tsearch(copy, &list->texts, by_text) : NULL;
+    if (!found) return free(copy), snprintf(error, error_size, "out of memory"), false;
+    if (*found == copy)
+        list->count++;
+    else /* it is there already, and would only repeat */
+        free(copy);
     return true;
 }
 
@@ -126,7 +135,20 @@ bool cases_add_file(case_list *list, const char *path, char *error, size_t error
     return ok;
 }
 
+bool cases_add_museum(case_list *list, char *error, size_t error_size) {
+    char spelling[CASE_TEXT];
+    for (size_t i = 0; i < museum_count(); i++)
+        for (size_t k = 0; museum_spelling(museum_at(i), k, spelling, sizeof spelling); k++)
+            if (!cases_add(list, spelling, error, error_size)) return false;
+    return true;
+}
+
 void cases_free(case_list *list) {
+    while (list->texts) {
+        char *text = *(char **)list->texts;
+        tdelete(text, &list->texts, by_text);
+        free(text);
+    }
     free(list->items);
     *list = (case_list){0};
 }

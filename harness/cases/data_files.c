@@ -1,7 +1,7 @@
 /* Data that come from .npy files. SPDX-License-Identifier: MIT */
+#include "base/npy.h"
 #include "cases/data.h"
 #include "dtype.h"
-#include "base/npy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,35 +34,17 @@ static bool load(const char *path, size_t count, nl_dtype t, void *out, char *er
     return fits;
 }
 
-bool data_file_shape(nl_case *c, char *error, size_t error_size) {
-    npy a;
-    if (strncmp(c->data, "npy:", 4) != 0) {
-        snprintf(error, error_size, "case %s: shape `file` is for data npy:FILE", c->text);
-        return false;
-    }
-    if (!npy_read(c->data + 4, &a, error, error_size)) return false;
-    bool ok = a.rank >= 1 && a.shape[a.rank - 1] > 0;
-    if (ok) {
-        c->problem.c = a.shape[a.rank - 1];
-        c->problem.n = a.count / c->problem.c;
-    } else {
-        snprintf(error, error_size, "%s has no last axis to normalize over", c->data + 4);
-    }
-    npy_free(&a);
-    return ok;
-}
-
 bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
     const char *path = c->data + 4;
     char other[300];
     size_t count = p->n * p->c * p->s;
-    if (!load(path, count, p->dtype, out->input[X], error, error_size)) return false;
-    static const slot parts[] = {GAMMA, BETA};
-    for (int i = 0; i < 2; i++)
-        if (out->input[parts[i]] && sibling(path, slot_name(parts[i]), other, sizeof other) &&
-            !load(other, p->c, NL_F32, out->input[parts[i]], error, error_size))
+    if (!load(path, count, p->dtype, out->input[NL_X], error, error_size)) return false;
+    for (nl_arg a = NL_GAMMA; a <= NL_BETA; a++)
+        if (out->input[a] && sibling(path, nl_args[a].name, other, sizeof other) &&
+            !load(other, p->c, NL_F32, out->input[a], error, error_size))
             return false;
+    /* The models whose activations these are have LayerNorm. */
     bool theirs = p->op == NL_LAYERNORM && p->pass == NL_FORWARD && p->dtype == NL_F32 &&
                   !c->residual && !c->no_affine && strstr(c->text + c->options, "eps=") &&
                   sibling(path, "y", other, sizeof other);

@@ -1,14 +1,14 @@
 /* The exhibits. A row of the row norms has the values that a channel of BatchNorm has in the
  * transposed shape, so that all layers face the same groups. SPDX-License-Identifier: MIT */
 #include "cases/museum.h"
-#include "cases/data.h"
 #include "base/random.h"
+#include "layer.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static double z(size_t group, size_t e) {
-    return random_normal(X, ((uint64_t)group << 32) + e);
+    return random_normal(NL_X, ((uint64_t)group << 32) + e);
 }
 
 static double pt51102(size_t group, size_t e) {
@@ -212,18 +212,10 @@ const char *museum_names(void) {
     return names;
 }
 
-bool museum_spelling(const exhibit *e, size_t i, char out[CASE_TEXT]) {
+bool museum_spelling(const exhibit *e, size_t i, char *out, size_t size) {
     const char *text = i < EXHIBIT_CASES ? e->cases[i] : NULL,
                *star = text ? strchr(text, '*') : NULL;
     if (!star) return false;
-    snprintf(out, CASE_TEXT, "%.*smuseum:%s%s", (int)(star - text), text, e->name, star + 1);
-    return true;
-}
-
-bool museum_cases(case_list *list, char *error, size_t error_size) {
-    char spelling[CASE_TEXT];
-    for (size_t i = 0; i < museum_count(); i++)
-        for (size_t k = 0; museum_spelling(&exhibits[i], k, spelling); k++)
-            if (!cases_add(list, spelling, error, error_size)) return false;
+    snprintf(out, size, "%.*smuseum:%s%s", (int)(star - text), text, e->name, star + 1);
     return true;
 }

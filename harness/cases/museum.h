@@ -3,7 +3,8 @@
 #ifndef NL_MUSEUM_H
 #define NL_MUSEUM_H
 
-#include "cases/case.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 enum { EXHIBIT_CASES = 3 };
 
@@ -26,9 +27,6 @@ const exhibit *museum_find(const char *data);
 const char *museum_names(void);
 
 /* Case number i of an exhibit as it is spelled, braces and all; false: it has no more. */
-bool museum_spelling(const exhibit *e, size_t i, char out[CASE_TEXT]);
-
-/* Adds every case of every exhibit: what experiments/museum.txt has. */
-bool museum_cases(case_list *list, char *error, size_t error_size);
+bool museum_spelling(const exhibit *e, size_t i, char *out, size_t size);
 
 #endif

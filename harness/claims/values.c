@@ -39,7 +39,7 @@ GET(state_bytes) {
 /* Of what forward has to keep for backward: x and the statistics. */
 GET(state_share) {
     TWO;
-    double x = (double)two[0]->data.bytes[X], layer = (double)case_state_bytes(&two[0]->c);
+    double x = (double)two[0]->data.bytes[NL_X], layer = (double)case_state_bytes(&two[0]->c);
     return exactly(100 * (layer - (double)case_state_bytes(&two[1]->c)) / (x + layer), out);
 }
 
@@ -48,7 +48,7 @@ GET(parameters) {
     TWO;
     double vectors[2] = {0, 0};
     for (int i = 0; i < 2; i++)
-        for (slot s = GAMMA; s <= BETA; s++) vectors[i] += two[i]->data.input[s] != NULL;
+        for (nl_arg s = NL_GAMMA; s <= NL_BETA; s++) vectors[i] += two[i]->data.input[s] != NULL;
     return exactly(vectors[0] - vectors[1], out);
 }
 
@@ -68,7 +68,7 @@ static double readings(stage *s) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
         bool one = k->method == NL_ONE_PASS || k->method == NL_SHIFTED || k->method == NL_WELFORD ||
-                   s->c.problem.op == NL_RMSNORM;
+                   !nl_layers[s->c.problem.op].centred;
         if (one && !k->demonstration && nl_isa_runs(k->isa) && nl_accepts(k, &s->c.problem) &&
             stage_judge(s, k, 1).outcome == OUTCOME_OK)
             return 1;
@@ -108,8 +108,8 @@ GET(identity) {
         if (v.outcome != OUTCOME_OK)
             return snprintf(why, why_size, "%s promises nothing on %s", k->name, tail), false;
     }
-    const float *mean = two[0]->in.at[MEAN], *rstd = two[0]->in.at[RSTD],
-                *root = two[1]->in.at[RSTD];
+    const float *mean = two[0]->in.at[NL_MEAN], *rstd = two[0]->in.at[NL_RSTD],
+                *root = two[1]->in.at[NL_RSTD];
     for (size_t r = 0; r < two[0]->c.problem.n; r++) {
         double sigma = 1 / (double)rstd[r], rms = 1 / (double)root[r];
         worst = fmax(worst, fabs(rms * rms / (sigma * sigma + (double)mean[r] * mean[r]) - 1));
@@ -124,16 +124,17 @@ GET(qwen_start) {
     stage *s = two[1];
     nl_problem p = s->c.problem;
     const nl_impl *k = m ? mode_impl(m, 1, &p) : NULL;
-    size_t bytes = s->data.bytes[X], each = nl_dtype_bytes(p.dtype), differ = 0;
+    size_t bytes = s->data.bytes[NL_X], each = nl_dtype_bytes(p.dtype), differ = 0;
     float *w = calloc(p.c, sizeof *w);
     char *y = malloc(bytes);
-    nl_forward_args a = {.x = s->in.at[X], .y = s->in.at[Y]}, q = {.x = a.x, .y = y, .gamma = w};
+    nl_forward_args a = {.x = s->in.at[NL_X], .y = s->in.at[NL_Y]},
+                    q = {.x = a.x, .y = y, .gamma = w};
     bool ok = k && w && y;
     if (ok) ok = stage_judge(s, k, 1).outcome == OUTCOME_OK && nl_forward(k, &p, &a, 1) == NL_OK;
     p.op = NL_QWEN2_RMSNORM;
     ok = ok && nl_accepts(k, &p) && nl_forward(k, &p, &q, 1) == NL_OK;
     for (size_t i = 0; ok && i < bytes; i += each)
-        differ += memcmp(y + i, (char *)s->in.at[Y] + i, each) != 0;
+        differ += memcmp(y + i, (char *)s->in.at[NL_Y] + i, each) != 0;
     free(w);
     free(y);
     if (!ok) snprintf(why, why_size, "nothing here runs %s in the mode '%s'", tail, how);

@@ -1,6 +1,7 @@
 /* Errors that no formula explains are rounding: along a row, and against kappa.
  * SPDX-License-Identifier: MIT */
 #include "judge/mechanism.h"
+#include "layer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,10 +9,6 @@
 typedef struct share {
     long double weight, gauge, d, x, xx, xd, dd; /* sums over one group */
 } share;
-
-static size_t group_of(const nl_problem *p, size_t i) {
-    return p->op == NL_BATCHNORM ? i / p->s % p->c : i / p->c;
-}
 
 /* In a group, theirs - y = gain * (a + b * xhat + rest): a, b by least squares with gain^2. */
 pattern mechanism_pattern(const subject *s, double *rest) {
@@ -21,8 +18,8 @@ pattern mechanism_pattern(const subject *s, double *rest) {
     pattern out = {0};
     long double offset = 0, scale = 0, all = 0, gauges = 0;
     for (size_t i = 0; sums && i < p->n * p->c * p->s; i++) {
-        size_t j = i / p->s % p->c;
-        share *g = &sums[group_of(p, i)];
+        size_t j = nl_feature_of(p, i);
+        share *g = &sums[nl_group_of(p, i)];
         long double gain = ref_gain(p, s->in->gamma, j), x = s->want->xhat[i], w = gain * gain;
         if (w == 0) continue;
         long double beta = s->in->beta ? s->in->beta[j] : 0, d = (s->y[i] - beta) / gain - x;

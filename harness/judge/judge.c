@@ -38,9 +38,9 @@ static const char usage[] =
 enum { THEIRS = OWN, ROUNDED_TO, CSV, OPTIONS };
 
 static const option_spec own[OPTIONS - OWN] = {
-    [THEIRS - OWN] = {"y", ALL, IN_X},
-    [ROUNDED_TO - OWN] = {"rounded-to", ALL, IN_X},
-    [CSV - OWN] = {"csv", ALL, IN_X},
+    [THEIRS - OWN] = {"y", NL_X, false, IN_X},
+    [ROUNDED_TO - OWN] = {"rounded-to", NL_X, false, IN_X},
+    [CSV - OWN] = {"csv", NL_X, false, IN_X},
 };
 
 static bool check_options(arrays *a) {
@@ -57,7 +57,6 @@ static bool check_options(arrays *a) {
 }
 
 static bool load(arrays *a) {
-    static const nl_dtype types[] = {NL_F32, NL_F16, NL_BF16};
     char error[512], shape[NPY_SHAPE_TEXT], other[NPY_SHAPE_TEXT];
     npy *y = &a->array[THEIRS];
     const char *to = a->value[ROUNDED_TO];
@@ -67,17 +66,17 @@ static bool load(arrays *a) {
     if (strcmp(shape, other) != 0)
         return arrays_fail("--y %s has shape %s; x has %s", a->value[THEIRS], other, shape);
     if (y->count == 0) return arrays_fail("x of shape %s is empty: nothing to judge", shape);
-    if (a->p.op == NL_BATCHNORM && a->p.pass == NL_FORWARD && a->p.n * a->p.s == 1)
+    if (nl_layers[a->p.op].running && a->p.pass == NL_FORWARD && nl_group_size(&a->p) == 1)
         return arrays_fail("x of shape %s has one value a channel: training takes more than one "
                            "value",
                            shape);
     a->p.dtype = y->type == 'e' ? NL_F16 : NL_F32;
     if (!to) return true;
-    for (size_t i = 0; i < 3; i++) {
-        if (strcmp(to, nl_dtype_name(types[i])) != 0) continue;
-        if (y->type == 'e' && types[i] != NL_F16)
+    for (nl_dtype t = 0; t < NL_DTYPES; t++) {
+        if (strcmp(to, nl_dtype_name(t)) != 0) continue;
+        if (y->type == 'e' && t != NL_F16)
             return arrays_fail("--rounded-to %s: %s is f16", to, a->value[THEIRS]);
-        return a->p.dtype = types[i], true;
+        return a->p.dtype = t, true;
     }
     return arrays_fail("--rounded-to %s: f32, f16 or bf16", to);
 }
@@ -119,14 +118,14 @@ static bool judge(arrays *a, bool *right) {
                         .rstd = g + 2 * groups,
                         .magnitude = g + 3 * groups};
     bool low = p->dtype != NL_F32 || x->type == 'e';
-    j.s =
-        (subject){.p = p,
-                  .in = &inputs,
-                  .want = &want,
-                  .y = d + 3 * count,
-                  .rows_together = p->op != NL_BATCHNORM && x->rank > 2 ? x->shape[x->rank - 2] : 1,
-                  .low = low,
-                  .low_type = p->dtype == NL_BF16 ? NL_BF16 : NL_F16};
+    j.s = (subject){.p = p,
+                    .in = &inputs,
+                    .want = &want,
+                    .y = d + 3 * count,
+                    .rows_together =
+                        !nl_layers[p->op].by_channel && x->rank > 2 ? x->shape[x->rank - 2] : 1,
+                    .low = low,
+                    .low_type = p->dtype == NL_BF16 ? NL_BF16 : NL_F16};
     for (size_t i = 0; d && i < count; i++) {
         d[i] = element(x, i), d[3 * count + i] = element(&in[THEIRS], i);
         if (inputs.residual) d[count + i] = element(&in[IN_RESIDUAL], i);

@@ -1,6 +1,7 @@
 /* The known mistakes, each one change of the right recipe, and which of them gives theirs.
  * SPDX-License-Identifier: MIT */
 #include "judge/recipe.h"
+#include "layer.h"
 
 #include <float.h>
 #include <math.h>
@@ -87,7 +88,8 @@ static const struct {
 /* False: makes no sense for the subject, or changes nothing. */
 static bool make(const subject *s, mistake m, recipe *r) {
     const nl_problem *p = s->p;
-    bool batch = p->op == NL_BATCHNORM, measured = !r->inference, wide = p->dtype == NL_F32;
+    const nl_layer *l = &nl_layers[p->op];
+    bool batch = l->by_channel, measured = !r->inference, wide = p->dtype == NL_F32;
     bool halves = !wide && (s->in->gamma || s->in->beta);
     if (m >= EPS_OTHER && m <= EPS_LAST) {
         r->eps = other_eps[m - EPS_OTHER];
@@ -97,20 +99,18 @@ static bool make(const subject *s, mistake m, recipe *r) {
     case EPS_OUTSIDE: r->root = OUTSIDE; return r->eps > 0;
     case EPS_MISSING: r->eps = 0; return p->eps > 0;
     case ROOT_MISSING: r->root = NO_ROOT; return true;
-    case UNBIASED:
-        r->unbiased = true;
-        return r->centred && measured && (batch ? p->n * p->s : p->c) > 1;
-    case GAIN_PLUS_ONE: r->zero_gain = true; return s->in->gamma && p->op != NL_QWEN2_RMSNORM;
-    case GAIN_PLAIN: r->zero_gain = false; return s->in->gamma && p->op == NL_QWEN2_RMSNORM;
+    case UNBIASED: r->unbiased = true; return r->centred && measured && nl_group_size(p) > 1;
+    case GAIN_PLUS_ONE: r->zero_gain = true; return s->in->gamma && !l->plus_one;
+    case GAIN_PLAIN: r->zero_gain = false; return s->in->gamma && l->plus_one;
     case GAMMA_MISSING: r->no_gamma = true; return s->in->gamma;
     case BETA_MISSING: r->no_beta = true; return s->in->beta;
     case CAST_LAST: r->casting = NL_CAST_LAST; return halves && p->casting != r->casting;
     case CAST_BEFORE: r->casting = NL_CAST_BEFORE_WEIGHT; return halves && p->casting != r->casting;
     case RESIDUAL_IGNORED: r->residual = IGNORED; return s->in->residual;
     case RESIDUAL_ROUNDED: r->residual = ROUNDED; return s->in->residual && s->low;
-    case MEAN_KEPT: r->centred = false; return !batch && p->op == NL_LAYERNORM;
-    case MEAN_SUBTRACTED: r->centred = true; return !batch && p->op != NL_LAYERNORM;
-    case STATS_ALL: r->axis = EVERYTHING; return measured && (batch ? p->c : p->n) > 1;
+    case MEAN_KEPT: r->centred = false; return !batch && l->centred;
+    case MEAN_SUBTRACTED: r->centred = true; return !batch && !l->centred;
+    case STATS_ALL: r->axis = EVERYTHING; return measured && nl_group_count(p) > 1;
     case STATS_ROWS: r->axis = FEATURES; return batch && measured;
     case STATS_COLUMNS: r->axis = CHANNELS; return !batch && p->n > 1;
     case STATS_INSTANCE: r->axis = INSTANCES; return batch && measured && p->s > 1 && p->n > 1;

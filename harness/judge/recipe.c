@@ -1,6 +1,7 @@
 /* Recipes for y, computed in long double and rounded like y, and how far theirs is from them.
  * SPDX-License-Identifier: MIT */
 #include "judge/recipe.h"
+#include "layer.h"
 #include "verify/verify.h"
 
 #include <math.h>
@@ -32,11 +33,11 @@ size_t recipe_groups(const subject *s, axis a) {
 
 recipe recipe_right(const subject *s) {
     const nl_problem *p = s->p;
-    bool batch = p->op == NL_BATCHNORM;
-    return (recipe){.centred = batch || p->op == NL_LAYERNORM,
-                    .zero_gain = p->op == NL_QWEN2_RMSNORM,
+    const nl_layer *l = &nl_layers[p->op];
+    return (recipe){.centred = l->centred,
+                    .zero_gain = l->plus_one,
                     .inference = p->pass == NL_INFERENCE,
-                    .axis = batch ? CHANNELS : FEATURES,
+                    .axis = l->by_channel ? CHANNELS : FEATURES,
                     .eps = p->eps,
                     .casting = p->casting,
                     .factor = 1};
@@ -98,7 +99,7 @@ void recipe_cook(kitchen *k, const recipe *r) {
     const nl_problem *p = s->p;
     statistics(k, r);
     for (size_t i = 0; i < k->count; i++) {
-        size_t g = recipe_group(s, r->axis, i), j = i / p->s % p->c;
+        size_t g = recipe_group(s, r->axis, i), j = nl_feature_of(p, i);
         long double v = input(s, r, i), gain = 1;
         if (!r->as_it_is) v = (v - k->mean[g]) * k->square[g];
         if (r->casting == NL_CAST_BEFORE_WEIGHT) v = ref_round(p->dtype, v);
@@ -112,7 +113,7 @@ void recipe_cook(kitchen *k, const recipe *r) {
 }
 
 double units_off(const subject *s, size_t i, double y, long double low, long double high) {
-    size_t j = i / s->p->s % s->p->c;
+    size_t j = nl_feature_of(s->p, i);
     long double gauge =
         fabsl(ref_gain(s->p, s->in->gamma, j)) * fmaxl(1, fabsl((long double)s->want->xhat[i]));
     if (s->in->beta) gauge += fabsl((long double)s->in->beta[j]);
@@ -147,7 +148,7 @@ double recipe_fit_eps(kitchen *k) {
     long double *up = k->mean, *down = k->square;
     for (size_t g = 0; g < groups; g++) up[g] = down[g] = 0;
     for (size_t i = 0; i < k->count; i++) { /* theirs - beta = ratio * gain * xhat, least squares */
-        size_t g = recipe_group(s, plain.axis, i), j = i / s->p->s % s->p->c;
+        size_t g = recipe_group(s, plain.axis, i), j = nl_feature_of(s->p, i);
         long double v = ref_gain(s->p, s->in->gamma, j) * s->want->xhat[i];
         up[g] += v * (s->y[i] - (s->in->beta ? s->in->beta[j] : 0)), down[g] += v * v;
     }

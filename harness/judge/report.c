@@ -46,14 +46,14 @@ static void print_worst(const judgement *j, FILE *out) {
     const nl_problem *p = j->s.p;
     const ref_outputs *w = j->s.want;
     char text[256];
-    size_t i = c->worst, f = i / p->s % p->c, g = p->op == NL_BATCHNORM ? f : i / p->c;
+    size_t i = c->worst, f = nl_feature_of(p, i), g = nl_group_of(p, i);
     long double x = w->xhat[i], y;
     if (p->casting == NL_CAST_BEFORE_WEIGHT) x = ref_round(p->dtype, x);
     y = ref_gain(p, j->s.in->gamma, f) * x + (j->s.in->beta ? j->s.in->beta[f] : 0);
     fprintf(out, "worst element    y%s is %.9g, should be %.9Lg: %.4g units of %.4g allowed\n",
             index_text(j, i, text), j->s.y[i], y, c->its_error, c->its_bound);
-    fprintf(out, "  its %s      ", p->op == NL_BATCHNORM ? "channel" : "row    ");
-    if (is_centred(p))
+    fprintf(out, "  its %s      ", nl_layers[p->op].by_channel ? "channel" : "row    ");
+    if (nl_layers[p->op].centred)
         fprintf(out, "mean %.6Lg, sigma %.6Lg, kappa %.4g\n", w->mean[g], sqrtl(w->var[g]),
                 c->kappa[g]);
     else
@@ -64,7 +64,7 @@ static void print_growth(const judgement *j, FILE *out) {
     const growth *g = &j->growth;
     const pattern *s = &j->pattern;
     const char *rounding = mechanism_rounding(&j->s, g, &j->rest, s);
-    const char *name = j->s.p->op == NL_BATCHNORM ? "channel" : "row";
+    const char *name = nl_layers[j->s.p->op].by_channel ? "channel" : "row";
     fprintf(out, "\nas rounding      ");
     if (s->groups)
         fprintf(out,
@@ -73,7 +73,7 @@ static void print_growth(const judgement *j, FILE *out) {
                 name, 100 * s->offset, 100 * s->scale, 100 * s->rest);
     else
         fprintf(out, "no %s has finite errors only\n", name);
-    if (!is_centred(j->s.p)) return;
+    if (!nl_layers[j->s.p->op].centred) return;
     if (g->groups < 3) {
         fprintf(out, "  growth         too few %ss with 2 units or more to fit a line\n", name);
         return;
@@ -120,7 +120,7 @@ void judgement_print(const judgement *j, FILE *out) {
     const score *c = &j->score;
     const nl_problem *p = j->s.p;
     char shape[NPY_SHAPE_TEXT];
-    const char *name = p->op == NL_BATCHNORM ? "channels" : "rows";
+    const char *name = nl_layers[p->op].by_channel ? "channels" : "rows";
     npy_shape_text(&j->a->array[IN_X], shape);
     fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
             nl_dtype_name(p->dtype), shape, (double)p->eps,

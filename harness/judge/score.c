@@ -8,7 +8,7 @@
 /* The truth for element i: an interval where a cast in between may fall either way. */
 static double off(const subject *s, size_t i, const allowance *a, double *bound, bool *exact) {
     const nl_problem *p = s->p;
-    size_t j = i / p->s % p->c;
+    size_t j = nl_feature_of(p, i);
     long double gain = ref_gain(p, s->in->gamma, j), beta = s->in->beta ? s->in->beta[j] : 0;
     long double x = s->want->xhat[i], low = gain * x + beta, high = low, once = low;
     double ratio = (double)(ref_unit(NL_F32) / ref_unit(p->dtype));
@@ -45,7 +45,7 @@ bool score_make(const subject *s, score *c) {
     int level = -1; /* the worst is one beyond its bound, if any is, and one that has a bound */
     double squares = 0;
     for (size_t i = 0; i < c->count; i++) {
-        size_t g = p->op == NL_BATCHNORM ? i / p->s % p->c : i / p->c;
+        size_t g = nl_group_of(p, i);
         bool exact, promised = allowed[g].promised;
         double bound, e = off(s, i, &allowed[g], &bound, &exact);
         int its_level = !promised ? 0 : e <= bound ? 1 : 2;

@@ -1,6 +1,7 @@
 /* The layers of network.h: He's weights, two matrix products a layer at most, and what the gradient
  * needs kept. SPDX-License-Identifier: MIT */
 #include "models/network.h"
+#include "layer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static void rectify(const network *net, float *to, const float *by) {
 static bool norm_forward(const network *net, const kept *k, float *y) {
     nl_problem p = {.op = net->norm, .n = net->rows, .c = net->width, .s = 1, .eps = 1e-5f};
     nl_forward_args a = {.x = k->in, .y = y, .rstd = k->rstd};
-    if (net->norm != NL_RMSNORM) a.mean = k->mean;
+    if (nl_layers[net->norm].centred) a.mean = k->mean;
     if (net->has_norm) return nl_forward(NULL, &p, &a, 1) == NL_OK;
     memcpy(y, k->in, elements(net) * sizeof *y);
     return true;
@@ -68,7 +69,7 @@ static bool norm_forward(const network *net, const kept *k, float *y) {
 static bool norm_backward(const network *net, const kept *k, float *d) {
     nl_problem p = {.op = net->norm, .pass = NL_BACKWARD, .n = net->rows, .c = net->width, .s = 1};
     nl_backward_args a = {.x = k->in, .dy = d, .rstd = k->rstd, .dx = d};
-    if (net->norm != NL_RMSNORM) a.mean = k->mean;
+    if (nl_layers[net->norm].centred) a.mean = k->mean;
     return !net->has_norm || nl_backward(NULL, &p, &a, 1) == NL_OK;
 }
 

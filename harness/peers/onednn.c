@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "kernel.h"
+#include "layer.h"
 #include "onednn_primitive.h"
 #include "registry.h"
 
@@ -20,7 +21,7 @@ static wish wish_for(const nl_problem *p, int threads) {
                   .from = p->dtype,
                   .to = p->dtype,
                   .kind = dnnl_forward_inference,
-                  .flags = p->op == NL_RMSNORM ? RMS_NORM : 0,
+                  .flags = nl_layers[p->op].centred ? 0 : RMS_NORM,
                   .eps = p->eps,
                   .threads = threads};
 }
@@ -66,7 +67,7 @@ static void keep(const nl_problem *p, const nl_forward_args *a, size_t groups, c
 static void forward_now(const nl_problem *p, const nl_forward_args *a, int threads) {
     wish w = wish_for(p, threads);
     bool inference = p->pass == NL_INFERENCE;
-    bool training = !inference && (p->op == NL_BATCHNORM || a->mean || a->rstd);
+    bool training = !inference && (nl_layers[p->op].running || a->mean || a->rstd);
     bool afterwards = p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
     const float *gamma = afterwards ? NULL : a->gamma, *beta = afterwards ? NULL : a->beta;
     if (training) w.kind = dnnl_forward_training;
@@ -79,7 +80,7 @@ static void forward_now(const nl_problem *p, const nl_forward_args *a, int threa
     const float *mean = inference ? a->running_mean : NULL,
                 *var = inference ? a->running_var : NULL;
     if (training) var = a->rstd ? a->rstd : k->statistics[0];
-    if (training && p->op != NL_RMSNORM) mean = a->mean ? a->mean : k->statistics[1];
+    if (training && nl_layers[p->op].centred) mean = a->mean ? a->mean : k->statistics[1];
     const void *x = a->residual ? add_residual(p, a, k) : a->x;
     const part parts[] = {{DNNL_ARG_SRC, PART_X, x},
                           {DNNL_ARG_DST, PART_TENSOR, a->y},
@@ -147,7 +148,7 @@ enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* Has it all passes of this layer in this storage type, on this processor? */
 static bool takes(const nl_impl *m, nl_op op, nl_dtype t, char name[64]) {
-    for (nl_pass pass = NL_FORWARD; pass <= NL_INFERENCE; pass++) {
+    for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
         nl_problem p = {.op = op, .pass = pass, .dtype = t, .n = 64, .c = 64, .s = 1, .eps = 1e-5f};
         wish w = wish_for(&p, 1);
         if (!(m->passes & NL_BIT(pass))) continue;
@@ -180,7 +181,7 @@ __attribute__((constructor)) static void onednn_register(void) {
     if (!onednn_start()) return;
     for (int i = 0; i < ENTRIES; i++) {
         nl_impl *m = &entries[i];
-        for (nl_dtype t = NL_F32; t <= NL_BF16; t++)
+        for (nl_dtype t = 0; t < NL_DTYPES; t++)
             if (takes(m, ops[i], t, theirs)) m->dtypes |= NL_BIT(t);
         if (!m->dtypes) continue;
         snprintf(about[i], sizeof about[i], "oneDNN %d.%d.%d, %s", v->major, v->minor, v->patch,

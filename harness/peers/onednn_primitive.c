@@ -1,5 +1,6 @@
 /* oneDNN's objects: described, made, kept and run. SPDX-License-Identifier: MIT */
 #include "onednn_primitive.h"
+#include "layer.h"
 
 #include <dnnl_debug.h>
 #include <stdio.h>
@@ -21,12 +22,13 @@ bool onednn_start(void) {
 }
 
 size_t wish_groups(const wish *w) {
-    return w->op == NL_BATCHNORM ? w->c : w->n;
+    return nl_layers[w->op].by_channel ? w->c : w->n;
 }
 
 /* All in plain layout, as they lie in memory. */
 static dnnl_status_t describe_part(const wish *w, int layout, dnnl_memory_desc_t *out) {
-    static const dnnl_data_type_t types[] = {dnnl_f32, dnnl_f16, dnnl_bf16};
+    static const dnnl_data_type_t types[NL_DTYPES] =
+        {[NL_F32] = dnnl_f32, [NL_F16] = dnnl_f16, [NL_BF16] = dnnl_bf16};
     dnnl_dim_t size = (dnnl_dim_t)(layout == PART_GROUPS ? wish_groups(w) : w->c);
     dnnl_dims_t vector = {size}, tensor = {(dnnl_dim_t)w->n, (dnnl_dim_t)w->c, (dnnl_dim_t)w->s};
     if (layout == PART_GROUPS || layout == PART_CHANNELS)
@@ -39,7 +41,7 @@ static dnnl_status_t describe_part(const wish *w, int layout, dnnl_memory_desc_t
 static dnnl_status_t describe(const wish *w, dnnl_primitive_desc_t *out) {
     dnnl_memory_desc_t x = NULL, y = NULL, stats = NULL;
     dnnl_primitive_desc_t hint = NULL;
-    bool backward = w->pass == NL_BACKWARD, batch = w->op == NL_BATCHNORM;
+    bool backward = w->pass == NL_BACKWARD, batch = nl_layers[w->op].by_channel;
     dnnl_prop_kind_t kind = backward ? dnnl_forward_training : w->kind;
     dnnl_status_t s = describe_part(w, PART_X, &x);
     if (!s) s = describe_part(w, PART_TENSOR, &y);

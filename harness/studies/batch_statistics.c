@@ -2,6 +2,7 @@
  * inference, the two conventions for momentum, and padding, which the row norms do not see. Panels
  * that end in ", expected" are theory. SPDX-License-Identifier: MIT */
 #include "base/random.h"
+#include "layer.h"
 #include "verbs/report.h"
 #include "studies/study.h"
 
@@ -156,7 +157,7 @@ static bool padding(study_out *o, room *r, nl_op op, const char *name, int mean)
         double moved = 0, share = tenths / 10.0;
         for (size_t i = 0; i < REAL * C; i++) moved += pow(r->y[i] - r->other[i], 2);
         study_point(o, "padding", name, share, rms(moved, REAL * C));
-        if (op != NL_BATCHNORM) continue;
+        if (!nl_layers[op].by_channel) continue;
         /* mean and variance of a mixture; shift and stretch of the real tokens follow */
         double shift = share * mean, square = (1 - share) * (1 + mean * mean);
         double sigma = sqrt(square - pow((1 - share) * mean, 2));

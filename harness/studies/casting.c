@@ -2,6 +2,7 @@
  * the same residual chain in f16, bf16 and f32, beside the same chain in long double.
  * SPDX-License-Identifier: MIT */
 #include "dtype.h"
+#include "layer.h"
 #include "base/random.h"
 #include "reference.h"
 #include "verbs/report.h"
@@ -83,7 +84,7 @@ static bool norm(const state *s, const struct variant *v, chain *c) {
                     .eps = 1e-6f};
     nl_forward_args a = {.x = c->branch,
                          .residual = c->stream,
-                         .gamma = v->op == NL_QWEN2_RMSNORM ? s->l.w : s->l.gain,
+                         .gamma = nl_layers[v->op].plus_one ? s->l.w : s->l.gain,
                          .y = c->branch,
                          .residual_out = c->stream};
     if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
@@ -173,7 +174,7 @@ static bool run_type(study_out *o, state *s) {
     snprintf(what, sizeof what, "32 layers in %s", nl_dtype_name(s->t));
     start(s);
     for (size_t depth = 1; depth <= LAYERS; depth++) {
-        progress((size_t)s->t * LAYERS + depth - 1, 3 * LAYERS, what);
+        progress((size_t)s->t * LAYERS + depth - 1, NL_DTYPES * LAYERS, what);
         layer_make(&s->l, depth);
         if (!norm_exact(s)) return false;
         for (int v = 0; v < VARIANTS; v++) {
@@ -200,7 +201,7 @@ static bool run(study_out *o, bool quick) {
     for (chain *c = s->chains; c < s->chains + CHAINS; c++)
         ok = (c->stream = malloc(bytes)) && (c->branch = malloc(bytes)) && (c->y = malloc(bytes)) &&
              ok;
-    for (s->t = NL_F32; ok && s->t <= NL_BF16; s->t++) ok = run_type(o, s);
+    for (s->t = NL_F32; ok && s->t < NL_DTYPES; s->t++) ok = run_type(o, s);
     for (chain *c = s->chains; c < s->chains + CHAINS; c++)
         free(c->stream), free(c->branch), free(c->y);
     free(s->sum), free(s->statistics), free(s);

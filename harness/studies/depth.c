@@ -2,6 +2,7 @@
  * without, in three wirings. Panels that end in ", expected" are theory.
  * SPDX-License-Identifier: MIT */
 #include "models/network.h"
+#include "layer.h"
 #include "base/random.h"
 #include "verbs/report.h"
 #include "studies/study.h"
@@ -29,7 +30,7 @@ static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
 /* Mean squares for very wide layers. BatchNorm divides by the variance over the batch, and of what a
  * ReLU passes only the share 1 - 1/pi varies, the rest is mean; the row norms divide by all of it. */
 static void expect(const struct arm *arm, wiring wiring, double *activation, double *gradient) {
-    double share = arm->norm == NL_BATCHNORM ? 1 - 1 / 3.14159265358979 : 1;
+    double share = nl_layers[arm->norm].by_channel ? 1 - 1 / 3.14159265358979 : 1;
     double stretch = (double)arm->stretch * (double)arm->stretch, factor[LAYERS];
     activation[0] = gradient[LAYERS] = 1;
     for (size_t l = 0; l < LAYERS; l++) {

@@ -3,6 +3,7 @@
  * and half -sigma, so that sigma is what the row has and not only what it was drawn with.
  * SPDX-License-Identifier: MIT */
 #include "dtype.h"
+#include "layer.h"
 #include "base/random.h"
 #include "studies/study.h"
 
@@ -40,7 +41,7 @@ static bool inside(nl_op op, float eps, const float *x, const float *dy, float *
     nl_problem p = {.op = op, .dtype = NL_F32, .n = 1, .c = C, .s = 1, .eps = eps};
     nl_forward_args f = {.x = x, .y = y, .rstd = &rstd};
     nl_backward_args b = {.x = x, .dy = dy, .rstd = &rstd, .dx = dx};
-    if (op == NL_LAYERNORM) f.mean = &mean, b.mean = &mean;
+    if (nl_layers[op].centred) f.mean = &mean, b.mean = &mean;
     if (nl_forward(NULL, &p, &f, 1) != NL_OK) return false;
     p.pass = NL_BACKWARD;
     return nl_backward(NULL, &p, &b, 1) == NL_OK;
@@ -61,7 +62,7 @@ static bool run(study_out *o, bool quick) {
                 char panel[32], series[64];
                 for (size_t i = 0; i < C; i++) x[i] = i % 2 ? -sigma : sigma;
                 if (is_outside)
-                    outside(op == NL_LAYERNORM, eps, x, dy, y, dx);
+                    outside(nl_layers[op].centred, eps, x, dy, y, dx);
                 else if (!inside(op, eps, x, dy, y, dx))
                     return false;
                 snprintf(series, sizeof series, "%s, eps %s the root", nl_op_name(op),

@@ -18,20 +18,22 @@ static bool prepare(const char *text, nl_case *c, nl_data *data, answer *want) {
 }
 
 /* The largest error of DX, DGAMMA or DBETA, in the units of `normlab check`. */
-static double largest(const instance *in, const ref_outputs *want, slot s) {
+static double largest(const instance *in, const ref_outputs *want, nl_arg s) {
     double error = 0;
     for (size_t i = 0; i < in->data->bytes[s] / sizeof(float); i++) {
-        long double v = s == DX ? want->dx[i] : s == DGAMMA ? want->dgamma[i] : want->dbeta[i];
-        long double gauge = s == DX       ? want->dx_gauge[i]
-                            : s == DGAMMA ? want->dgamma_gauge[i]
-                                          : want->dbeta_gauge[i];
+        long double v = s == NL_DX       ? want->dx[i]
+                        : s == NL_DGAMMA ? want->dgamma[i]
+                                         : want->dbeta[i];
+        long double gauge = s == NL_DX       ? want->dx_gauge[i]
+                            : s == NL_DGAMMA ? want->dgamma_gauge[i]
+                                             : want->dbeta_gauge[i];
         error = fmax(error, error_units(NL_F32, ((float *)in->at[s])[i], v, v, gauge));
     }
     return error;
 }
 
 /* Every implementation that takes the case: a point at x for each of the gradients first to last. */
-static bool everyone(study_out *o, const char *text, slot first, slot last, double x) {
+static bool everyone(study_out *o, const char *text, nl_arg first, nl_arg last, double x) {
     nl_case c;
     nl_data data;
     answer a;
@@ -46,8 +48,8 @@ static bool everyone(study_out *o, const char *text, slot first, slot last, doub
         if (!enough) break;
         enough = instance_call(&in, 1) == NL_OK;
         snprintf(series, sizeof series, "%s, %s@%s", nl_op_name(c.problem.op), m->name, m->isa);
-        for (slot s = first; enough && s <= last; s++)
-            if (in.at[s]) study_point(o, slot_name(s), series, x, largest(&in, &a.want, s));
+        for (nl_arg s = first; enough && s <= last; s++)
+            if (in.at[s]) study_point(o, nl_args[s].name, series, x, largest(&in, &a.want, s));
         instance_free(&in);
     }
     answer_free(&a);
@@ -58,14 +60,14 @@ static bool everyone(study_out *o, const char *text, slot first, slot last, doub
 static const struct sweep {
     const char *format; /* of a case; the number is kappa for dx, rows for the sums over rows */
     size_t from, to, quick_to;
-    slot first, last;
+    nl_arg first, last;
 } sweeps[] = {
-    {"layernorm/backward/f32/64x1024/offset:%zu", 1, 1 << 22, 1 << 22, DX, DX},
-    {"rmsnorm/backward/f32/64x1024/offset:%zu", 1, 1 << 22, 1 << 22, DX, DX},
-    {"batchnorm/backward/f32/1024x64/offset:%zu", 1, 1 << 22, 1 << 22, DX, DX},
-    {"layernorm/backward/f32/%zux64/normal", 16, 1 << 16, 1 << 12, DGAMMA, DBETA},
-    {"rmsnorm/backward/f32/%zux64/normal", 16, 1 << 16, 1 << 12, DGAMMA, DBETA},
-    {"batchnorm/backward/f32/%zux64/normal", 16, 1 << 16, 1 << 12, DGAMMA, DBETA},
+    {"layernorm/backward/f32/64x1024/offset:%zu", 1, 1 << 22, 1 << 22, NL_DX, NL_DX},
+    {"rmsnorm/backward/f32/64x1024/offset:%zu", 1, 1 << 22, 1 << 22, NL_DX, NL_DX},
+    {"batchnorm/backward/f32/1024x64/offset:%zu", 1, 1 << 22, 1 << 22, NL_DX, NL_DX},
+    {"layernorm/backward/f32/%zux64/normal", 16, 1 << 16, 1 << 12, NL_DGAMMA, NL_DBETA},
+    {"rmsnorm/backward/f32/%zux64/normal", 16, 1 << 16, 1 << 12, NL_DGAMMA, NL_DBETA},
+    {"batchnorm/backward/f32/%zux64/normal", 16, 1 << 16, 1 << 12, NL_DGAMMA, NL_DBETA},
 };
 
 /* The loss sum(dy * y) as a function of x. */
@@ -75,11 +77,11 @@ typedef bool loss_of(const nl_problem *p, const nl_data *d, const double *x, lon
 /* y in float; its sum in double, so that what is seen is the error of y. */
 static bool loss_float(const nl_problem *p, const nl_data *d, const double *x, long double *loss) {
     float rounded[WIDTH], y[WIDTH];
-    nl_forward_args a = {.x = rounded, .gamma = d->input[GAMMA], .y = y};
+    nl_forward_args a = {.x = rounded, .gamma = d->input[NL_GAMMA], .y = y};
     for (size_t i = 0; i < p->c; i++) rounded[i] = (float)x[i];
     if (nl_forward(NULL, p, &a, 1) != NL_OK) return false;
     double sum = 0;
-    for (size_t i = 0; i < p->c; i++) sum += (double)((float *)d->input[DY])[i] * y[i];
+    for (size_t i = 0; i < p->c; i++) sum += (double)((float *)d->input[NL_DY])[i] * y[i];
     *loss = sum;
     return true;
 }
@@ -88,7 +90,7 @@ static bool loss_reference(const nl_problem *p, const nl_data *d, const double *
                            long double *loss) {
     double xhat[WIDTH];
     long double mean, var, rstd, magnitude;
-    ref_inputs in = {.x = x, .gamma = d->input[GAMMA]};
+    ref_inputs in = {.x = x, .gamma = d->input[NL_GAMMA]};
     ref_outputs out = {.xhat = xhat,
                        .mean = &mean,
                        .var = &var,
@@ -97,7 +99,7 @@ static bool loss_reference(const nl_problem *p, const nl_data *d, const double *
     if (!ref_compute(p, &in, &out, 1)) return false;
     *loss = 0; /* xhat is a double: too coarse here */
     for (size_t i = 0; i < p->c; i++)
-        *loss += ((float *)d->input[DY])[i] * ref_gain(p, in.gamma, i) * ((x[i] - mean) * rstd);
+        *loss += ((float *)d->input[NL_DY])[i] * ref_gain(p, in.gamma, i) * ((x[i] - mean) * rstd);
     return true;
 }
 
@@ -110,7 +112,7 @@ static bool quotients(study_out *o, const char *text, const char *series, loss_o
     if (!prepare(text, &c, &data, &a)) return false;
     nl_problem p = c.problem;
     p.pass = NL_FORWARD;
-    for (size_t i = 0; i < p.c; i++) x[i] = ((float *)data.input[X])[i];
+    for (size_t i = 0; i < p.c; i++) x[i] = ((float *)data.input[NL_X])[i];
     bool enough = true;
     for (int k = 1; k <= 40; k++) {
         double h = ldexp(1, -k), off = 0, all = 0;
@@ -139,7 +141,7 @@ static bool run(study_out *o, bool quick) {
         for (size_t i = 0; i < SWEEPS; i++) {
             const struct sweep *s = &sweeps[i];
             for (size_t v = s->from; enough && v <= (quick ? s->quick_to : s->to); v *= factor) {
-                size_t work = s->first == DX ? 1024 : v; /* in 64 elements */
+                size_t work = s->first == NL_DX ? 1024 : v; /* in 64 elements */
                 char text[CASE_TEXT];
                 snprintf(text, sizeof text, s->format, v);
                 if (dry) {

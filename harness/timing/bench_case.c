@@ -52,12 +52,12 @@ static void call_limit(void *context, size_t turn) {
     const arm *a = context;
     const instance *in = &a->bench->in[turn % a->bench->instances];
     bool backward = a->bench->c->problem.pass == NL_BACKWARD;
-    roof_job j = {.bytes = a->bench->data.bytes[X], .store = a->bench->store};
-    j.in[j.reads++] = in->at[X];
-    if (in->at[DY]) j.in[j.reads++] = in->at[DY];
-    if (in->at[RESIDUAL]) j.in[j.reads++] = in->at[RESIDUAL];
-    j.out[j.writes++] = backward ? in->at[DX] : in->at[Y];
-    if (in->at[RESIDUAL_OUT]) j.out[j.writes++] = in->at[RESIDUAL_OUT];
+    roof_job j = {.bytes = a->bench->data.bytes[NL_X], .store = a->bench->store};
+    j.in[j.reads++] = in->at[NL_X];
+    if (in->at[NL_DY]) j.in[j.reads++] = in->at[NL_DY];
+    if (in->at[NL_RESIDUAL]) j.in[j.reads++] = in->at[NL_RESIDUAL];
+    j.out[j.writes++] = backward ? in->at[NL_DX] : in->at[NL_Y];
+    if (in->at[NL_RESIDUAL_OUT]) j.out[j.writes++] = in->at[NL_RESIDUAL_OUT];
     roof_move(&j, a->bench->threads);
 }
 
@@ -66,7 +66,7 @@ static roof_store faster_store(bench *b, arm *limit) {
     enum { LARGE = 4 << 20, TRIALS = 4 };
     double least[] = {INFINITY, INFINITY};
     if (b->c->streaming) return ROOF_STREAM;
-    if (b->data.bytes[X] < LARGE) return ROOF_ORDINARY;
+    if (b->data.bytes[NL_X] < LARGE) return ROOF_ORDINARY;
     for (int i = 0; i < 2 * TRIALS; i++) {
         b->store = i % 2 ? ROOF_STREAM : ROOF_ORDINARY;
         double begin = clock_ns();
@@ -78,12 +78,12 @@ static roof_store faster_store(bench *b, arm *limit) {
 
 static size_t limit_bytes(const bench *b) {
     size_t tensors = b->c->residual ? 4 : b->c->problem.pass == NL_BACKWARD ? 3 : 2;
-    return tensors * b->data.bytes[X];
+    return tensors * b->data.bytes[NL_X];
 }
 
 static void flush_all(void *context) {
     const bench *b = context;
-    for (slot s = 0; s < SLOTS; s++)
+    for (nl_arg s = 0; s < NL_ARGS; s++)
         if (b->in[0].at[s]) flush(b->in[0].at[s], b->data.bytes[s]);
 }
 
@@ -93,7 +93,7 @@ static verdict judge(bench *b, const arm *a) {
     in->impl = a->impl;
     instance_fill(in);
     if (instance_call(in, a->line.threads) != NL_OK) return failure("%s", nl_message());
-    return compare(in, &b->want);
+    return outputs_check(in, &b->want);
 }
 
 /* Buffers: one set, or for rotating enough sets to be twice the last-level cache. */

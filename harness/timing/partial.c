@@ -49,8 +49,8 @@ bool partial_answer(const nl_case *c, nl_data *data, answer *out) {
         size_t k = partial_features(p->c);
         long double squares = 0, before = o->rstd[r];
         for (size_t i = 0; i < k; i++) {
-            long double x = nl_load(p->dtype, data->input[X], r * p->c + i);
-            if (c->residual) x += nl_load(p->dtype, data->input[RESIDUAL], r * p->c + i);
+            long double x = nl_load(p->dtype, data->input[NL_X], r * p->c + i);
+            if (c->residual) x += nl_load(p->dtype, data->input[NL_RESIDUAL], r * p->c + i);
             squares += x * x;
         }
         o->var[r] = squares / k;

@@ -58,7 +58,7 @@ verdict stage_judge(stage *s, const nl_impl *impl, int threads) {
     s->in.impl = impl;
     instance_fill(&s->in);
     if (instance_call(&s->in, threads) != NL_OK) return failure("%s", nl_message());
-    return compare(&s->in, partial ? &s->partial : &s->want);
+    return outputs_check(&s->in, partial ? &s->partial : &s->want);
 }
 
 static bool is_right(racer *r, char *why, size_t why_size) {
@@ -100,7 +100,7 @@ static void call_passes(void *context, size_t turn) {
             roof_move(&(roof_job){{a}, {NULL}, 1, 0, tensor, ROOF_ORDINARY}, 1);
         return;
     }
-    const roof_job row = {{q->s->in.at[X]}, {NULL}, 1, 0, p->c * nl_dtype_bytes(p->dtype),
+    const roof_job row = {{q->s->in.at[NL_X]}, {NULL}, 1, 0, p->c * nl_dtype_bytes(p->dtype),
                           ROOF_ORDINARY};
     for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) roof_move(&row, 1);
 }

@@ -13,16 +13,16 @@
 #include <string.h>
 
 static const option_spec shared[OWN] = {
-    [IN_X] = {"x", ALL, IN_X},
-    [IN_RESIDUAL] = {"residual", LAYER | RMS, IN_X},
-    [IN_GAMMA] = {"gamma", ALL, IN_X},
-    [IN_BETA] = {"beta", TRAINING | INFERRING | LAYER, IN_X},
-    [IN_RUNNING_MEAN] = {"running-mean", TRAINING | INFERRING, IN_RUNNING_VAR},
-    [IN_RUNNING_VAR] = {"running-var", TRAINING | INFERRING, IN_RUNNING_MEAN},
-    [EPS] = {"eps", ALL, IN_X},
-    [CASTING] = {"casting", ALL, IN_X},
-    [INFERENCE] = {"inference", INFERRING, IN_RUNNING_MEAN},
-    [HELP] = {"help", ALL, IN_X},
+    [IN_X] = {"x", NL_X, false, IN_X},
+    [IN_RESIDUAL] = {"residual", NL_RESIDUAL, false, IN_X},
+    [IN_GAMMA] = {"gamma", NL_GAMMA, false, IN_X},
+    [IN_BETA] = {"beta", NL_BETA, false, IN_X},
+    [IN_RUNNING_MEAN] = {"running-mean", NL_RUNNING_MEAN, false, IN_RUNNING_VAR},
+    [IN_RUNNING_VAR] = {"running-var", NL_RUNNING_VAR, false, IN_RUNNING_MEAN},
+    [EPS] = {"eps", NL_X, false, IN_X},
+    [CASTING] = {"casting", NL_X, false, IN_X},
+    [INFERENCE] = {"inference", NL_RUNNING_MEAN, false, IN_RUNNING_MEAN},
+    [HELP] = {"help", NL_X, false, IN_X},
 };
 
 static const char *verb = "run";
@@ -85,24 +85,26 @@ bool arrays_number(const arrays *a, int option, double low, double high, double 
 }
 
 bool arrays_layer(arrays *a) {
-    if (!a->layer)
-        return arrays_fail("which layer? batchnorm, layernorm, rmsnorm or qwen2_rmsnorm");
-    if (!op_from_name(a->layer, &a->p.op))
-        return arrays_fail("%s is no layer: batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also "
-                           "gemma, qwen3next)",
-                           a->layer);
+    if (!a->layer) return arrays_fail("which layer? %s", layer_names());
+    if (!nl_op_from_name(a->layer, &a->p.op))
+        return arrays_fail("%s is no layer: %s", a->layer, layer_names());
     return a->value[IN_X] || arrays_fail("--x FILE.npy is missing: the input");
+}
+
+static bool suits(const option_spec *s, const nl_problem *p) {
+    const struct nl_pass_row *pass = &nl_passes[p->pass];
+    return nl_takes(p->op, p->pass) & (s->written ? pass->writes : pass->reads) & NL_BIT(s->arg);
 }
 
 bool arrays_check(arrays *a) {
     const char *const *value = a->value;
     double eps = 1e-5;
-    bool batch = a->p.op == NL_BATCHNORM, training = batch && !value[INFERENCE];
-    int mode = training ? TRAINING : batch ? INFERRING : a->p.op == NL_LAYERNORM ? LAYER : RMS;
+    bool inference = value[INFERENCE] && nl_layers[a->p.op].running;
+    a->p.pass = inference ? NL_INFERENCE : NL_FORWARD;
     for (int i = 0; i < OWN + a->own_count; i++) {
-        if (value[i] && !(spec(a, i)->takers & mode))
+        if (value[i] && !suits(spec(a, i), &a->p))
             return arrays_fail("--%s has no meaning for %s%s", spec(a, i)->name, a->layer,
-                               mode == INFERRING ? " --inference" : "");
+                               inference ? " --inference" : "");
         if (value[i] && !value[spec(a, i)->needs])
             return arrays_fail("--%s needs --%s", spec(a, i)->name,
                                spec(a, spec(a, i)->needs)->name);
@@ -113,7 +115,6 @@ bool arrays_check(arrays *a) {
         a->p.casting = NL_CAST_BEFORE_WEIGHT;
     else if (value[CASTING] && strcmp(value[CASTING], "last") != 0)
         return arrays_fail("--casting %s: last or before-weight", value[CASTING]);
-    a->p.pass = mode == INFERRING ? NL_INFERENCE : NL_FORWARD;
     a->p.eps = (float)eps;
     return true;
 }
@@ -144,13 +145,14 @@ bool arrays_load(arrays *a) {
     for (int i = IN_X; i < INPUTS; i++)
         if (a->value[i] && !npy_read(a->value[i], &a->array[i], error, sizeof error))
             return arrays_fail("--%s %s", shared[i].name, error);
-    bool batch = p->op == NL_BATCHNORM;
+    bool by_channel = nl_layers[p->op].by_channel;
     npy_shape_text(x, shape);
-    if (x->rank < (batch ? 2 : 1))
-        return arrays_fail("--x %s has shape %s; %s", a->value[IN_X], shape,
-                           batch ? "batchnorm takes (N, C) or (N, C, ...)"
-                                 : "there is no axis in it");
-    size_t features = batch ? 1 : x->rank - 1;
+    if (by_channel && x->rank < 2)
+        return arrays_fail("--x %s has shape %s; %s takes (N, C) or (N, C, ...)", a->value[IN_X],
+                           shape, nl_op_name(p->op));
+    if (x->rank < 1)
+        return arrays_fail("--x %s has shape %s; there is no axis in it", a->value[IN_X], shape);
+    size_t features = by_channel ? 1 : x->rank - 1;
     p->n = p->s = 1, p->c = x->shape[features];
     for (size_t i = 0; i < features; i++) p->n *= x->shape[i];
     for (size_t i = features + 1; i < x->rank; i++) p->s *= x->shape[i];

@@ -3,18 +3,20 @@
 #ifndef NL_ARRAYS_H
 #define NL_ARRAYS_H
 
-#include "normlab.h"
 #include "base/npy.h"
+#include "layer.h"
 
 /* The options both have; a verb's own begin at OWN. The first six name an array. */
 enum { IN_X, IN_RESIDUAL, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
 enum { EPS = INPUTS, CASTING, INFERENCE, HELP, OWN, OPTIONS_MOST = 24 };
 
-/* Who takes an option, and which other one it makes no sense without (IN_X: none). */
-enum { TRAINING = 1, INFERRING = 2, LAYER = 4, RMS = 8, ALL = 15 };
+/* Layers that read this argument, or write it, take the option; and which other option it makes no
+ * sense without (IN_X: none). */
 typedef struct option_spec {
     const char *name;
-    int takers, needs;
+    nl_arg arg;
+    bool written;
+    int needs;
 } option_spec;
 
 typedef struct arrays {

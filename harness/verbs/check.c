@@ -2,7 +2,6 @@
  * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
 #include "verify/error_record.h"
 #include "machine/machine.h"
-#include "cases/museum.h"
 #include "verbs/options.h"
 #include "verbs/report.h"
 #include "verbs/verbs.h"
@@ -79,7 +78,7 @@ static void say_failure(const nl_case *c, const char *impl, const char *isa, con
 
 /* All implementations on one case. Adds to counts[], one per implementation and one for models. */
 static bool check_case(const nl_case *c, const options *o, report *out, bool rows, count *counts,
-                       count *all, errors *largest) {
+                       count *all, error_record *largest) {
     nl_data data;
     answer want;
     char error[700];
@@ -118,14 +117,15 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
                  .isa = m->isa,
                  .threads = m->threaded ? threads : 1,
                  .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
+        bool recorded = o->errors && !is_peer(m); /* not of others' versions */
         if (!nl_isa_runs(m->isa)) {
             w.v.outcome = OUTCOME_SKIP;
             snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
         } else {
             w.v = verify(c, &data, &want, m, PLACE_END, threads);
-            if (o->errors) errors_note(largest, m, c, &w.v);
+            if (recorded) error_record_note(largest, m, c, &w.v);
             if (w.v.outcome != OUTCOME_FAIL) w.v = verify(c, &data, &want, m, PLACE_START, threads);
-            if (o->errors) errors_note(largest, m, c, &w.v);
+            if (recorded) error_record_note(largest, m, c, &w.v);
         }
         bool failed = w.v.outcome == OUTCOME_FAIL;
         report_row(rows || failed ? out : &quiet, &w);
@@ -171,15 +171,15 @@ int verb_check(int argc, char **argv) {
             fprintf(stderr, "normlab: %s\n", error);
             return NL_EXIT_FAILED;
         }
-    if (whole && !museum_cases(&o.cases, error, sizeof error)) {
+    if (whole && !cases_add_museum(&o.cases, error, sizeof error)) {
         fprintf(stderr, "normlab: %s\n", error);
         return NL_EXIT_FAILED;
     }
     count *counts = calloc(nl_impl_count() + 1, sizeof *counts), all = {0};
-    errors largest = {0};
-    if (!counts || (o.errors && !errors_open(&largest, o.errors, o.update_errors)) ||
+    error_record largest = {0};
+    if (!counts || (o.errors && !error_record_open(&largest, o.errors, o.update_errors)) ||
         !report_open(&out, o.out))
-        return free(counts), errors_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
+        return free(counts), error_record_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
     bool rows = o.cases.count <= 20, input_ok = true;
     for (size_t i = 0; i < o.cases.count && input_ok; i++) {
         progress(i, o.cases.count, o.cases.items[i].text);
@@ -197,10 +197,10 @@ int verb_check(int argc, char **argv) {
             all.demo, all.skip, all.fail);
     if (all.ok + all.demo + all.fail == 0) fprintf(stderr, "FAIL nothing was compared\n");
     bool written = report_close(&out), good = input_ok && all.ok + all.demo > 0 && all.fail == 0;
-    if (o.errors && !o.update_errors) good = errors_compare(&largest) == 0 && good;
+    if (o.errors && !o.update_errors) good = error_record_compare(&largest) == 0 && good;
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
-    if (o.update_errors && good) good = errors_update(&largest);
-    errors_close(&largest);
+    if (o.update_errors && good) good = error_record_update(&largest);
+    error_record_close(&largest);
     free(counts);
     cases_free(&o.cases);
     return !input_ok ? NL_EXIT_USAGE : good && written ? NL_EXIT_OK : NL_EXIT_FAILED;

@@ -1,5 +1,5 @@
 /* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
-#include "normlab.h"
+#include "layer.h"
 #include "verbs/verbs.h"
 
 #include <getopt.h>
@@ -74,7 +74,9 @@ int verb_list(int argc, char **argv) {
         names(m->dtypes, dtype, between, d);
         bool runs = nl_isa_runs(m->isa);
         /* How a variance is computed says something of those only that compute one. */
-        bool centred = m->ops & (NL_BIT(NL_LAYERNORM) | NL_BIT(NL_BATCHNORM));
+        bool centred = false;
+        for (nl_op op = 0; op < NL_OPS; op++)
+            centred = centred || (m->ops & NL_BIT(op) && nl_layers[op].centred);
         const char *method = centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
         if (csv)
             printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,\"%s\"\n", m->name, m->isa, a, b, d, method,

@@ -38,15 +38,15 @@ enum { OUT = OWN, RESIDUAL_OUT, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VA
 enum { IMPL = ARRAYS, THREADS, MOMENTUM, OPTIONS };
 
 static const option_spec own[OPTIONS - OWN] = {
-    [OUT - OWN] = {"out", ALL, IN_X},
-    [RESIDUAL_OUT - OWN] = {"residual-out", LAYER | RMS, IN_RESIDUAL},
-    [MEAN_OUT - OWN] = {"mean-out", TRAINING | LAYER, IN_X},
-    [RSTD_OUT - OWN] = {"rstd-out", TRAINING | LAYER | RMS, IN_X},
-    [RUNNING_MEAN_OUT - OWN] = {"running-mean-out", TRAINING, IN_RUNNING_MEAN},
-    [RUNNING_VAR_OUT - OWN] = {"running-var-out", TRAINING, IN_RUNNING_VAR},
-    [IMPL - OWN] = {"impl", ALL, IN_X},
-    [THREADS - OWN] = {"threads", ALL, IN_X},
-    [MOMENTUM - OWN] = {"momentum", TRAINING, IN_RUNNING_MEAN},
+    [OUT - OWN] = {"out", NL_Y, true, IN_X},
+    [RESIDUAL_OUT - OWN] = {"residual-out", NL_RESIDUAL_OUT, true, IN_RESIDUAL},
+    [MEAN_OUT - OWN] = {"mean-out", NL_MEAN, true, IN_X},
+    [RSTD_OUT - OWN] = {"rstd-out", NL_RSTD, true, IN_X},
+    [RUNNING_MEAN_OUT - OWN] = {"running-mean-out", NL_RUNNING_MEAN, true, IN_RUNNING_MEAN},
+    [RUNNING_VAR_OUT - OWN] = {"running-var-out", NL_RUNNING_VAR, true, IN_RUNNING_VAR},
+    [IMPL - OWN] = {"impl", NL_X, false, IN_X},
+    [THREADS - OWN] = {"threads", NL_X, false, IN_X},
+    [MOMENTUM - OWN] = {"momentum", NL_RUNNING_MEAN, true, IN_RUNNING_MEAN},
 };
 
 typedef struct run {
@@ -177,11 +177,11 @@ static bool refer(run *r) {
 
 static bool compute(run *r) {
     npy *in = r->a.array, *out = r->a.array, *x = &in[IN_X];
-    bool batch = r->a.p.op == NL_BATCHNORM;
+    bool by_channel = nl_layers[r->a.p.op].by_channel;
     for (int i = OUT; i < ARRAYS; i++) {
         bool tensor = i == OUT || i == RESIDUAL_OUT, group = i == MEAN_OUT || i == RSTD_OUT;
-        size_t rank = tensor ? x->rank : batch ? 1 : x->rank - 1;
-        const size_t *shape = batch && !tensor ? &r->a.p.c : x->shape;
+        size_t rank = tensor ? x->rank : by_channel ? 1 : x->rank - 1;
+        const size_t *shape = by_channel && !tensor ? &r->a.p.c : x->shape;
         if (!r->a.value[i]) continue;
         if (!make(&out[i], tensor ? x->type : 'f', rank, shape)) return false;
         if (tensor || group) continue;

@@ -6,32 +6,22 @@
 #include <math.h>
 #include <string.h>
 
-bool is_batch(const nl_problem *p) {
-    return p->op == NL_BATCHNORM;
-}
-
-bool is_centred(const nl_problem *p) {
-    return is_batch(p) || p->op == NL_LAYERNORM;
-}
-
 bool exact_expected(const instance *in) {
     return strcmp(in->c->data, "exact") == 0 && in->impl && in->impl->method != NL_WELFORD;
 }
 
 /* The distance from the mean, in sigma, of the value farthest from it. */
 static double spread(const nl_problem *p, const ref_outputs *want, size_t g) {
-    size_t m = is_batch(p) ? p->n * p->s : p->c;
     double most = 0;
-    for (size_t e = 0; e < m; e++) {
-        size_t i = is_batch(p) ? (e / p->s * p->c + g) * p->s + e % p->s : g * p->c + e;
-        most = fmax(most, fabs(want->xhat[i]));
-    }
+    for (size_t e = 0; e < nl_group_size(p); e++)
+        most = fmax(most, fabs(want->xhat[nl_element(p, g, e)]));
     return most;
 }
 
 allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const nl_problem *p = &in->c->problem;
-    size_t m = is_batch(p) ? p->n * p->s : p->c;
+    const bool centred = nl_layers[p->op].centred;
+    size_t m = nl_group_size(p);
     const double u = 0x1p-24;
     nl_method method = in->impl ? in->impl->method : NL_TWO_PASS;
     double lanes = in->impl ? in->impl->lanes : 1, sum = m / lanes + lanes;
@@ -40,10 +30,10 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     allowance a = {.units = 8, .promised = !(in->impl && in->impl->demonstration)};
     /* NaN and Inf have no bound: only their class is compared. */
     if (!isfinite(magnitude) || !isfinite(square) || magnitude == 0) return a;
-    if (is_centred(p)) a.kappa = magnitude * rstd;
+    if (centred) a.kappa = magnitude * rstd;
     if (p->pass == NL_BACKWARD && method == NL_REFINED) /* statistics made anew */
         a.kappa = 3 + sum + (sum + 2) * (sum + 2) * a.kappa * u;
-    else if (p->pass == NL_BACKWARD && is_centred(p)) /* what was rounded off the saved mean */
+    else if (p->pass == NL_BACKWARD && centred) /* what was rounded off the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
 
     bool safe = in->impl && in->impl->range_safe;
@@ -56,7 +46,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     double k = a.kappa;
     if (p->pass == NL_BACKWARD) {
         a.units += sum + 4 * k;
-    } else if (!is_centred(p)) {
+    } else if (!centred) {
         a.units += sum;
     } else {
         double shift = method == NL_SHIFTED ? 1 + spread(p, want, g) + sum * k * u : 0;

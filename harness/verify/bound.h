@@ -3,7 +3,8 @@
 #ifndef NL_BOUND_H
 #define NL_BOUND_H
 
-#include "verify/verify.h"
+#include "reference.h"
+#include "verify/instance.h"
 
 /* What float arithmetic may cost group g, and whether the method promises anything there. */
 typedef struct allowance {
@@ -18,8 +19,5 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g);
 
 /* Exact data, and a method that no rounding touches on them: statistics must match exactly. */
 bool exact_expected(const instance *in);
-
-bool is_batch(const nl_problem *p);
-bool is_centred(const nl_problem *p); /* subtracts a mean */
 
 #endif

@@ -1,12 +1,11 @@
 /* What was measured, and how it compares with what is on record. SPDX-License-Identifier: MIT */
 #include "verify/error_record.h"
-#include "verbs/options.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-size_t errors_column(errors *e, const char *data) {
+size_t error_record_column(error_record *e, const char *data) {
     size_t length = strncmp(data, "museum:", 7) == 0 ? 6 : strlen(data), k = 0; /* all exhibits */
     while (k < e->kind_count &&
            (strlen(e->kinds[k]) != length || memcmp(e->kinds[k], data, length)))
@@ -16,7 +15,7 @@ size_t errors_column(errors *e, const char *data) {
     return k;
 }
 
-int errors_order(const void *a, const void *b) {
+int error_record_order(const void *a, const void *b) {
     const error_line *l = a, *m = b;
     int name = strcmp(l->name, m->name), isa = strcmp(l->isa, m->isa);
     return name ? name : isa ? isa : strcmp(l->problem, m->problem);
@@ -28,39 +27,40 @@ static size_t index_of(const nl_impl *impl) {
     return i;
 }
 
-bool errors_idle(const errors *e, const error_line *l) {
+bool error_record_idle(const error_record *e, const error_line *l) {
     if (l->impl) return !e->ran[index_of(l->impl)];
     for (size_t i = 0; i < nl_impl_count(); i++) /* an ISA that is built and runs: it is gone */
         if (strcmp(nl_impl_at(i)->isa, l->isa) == 0) return !nl_isa_runs(l->isa);
     return true;
 }
 
-void errors_note(errors *e, const nl_impl *impl, const nl_case *c, const verdict *v) {
+void error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v) {
     const nl_problem *p = &c->problem;
     size_t at = index_of(impl), k;
     e->ran[at] = true;
-    if (is_peer(impl) || impl->demonstration) return; /* others' versions; held to no bound */
+    if (impl->demonstration) return;
     if (v->outcome != OUTCOME_OK || !(v->bound_u > 0)) return;
-    error_line *l = &e->now[at * LINES_PER_IMPL + ((size_t)p->op * 3 + p->pass) * 3 + p->dtype];
+    size_t line = ((size_t)p->op * NL_PASSES + p->pass) * NL_DTYPES + p->dtype;
+    error_line *l = &e->now[at * LINES_PER_IMPL + line];
     if (!*l->problem) {
         *l = (error_line){.name = impl->name, .isa = impl->isa, .impl = impl};
         snprintf(l->problem, sizeof l->problem, "%s/%s/%s", nl_op_name(p->op),
                  nl_pass_name(p->pass), nl_dtype_name(p->dtype));
         for (k = 0; k < KINDS_MOST; k++) l->u[k] = NAN;
     }
-    if ((k = errors_column(e, c->data)) == KINDS_MOST || v->error_u <= l->u[k]) return;
+    if ((k = error_record_column(e, c->data)) == KINDS_MOST || v->error_u <= l->u[k]) return;
     l->u[k] = v->error_u, l->where[k] = c;
 }
 
 static const error_line *find(const error_line *lines, size_t count, const error_line *wanted) {
     for (size_t i = 0; i < count; i++)
-        if (lines[i].name && errors_order(&lines[i], wanted) == 0) return &lines[i];
+        if (lines[i].name && error_record_order(&lines[i], wanted) == 0) return &lines[i];
     return NULL;
 }
 
 /* One number, was and is; false: nothing is wrong with it. What is on record has four digits, and a
  * shorter long double moves errors by far less than 1e-6 units. */
-static bool differs(const errors *e, const error_line *was, const error_line *is, size_t k,
+static bool differs(const error_record *e, const error_line *was, const error_line *is, size_t k,
                     bool say) {
     double old = was->u[k], new = is->u[k];
     bool higher = new > old * 1.001 + 1e-6;
@@ -82,7 +82,7 @@ static bool differs(const errors *e, const error_line *was, const error_line *is
     return true;
 }
 
-size_t errors_compare(const errors *e) {
+size_t error_record_compare(const error_record *e) {
     enum { MOST = 20 };
     size_t wrong = 0, compared = 0, idle = 0;
     for (size_t i = 0; i < e->now_count; i++) {
@@ -101,7 +101,7 @@ size_t errors_compare(const errors *e) {
     }
     for (size_t i = 0; i < e->file_count; i++) {
         const error_line *was = &e->file[i];
-        bool left = errors_idle(e, was);
+        bool left = error_record_idle(e, was);
         idle += left;
         if (left || find(e->now, e->now_count, was) || wrong++ >= MOST) continue;
         fprintf(stderr, "FAIL %s@%s, %s is on record (%s:%zu): %s\n", was->name, was->isa,

@@ -1,12 +1,12 @@
 /* The largest errors on record: a file with what each implementation has ever needed of its bound in
  * the built-in suite, so that an error that grows within a loose bound is noticed
  * (docs/verification.md). SPDX-License-Identifier: MIT */
-#ifndef NL_ERRORS_H
-#define NL_ERRORS_H
+#ifndef NL_ERROR_RECORD_H
+#define NL_ERROR_RECORD_H
 
-#include "verify/verify.h"
+#include "verify/outputs.h"
 
-enum { KINDS_MOST = 64, LINES_PER_IMPL = 4 * 3 * 3 };
+enum { KINDS_MOST = 64, LINES_PER_IMPL = NL_OPS * NL_PASSES * NL_DTYPES };
 
 /* What one implementation did on one problem: a line of the file, a column for each kind of data. */
 typedef struct error_line {
@@ -18,7 +18,7 @@ typedef struct error_line {
     const nl_case *where[KINDS_MOST];
 } error_line;
 
-typedef struct errors {
+typedef struct error_record {
     const char *path;
     char kinds[KINDS_MOST][sizeof((nl_case *)0)->data]; /* the columns, those of the file first */
     size_t kind_count;
@@ -28,29 +28,29 @@ typedef struct errors {
     error_line *now; /* some for each implementation, in the order of the table */
     size_t now_count;
     bool *ran; /* by implementation */
-} errors;
+} error_record;
 
 /* Reads the record; one that is to be updated may be missing yet. False: a message was printed. */
-bool errors_open(errors *e, const char *path, bool update);
-void errors_close(errors *e);
+bool error_record_open(error_record *e, const char *path, bool update);
+void error_record_close(error_record *e);
 
 /* Takes note of a verdict; only what is held to a bound counts. c must outlive e. */
-void errors_note(errors *e, const nl_impl *impl, const nl_case *c, const verdict *v);
+void error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v);
 
 /* Everything noted against the record: what is higher, what is not on record, and what is and was
  * not measured, each with a message. Lines of what did not run are left alone. Returns how many. */
-size_t errors_compare(const errors *e);
+size_t error_record_compare(const error_record *e);
 
 /* Rewrites the lines of what ran. False: a message was printed. */
-bool errors_update(const errors *e);
+bool error_record_update(const error_record *e);
 
 /* The column of a kind of data, a new one if need be; KINDS_MOST: there is no more room. */
-size_t errors_column(errors *e, const char *data);
+size_t error_record_column(error_record *e, const char *data);
 
 /* Is it a line of the file that this run has nothing to say about? */
-bool errors_idle(const errors *e, const error_line *l);
+bool error_record_idle(const error_record *e, const error_line *l);
 
 /* By name, ISA and problem, as strcmp. */
-int errors_order(const void *a, const void *b);
+int error_record_order(const void *a, const void *b);
 
 #endif

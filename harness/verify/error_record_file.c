@@ -13,17 +13,17 @@
 enum { NAMES = 3 };
 static const char *const names[NAMES] = {"impl", "isa", "problem"};
 
-static bool read_header(errors *e, scan *s) {
+static bool read_header(error_record *e, scan *s) {
     if (!next_record(s)) return false;
     for (size_t i = 0; i < s->count; i++)
         if (i < NAMES ? strcmp(s->fields[i], names[i]) != 0
-                      : errors_column(e, s->fields[i]) != i - NAMES)
+                      : error_record_column(e, s->fields[i]) != i - NAMES)
             return complain(s, 1, "column %zu is '%s': impl, isa, problem and kinds of data, once",
                             i + 1, s->fields[i]);
     return true;
 }
 
-static bool read_line(errors *e, scan *s) {
+static bool read_line(error_record *e, scan *s) {
     error_line *l = &e->file[e->file_count];
     char **f = s->fields, *end;
     if (s->count != NAMES + e->kind_count)
@@ -34,7 +34,7 @@ static bool read_line(errors *e, scan *s) {
     if (!*f[2] || strlen(f[2]) >= sizeof l->problem)
         return complain(s, l->number, "'%s' is no problem", f[2]);
     strcpy(l->problem, f[2]);
-    if (l > e->file && errors_order(l - 1, l) >= 0)
+    if (l > e->file && error_record_order(l - 1, l) >= 0)
         return complain(s, l->number, "not in order after the line before");
     for (size_t k = 0; k < KINDS_MOST; k++) {
         const char *text = k < e->kind_count ? f[NAMES + k] : "";
@@ -46,7 +46,7 @@ static bool read_line(errors *e, scan *s) {
     return true;
 }
 
-static bool read_file(errors *e, scan *s) {
+static bool read_file(error_record *e, scan *s) {
     if (!slurp(s, &e->text)) return false;
     size_t lines = 1;
     for (const char *p = e->text; *p; p++) lines += *p == '\n';
@@ -57,21 +57,21 @@ static bool read_file(errors *e, scan *s) {
     return ok;
 }
 
-bool errors_open(errors *e, const char *path, bool update) {
+bool error_record_open(error_record *e, const char *path, bool update) {
     char error[700] = "no memory for the largest errors";
     scan s = {.path = path, .error = error, .error_size = sizeof error};
-    *e = (errors){.path = path, .now_count = nl_impl_count() * LINES_PER_IMPL};
+    *e = (error_record){.path = path, .now_count = nl_impl_count() * LINES_PER_IMPL};
     e->now = calloc(e->now_count, sizeof *e->now);
     e->ran = calloc(nl_impl_count(), sizeof *e->ran);
     bool missing = update && access(path, F_OK) != 0 && errno == ENOENT;
     if (e->now && e->ran && (missing || read_file(e, &s))) return true;
     fprintf(stderr, "normlab: %s\n", error);
-    return errors_close(e), false;
+    return error_record_close(e), false;
 }
 
-void errors_close(errors *e) {
+void error_record_close(error_record *e) {
     free(e->text), free(e->file), free(e->now), free(e->ran);
-    *e = (errors){0};
+    *e = (error_record){0};
 }
 
 /* Four digits that are not below u. */
@@ -84,7 +84,7 @@ static void write_up(FILE *out, double u) {
     fprintf(out, ",%s", text);
 }
 
-static void write_lines(const errors *e, const error_line *lines, size_t count, FILE *out) {
+static void write_lines(const error_record *e, const error_line *lines, size_t count, FILE *out) {
     bool used[KINDS_MOST] = {0};
     fputs("impl,isa,problem", out);
     for (size_t k = 0; k < e->kind_count; k++) {
@@ -100,17 +100,17 @@ static void write_lines(const errors *e, const error_line *lines, size_t count, 
     }
 }
 
-bool errors_update(const errors *e) {
+bool error_record_update(const error_record *e) {
     error_line *all = calloc(e->now_count + e->file_count + 1, sizeof *all);
     size_t count = 0;
     for (size_t i = 0; all && i < e->now_count; i++)
         if (*e->now[i].problem) all[count++] = e->now[i];
     for (size_t i = 0; all && i < e->file_count; i++)
-        if (errors_idle(e, &e->file[i])) all[count++] = e->file[i];
+        if (error_record_idle(e, &e->file[i])) all[count++] = e->file[i];
     FILE *out = all ? fopen(e->path, "w") : NULL;
     bool ok = out != NULL;
     if (ok) {
-        qsort(all, count, sizeof *all, errors_order);
+        qsort(all, count, sizeof *all, error_record_order);
         write_lines(e, all, count, out);
         ok = fflush(out) == 0 && !ferror(out);
         ok = fclose(out) == 0 && ok;

@@ -1,19 +1,18 @@
-/* Buffers that cannot be overrun unnoticed: each lies between two pages without access.
- * SPDX-License-Identifier: MIT */
-#include "verify/verify.h"
+/* Buffers that cannot be overrun unnoticed. SPDX-License-Identifier: MIT */
+#include "verify/instance.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The output that shares an input's memory in an in-place case, or SLOTS. */
-static slot replaced_by(slot input, nl_pass pass) {
-    if (pass == NL_BACKWARD) return input == DY ? DX : SLOTS;
-    return input == X ? Y : input == RESIDUAL ? RESIDUAL_OUT : SLOTS;
+/* The output that shares an input's memory in an in-place case, or NL_ARGS. */
+static nl_arg replaced_by(nl_arg input, nl_pass pass) {
+    if (pass == NL_BACKWARD) return input == NL_DY ? NL_DX : NL_ARGS;
+    return input == NL_X ? NL_Y : input == NL_RESIDUAL ? NL_RESIDUAL_OUT : NL_ARGS;
 }
 
 static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
-    size_t skew = where == PLACE_START && which >= Y && which < SLOTS ? in->c->skew : 0;
+    size_t skew = where == PLACE_START && which >= NL_Y && which < NL_ARGS ? in->c->skew : 0;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + skew + page - 1) / page * page;
     if (inner == 0) inner = page;
     char *map = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,27 +30,28 @@ static bool place(instance *in, size_t which, size_t bytes, placement where, voi
 bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, size_t scratch_bytes,
                    placement where, instance *out) {
     *out = (instance){.c = c, .data = data, .impl = impl, .scratch_bytes = scratch_bytes};
-    for (slot s = 0; s < SLOTS; s++) {
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
         bool absent = !data->bytes[s] && !data->input[s];
-        if (absent && !(s == Y || s == DX)) continue;
+        if (absent && !(s == NL_Y || s == NL_DX)) continue;
         if (!place(out, s, data->bytes[s], where, &out->at[s])) return instance_free(out), false;
     }
-    out->at[c->problem.pass == NL_BACKWARD ? Y : DX] = NULL;
-    for (slot s = 0; c->in_place && s < SLOTS; s++) {
-        slot output = replaced_by(s, c->problem.pass);
-        if (output != SLOTS && out->at[s]) out->at[output] = out->at[s];
+    out->at[c->problem.pass == NL_BACKWARD ? NL_Y : NL_DX] = NULL;
+    for (nl_arg s = 0; c->in_place && s < NL_ARGS; s++) {
+        nl_arg output = replaced_by(s, c->problem.pass);
+        if (output != NL_ARGS && out->at[s]) out->at[output] = out->at[s];
     }
     size_t whole = (scratch_bytes + 63) / 64 * 64; /* scratch is 64-byte aligned at both ends */
-    if (whole && !place(out, SLOTS, whole, where, &out->scratch)) return instance_free(out), false;
+    if (whole && !place(out, NL_ARGS, whole, where, &out->scratch))
+        return instance_free(out), false;
     instance_fill(out);
     return true;
 }
 
 void instance_fill(instance *in) {
     const nl_data *d = in->data;
-    for (slot s = 0; s < SLOTS; s++) /* all ones is a NaN in every storage type */
+    for (nl_arg s = 0; s < NL_ARGS; s++) /* all ones is a NaN in every storage type */
         if (in->at[s]) memset(in->at[s], 0xff, d->bytes[s]);
-    for (slot s = 0; s < SLOTS; s++)
+    for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && d->input[s]) memcpy(in->at[s], d->input[s], d->bytes[s]);
     if (in->scratch) memset(in->scratch, 0xff, in->scratch_bytes);
 }
@@ -59,34 +59,34 @@ void instance_fill(instance *in) {
 nl_status instance_call(const instance *in, int threads) {
     void *const *at = in->at;
     if (in->c->problem.pass == NL_BACKWARD) {
-        nl_backward_args a = {.x = at[X],
-                              .dy = at[DY],
-                              .dresidual = at[RESIDUAL],
-                              .gamma = at[GAMMA],
-                              .mean = at[MEAN],
-                              .rstd = at[RSTD],
-                              .dx = at[DX],
-                              .dgamma = at[DGAMMA],
-                              .dbeta = at[DBETA],
+        nl_backward_args a = {.x = at[NL_X],
+                              .dy = at[NL_DY],
+                              .dresidual = at[NL_RESIDUAL],
+                              .gamma = at[NL_GAMMA],
+                              .mean = at[NL_MEAN],
+                              .rstd = at[NL_RSTD],
+                              .dx = at[NL_DX],
+                              .dgamma = at[NL_DGAMMA],
+                              .dbeta = at[NL_DBETA],
                               .scratch = in->scratch};
         return nl_backward(in->impl, &in->c->problem, &a, threads);
     }
-    nl_forward_args a = {.x = at[X],
-                         .residual = at[RESIDUAL],
-                         .gamma = at[GAMMA],
-                         .beta = at[BETA],
-                         .y = at[Y],
-                         .residual_out = at[RESIDUAL_OUT],
-                         .mean = at[MEAN],
-                         .rstd = at[RSTD],
-                         .running_mean = at[RUNNING_MEAN],
-                         .running_var = at[RUNNING_VAR],
+    nl_forward_args a = {.x = at[NL_X],
+                         .residual = at[NL_RESIDUAL],
+                         .gamma = at[NL_GAMMA],
+                         .beta = at[NL_BETA],
+                         .y = at[NL_Y],
+                         .residual_out = at[NL_RESIDUAL_OUT],
+                         .mean = at[NL_MEAN],
+                         .rstd = at[NL_RSTD],
+                         .running_mean = at[NL_RUNNING_MEAN],
+                         .running_var = at[NL_RUNNING_VAR],
                          .scratch = in->scratch};
     return nl_forward(in->impl, &in->c->problem, &a, threads);
 }
 
 void instance_free(instance *in) {
-    for (size_t i = 0; i <= SLOTS; i++)
+    for (size_t i = 0; i <= NL_ARGS; i++)
         if (in->map[i]) munmap(in->map[i], in->map_bytes[i]);
     *in = (instance){0};
 }

@@ -1,9 +1,10 @@
 /* The comparison. One unit is the rounding error of the storage type, 2^-24, 2^-11 or 2^-8, times
  * the gauge of the number: the size of what was added up to make it. Never ulps of the result,
  * which mean nothing where it is near zero. SPDX-License-Identifier: MIT */
-#include "verify/bound.h"
+#include "verify/outputs.h"
 #include "dtype.h"
 #include "parallel.h"
+#include "verify/bound.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,10 +17,21 @@ typedef struct tally {
     double error, bound; /* the worst of the main output */
     double worst;        /* largest error over bound where something is promised */
     bool unpromised;
-    slot slot;
+    nl_arg arg;
     size_t index;
     double got, want, its_error, its_bound;
 } tally;
+
+const char *outcome_name(outcome o) {
+    static const char *const names[] = {"ok", "fail", "demo", "skip"};
+    return names[o];
+}
+
+verdict failure(const char *format, const char *what) {
+    verdict v = {.outcome = OUTCOME_FAIL, .error_u = INFINITY};
+    snprintf(v.why, sizeof v.why, format, what);
+    return v;
+}
 
 double error_units(nl_dtype d, double got, long double low, long double high, long double gauge) {
     long double unit = ref_unit(d), too_large = ref_largest(d) * (1 + unit);
@@ -32,11 +44,11 @@ double error_units(nl_dtype d, double got, long double low, long double high, lo
     return isnan(error) ? INFINITY : error;
 }
 
-static void judge(tally *t, slot s, size_t i, nl_dtype d, float got, long double low,
+static void check(tally *t, nl_arg s, size_t i, nl_dtype d, float got, long double low,
                   long double high, long double gauge, double bound, bool promised) {
     double error = error_units(d, got, low, high, gauge);
     t->compared++;
-    if ((s == Y || s == DX) && !(error < t->error)) t->error = error, t->bound = bound;
+    if ((s == NL_Y || s == NL_DX) && !(error < t->error)) t->error = error, t->bound = bound;
     if (!promised) {
         t->unpromised = true;
         return;
@@ -44,7 +56,7 @@ static void judge(tally *t, slot s, size_t i, nl_dtype d, float got, long double
     double ratio = error <= bound ? error / (bound > 0 ? bound : 1) : 2 + error;
     if (ratio <= t->worst) return;
     t->worst = ratio;
-    t->slot = s, t->index = i, t->got = got, t->want = (double)low;
+    t->arg = s, t->index = i, t->got = got, t->want = (double)low;
     t->its_error = error, t->its_bound = bound;
 }
 
@@ -68,20 +80,20 @@ typedef struct job {
 } job;
 
 /* y, residual_out and dx, elements begin to end - 1. */
-static void judge_tensors(void *context, size_t begin, size_t end) {
+static void check_tensors(void *context, size_t begin, size_t end) {
     const job *k = context;
     const instance *in = k->in;
     const nl_problem *p = &in->c->problem;
     const ref_outputs *w = k->want;
-    const float *gamma = in->data->input[GAMMA], *beta = in->data->input[BETA];
+    const float *gamma = in->data->input[NL_GAMMA], *beta = in->data->input[NL_BETA];
     nl_dtype d = p->dtype;
     double ratio = (double)(ref_unit(NL_F32) / ref_unit(d));
     bool cast = p->casting == NL_CAST_BEFORE_WEIGHT && d != NL_F32;
     tally t = {.worst = -1};
     for (size_t i = begin; i < end; i++) {
-        size_t j = i / p->s % p->c, g = is_batch(p) ? j : i / p->c;
+        size_t j = nl_feature_of(p, i), g = nl_group_of(p, i);
         allowance a = k->allowed[g];
-        if (in->at[Y] && p->pass != NL_BACKWARD) {
+        if (in->at[NL_Y] && p->pass != NL_BACKWARD) {
             long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0;
             long double x = w->xhat[i], low = gain * x + shift, high = low;
             double bound = 1 + a.units * ratio;
@@ -93,15 +105,15 @@ static void judge_tensors(void *context, size_t begin, size_t end) {
                 bound = 1 + 3 * ratio;
             }
             long double gauge = fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(shift);
-            judge(&t, Y, i, d, nl_load(d, in->at[Y], i), low, high, gauge, bound, a.promised);
+            check(&t, NL_Y, i, d, nl_load(d, in->at[NL_Y], i), low, high, gauge, bound, a.promised);
         }
-        if (in->at[RESIDUAL_OUT]) {
+        if (in->at[NL_RESIDUAL_OUT]) {
             long double sum = w->sum[i];
-            judge(&t, RESIDUAL_OUT, i, d, nl_load(d, in->at[RESIDUAL_OUT], i), sum, sum, fabsl(sum),
-                  d == NL_F32 ? 1 : 1 + 2 * ratio, true);
+            check(&t, NL_RESIDUAL_OUT, i, d, nl_load(d, in->at[NL_RESIDUAL_OUT], i), sum, sum,
+                  fabsl(sum), d == NL_F32 ? 1 : 1 + 2 * ratio, true);
         }
-        if (in->at[DX] && p->pass == NL_BACKWARD)
-            judge(&t, DX, i, d, nl_load(d, in->at[DX], i), w->dx[i], w->dx[i], w->dx_gauge[i],
+        if (in->at[NL_DX] && p->pass == NL_BACKWARD)
+            check(&t, NL_DX, i, d, nl_load(d, in->at[NL_DX], i), w->dx[i], w->dx[i], w->dx_gauge[i],
                   1 + a.units * ratio, a.promised);
     }
 #ifdef _OPENMP
@@ -112,17 +124,17 @@ static void judge_tensors(void *context, size_t begin, size_t end) {
 
 /* A vector of floats with one long double each to be compared with. The mean of a group with an Inf
  * may be Inf or NaN: any statistic that is not finite is as good as another. */
-static void judge_vector(tally *t, const instance *in, slot s, size_t i, long double want,
+static void check_vector(tally *t, const instance *in, nl_arg s, size_t i, long double want,
                          long double gauge, double bound, bool promised) {
     float got = ((const float *)in->at[s])[i];
     if (!isfinite(want) && !isfinite(got)) want = got;
-    judge(t, s, i, NL_F32, got, want, want, gauge, bound, promised);
+    check(t, s, i, NL_F32, got, want, want, gauge, bound, promised);
 }
 
-static void judge_vectors(tally *t, const instance *in, const ref_outputs *w,
+static void check_vectors(tally *t, const instance *in, const ref_outputs *w,
                           const allowance *allowed) {
     const nl_problem *p = &in->c->problem;
-    size_t m = is_batch(p) ? p->n * p->s : p->c, rows = p->n * p->s;
+    size_t m = nl_group_size(p), rows = p->n * p->s;
     double lanes = in->impl ? in->impl->lanes : 1, worst = 0;
     double sum = m / lanes + lanes, down = rows / lanes + lanes;
     bool forward = p->pass == NL_FORWARD, all = true;
@@ -132,70 +144,64 @@ static void judge_vectors(tally *t, const instance *in, const ref_outputs *w,
         all = all && a.promised;
         if (!forward) continue;
         double mean_bound = exact_expected(in) ? 0 : 2 * sum + 4;
-        if (in->at[MEAN])
-            judge_vector(t, in, MEAN, g, w->mean[g], w->magnitude[g], mean_bound, a.promised);
-        if (in->at[RSTD])
-            judge_vector(t, in, RSTD, g, w->rstd[g], w->rstd[g], 1 + a.units, a.promised);
-        if (!in->at[RUNNING_MEAN]) continue;
-        const float *mean = in->data->input[RUNNING_MEAN], *var = in->data->input[RUNNING_VAR];
+        if (in->at[NL_MEAN])
+            check_vector(t, in, NL_MEAN, g, w->mean[g], w->magnitude[g], mean_bound, a.promised);
+        if (in->at[NL_RSTD])
+            check_vector(t, in, NL_RSTD, g, w->rstd[g], w->rstd[g], 1 + a.units, a.promised);
+        if (!in->at[NL_RUNNING_MEAN]) continue;
+        const float *mean = in->data->input[NL_RUNNING_MEAN],
+                    *var = in->data->input[NL_RUNNING_VAR];
         long double momentum = p->momentum, more = m > 1 ? m / (m - 1.0L) : 1;
         long double moved = momentum * more * (w->var[g] + p->eps);
-        judge_vector(t, in, RUNNING_MEAN, g, w->running_mean[g],
+        check_vector(t, in, NL_RUNNING_MEAN, g, w->running_mean[g],
                      fabsl(mean[g]) + momentum * w->magnitude[g], 2 * sum + 8, a.promised);
-        judge_vector(t, in, RUNNING_VAR, g, w->running_var[g], fabsl(var[g]) + moved,
+        check_vector(t, in, NL_RUNNING_VAR, g, w->running_var[g], fabsl(var[g]) + moved,
                      2 * a.units + 8, a.promised);
     }
     for (size_t j = 0; p->pass == NL_BACKWARD && j < p->c; j++) {
-        judge_vector(t, in, DGAMMA, j, w->dgamma[j], w->dgamma_gauge[j], down + 8 + 2 * worst, all);
-        if (in->at[DBETA])
-            judge_vector(t, in, DBETA, j, w->dbeta[j], w->dbeta_gauge[j], down + 2, true);
+        check_vector(t, in, NL_DGAMMA, j, w->dgamma[j], w->dgamma_gauge[j], down + 8 + 2 * worst,
+                     all);
+        if (in->at[NL_DBETA])
+            check_vector(t, in, NL_DBETA, j, w->dbeta[j], w->dbeta_gauge[j], down + 2, true);
     }
 }
 
-/* Slots that the call may write. */
-static bool is_output(const instance *in, slot s) {
-    const nl_problem *p = &in->c->problem;
-    if (s >= Y) return true;
-    if (s == MEAN || s == RSTD || s == RUNNING_MEAN || s == RUNNING_VAR)
-        return p->pass == NL_FORWARD;
-    return in->c->in_place && (s == X || s == RESIDUAL || s == DY) &&
-           (in->at[s] == in->at[Y] || in->at[s] == in->at[RESIDUAL_OUT] || in->at[s] == in->at[DX]);
-}
-
-verdict failure(const char *format, const char *what) {
-    verdict v = {.outcome = OUTCOME_FAIL, .error_u = INFINITY};
-    snprintf(v.why, sizeof v.why, format, what);
-    return v;
+/* Arguments that the call may write. */
+static bool is_output(const instance *in, nl_arg s) {
+    if (nl_passes[in->c->problem.pass].writes & NL_BIT(s)) return true;
+    return in->c->in_place && (s == NL_X || s == NL_RESIDUAL || s == NL_DY) &&
+           (in->at[s] == in->at[NL_Y] || in->at[s] == in->at[NL_RESIDUAL_OUT] ||
+            in->at[s] == in->at[NL_DX]);
 }
 
 /* With n = 0 there is nothing to compute, and nothing may be touched. */
-static verdict compare_untouched(const instance *in) {
+static verdict check_untouched(const instance *in) {
     verdict v = {.outcome = OUTCOME_OK, .compared = 1}; /* the call's status */
-    for (slot s = 0; s < SLOTS; s++) {
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
         const unsigned char *bytes = in->at[s], *before = in->data->input[s];
         for (size_t i = 0; bytes && i < in->data->bytes[s]; i++, v.compared++)
             if (bytes[i] != (before ? before[i] : 0xff))
-                return failure("n is 0, yet %s was written to", slot_name(s));
+                return failure("n is 0, yet %s was written to", nl_args[s].name);
     }
     return v;
 }
 
-verdict compare(const instance *in, const answer *a) {
+verdict outputs_check(const instance *in, const answer *a) {
     const nl_problem *p = &in->c->problem;
     size_t groups = ref_groups(p);
-    if (p->n == 0) return compare_untouched(in);
-    for (slot s = 0; s < SLOTS; s++)
+    if (p->n == 0) return check_untouched(in);
+    for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && in->data->input[s] && !is_output(in, s) &&
             memcmp(in->at[s], in->data->input[s], in->data->bytes[s]) != 0)
-            return failure("the input %s was modified", slot_name(s));
+            return failure("the input %s was modified", nl_args[s].name);
 
     allowance *allowed = malloc((groups + 1) * sizeof *allowed);
     if (!allowed) return failure("out of %s", "memory");
     for (size_t g = 0; g < groups; g++) allowed[g] = allow(in, &a->want, g);
     tally total = {.worst = -1};
     job k = {.in = in, .want = &a->want, .allowed = allowed, .total = &total};
-    nl_parallel_for(p->n * p->c * p->s, data_threads(p), judge_tensors, &k);
-    judge_vectors(&total, in, &a->want, allowed);
+    nl_parallel_for(p->n * p->c * p->s, data_threads(p), check_tensors, &k);
+    check_vectors(&total, in, &a->want, allowed);
     free(allowed);
 
     if (total.compared == 0) return failure("%s", "nothing was compared");
@@ -207,7 +213,7 @@ verdict compare(const instance *in, const answer *a) {
     v.outcome = OUTCOME_FAIL;
     snprintf(v.why, sizeof v.why,
              "%s[%zu] is %.9g, should be %.9g: off by %.4g units of %.4g allowed",
-             slot_name(total.slot), total.index, total.got, total.want, total.its_error,
+             nl_args[total.arg].name, total.index, total.got, total.want, total.its_error,
              total.its_bound);
     return v;
 }

@@ -1,0 +1,126 @@
+/* Every kind of data is a function of the element alone, so the pieces can be made in parallel and
+ * in any order. SPDX-License-Identifier: MIT */
+#include "cases/kinds.h"
+#include "base/random.h"
+#include "cases/museum.h"
+#include "layer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PICK = 14 }; /* the stream that decides where something special happens; 0 to 13: nl_arg */
+
+static double pick(size_t n, size_t limit) {
+    return floor(random_uniform(PICK, n) * (double)limit);
+}
+
+static double normal(place at, double k) {
+    return k + random_normal(NL_X, at.i);
+}
+
+static double scaled(place at, double k) {
+    return k * random_normal(NL_X, at.i);
+}
+
+static double uniform(place at, double k) {
+    (void)k;
+    return 2 * random_uniform(NL_X, at.i) - 1;
+}
+
+static double constant(place at, double k) {
+    (void)k;
+    return 10 * random_normal(NL_X, at.g);
+}
+
+static double outliers(place at, double k) {
+    (void)k;
+    return random_normal(NL_X, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
+}
+
+/* mean + size * (+1 or -1), the signs in opposite pairs: with these small integers no partial sum
+ * of x or x^2 reaches 2^24. Odd groups have mean zero and a zero left over, or E[x^2] would round.
+ */
+static double exact(place at, double k) {
+    bool small = at.m > 65536;
+    double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);
+    double size = small ? 1 : ldexp(1, (int)pick(at.g + (1ull << 40), 3));
+    (void)k;
+    if (at.m % 2) mean = 0;
+    if (at.m % 2 && at.e == at.m - 1) return 0;
+    double sign = pick(at.g * (at.m / 2 + 1) + at.e / 2 + (1ull << 41), 2) != 0 ? 1 : -1;
+    return mean + size * (at.e % 2 ? -sign : sign);
+}
+
+static double zeros(place at, double k) {
+    (void)at, (void)k;
+    return 0;
+}
+
+/* One special value in every other group. */
+static double special(place at, double value) {
+    bool here = at.g % 2 == 0 && at.e == (size_t)pick(at.g, at.m);
+    return here ? value : random_normal(NL_X, at.i);
+}
+
+static double nan_somewhere(place at, double k) {
+    (void)k;
+    return special(at, NAN);
+}
+
+static double inf_somewhere(place at, double k) {
+    (void)k;
+    return special(at, at.g % 4 ? INFINITY : -INFINITY);
+}
+
+static double huge(place at, double k) {
+    (void)k;
+    return 1e30 * random_normal(NL_X, at.i);
+}
+
+static double tiny(place at, double k) {
+    (void)k;
+    return 1e-39 * random_normal(NL_X, at.i);
+}
+
+static double museum(place at, double k) {
+    return museum_at((size_t)k)->value(at.g, at.e);
+}
+
+static const struct kind {
+    const char *name;
+    bool number; /* takes ":K" */
+    double (*value)(place, double k);
+} kinds[] = {{"normal", false, normal},     {"uniform", false, uniform},
+             {"offset:", true, normal},     {"scale:", true, scaled},
+             {"constant", false, constant}, {"outliers", false, outliers},
+             {"exact", false, exact},       {"zeros", false, zeros},
+             {"nan", false, nan_somewhere}, {"inf", false, inf_somewhere},
+             {"huge", false, huge},         {"tiny", false, tiny}};
+
+const char *kind_names(void) {
+    static char text[600];
+    snprintf(text, sizeof text,
+             "normal, uniform, offset:K, scale:K, constant, outliers, exact, zeros, nan, inf, "
+             "huge, tiny, npy:FILE.npy or museum:NAME with one of the names %s",
+             museum_names());
+    return text;
+}
+
+bool kind_find(const char *name, data_kind *out) {
+    const exhibit *e = museum_find(name);
+    *out = (data_kind){0};
+    if (e) *out = (data_kind){museum, (double)(e - museum_at(0)), false};
+    if (e || strncmp(name, "npy:", 4) == 0) return true;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const struct kind *k = &kinds[i];
+        size_t length = k->number ? strlen(k->name) : strlen(name) + 1;
+        if (strncmp(name, k->name, length) != 0) continue;
+        char *end = "";
+        *out =
+            (data_kind){k->value, k->number ? strtod(name + length, &end) : 0, k->value == exact};
+        if (!k->number || (end != name + length && *end == '\0' && isfinite(out->k))) return true;
+    }
+    return false;
+}

@@ -1,0 +1,50 @@
+/* Making the answer of a case. SPDX-License-Identifier: MIT */
+#include "verify/answer.h"
+#include "dtype.h"
+
+#include <stdlib.h>
+
+bool answer_make(const nl_case *c, nl_data *data, answer *out) {
+    const nl_problem *p = &c->problem;
+    size_t elements = p->n * p->c * p->s, groups = ref_groups(p) + 1;
+    bool backward = p->pass == NL_BACKWARD;
+    size_t tensors = 2 + c->residual * 2 + backward * 3, wide = 4 * groups + 6 * (p->c + 1);
+    long double *w = malloc(wide * sizeof *w + tensors * (elements + 1) * sizeof(double));
+    *out = (answer){.memory = w};
+    if (!w) return false;
+    double *d = (double *)(w + wide), *x = d, *residual = NULL, *dy = NULL;
+    ref_outputs *o = &out->want;
+    o->mean = w, o->var = w + groups, o->rstd = w + 2 * groups, o->magnitude = w + 3 * groups;
+    w += 4 * groups;
+    if (nl_layers[p->op].running && p->pass == NL_FORWARD)
+        o->running_mean = w, o->running_var = w + p->c;
+    o->dgamma = w + 2 * p->c, o->dgamma_gauge = w + 3 * p->c;
+    o->dbeta = w + 4 * p->c, o->dbeta_gauge = w + 5 * p->c;
+    o->xhat = d + elements, d += 2 * elements;
+    if (c->residual) residual = d, o->sum = backward ? NULL : d + elements, d += 2 * elements;
+    if (backward) dy = d, o->dx = d + elements, o->dx_gauge = d + 2 * elements;
+    for (size_t i = 0; i < elements; i++) {
+        x[i] = nl_load(p->dtype, data->input[NL_X], i);
+        if (residual) residual[i] = nl_load(p->dtype, data->input[NL_RESIDUAL], i);
+        if (dy) dy[i] = nl_load(p->dtype, data->input[NL_DY], i);
+    }
+    ref_inputs in = {.x = x,
+                     .residual = backward ? NULL : residual,
+                     .dy = dy,
+                     .dresidual = backward ? residual : NULL,
+                     .gamma = data->input[NL_GAMMA],
+                     .beta = data->input[NL_BETA],
+                     .running_mean = data->input[NL_RUNNING_MEAN],
+                     .running_var = data->input[NL_RUNNING_VAR]};
+    if (!ref_compute(p, &in, o, data_threads(p))) return answer_free(out), false;
+    for (size_t g = 0; backward && p->n && g < ref_groups(p); g++) {
+        if (data->input[NL_MEAN]) ((float *)data->input[NL_MEAN])[g] = (float)o->mean[g];
+        ((float *)data->input[NL_RSTD])[g] = (float)o->rstd[g];
+    }
+    return true;
+}
+
+void answer_free(answer *a) {
+    free(a->memory);
+    *a = (answer){0};
+}
