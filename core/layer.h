@@ -1,5 +1,6 @@
-/* What a layer is, as a row of a table; with it the passes, the arguments and the storage types, and
- * what follows from them. The kernels and the reference do not use it. SPDX-License-Identifier: MIT */
+/* What a layer is, as a row of a table; so are the passes, the arguments and the storage types. And
+ * what follows from them. The kernels and the reference do not use it.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_LAYER_H
 #define NL_LAYER_H
 
@@ -55,7 +56,7 @@ extern const struct nl_arg_row {
     unsigned replaces; /* NL_BIT() of the inputs whose memory this output may take */
 } nl_args[NL_ARGS];
 
-/* NL_BIT() of each argument that some layer gives to the pass; it needs those that the layer has. */
+/* NL_BIT() of each argument that some layer gives to the pass; a layer's own are nl_takes(). */
 extern const struct nl_pass_row {
     const char *name;
     unsigned needs, reads, writes;

@@ -96,8 +96,12 @@ Test(arguments, pointers) {
               nl_message());
 }
 
-enum { BATCH = NL_BIT(NL_BATCHNORM), ALL = 15, ROWS = ALL - BATCH };
-enum { FORWARD = NL_BIT(NL_FORWARD), BACKWARD = NL_BIT(NL_BACKWARD), EVERY = 7 };
+enum { BATCH = NL_BIT(NL_BATCHNORM), ALL = NL_BIT(NL_OPS) - 1, ROWS = ALL - BATCH };
+enum {
+    FORWARD = NL_BIT(NL_FORWARD),
+    BACKWARD = NL_BIT(NL_BACKWARD),
+    EVERY = NL_BIT(NL_PASSES) - 1
+};
 enum { OP, PASS, DTYPE, CASTING, N, C, S, EPS, MOMENTUM, THREADS };
 
 /* Bad values of one field of the problem, for some layers and passes, and what is to be named. */
@@ -107,12 +111,12 @@ static const struct bad {
     int field, count;
     float values[3];
 } bads[] = {
-    {"op", ALL, EVERY, OP, 2, {4, -1}},
-    {"pass", ALL, EVERY - BACKWARD, PASS, 2, {3, -1}},
+    {"op", ALL, EVERY, OP, 2, {NL_OPS, -1}},
+    {"pass", ALL, EVERY - BACKWARD, PASS, 2, {NL_PASSES, -1}},
     {"nl_backward", ALL, EVERY - BACKWARD, PASS, 1, {NL_BACKWARD}},
-    {"nl_forward", ALL, BACKWARD, PASS, 3, {NL_FORWARD, NL_INFERENCE, 3}},
+    {"nl_forward", ALL, BACKWARD, PASS, 3, {NL_FORWARD, NL_INFERENCE, NL_PASSES}},
     {"inference", ROWS, FORWARD, PASS, 1, {NL_INFERENCE}},
-    {"dtype", ALL, EVERY, DTYPE, 2, {3, -1}},
+    {"dtype", ALL, EVERY, DTYPE, 2, {NL_DTYPES, -1}},
     {"casting", ALL, EVERY, CASTING, 2, {2, -1}},
     {"n", BATCH, FORWARD + BACKWARD, N, 1, {1}},
     {"c", ALL, EVERY, C, 1, {0}},
@@ -230,9 +234,9 @@ Test(arguments, overlap) {
 /* In place gives the same bits as into memory of its own. */
 Test(arguments, in_place) {
     static unsigned char apart[sizeof arena];
-    for (size_t i = 0; i < nl_impl_count() * JOBS * 6; i++) {
-        call k = good(&jobs[i / 6 % JOBS], nl_impl_at(i / 6 / JOBS));
-        k.p.dtype = (nl_dtype)(i / 2 % 3);
+    for (size_t i = 0; i < nl_impl_count() * JOBS * 2 * NL_DTYPES; i++) {
+        call k = good(&jobs[i / 2 / NL_DTYPES % JOBS], nl_impl_at(i / 2 / NL_DTYPES / JOBS));
+        k.p.dtype = (nl_dtype)(i / 2 % NL_DTYPES);
         if (!nl_accepts(k.impl, &k.p) || !nl_isa_runs(k.impl->isa)) continue;
         expect(&k, NL_OK, "apart", NULL);
         memcpy(apart, arena, sizeof arena);

@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 TestSuite(cases);
@@ -41,9 +42,10 @@ static void expect(const char *text, const char *meaning) {
 }
 
 Test(cases, parts) {
-    for (int i = 0; i < 4 * 3 * 3; i++) {
-        const char *op = nl_op_name((nl_op)(i / 9)), *pass = nl_pass_name((nl_pass)(i / 3 % 3));
-        const char *dtype = nl_dtype_name((nl_dtype)(i % 3));
+    for (int i = 0; i < NL_OPS * NL_PASSES * NL_DTYPES; i++) {
+        const char *op = nl_op_name((nl_op)(i / NL_DTYPES / NL_PASSES));
+        const char *pass = nl_pass_name((nl_pass)(i / NL_DTYPES % NL_PASSES));
+        const char *dtype = nl_dtype_name((nl_dtype)(i % NL_DTYPES));
         char text[100], meaning[100];
         snprintf(text, sizeof text, "%s/%s/%s/2x3x4/normal", op, pass, dtype);
         snprintf(meaning, sizeof meaning, "%s %s %s 2 3 4 normal", op, pass, dtype);
@@ -124,6 +126,45 @@ Test(cases, braces) {
         if (strcmp(all, t + length)) cr_assert_fail("%s: is '%s'", text, all);
         cases_free(&list);
     }
+}
+
+/* A case is added once, where it came first. */
+Test(cases, repeated) {
+    case_list list = {0};
+    char all[200] = "";
+    const char *const texts[] = {"rmsnorm/forward/f32/1x{3,1,2,1}/nan",
+                                 "rmsnorm/forward/f32/1x{2,4}/nan",
+                                 "rmsnorm/forward/f32/1x{4,3,0}/nan"};
+    for (size_t i = 0; i < 3; i++)
+        cr_assert(cases_add(&list, texts[i], error, sizeof error), "%s", error);
+    for (size_t i = 0; i < list.count; i++)
+        sprintf(all + strlen(all), " %zu", list.items[i].problem.c);
+    cr_assert_str_eq(all, " 3 1 2 4 0");
+    cases_free(&list);
+}
+
+/* Four times as many cases take about four times as long; comparing each with all took 16 times. */
+Test(cases, long_lists) {
+    static const char *const texts[] = {"rmsnorm/forward/f32/{1..100}x{1..100}/nan",
+                                        "rmsnorm/forward/f32/{1..200}x{1..200}/nan"};
+    clock_t least[2] = {0};
+    for (int i = 0; i < 6; i++) {
+        case_list list = {0};
+        size_t edge = i % 2 ? 200 : 100;
+        clock_t begin = clock();
+        cr_assert(cases_add(&list, texts[i % 2], error, sizeof error), "%s", error);
+        clock_t took = clock() - begin;
+        if (!least[i % 2] || took < least[i % 2]) least[i % 2] = took;
+        cr_assert(list.count == edge * edge, "%zu cases", list.count);
+        for (size_t k = 0; k < list.count; k++) {
+            const nl_problem *p = &list.items[k].problem;
+            if (p->n != k / edge + 1 || p->c != k % edge + 1)
+                cr_assert_fail("case %zu is %s", k, list.items[k].text);
+        }
+        cases_free(&list);
+    }
+    cr_assert(least[1] < 8 * least[0], "10000 cases take %g s, 40000 %g s",
+              (double)least[0] / CLOCKS_PER_SEC, (double)least[1] / CLOCKS_PER_SEC);
 }
 
 /* What stands in < > is what the message must name; a "/" in front stands for rmsnorm/forward/f32/.

@@ -54,8 +54,9 @@ Test(demonstrations, are_never_the_best) {
         const nl_impl *k = nl_impl_at(i);
         seen += k->demonstration;
         if (k->demonstration && k->rank >= 0) cr_assert_fail("%s has rank %d", k->name, k->rank);
-        for (size_t j = 0; j < JOBS * 3; j++) {
-            nl_problem p = {jobs[j / 3].op, jobs[j / 3].pass, (nl_dtype)(j % 3), .n = 4, .c = 8};
+        for (size_t j = 0; j < JOBS * NL_DTYPES; j++) {
+            nl_problem p = {jobs[j / NL_DTYPES].op, jobs[j / NL_DTYPES].pass,
+                            (nl_dtype)(j % NL_DTYPES), .n = 4, .c = 8};
             if (nl_best(&p, 1) == k && k->demonstration) cr_assert_fail("%s is best", k->name);
         }
     }

@@ -40,8 +40,8 @@ static struct criterion_test_params every_entry(void) {
 static bool next(setting *o, size_t index, size_t *i) {
     o->m = nl_impl_at(index);
     if (!nl_isa_runs(o->m->isa)) cr_skip_test("this processor has no %s", o->m->isa);
-    for (; *i < JOBS * 6; ++*i) {
-        o->job = &jobs[*i / 6], o->t = (nl_dtype)(*i / 2 % 3);
+    for (; *i < JOBS * 2 * NL_DTYPES; ++*i) {
+        o->job = &jobs[*i / 2 / NL_DTYPES], o->t = (nl_dtype)(*i / 2 % NL_DTYPES);
         nl_problem p = {.op = o->job->op, .pass = o->job->pass, .dtype = o->t};
         if (nl_accepts(o->m, &p)) return true;
     }

@@ -22,7 +22,7 @@ Test(studies, casting) {
                                          "before weight, sum rounded"};
     const study *s = &study_casting;
     char *csv = points(s), panel[80];
-    for (nl_dtype t = NL_F32; t <= NL_BF16; t++)
+    for (nl_dtype t = 0; t < NL_DTYPES; t++)
         for (int k = 0; k < 4; k++)
             for (int depth = 1; depth <= 32; depth++) {
                 snprintf(panel, sizeof panel, "%s share that differs by layer", nl_dtype_name(t));

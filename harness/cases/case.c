@@ -196,27 +196,3 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     *out = c;
     return true;
 }
-
-unsigned case_args(const nl_case *c) {
-    unsigned args = nl_takes(c->problem.op, c->problem.pass);
-    if (!c->residual) args &= ~(NL_BIT(NL_RESIDUAL) | NL_BIT(NL_RESIDUAL_OUT));
-    if (c->no_affine) args &= ~(NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA));
-    return args;
-}
-
-static size_t bytes_of(const nl_problem *p, unsigned args) {
-    size_t bytes = 0;
-    for (nl_arg a = 0; a < NL_ARGS; a++)
-        if (args & NL_BIT(a)) bytes += nl_arg_bytes(p, a);
-    return bytes;
-}
-
-size_t case_bytes(const nl_case *c) {
-    const struct nl_pass_row *pass = &nl_passes[c->problem.pass];
-    return bytes_of(&c->problem, case_args(c) & pass->reads) +
-           bytes_of(&c->problem, case_args(c) & pass->writes);
-}
-
-size_t case_state_bytes(const nl_case *c) {
-    return bytes_of(&c->problem, case_args(c) & (NL_BIT(NL_MEAN) | NL_BIT(NL_RSTD)));
-}

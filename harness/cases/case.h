@@ -49,15 +49,6 @@ bool cases_add_file(case_list *list, const char *path, char *error, size_t error
 bool cases_add_museum(case_list *list, char *error, size_t error_size);
 void cases_free(case_list *list);
 
-/* NL_BIT() of each argument of its call. */
-unsigned case_args(const nl_case *c);
-
-/* Bytes one call must move: every input read once, every output written once. */
-size_t case_bytes(const nl_case *c);
-
-/* Bytes forward keeps for backward: the saved statistics. */
-size_t case_state_bytes(const nl_case *c);
-
 /* "batchnorm, layernorm, ... (also gemma, ...)", for error messages. */
 const char *layer_names(void);
 

@@ -6,11 +6,20 @@
 #include "cases/case.h"
 #include "layer.h"
 
+/* NL_BIT() of each argument of the call. */
+unsigned case_args(const nl_case *c);
+
+/* Bytes one call must move: every input read once, every output written once. */
+size_t case_bytes(const nl_case *c);
+
+/* Bytes forward keeps for backward: the saved statistics. */
+size_t case_state_bytes(const nl_case *c);
+
 typedef struct nl_data {
     void *input[NL_ARGS];  /* malloc'd pristine inputs; NULL where the case has none */
     size_t bytes[NL_ARGS]; /* of inputs and outputs; 0 where the case has none */
-    void *model_y; /* what a model itself made of x (NAME.y.npy), or NULL; only where the case
-                            spells eps, since the file does not say which one the model used */
+    void *model_y;         /* what a model itself made of x (NAME.y.npy), or NULL; only where the
+                              case spells eps, since the file does not say which the model used */
 } nl_data;
 
 /* Reads x, and what lies beside it, into the arrays of *out. */

@@ -1,4 +1,5 @@
-/* The kinds of data: a name, and x as a function of the element alone. SPDX-License-Identifier: MIT */
+/* The kinds of data: a name, and x as a function of the element alone.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_KINDS_H
 #define NL_KINDS_H
 

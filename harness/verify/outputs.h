@@ -22,8 +22,8 @@ const char *outcome_name(outcome o);
 /* A FAIL; format has one %s, for what. */
 verdict failure(const char *format, const char *what);
 
-/* How far got is from anything between low and high (equal, but where a cast may fall either way), in
- * units of d's rounding error times the gauge. Infinite if exactly one of got and low is NaN. */
+/* How far got is from anything between low and high (equal, but where a cast may fall either way),
+ * in units of d's rounding error times the gauge. Infinite if exactly one of got and low is NaN. */
 double error_units(nl_dtype d, double got, long double low, long double high, long double gauge);
 
 verdict outputs_check(const instance *in, const answer *a);

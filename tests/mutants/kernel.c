@@ -107,7 +107,8 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 nl_impl mutant_kernel(nl_method method, wrong now) {
     nl_impl k = {.name = "mutant", .isa = "c", .method = method, .lanes = 1, .threaded = true};
-    k.ops = 15, k.passes = k.dtypes = 7, k.forward = forward, k.backward = backward;
+    k.ops = NL_BIT(NL_OPS) - 1, k.passes = NL_BIT(NL_PASSES) - 1, k.dtypes = NL_BIT(NL_DTYPES) - 1,
+    k.forward = forward, k.backward = backward;
     w = now, calls = 0;
     memset(kept, 0, sizeof kept);
     return k;
