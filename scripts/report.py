@@ -28,7 +28,7 @@ except ImportError:
 
 EXPERIMENTS = ROOT / "experiments"
 FIRST = ["ln_vs_rms", "rmsnorm2019", "model_step", "ablation", "ladder"]
-ROOF = "What can this machine move, and from where on do streaming stores pay?"
+LIMIT = "What can this machine move, and from where on do streaming stores pay?"
 
 
 def lines_of(path):
@@ -90,7 +90,7 @@ class Page:
             yield self.experiment(name, asked, about,
                                   f"normlab {verb} experiments/{name}.txt --out results/{name}.csv",
                                   self.link(f"experiments/{name}.txt"))
-        yield self.experiment("roof", ROOF, "", "normlab roof --out results/roof.csv",
+        yield self.experiment("limit", LIMIT, "", "normlab limit --out results/limit.csv",
                               self.link("harness/verbs/limit.c"))
 
     def facts(self, name):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab bench` and `normlab roof` from outside: what they write, how they stop. No time is
+# `normlab bench` and `normlab limit` from outside: what they write, how they stop. No time is
 # asserted: machines are noisy. Usage: tests/bench.sh PROGRAM
 set -u
 program=$(realpath "$1")
@@ -102,12 +102,12 @@ bench layernorm/forward/f32/0x64/normal
 check "n = 0 has nothing to time" test $status -eq 1
 bench && check "refuses no case" test $status -eq 2
 
-"$program" roof --quick --seconds 0.0005 --threads 1 >roof.csv 2>words
-check "roof runs" test $? -eq 0
-check "roof has rates" all '[0-9.e+]+' gbps roof.csv
-check "roof has every pattern at every size" test $(($(wc -l <roof.csv) % 9)) -eq 1
-"$program" roof some/case >/dev/null 2>&1
-check "roof takes no cases" test $? -eq 2
+"$program" limit --quick --seconds 0.0005 --threads 1 >limit.csv 2>words
+check "limit runs" test $? -eq 0
+check "limit has rates" all '[0-9.e+]+' gbps limit.csv
+check "limit has every pattern at every size" test $(($(wc -l <limit.csv) % 9)) -eq 1
+"$program" limit some/case >/dev/null 2>&1
+check "limit takes no cases" test $? -eq 2
 
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

@@ -37,7 +37,7 @@ typedef struct bench {
     arm *arms; /* the implementations, then the baseline again, then the limit */
     measure_arm *calls;
     size_t impls;
-    roof_store store; /* the limit's */
+    limit_store store; /* the limit's */
 } bench;
 
 static void call_impl(void *context, size_t turn) {
@@ -52,28 +52,28 @@ static void call_limit(void *context, size_t turn) {
     const arm *a = context;
     const instance *in = &a->bench->in[turn % a->bench->instances];
     bool backward = a->bench->c->problem.pass == NL_BACKWARD;
-    roof_job j = {.bytes = a->bench->data.bytes[NL_X], .store = a->bench->store};
+    limit_job j = {.bytes = a->bench->data.bytes[NL_X], .store = a->bench->store};
     j.in[j.reads++] = in->at[NL_X];
     if (in->at[NL_DY]) j.in[j.reads++] = in->at[NL_DY];
     if (in->at[NL_RESIDUAL]) j.in[j.reads++] = in->at[NL_RESIDUAL];
     j.out[j.writes++] = backward ? in->at[NL_DX] : in->at[NL_Y];
     if (in->at[NL_RESIDUAL_OUT]) j.out[j.writes++] = in->at[NL_RESIDUAL_OUT];
-    roof_move(&j, a->bench->threads);
+    limit_move(&j, a->bench->threads);
 }
 
 /* Copying what is too large for a cache may be faster past it: the limit is the faster way. */
-static roof_store faster_store(bench *b, arm *limit) {
+static limit_store faster_store(bench *b, arm *limit) {
     enum { LARGE = 4 << 20, TRIALS = 4 };
     double least[] = {INFINITY, INFINITY};
-    if (b->c->streaming) return ROOF_STREAM;
-    if (b->data.bytes[NL_X] < LARGE) return ROOF_ORDINARY;
+    if (b->c->streaming) return LIMIT_STREAM;
+    if (b->data.bytes[NL_X] < LARGE) return LIMIT_ORDINARY;
     for (int i = 0; i < 2 * TRIALS; i++) {
-        b->store = i % 2 ? ROOF_STREAM : ROOF_ORDINARY;
+        b->store = i % 2 ? LIMIT_STREAM : LIMIT_ORDINARY;
         double begin = clock_ns();
         call_limit(limit, (size_t)i);
         least[i % 2] = fmin(least[i % 2], clock_ns() - begin);
     }
-    return least[1] < least[0] ? ROOF_STREAM : ROOF_ORDINARY;
+    return least[1] < least[0] ? LIMIT_STREAM : LIMIT_ORDINARY;
 }
 
 static size_t limit_bytes(const bench *b) {

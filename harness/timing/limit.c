@@ -10,35 +10,35 @@ enum { STREAMS = true };
 enum { STREAMS = false };
 #endif
 
-typedef void mover(const roof_job *j);
+typedef void mover(const limit_job *j);
 
-#define ROOF_ENTRY(isa) mover roof_##isa;
-#include "roof.inc"
-#undef ROOF_ENTRY
+#define LIMIT_ENTRY(isa) mover limit_##isa;
+#include "limit.inc"
+#undef LIMIT_ENTRY
 
 /* In the order of the build's list: widest last. */
 static mover *widest(void) {
     static mover *found;
-#define ROOF_ENTRY(isa) \
-    if (nl_isa_runs(#isa)) best = roof_##isa;
+#define LIMIT_ENTRY(isa) \
+    if (nl_isa_runs(#isa)) best = limit_##isa;
     if (!found) {
         mover *best = 0;
-#include "roof.inc"
+#include "limit.inc"
         found = best;
     }
-#undef ROOF_ENTRY
+#undef LIMIT_ENTRY
     return found;
 }
 
-bool roof_has_streaming(void) {
+bool limit_has_streaming(void) {
     return STREAMS;
 }
 
 enum { GRAIN = 64 };
 
 static void piece(void *context, size_t begin, size_t end) {
-    const roof_job *all = context;
-    roof_job j = *all;
+    const limit_job *all = context;
+    limit_job j = *all;
     size_t from = begin * GRAIN, to = end * GRAIN < all->bytes ? end * GRAIN : all->bytes;
     for (int i = 0; i < j.reads; i++) j.in[i] = (const char *)j.in[i] + from;
     for (int i = 0; i < j.writes; i++) j.out[i] = (char *)j.out[i] + from;
@@ -46,7 +46,7 @@ static void piece(void *context, size_t begin, size_t end) {
     widest()(&j);
 }
 
-void roof_move(const roof_job *job, int threads) {
+void limit_move(const limit_job *job, int threads) {
     widest(); /* decided before threads ask */
     if (threads <= 1)
         widest()(job);

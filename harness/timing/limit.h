@@ -1,29 +1,29 @@
 /* The machine's limit: plain copying, reading and writing of the same buffers, with no arithmetic
  * to speak of. What a kernel that moves the same bytes cannot beat. SPDX-License-Identifier: MIT */
-#ifndef NL_ROOF_H
-#define NL_ROOF_H
+#ifndef NL_LIMIT_H
+#define NL_LIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Ordinary stores; streaming stores, which go past the caches; and those with loads fetched 4 KiB
  * ahead, which some machines need to reach their best. */
-typedef enum roof_store { ROOF_ORDINARY, ROOF_STREAM, ROOF_STREAM_AHEAD } roof_store;
+typedef enum limit_store { LIMIT_ORDINARY, LIMIT_STREAM, LIMIT_STREAM_AHEAD } limit_store;
 
 /* Reads `bytes` of each in[], writes as many of each out[]. So many of either: 1 + 0, 0 + 1, 1 + 1,
  * 2 + 1, 3 + 1 or 2 + 2. bytes is a multiple of 2; streaming wants 64-byte aligned out[]. */
-typedef struct roof_job {
+typedef struct limit_job {
     const void *in[3];
     void *out[2];
     int reads, writes;
     size_t bytes;
-    roof_store store;
-} roof_job;
+    limit_store store;
+} limit_job;
 
 /* Moves the bytes with the widest vectors this processor has, cut evenly among threads. */
-void roof_move(const roof_job *job, int threads);
+void limit_move(const limit_job *job, int threads);
 
-/* Whether streaming stores exist here; without them ROOF_STREAM is ordinary. */
-bool roof_has_streaming(void);
+/* Whether streaming stores exist here; without them LIMIT_STREAM is ordinary. */
+bool limit_has_streaming(void);
 
 #endif

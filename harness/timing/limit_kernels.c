@@ -1,4 +1,4 @@
-/* The moving itself, compiled once per ISA: the build defines ROOF_NAME (roof_avx2) and ROOF_BYTES,
+/* The moving itself, compiled once per ISA: the build defines LIMIT_NAME (limit_avx2) and LIMIT_BYTES,
  * the width of a vector. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 
@@ -9,13 +9,13 @@
 #include <immintrin.h>
 #endif
 
-typedef float vec __attribute__((vector_size(ROOF_BYTES), aligned(4), may_alias));
+typedef float vec __attribute__((vector_size(LIMIT_BYTES), aligned(4), may_alias));
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void stream(void *p, vec v) {
-#if defined(__x86_64__) && ROOF_BYTES == 64
+#if defined(__x86_64__) && LIMIT_BYTES == 64
     _mm512_stream_ps(p, (__m512)v);
-#elif defined(__x86_64__) && ROOF_BYTES == 32
+#elif defined(__x86_64__) && LIMIT_BYTES == 32
     _mm256_stream_ps(p, (__m256)v);
 #elif defined(__x86_64__)
     _mm_stream_ps(p, (__m128)v);
@@ -32,29 +32,29 @@ INLINE void fence(void) {
 
 /* What is read but not written must end somewhere, or the compiler would not read it. Eight sums by
  * name: an array of them would be kept in memory, and stores are not what is measured. */
-INLINE void read_only(const roof_job *j) {
+INLINE void read_only(const limit_job *j) {
     const char *a = j->in[0];
     size_t i = 0;
     vec s0 = {0}, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
-    for (; i + 8 * ROOF_BYTES <= j->bytes; i += 8 * ROOF_BYTES) {
+    for (; i + 8 * LIMIT_BYTES <= j->bytes; i += 8 * LIMIT_BYTES) {
         const vec *v = (const vec *)(a + i);
         s0 += v[0], s1 += v[1], s2 += v[2], s3 += v[3];
         s4 += v[4], s5 += v[5], s6 += v[6], s7 += v[7];
     }
-    for (; i + ROOF_BYTES <= j->bytes; i += ROOF_BYTES) s0 += *(const vec *)(a + i);
+    for (; i + LIMIT_BYTES <= j->bytes; i += LIMIT_BYTES) s0 += *(const vec *)(a + i);
     s0 += s1 + s2 + s3 + s4 + s5 + s6 + s7;
     __asm__ volatile("" : : "m"(s0));
 }
 
 /* reads, writes and store are constants where this is called: each call is a loop of its own. */
-INLINE void move(const roof_job *j, int reads, int writes, roof_store store) {
-    enum { UNROLL = 8, STEP = UNROLL * ROOF_BYTES, AHEAD = 4096 };
+INLINE void move(const limit_job *j, int reads, int writes, limit_store store) {
+    enum { UNROLL = 8, STEP = UNROLL * LIMIT_BYTES, AHEAD = 4096 };
     const char *a = j->in[0], *b = j->in[1], *c = j->in[2];
     char *y = j->out[0], *z = j->out[1];
     size_t whole = j->bytes / STEP * STEP;
     const vec one = (vec){0} + 1;
     for (size_t i = 0; i < whole; i += STEP) {
-        if (store == ROOF_STREAM_AHEAD)
+        if (store == LIMIT_STREAM_AHEAD)
             for (int k = 0; k < STEP; k += 64) {
                 __builtin_prefetch(a + i + k + AHEAD, 0, 2);
                 if (reads > 1) __builtin_prefetch(b + i + k + AHEAD, 0, 2);
@@ -62,20 +62,20 @@ INLINE void move(const roof_job *j, int reads, int writes, roof_store store) {
             }
 #pragma GCC unroll 8
         for (int k = 0; k < UNROLL; k++) {
-            size_t at = i + (size_t)k * ROOF_BYTES;
+            size_t at = i + (size_t)k * LIMIT_BYTES;
             vec v = reads > 0 ? *(const vec *)(a + at) : one;
             vec w = reads > 1 ? *(const vec *)(b + at) : one;
             if (reads > 2) w += *(const vec *)(c + at);
             if (reads > writes) v += w;
-            if (store == ROOF_ORDINARY)
+            if (store == LIMIT_ORDINARY)
                 *(vec *)(y + at) = v;
             else
                 stream(y + at, v);
-            if (writes > 1 && store == ROOF_ORDINARY) *(vec *)(z + at) = w;
-            if (writes > 1 && store != ROOF_ORDINARY) stream(z + at, w);
+            if (writes > 1 && store == LIMIT_ORDINARY) *(vec *)(z + at) = w;
+            if (writes > 1 && store != LIMIT_ORDINARY) stream(z + at, w);
         }
     }
-    if (store != ROOF_ORDINARY) fence();
+    if (store != LIMIT_ORDINARY) fence();
     size_t rest = j->bytes - whole;
     if (reads > 0)
         memmove(y + whole, a + whole, rest);
@@ -84,7 +84,7 @@ INLINE void move(const roof_job *j, int reads, int writes, roof_store store) {
     if (writes > 1) memmove(z + whole, b + whole, rest);
 }
 
-INLINE void move_as(const roof_job *j, roof_store store) {
+INLINE void move_as(const limit_job *j, limit_store store) {
     switch (j->reads * 10 + j->writes) {
     case 10: read_only(j); break;
     case 1: move(j, 0, 1, store); break;
@@ -95,13 +95,13 @@ INLINE void move_as(const roof_job *j, roof_store store) {
     }
 }
 
-void ROOF_NAME(const roof_job *j);
-void ROOF_NAME(const roof_job *j) {
+void LIMIT_NAME(const limit_job *j);
+void LIMIT_NAME(const limit_job *j) {
     uintptr_t bits = (uintptr_t)j->out[0] | (uintptr_t)(j->writes > 1 ? j->out[1] : j->out[0]);
-    roof_store store = bits % ROOF_BYTES ? ROOF_ORDINARY : j->store;
+    limit_store store = bits % LIMIT_BYTES ? LIMIT_ORDINARY : j->store;
     switch (store) {
-    case ROOF_ORDINARY: move_as(j, ROOF_ORDINARY); break;
-    case ROOF_STREAM: move_as(j, ROOF_STREAM); break;
-    case ROOF_STREAM_AHEAD: move_as(j, ROOF_STREAM_AHEAD); break;
+    case LIMIT_ORDINARY: move_as(j, LIMIT_ORDINARY); break;
+    case LIMIT_STREAM: move_as(j, LIMIT_STREAM); break;
+    case LIMIT_STREAM_AHEAD: move_as(j, LIMIT_STREAM_AHEAD); break;
     }
 }

@@ -95,14 +95,14 @@ static void call_passes(void *context, size_t turn) {
     (void)turn;
     if (q->m->copies) {
         for (int i = 0; i < q->m->copies; i++)
-            roof_move(&(roof_job){{a}, {a + tensor}, 1, 1, tensor, ROOF_ORDINARY}, 1);
+            limit_move(&(limit_job){{a}, {a + tensor}, 1, 1, tensor, LIMIT_ORDINARY}, 1);
         for (int i = 0; i < q->m->reads; i++)
-            roof_move(&(roof_job){{a}, {NULL}, 1, 0, tensor, ROOF_ORDINARY}, 1);
+            limit_move(&(limit_job){{a}, {NULL}, 1, 0, tensor, LIMIT_ORDINARY}, 1);
         return;
     }
-    const roof_job row = {{q->s->in.at[NL_X]}, {NULL}, 1, 0, p->c * nl_dtype_bytes(p->dtype),
-                          ROOF_ORDINARY};
-    for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) roof_move(&row, 1);
+    const limit_job row = {{q->s->in.at[NL_X]}, {NULL}, 1, 0, p->c * nl_dtype_bytes(p->dtype),
+                           LIMIT_ORDINARY};
+    for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) limit_move(&row, 1);
 }
 
 bool race_pair(racer *a, racer *b, const mode *model, double seconds, race_result *out, char *why,

@@ -1,4 +1,4 @@
-/* `normlab roof`: what this machine can move, over a curve of sizes: a virtual machine can report a
+/* `normlab limit`: what this machine can move, over a curve of sizes: a virtual machine can report a
  * cache it does not have to itself, so four points would not do. SPDX-License-Identifier: MIT */
 #include "timing/bench.h"
 #include "timing/flush.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "normlab roof [options]\n\n"
+    "normlab limit [options]\n\n"
     "Measures the machine's limit: reading, writing and copying, with ordinary and with streaming\n"
     "stores, for working sets from 8 KiB to four times the last-level cache, on one thread and on\n"
     "all. Bytes count once for each read and once for each write the program makes.\n\n"
@@ -25,33 +25,33 @@ static const char help[] =
     "  --out FILE.csv results as CSV, the machine's facts beside them\n"
     "  --quick        short timing, and no more than twice the last-level cache\n\n"
     "Examples:\n"
-    "  normlab roof\n"
-    "  normlab roof --quick --threads 1 --out results/roof.csv\n";
+    "  normlab limit\n"
+    "  normlab limit --quick --threads 1 --out results/limit.csv\n";
 
 static const struct pattern {
     const char *name, *store;
     int reads, writes;
-    roof_store how;
-} patterns[] = {{"read", "-", 1, 0, ROOF_ORDINARY},
-                {"write", "ordinary", 0, 1, ROOF_ORDINARY},
-                {"write", "streaming", 0, 1, ROOF_STREAM},
-                {"copy", "ordinary", 1, 1, ROOF_ORDINARY},
-                {"copy", "streaming", 1, 1, ROOF_STREAM},
-                {"copy", "streaming-ahead", 1, 1, ROOF_STREAM_AHEAD},
-                {"2 reads 1 write", "ordinary", 2, 1, ROOF_ORDINARY},
-                {"2 reads 1 write", "streaming", 2, 1, ROOF_STREAM},
-                {"2 reads 1 write", "streaming-ahead", 2, 1, ROOF_STREAM_AHEAD}};
+    limit_store how;
+} patterns[] = {{"read", "-", 1, 0, LIMIT_ORDINARY},
+                {"write", "ordinary", 0, 1, LIMIT_ORDINARY},
+                {"write", "streaming", 0, 1, LIMIT_STREAM},
+                {"copy", "ordinary", 1, 1, LIMIT_ORDINARY},
+                {"copy", "streaming", 1, 1, LIMIT_STREAM},
+                {"copy", "streaming-ahead", 1, 1, LIMIT_STREAM_AHEAD},
+                {"2 reads 1 write", "ordinary", 2, 1, LIMIT_ORDINARY},
+                {"2 reads 1 write", "streaming", 2, 1, LIMIT_STREAM},
+                {"2 reads 1 write", "streaming-ahead", 2, 1, LIMIT_STREAM_AHEAD}};
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
 typedef struct point {
-    roof_job job;
+    limit_job job;
     int threads;
 } point;
 
 static void call_move(void *context, size_t turn) {
     const point *p = context;
     (void)turn;
-    roof_move(&p->job, p->threads);
+    limit_move(&p->job, p->threads);
 }
 
 /* "64 KiB" */
@@ -87,7 +87,7 @@ static bool measure_size(size_t size, int threads, const options *o, char *memor
         points[i] =
             (point){{.reads = t->reads, .writes = t->writes, .bytes = each, .store = t->how},
                     threads};
-        roof_job *j = &points[i].job;
+        limit_job *j = &points[i].job;
         if (t->reads > 0) j->in[0] = memory;
         if (t->reads > 1) j->in[1] = memory + step;
         if (t->writes > 0) j->out[0] = memory + 2 * step;
@@ -106,7 +106,7 @@ static bool measure_size(size_t size, int threads, const options *o, char *memor
     if (table && m.rounds > 0) {
         printf("%9s %7d", human_bytes(size, text), threads);
         for (int i = 0; i < PATTERNS; i++) {
-            const roof_job *j = &points[i].job;
+            const limit_job *j = &points[i].job;
             printf(" %9.1f",
                    (double)j->bytes * (j->reads + j->writes) / measure_time(&m, (size_t)i).median);
         }
@@ -120,19 +120,19 @@ static bool measure_size(size_t size, int threads, const options *o, char *memor
 static void heading(void) {
     printf("GB/s by working set; 2r1w: two reads, one write; s: streaming stores; a: and loads\n"
            "fetched ahead%s\n\n%9s %7s",
-           roof_has_streaming() ? "" : " (there are no streaming stores here)", "size", "threads");
+           limit_has_streaming() ? "" : " (there are no streaming stores here)", "size", "threads");
     static const char *const names[] = {"read",    "write", "write s", "copy",   "copy s",
                                         "copy sa", "2r1w",  "2r1w s",  "2r1w sa"};
     for (int i = 0; i < PATTERNS; i++) printf(" %9s", names[i]);
     putchar('\n');
 }
 
-int verb_roof(int argc, char **argv) {
+int verb_limit(int argc, char **argv) {
     options o;
     int code = options_parse(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) {
-        fprintf(stderr, "normlab roof takes no cases. See `normlab roof --help`.\n");
+        fprintf(stderr, "normlab limit takes no cases. See `normlab limit --help`.\n");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
     if (!o.seconds_given) o.seconds = o.quick ? 0.02 : 0.1;

@@ -16,7 +16,7 @@ static const struct verb {
     {"list", verb_list, "the table of implementations"},
     {"check", verb_check, "verify implementations against the long-double reference"},
     {"bench", verb_bench, "verify, then time"},
-    {"roof", verb_roof, "measure this machine's limit"},
+    {"limit", verb_limit, "measure this machine's limit"},
     {"tune", verb_tune, "measure from which sizes on streaming stores and threads pay here"},
     {"doctor", verb_doctor, "what on this machine would spoil a measurement"},
     {"compare", verb_compare, "two files of results: faster, slower, same, or not resolved"},
@@ -90,6 +90,7 @@ int main(int argc, char **argv) {
         strcmp(argv[1], "help") == 0)
         return usage(stdout), finish(NL_EXIT_OK);
     if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), finish(NL_EXIT_OK);
-    fprintf(stderr, "normlab: there is no verb '%s'\n\n", argv[1]);
+    bool roof = strcmp(argv[1], "roof") == 0;
+    fprintf(stderr, "normlab: there is no verb '%s'%s\n\n", argv[1], roof ? ": it is `limit`" : "");
     return usage(stderr), NL_EXIT_USAGE;
 }

@@ -66,13 +66,13 @@ static void call_chain(void *context, size_t turn) {
     chain *c = context;
     const size_t bytes = c->p.n * ROW, at = turn % (room / c->p.n) * bytes;
     char *const made = buffer[MADE] + at, *const out = buffer[OUT] + at;
-    roof_move(&(roof_job){{buffer[SOURCE] + at}, {made}, 1, 1, bytes, ROOF_ORDINARY}, 1);
+    limit_move(&(limit_job){{buffer[SOURCE] + at}, {made}, 1, 1, bytes, LIMIT_ORDINARY}, 1);
     nl_forward_args f = {.x = made, .gamma = gain, .beta = bias, .y = out};
     nl_backward_args b = {.x = buffer[KEPT] + at, .dy = made, .dx = out, .gamma = gain};
     b.mean = mean, b.rstd = rstd, b.dgamma = dgain, b.dbeta = dbias;
     c->failed |= (c->p.pass == NL_FORWARD ? nl_forward(c->impl, &c->p, &f, c->threads)
                                           : nl_backward(c->impl, &c->p, &b, c->threads)) != NL_OK;
-    roof_move(&(roof_job){{out}, {NULL}, 1, 0, bytes, ROOF_ORDINARY}, 1);
+    limit_move(&(limit_job){{out}, {NULL}, 1, 0, bytes, LIMIT_ORDINARY}, 1);
 }
 
 /* At most a quarter of the memory there is for us, filled with numbers like any others. */

@@ -12,7 +12,7 @@ int verb_check(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_run(int argc, char **argv);
 int verb_judge(int argc, char **argv);
-int verb_roof(int argc, char **argv);
+int verb_limit(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 int verb_study(int argc, char **argv);

@@ -164,7 +164,7 @@ def study(rows):
                 ["panel", "curve", "first", "last", "smallest", "largest"], table, 4))
 
 
-def roof(rows):
+def limit(rows):
     """What was reached at the smallest and at the largest size."""
     table = {}
     for row in rows:
@@ -203,11 +203,11 @@ def measured(row):
 
 
 def of(rows):
-    """By the columns: benches, checks, studies and roofs differ in them."""
+    """By the columns: benches, checks, studies and limits differ in them."""
     if "panel" in rows[0]:
         return study(rows)
     if "pattern" in rows[0]:
-        return roof(rows)
+        return limit(rows)
     if "verdict" in rows[0] and "error_u" in rows[0]:
         return bench(rows) if any(row["ns"] for row in rows) else check(rows)
     return [f"{len(rows)} lines."], "", ""

@@ -29,26 +29,26 @@ static bool holds(const char *out, const float *x, const float *plus, size_t byt
     return true;
 }
 
-static void move(int reads, int writes, roof_store store, size_t bytes, int threads) {
-    roof_job j = {.in = {reads > 0 ? a : NULL, reads > 1 ? b : NULL, reads > 2 ? c : NULL},
-                  .out = {writes > 0 ? y : NULL, writes > 1 ? z : NULL},
-                  .reads = reads,
-                  .writes = writes,
-                  .bytes = bytes,
-                  .store = store};
+static void move(int reads, int writes, limit_store store, size_t bytes, int threads) {
+    limit_job j = {.in = {reads > 0 ? a : NULL, reads > 1 ? b : NULL, reads > 2 ? c : NULL},
+                   .out = {writes > 0 ? y : NULL, writes > 1 ? z : NULL},
+                   .reads = reads,
+                   .writes = writes,
+                   .bytes = bytes,
+                   .store = store};
     memset(y, 0x55, sizeof y);
     memset(z, 0x55, sizeof z);
-    roof_move(&j, threads);
+    limit_move(&j, threads);
 }
 
-Test(roof, moves_what_it_says) {
+Test(limit, moves_what_it_says) {
     static const size_t sizes[] = {0, 4, 60, 64, 252, 2048, 4100, 65536, 69996};
     for (size_t i = 0; i < MOST / 4; i++) {
         a[i] = (float)(i + 1), b[i] = (float)(2 * i + 3), c[i] = (float)(3 * i + 7);
         b_and_c[i] = b[i] + c[i];
     }
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (roof_store store = ROOF_ORDINARY; store <= ROOF_STREAM_AHEAD; store++) {
+        for (limit_store store = LIMIT_ORDINARY; store <= LIMIT_STREAM_AHEAD; store++) {
             size_t n = sizes[s];
             move(1, 1, store, n, 1);
             cr_expect(holds(y, a, NULL, n) && untouched(y + n), "copy of %zu, store %d", n, store);

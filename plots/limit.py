@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import common
 import speed
 
-MAKE = "normlab roof --out results/roof.csv"
+MAKE = "normlab limit --out results/limit.csv"
 NEEDS = "size threads pattern store gbps gbps_low gbps_high"
 STORES = {"-": ("no stores", "#000000", "o", "-"), "ordinary": ("ordinary stores", "#000000", "o", "-"),
           "streaming": ("streaming stores", "#0072B2", "s", "-"),
