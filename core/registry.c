@@ -23,6 +23,10 @@ bool nl_registry_add(const nl_impl *impl) {
     return true;
 }
 
+bool nl_is_peer(const char *name) {
+    return strncmp(name, "peer/", 5) == 0;
+}
+
 size_t nl_impl_count(void) {
     return BUILT_IN + more_count;
 }

@@ -8,4 +8,7 @@
 /* Adds an implementation that the build did not find in the kernel folders; false when full. */
 bool nl_registry_add(const nl_impl *impl);
 
+/* Is it the name of another library's layer? Those take part only where they are asked for. */
+bool nl_is_peer(const char *name);
+
 #endif

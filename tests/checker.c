@@ -20,17 +20,32 @@ static verdict by_check(const trial *t, wrong now) {
     return verify(&t->c, &t->data, &t->want, &k, PLACE_START, threads);
 }
 
+static bool is_mutant(void *context, const nl_impl *impl, const nl_case *c) {
+    (void)context;
+    return strcmp(impl->name, "mutant") == 0 && nl_accepts(impl, &c->problem);
+}
+
+static void keep_row(void *context, const row *line) {
+    *(row *)context = *line;
+}
+
 /* As `normlab bench`: many calls between two verdicts. */
 static verdict by_bench(const trial *t, wrong now) {
     static nl_impl k; /* the table keeps it */
-    options o = {.impl = "mutant", .threads = 1, .seconds = 1e-3, .precision = 1, .processes = 1};
-    bench_counts counts = {0};
+    row line = {0};
+    char error[700] = "no row";
+    const bench_settings o = {.threads = 1,
+                              .seconds = 1e-3,
+                              .precision = 1,
+                              .processes = 1,
+                              .context = &line,
+                              .wants = is_mutant,
+                              .row = keep_row};
     if (!k.name) nl_registry_add(&k);
     k = mutant_kernel(NL_TWO_PASS, now);
-    if (!bench_case(&t->c, &o, &(report){0}, NULL, &counts) || counts.timed + counts.failed != 1)
-        cr_assert_fail("%s: not timed", t->c.text);
-    verdict right = {.outcome = OUTCOME_OK};
-    return counts.failed ? failure("%s", "right on the calls of a check, wrong in a bench") : right;
+    if (!bench_case(&t->c, &o, error, sizeof error) || !line.c)
+        cr_assert_fail("%s: not timed: %s", t->c.text, error);
+    return line.v;
 }
 
 Test(checker, rejects_every_mutant) {

@@ -1,7 +1,8 @@
 /* The verdicts of claims, their files, the paper's table, pRMSNorm, and that what is wrong does not race.
  * SPDX-License-Identifier: MIT */
-#include "claims/claims.h"
+#include "claims/write.h"
 #include "timing/partial.h"
+#include "timing/race.h"
 #include "support.h"
 
 #include <glob.h>
@@ -62,20 +63,20 @@ Test(claims, nan_decides_nothing) {
 /* Nine tenths of the time is 10 % saved and 1.11 times as fast; the band comes on both sides. */
 Test(claims, figures) {
     estimate ratio = {log(0.9), log(0.88), log(0.93)};
-    figure f = claim_figure(quantity_find("saving"), 1, ratio, 0);
+    figure f = quantity_figure(quantity_find("saving"), 1, ratio, 0);
     cr_expect(fabs(f.value.median - 10) < 1e-9 && fabs(f.value.low - 7) < 1e-9 &&
                   fabs(f.value.high - 12) < 1e-9,
               "%g in [%g, %g]", f.value.median, f.value.low, f.value.high);
     cr_expect(f.band == 0 && f.wide.low == f.value.low && f.wide.high == f.value.high);
-    f = claim_figure(quantity_find("saving"), 0.5, ratio, log(1.01));
+    f = quantity_figure(quantity_find("saving"), 0.5, ratio, log(1.01));
     cr_expect(fabs(f.wide.low - 50 * (1 - 0.93 * 1.01)) < 1e-9 &&
                   fabs(f.wide.high - 50 * (1 - 0.88 / 1.01)) < 1e-9 && f.band > 0.4 && f.band < 0.5,
               "[%g, %g], band %g", f.wide.low, f.wide.high, f.band);
-    f = claim_figure(quantity_find("speedup"), 1, ratio, 0);
+    f = quantity_figure(quantity_find("speedup"), 1, ratio, 0);
     cr_expect(fabs(f.value.median - 1 / 0.9) < 1e-9 && f.value.low < f.value.high);
-    f = claim_figure(quantity_find("saving"), 1, (estimate){NAN, -INFINITY, INFINITY}, 0.01);
+    f = quantity_figure(quantity_find("saving"), 1, (estimate){NAN, -INFINITY, INFINITY}, 0.01);
     cr_expect(claim_decide(f.wide, (predicate){-INFINITY, 100}, 0, 2) == UNRESOLVED);
-    f = claim_figure(quantity_find("saving"), 1, ratio, INFINITY);
+    f = quantity_figure(quantity_find("saving"), 1, ratio, INFINITY);
     cr_expect(claim_decide(f.wide, (predicate){0, 50}, 0, 2) == UNRESOLVED, "an endless band");
 }
 
@@ -204,38 +205,37 @@ Test(claims, partial) {
     cr_expect(partial_features(1) == 1 && partial_features(31) == 1 &&
               partial_features(1024) == 64);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        static stages all;
+        static fixtures all;
         char error[700];
-        stage *s = stage_get(&all, cases[i], error, sizeof error);
+        fixture *s = fixtures_get(&all, cases[i], error, sizeof error);
         if (!s) cr_assert_fail("%s", error);
-        verdict v = stage_judge(s, &partial_impl, 1);
+        verdict v = fixture_verify(s, &partial_impl, 1);
         cr_expect(v.outcome == OUTCOME_OK && v.error_u < v.bound_u, "%s: %s %s", cases[i],
                   outcome_name(v.outcome), v.why);
-        cr_expect(outputs_check(&s->in, &s->want).outcome == OUTCOME_FAIL, "it is no RMSNorm");
-        stage_judge(s, nl_find("rmsnorm/one_pass", "c"), 1);
-        s->in.impl = &partial_impl;
-        cr_expect(outputs_check(&s->in, &s->partial).outcome == OUTCOME_FAIL,
-                  "RMSNorm is no pRMSNorm");
-        stages_free(&all);
+        cr_expect(outputs_check(s->in, &s->want).outcome == OUTCOME_FAIL, "it is no RMSNorm");
+        fixture_verify(s, nl_find("rmsnorm/one_pass", "c"), 1);
+        s->in->impl = &partial_impl;
+        cr_expect(outputs_check(s->in, &s->partial).outcome == OUTCOME_FAIL, "RMSNorm is no pRMSNorm");
+        fixtures_free(&all);
     }
 }
 
 /* What gives a wrong answer is not timed. */
 Test(claims, wrong_ones_do_not_race) {
-    static stages all;
+    static fixtures all;
     char why[700] = "";
     nl_impl bad = *nl_find("rmsnorm/one_pass", "c");
     bad.forward = wrong_forward;
     race_result r = {.rounds = 0};
-    racer a = {.threads = 1, .impl = {nl_find("layernorm/naive", "c")}};
-    racer b = {.threads = 1, .impl = {nl_find("rmsnorm/naive", "c")}};
-    a.stage[0] = stage_get(&all, "layernorm/forward/f32/4x64/normal", why, sizeof why);
-    b.stage[0] = stage_get(&all, "rmsnorm/forward/f32/4x64/normal", why, sizeof why);
-    cr_assert(a.stage[0] && b.stage[0], "%s", why);
+    arm a = {.threads = 1, .impl = {nl_find("layernorm/naive", "c")}};
+    arm b = {.threads = 1, .impl = {nl_find("rmsnorm/naive", "c")}};
+    a.on[0] = fixtures_get(&all, "layernorm/forward/f32/4x64/normal", why, sizeof why);
+    b.on[0] = fixtures_get(&all, "rmsnorm/forward/f32/4x64/normal", why, sizeof why);
+    cr_assert(a.on[0] && b.on[0], "%s", why);
     cr_assert(race_pair(&a, &b, NULL, 1e-4, &r, why, sizeof why), "%s", why);
     cr_expect(r.rounds > 0 && isfinite(r.ratio.median) && isfinite(r.band));
     b.impl[0] = &bad, r.rounds = 0;
     cr_expect(!race_pair(&a, &b, NULL, 1e-4, &r, why, sizeof why) && r.rounds == 0);
     cr_expect(strstr(why, "rmsnorm/one_pass@c on rmsnorm/forward/f32/4x64/normal"), "%s", why);
-    stages_free(&all);
+    fixtures_free(&all);
 }

@@ -114,12 +114,16 @@ Test(measure, latin_squares) {
     done(&m);
 }
 
-static volatile sig_atomic_t stop;
+static bool stop;
+
+static bool stopped_now(void) {
+    return stop;
+}
 
 static void interrupting_call(void *context, size_t turn) {
     fake_call(context, turn);
     fake *f = context;
-    if (f->calls > 5000) stop = 1;
+    if (f->calls > 5000) stop = true;
 }
 
 Test(measure, interrupted_keeps_whole_rounds) {
@@ -131,7 +135,7 @@ Test(measure, interrupted_keeps_whole_rounds) {
                  .precision = 1e-9,
                  .seed = 1,
                  .clock = fake_clock,
-                 .interrupted = &stop};
+                 .interrupted = stopped_now};
     cr_assert(measure_run(&m));
     cr_expect(m.stopped == STOPPED_INTERRUPTED && m.rounds > 0 && m.rounds < 200);
     for (size_t i = 0; i < 2 * m.rounds; i++) cr_expect(m.ns[i] > 900, "round %zu is whole", i / 2);

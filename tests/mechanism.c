@@ -1,7 +1,7 @@
 /* The search for a mechanism on synthetic data: lines with a known slope, errors with a known
  * pattern, and noise, in which nothing may be found. SPDX-License-Identifier: MIT */
+#include "judge/growth.h"
 #include "judge/mechanism.h"
-#include "judge/recipe.h"
 #include "support.h"
 
 #include <criterion/criterion.h>
@@ -24,7 +24,7 @@ Test(growth, finds_the_slope) {
             kappa[i] = exp2(i / 6.0);
             error[i] = 10 * pow(kappa[i], slopes[k]) * exp(0.3 * noise(&seed));
         }
-        growth g = mechanism_growth(kappa, error, N);
+        growth g = growth_fit(kappa, error, N);
         cr_expect(fabs(g.slope - slopes[k]) < g.half_width + 0.02, "slope %g: %g +- %g", slopes[k],
                   g.slope, g.half_width);
         cr_expect(g.half_width < 0.1 && g.groups == N, "+- %g, %zu", g.half_width, g.groups);
@@ -38,20 +38,19 @@ Test(growth, decides_only_on_enough) {
     enum { N = 32 };
     double kappa[N], error[N];
     for (int i = 0; i < N; i++) kappa[i] = exp2(i), error[i] = 4 * kappa[i];
-    cr_expect(mechanism_growth(kappa, error, 8).decides);
-    cr_expect(!mechanism_growth(kappa, error, 7).decides, "seven rows are too few");
-    cr_expect(mechanism_growth(kappa, error, 2).groups == 2 &&
-              mechanism_growth(kappa, error, 2).slope == 0);
+    cr_expect(growth_fit(kappa, error, 8).decides);
+    cr_expect(!growth_fit(kappa, error, 7).decides, "seven rows are too few");
+    cr_expect(growth_fit(kappa, error, 2).groups == 2 && growth_fit(kappa, error, 2).slope == 0);
     /* Rows that are right, or not finite, have no say: at a constant 1 they would bend the line. */
     for (int i = 0; i < 12; i++) error[i] = 1;
     error[20] = INFINITY, error[21] = NAN, kappa[22] = NAN, kappa[23] = 0;
-    growth g = mechanism_growth(kappa, error, N);
+    growth g = growth_fit(kappa, error, N);
     cr_expect(g.groups == N - 16 && fabs(g.slope - 1) < 1e-12, "%zu, %g", g.groups, g.slope);
     for (int i = 0; i < N; i++) kappa[i] = 1 + i / 10.0, error[i] = 9 * kappa[i] * kappa[i];
-    cr_expect(!mechanism_growth(kappa, error, N).decides, "kappa 1 to 4 is too narrow");
+    cr_expect(!growth_fit(kappa, error, N).decides, "kappa 1 to 4 is too narrow");
     uint64_t seed = 2;
     for (int i = 0; i < N; i++) kappa[i] = exp2(i / 4.0), error[i] = exp(5 + 3 * noise(&seed));
-    cr_expect(!mechanism_growth(kappa, error, N).decides, "a cloud is no line");
+    cr_expect(!growth_fit(kappa, error, N).decides, "a cloud is no line");
 }
 
 Test(growth, names_the_method) {
@@ -59,39 +58,39 @@ Test(growth, names_the_method) {
     pattern offset = {.offset = 0.95, .rest = 0.05}, mixed = {.offset = 0.5, .rest = 0.5};
     nl_problem p = {.op = NL_LAYERNORM, .n = 9, .c = 16, .s = 1};
     subject s = {.p = &p}, low = {.p = &p, .low = true};
-    cr_expect(strstr(mechanism_rounding(&s, &g, &grows, &mixed), "one-pass"));
+    cr_expect(strstr(growth_mechanism(&s, &g, &grows, &mixed), "one-pass"));
     g.slope = 1;
-    cr_expect(strstr(mechanism_rounding(&s, &g, &flat, &offset), "mean rounded"));
-    cr_expect(strstr(mechanism_rounding(&s, &g, &grows, &mixed), "folded"));
-    cr_expect(strstr(mechanism_rounding(&s, &g, &grows, &offset), "folded"));
-    cr_expect_null(mechanism_rounding(&s, &g, &flat, &mixed));
+    cr_expect(strstr(growth_mechanism(&s, &g, &flat, &offset), "mean rounded"));
+    cr_expect(strstr(growth_mechanism(&s, &g, &grows, &mixed), "folded"));
+    cr_expect(strstr(growth_mechanism(&s, &g, &grows, &offset), "folded"));
+    cr_expect_null(growth_mechanism(&s, &g, &flat, &mixed));
     g.slope = 0.2;
-    cr_expect_null(mechanism_rounding(&s, &g, &grows, &offset));
-    cr_expect(strstr(mechanism_rounding(&low, &g, &flat, &offset), "16 bits"));
+    cr_expect_null(growth_mechanism(&s, &g, &grows, &offset));
+    cr_expect(strstr(growth_mechanism(&low, &g, &flat, &offset), "16 bits"));
     offset.offset = 0.3;
-    cr_expect_null(mechanism_rounding(&low, &g, &flat, &offset));
+    cr_expect_null(growth_mechanism(&low, &g, &flat, &offset));
     offset.scale = 0.1;
-    cr_expect(strstr(mechanism_rounding(&low, &g, &flat, &offset), "16 bits"));
+    cr_expect(strstr(growth_mechanism(&low, &g, &flat, &offset), "16 bits"));
     offset.rest_rms = 0.7;
-    cr_expect_null(mechanism_rounding(&low, &g, &flat, &offset), "more than rounding is left");
+    cr_expect_null(growth_mechanism(&low, &g, &flat, &offset), "more than rounding is left");
     offset.rest_rms = 0.5, p.c = 15, offset.offset = 0.9;
-    cr_expect_null(mechanism_rounding(&low, &g, &flat, &offset), "two numbers fit a few");
+    cr_expect_null(growth_mechanism(&low, &g, &flat, &offset), "two numbers fit a few");
     g.slope = 2, g.decides = false;
-    cr_expect_null(mechanism_rounding(&s, &g, &flat, &offset));
+    cr_expect_null(growth_mechanism(&s, &g, &flat, &offset));
 }
 
 /* A subject on random data, y as the reference has it. */
-typedef struct stage {
+typedef struct specimen {
     run r;
     double x[MOST], residual[MOST], y[MOST];
     ref_inputs in;
     ref_outputs want;
     subject s;
-} stage;
+} specimen;
 
-static stage *stage_make(nl_op op, size_t n, size_t c, size_t s) {
+static specimen *specimen_make(nl_op op, size_t n, size_t c, size_t s) {
     static const struct kind kind = {"normal", 1, 2, 1e-3f, false};
-    stage *t = calloc(1, sizeof *t);
+    specimen *t = calloc(1, sizeof *t);
     cr_assert(t && fill(&t->r, op, &kind, (size_t[3]){n, c, s}));
     cr_assert(compute(&t->r, NL_FORWARD, 1));
     run *r = &t->r;
@@ -114,19 +113,18 @@ static stage *stage_make(nl_op op, size_t n, size_t c, size_t s) {
 
 static const nl_op ops[] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM};
 
-/* The recipe and the reference share no code. */
-Test(mechanism, the_right_recipe_is_the_reference) {
+/* The formula and the reference share no code. */
+Test(mechanism, the_right_formula_is_the_reference) {
     for (size_t o = 0; o < 4; o++) {
-        stage *t = stage_make(ops[o], 6, 5, ops[o] == NL_BATCHNORM ? 3 : 1);
-        kitchen k;
-        hypothesis h;
-        cr_assert(kitchen_open(&k, &t->s));
-        recipe right = recipe_right(&t->s);
-        recipe_cook(&k, &right);
-        recipe_taste(&k, &h);
-        cr_expect(h.left_largest <= 1 && h.left_rms > 0.1, "%s: %g, rms %g", nl_op_name(ops[o]),
-                  h.left_largest, h.left_rms); /* y is not rounded, the recipe is */
-        kitchen_close(&k);
+        specimen *t = specimen_make(ops[o], 6, 5, ops[o] == NL_BATCHNORM ? 3 : 1);
+        workspace k;
+        cr_assert(workspace_open(&k, &t->s));
+        formula right = formula_right(&t->s);
+        formula_evaluate(&k, &right);
+        mismatch left = formula_residual(&k);
+        cr_expect(left.largest <= 1 && left.rms > 0.1, "%s: %g, rms %g", nl_op_name(ops[o]),
+                  left.largest, left.rms); /* y is not rounded, the formula is */
+        workspace_close(&k);
         free(t);
     }
 }
@@ -139,7 +137,7 @@ Test(mechanism, finds_nothing_in_noise) {
     for (size_t o = 0; o < 4; o++) {
         for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* it takes two values a channel */
             for (int power = -20; power < 0; power += 2) {
-                stage *t = stage_make(ops[o], shapes[i][0], shapes[i][1], 1);
+                specimen *t = specimen_make(ops[o], shapes[i][0], shapes[i][1], 1);
                 for (size_t e = 0; e < shapes[i][0] * shapes[i][1]; e++)
                     t->y[e] += ldexp(noise(&seed), power);
                 hypothesis h[HYPOTHESES_MOST];
@@ -154,9 +152,9 @@ Test(mechanism, finds_nothing_in_noise) {
     cr_expect(wrong == 0, "%zu of %zu explained", wrong, tried);
 }
 
-/* Each recipe's own output is explained by it, through noise a fifth of the mistake. */
+/* Each formula's own output is explained by it, through noise a fifth of the mistake. */
 Test(mechanism, sorts_the_best_first) {
-    stage *t = stage_make(NL_LAYERNORM, 6, 8, 1);
+    specimen *t = specimen_make(NL_LAYERNORM, 6, 8, 1);
     uint64_t seed = 6;
     hypothesis h[HYPOTHESES_MOST];
     for (size_t g = 0; g < 6; g++)
@@ -171,7 +169,7 @@ Test(mechanism, sorts_the_best_first) {
     cr_expect_str_eq(h[0].name, "unbiased");
     cr_expect(h[0].explains && h[0].removes < 0.999, "%g", h[0].removes);
     for (size_t i = 1; i < count; i++)
-        cr_expect(h[i].left_rms >= h[i - 1].left_rms || h[i].fitted > h[i - 1].fitted, "%s %s",
+        cr_expect(h[i].left.rms >= h[i - 1].left.rms || h[i].fitted > h[i - 1].fitted, "%s %s",
                   h[i - 1].name, h[i].name);
     free(t);
 }
@@ -179,7 +177,7 @@ Test(mechanism, sorts_the_best_first) {
 Test(mechanism, patterns_by_hand) {
     for (size_t o = 0; o < 4; o++) {
         for (int kind = 0; kind < 3; kind++) {
-            stage *t = stage_make(ops[o], 6, 8, 1);
+            specimen *t = specimen_make(ops[o], 6, 8, 1);
             uint64_t seed = 7;
             for (size_t i = 0; i < 48; i++) {
                 double error = kind == 0   ? 1 + (double)(ops[o] ? i / 8 : i % 8)
@@ -188,7 +186,7 @@ Test(mechanism, patterns_by_hand) {
                 t->y[i] += 1e-3 * gain(&t->r, i) * error;
             }
             double rest[MOST];
-            pattern p = mechanism_pattern(&t->s, rest);
+            pattern p = growth_pattern(&t->s, rest);
             double share = kind == 0 ? p.offset : kind == 1 ? p.offset + p.scale : p.rest;
             cr_expect(share > (kind < 2 ? 0.999 : 0.5), "%s %d: %g, %g, %g", nl_op_name(ops[o]),
                       kind, p.offset, p.scale, p.rest);
@@ -198,7 +196,7 @@ Test(mechanism, patterns_by_hand) {
                 cr_expect(kind < 2 ? rest[g] < 1e-3 : rest[g] > 1000 && rest[g] < 40000, "%g",
                           rest[g]);
             t->y[0] = NAN;
-            cr_expect(mechanism_pattern(&t->s, rest).groups == p.groups - 1 && isinf(rest[0]));
+            cr_expect(growth_pattern(&t->s, rest).groups == p.groups - 1 && isinf(rest[0]));
             free(t);
         }
     }

@@ -1,6 +1,7 @@
 /* The .npy reader on good files and on every broken one we could think of, and the writer's promise
  * that a file is complete or not there. SPDX-License-Identifier: MIT */
-#include "base/npy.h"
+#include "base/npy_read.h"
+#include "base/npy_write.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -12,7 +12,7 @@
 static inline char *points(const study *s) {
     static char *text; /* no local: the stream knows its address */
     size_t size;
-    study_out o = {open_memstream(&text, &size), s->name};
+    study_out o = {.csv = open_memstream(&text, &size), .study = s->name};
     bool ok = o.csv && s->run(&o, true);
     if (o.csv) fclose(o.csv);
     cr_assert(ok && text, "%s: no memory", s->name);
@@ -23,7 +23,7 @@ static inline char *points(const study *s) {
 static inline double at(const char *csv, const study *s, const char *panel, const char *series,
                         double x) {
     static char key[400];
-    study_out o = {fmemopen(key, sizeof key, "w"), s->name};
+    study_out o = {.csv = fmemopen(key, sizeof key, "w"), .study = s->name};
     cr_assert(o.csv != NULL, "no memory");
     study_point(&o, panel, series, x, 0);
     fclose(o.csv);

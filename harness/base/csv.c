@@ -2,9 +2,9 @@
 #include "base/csv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,4 +87,22 @@ bool next_record(scan *s) {
         s->at += ended != '\0';
     }
     return true;
+}
+
+void csv_text(FILE *out, const char *text) {
+    if (!text[strcspn(text, ",\"\n")]) {
+        fprintf(out, "%s,", text);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', out);
+        fputc(*text, out);
+    }
+    fputs("\",", out);
+}
+
+void csv_number(FILE *out, double v) {
+    if (!isnan(v)) fprintf(out, "%.6g", v);
+    fputc(',', out);
 }

@@ -1,10 +1,11 @@
-/* A CSV file cut into records and fields where it lies in memory; messages name file and line.
- * SPDX-License-Identifier: MIT */
+/* CSV: a file cut into records and fields where it lies in memory, with messages that name file and
+ * line; and the writing of fields. SPDX-License-Identifier: MIT */
 #ifndef NL_CSV_H
 #define NL_CSV_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Where we are in the text, and the record just read. */
 typedef struct scan {
@@ -28,5 +29,9 @@ bool slurp(scan *s, char **text);
 /* The next record into s->fields. A quote that swallows the rest of several lines is damage; inside
  * the last line it is where that was cut off. */
 bool next_record(scan *s);
+
+/* A field and the comma behind it: text quoted where it must be; a number, or nothing for a NaN. */
+void csv_text(FILE *out, const char *text);
+void csv_number(FILE *out, double v);
 
 #endif

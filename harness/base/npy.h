@@ -1,4 +1,5 @@
-/* NumPy's .npy files: little-endian floats in C order, as numpy.save writes them.
+/* An array as NumPy's .npy files have it: little-endian floats in C order.
+ * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  * SPDX-License-Identifier: MIT */
 #ifndef NL_NPY_H
 #define NL_NPY_H
@@ -15,21 +16,31 @@ typedef struct npy {
     void *data;   /* malloc'd, never NULL after npy_read */
 } npy;
 
-/* Reads format versions 1.0, 2.0 and 3.0. False: error says what is wrong with the file and what to
- * do, and *out is empty. */
-bool npy_read(const char *path, npy *out, char *error, size_t error_size);
 void npy_free(npy *a);
 
-/* Writes version 1.0, all of it or nothing: to a temporary file beside the target, renamed once it
- * is complete. A target that exists must be a regular file that may be written. */
-bool npy_write(const char *path, char type, size_t rank, const size_t *shape, const void *data,
-               char *error, size_t error_size);
+/* The types that there are: its letter, as a .npy file spells it, and as we do. */
+typedef struct npy_type {
+    char letter;
+    const char *name, *our_name; /* "f4", "f32" */
+    size_t bytes;
+} npy_type;
 
-/* Several at once: none is renamed before all of them are complete. */
-bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
-                   size_t error_size);
+const npy_type *npy_type_of(char letter);         /* NULL: none */
+const npy_type *npy_type_named(const char *name); /* by "f4" */
+
+/* Sets the count from the shape. False: so many elements cannot be addressed. */
+bool npy_count(npy *a, size_t bytes_each);
 
 /* The shape as Python spells it: (), (3,), (217, 384). */
 void npy_shape_text(const npy *a, char text[NPY_SHAPE_TEXT]);
+
+/* Where errors go: every message begins with the file. npy_wrong is always false. */
+typedef struct npy_errors {
+    const char *path;
+    char *text;
+    size_t size;
+} npy_errors;
+
+bool npy_wrong(const npy_errors *to, const char *format, ...);
 
 #endif

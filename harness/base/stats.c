@@ -10,6 +10,11 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+double stats_quantile(double *values, size_t n, double q) {
+    qsort(values, n, sizeof *values, by_size);
+    return values[(size_t)(q * (double)(n - 1) + 0.5)];
+}
+
 double stats_confidence(size_t intervals) {
     return 1 - 0.05 / (double)(intervals ? intervals : 1);
 }

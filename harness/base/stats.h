@@ -17,6 +17,9 @@ typedef struct estimate {
  * statistics whose ranks follow from the binomial distribution. confidence as 0.95. */
 estimate stats_median(double *values, size_t n, double confidence);
 
+/* The value below which the share q of them lies; sorted in place as well. */
+double stats_quantile(double *values, size_t n, double q);
+
 /* The smallest k for which [k-th smallest, k-th largest] of n values holds the median with the
  * confidence, counted from 1; 0 when even the extremes do not. */
 size_t stats_rank(size_t n, double confidence);

@@ -12,6 +12,9 @@
 
 #define CASE_TEXT 512
 
+/* Above this many elements a case is large: --quick leaves it out. */
+enum { QUICK_MOST = 1 << 21 };
+
 /* What the buffers have been through when a call is timed: used by the call before; not used for
  * longer than the last-level cache remembers, because calls rotate through many; flushed. */
 typedef enum cache_state { CACHE_WARM, CACHE_ROTATING, CACHE_COLD } cache_state;

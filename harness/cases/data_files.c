@@ -1,5 +1,5 @@
 /* Data that come from .npy files. SPDX-License-Identifier: MIT */
-#include "base/npy.h"
+#include "base/npy_read.h"
 #include "cases/data.h"
 #include "dtype.h"
 

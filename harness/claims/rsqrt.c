@@ -1,8 +1,8 @@
 /* Four lanes at a time, which every x86-64 and aarch64 processor has. The question is about one
  * instruction, so it stands here by its name for each of the two. SPDX-License-Identifier: MIT */
 #include "claims/rsqrt.h"
-#include "timing/bench.h"
-#include "machine/machine.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "timing/measure.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static way *find(const char *how) {
     return NULL;
 }
 
-double roots_error(const char *how) {
+double rsqrt_error(const char *how) {
     way *f = find(how);
     double worst = f ? 0 : NAN;
     for (size_t block = 0; f && block < 512; block++) { /* a 2^20 of the floats from 1 to 4 */
@@ -82,16 +82,16 @@ double roots_error(const char *how) {
     return worst;
 }
 
-bool roots_race(const char *how, double seconds, estimate *ratio, double *band, size_t *rounds,
+bool rsqrt_race(const char *how, double seconds, estimate *ratio, double *band, size_t *rounds,
                 char *why, size_t why_size) {
     way *f = find(how), *base = find("true");
     if (!f) return snprintf(why, why_size, "this build has no '%s' root", how), false;
     double least = strcmp(how, "newton") == 0 ? 2 * DIGITS - 1 : DIGITS;
-    if (!(roots_error(how) <= exp2(24 - least) && roots_error("true") <= 2))
+    if (!(rsqrt_error(how) <= exp2(24 - least) && rsqrt_error("true") <= 2))
         return snprintf(why, why_size, "the '%s' root is wrong", how), false;
     const measure_arm arms[] = {{base, NULL}, {f, NULL}, {base, NULL}};
     measure m = {.arms = arms, .count = 3, .seed = 1, .precision = 0.005, .seconds = 3 * seconds};
-    m.clock = clock_ns, m.interrupted = &bench_interrupted;
+    m.clock = clock_ns, m.interrupted = interrupted;
     bool ok = measure_run(&m);
     *ratio = measure_ratio(&m, 1, 0);
     *band = stats_band(measure_ratio(&m, 2, 0));

@@ -1,8 +1,27 @@
-/* What became of the claims, as words and as CSV. SPDX-License-Identifier: MIT */
-#include "claims/claims.h"
-#include "verbs/report.h"
+/* SPDX-License-Identifier: MIT */
+#include "claims/write.h"
+#include "base/csv.h"
 
 #include <math.h>
+
+void claim_flips(const claim *c, char *text, size_t size) {
+    size_t used = 0;
+    *text = '\0';
+    for (int v = SUPPORTED; v <= UNRESOLVED; v++) {
+        const char *before = NULL;
+        for (size_t i = 1; i < c->settings && used < size; i++) {
+            const setting *s = &c->at[i];
+            if (!s->known || (int)s->verdict != v || s->verdict == c->at[0].verdict) continue;
+            if (!before)
+                used += (size_t)snprintf(text + used, size - used, "%s%s:", used ? "; " : "",
+                                         claim_verdict_name(s->verdict));
+            if (used >= size) break;
+            used += (size_t)snprintf(text + used, size - used, "%s %s%s%s", before ? "," : "",
+                                     s->how, *s->tail ? " on " : "", s->tail);
+            before = s->how;
+        }
+    }
+}
 
 static void print_figure(FILE *out, const claim *c, const setting *s) {
     const figure *f = &s->f;
@@ -44,8 +63,7 @@ static void write_text(FILE *out, const claim *c) {
 }
 
 static void number(FILE *out, double v) {
-    if (isfinite(v)) fprintf(out, "%.6g", v);
-    fputc(',', out);
+    csv_number(out, isfinite(v) ? v : NAN);
 }
 
 static void write_csv(FILE *out, const claim *c) {

@@ -1,6 +1,5 @@
-/* Errors that no formula explains are rounding: along a row, and against kappa.
- * SPDX-License-Identifier: MIT */
-#include "judge/mechanism.h"
+/* SPDX-License-Identifier: MIT */
+#include "judge/growth.h"
 #include "layer.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@ typedef struct share {
 } share;
 
 /* In a group, theirs - y = gain * (a + b * xhat + rest): a, b by least squares with gain^2. */
-pattern mechanism_pattern(const subject *s, double *rest) {
+pattern growth_pattern(const subject *s, double *rest) {
     const nl_problem *p = s->p;
     size_t groups = ref_groups(p);
     share *sums = calloc(groups + 1, sizeof *sums);
@@ -44,7 +43,7 @@ pattern mechanism_pattern(const subject *s, double *rest) {
     return out;
 }
 
-growth mechanism_growth(const double *kappa, const double *error, size_t groups) {
+growth growth_fit(const double *kappa, const double *error, size_t groups) {
     growth g = {.low = INFINITY};
     double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
     for (int pass = 0; pass < 2; pass++) { /* the middle, then the products around it */
@@ -74,8 +73,8 @@ static bool grows(const growth *g, double least, double most) {
     return g->decides && g->slope >= least && g->slope <= most;
 }
 
-const char *mechanism_rounding(const subject *s, const growth *all, const growth *rest,
-                               const pattern *p) {
+const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
+                             const pattern *p) {
     /* Rounding to nearest is off by at most a unit, evenly: 1 / sqrt(3) rms. Of such noise, a factor
      * and an offset fitted to m elements take 2 / m. */
     double together = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);

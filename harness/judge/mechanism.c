@@ -1,6 +1,6 @@
-/* The known mistakes, each one change of the right recipe, and which of them gives theirs.
+/* The known mistakes, each one change of the right formula, and which of them gives theirs.
  * SPDX-License-Identifier: MIT */
-#include "judge/recipe.h"
+#include "judge/mechanism.h"
 #include "layer.h"
 
 #include <float.h>
@@ -86,7 +86,7 @@ static const struct {
 };
 
 /* False: makes no sense for the subject, or changes nothing. */
-static bool make(const subject *s, mistake m, recipe *r) {
+static bool make(const subject *s, mistake m, formula *r) {
     const nl_problem *p = s->p;
     const nl_layer *l = &nl_layers[p->op];
     bool batch = l->by_channel, measured = !r->inference, wide = p->dtype == NL_F32;
@@ -125,32 +125,32 @@ static bool make(const subject *s, mistake m, recipe *r) {
     }
 }
 
-static void judge(kitchen *k, const recipe *r, hypothesis *h, const hypothesis *truth) {
-    recipe_cook(k, r);
-    recipe_taste(k, h);
-    h->removes = truth->left_rms > 0 ? 1 - h->left_rms / truth->left_rms : 0;
-    h->explains = h->removes >= MECHANISM_ENOUGH && h->not_finite <= truth->not_finite;
+/* truth: what is left of the right formula. */
+static void try(workspace *w, const formula *f, hypothesis *h, const mismatch *truth) {
+    formula_evaluate(w, f);
+    h->left = formula_residual(w);
+    h->removes = truth->rms > 0 ? 1 - h->left.rms / truth->rms : 0;
+    h->explains = h->removes >= MECHANISM_ENOUGH && h->left.not_finite <= truth->not_finite;
 }
 
 static int better(const void *a, const void *b) {
     const hypothesis *x = a, *y = b;
     if (x->explains != y->explains) return y->explains - x->explains;
     if (x->explains && y->explains && x->fitted != y->fitted) return x->fitted - y->fitted;
-    return (x->left_rms > y->left_rms) - (x->left_rms < y->left_rms);
+    return (x->left.rms > y->left.rms) - (x->left.rms < y->left.rms);
 }
 
 bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MOST], size_t *found) {
-    kitchen k;
+    workspace w;
     size_t count = 0;
     double factor, offset;
-    if (!kitchen_open(&k, s)) return false;
-    recipe right = recipe_right(s);
-    hypothesis truth = {0};
-    recipe_cook(&k, &right);
-    recipe_taste(&k, &truth);
-    recipe_fit_line(&k, &factor, &offset);
+    if (!workspace_open(&w, s)) return false;
+    formula right = formula_right(s);
+    formula_evaluate(&w, &right);
+    const mismatch truth = formula_residual(&w);
+    formula_fit_line(&w, &factor, &offset);
     for (mistake m = 0; m < MISTAKES; m++) {
-        recipe r = right;
+        formula r = right;
         hypothesis *h = &out[count];
         *h = (hypothesis){.fitted = m >= EPS_FITTED};
         if (m >= EPS_OTHER && m <= EPS_LAST) {
@@ -160,7 +160,7 @@ bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MOST], size_t *f
             snprintf(h->name, sizeof h->name, "%s", known[m].name);
             snprintf(h->text, sizeof h->text, "%s", known[m].text);
         } else if (m == EPS_FITTED) {
-            r.eps = recipe_fit_eps(&k);
+            r.eps = formula_fit_eps(&w);
             snprintf(h->name, sizeof h->name, "eps-fitted");
             snprintf(h->text, sizeof h->text, "eps = %.3Lg, fitted", r.eps);
             if (!(r.eps >= 0)) continue;
@@ -174,12 +174,12 @@ bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MOST], size_t *f
             snprintf(h->text, sizeof h->text, "y plus the constant %.4g, fitted", offset);
         }
         if (!h->fitted && !make(s, m, &r)) continue;
-        if (h->fitted && k.count < 8) continue; /* one number always fits a few */
-        judge(&k, &r, h, &truth);
+        if (h->fitted && w.count < 8) continue; /* one number always fits a few */
+        try(&w, &r, h, &truth);
         /* A gamma of ones, a beta of zeros: no mistake to be made with them. */
-        count += h->left_rms != truth.left_rms || h->left_largest != truth.left_largest;
+        count += h->left.rms != truth.rms || h->left.largest != truth.largest;
     }
-    kitchen_close(&k);
+    workspace_close(&w);
     qsort(out, count, sizeof *out, better);
     *found = count;
     return true;

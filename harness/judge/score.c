@@ -1,6 +1,6 @@
-/* The score of `normlab judge`: every element by the units and the bound of `normlab check`.
- * SPDX-License-Identifier: MIT */
-#include "judge/judge.h"
+/* SPDX-License-Identifier: MIT */
+#include "judge/score.h"
+#include "verify/bound.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static double off(const subject *s, size_t i, const allowance *a, double *bound,
     }
     long double best = ref_round(p->dtype, once);
     *exact = ref_round(p->dtype, s->y[i]) == best || (isnan(s->y[i]) && isnan(best));
-    return units_off(s, i, s->y[i], low, high);
+    return subject_units(s, i, s->y[i], low, high);
 }
 
 bool score_make(const subject *s, score *c) {

@@ -1,9 +1,11 @@
 /* The limits of control groups, version 1 and 2: ours and those of every group above, of which the
  * tightest counts. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}.
  * SPDX-License-Identifier: MIT */
-#include "machine/parts.h"
+#include "machine/cgroup.h"
+#include "machine/kernel_files.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,24 +58,24 @@ static void tighten(double *limit, double value) {
 }
 
 static void read_cpu(const char *dir, bool v2, group_limits *g) {
-    char text[DOCTOR_TEXT], *end;
+    char text[KERNEL_TEXT], *end;
     double quota = 0, period = 1, throttled;
-    if (v2 && doctor_read(text, "%s/cpu.max", dir)) {
+    if (v2 && kernel_read(text, "%s/cpu.max", dir)) {
         quota = strtod(text, &end); /* "max" is none: 0 */
         period = strtod(end, NULL);
-    } else if (!v2 && doctor_read(text, "%s/cpu.cfs_quota_us", dir)) {
+    } else if (!v2 && kernel_read(text, "%s/cpu.cfs_quota_us", dir)) {
         quota = strtod(text, NULL); /* -1 is none */
-        if (doctor_read(text, "%s/cpu.cfs_period_us", dir)) period = strtod(text, NULL);
+        if (kernel_read(text, "%s/cpu.cfs_period_us", dir)) period = strtod(text, NULL);
     }
     if (period > 0) tighten(&g->cpus, quota / period);
     snprintf(text, sizeof text, "%s/cpu.stat", dir);
-    if (doctor_number(text, "nr_throttled", &throttled) && throttled > g->throttled)
+    if (kernel_number(text, "nr_throttled", &throttled) && throttled > g->throttled)
         g->throttled = throttled;
 }
 
 static void read_memory(const char *dir, bool v2, group_limits *g) {
-    char text[DOCTOR_TEXT];
-    if (doctor_read(text, "%s/%s", dir, v2 ? "memory.max" : "memory.limit_in_bytes"))
+    char text[KERNEL_TEXT];
+    if (kernel_read(text, "%s/%s", dir, v2 ? "memory.max" : "memory.limit_in_bytes"))
         tighten(&g->bytes, strtod(text, NULL));
 }
 
@@ -94,7 +96,7 @@ static bool climb(const char *controller, void (*read)(const char *, bool, group
     }
 }
 
-group_limits doctor_group(void) {
+group_limits cgroup_limits(void) {
     group_limits g = {.cpus = HUGE_VAL, .bytes = HUGE_VAL};
     g.known = climb("cpu", read_cpu, &g);
     climb("memory", read_memory, &g);

@@ -7,6 +7,7 @@
 #include "machine/parts.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,10 +21,10 @@
 /* Adds the CPUs the calling thread may run on. */
 static void add_mask(exam *e) {
 #ifdef __linux__
-    cpu_set_t mask[DOCTOR_CPUS / CPU_SETSIZE];
+    cpu_set_t mask[CPUS_MOST / CPU_SETSIZE];
     memset(mask, 0, sizeof mask);
     if (sched_getaffinity(0, sizeof mask, mask) != 0) return;
-    for (int i = 0; i < DOCTOR_CPUS; i++)
+    for (int i = 0; i < CPUS_MOST; i++)
         if (CPU_ISSET_S(i, sizeof mask, mask)) e->cpu[i] = e->mask_known = true;
 #else
     (void)e;
@@ -31,15 +32,15 @@ static void add_mask(exam *e) {
 }
 
 /* Bound threads have a mask each, so every thread is asked for its own. */
-void doctor_cpus_begin(exam *e) {
+void cpus_begin(exam *e) {
 #ifdef _OPENMP
 #pragma omp parallel num_threads(e->threads)
 #pragma omp critical
 #endif
     add_mask(e);
     e->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    for (int i = 0; !e->mask_known && i < e->online && i < DOCTOR_CPUS; i++) e->cpu[i] = true;
-    for (int i = 0; i < DOCTOR_CPUS; i++) e->cpus += e->cpu[i];
+    for (int i = 0; !e->mask_known && i < e->online && i < CPUS_MOST; i++) e->cpu[i] = true;
+    for (int i = 0; i < CPUS_MOST; i++) e->cpus += e->cpu[i];
 }
 
 static bool threads_bound(void) {
@@ -54,19 +55,18 @@ static void affinity(exam *e) {
     char list[64];
     bool bound = threads_bound() || e->cpus == 1;
     if (!e->mask_known) {
-        doctor_say(e, "affinity", DOCTOR_UNKNOWN, NULL, "this system does not tell; %d CPUs online",
-                   e->online);
+        exam_say(e, "affinity", FINDING_UNKNOWN, NULL, "this system does not tell; %d CPUs online",
+                 e->online);
         return;
     }
-    doctor_level level = e->threads > e->cpus ? DOCTOR_BAD : bound ? DOCTOR_GOOD : DOCTOR_NOTE;
-    finding *f =
-        doctor_say(e, "affinity", level, NULL, "CPU %s: %d of %d online; %d thread%s, %s",
-                   doctor_list_text(e->cpu, list, sizeof list), e->cpus, e->online, e->threads,
-                   e->threads == 1 ? "" : "s", bound ? "bound" : "free to move");
-    if (level == DOCTOR_BAD)
+    finding_level level = e->threads > e->cpus ? FINDING_BAD : bound ? FINDING_GOOD : FINDING_NOTE;
+    finding *f = exam_say(e, "affinity", level, NULL, "CPU %s: %d of %d online; %d thread%s, %s",
+                          kernel_list_text(e->cpu, list, sizeof list), e->cpus, e->online,
+                          e->threads, e->threads == 1 ? "" : "s", bound ? "bound" : "free to move");
+    if (level == FINDING_BAD)
         snprintf(f->advice, sizeof f->advice,
                  "More threads than CPUs: OMP_NUM_THREADS=%d or --threads %d", e->cpus, e->cpus);
-    else if (level == DOCTOR_NOTE)
+    else if (level == FINDING_NOTE)
         snprintf(f->advice, sizeof f->advice, "%staskset -c %d normlab ... --threads 1",
                  e->threads > 1 ? "OMP_PROC_BIND=close OMP_PLACES=cores normlab ... ; one thread: "
                                 : "",
@@ -74,31 +74,31 @@ static void affinity(exam *e) {
 }
 
 static void governor(exam *e) {
-    char first[DOCTOR_TEXT], other[DOCTOR_TEXT], driver[DOCTOR_TEXT];
+    char first[KERNEL_TEXT], other[KERNEL_TEXT], driver[KERNEL_TEXT];
     int same = 0;
     first[0] = '\0';
-    for (int i = 0; i < DOCTOR_CPUS; i++) {
+    for (int i = 0; i < CPUS_MOST; i++) {
         if (!e->cpu[i]) continue;
-        if (!doctor_read(other, CPU_DIR "cpufreq/scaling_governor", i)) break;
+        if (!kernel_read(other, CPU_DIR "cpufreq/scaling_governor", i)) break;
         if (!first[0])
-            strcpy(first, other), doctor_read(driver, CPU_DIR "cpufreq/scaling_driver", i);
+            strcpy(first, other), kernel_read(driver, CPU_DIR "cpufreq/scaling_driver", i);
         same += strcmp(first, other) == 0;
     }
     if (!first[0]) {
-        doctor_say(e, "governor", DOCTOR_UNKNOWN, NULL,
-                   "no cpufreq in /sys: a virtual machine, or no driver for this processor");
+        exam_say(e, "governor", FINDING_UNKNOWN, NULL,
+                 "no cpufreq in /sys: a virtual machine, or no driver for this processor");
         return;
     }
     /* Under these drivers powersave is a range that follows the load, elsewhere the lowest step. */
     bool range = strcmp(driver, "intel_pstate") == 0 || strcmp(driver, "amd-pstate-epp") == 0;
     bool fixed = same == e->cpus && strcmp(first, "performance") == 0;
     bool slow = strcmp(first, "powersave") == 0 && !range;
-    doctor_say(e, "governor",
-               fixed  ? DOCTOR_GOOD
-               : slow ? DOCTOR_BAD
-                      : DOCTOR_NOTE,
-               fixed ? NULL : "sudo cpupower frequency-set -g performance",
-               "%.32s on %d of %d CPUs (driver %.32s)", first, same, e->cpus, driver);
+    exam_say(e, "governor",
+             fixed  ? FINDING_GOOD
+             : slow ? FINDING_BAD
+                    : FINDING_NOTE,
+             fixed ? NULL : "sudo cpupower frequency-set -g performance",
+             "%.32s on %d of %d CPUs (driver %.32s)", first, same, e->cpus, driver);
 }
 
 static void turbo(exam *e) {
@@ -109,71 +109,71 @@ static void turbo(exam *e) {
                     {"/sys/devices/system/cpu/cpufreq/boost", 0}};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         double value;
-        if (!doctor_number(switches[i].path, "", &value)) continue;
+        if (!kernel_number(switches[i].path, "", &value)) continue;
         bool off = value == switches[i].off;
-        finding *f = doctor_say(e, "turbo", off ? DOCTOR_GOOD : DOCTOR_NOTE, NULL, "%s",
-                                off ? "off" : "on: frequency depends on heat and on busy cores");
+        finding *f = exam_say(e, "turbo", off ? FINDING_GOOD : FINDING_NOTE, NULL, "%s",
+                              off ? "off" : "on: frequency depends on heat and on busy cores");
         if (!off)
             snprintf(f->advice, sizeof f->advice,
                      "For steady times rather than the shortest: echo %.0f | sudo tee %s",
                      switches[i].off, switches[i].path);
         return;
     }
-    doctor_say(e, "turbo", DOCTOR_UNKNOWN, NULL, "no switch for it in /sys/devices/system/cpu");
+    exam_say(e, "turbo", FINDING_UNKNOWN, NULL, "no switch for it in /sys/devices/system/cpu");
 }
 
 /* Fast and slow cores in one processor. */
 static void core_kinds(exam *e) {
-    char text[DOCTOR_TEXT], list[192];
-    double speed[DOCTOR_CPUS] = {0}, least = 0, most = 0;
-    bool fast[DOCTOR_CPUS] = {false};
+    char text[KERNEL_TEXT], list[192];
+    double speed[CPUS_MOST] = {0}, least = 0, most = 0;
+    bool fast[CPUS_MOST] = {false};
     int few = 0;
-    for (int i = 0; i < DOCTOR_CPUS; i++) {
+    for (int i = 0; i < CPUS_MOST; i++) {
         if (!e->cpu[i]) continue;
-        if (!doctor_read(text, CPU_DIR "cpu_capacity", i) &&
-            !doctor_read(text, CPU_DIR "cpufreq/cpuinfo_max_freq", i)) {
-            doctor_say(e, "core-kinds", DOCTOR_UNKNOWN, NULL,
-                       "neither cpu_capacity nor cpuinfo_max_freq in /sys");
+        if (!kernel_read(text, CPU_DIR "cpu_capacity", i) &&
+            !kernel_read(text, CPU_DIR "cpufreq/cpuinfo_max_freq", i)) {
+            exam_say(e, "core-kinds", FINDING_UNKNOWN, NULL,
+                     "neither cpu_capacity nor cpuinfo_max_freq in /sys");
             return;
         }
         speed[i] = strtod(text, NULL);
         if (speed[i] > most) most = speed[i];
         if (least == 0 || speed[i] < least) least = speed[i];
     }
-    for (int i = 0; i < DOCTOR_CPUS; i++) few += fast[i] = e->cpu[i] && speed[i] * 1.2 > most;
+    for (int i = 0; i < CPUS_MOST; i++) few += fast[i] = e->cpu[i] && speed[i] * 1.2 > most;
     if (few == e->cpus) {
-        doctor_say(e, "core-kinds", DOCTOR_GOOD, NULL, "one kind of core");
+        exam_say(e, "core-kinds", FINDING_GOOD, NULL, "one kind of core");
         return;
     }
-    finding *f = doctor_say(e, "core-kinds", DOCTOR_NOTE, NULL,
-                            "%d of %d CPUs are fast; the slowest has %.0f %% of their speed", few,
-                            e->cpus, 100 * least / most);
+    finding *f = exam_say(e, "core-kinds", FINDING_NOTE, NULL,
+                          "%d of %d CPUs are fast; the slowest has %.0f %% of their speed", few,
+                          e->cpus, 100 * least / most);
     snprintf(f->advice, sizeof f->advice, "taskset -c %s normlab ... --threads %d",
-             doctor_list_text(fast, list, sizeof list), few);
+             kernel_list_text(fast, list, sizeof list), few);
 }
 
 static void smt(exam *e) {
-    char text[DOCTOR_TEXT];
-    bool sibling[DOCTOR_CPUS];
+    char text[KERNEL_TEXT];
+    bool sibling[CPUS_MOST];
     int cores = 0, shared = 0;
-    for (int i = 0; i < DOCTOR_CPUS; i++) {
+    for (int i = 0; i < CPUS_MOST; i++) {
         if (!e->cpu[i]) continue;
-        if (!doctor_read(text, CPU_DIR "topology/thread_siblings_list", i)) {
-            doctor_say(e, "smt", DOCTOR_UNKNOWN, NULL, "no CPU topology in /sys");
+        if (!kernel_read(text, CPU_DIR "topology/thread_siblings_list", i)) {
+            exam_say(e, "smt", FINDING_UNKNOWN, NULL, "no CPU topology in /sys");
             return;
         }
-        shared += doctor_parse_list(text, sibling) > 1;
+        shared += kernel_parse_list(text, sibling) > 1;
         int first = 0; /* of the siblings that we may use */
         while (first < i && !(sibling[first] && e->cpu[first])) first++;
         cores += first == i;
     }
     if (!shared) {
-        doctor_say(e, "smt", DOCTOR_GOOD, NULL, "no CPU of ours shares its core");
+        exam_say(e, "smt", FINDING_GOOD, NULL, "no CPU of ours shares its core");
         return;
     }
-    finding *f = doctor_say(e, "smt", e->threads > cores ? DOCTOR_BAD : DOCTOR_NOTE, NULL,
-                            "%d CPU%s, %d core%s; %d may be slowed down by a sibling", e->cpus,
-                            e->cpus == 1 ? "" : "s", cores, cores == 1 ? "" : "s", shared);
+    finding *f = exam_say(e, "smt", e->threads > cores ? FINDING_BAD : FINDING_NOTE, NULL,
+                          "%d CPU%s, %d core%s; %d may be slowed down by a sibling", e->cpus,
+                          e->cpus == 1 ? "" : "s", cores, cores == 1 ? "" : "s", shared);
     snprintf(f->advice, sizeof f->advice,
              "One thread a core: OMP_PROC_BIND=close OMP_PLACES=cores normlab ... --threads %d; or "
              "no siblings: echo off | sudo tee /sys/devices/system/cpu/smt/control",
@@ -183,21 +183,21 @@ static void smt(exam *e) {
 static void thermal(exam *e) {
     char path[128];
     double count, most = -1;
-    for (int i = 0; i < DOCTOR_CPUS; i++) {
+    for (int i = 0; i < CPUS_MOST; i++) {
         if (!e->cpu[i]) continue;
         snprintf(path, sizeof path, CPU_DIR "thermal_throttle/core_throttle_count", i);
-        if (!doctor_number(path, "", &count)) break;
+        if (!kernel_number(path, "", &count)) break;
         if (count > most) most = count;
     }
     if (most < 0)
-        doctor_say(e, "thermal", DOCTOR_UNKNOWN, NULL, "no thermal_throttle counts in /sys");
+        exam_say(e, "thermal", FINDING_UNKNOWN, NULL, "no thermal_throttle counts in /sys");
     else
-        doctor_say(e, "thermal", most > 0 ? DOCTOR_NOTE : DOCTOR_GOOD,
-                   most > 0 ? "Cool the machine, and look whether the count grows" : NULL,
-                   "a core was slowed down by heat %.0f times since boot", most);
+        exam_say(e, "thermal", most > 0 ? FINDING_NOTE : FINDING_GOOD,
+                 most > 0 ? "Cool the machine, and look whether the count grows" : NULL,
+                 "a core was slowed down by heat %.0f times since boot", most);
 }
 
-void doctor_cpus(exam *e) {
+void examine_cpus(exam *e) {
     affinity(e);
     governor(e);
     turbo(e);

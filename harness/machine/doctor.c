@@ -1,142 +1,50 @@
-/* `normlab doctor`: what would spoil a measurement here, and what to do about it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+#include "machine/doctor.h"
 #include "machine/parts.h"
 #include "normlab.h"
-#include "verbs/report.h"
-#include "verbs/verbs.h"
-
-#include <getopt.h>
-#include <string.h>
 
 enum { MOST = 64 };
 
-static const char help[] =
-    "normlab doctor [--csv]\n\n"
-    "Says what on this machine would spoil a measurement: how the processor sets its frequency,\n"
-    "other work, limits, memory, the clock, the cost of threads. Changes nothing; takes a "
-    "fraction\n"
-    "of a second. --csv prints topic,level,value,advice for programs.\n\n"
-    "Levels:\n"
-    "  good     nothing to do\n"
-    "  note     measure, but know it\n"
-    "  bad      times measured now are not the machine's\n"
-    "  unknown  this system does not say; the reason is given\n\n"
-    "Examples:\n"
-    "  normlab doctor\n"
-    "  taskset -c 0 normlab doctor\n"
-    "  OMP_PROC_BIND=close OMP_PLACES=cores normlab doctor\n"
-    "  normlab doctor --csv > doctor.csv\n\n"
-    "The same findings are kept beside every results file. Exit code: 0, whatever was found; 2 "
-    "for\n"
-    "bad usage.\n";
+const char *finding_level_name(finding_level level) {
+    static const char *const names[FINDING_LEVELS] = {"good", "note", "bad", "unknown"};
+    return names[level];
+}
 
-static const char *const level_names[] = {"good", "note", "bad", "unknown"};
-
-size_t doctor_examine(finding *out, size_t most) {
+static size_t examine(finding *out, size_t most) {
     exam e = {.out = out, .most = most, .threads = nl_max_threads()};
-    doctor_load_begin(&e); /* before our own threads are part of the load */
-    doctor_cpus_begin(&e);
-    doctor_load_count(&e, &e.before);
-    doctor_cpus(&e);
-    doctor_probe(&e);
-    doctor_threads(&e);
-    doctor_load_count(&e, &e.after);
-    doctor_load(&e);
-    doctor_memory(&e);
-    doctor_system(&e);
+    load_begin(&e); /* before our own threads are part of the load */
+    cpus_begin(&e);
+    load_count(&e, &e.before);
+    examine_cpus(&e);
+    examine_probes(&e);
+    examine_threads(&e);
+    load_count(&e, &e.after);
+    examine_load(&e);
+    examine_memory(&e);
+    examine_system(&e);
     return e.count;
 }
 
-static const finding *findings(size_t *count) {
+const finding *doctor_findings(size_t *count) {
     static finding found[MOST];
     static size_t n;
-    if (n == 0) n = doctor_examine(found, MOST);
+    if (n == 0) n = examine(found, MOST);
     *count = n;
     return found;
 }
 
-static void write_summary(FILE *out, const finding *f, size_t count) {
-    size_t of[4] = {0};
+void doctor_summary(FILE *out, const finding *f, size_t count) {
+    size_t of[FINDING_LEVELS] = {0};
     for (size_t i = 0; i < count; i++) of[f[i].level]++;
-    fprintf(out, "doctor: %zu bad, %zu note%s, %zu good, %zu unknown\n", of[DOCTOR_BAD],
-            of[DOCTOR_NOTE], of[DOCTOR_NOTE] == 1 ? "" : "s", of[DOCTOR_GOOD], of[DOCTOR_UNKNOWN]);
+    fprintf(out, "doctor: %zu bad, %zu note%s, %zu good, %zu unknown\n", of[FINDING_BAD],
+            of[FINDING_NOTE], of[FINDING_NOTE] == 1 ? "" : "s", of[FINDING_GOOD],
+            of[FINDING_UNKNOWN]);
 }
 
 void doctor_write(FILE *out) {
     size_t count;
-    const finding *f = findings(&count);
-    write_summary(out, f, count);
+    const finding *f = doctor_findings(&count);
+    doctor_summary(out, f, count);
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "doctor %s: %s %s\n", f[i].topic, level_names[f[i].level], f[i].value);
-}
-
-static void write_quoted(const char *text, const char *end) {
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"') putchar('"');
-        putchar(*text);
-    }
-    printf("\"%s", end);
-}
-
-static void write_csv(const finding *f, size_t count) {
-    puts("topic,level,value,advice");
-    for (size_t i = 0; i < count; i++) {
-        printf("%s,%s,", f[i].topic, level_names[f[i].level]);
-        write_quoted(f[i].value, ",");
-        write_quoted(f[i].advice, "\n");
-    }
-}
-
-/* Words of text between the columns `from` and 100; the cursor is at `from` already. */
-static void write_wrapped(const char *text, int from) {
-    for (int column = from; *text; text += strspn(text, " ")) {
-        int word = (int)strcspn(text, " ");
-        if (column > from && column + 1 + word > 100) {
-            printf("\n%*s", from, "");
-            column = from;
-        }
-        column += printf("%s%.*s", column > from ? " " : "", word, text);
-        text += word;
-    }
-    putchar('\n');
-}
-
-static void write_table(const finding *f, size_t count) {
-    static const char *const paint[] = {"\033[32m", "\033[33m", "\033[31m", "\033[2m"};
-    bool colour = colour_wanted(stdout);
-    write_summary(stdout, f, count);
-    for (size_t i = 0; i < count; i++) {
-        printf("  %-14s %s%-7s%s ", f[i].topic, colour ? paint[f[i].level] : "",
-               level_names[f[i].level], colour ? "\033[0m" : "");
-        write_wrapped(f[i].value, 25);
-        if (!f[i].advice[0]) continue;
-        printf("%25s-> ", "");
-        write_wrapped(f[i].advice, 28);
-    }
-}
-
-int verb_doctor(int argc, char **argv) {
-    static const struct option known[] = {{"csv", no_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    bool csv = false;
-    size_t count;
-    optind = 1;
-    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        if (o == 'h') return fputs(help, stdout), NL_EXIT_OK;
-        if (o != 'c') return fputs("See `normlab doctor --help`.\n", stderr), NL_EXIT_USAGE;
-        csv = true;
-    }
-    if (optind < argc) {
-        fprintf(stderr, "normlab doctor: unexpected '%s'. See `normlab doctor --help`.\n",
-                argv[optind]);
-        return NL_EXIT_USAGE;
-    }
-    const finding *f = findings(&count);
-    if (csv)
-        write_csv(f, count);
-    else
-        write_table(f, count);
-    return NL_EXIT_OK;
+        fprintf(out, "doctor %s: %s %s\n", f[i].topic, finding_level_name(f[i].level), f[i].value);
 }

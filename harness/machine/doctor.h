@@ -1,26 +1,23 @@
 /* What on this machine would spoil a measurement. Nothing is ever changed and nothing is ever a
- * failure: what cannot be read is unknown, with the reason. SPDX-License-Identifier: MIT */
+ * failure. SPDX-License-Identifier: MIT */
 #ifndef NL_DOCTOR_H
 #define NL_DOCTOR_H
+
+#include "machine/finding.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-typedef enum doctor_level { DOCTOR_GOOD, DOCTOR_NOTE, DOCTOR_BAD, DOCTOR_UNKNOWN } doctor_level;
+/* Examines once in the life of the process. Takes about 0.15 s, most of it spinning, and starts the
+ * OpenMP threads. */
+const finding *doctor_findings(size_t *count);
 
-typedef struct finding {
-    const char *topic; /* one word; every topic is in every examination, once */
-    doctor_level level;
-    char value[128];  /* numbers with their units; for unknown: why */
-    char advice[256]; /* what to do; empty when there is nothing to do */
-} finding;
+const char *finding_level_name(finding_level level); /* "good" */
 
-/* The findings, at most `most`; returns their number. Takes about 0.15 s, most of it spinning, and
- * starts the OpenMP threads. */
-size_t doctor_examine(finding *out, size_t most);
+/* "doctor: 2 bad, 3 notes, ...", a line. */
+void doctor_summary(FILE *out, const finding *f, size_t count);
 
-/* Writes "doctor: 2 bad, 3 notes, ..." and a line "doctor TOPIC: LEVEL VALUE" a finding, to be
- * kept with results. Examines once in the life of the process. */
+/* That line and a line "doctor TOPIC: LEVEL VALUE" a finding, to be kept with results. */
 void doctor_write(FILE *out);
 
 #endif

@@ -2,14 +2,15 @@
  * over the time of the examination, from the kernel's own counters (proc(5)).
  * SPDX-License-Identifier: MIT */
 #include "machine/parts.h"
-#include "machine/machine.h"
+#include "base/clock.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-void doctor_load_begin(exam *e) {
-    doctor_read(e->load, "/proc/loadavg");
+void load_begin(exam *e) {
+    kernel_read(e->load, "/proc/loadavg");
 }
 
 static void count_cpu_time(const exam *e, counters *c) {
@@ -21,7 +22,7 @@ static void count_cpu_time(const exam *e, counters *c) {
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, &t[0], &t[1], &t[2], &t[3],
                    &t[4], &t[5], &t[6], &t[7]) != 9 ||
-            cpu < 0 || cpu >= DOCTOR_CPUS || !e->cpu[cpu])
+            cpu < 0 || cpu >= CPUS_MOST || !e->cpu[cpu])
             continue;
         c->stat = true;
         c->busy += tick * (t[0] + t[1] + t[2] + t[5] + t[6]);
@@ -31,15 +32,15 @@ static void count_cpu_time(const exam *e, counters *c) {
     if (f) fclose(f);
 }
 
-void doctor_load_count(const exam *e, counters *c) {
+void load_count(const exam *e, counters *c) {
     struct timespec own = {0};
     double in, out;
-    *c = (counters){.ns = clock_ns(), .group = doctor_group()};
+    *c = (counters){.ns = clock_ns(), .group = cgroup_limits()};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
     c->own_seconds = (double)own.tv_sec + 1e-9 * (double)own.tv_nsec;
     count_cpu_time(e, c);
-    c->vmstat = doctor_number("/proc/vmstat", "pswpin ", &in) &&
-                doctor_number("/proc/vmstat", "pswpout ", &out);
+    c->vmstat = kernel_number("/proc/vmstat", "pswpin ", &in) &&
+                kernel_number("/proc/vmstat", "pswpout ", &out);
     if (c->vmstat) c->swapped = in + out;
 }
 
@@ -47,68 +48,68 @@ static void load(exam *e) {
     double one;
     int running, all;
     if (sscanf(e->load, "%lf %*f %*f %d/%d", &one, &running, &all) != 3) {
-        doctor_say(e, "load", DOCTOR_UNKNOWN, NULL, "/proc/loadavg cannot be read here");
+        exam_say(e, "load", FINDING_UNKNOWN, NULL, "/proc/loadavg cannot be read here");
         return;
     }
-    doctor_level level = one >= 0.5 * e->online                ? DOCTOR_BAD
-                         : one >= 0.1 * e->cpus || running > 1 ? DOCTOR_NOTE
-                                                               : DOCTOR_GOOD;
-    doctor_say(e, "load", level,
-               level == DOCTOR_GOOD ? NULL
-                                    : "Stop or wait for what else runs; to see it: ps -eo "
-                                      "pcpu,pid,comm --sort=-pcpu | head",
-               "%.2f on average over 1 min, for %d of %d CPUs; %d other task%s ready to run", one,
-               e->cpus, e->online, running - 1, running == 2 ? "" : "s");
+    finding_level level = one >= 0.5 * e->online                ? FINDING_BAD
+                          : one >= 0.1 * e->cpus || running > 1 ? FINDING_NOTE
+                                                                : FINDING_GOOD;
+    exam_say(e, "load", level,
+             level == FINDING_GOOD ? NULL
+                                   : "Stop or wait for what else runs; to see it: ps -eo "
+                                     "pcpu,pid,comm --sort=-pcpu | head",
+             "%.2f on average over 1 min, for %d of %d CPUs; %d other task%s ready to run", one,
+             e->cpus, e->online, running - 1, running == 2 ? "" : "s");
 }
 
 static void others(exam *e, double seconds) {
     if (!e->before.stat || !e->after.stat) {
-        doctor_say(e, "others", DOCTOR_UNKNOWN, NULL, "/proc/stat cannot be read here");
+        exam_say(e, "others", FINDING_UNKNOWN, NULL, "/proc/stat cannot be read here");
         return;
     }
     double own = e->after.own_seconds - e->before.own_seconds;
     double other = fmax(0, (e->after.busy - e->before.busy - own) / seconds);
     /* The kernel counts in ticks: below these it may be rounding. */
-    doctor_level level = other > 0.5 * e->cpus               ? DOCTOR_BAD
-                         : other > fmin(0.5, 0.15 * e->cpus) ? DOCTOR_NOTE
-                                                             : DOCTOR_GOOD;
-    doctor_say(e, "others", level,
-               level == DOCTOR_GOOD ? NULL : "Stop what else runs here, or wait for it",
-               "other work kept %.1f of %d CPUs busy, for %.2f s", other, e->cpus, seconds);
+    finding_level level = other > 0.5 * e->cpus               ? FINDING_BAD
+                          : other > fmin(0.5, 0.15 * e->cpus) ? FINDING_NOTE
+                                                              : FINDING_GOOD;
+    exam_say(e, "others", level,
+             level == FINDING_GOOD ? NULL : "Stop what else runs here, or wait for it",
+             "other work kept %.1f of %d CPUs busy, for %.2f s", other, e->cpus, seconds);
 }
 
 static void steal(exam *e, double seconds) {
     if (!e->before.stat || !e->after.stat) {
-        doctor_say(e, "steal", DOCTOR_UNKNOWN, NULL, "/proc/stat cannot be read here");
+        exam_say(e, "steal", FINDING_UNKNOWN, NULL, "/proc/stat cannot be read here");
         return;
     }
     double stolen = e->after.steal - e->before.steal, share = stolen / seconds / e->cpus;
     double ever = e->after.all > 0 ? e->after.steal / e->after.all : 0;
-    doctor_level level = share > 0.05                ? DOCTOR_BAD
-                         : stolen > 0 || ever > 0.01 ? DOCTOR_NOTE
-                                                     : DOCTOR_GOOD;
-    doctor_say(e, "steal", level,
-               level == DOCTOR_GOOD ? NULL
-                                    : "The host gives this machine's CPUs to others: repeat at "
-                                      "another hour, or take dedicated CPUs",
-               "%.0f ms taken by the hypervisor in %.2f s; %.2f %% since boot", 1e3 * stolen,
-               seconds, 100 * ever);
+    finding_level level = share > 0.05                ? FINDING_BAD
+                          : stolen > 0 || ever > 0.01 ? FINDING_NOTE
+                                                      : FINDING_GOOD;
+    exam_say(e, "steal", level,
+             level == FINDING_GOOD ? NULL
+                                   : "The host gives this machine's CPUs to others: repeat at "
+                                     "another hour, or take dedicated CPUs",
+             "%.0f ms taken by the hypervisor in %.2f s; %.2f %% since boot", 1e3 * stolen, seconds,
+             100 * ever);
 }
 
 static void quota(exam *e) {
     const group_limits *g = &e->after.group;
     if (!g->known) {
-        doctor_say(e, "quota", DOCTOR_UNKNOWN, NULL, "no control group of ours is mounted");
-        doctor_say(e, "throttling", DOCTOR_UNKNOWN, NULL, "no control group of ours is mounted");
+        exam_say(e, "quota", FINDING_UNKNOWN, NULL, "no control group of ours is mounted");
+        exam_say(e, "throttling", FINDING_UNKNOWN, NULL, "no control group of ours is mounted");
         return;
     }
     if (g->cpus == HUGE_VAL) {
-        doctor_say(e, "quota", DOCTOR_GOOD, NULL, "none on processor time");
+        exam_say(e, "quota", FINDING_GOOD, NULL, "none on processor time");
     } else {
         bool tight = g->cpus < e->threads;
-        finding *f = doctor_say(e, "quota", tight ? DOCTOR_BAD : DOCTOR_NOTE, NULL,
-                                "processor time of %.2f CPUs, for %d thread%s", g->cpus, e->threads,
-                                e->threads == 1 ? "" : "s");
+        finding *f = exam_say(e, "quota", tight ? FINDING_BAD : FINDING_NOTE, NULL,
+                              "processor time of %.2f CPUs, for %d thread%s", g->cpus, e->threads,
+                              e->threads == 1 ? "" : "s");
         snprintf(f->advice, sizeof f->advice,
                  "%s%.0f; better whole CPUs than a share of time (docker --cpuset-cpus, not "
                  "--cpus)",
@@ -116,15 +117,15 @@ static void quota(exam *e) {
                  fmax(1, floor(g->cpus)));
     }
     double more = g->throttled - e->before.group.throttled;
-    doctor_say(e, "throttling",
-               more > 0           ? DOCTOR_BAD
-               : g->throttled > 0 ? DOCTOR_NOTE
-                                  : DOCTOR_GOOD,
-               g->throttled > 0 ? "The quota stops us: use fewer threads, or ask for more" : NULL,
-               "%.0f times since the group was made, %.0f of them now", g->throttled, more);
+    exam_say(e, "throttling",
+             more > 0           ? FINDING_BAD
+             : g->throttled > 0 ? FINDING_NOTE
+                                : FINDING_GOOD,
+             g->throttled > 0 ? "The quota stops us: use fewer threads, or ask for more" : NULL,
+             "%.0f times since the group was made, %.0f of them now", g->throttled, more);
 }
 
-void doctor_load(exam *e) {
+void examine_load(exam *e) {
     double seconds = 1e-9 * (e->after.ns - e->before.ns);
     load(e);
     others(e, seconds);

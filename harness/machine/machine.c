@@ -2,7 +2,8 @@
 #include "machine/machine.h"
 #include "build_info.h"
 #include "machine/doctor.h"
-#include "verbs/options.h"
+#include "normlab.h"
+#include "registry.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -10,12 +11,6 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
-
-double clock_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* The value of the first line of a file that begins with key (or the first line, key ""). */
 static bool read_value(const char *path, const char *key, char *out, size_t out_size) {
@@ -86,7 +81,7 @@ void machine_write(FILE *out) {
     else
         fprintf(out, "threads: built without OpenMP, 1\n");
     for (size_t i = 0; i < nl_impl_count(); i++)
-        if (is_peer(nl_impl_at(i)))
+        if (nl_is_peer(nl_impl_at(i)->name))
             fprintf(out, "peer %s: %s\n", nl_impl_at(i)->name + 5, nl_impl_at(i)->about);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     fprintf(out, "date: %s\n", when);

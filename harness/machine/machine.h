@@ -11,7 +11,4 @@ void machine_write(FILE *out);
 /* Writes them beside a results file: x.csv gets x.machine.txt. */
 bool machine_write_beside(const char *csv_path);
 
-/* Nanoseconds of a clock that only goes forward. */
-double clock_ns(void);
-
 #endif

@@ -1,8 +1,8 @@
 /* Memory: page sizes, how much is free, where it is. SPDX-License-Identifier: MIT */
 #include "machine/parts.h"
-#include "machine/machine.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,9 +31,9 @@ static long huge_page_faults(void) {
 
 static void huge_pages(exam *e) {
     const char *path = "/sys/kernel/mm/transparent_hugepage/enabled";
-    char text[DOCTOR_TEXT];
-    if (!doctor_read(text, "%s", path)) {
-        doctor_unreadable(e, "huge-pages", path);
+    char text[KERNEL_TEXT];
+    if (!kernel_read(text, "%s", path)) {
+        exam_unreadable(e, "huge-pages", path);
         return;
     }
     char *policy = strchr(text, '[');
@@ -41,98 +41,98 @@ static void huge_pages(exam *e) {
     policy[strcspn(policy, "]")] = '\0';
     long faults = huge_page_faults();
     bool given = faults >= 0 && faults <= 64, never = strcmp(policy, "never") == 0;
-    doctor_say(
-        e, "huge-pages", given ? DOCTOR_GOOD : DOCTOR_NOTE,
-        given   ? NULL
-        : never ? "Large buffers are slower: echo madvise | sudo tee "
-                  "/sys/kernel/mm/transparent_hugepage/enabled"
-                : "Asked for and not given, as when memory is in small pieces: echo 1 | sudo tee "
-                  "/proc/sys/vm/compact_memory",
-        "%.16s; 4 MiB that asked for them took %ld page faults", policy, faults);
+    exam_say(e, "huge-pages", given ? FINDING_GOOD : FINDING_NOTE,
+             given ? NULL
+             : never
+                 ? "Large buffers are slower: echo madvise | sudo tee "
+                   "/sys/kernel/mm/transparent_hugepage/enabled"
+                 : "Asked for and not given, as when memory is in small pieces: echo 1 | sudo tee "
+                   "/proc/sys/vm/compact_memory",
+             "%.16s; 4 MiB that asked for them took %ld page faults", policy, faults);
 }
 
 static void page_size(exam *e) {
-    doctor_say(e, "page-size", DOCTOR_GOOD, NULL, "%ld bytes", sysconf(_SC_PAGESIZE));
+    exam_say(e, "page-size", FINDING_GOOD, NULL, "%ld bytes", sysconf(_SC_PAGESIZE));
 }
 
 static void memory(exam *e) {
     double total, available, group = e->before.group.bytes;
     char limit[64] = "";
-    if (!doctor_number("/proc/meminfo", "MemTotal", &total) ||
-        !doctor_number("/proc/meminfo", "MemAvailable", &available)) {
-        doctor_unreadable(e, "memory", "/proc/meminfo");
+    if (!kernel_number("/proc/meminfo", "MemTotal", &total) ||
+        !kernel_number("/proc/meminfo", "MemAvailable", &available)) {
+        exam_unreadable(e, "memory", "/proc/meminfo");
         return;
     }
     total /= 0x1p20, available /= 0x1p20, group /= 0x1p30; /* GiB */
     if (group < total) snprintf(limit, sizeof limit, "; our control group may use %.1f GiB", group);
     double usable = fmin(available, group);
-    doctor_say(e, "memory",
-               usable < 1   ? DOCTOR_BAD
-               : usable < 8 ? DOCTOR_NOTE
-                            : DOCTOR_GOOD,
-               usable < 8 ? "The largest cases take several GiB: free some, or measure with --quick"
-                          : NULL,
-               "%.1f of %.1f GiB available%s", available, total, limit);
+    exam_say(e, "memory",
+             usable < 1   ? FINDING_BAD
+             : usable < 8 ? FINDING_NOTE
+                          : FINDING_GOOD,
+             usable < 8 ? "The largest cases take several GiB: free some, or measure with --quick"
+                        : NULL,
+             "%.1f of %.1f GiB available%s", available, total, limit);
 }
 
 static void swap(exam *e) {
     double total, left;
-    if (!doctor_number("/proc/meminfo", "SwapTotal", &total) ||
-        !doctor_number("/proc/meminfo", "SwapFree", &left)) {
-        doctor_unreadable(e, "swap", "/proc/meminfo");
+    if (!kernel_number("/proc/meminfo", "SwapTotal", &total) ||
+        !kernel_number("/proc/meminfo", "SwapFree", &left)) {
+        exam_unreadable(e, "swap", "/proc/meminfo");
         return;
     }
     if (total == 0) {
-        doctor_say(e, "swap", DOCTOR_GOOD, NULL, "none");
+        exam_say(e, "swap", FINDING_GOOD, NULL, "none");
         return;
     }
     double used = total - left, pages = e->after.swapped - e->before.swapped;
     char moved[48] = "activity unknown";
     if (e->after.vmstat) snprintf(moved, sizeof moved, "%.0f pages moved just now", pages);
     bool tenth = used > 0.1 * total;
-    doctor_say(e, "swap",
-               pages > 0 ? DOCTOR_BAD
-               : tenth   ? DOCTOR_NOTE
-                         : DOCTOR_GOOD,
-               pages > 0 || tenth ? "Free memory, then bring pages back: sudo swapoff -a && sudo "
-                                    "swapon -a"
-                                  : NULL,
-               "%.1f of %.1f GiB used; %s", used / 0x1p20, total / 0x1p20, moved);
+    exam_say(e, "swap",
+             pages > 0 ? FINDING_BAD
+             : tenth   ? FINDING_NOTE
+                       : FINDING_GOOD,
+             pages > 0 || tenth ? "Free memory, then bring pages back: sudo swapoff -a && sudo "
+                                  "swapon -a"
+                                : NULL,
+             "%.1f of %.1f GiB used; %s", used / 0x1p20, total / 0x1p20, moved);
 }
 
 static void numa(exam *e) {
-    char text[DOCTOR_TEXT], list[64];
-    bool node[DOCTOR_CPUS], cpu[DOCTOR_CPUS], ours[DOCTOR_CPUS] = {false};
+    char text[KERNEL_TEXT], list[64];
+    bool node[CPUS_MOST], cpu[CPUS_MOST], ours[CPUS_MOST] = {false};
     double balancing = 0;
     int mine = 0;
-    if (!doctor_read(text, "/sys/devices/system/node/online")) {
-        doctor_unreadable(e, "numa", "/sys/devices/system/node/online");
+    if (!kernel_read(text, "/sys/devices/system/node/online")) {
+        exam_unreadable(e, "numa", "/sys/devices/system/node/online");
         return;
     }
-    int nodes = doctor_parse_list(text, node);
-    for (int n = 0; n < DOCTOR_CPUS; n++) {
-        if (!node[n] || !doctor_read(text, "/sys/devices/system/node/node%d/cpulist", n)) continue;
-        doctor_parse_list(text, cpu);
-        for (int i = 0; i < DOCTOR_CPUS && !ours[n]; i++) ours[n] = cpu[i] && e->cpu[i];
+    int nodes = kernel_parse_list(text, node);
+    for (int n = 0; n < CPUS_MOST; n++) {
+        if (!node[n] || !kernel_read(text, "/sys/devices/system/node/node%d/cpulist", n)) continue;
+        kernel_parse_list(text, cpu);
+        for (int i = 0; i < CPUS_MOST && !ours[n]; i++) ours[n] = cpu[i] && e->cpu[i];
         mine += ours[n];
     }
     if (nodes == 1) {
-        doctor_say(e, "numa", DOCTOR_GOOD, NULL, "1 node");
+        exam_say(e, "numa", FINDING_GOOD, NULL, "1 node");
         return;
     }
-    doctor_number("/proc/sys/kernel/numa_balancing", "", &balancing);
+    kernel_number("/proc/sys/kernel/numa_balancing", "", &balancing);
     int first = 0;
-    while (first < DOCTOR_CPUS - 1 && !ours[first]) first++;
+    while (first < CPUS_MOST - 1 && !ours[first]) first++;
     finding *f =
-        doctor_say(e, "numa", DOCTOR_NOTE, NULL, "%d nodes, our CPUs on %s; automatic balancing %s",
-                   nodes, mine ? doctor_list_text(ours, list, sizeof list) : "none of them",
-                   balancing > 0 ? "on: it moves pages while we measure" : "off");
+        exam_say(e, "numa", FINDING_NOTE, NULL, "%d nodes, our CPUs on %s; automatic balancing %s",
+                 nodes, mine ? kernel_list_text(ours, list, sizeof list) : "none of them",
+                 balancing > 0 ? "on: it moves pages while we measure" : "off");
     snprintf(f->advice, sizeof f->advice,
              "Far memory is slower: numactl --cpunodebind=%d --membind=%d normlab ...%s", first,
              first, balancing > 0 ? "; echo 0 | sudo tee /proc/sys/kernel/numa_balancing" : "");
 }
 
-void doctor_memory(exam *e) {
+void examine_memory(exam *e) {
     huge_pages(e);
     page_size(e);
     memory(e);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,19 +28,19 @@ static void clocksource(exam *e) {
                                        "hyperv_clocksource_tsc_page", "riscv_clocksource"};
     static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"};
     const char *dir = "/sys/devices/system/clocksource/clocksource0";
-    char now[DOCTOR_TEXT], all[DOCTOR_TEXT];
-    doctor_level level = DOCTOR_NOTE;
-    if (!doctor_read(now, "%s/current_clocksource", dir)) {
-        doctor_unreadable(e, "clocksource", dir);
+    char now[KERNEL_TEXT], all[KERNEL_TEXT];
+    finding_level level = FINDING_NOTE;
+    if (!kernel_read(now, "%s/current_clocksource", dir)) {
+        exam_unreadable(e, "clocksource", dir);
         return;
     }
-    doctor_read(all, "%s/available_clocksource", dir);
+    kernel_read(all, "%s/available_clocksource", dir);
     for (size_t i = 0; i < sizeof fast / sizeof *fast; i++)
-        if (strcmp(now, fast[i]) == 0) level = DOCTOR_GOOD;
+        if (strcmp(now, fast[i]) == 0) level = FINDING_GOOD;
     for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
-        if (strcmp(now, slow[i]) == 0) level = DOCTOR_BAD;
-    finding *f = doctor_say(e, "clocksource", level, NULL, "%.32s (available: %.64s)", now, all);
-    if (level != DOCTOR_GOOD)
+        if (strcmp(now, slow[i]) == 0) level = FINDING_BAD;
+    finding *f = exam_say(e, "clocksource", level, NULL, "%.32s (available: %.64s)", now, all);
+    if (level != FINDING_GOOD)
         snprintf(f->advice, sizeof f->advice,
                  "It may be slow to read, see timer. If tsc is available: echo tsc | sudo tee "
                  "%s/current_clocksource",
@@ -69,25 +70,25 @@ static void virtualization(exam *e) {
                                          "OpenStack",
                                          "Parallels",
                                          "Bochs"};
-    char vendor[DOCTOR_TEXT], product[DOCTOR_TEXT], type[DOCTOR_TEXT], dmi[80] = "";
+    char vendor[KERNEL_TEXT], product[KERNEL_TEXT], type[KERNEL_TEXT], dmi[80] = "";
     int flag = hypervisor_flag();
-    if (doctor_read(vendor, DMI "sys_vendor") && doctor_read(product, DMI "product_name"))
+    if (kernel_read(vendor, DMI "sys_vendor") && kernel_read(product, DMI "product_name"))
         snprintf(dmi, sizeof dmi, " (%.32s %.32s)", vendor, product);
     bool guest = flag == 1;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
         guest |= strstr(dmi, makers[i]) != NULL;
-    guest |= doctor_read(type, "/sys/hypervisor/type");
-    guest |= doctor_read(vendor, "/proc/device-tree/hypervisor/compatible");
+    guest |= kernel_read(type, "/sys/hypervisor/type");
+    guest |= kernel_read(vendor, "/proc/device-tree/hypervisor/compatible");
     if (guest)
-        doctor_say(e, "virtualization", DOCTOR_NOTE,
-                   "Caches, memory and perhaps cores are shared with machines that are not seen "
-                   "from here: measure in turns, repeat in fresh processes and at other hours",
-                   "a virtual machine%s", dmi);
+        exam_say(e, "virtualization", FINDING_NOTE,
+                 "Caches, memory and perhaps cores are shared with machines that are not seen "
+                 "from here: measure in turns, repeat in fresh processes and at other hours",
+                 "a virtual machine%s", dmi);
     else if (flag == 0)
-        doctor_say(e, "virtualization", DOCTOR_GOOD, NULL, "no sign of a hypervisor%s", dmi);
+        exam_say(e, "virtualization", FINDING_GOOD, NULL, "no sign of a hypervisor%s", dmi);
     else
-        doctor_say(e, "virtualization", DOCTOR_UNKNOWN, NULL,
-                   "this system does not tell guests from hosts%s", dmi);
+        exam_say(e, "virtualization", FINDING_UNKNOWN, NULL,
+                 "this system does not tell guests from hosts%s", dmi);
 }
 
 #ifdef HAVE_PERF
@@ -117,38 +118,37 @@ static void hardware_counters(exam *e) {
     char setting[64] = "";
     long long counted = count_instructions(least);
     if (counted >= least) {
-        doctor_say(e, "counters", DOCTOR_GOOD, NULL, "perf_event_open counts instructions");
+        exam_say(e, "counters", FINDING_GOOD, NULL, "perf_event_open counts instructions");
         return;
     }
-    if (doctor_number("/proc/sys/kernel/perf_event_paranoid", "", &paranoid))
+    if (kernel_number("/proc/sys/kernel/perf_event_paranoid", "", &paranoid))
         snprintf(setting, sizeof setting, "; perf_event_paranoid is %.0f", paranoid);
     int why = counted < 0 ? (int)-counted : 0;
     bool forbidden = why == EACCES || why == EPERM;
-    doctor_say(e, "counters", DOCTOR_NOTE,
-               forbidden
-                   ? "sudo sysctl kernel.perf_event_paranoid=2; in a container also a seccomp "
-                     "profile or CAP_PERFMON that allows perf_event_open"
-                   : "Times do not need them; for counts, a machine that shows its counters",
-               "none: %s%s",
-               !why            ? "opened, but they do not count"
-               : forbidden     ? "not allowed"
-               : why == ENOSYS ? "this kernel has no perf events"
-               : why == ENOENT || why == ENODEV || why == EOPNOTSUPP
-                   ? "the processor, or its hypervisor, offers no such event"
-                   : strerror(why),
-               setting);
+    exam_say(e, "counters", FINDING_NOTE,
+             forbidden ? "sudo sysctl kernel.perf_event_paranoid=2; in a container also a seccomp "
+                         "profile or CAP_PERFMON that allows perf_event_open"
+                       : "Times do not need them; for counts, a machine that shows its counters",
+             "none: %s%s",
+             !why            ? "opened, but they do not count"
+             : forbidden     ? "not allowed"
+             : why == ENOSYS ? "this kernel has no perf events"
+             : why == ENOENT || why == ENODEV || why == EOPNOTSUPP
+                 ? "the processor, or its hypervisor, offers no such event"
+                 : strerror(why),
+             setting);
 }
 #else
 static void hardware_counters(exam *e) {
-    doctor_say(e, "counters", DOCTOR_UNKNOWN, NULL, "built where there is no perf_event_open");
+    exam_say(e, "counters", FINDING_UNKNOWN, NULL, "built where there is no perf_event_open");
 }
 #endif
 
 /* Random addresses are good here: fresh processes then sample many placements, not one again. */
 static void aslr(exam *e) {
     double kernel;
-    if (!doctor_number("/proc/sys/kernel/randomize_va_space", "", &kernel)) {
-        doctor_unreadable(e, "aslr", "/proc/sys/kernel/randomize_va_space");
+    if (!kernel_number("/proc/sys/kernel/randomize_va_space", "", &kernel)) {
+        exam_unreadable(e, "aslr", "/proc/sys/kernel/randomize_va_space");
         return;
     }
     bool off = kernel == 0;
@@ -156,13 +156,13 @@ static void aslr(exam *e) {
     int mine = personality(0xffffffff);
     off |= mine != -1 && (mine & ADDR_NO_RANDOMIZE);
 #endif
-    doctor_say(e, "aslr", off ? DOCTOR_NOTE : DOCTOR_GOOD,
-               off ? "Repeating in fresh processes hides what placement does: measure without "
-                     "setarch -R, with kernel.randomize_va_space=2"
-                   : NULL,
-               "%s",
-               off ? "off: every run has the same addresses"
-                   : "on: every run has other addresses, so repeat in fresh processes");
+    exam_say(e, "aslr", off ? FINDING_NOTE : FINDING_GOOD,
+             off ? "Repeating in fresh processes hides what placement does: measure without "
+                   "setarch -R, with kernel.randomize_va_space=2"
+                 : NULL,
+             "%s",
+             off ? "off: every run has the same addresses"
+                 : "on: every run has other addresses, so repeat in fresh processes");
 }
 
 static void build(exam *e) {
@@ -172,14 +172,13 @@ static void build(exam *e) {
 #else
     bool optimized = false;
 #endif
-    doctor_say(e, "build", optimized && !sanitized ? DOCTOR_GOOD : DOCTOR_BAD,
-               optimized && !sanitized ? NULL
-                                       : "cmake --preset release, or CMAKE_BUILD_TYPE=Release",
-               "%s, %s sanitizers or coverage", optimized ? "optimized" : "not optimized",
-               sanitized ? "with" : "without");
+    exam_say(e, "build", optimized && !sanitized ? FINDING_GOOD : FINDING_BAD,
+             optimized && !sanitized ? NULL : "cmake --preset release, or CMAKE_BUILD_TYPE=Release",
+             "%s, %s sanitizers or coverage", optimized ? "optimized" : "not optimized",
+             sanitized ? "with" : "without");
 }
 
-void doctor_system(exam *e) {
+void examine_system(exam *e) {
     clocksource(e);
     virtualization(e);
     hardware_counters(e);

@@ -1,28 +1,43 @@
 /* What threads cost, and whether all of them calculate alike. SPDX-License-Identifier: MIT */
 #include "machine/parts.h"
-#include "machine/machine.h"
+#include "base/clock.h"
+#include "base/stats.h"
 
+#include <float.h>
+#include <stdint.h>
+#include <string.h>
 #include <time.h>
+
+/* Decided by bits: a comparison would itself take a subnormal for zero. */
+static bool flushes_subnormals(void) {
+    volatile float least_normal = FLT_MIN, subnormal = FLT_TRUE_MIN, result;
+    float f;
+    uint32_t made, taken;
+    result = least_normal * 0.5f;
+    f = result, memcpy(&made, &f, sizeof made);
+    result = subnormal * 0x1p100f;
+    f = result, memcpy(&taken, &f, sizeof taken);
+    return made == 0 || taken == 0;
+}
 
 static void subnormals(exam *e) {
     int flush = 0, workers = 0;
-    bool here = doctor_flushes_subnormals();
+    bool here = flushes_subnormals();
 #ifdef _OPENMP
 #pragma omp parallel num_threads(e->threads) reduction(+ : flush, workers)
     {
-        flush += doctor_flushes_subnormals();
+        flush += flushes_subnormals();
         workers++;
     }
 #else
     flush = here, workers = 1;
 #endif
     bool kept = !here && flush == 0;
-    doctor_say(e, "subnormals", kept ? DOCTOR_GOOD : DOCTOR_BAD,
-               kept
-                   ? NULL
-                   : "FTZ or DAZ is set: do not link with -ffast-math, nor load a library that was",
-               "%s in this thread, %s in %d of %d threads", here ? "flushed to zero" : "kept",
-               flush ? "flushed" : "kept", flush ? flush : workers, workers);
+    exam_say(e, "subnormals", kept ? FINDING_GOOD : FINDING_BAD,
+             kept ? NULL
+                  : "FTZ or DAZ is set: do not link with -ffast-math, nor load a library that was",
+             "%s in this thread, %s in %d of %d threads", here ? "flushed to zero" : "kept",
+             flush ? "flushed" : "kept", flush ? flush : workers, workers);
 }
 
 #ifdef _OPENMP
@@ -47,27 +62,27 @@ static void openmp(exam *e) {
         nanosleep(&pause, NULL);
         idle[idles++] = empty_region(e->threads);
     } while (idles < IDLE && clock_ns() - begin < 5e7);
-    double us_hot = doctor_quantile(hot, hots, 0.5) / 1e3;
-    double us_idle = doctor_quantile(idle, idles, 0.5) / 1e3;
-    doctor_level level = us_hot > 50                            ? DOCTOR_BAD
-                         : us_idle > 10 && us_idle > 5 * us_hot ? DOCTOR_NOTE
-                                                                : DOCTOR_GOOD;
-    doctor_say(e, "openmp", level,
-               level == DOCTOR_BAD ? "More threads than idle CPUs: stop other work, or --threads 1"
-               : level == DOCTOR_NOTE ? "Sleeping threads are slow to wake, which is part of the "
-                                        "first call after a pause: OMP_WAIT_POLICY=active"
-                                      : NULL,
-               "an empty region of %d thread%s takes %.2f us hot, %.1f us after 5 ms idle",
-               e->threads, e->threads == 1 ? "" : "s", us_hot, us_idle);
+    double us_hot = stats_quantile(hot, (size_t)hots, 0.5) / 1e3;
+    double us_idle = stats_quantile(idle, (size_t)idles, 0.5) / 1e3;
+    finding_level level = us_hot > 50                            ? FINDING_BAD
+                          : us_idle > 10 && us_idle > 5 * us_hot ? FINDING_NOTE
+                                                                 : FINDING_GOOD;
+    exam_say(e, "openmp", level,
+             level == FINDING_BAD ? "More threads than idle CPUs: stop other work, or --threads 1"
+             : level == FINDING_NOTE ? "Sleeping threads are slow to wake, which is part of the "
+                                       "first call after a pause: OMP_WAIT_POLICY=active"
+                                     : NULL,
+             "an empty region of %d thread%s takes %.2f us hot, %.1f us after 5 ms idle",
+             e->threads, e->threads == 1 ? "" : "s", us_hot, us_idle);
 }
 #else
 static void openmp(exam *e) {
-    doctor_say(e, "openmp", DOCTOR_UNKNOWN, "Build with NORMLAB_OPENMP=ON to measure threads",
-               "built without OpenMP: 1 thread");
+    exam_say(e, "openmp", FINDING_UNKNOWN, "Build with NORMLAB_OPENMP=ON to measure threads",
+             "built without OpenMP: 1 thread");
 }
 #endif
 
-void doctor_threads(exam *e) {
+void examine_threads(exam *e) {
     subnormals(e);
     openmp(e);
 }

@@ -1,11 +1,12 @@
 /* What the steps of step.h share: memory, random weights, norms with a clock around them.
  * SPDX-License-Identifier: MIT */
 #include "models/step.h"
+#include "base/clock.h"
 #include "layer.h"
-#include "machine/machine.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct arena {

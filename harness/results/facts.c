@@ -47,7 +47,7 @@ static void list_unlike(FILE *out, const results *file, int side, const char *ke
     for (size_t i = 0; i < file[side].fact_count; i++) {
         const fact *f = &file[side].facts[i];
         if (strcmp(f->key, key) == 0 && !holds(&file[!side], f))
-            fprintf(out, "  %-18s %c: %s\n", key, "AB"[side], f -> value);
+            fprintf(out, "  %-18s %c: %s\n", key, side ? 'B' : 'A', f->value);
     }
 }
 

@@ -3,7 +3,6 @@
  * same weights at the start, the same batches, several seeds. SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "base/random.h"
-#include "verbs/report.h"
 #include "studies/study.h"
 
 #include <math.h>
@@ -89,7 +88,7 @@ static bool run(study_out *o, bool quick) {
     bool ok = all.x && all.labels;
     for (size_t i = 0; ok && i < n; i++) draw(all.x + i * INPUTS, &all.labels[i], i);
     for (size_t i = 0; ok && i < total; i++) {
-        progress(i, total, "networks");
+        study_progress(o, i, total, "networks");
         mlp net = {.norm = (mlp_norm)(i % MLP_NORMS),
                    .rows = HELD_OUT,
                    .inputs = INPUTS,

@@ -3,7 +3,6 @@
  * that end in ", expected" are theory. SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "layer.h"
-#include "verbs/report.h"
 #include "studies/study.h"
 
 #include "normlab.h"
@@ -87,7 +86,7 @@ static bool noise(study_out *o, room *r, size_t n, bool biased) {
 
 static bool batch_sizes(study_out *o, room *r, size_t most) {
     for (size_t n = 2; n <= most; n *= 2) {
-        progress(n / 2, most, "batch sizes");
+        study_progress(o, n / 2, most, "batch sizes");
         if (!noise(o, r, n, true) || !noise(o, r, n, false)) return false;
     }
     return true;
@@ -119,7 +118,7 @@ static bool momentum(study_out *o, room *r, size_t steps) {
     nl_problem p = {.op = NL_BATCHNORM, .n = SMALL};
     r->next = 0;
     for (size_t step = 1, show = 1; step <= steps; step++) {
-        progress(step, steps + 1, "momentum");
+        study_progress(o, step, steps + 1, "momentum");
         draw(r, SMALL, TRUE_MEAN);
         p.momentum = 1;
         if (!norm(&p, r->x, r->y, &batch)) return false;

@@ -5,7 +5,6 @@
 #include "layer.h"
 #include "base/random.h"
 #include "reference.h"
-#include "verbs/report.h"
 #include "studies/study.h"
 
 #include <math.h>
@@ -174,7 +173,7 @@ static bool run_type(study_out *o, state *s) {
     snprintf(what, sizeof what, "32 layers in %s", nl_dtype_name(s->t));
     start(s);
     for (size_t depth = 1; depth <= LAYERS; depth++) {
-        progress((size_t)s->t * LAYERS + depth - 1, NL_DTYPES * LAYERS, what);
+        study_progress(o, (size_t)s->t * LAYERS + depth - 1, NL_DTYPES * LAYERS, what);
         layer_make(&s->l, depth);
         if (!norm_exact(s)) return false;
         for (int v = 0; v < VARIANTS; v++) {

@@ -4,7 +4,6 @@
 #include "models/network.h"
 #include "layer.h"
 #include "base/random.h"
-#include "verbs/report.h"
 #include "studies/study.h"
 
 #include <math.h>
@@ -69,7 +68,7 @@ static bool run(study_out *o, bool quick) {
         const struct arm *arm = &arms[i % ARMS];
         net.wiring = (wiring)(i / ARMS);
         const char *name = wirings[net.wiring];
-        progress(i, WIRINGS * ARMS, name);
+        study_progress(o, i, WIRINGS * ARMS, name);
         if (net.wiring != PLAIN && arm->stretch != 1) continue;
         net.has_norm = arm->has_norm, net.norm = arm->norm, net.stretch = arm->stretch;
         ok = network_run(&net, x, x + n, x + 2 * n, x + 3 * n, activation, gradient);

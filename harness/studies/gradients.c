@@ -1,7 +1,6 @@
 /* How exact are gradients? The error of dx when the mean moves away, and that of dgamma and dbeta
  * when there are more rows, both of every implementation that goes backward; and what a difference
  * quotient is worth, against its step. SPDX-License-Identifier: MIT */
-#include "verbs/report.h"
 #include "studies/study.h"
 #include "verify/verify.h"
 
@@ -148,7 +147,7 @@ static bool run(study_out *o, bool quick) {
                     total += work;
                     continue;
                 }
-                progress(done, total, text);
+                study_progress(o, done, total, text);
                 enough = everyone(o, text, s->first, s->last, (double)v);
                 done += work;
             }

@@ -3,7 +3,6 @@
  * with a compensated double sum of the exact squares. SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "base/random.h"
-#include "verbs/report.h"
 #include "base/stats.h"
 #include "studies/study.h"
 
@@ -87,7 +86,7 @@ static bool run(study_out *o, bool quick) {
     for (size_t r = 0; x && r < rows;
          r++) { /* row r of a length is the beginning of a longer one */
         truth t = {0, 0};
-        progress(r, rows, "length");
+        study_progress(o, r, rows, "length");
         for (size_t k = LEAST, i = 0; k <= most; k++) {
             size_t c = (size_t)1 << k;
             for (; i < c; i++) add_square(&t, x[i] = (float)random_normal(r, i));

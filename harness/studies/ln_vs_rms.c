@@ -2,8 +2,9 @@
  * the two, against the bytes of x and y. A panel has four more: its low and high, the band of LayerNorm
  * against itself, and the model, which is the time of the passes that RMSNorm does not make.
  * SPDX-License-Identifier: MIT */
-#include "timing/bench.h"
-#include "claims/claims.h"
+#include "base/interrupt.h"
+#include "claims/quantity.h"
+#include "timing/race.h"
 #include "studies/study.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static bool is_asked_for(const struct panel *p, const mode *m, size_t n) {
 
 static void points(study_out *o, const struct panel *p, const mode *m, double x,
                    const race_result *r) {
-    figure f = claim_figure(quantity_find("saving"), 1, r->ratio, r->band);
+    figure f = quantity_figure(quantity_find("saving"), 1, r->ratio, r->band);
     const struct {
         const char *what;
         double y;
@@ -65,28 +66,28 @@ static void points(study_out *o, const struct panel *p, const mode *m, double x,
 
 static bool run(study_out *o, bool quick) {
     static const size_t sizes[] = {4, 64, 1024, 8192, 16, 256, 16384};
-    static stages all;
+    static fixtures all;
     size_t count = quick ? 2 : sizeof sizes / sizeof *sizes, done = 0, total = 0;
     bool ok = true;
     for (size_t i = 0; i < PANELS * count * modes_count; i++)
         total += is_asked_for(&panels[i / modes_count / count], &modes[i % modes_count],
                               sizes[i / modes_count % count]);
     for (size_t i = 0; i < PANELS * count; i++)
-        for (size_t k = 0; ok && !bench_interrupted && k < modes_count; k++) {
+        for (size_t k = 0; ok && !interrupted() && k < modes_count; k++) {
             const struct panel *p = &panels[i / count];
             size_t n = sizes[i % count];
             double x = 2.0 * (double)(n * C) * (strcmp(p->dtype, "f32") == 0 ? 4 : 2);
             char tail[200], why[700];
             race_result r;
             if (!is_asked_for(p, &modes[k], n)) continue;
-            progress(done++, total, p->name);
+            study_progress(o, done++, total, p->name);
             snprintf(tail, sizeof tail, "%s/%s/%zux%d/normal%s", p->pass, p->dtype, n, C,
                      p->options);
             ok = race_mode(&all, &modes[k], tail, quick ? 0.001 : 0.03, &r, why, sizeof why);
             if (ok) points(o, p, &modes[k], x, &r);
-            if (!ok) fprintf(stderr, "FAIL ln_vs_rms, %s, %s: %s\n", modes[k].name, tail, why);
+            if (!ok) study_note(o, "FAIL ln_vs_rms, %s, %s: %s", modes[k].name, tail, why);
         }
-    stages_free(&all);
+    fixtures_free(&all);
     return ok;
 }
 

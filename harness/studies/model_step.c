@@ -2,10 +2,9 @@
  * take turns on the same memory, and every norm's time is taken where it happens, with the caches as
  * the matrices leave them. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
-#include "machine/machine.h"
-#include "machine/parts.h"
+#include "base/clock.h"
+#include "machine/kernel_files.h"
 #include "base/random.h"
-#include "verbs/report.h"
 #include "base/stats.h"
 #include "models/step.h"
 #include "studies/study.h"
@@ -98,7 +97,7 @@ static void points(study_out *o, const char *series, size_t rows, const turn (*a
 
 static bool fits(size_t bytes) {
     double kib;
-    if (!doctor_number("/proc/meminfo", "MemAvailable", &kib)) return true;
+    if (!kernel_number("/proc/meminfo", "MemAvailable", &kib)) return true;
     return (double)bytes < 0.8 * kib * 1024;
 }
 
@@ -110,11 +109,11 @@ static bool measure_one(study_out *o, const step_shape *shape, const struct mode
     snprintf(series, sizeof series, "%s, %s", shape->name, m->name);
     size_t bytes = step_bytes(shape, rows, m->past, m->training);
     if (!fits(bytes) || !step_make(&s, shape, rows, m->past, m->training)) {
-        fprintf(
-            stderr,
-            "normlab: NOT MEASURED: %s of %zu rows needs %.1f GiB of memory, which is not free\n",
+        return study_note(
+            o,
+            "normlab: NOT MEASURED: %s of %zu rows needs %.1f GiB of memory, which is "
+            "not free",
             series, rows, (double)bytes / 0x1p30);
-        return false;
     }
     size_t n = 0, turns = m->training ? LAYER_UNFUSED : TURNS;
     for (size_t which = AGAIN; which < turns; which++) one(&s, which);
@@ -137,11 +136,11 @@ static bool measure_one(study_out *o, const step_shape *shape, const struct mode
 static bool run(study_out *o, bool quick) {
     size_t done = 0, measured = 0;
     const char *why;
-    if (!blas_open(&why)) return fprintf(stderr, "normlab: %s\n", why), false;
+    if (!blas_open(&why)) return study_note(o, "normlab: %s", why);
     study_point(o, "matrix products, threads", blas_version(), 0, 1);
     for (size_t i = 0; i < SHAPES; i++)
         for (size_t k = 0; k < MODES; k++) {
-            progress(done++, SHAPES * MODES, shapes[i].name);
+            study_progress(o, done++, SHAPES * MODES, shapes[i].name);
             if (quick && shapes[i].width > 1024) continue;
             size_t rows = quick ? (modes[k].rows + 3) / 4 : modes[k].rows;
             measured += measure_one(o, &shapes[i], &modes[k], rows, quick ? 0.1 : 2);

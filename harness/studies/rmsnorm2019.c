@@ -3,8 +3,10 @@
  * panel "TABLE: MODEL, step": that saving times the norm's share of the step, which is Amdahl's law; and
  * "TABLE: MODEL, paper": its share, savings and their +-. Low and high of ours are panels as well.
  * SPDX-License-Identifier: MIT */
-#include "timing/bench.h"
-#include "claims/claims.h"
+#include "base/interrupt.h"
+#include "claims/paper.h"
+#include "claims/quantity.h"
+#include "timing/race.h"
 #include "studies/study.h"
 
 enum { C = 1024 };
@@ -43,31 +45,31 @@ static bool run(study_out *o, bool quick) {
     static const char *const names[] = {"unfused",       "naive", "scalar",
                                         "simd_two_pass", "simd",  "partial"};
     static const size_t sizes[] = {64, 16384};
-    static stages all;
+    static fixtures all;
     enum { NAMES = sizeof names / sizeof *names };
     const quantity *saving = quantity_find("saving");
     size_t count = quick ? 1 : 2;
     bool ok = true;
     for (size_t i = 0; i < paper_rows_count; i++) paper_points(o, &paper_rows[i]);
-    for (size_t i = 0; ok && i < count * NAMES && !bench_interrupted; i++) {
+    for (size_t i = 0; ok && i < count * NAMES && !interrupted(); i++) {
         char tail[80], why[700], panel[100];
         size_t n = sizes[i / NAMES];
         double x = 8.0 * (double)n * C;
         const mode *m = mode_find(names[i % NAMES]);
         race_result r;
-        progress(i, count * NAMES, m->about);
+        study_progress(o, i, count * NAMES, m->about);
         snprintf(tail, sizeof tail, "forward/f32/%zux%d/normal", n, C);
         ok = race_mode(&all, m, tail, quick ? 0.001 : 0.15, &r, why, sizeof why);
-        if (!ok) fprintf(stderr, "FAIL rmsnorm2019, %s, %s: %s\n", m->name, tail, why);
+        if (!ok) study_note(o, "FAIL rmsnorm2019, %s, %s: %s", m->name, tail, why);
         for (size_t k = 0; ok && k <= paper_rows_count; k++) {
             const paper_row *p = k ? &paper_rows[k - 1] : NULL;
             snprintf(panel, sizeof panel, "norm");
             if (p) snprintf(panel, sizeof panel, "%s: %s, step", p->table, p->model);
             three(o, panel, m->name, x,
-                  claim_figure(saving, p ? paper_share(p) : 1, r.ratio, 0).value);
+                  quantity_figure(saving, p ? paper_share(p) : 1, r.ratio, 0).value);
         }
     }
-    stages_free(&all);
+    fixtures_free(&all);
     return ok;
 }
 

@@ -4,24 +4,33 @@
 #define NL_STUDY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
-/* Where points go. */
+/* Where points go, and what people are told; the functions may be NULL. */
 typedef struct study_out {
     FILE *csv;
     const char *study; /* the name, in the first column */
+    void (*progress)(size_t done, size_t total, const char *what);
+    void (*note)(const char *text);
 } study_out;
 
-void study_point(study_out *o, const char *panel, const char *series, double x, double y);
+void study_point(const study_out *o, const char *panel, const char *series, double x, double y);
 
-/* run says how far it is with progress() of report.h, when it may take over a second. quick: a
- * coarser or smaller one, in under about 5 s. False: out of memory, or wrong, which it has said. */
+/* How far it is: for a study that may take over a second. */
+void study_progress(const study_out *o, size_t done, size_t total, const char *what);
+
+/* What failed or was left out; always false. */
+bool study_note(const study_out *o, const char *format, ...);
+
+/* quick: a coarser or smaller one, in under about 5 s. False: out of memory, or wrong, and then there
+ * is a note. */
 typedef struct study {
     const char *name, *question;
     bool (*run)(study_out *o, bool quick);
 } study;
 
-/* One file each; verb.c has the table. */
+/* A file each, with the name of the study. */
 extern const study study_length, study_eps, study_gradients;
 extern const study study_casting, study_batch_statistics, study_depth, study_ablation;
 extern const study study_ln_vs_rms, study_rmsnorm2019, study_model_step;

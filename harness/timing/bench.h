@@ -1,24 +1,40 @@
-/* Timing the implementations of one case. SPDX-License-Identifier: MIT */
+/* Timing the implementations of one case: verify, time, verify again.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_BENCH_H
 #define NL_BENCH_H
 
-#include "verbs/options.h"
-#include "verbs/report.h"
+#include "timing/row.h"
 
-#include <signal.h>
+/* One arm in one round. */
+typedef struct bench_round {
+    const nl_case *c;
+    const char *impl, *isa; /* "(baseline again)", "(limit)" */
+    int threads;
+    size_t process, round, position, calls;
+    double ns;
+} bench_round;
 
-typedef struct bench_counts {
-    size_t timed, failed;
-} bench_counts;
+/* What to measure and how, and where what comes of it goes; the functions get the context. */
+typedef struct bench_settings {
+    double seconds;   /* of timing per implementation */
+    double precision; /* narrow enough: half an interval, as a fraction */
+    double margin;    /* SAME means within this fraction */
+    size_t processes; /* at most 1000; above 1 fresh ones measure */
+    int threads;      /* unless the case spells its own */
+    void *context;
+    bool (*wants)(void *context, const nl_impl *impl, const nl_case *c);
+    bool (*is_baseline)(void *context,
+                        const nl_impl *impl); /* NULL: the naive rung, or the first */
+    void (*row)(void *context, const row *line);
+    void (*round)(void *context, const bench_round *r); /* or NULL */
+    void (*note)(void *context, const char *text);      /* for people, or NULL */
+    /* The same measurement of that many arms in a fresh process. False: error says why. */
+    bool (*elsewhere)(void *context, const nl_case *c, size_t arms, measure *out, char *error,
+                      size_t error_size);
+} bench_settings;
 
-/* Set by Ctrl-C: the round under way is finished, and what was measured is kept. */
-extern volatile sig_atomic_t bench_interrupted;
-
-void bench_on_interrupt(int signal_number);
-
-/* Verifies, times and verifies again; a row each into `out`, every round into `rounds` (or NULL).
- * False: bad input or no memory, explained on stderr. */
-bool bench_case(const nl_case *c, const options *o, report *out, FILE *rounds,
-                bench_counts *counts);
+/* A row for each implementation that is wanted: skipped, failed before or after the timing, or timed.
+ * False: error says why. */
+bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size);
 
 #endif

@@ -20,8 +20,8 @@ size_t measure_fewest_rounds(size_t count) {
     return n;
 }
 
-static bool interrupted(const measure *m) {
-    return m->interrupted && *m->interrupted;
+static bool is_interrupted(const measure *m) {
+    return m->interrupted && m->interrupted();
 }
 
 /* Nanoseconds of `calls` calls of one arm, all together. One more comes first: threads that slept
@@ -83,7 +83,7 @@ static bool run_block(measure *m, size_t block, size_t *order, size_t *turn) {
     if (position) m->position = position;
     if (!ns || !position) return false;
     draw_square(m, block, order, order + n);
-    for (size_t r = 0; r < n && !interrupted(m); r++) {
+    for (size_t r = 0; r < n && !is_interrupted(m); r++) {
         for (size_t i = 0; i < n; i++) {
             size_t arm = order[(order[n + r] + i) % n], at = m->rounds * n + arm;
             m->ns[at] = time_calls(m, arm, m->calls, turn) / (double)m->calls;
@@ -113,7 +113,7 @@ bool measure_run(measure *m) {
     for (size_t block = 0;; block++) {
         ok = run_block(m, block, order, &turn);
         m->stopped = STOPPED_INTERRUPTED;
-        if (!ok || interrupted(m)) break;
+        if (!ok || is_interrupted(m)) break;
         if (m->rounds < fewest) continue;
         m->stopped = STOPPED_PRECISE;
         if (precise(m)) break;

@@ -8,7 +8,6 @@
 
 #include "base/stats.h"
 
-#include <signal.h>
 #include <stdint.h>
 
 typedef struct measure_arm {
@@ -28,7 +27,7 @@ typedef struct measure {
     double (*clock)(void);         /* in ns */
     void (*before)(void *context); /* untimed, before every call (a cache flush), or NULL */
     void *before_context;
-    const volatile sig_atomic_t *interrupted; /* or NULL */
+    bool (*interrupted)(void); /* or NULL */
     /* What came out. */
     double *ns;           /* [rounds][count]: nanoseconds of one call */
     size_t *position;     /* [rounds][count]: which turn in its round */

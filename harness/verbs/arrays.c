@@ -1,6 +1,7 @@
 /* Options and arrays of `run` and `judge`: all that is wrong is said before anything is computed.
  * SPDX-License-Identifier: MIT */
 #include "verbs/arrays.h"
+#include "base/npy_read.h"
 #include "cases/case.h"
 #include "dtype.h"
 
@@ -134,10 +135,6 @@ bool arrays_to_float(const char *path, npy *a) {
     return true;
 }
 
-const char *npy_type_name(const npy *a) {
-    return a->type == 'e' ? "f16" : a->type == 'f' ? "f32" : "f64";
-}
-
 bool arrays_load(arrays *a) {
     char error[512], shape[NPY_SHAPE_TEXT], other[NPY_SHAPE_TEXT];
     npy *x = &a->array[IN_X], *residual = &a->array[IN_RESIDUAL];
@@ -161,8 +158,8 @@ bool arrays_load(arrays *a) {
         npy_shape_text(residual, other);
         if (residual->type != x->type || strcmp(shape, other) != 0)
             return arrays_fail("--residual %s is %s of shape %s; x is %s of shape %s",
-                               a->value[IN_RESIDUAL], npy_type_name(residual), other,
-                               npy_type_name(x), shape);
+                               a->value[IN_RESIDUAL], npy_type_of(residual->type)->our_name, other,
+                               npy_type_of(x->type)->our_name, shape);
     }
     for (int i = IN_GAMMA; i < INPUTS; i++) {
         if (!a->array[i].data) continue;

@@ -39,7 +39,6 @@ bool arrays_load(arrays *a); /* shapes fit; gamma, beta and running statistics b
 /* A value that float cannot hold is refused rather than made infinite. */
 bool arrays_to_float(const char *path, npy *a);
 
-const char *npy_type_name(const npy *a);
 void arrays_free(arrays *a);
 
 #endif

@@ -1,10 +1,15 @@
 /* `normlab bench`: verify, time, verify again. SPDX-License-Identifier: MIT */
+#include "base/interrupt.h"
+#include "registry.h"
 #include "timing/bench.h"
-#include "machine/machine.h"
+#include "verbs/options.h"
+#include "verbs/processes.h"
+#include "verbs/report.h"
+#include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char help[] =
@@ -35,6 +40,49 @@ static const char help[] =
     "  normlab bench layernorm/forward/f32/64x1024/normal --impl 'optimized/rows_simd@*'\n"
     "  normlab bench experiments/ladder.txt --quick --out results/ladder.csv\n";
 
+typedef struct job {
+    const options *o;
+    report out;
+    FILE *rounds; /* NULL: none */
+    size_t timed, failed;
+} job;
+
+static bool wants(void *context, const nl_impl *impl, const nl_case *c) {
+    const job *j = context;
+    return options_want(j->o, impl, c);
+}
+
+static bool is_baseline(void *context, const nl_impl *impl) {
+    const job *j = context;
+    return options_match(j->o->baseline, impl);
+}
+
+static void take_row(void *context, const row *line) {
+    job *j = context;
+    if (line->v.outcome == OUTCOME_FAIL) {
+        report_failure(line, 1);
+        j->failed += !nl_is_peer(line->impl); /* what others do wrong is a result */
+    }
+    j->timed += line->timed;
+    report_row(&j->out, line);
+}
+
+static void take_round(void *context, const bench_round *r) {
+    const job *j = context;
+    if (j->rounds) rounds_write(j->rounds, r);
+}
+
+static void take_note(void *context, const char *text) {
+    (void)context;
+    fprintf(stderr, "%s\n", text);
+}
+
+static bool elsewhere(void *context, const nl_case *c, size_t arms, measure *out, char *error,
+                      size_t error_size) {
+    const job *j = context;
+    return process_measure(c, j->o, arms, out, error, error_size);
+}
+
 /* The raw rounds, beside the results: x.csv gets x.rounds.csv. */
 static FILE *open_rounds(const char *csv_path) {
     char path[4096];
@@ -43,7 +91,7 @@ static FILE *open_rounds(const char *csv_path) {
     snprintf(path, sizeof path, "%.*s.rounds.csv", (int)length, csv_path);
     FILE *f = fopen(path, "w");
     if (f)
-        fputs("case,impl,isa,threads,process,round,position,calls,ns\n", f);
+        rounds_heading(f);
     else
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
     return f;
@@ -57,7 +105,21 @@ static bool close_rounds(FILE *f) {
 }
 
 /* The cases in turn. False: bad input, explained. */
-static bool bench_all(const options *o, report *out, FILE *rounds, bench_counts *counts) {
+static bool bench_all(job *j) {
+    const options *o = j->o;
+    const bench_settings settings = {.seconds = o->seconds,
+                                     .precision = o->precision,
+                                     .margin = o->margin,
+                                     .processes = o->processes,
+                                     .threads = o->threads,
+                                     .context = j,
+                                     .wants = wants,
+                                     .is_baseline = o->baseline ? is_baseline : NULL,
+                                     .row = take_row,
+                                     .round = take_round,
+                                     .note = take_note,
+                                     .elsewhere = elsewhere};
+    char error[700];
     for (size_t i = 0; i < o->cases.count; i++) {
         const nl_case *c = &o->cases.items[i];
         bool taken = false;
@@ -65,12 +127,13 @@ static bool bench_all(const options *o, report *out, FILE *rounds, bench_counts 
             taken = taken || nl_accepts(nl_impl_at(k), &c->problem);
         progress(i, o->cases.count, c->text);
         if (taken && c->problem.n == 0) {
-            fprintf(stderr, "FAIL nothing to time in %s: n is 0\n", c->text), counts->failed++;
+            fprintf(stderr, "FAIL nothing to time in %s: n is 0\n", c->text), j->failed++;
             continue;
         }
-        if (!taken) fprintf(stderr, "FAIL nothing accepts %s\n", c->text), counts->failed++;
-        if (taken && !bench_case(c, o, out, rounds, counts)) return false;
-        if (bench_interrupted) {
+        if (!taken) fprintf(stderr, "FAIL nothing accepts %s\n", c->text), j->failed++;
+        if (taken && !bench_case(c, &settings, error, sizeof error))
+            return fprintf(stderr, "normlab: %s: %s\n", c->text, error), false;
+        if (interrupted()) {
             progress(1, 1, "");
             fprintf(stderr, "interrupted after %zu of %zu cases; what was measured is kept\n",
                     i + 1, o->cases.count);
@@ -83,8 +146,7 @@ static bool bench_all(const options *o, report *out, FILE *rounds, bench_counts 
 
 int verb_bench(int argc, char **argv) {
     options o;
-    report out;
-    bench_counts counts = {0};
+    job j = {.o = &o};
     size_t arms = 0;
     int code = options_parse(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
@@ -97,20 +159,20 @@ int verb_bench(int argc, char **argv) {
     for (size_t i = 0; i < o.cases.count; i++)
         for (size_t k = 0; k < nl_impl_count(); k++)
             arms += options_want(&o, nl_impl_at(k), &o.cases.items[i]);
-    if (!report_open(&out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
-    FILE *rounds = o.out ? open_rounds(o.out) : NULL;
-    if (o.out && !rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
-    signal(SIGINT, bench_on_interrupt);
+    if (!report_open(&j.out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
+    j.rounds = o.out ? open_rounds(o.out) : NULL;
+    if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
+    interrupt_watch();
     fprintf(stderr, "%zu cases, %zu implementations to time for %.2g s each: about %.0f s\n",
             o.cases.count, arms, o.seconds,
             1.2 * o.seconds * (double)(arms + 2 * o.cases.count) + 0.1 * (double)o.cases.count);
-    bool input_ok = bench_all(&o, &out, rounds, &counts);
-    fprintf(stderr, "%zu timed, %zu failed\n", counts.timed, counts.failed);
-    if (counts.timed == 0) fprintf(stderr, "FAIL nothing was timed\n");
-    bool written = report_close(&out);
-    if (rounds) written = close_rounds(rounds) && written;
+    bool input_ok = bench_all(&j);
+    fprintf(stderr, "%zu timed, %zu failed\n", j.timed, j.failed);
+    if (j.timed == 0) fprintf(stderr, "FAIL nothing was timed\n");
+    bool written = report_close(&j.out);
+    if (j.rounds) written = close_rounds(j.rounds) && written;
     cases_free(&o.cases);
     if (!input_ok) return NL_EXIT_USAGE;
-    if (bench_interrupted) return NL_EXIT_INTERRUPTED;
-    return counts.timed && !counts.failed && written ? NL_EXIT_OK : NL_EXIT_FAILED;
+    if (interrupted()) return NL_EXIT_INTERRUPTED;
+    return j.timed && !j.failed && written ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -1,10 +1,11 @@
 /* `normlab check`: every implementation that takes a case, against the reference, twice: with its
  * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
-#include "verify/error_record.h"
-#include "machine/machine.h"
+#include "registry.h"
 #include "verbs/options.h"
 #include "verbs/report.h"
+#include "verbs/terminal.h"
 #include "verbs/verbs.h"
+#include "verify/error_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,15 +66,12 @@ static void add(count *n, const verdict *v) {
         n->share = v->error_u / v->bound_u;
 }
 
-static void say_failure(const nl_case *c, const char *impl, const char *isa, const options *o,
-                        const char *why, size_t before) {
-    enum { MOST = 20 };
-    if (before == MOST) fprintf(stderr, "(further failures are in the table or CSV only)\n");
-    if (before >= MOST) return;
-    fprintf(stderr, "FAIL %s@%s on %s\n     %s\n     repeat: normlab check '%s' --impl '%s@%s'",
-            impl, isa, c->text, why, c->text, impl, isa);
-    if (o->threads > 1) fprintf(stderr, " --threads %d", o->threads);
-    fputc('\n', stderr);
+enum { FAILURES_MOST = 20 };
+
+static void say_failure(const row *w, const options *o, size_t before) {
+    if (before < FAILURES_MOST) report_failure(w, o->threads);
+    if (before == FAILURES_MOST)
+        fprintf(stderr, "(further failures are in the table or CSV only)\n");
 }
 
 /* All implementations on one case. Adds to counts[], one per implementation and one for models. */
@@ -105,7 +103,7 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
         row w = {.c = c, .impl = model, .isa = "-", .threads = 1};
         w.v = verify_model(c, &data, &want);
         report_row(rows ? out : &quiet, &w);
-        if (w.v.outcome == OUTCOME_FAIL) say_failure(c, w.impl, w.isa, o, w.v.why, all->fail);
+        if (w.v.outcome == OUTCOME_FAIL) say_failure(&w, o, all->fail);
         add(&counts[nl_impl_count()], &w.v);
         add(all, &w.v);
     }
@@ -117,7 +115,7 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
                  .isa = m->isa,
                  .threads = m->threaded ? threads : 1,
                  .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
-        bool recorded = o->errors && !is_peer(m); /* not of others' versions */
+        bool recorded = o->errors && !nl_is_peer(m->name); /* not of others' versions */
         if (!nl_isa_runs(m->isa)) {
             w.v.outcome = OUTCOME_SKIP;
             snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
@@ -129,13 +127,46 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
         }
         bool failed = w.v.outcome == OUTCOME_FAIL;
         report_row(rows || failed ? out : &quiet, &w);
-        if (failed) say_failure(c, m->name, m->isa, o, w.v.why, all->fail);
+        if (failed) say_failure(&w, o, all->fail);
         add(&counts[i], &w.v);
         add(all, &w.v);
     }
     answer_free(&want);
     data_free(&data);
     return true;
+}
+
+static void take_finding(void *context, const error_finding *f) {
+    size_t *said = context;
+    if (++*said > FAILURES_MOST) return;
+    fprintf(stderr, "FAIL %s\n", f->text);
+    if (f->repeat) report_repeat(f->repeat, f->line->name, f->line->isa, 1);
+}
+
+/* What was noted against the record. */
+static bool compare_errors(const error_record *e) {
+    size_t said = 0;
+    error_counts n = error_record_compare(e, take_finding, &said);
+    if (said > FAILURES_MOST) fprintf(stderr, "(and %zu more like these)\n", said - FAILURES_MOST);
+    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu lines left alone\n",
+            n.compared, e->path, n.failed, n.idle);
+    if (n.failed)
+        fprintf(stderr,
+                "If this is meant, run `normlab check --update-errors %s` and commit the file with "
+                "the reason.\n",
+                e->path);
+    return n.failed == 0;
+}
+
+static bool update_errors(const error_record *e) {
+    char error[700];
+    size_t lines;
+    bool ok = error_record_update(e, &lines, error, sizeof error);
+    if (ok)
+        fprintf(stderr, "largest errors: %s has %zu lines\n", e->path, lines);
+    else
+        fprintf(stderr, "normlab: %s\n", error);
+    return ok;
 }
 
 static void summarize(const count *counts) {
@@ -177,8 +208,11 @@ int verb_check(int argc, char **argv) {
     }
     count *counts = calloc(nl_impl_count() + 1, sizeof *counts), all = {0};
     error_record largest = {0};
-    if (!counts || (o.errors && !error_record_open(&largest, o.errors, o.update_errors)) ||
-        !report_open(&out, o.out))
+    bool ready = counts != NULL;
+    if (ready && o.errors)
+        ready = error_record_open(&largest, o.errors, o.update_errors, error, sizeof error) ||
+                (fprintf(stderr, "normlab: %s\n", error), false);
+    if (!ready || !report_open(&out, o.out))
         return free(counts), error_record_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
     bool rows = o.cases.count <= 20, input_ok = true;
     for (size_t i = 0; i < o.cases.count && input_ok; i++) {
@@ -189,7 +223,8 @@ int verb_check(int argc, char **argv) {
     summarize(counts);
     for (size_t i = 0; whole && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || is_peer(m)) continue;
+        if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))
+            continue;
         fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
         all.fail++;
     }
@@ -197,9 +232,9 @@ int verb_check(int argc, char **argv) {
             all.demo, all.skip, all.fail);
     if (all.ok + all.demo + all.fail == 0) fprintf(stderr, "FAIL nothing was compared\n");
     bool written = report_close(&out), good = input_ok && all.ok + all.demo > 0 && all.fail == 0;
-    if (o.errors && !o.update_errors) good = error_record_compare(&largest) == 0 && good;
+    if (o.errors && !o.update_errors) good = compare_errors(&largest) && good;
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
-    if (o.update_errors && good) good = error_record_update(&largest);
+    if (o.update_errors && good) good = update_errors(&largest);
     error_record_close(&largest);
     free(counts);
     cases_free(&o.cases);

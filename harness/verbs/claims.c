@@ -1,13 +1,16 @@
 /* `normlab claims`. SPDX-License-Identifier: MIT */
-#include "timing/bench.h"
-#include "claims/claims.h"
+#include "base/interrupt.h"
+#include "claims/measure.h"
+#include "claims/write.h"
 #include "machine/machine.h"
+#include "timing/modes.h"
+#include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <glob.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,16 +46,7 @@ static void help(void) {
            "  normlab claims my_claim.txt\n");
 }
 
-typedef struct job {
-    claim *claims;
-    size_t count, failed, measured;
-    setting **order; /* those to measure, the same cases side by side */
-    size_t total;
-    double seconds;
-    bool quick;
-} job;
-
-static bool add(job *j, const char *path) {
+static bool add(claims_job *j, const char *path) {
     char error[700];
     claim *more = realloc(j->claims, (j->count + 1) * sizeof *more);
     if (!more) return fprintf(stderr, "normlab: out of memory\n"), false;
@@ -62,7 +56,7 @@ static bool add(job *j, const char *path) {
     return false;
 }
 
-static bool add_all(job *j) {
+static bool add_all(claims_job *j) {
     char pattern[64];
     glob_t files;
     snprintf(pattern, sizeof pattern, "%s/*.txt", folder);
@@ -79,7 +73,7 @@ static bool add_all(job *j) {
     return ok;
 }
 
-static bool add_named(job *j, const char *name) {
+static bool add_named(claims_job *j, const char *name) {
     char path[4096];
     size_t length = strlen(name);
     if (length > 4 && strcmp(name + length - 4, ".txt") == 0) return add(j, name);
@@ -89,94 +83,8 @@ static bool add_named(job *j, const char *name) {
     return false;
 }
 
-static bool too_large(const setting *s) {
-    nl_case c;
-    char text[CASE_TEXT], error[700];
-    const char *slash = strchr(s->tail, '/');
-    if (!slash) return false;
-    snprintf(text, sizeof text, "layernorm/forward%s", slash);
-    return case_parse(text, &c, error, sizeof error) && c.problem.n * c.problem.c > QUICK_MOST;
-}
-
-/* Shapes side by side, so that their data are made once. */
-static int by_tail(const void *a, const void *b) {
-    const setting *x = *(setting *const *)a, *y = *(setting *const *)b;
-    int order = strcmp(x->tail, y->tail);
-    return order ? order : x < y ? -1 : x > y;
-}
-
-static bool plan(job *j) {
-    j->order = calloc(j->count * SETTINGS_MOST + 1, sizeof *j->order);
-    if (!j->order) return false;
-    for (size_t i = 0; i < j->count; i++)
-        for (size_t k = 0; k < j->claims[i].settings; k++) {
-            setting *s = &j->claims[i].at[k];
-            if (j->quick && too_large(s))
-                snprintf(s->why, sizeof s->why, "left out by --quick");
-            else
-                j->order[j->total++] = s;
-        }
-    qsort(j->order, j->total, sizeof *j->order, by_tail);
-    return true;
-}
-
-static const claim *owner_of(const job *j, const setting *s) {
-    size_t i = 0;
-    while (s < j->claims[i].at || s >= j->claims[i].at + SETTINGS_MOST) i++;
-    return &j->claims[i];
-}
-
-/* A race that another claim asks for as well is run once. */
-typedef struct run {
-    const setting *s;
-    race_result r;
-} run;
-
-static void measure_one(job *j, stages *all, setting *s, run *runs, size_t *ran) {
-    const claim *c = owner_of(j, s);
-    size_t i = 0;
-    double seconds =
-        j->seconds * (too_large(s) ? 4 : 1); /* a call takes longer, and memory is moody */
-    if (!c->q->timed) {
-        s->known = c->q->get(all, s->how, s->tail, j->seconds, &s->f, s->why, sizeof s->why);
-    } else {
-        while (i < *ran &&
-               (strcmp(runs[i].s->how, s->how) != 0 || strcmp(runs[i].s->tail, s->tail) != 0))
-            i++;
-        s->known = i < *ran || race_mode(all, mode_find(s->how), s->tail, seconds, &runs[i].r,
-                                         s->why, sizeof s->why);
-        if (s->known && i == *ran) runs[(*ran)++].s = s;
-        if (s->known) {
-            s->f = claim_figure(c->q, c->share, runs[i].r.ratio, runs[i].r.band);
-            s->f.rounds = runs[i].r.rounds;
-        }
-    }
-    s->verdict = UNRESOLVED;
-    if (s->known) s->verdict = claim_decide(s->f.wide, c->says, c->q->same, c->margin);
-    if (!s->known) fprintf(stderr, "FAIL %s, %s %s: %s\n", c->name, s->how, s->tail, s->why);
-    j->failed += !s->known;
-    j->measured += s->known;
-}
-
-static bool measure_all(job *j) {
-    static stages all;
-    run *runs = calloc(j->total + 1, sizeof *runs);
-    size_t ran = 0;
-    for (size_t i = 0; runs && i < j->total && !bench_interrupted; i++) {
-        char what[300];
-        snprintf(what, sizeof what, "%s %s", j->order[i]->how, j->order[i]->tail);
-        progress(i, j->total, what);
-        measure_one(j, &all, j->order[i], runs, &ran);
-    }
-    progress(1, 1, "");
-    stages_free(&all);
-    free(runs);
-    if (!runs) fprintf(stderr, "normlab: out of memory\n");
-    return runs != NULL;
-}
-
 /* -1: go on; otherwise the exit code. */
-static int parse(int argc, char **argv, job *j, const char **path) {
+static int parse(int argc, char **argv, claims_job *j, const char **path) {
     static const struct option known[] = {{"out", required_argument, NULL, 'o'},
                                           {"seconds", required_argument, NULL, 's'},
                                           {"quick", no_argument, NULL, 'q'},
@@ -206,17 +114,22 @@ static int parse(int argc, char **argv, job *j, const char **path) {
     return ok ? -1 : NL_EXIT_USAGE;
 }
 
-static void summary(const job *j) {
-    size_t verdicts[UNRESOLVED + 1] = {0};
+static void say_failure(const claim *c, const setting *s) {
+    fprintf(stderr, "FAIL %s, %s %s: %s\n", c->name, s->how, s->tail, s->why);
+}
+
+static void summary(const claims_job *j) {
+    size_t verdicts[CLAIM_VERDICTS] = {0};
     for (size_t i = 0; i < j->count; i++) verdicts[j->claims[i].at[0].verdict]++;
     fprintf(stderr, "%zu claims: ", j->count);
-    for (int v = SUPPORTED; v <= UNRESOLVED; v++)
+    for (int v = 0; v < CLAIM_VERDICTS; v++)
         fprintf(stderr, "%s%zu %s", v ? ", " : "", verdicts[v], claim_verdict_name(v));
-    fprintf(stderr, "; %zu settings measured, %zu failed\n", j->measured, j->failed);
+    fprintf(stderr, "; %zu settings measured, %zu failed\n", j->settings_measured,
+            j->settings_failed);
 }
 
 int verb_claims(int argc, char **argv) {
-    job j = {0};
+    claims_job j = {.progress = progress, .failed = say_failure};
     const char *path = NULL;
     int code = parse(argc, argv, &j, &path);
     if (code >= 0) return free(j.claims), code;
@@ -225,10 +138,9 @@ int verb_claims(int argc, char **argv) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return free(j.claims), NL_EXIT_USAGE;
     }
-    for (size_t i = 0; i < j.count; i++)
-        for (size_t k = 0; k < j.claims[i].settings; k++) j.claims[i].at[k].verdict = UNRESOLVED;
-    signal(SIGINT, bench_on_interrupt);
-    bool ok = plan(&j) && measure_all(&j);
+    interrupt_watch();
+    bool ok = claims_measure(&j);
+    if (!ok) fprintf(stderr, "normlab: out of memory\n");
     if (csv) claims_write_csv(csv, j.claims, j.count);
     if (path || !csv) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
     bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
@@ -238,10 +150,9 @@ int verb_claims(int argc, char **argv) {
     else if (path)
         fprintf(stderr, "results: %s\n", path);
     summary(&j);
-    if (j.measured == 0) fprintf(stderr, "FAIL nothing was measured\n");
-    ok = ok && j.measured && !j.failed && written;
-    free(j.order);
+    if (j.settings_measured == 0) fprintf(stderr, "FAIL nothing was measured\n");
+    ok = ok && j.settings_measured && !j.settings_failed && written;
     free(j.claims);
-    if (bench_interrupted) return NL_EXIT_INTERRUPTED;
+    if (interrupted()) return NL_EXIT_INTERRUPTED;
     return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -1,8 +1,7 @@
-/* `normlab compare`: two result files, row by row. Each row's interval already holds the truth 95
- * times in 100, and the ratio's is taken from their far ends: wide, and sure to be wide enough.
- * SPDX-License-Identifier: MIT */
+/* `normlab compare`: two result files, or two folders of them. SPDX-License-Identifier: MIT */
 #include "results/facts.h"
-#include "verbs/report.h"
+#include "verbs/sheet.h"
+#include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <dirent.h>
@@ -38,187 +37,46 @@ static const char help[] =
 static const char sides[] = "AB";
 
 typedef struct job {
-    double margin; /* a log ratio */
-    bool csv, across, colour;
-    size_t verdicts[NOT_RESOLVED + 1], refused, unbanded, lone_files, unreadable;
+    sheet_style style;
+    bool across;
+    tally total;
+    size_t lone_files, unreadable;
     char *said; /* how the machines last differed: said once for a whole folder */
 } job;
 
-typedef struct pair {
-    const char *name;
-    results file[2];
-    bool shares; /* shares of the limit are compared, not times */
-    int width;   /* of the longest implementation's name */
-    const char *heading;
-} pair;
-
 /* Says how the machines differ: once for a whole folder. */
-static void say_unlike(job *j, const pair *p) {
-    char *text = facts_unlike(p->file);
+static void say_unlike(job *j, const results file[2]) {
+    char *text = facts_unlike(file);
     if (text && !(j->said && strcmp(j->said, text) == 0))
         fprintf(stderr, "warning: A and B were not measured alike:\n%s", text);
     free(j->said);
     j->said = text;
 }
 
-/* Why two rows cannot be compared, into why; false: they can. */
-static bool refusal(const result *a, const result *b, bool shares, char why[200]) {
-    const result *both[] = {a, b};
-    if (!a || !b) return snprintf(why, 200, "only in %c", a ? 'A' : 'B'), true;
-    for (int i = 0; i < 2 && !*why; i++) {
-        const result *r = both[i];
-        if (strcmp(r->verdict, "ok") != 0 && strcmp(r->verdict, "demo") != 0)
-            snprintf(why, 200, "the verdict of %c is %s", sides[i], r->verdict);
-        else if (strstr(r->flag, "IMPOSSIBLE"))
-            snprintf(why, 200, "%c is flagged %.60s", sides[i], r->flag);
-        else if (isnan(r->ns))
-            snprintf(why, 200, "%c was not timed", sides[i]);
-        else if (isnan(r->ns_low) || isnan(r->ns_high))
-            snprintf(why, 200, "%c has no interval: too few rounds", sides[i]);
-        else if (shares && isnan(r->limit_pct))
-            snprintf(why, 200, "%c has no limit_pct", sides[i]);
-    }
-    const struct {
-        const char *name;
-        double a, b;
-    } sizes[] = {{"n", a->n, b->n},
-                 {"c", a->c, b->c},
-                 {"s", a->s, b->s},
-                 {"bytes", a->bytes, b->bytes}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !*why; i++)
-        if (sizes[i].a < sizes[i].b || sizes[i].a > sizes[i].b) /* not where one is unknown */
-            snprintf(why, 200, "%s differs: %.0f in A, %.0f in B", sizes[i].name, sizes[i].a,
-                     sizes[i].b);
-    if (!*why && *a->data && *b->data && strcmp(a->data, b->data) != 0)
-        snprintf(why, 200, "data differs: %.60s in A, %.60s in B", a->data, b->data);
-    return *why;
-}
-
-/* In logarithms: the time, or in units of what the machine's limit takes. */
-static estimate log_of(const result *r, bool shares) {
-    double unit = shares ? log(r->limit_pct) + log(r->ns) - log(100) : 0;
-    return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
-}
-
-static const char *cell(const pair *p, const result *r, char text[32]) {
-    double v = !r ? NAN : p->shares ? r->limit_pct : r->ns;
-    if (isnan(v)) return "-";
-    if (!p->shares) return human_ns(v, text);
-    return snprintf(text, 32, "%.4g %%", v), text;
-}
-
-static void number(double v) {
-    if (!isnan(v)) printf("%.6g", v);
-    putchar(',');
-}
-
-static void print_csv(const job *j, const pair *p, const result *a, const result *b, estimate ratio,
-                      double band, const char *word, const char *why) {
-    const result *any = a ? a : b;
-    csv_text(stdout, p->name);
-    csv_text(stdout, any->spelling);
-    csv_text(stdout, any->impl);
-    csv_text(stdout, any->isa);
-    printf("%d,%s,", any->threads, word);
-    csv_text(stdout, why);
-    printf("%s,", p->shares ? "limit_pct" : "ns");
-    number(!a ? NAN : p->shares ? a->limit_pct : a->ns);
-    number(!b ? NAN : p->shares ? b->limit_pct : b->ns);
-    number(exp(ratio.median));
-    number(exp(ratio.low));
-    number(exp(ratio.high));
-    number(expm1(band));
-    printf("%.6g\n", expm1(j->margin));
-}
-
-static void print_row(pair *p, const result *a, const result *b, estimate ratio, double band,
-                      const char *word, const char *why, const char *paint) {
-    const result *any = a ? a : b;
-    char texts[2][32], r[32] = "-", interval[64] = "-", noise[32] = "-";
-    if (!p->heading || strcmp(any->spelling, p->heading) != 0)
-        printf("\n%s\n  %-*s %-7s %7s %9s %9s %7s %-16s %8s  %s\n", any->spelling, p->width,
-               "implementation", "isa", "threads", p->shares ? "A, limit" : "A",
-               p->shares ? "B, limit" : "B", p->shares ? "A/B" : "B/A", "interval", "band", "B is");
-    p->heading = any->spelling;
-    if (!isnan(ratio.median)) {
-        snprintf(r, sizeof r, "%.3f", exp(ratio.median));
-        snprintf(interval, sizeof interval, "[%.3f, %.3f]", exp(ratio.low), exp(ratio.high));
-    }
-    if (!isnan(band)) snprintf(noise, sizeof noise, "%.2f %%", 100 * expm1(band));
-    printf("  %-*s %-7s %7d %9s %9s %7s %-16s %8s  %s%s%s%s%s\n", p->width, any->impl, any->isa,
-           any->threads, cell(p, a, texts[0]), cell(p, b, texts[1]), r, interval, noise, paint,
-           word, *paint ? "\033[0m" : "", *why ? ": " : "", why);
-}
-
-static void compare_row(job *j, pair *p, const result *a, const result *b) {
-    static const char *const paint[] = {"\033[32m", "\033[31m", "", "\033[33m", "\033[2m"};
-    char why[200] = "";
-    const char *word = "REFUSED";
-    estimate ratio = {NAN, NAN, NAN};
-    double band = NAN;
-    int colour = NOT_RESOLVED + 1;
-    if (refusal(a, b, p->shares, why)) {
-        j->refused++;
-    } else {
-        estimate x = log_of(a, p->shares), y = log_of(b, p->shares);
-        ratio = (estimate){y.median - x.median, y.low - x.high, y.high - x.low};
-        bool known = !isnan(a->aa_band) && !isnan(b->aa_band);
-        band = log1p(fmax(a->aa_band, b->aa_band));
-        if (!known) band = fmax(band, j->margin), j->unbanded++;
-        comparison v = stats_verdict(ratio, band, j->margin);
-        word = comparison_name(v);
-        j->verdicts[v]++;
-        colour = (int)v;
-    }
-    if (j->csv)
-        print_csv(j, p, a, b, ratio, band, word, why);
-    else
-        print_row(p, a, b, ratio, band, word, why, j->colour ? paint[colour] : "");
-}
-
-static void compare_rows(job *j, pair *p, const char *const paths[2]) {
-    char why[200] = "--across was asked for";
-    p->shares = !facts_one_machine(p->file, why) || j->across;
-    p->width = (int)strlen("implementation");
-    for (int side = 0; side < 2; side++)
-        for (size_t i = 0; i < p->file[side].count; i++) {
-            int length = (int)strlen(p->file[side].rows[i].impl);
-            if (length > p->width) p->width = length < 60 ? length : 60;
-        }
-    if (!j->csv) printf("A  %s\nB  %s\n", paths[0], paths[1]);
-    if (p->shares)
-        fprintf(j->csv ? stderr : stdout,
-                "%s: compared are not times but shares of each\nmachine's own limit; FASTER is "
-                "nearer to it.\n",
-                why);
-    for (size_t i = 0; i < p->file[0].count; i++) {
-        const result *a = &p->file[0].rows[i];
-        compare_row(j, p, a, results_find(&p->file[1], a));
-    }
-    for (size_t i = 0; i < p->file[1].count; i++) {
-        const result *b = &p->file[1].rows[i];
-        if (!results_find(&p->file[0], b)) compare_row(j, p, NULL, b);
-    }
-    if (!j->csv) putchar('\n');
-}
-
 static void compare_files(job *j, const char *name, const char *const paths[2]) {
-    char error[700];
-    pair p = {.name = name};
+    char error[700], why[200] = "--across was asked for";
+    results file[2];
     bool ok[2];
     for (int side = 0; side < 2; side++) {
-        ok[side] = results_read(paths[side], &p.file[side], error, sizeof error);
+        ok[side] = results_read(paths[side], &file[side], error, sizeof error);
         if (!ok[side])
             fprintf(stderr, "normlab compare: %s\n", error), j->unreadable++;
-        else if (*p.file[side].warning)
-            fprintf(stderr, "warning: %s\n", p.file[side].warning);
+        else if (*file[side].warning)
+            fprintf(stderr, "warning: %s\n", file[side].warning);
     }
     if (ok[0] && ok[1]) {
-        say_unlike(j, &p);
-        compare_rows(j, &p, paths);
+        say_unlike(j, file);
+        bool shares = !facts_one_machine(file, why) || j->across;
+        if (!j->style.csv) printf("A  %s\nB  %s\n", paths[0], paths[1]);
+        if (shares)
+            fprintf(j->style.csv ? stderr : stdout,
+                    "%s: compared are not times but shares of each\nmachine's own limit; FASTER is "
+                    "nearer to it.\n",
+                    why);
+        sheet_print(name, file, shares, &j->style, &j->total);
     }
     for (int side = 0; side < 2; side++)
-        if (ok[side]) results_free(&p.file[side]);
+        if (ok[side]) results_free(&file[side]);
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -275,19 +133,20 @@ static void compare_folders(job *j, char **folders) {
 
 static int finish(const job *j, bool fail_if_slower) {
     size_t compared = 0;
-    for (int v = FASTER; v <= NOT_RESOLVED; v++) compared += j->verdicts[v];
-    if (j->unbanded)
+    for (int v = FASTER; v <= NOT_RESOLVED; v++) compared += j->total.verdicts[v];
+    if (j->total.unbanded)
         fprintf(stderr,
                 "%zu rows lack the band of a baseline against itself: there only what is "
                 "beyond the margin counts\n",
-                j->unbanded);
-    if (j->verdicts[FASTER] || j->verdicts[SLOWER])
+                j->total.unbanded);
+    if (j->total.verdicts[FASTER] || j->total.verdicts[SLOWER])
         fprintf(stderr, "A and B did not take turns: measure A twice and compare the two, to see "
                         "what time alone changes\n");
     fprintf(stderr, "%zu compared: ", compared);
     for (int v = FASTER; v <= NOT_RESOLVED; v++)
-        fprintf(stderr, "%s%zu %s", v ? ", " : "", j->verdicts[v], comparison_name((comparison)v));
-    fprintf(stderr, "; %zu refused", j->refused);
+        fprintf(stderr, "%s%zu %s", v ? ", " : "", j->total.verdicts[v],
+                comparison_name((comparison)v));
+    fprintf(stderr, "; %zu refused", j->total.refused);
     if (j->lone_files) fprintf(stderr, "; %zu files in one folder only", j->lone_files);
     fputc('\n', stderr);
     if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -296,7 +155,7 @@ static int finish(const job *j, bool fail_if_slower) {
     }
     if (j->unreadable) return NL_EXIT_USAGE;
     if (compared == 0) fprintf(stderr, "FAIL nothing could be compared\n");
-    return compared && !(fail_if_slower && j->verdicts[SLOWER]) ? NL_EXIT_OK : NL_EXIT_FAILED;
+    return compared && !(fail_if_slower && j->total.verdicts[SLOWER]) ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
 static bool is_folder(const char *path) {
@@ -311,7 +170,7 @@ int verb_compare(int argc, char **argv) {
                                           {"fail-if-slower", no_argument, NULL, 'f'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    job j = {.colour = colour_wanted(stdout)};
+    job j = {.style.colour = colour_wanted(stdout)};
     double margin = 0.02;
     bool fail_if_slower = false;
     char *end;
@@ -325,13 +184,13 @@ int verb_compare(int argc, char **argv) {
                     optarg);
             return NL_EXIT_USAGE;
         case 'a': j.across = true; break;
-        case 'c': j.csv = true; break;
+        case 'c': j.style.csv = true; break;
         case 'f': fail_if_slower = true; break;
         case 'h': fputs(help, stdout); return NL_EXIT_OK;
         default: fputs("See `normlab compare --help`.\n", stderr); return NL_EXIT_USAGE;
         }
     }
-    j.margin = log1p(margin);
+    j.style.margin = log1p(margin);
     char **paths = argv + optind;
     if (argc - optind != 2 || is_folder(paths[0]) != is_folder(paths[1])) {
         if (argc - optind == 2)
@@ -341,9 +200,7 @@ int verb_compare(int argc, char **argv) {
                         "`normlab compare --help`.\n");
         return NL_EXIT_USAGE;
     }
-    if (j.csv)
-        puts("file,case,impl,isa,threads,verdict,why,measure,a,b,ratio,ratio_low,ratio_high,band,"
-             "margin");
+    if (j.style.csv) sheet_heading();
     if (is_folder(paths[0]))
         compare_folders(&j, paths);
     else

@@ -1,10 +1,13 @@
 /* `normlab limit`: what this machine can move, over a curve of sizes: a virtual machine can report a
  * cache it does not have to itself, so four points would not do. SPDX-License-Identifier: MIT */
-#include "timing/bench.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
 #include "timing/flush.h"
 #include "machine/machine.h"
 #include "timing/measure.h"
 #include "timing/limit.h"
+#include "verbs/options.h"
+#include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
@@ -54,16 +57,6 @@ static void call_move(void *context, size_t turn) {
     limit_move(&p->job, p->threads);
 }
 
-/* "64 KiB" */
-static const char *human_bytes(size_t bytes, char text[32]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
-    int u = 0;
-    double v = (double)bytes;
-    while (v >= 1024 && u < 3) v /= 1024, u++;
-    snprintf(text, 32, "%.4g %s", v, units[u]);
-    return text;
-}
-
 static void write_csv_rows(FILE *csv, size_t size, int threads, const measure *m) {
     for (size_t i = 0; csv && i < m->count; i++) {
         estimate e = measure_time(m, i);
@@ -100,7 +93,7 @@ static bool measure_size(size_t size, int threads, const options *o, char *memor
                  .clock = clock_ns,
                  .seconds = o->seconds * PATTERNS,
                  .precision = o->precision,
-                 .interrupted = &bench_interrupted};
+                 .interrupted = interrupted};
     if (!measure_run(&m)) return fprintf(stderr, "normlab: out of memory\n"), false;
     if (m.rounds > 0) write_csv_rows(csv, size, threads, &m);
     if (table && m.rounds > 0) {
@@ -163,15 +156,15 @@ int verb_limit(int argc, char **argv) {
     }
     if (csv) fprintf(csv, "size,threads,pattern,store,gbps,gbps_low,gbps_high,rounds,stopped\n");
     if (table) heading();
-    signal(SIGINT, bench_on_interrupt);
+    interrupt_watch();
     bool ok = true;
     for (int threads = 1; ok && threads <= o.threads; threads += o.threads > 1 ? o.threads - 1 : 1)
-        for (size_t size = 8192; ok && size <= most && !bench_interrupted; size *= 2)
+        for (size_t size = 8192; ok && size <= most && !interrupted(); size *= 2)
             ok = measure_size(size, threads, &o, memory, room, csv, table);
     munmap(memory, room);
     bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
     if (o.out && csv) written = fclose(csv) == 0 && written;
     if (!written) fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
-    if (bench_interrupted) fprintf(stderr, "interrupted; what was measured is kept\n");
-    return bench_interrupted ? NL_EXIT_INTERRUPTED : ok && written ? NL_EXIT_OK : NL_EXIT_FAILED;
+    if (interrupted()) fprintf(stderr, "interrupted; what was measured is kept\n");
+    return interrupted() ? NL_EXIT_INTERRUPTED : ok && written ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -1,6 +1,7 @@
 /* Options by getopt_long; the rest of the line is cases or files of them.
  * SPDX-License-Identifier: MIT */
 #include "verbs/options.h"
+#include "registry.h"
 #include "verbs/verbs.h"
 
 #include <fnmatch.h>
@@ -59,13 +60,10 @@ int options_threads(const options *o, const nl_case *c) {
     return c->threads ? c->threads : o->threads;
 }
 
-bool is_peer(const nl_impl *impl) {
-    return strncmp(impl->name, "peer/", 5) == 0;
-}
-
 bool options_want(const options *o, const nl_impl *impl, const nl_case *c) {
     if (!nl_accepts(impl, &c->problem)) return false;
-    if (!o->impl) return !is_peer(impl) && !(o->race && (impl->demonstration || !is_widest(impl)));
+    if (!o->impl)
+        return !nl_is_peer(impl->name) && !(o->race && (impl->demonstration || !is_widest(impl)));
     return match_any(o->impl, impl, nl_best(&c->problem, options_threads(o, c)), o->race);
 }
 

@@ -21,9 +21,6 @@ typedef struct options {
     case_list cases;
 } options;
 
-/* Cases above this many elements are left out by --quick. */
-enum { QUICK_MOST = 1 << 21 };
-
 /* Parses argv (argv[0] is the verb) and collects the cases. Returns -1 to go on, or the exit code:
  * after --help, or after a message about what was wrong. */
 int options_parse(int argc, char **argv, const char *help, options *out);
@@ -33,9 +30,6 @@ int options_threads(const options *o, const nl_case *c);
 
 /* Does one of the GLOB[@ISA] patterns, with commas between, name the implementation? */
 bool options_match(const char *patterns, const nl_impl *impl);
-
-/* Another library's layer: it takes part only where --impl asks for it. */
-bool is_peer(const nl_impl *impl);
 
 /* Does the implementation take the case here, and does --impl ask for it? */
 bool options_want(const options *o, const nl_impl *impl, const nl_case *c);

@@ -1,23 +1,13 @@
 /* One row, two faces. SPDX-License-Identifier: MIT */
 #include "verbs/report.h"
+#include "base/csv.h"
 #include "machine/machine.h"
+#include "verbs/terminal.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* A terminal that a line can be rewritten on. */
-static bool live(FILE *out) {
-    const char *term = getenv("TERM");
-    return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
-}
-
-bool colour_wanted(FILE *out) {
-    const char *no = getenv("NO_COLOR");
-    return live(out) && !(no && *no);
-}
 
 bool report_open(report *r, const char *csv_path) {
     bool terminal = isatty(STDOUT_FILENO);
@@ -40,23 +30,9 @@ bool report_open(report *r, const char *csv_path) {
     return true;
 }
 
-void csv_text(FILE *out, const char *text) {
-    if (!text[strcspn(text, ",\"\n")]) {
-        fprintf(out, "%s,", text);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    fputs("\",", out);
-}
-
-/* An unknown number is an empty field. */
-static void csv_number(FILE *out, double v, bool known) {
-    if (known) fprintf(out, "%.6g", v);
-    fputc(',', out);
+/* Empty where it is not known. */
+static void number(FILE *out, double v, bool known) {
+    csv_number(out, known ? v : NAN);
 }
 
 static double gbps(const row *w) {
@@ -71,11 +47,11 @@ static void write_csv_timing(FILE *out, const row *w) {
         return;
     }
     csv_text(out, t->baseline);
-    csv_number(out, exp(-t->log_ratio.median), true);
-    csv_number(out, exp(-t->log_ratio.high), isfinite(t->log_ratio.high));
-    csv_number(out, exp(-t->log_ratio.low), isfinite(t->log_ratio.low));
+    csv_number(out, exp(-t->log_ratio.median));
+    number(out, exp(-t->log_ratio.high), isfinite(t->log_ratio.high));
+    number(out, exp(-t->log_ratio.low), isfinite(t->log_ratio.low));
     fprintf(out, "%s,", w->is_baseline ? "baseline" : comparison_name(t->verdict));
-    csv_number(out, expm1(t->band), isfinite(t->band));
+    number(out, expm1(t->band), isfinite(t->band));
     fprintf(out, "%zu,%zu,%s,%s\n", t->rounds, t->calls, t->stopped,
             t->impossible ? "IMPOSSIBLE" : "");
 }
@@ -91,25 +67,17 @@ static void write_csv(FILE *out, const row *w) {
     csv_text(out, w->c->data);
     csv_text(out, w->c->text + w->c->options);
     fprintf(out, "%s,", outcome_name(w->v.outcome));
-    csv_number(out, w->v.error_u, judged);
-    csv_number(out, w->v.bound_u, judged);
-    csv_number(out, t->ns.median, w->timed);
-    csv_number(out, t->ns.low, w->timed && isfinite(t->ns.low));
-    csv_number(out, t->ns.high, w->timed && isfinite(t->ns.high));
-    csv_number(out, t->ns_min, w->timed);
-    csv_number(out, gbps(w), w->timed);
-    csv_number(out, t->limit_gbps, w->timed);
-    csv_number(out, t->limit_pct, w->timed);
+    number(out, w->v.error_u, judged);
+    number(out, w->v.bound_u, judged);
+    number(out, t->ns.median, w->timed);
+    number(out, t->ns.low, w->timed && isfinite(t->ns.low));
+    number(out, t->ns.high, w->timed && isfinite(t->ns.high));
+    number(out, t->ns_min, w->timed);
+    number(out, gbps(w), w->timed);
+    number(out, t->limit_gbps, w->timed);
+    number(out, t->limit_pct, w->timed);
     fprintf(out, "%zu,%zu,%zu,", case_bytes(w->c), case_state_bytes(w->c), w->scratch_bytes);
     write_csv_timing(out, w);
-}
-
-const char *human_ns(double ns, char text[32]) {
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    int u = 0;
-    while (ns >= 999.5 && u < 3) ns /= 1000, u++;
-    snprintf(text, 32, "%.*f %s", ns < 9.995 ? 2 : ns < 99.95 ? 1 : 0, ns, units[u]);
-    return text;
 }
 
 /* "3.45x FASTER", or how much is missing to say anything. */
@@ -134,7 +102,7 @@ static void write_table_timing(report *r, const row *w) {
 
 static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
-    if (live(stderr)) fprintf(stderr, "\r\033[K"); /* the progress line */
+    progress_clear();
     if (w->c != r->last) {
         fprintf(r->table, "\n%s\n  %-26s %-7s %-7s %9s %9s", w->c->text, "implementation", "isa",
                 "verdict", "error, u", "bound, u");
@@ -160,6 +128,18 @@ void report_row(report *r, const row *line) {
     if (r->table) write_table(r, line);
 }
 
+void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads) {
+    fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'", c->text, impl, isa);
+    if (threads > 1) fprintf(stderr, " --threads %d", threads);
+    fputc('\n', stderr);
+}
+
+void report_failure(const row *line, int threads) {
+    fprintf(stderr, "FAIL %s@%s on %s\n     %s\n", line->impl, line->isa, line->c->text,
+            line->v.why);
+    report_repeat(line->c, line->impl, line->isa, threads);
+}
+
 bool report_close(report *r) {
     bool ok = true;
     if (r->csv) {
@@ -171,22 +151,4 @@ bool report_close(report *r) {
     else if (r->path)
         fprintf(stderr, "results: %s\n", r->path);
     return ok;
-}
-
-void progress(size_t done, size_t total, const char *what) {
-    static double start, shown;
-    static bool printed;
-    double now = clock_ns();
-    if (done == 0 || start == 0) start = shown = now, printed = false;
-    bool terminal = live(stderr);
-    if (done == total) {
-        if (printed && terminal) fprintf(stderr, "\r\033[K");
-        start = 0;
-        return;
-    }
-    if (now - shown < (terminal ? 1e8 : 1e10)) return;
-    shown = now, printed = true;
-    double left = done ? (now - start) / (double)done * (double)(total - done) / 1e9 : 0;
-    fprintf(stderr, "%s[%zu/%zu] about %.0f s left: %.70s%s", terminal ? "\r\033[K" : "", done,
-            total, left, what, terminal ? "" : "\n");
 }

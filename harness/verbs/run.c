@@ -1,5 +1,6 @@
 /* `normlab run`: one layer on the user's own arrays. Every input is checked and everything is
  * computed before the first output is written. SPDX-License-Identifier: MIT */
+#include "base/npy_write.h"
 #include "verbs/arrays.h"
 #include "dtype.h"
 #include "reference.h"

@@ -1,12 +1,13 @@
 /* `normlab study NAME...`: runs studies and writes their points as CSV. To add one: its file in
- * this folder, its line in study.h and in the table here. SPDX-License-Identifier: MIT */
+ * harness/studies, its line in study.h and in the table here. SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
-#include "verbs/report.h"
 #include "studies/study.h"
+#include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,11 +18,8 @@ static const study *const studies[] = {&study_length,           &study_eps,
                                        &study_rmsnorm2019,      &study_model_step};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
-void study_point(study_out *o, const char *panel, const char *series, double x, double y) {
-    csv_text(o->csv, o->study);
-    csv_text(o->csv, panel);
-    csv_text(o->csv, series);
-    fprintf(o->csv, "%.9g,%.9g\n", x, y);
+static void note(const char *text) {
+    fprintf(stderr, "%s\n", text);
 }
 
 static void list(FILE *out) {
@@ -91,7 +89,7 @@ int verb_study(int argc, char **argv) {
     const char *path = NULL;
     int code = parse(argc, argv, want, &quick, &path);
     if (code >= 0) return code;
-    study_out out = {.csv = path ? fopen(path, "w") : stdout};
+    study_out out = {.csv = path ? fopen(path, "w") : stdout, .progress = progress, .note = note};
     if (!out.csv || (path && !machine_write_beside(path))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return NL_EXIT_USAGE;

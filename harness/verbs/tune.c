@@ -2,13 +2,15 @@
  * that NL_TUNING names. What is timed is a chain: a copy makes the norm's input, and its output is
  * read. Where y should lie, and who should write it, is decided by the neighbours.
  * SPDX-License-Identifier: MIT */
-#include "timing/bench.h"
-#include "machine/machine.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "machine/cgroup.h"
 #include "timing/measure.h"
-#include "machine/parts.h"
 #include "timing/limit.h"
-#include "verbs/tune.h"
 #include "tuning.h"
+#include "verbs/options.h"
+#include "verbs/terminal.h"
+#include "verbs/tune.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
@@ -78,7 +80,7 @@ static void call_chain(void *context, size_t turn) {
 /* At most a quarter of the memory there is for us, filled with numbers like any others. */
 static bool make_buffers(bool quick) {
     const double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    const double rows = fmin(all, doctor_group().bytes) / 4 / BUFFERS / ROW;
+    const double rows = fmin(all, cgroup_limits().bytes) / 4 / BUFFERS / ROW;
     room = (size_t)fmin(rows, quick ? ROWS / 4 : ROWS) / 512 * 512; /* whole huge pages */
     const size_t bytes = BUFFERS * room * ROW;
     char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,7 +121,7 @@ static bool measure_point(const struct question *q, curve *c, size_t i, const op
     chain second = {c->second, p, 1, false};
     const measure_arm arms[] = {{call_chain, &first}, {call_chain, &second}, {call_chain, &second}};
     measure m = {.arms = arms, .count = 3, .baseline = 1, .seed = c->rows[i], .clock = clock_ns};
-    m.seconds = 3 * o->seconds, m.precision = o->precision, m.interrupted = &bench_interrupted;
+    m.seconds = 3 * o->seconds, m.precision = o->precision, m.interrupted = interrupted;
     const bool ok = measure_run(&m);
     c->ratio[i] = measure_ratio(&m, 0, 1);
     c->verdict[i] = stats_verdict(c->ratio[i], stats_band(measure_ratio(&m, 2, 1)), o->margin);
@@ -132,7 +134,7 @@ static bool measure_all(const options *o, curve *curves) {
     bool ok = true;
     for (int q = 0; q < QUESTIONS; q++) total += curves[q].count;
     for (int q = 0; q < QUESTIONS; q++)
-        for (size_t i = 0; ok && !bench_interrupted && i < curves[q].count; i++) {
+        for (size_t i = 0; ok && !interrupted() && i < curves[q].count; i++) {
             progress(done++, total, questions[q].key);
             ok = measure_point(&questions[q], &curves[q], i, o);
         }
@@ -180,7 +182,7 @@ int verb_tune(int argc, char **argv) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
         return NL_EXIT_USAGE;
     }
-    signal(SIGINT, bench_on_interrupt);
+    interrupt_watch();
     nl_tuning t = *nl_tuning_now(), all_fork = {.stream_bytes = t.stream_bytes};
     size_t *const keys[QUESTIONS] = {&t.stream_bytes, &t.fork_forward, &t.fork_backward};
     curve curves[QUESTIONS];
@@ -188,7 +190,7 @@ int verb_tune(int argc, char **argv) {
     for (int q = 0; q < QUESTIONS; q++) curves[q] = plan(&questions[q], o.threads);
     nl_tuning_use(&all_fork);
     ok = ok && measure_all(&o, curves);
-    if (!ok || bench_interrupted) {
+    if (!ok || interrupted()) {
         fprintf(stderr, ok ? "interrupted: nothing is written\n" : "normlab: out of memory\n");
         return ok ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
     }

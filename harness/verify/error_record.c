@@ -1,7 +1,8 @@
-/* What was measured, and how it compares with what is on record. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "verify/error_record.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,65 +59,70 @@ static const error_line *find(const error_line *lines, size_t count, const error
     return NULL;
 }
 
-/* One number, was and is; false: nothing is wrong with it. What is on record has four digits, and a
- * shorter long double moves errors by far less than 1e-6 units. */
-static bool differs(const error_record *e, const error_line *was, const error_line *is, size_t k,
-                    bool say) {
-    double old = was->u[k], new = is->u[k];
-    bool higher = new > old * 1.001 + 1e-6;
-    if (isnan(old) == isnan(new) && !higher) return false;
-    if (!say) return true;
-    fprintf(stderr, "FAIL %s@%s, %s on %s: ", is->name, is->isa, is->problem, e->kinds[k]);
-    if (isnan(new)) {
-        fprintf(stderr, "nothing was held to a bound, %.4g units on record (%s:%zu)\n", old,
-                e->path, was->number);
-        return true;
-    }
-    fprintf(stderr, "the largest error is %.4g units, ", new);
-    if (higher)
-        fprintf(stderr, "%.4g on record (%s:%zu)\n", old, e->path, was->number);
-    else
-        fprintf(stderr, "nothing on record (%s:%zu)\n", e->path, was->number);
-    fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'\n", is->where[k]->text,
-            is->name, is->isa);
-    return true;
+/* Where the findings of a comparison go. */
+typedef struct outlet {
+    void (*take)(void *context, const error_finding *f);
+    void *context;
+    error_counts counts;
+} outlet;
+
+static void find_wrong(outlet *o, const error_line *line, const nl_case *repeat, const char *format,
+                       ...) {
+    error_finding f = {.line = line, .repeat = repeat};
+    va_list rest;
+    int n = line
+                ? snprintf(f.text, sizeof f.text, "%s@%s, %s", line->name, line->isa, line->problem)
+                : 0;
+    va_start(rest, format);
+    if (n >= 0 && (size_t)n < sizeof f.text)
+        vsnprintf(f.text + n, sizeof f.text - (size_t)n, format, rest);
+    va_end(rest);
+    o->counts.failed++;
+    o->take(o->context, &f);
 }
 
-size_t error_record_compare(const error_record *e) {
-    enum { MOST = 20 };
-    size_t wrong = 0, compared = 0, idle = 0;
+/* One number, was and is. What is on record has four digits, and a shorter long double moves errors by
+ * far less than 1e-6 units. */
+static void compare_number(const error_record *e, const error_line *was, const error_line *is,
+                           size_t k, outlet *o) {
+    double old = was->u[k], new = is->u[k];
+    const char *kind = e->kinds[k], *path = e->path;
+    o->counts.compared += !isnan(new);
+    if (isnan(old) && isnan(new)) return;
+    if (isnan(new))
+        find_wrong(o, is, NULL,
+                   " on %s: nothing was held to a bound, %.4g units on record (%s:%zu)", kind, old,
+                   path, was->number);
+    else if (isnan(old))
+        find_wrong(o, is, is->where[k],
+                   " on %s: the largest error is %.4g units, nothing on record (%s:%zu)", kind, new,
+                   path, was->number);
+    else if (new > old * 1.001 + 1e-6)
+        find_wrong(o, is, is->where[k],
+                   " on %s: the largest error is %.4g units, %.4g on record (%s:%zu)", kind, new,
+                   old, path, was->number);
+}
+
+error_counts error_record_compare(const error_record *e,
+                                  void (*take)(void *context, const error_finding *f),
+                                  void *context) {
+    outlet o = {.take = take, .context = context};
     for (size_t i = 0; i < e->now_count; i++) {
         const error_line *is = &e->now[i], *was;
         if (!*is->problem) continue;
-        if (!(was = find(e->file, e->file_count, is))) {
-            if (wrong++ < MOST)
-                fprintf(stderr, "FAIL %s@%s, %s: no line in %s\n", is->name, is->isa, is->problem,
-                        e->path);
-            continue;
-        }
-        for (size_t k = 0; k < e->kind_count; k++) {
-            compared += !isnan(is->u[k]);
-            wrong += differs(e, was, is, k, wrong < MOST);
-        }
+        if (!(was = find(e->file, e->file_count, is)))
+            find_wrong(&o, is, NULL, ": no line in %s", e->path);
+        for (size_t k = 0; was && k < e->kind_count; k++) compare_number(e, was, is, k, &o);
     }
     for (size_t i = 0; i < e->file_count; i++) {
         const error_line *was = &e->file[i];
         bool left = error_record_idle(e, was);
-        idle += left;
-        if (left || find(e->now, e->now_count, was) || wrong++ >= MOST) continue;
-        fprintf(stderr, "FAIL %s@%s, %s is on record (%s:%zu): %s\n", was->name, was->isa,
-                was->problem, e->path, was->number,
-                was->impl ? "nothing was held to a bound" : "there is no such implementation");
+        o.counts.idle += left;
+        if (left || find(e->now, e->now_count, was)) continue;
+        find_wrong(&o, was, NULL, " is on record (%s:%zu): %s", e->path, was->number,
+                   was->impl ? "nothing was held to a bound" : "there is no such implementation");
     }
     if (e->kind_count == KINDS_MOST)
-        wrong++, fprintf(stderr, "FAIL there is no room for more than %d kinds\n", KINDS_MOST - 1);
-    if (wrong > MOST) fprintf(stderr, "(and %zu more like these)\n", wrong - MOST);
-    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu lines left alone\n",
-            compared, e->path, wrong, idle);
-    if (wrong)
-        fprintf(stderr,
-                "If this is meant, run `normlab check --update-errors %s` and commit the file with "
-                "the reason.\n",
-                e->path);
-    return wrong;
+        find_wrong(&o, NULL, NULL, "there is no room for more than %d kinds", KINDS_MOST - 1);
+    return o.counts;
 }

@@ -30,24 +30,30 @@ typedef struct error_record {
     bool *ran; /* by implementation */
 } error_record;
 
-/* Reads the record; one that is to be updated may be missing yet. False: a message was printed. */
-bool error_record_open(error_record *e, const char *path, bool update);
-void error_record_close(error_record *e);
-
 /* Takes note of a verdict; only what is held to a bound counts. c must outlive e. */
 void error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v);
 
-/* Everything noted against the record: what is higher, what is not on record, and what is and was
- * not measured, each with a message. Lines of what did not run are left alone. Returns how many. */
-size_t error_record_compare(const error_record *e);
+/* What is wrong with the record, or with what was noted. */
+typedef struct error_finding {
+    const error_line *line; /* NULL: it is not about one line */
+    const nl_case *repeat;  /* shows it again; NULL: no single case does */
+    char text[700];
+} error_finding;
 
-/* Rewrites the lines of what ran. False: a message was printed. */
-bool error_record_update(const error_record *e);
+typedef struct error_counts {
+    size_t compared, failed, idle; /* numbers; findings; lines of the file that are left alone */
+} error_counts;
+
+/* Everything noted against the record: what is higher, what is not on record, and what is and was
+ * not measured, each a finding. Lines of what did not run are left alone. */
+error_counts error_record_compare(const error_record *e,
+                                  void (*take)(void *context, const error_finding *f),
+                                  void *context);
 
 /* The column of a kind of data, a new one if need be; KINDS_MOST: there is no more room. */
 size_t error_record_column(error_record *e, const char *data);
 
-/* Is it a line of the file that this run has nothing to say about? */
+/* Is it a line of the file that this run has nothing to say about: of what did not run? */
 bool error_record_idle(const error_record *e, const error_line *l);
 
 /* By name, ISA and problem, as strcmp. */

@@ -1,6 +1,6 @@
-/* The child writes its rounds to a file as any run does; that file is read back.
- * SPDX-License-Identifier: MIT */
-#include "timing/processes.h"
+/* SPDX-License-Identifier: MIT */
+#include "verbs/processes.h"
+#include "base/csv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,16 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+void rounds_heading(FILE *out) {
+    fputs("case,impl,isa,threads,process,round,position,calls,ns\n", out);
+}
+
+void rounds_write(FILE *out, const bench_round *r) {
+    csv_text(out, r->c->text);
+    fprintf(out, "%s,%s,%d,%zu,%zu,%zu,%zu,%.6g\n", r->impl, r->isa, r->threads, r->process,
+            r->round, r->position, r->calls, r->ns);
+}
 
 /* Exit status of the child, or -1. */
 static int run_child(char **argv) {

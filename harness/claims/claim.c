@@ -1,9 +1,10 @@
-/* A claim's file: lines of `key: value`, '#' at a line's beginning makes it a comment.
- * SPDX-License-Identifier: MIT */
-#include "claims/claims.h"
+/* Lines of `key: value`, '#' at a line's beginning makes it a comment. SPDX-License-Identifier: MIT */
+#include "claims/claim.h"
+#include "timing/modes.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static bool read_setting(const char *text, setting *s) {
         return false;
     memcpy(s->how, text, length);
     strcpy(s->tail, tail);
+    s->verdict = UNRESOLVED;
     return length > 0;
 }
 

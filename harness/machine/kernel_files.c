@@ -1,29 +1,13 @@
-/* Findings, and the few shapes of text in /proc and /sys. SPDX-License-Identifier: MIT */
-#include "machine/parts.h"
+/* SPDX-License-Identifier: MIT */
+#include "machine/kernel_files.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-finding *doctor_say(exam *e, const char *topic, doctor_level level, const char *advice,
-                    const char *value, ...) {
-    static finding none; /* where findings go that there is no room for */
-    finding *f = e->count < e->most ? &e->out[e->count++] : &none;
-    va_list rest;
-    *f = (finding){.topic = topic, .level = level};
-    va_start(rest, value);
-    vsnprintf(f->value, sizeof f->value, value, rest);
-    va_end(rest);
-    if (advice) snprintf(f->advice, sizeof f->advice, "%s", advice);
-    return f;
-}
-
-void doctor_unreadable(exam *e, const char *topic, const char *path) {
-    doctor_say(e, topic, DOCTOR_UNKNOWN, NULL, "%.80s: %s", path, strerror(errno));
-}
-
-bool doctor_read(char text[DOCTOR_TEXT], const char *path, ...) {
+bool kernel_read(char text[KERNEL_TEXT], const char *path, ...) {
     char name[1024];
     va_list rest;
     va_start(rest, path);
@@ -33,7 +17,7 @@ bool doctor_read(char text[DOCTOR_TEXT], const char *path, ...) {
     FILE *f = fopen(name, "r");
     if (!f) return false;
     errno = ENODATA; /* what an empty file is */
-    bool read = fgets(text, DOCTOR_TEXT, f) != NULL;
+    bool read = fgets(text, KERNEL_TEXT, f) != NULL;
     int why = errno;
     fclose(f);
     errno = why;
@@ -43,8 +27,8 @@ bool doctor_read(char text[DOCTOR_TEXT], const char *path, ...) {
     return read;
 }
 
-bool doctor_number(const char *path, const char *key, double *number) {
-    char line[DOCTOR_TEXT];
+bool kernel_number(const char *path, const char *key, double *number) {
+    char line[KERNEL_TEXT];
     bool found = false;
     FILE *f = fopen(path, "r");
     if (!f) return false;
@@ -61,30 +45,30 @@ bool doctor_number(const char *path, const char *key, double *number) {
     return found;
 }
 
-int doctor_parse_list(const char *list, bool set[DOCTOR_CPUS]) {
+int kernel_parse_list(const char *list, bool set[CPUS_MOST]) {
     int count = 0;
-    memset(set, 0, DOCTOR_CPUS * sizeof *set);
+    memset(set, 0, CPUS_MOST * sizeof *set);
     while (*list >= '0' && *list <= '9') {
         char *end;
         long first = strtol(list, &end, 10), last = first;
         if (*end == '-') last = strtol(end + 1, &end, 10);
-        for (long i = first; i <= last && i < DOCTOR_CPUS; i++) count += !set[i], set[i] = true;
+        for (long i = first; i <= last && i < CPUS_MOST; i++) count += !set[i], set[i] = true;
         list = end + (*end == ',');
     }
     return count;
 }
 
-const char *doctor_list_text(const bool set[DOCTOR_CPUS], char *text, size_t size) {
+const char *kernel_list_text(const bool set[CPUS_MOST], char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < DOCTOR_CPUS; i++) {
+    for (int i = 0; i < CPUS_MOST; i++) {
         if (!set[i]) continue;
         if (used > size - 16) { /* no room for a range and the dots */
             strcpy(text + used, ",...");
             break;
         }
         int last = i;
-        while (last + 1 < DOCTOR_CPUS && set[last + 1]) last++;
+        while (last + 1 < CPUS_MOST && set[last + 1]) last++;
         used += (size_t)snprintf(text + used, size - used, "%s%d", used ? "," : "", i);
         if (last > i) used += (size_t)snprintf(text + used, size - used, "-%d", last);
         i = last;

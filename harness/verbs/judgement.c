@@ -1,27 +1,9 @@
-/* The findings of `normlab judge`, for people and for programs. SPDX-License-Identifier: MIT */
-#include "judge/judge.h"
+/* SPDX-License-Identifier: MIT */
+#include "verbs/judgement.h"
+#include "layer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Those that leave about as little as the best: the data cannot tell them apart. */
-static size_t equals(const judgement *j) {
-    size_t count = 0;
-    double best = j->found_count ? j->found[0].left_rms : 0;
-    while (count < j->found_count && j->found[count].explains &&
-           j->found[count].fitted == j->found[0].fitted &&
-           j->found[count].left_rms <= 1.25 * best + 0.05)
-        count++;
-    return count;
-}
-
-const char *judgement_mechanism(const judgement *j) {
-    if (!j->explained) return "nothing to explain";
-    if (equals(j)) return j->found[0].text;
-    const char *rounding = mechanism_rounding(&j->s, &j->growth, &j->rest, &j->pattern);
-    return rounding ? rounding : "no known mechanism explains it";
-}
 
 static const char *verdict_text(const judgement *j) {
     return j->score.judged == 0 ? "unjudged" : j->right ? "right" : "wrong";
@@ -29,7 +11,7 @@ static const char *verdict_text(const judgement *j) {
 
 /* Element i as an index of x: "[3, 1, 4]". */
 static const char *index_text(const judgement *j, size_t i, char text[256]) {
-    const npy *x = &j->a->array[IN_X];
+    const npy *x = j->of->x;
     size_t left = x->count, used = 1;
     strcpy(text, "[");
     for (size_t k = 0; k < x->rank; k++) {
@@ -63,7 +45,6 @@ static void print_worst(const judgement *j, FILE *out) {
 static void print_growth(const judgement *j, FILE *out) {
     const growth *g = &j->growth;
     const pattern *s = &j->pattern;
-    const char *rounding = mechanism_rounding(&j->s, g, &j->rest, s);
     const char *name = nl_layers[j->s.p->op].by_channel ? "channel" : "row";
     fprintf(out, "\nas rounding      ");
     if (s->groups)
@@ -85,21 +66,20 @@ static void print_growth(const judgement *j, FILE *out) {
         fprintf(out, "    of the rest  as kappa to the power %.2f +- %.2f (%zu %ss)\n",
                 j->rest.slope, j->rest.half_width, j->rest.groups, name);
     fprintf(out, "                 %s\n",
-            rounding     ? rounding
+            j->rounding  ? j->rounding
             : g->decides ? "no method here grows like that"
                          : "that decides nothing: it takes 8 of them along a line, kappa up to 8 "
                            "times as large");
 }
 
 static void print_mechanism(const judgement *j, FILE *out) {
-    size_t same = equals(j);
     fprintf(out, "\nlikely mechanism %s\n", judgement_mechanism(j));
     if (!j->explained) {
         fprintf(out, "  up to %g units are what float arithmetic makes of any such layer\n",
                 JUDGE_FEW_UNITS);
         return;
     }
-    for (size_t i = 1; i < same; i++)
+    for (size_t i = 1; i < j->likely; i++)
         fprintf(out, "  or             %s: these data cannot tell them apart\n", j->found[i].text);
     fprintf(out,
             "\nmistake tried, made on purpose                             removes  leaves rms    "
@@ -111,20 +91,20 @@ static void print_mechanism(const judgement *j, FILE *out) {
             fprintf(out, " %6.1f %%", 100 * h->removes);
         else
             fprintf(out, "  nothing");
-        fprintf(out, " %11.4g %10.4g\n", h->left_rms, h->left_largest);
+        fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
     }
     print_growth(j, out);
 }
 
-void judgement_print(const judgement *j, FILE *out) {
+void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     const score *c = &j->score;
     const nl_problem *p = j->s.p;
     char shape[NPY_SHAPE_TEXT];
     const char *name = nl_layers[p->op].by_channel ? "channels" : "rows";
-    npy_shape_text(&j->a->array[IN_X], shape);
+    npy_shape_text(j->of->x, shape);
     fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
             nl_dtype_name(p->dtype), shape, (double)p->eps,
-            p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", j->y_path);
+            p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", y_path);
     if (c->judged == 0)
         fprintf(out, "verdict          none: on these data the bound of a two-pass promises "
                      "nothing\n");
@@ -164,13 +144,12 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
         fputc(',', out);
     fprintf(out, ",\"%s\",", judgement_mechanism(j));
     if (h)
-        fprintf(out, "%s,%.6g,%.6g,%.6g,%s\n", h->name, 100 * h->removes, h->left_rms,
-                h->left_largest, h < j->found + equals(j) ? "yes" : "no");
+        fprintf(out, "%s,%.6g,%.6g,%.6g,%s\n", h->name, 100 * h->removes, h->left.rms,
+                h->left.largest, h < j->found + j->likely ? "yes" : "no");
     else
         fprintf(out, "none,0,%.6g,%.6g,no\n", c->rms, c->largest);
 }
 
-/* One line for each mistake that was tried, after one for none. */
 void judgement_csv(const judgement *j, FILE *out) {
     fprintf(out, "op,pass,dtype,n,c,s,verdict,error_u,bound_u,rms_u,exact_pct,beyond,worst,"
                  "kappa_slope,slope_half_width,mechanism,mistake,removes_pct,left_rms_u,left_u,"

@@ -1,7 +1,6 @@
-/* The file of the largest errors: a CSV whose columns after the third are kinds of data.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+#include "verify/error_file.h"
 #include "base/csv.h"
-#include "verify/error_record.h"
 
 #include <errno.h>
 #include <math.h>
@@ -57,15 +56,15 @@ static bool read_file(error_record *e, scan *s) {
     return ok;
 }
 
-bool error_record_open(error_record *e, const char *path, bool update) {
-    char error[700] = "no memory for the largest errors";
-    scan s = {.path = path, .error = error, .error_size = sizeof error};
+bool error_record_open(error_record *e, const char *path, bool update, char *error,
+                       size_t error_size) {
+    scan s = {.path = path, .error = error, .error_size = error_size};
+    snprintf(error, error_size, "no memory for the largest errors");
     *e = (error_record){.path = path, .now_count = nl_impl_count() * LINES_PER_IMPL};
     e->now = calloc(e->now_count, sizeof *e->now);
     e->ran = calloc(nl_impl_count(), sizeof *e->ran);
     bool missing = update && access(path, F_OK) != 0 && errno == ENOENT;
     if (e->now && e->ran && (missing || read_file(e, &s))) return true;
-    fprintf(stderr, "normlab: %s\n", error);
     return error_record_close(e), false;
 }
 
@@ -100,7 +99,7 @@ static void write_lines(const error_record *e, const error_line *lines, size_t c
     }
 }
 
-bool error_record_update(const error_record *e) {
+bool error_record_update(const error_record *e, size_t *lines, char *error, size_t error_size) {
     error_line *all = calloc(e->now_count + e->file_count + 1, sizeof *all);
     size_t count = 0;
     for (size_t i = 0; all && i < e->now_count; i++)
@@ -115,10 +114,8 @@ bool error_record_update(const error_record *e) {
         ok = fflush(out) == 0 && !ferror(out);
         ok = fclose(out) == 0 && ok;
     }
-    if (ok)
-        fprintf(stderr, "largest errors: %s has %zu lines\n", e->path, count);
-    else
-        fprintf(stderr, "normlab: cannot write %s: %s\n", e->path, strerror(errno));
+    if (!ok) snprintf(error, error_size, "cannot write %s: %s", e->path, strerror(errno));
+    *lines = count;
     free(all);
     return ok;
 }

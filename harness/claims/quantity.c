@@ -1,8 +1,10 @@
-/* Quantities that are counted or computed, not timed, and the table of all. SPDX-License-Identifier: MIT */
-#include "claims/claims.h"
+/* SPDX-License-Identifier: MIT */
+#include "claims/quantity.h"
 #include "claims/rsqrt.h"
+#include "timing/modes.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,51 +13,52 @@ static bool exactly(double v, figure *out) {
     return true;
 }
 
-/* LayerNorm's stage and RMSNorm's for the tail. */
-static bool get_two(stages *all, const char *tail, stage *two[2], char *why, size_t why_size) {
+/* LayerNorm's fixture and RMSNorm's for the tail. */
+static bool get_two(const question *q, fixture *two[2]) {
     static const char *const layers[] = {"layernorm", "rmsnorm"};
     for (int i = 0; i < 2; i++) {
         char text[CASE_TEXT];
-        snprintf(text, sizeof text, "%s/%s", layers[i], tail);
-        if (!(two[i] = stage_get(all, text, why, why_size))) return false;
+        snprintf(text, sizeof text, "%s/%s", layers[i], q->tail);
+        if (!(two[i] = fixtures_get(q->all, text, q->why, q->why_size))) return false;
     }
     return true;
 }
 
-#define GET(name)                                                                                 \
-    static bool name(stages *all, const char *how, const char *tail, double seconds, figure *out, \
-                     char *why, size_t why_size)
-#define TWO                   \
-    stage *two[2];            \
-    (void)how, (void)seconds; \
-    if (!get_two(all, tail, two, why, why_size)) return false
+static bool fail(const question *q, const char *format, const char *what) {
+    snprintf(q->why, q->why_size, format, what);
+    return false;
+}
 
-GET(state_bytes) {
-    TWO;
+static bool state_bytes(const question *q, figure *out) {
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
     size_t saved = case_state_bytes(&two[0]->c) - case_state_bytes(&two[1]->c);
     return exactly((double)saved / (double)two[0]->c.problem.n, out);
 }
 
 /* Of what forward has to keep for backward: x and the statistics. */
-GET(state_share) {
-    TWO;
+static bool state_share(const question *q, figure *out) {
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
     double x = (double)two[0]->data.bytes[NL_X], layer = (double)case_state_bytes(&two[0]->c);
     return exactly(100 * (layer - (double)case_state_bytes(&two[1]->c)) / (x + layer), out);
 }
 
 /* Vectors of c that are learned. */
-GET(parameters) {
-    TWO;
+static bool parameters(const question *q, figure *out) {
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
     double vectors[2] = {0, 0};
     for (int i = 0; i < 2; i++)
         for (nl_arg s = NL_GAMMA; s <= NL_BETA; s++) vectors[i] += two[i]->data.input[s] != NULL;
     return exactly(vectors[0] - vectors[1], out);
 }
 
-GET(traffic) {
-    const mode *m = mode_find(how);
-    TWO;
-    if (!m) return snprintf(why, why_size, "there is no mode '%s'", how), false;
+static bool traffic(const question *q, figure *out) {
+    const mode *m = mode_find(q->how);
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
+    if (!m) return fail(q, "there is no mode '%s'", q->how);
     double bytes[2];
     for (int i = 0; i < 2; i++)
         bytes[i] = m->transfers[i] ? (double)m->transfers[i] : (double)case_bytes(&two[i]->c);
@@ -64,52 +67,56 @@ GET(traffic) {
 
 /* The fewest readings of x that give right statistics: one, if an implementation that makes one is
  * promised to be right and is. */
-static double readings(stage *s) {
+static double readings(fixture *s) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
         bool one = k->method == NL_ONE_PASS || k->method == NL_SHIFTED || k->method == NL_WELFORD ||
                    !nl_layers[s->c.problem.op].centred;
         if (one && !k->demonstration && nl_isa_runs(k->isa) && nl_accepts(k, &s->c.problem) &&
-            stage_judge(s, k, 1).outcome == OUTCOME_OK)
+            fixture_verify(s, k, 1).outcome == OUTCOME_OK)
             return 1;
     }
     return 2;
 }
 
-GET(scans) {
-    TWO;
+static bool scans(const question *q, figure *out) {
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
     return exactly(readings(two[0]) / readings(two[1]), out);
 }
 
 /* LayerNorm's largest error over RMSNorm's. */
-GET(error_ratio) {
-    const mode *m = mode_find(how);
+static bool error_ratio(const question *q, figure *out) {
+    const mode *m = mode_find(q->how);
     double error[2];
-    TWO;
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
     for (int i = 0; i < 2; i++) {
         const nl_impl *k = m ? mode_impl(m, i, &two[i]->c.problem) : NULL;
-        if (!k) return snprintf(why, why_size, "nothing here runs the mode '%s'", how), false;
-        verdict v = stage_judge(two[i], k, mode_threads(m));
-        if (v.outcome == OUTCOME_FAIL) return snprintf(why, why_size, "%s", v.why), false;
+        if (!k) return fail(q, "nothing here runs the mode '%s'", q->how);
+        verdict v = fixture_verify(two[i], k, mode_threads(m));
+        if (v.outcome == OUTCOME_FAIL) return fail(q, "%s", v.why);
         error[i] = v.error_u;
     }
     return exactly(error[0] / error[1], out);
 }
 
 /* The largest |rms^2 / (sigma^2 + mean^2) - 1| of the rows, from the statistics that the layers save. */
-GET(identity) {
-    const mode *m = mode_find(how);
+static bool identity(const question *q, figure *out) {
+    const mode *m = mode_find(q->how);
     double worst = 0;
-    TWO;
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
     for (int i = 0; i < 2; i++) {
         const nl_impl *k = m ? mode_impl(m, i, &two[i]->c.problem) : NULL;
-        if (!k) return snprintf(why, why_size, "nothing here runs the mode '%s'", how), false;
-        verdict v = stage_judge(two[i], k, 1);
+        if (!k) return fail(q, "nothing here runs the mode '%s'", q->how);
+        verdict v = fixture_verify(two[i], k, 1);
         if (v.outcome != OUTCOME_OK)
-            return snprintf(why, why_size, "%s promises nothing on %s", k->name, tail), false;
+            return snprintf(q->why, q->why_size, "%s promises nothing on %s", k->name, q->tail),
+                   false;
     }
-    const float *mean = two[0]->in.at[NL_MEAN], *rstd = two[0]->in.at[NL_RSTD],
-                *root = two[1]->in.at[NL_RSTD];
+    const float *mean = two[0]->in->at[NL_MEAN], *rstd = two[0]->in->at[NL_RSTD],
+                *root = two[1]->in->at[NL_RSTD];
     for (size_t r = 0; r < two[0]->c.problem.n; r++) {
         double sigma = 1 / (double)rstd[r], rms = 1 / (double)root[r];
         worst = fmax(worst, fabs(rms * rms / (sigma * sigma + (double)mean[r] * mean[r]) - 1));
@@ -118,53 +125,70 @@ GET(identity) {
 }
 
 /* Elements in which Qwen2RMSNorm with w = 0 is not, to the bit, RMSNorm without a gain. */
-GET(qwen_start) {
-    const mode *m = mode_find(how);
-    TWO;
-    stage *s = two[1];
+static bool qwen_start(const question *q, figure *out) {
+    const mode *m = mode_find(q->how);
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
+    fixture *s = two[1];
     nl_problem p = s->c.problem;
     const nl_impl *k = m ? mode_impl(m, 1, &p) : NULL;
     size_t bytes = s->data.bytes[NL_X], each = nl_dtype_bytes(p.dtype), differ = 0;
     float *w = calloc(p.c, sizeof *w);
     char *y = malloc(bytes);
-    nl_forward_args a = {.x = s->in.at[NL_X], .y = s->in.at[NL_Y]},
-                    q = {.x = a.x, .y = y, .gamma = w};
+    nl_forward_args a = {.x = s->in->at[NL_X], .y = s->in->at[NL_Y]},
+                    b = {.x = a.x, .y = y, .gamma = w};
     bool ok = k && w && y;
-    if (ok) ok = stage_judge(s, k, 1).outcome == OUTCOME_OK && nl_forward(k, &p, &a, 1) == NL_OK;
+    if (ok) ok = fixture_verify(s, k, 1).outcome == OUTCOME_OK && nl_forward(k, &p, &a, 1) == NL_OK;
     p.op = NL_QWEN2_RMSNORM;
-    ok = ok && nl_accepts(k, &p) && nl_forward(k, &p, &q, 1) == NL_OK;
+    ok = ok && nl_accepts(k, &p) && nl_forward(k, &p, &b, 1) == NL_OK;
     for (size_t i = 0; ok && i < bytes; i += each)
-        differ += memcmp(y + i, (char *)s->in.at[NL_Y] + i, each) != 0;
+        differ += memcmp(y + i, (char *)s->in->at[NL_Y] + i, each) != 0;
     free(w);
     free(y);
-    if (!ok) snprintf(why, why_size, "nothing here runs %s in the mode '%s'", tail, how);
+    if (!ok)
+        snprintf(q->why, q->why_size, "nothing here runs %s in the mode '%s'", q->tail, q->how);
     return ok && exactly((double)differ, out);
 }
 
 /* A transformer block of width c over n tokens: two norms of 8 operations an element, in per cent of
  * its matrix products, 24 n c^2 + 4 n^2 c. */
-GET(flops_share) {
-    TWO;
+static bool flops_share(const question *q, figure *out) {
+    fixture *two[2];
+    if (!get_two(q, two)) return false;
     double n = (double)two[0]->c.problem.n, c = (double)two[0]->c.problem.c;
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);
 }
 
-GET(root_speedup) {
+static bool root_speedup(const question *q, figure *out) {
     estimate ratio;
     double band;
     size_t rounds;
-    (void)all, (void)tail;
-    if (!roots_race(how, seconds, &ratio, &band, &rounds, why, why_size)) return false;
-    *out = claim_figure(quantity_find("speedup"), 1, ratio, band);
+    if (!rsqrt_race(q->how, q->seconds, &ratio, &band, &rounds, q->why, q->why_size)) return false;
+    *out = quantity_figure(quantity_find("speedup"), 1, ratio, band);
     out->rounds = rounds;
     return true;
 }
 
-GET(root_error) {
-    double error = roots_error(how);
-    (void)all, (void)tail, (void)seconds;
-    if (isnan(error)) snprintf(why, why_size, "this build has no '%s' root", how);
-    return !isnan(error) && exactly(error, out);
+static bool root_error(const question *q, figure *out) {
+    double error = rsqrt_error(q->how);
+    if (isnan(error)) return fail(q, "this build has no '%s' root", q->how);
+    return exactly(error, out);
+}
+
+/* exp(r) is RMSNorm's time over LayerNorm's. */
+static double convert(const quantity *q, double share, double r) {
+    return strcmp(q->name, "saving") == 0 ? -100 * share * expm1(r) : exp(-r);
+}
+
+static estimate turned(const quantity *q, double share, estimate r, double band) {
+    return (estimate){convert(q, share, r.median), convert(q, share, r.high + band),
+                      convert(q, share, r.low - band)};
+}
+
+figure quantity_figure(const quantity *q, double share, estimate log_ratio, double band) {
+    figure f = {turned(q, share, log_ratio, 0), turned(q, share, log_ratio, band), 0, 0};
+    f.band = (f.wide.high - f.wide.low - (f.value.high - f.value.low)) / 2;
+    return f;
 }
 
 const quantity quantities[] = {

@@ -1,0 +1,8 @@
+/* The clock of every measurement. SPDX-License-Identifier: MIT */
+#ifndef NL_CLOCK_H
+#define NL_CLOCK_H
+
+/* Nanoseconds of a clock that only goes forward. */
+double clock_ns(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "machine/exam.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+finding *exam_say(exam *e, const char *topic, finding_level level, const char *advice,
+                  const char *value, ...) {
+    static finding none; /* where findings go that there is no room for */
+    finding *f = e->count < e->most ? &e->out[e->count++] : &none;
+    va_list rest;
+    *f = (finding){.topic = topic, .level = level};
+    va_start(rest, value);
+    vsnprintf(f->value, sizeof f->value, value, rest);
+    va_end(rest);
+    if (advice) snprintf(f->advice, sizeof f->advice, "%s", advice);
+    return f;
+}
+
+void exam_unreadable(exam *e, const char *topic, const char *path) {
+    exam_say(e, topic, FINDING_UNKNOWN, NULL, "%.80s: %s", path, strerror(errno));
+}

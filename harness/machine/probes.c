@@ -1,0 +1,105 @@
+/* What one thread measures: the clock it times with, its own frequency, how often it is stopped.
+ * SPDX-License-Identifier: MIT */
+#include "machine/parts.h"
+#include "base/clock.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <time.h>
+
+static void timer(exam *e) {
+    enum { BATCHES = 10, READS = 1000 };
+    struct timespec resolution = {0};
+    double step = HUGE_VAL, cost = HUGE_VAL;
+    clock_getres(CLOCK_MONOTONIC, &resolution);
+    for (int b = 0; b < BATCHES; b++) { /* the quickest, for some are interrupted */
+        double begin = clock_ns(), last = begin;
+        for (int i = 0; i < READS; i++) {
+            double now = clock_ns();
+            if (now > last) step = fmin(step, now - last);
+            last = now;
+        }
+        cost = fmin(cost, (last - begin) / READS);
+    }
+    finding_level level = cost > 1000                 ? FINDING_BAD
+                          : cost > 100 || step > 1000 ? FINDING_NOTE
+                                                      : FINDING_GOOD;
+    exam_say(e, "timer", level,
+             level == FINDING_GOOD ? NULL
+                                   : "Reading the clock is part of every time: see clocksource; "
+                                     "measure longer pieces",
+             "CLOCK_MONOTONIC: a read costs %.0f ns, smallest step %.0f ns, resolution %.0f ns",
+             cost, step, 1e9 * (double)resolution.tv_sec + (double)resolution.tv_nsec);
+}
+
+#if defined __OPTIMIZE__ && defined __GNUC__ && (defined __x86_64__ || defined __aarch64__)
+enum { CHAIN = 1 << 14, MULTIPLY_CYCLES = 3 };
+
+/* Cycles in a nanosecond. A chain of additions would not do: some processors take constants added
+ * to a register together before any arithmetic unit sees them. */
+static double chain_ghz(void) {
+    static uint64_t seed = 1;
+    uint64_t x = seed;
+    const uint64_t odd = UINT64_C(6364136223846793005);
+    double begin = clock_ns();
+    for (int i = 0; i < CHAIN; i++) {
+        x *= odd;
+        __asm__ volatile("" : "+r"(x)); /* no two of them become one multiplication */
+    }
+    double ns = clock_ns() - begin;
+    seed = x; /* which also keeps the chain from being called constant */
+    return MULTIPLY_CYCLES * CHAIN / ns;
+}
+
+static void frequency(exam *e) {
+    enum { READINGS = 1000 };
+    static double ghz[READINGS];
+    int n = 0;
+    double begin = clock_ns();
+    while (clock_ns() - begin < 5e6) chain_ghz(); /* until it has sped up */
+    for (begin = clock_ns(); n < READINGS && clock_ns() - begin < 3e7; n++) ghz[n] = chain_ghz();
+    double middle = stats_quantile(ghz, (size_t)n, 0.5);
+    double spread =
+        (stats_quantile(ghz, (size_t)n, 0.9) - stats_quantile(ghz, (size_t)n, 0.1)) / middle;
+    bool wide = spread > 0.05;
+    exam_say(e, "frequency", wide ? FINDING_NOTE : FINDING_GOOD,
+             wide ? "Speed changes while we measure: see governor, turbo and others; compare only "
+                    "what was measured in turns"
+                  : NULL,
+             "%.2f GHz if a 64-bit multiplication takes %d cycles; spread %.1f %% (10th to 90th of "
+             "%d readings)",
+             middle, MULTIPLY_CYCLES, 100 * spread, n);
+}
+#else
+static void frequency(exam *e) {
+    exam_say(e, "frequency", FINDING_UNKNOWN, NULL,
+             "estimated only on x86-64 and AArch64, in an optimized build");
+}
+#endif
+
+/* Times when a thread that only reads the clock was not running. */
+static void interruptions(exam *e) {
+    const double span = 2e7, least = 1e4;
+    double begin = clock_ns(), last = begin, lost = 0, longest = 0;
+    int gaps = 0;
+    while (last - begin < span) {
+        double now = clock_ns(), gap = now - last;
+        if (gap > least) gaps++, lost += gap;
+        if (gap > longest) longest = gap;
+        last = now;
+    }
+    double share = lost / (last - begin);
+    finding_level level = share > 0.05 ? FINDING_BAD : share > 0.005 ? FINDING_NOTE : FINDING_GOOD;
+    exam_say(e, "interruptions", level,
+             level == FINDING_GOOD ? NULL
+                                   : "See load, others and steal; repeat more, and take medians",
+             "%d of more than 10 us in %.0f ms: %.1f %% of the time; the longest gap %.0f us", gaps,
+             (last - begin) / 1e6, 100 * share, longest / 1e3);
+}
+
+void examine_probes(exam *e) {
+    timer(e);
+    frequency(e);
+    interruptions(e);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "results/comparison.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Why two rows cannot be compared, into why; false: they can. */
+static bool refusal(const result *a, const result *b, bool shares, char why[200]) {
+    const result *both[] = {a, b};
+    if (!a || !b) return snprintf(why, 200, "only in %c", a ? 'A' : 'B'), true;
+    for (int i = 0; i < 2 && !*why; i++) {
+        const result *r = both[i];
+        if (strcmp(r->verdict, "ok") != 0 && strcmp(r->verdict, "demo") != 0)
+            snprintf(why, 200, "the verdict of %c is %s", "AB"[i], r -> verdict);
+        else if (strstr(r->flag, "IMPOSSIBLE"))
+            snprintf(why, 200, "%c is flagged %.60s", "AB"[i], r -> flag);
+        else if (isnan(r->ns))
+            snprintf(why, 200, "%c was not timed", "AB"[i]);
+        else if (isnan(r->ns_low) || isnan(r->ns_high))
+            snprintf(why, 200, "%c has no interval: too few rounds", "AB"[i]);
+        else if (shares && isnan(r->limit_pct))
+            snprintf(why, 200, "%c has no limit_pct", "AB"[i]);
+    }
+    const struct {
+        const char *name;
+        double a, b;
+    } sizes[] = {{"n", a->n, b->n},
+                 {"c", a->c, b->c},
+                 {"s", a->s, b->s},
+                 {"bytes", a->bytes, b->bytes}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !*why; i++)
+        if (sizes[i].a < sizes[i].b || sizes[i].a > sizes[i].b) /* not where one is unknown */
+            snprintf(why, 200, "%s differs: %.0f in A, %.0f in B", sizes[i].name, sizes[i].a,
+                     sizes[i].b);
+    if (!*why && *a->data && *b->data && strcmp(a->data, b->data) != 0)
+        snprintf(why, 200, "data differs: %.60s in A, %.60s in B", a->data, b->data);
+    return *why;
+}
+
+/* In logarithms: the time, or in units of what the machine's limit takes. */
+static estimate log_of(const result *r, bool shares) {
+    double unit = shares ? log(r->limit_pct) + log(r->ns) - log(100) : 0;
+    return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
+}
+
+row_pair compare_rows(const result *a, const result *b, bool shares, double margin) {
+    row_pair p = {.a = a, .b = b, .ratio = {NAN, NAN, NAN}, .band = NAN};
+    p.refused = refusal(a, b, shares, p.why);
+    if (p.refused) return p;
+    estimate x = log_of(a, shares), y = log_of(b, shares);
+    p.ratio = (estimate){y.median - x.median, y.low - x.high, y.high - x.low};
+    p.unbanded = isnan(a->aa_band) || isnan(b->aa_band);
+    p.band = log1p(fmax(a->aa_band, b->aa_band));
+    if (p.unbanded) p.band = fmax(p.band, margin);
+    p.verdict = stats_verdict(p.ratio, p.band, margin);
+    return p;
+}
+
+void compare_results(const results file[2], bool shares, double margin,
+                     void (*take)(void *context, const row_pair *pair), void *context) {
+    for (size_t i = 0; i < file[0].count; i++) {
+        const result *a = &file[0].rows[i];
+        row_pair p = compare_rows(a, results_find(&file[1], a), shares, margin);
+        take(context, &p);
+    }
+    for (size_t i = 0; i < file[1].count; i++) {
+        const result *b = &file[1].rows[i];
+        if (results_find(&file[0], b)) continue;
+        row_pair p = compare_rows(NULL, b, shares, margin);
+        take(context, &p);
+    }
+}

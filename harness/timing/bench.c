@@ -1,0 +1,211 @@
+/* The arms of a case: every implementation that is right on it, the baseline once more (what it
+ * shows against itself is noise), and the machine's limit on the same buffers.
+ * SPDX-License-Identifier: MIT */
+#include "timing/bench.h"
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "timing/arm.h"
+#include "timing/flush.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SETS_MOST = 1024 }; /* each takes some thirty mappings, and a process may have 65530 */
+
+typedef struct bench {
+    const nl_case *c;
+    const bench_settings *o;
+    int threads;
+    fixture f;
+    arm *arms; /* the implementations, then the baseline again */
+    row *rows; /* [impls] */
+    size_t impls;
+    limit_arm limit;
+} bench;
+
+static void flush_all(void *context) {
+    const bench *b = context;
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (b->f.in[0].at[s]) flush(b->f.in[0].at[s], b->f.data.bytes[s]);
+}
+
+/* Buffers: one set, or for rotating enough sets to be twice the last-level cache. */
+static size_t sets_wanted(const bench *b) {
+    size_t set = case_bytes(b->c), wanted = 1;
+    char text[CASE_TEXT + 100];
+    if (b->c->cache == CACHE_ROTATING) wanted = 2 * last_cache_bytes() / (set ? set : 1) + 2;
+    if (wanted <= SETS_MOST) return wanted;
+    snprintf(text, sizeof text,
+             "%s: rotates through %d sets of %zu bytes, less than twice the cache", b->c->text,
+             SETS_MOST, set);
+    if (b->o->note) b->o->note(b->o->context, text);
+    return SETS_MOST;
+}
+
+static size_t scratch_wanted(const bench *b) {
+    size_t most = 0;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (!b->o->wants(b->o->context, m, b->c)) continue;
+        size_t bytes = nl_scratch_bytes(m, &b->c->problem);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* The arms' implementations; those that cannot run here are reported as skipped. */
+static void collect(bench *b) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (!b->o->wants(b->o->context, m, b->c)) continue;
+        bool crowded = b->threads > nl_max_threads();
+        row line = {.c = b->c,
+                    .impl = m->name,
+                    .isa = m->isa,
+                    .scratch_bytes = nl_scratch_bytes(m, &b->c->problem),
+                    .threads = m->threaded ? b->threads : 1};
+        line.v.outcome = OUTCOME_SKIP;
+        if (crowded)
+            snprintf(line.v.why, sizeof line.v.why, "%d threads, and this machine runs %d",
+                     b->threads, nl_max_threads());
+        else
+            snprintf(line.v.why, sizeof line.v.why, "this processor has no %s", m->isa);
+        if (crowded || !nl_isa_runs(m->isa)) {
+            b->o->row(b->o->context, &line);
+            continue;
+        }
+        b->arms[b->impls] = (arm){.on = {&b->f}, .impl = {m}, .threads = line.threads};
+        b->rows[b->impls++] = line;
+    }
+}
+
+static verdict verify_arm(bench *b, size_t i) {
+    return fixture_verify(&b->f, b->arms[i].impl[0], b->arms[i].threads);
+}
+
+/* Keeps the arms that are right; reports and drops the others. */
+static void verify_arms(bench *b) {
+    size_t kept = 0;
+    for (size_t i = 0; i < b->impls; i++) {
+        b->rows[i].v = verify_arm(b, i);
+        if (b->rows[i].v.outcome == OUTCOME_FAIL)
+            b->o->row(b->o->context, &b->rows[i]);
+        else
+            b->rows[kept] = b->rows[i], b->arms[kept++] = b->arms[i];
+    }
+    b->impls = kept;
+}
+
+static size_t find_baseline(const bench *b) {
+    for (size_t i = 0; i < b->impls; i++) {
+        const nl_impl *m = b->arms[i].impl[0];
+        const char *slash = strrchr(m->name, '/');
+        if (b->o->is_baseline ? b->o->is_baseline(b->o->context, m)
+                              : slash && strcmp(slash, "/naive") == 0)
+            return i;
+    }
+    return 0;
+}
+
+static void report_rounds(const bench *b, const measure *m, size_t process) {
+    for (size_t r = 0; b->o->round && r < m->rounds; r++)
+        for (size_t i = 0; i < m->count; i++) {
+            const nl_impl *impl = i <= b->impls ? b->arms[i].impl[0] : NULL;
+            const bench_round line = {.c = b->c,
+                                      .impl = !impl           ? "(limit)"
+                                              : i == b->impls ? "(baseline again)"
+                                                              : impl->name,
+                                      .isa = impl ? impl->isa : "-",
+                                      .threads = impl ? b->arms[i].threads : b->threads,
+                                      .process = process,
+                                      .round = r,
+                                      .position = m->position[r * m->count + i],
+                                      .calls = m->calls,
+                                      .ns = m->ns[r * m->count + i]};
+            b->o->round(b->o->context, &line);
+        }
+}
+
+/* Times in this process, or in so many others; timings[process * impls + arm]. Returns how many. */
+static size_t measure_arms(bench *b, measure *m, const yardstick *by, timing *timings, char *error,
+                           size_t error_size) {
+    const bench_settings *o = b->o;
+    size_t done = 0;
+    for (; done < o->processes && !interrupted(); done++) {
+        bool ok = o->processes == 1
+                      ? measure_run(m)
+                      : o->elsewhere(o->context, b->c, m->count, m, error, error_size);
+        for (size_t i = 0; ok && m->rounds && i < b->impls; i++)
+            timings[done * b->impls + i] = timing_read(m, i, by);
+        if (ok) report_rounds(b, m, done);
+        bool empty = m->rounds == 0;
+        measure_free(m);
+        if (!ok || empty) return done;
+    }
+    return done;
+}
+
+static bool time_arms(bench *b, char *error, size_t error_size) {
+    const bench_settings *o = b->o;
+    size_t baseline = find_baseline(b), count = b->impls + 2;
+    b->arms[b->impls] = b->arms[baseline];
+    b->limit = limit_arm_make(&b->f, b->threads);
+    const yardstick by = {.baseline = b->arms[baseline].impl[0]->name,
+                          .again = b->impls,
+                          .limit = b->impls + 1,
+                          .bytes = (double)case_bytes(b->c),
+                          .limit_bytes = (double)limit_arm_bytes(&b->f),
+                          .margin = o->margin};
+    measure_arm *calls = malloc(count * sizeof *calls);
+    timing *timings = malloc(o->processes * b->impls * sizeof *timings);
+    timing *one = malloc(o->processes * sizeof *one);
+    size_t done = 0;
+    for (size_t i = 0; calls && i < count; i++)
+        calls[i] = i == by.limit ? (measure_arm){limit_arm_call, &b->limit}
+                                 : (measure_arm){arm_call, &b->arms[i]};
+    measure m = {.arms = calls,
+                 .count = count,
+                 .baseline = baseline,
+                 .seconds = o->seconds * (double)count,
+                 .precision = o->precision,
+                 .seed = 1,
+                 .clock = clock_ns,
+                 .interrupted = interrupted,
+                 .before = b->c->cache == CACHE_COLD ? flush_all : NULL,
+                 .before_context = b};
+    if (calls && timings && one) done = measure_arms(b, &m, &by, timings, error, error_size);
+    for (size_t i = 0; i < b->impls; i++) {
+        row *line = &b->rows[i];
+        verdict after = verify_arm(b, i);
+        for (size_t p = 0; p < done; p++) one[p] = timings[p * b->impls + i];
+        if (after.outcome == OUTCOME_FAIL) { /* right before the timing, wrong after it */
+            line->v = after;
+        } else if (done > 0) {
+            line->timed = true, line->is_baseline = i == baseline;
+            line->t = timing_merge(one, done, o->margin);
+        }
+        o->row(o->context, line);
+    }
+    free(calls);
+    free(timings);
+    free(one);
+    return done > 0 || interrupted();
+}
+
+bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size) {
+    bench b = {.c = c, .o = o, .threads = c->threads ? c->threads : o->threads};
+    size_t most = nl_impl_count() + 1;
+    if (!fixture_make(&b.f, c, scratch_wanted(&b), sets_wanted(&b), error, error_size))
+        return false;
+    snprintf(error, error_size, "no memory");
+    b.arms = calloc(most, sizeof *b.arms), b.rows = calloc(most, sizeof *b.rows);
+    bool ok = b.arms && b.rows;
+    if (ok) collect(&b), verify_arms(&b);
+    if (ok && b.impls > 0) ok = time_arms(&b, error, error_size);
+    fixture_free(&b.f);
+    free(b.arms);
+    free(b.rows);
+    return ok;
+}

@@ -1,0 +1,48 @@
+/* One row of results: what ran, was it right, and what its timing says.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ROW_H
+#define NL_ROW_H
+
+#include "timing/measure.h"
+#include "verify/verify.h"
+
+/* What a timing says. Ratios are to the baseline, of time: below 1 is faster. */
+typedef struct timing {
+    estimate ns; /* of one call */
+    double ns_min;
+    double limit_gbps, limit_pct; /* plain copying of the same buffers, in the same rounds */
+    bool impossible;              /* beyond the limit, by more than the noise */
+    const char *baseline;
+    estimate log_ratio;
+    double band; /* of the baseline against itself, a log ratio */
+    comparison verdict;
+    size_t rounds, calls, rounds_to_go;
+    const char *stopped;
+} timing;
+
+/* docs/results.md says what every column means. */
+typedef struct row {
+    const nl_case *c;
+    const char *impl, *isa;
+    int threads;
+    verdict v;
+    bool timed, is_baseline;
+    timing t;
+    size_t scratch_bytes;
+} row;
+
+/* What an arm is compared with: two more arms, the baseline again and the limit; the bytes that the
+ * case and the limit move; and within which log ratio SAME is said. */
+typedef struct yardstick {
+    const char *baseline; /* its name */
+    size_t again, limit;
+    double bytes, limit_bytes, margin;
+} yardstick;
+
+timing timing_read(const measure *m, size_t arm, const yardstick *by);
+
+/* Several processes' timings as one: the median of their medians, and an interval that holds all of
+ * theirs, since what differs between processes is not noise that more rounds would average out. */
+timing timing_merge(const timing *t, size_t n, double margin);
+
+#endif

@@ -1,0 +1,21 @@
+/* The comparison of two result files as a table, or as CSV. SPDX-License-Identifier: MIT */
+#ifndef NL_SHEET_H
+#define NL_SHEET_H
+
+#include "results/comparison.h"
+
+typedef struct sheet_style {
+    double margin; /* a log ratio */
+    bool csv, colour;
+} sheet_style;
+
+/* How many rows came out how; added up over several sheets. */
+typedef struct tally {
+    size_t verdicts[NOT_RESOLVED + 1], refused, unbanded;
+} tally;
+
+void sheet_heading(void); /* of CSV */
+void sheet_print(const char *name, const results file[2], bool shares, const sheet_style *style,
+                 tally *total);
+
+#endif
