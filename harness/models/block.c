@@ -1,7 +1,7 @@
 /* A transformer block, forward and backward: attention with grouped heads, a gated or plain
  * feed-forward part, a norm before each. SPDX-License-Identifier: MIT */
+#include "models/block.h"
 #include "models/blas.h"
-#include "models/step.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static sizes sizes_of(const step *s) {
     return z;
 }
 
-void block_layout(step *s, float *(*take)(void *, size_t), void *from) {
+void block_layout(step *s, step_take *take, void *from) {
     sizes z = sizes_of(s);
     size_t ffn = s->shape.ffn, heads = s->shape.heads, most = z.d * (z.wide > z.up ? z.wide : z.up);
     s->weights[QKV] = take(from, z.d * z.wide), s->weights[OUT] = take(from, z.d * z.d);

@@ -1,8 +1,8 @@
 /* A step of a GRU, forward and backward, with a norm for each gate:
  *   r = sigmoid(norm(x W + h U)), z likewise, c = tanh(norm(x W + r * (h U))), y = (1 - z) * c + z * h
  * SPDX-License-Identifier: MIT */
+#include "models/gru.h"
 #include "models/blas.h"
-#include "models/step.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum {
 }; /* in kept: before the norm, and after all */
 enum { D_GATE, D_RAW, D_STATE };
 
-void gru_layout(step *s, float *(*take)(void *, size_t), void *from) {
+void gru_layout(step *s, step_take *take, void *from) {
     size_t c = s->shape.width, n = s->rows * c;
     for (size_t i = 0; i < 2 * GATES; i++) s->weights[i] = take(from, c * c);
     for (size_t i = 0; i <= OF_STATE; i++) s->kept[i] = take(from, n);

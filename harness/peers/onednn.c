@@ -1,10 +1,11 @@
-/* oneDNN's layer and batch normalization as entries of the table, verified and timed beside ours.
+/* oneDNN's layer and batch normalization as implementations of the table, verified and timed beside ours.
  * What a problem asks and oneDNN has not is done around it, as its users have to: docs/peers.md.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* dl_iterate_phdr */
+#include "peers/onednn.h"
 #include "kernel.h"
 #include "layer.h"
-#include "onednn_primitive.h"
+#include "peers/onednn_primitive.h"
 #include "registry.h"
 
 #include <link.h>
@@ -136,15 +137,15 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     omp_set_num_threads(before);
 }
 
-#define ENTRY(layer, bit, more)                                                                    \
+#define IMPL(layer, bit, more)                                                                     \
     {                                                                                              \
         .name = "peer/onednn_" layer, .isa = "c", .ops = NL_BIT(bit),                              \
         .passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD) | (more), .rank = -1, .threaded = true, \
         .method = NL_TWO_PASS, .lanes = 1, .forward = forward, .backward = backward                \
     }
-static nl_impl entries[] = {ENTRY("batchnorm", NL_BATCHNORM, NL_BIT(NL_INFERENCE)),
-                            ENTRY("layernorm", NL_LAYERNORM, 0), ENTRY("rmsnorm", NL_RMSNORM, 0)};
-enum { ENTRIES = sizeof entries / sizeof *entries };
+static nl_impl impls[] = {IMPL("batchnorm", NL_BATCHNORM, NL_BIT(NL_INFERENCE)),
+                          IMPL("layernorm", NL_LAYERNORM, 0), IMPL("rmsnorm", NL_RMSNORM, 0)};
+enum { IMPLS = sizeof impls / sizeof *impls };
 
 /* Has it all passes of this layer in this storage type, on this processor? */
 static bool takes(const nl_impl *m, nl_op op, nl_dtype t, char name[64]) {
@@ -167,20 +168,20 @@ static int count_runtimes(struct dl_phdr_info *info, size_t size, void *count) {
     return 0;
 }
 
-__attribute__((constructor)) static void onednn_register(void) {
-    static char about[ENTRIES][160];
-    static const nl_op ops[ENTRIES] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM};
+void onednn_register(void (*note)(const char *text)) {
+    static char about[IMPLS][160];
+    static const nl_op ops[IMPLS] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM};
     const dnnl_version_t *v = dnnl_version();
     int runtimes = 0;
     char theirs[64];
     dl_iterate_phdr(count_runtimes, &runtimes);
     if (runtimes > 1) {
-        fprintf(stderr, "normlab: no oneDNN: it brings a second OpenMP runtime (docs/peers.md)\n");
+        note("normlab: no oneDNN: it brings a second OpenMP runtime (docs/peers.md)");
         return;
     }
-    if (!onednn_start()) return;
-    for (int i = 0; i < ENTRIES; i++) {
-        nl_impl *m = &entries[i];
+    if (!onednn_start(note)) return;
+    for (int i = 0; i < IMPLS; i++) {
+        nl_impl *m = &impls[i];
         for (nl_dtype t = 0; t < NL_DTYPES; t++)
             if (takes(m, ops[i], t, theirs)) m->dtypes |= NL_BIT(t);
         if (!m->dtypes) continue;

@@ -1,5 +1,5 @@
 /* oneDNN's objects: described, made, kept and run. SPDX-License-Identifier: MIT */
-#include "onednn_primitive.h"
+#include "peers/onednn_primitive.h"
 #include "layer.h"
 
 #include <dnnl_debug.h>
@@ -9,14 +9,18 @@
 
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
+static void (*note)(const char *text);
 
 static bool good(dnnl_status_t status, const char *what) {
     if (status == dnnl_success) return true;
-    fprintf(stderr, "oneDNN cannot %s: %s\n", what, dnnl_status2str(status));
+    char text[200];
+    snprintf(text, sizeof text, "oneDNN cannot %s: %s", what, dnnl_status2str(status));
+    note(text);
     return false;
 }
 
-bool onednn_start(void) {
+bool onednn_start(void (*for_people)(const char *text)) {
+    note = for_people;
     return good(dnnl_engine_create(&engine, dnnl_cpu, 0), "start") &&
            good(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "start a stream");
 }

@@ -37,8 +37,8 @@ typedef struct plan {
     float *x;             /* [n][c] with the residual added, once there was one */
 } plan;
 
-/* Before all else. */
-bool onednn_start(void);
+/* Before all else. note: for people, whenever something fails. */
+bool onednn_start(void (*note)(const char *text));
 
 /* The name of oneDNN's implementation, or NULL where it has none. */
 const char *onednn_has(const wish *w, char name[64]);
@@ -47,7 +47,7 @@ const char *onednn_has(const wish *w, char name[64]);
 size_t wish_groups(const wish *w);
 
 /* Making one takes far longer than a call. That is done in its first call, which is never timed
- * since nothing is timed before it has been verified. NULL: it cannot be had, and stderr says why. */
+ * since nothing is timed before it has been verified. NULL: it cannot be had, and there is a note. */
 plan *find_plan(const wish *w);
 
 /* An argument: its name in oneDNN, how it is laid out, and where it is; at NULL it is not given. */

@@ -8,6 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Other libraries' layers, those that the build found: PEER(onednn). */
+#define PEER(name) void name##_register(void (*note)(const char *text));
+NL_PEERS
+#undef PEER
+#define PEER(name) name##_register,
+static void (*const peers[])(void (*note)(const char *text)) = {NL_PEERS NULL};
+#undef PEER
+
+static void note(const char *text) {
+    fprintf(stderr, "%s\n", text);
+}
+
 static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -79,6 +91,7 @@ static bool isa_is_known(void) {
 }
 
 int main(int argc, char **argv) {
+    for (size_t i = 0; peers[i]; i++) peers[i](note);
     if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(argv[1], verbs[i].name) != 0) continue;
