@@ -1,50 +1,48 @@
 #!/usr/bin/env python3
-"""Are the rooms of harness/ true? Says which room uses which, and fails where one uses a room that is not
-below it, where files of a room include each other in a circle (a .c and its .h count as one), and where
-another room than verbs/ names what only verbs know: options, stdout and stderr."""
+"""Are the rooms of harness/ as harness/README.md says? Prints which room uses which, and fails where one uses
+a room that the table does not allow it or that is not above it, where files include each other in a circle (a
+.c and its .h count as one), and where another room than verbs/ names what only verbs know."""
 import re
 import sys
 from pathlib import Path
 
 HARNESS = Path(__file__).resolve().parent.parent / "harness"
-FLOORS = ["base", "cases machine results", "verify", "timing", "judge claims models peers", "studies", "verbs"]
-VERBS_ONLY = re.compile(r"\b(stdout|stderr|isatty|getopt\w*|STDOUT_FILENO|STDERR_FILENO)\b")
+VERBS_ONLY = re.compile(r"\b(stdout|stderr|STDOUT_FILENO|STDERR_FILENO|isatty|getopt\w*)\b")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(\\.|[^"\\\n])*"', re.DOTALL)
 
-floor = {room: i for i, rooms in enumerate(FLOORS) for room in rooms.split()}
-uses, wrong = {}, []
+table = re.findall(r"^\| \[(\w+)\]\(\w+/README.md\) \|[^|]*\|([^|]*)\|$", (HARNESS / "README.md").read_text(), re.M)
+allowed = {room: set(re.findall(r"\w+", rooms)) for room, rooms in table}
+wrong = [f"harness/README.md: {room} may use {other}, which is not above it" for i, (room, _) in enumerate(table)
+         for other in allowed[room] - {name for name, _ in table[:i]}]
+wrong += [f"harness/README.md and the folders differ: {name}" for name in
+          {path.name for path in HARNESS.iterdir() if path.is_dir()} ^ {room for room, _ in table}]
+
+uses = {}  # by file without its ending
 for path in sorted(HARNESS.glob("*/*.[ch]")):
-    text, unit = path.read_text(), path.relative_to(HARNESS).with_suffix("").as_posix()
-    found = {Path(name).with_suffix("").as_posix() for name in re.findall(r'^#include "(\w+/\w+\.h)"', text, re.M)}
-    uses.setdefault(unit, set()).update(found - {unit})
-    room = unit.split("/")[0]
-    if room not in floor:
-        sys.exit(f"harness/{room} is not in the list of rooms, in {__file__}")
-    for other in sorted({name.split("/")[0] for name in found} - {room}):
-        if floor.get(other, len(FLOORS)) >= floor[room]:
-            wrong.append(f"{path.relative_to(HARNESS)}: {room} must not use {other}")
+    name, room, text = path.relative_to(HARNESS), path.parent.name, path.read_text()
+    found = {Path(header).with_suffix("") for header in re.findall(r'^#include "(\w+/\w+\.h)"', text, re.M)}
+    uses.setdefault(name.with_suffix(""), set()).update(found - {name.with_suffix("")})
+    for other in sorted({file.parent.name for file in found} - {room} - allowed.get(room, set())):
+        wrong.append(f"{name}: {room} must not use {other}")
     if room != "verbs":
-        names = sorted({match[1] for match in VERBS_ONLY.finditer(COMMENT_OR_TEXT.sub("", text))})
-        wrong += [f"{path.relative_to(HARNESS)}: names {name}" for name in names]
+        named = {match[1] for match in VERBS_ONLY.finditer(COMMENT_OR_TEXT.sub("", text))}
+        wrong += [f"{name}: names {word}, which only verbs know" for word in sorted(named)]
 
-done, under_way = set(), []
-
-
-def visit(unit):
-    if unit in under_way:
-        wrong.append("a circle: " + " > ".join(under_way[under_way.index(unit):] + [unit]))
-    if unit in done or unit in under_way:
-        return
-    under_way.append(unit)
-    for other in sorted(uses.get(unit, ())):
-        visit(other)
-    done.add(under_way.pop())
+done = set()
 
 
-for unit in sorted(uses):
-    visit(unit)
-for rooms in FLOORS:
-    for room in rooms.split():
-        below = {name.split("/")[0] for unit in uses if unit.startswith(room + "/") for name in uses[unit]} - {room}
-        print(f"{room:8} uses {', '.join(sorted(below, key=floor.get)) or 'none'}")
+def visit(file, path=()):
+    if file in path:
+        wrong.append("a circle: " + " > ".join(map(str, [*path[path.index(file):], file])))
+    elif file not in done:
+        for other in sorted(uses.get(file, ())):
+            visit(other, (*path, file))
+        done.add(file)
+
+
+for file in sorted(uses):
+    visit(file)
+for room, _ in table:
+    used = {other.parent.name for file in uses if file.parent.name == room for other in uses[file]}
+    print(f"{room:8} uses", ", ".join(name for name, _ in table if name in used - {room}) or "none")
 sys.exit("\n".join(wrong))

@@ -2,7 +2,7 @@
 #include "base/interrupt.h"
 #include "registry.h"
 #include "timing/bench.h"
-#include "verbs/options.h"
+#include "verbs/case_options.h"
 #include "verbs/processes.h"
 #include "verbs/report.h"
 #include "verbs/terminal.h"
@@ -41,7 +41,7 @@ static const char help[] =
     "  normlab bench experiments/ladder.txt --quick --out results/ladder.csv\n";
 
 typedef struct job {
-    const options *o;
+    const case_options *o;
     report out;
     FILE *rounds; /* NULL: none */
     size_t timed, failed;
@@ -49,12 +49,12 @@ typedef struct job {
 
 static bool wants(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return options_want(j->o, impl, c);
+    return case_options_want(j->o, impl, c);
 }
 
 static bool is_baseline(void *context, const nl_impl *impl) {
     const job *j = context;
-    return options_match(j->o->baseline, impl);
+    return impl_matches(j->o->baseline, impl);
 }
 
 static void take_row(void *context, const row *line) {
@@ -106,11 +106,11 @@ static bool close_rounds(FILE *f) {
 
 /* The cases in turn. False: bad input, explained. */
 static bool bench_all(job *j) {
-    const options *o = j->o;
+    const case_options *o = j->o;
     const bench_settings settings = {.seconds = o->seconds,
                                      .precision = o->precision,
                                      .margin = o->margin,
-                                     .processes = o->processes,
+                                     .processes = (size_t)o->processes,
                                      .threads = o->threads,
                                      .context = j,
                                      .wants = wants,
@@ -145,10 +145,10 @@ static bool bench_all(job *j) {
 }
 
 int verb_bench(int argc, char **argv) {
-    options o;
+    case_options o = {.threads = 1, .seconds = 0.3, .quick_seconds = 0.05};
     job j = {.o = &o};
     size_t arms = 0;
-    int code = options_parse(argc, argv, help, &o);
+    int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     o.race = true;
     if (o.cases.count == 0) {
@@ -158,7 +158,7 @@ int verb_bench(int argc, char **argv) {
     }
     for (size_t i = 0; i < o.cases.count; i++)
         for (size_t k = 0; k < nl_impl_count(); k++)
-            arms += options_want(&o, nl_impl_at(k), &o.cases.items[i]);
+            arms += case_options_want(&o, nl_impl_at(k), &o.cases.items[i]);
     if (!report_open(&j.out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;

@@ -1,7 +1,7 @@
 /* `normlab check`: every implementation that takes a case, against the reference, twice: with its
  * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
 #include "registry.h"
-#include "verbs/options.h"
+#include "verbs/case_options.h"
 #include "verbs/report.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
@@ -68,22 +68,22 @@ static void add(count *n, const verdict *v) {
 
 enum { FAILURES_MOST = 20 };
 
-static void say_failure(const row *w, const options *o, size_t before) {
+static void say_failure(const row *w, const case_options *o, size_t before) {
     if (before < FAILURES_MOST) report_failure(w, o->threads);
     if (before == FAILURES_MOST)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
 }
 
 /* All implementations on one case. Adds to counts[], one per implementation and one for models. */
-static bool check_case(const nl_case *c, const options *o, report *out, bool rows, count *counts,
-                       count *all, error_record *largest) {
+static bool check_case(const nl_case *c, const case_options *o, report *out, bool rows,
+                       count *counts, count *all, error_record *largest) {
     nl_data data;
     answer want;
     char error[700];
     bool taken = false, wanted = !o->impl;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         taken = taken || nl_accepts(nl_impl_at(i), &c->problem);
-        wanted = wanted || options_want(o, nl_impl_at(i), c);
+        wanted = wanted || case_options_want(o, nl_impl_at(i), c);
     }
     if (!taken) { /* nor would the reference know what to do */
         fprintf(stderr, "FAIL nothing accepts %s\n", c->text);
@@ -96,7 +96,7 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
         fprintf(stderr, "normlab: no memory for the reference of %s\n", c->text);
         return data_free(&data), false;
     }
-    int threads = options_threads(o, c);
+    int threads = case_options_threads(o, c);
     report quiet = *out;
     quiet.table = NULL;
     if (data.model_y && !o->impl) { /* the model's own output joins the table, ungated by ours */
@@ -109,7 +109,7 @@ static bool check_case(const nl_case *c, const options *o, report *out, bool row
     }
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (!options_want(o, m, c)) continue;
+        if (!case_options_want(o, m, c)) continue;
         row w = {.c = c,
                  .impl = m->name,
                  .isa = m->isa,
@@ -186,10 +186,10 @@ static void summarize(const count *counts) {
 }
 
 int verb_check(int argc, char **argv) {
-    options o;
+    case_options o = {.threads = 1};
     report out;
     char error[700];
-    int code = options_parse(argc, argv, help, &o);
+    int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     bool whole = !o.named;
     if (o.errors && (o.named || (o.impl && strstr(o.impl, "best")))) {

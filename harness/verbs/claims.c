@@ -4,11 +4,11 @@
 #include "claims/write.h"
 #include "machine/machine.h"
 #include "timing/modes.h"
+#include "verbs/options.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,33 +85,16 @@ static bool add_named(claims_job *j, const char *name) {
 
 /* -1: go on; otherwise the exit code. */
 static int parse(int argc, char **argv, claims_job *j, const char **path) {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    char *end;
-    optind = 1;
-    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (o) {
-        case 'o': *path = optarg; break;
-        case 's':
-            j->seconds = strtod(optarg, &end);
-            if (end != optarg && !*end && j->seconds >= 1e-6 && j->seconds <= 1e6) break;
-            fprintf(stderr,
-                    "normlab claims: --seconds '%s' should be a number from 1e-06 to 1e+06\n",
-                    optarg);
-            return NL_EXIT_USAGE;
-        case 'q': j->quick = true; break;
-        case 'h': help(); return NL_EXIT_OK;
-        default: fprintf(stderr, "See `normlab claims --help`.\n"); return NL_EXIT_USAGE;
-        }
-    }
-    bool ok = optind < argc || add_all(j);
-    for (int i = optind; ok && i < argc; i++) ok = add_named(j, argv[i]);
+    const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
+                                 {"seconds", OPTION_NUMBER, &j->seconds, 1e-6, 1e6},
+                                 {"quick", OPTION_FLAG, &j->quick, 0, 0}};
+    int first, code = options_read(argc, argv, specs, 3, false, &first);
+    if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    bool ok = first < argc || add_all(j);
+    for (int i = first; ok && i < argc; i++) ok = add_named(j, argv[i]);
     if (!j->seconds) j->seconds = j->quick ? 0.02 : 0.2;
-    if (!ok) fprintf(stderr, "See `normlab claims --help`.\n");
-    return ok ? -1 : NL_EXIT_USAGE;
+    return ok ? OPTIONS_DONE : options_see_help();
 }
 
 static void say_failure(const claim *c, const setting *s) {

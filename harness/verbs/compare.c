@@ -1,12 +1,12 @@
 /* `normlab compare`: two result files, or two folders of them. SPDX-License-Identifier: MIT */
 #include "results/facts.h"
+#include "verbs/options.h"
 #include "verbs/sheet.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
     for (int side = 0; side < 2; side++) {
         ok[side] = results_read(paths[side], &file[side], error, sizeof error);
         if (!ok[side])
-            fprintf(stderr, "normlab compare: %s\n", error), j->unreadable++;
+            options_fail("%s", error), j->unreadable++;
         else if (*file[side].warning)
             fprintf(stderr, "warning: %s\n", file[side].warning);
     }
@@ -102,7 +102,7 @@ static void compare_folders(job *j, char **folders) {
     for (int side = 0; side < 2; side++) {
         count[side] = scandir(folders[side], &names[side], is_results, alphasort);
         if (count[side] >= 0) continue;
-        fprintf(stderr, "normlab compare: %s: %s\n", folders[side], strerror(errno));
+        options_fail("%s: %s", folders[side], strerror(errno));
         j->unreadable++;
     }
     bool readable = count[0] >= 0 && count[1] >= 0;
@@ -115,7 +115,7 @@ static void compare_folders(job *j, char **folders) {
             if (paths[0] && paths[1])
                 compare_files(j, name, (const char *const *)paths);
             else
-                fprintf(stderr, "normlab compare: no memory for %s\n", name), j->unreadable++;
+                options_fail("no memory for %s", name), j->unreadable++;
             free(paths[0]), free(paths[1]);
         } else {
             int side = order > 0;
@@ -150,7 +150,7 @@ static int finish(const job *j, bool fail_if_slower) {
     if (j->lone_files) fprintf(stderr, "; %zu files in one folder only", j->lone_files);
     fputc('\n', stderr);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "normlab compare: writing the results failed: %s\n", strerror(errno));
+        options_fail("writing the results failed: %s", strerror(errno));
         return NL_EXIT_FAILED;
     }
     if (j->unreadable) return NL_EXIT_USAGE;
@@ -164,41 +164,23 @@ static bool is_folder(const char *path) {
 }
 
 int verb_compare(int argc, char **argv) {
-    static const struct option known[] = {{"margin", required_argument, NULL, 'm'},
-                                          {"across", no_argument, NULL, 'a'},
-                                          {"csv", no_argument, NULL, 'c'},
-                                          {"fail-if-slower", no_argument, NULL, 'f'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
     job j = {.style.colour = colour_wanted(stdout)};
     double margin = 0.02;
     bool fail_if_slower = false;
-    char *end;
-    optind = 1;
-    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (o) {
-        case 'm':
-            margin = strtod(optarg, &end);
-            if (!*end && margin > 0 && margin < 1) break;
-            fprintf(stderr, "normlab compare: --margin '%s' should be between 0 and 1, as 0.02\n",
-                    optarg);
-            return NL_EXIT_USAGE;
-        case 'a': j.across = true; break;
-        case 'c': j.style.csv = true; break;
-        case 'f': fail_if_slower = true; break;
-        case 'h': fputs(help, stdout); return NL_EXIT_OK;
-        default: fputs("See `normlab compare --help`.\n", stderr); return NL_EXIT_USAGE;
-        }
-    }
+    const option_spec specs[] = {{"margin", OPTION_NUMBER, &margin, 1e-9, 1 - 1e-9},
+                                 {"across", OPTION_FLAG, &j.across, 0, 0},
+                                 {"csv", OPTION_FLAG, &j.style.csv, 0, 0},
+                                 {"fail-if-slower", OPTION_FLAG, &fail_if_slower, 0, 0}};
+    int first, code = options_read(argc, argv, specs, sizeof specs / sizeof *specs, false, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
     j.style.margin = log1p(margin);
-    char **paths = argv + optind;
-    if (argc - optind != 2 || is_folder(paths[0]) != is_folder(paths[1])) {
-        if (argc - optind == 2)
-            fprintf(stderr, "normlab compare: one of %s and %s is a folder, the other is not\n",
-                    paths[0], paths[1]);
-        fprintf(stderr, "normlab compare: name two result files, or two folders of them. See "
-                        "`normlab compare --help`.\n");
-        return NL_EXIT_USAGE;
+    char **paths = argv + first;
+    if (argc - first != 2 || is_folder(paths[0]) != is_folder(paths[1])) {
+        if (argc - first == 2)
+            options_fail("one of %s and %s is a folder, the other is not", paths[0], paths[1]);
+        options_fail("name two result files, or two folders of them");
+        return options_see_help();
     }
     if (j.style.csv) sheet_heading();
     if (is_folder(paths[0]))

@@ -1,10 +1,10 @@
 /* `normlab doctor`: what would spoil a measurement here, and what to do about it.
  * SPDX-License-Identifier: MIT */
 #include "machine/doctor.h"
+#include "verbs/options.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
-#include <getopt.h>
 #include <string.h>
 
 static const char help[] =
@@ -74,22 +74,14 @@ static void write_table(const finding *f, size_t count) {
 }
 
 int verb_doctor(int argc, char **argv) {
-    static const struct option known[] = {{"csv", no_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
     bool csv = false;
     size_t count;
-    optind = 1;
-    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        if (o == 'h') return fputs(help, stdout), NL_EXIT_OK;
-        if (o != 'c') return fputs("See `normlab doctor --help`.\n", stderr), NL_EXIT_USAGE;
-        csv = true;
-    }
-    if (optind < argc) {
-        fprintf(stderr, "normlab doctor: unexpected '%s'. See `normlab doctor --help`.\n",
-                argv[optind]);
-        return NL_EXIT_USAGE;
-    }
+    const option_spec specs[] = {{"csv", OPTION_FLAG, &csv, 0, 0}};
+    int first, code = options_read(argc, argv, specs, 1, false, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code == OPTIONS_DONE && first < argc)
+        options_fail("unexpected '%s'", argv[first]), code = options_see_help();
+    if (code != OPTIONS_DONE) return code;
     const finding *f = doctor_findings(&count);
     if (csv)
         write_csv(f, count);

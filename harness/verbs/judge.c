@@ -3,6 +3,7 @@
 #include "base/npy_read.h"
 #include "verbs/arrays.h"
 #include "verbs/judgement.h"
+#include "verbs/options.h"
 #include "verbs/verbs.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ static const char usage[] =
 
 enum { THEIRS = OWN, ROUNDED_TO, CSV, OPTIONS };
 
-static const option_spec own[OPTIONS - OWN] = {
+static const array_option own[OPTIONS - OWN] = {
     [THEIRS - OWN] = {"y", NL_X, false, IN_X},
     [ROUNDED_TO - OWN] = {"rounded-to", NL_X, false, IN_X},
     [CSV - OWN] = {"csv", NL_X, false, IN_X},
@@ -45,14 +46,14 @@ static const option_spec own[OPTIONS - OWN] = {
 
 static bool check_options(arrays *a) {
     if (!arrays_layer(a)) return false;
-    if (!a->value[THEIRS]) return arrays_fail("--y FILE.npy is missing: the output to judge");
+    if (!a->value[THEIRS]) return options_fail("--y FILE.npy is missing: the output to judge");
     if (!arrays_check(a)) return false;
     const char *csv = a->value[CSV];
     if (csv && strcmp(csv, "-") == 0)
-        return arrays_fail("--csv -: standard output has the report, name a file");
+        return options_fail("--csv -: standard output has the report, name a file");
     for (int i = 0; csv && i < CSV; i++)
         if ((i < INPUTS || i == THEIRS) && a->value[i] && strcmp(a->value[i], csv) == 0)
-            return arrays_fail("--csv %s is an input", csv);
+            return options_fail("--csv %s is an input", csv);
     return true;
 }
 
@@ -61,24 +62,24 @@ static bool load(arrays *a) {
     npy *y = &a->array[THEIRS];
     const char *to = a->value[ROUNDED_TO];
     if (!arrays_load(a)) return false;
-    if (!npy_read(a->value[THEIRS], y, error, sizeof error)) return arrays_fail("--y %s", error);
+    if (!npy_read(a->value[THEIRS], y, error, sizeof error)) return options_fail("--y %s", error);
     npy_shape_text(&a->array[IN_X], shape), npy_shape_text(y, other);
     if (strcmp(shape, other) != 0)
-        return arrays_fail("--y %s has shape %s; x has %s", a->value[THEIRS], other, shape);
-    if (y->count == 0) return arrays_fail("x of shape %s is empty: nothing to judge", shape);
+        return options_fail("--y %s has shape %s; x has %s", a->value[THEIRS], other, shape);
+    if (y->count == 0) return options_fail("x of shape %s is empty: nothing to judge", shape);
     if (nl_layers[a->p.op].running && a->p.pass == NL_FORWARD && nl_group_size(&a->p) == 1)
-        return arrays_fail("x of shape %s has one value a channel: training takes more than one "
-                           "value",
-                           shape);
+        return options_fail("x of shape %s has one value a channel: training takes more than one "
+                            "value",
+                            shape);
     a->p.dtype = y->type == 'e' ? NL_F16 : NL_F32;
     if (!to) return true;
     for (nl_dtype t = 0; t < NL_DTYPES; t++) {
         if (strcmp(to, nl_dtype_name(t)) != 0) continue;
         if (y->type == 'e' && t != NL_F16)
-            return arrays_fail("--rounded-to %s: %s is f16", to, a->value[THEIRS]);
+            return options_fail("--rounded-to %s: %s is f16", to, a->value[THEIRS]);
         return a->p.dtype = t, true;
     }
-    return arrays_fail("--rounded-to %s: f32, f16 or bf16", to);
+    return options_fail("--rounded-to %s: f32, f16 or bf16", to);
 }
 
 static const float *floats(const arrays *a, int i) {
@@ -97,14 +98,15 @@ static bool judge(const arrays *a, bool *right) {
                            .running_var = floats(a, IN_RUNNING_VAR)};
     judgement j;
     bool ok = true;
-    if (!judgement_make(&j, &of)) return arrays_fail("out of memory for %zu elements", of.x->count);
+    if (!judgement_make(&j, &of))
+        return options_fail("out of memory for %zu elements", of.x->count);
     judgement_print(&j, a->value[THEIRS], stdout);
     if (a->value[CSV]) {
         FILE *csv = fopen(a->value[CSV], "w");
         if (csv) judgement_csv(&j, csv);
         bool lost = csv && ferror(csv);
         ok = (csv && fclose(csv) == 0 && !lost) ||
-             arrays_fail("--csv %s: cannot write it", a->value[CSV]);
+             options_fail("--csv %s: cannot write it", a->value[CSV]);
     }
     *right = j.right;
     judgement_free(&j);
@@ -112,12 +114,13 @@ static bool judge(const arrays *a, bool *right) {
 }
 
 int verb_judge(int argc, char **argv) {
-    arrays a = {.verb = "judge", .own = own, .own_count = OPTIONS - OWN};
-    bool right = false, ok = arrays_options(argc, argv, &a);
-    if (ok && a.value[HELP]) return fputs(usage, stdout), NL_EXIT_OK;
-    ok = ok && check_options(&a);
-    if (!ok) fputs("see normlab judge --help\n", stderr);
-    ok = ok && load(&a) && judge(&a, &right);
+    arrays a = {.own = own, .own_count = OPTIONS - OWN};
+    bool right = false;
+    int code = arrays_options(argc, argv, &a);
+    if (code == OPTIONS_HELP) return fputs(usage, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    if (!check_options(&a)) return options_see_help();
+    bool ok = load(&a) && judge(&a, &right);
     arrays_free(&a);
     return !ok ? NL_EXIT_USAGE : right ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

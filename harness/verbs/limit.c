@@ -6,7 +6,7 @@
 #include "machine/machine.h"
 #include "timing/measure.h"
 #include "timing/limit.h"
-#include "verbs/options.h"
+#include "verbs/case_options.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
@@ -69,7 +69,7 @@ static void write_csv_rows(FILE *csv, size_t size, int threads, const measure *m
 }
 
 /* All patterns at one working set, which is shared out among their buffers. */
-static bool measure_size(size_t size, int threads, const options *o, char *memory, size_t room,
+static bool measure_size(size_t size, int threads, const case_options *o, char *memory, size_t room,
                          FILE *csv, bool table) {
     point points[PATTERNS];
     measure_arm arms[PATTERNS];
@@ -121,15 +121,13 @@ static void heading(void) {
 }
 
 int verb_limit(int argc, char **argv) {
-    options o;
-    int code = options_parse(argc, argv, help, &o);
+    case_options o = {.threads = nl_max_threads(), .seconds = 0.1, .quick_seconds = 0.02};
+    int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) {
         fprintf(stderr, "normlab limit takes no cases. See `normlab limit --help`.\n");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
-    if (!o.seconds_given) o.seconds = o.quick ? 0.02 : 0.1;
-    if (!o.threads_given) o.threads = nl_max_threads();
     size_t last = last_cache_bytes(), most = (o.quick ? 2 : 4) * last, room = 0;
     for (size_t s = 8192; s <= most; s *= 2) room++;
     fprintf(stderr, "%zu sizes, %d curves, %d thread counts: about %.0f s\n", room, PATTERNS,

@@ -1,8 +1,8 @@
 /* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
 #include "layer.h"
+#include "verbs/options.h"
 #include "verbs/verbs.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,9 +39,6 @@ static const char *dtype(int i) {
 }
 
 int verb_list(int argc, char **argv) {
-    static const struct option known[] = {{"csv", no_argument, NULL, 'c'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
     static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
                                           [NL_SHIFTED] = "shifted",
                                           [NL_WELFORD] = "welford",
@@ -49,17 +46,12 @@ int verb_list(int argc, char **argv) {
                                           [NL_REFINED] = "refined"};
     bool csv = false;
     char a[128], b[128], d[128];
-    optind = 1;
-    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        if (o == 'h') return fputs(help, stdout), NL_EXIT_OK;
-        if (o != 'c') return fputs("See `normlab list --help`.\n", stderr), NL_EXIT_USAGE;
-        csv = true;
-    }
-    if (optind < argc) {
-        fprintf(stderr, "normlab list: unexpected '%s'. See `normlab list --help`.\n",
-                argv[optind]);
-        return NL_EXIT_USAGE;
-    }
+    const option_spec specs[] = {{"csv", OPTION_FLAG, &csv, 0, 0}};
+    int first, code = options_read(argc, argv, specs, 1, false, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code == OPTIONS_DONE && first < argc)
+        options_fail("unexpected '%s'", argv[first]), code = options_see_help();
+    if (code != OPTIONS_DONE) return code;
     if (csv)
         puts("impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,"
              "demonstration,about");

@@ -1,37 +1,37 @@
-/* What the verbs that take cases have in common: options and the cases themselves.
+/* The command line of a verb: a table of its options, and where their values go.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_OPTIONS_H
 #define NL_OPTIONS_H
 
-#include "cases/case.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-typedef struct options {
-    const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all */
-    const char *out;  /* CSV file, or NULL */
-    int threads;
-    bool quick, seconds_given, threads_given;
-    double seconds; /* of measuring per implementation and case */
-    double precision, margin;
-    const char *baseline; /* GLOB[@ISA], or NULL */
-    size_t processes;
-    const char *errors; /* the largest errors on record, or NULL */
-    bool update_errors;
-    bool named; /* cases were given on the command line */
-    bool race;  /* bench: no demonstrations unasked, and a name without @ISA is its widest ISA */
-    case_list cases;
-} options;
+typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_COUNT } option_kind;
 
-/* Parses argv (argv[0] is the verb) and collects the cases. Returns -1 to go on, or the exit code:
- * after --help, or after a message about what was wrong. */
-int options_parse(int argc, char **argv, const char *help, options *out);
+typedef struct option_spec {
+    const char *name;
+    option_kind kind;
+    void *to; /* a bool, a const char *, a double, an int: left as it is where nothing is given */
+    double least, most; /* of a number or a count */
+} option_spec;
 
-/* Threads for a case: its own option, or --threads. */
-int options_threads(const options *o, const nl_case *c);
+enum { OPTIONS_MOST = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 
-/* Does one of the GLOB[@ISA] patterns, with commas between, name the implementation? */
-bool options_match(const char *patterns, const nl_impl *impl);
+/* Takes the options out of argv, whose first word is the verb; what is left begins at argv[*first].
+ * strict: no abbreviation, nothing twice, no empty value, because a file would be overwritten by
+ * mistake. Returns OPTIONS_DONE, OPTIONS_HELP where --help is among them, or NL_EXIT_USAGE after
+ * a message. */
+int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
+                 int *first);
 
-/* Does the implementation take the case here, and does --impl ask for it? */
-bool options_want(const options *o, const nl_impl *impl, const nl_case *c);
+/* "normlab VERB: ..." on stderr; always false. The verb is that of the last options_read. */
+bool options_fail(const char *format, ...);
+
+/* "See `normlab VERB --help`." on stderr. Returns NL_EXIT_USAGE. */
+int options_see_help(void);
+
+/* A number from least to most, or a message. */
+bool options_number(const char *name, const char *text, double least, double most, bool whole,
+                    double *out);
 
 #endif

@@ -64,8 +64,8 @@ static bool read_rounds(FILE *f, size_t arms, measure *out) {
     return ok && rows > 0 && rows % arms == 0;
 }
 
-bool process_measure(const nl_case *c, const options *o, size_t arms, measure *out, char *error,
-                     size_t error_size) {
+bool process_measure(const nl_case *c, const case_options *o, size_t arms, measure *out,
+                     char *error, size_t error_size) {
     char folder[512], csv[600], rounds[600], machine[600], seconds[32], precision[32], threads[32];
     const char *temporary = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%s/normlab-XXXXXX", temporary ? temporary : "/tmp");

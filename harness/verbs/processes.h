@@ -5,7 +5,7 @@
 #define NL_PROCESSES_H
 
 #include "timing/bench.h"
-#include "verbs/options.h"
+#include "verbs/case_options.h"
 
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ void rounds_write(FILE *out, const bench_round *r);
 
 /* Runs `normlab bench` on the case with the same options, and gives back its rounds of `arms` arms.
  * False: error says why. */
-bool process_measure(const nl_case *c, const options *o, size_t arms, measure *out, char *error,
-                     size_t error_size);
+bool process_measure(const nl_case *c, const case_options *o, size_t arms, measure *out,
+                     char *error, size_t error_size);
 
 #endif

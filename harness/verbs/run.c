@@ -2,6 +2,7 @@
  * computed before the first output is written. SPDX-License-Identifier: MIT */
 #include "base/npy_write.h"
 #include "verbs/arrays.h"
+#include "verbs/options.h"
 #include "dtype.h"
 #include "reference.h"
 #include "verbs/verbs.h"
@@ -38,7 +39,7 @@ static const char usage[] =
 enum { OUT = OWN, RESIDUAL_OUT, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT, ARRAYS };
 enum { IMPL = ARRAYS, THREADS, MOMENTUM, OPTIONS };
 
-static const option_spec own[OPTIONS - OWN] = {
+static const array_option own[OPTIONS - OWN] = {
     [OUT - OWN] = {"out", NL_Y, true, IN_X},
     [RESIDUAL_OUT - OWN] = {"residual-out", NL_RESIDUAL_OUT, true, IN_RESIDUAL},
     [MEAN_OUT - OWN] = {"mean-out", NL_MEAN, true, IN_X},
@@ -61,26 +62,26 @@ static bool check_options(run *r) {
     const char *const *value = r->a.value;
     double momentum = 0.1, threads = 1;
     if (!arrays_layer(&r->a)) return false;
-    if (!value[OUT]) return arrays_fail("--out FILE.npy is missing: where to write y");
+    if (!value[OUT]) return options_fail("--out FILE.npy is missing: where to write y");
     for (int i = OUT; i < ARRAYS; i++) {
         if (value[i] && strcmp(value[i], "-") == 0)
-            return arrays_fail("--%s -: standard output is not supported, name a file",
-                               own[i - OWN].name);
+            return options_fail("--%s -: standard output is not supported, name a file",
+                                own[i - OWN].name);
         for (int j = OUT; value[i] && j < i; j++)
             if (value[j] && strcmp(value[i], value[j]) == 0)
-                return arrays_fail("--%s and --%s name the same file, %s", own[j - OWN].name,
-                                   own[i - OWN].name, value[i]);
+                return options_fail("--%s and --%s name the same file, %s", own[j - OWN].name,
+                                    own[i - OWN].name, value[i]);
     }
     if (!arrays_check(&r->a)) return false;
     if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] &&
         !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
-        return arrays_fail("--running-mean: training moves the running statistics, give "
-                           "--running-mean-out and --running-var-out; or --inference to use them");
+        return options_fail("--running-mean: training moves the running statistics, give "
+                            "--running-mean-out and --running-var-out; or --inference to use them");
     if (!arrays_number(&r->a, MOMENTUM, 0, 1, &momentum) ||
         !arrays_number(&r->a, THREADS, 1, 4096, &threads))
         return false;
     if (threads != (int)threads)
-        return arrays_fail("--threads %s: whole threads only", value[THREADS]);
+        return options_fail("--threads %s: whole threads only", value[THREADS]);
     r->a.p.momentum = (float)momentum, r->threads = (int)threads;
     return true;
 }
@@ -100,7 +101,7 @@ static bool make(npy *a, char type, size_t rank, const size_t *shape) {
     *a = (npy){.type = type, .rank = rank, .count = 1};
     for (size_t i = 0; i < rank; i++) a->count *= a->shape[i] = shape[i];
     a->data = malloc(a->count * bytes + 1);
-    if (!a->data) return arrays_fail("out of memory for an output of %zu bytes", a->count * bytes);
+    if (!a->data) return options_fail("out of memory for an output of %zu bytes", a->count * bytes);
     memset(a->data, 0xff, a->count * bytes);
     return true;
 }
@@ -116,9 +117,9 @@ static bool choose(run *r) {
         r->impl = nl_find(name, at ? at + 1 : NULL);
     }
     if (r->impl && nl_accepts(r->impl, &r->a.p) && nl_isa_runs(r->impl->isa)) return true;
-    arrays_fail("--impl %s %s; these take %s %s in %s here:", given,
-                r->impl ? "does not take the problem" : "is not known", nl_op_name(r->a.p.op),
-                nl_pass_name(r->a.p.pass), nl_dtype_name(r->a.p.dtype));
+    options_fail("--impl %s %s; these take %s %s in %s here:", given,
+                 r->impl ? "does not take the problem" : "is not known", nl_op_name(r->a.p.op),
+                 nl_pass_name(r->a.p.pass), nl_dtype_name(r->a.p.dtype));
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);
         if (nl_accepts(impl, &r->a.p) && nl_isa_runs(impl->isa))
@@ -135,7 +136,7 @@ static bool refer(run *r) {
     size_t count = in[IN_X].count, groups = ref_groups(p);
     double *d = calloc(count + 1, 4 * sizeof *d);
     long double *g = calloc(groups + 1, 6 * sizeof *g);
-    if (!d || !g) return free(d), free(g), arrays_fail("out of memory for the reference");
+    if (!d || !g) return free(d), free(g), options_fail("out of memory for the reference");
     const double *residual = in[IN_RESIDUAL].data ? d + count : NULL;
     ref_inputs inputs = {.x = d,
                          .residual = residual,
@@ -173,7 +174,7 @@ static bool refer(run *r) {
         for (size_t i = 0; out[k].data && i < groups; i++)
             ((float *)out[k].data)[i] = (float)from[k][i];
     free(d), free(g);
-    return ok || arrays_fail("out of memory for the reference");
+    return ok || options_fail("out of memory for the reference");
 }
 
 static bool compute(run *r) {
@@ -204,7 +205,7 @@ static bool compute(run *r) {
                              training ? out[RUNNING_VAR_OUT].data : in[IN_RUNNING_VAR].data};
     /* For the reference too, because this is what checks the problem. */
     if (nl_forward(r->impl, &r->a.p, &a, r->threads) != NL_OK)
-        return arrays_fail("%s", nl_message());
+        return options_fail("%s", nl_message());
     return !r->reference || refer(r);
 }
 
@@ -216,7 +217,7 @@ static bool save(const run *r) {
     size_t count = 0;
     for (int i = OUT; i < ARRAYS; i++)
         if (r->a.value[i]) paths[count] = r->a.value[i], arrays[count++] = r->a.array[i];
-    if (!npy_write_all(paths, arrays, count, error, sizeof error)) return arrays_fail("%s", error);
+    if (!npy_write_all(paths, arrays, count, error, sizeof error)) return options_fail("%s", error);
     npy_shape_text(&r->a.array[IN_X], shape);
     fprintf(stderr, "%s %s %s %s with %s%s%s: wrote %s\n", nl_op_name(r->a.p.op),
             nl_pass_name(r->a.p.pass), nl_dtype_name(r->a.p.dtype), shape,
@@ -226,12 +227,12 @@ static bool save(const run *r) {
 }
 
 int verb_run(int argc, char **argv) {
-    run r = {.a = {.verb = "run", .own = own, .own_count = OPTIONS - OWN}};
-    bool ok = arrays_options(argc, argv, &r.a);
-    if (ok && r.a.value[HELP]) return fputs(usage, stdout), NL_EXIT_OK;
-    ok = ok && check_options(&r);
-    if (!ok) fputs("see normlab run --help\n", stderr);
-    ok = ok && load(&r) && choose(&r) && compute(&r) && save(&r);
+    run r = {.a = {.own = own, .own_count = OPTIONS - OWN}};
+    int code = arrays_options(argc, argv, &r.a);
+    if (code == OPTIONS_HELP) return fputs(usage, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    if (!check_options(&r)) return options_see_help();
+    bool ok = load(&r) && choose(&r) && compute(&r) && save(&r);
     arrays_free(&r.a);
     return ok ? NL_EXIT_OK : NL_EXIT_USAGE;
 }

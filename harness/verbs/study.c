@@ -2,11 +2,11 @@
  * harness/studies, its line in study.h and in the table here. SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
 #include "studies/study.h"
+#include "verbs/options.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,22 +53,14 @@ static size_t find(const char *text) {
 
 /* -1: go on; otherwise the exit code. */
 static int parse(int argc, char **argv, bool want[STUDIES], bool *quick, const char **path) {
-    static const struct option known[] = {{"out", required_argument, NULL, 'o'},
-                                          {"quick", no_argument, NULL, 'q'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-    optind = 1;
-    for (int o; (o = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
-        switch (o) {
-        case 'o': *path = optarg; break;
-        case 'q': *quick = true; break;
-        case 'h': help(); return NL_EXIT_OK;
-        default: fprintf(stderr, "See `normlab study --help`.\n"); return NL_EXIT_USAGE;
-        }
-    }
-    bool ok = optind < argc;
+    const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
+                                 {"quick", OPTION_FLAG, quick, 0, 0}};
+    int first, code = options_read(argc, argv, specs, 2, false, &first);
+    if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    bool ok = first < argc;
     if (!ok) fprintf(stderr, "normlab: which study");
-    for (int i = optind; ok && i < argc; i++) {
+    for (int i = first; ok && i < argc; i++) {
         size_t at = find(argv[i]);
         ok = at < STUDIES;
         if (!ok) fprintf(stderr, "normlab: which study is '%s'", argv[i]);

@@ -8,7 +8,7 @@
 #include "timing/measure.h"
 #include "timing/limit.h"
 #include "tuning.h"
-#include "verbs/options.h"
+#include "verbs/case_options.h"
 #include "verbs/terminal.h"
 #include "verbs/tune.h"
 #include "verbs/verbs.h"
@@ -115,7 +115,7 @@ static curve plan(const struct question *q, int threads) {
 }
 
 /* Second takes part twice: what it shows against itself is noise. */
-static bool measure_point(const struct question *q, curve *c, size_t i, const options *o) {
+static bool measure_point(const struct question *q, curve *c, size_t i, const case_options *o) {
     nl_problem p = {NL_LAYERNORM, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
     chain first = {c->first, p, q->second_impl ? 1 : o->threads, false};
     chain second = {c->second, p, 1, false};
@@ -129,7 +129,7 @@ static bool measure_point(const struct question *q, curve *c, size_t i, const op
     return ok && !first.failed && !second.failed;
 }
 
-static bool measure_all(const options *o, curve *curves) {
+static bool measure_all(const case_options *o, curve *curves) {
     size_t done = 0, total = 0;
     bool ok = true;
     for (int q = 0; q < QUESTIONS; q++) total += curves[q].count;
@@ -170,13 +170,11 @@ static void conclude(FILE *out, const struct question *q, const curve *c, size_t
 }
 
 int verb_tune(int argc, char **argv) {
-    options o;
-    int code = options_parse(argc, argv, help, &o);
+    case_options o = {.threads = nl_max_threads(), .seconds = 0.3, .quick_seconds = 0.03};
+    int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) fprintf(stderr, "normlab tune takes no cases. See `normlab tune --help`.\n");
     if (o.named) return cases_free(&o.cases), NL_EXIT_USAGE;
-    if (!o.seconds_given) o.seconds = o.quick ? 0.03 : 0.3;
-    if (!o.threads_given) o.threads = nl_max_threads();
     FILE *file = o.out ? fopen(o.out, "a") : stdout; /* what is in it stays until there is more */
     if (!file) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "verbs/case_options.h"
+#include "registry.h"
+#include "verbs/options.h"
+#include "verbs/verbs.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_file(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+static bool is_best(const char *pattern, size_t length) {
+    return length == 4 && memcmp(pattern, "best", 4) == 0;
+}
+
+/* Of the ISAs that a name is there for, the widest that runs here: the last one in the table. */
+static bool is_widest(const nl_impl *impl) {
+    const nl_impl *widest = NULL;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *other = nl_impl_at(i);
+        if (strcmp(other->name, impl->name) == 0 && nl_isa_runs(other->isa)) widest = other;
+    }
+    return !widest || impl == widest;
+}
+
+/* One GLOB[@ISA] against one implementation; without @ISA any, or in a race the widest. */
+static bool matches(const char *pattern, size_t length, const nl_impl *impl, bool race) {
+    char copy[256];
+    if (length >= sizeof copy) return false;
+    memcpy(copy, pattern, length);
+    copy[length] = '\0';
+    char *isa = strchr(copy, '@');
+    if (isa) *isa++ = '\0';
+    if (fnmatch(copy, impl->name, 0) != 0) return false;
+    return isa ? fnmatch(isa, impl->isa, 0) == 0 : !race || is_widest(impl);
+}
+
+/* Any of the patterns; `best` matches the best one, where that is known. */
+static bool match_any(const char *patterns, const nl_impl *impl, const nl_impl *best, bool race) {
+    for (const char *p = patterns;; p++) {
+        size_t length = strcspn(p, ",");
+        if (is_best(p, length) ? impl == best : matches(p, length, impl, race)) return true;
+        p += length;
+        if (!*p) return false;
+    }
+}
+
+bool impl_matches(const char *patterns, const nl_impl *impl) {
+    return match_any(patterns, impl, NULL, false);
+}
+
+int case_options_threads(const case_options *o, const nl_case *c) {
+    return c->threads ? c->threads : o->threads;
+}
+
+bool case_options_want(const case_options *o, const nl_impl *impl, const nl_case *c) {
+    if (!nl_accepts(impl, &c->problem)) return false;
+    if (!o->impl)
+        return !nl_is_peer(impl->name) && !(o->race && (impl->demonstration || !is_widest(impl)));
+    return match_any(o->impl, impl, nl_best(&c->problem, case_options_threads(o, c)), o->race);
+}
+
+/* At least one of the patterns stands for something; the others are named. */
+static bool known_impl(const char *patterns) {
+    bool any = false;
+    for (const char *p = patterns, *end;; p = end + 1) {
+        size_t length = strcspn(p, ",");
+        bool known = is_best(p, length);
+        for (size_t i = 0; i < nl_impl_count(); i++)
+            known |= matches(p, length, nl_impl_at(i), false);
+        if (!known)
+            fprintf(stderr, "normlab: no implementation is called '%.*s'; see `normlab list`\n",
+                    (int)length, p);
+        any |= known;
+        end = p + length;
+        if (!*end) return any;
+    }
+}
+
+/* Leaves out what is too large for --quick. */
+static void keep_small(case_list *cases) {
+    size_t kept = 0;
+    for (size_t i = 0; i < cases->count; i++) {
+        const nl_problem *p = &cases->items[i].problem;
+        if (p->n * p->c * p->s <= QUICK_MOST) cases->items[kept++] = cases->items[i];
+    }
+    if (kept < cases->count)
+        fprintf(stderr, "--quick leaves out %zu of %zu cases, those above %d elements\n",
+                cases->count - kept, cases->count, QUICK_MOST);
+    cases->count = kept;
+}
+
+static bool add_cases(case_list *cases, const char *text) {
+    char error[700];
+    if (is_file(text) ? cases_add_file(cases, text, error, sizeof error)
+                      : cases_add(cases, text, error, sizeof error))
+        return true;
+    fprintf(stderr, "normlab: %s\n", error);
+    if (!strchr(text, '{') && strstr(text, ".txt"))
+        fprintf(stderr, "normlab: (there is no file %s either)\n", text);
+    return false;
+}
+
+int case_options_read(int argc, char **argv, const char *help, case_options *out) {
+    const char *update = NULL;
+    double seconds = 0;
+    int first;
+    out->precision = 0.01, out->margin = 0.02, out->processes = 1;
+    const option_spec specs[] = {{"impl", OPTION_TEXT, &out->impl, 0, 0},
+                                 {"baseline", OPTION_TEXT, &out->baseline, 0, 0},
+                                 {"out", OPTION_TEXT, &out->out, 0, 0},
+                                 {"errors", OPTION_TEXT, &out->errors, 0, 0},
+                                 {"update-errors", OPTION_TEXT, &update, 0, 0},
+                                 {"quick", OPTION_FLAG, &out->quick, 0, 0},
+                                 {"threads", OPTION_COUNT, &out->threads, 1, 4096},
+                                 {"processes", OPTION_COUNT, &out->processes, 1, 1000},
+                                 {"seconds", OPTION_NUMBER, &seconds, 1e-6, 1e6},
+                                 {"precision", OPTION_NUMBER, &out->precision, 1e-6, 10},
+                                 {"margin", OPTION_NUMBER, &out->margin, 0, 10}};
+    int code = options_read(argc, argv, specs, sizeof specs / sizeof *specs, false, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    if (update) out->errors = update, out->update_errors = true;
+    if (out->errors && strcmp(argv[0], "check") != 0)
+        return options_fail("only check compares with a file of errors"), options_see_help();
+    if ((out->impl && !known_impl(out->impl)) || (out->baseline && !known_impl(out->baseline)))
+        return options_see_help();
+    if (out->quick) out->seconds = out->quick_seconds;
+    if (seconds > 0) out->seconds = seconds;
+    out->named = first < argc;
+    for (int i = first; i < argc; i++)
+        if (!add_cases(&out->cases, argv[i])) return NL_EXIT_USAGE;
+    if (out->quick) keep_small(&out->cases);
+    return OPTIONS_DONE;
+}

@@ -1,0 +1,39 @@
+/* What the verbs that take cases have in common: options and the cases themselves.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_CASE_OPTIONS_H
+#define NL_CASE_OPTIONS_H
+
+#include "cases/case.h"
+
+typedef struct case_options {
+    const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all */
+    const char *out;  /* CSV file, or NULL */
+    int threads;
+    bool quick;
+    double seconds,
+        quick_seconds; /* of measuring per implementation and case; what --quick makes it */
+    double precision, margin;
+    const char *baseline; /* GLOB[@ISA], or NULL */
+    int processes;
+    const char *errors; /* the largest errors on record, or NULL */
+    bool update_errors;
+    bool named; /* cases were given on the command line */
+    bool race;  /* bench: no demonstrations unasked, and a name without @ISA is its widest ISA */
+    case_list cases;
+} case_options;
+
+/* Parses argv (argv[0] is the verb) and collects the cases; *out holds the verb's defaults of threads
+ * and seconds. Returns -1 to go on, or the exit code: after --help, or after a message about what was
+ * wrong. */
+int case_options_read(int argc, char **argv, const char *help, case_options *out);
+
+/* Threads for a case: its own option, or --threads. */
+int case_options_threads(const case_options *o, const nl_case *c);
+
+/* Does the implementation take the case here, and does --impl ask for it? */
+bool case_options_want(const case_options *o, const nl_impl *impl, const nl_case *c);
+
+/* Does one of the GLOB[@ISA] patterns, with commas between, name the implementation? */
+bool impl_matches(const char *patterns, const nl_impl *impl);
+
+#endif
