@@ -330,7 +330,7 @@ refuses "a y of another shape" "--y right3.npy has shape (5, 8, 24); x has (40, 
 refuses "gamma of another length" "x of shape (40, 24) needs (24,)" \
     layernorm --x x.npy --gamma gh.npy --y right.npy
 refuses "beta for rmsnorm" "--beta has no meaning" rmsnorm --x x.npy --beta b.npy --y right.npy
-refuses "a wrong eps" "--eps small" layernorm --x x.npy --y right.npy --eps small
+refuses "a wrong eps" "--eps 'small'" layernorm --x x.npy --y right.npy --eps small
 refuses "a wrong casting" "--casting first" layernorm --x x.npy --y right.npy --casting first
 refuses "an unknown type" "--rounded-to f8" layernorm --x x.npy --y right.npy --rounded-to f8
 refuses "f16 that was f32" "h-last.npy is f16" rmsnorm --x h.npy --y h-last.npy --rounded-to f32

@@ -244,7 +244,7 @@ for bad in abc 1e-5x '' -1 nan inf 1e-60 1e60; do
     refuses "--eps '$bad'" "--eps" layernorm --x x.npy --eps "$bad" --out new.npy
 done
 for bad in 0 -1 1.5 two 99999; do
-    refuses "--threads $bad" "--threads $bad" layernorm --x x.npy --threads "$bad" --out new.npy
+    refuses "--threads $bad" "--threads '$bad'" layernorm --x x.npy --threads "$bad" --out new.npy
 done
 refuses "--casting first" "--casting first" layernorm --x x.npy --casting first --out new.npy
 refuses "an unknown implementation" "layernorm/two_pass@" \
@@ -289,7 +289,7 @@ refuses "statistics of inference" "batchnorm --inference" batchnorm --inference 
 refuses "statistics that go nowhere" "--inference to use them" batchnorm --x image.npy --out y.npy \
     --running-mean mean2.npy --running-var var2.npy
 refuses "momentum of nothing" "--momentum needs" batchnorm --x image.npy --momentum 0.5 --out y.npy
-refuses "momentum 2" "--momentum 2" batchnorm --x image.npy --momentum 2 --out y.npy \
+refuses "momentum 2" "--momentum '2'" batchnorm --x image.npy --momentum 2 --out y.npy \
     --running-mean mean2.npy --running-var var2.npy --running-mean-out rm.npy \
     --running-var-out rv.npy
 for impl in best reference; do

@@ -44,9 +44,9 @@ int arrays_options(int argc, char **argv, arrays *a) {
     return options_see_help();
 }
 
-bool arrays_number(const arrays *a, int option, double low, double high, double *out) {
+bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out) {
     const char *text = a->value[option];
-    return !text || options_number(spec(a, option)->name, text, low, high, false, out);
+    return !text || options_number(spec(a, option)->name, text, low, high, whole, out);
 }
 
 bool arrays_layer(arrays *a) {
@@ -74,7 +74,7 @@ bool arrays_check(arrays *a) {
             return options_fail("--%s needs --%s", spec(a, i)->name,
                                 spec(a, spec(a, i)->needs)->name);
     }
-    if (!arrays_number(a, EPS, 0, FLT_MAX, &eps)) return false;
+    if (!arrays_number(a, EPS, 0, FLT_MAX, false, &eps)) return false;
     if (eps > 0 && (float)eps == 0) return options_fail("--eps %s is zero as a float", value[EPS]);
     if (value[CASTING] && strcmp(value[CASTING], "before-weight") == 0)
         a->p.casting = NL_CAST_BEFORE_WEIGHT;

@@ -33,7 +33,7 @@ int arrays_options(int argc, char **argv, arrays *a);
 /* Each of these says on stderr what is wrong, and returns false. */
 bool arrays_layer(arrays *a); /* there is a layer, and --x */
 bool arrays_check(arrays *a); /* the options suit the layer */
-bool arrays_number(const arrays *a, int option, double low, double high, double *out);
+bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out);
 bool arrays_load(arrays *a); /* shapes fit; gamma, beta and running statistics become floats */
 
 /* A value that float cannot hold is refused rather than made infinite. */

@@ -32,7 +32,7 @@ bool options_number(const char *name, const char *text, double least, double mos
     if (end != text && *end == '\0' && *out >= least && *out <= most &&
         (!whole || *out == (int)*out))
         return true;
-    return options_fail("--%s %s should be a %snumber from %g to %g", name, text,
+    return options_fail("--%s '%s' should be a %snumber from %g to %g", name, text,
                         whole ? "whole " : "", least, most);
 }
 

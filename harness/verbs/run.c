@@ -77,11 +77,9 @@ static bool check_options(run *r) {
         !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
         return options_fail("--running-mean: training moves the running statistics, give "
                             "--running-mean-out and --running-var-out; or --inference to use them");
-    if (!arrays_number(&r->a, MOMENTUM, 0, 1, &momentum) ||
-        !arrays_number(&r->a, THREADS, 1, 4096, &threads))
+    if (!arrays_number(&r->a, MOMENTUM, 0, 1, false, &momentum) ||
+        !arrays_number(&r->a, THREADS, 1, 4096, true, &threads))
         return false;
-    if (threads != (int)threads)
-        return options_fail("--threads %s: whole threads only", value[THREADS]);
     r->a.p.momentum = (float)momentum, r->threads = (int)threads;
     return true;
 }
