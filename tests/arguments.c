@@ -1,7 +1,8 @@
 /* Every bad argument of nl_forward and nl_backward comes back as a status, with a message that
  * names the culprit and nothing written. One table, jobs[], says what each layer takes; the tests
  * walk it. SPDX-License-Identifier: MIT */
-#include "support.h"
+#include "jobs.h"
+#include "layer.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "verify/bound.h"
 #include "mutants.h"
 #include "registry.h"
-#include "support.h"
+#include "trial.h"
 
 #include <stdio.h>
 

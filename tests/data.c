@@ -3,6 +3,7 @@
 #include "cases/data.h"
 #include "dtype.h"
 #include "base/random.h"
+#include "reference.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

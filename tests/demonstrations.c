@@ -1,6 +1,7 @@
 /* Each demonstration shows what it was made to show: its error lies where it should, in units, and
  * its statistics are 16-bit numbers if its arithmetic is. SPDX-License-Identifier: MIT */
-#include "support.h"
+#include "jobs.h"
+#include "trial.h"
 
 TestSuite(demonstrations, .init = one_thread);
 

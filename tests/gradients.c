@@ -1,6 +1,6 @@
 /* The reference's gradients against difference quotients of its own forward pass, and identities
  * that hold of any right gradient. SPDX-License-Identifier: MIT */
-#include "kinds.h"
+#include "runs.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>

@@ -2,7 +2,8 @@
  * that need no reference, bit for bit. A group is what shares one mean: a row, or a channel of
  * BatchNorm. SPDX-License-Identifier: MIT */
 #include "verify/bound.h"
-#include "support.h"
+#include "jobs.h"
+#include "trial.h"
 #include "tuning.h"
 
 #include <criterion/parameterized.h>

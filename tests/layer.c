@@ -1,7 +1,8 @@
 /* The table of layers against jobs[], which says the same independently, against what nl_forward
  * and nl_backward accept, and against the reference's groups. SPDX-License-Identifier: MIT */
 #include "layer.h"
-#include "support.h"
+#include "jobs.h"
+#include "reference.h"
 
 #include <criterion/criterion.h>
 

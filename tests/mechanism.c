@@ -2,7 +2,7 @@
  * pattern, and noise, in which nothing may be found. SPDX-License-Identifier: MIT */
 #include "judge/growth.h"
 #include "judge/mechanism.h"
-#include "support.h"
+#include "runs.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* What the long-double reference rests on: examples worked by hand, MPFR in 400 bits on easy and
  * hard data, and special values; its gradients are in gradients.c.
  * SPDX-License-Identifier: MIT */
-#include "kinds.h"
+#include "exact.h"
+#include "layer.h"
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>

@@ -1,7 +1,8 @@
 /* The table of implementations: whole, without duplicates, in step with the kernel folders, and
  * with something to recommend for every problem there is.
  * SPDX-License-Identifier: MIT */
-#include "support.h"
+#include "jobs.h"
+#include "layer.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

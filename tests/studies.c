@@ -1,6 +1,7 @@
 /* The studies casting, batch_statistics and depth against what is known exactly: identities,
  * theorems of their statistics, a worked example, finite differences.
  * SPDX-License-Identifier: MIT */
+#include "layer.h"
 #include "models/network.h"
 #include "points.h"
 #include "base/random.h"

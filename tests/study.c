@@ -1,7 +1,10 @@
 /* The studies length, eps and gradients against what is known of them exactly: bounds of rounding,
  * formulas, and what verification says of the same call. SPDX-License-Identifier: MIT */
 #include "points.h"
+#include "trial.h"
 #include "base/random.h"
+
+#include <mpfr.h>
 
 TestSuite(study, .init = one_thread);
 

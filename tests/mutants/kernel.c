@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "mutants.h"
 #include "verify/bound.h"
-#include "support.h"
+#include "runs.h"
 
 static wrong w;
 static int calls;

@@ -1,68 +1,21 @@
-/* The .npy reader on good files and on every broken one we could think of, and the writer's promise
- * that a file is complete or not there. SPDX-License-Identifier: MIT */
+/* The .npy reader on good files and on every broken one we could think of.
+ * SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
-#include "base/npy_write.h"
+#include "folder.h"
 
-#include <criterion/criterion.h>
-#include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* With AddressSanitizer too, malloc returns NULL rather than ending the test. */
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
 
-static char folder[256], path[300];
-
 static void enter(void) {
-    const char *temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.200s/normlab-npy-XXXXXX", temporary ? temporary : "/tmp");
-    cr_assert(mkdtemp(folder), "cannot create %s", folder);
-    snprintf(path, sizeof path, "%s/a.npy", folder);
+    enter_folder("a.npy");
 }
 
-/* Visits what is in the folder: how many entries there are, and away with them. */
-static int entries(bool and_remove) {
-    int count = 0;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char name[600];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
-        if (and_remove) remove(name);
-        count++;
-    }
-    if (d) closedir(d);
-    return count;
-}
-
-static void leave(void) {
-    entries(true);
-    rmdir(folder);
-}
-
-TestSuite(npy, .init = enter, .fini = leave);
-
-static void spill(const void *bytes, size_t size) {
-    FILE *f = fopen(path, "wb");
-    cr_assert(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0, "cannot write %s", path);
-}
-
-static size_t slurp(void *bytes, size_t size) {
-    FILE *f = fopen(path, "rb");
-    cr_assert(f, "cannot read %s", path);
-    size_t n = fread(bytes, 1, size, f);
-    fclose(f);
-    return n;
-}
+TestSuite(npy_read, .init = enter, .fini = leave_folder);
 
 /* The bytes of a file: version, dict as given plus a newline, then `data` bytes 0, 1, 2... */
 static size_t compose(unsigned char *out, int version, const char *dict, size_t data) {
@@ -80,49 +33,7 @@ static size_t compose(unsigned char *out, int version, const char *dict, size_t 
 #define DICT(type, fortran, shape) \
     "{'descr': '" type "', 'fortran_order': " fortran ", 'shape': " shape ", }"
 
-Test(npy, round_trips) {
-    static const char letters[] = "efd";
-    char error[512] = "";
-    for (int t = 0; t < 3; t++) {
-        for (size_t rank = 0; rank <= NPY_RANK_MOST; rank++) {
-            size_t shape[] = {2, 1, 3, 1, 2, 1, 1, 4}, count = 1, width = (size_t)2 << t;
-            unsigned char data[8 * 48], file[1024];
-            for (size_t i = 0; i < rank; i++) count *= shape[i];
-            for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * 37 + rank);
-            npy a;
-            bool ok = npy_write(path, letters[t], rank, shape, data, error, sizeof error) &&
-                      npy_read(path, &a, error, sizeof error);
-            cr_assert(ok, "type %c, rank %zu: %s", letters[t], rank, error);
-            ok = a.type == letters[t] && a.rank == rank && a.count == count &&
-                 memcmp(a.shape, shape, rank * sizeof *shape) == 0 &&
-                 memcmp(a.data, data, count * width) == 0;
-            cr_assert(ok, "type %c, rank %zu came back different", letters[t], rank);
-            size_t size = slurp(file, sizeof file), header = size - count * width;
-            cr_assert(header % 64 == 0 && file[header - 1] == '\n' && file[6] == 1,
-                      "rank %zu: the data begin at byte %zu, not at a multiple of 64", rank,
-                      header);
-            npy_free(&a);
-        }
-    }
-    cr_assert(entries(false) == 1, "a temporary file was left behind");
-}
-
-Test(npy, empty_arrays) {
-    static const size_t shapes[][2] = {{0, 4}, {4, 0}, {0, 0}, {0, (size_t)1 << 40}};
-    char error[512];
-    for (size_t i = 0; i < 4; i++) {
-        npy a;
-        bool ok = npy_write(path, 'f', 2, shapes[i], NULL, error, sizeof error) &&
-                  npy_read(path, &a, error, sizeof error);
-        cr_assert(ok, "(%zu, %zu): %s", shapes[i][0], shapes[i][1], error);
-        cr_assert(a.count == 0 && a.data && a.shape[0] == shapes[i][0] &&
-                      a.shape[1] == shapes[i][1],
-                  "(%zu, %zu) came back different", shapes[i][0], shapes[i][1]);
-        npy_free(&a);
-    }
-}
-
-Test(npy, what_else_is_read) {
+Test(npy_read, what_else_is_read) {
     static const struct {
         int version;
         const char *dict;
@@ -141,7 +52,7 @@ Test(npy, what_else_is_read) {
     char error[512] = "";
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         npy a;
-        spill(bytes, compose(bytes, files[i].version, files[i].dict, files[i].data));
+        spill(path, bytes, compose(bytes, files[i].version, files[i].dict, files[i].data));
         cr_assert(npy_read(path, &a, error, sizeof error), "%s: %s", files[i].dict, error);
         bool ok = a.type == files[i].type && a.rank == 2 && a.shape[0] == 2 && a.shape[1] == 3 &&
                   a.count == 6 && ((unsigned char *)a.data)[files[i].data - 1] == files[i].data - 1;
@@ -163,7 +74,7 @@ static void expect_refusal(const char *what, const char *says) {
     cr_assert(strstr(error, says), "%s: the message should say '%s': %s", what, says, error);
 }
 
-Test(npy, broken_files) {
+Test(npy_read, broken_files) {
     static const struct {
         const char *dict;
         size_t data;
@@ -216,12 +127,12 @@ Test(npy, broken_files) {
     };
     unsigned char bytes[512];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        spill(bytes, compose(bytes, 1, files[i].dict, files[i].data));
+        spill(path, bytes, compose(bytes, 1, files[i].dict, files[i].data));
         expect_refusal(files[i].dict, files[i].says);
     }
 }
 
-Test(npy, broken_beginnings) {
+Test(npy_read, broken_beginnings) {
     static const char good[] = DICT("<f4", "False", "(2, 3)");
     unsigned char bytes[512];
     size_t size = compose(bytes, 1, good, 24);
@@ -230,9 +141,9 @@ Test(npy, broken_beginnings) {
     cr_assert(mkdir(path, 0700) == 0);
     expect_refusal("a directory", "is a directory");
     cr_assert(rmdir(path) == 0);
-    spill("", 0);
+    spill(path, "", 0);
     expect_refusal("an empty file", "not a .npy file");
-    spill("PK\003\004 and so on", 15);
+    spill(path, "PK\003\004 and so on", 15);
     expect_refusal("an .npz", "not a .npy file");
     static const struct {
         size_t at;
@@ -250,30 +161,30 @@ Test(npy, broken_beginnings) {
         char what[64];
         unsigned char before = bytes[changes[i].at];
         bytes[changes[i].at] = changes[i].byte;
-        spill(bytes, size);
+        spill(path, bytes, size);
         bytes[changes[i].at] = before;
         snprintf(what, sizeof what, "byte %zu made %d", changes[i].at, changes[i].byte);
         expect_refusal(what, changes[i].says);
     }
     compose(bytes, 2, good, 24);
     memset(bytes + 8, 0xff, 4);
-    spill(bytes, size);
+    spill(path, bytes, size);
     expect_refusal("a header of 4 GiB", "header of 4294967295 bytes");
 }
 
 /* A truncated file is refused wherever it was cut. A changed byte of the header may still leave a
  * good file, if it asks for the data that are there. */
-Test(npy, every_cut_and_every_changed_byte) {
+Test(npy_read, every_cut_and_every_changed_byte) {
     for (int version = 1; version <= 3; version += 2) {
         unsigned char bytes[256];
         char error[512], what[64];
         size_t size = compose(bytes, version, DICT("<f4", "False", "(2, 3)"), 24);
         for (size_t cut = 0; cut < size; cut++) {
-            spill(bytes, cut);
+            spill(path, bytes, cut);
             snprintf(what, sizeof what, "version %d cut to %zu bytes", version, cut);
             expect_refusal(what, "");
         }
-        spill(bytes, size);
+        spill(path, bytes, size);
         int read = 0, fd = open(path, O_WRONLY);
         for (size_t at = 0; at < size - 24; at++) {
             const unsigned char before = bytes[at];
@@ -300,7 +211,7 @@ Test(npy, every_cut_and_every_changed_byte) {
 }
 
 /* A pipe's size is not known beforehand, so only malloc can say no. */
-Test(npy, out_of_memory_and_pipes) {
+Test(npy_read, out_of_memory_and_pipes) {
     static const char *const dicts[] = {DICT("<f8", "False", "(576460752303423488,)"),
                                         DICT("<f4", "False", "(2, 3)"),
                                         DICT("<f4", "False", "(2, 4)")};
@@ -322,81 +233,4 @@ Test(npy, out_of_memory_and_pipes) {
         }
         close(ends[0]);
     }
-}
-
-static const float six[] = {1, 2, 3, 4, 5, 6};
-static const size_t two_by_three[] = {2, 3};
-
-static void expect_unwritten(const char *target, const char *says) {
-    char error[512] = "";
-    int before = entries(false);
-    bool wrote = npy_write(target, 'f', 2, two_by_three, six, error, sizeof error);
-    cr_assert(!wrote, "%s was written", target);
-    cr_assert(strstr(error, target) == error && strstr(error, says),
-              "%s: the message should say '%s': %s", target, says, error);
-    cr_assert(entries(false) == before, "%s: a file was left behind", target);
-}
-
-Test(npy, targets_that_cannot_be_written) {
-    char target[600], error[512];
-    snprintf(target, sizeof target, "%s/no such folder/a.npy", folder);
-    expect_unwritten(target, "No such file");
-    expect_unwritten(folder, "not a regular file");
-    struct stat st;
-    snprintf(target, sizeof target, "%s/pipe", folder);
-    cr_assert(mkfifo(target, 0600) == 0);
-    expect_unwritten(target, "not a regular file");
-    cr_assert(stat(target, &st) == 0 && S_ISFIFO(st.st_mode), "a pipe was replaced");
-    size_t huge[] = {SIZE_MAX, 2}, nine[9] = {1};
-    cr_assert(!npy_write(path, 'f', 2, huge, six, error, sizeof error), "an overflowing shape");
-    cr_assert(!npy_write(path, 'i', 2, two_by_three, six, error, sizeof error), "type i");
-    cr_assert(!npy_write(path, 'f', 9, nine, six, error, sizeof error), "rank 9");
-    cr_assert(entries(false) == 1, "a refused array left a file behind");
-}
-
-/* The write fails half-way, at once or when what was buffered goes out: what was there before
- * stays, byte for byte. */
-Test(npy, a_full_disk) {
-    static float many[4096];
-    static const size_t counts[] = {4096, 3};
-    char error[512] = "";
-    unsigned char before[4096], after[4096];
-    cr_assert(npy_write(path, 'f', 2, two_by_three, six, error, sizeof error), "%s", error);
-    size_t size = slurp(before, sizeof before);
-    signal(SIGXFSZ, SIG_IGN);
-    for (int i = 0; i < 2; i++) {
-        struct rlimit limit = {i ? 100 : 4096, RLIM_INFINITY};
-        cr_assert(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-        bool wrote = npy_write(path, 'f', 1, &counts[i], many, error, sizeof error);
-        limit.rlim_cur = RLIM_INFINITY;
-        setrlimit(RLIMIT_FSIZE, &limit);
-        cr_assert(!wrote && strstr(error, "File too large"), "%zu floats into a full disk: %s",
-                  counts[i], error);
-        cr_assert(slurp(after, sizeof after) == size && memcmp(before, after, size) == 0,
-                  "%zu floats: the file that was there has changed", counts[i]);
-        cr_assert(entries(false) == 1, "%zu floats: a half-written file was left", counts[i]);
-    }
-}
-
-/* One of several fails: none appears. A symbolic link stays one, and a file keeps its mode. */
-Test(npy, several_and_links) {
-    char missing[600], link[600], error[512] = "";
-    snprintf(missing, sizeof missing, "%s/no such folder/a.npy", folder);
-    snprintf(link, sizeof link, "%s/link.npy", folder);
-    npy a = {.type = 'f', .rank = 2, .shape = {2, 3}, .data = (void *)six};
-    const npy both[] = {a, a};
-    for (int i = 0; i < 2; i++) {
-        const char *paths[] = {i ? missing : path, i ? path : missing};
-        cr_assert(!npy_write_all(paths, both, 2, error, sizeof error), "written without a folder");
-        cr_assert(strstr(error, missing) == error, "the message names another file: %s", error);
-        cr_assert(entries(false) == 0, "one of two was written, the %s", i ? "second" : "first");
-    }
-    spill("old", 3);
-    struct stat st;
-    cr_assert(chmod(path, 0640) == 0 && symlink(path, link) == 0);
-    cr_assert(npy_write(link, 'f', 2, two_by_three, six, error, sizeof error), "%s", error);
-    cr_assert(lstat(link, &st) == 0 && S_ISLNK(st.st_mode), "the link was replaced");
-    cr_assert(lstat(path, &st) == 0 && (st.st_mode & 0777) == 0640, "the mode has changed");
-    cr_assert(npy_read(path, &a, error, sizeof error), "through a link: %s", error);
-    npy_free(&a);
 }

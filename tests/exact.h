@@ -1,0 +1,90 @@
+/* The oracle of the reference. SPDX-License-Identifier: MIT */
+#ifndef NL_TEST_EXACT_H
+#define NL_TEST_EXACT_H
+
+#include "runs.h"
+
+#include <mpfr.h>
+
+/* The same layers in 400 bits, so many that no sum needs care: E[x^2] - E[x]^2 will do for the
+ * variance, and a difference quotient of the loss, sum(dy * gain * xhat), for the gradient. */
+typedef struct exact {
+    mpfr_t x[MOST_GROUP], xhat[MOST_GROUP], dgamma[MOST_GROUP], dbeta[MOST_GROUP];
+    mpfr_t mean, var, rstd, loss, slope, h, t;
+} exact;
+enum { EXACT_NUMBERS = sizeof(exact) / sizeof(mpfr_t), EXACT_BITS = 400 };
+
+static inline void exact_open(exact *e) {
+    for (int i = 0; i < EXACT_NUMBERS; i++) {
+        mpfr_init2(((mpfr_t *)e)[i], EXACT_BITS);
+        mpfr_set_zero(((mpfr_t *)e)[i], 1);
+    }
+}
+
+static inline void exact_close(exact *e) {
+    for (int i = 0; i < EXACT_NUMBERS; i++) mpfr_clear(((mpfr_t *)e)[i]);
+    mpfr_free_cache();
+}
+
+/* Statistics, xhat and loss of group g, from e->x. */
+static inline void exact_forward(exact *e, const run *r, size_t g) {
+    size_t m = group_size(&r->p);
+    mpfr_set_zero(e->mean, 1), mpfr_set_zero(e->var, 1), mpfr_set_zero(e->loss, 1);
+    for (size_t i = 0; i < m; i++) {
+        mpfr_add(e->mean, e->mean, e->x[i], MPFR_RNDN);
+        mpfr_sqr(e->t, e->x[i], MPFR_RNDN);
+        mpfr_add(e->var, e->var, e->t, MPFR_RNDN);
+    }
+    mpfr_div_ui(e->mean, e->mean, m, MPFR_RNDN);
+    mpfr_div_ui(e->var, e->var, m, MPFR_RNDN);
+    if (r->p.op != NL_BATCHNORM && r->p.op != NL_LAYERNORM) mpfr_set_zero(e->mean, 1);
+    mpfr_sqr(e->t, e->mean, MPFR_RNDN);
+    mpfr_sub(e->var, e->var, e->t, MPFR_RNDN);
+    if (r->p.pass == NL_INFERENCE) {
+        mpfr_set_flt(e->mean, r->running_mean[g], MPFR_RNDN);
+        mpfr_set_flt(e->var, r->running_var[g], MPFR_RNDN);
+    }
+    mpfr_add_d(e->t, e->var, (double)r->p.eps, MPFR_RNDN);
+    mpfr_rec_sqrt(e->rstd, e->t, MPFR_RNDN);
+    for (size_t i = 0; i < m; i++) {
+        size_t at = element(&r->p, g, i);
+        mpfr_sub(e->t, e->x[i], e->mean, MPFR_RNDN);
+        mpfr_mul(e->xhat[i], e->t, e->rstd, MPFR_RNDN);
+        mpfr_mul_d(e->t, e->xhat[i], r->dy[at] * gain(r, at), MPFR_RNDN);
+        mpfr_add(e->loss, e->loss, e->t, MPFR_RNDN);
+    }
+}
+
+static inline void exact_group(exact *e, const run *r, size_t g) {
+    for (size_t i = 0; i < group_size(&r->p); i++) {
+        size_t at = element(&r->p, g, i);
+        mpfr_set_d(e->x[i], r->x[at], MPFR_RNDN);
+        if (r->fused) mpfr_add_d(e->x[i], e->x[i], r->residual[at], MPFR_RNDN);
+    }
+    exact_forward(e, r, g);
+    mpfr_set_ui_2exp(e->h, 1, -120 - mpfr_get_exp(e->rstd), MPFR_RNDN);
+}
+
+/* e->slope: how the loss of group g moves with x_i, to about 2^-240 of it. */
+static inline void exact_slope(exact *e, const run *r, size_t g, size_t i) {
+    mpfr_add(e->x[i], e->x[i], e->h, MPFR_RNDN);
+    exact_forward(e, r, g);
+    mpfr_set(e->slope, e->loss, MPFR_RNDN);
+    mpfr_sub(e->x[i], e->x[i], e->h, MPFR_RNDN);
+    mpfr_sub(e->x[i], e->x[i], e->h, MPFR_RNDN);
+    exact_forward(e, r, g);
+    mpfr_sub(e->slope, e->slope, e->loss, MPFR_RNDN);
+    mpfr_div(e->slope, e->slope, e->h, MPFR_RNDN);
+    mpfr_div_2ui(e->slope, e->slope, 1, MPFR_RNDN);
+    mpfr_add(e->x[i], e->x[i], e->h, MPFR_RNDN);
+}
+
+/* |got - want| */
+static inline long double exact_error(exact *e, long double got, mpfr_t want) {
+    mpfr_set_ld(e->t, got, MPFR_RNDN);
+    mpfr_sub(e->t, e->t, want, MPFR_RNDN);
+    mpfr_abs(e->t, e->t, MPFR_RNDN);
+    return mpfr_get_ld(e->t, MPFR_RNDN);
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* Every op and pass that has a meaning, and the pointers of its call. SPDX-License-Identifier: MIT */
+#ifndef NL_TEST_JOBS_H
+#define NL_TEST_JOBS_H
+
+#include "support.h"
+
+/* The pointers of the two argument structures, in their order. */
+enum { POINTERS = 11 };
+static const char *const pointers[2][POINTERS] = {
+    {"x", "residual", "gamma", "beta", "y", "residual_out", "mean", "rstd", "running_mean",
+     "running_var", "scratch"},
+    {"x", "dy", "dresidual", "gamma", "mean", "rstd", "dx", "dgamma", "dbeta", "scratch"},
+};
+_Static_assert(sizeof(nl_forward_args) == 11 * sizeof(void *), "nl_forward_args has changed");
+_Static_assert(sizeof(nl_backward_args) == 10 * sizeof(void *), "nl_backward_args has changed");
+
+/* Every op and pass that has a meaning: the top rung of its teaching ladder, the pointers it cannot
+ * do without once it is given all it takes, and the others it takes. */
+static const struct job {
+    nl_op op;
+    nl_pass pass;
+    const char *top, *needs, *takes;
+} jobs[] = {
+    {NL_BATCHNORM, NL_FORWARD, "batchnorm/refined", "x y running_mean running_var",
+     "gamma beta mean rstd scratch"},
+    {NL_BATCHNORM, NL_INFERENCE, "batchnorm/inference", "x y running_mean running_var",
+     "gamma beta scratch"},
+    {NL_BATCHNORM, NL_BACKWARD, "batchnorm/backward", "x dy mean rstd dx",
+     "gamma dgamma dbeta scratch"},
+    {NL_LAYERNORM, NL_FORWARD, "layernorm/refined", "x residual y",
+     "gamma beta residual_out mean rstd scratch"},
+    {NL_LAYERNORM, NL_BACKWARD, "layernorm/backward", "x dy mean rstd dx",
+     "dresidual gamma dgamma dbeta scratch"},
+    {NL_RMSNORM, NL_FORWARD, "rmsnorm/one_pass", "x residual y", "gamma residual_out rstd scratch"},
+    {NL_RMSNORM, NL_BACKWARD, "rmsnorm/backward", "x dy rstd dx", "dresidual gamma dgamma scratch"},
+    {NL_QWEN2_RMSNORM, NL_FORWARD, "rmsnorm/one_pass", "x residual y",
+     "gamma residual_out rstd scratch"},
+    {NL_QWEN2_RMSNORM, NL_BACKWARD, "rmsnorm/backward", "x dy rstd dx",
+     "dresidual gamma dgamma scratch"},
+};
+enum { JOBS = sizeof jobs / sizeof *jobs };
+
+static inline bool may_have(const struct job *job, const char *pointer) {
+    return has_word(job->needs, pointer) || has_word(job->takes, pointer);
+}
+
+static inline bool writes(const struct job *job, const char *pointer) {
+    static const char *const outputs[] = {
+        [NL_FORWARD] = "y residual_out mean rstd running_mean running_var scratch",
+        [NL_BACKWARD] = "dx dgamma dbeta scratch",
+        [NL_INFERENCE] = "y scratch",
+    };
+    return may_have(job, pointer) && has_word(outputs[job->pass], pointer);
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* Files of results for the tests of their reader. SPDX-License-Identifier: MIT */
+#ifndef NL_TEST_RESULTS_H
+#define NL_TEST_RESULTS_H
+
+#include "folder.h"
+#include "results/results.h"
+
+#include <stdint.h>
+
+/* What is needed, and what bench writes; unknown columns are passed over. */
+#define NEEDED "case,impl,isa,threads,verdict,ns,ns_low,ns_high\n"
+#define FULL                                                                                     \
+    "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,bound_u,ns,ns_low,"  \
+    "ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,state_bytes,scratch_bytes,baseline,speedup," \
+    "speedup_low,speedup_high,comparison,aa_band,rounds,calls,stopped,flag\n"
+#define GOOD "a,i/x,c,1,ok,10,9,11\n"
+
+/* Reads `text`; what came of it is "" or the error without the path. */
+static char error[700];
+
+static inline const char *reading(const char *text, size_t size, results *out) {
+    spill(path, text, size);
+    error[0] = '\0';
+    if (results_read(path, out, error, sizeof error)) return "";
+    size_t length = strlen(path);
+    return strncmp(error, path, length) == 0 ? error + length : error;
+}
+
+static inline void enter_results(void) {
+    enter_folder("a.csv");
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* Runs of the reference, on data and shapes easy and hard. SPDX-License-Identifier: MIT */
+#ifndef NL_TEST_RUNS_H
+#define NL_TEST_RUNS_H
+
+#include "reference.h"
+#include "support.h"
+
+/* One run of the reference, with room for its inputs and outputs. */
+enum { MOST = 256, MOST_GROUP = 64 };
+typedef struct run {
+    nl_problem p;
+    double x[MOST], residual[MOST], dy[MOST];
+    const double *dresidual; /* [MOST], or NULL */
+    float gamma[MOST], beta[MOST], running_mean[MOST], running_var[MOST];
+    bool fused; /* with the residual */
+    struct {
+        double xhat[MOST], sum[MOST], dx[MOST], dx_gauge[MOST];
+        long double mean[MOST], var[MOST], rstd[MOST], magnitude[MOST];
+        long double running_mean[MOST], running_var[MOST];
+        long double dgamma[MOST], dgamma_gauge[MOST], dbeta[MOST], dbeta_gauge[MOST];
+    } out;
+} run;
+
+static inline bool compute(run *r, nl_pass pass, int threads) {
+    ref_inputs in = {.x = r->x,
+                     .residual = r->fused ? r->residual : NULL,
+                     .dy = r->dy,
+                     .dresidual = r->dresidual,
+                     .gamma = r->gamma,
+                     .beta = r->beta,
+                     .running_mean = r->running_mean,
+                     .running_var = r->running_var};
+    ref_outputs out = {r->out.xhat,  r->out.sum,        r->out.mean,         r->out.var,
+                       r->out.rstd,  r->out.magnitude,  r->out.running_mean, r->out.running_var,
+                       r->out.dx,    r->out.dx_gauge,   r->out.dgamma,       r->out.dgamma_gauge,
+                       r->out.dbeta, r->out.dbeta_gauge};
+    r->p.pass = pass;
+    return ref_compute(&r->p, &in, &out, threads);
+}
+
+static inline double gain(const run *r, size_t i) {
+    double gamma = r->gamma[feature(&r->p, i)];
+    return r->p.op == NL_QWEN2_RMSNORM ? 1 + gamma : gamma;
+}
+
+/* A kind of data: x = mean + sigma * z, the residual sigma * z. */
+struct kind {
+    const char *name;
+    double mean, sigma;
+    float eps;
+    bool signs; /* z is +-1 */
+};
+
+/* About normal, a multiple of 2^-15: sums of these are exact, and gamma can be moved exactly. */
+static inline double random_z(uint64_t *seed) {
+    uint64_t u = random_bits(seed);
+    u = (u & 65535) + (u >> 16 & 65535) + (u >> 32 & 65535) + (u >> 48);
+    return ((double)u - 131070) / 32768;
+}
+
+/* False: the shape is none of the layer's. */
+static inline bool fill(run *r, nl_op op, const struct kind *kind, const size_t shape[3]) {
+    uint64_t seed = 3;
+    bool batch = op == NL_BATCHNORM;
+    *r = (run){.fused = !batch && shape[0] != 3, .p = {.op = op, .momentum = 0.3f}};
+    r->p.n = shape[0], r->p.c = shape[1], r->p.s = shape[2], r->p.eps = kind->eps;
+    for (size_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
+        double z = kind->signs ? i % 5 < 2 ? 1 : -1 : random_z(&seed);
+        r->x[i] = (float)(kind->mean + kind->sigma * z);
+        r->residual[i] = (float)(kind->sigma * random_z(&seed));
+        r->dy[i] = 0.5 + random_z(&seed);
+    }
+    double var = kind->sigma < 1e-15  ? 1e-30
+                 : kind->sigma > 1e15 ? 1e30
+                                      : kind->sigma * kind->sigma;
+    for (size_t j = 0; j < shape[1]; j++) {
+        r->gamma[j] = (float)(1 + random_z(&seed) / 4), r->beta[j] = (float)random_z(&seed);
+        r->running_mean[j] = (float)(kind->mean + kind->sigma * random_z(&seed));
+        r->running_var[j] = (float)(var * (3 + random_z(&seed) / 2));
+    }
+    return batch || shape[2] == 1;
+}
+
+static const struct kind kinds[] = {
+    {"normal", 0, 1, 1e-5f, false},
+    {"no eps", 0.5, 1, 0, false},
+    {"mean 2^8 sigma", 256, 1, 1e-5f, false},
+    {"mean 2^22 sigma", 0x1p22, 1, 1e-12f, false},
+    {"mean -2^22 * 1e24", -0x1p22 * 1e24, 1e24, 1, false},
+    {"1e30", 0, 1e30, 1e-5f, false},
+    {"+-1e30", 0, 1e30, 1e-6f, true},
+    {"subnormal", 0, 0x1p-140, 1e-12f, false},
+    {"subnormal, no eps", 0, 0x1p-140, 0, false},
+    {"eps 1e-12", 0x1p-20, 0x1p-20, 1e-12f, false},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+static const size_t shapes[4][3] = {{3, 37, 1}, {2, 2, 1}, {5, 3, 7}, {37, 3, 1}};
+
+#endif
