@@ -127,8 +127,8 @@ static double ulp(nl_dtype t, double v) {
     return ldexp((double)ref_unit(t), e);
 }
 
-static void judge(study_out *o, const state *s, const struct variant *v, const chain *c,
-                  size_t depth) {
+static void compare_chain(study_out *o, const state *s, const struct variant *v, const chain *c,
+                          size_t depth) {
     const char *t = nl_dtype_name(s->t);
     size_t n = s->rows * WIDTH, steps[2 * EDGE + 3] = {0};
     double error = 0, size = 0, largest = 0;
@@ -178,7 +178,7 @@ static bool run_type(study_out *o, state *s) {
         if (!norm_exact(s)) return false;
         for (int v = 0; v < VARIANTS; v++) {
             if (!norm(s, &variants[v], &s->chains[v])) return false;
-            judge(o, s, &variants[v], &s->chains[v], depth);
+            compare_chain(o, s, &variants[v], &s->chains[v], depth);
         }
         for (size_t i = 0; i < s->rows * WIDTH; i++) {
             size_t row = i - i % WIDTH, j = i % WIDTH;

@@ -1,7 +1,9 @@
 /* `normlab check`: every implementation that takes a case, against the reference, twice: with its
  * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
+#include "cases/suite.h"
 #include "registry.h"
 #include "verbs/case_options.h"
+#include "verbs/record.h"
 #include "verbs/report.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
@@ -31,25 +33,6 @@ static const char help[] =
     "  normlab check 'rmsnorm/forward/{f32,bf16}/3x{1..67}/normal' --impl 'rmsnorm/*'\n"
     "  normlab check experiments/activations.txt --out results/activations.csv\n";
 
-static const char *const suite[] = {
-    "{layernorm,rmsnorm,qwen2_rmsnorm}/{forward,backward}/{f32,f16,bf16}/{0,1,3}x{1..67}/normal",
-    "batchnorm/{forward,backward,inference}/{f32,f16,bf16}/{0,3}x{1..67+6}x{1,2,49}/normal",
-    "batchnorm/inference/f32/1x5/normal",
-    "{layernorm,rmsnorm,qwen2_rmsnorm}/forward/{f32,f16,bf16}/9x{7,64,1000}/"
-    "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
-    "{,/residual,/residual/in-place,/in-place,/no-affine,/cast-before-weight}",
-    "{layernorm,rmsnorm,qwen2_rmsnorm}/backward/{f32,f16,bf16}/9x{7,64,1000}/{uniform,offset:16,"
-    "constant,outliers,zeros}{,/residual,/residual/in-place,/in-place,/no-affine}",
-    "batchnorm/{forward,inference}/{f32,f16,bf16}/{9x7,50x64,8x5x49}/"
-    "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
-    "{,/in-place,/no-affine,/momentum=0.99,/biased-running-var}",
-    "batchnorm/backward/{f32,f16,bf16}/{9x7,50x64,8x5x49}/"
-    "{uniform,offset:16,constant,outliers,zeros}{,/in-place,/no-affine}",
-    "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
-    "{layernorm,rmsnorm,qwen2_rmsnorm,batchnorm}/forward/f32/33x40/{huge,tiny}",
-    "{layernorm,rmsnorm}/forward/{f32,f16,bf16}/2x{65536,65537}/normal",
-};
-
 static const char model[] = "(the model's own y)";
 
 typedef struct count {
@@ -65,8 +48,6 @@ static void add(count *n, const verdict *v) {
     if (v->outcome == OUTCOME_OK && v->bound_u > 0 && v->error_u / v->bound_u > n->share)
         n->share = v->error_u / v->bound_u;
 }
-
-enum { FAILURES_MOST = 20 };
 
 static void say_failure(const row *w, const case_options *o, size_t before) {
     if (before < FAILURES_MOST) report_failure(w, o->threads);
@@ -136,39 +117,6 @@ static bool check_case(const nl_case *c, const case_options *o, report *out, boo
     return true;
 }
 
-static void take_finding(void *context, const error_finding *f) {
-    size_t *said = context;
-    if (++*said > FAILURES_MOST) return;
-    fprintf(stderr, "FAIL %s\n", f->text);
-    if (f->repeat) report_repeat(f->repeat, f->line->name, f->line->isa, 1);
-}
-
-/* What was noted against the record. */
-static bool compare_errors(const error_record *e) {
-    size_t said = 0;
-    error_counts n = error_record_compare(e, take_finding, &said);
-    if (said > FAILURES_MOST) fprintf(stderr, "(and %zu more like these)\n", said - FAILURES_MOST);
-    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu lines left alone\n",
-            n.compared, e->path, n.failed, n.idle);
-    if (n.failed)
-        fprintf(stderr,
-                "If this is meant, run `normlab check --update-errors %s` and commit the file with "
-                "the reason.\n",
-                e->path);
-    return n.failed == 0;
-}
-
-static bool update_errors(const error_record *e) {
-    char error[700];
-    size_t lines;
-    bool ok = error_record_update(e, &lines, error, sizeof error);
-    if (ok)
-        fprintf(stderr, "largest errors: %s has %zu lines\n", e->path, lines);
-    else
-        fprintf(stderr, "normlab: %s\n", error);
-    return ok;
-}
-
 static void summarize(const count *counts) {
     fprintf(stderr, "\n%-26s %-7s %7s %7s %7s %7s   %s\n", "implementation", "isa", "ok", "demo",
             "skip", "fail", "largest error / bound");
@@ -197,15 +145,8 @@ int verb_check(int argc, char **argv) {
                 o.update_errors ? "update-" : "");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
-    for (size_t i = 0; whole && i < sizeof suite / sizeof *suite; i++)
-        if (!cases_add(&o.cases, suite[i], error, sizeof error)) {
-            fprintf(stderr, "normlab: %s\n", error);
-            return NL_EXIT_FAILED;
-        }
-    if (whole && !cases_add_museum(&o.cases, error, sizeof error)) {
-        fprintf(stderr, "normlab: %s\n", error);
-        return NL_EXIT_FAILED;
-    }
+    if (whole && !suite_cases(&o.cases, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
     count *counts = calloc(nl_impl_count() + 1, sizeof *counts), all = {0};
     error_record largest = {0};
     bool ready = counts != NULL;
@@ -232,9 +173,9 @@ int verb_check(int argc, char **argv) {
             all.demo, all.skip, all.fail);
     if (all.ok + all.demo + all.fail == 0) fprintf(stderr, "FAIL nothing was compared\n");
     bool written = report_close(&out), good = input_ok && all.ok + all.demo > 0 && all.fail == 0;
-    if (o.errors && !o.update_errors) good = compare_errors(&largest) && good;
+    if (o.errors && !o.update_errors) good = record_compare(&largest) && good;
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
-    if (o.update_errors && good) good = update_errors(&largest);
+    if (o.update_errors && good) good = record_update(&largest);
     error_record_close(&largest);
     free(counts);
     cases_free(&o.cases);

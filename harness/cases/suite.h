@@ -1,0 +1,11 @@
+/* The built-in suite of `normlab check`: every layer, pass, type and kind of data.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_SUITE_H
+#define NL_SUITE_H
+
+#include "cases/case.h"
+
+/* Adds its cases, the museum's among them. */
+bool suite_cases(case_list *list, char *error, size_t error_size);
+
+#endif
