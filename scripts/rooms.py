@@ -45,4 +45,5 @@ for file in sorted(uses):
 for room, _ in table:
     used = {other.parent.name for file in uses if file.parent.name == room for other in uses[file]}
     print(f"{room:8} uses", ", ".join(name for name, _ in table if name in used - {room}) or "none")
-sys.exit("\n".join(wrong))
+if wrong:
+    sys.exit("\n".join(wrong))

@@ -1,6 +1,6 @@
 /* The spelling of cases: what every part means, what braces stand for, which part an error names,
  * and how many bytes a case moves, worked by hand. SPDX-License-Identifier: MIT */
-#include "cases/case.h"
+#include "cases/case_list.h"
 #include "cases/data.h"
 #include "base/npy_write.h"
 #include "support.h"

@@ -1,6 +1,7 @@
 /* The checker on trial: the mutants, which it must reject, each on a case where the right kernel
  * passes; NaN, which never passes; and what is said where a method promises nothing.
  * SPDX-License-Identifier: MIT */
+#include "cases/case_list.h"
 #include "timing/bench.h"
 #include "verify/bound.h"
 #include "mutants.h"

@@ -1,5 +1,6 @@
 /* The generator: the words of Philox, what every kind of data contains, and the same bytes whatever
  * the machine, the call and the number of threads. SPDX-License-Identifier: MIT */
+#include "cases/case_list.h"
 #include "cases/data.h"
 #include "dtype.h"
 #include "base/random.h"

@@ -1,6 +1,7 @@
 /* The museum: its data are what the reports say, experiments/museum.txt has all of it, and what
  * nl_best() picks is right on all of it.
  * SPDX-License-Identifier: MIT */
+#include "cases/case_list.h"
 #include "cases/museum.h"
 #include "dtype.h"
 #include "support.h"

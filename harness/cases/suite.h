@@ -3,7 +3,7 @@
 #ifndef NL_SUITE_H
 #define NL_SUITE_H
 
-#include "cases/case.h"
+#include "cases/case_list.h"
 
 /* Adds its cases, the museum's among them. */
 bool suite_cases(case_list *list, char *error, size_t error_size);

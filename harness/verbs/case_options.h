@@ -3,7 +3,7 @@
 #ifndef NL_CASE_OPTIONS_H
 #define NL_CASE_OPTIONS_H
 
-#include "cases/case.h"
+#include "cases/case_list.h"
 
 typedef struct case_options {
     const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all */

@@ -1,0 +1,21 @@
+/* Many cases at once: spellings with lists and ranges in braces, {layernorm,rmsnorm}, {128..8192*2}
+ * (times 2), {1..67} (plus 1), {1..64+7} (plus 7). SPDX-License-Identifier: MIT */
+#ifndef NL_CASE_LIST_H
+#define NL_CASE_LIST_H
+
+#include "cases/case.h"
+
+typedef struct case_list {
+    nl_case *items;
+    size_t count;
+    void *texts; /* a tree of their spellings */
+} case_list;
+
+/* Adds every case of a spelling with braces; of a file: a case a line, '#' starts a comment; or of
+ * the museum: what experiments/museum.txt has. A case that is in the list is not added again. */
+bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
+bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
+bool cases_add_museum(case_list *list, char *error, size_t error_size);
+void cases_free(case_list *list);
+
+#endif
