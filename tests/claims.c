@@ -215,7 +215,8 @@ Test(claims, partial) {
         cr_expect(outputs_check(s->in, &s->want).outcome == OUTCOME_FAIL, "it is no RMSNorm");
         fixture_verify(s, nl_find("rmsnorm/one_pass", "c"), 1);
         s->in->impl = &partial_impl;
-        cr_expect(outputs_check(s->in, &s->partial).outcome == OUTCOME_FAIL, "RMSNorm is no pRMSNorm");
+        cr_expect(outputs_check(s->in, &s->partial).outcome == OUTCOME_FAIL,
+                  "RMSNorm is no pRMSNorm");
         fixtures_free(&all);
     }
 }

@@ -23,8 +23,8 @@ typedef struct bench_settings {
     int threads;      /* unless the case spells its own */
     void *context;
     bool (*wants)(void *context, const nl_impl *impl, const nl_case *c);
-    bool (*is_baseline)(void *context,
-                        const nl_impl *impl); /* NULL: the naive rung, or the first */
+    /* NULL: the naive rung, or else the first. */
+    bool (*is_baseline)(void *context, const nl_impl *impl);
     void (*row)(void *context, const row *line);
     void (*round)(void *context, const bench_round *r); /* or NULL */
     void (*note)(void *context, const char *text);      /* for people, or NULL */

@@ -10,8 +10,7 @@ typedef struct case_options {
     const char *out;  /* CSV file, or NULL */
     int threads;
     bool quick;
-    double seconds,
-        quick_seconds; /* of measuring per implementation and case; what --quick makes it */
+    double seconds, quick_seconds; /* per implementation and case; what --quick makes of it */
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
     int processes;

@@ -11,7 +11,7 @@ typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_COUNT
 typedef struct option_spec {
     const char *name;
     option_kind kind;
-    void *to; /* a bool, a const char *, a double, an int: left as it is where nothing is given */
+    void *to;           /* a bool, const char *, double or int: set where the option is given */
     double least, most; /* of a number or a count */
 } option_spec;
 
