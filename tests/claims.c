@@ -63,20 +63,20 @@ Test(claims, nan_decides_nothing) {
 /* Nine tenths of the time is 10 % saved and 1.11 times as fast; the band comes on both sides. */
 Test(claims, figures) {
     estimate ratio = {log(0.9), log(0.88), log(0.93)};
-    figure f = quantity_figure(quantity_find("saving"), 1, ratio, 0);
+    figure f = figure_saving(1, ratio, 0);
     cr_expect(fabs(f.value.median - 10) < 1e-9 && fabs(f.value.low - 7) < 1e-9 &&
                   fabs(f.value.high - 12) < 1e-9,
               "%g in [%g, %g]", f.value.median, f.value.low, f.value.high);
     cr_expect(f.band == 0 && f.wide.low == f.value.low && f.wide.high == f.value.high);
-    f = quantity_figure(quantity_find("saving"), 0.5, ratio, log(1.01));
+    f = figure_saving(0.5, ratio, log(1.01));
     cr_expect(fabs(f.wide.low - 50 * (1 - 0.93 * 1.01)) < 1e-9 &&
                   fabs(f.wide.high - 50 * (1 - 0.88 / 1.01)) < 1e-9 && f.band > 0.4 && f.band < 0.5,
               "[%g, %g], band %g", f.wide.low, f.wide.high, f.band);
-    f = quantity_figure(quantity_find("speedup"), 1, ratio, 0);
+    f = figure_speedup(1, ratio, 0);
     cr_expect(fabs(f.value.median - 1 / 0.9) < 1e-9 && f.value.low < f.value.high);
-    f = quantity_figure(quantity_find("saving"), 1, (estimate){NAN, -INFINITY, INFINITY}, 0.01);
+    f = figure_saving(1, (estimate){NAN, -INFINITY, INFINITY}, 0.01);
     cr_expect(claim_decide(f.wide, (predicate){-INFINITY, 100}, 0, 2) == UNRESOLVED);
-    f = quantity_figure(quantity_find("saving"), 1, ratio, INFINITY);
+    f = figure_saving(1, ratio, INFINITY);
     cr_expect(claim_decide(f.wide, (predicate){0, 50}, 0, 2) == UNRESOLVED, "an endless band");
 }
 

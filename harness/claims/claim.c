@@ -62,7 +62,7 @@ static const char *take(claim *c, const char *key, const char *value) {
         return ok ? NULL : "a share in per cent";
     }
     if (strcmp(key, "paper") == 0) {
-        if (!(c->paper = paper_find(value))) return "a row of harness/claims/paper.c";
+        if (!(c->paper = paper_find(value))) return "a row of harness/timing/paper.c";
         paper_time t = paper_saving(c->paper, c->paper->rmsnorm);
         c->share = paper_share(c->paper);
         c->says = (predicate){100 * (t.seconds - t.error), 100 * (t.seconds + t.error)};
@@ -83,7 +83,7 @@ static const char *incomplete(const claim *c) {
     if (isnan(c->margin)) return "there is no line `margin:`";
     if (!c->settings) return "there is no line `where:`";
     for (size_t i = 0; i < c->settings; i++)
-        if (c->q->timed && (!mode_find(c->at[i].how) || !*c->at[i].tail))
+        if (c->q->of && (!mode_find(c->at[i].how) || !*c->at[i].tail))
             return "a `where:` needs a mode that `normlab claims --help` lists, and a case";
     return NULL;
 }

@@ -3,7 +3,7 @@
 #ifndef NL_CLAIM_H
 #define NL_CLAIM_H
 
-#include "claims/paper.h"
+#include "timing/paper.h"
 #include "claims/quantity.h"
 
 enum { SETTINGS_MOST = 12, CLAIM_TEXT = 400 };

@@ -59,7 +59,7 @@ static void measure_one(claims_job *j, fixtures *all, setting *s, run *runs, siz
     const claim *c = owner_of(j, s);
     size_t i = 0;
     question q = {all, s->how, s->tail, j->seconds, s->why, sizeof s->why};
-    if (c->q->timed) {
+    if (c->q->of) {
         if (is_large(s)) q.seconds *= 4; /* a call takes longer, and memory is moody */
         while (i < *ran &&
                (strcmp(runs[i].s->how, s->how) != 0 || strcmp(runs[i].s->tail, s->tail) != 0))
@@ -68,7 +68,7 @@ static void measure_one(claims_job *j, fixtures *all, setting *s, run *runs, siz
                                          s->why, sizeof s->why);
         if (s->known && i == *ran) runs[(*ran)++].s = s;
         if (s->known) {
-            s->f = quantity_figure(c->q, c->share, runs[i].r.ratio, runs[i].r.band);
+            s->f = c->q->of(c->share, runs[i].r.ratio, runs[i].r.band);
             s->f.rounds = runs[i].r.rounds;
         }
     } else {

@@ -164,7 +164,7 @@ static bool root_speedup(const question *q, figure *out) {
     double band;
     size_t rounds;
     if (!rsqrt_race(q->how, q->seconds, &ratio, &band, &rounds, q->why, q->why_size)) return false;
-    *out = quantity_figure(quantity_find("speedup"), 1, ratio, band);
+    *out = figure_speedup(1, ratio, band);
     out->rounds = rounds;
     return true;
 }
@@ -175,26 +175,10 @@ static bool root_error(const question *q, figure *out) {
     return exactly(error, out);
 }
 
-/* exp(r) is RMSNorm's time over LayerNorm's. */
-static double convert(const quantity *q, double share, double r) {
-    return strcmp(q->name, "saving") == 0 ? -100 * share * expm1(r) : exp(-r);
-}
-
-static estimate turned(const quantity *q, double share, estimate r, double band) {
-    return (estimate){convert(q, share, r.median), convert(q, share, r.high + band),
-                      convert(q, share, r.low - band)};
-}
-
-figure quantity_figure(const quantity *q, double share, estimate log_ratio, double band) {
-    figure f = {turned(q, share, log_ratio, 0), turned(q, share, log_ratio, band), 0, 0};
-    f.band = (f.wide.high - f.wide.low - (f.value.high - f.value.low)) / 2;
-    return f;
-}
-
 const quantity quantities[] = {
     {"saving", "%", "time saved by RMSNorm over LayerNorm, 1 - t_RMS / t_LN; with share, of a step",
-     0, .timed = true},
-    {"speedup", "x", "LayerNorm's time over RMSNorm's", 1, .timed = true},
+     0, .of = figure_saving},
+    {"speedup", "x", "LayerNorm's time over RMSNorm's", 1, .of = figure_speedup},
     {"traffic", "%", "bytes that RMSNorm need not move, or transfers that it does not make", 0,
      .get = traffic},
     {"scans", "x", "LayerNorm's readings of x for right statistics over RMSNorm's", NAN,

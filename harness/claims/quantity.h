@@ -4,6 +4,7 @@
 #define NL_QUANTITY_H
 
 #include "claims/verdict.h"
+#include "timing/figure.h"
 #include "timing/fixture.h"
 
 /* Which mode and case is asked about, and where an answer that cannot be had says why. */
@@ -15,19 +16,17 @@ typedef struct question {
     size_t why_size;
 } question;
 
-/* same: the figure at which there is no difference, NaN where that means nothing. */
+/* same: the figure at which there is no difference, NaN where that means nothing. of: what is made of
+ * a race's log ratio, in a mode and on a case without its layer; else get. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;
-    bool timed; /* a race: a mode and a case without its layer; else get */
+    figure (*of)(double share, estimate log_ratio, double band);
     bool (*get)(const question *q, figure *out);
 } quantity;
 
 extern const quantity quantities[];
 extern const size_t quantities_count;
 const quantity *quantity_find(const char *name);
-
-/* A log ratio of RMSNorm's time over LayerNorm's, and its band, as the quantity has it. */
-figure quantity_figure(const quantity *q, double share, estimate log_ratio, double band);
 
 #endif

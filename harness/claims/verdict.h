@@ -16,13 +16,6 @@ typedef struct predicate {
     double low, high;
 } predicate;
 
-/* A number and where the truth lies; wide: the same, and the A/A band on either side of it. */
-typedef struct figure {
-    estimate value, wide;
-    double band; /* half of what the band adds */
-    size_t rounds;
-} figure;
-
 /* Never SUPPORTED, REFUTED or EQUAL with a NaN. same: the figure at which there is no difference. */
 claim_verdict claim_decide(estimate wide, predicate says, double same, double margin);
 

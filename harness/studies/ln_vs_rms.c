@@ -3,7 +3,7 @@
  * against itself, and the model, which is the time of the passes that RMSNorm does not make.
  * SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
-#include "claims/quantity.h"
+#include "timing/figure.h"
 #include "timing/race.h"
 #include "studies/study.h"
 
@@ -48,7 +48,7 @@ static bool is_asked_for(const struct panel *p, const mode *m, size_t n) {
 
 static void points(study_out *o, const struct panel *p, const mode *m, double x,
                    const race_result *r) {
-    figure f = quantity_figure(quantity_find("saving"), 1, r->ratio, r->band);
+    figure f = figure_saving(1, r->ratio, r->band);
     const struct {
         const char *what;
         double y;

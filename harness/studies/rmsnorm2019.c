@@ -4,8 +4,8 @@
  * "TABLE: MODEL, paper": its share, savings and their +-. Low and high of ours are panels as well.
  * SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
-#include "claims/paper.h"
-#include "claims/quantity.h"
+#include "timing/paper.h"
+#include "timing/figure.h"
 #include "timing/race.h"
 #include "studies/study.h"
 
@@ -47,7 +47,6 @@ static bool run(study_out *o, bool quick) {
     static const size_t sizes[] = {64, 16384};
     static fixtures all;
     enum { NAMES = sizeof names / sizeof *names };
-    const quantity *saving = quantity_find("saving");
     size_t count = quick ? 1 : 2;
     bool ok = true;
     for (size_t i = 0; i < paper_rows_count; i++) paper_points(o, &paper_rows[i]);
@@ -65,8 +64,7 @@ static bool run(study_out *o, bool quick) {
             const paper_row *p = k ? &paper_rows[k - 1] : NULL;
             snprintf(panel, sizeof panel, "norm");
             if (p) snprintf(panel, sizeof panel, "%s: %s, step", p->table, p->model);
-            three(o, panel, m->name, x,
-                  quantity_figure(saving, p ? paper_share(p) : 1, r.ratio, 0).value);
+            three(o, panel, m->name, x, figure_saving(p ? paper_share(p) : 1, r.ratio, 0).value);
         }
     }
     fixtures_free(&all);

@@ -1,6 +1,6 @@
 /* Transcribed; tests/claims.c recomputes the percentages that the paper prints.
  * SPDX-License-Identifier: MIT */
-#include "claims/paper.h"
+#include "timing/paper.h"
 
 #include <math.h>
 #include <string.h>

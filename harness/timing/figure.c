@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "timing/figure.h"
+
+#include <math.h>
+
+static double saving(double share, double r) {
+    return -100 * share * expm1(r);
+}
+
+static double speedup(double share, double r) {
+    (void)share;
+    return exp(-r);
+}
+
+/* Both fall as the ratio rises, so the interval's ends change places. */
+static estimate turned(double (*of)(double, double), double share, estimate r, double band) {
+    return (estimate){of(share, r.median), of(share, r.high + band), of(share, r.low - band)};
+}
+
+static figure make(double (*of)(double, double), double share, estimate r, double band) {
+    figure f = {turned(of, share, r, 0), turned(of, share, r, band), 0, 0};
+    f.band = (f.wide.high - f.wide.low - (f.value.high - f.value.low)) / 2;
+    return f;
+}
+
+figure figure_saving(double share, estimate log_ratio, double band) {
+    return make(saving, share, log_ratio, band);
+}
+
+figure figure_speedup(double share, estimate log_ratio, double band) {
+    return make(speedup, share, log_ratio, band);
+}
