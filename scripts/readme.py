@@ -6,7 +6,7 @@
         copies the figures that lie beside the results into docs/pictures/
     scripts/readme.py --check [--program build/release/normlab]
         writes nothing; exit code 1 when the ladder in README.md lacks a rung of `normlab list`, or
-        has one that is gone, or README.md, CONTRIBUTING.md or docs/ link to a file that does not exist
+        has one that is gone, or a page links to a file, or a place in a page, that does not exist
 
 A rung that the results do not have gets a line without numbers. Standard library only. Running it
 twice changes nothing the second time."""
@@ -155,7 +155,7 @@ def table(results, impls, op):
 
 def ladder(results, impls):
     """LayerNorm's table, and the others folded up."""
-    on = f" Those in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
+    on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
     parts = [f"**LayerNorm.**{on}", table(results, impls, "layernorm")]
     for op, layer in FOLDED.items():
         parts += [f"<details><summary>{layer}</summary>", table(results, impls, op), "</details>"]
@@ -176,17 +176,17 @@ def example(results):
         ("impl, isa, threads", f"`{name}`, `{row['isa']}`, {row['threads']}", "how: the file "
          f"[{name}.c]({name}.c), plain C, on one thread"),
         ("verdict", row["verdict"], "every output was within its bound, before and after timing"),
-        ("error_u", f"{float(row['error_u']):.4g}", "the largest error of y, in units of 2^-24 of "
-         "the size of what was added up to make it"),
-        ("bound_u", f"{float(row['bound_u']):.4g}", "what the method and these data allow at "
-         "most"),
+        ("error_u", f"{float(row['error_u']):.4g}", "the largest error of y, in units: 2^-24 times "
+         "the size of the terms that make up y"),
+        ("bound_u", f"{float(row['bound_u']):.4g}", "the largest error that the method and these "
+         "data allow"),
         ("ns", f"{float(row['ns']):.0f}", f"a call took {human(float(row['ns']))}, the median of "
          "many rounds"),
-        ("ns_low, ns_high", interval, "the interval for that median"),
+        ("ns_low, ns_high", interval, "the interval of that median"),
         ("speedup", f"{float(row['speedup']):.3g}", f"times as fast as `{row['baseline']}`, in "
          "the same rounds"),
-        ("speedup_low, speedup_high", bounds, "the interval for that"),
-        ("aa_band", band, "what the baseline showed against itself, as a fraction: noise"),
+        ("speedup_low, speedup_high", bounds, "the interval of the speed-up"),
+        ("aa_band", band, "the difference between the baseline and itself, as a fraction: noise"),
         ("comparison", row["comparison"], {
             "FASTER": "the whole interval lies above 1, and beyond the noise",
             "SLOWER": "the whole interval lies below 1, and beyond the noise",
@@ -197,10 +197,10 @@ def example(results):
         ("gbps", f"{float(row['gbps']):.3g}", "gigabytes a second: `bytes` / `ns`"),
         ("limit_pct", f"{float(row['limit_pct']):.3g}", "per cent of what plain copying of the "
          "same buffers reached in the same rounds"),
-        ("bytes", row["bytes"], "every input read once and every output written once; the rung "
-         "itself reads x three times"),
+        ("bytes", row["bytes"], "each input read once, each output written once; the rung itself "
+         "reads x three times"),
     ]
-    lines = ["| column | value | says |", "|---|---|---|"]
+    lines = ["| column | value | means |", "|---|---|---|"]
     return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in says])
 
 
@@ -216,12 +216,30 @@ def rewrite(path, program):
     print("README.md", "rewritten" if text != old else "is up to date")
 
 
-def links(page):
-    """Targets of a page's relative links."""
-    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if not re.match(r"[a-z]+:|#", target):
-            yield target.split("#")[0]
+def pages():
+    return [page for page in sorted(ROOT.rglob("*.md"))
+            if not re.match(r"\.|build/|results/", str(page.relative_to(ROOT)))]
+
+
+def prose(page):
+    return re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+
+
+def anchors(page):
+    """What a link can name in a page: its headings, as GitHub spells them, and its <a id="...">."""
+    text = prose(page)
+    heads = [re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", head).lower()).replace(" ", "-")
+             for head in re.findall(r"^#+ (.*)$", text, flags=re.M)]
+    return {*heads, *re.findall(r'<a id="([^"]+)"', text)}
+
+
+def dead_links(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        path, _, anchor = target.partition("#")
+        there = page.parent / path if path else page
+        if not re.match(r"[a-z]+:", target) and (
+                not there.exists() or (anchor and anchor not in anchors(there))):
+            yield target
 
 
 def check(program):
@@ -231,9 +249,9 @@ def check(program):
     there = {impl["impl"] for impl in implementations(program)}
     wrong = [f"README.md: the ladder lacks {impl}: run scripts/readme.py" for impl in sorted(there - has)]
     wrong += [f"README.md: the ladder has {impl}, which is gone" for impl in sorted(has - there)]
-    for page in [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+    for page in pages():
         wrong += [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
-                  for target in links(page) if not (page.parent / target).exists()]
+                  for target in dead_links(page)]
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0
