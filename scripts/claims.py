@@ -100,12 +100,12 @@ def paper_table(rows):
     sizes = sorted({x for panel, _, x in at if panel == "norm"})
     modes = [mode for mode in MODES if ("norm", mode, sizes[-1]) in at]
     tables = dict.fromkeys(panel.removesuffix(", paper") for panel, *_ in at if panel.endswith(", paper"))
-    lines = ["Saved of the norm's time here, in per cent, with x and y of together as many MiB:", "",
+    lines = ["Share of the norm's time saved here, in per cent, against the MiB of x and y together:", "",
              "| MiB | " + " | ".join(modes) + " |", "|---:|" + "---:|" * len(modes)]
     for x in sizes:
         cells = [f"{at[('norm', m, x)]:.1f} [{at[('norm, low', m, x)]:.1f}, {at[('norm, high', m, x)]:.1f}]" for m in modes]
         lines.append(f"| {x / 2**20:g} | " + " | ".join(cells) + " |")
-    lines += ["", f"Saved of the step, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
+    lines += ["", f"Share of the step saved, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
               "| table | norm's share | layer | the paper | of norm time | " + " | ".join(modes) + " | why |",
               "|---|---:|---|---:|---:|" + "---:|" * len(modes) + "---|"]
     for table in tables:
