@@ -1,4 +1,4 @@
-/* The formulas of normlab.h, one group after another, every sum compensated.
+/* The formulas of normlab.h, group by group, with every sum compensated.
  * SPDX-License-Identifier: MIT */
 #include "reference.h"
 #include "parallel.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Neumaier's sum: what an addition rounds off is collected beside it. */
+/* Neumaier's sum: `lost` collects the rounding errors of the additions. */
 typedef struct sum {
     long double total, lost;
 } sum;
@@ -26,7 +26,7 @@ size_t ref_groups(const nl_problem *p) {
     return p->op == NL_BATCHNORM ? p->c : p->n;
 }
 
-/* Element e of group g: where it lies, and which feature's gamma it takes. */
+/* Element e of group g: its index, and the feature of its gamma. */
 static size_t at(const nl_problem *p, size_t g, size_t e) {
     return p->op == NL_BATCHNORM ? ((e / p->s) * p->c + g) * p->s + e % p->s : g * p->c + e;
 }
@@ -56,7 +56,7 @@ static long double input(const job *k, size_t i) {
     return k->in->residual ? x + k->in->residual[i] : x;
 }
 
-/* Statistics and xhat of group g. The mean is a pair: `rest` is what its rounding lost. */
+/* Statistics and xhat of group g. The mean is mean + rest, the rounding error of `mean`. */
 static void normalize(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
@@ -99,8 +99,8 @@ static void normalize(const job *k, size_t g) {
     o->running_var[g] = (1 - w) * k->in->running_var[g] + w * stored;
 }
 
-/* dx of group g, and the gauge its error is judged by: the same terms with nothing cancelling. A
- * rounded mean shifts every xhat alike, hence max(1, |xhat|). */
+/* dx of group g, and the gauge of its error: the sum of the same terms without cancellation. A
+ * rounded mean shifts every xhat equally, hence max(1, |xhat|). */
 static void differentiate(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
@@ -137,7 +137,7 @@ static void groups(void *context, size_t begin, size_t end) {
     }
 }
 
-/* dgamma and dbeta of the features begin to end - 1, walking the tensor as it lies in memory. */
+/* dgamma and dbeta of the features begin to end - 1, in the memory order of the tensor. */
 static void features(void *context, size_t begin, size_t end) {
     const job *k = context;
     size_t c = k->p->c, s = k->p->s;

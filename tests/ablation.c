@@ -1,5 +1,5 @@
-/* The network of the study `ablation`: its gradients against difference quotients, and what its norms
- * do. SPDX-License-Identifier: MIT */
+/* The network of the study `ablation`: its gradients against difference quotients, and the
+ * invariances of its norms. SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "points.h"
 #include "base/random.h"
@@ -27,7 +27,7 @@ static mlp small(mlp_norm norm) {
     return net;
 }
 
-/* Of the parameters from first on, where all of them move along a random direction. */
+/* Compares the loss's slope along a random direction of some parameters with the gradient's. */
 static void slope(mlp *net, size_t first, size_t count, uint64_t stream) {
     const double h = 0x1p-9;
     double want = 0, size = 0, loss[2];
@@ -50,7 +50,7 @@ static void slope(mlp *net, size_t first, size_t count, uint64_t stream) {
               got);
 }
 
-/* The loss moves as the gradient says: along directions of each layer's weights, and of its biases. */
+/* Along directions of each layer's weights, and of its biases. */
 Test(ablation, gradient) {
     for (int norm = 0; norm < MLP_NORMS; norm++) {
         mlp net = small((mlp_norm)norm);
@@ -70,7 +70,7 @@ Test(ablation, gradient) {
     }
 }
 
-/* All z shifted by a constant: those that recentre do not see it; stretched, those that rescale. */
+/* Norms that recentre are invariant to a shift of all z, those that rescale to a scaling. */
 Test(ablation, invariance) {
     for (int norm = 0; norm < MLP_NORMS; norm++)
         for (int stretch = 0; stretch < 2; stretch++) {
@@ -89,7 +89,7 @@ Test(ablation, invariance) {
         }
 }
 
-/* At the start it knows nothing; then it learns, and the same in every run. */
+/* The network learns, and every run gives the same points. */
 Test(ablation, learns) {
     mlp net = small(MLP_FULL);
     double before = mlp_loss(&net, ROWS, x, labels, NULL);

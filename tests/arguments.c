@@ -1,6 +1,6 @@
-/* Every bad argument of nl_forward and nl_backward comes back as a status, with a message that
- * names the culprit and nothing written. One table, jobs[], says what each layer takes; the tests
- * walk it. SPDX-License-Identifier: MIT */
+/* For every bad argument nl_forward and nl_backward return a status and a message that names the
+ * argument, and write nothing. The tests follow the table jobs[] of what each layer takes.
+ * SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "layer.h"
 
@@ -12,14 +12,14 @@ TestSuite(arguments);
 
 enum { REGION = 16384 };
 
-/* One call; every buffer lies in the middle of a region of its own. */
+/* One call; every buffer lies in the middle of its own region. */
 typedef struct call {
     const struct job *job;
     const nl_impl *impl;
     nl_problem p;
     int threads, count;
     const char *const *names;
-    union { /* the same pointers, to count and to pass */
+    union { /* the same pointers, by number and by name */
         void *at[POINTERS];
         nl_forward_args forward;
         nl_backward_args backward;
@@ -40,7 +40,7 @@ static size_t bytes(const call *k, int i) {
     return (by_row ? p->n : p->c) * sizeof(float);
 }
 
-/* A call that is right in everything and is given all it takes. impl NULL: the best. */
+/* A valid call with all pointers that it accepts. impl NULL: nl_best(). */
 static call good(const struct job *job, const nl_impl *impl) {
     call k = {.job = job, .impl = impl, .threads = 1};
     k.p = (nl_problem){.op = job->op, .pass = job->pass, .n = 4, .c = 8, .s = 1};
@@ -56,10 +56,10 @@ static call good(const struct job *job, const nl_impl *impl) {
     return k;
 }
 
-/* Failure must name the culprit, by either name; it and an empty batch must leave every byte. */
+/* A failure must name the culprit, by either name. It and an empty batch must not write a byte. */
 static void expect(const call *k, nl_status want, const char *culprit, const char *alias) {
     memcpy(arena, before, sizeof arena);
-    nl_forward(NULL, NULL, NULL, 1); /* another message, in the place of an old one that fits */
+    nl_forward(NULL, NULL, NULL, 1); /* replaces an old message, which might match */
     nl_status got = k->job->pass == NL_BACKWARD
                         ? nl_backward(k->impl, &k->p, &k->backward, k->threads)
                         : nl_forward(k->impl, &k->p, &k->forward, k->threads);
@@ -85,7 +85,7 @@ Test(arguments, pointers) {
             expect(&k, optional ? NL_OK : NL_BAD_ARGUMENT, name, NULL);
             if (optional || has_word("residual running_mean running_var", name)) least.at[i] = NULL;
         }
-        bool reads = job->pass == NL_INFERENCE; /* training can do without the running statistics */
+        bool reads = job->pass == NL_INFERENCE; /* training does not need the running statistics */
         expect(&least, reads ? NL_BAD_ARGUMENT : NL_OK, "running_mean", "running_var");
     }
     nl_problem p = good(&jobs[0], NULL).p, q = good(&jobs[2], NULL).p;
@@ -105,7 +105,7 @@ enum {
 };
 enum { OP, PASS, DTYPE, CASTING, N, C, S, EPS, MOMENTUM, THREADS };
 
-/* Bad values of one field of the problem, for some layers and passes, and what is to be named. */
+/* Bad values of a field of the problem, for some layers and passes, and the name in the message. */
 static const struct bad {
     const char *culprit;
     unsigned ops, passes;
@@ -161,7 +161,7 @@ Test(arguments, numbers) {
     expect(&one, NL_OK, "inference with n * s = 1", NULL);
 }
 
-/* AddressSanitizer, too, must let an allocation fail. Weak: another file may say the same. */
+/* AddressSanitizer too must let an allocation fail. Weak, because another file defines it too. */
 __attribute__((weak)) const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
@@ -170,7 +170,7 @@ static size_t too_much(const nl_problem *p) {
     return p ? SIZE_MAX / 2 : 0;
 }
 
-/* An implementation that lacks what the problem needs, or wants more memory than there is. */
+/* An implementation that does not accept the problem, or needs too much memory. */
 Test(arguments, unsupported) {
     for (int i = 0; i < JOBS * 5; i++) {
         call k = good(&jobs[i / 5], NULL);
@@ -188,7 +188,7 @@ Test(arguments, unsupported) {
     }
 }
 
-/* An empty batch asks for nothing, not even for pointers. */
+/* An empty batch needs nothing, not even pointers. */
 Test(arguments, empty) {
     for (int i = 0; i < JOBS * 2; i++) {
         call k = good(&jobs[i / 2], NULL);
@@ -198,7 +198,7 @@ Test(arguments, empty) {
     }
 }
 
-/* May output a lie on input b, exactly? */
+/* May output a alias input b exactly? */
 static bool may_replace(const call *k, int a, int b) {
     const char *y = k->names[a], *x = k->names[b];
     return (!strcmp(y, "y") && !strcmp(x, "x")) ||
@@ -206,7 +206,7 @@ static bool may_replace(const call *k, int a, int b) {
            (!strcmp(y, "residual_out") && !strcmp(x, "residual"));
 }
 
-/* Output a on, across and beside buffer b. */
+/* Puts output a on, across and beside buffer b. */
 static void lay(const call *all, int a, int b) {
     ptrdiff_t size_a = (ptrdiff_t)bytes(all, a), size_b = (ptrdiff_t)bytes(all, b);
     ptrdiff_t shifts[] = {0, 4, size_b - 4, 4 - size_a, size_b, -size_a};
@@ -232,7 +232,7 @@ Test(arguments, overlap) {
     }
 }
 
-/* In place gives the same bits as into memory of its own. */
+/* In place gives the same bits as separate buffers. */
 Test(arguments, in_place) {
     static unsigned char apart[sizeof arena];
     for (size_t i = 0; i < nl_impl_count() * JOBS * 2 * NL_DTYPES; i++) {
@@ -244,7 +244,7 @@ Test(arguments, in_place) {
         for (int a = 0; a < k.count; a++)
             for (int b = 0; b < k.count; b++)
                 if (may_replace(&k, a, b) && k.at[b] && (i % 2 || k.at[a] == region(a)))
-                    k.at[a] = k.at[b]; /* the first that it may replace, and then the last */
+                    k.at[a] = k.at[b]; /* tests the first input that it may alias, then the last */
         expect(&k, NL_OK, "in place", NULL);
         for (int a = 0; a < k.count; a++) {
             if (!writes(k.job, k.names[a]) || !k.at[a] || a == k.count - 1) continue;

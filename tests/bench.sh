@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `normlab bench` and `normlab limit` from outside: what they write, how they stop. No time is
-# asserted: machines are noisy. Usage: tests/bench.sh PROGRAM
+# `normlab bench` and `normlab limit` from outside: what they write and how they stop. No time is asserted,
+# because machines are noisy. Usage: tests/bench.sh PROGRAM
 set -u
 program=$(realpath "$1")
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
@@ -13,7 +13,7 @@ bench() { # OPTION...: exit status in $status, output in out.csv, words in words
     "$program" bench "$@" >out.csv 2>words
     status=$?
 }
-column() { # NAME FILE: the column's values, a line each
+column() { # NAME FILE: the values of a column, one a line
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$2"
 }
 all() { # PATTERN COLUMN FILE: at least one value, and every one matches
@@ -35,7 +35,7 @@ check "rounds are complete squares or more" test "$(column rounds out.csv | sort
 check "an estimate of the time comes first" grep -q 'about .* s' words
 
 simd=optimized/rows_simd
-isas() { # which instruction sets the vectors were timed on
+isas() { # the instruction sets on which the vectors were timed
     awk -F, -v name=$simd '$2 == name { printf "%s ", $3 }' out.csv
 }
 built=$("$program" list --csv | awk -F, -v name=$simd '$1 == name { printf "%s ", $2 }')
@@ -46,9 +46,9 @@ check "the widest that runs here is timed" test "$(isas)" = "$here"
 bench "$case" --seconds 0.005 --impl $simd,layernorm/naive
 check "with --impl as well" test "$(isas)" = "$here"
 bench "$case" --seconds 0.005 --impl "$simd@$narrowest"
-check "@$narrowest asks for another" test "$(isas)" = "$narrowest "
+check "@$narrowest selects another" test "$(isas)" = "$narrowest "
 bench "$case" --seconds 0.005 --impl "$simd@*"
-check "@* for all" test "$(isas)" = "$built"
+check "@* selects all" test "$(isas)" = "$built"
 export NL_ISA=$narrowest
 bench "$case" --seconds 0.005
 check "NL_ISA narrows" test "$(isas)" = "$narrowest "
@@ -56,10 +56,10 @@ unset NL_ISA
 
 half=rmsnorm/forward/bf16/8x64/normal
 bench $half --seconds 0.005
-check "no demonstration is timed unasked" test "$(grep -c half_ out.csv)" -eq 0
+check "no demonstration is timed by default" test "$(grep -c half_ out.csv)" -eq 0
 bench $half --seconds 0.005 --impl 'rmsnorm/naive,*/half_sum'
 check "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "rmsnorm/half_sum rmsnorm/naive "
-check "and is no more than demo" test "$(column verdict out.csv | tr '\n' ' ')" = "demo ok "
+check "and its verdict is demo" test "$(column verdict out.csv | tr '\n' ' ')" = "demo ok "
 
 bench "$case" --seconds 0.01 --baseline layernorm/refined
 check "--baseline chooses another" all 'layernorm/refined' baseline out.csv
@@ -72,7 +72,7 @@ for option in rotating cold in-place streaming skew=64; do
     check "$option is timed" all '[0-9.e+-]+' ns out.csv
 done
 bench "$case/threads=4096" --seconds 0.005
-check "threads that are not there are skipped, visibly" all skip verdict out.csv
+check "more threads than the machine has are a row with skip" all skip verdict out.csv
 check "and that is not success" test $status -eq 1
 
 bench "$case" --seconds 0.005 --processes 2 --out two.csv
@@ -89,7 +89,7 @@ sleep 3
 kill -INT $!
 wait $!
 check "Ctrl-C: exit code 130" test $? -eq 130
-check "Ctrl-C: says what is kept" grep -q 'interrupted after' words
+check "Ctrl-C: the message says what is kept" grep -q 'interrupted after' words
 check "Ctrl-C: the rows measured are there" all 'ok' verdict cut.csv
 
 for bad in '--precision 0' '--precision x' '--margin -1' '--processes 0' '--processes 1.5' '--baseline nothing/here' '--seconds 0'; do

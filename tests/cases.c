@@ -1,5 +1,5 @@
-/* The spelling of cases: what every part means, what braces stand for, which part an error names,
- * and how many bytes a case moves, worked by hand. SPDX-License-Identifier: MIT */
+/* The spelling of cases: the meaning of every part, the expansion of braces, the part that an error
+ * names, and the bytes that a case moves, worked by hand. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
 #include "cases/data.h"
 #include "base/npy_write.h"
@@ -14,7 +14,7 @@
 TestSuite(cases);
 static char error[700];
 
-/* A case in words: the problem, the data, then what is not as usual. */
+/* A case in words: the problem, the data, then everything that is not the default. */
 static const char *describe(const nl_case *c) {
     static const char *const caches[] = {"", " rotating", " cold"};
     static char text[700];
@@ -32,7 +32,7 @@ static const char *describe(const nl_case *c) {
     return text;
 }
 
-/* The text is kept as it was; options are what lies behind the data. */
+/* The case keeps its text; `options` is where the part behind the data begins. */
 static void expect(const char *text, const char *meaning) {
     nl_case c;
     if (!case_parse(text, &c, error, sizeof error)) cr_assert_fail("%s", error);
@@ -57,7 +57,7 @@ Test(cases, parts) {
            "qwen2_rmsnorm forward f16 18446744073709551615 7 1 offset:-1e3");
 }
 
-/* Behind the shape. The name of a file reaches to the first ".npy" that ends one of the parts. */
+/* The parts behind the shape. A file name ends at the first ".npy" that ends a part. */
 Test(cases, options_and_paths) {
     char good[] = "uniform/residual uniform residual;exact/in-place exact in-place;"
                   "inf/no-affine inf no-affine;huge/cast-before-weight huge cast;"
@@ -80,7 +80,7 @@ Test(cases, options_and_paths) {
     }
 }
 
-/* Shape `file` is the shape of the data: the last axis is normalized over, and must be there. */
+/* Shape `file` takes the shape of the data, which must have a last axis to normalize over. */
 Test(cases, shape_of_a_file) {
     static const struct {
         size_t rank, shape[3];
@@ -104,7 +104,7 @@ Test(cases, shape_of_a_file) {
     unlink(path);
 }
 
-/* A shape with braces, and the shapes of the cases it stands for, in order. */
+/* A shape with braces, and the shapes of its cases in order. */
 Test(cases, braces) {
     char good[] = "2x3 2x3;{1..4}x2 1x2 2x2 3x2 4x2;1x{1..22+7} 1x1 1x8 1x15 1x22;"
                   "1x{1..21+7} 1x1 1x8 1x15;1x{128..8192*4} 1x128 1x512 1x2048 1x8192;"
@@ -129,7 +129,7 @@ Test(cases, braces) {
     }
 }
 
-/* A case is added once, where it came first. */
+/* A repeated case is added once, at its first place. */
 Test(cases, repeated) {
     case_list list = {0};
     char all[200] = "";
@@ -144,7 +144,7 @@ Test(cases, repeated) {
     cases_free(&list);
 }
 
-/* Four times as many cases take about four times as long; comparing each with all took 16 times. */
+/* Adding cases takes linear time: 4 times as many take 4 times as long, not 16. */
 Test(cases, long_lists) {
     static const char *const texts[] = {"rmsnorm/forward/f32/{1..100}x{1..100}/nan",
                                         "rmsnorm/forward/f32/{1..200}x{1..200}/nan"};
@@ -168,8 +168,7 @@ Test(cases, long_lists) {
               (double)least[0] / CLOCKS_PER_SEC, (double)least[1] / CLOCKS_PER_SEC);
 }
 
-/* What stands in < > is what the message must name; a "/" in front stands for rmsnorm/forward/f32/.
- */
+/* The message must name the part in < >; a leading "/" stands for rmsnorm/forward/f32/. */
 Test(cases, errors) {
     char bad[] = "<>;<layernorm>;<layernorm/forward/f32/2x3>;<norm>/forward/f32/2x3/nan;"
                  "<RMSNorm>/forward/f32/2x3/nan;rmsnorm/<>/f32/2x3/nan;"
@@ -197,7 +196,7 @@ Test(cases, errors) {
     }
 }
 
-/* Too long, a brace too few, a file that is not there: what the message must say. */
+/* Messages about a case that is too long, a missing brace, a missing file. */
 Test(cases, other_errors) {
     char text[CASE_TEXT + 1] = "rmsnorm/forward/f32/2x3/nan/eps=", braces[CASE_TEXT + 4];
     char data[400] = "rmsnorm/forward/f32/2x3/npy:";
@@ -218,11 +217,11 @@ Test(cases, other_errors) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (cases_add(&list, wrong[i][0], error, sizeof error) || !strstr(error, wrong[i][1]))
-            cr_assert_fail("'%s': says \"%s\"", wrong[i][0], error);
+            cr_assert_fail("'%s': \"%s\"", wrong[i][0], error);
     cases_free(&list);
 }
 
-/* A case a line; the number of the line that is wrong. */
+/* One case a line; an error has the line's number. */
 Test(cases, files) {
     static const struct {
         const char *text, *says;
@@ -257,7 +256,7 @@ static bool is_study(const char *path) {
     return found;
 }
 
-/* Each of the experiments has cases, and something takes every one of them; a study has none. */
+/* Every experiment has cases, which some implementation accepts, except a study, which has none. */
 Test(cases, experiments) {
     glob_t files;
     cr_assert(!chdir(NL_SOURCE_DIR) && !glob("experiments/*.txt", 0, NULL, &files), "no files");
@@ -271,7 +270,8 @@ Test(cases, experiments) {
                                         : "empty");
         for (size_t j = 0; j < list.count; j++)
             if (!nl_best(&list.items[j].problem, 1))
-                cr_assert_fail("%s: nothing takes %s", files.gl_pathv[i], list.items[j].text);
+                cr_assert_fail("%s: no implementation accepts %s", files.gl_pathv[i],
+                               list.items[j].text);
         cases_free(&list);
     }
     globfree(&files);

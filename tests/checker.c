@@ -1,6 +1,5 @@
-/* The checker on trial: the mutants, which it must reject, each on a case where the right kernel
- * passes; NaN, which never passes; and what is said where a method promises nothing.
- * SPDX-License-Identifier: MIT */
+/* Tests the checker: it must reject every mutant, on a case that the right kernel passes, and every
+ * NaN; and it must not judge where a method has no bound. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
 #include "timing/bench.h"
 #include "verify/bound.h"
@@ -40,7 +39,7 @@ static verdict by_bench(const trial *t, wrong now) {
                               .precision = 1,
                               .processes = 1,
                               .context = &line,
-                              .wants = is_mutant,
+                              .selects = is_mutant,
                               .row = keep_row};
     if (!k.name) nl_registry_add(&k);
     k = mutant_kernel(NL_TWO_PASS, now);
@@ -66,8 +65,7 @@ Test(checker, rejects_every_mutant) {
     cr_assert(killed == mutant_count && killed > 0, "%zu mutants survived", mutant_count - killed);
 }
 
-/* One NaN where a number is due, in whatever result and element, is never ok; nor is it, with an n
- * of 0, to write anything at all. */
+/* A NaN for a number is never ok, in any element of any result; nor is any write with n = 0. */
 Test(checker, every_element_counts) {
     case_list list = {0};
     const char *all = "{{layernorm,rmsnorm,gemma}/{forward,backward},"
@@ -92,7 +90,7 @@ Test(checker, every_element_counts) {
                     cr_assert_fail("%s: %s[%zu]: %s", t.c.text, nl_args[s].name, k,
                                    outcome_name(got));
                 nl_store(d, t.in.at[s], k, was);
-                if (empty) instance_fill(&t.in); /* stored again, a NaN may be another */
+                if (empty) instance_fill(&t.in); /* storing a NaN again may change its bits */
             }
         }
         trial_end(&t);
@@ -100,8 +98,8 @@ Test(checker, every_element_counts) {
     cases_free(&list);
 }
 
-/* E[x^2] - E[x]^2 promises nothing of a row whose mean is 10000 sigma: that row is shown and not
- * judged, whatever it holds; its neighbours are judged. Two-pass promises something. */
+/* E[x^2] - E[x]^2 has no bound for a row with a mean of 10000 sigma: that row is not judged,
+ * whatever it holds, but its neighbours are. Two-pass has a bound. */
 Test(checker, promises) {
     static const float values[] = {NAN, 0, 1e30f};
     nl_impl fragile = mutant_kernel(NL_ONE_PASS, (wrong){0}), firm = fragile;
@@ -113,7 +111,7 @@ Test(checker, promises) {
     cr_assert(answer_make(&t.c, &t.data, &t.want) && trial_place(&t, &fragile));
     for (size_t i = 0; i < 3 * 64; i++) {
         outcome got[3], due = i / 64 == 1 ? OUTCOME_DEMO : OUTCOME_FAIL;
-        for (int k = 0; k < 3; k++) { /* right, wrong in y[i], wrong where all is promised */
+        for (int k = 0; k < 3; k++) { /* right; wrong in y[i]; wrong where all rows have a bound */
             t.in.impl = k < 2 ? &fragile : &firm;
             instance_fill(&t.in), trial_call(&t, 1);
             if (k) ((float *)t.in.at[NL_Y])[i] = values[i % 3];

@@ -1,5 +1,5 @@
-/* The verdicts of claims, their files, the paper's table, pRMSNorm, and that what is wrong does not race.
- * SPDX-License-Identifier: MIT */
+/* The verdicts of claims, their files, the paper's table, pRMSNorm, and that wrong kernels are not
+ * timed. SPDX-License-Identifier: MIT */
 #include "claims/write.h"
 #include "timing/partial.h"
 #include "timing/race.h"
@@ -13,7 +13,7 @@ TestSuite(claims, .init = one_thread);
 Test(claims, verdicts) {
     static const struct {
         estimate wide;
-        predicate says;
+        predicate expected;
         double same, margin;
         claim_verdict verdict;
     } table[] = {
@@ -25,7 +25,7 @@ Test(claims, verdicts) {
         {{14, 12, 16}, {7, 15}, 0, 2, UNRESOLVED},
         {{11, 0, 30}, {7, 15}, 0, 2, UNRESOLVED},
         {{1, -1, 1.9}, {7, 15}, 0, 2, EQUAL},
-        {{1, -1, 1.9}, {0, INFINITY}, 0, 2, EQUAL}, /* more than 0, and not worth a word */
+        {{1, -1, 1.9}, {0, INFINITY}, 0, 2, EQUAL}, /* above 0, but within the margin */
         {{1, -1, 1.9}, {0, 0}, 0, 2, EQUAL},
         {{1, -1, 3}, {0, 0}, 0, 2, UNRESOLVED},
         {{5, 3, 6}, {0, 0}, 0, 2, REFUTED},
@@ -41,7 +41,7 @@ Test(claims, verdicts) {
     int seen = 0;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         claim_verdict got =
-            claim_decide(table[i].wide, table[i].says, table[i].same, table[i].margin);
+            claim_decide(table[i].wide, table[i].expected, table[i].same, table[i].margin);
         seen |= 1 << got;
         cr_expect(got == table[i].verdict, "row %zu: %s, should be %s", i, claim_verdict_name(got),
                   claim_verdict_name(table[i].verdict));
@@ -49,18 +49,18 @@ Test(claims, verdicts) {
     cr_expect(seen == 15, "not every verdict was reached");
 }
 
-/* Wherever it stands, also in the predicate. */
+/* A NaN anywhere, also in the predicate. */
 Test(claims, nan_decides_nothing) {
     static const estimate bad[] = {{NAN, NAN, NAN}, {5, NAN, 6}, {5, 4, NAN}};
-    static const predicate says[] = {{0, INFINITY}, {-INFINITY, 10}, {5, 5}, {4, 6}};
+    static const predicate expected[] = {{0, INFINITY}, {-INFINITY, 10}, {5, 5}, {4, 6}};
     for (size_t i = 0; i < 3; i++)
         for (size_t k = 0; k < 4; k++)
-            cr_expect(claim_decide(bad[i], says[k], 0, 1e9) == UNRESOLVED, "%zu, %zu", i, k);
+            cr_expect(claim_decide(bad[i], expected[k], 0, 1e9) == UNRESOLVED, "%zu, %zu", i, k);
     cr_expect(claim_decide((estimate){5, 4, 6}, (predicate){NAN, NAN}, NAN, 1) == UNRESOLVED);
     cr_expect(claim_decide((estimate){5, 4, 6}, (predicate){5, 5}, 0, NAN) == UNRESOLVED);
 }
 
-/* Nine tenths of the time is 10 % saved and 1.11 times as fast; the band comes on both sides. */
+/* Nine tenths of the time is 10 % saved and 1.11 times as fast; the band widens both ends. */
 Test(claims, figures) {
     estimate ratio = {log(0.9), log(0.88), log(0.93)};
     figure f = figure_saving(1, ratio, 0);
@@ -77,10 +77,10 @@ Test(claims, figures) {
     f = figure_saving(1, (estimate){NAN, -INFINITY, INFINITY}, 0.01);
     cr_expect(claim_decide(f.wide, (predicate){-INFINITY, 100}, 0, 2) == UNRESOLVED);
     f = figure_saving(1, ratio, INFINITY);
-    cr_expect(claim_decide(f.wide, (predicate){0, 50}, 0, 2) == UNRESOLVED, "an endless band");
+    cr_expect(claim_decide(f.wide, (predicate){0, 50}, 0, 2) == UNRESOLVED, "an infinite band");
 }
 
-/* The percentages that the paper prints, and the shares that follow. */
+/* The percentages in the paper, and the resulting shares. */
 Test(claims, paper) {
     static const double printed[][3] = {{24.7, 25.9, 40.0}, {34.0, 33.4, 39.7}, {11.0, 12.0, 50.2},
                                         {6.9, 9.3, 15.3},   {15.1, 15.8, 19.6}, {40.8, 63.9, 82.4},
@@ -119,14 +119,14 @@ Test(claims, files) {
     cr_assert(read_text(WHOLE "predicate: 7 .. 15\nwhere: naive forward/f32/4x8/normal\n", &c,
                         error),
               "%s", error);
-    cr_expect(c.says.low == 7 && c.says.high == 15 && c.settings == 2 && c.share == 1);
+    cr_expect(c.expected.low == 7 && c.expected.high == 15 && c.settings == 2 && c.share == 1);
     cr_expect(strcmp(c.at[1].how, "naive") == 0 && strncmp(c.name, "normlab-claim-", 14) == 0);
     cr_assert(read_text(WHOLE "predicate: > -1\nshare: 15\n", &c, error), "%s", error);
-    cr_expect(c.says.low == -1 && isinf(c.says.high) && c.share == 0.15);
-    cr_assert(read_text(WHOLE "predicate: < 3\n", &c, error) && isinf(c.says.low));
-    cr_assert(read_text(WHOLE "predicate: = 4\n", &c, error) && c.says.low == c.says.high);
+    cr_expect(c.expected.low == -1 && isinf(c.expected.high) && c.share == 0.15);
+    cr_assert(read_text(WHOLE "predicate: < 3\n", &c, error) && isinf(c.expected.low));
+    cr_assert(read_text(WHOLE "predicate: = 4\n", &c, error) && c.expected.low == c.expected.high);
     cr_assert(read_text(WHOLE "paper: T8\n", &c, error), "%s", error);
-    cr_expect(c.says.low > 38 && c.says.high < 43 && c.share > 0.82 && c.share < 0.83);
+    cr_expect(c.expected.low > 38 && c.expected.high < 43 && c.share > 0.82 && c.share < 0.83);
     static const char *const bad[][2] = {
         {WHOLE, "predicate"},
         {WHOLE "predicate: 15 .. 7\n", "LOW .. HIGH"},
@@ -152,7 +152,7 @@ Test(claims, files) {
               strstr(error, "cannot read"));
 }
 
-/* Every claim there is can be measured: its cases are cases, and both layers take them. */
+/* Every claim in the folder can be measured: its cases are valid for both layers. */
 Test(claims, those_there_are) {
     static claim c;
     char error[700];
@@ -169,8 +169,8 @@ Test(claims, those_there_are) {
                 nl_case one;
                 snprintf(text, sizeof text, "%s/%s", side ? "rmsnorm" : "layernorm", s->tail);
                 if (!case_parse(text, &one, error, sizeof error)) cr_assert_fail("%s", error);
-                cr_expect(!m || mode_impl(m, side, &one.problem), "%s: nothing runs %s on %s",
-                          c.name, s->how, text);
+                cr_expect(!m || mode_impl(m, side, &one.problem), "%s: no %s runs %s", c.name,
+                          s->how, text);
             }
         }
     }
@@ -179,10 +179,10 @@ Test(claims, those_there_are) {
 
 Test(claims, flips) {
     static claim c = {.settings = 4,
-                      .at = {{.how = "a", .verdict = SUPPORTED, .known = true},
-                             {.how = "b", .tail = "t", .verdict = REFUTED, .known = true},
-                             {.how = "c", .verdict = EQUAL, .known = false},
-                             {.how = "d", .verdict = REFUTED, .known = true}}};
+                      .at = {{.how = "a", .verdict = SUPPORTED, .measured = true},
+                             {.how = "b", .tail = "t", .verdict = REFUTED, .measured = true},
+                             {.how = "c", .verdict = EQUAL, .measured = false},
+                             {.how = "d", .verdict = REFUTED, .measured = true}}};
     char text[200], small[12];
     claim_flips(&c, text, sizeof text);
     cr_expect(strcmp(text, "REFUTED: b on t, d") == 0, "%s", text);
@@ -196,7 +196,7 @@ static void wrong_forward(const nl_problem *p, const nl_forward_args *a, int thr
     for (size_t i = 0; i < p->n * p->c; i++) y[i] = 0;
 }
 
-/* pRMSNorm is right by its own formula, and neither RMSNorm nor anything else is; nor is it by RMSNorm's. */
+/* pRMSNorm is right by its own formula and wrong by RMSNorm's, and RMSNorm the other way round. */
 Test(claims, partial) {
     static const char *const cases[] = {"rmsnorm/forward/f32/5x1024/normal",
                                         "rmsnorm/forward/f32/5x7/normal",
@@ -221,7 +221,7 @@ Test(claims, partial) {
     }
 }
 
-/* What gives a wrong answer is not timed. */
+/* A wrong implementation is not timed. */
 Test(claims, wrong_ones_do_not_race) {
     static fixtures all;
     char why[700] = "";

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# `claims` as a user meets it: exit codes, verdicts, CSV, errors.
+# `normlab claims` as a user sees it: exit codes, verdicts, CSV, errors.
 # Usage: tests/claims.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 under_test=claims
 mkdir -p experiments && ln -s "$root/experiments/claims" experiments/claims
 
-verdict() { # verdict FILE SETTING VERDICT: of the first claim in the CSV
+verdict() { # verdict FILE SETTING VERDICT: the first claim in the CSV has it
     check "  setting $2 is $3" "$(python3 - "$@" <<'P'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `list`, `check` and a little of `bench` as a user meets them: exit codes, what goes to stdout and
-# what to stderr, files of results, terminals and full disks.
+# `list`, `check` and a little of `bench` as a user sees them: exit codes, stdout and stderr, result files,
+# terminals and full disks.
 # Usage: tests/cli.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 unset NO_COLOR NL_ISA
@@ -9,10 +9,10 @@ good=rmsnorm/forward/f32/3x5/normal
 # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout.
 refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
 
-# The column of a CSV by its name; commas in quotes do not occur in these.
+# A column of a CSV by its name; these files have no commas in quotes.
 column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
     { print at ? $at : "no column " name }' "$2"; }
-# Implementations that take what $good needs and run here; peers take part only where asked to.
+# Implementations that accept $good and run here, without peers, which run only if selected.
 takers() { awk -F, '$1 !~ /^peer\// && $3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/ && $10 == 1' list.csv; }
 
 exits "normlab" 2
@@ -78,8 +78,8 @@ exits "check --quick" 0 check --quick "rmsnorm/forward/f32/{3x5,2048x1025}/norma
 says "leaves out 1 of 2"
 check "  has the small case" "$([ "$(column case stdout | sort -u)" = $good ] || cat stdout)"
 
-exits "a case that nothing accepts" 1 check layernorm/inference/f32/3x5/normal
-says "nothing accepts layernorm/inference/f32/3x5/normal"
+exits "a case that no implementation accepts" 1 check layernorm/inference/f32/3x5/normal
+says "no implementation accepts layernorm/inference/f32/3x5/normal"
 exits "an implementation for another layer" 1 check --impl layernorm/naive $good
 says "nothing was compared"
 exits "a case that is not for the layer" 1 check --impl layernorm/naive layernorm/forward/f32/3x5x2/normal
@@ -142,7 +142,7 @@ else
     echo "skip  full disks: there is no /dev/full"
 fi
 
-# On a terminal; stderr elsewhere, where it cannot mix.
+# On a terminal, with stderr in a file, where it cannot mix with stdout.
 terminal() { # terminal VARIABLES...
     env "$@" script -qec "'$normlab' check $good 2> stderr" /dev/null > stdout < /dev/null; code=$?
 }

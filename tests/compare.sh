@@ -18,10 +18,10 @@ file() { # file NAME ROW...: NAME.csv, measured on the machine "one"
     printf '%s\n' "$header" "${@:2}" > "$1.csv"
     machine "$1" one
 }
-# row IMPL NS LOW HIGH [BAND [LIMIT_PCT]]; with something else in it by sed.
+# row IMPL NS LOW HIGH [BAND [LIMIT_PCT]]; sed changes other columns.
 row() { echo "x/y,$1,c,1,4,8,1,normal,ok,$2,$3,$4,${6:-},256,${5-0.01},"; }
 
-# gives IMPL VERDICT,WHY,MEASURE,A,B,RATIO,LOW,HIGH,BAND,MARGIN of the --csv in stdout.
+# gives IMPL VERDICT,WHY,MEASURE,A,B,RATIO,LOW,HIGH,BAND,MARGIN: checks the --csv in stdout.
 gives() {
     local line
     line=$(grep -F ",$1,c,1," stdout | sed "s|.*,$1,c,1,||")
@@ -62,16 +62,16 @@ exits "--fail-if-slower" 1 a.csv b.csv --fail-if-slower
 file fast "$(row faster 80 79 81)"
 exits "--fail-if-slower, and none is" 0 a.csv fast.csv --fail-if-slower
 
-# Without a band the margin stands in: ln(1.0150 / 1) is inside it, ln(1.022) is not.
+# The margin stands for a missing band: ln(1.0150 / 1) is inside it, ln(1.022) is not.
 file nob1 "$(row in 100 100 100 '')" "$(row out 100 100 100 '')" "$(row one 100 100 100 0.5)"
 file nob2 "$(row in 102 101.5 103 '')" "$(row out 103 102.2 104 '')" "$(row one 120 120 120 '')"
 exits "no band" 0 nob1.csv nob2.csv --csv
 gives in "NOT RESOLVED,,ns,100,102,1.02,1.015,1.03,0.02,0.02"
 gives out SLOWER,,ns,100,103,1.03,1.022,1.04,0.02,0.02
 gives one "NOT RESOLVED,,ns,100,120,1.2,1.2,1.2,0.5,0.02"
-says "  says so" "3 rows lack the band"
+says "  says so" "3 rows lack an A/A band"
 
-# Rows that cannot be compared are shown, with the reason, and counted.
+# Rows that cannot be compared are shown with the reason, and counted.
 file bad1 "$(row gone 1 1 1)" "$(row fails 1 1 1 | sed s/,ok,/,fail,/)" \
     "$(row skips '' '' '' | sed s/,ok,/,skip,/)" "$(row untimed '' '' '')" "$(row few 1 '' '')" \
     "$(row magic 1 1 1)" "$(row bytes 1 1 1)" "$(row data 1 1 1)" "$(row shape 1 1 1)" \
@@ -106,7 +106,7 @@ exits "nothing in common" 1 fast.csv bad1.csv
 says "  says so" "FAIL nothing could be compared"
 exits "no rows at all" 1 none.csv none.csv
 
-# Across machines: 40 % of the limit against 80 %, three times the time. Half as far from it:
+# Across machines: 80 % of the limit against 40 %, in three times the time, is a ratio of a half:
 # (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).
 file near "$(row i 100 99 101 0.01 40)" "$(row blind 100 99 101 0.01)"
 file other "$(row i 300 297 303 0.01 80)" "$(row blind 300 297 303 0.01 80)"
@@ -114,14 +114,14 @@ exits "one machine" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
 exits "--across" 0 near.csv other.csv --csv --across
 gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
-says "  says so" "--across was asked for: compared are not times but shares"
+says "  says so" "--across: compares shares of each machine's own limit"
 machine other two
 exits "two machines" 0 near.csv other.csv --csv
 gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
 gives blind "REFUSED,A has no limit_pct,limit_pct,,80,,,,,0.02"
-says "  says so" "The machines differ in cpu: compared are not times but shares"
+says "  says so" "The machines differ in cpu: compares shares of each machine's own limit"
 compare near.csv other.csv
-prints "  in the table" "The machines differ in cpu: compared are not times but shares"
+prints "  in the table" "The machines differ in cpu: compares shares of each machine's own limit"
 prints "  shares" "40 %"
 machine other one
 sed -i 's/L1 32K/L1 64K/; s/x86_64/aarch64/; s/Linux 6.1/Linux 7.0/' other.machine.txt
@@ -142,7 +142,7 @@ for f in near other; do machine $f unknown; done
 exits "caches alone tell" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
 
-# What else was not alike.
+# Other facts that differ.
 machine a one "compiler: GNU 12" "commit: abc" "doctor: 1 bad" "doctor load: good 0.1" "smt: on"
 machine b one "compiler: GNU 14" "commit: abc" "doctor: 2 bad" "doctor load: good 0.2" "os: Z"
 compare a.csv b.csv
@@ -150,8 +150,8 @@ says "A and B were not measured alike" "warning: A and B were not measured alike
 says "  A's compiler" "  compiler           A: GNU 12"
 says "  B's compiler" "  compiler           B: GNU 14"
 check "  each once" "$(sed 1d stderr | grep ' [AB]: ' | sort | uniq -d)"
-says "  only A says" "  smt                A: on"
-says "  only B says" "  os                 B: Z"
+says "  a fact of A only" "  smt                A: on"
+says "  a fact of B only" "  os                 B: Z"
 silent "  the commits are" "commit"
 silent "  dates may differ" "date"
 silent "  two good findings are alike" "doctor"
@@ -160,7 +160,7 @@ compare a.csv b.csv
 says "  a good one and a bad one are not" "  doctor load        A: good 0.1"
 says "  nor the other way round" "  doctor load        B: bad 9"
 
-# For people: a table without escapes in a pipe, lined up, the words on stderr.
+# For people: an aligned table, without escapes in a pipe, and messages on stderr.
 prints "the table" "x/y"
 line=$(printf '  %-14s %-7s %7s %9s %9s %7s %-16s %8s  %s' faster c 1 '100 ns' '80.0 ns' 0.800 \
     '[0.782, 0.818]' '1.00 %' FASTER)
@@ -178,7 +178,7 @@ prints "colour on a terminal" $'\033[31mSLOWER\033[0m'
 NO_COLOR=1 terminal
 check "  not with NO_COLOR" "$(grep -q SLOWER stdout || echo "no table"; grep $'\033' stdout)"
 
-# Folders: the files both have; *.rounds.csv and others are no results.
+# Folders: compares the files that both have, except *.rounds.csv and other types.
 mkdir old new
 cp a.csv a.machine.txt old; cp b.csv new/a.csv
 cp fast.csv old; cp fast.csv new; cp a.machine.txt old/fast.machine.txt
@@ -186,7 +186,7 @@ cp none.csv old/before.csv; cp none.csv new/zero.csv
 cp b.machine.txt new/a.machine.txt; cp b.machine.txt new/fast.machine.txt
 for f in old new; do echo damaged > $f/a.rounds.csv; echo damaged > $f/notes.txt; done
 exits "two folders" 0 old new --csv
-check "  a row says its file" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
+check "  a row names its file" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
 check "  of both files" "$(grep -q '^fast.csv,x/y,faster,c,1,NOT RESOLVED,' stdout || cat stdout)"
 check "  the machines are compared once" "$([ "$(grep -c warning: stderr)" -eq 1 ] || cat stderr)"
 says "  only in A" "only in A: old/before.csv"
@@ -221,7 +221,7 @@ exits "no file" 2
 exits "an unknown option" 2 a.csv b.csv --fast
 for bad in 0 -1 1 2% 0.02x nan ''; do exits "--margin '$bad'" 2 a.csv b.csv --margin "$bad"; done
 exits "--help" 0 --help
-prints "  tells the options" "--fail-if-slower"
+prints "  lists the options" "--fail-if-slower"
 check "  on stdout alone" "$(cat stderr)"
 if [ -w /dev/full ]; then
     "$normlab" compare a.csv b.csv > /dev/full 2> stderr; code=$?

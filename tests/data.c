@@ -1,5 +1,5 @@
-/* The generator: the words of Philox, what every kind of data contains, and the same bytes whatever
- * the machine, the call and the number of threads. SPDX-License-Identifier: MIT */
+/* The generator: the words of Philox, the contents of every kind of data, and the same bytes for
+ * every machine, call and number of threads. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
 #include "cases/data.h"
 #include "dtype.h"
@@ -34,13 +34,13 @@ static float value(const made *m, nl_arg s, size_t i) {
     return nl_load(tensor ? m->c.problem.dtype : NL_F32, m->d.input[s], i);
 }
 
-/* Element e of group g as a kernel sees it, the residual added. */
+/* Element e of group g plus its residual. */
 static float x(const made *m, size_t g, size_t e) {
     size_t i = element(&m->c.problem, g, e);
     return value(m, NL_X, i) + (m->c.residual ? value(m, NL_RESIDUAL, i) : 0);
 }
 
-/* Philox4x32-10 as its paper draws it, itself on trial: the vectors are Random123's own. */
+/* Philox4x32-10 after its paper, checked with Random123's own vectors. */
 static void philox(uint32_t c[4], const uint32_t key[2]) {
     uint32_t k[2] = {key[0], key[1]};
     for (int round = 0; round < 10; round++, k[0] += 0x9E3779B9, k[1] += 0xBB67AE85) {
@@ -67,7 +67,7 @@ Test(data, philox) {
     }
 }
 
-/* Each normal number is its uniform one, pushed through the inverse of libm's distribution. */
+/* libm's normal distribution function maps each normal number to the uniform one. */
 Test(data, distributions) {
     for (uint64_t i = 0; i < 200000; i++) {
         double u = random_uniform(3, i), z = random_normal(3, i), tail = fmin(u, 1 - u);
@@ -77,7 +77,7 @@ Test(data, distributions) {
     }
 }
 
-/* FNV-1a over the bits of every number there is, apart from the statistics that come later. */
+/* FNV-1a over the bits of all inputs but the statistics, which come later. */
 static uint64_t hash(const made *m) {
     uint64_t h = 0xcbf29ce484222325;
     bool backward = m->c.problem.pass == NL_BACKWARD;
@@ -119,8 +119,8 @@ Test(data, same_bytes_everywhere) {
         }
 }
 
-/* The mean and the mean square and size around it, of 65536 numbers, within five standard errors.
- * Gamma and the like are never constant, the mean of dy is not zero: what is lost must show. */
+/* The mean, and the mean square and size around it, of 65536 numbers lie within five standard
+ * errors. Gamma and the like are not constant and mean(dy) is not 0, so that mistakes show. */
 Test(data, moments) {
     static const struct {
         const char *text;
@@ -158,8 +158,8 @@ Test(data, moments) {
     }
 }
 
-/* Sums of x and x^2 in float, forward, backward and shuffled, are the exact ones; so are the mean
- * and, but in odd groups, the variance. */
+/* Float sums of x and x^2 are exact forwards, backwards and shuffled; so are the mean and, except
+ * in odd groups, the variance. */
 static void check_exact(const made *m, size_t g) {
     const size_t size = group_size(&m->c.problem), prime = 2654435761;
     double sum = 0, squares = 0;
@@ -213,7 +213,7 @@ Test(data, special_kinds) {
     static const struct {
         const char *kind;
         char letter;
-        size_t count[4]; /* in groups 0 to 3, and again */
+        size_t count[4]; /* in groups 0 to 3, repeated */
     } kinds[] = {
         {"zeros", '0', {65, 65, 65, 65}}, {"constant", 'c', {65, 65, 65, 65}},
         {"nan", 'n', {1, 0, 1, 0}},       {"nan", '+', {0, 0, 0, 0}},
@@ -228,7 +228,7 @@ Test(data, special_kinds) {
         for (size_t g = 0; g < 9; g++) {
             size_t found = 0;
             float first = x(&m, g, 0), last = g ? x(&m, g - 1, 0) : NAN;
-            for (size_t e = 0; e < 65; e++) /* 'c': the value of this group, not of another */
+            for (size_t e = 0; e < 65; e++) /* 'c': the group's own constant */
                 found += wanted == 'c' ? x(&m, g, e) == first && first != last
                                        : letter(x(&m, g, e)) == wanted;
             if (found != kinds[i / 2].count[g % 4])
@@ -238,7 +238,7 @@ Test(data, special_kinds) {
     }
 }
 
-/* A few features are 50 times larger, the same ones in every row. */
+/* A few features are 50 times larger, the same in every row. */
 Test(data, outliers) {
     made m = make("layernorm/forward/f32/400x640/outliers");
     size_t large = 0;

@@ -1,5 +1,5 @@
-/* Each demonstration shows what it was made to show: its error lies where it should, in units, and
- * its statistics are 16-bit numbers if its arithmetic is. SPDX-License-Identifier: MIT */
+/* Each demonstration shows its error: in units it has the expected size, and with 16-bit arithmetic
+ * the statistics are 16-bit numbers. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "trial.h"
 
@@ -48,7 +48,7 @@ Test(demonstrations, show_what_they_are_for) {
     }
 }
 
-/* Nobody is given one who did not ask for it by name. */
+/* nl_best() never chooses one. */
 Test(demonstrations, are_never_the_best) {
     size_t seen = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) {

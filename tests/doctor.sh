@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
-# `normlab doctor` as a user meets it: every topic said once, three faces that agree, and what is
-# done to this process (its CPUs, threads, addresses) shows in what it finds.
+# `normlab doctor` as a user sees it: every topic once, three outputs that agree, and findings that follow
+# the process's CPUs, threads and addresses.
 # Usage: tests/doctor.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 unset OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES NO_COLOR
 skipped=0
 
 skip() { echo "skip  $1: $2"; skipped=$((skipped + 1)); }
-run() { # run NAME CODE COMMAND...: its exit code; what it said is in out and err
+run() { # run NAME CODE COMMAND...: checks its exit code; its output is in out and err
     local name=$1 want=$2 code
     shift 2
     "$@" >out 2>err
     code=$?
     check "$name" "$([ $code -eq "$want" ] || echo "exit code $code: $(head -c 300 err)")"
 }
-csv() { # csv COMMAND...: runs it and checks its CSV; then `field` reads it
+csv() { # csv COMMAND...: runs it and checks its CSV, for `field` to read
     "$@" --csv >out 2>err && python3 -IS parse.py >fields 2>>err
 }
 field() { # field TOPIC: "level value"
@@ -69,11 +69,11 @@ run '--help: exit code 0' 0 "$normlab" doctor --help
 check '--help has examples' "$(grep -q '^  normlab doctor --csv' out || echo 'none')"
 run 'an unknown option: 2' 2 "$normlab" doctor --cure
 check 'and nothing on stdout' "$(cat out)"
-check 'and a word on stderr' "$(grep -q 'doctor --help' err || cat err)"
+check 'and a message on stderr' "$(grep -q 'doctor --help' err || cat err)"
 run 'an argument: 2' 2 "$normlab" doctor now
 check 'and it is named' "$(grep -q "'now'" err || cat err)"
 
-# On a terminal there is colour, unless NO_COLOR asks for none.
+# On a terminal there is colour, unless NO_COLOR is set.
 cat >terminal.py <<'PYTHON'
 import os, pty, sys
 def read(fd):
@@ -90,7 +90,7 @@ else
     skip 'colour on a terminal' 'no pseudo-terminal here'
 fi
 
-# What we do to the process shows.
+# The findings follow the process's settings.
 cpu=$(taskset -cp $$ 2>taskset.err | sed 's/.*: *\([0-9]*\).*/\1/')
 if [ -n "$cpu" ] && taskset -c "$cpu" true 2>/dev/null; then
     csv taskset -c "$cpu" "$normlab" doctor

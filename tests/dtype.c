@@ -1,5 +1,5 @@
-/* The conversions of core/dtype.h, every pattern of both 16-bit types, and ref_round, which gets to
- * the same values another way. The judge is ldexp on a pattern's fields.
+/* The conversions of core/dtype.h on every pattern of both 16-bit types, and ref_round, an
+ * independent conversion. The oracle is ldexp on a pattern's fields.
  * SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "reference.h"
@@ -17,8 +17,8 @@ static const struct format {
     unsigned infinity;
 } formats[] = {{NL_F16, 10, 15, 0x7c00}, {NL_BF16, 7, 127, 0x7f80}};
 
-/* The value a finite pattern stands for. Infinity's reads as the number that would come next, which
- * makes overflow one more case of rounding to nearest even. */
+/* The value of a finite pattern. Infinity's pattern gives the number that would come next, so that
+ * overflow is a case of rounding to nearest even. */
 static double from_fields(const struct format *f, unsigned pattern) {
     unsigned exponent = (pattern & 0x7fff) >> f->bits, fraction = pattern & ((1u << f->bits) - 1);
     int scale = (exponent ? (int)exponent : 1) - f->bias - f->bits;
@@ -31,7 +31,7 @@ static bool same(long double a, long double b) {
 }
 
 static unsigned stored(nl_dtype t, float v) {
-    uint16_t room[2]; /* a float's, which nl_store could want for all the compiler knows */
+    uint16_t room[2]; /* the size of a float, as the compiler cannot exclude t == NL_F32 */
     nl_store(t, room, 0, v);
     return room[0];
 }
@@ -41,7 +41,7 @@ static float loaded(nl_dtype t, unsigned pattern) {
     return nl_load(t, room, 0);
 }
 
-/* nl_store, nl_round and ref_round must all take v to this pattern. */
+/* nl_store, nl_round and ref_round must all round v to this pattern. */
 static void check_rounding(nl_dtype t, float v, unsigned pattern) {
     double want = (double)loaded(t, pattern), rounded = (double)nl_round(t, v);
     unsigned got = stored(t, v);
@@ -80,8 +80,8 @@ ParameterizedTestParameters(dtype, nearest_even) {
     return cr_make_param_array(size_t, each_format, 2);
 }
 
-/* Between two neighbours: beside either of them, the midpoint, and beside the midpoint. ref_round
- * also takes numbers no float holds, and must not round them to float first. */
+/* Values between two neighbours: next to either, the midpoint, and next to the midpoint. ref_round
+ * also gets numbers that float cannot hold, and must not round them to float first. */
 ParameterizedTest(size_t *index, dtype, nearest_even) {
     const struct format *f = &formats[*index];
     for (unsigned low = 0; low < f->infinity; low++) {
@@ -161,7 +161,7 @@ Test(dtype, landmarks) {
               ref_smallest_normal(NL_F32), ref_unit(NL_F32));
 }
 
-/* A million float patterns of every kind: the kernels' conversion and the reference's agree. */
+/* The kernels' conversion and the reference's agree on a million float patterns of every kind. */
 Test(dtype, agrees_with_reference) {
     uint64_t seed = 1;
     for (int i = 0; i < 1000000; i++) {
@@ -176,7 +176,7 @@ Test(dtype, agrees_with_reference) {
     }
 }
 
-/* To float the processor itself is the judge: doubles from below its subnormals to overflow. */
+/* Rounding to float agrees with the processor's, from below the subnormals to overflow. */
 Test(dtype, reference_rounds_to_float) {
     uint64_t seed = 2;
     for (int i = 0; i < 1000000; i++) {
@@ -188,7 +188,7 @@ Test(dtype, reference_rounds_to_float) {
     }
 }
 
-/* Element i is i elements in, and its neighbours stay as they are. */
+/* Storing element i does not change its neighbours. */
 Test(dtype, elements) {
     float floats[3] = {1, 2, 3};
     nl_store(NL_F32, floats, 1, 0x1.234568p-130f);

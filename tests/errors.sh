@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The file of largest errors: a rise, a missing line and a line too many are failures, and nothing
-# passes for want of a number. Usage: tests/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
+# The file of largest errors: a larger error, a missing line and a superfluous line are failures, and a
+# missing number never passes. Usage: tests/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 under_test=check
 rung=batchnorm/inference part=batchnorm/inference/f32
@@ -8,14 +8,14 @@ rung=batchnorm/inference part=batchnorm/inference/f32
 silent() { check "  and nothing of it" "$(grep -F "$1" stderr)"; }
 same() { check "  $1 is ${3:-as it was}" "$(diff "$1" "$2")"; }
 compares() { exits "$1" "$2" --impl $rung --errors now.csv; } # NAME CODE
-# edit AWK-PROGRAM: start.csv with $rung's line for f32 changed, as now.csv
+# edit AWK-PROGRAM: writes start.csv with $rung's line for f32 changed to now.csv
 edit() {
     awk -F, -v OFS=, -v part="$rung,c,$part" \
         'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } { mine = index($0, part ",") == 1 }
          '"$1" start.csv > now.csv
 }
 
-# The whole suite against the record is a step of ./check, once; here is how the comparison behaves.
+# A step of ./check compares the whole suite with the record; this tests the comparison.
 cp "$root/tests/largest_errors.csv" start.csv
 exits "what runs here is put on record" 0 --impl $rung --update-errors start.csv
 says "start.csv has "
@@ -36,7 +36,7 @@ edit 'mine { $at["normal"] *= 0.99 } { print }'
 compares "an error 1 % above the record" 1
 says "FAIL $rung@c, $part on normal: the largest error is "
 says " on record (now.csv:$(grep -n "^$rung,c,$part," now.csv | cut -d: -f1))"
-says "If this is meant, run \`normlab check --update-errors now.csv\` and commit"
+says "If this is intended, run \`normlab check --update-errors now.csv\` and commit"
 eval "exits '  the command to repeat it' 0 $(sed -n 's/.*repeat: normlab check//p' stderr)"
 exits "accepted" 0 --impl $rung --update-errors now.csv
 same now.csv start.csv
@@ -59,7 +59,7 @@ compares "a kind of another name" 1
 says "$part on zeros"
 edit 'mine { $at["huge"] = 1 } { print }'
 compares "a number that nothing has" 1
-says "$part on huge: nothing was held to a bound, 1 units on record"
+says "$part on huge: nothing was checked against a bound, 1 units on record"
 edit 'mine { print; $3 = "batchnorm/inference/f64" } { print }'
 compares "a line that nothing has" 1
 says "batchnorm/inference/f64 is on record"
@@ -96,7 +96,7 @@ refuses "NaN" "normal: 'nan' is no error" --update-errors now.csv
 edit 'mine { print } { print }'
 refuses "a line twice" "not in order" --errors now.csv
 edit 'mine { NF-- } { print }'
-refuses "a short line" "fields, and the header has" --errors now.csv
+refuses "a short line" "fields where the header has" --errors now.csv
 sed '1s/isa/eax/' start.csv > now.csv
 refuses "another header" "now.csv:1: column 2 is 'eax'" --errors now.csv
 : > now.csv

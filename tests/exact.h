@@ -1,4 +1,4 @@
-/* The oracle of the reference. SPDX-License-Identifier: MIT */
+/* The oracle of the reference, by MPFR. SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_EXACT_H
 #define NL_TEST_EXACT_H
 
@@ -6,10 +6,10 @@
 
 #include <mpfr.h>
 
-/* The same layers in 400 bits, so many that no sum needs care: E[x^2] - E[x]^2 will do for the
- * variance, and a difference quotient of the loss, sum(dy * gain * xhat), for the gradient. */
+/* The same layers in 400 bits, which are enough even for E[x^2] - E[x]^2 as variance, and for a
+ * difference quotient of the loss, sum(dy * gain * xhat), as gradient. */
 typedef struct exact {
-    mpfr_t x[MOST_GROUP], xhat[MOST_GROUP], dgamma[MOST_GROUP], dbeta[MOST_GROUP];
+    mpfr_t x[MAX_GROUP], xhat[MAX_GROUP], dgamma[MAX_GROUP], dbeta[MAX_GROUP];
     mpfr_t mean, var, rstd, loss, slope, h, t;
 } exact;
 enum { EXACT_NUMBERS = sizeof(exact) / sizeof(mpfr_t), EXACT_BITS = 400 };
@@ -65,7 +65,7 @@ static inline void exact_group(exact *e, const run *r, size_t g) {
     mpfr_set_ui_2exp(e->h, 1, -120 - mpfr_get_exp(e->rstd), MPFR_RNDN);
 }
 
-/* e->slope: how the loss of group g moves with x_i, to about 2^-240 of it. */
+/* Sets e->slope to the derivative of group g's loss by x_i, to about 2^-240 of it. */
 static inline void exact_slope(exact *e, const run *r, size_t g, size_t i) {
     mpfr_add(e->x[i], e->x[i], e->h, MPFR_RNDN);
     exact_forward(e, r, g);

@@ -1,5 +1,5 @@
-# What LIBRARY shows the world, by NM: a static one only names that begin with nl_, a shared one
-# exactly the functions that HEADER declares. Names that begin with __ are the compiler's own.
+# Checks the exports of LIBRARY with NM: a static one exports only names that begin with nl_, a shared one
+# exactly the functions that HEADER declares. Names that begin with __ are the compiler's.
 cmake_minimum_required(VERSION 3.25)
 set(table -g)
 if(SHARED AND NOT CMAKE_HOST_APPLE)
@@ -39,4 +39,4 @@ foreach(name IN LISTS found)
 endforeach()
 list(LENGTH found exported)
 list(LENGTH declared promised)
-message(STATUS "${exported} exported names, ${promised} of them promised by the header")
+message(STATUS "${exported} exported names, ${promised} of them declared in the header")

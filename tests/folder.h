@@ -1,4 +1,4 @@
-/* A folder of its own for a test that writes files. SPDX-License-Identifier: MIT */
+/* A temporary folder for a test that writes files. SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_FOLDER_H
 #define NL_TEST_FOLDER_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[256], path[300]; /* path: of the file that most tests write */
+static char folder[256], path[300]; /* path: the file that most tests write */
 
 static inline void enter_folder(const char *file) {
     const char *temporary = getenv("TMPDIR");
@@ -18,7 +18,7 @@ static inline void enter_folder(const char *file) {
     snprintf(path, sizeof path, "%s/%s", folder, file);
 }
 
-/* How many entries there are in the folder, and away with them if so wished. */
+/* Counts the entries of the folder, and removes them if and_remove. */
 static inline int entries(bool and_remove) {
     int count = 0;
     DIR *d = opendir(folder);

@@ -1,5 +1,5 @@
-/* The reference's gradients against difference quotients of its own forward pass, and identities
- * that hold of any right gradient. SPDX-License-Identifier: MIT */
+/* The reference's gradients against difference quotients of its own forward pass, and identities of
+ * any right gradient. SPDX-License-Identifier: MIT */
 #include "runs.h"
 
 #include <criterion/criterion.h>
@@ -9,13 +9,13 @@
 
 TestSuite(gradients);
 
-static run r, other; /* every test is a process of its own */
+static run r, other; /* every test runs in its own process */
 
 static bool near(long double got, long double want, long double error) {
-    return fabsl(got - want) <= error; /* never true of a NaN */
+    return fabsl(got - want) <= error; /* false for a NaN */
 }
 
-/* The loss sum(dy * y) of r as it stands; with dresidual, and sum(dresidual * residual_out). */
+/* The loss of r: sum(dy * y), and with dresidual also sum(dresidual * residual_out). */
 static long double loss(void) {
     long double sum = 0;
     compute(&r, NL_FORWARD, 1);
@@ -29,16 +29,16 @@ static long double loss(void) {
 static void judge_slope(const char *what, size_t i, long double slope, long double got,
                         long double error) {
     if (!near(got, slope, error))
-        cr_assert_fail("%s %zux%zux%zu: %s[%zu] = %.12Lg, but the loss moves by %.12Lg",
+        cr_assert_fail("%s %zux%zux%zu: %s[%zu] = %.12Lg, but the slope of the loss is %.12Lg",
                        nl_op_name(r.p.op), r.p.n, r.p.c, r.p.s, what, i, got, slope);
 }
 
-/* Central differences: of x to h^2 = 2^-26 and what xhat's rounding makes of it, of gamma and beta,
- * in which the loss is linear, to rounding alone. */
+/* Central differences. Their error is h^2 = 2^-26 and the rounding of xhat for x; for gamma and
+ * beta, in which the loss is linear, rounding alone. */
 Test(gradients, gradients_are_slopes) {
     static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
-    static double dresidual[MOST];
-    for (int i = 0; i < MOST; i++) dresidual[i] = 1.5 - i % 7;
+    static double dresidual[MAX];
+    for (int i = 0; i < MAX; i++) dresidual[i] = 1.5 - i % 7;
     for (size_t k = 0; k < 16; k++) {
         if (!fill(&r, (nl_op)(k / 4), &easy, shapes[k % 4])) continue;
         if (r.fused) r.dresidual = dresidual;
@@ -67,8 +67,8 @@ Test(gradients, gradients_are_slopes) {
     }
 }
 
-/* A gauge is as large as what it gauges, and no larger than its terms can make it; and what
- * backward gives satisfies sum(dx) = 0, sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
+/* A gauge is at least as large as its number, and no larger than its terms allow; and the gradients
+ * satisfy sum(dx) = 0, sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
 Test(gradients, gauges_and_sums_of_gradients) {
     for (size_t k = 0; k < 16 * KINDS; k++) {
         if (!fill(&r, (nl_op)(k / 4 % 4), &kinds[k / 16], shapes[k % 4])) continue;
@@ -113,7 +113,7 @@ Test(gradients, gauges_and_sums_of_gradients) {
     }
 }
 
-/* x * 2^k with eps * 4^k: nothing but exponents moves. And three threads are as good as one. */
+/* x * 2^k with eps * 4^k changes exponents only. Three threads give the same as one. */
 Test(gradients, scaling_and_threads) {
     static const int scales[] = {0, -20, 7, 30};
     for (size_t k = 0; k < 4 * 4 * 4; k++) {
@@ -123,7 +123,7 @@ Test(gradients, scaling_and_threads) {
         other = r;
         memset(&other.out, 0, sizeof other.out);
         other.p.eps = ldexpf(r.p.eps, 2 * scale);
-        for (size_t i = 0; i < MOST; i++) {
+        for (size_t i = 0; i < MAX; i++) {
             other.x[i] = ldexp(r.x[i], scale), other.residual[i] = ldexp(r.residual[i], scale);
             r.out.dx[i] = ldexp(r.out.dx[i], -scale);
         }

@@ -1,6 +1,6 @@
-/* Every entry of the table: right with every kind of data and every option, and true to properties
- * that need no reference, bit for bit. A group is what shares one mean: a row, or a channel of
- * BatchNorm. SPDX-License-Identifier: MIT */
+/* Every implementation in the table: right on every kind of data with every option, and with exact
+ * properties that need no reference. A group is the values that share one mean: a row, or a channel
+ * of BatchNorm. SPDX-License-Identifier: MIT */
 #include "verify/bound.h"
 #include "jobs.h"
 #include "trial.h"
@@ -11,14 +11,14 @@
 
 TestSuite(implementations, .init = one_thread);
 
-/* An entry at work on one kind of problem; the optional parts are bits, numbered as here. */
+/* An implementation on one kind of problem; `parts` are optional, a bit each. */
 typedef struct setting {
     const nl_impl *m;
     const struct job *job;
     nl_dtype t;
     unsigned parts;
     size_t s, groups, size; /* of the properties' cases */
-    size_t skew, worked;    /* skew: bytes; worked: cases so far */
+    size_t skew, worked;    /* bytes; cases so far */
 } setting;
 enum { FUSED = 1, IN_PLACE = 2, PLAIN = 4, CAST = 8, PARTS = 16 };
 static const char *const parts[] = {"/residual", "/in-place", "/no-affine", "/cast-before-weight"};
@@ -27,17 +27,17 @@ enum { NORMAL, ZEROS, CONSTANT, LARGE, KINDS = 11 };
 static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge", "uniform", "exact",
                                     "outliers", "offset:16", "tiny",     "nan",  "inf"};
 
-/* The size of a group that is longer than the pieces in which long ones are summed. */
+/* A group longer than the pieces in which kernels sum long groups. */
 enum { LONG = 16384 + 68 };
 
-/* The parameter of a test: where in the table its entry is. */
+/* The parameter of a test: the index of an implementation in the table. */
 static struct criterion_test_params every_entry(void) {
     static size_t index[4096];
     for (size_t i = 0; i < nl_impl_count(); i++) index[i] = i;
     return cr_make_param_array(size_t, index, nl_impl_count());
 }
 
-/* What an entry takes, one after the other; *i counts, and is even and odd for each in turn. */
+/* Steps through the problems of an implementation, each with an even and an odd *i. */
 static bool next(setting *o, size_t index, size_t *i) {
     o->m = nl_impl_at(index);
     if (!nl_isa_runs(o->m->isa)) cr_skip_test("this processor has no %s", o->m->isa);
@@ -66,9 +66,8 @@ static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind,
     return true;
 }
 
-/* A method may promise nothing where squares leave float's range, and E[x^2] - E[x]^2 nothing on
- * constant groups; everywhere else it must be judged. A demonstration never is, but for its
- * buffers, its inputs and residual_out. */
+/* A method may have no bound where squares leave float's range, nor E[x^2] - E[x]^2 on constant
+ * groups; all else is judged, but of a demonstration only buffers, inputs and residual_out. */
 static void judge(setting *o, size_t groups, size_t size, size_t kind, int threads) {
     trial t;
     bool one_pass = o->m->method == NL_ONE_PASS, safe = o->m->range_safe;
@@ -94,7 +93,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
     for (size_t i = 0; next(&o, *index, &i); i += 2) {
         bool batch = o.job->op == NL_BATCHNORM;
         const size_t usual = 67, most = 4 * (size_t)o.m->lanes + 3;
-        /* Awkward sizes, up to more than any unrolled loop; all else takes turns. */
+        /* All sizes beyond any unrolled loop; everything else varies with them. */
         for (size_t c = 1; c <= usual || c <= most; c++)
             for (size_t n = 0; n <= 3; n += n + 1) {
                 if (c > usual && n != 1 + c % 2 * 2) continue;
@@ -104,7 +103,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
                 judge(&o, batch ? c : n, batch ? n * o.s : c, turn % KINDS, 1 + (int)(turn % 3));
             }
         o.skew = 0;
-        for (size_t turn = 0; turn < KINDS * PARTS; turn++) { /* every kind with all the parts */
+        for (size_t turn = 0; turn < KINDS * PARTS; turn++) { /* every kind with all parts */
             o.parts = (unsigned)(turn / KINDS), o.s = batch ? 3 : 1;
             judge(&o, 3, 21, turn % KINDS, 1 + (int)(turn % 3));
         }
@@ -114,13 +113,12 @@ ParameterizedTest(size_t *index, implementations, verified) {
     cr_assert(o.worked > 0, "%s@%s: nothing was compared", o.m->name, o.m->isa);
 }
 
-/* The properties. Each is given a case after its call, makes others, and says whether the bits are
- * as they must be. */
+/* The properties. Each gets a case after its call, makes more calls and compares the bits. */
 static bool start(trial *t, setting *o, size_t groups, unsigned more) {
     return begin(t, o, groups, o->size, NORMAL, o->parts | more) && trial_place(t, o->m);
 }
 
-/* What no call has written is NaN still, and so is what was made of it. */
+/* An unwritten result is still NaN, and so is anything computed from it. */
 static bool all_written(setting *o, trial *all) {
     bool right = true;
     (void)o;
@@ -132,7 +130,7 @@ static bool all_written(setting *o, trial *all) {
     return right;
 }
 
-/* Alone, or in another order; but not the samples of a BatchNorm: its sums would be others. */
+/* Groups alone, or in another order; but not BatchNorm's samples, which changes its sums. */
 static bool groups_elsewhere(setting *o, trial *all) {
     bool right = true;
     for (size_t count = 1; count <= o->groups; count += o->groups - 1) {
@@ -163,7 +161,7 @@ static bool in_place_and_threads(setting *o, trial *all) {
     return right;
 }
 
-/* Each buffer another number of elements from where a vector or a line begins. */
+/* Every buffer begins at another element of a vector and of a cache line. */
 static bool anywhere(setting *o, trial *all) {
     bool right = true;
     for (unsigned with = 0; with <= IN_PLACE; with += IN_PLACE) {
@@ -201,7 +199,7 @@ static bool gain_of_one(setting *o, trial *all) {
     return right;
 }
 
-/* What depends on the scale of x scales, exactly; y does not. Other types have too little range. */
+/* Results that depend on the scale of x scale exactly; y is equal. Other types lack the range. */
 static bool scaled(setting *o, trial *all) {
     static const int power[NL_ARGS] =
         {[NL_X] = 1,    [NL_RESIDUAL] = 1, [NL_RUNNING_MEAN] = 1, [NL_RUNNING_VAR] = 2,
@@ -221,9 +219,9 @@ static bool scaled(setting *o, trial *all) {
     return right;
 }
 
-/* NaN or Inf in a group: every other is as without it; this one is NaN, but for the finite ones of
- * an RMSNorm beside an Inf: 0. At inference every element is on its own. What a demonstration makes
- * of its own group may be anything. */
+/* NaN or Inf in a group does not change other groups. The group itself is NaN, except that the
+ * finite elements beside an Inf are 0 in an RMSNorm; in inference every element is separate. In a
+ * demonstration the group may be anything. */
 static bool special_values(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool right = true, backward = p->pass == NL_BACKWARD;
@@ -247,8 +245,8 @@ static bool special_values(setting *o, trial *all) {
     return right;
 }
 
-/* Zeros give beta, or 0; groups of one, their own mean, do; and so do constant ones if the mean is
- * refined: elsewhere the mean of equal numbers may be off by a rounding. */
+/* y is beta, or 0, for zeros; for one element in LayerNorm, whose dx is 0; and for constant groups
+ * if the mean is refined: otherwise the mean of equal numbers may be rounded. */
 static bool beta_itself(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool forward = p->pass == NL_FORWARD, refined = o->m->method == NL_REFINED, right = true;
@@ -299,7 +297,7 @@ ParameterizedTestParameters(implementations, properties) {
     return every_entry();
 }
 
-/* Groups and their sizes go beyond a multiple of any vector's length; long ones take turns. */
+/* Numbers and sizes of groups exceed a multiple of any vector length; long groups take turns. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
     nl_tuning_use(

@@ -1,4 +1,4 @@
-/* Every op and pass that has a meaning, and the pointers of its call. SPDX-License-Identifier: MIT */
+/* Every valid pair of op and pass, and the pointers of its call. SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_JOBS_H
 #define NL_TEST_JOBS_H
 
@@ -14,8 +14,8 @@ static const char *const pointers[2][POINTERS] = {
 _Static_assert(sizeof(nl_forward_args) == 11 * sizeof(void *), "nl_forward_args has changed");
 _Static_assert(sizeof(nl_backward_args) == 10 * sizeof(void *), "nl_backward_args has changed");
 
-/* Every op and pass that has a meaning: the top rung of its teaching ladder, the pointers it cannot
- * do without once it is given all it takes, and the others it takes. */
+/* Every valid pair of op and pass: the top rung of its teaching ladder; the pointers that a call
+ * with all of them needs; and the other pointers, which it accepts. */
 static const struct job {
     nl_op op;
     nl_pass pass;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `normlab judge` as a user meets it: outputs with one known mistake each, made by Python's own
-# arithmetic, must get their verdict and their mechanism; and every refusal, exit code 2 and why.
+# `normlab judge` as a user sees it: outputs with one known mistake each, computed in Python, must get their
+# verdict and their mechanism, and bad input exit code 2 and a message.
 # Usage: tests/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 real=$root/experiments/activations
@@ -99,7 +99,7 @@ out('all-nan', lambda v: [math.nan] * c)
 flawed = save('flawed', 'f', [n, c], [math.nan] + sum(x, [])[1:])
 save('flawed-y', 'f', [n, c], [math.nan] * c + [1e30] * c + [0] * (n - 2) * c)
 
-# Half precision: rows of 64 near 1, the squares of the second array out of range.
+# Half precision: rows of 64; the sums of squares of `big` come near the end of its range.
 h = save('h', 'e', [32, 64], [random.gauss(0, 2) for _ in range(2048)])
 hr = save('hr', 'e', [32, 64], [random.gauss(0, 2) for _ in range(2048)])
 gh = save('gh', 'e', [64], [random.gauss(1, 0.3) for _ in range(64)])
@@ -129,7 +129,7 @@ for v in halves(xb):
     low += [(t - m) * s for t in v]
 save('b-stats', 'f', [32, 64], [to('b', t) for t in low])
 
-# Rounding: every row at another kappa, 2^2 to 2^10, each step in float as a plain kernel has it.
+# Rounding: every row at another kappa, 2^2 to 2^10, with each step in float, as in a plain kernel.
 def f(v): return to('f', v)
 flat = save('k', 'f', [64, 64], [random.gauss(4 * 2 ** (i / 8), 1) for i in range(64)
                                 for _ in range(64)])
@@ -173,8 +173,7 @@ save('empty', 'f', [0, 3], [])
 PYTHON
 python3 -IS make.py || { echo "FAIL  the outputs to judge could not be made"; exit 1; }
 
-# finds CODE MECHANISM Y ARGUMENTS...: exit code, what it names as likely, and it alone or first
-# among those it calls equal.
+# finds CODE MECHANISM Y ARGUMENTS...: checks the exit code, and that MECHANISM is likely.
 finds() {
     local code=$1 says=$2 y=$3 got; shift 3
     "$normlab" judge "$@" --y "$y.npy" > stdout 2> stderr; got=$?
@@ -256,8 +255,8 @@ prints "% in proportion to xhat"
 finds 0 "the mean rounded to a float" rounded-mean layernorm --x k.npy
 finds 0 "folded apply" folded layernorm --x k.npy
 "$normlab" judge layernorm --x far.npy --y far-y.npy > stdout 2> stderr; code=$?
-check "no verdict where nothing is promised" "$([ $code -eq 1 ] || echo "exit code $code")"
-prints "promises nothing"
+check "no verdict without a bound" "$([ $code -eq 1 ] || echo "exit code $code")"
+prints "has no bound on these data"
 
 bn=(batchnorm --x img.npy)
 finds 0 "nothing to explain" i-channel "${bn[@]}"
@@ -270,7 +269,7 @@ inference=("${bn[@]}" --inference --running-mean rm.npy --running-var rv.npy)
 finds 0 "nothing to explain" i-running "${inference[@]}"
 finds 1 "not the running ones: training" i-channel "${inference[@]}"; alone
 
-# What PyTorch itself made of real activations. `normlab check` measures the same error.
+# PyTorch's own outputs on real activations. `normlab check` measures the same error.
 for name in early:3.827:45.6 middle:3.528:45.9 late:3.384:35.5; do
     IFS=: read -r part error exact <<< "$name"
     cp "$real/$part".*.npy .
@@ -278,7 +277,7 @@ for name in early:3.827:45.6 middle:3.528:45.9 late:3.384:35.5; do
         --beta "$part.beta.npy" --eps 1e-12
     prints "largest error    $error units"
     prints "exactly rounded  $exact %"
-    # With another eps than the model's, `normlab check` and judge must say the same.
+    # With another eps than the model's, `normlab check` and judge must agree.
     finds 0 "eps = 1e-12" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
         --beta "$part.beta.npy" --eps 1e-5 --csv judge.csv
     "$normlab" check "layernorm/forward/f32/file/npy:$part.x.npy/eps=1e-5" --out check.csv > /dev/null 2>&1
@@ -292,7 +291,7 @@ PYTHON
 )"
 done
 
-# The machine-readable form.
+# The CSV.
 finds 1 "unbiased" unbiased "${ln[@]}" --csv out.csv
 check "a CSV" "$(python3 -IS - <<'PYTHON' 2>&1
 import csv
@@ -314,7 +313,7 @@ refuses() { # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothi
     "$normlab" judge "$@" > stdout 2> stderr; code=$?
     check "refuses $name" "$([ $code -eq 2 ] || echo "exit code $code, not 2"
         grep -qF -- "$says" stderr || echo "should say '$says': $(head -1 stderr)"
-        grep -q '^normlab judge: ' stderr || echo "does not say who speaks: $(head -1 stderr)"
+        grep -q '^normlab judge: ' stderr || echo "does not name the verb: $(head -1 stderr)"
         [ ! -s stdout ] || echo "stdout: $(head -1 stdout)")"
 }
 echo hello > text.npy

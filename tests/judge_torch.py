@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`normlab judge` on what PyTorch computes here and now: its layers, and the formulas of well-known
-models, must be right in every type, and what is wrong on purpose must be named.
+"""`normlab judge` on PyTorch's own outputs: its layers, and the formulas of well-known models, must be
+right in every type, and deliberate mistakes must be named.
 Usage: tests/judge_torch.py path/to/normlab; exit code 77 without torch. SPDX-License-Identifier: MIT"""
 import os
 import struct
@@ -23,7 +23,7 @@ failed = passed = skipped = 0
 
 
 def save(name, tensor):
-    """numpy.save without numpy; bfloat16 is widened, which loses nothing."""
+    """numpy.save without numpy; widens bfloat16, which is exact."""
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     tensor = tensor.detach().contiguous()
@@ -37,7 +37,7 @@ def save(name, tensor):
 
 
 def judge(name, says, code, layer, *options, y, **tensors):
-    """says: in the line that names the mechanism; None: any will do. y: a tensor, or what makes it."""
+    """says: expected in the line of the mechanism; None: anything. y: a tensor, or a function that returns it."""
     global failed, passed, skipped
     if callable(y):
         try:
@@ -64,7 +64,7 @@ def judge(name, says, code, layer, *options, y, **tensors):
 
 
 def xhat(x, eps=1e-5, mean=True, unbiased=False, outside=False, last=-1):
-    """In float, by PyTorch's own operations, as modeling code has it."""
+    """xhat in float, by PyTorch's own operations, as in modeling code."""
     x = x.float()
     d = x - x.mean(last, keepdim=True) if mean else x
     var = x.var(last, unbiased, keepdim=True) if mean else d.pow(2).mean(last, keepdim=True)
@@ -72,7 +72,7 @@ def xhat(x, eps=1e-5, mean=True, unbiased=False, outside=False, last=-1):
 
 
 def low_layer_norm_is_right(dtype):
-    """By float64, which has bits to spare; at most about one rounding where xhat is below 1."""
+    """Compares with float64: at most about one rounding where xhat is below 1."""
     x = torch.randn(64, c).to(dtype)
     try:
         y = F.layer_norm(x, (c,))
@@ -83,7 +83,7 @@ def low_layer_norm_is_right(dtype):
 
 
 def rows(dtype):
-    """Layers over the last axis. sigma goes from 0.02 to 2, so that an eps shows."""
+    """Layers over the last axis. sigma is 0.02 to 2, so that eps matters."""
     kind, low = str(dtype)[6:], dtype != torch.float32
     sigma = 0.02 * 100 ** torch.linspace(0, 1, 32).view(8, 4, 1)
     x = ((torch.randn(8, 4, c) + 0.25) * sigma).to(dtype)
@@ -93,7 +93,7 @@ def rows(dtype):
     ln, rms = {"x": x, "gamma": g, "beta": b}, {"x": x, "gamma": g}
 
     print(f"== {kind}")
-    # PyTorch 1.13 sums and keeps bfloat16's mean and rstd in bfloat16, and shows it.
+    # PyTorch 1.13 sums and keeps the mean and rstd of bfloat16 in bfloat16, which shows.
     due = (FINE, 0) if low_layer_norm_is_right(dtype) else ("statistics in 16 bits", 1)
     judge("F.layer_norm", *due, "layernorm", **ln, y=lambda: F.layer_norm(x, (c,), g, b, 1e-5))
     judge("  without gamma and beta", *due, "layernorm", x=x,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What PyTorch computes here and now, before `normlab judge`: with the first Python that has torch.
-# Exit code 77, which is SKIPPED, without one. Usage: tests/judge_torch.sh path/to/normlab.
+# `normlab judge` on PyTorch's own outputs, with the first Python that has torch. Exit code 77, SKIPPED,
+# without one. Usage: tests/judge_torch.sh path/to/normlab.
 # SPDX-License-Identifier: MIT
 set -u
 tests=$(cd "$(dirname "$0")" && pwd) || exit 2

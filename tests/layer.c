@@ -1,5 +1,6 @@
-/* The table of layers against jobs[], which says the same independently, against what nl_forward
- * and nl_backward accept, and against the reference's groups. SPDX-License-Identifier: MIT */
+/* The table of layers against jobs[], which has the same facts independently, against what
+ * nl_forward and nl_backward accept, and against the reference's groups.
+ * SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "jobs.h"
 #include "reference.h"
@@ -14,7 +15,7 @@ static const struct job *job_of(nl_op op, nl_pass pass) {
     return NULL;
 }
 
-/* Every argument lies in memory of its own; those whose bit is not set are NULL. */
+/* A call whose arguments have separate buffers; those whose bit is not set are NULL. */
 static nl_status call(const nl_problem *p, unsigned given) {
     static float memory[NL_ARGS][64];
     void *at[NL_ARGS];
@@ -41,7 +42,7 @@ static nl_status call(const nl_problem *p, unsigned given) {
     return p->pass == NL_BACKWARD ? nl_backward(NULL, p, &b, 1) : nl_forward(NULL, p, &f, 1);
 }
 
-/* An argument that nl_backward_args has: nothing else can be passed at all. */
+/* Is the argument a field of the pass's argument structure? Others cannot be passed. */
 static bool has_field(nl_arg a, nl_pass pass) {
     for (int i = 0; i < POINTERS && pointers[pass == NL_BACKWARD][i]; i++)
         if (!strcmp(pointers[pass == NL_BACKWARD][i], nl_arg_name(a, pass))) return true;
@@ -56,7 +57,8 @@ static void check_argument(const nl_problem *p, const struct job *job, nl_arg a)
     if (takes != may_have(job, name))
         cr_assert_fail("%s %s: the table and jobs[] differ in %s", op, nl_pass_name(p->pass), name);
     if (takes && (nl_passes[p->pass].writes & bit) != (writes(job, name) ? bit : 0))
-        cr_assert_fail("%s %s: %s is written, or is not", op, nl_pass_name(p->pass), name);
+        cr_assert_fail("%s %s: the table and jobs[] differ in who writes %s", op,
+                       nl_pass_name(p->pass), name);
     nl_status status = has_field(a, p->pass) ? call(p, all | bit) : NL_BAD_ARGUMENT;
     if (status != (takes ? NL_OK : NL_BAD_ARGUMENT) ||
         (status != NL_OK && has_field(a, p->pass) && !has_word(nl_message(), name)))
@@ -92,8 +94,8 @@ Test(layer, the_entry_points_take_what_the_table_says) {
     cr_assert(meaningful == JOBS, "%zu of %d jobs", meaningful, JOBS);
 }
 
-/* Which elements share a mean, and which have a gamma: x is 100 times the group, and no gradient
- * flows but through one element. */
+/* Which elements share a mean, and which a gamma: x is 100 times the group's number, and only one
+ * element has a gradient. */
 Test(layer, groups_are_those_of_the_reference) {
     static const size_t all[][3] = {{3, 37, 1}, {5, 3, 7}, {1, 2, 1}};
     for (size_t k = 0; k < NL_OPS * sizeof all / sizeof *all; k++) {

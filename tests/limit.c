@@ -1,15 +1,15 @@
-/* The limit is only a limit if the movers move: every byte, with every store, on any number of
- * threads, and nothing beside. SPDX-License-Identifier: MIT */
+/* The movers must move every byte and touch no other, with every store, on any number of threads.
+ * SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 70000, GUARD = 256 };
+enum { MAX = 70000, GUARD = 256 };
 
-static float a[MOST / 4], b[MOST / 4], c[MOST / 4], b_and_c[MOST / 4];
-static _Alignas(64) char y[MOST + GUARD], z[MOST + GUARD];
+static float a[MAX / 4], b[MAX / 4], c[MAX / 4], b_and_c[MAX / 4];
+static _Alignas(64) char y[MAX + GUARD], z[MAX + GUARD];
 
 static bool untouched(const char *from) {
     for (int i = 0; i < GUARD; i++)
@@ -17,8 +17,8 @@ static bool untouched(const char *from) {
     return true;
 }
 
-/* Does out hold the floats of x, plus those of `plus` unless NULL? Where both are added, the movers
- * leave what is no whole vector block as it was read. */
+/* Does out hold x, or x + plus unless plus is NULL? In the rest behind the last whole block the
+ * movers copy x without adding. */
 static bool holds(const char *out, const float *x, const float *plus, size_t bytes) {
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
         float got, sum = x[i / 4] + (plus ? plus[i / 4] : 0);
@@ -43,7 +43,7 @@ static void move(int reads, int writes, limit_store store, size_t bytes, int thr
 
 Test(limit, moves_what_it_says) {
     static const size_t sizes[] = {0, 4, 60, 64, 252, 2048, 4100, 65536, 69996};
-    for (size_t i = 0; i < MOST / 4; i++) {
+    for (size_t i = 0; i < MAX / 4; i++) {
         a[i] = (float)(i + 1), b[i] = (float)(2 * i + 3), c[i] = (float)(3 * i + 7);
         b_and_c[i] = b[i] + c[i];
     }

@@ -13,7 +13,7 @@ static double fake_clock(void) {
     return now;
 }
 
-/* An arm that takes so long, give or take noise, and after a while so much longer. */
+/* An arm that takes a given time with noise, and from some call on longer. */
 typedef struct fake {
     double ns, noise, slower;
     size_t slower_from, calls;
@@ -32,7 +32,7 @@ static void lose_time(void *context) {
     now += 1e9;
 }
 
-/* Arms 0 and 1 are the baseline and itself again. */
+/* Arms 0 and 1 are the baseline and its repetition. */
 static bool run(measure *m, fake *fakes, size_t count, double seconds) {
     measure_arm *arms = malloc(count * sizeof *arms);
     for (size_t i = 0; i < count; i++) arms[i] = (measure_arm){fake_call, &fakes[i]};
@@ -55,7 +55,7 @@ Test(measure, stops_when_precise) {
     measure m = {.seed = 1};
     cr_assert(run(&m, f, 3, 10));
     cr_expect(m.stopped == STOPPED_PRECISE, "stopped by %s", stopped_name(m.stopped));
-    cr_expect(m.rounds >= measure_fewest_rounds(3) && m.rounds < 30, "%zu rounds", m.rounds);
+    cr_expect(m.rounds >= measure_min_rounds(3) && m.rounds < 30, "%zu rounds", m.rounds);
     cr_expect(verdict_of(&m, 2) == SLOWER && verdict_of(&m, 1) == SAME);
     cr_expect(fabs(measure_time(&m, 2).median - 1300) < 13);
     cr_expect(fabs(exp(measure_ratio(&m, 2, 0).median) - 1.3) < 0.01);
@@ -73,8 +73,7 @@ Test(measure, stops_when_the_time_is_up) {
     done(&m);
 }
 
-/* Enough calls for the fastest arm, the same for all, and at least the fewest rounds however long
- * that takes. */
+/* Enough calls for the fastest arm, the same for all, and always the minimum of rounds. */
 Test(measure, one_number_of_calls) {
     fake f[3] = {{50, 0, 0, 0, 0, 1}, {50, 0, 0, 0, 0, 2}, {5000, 0, 0, 0, 0, 3}};
     measure m = {.seed = 1};
@@ -84,7 +83,7 @@ Test(measure, one_number_of_calls) {
     fake slow[2] = {{1e9, 0, 0, 0, 0, 1}, {1e9, 0, 0, 0, 0, 2}};
     measure s = {.seed = 1};
     cr_assert(run(&s, slow, 2, 0.001));
-    cr_expect(s.calls == 1 && s.rounds >= measure_fewest_rounds(2));
+    cr_expect(s.calls == 1 && s.rounds >= measure_min_rounds(2));
     done(&s);
 }
 
@@ -150,8 +149,8 @@ Test(measure, what_comes_before_is_not_timed) {
     done(&m);
 }
 
-/* A kernel that begins as fast as the baseline and gets 30 % slower on the way, at any moment, must
- * never come out FASTER; nor may noise alone, whatever its seed. */
+/* A kernel as fast as the baseline that becomes 30 % slower at any moment must never be FASTER; nor
+ * must noise alone, for any seed. */
 Test(measure, never_faster_by_accident) {
     for (size_t trial = 0; trial < 200; trial++) {
         fake f[3] = {{1000, 0.05, 0, 0, 0, 3 * trial},
@@ -174,6 +173,6 @@ Test(measure, a_against_a_is_never_a_difference) {
         wrong += verdict_of(&m, 2) == FASTER || verdict_of(&m, 2) == SLOWER;
         done(&m);
     }
-    cr_expect(wrong <= 8, "%zu of 400 differ from themselves",
-              wrong); /* 2 %: nominal 1.7, and a band */
+    /* 2 %: nominally 1.7 %, and less by the band */
+    cr_expect(wrong <= 8, "%zu of 400 differ from themselves", wrong);
 }

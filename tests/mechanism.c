@@ -1,5 +1,5 @@
 /* The search for a mechanism on synthetic data: lines with a known slope, errors with a known
- * pattern, and noise, in which nothing may be found. SPDX-License-Identifier: MIT */
+ * pattern, and noise, which must have none. SPDX-License-Identifier: MIT */
 #include "judge/growth.h"
 #include "judge/mechanism.h"
 #include "runs.h"
@@ -41,7 +41,7 @@ Test(growth, decides_only_on_enough) {
     cr_expect(growth_fit(kappa, error, 8).decides);
     cr_expect(!growth_fit(kappa, error, 7).decides, "seven rows are too few");
     cr_expect(growth_fit(kappa, error, 2).groups == 2 && growth_fit(kappa, error, 2).slope == 0);
-    /* Rows that are right, or not finite, have no say: at a constant 1 they would bend the line. */
+    /* Rows that are right or not finite do not count: a constant 1 would bend the line. */
     for (int i = 0; i < 12; i++) error[i] = 1;
     error[20] = INFINITY, error[21] = NAN, kappa[22] = NAN, kappa[23] = 0;
     growth g = growth_fit(kappa, error, N);
@@ -50,14 +50,14 @@ Test(growth, decides_only_on_enough) {
     cr_expect(!growth_fit(kappa, error, N).decides, "kappa 1 to 4 is too narrow");
     uint64_t seed = 2;
     for (int i = 0; i < N; i++) kappa[i] = exp2(i / 4.0), error[i] = exp(5 + 3 * noise(&seed));
-    cr_expect(!growth_fit(kappa, error, N).decides, "a cloud is no line");
+    cr_expect(!growth_fit(kappa, error, N).decides, "the points lie on no line");
 }
 
 Test(growth, names_the_method) {
     growth g = {.slope = 2, .decides = true}, flat = {0}, grows = {.slope = 1, .decides = true};
     pattern offset = {.offset = 0.95, .rest = 0.05}, mixed = {.offset = 0.5, .rest = 0.5};
     nl_problem p = {.op = NL_LAYERNORM, .n = 9, .c = 16, .s = 1};
-    subject s = {.p = &p}, low = {.p = &p, .low = true};
+    subject s = {.p = &p}, low = {.p = &p, .has_16_bit = true};
     cr_expect(strstr(growth_mechanism(&s, &g, &grows, &mixed), "one-pass"));
     g.slope = 1;
     cr_expect(strstr(growth_mechanism(&s, &g, &flat, &offset), "mean rounded"));
@@ -79,10 +79,10 @@ Test(growth, names_the_method) {
     cr_expect_null(growth_mechanism(&s, &g, &flat, &offset));
 }
 
-/* A subject on random data, y as the reference has it. */
+/* A subject on random data, with the reference's y. */
 typedef struct specimen {
     run r;
-    double x[MOST], residual[MOST], y[MOST];
+    double x[MAX], residual[MAX], y[MAX];
     ref_inputs in;
     ref_outputs want;
     subject s;
@@ -129,21 +129,20 @@ Test(mechanism, the_right_formula_is_the_reference) {
     }
 }
 
-/* Whatever their size, random errors are nobody's mistake. */
+/* Random errors of any size match no mistake. */
 Test(mechanism, finds_nothing_in_noise) {
     static const size_t shapes[][2] = {{1, 8}, {2, 4}, {3, 3}, {5, 8}, {6, 5}};
     uint64_t seed = 5;
     size_t wrong = 0, tried = 0;
     for (size_t o = 0; o < 4; o++) {
-        for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* it takes two values a channel */
+        for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* it needs two values a channel */
             for (int power = -20; power < 0; power += 2) {
                 specimen *t = specimen_make(ops[o], shapes[i][0], shapes[i][1], 1);
                 for (size_t e = 0; e < shapes[i][0] * shapes[i][1]; e++)
                     t->y[e] += ldexp(noise(&seed), power);
-                hypothesis h[HYPOTHESES_MOST];
+                hypothesis h[HYPOTHESES_MAX];
                 size_t count = 0;
-                cr_assert(mechanism_test(&t->s, h, &count) && count > 10 &&
-                          count < HYPOTHESES_MOST);
+                cr_assert(mechanism_test(&t->s, h, &count) && count > 10 && count < HYPOTHESES_MAX);
                 wrong += h[0].explains, tried++;
                 free(t);
             }
@@ -152,11 +151,11 @@ Test(mechanism, finds_nothing_in_noise) {
     cr_expect(wrong == 0, "%zu of %zu explained", wrong, tried);
 }
 
-/* Each formula's own output is explained by it, through noise a fifth of the mistake. */
+/* A mistake is found through noise of a fifth of its size. */
 Test(mechanism, sorts_the_best_first) {
     specimen *t = specimen_make(NL_LAYERNORM, 6, 8, 1);
     uint64_t seed = 6;
-    hypothesis h[HYPOTHESES_MOST];
+    hypothesis h[HYPOTHESES_MAX];
     for (size_t g = 0; g < 6; g++)
         for (size_t e = 0; e < 8; e++) {
             size_t i = g * 8 + e;
@@ -185,7 +184,7 @@ Test(mechanism, patterns_by_hand) {
                                            : noise(&seed);
                 t->y[i] += 1e-3 * gain(&t->r, i) * error;
             }
-            double rest[MOST];
+            double rest[MAX];
             pattern p = growth_pattern(&t->s, rest);
             double share = kind == 0 ? p.offset : kind == 1 ? p.offset + p.scale : p.rest;
             cr_expect(share > (kind < 2 ? 0.999 : 0.5), "%s %d: %g, %g, %g", nl_op_name(ops[o]),

@@ -1,6 +1,5 @@
-/* The museum: its data are what the reports say, experiments/museum.txt has all of it, and what
- * nl_best() picks is right on all of it.
- * SPDX-License-Identifier: MIT */
+/* The museum: its data are those of the reports, experiments/museum.txt has every exhibit, and
+ * nl_best() is right on all of them. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
 #include "cases/museum.h"
 #include "dtype.h"
@@ -53,8 +52,7 @@ static double value(const ready *r, size_t g, size_t e) {
     return nl_load(p->dtype, r->data.input[NL_X], element(p, g, e));
 }
 
-/* What the reports say of x: of every row (or channel) the mean to within `by`, and sigma; the
- * values of one row, from its first one on. */
+/* x in the reports: mean (within `by`) and sigma of every row or channel; first values of a row. */
 static const struct fact {
     const char *name;
     double mean, by, sigma_low, sigma_high;
@@ -113,13 +111,13 @@ Test(museum, the_data_are_what_the_reports_say) {
             judge_fact(&r, &facts[f]);
             judged++;
         }
-        cr_assert(judged, "%s: no fact to judge it by", r.c->text);
+        cr_assert(judged, "%s: no fact about it", r.c->text);
         drop(&r);
     }
     cases_free(&list);
 }
 
-/* FNV-1a over x of all cases, a float at a time: the same on every machine. */
+/* FNV-1a over the floats of x in all cases is the same on every machine. */
 Test(museum, the_values_are_the_same_everywhere) {
     uint64_t hash = 0xcbf29ce484222325;
     case_list list = all_cases();
@@ -139,7 +137,7 @@ Test(museum, the_values_are_the_same_everywhere) {
               (unsigned long long)hash);
 }
 
-/* All layers face the same groups: a row here is a channel there. */
+/* All layers normalize the same groups: a row of one is a channel of the other. */
 Test(museum, rows_are_channels) {
     nl_case row, channel;
     size_t compared = 0;
@@ -164,7 +162,7 @@ Test(museum, the_best_is_right_on_all_of_it) {
     for (size_t i = 0; i < list.count; i++) {
         ready r = make(&list.items[i]);
         const nl_impl *best = nl_best(&r.c->problem, 1);
-        cr_assert(best, "nothing takes %s", r.c->text);
+        cr_assert(best, "no implementation accepts %s", r.c->text);
         verdict v = verify(r.c, &r.data, &r.want, best, PLACE_END, 1);
         cr_assert(v.outcome == OUTCOME_OK, "%s by %s@%s: %s (error %g of %g) %s", r.c->text,
                   best->name, best->isa, outcome_name(v.outcome), v.error_u, v.bound_u, v.why);
@@ -200,7 +198,7 @@ Test(museum, one_pass_is_never_ok_where_it_was_reported_to_fail) {
     cr_assert(judged >= 12, "only %zu judged", judged);
 }
 
-/* One call of the best on a case: the buffers it leaves. */
+/* Calls nl_best() on a case and returns the buffers. */
 static instance called(const ready *r) {
     instance in;
     const nl_impl *best = nl_best(&r->c->problem, 1);
@@ -228,7 +226,7 @@ Test(museum, a_row_of_one_value_has_no_gradient) {
     }
 }
 
-/* The bugs of the backward exhibits, put into a right dx, must be rejected. */
+/* A right dx with the bug of a backward exhibit must be rejected. */
 Test(museum, one_mean_term_more_is_rejected) {
     size_t judged = 0;
     case_list list = all_cases();
@@ -262,7 +260,7 @@ Test(museum, one_mean_term_more_is_rejected) {
     cr_assert(judged == 6, "%zu judged", judged);
 }
 
-/* After its first lines the file is this, letter for letter. */
+/* After its header the file must be exactly this. */
 Test(museum, the_experiment_has_every_exhibit) {
     FILE *f = fopen(NL_SOURCE_DIR "/experiments/museum.txt", "r");
     cr_assert(f, "no experiments/museum.txt");

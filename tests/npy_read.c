@@ -1,4 +1,4 @@
-/* The .npy reader on good files and on every broken one we could think of.
+/* The .npy reader on good files and on all kinds of broken ones.
  * SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
 #include "folder.h"
@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-/* With AddressSanitizer too, malloc returns NULL rather than ending the test. */
+/* With AddressSanitizer too, malloc must return NULL instead of ending the test. */
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
@@ -17,7 +17,7 @@ static void enter(void) {
 
 TestSuite(npy_read, .init = enter, .fini = leave_folder);
 
-/* The bytes of a file: version, dict as given plus a newline, then `data` bytes 0, 1, 2... */
+/* The bytes of a file: version, the given dict, a newline, then `data` bytes 0, 1, 2... */
 static size_t compose(unsigned char *out, int version, const char *dict, size_t data) {
     size_t length = strlen(dict) + 1, at = 8;
     memcpy(out, "\x93NUMPY", 6);
@@ -61,7 +61,7 @@ Test(npy_read, what_else_is_read) {
     }
 }
 
-/* A message names the file, says what was wrong, and the array is left empty. */
+/* The message names the file and contains `says`, and the array is empty. */
 static void expect_refusal(const char *what, const char *says) {
     char error[512] = "";
     npy a;
@@ -172,8 +172,7 @@ Test(npy_read, broken_beginnings) {
     expect_refusal("a header of 4 GiB", "header of 4294967295 bytes");
 }
 
-/* A truncated file is refused wherever it was cut. A changed byte of the header may still leave a
- * good file, if it asks for the data that are there. */
+/* A truncated file is rejected. A header with a changed byte may be read if it fits the data. */
 Test(npy_read, every_cut_and_every_changed_byte) {
     for (int version = 1; version <= 3; version += 2) {
         unsigned char bytes[256];
@@ -194,7 +193,7 @@ Test(npy_read, every_cut_and_every_changed_byte) {
                 npy a;
                 bool ok = npy_read(path, &a, error, sizeof error);
                 size_t width = a.type == 'e' ? 2 : a.type == 'f' ? 4 : 8, count = 1;
-                for (size_t i = 0; i < a.rank && i < NPY_RANK_MOST; i++) count *= a.shape[i];
+                for (size_t i = 0; i < a.rank && i < NPY_RANK_MAX; i++) count *= a.shape[i];
                 bool good = ok ? a.data && a.count == count && count * width == 24 &&
                                      memcmp(a.data, bytes + size - 24, 24) == 0
                                : !a.data && strstr(error, path) == error;
@@ -210,7 +209,7 @@ Test(npy_read, every_cut_and_every_changed_byte) {
     }
 }
 
-/* A pipe's size is not known beforehand, so only malloc can say no. */
+/* The size of a pipe is unknown, so only malloc can fail. */
 Test(npy_read, out_of_memory_and_pipes) {
     static const char *const dicts[] = {DICT("<f8", "False", "(576460752303423488,)"),
                                         DICT("<f4", "False", "(2, 3)"),

@@ -1,4 +1,4 @@
-/* The .npy writer: what it wrote is read back, and a file is complete or not there.
+/* The .npy writer: files can be read back, and a file is complete or absent.
  * SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
 #include "base/npy_write.h"
@@ -15,7 +15,7 @@ static void enter(void) {
 
 TestSuite(npy_write, .init = enter, .fini = leave_folder);
 
-static size_t slurp(void *bytes, size_t size) {
+static size_t read_back(void *bytes, size_t size) {
     FILE *f = fopen(path, "rb");
     cr_assert(f, "cannot read %s", path);
     size_t n = fread(bytes, 1, size, f);
@@ -27,7 +27,7 @@ Test(npy_write, round_trips) {
     static const char letters[] = "efd";
     char error[512] = "";
     for (int t = 0; t < 3; t++) {
-        for (size_t rank = 0; rank <= NPY_RANK_MOST; rank++) {
+        for (size_t rank = 0; rank <= NPY_RANK_MAX; rank++) {
             size_t shape[] = {2, 1, 3, 1, 2, 1, 1, 4}, count = 1, width = (size_t)2 << t;
             unsigned char data[8 * 48], file[1024];
             for (size_t i = 0; i < rank; i++) count *= shape[i];
@@ -40,7 +40,7 @@ Test(npy_write, round_trips) {
                  memcmp(a.shape, shape, rank * sizeof *shape) == 0 &&
                  memcmp(a.data, data, count * width) == 0;
             cr_assert(ok, "type %c, rank %zu came back different", letters[t], rank);
-            size_t size = slurp(file, sizeof file), header = size - count * width;
+            size_t size = read_back(file, sizeof file), header = size - count * width;
             cr_assert(header % 64 == 0 && file[header - 1] == '\n' && file[6] == 1,
                       "rank %zu: the data begin at byte %zu, not at a multiple of 64", rank,
                       header);
@@ -95,15 +95,14 @@ Test(npy_write, targets_that_cannot_be_written) {
     cr_assert(entries(false) == 1, "a refused array left a file behind");
 }
 
-/* The write fails half-way, at once or when what was buffered goes out: what was there before
- * stays, byte for byte. */
+/* If a write fails, at once or when the buffer is flushed, the old file stays, byte for byte. */
 Test(npy_write, a_full_disk) {
     static float many[4096];
     static const size_t counts[] = {4096, 3};
     char error[512] = "";
     unsigned char before[4096], after[4096];
     cr_assert(npy_write(path, 'f', 2, two_by_three, six, error, sizeof error), "%s", error);
-    size_t size = slurp(before, sizeof before);
+    size_t size = read_back(before, sizeof before);
     signal(SIGXFSZ, SIG_IGN);
     for (int i = 0; i < 2; i++) {
         struct rlimit limit = {i ? 100 : 4096, RLIM_INFINITY};
@@ -113,13 +112,13 @@ Test(npy_write, a_full_disk) {
         setrlimit(RLIMIT_FSIZE, &limit);
         cr_assert(!wrote && strstr(error, "File too large"), "%zu floats into a full disk: %s",
                   counts[i], error);
-        cr_assert(slurp(after, sizeof after) == size && memcmp(before, after, size) == 0,
+        cr_assert(read_back(after, sizeof after) == size && memcmp(before, after, size) == 0,
                   "%zu floats: the file that was there has changed", counts[i]);
         cr_assert(entries(false) == 1, "%zu floats: a half-written file was left", counts[i]);
     }
 }
 
-/* One of several fails: none appears. A symbolic link stays one, and a file keeps its mode. */
+/* If one of several files fails, none is written. Links stay links, and files keep their mode. */
 Test(npy_write, several_and_links) {
     char missing[600], link[600], error[512] = "";
     snprintf(missing, sizeof missing, "%s/no such folder/a.npy", folder);

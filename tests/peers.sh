@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Other libraries beside ours (docs/peers.md): they take part where they are asked to and nowhere else,
-# what they compute is judged, and what they do wrong is shown. Without one in the build: skipped (77).
+# Other libraries beside ours (docs/peers.md): they run only if selected, their outputs are checked, and
+# their mistakes are shown. Without one in the build: skipped (77).
 # Usage: tests/peers.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 
-# The column of stdout's CSV by its name, of the rows whose implementation matches PATTERN.
+# A column of the CSV in stdout, of the rows whose implementation matches PATTERN.
 column() { # column NAME PATTERN
     awk -F, -v name="$1" -v pattern="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["impl"] ~ pattern { print $at[name] }' stdout
@@ -12,11 +12,11 @@ column() { # column NAME PATTERN
 good=layernorm/forward/f32/5x67/normal
 
 # With or without a peer.
-exits "best and a pattern that is nobody's" 0 check --impl 'best,peer/no_such*' $good
+exits "best and a pattern without a match" 0 check --impl 'best,peer/no_such*' $good
 check "  names the pattern" "$(grep -q "no implementation is called 'peer/no_such\*'" stderr || cat stderr)"
 check "  has one row, the best" "$([ "$(column impl .)" = "$("$normlab" check --impl best $good \
     2> /dev/null | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p')" ] || cat stdout)"
-exits "a pattern that is nobody's, alone" 2 check --impl 'peer/no_such*' $good
+exits "a pattern without a match, alone" 2 check --impl 'peer/no_such*' $good
 
 peers=$("$normlab" list --csv | sed -n 's/^\(peer\/[^,]*\),.*/\1/p')
 if [ -z "$peers" ]; then
@@ -31,10 +31,10 @@ check "  has no peer" "$(column impl ^peer/)"
 exits "check --impl best" 0 check --impl best $good
 check "  is no peer" "$(column impl ^peer/)"
 exits "--version" 0 --version
-check "  says which version each is" "$(for peer in $peers; do
+check "  has the version of each" "$(for peer in $peers; do
     grep -q "^peer ${peer#peer/}: .*[0-9]\.[0-9]" stdout || echo "no $peer"; done)"
 
-# What every version gets right. The shapes are those of each layout, and awkward ones.
+# What every version gets right, in shapes of each layout and awkward ones.
 for rows in layernorm rmsnorm; do
     grep -q "_$rows$" <<< "$peers" || continue
     passes='{forward,backward}'
@@ -53,7 +53,7 @@ exits batchnorm 0 check --impl "peer/*" "batchnorm/{forward,inference,backward}/
 exits "batchnorm's running statistics" 0 check --impl "peer/*" "batchnorm/forward/f32/9x7{,x49}/normal/{biased-running-var,momentum=0.99}"
 exits "batchnorm on two threads" 0 check --threads 2 --impl "peer/*" "batchnorm/{forward,backward}/f32/{64x64,8x5x49}/normal"
 
-# What oneDNN has had wrong since it has RMSNorm: either it is mended, or it is seen and not timed.
+# A bug that oneDNN has had since it has RMSNorm: either it is fixed, or found and not timed.
 if grep -q onednn_rmsnorm <<< "$peers"; then
     run bench --quick --impl 'best,peer/onednn*' rmsnorm/backward/f32/8x64/normal
     verdict=$(column verdict ^peer/) ns=$(column ns ^peer/)

@@ -1,4 +1,4 @@
-/* The points of a study, looked up. SPDX-License-Identifier: MIT */
+/* Runs a study and looks up its points. SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_POINTS_H
 #define NL_TEST_POINTS_H
 
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Those of a quick run, as CSV. */
+/* The points of a quick run, as CSV. */
 static inline char *points(const study *s) {
-    static char *text; /* no local: the stream knows its address */
+    static char *text; /* static: the stream keeps its address */
     size_t size;
     study_out o = {.csv = open_memstream(&text, &size), .study = s->name};
     bool ok = o.csv && s->run(&o, true);
@@ -19,7 +19,7 @@ static inline char *points(const study *s) {
     return text;
 }
 
-/* y of one point; NaN when there is none. */
+/* y of one point; NaN: there is no such point. */
 static inline double at(const char *csv, const study *s, const char *panel, const char *series,
                         double x) {
     static char key[400];

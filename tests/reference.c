@@ -1,6 +1,5 @@
-/* What the long-double reference rests on: examples worked by hand, MPFR in 400 bits on easy and
- * hard data, and special values; its gradients are in gradients.c.
- * SPDX-License-Identifier: MIT */
+/* The long-double reference against examples worked by hand, MPFR in 400 bits on easy and hard
+ * data, and special values; gradients.c has its gradients. SPDX-License-Identifier: MIT */
 #include "exact.h"
 #include "layer.h"
 
@@ -11,18 +10,18 @@
 
 TestSuite(reference);
 
-static run r, other; /* every test is a process of its own */
+static run r, other; /* every test runs in its own process */
 
 static bool near(long double got, long double want, long double error) {
-    return fabsl(got - want) <= error; /* never true of a NaN */
+    return fabsl(got - want) <= error; /* false for a NaN */
 }
 
 static bool same(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-/* With eps = 12.5 the root of [3, 4] is 5, with eps = 3 that of [1, 3] is 2: exact, and wrong when
- * eps is anywhere else. Four digits stand for a rounded result; w is gamma - 1. */
+/* With eps = 12.5 the root of [3, 4] is 5, with eps = 3 that of [1, 3] is 2: exact, and wrong if
+ * eps is in another place. Four digits mean a rounded result; w is gamma - 1. */
 static const struct example {
     nl_op op;
     size_t n, c;
@@ -58,7 +57,7 @@ Test(reference, worked_by_hand) {
     }
 }
 
-/* X = [[1, 2], [3, 4]] again: means 2 and 3, variances 1, or 2 unbiased. */
+/* X = [[1, 2], [3, 4]]: means 2 and 3, variances 1, or 2 unbiased. */
 Test(reference, running_statistics_by_hand) {
     for (int biased = 0; biased < 2; biased++) {
         r = (run){.x = {1, 2, 3, 4}, .running_mean = {10, 20}, .running_var = {4, 8}};
@@ -93,9 +92,9 @@ static void judge(const char *what, size_t i, long double got, mpfr_t want, long
                    what, i, got, log2l(error / scale), scale);
 }
 
-/* xhat and dx are stored as double: 2^-53 of the scale, and before that some ten operations in long
- * double, which on some machines is double: 2^-50 in all. The statistics stay long double: of its
- * 64 bits, six are left for a few dozen roundings. */
+/* xhat and dx are stored as double, 2^-53 of the scale, after about ten operations in long double,
+ * which on some machines is double: 2^-50 in all. The statistics stay long double: of its 64 bits,
+ * a few dozen roundings may cost six. */
 enum { BITS = 50, STATISTIC_BITS = LDBL_MANT_DIG >= 64 ? 58 : 47 };
 
 static void judge_group(size_t g) {
@@ -154,8 +153,7 @@ ParameterizedTest(size_t *index, reference, agrees_with_mpfr) {
     }
 }
 
-/* One group of ordinary data gets a NaN or an Inf, or becomes constant. The others must not change
- * by a bit. */
+/* A NaN, an Inf or constant values in one group must not change a bit of the others. */
 Test(reference, special_values) {
     static const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, 1234.1};
     for (size_t k = 0; k < 4 * 5; k++) {
@@ -209,7 +207,7 @@ Test(reference, degenerate_shapes) {
     }
 }
 
-/* The ones get lost beside 2^70, even in long double, unless what is rounded off is kept. */
+/* Beside 2^70 the ones are lost, even in long double, unless the sum is compensated. */
 Test(reference, sums_are_compensated) {
     static const double large[] = {0x1p70, 1, 1, 0x1p70, -0x1p70, -0x1p70}; /* [3][2] */
     r = (run){.x = {1, 1, 1, 1, 1, 1}, .gamma = {1, 1}};

@@ -1,6 +1,5 @@
-/* The table of implementations: whole, without duplicates, in step with the kernel folders, and
- * with something to recommend for every problem there is.
- * SPDX-License-Identifier: MIT */
+/* The table of implementations: complete, without duplicates, in step with the kernel folders, and
+ * with an nl_best() for every problem. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "layer.h"
 
@@ -61,7 +60,7 @@ Test(registry, every_entry_is_a_file) {
     }
 }
 
-/* An entry promises no more and no less than its functions can do. */
+/* An entry claims exactly what its functions can do. */
 Test(registry, entries_are_complete) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
@@ -102,7 +101,7 @@ Test(registry, every_problem_has_an_implementation) {
                 }
                 bool meaningful = op == NL_BATCHNORM || pass != NL_INFERENCE;
                 if (meaningful ? !plain : takers != 0)
-                    cr_assert_fail("%s %s %s: %zu take it, %zu of them in plain C", nl_op_name(op),
+                    cr_assert_fail("%s %s %s: %zu accept it, %zu in plain C", nl_op_name(op),
                                    nl_pass_name(pass), nl_dtype_name(t), takers, plain);
             }
 }
@@ -154,7 +153,7 @@ Test(registry, best_goes_by_size_threads_and_policy) {
     best_should_be(p, 4, "optimized/rows_backward_registers");
 }
 
-/* Of the plain rungs in a layer's own folder, the documented one ranks first, alone. */
+/* Of the plain rungs in a layer's folder, the documented one alone has the highest rank. */
 Test(registry, top_of_the_ladder) {
     for (size_t j = 0; j < JOBS; j++) {
         nl_problem p = problem(jobs[j].op, jobs[j].pass, NL_F32);
@@ -200,7 +199,7 @@ Test(registry, names) {
     }
 }
 
-/* Each test is a process of its own, so nothing has failed in this one before. */
+/* Every test runs in its own process, so nothing has failed in this one before. */
 Test(registry, no_message_before_a_failure) {
     cr_assert_str_eq(nl_message(), "", "the first message is \"%s\"", nl_message());
     nl_forward(NULL, NULL, NULL, 1);

@@ -103,7 +103,7 @@ Test(results, the_machine) {
     cr_assert(strstr(why, "cannot read it"), "a link to itself: '%s'", why);
 }
 
-/* The last line is what a run that was cut off leaves; the rows before it stand. */
+/* A run that was cut off leaves a damaged last line; the rows before it are kept. */
 Test(results, a_file_that_was_cut_off) {
     static const char rows[] = NEEDED GOOD "b,i/x,c,1,ok,10,9,11\n";
     size_t whole = sizeof NEEDED GOOD - 1;
@@ -156,7 +156,7 @@ Test(results, large) {
     free(text);
 }
 
-/* The file's verdicts are those of a check. */
+/* The reader knows every verdict of a check. */
 Test(results, every_verdict) {
     for (outcome o = OUTCOME_OK; o <= OUTCOME_SKIP; o++) {
         char text[200];

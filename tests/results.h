@@ -1,4 +1,4 @@
-/* Files of results for the tests of their reader. SPDX-License-Identifier: MIT */
+/* Result files for the tests of their reader. SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_RESULTS_H
 #define NL_TEST_RESULTS_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* What is needed, and what bench writes; unknown columns are passed over. */
+/* The columns that are needed, and those that bench writes; unknown columns are ignored. */
 #define NEEDED "case,impl,isa,threads,verdict,ns,ns_low,ns_high\n"
 #define FULL                                                                                     \
     "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,bound_u,ns,ns_low,"  \
@@ -15,7 +15,7 @@
     "speedup_low,speedup_high,comparison,aa_band,rounds,calls,stopped,flag\n"
 #define GOOD "a,i/x,c,1,ok,10,9,11\n"
 
-/* Reads `text`; what came of it is "" or the error without the path. */
+/* Reads `text` as a file. Returns "", or the error without the path. */
 static char error[700];
 
 static inline const char *reading(const char *text, size_t size, results *out) {

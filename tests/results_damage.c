@@ -1,5 +1,5 @@
-/* The reader of results on every damaged file we could think of: what it must not do is to believe a
- * number that is not there. SPDX-License-Identifier: MIT */
+/* The reader of results on all kinds of damaged files: it must not accept a number that is not
+ * there. SPDX-License-Identifier: MIT */
 #include "results.h"
 
 #include <sys/stat.h>
@@ -14,9 +14,9 @@ static const struct damage {
     {"a header cut off", "case,impl", ":1: the header is cut off"},
     {"no ns_low", "case,impl,isa,threads,verdict,ns,ns_high\n", ":1: no column ns_low"},
     {"ns twice", "case,impl,isa,threads,verdict,ns,ns_low,ns_high,ns\n",
-     ":1: the column ns is there 2"},
+     ":1: 2 columns are called ns"},
     {"flag twice", "flag,case,impl,isa,threads,verdict,ns,ns_low,ns_high,flag\n",
-     ":1: the column flag"},
+     ":1: 2 columns are called flag"},
     {"too few fields", NEEDED GOOD "a,i/x,c,1,ok,10,9\n" GOOD,
      ":3: 7 fields where the header has 8"},
     {"too many fields", NEEDED "a,i/x,c,1,ok,10,9,11,\n", ":2: 9 fields"},
@@ -98,7 +98,7 @@ Test(results_damage, what_is_no_file_is_refused) {
     cr_assert(!read && strcmp(small, "nowhere") == 0, "a short message: '%s'", small);
 }
 
-/* Whatever the bytes, it answers; the sanitizers look on. */
+/* The reader returns for any bytes; the sanitizers watch. */
 Test(results_damage, random_damage) {
     static const char seed[] = FULL
         "a,i/x,c,1,layernorm,forward,f32,4,8,1,normal,,ok,1,9,10,9,11,9,1,2,50,256,0,0,i/x,1,1,1,"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# `normlab run` as a user meets it: answers worked by hand, implementations against the reference,
-# and every refusal, which must exit with 2, say why, and leave every file alone.
+# `normlab run` as a user sees it: answers worked by hand, implementations against the reference, and bad
+# input, which must exit with 2, print why, and change no file.
 # Usage: tests/run.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 
-# .npy files from the standard library alone. Values are cycled to fill the shape.
+# .npy files with the standard library alone. Values repeat to fill the shape.
 cat > npy.py <<'PYTHON'
 import ast, math, struct, sys
 from random import Random
@@ -47,7 +47,7 @@ def close(a, b, tolerance):
     near(a[2], b[2], float(tolerance))
 
 def layernorm(path, rows, columns):
-    """Random rows, and beside them what layernorm makes of them, rounded once."""
+    """Random rows, and a file of their layernorm, rounded once."""
     random, x, y = Random(1), [], []
     for _ in range(int(rows)):
         row = struct.pack('<%sf' % columns, *(random.gauss(3, 1) for _ in range(int(columns))))
@@ -69,8 +69,8 @@ except AssertionError as e:
 PYTHON
 npy() { python3 -IS npy.py "$@" 2>&1; }
 
-# runs NAME ARGUMENTS...: exit code 0, nothing on stdout, something on stderr. The usual outputs are
-# removed first, so that none can be an earlier run's.
+# runs NAME ARGUMENTS...: exit code 0, nothing on stdout, something on stderr. Removes the usual outputs
+# first, so that none is from an earlier run.
 runs() {
     local name=$1 code why=''; shift
     rm -f y.npy m.npy rstd.npy sum.npy rm.npy rv.npy
@@ -83,7 +83,7 @@ runs() {
 
 gives() { check "$1" "$(npy expect "${@:2}")"; }
 
-# A stamp for every file but the two streams: names and contents.
+# Names and checksums of all files except stdout and stderr.
 state() { find . -type f ! -name stdout ! -name stderr -exec cksum {} + | sort; }
 
 # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout, no file changed.
@@ -141,7 +141,7 @@ for impl in batchnorm/two_pass reference; do
     gives "  y" y.npy '<f4' '(2, 2, 2)' 1e-5 1 2 -4.949747 -4.242641 5 6 -2.121320 -1.414214
 done
 
-# Against the reference, in every layer, type and option that changes the formula.
+# Against the reference, with every layer, type and option that changes the formula.
 npy write x.npy '<f4' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
 npy write h.npy '<f2' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
 npy write half.npy '<f2' '(4, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
@@ -209,7 +209,7 @@ check "  agree" "$(npy close inplace.npy first.npy 0)"
 check "--help" "$(if [ $code -ne 0 ] || [ -s stderr ]; then head -1 stderr; fi
     grep -q -- --running-mean-out stdout || echo "an option is missing")"
 
-# Refusals. y.npy exists beforehand and must stay as it is; new.npy must not appear.
+# Bad input. y.npy exists and must not change; new.npy must not appear.
 cp first.npy y.npy
 npy write int.npy '<i4' '(2, 2)' 1 2 3 4
 npy write scalar.npy '<f4' '()' 1
@@ -304,7 +304,7 @@ refuses "a folder as output" "folder exists and is not" layernorm --x x.npy --ou
 refuses "a pipe as output" "pipe exists and is not" layernorm --x x.npy --out pipe
 check "  and leaves it a pipe" "$([ -p pipe ] || echo no)"
 
-# A full disk, as the limit on a file's size: writing fails, and what was there stays.
+# A full disk, simulated by a limit on file size: writing fails, and the old file stays.
 npy write large.npy '<f4' '(64, 1024)' 1 2 3
 limited() { (trap '' XFSZ; ulimit -f 4; exec "$normlab" "$@"); }
 before=$(state)

@@ -1,23 +1,23 @@
-/* Runs of the reference, on data and shapes easy and hard. SPDX-License-Identifier: MIT */
+/* Runs of the reference on easy and hard data and shapes. SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_RUNS_H
 #define NL_TEST_RUNS_H
 
 #include "reference.h"
 #include "support.h"
 
-/* One run of the reference, with room for its inputs and outputs. */
-enum { MOST = 256, MOST_GROUP = 64 };
+/* One run of the reference, with its inputs and outputs. */
+enum { MAX = 256, MAX_GROUP = 64 };
 typedef struct run {
     nl_problem p;
-    double x[MOST], residual[MOST], dy[MOST];
-    const double *dresidual; /* [MOST], or NULL */
-    float gamma[MOST], beta[MOST], running_mean[MOST], running_var[MOST];
+    double x[MAX], residual[MAX], dy[MAX];
+    const double *dresidual; /* [MAX], or NULL */
+    float gamma[MAX], beta[MAX], running_mean[MAX], running_var[MAX];
     bool fused; /* with the residual */
     struct {
-        double xhat[MOST], sum[MOST], dx[MOST], dx_gauge[MOST];
-        long double mean[MOST], var[MOST], rstd[MOST], magnitude[MOST];
-        long double running_mean[MOST], running_var[MOST];
-        long double dgamma[MOST], dgamma_gauge[MOST], dbeta[MOST], dbeta_gauge[MOST];
+        double xhat[MAX], sum[MAX], dx[MAX], dx_gauge[MAX];
+        long double mean[MAX], var[MAX], rstd[MAX], magnitude[MAX];
+        long double running_mean[MAX], running_var[MAX];
+        long double dgamma[MAX], dgamma_gauge[MAX], dbeta[MAX], dbeta_gauge[MAX];
     } out;
 } run;
 
@@ -51,14 +51,14 @@ struct kind {
     bool signs; /* z is +-1 */
 };
 
-/* About normal, a multiple of 2^-15: sums of these are exact, and gamma can be moved exactly. */
+/* Nearly normal; a multiple of 2^-15, so that sums and steps of gamma are exact. */
 static inline double random_z(uint64_t *seed) {
     uint64_t u = random_bits(seed);
     u = (u & 65535) + (u >> 16 & 65535) + (u >> 32 & 65535) + (u >> 48);
     return ((double)u - 131070) / 32768;
 }
 
-/* False: the shape is none of the layer's. */
+/* False: the layer does not have this shape. */
 static inline bool fill(run *r, nl_op op, const struct kind *kind, const size_t shape[3]) {
     uint64_t seed = 3;
     bool batch = op == NL_BATCHNORM;

@@ -1,4 +1,4 @@
-/* The statistics, against numbers worked by hand and against simulated noise.
+/* The statistics, against numbers worked by hand and simulated noise.
  * SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "base/stats.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Ranks of the sign test's interval as tables print them, at 95 and 99 %. */
+/* Ranks of the sign test's interval from printed tables, at 95 and 99 %. */
 Test(stats, ranks) {
     static const struct {
         size_t n;
@@ -49,7 +49,7 @@ Test(stats, verdicts) {
         {{-0.10, -0.12, -0.08}, 0.01, 0.02, FASTER},
         {{0.10, 0.08, 0.12}, 0.01, 0.02, SLOWER},
         {{0.001, -0.01, 0.012}, 0.01, 0.02, SAME},
-        {{0.010, 0.005, 0.015}, 0.001, 0.02, SAME}, /* differs, by less than anyone cares about */
+        {{0.010, 0.005, 0.015}, 0.001, 0.02, SAME},       /* differs by less than the margin */
         {{0.001, -0.03, 0.03}, 0.01, 0.02, NOT_RESOLVED}, /* too wide for either */
         {{-0.10, -0.12, -0.08},
          0.09,
@@ -68,8 +68,7 @@ Test(stats, verdicts) {
     }
 }
 
-/* As many bytes as the limit in 9 tenths of its time is impossible, unless noise or more bytes say
- * otherwise. */
+/* The limit's bytes in 9 tenths of its time: impossible, unless noise or more bytes explain it. */
 Test(stats, impossible) {
     estimate faster = {log(0.9), log(0.89), log(0.91)};
     cr_expect(stats_impossible(faster, 0, 0.01, 0.02));
@@ -87,8 +86,7 @@ Test(stats, rounds_to_go) {
     cr_expect(stats_rounds_to_go(clear, 0.02, 0.001, 10) == 0);
 }
 
-/* Round after round of skewed noise with outliers on one side, as timings have: how often does the
- * interval hold the true median? */
+/* How often does the interval hold the true median of noise that is skewed as in timings? */
 static double simulate(size_t n, double confidence, bool ratio) {
     enum { TRIALS = 20000 };
     double *v = malloc(n * sizeof *v);

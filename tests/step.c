@@ -1,6 +1,5 @@
-/* The steps of the study `model_step`: gradients against difference quotients, and a block that is
- * given one token after the others against one that is given all. Skipped without OpenBLAS.
- * SPDX-License-Identifier: MIT */
+/* The steps of the study `model_step`: gradients against difference quotients, and a token with a
+ * cache against all tokens at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "base/random.h"
 #include "models/step.h"
@@ -37,7 +36,7 @@ static double loss(step *s) {
     return sum;
 }
 
-/* v moves along a random direction: does the loss as its gradient says? */
+/* Compares the slope of the loss along a random direction of v with the gradient's. */
 static void slope(step *s, const char *what, float *v, const float *gradient, size_t count) {
     const double h = 0x1p-9;
     double want = 0, size = 0, sums[2];
@@ -107,7 +106,7 @@ Test(step, one_token_after_the_others) {
     }
 }
 
-/* What comes later changes nothing, and what came before does. */
+/* Later tokens change nothing; earlier ones do. */
 Test(step, tokens_do_not_see_the_next) {
     need_blas();
     for (size_t k = 0; k < 2; k++) {
@@ -126,7 +125,7 @@ Test(step, tokens_do_not_see_the_next) {
     }
 }
 
-/* The clock runs in the norms, and the memory is what was said. */
+/* The norms are timed, and step_bytes() is larger for training. */
 Test(step, clock_and_memory) {
     need_blas();
     step s = make(0, ROWS, 0, true, NL_LAYERNORM);

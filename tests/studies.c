@@ -1,6 +1,5 @@
-/* The studies casting, batch_statistics and depth against what is known exactly: identities,
- * theorems of their statistics, a worked example, finite differences.
- * SPDX-License-Identifier: MIT */
+/* The studies casting, batch_statistics and depth against identities, theorems of statistics, a
+ * worked example and finite differences. SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "models/network.h"
 #include "points.h"
@@ -8,7 +7,7 @@
 
 TestSuite(studies, .init = one_thread);
 
-/* What theory expects there. */
+/* y of the point in the panel ", expected". */
 static double theory(const char *csv, const study *s, const char *panel, const char *series,
                      double x) {
     char name[120];
@@ -16,8 +15,8 @@ static double theory(const char *csv, const study *s, const char *panel, const c
     return at(csv, s, name, series, x);
 }
 
-/* In f32 the orders do not differ in a bit, after 32 layers either, and with equal gains 1 + w is w in
- * every type. Rounding once costs half an ulp; before the weight, which is up to 2, up to 1.5. */
+/* In f32 all orders are equal to the bit, even after 32 layers; and 1 + w equals its gain in every
+ * type. Rounding once costs half an ulp; before the weight, which is up to 2, up to 1.5. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
                                          "before weight, sum rounded"};
@@ -47,7 +46,7 @@ Test(studies, casting) {
     free(csv);
 }
 
-/* Unbiased over biased is n / (n - 1); noise, average and gap are what statistics says. */
+/* Unbiased over biased is n / (n - 1); noise, average and gap match their theory. */
 Test(studies, batch_noise) {
     const study *s = &study_batch_statistics;
     char *csv = points(s);
@@ -71,8 +70,8 @@ Test(studies, batch_noise) {
     free(csv);
 }
 
-/* Keras's formula with 0.9 walks PyTorch's way with 0.1, and 0.9 copied does not. Real tokens feel
- * padding in BatchNorm alone. */
+/* Keras's formula with 0.9 equals PyTorch's with 0.1, and a copied 0.9 does not. Padding changes
+ * real tokens in BatchNorm alone. */
 Test(studies, momentum_and_padding) {
     const study *s = &study_batch_statistics;
     char *csv = points(s);
@@ -97,8 +96,7 @@ Test(studies, momentum_and_padding) {
     free(csv);
 }
 
-/* The numbers of tensorflow/tensorflow#30161: 1 to 5 have the mean 3 and the variance 2; with five
- * zeros behind them, 1.5 and 3.25. */
+/* tensorflow/tensorflow#30161: 1 to 5 have mean 3, variance 2; with five zeros, 1.5 and 3.25. */
 Test(studies, padding_report) {
     static const float x[10] = {1, 2, 3, 4, 5}, want[2][2] = {{3, 2}, {1.5f, 3.25f}};
     for (size_t zeros = 0; zeros <= 5; zeros += 5) {
@@ -129,7 +127,7 @@ static double loss(const network *net, const float *x, const float *g, float *dx
     return sum;
 }
 
-/* The loss moves along a direction as the gradient says. */
+/* The slope of the loss along a direction is the gradient's. */
 Test(studies, network_gradient) {
     static float normal[2 * DEEP * WIDTH * WIDTH], x[N], g[N], direction[N];
     for (size_t i = 0; i < 2 * DEEP * WIDTH * WIDTH; i++) normal[i] = (float)random_normal(1, i);
@@ -140,7 +138,7 @@ Test(studies, network_gradient) {
     for (int k = 0; k < WIRINGS * 4; k++) {
         static const nl_op norms[] = {NL_LAYERNORM, NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM};
         net.wiring = (wiring)(k / 4), net.has_norm = k % 4, net.norm = norms[k % 4];
-        const double h = 0x1p-12; /* so small that no ReLU turns */
+        const double h = 0x1p-12; /* so small that no ReLU switches */
         float dx[N], there[N], back[N], unused[N];
         double slope = 0, size = 0;
         for (int i = 0; i < N; i++) {
@@ -157,8 +155,8 @@ Test(studies, network_gradient) {
     }
 }
 
-/* Without a norm a layer is homogeneous: weights stretched by 1.1 stretch layer l by 1.1^l. And the
- * sizes are about those of very wide layers. */
+/* Without a norm a layer is homogeneous: a factor 1.1 on all weights is 1.1^l after l layers. Sizes
+ * are near those of very wide layers. */
 Test(studies, depth) {
     const study *s = &study_depth;
     char *csv = points(s), panel[80];
@@ -179,7 +177,7 @@ Test(studies, depth) {
             snprintf(panel, sizeof panel, "%s %s", wirings[k / 3], of);
             double got = at(csv, s, panel, norms[k % 3], l);
             double want = theory(csv, s, panel, norms[k % 3], l);
-            double factor = k / 3 ? 1.2 : 10; /* a narrow network strays */
+            double factor = k / 3 ? 1.2 : 10; /* narrow plain networks deviate */
             cr_assert(got < want * factor && got > want / factor, "%s, %s, layer %d: %g, not %g",
                       panel, norms[k % 3], l, got, want);
         }

@@ -1,5 +1,5 @@
-/* The studies length, eps and gradients against what is known of them exactly: bounds of rounding,
- * formulas, and what verification says of the same call. SPDX-License-Identifier: MIT */
+/* The studies length, eps and gradients against bounds of rounding, formulas, and the verification
+ * of the same calls. SPDX-License-Identifier: MIT */
 #include "points.h"
 #include "trial.h"
 #include "base/random.h"
@@ -16,12 +16,12 @@ static double length_at(const char *csv, const char *what, const char *series, d
     return at(csv, &study_length, panel, series, n);
 }
 
-/* Nobody's error exceeds its bound: the square's rounding, and one for each addition that a value
+/* No error exceeds its bound: one rounding for the square, and one for each addition that a value
  * goes through. Higham, "Accuracy and Stability of Numerical Algorithms", 2002, chapter 4. */
 Test(study, length_is_within_theory) {
     static const struct {
         const char *series;
-        double lanes; /* 0: another kind */
+        double lanes; /* 0: another method */
     } ways[] = {{"1 accumulator", 1}, {"8 lanes", 8},     {"16 lanes", 16}, {"64 lanes", 64},
                 {"pairwise", 0},      {"compensated", 0}, {"double", 0}};
     char *csv = points(&study_length);
@@ -34,7 +34,7 @@ Test(study, length_is_within_theory) {
             if (!(length_at(csv, "median", ways[i].series, n) <= got))
                 cr_assert_fail("%s, %g values: the median is above the largest", ways[i].series, n);
         }
-    double more = INFINITY; /* on long rows each way is better than the one before it */
+    double more = INFINITY; /* on long rows each method is better than the one before it */
     for (size_t i = 0; i < 6; i++) {
         double got = length_at(csv, "median", ways[i].series, 1 << 18);
         if (!(got < more)) cr_assert_fail("%s: %g u after %g u", ways[i].series, got, more);
@@ -46,7 +46,7 @@ Test(study, length_is_within_theory) {
     free(csv);
 }
 
-/* One accumulator over 64 values, once more, with MPFR for the truth. */
+/* Recomputes one accumulator over 64 values, with MPFR for the exact sum. */
 Test(study, length_of_one_accumulator) {
     double worst = 0;
     mpfr_t sum, square;
@@ -73,8 +73,8 @@ Test(study, length_of_one_accumulator) {
     free(csv);
 }
 
-/* With z = +-1, b = mean(dy z), r the scale and k how much of the row's size is left, dx is
- * r (dy - mean(dy) - k b z): three parts at right angles. */
+/* With z = +-1, b = mean(dy z), the scale r and the share k of the row's size that eps leaves, dx
+ * is r (dy - mean(dy) - k b z), three orthogonal parts. */
 Test(study, eps_is_the_formula) {
     enum { C = 1024 };
     double m = 0, b = 0, d = 0, x, y;
@@ -102,8 +102,7 @@ Test(study, eps_is_the_formula) {
     free(csv);
 }
 
-/* The points of every implementation that takes the case, recomputed: dx by verification itself,
- * dgamma and dbeta by hand. */
+/* Recomputes every implementation's points: dx by verification, dgamma and dbeta by hand. */
 static void same_errors(const char *csv, const char *text, double x, bool sums) {
     trial t;
     trial_make(&t, text);
@@ -145,8 +144,8 @@ Test(study, gradients_are_as_verified) {
     free(csv);
 }
 
-/* The error of a central quotient is proportional to h^2 until rounding, u / h, takes over. In float
- * x + 2^-40 is x, so that the quotient is 0 and all of dx is missing. */
+/* The error of a central quotient is proportional to h^2 until rounding, u / h, dominates. In float
+ * x + 2^-40 is x, so the quotient is 0 and its error is all of dx. */
 Test(study, quotients_have_the_right_slopes) {
     static const char *const layers[] = {"layernorm", "rmsnorm"};
     char *csv = points(&study_gradients), exact[64], rounded[64];

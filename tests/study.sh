@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# `study` as a user meets it: exit codes, CSV, files of results; and every experiment that says it is
-# one, is.
+# `normlab study` as a user sees it: exit codes, CSV, result files; and every experiment with the verb study
+# is one.
 # Usage: tests/study.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 under_test=study
 
-points() { # points FILE STUDY...: a header, then nothing but points of the studies, in their order
+points() { # points FILE STUDY...: a header, then only points of the studies, in their order
     check "  has the points of ${*:2}" "$([ "$(head -1 "$1")" = study,panel,series,x,y ] || head -1 "$1"
         awk -F, 'NR > 1 && ($(NF - 1) "" !~ /^[0-9.e+-]+$/ || $NF "" !~ /^[0-9.e+-]+$/)' "$1" | head -3
         [ "$(tail -n +2 "$1" | cut -d, -f1 | uniq | xargs)" = "${*:2}" ] || cut -d, -f1 "$1" | uniq)"

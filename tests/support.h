@@ -1,5 +1,5 @@
 /* What several test files share. Tests decide in plain code and call cr_assert once, with the case
- * and its values in the message: an assertion is dear, and some loops here run millions of times.
+ * and its values in the message: an assertion is slow, and some loops run millions of times.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_SUPPORT_H
 #define NL_TEST_SUPPORT_H
@@ -14,7 +14,7 @@
 #include <omp.h>
 #endif
 
-/* Threads of the harness. One is faster while Criterion keeps every processor busy with tests. */
+/* The harness's threads. One is faster while Criterion runs a test on every processor. */
 static inline void use_threads(int count) {
     (void)count;
 #ifdef _OPENMP
@@ -26,7 +26,7 @@ static inline void one_thread(void) {
     use_threads(1);
 }
 
-/* Sebastiano Vigna's splitmix64: the whole state is one number, so a test names its own seed. */
+/* Sebastiano Vigna's splitmix64: its state is one number, so every test can have its own seed. */
 static inline uint64_t random_bits(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -34,7 +34,7 @@ static inline uint64_t random_bits(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* Is it in the text as a word of its own? */
+/* Does the text contain the whole word? */
 static inline bool has_word(const char *text, const char *word) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
     size_t length = strlen(word);
@@ -45,7 +45,7 @@ static inline bool has_word(const char *text, const char *word) {
     return false;
 }
 
-/* Elements in a group; where element e of group g lies; whose gamma it takes. */
+/* The size of a group; the index of element e of group g; the feature of element i. */
 static inline size_t group_size(const nl_problem *p) {
     return p->op == NL_BATCHNORM ? p->n * p->s : p->c;
 }

@@ -1,4 +1,4 @@
-/* Implementations called on a case. SPDX-License-Identifier: MIT */
+/* Calls implementations on a case. SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_TRIAL_H
 #define NL_TEST_TRIAL_H
 
@@ -42,14 +42,14 @@ static inline bool is_tensor(nl_arg s) {
            s == NL_DX;
 }
 
-/* Written by the call, also where it was read before? */
+/* Does the call write this argument (and perhaps read it before)? */
 static inline bool is_result(const trial *t, nl_arg s) {
     bool running = s == NL_RUNNING_MEAN || s == NL_RUNNING_VAR;
     return t->in.at[s] && (running || !t->data.input[s]);
 }
 
-/* Group ga of a takes over the inputs of group gb of b; or, are the results of both the same, bit
- * for bit? Gamma, beta and their gradients belong to all rows, so to none. */
+/* take: copies the inputs of b's group gb to a's group ga; else: are the results of both groups
+ * equal, bit for bit? Skips gamma, beta and their gradients in row norms, whose rows share them. */
 static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool take) {
     const nl_problem *p = &a->c.problem, *q = &b->c.problem;
     bool right = true;
@@ -69,7 +69,7 @@ static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool tak
     return right;
 }
 
-/* The same bits in all results? */
+/* Do all results have the same bits? */
 static inline bool same_results(const trial *a, const trial *b) {
     bool right = true;
     for (nl_arg s = 0; s < NL_ARGS; s++)

@@ -1,11 +1,11 @@
-/* From which size on something pays, by the verdicts at rising sizes. SPDX-License-Identifier: MIT */
+/* The size from which something pays, by verdicts at rising sizes. SPDX-License-Identifier: MIT */
 #include "verbs/tune.h"
 #include "tuning.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* Verdicts as letters, F S = ?, and the place of the answer. */
+/* Verdicts as letters, F S = ?, and the expected index. */
 static void expect(const char *letters, size_t want, bool want_known) {
     static const char names[] =
         {[FASTER] = 'F', [SLOWER] = 'S', [SAME] = '=', [NOT_RESOLVED] = '?'};

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `normlab tune` and the file that NL_TUNING names: what is written follows from what was measured, and
-# is what nl_best() then goes by. No time is asserted. Usage: tests/tune.sh PROGRAM
+# `normlab tune` and the file that NL_TUNING names: the keys follow from the measurements, and nl_best()
+# follows the keys. No time is asserted. Usage: tests/tune.sh PROGRAM
 # SPDX-License-Identifier: MIT
 set -u
 program=$(realpath "$1")
@@ -21,7 +21,7 @@ picks() { # WHAT NAME THREADS SHAPE
     check "$1" test "$name" = "optimized/$2" || { echo "      $name"; head -3 words; }
 }
 
-# What the file does.
+# The effect of the file.
 export NL_TUNING=$work/tuning.txt
 printf 'stream_bytes 262144\nfork_forward 65536\n' >tuning.txt
 picks "below stream_bytes: ordinary" rows_pipelined 1 63x1024
@@ -33,7 +33,7 @@ picks "never is never" rows_pipelined 2 64x1024
 printf '# a comment\n\n  # another\r\n\r\n fork_forward\t1 \r\n' >tuning.txt
 picks "comments and blanks" rows_threaded 2 2x1024
 
-# What is wrong with one is said.
+# A bad file is rejected with the line.
 while IFS='|' read -r line text; do
     printf 'fork_forward 1\n%b\n' "$text" >tuning.txt
     run check --impl best layernorm/forward/f32/2x4/normal
@@ -56,7 +56,7 @@ check "refuses a folder" test "$status" -eq 2
 NL_TUNING='' run list
 check "empty is unset" test "$status" -eq 0
 
-# Measuring. tuning.txt is nonsense: tune does not mind.
+# Measuring. tuning.txt is bad, which tune ignores.
 run tune --quick --seconds 0.001 --out new.txt
 check "tune" test "$status" -eq 0
 cp out measured
@@ -65,7 +65,7 @@ check "three keys" test "$(grep -v '^#' new.txt | cut -d' ' -f1 | paste -sd ' ')
     "stream_bytes fork_forward fork_backward"
 check "the sizes double" awk '$1 ~ /^[0-9]+$/ { if (n++ && $1 != 2 * last) exit 1; last = $1 }
     !NF { n = 0 } END { if (!last) exit 1 }' measured
-# From the largest size down: wins, or sizes at which nothing is known.
+# From the largest size down: wins, or sizes that are not resolved.
 follows() {
     awk '/: .* or .*\?$/ { key = substr($1, 1, length($1) - 1); first = $2; n = 0; next }
         key && $1 ~ /^[0-9]+$/ { size[++n] = $1; rest = $0; sub(/.* to *[^ ]+ +/, "", rest); won[n] = rest }

@@ -2,7 +2,7 @@
 #ifndef NL_CLOCK_H
 #define NL_CLOCK_H
 
-/* Nanoseconds of a clock that only goes forward. */
+/* Nanoseconds of a monotonic clock. */
 double clock_ns(void);
 
 #endif

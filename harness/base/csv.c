@@ -1,4 +1,4 @@
-/* Strict: damage is an error and never a guess. SPDX-License-Identifier: MIT */
+/* A damaged file is an error; nothing is guessed. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool complain(const scan *s, size_t line, const char *format, ...) {
+bool scan_error(const scan *s, size_t line, const char *format, ...) {
     int n = line ? snprintf(s->error, s->error_size, "%s:%zu: ", s->path, line)
                  : snprintf(s->error, s->error_size, "%s: ", s->path);
     va_list a;
@@ -20,29 +20,29 @@ bool complain(const scan *s, size_t line, const char *format, ...) {
     return false;
 }
 
-bool slurp(scan *s, char **text) {
+bool scan_file(scan *s, char **text) {
     struct stat about;
-    if (stat(s->path, &about) != 0) return complain(s, 0, "cannot read it: %s", strerror(errno));
-    if (!S_ISREG(about.st_mode)) return complain(s, 0, "it is not a file");
+    if (stat(s->path, &about) != 0) return scan_error(s, 0, "cannot read it: %s", strerror(errno));
+    if (!S_ISREG(about.st_mode)) return scan_error(s, 0, "it is not a file");
     size_t size = (size_t)about.st_size;
     FILE *f = size < SIZE_MAX ? fopen(s->path, "rb") : NULL;
-    if (!f) return complain(s, 0, "cannot read it: %s", strerror(errno));
+    if (!f) return scan_error(s, 0, "cannot read it: %s", strerror(errno));
     *text = malloc(size + 1);
     size_t got = *text ? fread(*text, 1, size, f) : 0;
     bool all = got == size && !ferror(f);
     fclose(f);
-    if (!*text) return complain(s, 0, "no memory for %zu bytes", size);
-    if (!all) return free(*text), complain(s, 0, "cannot read all of its %zu bytes", size);
+    if (!*text) return scan_error(s, 0, "no memory for %zu bytes", size);
+    if (!all) return free(*text), scan_error(s, 0, "cannot read all of its %zu bytes", size);
     (*text)[size] = '\0';
     s->at = *text, s->end = *text + size, s->line = 1;
     size_t line = 1;
     for (const char *p = s->at; p < s->end; line += *p++ == '\n') {
         unsigned char b = (unsigned char)*p;
         if ((b >= ' ' && b != 0x7f) || b == '\n' || b == '\r' || b == '\t') continue;
-        complain(s, line, "byte 0x%02x does not belong in a text file: measure again", b);
+        scan_error(s, line, "byte 0x%02x does not belong in a text file: measure again", b);
         return free(*text), false;
     }
-    if (size >= 3 && memcmp(s->at, "\xef\xbb\xbf", 3) == 0) s->at += 3; /* by a spreadsheet */
+    if (size >= 3 && memcmp(s->at, "\xef\xbb\xbf", 3) == 0) s->at += 3; /* a BOM */
     return true;
 }
 
@@ -50,21 +50,21 @@ static bool add_field(scan *s, char *field) {
     if (s->count == s->room) {
         size_t room = s->room ? 2 * s->room : 64;
         char **fields = realloc(s->fields, room * sizeof *fields);
-        if (!fields) return complain(s, s->line, "no memory for its fields");
+        if (!fields) return scan_error(s, s->line, "no memory for its fields");
         s->fields = fields, s->room = room;
     }
     s->fields[s->count++] = field;
     return true;
 }
 
-bool next_record(scan *s) {
+bool scan_record(scan *s) {
     s->count = 0, s->first_line = s->line;
     for (char ended = ','; ended == ',';) {
         char *from = s->at, *to;
         bool open = *from == '"';
         if (open) {
             for (from = to = ++s->at; open && s->at < s->end; s->at++) {
-                open = *s->at != '"' || *++s->at == '"'; /* two are one that is meant */
+                open = *s->at != '"' || *++s->at == '"'; /* "" is an escaped quote */
                 if (!open) break;
                 s->line += *s->at == '\n';
                 *to++ = *s->at;
@@ -76,10 +76,10 @@ bool next_record(scan *s) {
             if (to > from && *to == '\n' && to[-1] == '\r') to--;
         }
         if (open && s->line > s->first_line)
-            return complain(s, s->first_line, "a quote in this line is never closed");
+            return scan_error(s, s->first_line, "a quote in this line is never closed");
         ended = *s->at;
         if (ended && ended != ',' && ended != '\n')
-            return complain(s, s->line, "a quote does not enclose a whole field");
+            return scan_error(s, s->line, "a quote does not enclose a whole field");
         *to = '\0';
         if (!add_field(s, from)) return false;
         s->cut = !ended;

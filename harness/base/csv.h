@@ -1,5 +1,5 @@
-/* CSV: a file cut into records and fields where it lies in memory, with messages that name file and
- * line; and the writing of fields. SPDX-License-Identifier: MIT */
+/* CSV: cuts a file into records and fields in place, with messages that name file and line, and
+ * writes fields. SPDX-License-Identifier: MIT */
 #ifndef NL_CSV_H
 #define NL_CSV_H
 
@@ -7,30 +7,30 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Where we are in the text, and the record just read. */
+/* The position in the text, and the record just read. */
 typedef struct scan {
     const char *path;
     char *error;
     size_t error_size;
     char *at, *end;
-    size_t line, first_line; /* now, and where the record began */
+    size_t line, first_line; /* of the position, and of the record's start */
     char **fields;
     size_t count, room;
     bool cut; /* the text ended before the record did */
 } scan;
 
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
-bool complain(const scan *s, size_t line, const char *format, ...);
+bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Reads a file as text with a NUL behind it, to be freed. Bytes that no text has are damage, and
- * escape sequences have no business on the reader's terminal. */
-bool slurp(scan *s, char **text);
+/* Reads a file as NUL-terminated text, which the caller frees. Rejects control characters: they are
+ * damage, and messages must not send escape sequences to a terminal. */
+bool scan_file(scan *s, char **text);
 
-/* The next record into s->fields. A quote that swallows the rest of several lines is damage; inside
- * the last line it is where that was cut off. */
-bool next_record(scan *s);
+/* Reads the next record into s->fields. An open quote that runs over several lines is an error; in
+ * the last line it means that the line was cut off. */
+bool scan_record(scan *s);
 
-/* A field and the comma behind it: text quoted where it must be; a number, or nothing for a NaN. */
+/* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */
 void csv_text(FILE *out, const char *text);
 void csv_number(FILE *out, double v);
 

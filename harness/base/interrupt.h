@@ -1,11 +1,11 @@
-/* Ctrl-C: the round under way is finished, and what was measured is kept.
+/* Ctrl-C lets the current round end and keeps what was measured.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_INTERRUPT_H
 #define NL_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* From now on the first Ctrl-C is only noted; a second one ends the process. */
+/* From now on the first Ctrl-C only sets a flag; a second one ends the process. */
 void interrupt_watch(void);
 
 bool interrupted(void);

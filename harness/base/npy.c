@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are used as they lie");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are not byte-swapped");
 
 static const npy_type types[] = {{'e', "f2", "f16", 2},
                                  {'f', "f4", "f32", 4},
@@ -26,7 +26,7 @@ const npy_type *npy_type_named(const char *name) {
     return NULL;
 }
 
-/* Like NumPy, counts an axis of length 0 as 1 here: no product of any axes can overflow later. */
+/* Counts axes of length 0 as 1 in the check, as NumPy does: then the product of any axes fits. */
 bool npy_count(npy *a, size_t bytes_each) {
     size_t product = 1, most = PTRDIFF_MAX / bytes_each;
     bool empty = false;

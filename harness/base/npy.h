@@ -1,4 +1,4 @@
-/* An array as NumPy's .npy files have it: little-endian floats in C order.
+/* An array as in NumPy's .npy files: little-endian floats in C order.
  * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  * SPDX-License-Identifier: MIT */
 #ifndef NL_NPY_H
@@ -7,18 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { NPY_RANK_MOST = 8, NPY_SHAPE_TEXT = 192 };
+enum { NPY_RANK_MAX = 8, NPY_SHAPE_TEXT = 192 };
 
 typedef struct npy {
     char type; /* NumPy's letters: 'e' f16, 'f' f32, 'd' f64 */
-    size_t rank, shape[NPY_RANK_MOST];
-    size_t count; /* of elements: the product of the shape, 1 for rank 0 */
+    size_t rank, shape[NPY_RANK_MAX];
+    size_t count; /* elements: the product of the shape, 1 for rank 0 */
     void *data;   /* malloc'd, never NULL after npy_read */
 } npy;
 
 void npy_free(npy *a);
 
-/* The types that there are: its letter, as a .npy file spells it, and as we do. */
+/* A supported element type: NumPy's letter, the name in a .npy file, and our name. */
 typedef struct npy_type {
     char letter;
     const char *name, *our_name; /* "f4", "f32" */
@@ -28,13 +28,13 @@ typedef struct npy_type {
 const npy_type *npy_type_of(char letter);         /* NULL: none */
 const npy_type *npy_type_named(const char *name); /* by "f4" */
 
-/* Sets the count from the shape. False: so many elements cannot be addressed. */
+/* Sets the count from the shape. False: memory cannot address so many elements. */
 bool npy_count(npy *a, size_t bytes_each);
 
 /* The shape as Python spells it: (), (3,), (217, 384). */
 void npy_shape_text(const npy *a, char text[NPY_SHAPE_TEXT]);
 
-/* Where errors go: every message begins with the file. npy_wrong is always false. */
+/* Where npy_wrong writes its message, which begins with the path; it always returns false. */
 typedef struct npy_errors {
     const char *path;
     char *text;

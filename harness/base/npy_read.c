@@ -1,5 +1,5 @@
 /* A .npy file is a magic, a version, a length, a Python dict as text (type, order, shape), and the
- * elements. Sizes are checked before any memory is taken for them. SPDX-License-Identifier: MIT */
+ * elements. Sizes are checked before memory is allocated. SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { HEADER_MOST = 10000 }; /* NumPy's own limit */
+enum { HEADER_MAX = 10000 }; /* NumPy's own limit */
 
 static bool eat(const char **p, const char *token) {
     size_t length = strlen(token);
@@ -20,7 +20,7 @@ static bool eat(const char **p, const char *token) {
     return true;
 }
 
-/* 'text' or "text"; what a terminal should not be sent becomes '?'. */
+/* 'text' or "text"; a character that is not printable becomes '?'. */
 static bool eat_string(const char **p, char *out, size_t size) {
     char quote = eat(p, "'") ? '\'' : '"';
     if (quote == '"' && !eat(p, "\"")) return false;
@@ -35,7 +35,7 @@ static bool eat_string(const char **p, char *out, size_t size) {
     return true;
 }
 
-/* Too many axes are counted but not kept; a number too large becomes the largest. */
+/* Counts axes beyond NPY_RANK_MAX without storing them; clamps a number that is too large. */
 static bool eat_shape(const char **p, npy *a) {
     if (!eat(p, "(")) return false;
     while (!eat(p, ")")) {
@@ -44,7 +44,7 @@ static bool eat_shape(const char **p, npy *a) {
         unsigned long long length = strtoull(*p, &end, 10);
         *p = end;
         eat(p, "L"); /* Python 2 wrote long integers so */
-        if (a->rank < NPY_RANK_MOST) a->shape[a->rank] = length < SIZE_MAX ? length : SIZE_MAX;
+        if (a->rank < NPY_RANK_MAX) a->shape[a->rank] = length < SIZE_MAX ? length : SIZE_MAX;
         a->rank++;
         if (!eat(p, ",")) return a->rank > 1 && eat(p, ")"); /* (3) is no tuple, (3,) is */
     }
@@ -56,7 +56,7 @@ typedef struct header {
     bool fields, fortran; /* fields: a list instead of a type */
 } header;
 
-/* Each of the three keys once, in any order; false: malformed at *p. */
+/* Each of the three keys exactly once, in any order; false: malformed at *p. */
 static bool eat_header(const char **p, header *h, npy *a) {
     unsigned seen = 0;
     char key[16];
@@ -106,7 +106,7 @@ static bool get(FILE *f, void *out, size_t bytes, const char *part, const npy_er
 
 static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     unsigned char start[12];
-    char text[HEADER_MOST + 1];
+    char text[HEADER_MAX + 1];
     header h = {0};
     const char *p = text;
     size_t got = fread(start, 1, 8, f);
@@ -121,9 +121,9 @@ static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     size_t wide = start[6] == 1 ? 2 : 4, length = 0;
     if (!get(f, start + 8, wide, "its header", to)) return false;
     for (size_t i = wide; i-- > 0;) length = length << 8 | start[8 + i];
-    if (length > HEADER_MOST)
+    if (length > HEADER_MAX)
         return npy_wrong(to, " has a header of %zu bytes; up to %d can be read: save it again",
-                         length, HEADER_MOST);
+                         length, HEADER_MAX);
     if (!get(f, text, length, "its header", to)) return false;
     text[length] = '\0';
     bool good = eat_header(&p, &h, a);
@@ -134,9 +134,9 @@ static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     if (!check_type(&h, a, to)) return false;
     if (h.fortran)
         return npy_wrong(to, " is in Fortran order: save numpy.ascontiguousarray(x) instead");
-    if (a->rank > NPY_RANK_MOST)
+    if (a->rank > NPY_RANK_MAX)
         return npy_wrong(to, " has %zu axes; at most %d can be read: reshape it", a->rank,
-                         NPY_RANK_MOST);
+                         NPY_RANK_MAX);
     *bytes = npy_type_of(a->type)->bytes;
     if (!npy_count(a, *bytes))
         return npy_wrong(to,

@@ -21,7 +21,7 @@ static bool put(FILE *f, const npy *a, const npy_type *type) {
     return fflush(f) == 0 && fsync(fileno(f)) == 0;
 }
 
-/* A new file in the target's folder, for rename() works within one file system only. */
+/* A new file in the target's folder, since rename() works within one file system only. */
 static FILE *create_beside(const char *target, char *temporary, size_t size) {
     const char *slash = strrchr(target, '/');
     int folder = slash ? (int)(slash + 1 - target) : 0;
@@ -34,7 +34,7 @@ static FILE *create_beside(const char *target, char *temporary, size_t size) {
     return f;
 }
 
-/* Writes the first array, then has the others written, and renames only when that went well. */
+/* Writes the first array, then the others by recursion, and renames only if all succeeded. */
 static bool stage(const char *const *paths, const npy *arrays, size_t count, const char *target,
                   char *temporary, size_t size, char *error, size_t error_size) {
     npy_errors to = {*paths, error, error_size};
@@ -42,7 +42,7 @@ static bool stage(const char *const *paths, const npy *arrays, size_t count, con
     npy a = *arrays;
     struct stat st;
     bool exists = stat(target, &st) == 0;
-    if (!type || a.rank > NPY_RANK_MOST || !npy_count(&a, type->bytes))
+    if (!type || a.rank > NPY_RANK_MAX || !npy_count(&a, type->bytes))
         return npy_wrong(&to, ": type '%c' or its shape cannot be written", a.type);
     if (exists && !S_ISREG(st.st_mode))
         return npy_wrong(&to, " exists and is not a regular file: name another to write");
@@ -64,7 +64,7 @@ static bool stage(const char *const *paths, const npy *arrays, size_t count, con
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size) {
     if (count == 0) return true;
-    char *real = realpath(*paths, NULL); /* through a symbolic link, not over it */
+    char *real = realpath(*paths, NULL); /* replaces a link's target, not the link */
     const char *target = real ? real : *paths;
     size_t size = strlen(target) + 64;
     char *temporary = malloc(size);
@@ -78,6 +78,6 @@ bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, ch
 bool npy_write(const char *path, char type, size_t rank, const size_t *shape, const void *data,
                char *error, size_t error_size) {
     npy a = {.type = type, .rank = rank, .data = (void *)data};
-    for (size_t i = 0; i < rank && i < NPY_RANK_MOST; i++) a.shape[i] = shape[i];
+    for (size_t i = 0; i < rank && i < NPY_RANK_MAX; i++) a.shape[i] = shape[i];
     return npy_write_all(&path, &a, 1, error, error_size);
 }

@@ -4,12 +4,12 @@
 
 #include "base/npy.h"
 
-/* All of it or nothing: to a temporary file beside the target, renamed once it is complete. A target
- * that exists must be a regular file that may be written. */
+/* Atomic: writes a temporary file beside the target and renames it once it is complete. An existing
+ * target must be a writable regular file. */
 bool npy_write(const char *path, char type, size_t rank, const size_t *shape, const void *data,
                char *error, size_t error_size);
 
-/* Several at once: none is renamed before all of them are complete. */
+/* Several files: none is renamed before all are complete. */
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size);
 

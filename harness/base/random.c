@@ -22,7 +22,7 @@ double random_uniform(uint64_t stream, uint64_t index) {
     return (w[0] + 0.5) * 0x1p-32;
 }
 
-/* ln v by its exponent and the series of artanh: libm's may differ from machine to machine. */
+/* ln v from its exponent and the artanh series, because libm's log differs between machines. */
 static double logarithm(double v) {
     int e;
     double f = frexp(v, &e), z, sum = 0;

@@ -19,8 +19,8 @@ double stats_confidence(size_t intervals) {
     return 1 - 0.05 / (double)(intervals ? intervals : 1);
 }
 
-/* P(the k-th smallest is above the median) = P(Binomial(n, 1/2) < k); both tails must not exceed
- * what the confidence leaves. In logarithms, so that n may be large. */
+/* P(the k-th smallest is above the median) = P(Binomial(n, 1/2) < k); the two tails together must
+ * not exceed 1 - confidence. Logarithms keep large n from underflowing. */
 size_t stats_rank(size_t n, double confidence) {
     double log_term = -(double)n * log(2), tail = 0, allowed = (1 - confidence) / 2;
     size_t k = 0;
@@ -62,8 +62,8 @@ bool stats_impossible(estimate log_time, double log_bytes, double band, double m
     return log_bytes - log_time.high > margin + band;
 }
 
-/* Intervals and band shrink as 1 / sqrt(rounds): by what factor must they, to clear each other or
- * to fit inside the margin, whichever comes first? */
+/* Intervals and band shrink as 1 / sqrt(rounds). The factor is the smaller of two: to clear each
+ * other, and to fit inside the margin. */
 size_t stats_rounds_to_go(estimate r, double band, double margin, size_t n) {
     if (stats_verdict(r, band, margin) != NOT_RESOLVED) return 0;
     double half = (r.high - r.low) / 2, distance = fabs(r.median);

@@ -107,7 +107,7 @@ static bool parse_option(const char *text, nl_case *c) {
     return false;
 }
 
-/* Cuts the next component off *rest; one that begins "npy:" reaches to its ".npy". */
+/* Cuts the next component off *rest; "npy:" takes all up to its ".npy", slashes included. */
 static char *component(char **rest) {
     char *start = *rest, *from = start;
     if (!start) return NULL;
@@ -123,7 +123,7 @@ static char *component(char **rest) {
     return start;
 }
 
-/* Takes n and c from the case's npy file. */
+/* Sets n and c from the case's npy file. */
 static bool file_shape(nl_case *c, char *error, size_t error_size) {
     npy a;
     if (strncmp(c->data, "npy:", 4) != 0) {

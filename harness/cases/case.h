@@ -12,30 +12,30 @@
 #define CASE_TEXT 512
 
 /* Above this many elements a case is large: --quick leaves it out. */
-enum { QUICK_MOST = 1 << 21 };
+enum { QUICK_MAX = 1 << 21 };
 
-/* What the buffers have been through when a call is timed: used by the call before; not used for
- * longer than the last-level cache remembers, because calls rotate through many; flushed. */
+/* The caches before a timed call. Warm: the call before used the same buffers. Rotating: calls
+ * rotate through so many buffers that the last-level cache has evicted these. Cold: flushed. */
 typedef enum cache_state { CACHE_WARM, CACHE_ROTATING, CACHE_COLD } cache_state;
 
 typedef struct nl_case {
     nl_problem problem;
-    bool residual;  /* a fused residual; of backward, dresidual */
+    bool residual;  /* a fused residual; in backward, dresidual */
     bool in_place;  /* y == x, residual_out == residual, dx == dy */
     bool no_affine; /* gamma and beta are NULL */
     cache_state cache;
-    bool streaming; /* the limit to compare with stores past the caches */
-    int threads;    /* 0: as many as the command line says */
-    size_t skew;    /* bytes by which outputs lie off the inputs' place in their pages */
+    bool streaming; /* the limit uses streaming stores */
+    int threads;    /* 0: the command line's */
+    size_t skew;    /* bytes between the page offsets of inputs and outputs */
     char data[256]; /* "normal", "offset:16", "npy:x.npy": kinds.h */
     char text[CASE_TEXT];
     size_t options; /* where in text the options begin, "residual/in-place"; its end if none */
 } nl_case;
 
-/* One spelling without braces. False: error says which part was wrong and what it may be. */
+/* Parses a spelling without braces. False: error names the wrong part and what it may be. */
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 
-/* The digits at *text, as a size; *text moves behind them. */
+/* Parses the digits at *text and moves *text behind them. */
 bool parse_size(const char **text, size_t *out);
 
 /* "batchnorm, layernorm, ... (also gemma, ...)", for error messages. */

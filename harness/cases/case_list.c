@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASES_MOST = 1000000 };
+enum { CASES_MAX = 1000000 };
 
 static int by_text(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
 static bool add_one(case_list *list, const char *text, char *error, size_t error_size) {
-    if (list->count >= CASES_MOST) {
-        snprintf(error, error_size, "more than %d cases: narrow the braces", CASES_MOST);
+    if (list->count >= CASES_MAX) {
+        snprintf(error, error_size, "more than %d cases: narrow the braces", CASES_MAX);
         return false;
     }
     if ((list->count & (list->count - 1)) == 0) { /* full at every power of two */
@@ -32,14 +32,14 @@ static bool add_one(case_list *list, const char *text, char *error, size_t error
     if (!found) return free(copy), snprintf(error, error_size, "out of memory"), false;
     if (*found == copy)
         list->count++;
-    else /* it is there already, and would only repeat */
+    else /* a repeated case */
         free(copy);
     return true;
 }
 
 static bool expand(case_list *list, const char *text, char *error, size_t error_size);
 
-/* head + one alternative + tail, expanded further. */
+/* Expands head + one alternative + tail. */
 static bool expand_with(case_list *list, const char *head, size_t head_length, const char *middle,
                         size_t middle_length, const char *tail, char *error, size_t error_size) {
     char whole[CASE_TEXT];
@@ -125,7 +125,7 @@ bool cases_add_file(case_list *list, const char *path, char *error, size_t error
         char *start = line + strspn(line, " \t"), *end = start + strcspn(start, " \t");
         char *more = end + strspn(end, " \t");
         if (!*start) continue;
-        if (*more) snprintf(why, sizeof why, "a case a line: what is '%.100s'?", more);
+        if (*more) snprintf(why, sizeof why, "one case a line: what is '%.100s'?", more);
         *end = '\0';
         ok = !*more && cases_add(list, start, why, sizeof why);
         if (!ok) snprintf(error, error_size, "%s:%d: %s", path, number, why);

@@ -1,5 +1,5 @@
-/* Many cases at once: spellings with lists and ranges in braces, {layernorm,rmsnorm}, {128..8192*2}
- * (times 2), {1..67} (plus 1), {1..64+7} (plus 7). SPDX-License-Identifier: MIT */
+/* Lists of cases, from spellings with lists and ranges in braces: {layernorm,rmsnorm},
+ * {128..8192*2} (times 2), {1..67} (plus 1), {1..64+7} (plus 7). SPDX-License-Identifier: MIT */
 #ifndef NL_CASE_LIST_H
 #define NL_CASE_LIST_H
 
@@ -8,11 +8,11 @@
 typedef struct case_list {
     nl_case *items;
     size_t count;
-    void *texts; /* a tree of their spellings */
+    void *texts; /* their spellings, a search tree */
 } case_list;
 
-/* Adds every case of a spelling with braces; of a file: a case a line, '#' starts a comment; or of
- * the museum: what experiments/museum.txt has. A case that is in the list is not added again. */
+/* Add every case of a spelling with braces; of a file, with one case a line and comments from '#';
+ * or of the museum, as in experiments/museum.txt. Cases that the list holds already are skipped. */
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
 bool cases_add_museum(case_list *list, char *error, size_t error_size);

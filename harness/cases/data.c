@@ -1,5 +1,5 @@
-/* The arrays of a case. Every element is a function of its index alone, so the pieces are made in
- * parallel. SPDX-License-Identifier: MIT */
+/* The arrays of a case. Every element depends on its index alone, so threads can fill them in
+ * pieces. SPDX-License-Identifier: MIT */
 #include "cases/data.h"
 #include "base/random.h"
 #include "cases/kinds.h"
@@ -41,7 +41,7 @@ typedef struct job {
     nl_data *out;
 } job;
 
-/* The tensors, elements begin to end - 1. */
+/* Elements begin to end - 1 of the tensors. */
 static void fill(void *context, size_t begin, size_t end) {
     const job *w = context;
     const nl_problem *p = &w->c->problem;
@@ -60,7 +60,7 @@ static void fill(void *context, size_t begin, size_t end) {
             if (w->kind.exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
             nl_store(p->dtype, in[NL_X], i, (float)x);
         }
-        if (in[NL_DY]) /* its mean is not zero: a term that keeps mean(dy) must show */
+        if (in[NL_DY]) /* mean(dy) is not zero, so that a wrong term with it shows */
             nl_store(p->dtype, in[NL_DY], i, (float)(0.5 + random_normal(NL_DY, i)));
     }
 }
@@ -73,7 +73,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
     job w = {.c = c, .out = out};
     *out = (nl_data){0};
-    size_t most = SIZE_MAX / 1024; /* the reference needs many bytes for every element and group */
+    size_t most = SIZE_MAX / 1024; /* the reference allocates many bytes an element */
     if ((p->s && p->c > most / p->s) || (p->c && p->s && p->n > most / (p->c * p->s))) {
         snprintf(error, error_size, "case %s: n * c * s overflows", c->text);
         return false;
@@ -97,7 +97,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
     float **f = (float **)out->input;
     double one = nl_layers[p->op].plus_one ? 0 : 1;
-    for (size_t j = 0; j < p->c; j++) { /* never constant: a wrong index must show */
+    for (size_t j = 0; j < p->c; j++) { /* never constant, so that a wrong index shows */
         if (f[NL_GAMMA]) f[NL_GAMMA][j] = (float)(one + 0.25 * random_normal(NL_GAMMA, j));
         if (f[NL_BETA]) f[NL_BETA][j] = (float)(0.5 * random_normal(NL_BETA, j));
         if (f[NL_RUNNING_MEAN]) f[NL_RUNNING_MEAN][j] = (float)random_normal(NL_RUNNING_MEAN, j);

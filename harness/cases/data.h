@@ -18,19 +18,19 @@ size_t case_state_bytes(const nl_case *c);
 typedef struct nl_data {
     void *input[NL_ARGS];  /* malloc'd pristine inputs; NULL where the case has none */
     size_t bytes[NL_ARGS]; /* of inputs and outputs; 0 where the case has none */
-    void *model_y;         /* what a model itself made of x (NAME.y.npy), or NULL; only where the
-                              case spells eps, since the file does not say which the model used */
+    void *model_y;         /* the model's own output (NAME.y.npy), or NULL; only if the case spells
+                              eps, since the file does not contain it */
 } nl_data;
 
-/* Reads x, and what lies beside it, into the arrays of *out. */
+/* Reads x and the files beside it into the arrays of *out. */
 bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_size);
 
-/* False: error says why (a file, memory). MEAN and RSTD of a backward case are left for the
- * caller, who knows the reference. */
+/* Allocates and fills the arrays. False: error says why (a file, memory). Does not fill MEAN and
+ * RSTD of a backward case: they come from the reference (answer_make). */
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size);
 void data_free(nl_data *d);
 
-/* Threads that are worth waking for the problem's tensors. */
+/* How many threads pay for work on the problem's tensors. */
 int data_threads(const nl_problem *p);
 
 #endif

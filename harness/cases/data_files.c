@@ -1,4 +1,4 @@
-/* Data that come from .npy files. SPDX-License-Identifier: MIT */
+/* Data from .npy files. SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
 #include "cases/data.h"
 #include "dtype.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NAME.x.npy to NAME.<part>.npy; any other name has no parts. */
+/* NAME.x.npy to NAME.<part>.npy; false: another name, or no such file. */
 static bool sibling(const char *path, const char *part, char *out, size_t out_size) {
     size_t length = strlen(path), end = strlen(".x.npy");
     if (length <= end || strcmp(path + length - end, ".x.npy") != 0) return false;
@@ -22,7 +22,7 @@ static float npy_value(const npy *a, size_t i) {
     return nl_load(a->type == 'f' ? NL_F32 : NL_F16, a->data, i);
 }
 
-/* Reads a file of exactly `count` numbers into out, stored as t. */
+/* Reads a file of exactly `count` numbers and stores them as t. */
 static bool load(const char *path, size_t count, nl_dtype t, void *out, char *error, size_t size) {
     npy a;
     if (!npy_read(path, &a, error, size)) return false;
@@ -44,7 +44,7 @@ bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_s
         if (out->input[a] && sibling(path, nl_args[a].name, other, sizeof other) &&
             !load(other, p->c, NL_F32, out->input[a], error, error_size))
             return false;
-    /* The models whose activations these are have LayerNorm. */
+    /* The captured models have LayerNorm. */
     bool theirs = p->op == NL_LAYERNORM && p->pass == NL_FORWARD && p->dtype == NL_F32 &&
                   !c->residual && !c->no_affine && strstr(c->text + c->options, "eps=") &&
                   sibling(path, "y", other, sizeof other);

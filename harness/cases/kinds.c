@@ -1,5 +1,5 @@
-/* Every kind of data is a function of the element alone, so the pieces can be made in parallel and
- * in any order. SPDX-License-Identifier: MIT */
+/* A kind of data is a function of the element alone, so elements can be computed in any order.
+ * SPDX-License-Identifier: MIT */
 #include "cases/kinds.h"
 #include "base/random.h"
 #include "cases/museum.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PICK = 14 }; /* the stream that decides where something special happens; 0 to 13: nl_arg */
+enum { PICK = 14 }; /* the random stream of pick(); 0 to 13 belong to the nl_arg of that number */
 
 static double pick(size_t n, size_t limit) {
     return floor(random_uniform(PICK, n) * (double)limit);
@@ -39,8 +39,8 @@ static double outliers(place at, double k) {
     return random_normal(NL_X, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
 }
 
-/* mean + size * (+1 or -1), the signs in opposite pairs: with these small integers no partial sum
- * of x or x^2 reaches 2^24. Odd groups have mean zero and a zero left over, or E[x^2] would round.
+/* mean + size * (+1 or -1), in pairs of opposite signs; the integers are so small that no partial sum
+ * of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, or E[x^2] would round.
  */
 static double exact(place at, double k) {
     bool small = at.m > 65536;

@@ -6,22 +6,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What x may depend on: element i of the tensor is element e of its group g, of m, and has feature
- * j. */
+/* What x may depend on: element i of the tensor is element e of m in group g; its feature is j. */
 typedef struct place {
     size_t i, g, e, m, j;
 } place;
 
-/* By name, with ":K" where they take a number or a file:
+/* A kind, found by name; ":K" is a number:
  *   normal       N(0, 1)
  *   uniform      U(-1, 1)
  *   offset:K     K + N(0, 1): the mean is K sigma
  *   scale:K      K * N(0, 1)
  *   constant     every group (row or channel) is one value
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
- *   exact        small integers whose mean and variance no order of summation rounds
+ *   exact        small integers; mean and variance are exact in any order of summation
  *   zeros, nan, inf, huge, tiny      special values in some groups
- *   museum:NAME  what a public bug report is about: museum.h
+ *   museum:NAME  the data of a public bug report: museum.h
  *   npy:FILE     x from FILE; from NAME.x.npy also NAME.gamma.npy and NAME.beta.npy
  */
 typedef struct data_kind {
@@ -30,7 +29,7 @@ typedef struct data_kind {
     bool exact;
 } data_kind;
 
-/* False: there is none of that name. */
+/* False: no kind has that name. */
 bool kind_find(const char *name, data_kind *out);
 
 /* The list above in a line, for error messages. */

@@ -1,5 +1,5 @@
-/* The exhibits. A row of the row norms has the values that a channel of BatchNorm has in the
- * transposed shape, so that all layers face the same groups. SPDX-License-Identifier: MIT */
+/* The exhibits. A row of a row norm has the same values as a channel of BatchNorm in the transposed
+ * shape, so all layers normalize the same groups. SPDX-License-Identifier: MIT */
 #include "cases/museum.h"
 #include "base/random.h"
 #include "layer.h"

@@ -5,7 +5,7 @@
 
 #include "cases/case_list.h"
 
-/* Adds its cases, the museum's among them. */
+/* Adds its cases, with the museum's. */
 bool suite_cases(case_list *list, char *error, size_t error_size);
 
 #endif

@@ -1,4 +1,5 @@
-/* Lines of `key: value`, '#' at a line's beginning makes it a comment. SPDX-License-Identifier: MIT */
+/* A file of lines `key: value`; a line that begins with '#' is a comment.
+ * SPDX-License-Identifier: MIT */
 #include "claims/claim.h"
 #include "timing/modes.h"
 
@@ -40,20 +41,20 @@ static bool read_setting(const char *text, setting *s) {
     return length > 0;
 }
 
-/* NULL, or what the value should be. */
-static const char *take(claim *c, const char *key, const char *value) {
+/* Stores a value; returns NULL, or what the value should be. */
+static const char *set_key(claim *c, const char *key, const char *value) {
     char *const texts[] = {c->text, c->source, c->why};
     static const char *const names[] = {"claim", "source", "why"};
     for (size_t i = 0; i < 3; i++)
         if (strcmp(key, names[i]) == 0) {
-            if (!*value || strlen(value) >= CLAIM_TEXT) return "of 1 to 399 letters";
+            if (!*value || strlen(value) >= CLAIM_TEXT) return "1 to 399 characters long";
             strcpy(texts[i], value);
             return NULL;
         }
     if (strcmp(key, "quantity") == 0)
         return (c->q = quantity_find(value)) ? NULL : "one that `normlab claims --help` lists";
     if (strcmp(key, "predicate") == 0)
-        return read_predicate(value, &c->says) ? NULL : "'LOW .. HIGH', '> X', '< X' or '= X'";
+        return read_predicate(value, &c->expected) ? NULL : "'LOW .. HIGH', '> X', '< X' or '= X'";
     if (strcmp(key, "margin") == 0)
         return read_number(value, &c->margin) ? NULL : "a number, at least 0";
     if (strcmp(key, "share") == 0) {
@@ -65,21 +66,21 @@ static const char *take(claim *c, const char *key, const char *value) {
         if (!(c->paper = paper_find(value))) return "a row of harness/timing/paper.c";
         paper_time t = paper_saving(c->paper, c->paper->rmsnorm);
         c->share = paper_share(c->paper);
-        c->says = (predicate){100 * (t.seconds - t.error), 100 * (t.seconds + t.error)};
+        c->expected = (predicate){100 * (t.seconds - t.error), 100 * (t.seconds + t.error)};
         return NULL;
     }
     if (strcmp(key, "where") != 0)
         return "claim, source, quantity, predicate, margin, share, paper, where or why";
-    if (c->settings == SETTINGS_MOST) return "given 12 times at most";
+    if (c->settings == SETTINGS_MAX) return "given 12 times at most";
     return read_setting(value, &c->at[c->settings++]) ? NULL : "'HOW' or 'HOW pass/dtype/NxC/data'";
 }
 
-/* What a whole claim needs, or a setting that cannot be: what is wrong with it. */
+/* Returns NULL, or what is missing in the claim or wrong with a setting. */
 static const char *incomplete(const claim *c) {
     if (!*c->text) return "there is no line `claim:`";
     if (!*c->source) return "there is no line `source:`";
     if (!c->q) return "there is no line `quantity:`";
-    if (isnan(c->says.low)) return "there is no line `predicate:`, nor `paper:`";
+    if (isnan(c->expected.low)) return "there is no line `predicate:` or `paper:`";
     if (isnan(c->margin)) return "there is no line `margin:`";
     if (!c->settings) return "there is no line `where:`";
     for (size_t i = 0; i < c->settings; i++)
@@ -99,7 +100,7 @@ bool claim_read(const char *path, claim *out, char *error, size_t error_size) {
     size_t room = 0;
     FILE *f = fopen(path, "r");
     if (!f) return snprintf(error, error_size, "cannot read %s: %s", path, strerror(errno)), false;
-    *out = (claim){.share = 1, .margin = NAN, .says = {NAN, NAN}};
+    *out = (claim){.share = 1, .margin = NAN, .expected = {NAN, NAN}};
     name_of(path, out->name, sizeof out->name);
     bool ok = true;
     for (int number = 1; ok && getline(&line, &room, f) >= 0; number++) {
@@ -112,7 +113,8 @@ bool claim_read(const char *path, claim *out, char *error, size_t error_size) {
             break;
         }
         *colon = '\0';
-        const char *value = colon + 1 + strspn(colon + 1, " \t"), *should = take(out, line, value);
+        const char *value = colon + 1 + strspn(colon + 1, " \t");
+        const char *should = set_key(out, line, value);
         if (should)
             snprintf(error, error_size, "%s:%d: '%.60s: %.100s' should be %s", path, number, line,
                      value, should);

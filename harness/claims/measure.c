@@ -13,10 +13,10 @@ static bool is_large(const setting *s) {
     const char *slash = strchr(s->tail, '/');
     if (!slash) return false;
     snprintf(text, sizeof text, "layernorm/forward%s", slash);
-    return case_parse(text, &c, error, sizeof error) && c.problem.n * c.problem.c > QUICK_MOST;
+    return case_parse(text, &c, error, sizeof error) && c.problem.n * c.problem.c > QUICK_MAX;
 }
 
-/* Shapes side by side, so that their data are made once. */
+/* Sorts settings of one case together, so that its data are generated once. */
 static int by_tail(const void *a, const void *b) {
     const setting *x = *(setting *const *)a, *y = *(setting *const *)b;
     int order = strcmp(x->tail, y->tail);
@@ -24,12 +24,12 @@ static int by_tail(const void *a, const void *b) {
 }
 
 typedef struct plan {
-    setting **order; /* those to measure */
+    setting **order; /* the settings to measure */
     size_t total;
 } plan;
 
 static bool make_plan(claims_job *j, plan *p) {
-    p->order = calloc(j->count * SETTINGS_MOST + 1, sizeof *p->order);
+    p->order = calloc(j->count * SETTINGS_MAX + 1, sizeof *p->order);
     if (!p->order) return false;
     for (size_t i = 0; i < j->count; i++)
         for (size_t k = 0; k < j->claims[i].settings; k++) {
@@ -45,11 +45,11 @@ static bool make_plan(claims_job *j, plan *p) {
 
 static const claim *owner_of(const claims_job *j, const setting *s) {
     size_t i = 0;
-    while (s < j->claims[i].at || s >= j->claims[i].at + SETTINGS_MOST) i++;
+    while (s < j->claims[i].at || s >= j->claims[i].at + SETTINGS_MAX) i++;
     return &j->claims[i];
 }
 
-/* A race that another claim asks for as well is run once. */
+/* A race that several claims share is run once. */
 typedef struct run {
     const setting *s;
     race_result r;
@@ -60,26 +60,26 @@ static void measure_one(claims_job *j, fixtures *all, setting *s, run *runs, siz
     size_t i = 0;
     question q = {all, s->how, s->tail, j->seconds, s->why, sizeof s->why};
     if (c->q->of) {
-        if (is_large(s)) q.seconds *= 4; /* a call takes longer, and memory is moody */
+        if (is_large(s)) q.seconds *= 4; /* calls are longer, and memory is noisier */
         while (i < *ran &&
                (strcmp(runs[i].s->how, s->how) != 0 || strcmp(runs[i].s->tail, s->tail) != 0))
             i++;
-        s->known = i < *ran || race_mode(all, mode_find(s->how), s->tail, q.seconds, &runs[i].r,
-                                         s->why, sizeof s->why);
-        if (s->known && i == *ran) runs[(*ran)++].s = s;
-        if (s->known) {
+        s->measured = i < *ran || race_mode(all, mode_find(s->how), s->tail, q.seconds, &runs[i].r,
+                                            s->why, sizeof s->why);
+        if (s->measured && i == *ran) runs[(*ran)++].s = s;
+        if (s->measured) {
             s->f = c->q->of(c->share, runs[i].r.ratio, runs[i].r.band);
             s->f.rounds = runs[i].r.rounds;
         }
     } else {
-        s->known = c->q->get(&q, &s->f);
+        s->measured = c->q->get(&q, &s->f);
     }
-    if (s->known)
-        s->verdict = claim_decide(s->f.wide, c->says, c->q->same, c->margin);
+    if (s->measured)
+        s->verdict = claim_decide(s->f.wide, c->expected, c->q->same, c->margin);
     else
         j->failed(c, s);
-    j->settings_failed += !s->known;
-    j->settings_measured += s->known;
+    j->settings_failed += !s->measured;
+    j->settings_measured += s->measured;
 }
 
 bool claims_measure(claims_job *j) {

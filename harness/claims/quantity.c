@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A figure without an interval. */
 static bool exactly(double v, figure *out) {
     *out = (figure){{v, v, v}, {v, v, v}, 0, 0};
     return true;
@@ -36,7 +37,7 @@ static bool state_bytes(const question *q, figure *out) {
     return exactly((double)saved / (double)two[0]->c.problem.n, out);
 }
 
-/* Of what forward has to keep for backward: x and the statistics. */
+/* As a share of what forward keeps for backward: x and the statistics. */
 static bool state_share(const question *q, figure *out) {
     fixture *two[2];
     if (!get_two(q, two)) return false;
@@ -44,7 +45,7 @@ static bool state_share(const question *q, figure *out) {
     return exactly(100 * (layer - (double)case_state_bytes(&two[1]->c)) / (x + layer), out);
 }
 
-/* Vectors of c that are learned. */
+/* Counts the learned vectors, of c numbers each. */
 static bool parameters(const question *q, figure *out) {
     fixture *two[2];
     if (!get_two(q, two)) return false;
@@ -58,16 +59,16 @@ static bool traffic(const question *q, figure *out) {
     const mode *m = mode_find(q->how);
     fixture *two[2];
     if (!get_two(q, two)) return false;
-    if (!m) return fail(q, "there is no mode '%s'", q->how);
+    if (!m) return fail(q, "no mode is called '%s'", q->how);
     double bytes[2];
     for (int i = 0; i < 2; i++)
         bytes[i] = m->transfers[i] ? (double)m->transfers[i] : (double)case_bytes(&two[i]->c);
     return exactly(100 * (1 - bytes[1] / bytes[0]), out);
 }
 
-/* The fewest readings of x that give right statistics: one, if an implementation that makes one is
- * promised to be right and is. */
-static double readings(fixture *s) {
+/* How often x must be read for right statistics: once, if an implementation that reads it once
+ * passes its check, with a bound. */
+static double reads_needed(fixture *s) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
         bool one = k->method == NL_ONE_PASS || k->method == NL_SHIFTED || k->method == NL_WELFORD ||
@@ -82,7 +83,7 @@ static double readings(fixture *s) {
 static bool scans(const question *q, figure *out) {
     fixture *two[2];
     if (!get_two(q, two)) return false;
-    return exactly(readings(two[0]) / readings(two[1]), out);
+    return exactly(reads_needed(two[0]) / reads_needed(two[1]), out);
 }
 
 /* LayerNorm's largest error over RMSNorm's. */
@@ -101,7 +102,7 @@ static bool error_ratio(const question *q, figure *out) {
     return exactly(error[0] / error[1], out);
 }
 
-/* The largest |rms^2 / (sigma^2 + mean^2) - 1| of the rows, from the statistics that the layers save. */
+/* The largest |rms^2 / (sigma^2 + mean^2) - 1| of a row, from the saved statistics. */
 static bool identity(const question *q, figure *out) {
     const mode *m = mode_find(q->how);
     double worst = 0;
@@ -112,8 +113,7 @@ static bool identity(const question *q, figure *out) {
         if (!k) return fail(q, "nothing here runs the mode '%s'", q->how);
         verdict v = fixture_verify(two[i], k, 1);
         if (v.outcome != OUTCOME_OK)
-            return snprintf(q->why, q->why_size, "%s promises nothing on %s", k->name, q->tail),
-                   false;
+            return snprintf(q->why, q->why_size, "%s has no bound on %s", k->name, q->tail), false;
     }
     const float *mean = two[0]->in->at[NL_MEAN], *rstd = two[0]->in->at[NL_RSTD],
                 *root = two[1]->in->at[NL_RSTD];
@@ -124,7 +124,7 @@ static bool identity(const question *q, figure *out) {
     return exactly(worst, out);
 }
 
-/* Elements in which Qwen2RMSNorm with w = 0 is not, to the bit, RMSNorm without a gain. */
+/* Counts elements in which Qwen2RMSNorm with w = 0 differs in a bit from RMSNorm without a gain. */
 static bool qwen_start(const question *q, figure *out) {
     const mode *m = mode_find(q->how);
     fixture *two[2];
@@ -150,8 +150,8 @@ static bool qwen_start(const question *q, figure *out) {
     return ok && exactly((double)differ, out);
 }
 
-/* A transformer block of width c over n tokens: two norms of 8 operations an element, in per cent of
- * its matrix products, 24 n c^2 + 4 n^2 c. */
+/* In a transformer block of width c over n tokens: the operations of two norms, 8 an element each,
+ * in per cent of its matrix products, 24 n c^2 + 4 n^2 c. */
 static bool flops_share(const question *q, figure *out) {
     fixture *two[2];
     if (!get_two(q, two)) return false;
@@ -171,7 +171,7 @@ static bool root_speedup(const question *q, figure *out) {
 
 static bool root_error(const question *q, figure *out) {
     double error = rsqrt_error(q->how);
-    if (isnan(error)) return fail(q, "this build has no '%s' root", q->how);
+    if (isnan(error)) return fail(q, "this build has no '%s'", q->how);
     return exactly(error, out);
 }
 
@@ -179,25 +179,25 @@ const quantity quantities[] = {
     {"saving", "%", "time saved by RMSNorm over LayerNorm, 1 - t_RMS / t_LN; with share, of a step",
      0, .of = figure_saving},
     {"speedup", "x", "LayerNorm's time over RMSNorm's", 1, .of = figure_speedup},
-    {"traffic", "%", "bytes that RMSNorm need not move, or transfers that it does not make", 0,
-     .get = traffic},
-    {"scans", "x", "LayerNorm's readings of x for right statistics over RMSNorm's", NAN,
+    {"traffic", "%", "bytes, or transfers of whole tensors, that RMSNorm saves", 0, .get = traffic},
+    {"scans", "x", "how often LayerNorm reads x for right statistics, over RMSNorm", NAN,
      .get = scans},
     {"error_ratio", "x", "LayerNorm's largest error over RMSNorm's", 1, .get = error_ratio},
     {"identity", "", "largest relative difference of RMS^2 and sigma^2 + mean^2", NAN,
      .get = identity},
-    {"state_bytes", "bytes", "that RMSNorm keeps less for backward, a row", NAN,
+    {"state_bytes", "bytes", "state for backward that RMSNorm saves, a row", NAN,
      .get = state_bytes},
-    {"state_share", "%", "the same, of all that is kept for backward", 0, .get = state_share},
-    {"parameters", "vectors", "of c learned numbers that RMSNorm has less", NAN, .get = parameters},
-    {"qwen_start", "elements", "of y that differ between Qwen2RMSNorm with w = 0 and no gain", NAN,
+    {"state_share", "%", "the same, as a share of all state for backward", 0, .get = state_share},
+    {"parameters", "vectors", "learned vectors of c numbers that RMSNorm saves", NAN,
+     .get = parameters},
+    {"qwen_start", "elements", "elements of y that differ: Qwen2RMSNorm with w = 0, no gain", NAN,
      .get = qwen_start},
-    {"flops_share", "%", "two norms' operations, of a transformer block's", NAN,
+    {"flops_share", "%", "operations of two norms over those of a transformer block", NAN,
      .get = flops_share},
-    {"root_speedup", "x", "time of 1 / sqrt over that of HOW: instruction, newton", 1,
+    {"root_speedup", "x", "time of 1 / sqrt over that of HOW (instruction, newton)", 1,
      .get = root_speedup},
     {"root_error", "u",
-     "largest relative error, in units of 2^-24, of HOW: instruction, newton, true", NAN,
+     "largest relative error of HOW (instruction, newton, true), in units of 2^-24", NAN,
      .get = root_error},
 };
 const size_t quantities_count = sizeof quantities / sizeof *quantities;

@@ -1,4 +1,4 @@
-/* Quantities: what a claim can be about, timed, counted or computed.
+/* Quantities: the numbers that a claim can be about, timed, counted or computed.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_QUANTITY_H
 #define NL_QUANTITY_H
@@ -7,7 +7,7 @@
 #include "timing/figure.h"
 #include "timing/fixture.h"
 
-/* Which mode and case is asked about, and where an answer that cannot be had says why. */
+/* The mode and case of a measurement; why gets the reason if it fails. */
 typedef struct question {
     fixtures *all;
     const char *how, *tail; /* "simd", "forward/f32/64x1024/normal" */
@@ -16,8 +16,8 @@ typedef struct question {
     size_t why_size;
 } question;
 
-/* same: the figure at which there is no difference, NaN where that means nothing. of: what is made of
- * a race's log ratio, in a mode and on a case without its layer; else get. */
+/* same: the figure that means no difference, or NaN. A timed quantity has `of`, which converts the
+ * log ratio of a race; any other has `get`. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;

@@ -1,5 +1,5 @@
-/* Four lanes at a time, which every x86-64 and aarch64 processor has. The question is about one
- * instruction, so it stands here by its name for each of the two. SPDX-License-Identifier: MIT */
+/* Vectors of four floats, which every x86-64 and aarch64 processor has. The question is about one
+ * instruction, so each of the two has its own intrinsics here. SPDX-License-Identifier: MIT */
 #include "claims/rsqrt.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DIGITS: binary ones that the instruction promises. A Newton step doubles them, nearly. */
+/* DIGITS: right binary digits of the instruction. A Newton step nearly doubles them. */
 enum { N = 2048 };
 static _Alignas(16) float in[N], out[N];
 
@@ -71,7 +71,7 @@ static way *find(const char *how) {
 double rsqrt_error(const char *how) {
     way *f = find(how);
     double worst = f ? 0 : NAN;
-    for (size_t block = 0; f && block < 512; block++) { /* a 2^20 of the floats from 1 to 4 */
+    for (size_t block = 0; f && block < 512; block++) { /* 2^20 floats from 1 to 4 */
         for (size_t i = 0; i < N; i++) in[i] = 1 + 3 * (float)(block * N + i) * 0x1p-20f;
         f(NULL, 0);
         for (size_t i = 0; i < N; i++) {
@@ -85,10 +85,10 @@ double rsqrt_error(const char *how) {
 bool rsqrt_race(const char *how, double seconds, estimate *ratio, double *band, size_t *rounds,
                 char *why, size_t why_size) {
     way *f = find(how), *base = find("true");
-    if (!f) return snprintf(why, why_size, "this build has no '%s' root", how), false;
+    if (!f) return snprintf(why, why_size, "this build has no '%s'", how), false;
     double least = strcmp(how, "newton") == 0 ? 2 * DIGITS - 1 : DIGITS;
     if (!(rsqrt_error(how) <= exp2(24 - least) && rsqrt_error("true") <= 2))
-        return snprintf(why, why_size, "the '%s' root is wrong", how), false;
+        return snprintf(why, why_size, "the results of '%s' are wrong", how), false;
     const measure_arm arms[] = {{base, NULL}, {f, NULL}, {base, NULL}};
     measure m = {.arms = arms, .count = 3, .seed = 1, .precision = 0.005, .seconds = 3 * seconds};
     m.clock = clock_ns, m.interrupted = interrupted;

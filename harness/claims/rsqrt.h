@@ -1,5 +1,6 @@
-/* 1 / sqrt three ways, over an array in the first-level cache: the processor's approximate
- * instruction, the same with a Newton step, and root and division. SPDX-License-Identifier: MIT */
+/* 1 / sqrt in three ways, over an array in the first-level cache: the processor's approximate
+ * instruction, that and a Newton step, and square root and division.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_RSQRT_H
 #define NL_RSQRT_H
 
@@ -8,13 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Log of the time of how ("instruction", "newton") over that of "true", and the band of "true" against
- * itself. False: why. */
+/* The log of the time of how ("instruction", "newton") over that of "true", and the band of "true"
+ * against itself. False: why says why. */
 bool rsqrt_race(const char *how, double seconds, estimate *ratio, double *band, size_t *rounds,
                 char *why, size_t why_size);
 
-/* The largest relative error in units of 2^-24 over [1, 4), where all that can happen does; NaN: there
- * is no such way here. */
+/* The largest relative error over [1, 4), which stands for all exponents, in units of 2^-24; NaN:
+ * this build has no such way. */
 double rsqrt_error(const char *how);
 
 #endif

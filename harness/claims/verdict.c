@@ -9,12 +9,12 @@ const char *claim_verdict_name(claim_verdict v) {
     return names[v];
 }
 
-claim_verdict claim_decide(estimate wide, predicate says, double same, double margin) {
+claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin) {
     double low = wide.low, high = wide.high;
     if (isnan(wide.median) || !(low <= high)) return UNRESOLVED;
     if (low >= same - margin && high <= same + margin) return EQUAL; /* false where same is NaN */
-    if (says.low == says.high) says.low -= margin, says.high += margin;
-    if (low >= says.low && high <= says.high) return SUPPORTED;
-    if (high < says.low || low > says.high) return REFUTED;
+    if (expected.low == expected.high) expected.low -= margin, expected.high += margin;
+    if (low >= expected.low && high <= expected.high) return SUPPORTED;
+    if (high < expected.low || low > expected.high) return REFUTED;
     return UNRESOLVED;
 }

@@ -1,4 +1,4 @@
-/* From a measurement to a verdict. docs/claims.md has the meaning of the verdicts.
+/* Decides the verdict of a measurement. docs/claims.md explains the verdicts.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_VERDICT_H
 #define NL_VERDICT_H
@@ -10,13 +10,12 @@ typedef enum claim_verdict { SUPPORTED, REFUTED, EQUAL, UNRESOLVED, CLAIM_VERDIC
 /* "SUPPORTED", "REFUTED", "SAME", "NOT RESOLVED" */
 const char *claim_verdict_name(claim_verdict v);
 
-/* What the figure has to be for the claim to hold: low to high; where they are equal, that number
- * within the claim's margin. */
+/* The claim holds if the figure lies from low to high; if low == high, within the margin of it. */
 typedef struct predicate {
     double low, high;
 } predicate;
 
-/* Never SUPPORTED, REFUTED or EQUAL with a NaN. same: the figure at which there is no difference. */
-claim_verdict claim_decide(estimate wide, predicate says, double same, double margin);
+/* A NaN is never SUPPORTED, REFUTED or EQUAL. same: the figure that means no difference. */
+claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin);
 
 #endif

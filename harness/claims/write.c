@@ -11,7 +11,7 @@ void claim_flips(const claim *c, char *text, size_t size) {
         const char *before = NULL;
         for (size_t i = 1; i < c->settings && used < size; i++) {
             const setting *s = &c->at[i];
-            if (!s->known || (int)s->verdict != v || s->verdict == c->at[0].verdict) continue;
+            if (!s->measured || (int)s->verdict != v || s->verdict == c->at[0].verdict) continue;
             if (!before)
                 used += (size_t)snprintf(text + used, size - used, "%s%s:", used ? "; " : "",
                                          claim_verdict_name(s->verdict));
@@ -25,7 +25,7 @@ void claim_flips(const claim *c, char *text, size_t size) {
 
 static void print_figure(FILE *out, const claim *c, const setting *s) {
     const figure *f = &s->f;
-    if (!s->known) {
+    if (!s->measured) {
         fprintf(out, "%s", *s->why ? s->why : "not measured");
         return;
     }
@@ -36,7 +36,7 @@ static void print_figure(FILE *out, const claim *c, const setting *s) {
 }
 
 static void print_predicate(FILE *out, const claim *c) {
-    const predicate *p = &c->says;
+    const predicate *p = &c->expected;
     if (p->low == p->high)
         fprintf(out, "= %.4g", p->low);
     else if (isinf(p->low) || isinf(p->high))
@@ -73,15 +73,16 @@ static void write_csv(FILE *out, const claim *c) {
         const setting *s = &c->at[i];
         csv_text(out, c->name), csv_text(out, c->text), csv_text(out, c->source);
         fprintf(out, "%s,%s,", c->q->name, c->q->unit);
-        number(out, c->says.low), number(out, c->says.high);
+        number(out, c->expected.low), number(out, c->expected.high);
         fprintf(out, "%.6g,%.6g,%zu,", c->margin, c->share, i);
         csv_text(out, s->how), csv_text(out, s->tail);
         fprintf(out, "%s,", claim_verdict_name(s->verdict));
-        number(out, s->known ? s->f.value.median : NAN);
-        number(out, s->known ? s->f.value.low : NAN), number(out, s->known ? s->f.value.high : NAN);
-        number(out, s->known && s->f.rounds ? s->f.band : NAN);
+        number(out, s->measured ? s->f.value.median : NAN);
+        number(out, s->measured ? s->f.value.low : NAN),
+            number(out, s->measured ? s->f.value.high : NAN);
+        number(out, s->measured && s->f.rounds ? s->f.band : NAN);
         fprintf(out, "%zu,", s->f.rounds);
-        csv_text(out, flips), csv_text(out, c->why), csv_text(out, s->known ? "" : s->why);
+        csv_text(out, flips), csv_text(out, c->why), csv_text(out, s->measured ? "" : s->why);
         fprintf(out, "%s\n", i ? "" : "first");
     }
 }

@@ -1,4 +1,4 @@
-/* What became of the claims, as words and as CSV. SPDX-License-Identifier: MIT */
+/* Writes the results of claims as text and as CSV. SPDX-License-Identifier: MIT */
 #ifndef NL_CLAIMS_WRITE_H
 #define NL_CLAIMS_WRITE_H
 
@@ -9,7 +9,7 @@
 void claims_write_text(FILE *out, const claim *claims, size_t count);
 void claims_write_csv(FILE *out, const claim *claims, size_t count);
 
-/* "SUPPORTED: where; where." of the settings that came out otherwise than the first. */
+/* The settings whose verdict differs from the first's: "REFUTED: HOW on CASE, HOW on CASE; ...". */
 void claim_flips(const claim *c, char *text, size_t size);
 
 #endif

@@ -34,7 +34,7 @@ formula formula_right(const subject *s) {
     const nl_problem *p = s->p;
     const nl_layer *l = &nl_layers[p->op];
     return (formula){.centred = l->centred,
-                     .zero_gain = l->plus_one,
+                     .gain_plus_one = l->plus_one,
                      .inference = p->pass == NL_INFERENCE,
                      .axis = l->by_channel ? CHANNELS : FEATURES,
                      .eps = p->eps,
@@ -60,7 +60,7 @@ static long double input(const subject *s, const formula *r, size_t i) {
     long double x = s->in->x[i];
     if (!s->in->residual || r->residual == IGNORED) return x;
     x += s->in->residual[i];
-    return r->residual == ROUNDED ? ref_round(s->low ? s->low_type : NL_F32, x) : x;
+    return r->residual == ROUNDED ? ref_round(s->has_16_bit ? s->type_16 : NL_F32, x) : x;
 }
 
 static void statistics(workspace *w, const formula *r) {
@@ -77,8 +77,8 @@ static void statistics(workspace *w, const formula *r) {
             size_t g = formula_group(s, r->axis, i);
             long double v = input(s, r, i);
             if (pass) v -= w->mean[g], v *= v;
-            if (r->low_sums)
-                v = ref_round(s->low_type, sum[g] + ref_round(s->low_type, v));
+            if (r->sums_in_16_bits)
+                v = ref_round(s->type_16, sum[g] + ref_round(s->type_16, v));
             else
                 v += sum[g];
             sum[g] = v;
@@ -100,9 +100,9 @@ void formula_evaluate(workspace *w, const formula *r) {
     for (size_t i = 0; i < w->count; i++) {
         size_t g = formula_group(s, r->axis, i), j = nl_feature_of(p, i);
         long double v = input(s, r, i), gain = 1;
-        if (!r->as_it_is) v = (v - w->mean[g]) * w->square[g];
+        if (!r->not_normalized) v = (v - w->mean[g]) * w->square[g];
         if (r->casting == NL_CAST_BEFORE_WEIGHT) v = ref_round(p->dtype, v);
-        if (s->in->gamma && !r->no_gamma) gain = s->in->gamma[j] + (r->zero_gain ? 1.0L : 0.0L);
+        if (s->in->gamma && !r->no_gamma) gain = s->in->gamma[j] + (r->gain_plus_one ? 1.0L : 0.0L);
         v *= gain;
         if (s->in->beta && !r->no_beta) v += s->in->beta[j];
         v = v * r->factor + r->offset;
@@ -111,8 +111,8 @@ void formula_evaluate(workspace *w, const formula *r) {
     }
 }
 
-/* A NaN where none is due, or none where one is, counts as a number that is off by its own size
- * twice: enough to matter, and it leaves the others visible. */
+/* A NaN where none belongs, or a missing one, counts as an error of twice the number's size: enough
+ * to matter, and not so much that it hides the other errors. */
 mismatch formula_residual(workspace *w) {
     double most = 2 / (double)ref_unit(w->s->p->dtype), sum = 0;
     mismatch left = {0};
@@ -126,7 +126,7 @@ mismatch formula_residual(workspace *w) {
     return left;
 }
 
-/* The eps that the sizes of theirs ask for: the middle one over the groups. */
+/* The eps that best explains the scale of each group of y; the median over the groups. */
 double formula_fit_eps(workspace *w) {
     const subject *s = w->s;
     size_t groups = ref_groups(s->p), found = 0;
@@ -148,7 +148,7 @@ double formula_fit_eps(workspace *w) {
     return stats_quantile(eps, found, 0.5);
 }
 
-/* A constant factor and a constant offset of y, each by least squares on its own. */
+/* Fits a constant factor of y and a constant offset, independently, by least squares. */
 void formula_fit_line(workspace *w, double *factor, double *offset) {
     const subject *s = w->s;
     long double yy = 0, xy = 0, d = 0;

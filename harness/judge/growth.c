@@ -5,20 +5,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct share {
-    long double weight, gauge, d, x, xx, xd, dd; /* sums over one group */
-} share;
+typedef struct group_sums {
+    long double weight, gauge, d, x, xx, xd, dd;
+} group_sums;
 
-/* In a group, theirs - y = gain * (a + b * xhat + rest): a, b by least squares with gain^2. */
+/* In a group, theirs - y = gain * (a + b * xhat + rest): a, b by least squares, weights gain^2. */
 pattern growth_pattern(const subject *s, double *rest) {
     const nl_problem *p = s->p;
     size_t groups = ref_groups(p);
-    share *sums = calloc(groups + 1, sizeof *sums);
+    group_sums *sums = calloc(groups + 1, sizeof *sums);
     pattern out = {0};
     long double offset = 0, scale = 0, all = 0, gauges = 0;
     for (size_t i = 0; sums && i < p->n * p->c * p->s; i++) {
         size_t j = nl_feature_of(p, i);
-        share *g = &sums[nl_group_of(p, i)];
+        group_sums *g = &sums[nl_group_of(p, i)];
         long double gain = ref_gain(p, s->in->gamma, j), x = s->want->xhat[i], w = gain * gain;
         if (w == 0) continue;
         long double beta = s->in->beta ? s->in->beta[j] : 0, d = (s->y[i] - beta) / gain - x;
@@ -27,7 +27,7 @@ pattern growth_pattern(const subject *s, double *rest) {
         g->xx += w * x * x, g->xd += w * x * d, g->dd += w * d * d;
     }
     for (size_t i = 0; sums && i < groups; i++) {
-        share g = sums[i];
+        group_sums g = sums[i];
         rest[i] = INFINITY;
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
@@ -46,7 +46,7 @@ pattern growth_pattern(const subject *s, double *rest) {
 growth growth_fit(const double *kappa, const double *error, size_t groups) {
     growth g = {.low = INFINITY};
     double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-    for (int pass = 0; pass < 2; pass++) { /* the middle, then the products around it */
+    for (int pass = 0; pass < 2; pass++) { /* the means, then the products around them */
         for (size_t i = 0; i < groups; i++) {
             if (!(kappa[i] > 0 && isfinite(kappa[i]) && error[i] >= 2 && isfinite(error[i])))
                 continue;
@@ -75,10 +75,10 @@ static bool grows(const growth *g, double least, double most) {
 
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p) {
-    /* Rounding to nearest is off by at most a unit, evenly: 1 / sqrt(3) rms. Of such noise, a factor
-     * and an offset fitted to m elements take 2 / m. */
-    double together = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
-    bool rounding_is_left = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / together;
+    /* Errors of rounding to nearest are even within one unit: rms 1 / sqrt(3). A factor and an
+     * offset fitted to m elements take 2 / m of such noise. */
+    double m = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
+    bool rest_is_rounding = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / m;
     if (grows(all, 1.5, 2.6))
         return "one-pass variance, E[x^2] - mean^2: grows with the square of kappa";
     if (grows(all, 0.6, 1.5) && grows(rest, 0.6, 1.5))
@@ -86,7 +86,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     if (grows(all, 0.6, 1.5) && p->offset >= 0.8)
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
-    if (s->low && rounding_is_left && together >= 16)
+    if (s->has_16_bit && rest_is_rounding && m >= 16)
         return "statistics in 16 bits: each row has a factor and an offset of its own";
     return NULL;
 }

@@ -11,7 +11,7 @@ static double element(const npy *a, size_t i) {
                             : (double)nl_load(NL_F16, a->data, i);
 }
 
-/* Those that leave about as little as the best: the data cannot tell them apart. */
+/* Counts the hypotheses about as good as the best, which the data cannot tell apart. */
 static size_t count_likely(const judgement *j) {
     size_t count = 0;
     double best = j->found_count ? j->found[0].left.rms : 0;
@@ -60,8 +60,8 @@ bool judgement_make(judgement *j, const submission *of) {
                      .y = d + 3 * count,
                      .rows_together =
                          !nl_layers[p->op].by_channel && x->rank > 2 ? x->shape[x->rank - 2] : 1,
-                     .low = p->dtype != NL_F32 || x->type == 'e',
-                     .low_type = p->dtype == NL_BF16 ? NL_BF16 : NL_F16};
+                     .has_16_bit = p->dtype != NL_F32 || x->type == 'e',
+                     .type_16 = p->dtype == NL_BF16 ? NL_BF16 : NL_F16};
     for (size_t i = 0; i < count; i++) {
         d[i] = element(x, i), d[3 * count + i] = element(of->y, i);
         if (j->in.residual) d[count + i] = element(of->residual, i);

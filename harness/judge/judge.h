@@ -1,5 +1,5 @@
-/* Anybody's output against the reference, by the same bound as our own, and the likely mechanism of its
- * error. SPDX-License-Identifier: MIT */
+/* Compares anybody's output with the reference, within the same bound as our own, and finds the
+ * likely mechanism of its error. SPDX-License-Identifier: MIT */
 #ifndef NL_JUDGE_H
 #define NL_JUDGE_H
 
@@ -8,10 +8,10 @@
 #include "judge/mechanism.h"
 #include "judge/score.h"
 
-/* Up to here an error is what float arithmetic makes of any LayerNorm: nothing to explain. */
+/* Any float LayerNorm makes errors up to this; they need no explanation. */
 #define JUDGE_FEW_UNITS 8.0
 
-/* What is to be judged. y has the shape of x; p.dtype is what y was rounded to. */
+/* The output to judge. y has the shape of x; p.dtype is the type that y was rounded to. */
 typedef struct submission {
     nl_problem p;
     const npy *x, *y, *residual;                            /* residual: may have no data */
@@ -25,17 +25,17 @@ typedef struct judgement {
     subject s;
     score score;
     bool right;
-    bool explained; /* whether there was anything to explain, and the rest was computed */
-    hypothesis found[HYPOTHESES_MOST];
-    size_t found_count, likely; /* the first ones: the data cannot tell them apart */
+    bool explained; /* the error needed an explanation: the members below are computed */
+    hypothesis found[HYPOTHESES_MAX];
+    size_t found_count, likely; /* likely: so many of the first, which the data cannot tell apart */
     growth growth, rest;
     pattern pattern;
-    const char *rounding; /* what growth and pattern say together, or NULL */
+    const char *rounding; /* the mechanism that fits growth and pattern, or NULL */
     double *tensors;
     long double *groups;
 } judgement;
 
-/* Points into *of, and into itself. False: out of memory. */
+/* *j keeps pointers to *of and to itself: do not move either. False: out of memory. */
 bool judgement_make(judgement *j, const submission *of);
 void judgement_free(judgement *j);
 

@@ -1,5 +1,4 @@
-/* The known mistakes, each one change of the right formula, and which of them gives theirs.
- * SPDX-License-Identifier: MIT */
+/* The known mistakes, each one change of the right formula. SPDX-License-Identifier: MIT */
 #include "judge/mechanism.h"
 #include "layer.h"
 
@@ -12,7 +11,7 @@
 typedef enum mistake {
     EPS_OUTSIDE,
     EPS_MISSING,
-    EPS_OTHER, /* and one of other_eps[] */
+    EPS_OTHER, /* the first of one for each of other_eps[] */
     EPS_LAST = EPS_OTHER + 7,
     ROOT_MISSING,
     UNBIASED,
@@ -33,7 +32,7 @@ typedef enum mistake {
     STATS_POSITION,
     STATS_TWO_AXES,
     STATS_BATCH,
-    LOW_SUMS,
+    SUMS_IN_16_BITS,
     STORED_F16,
     STORED_BF16,
     NOT_NORMALIZED,
@@ -43,7 +42,7 @@ typedef enum mistake {
     MISTAKES
 } mistake;
 
-_Static_assert((int)MISTAKES <= (int)HYPOTHESES_MOST, "room for each");
+_Static_assert((int)MISTAKES <= (int)HYPOTHESES_MAX, "one hypothesis for each mistake");
 
 static const double other_eps[] = {1e-12, 1e-8, 1e-6, 1e-5, 1e-3, FLT_EPSILON, 0x1p-10, 0x1p-7};
 static const char *const eps_names[] = {"1e-12",
@@ -79,13 +78,13 @@ static const struct {
     [STATS_POSITION] = {"stats-position", "statistics per channel and place, over the samples"},
     [STATS_TWO_AXES] = {"stats-two-axes", "statistics over the last two axes"},
     [STATS_BATCH] = {"stats-batch", "statistics of the batch, not the running ones: training"},
-    [LOW_SUMS] = {"low-sums", "sums and squares in 16 bits, one after another"},
+    [SUMS_IN_16_BITS] = {"low-sums", "sums and squares in 16 bits, one after another"},
     [STORED_F16] = {"stored-f16", "y was rounded to f16, then widened"},
     [STORED_BF16] = {"stored-bf16", "y was rounded to bf16, then widened"},
     [NOT_NORMALIZED] = {"not-normalized", "gamma and beta on x itself, not normalized"},
 };
 
-/* False: makes no sense for the subject, or changes nothing. */
+/* Changes the formula. False: the mistake makes no sense for the subject, or changes nothing. */
 static bool make(const subject *s, mistake m, formula *r) {
     const nl_problem *p = s->p;
     const nl_layer *l = &nl_layers[p->op];
@@ -100,14 +99,14 @@ static bool make(const subject *s, mistake m, formula *r) {
     case EPS_MISSING: r->eps = 0; return p->eps > 0;
     case ROOT_MISSING: r->root = NO_ROOT; return true;
     case UNBIASED: r->unbiased = true; return r->centred && measured && nl_group_size(p) > 1;
-    case GAIN_PLUS_ONE: r->zero_gain = true; return s->in->gamma && !l->plus_one;
-    case GAIN_PLAIN: r->zero_gain = false; return s->in->gamma && l->plus_one;
+    case GAIN_PLUS_ONE: r->gain_plus_one = true; return s->in->gamma && !l->plus_one;
+    case GAIN_PLAIN: r->gain_plus_one = false; return s->in->gamma && l->plus_one;
     case GAMMA_MISSING: r->no_gamma = true; return s->in->gamma;
     case BETA_MISSING: r->no_beta = true; return s->in->beta;
     case CAST_LAST: r->casting = NL_CAST_LAST; return halves && p->casting != r->casting;
     case CAST_BEFORE: r->casting = NL_CAST_BEFORE_WEIGHT; return halves && p->casting != r->casting;
     case RESIDUAL_IGNORED: r->residual = IGNORED; return s->in->residual;
-    case RESIDUAL_ROUNDED: r->residual = ROUNDED; return s->in->residual && s->low;
+    case RESIDUAL_ROUNDED: r->residual = ROUNDED; return s->in->residual && s->has_16_bit;
     case MEAN_KEPT: r->centred = false; return !batch && l->centred;
     case MEAN_SUBTRACTED: r->centred = true; return !batch && !l->centred;
     case STATS_ALL: r->axis = EVERYTHING; return measured && nl_group_count(p) > 1;
@@ -117,16 +116,16 @@ static bool make(const subject *s, mistake m, formula *r) {
     case STATS_POSITION: r->axis = POSITIONS; return batch && measured && p->s > 1 && p->n > 1;
     case STATS_TWO_AXES: r->axis = TWO_AXES; return s->rows_together > 1 && s->rows_together < p->n;
     case STATS_BATCH: r->inference = false; return !measured;
-    case LOW_SUMS: r->low_sums = true; return s->low && measured;
+    case SUMS_IN_16_BITS: r->sums_in_16_bits = true; return s->has_16_bit && measured;
     case STORED_F16: r->rounded = true, r->stored = NL_F16; return wide;
     case STORED_BF16: r->rounded = true, r->stored = NL_BF16; return wide;
-    case NOT_NORMALIZED: r->as_it_is = true; return true;
+    case NOT_NORMALIZED: r->not_normalized = true; return true;
     default: return false;
     }
 }
 
-/* truth: what is left of the right formula. */
-static void try(workspace *w, const formula *f, hypothesis *h, const mismatch *truth) {
+/* truth: the mismatch of the right formula. */
+static void evaluate(workspace *w, const formula *f, hypothesis *h, const mismatch *truth) {
     formula_evaluate(w, f);
     h->left = formula_residual(w);
     h->removes = truth->rms > 0 ? 1 - h->left.rms / truth->rms : 0;
@@ -140,7 +139,7 @@ static int better(const void *a, const void *b) {
     return (x->left.rms > y->left.rms) - (x->left.rms < y->left.rms);
 }
 
-bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MOST], size_t *found) {
+bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MAX], size_t *found) {
     workspace w;
     size_t count = 0;
     double factor, offset;
@@ -174,9 +173,9 @@ bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MOST], size_t *f
             snprintf(h->text, sizeof h->text, "y plus the constant %.4g, fitted", offset);
         }
         if (!h->fitted && !make(s, m, &r)) continue;
-        if (h->fitted && w.count < 8) continue; /* one number always fits a few */
-        try(&w, &r, h, &truth);
-        /* A gamma of ones, a beta of zeros: no mistake to be made with them. */
+        if (h->fitted && w.count < 8) continue; /* a fitted number explains few elements too well */
+        evaluate(&w, &r, h, &truth);
+        /* Leaves out a mistake without effect, as with a gamma of ones or a beta of zeros. */
         count += h->left.rms != truth.rms || h->left.largest != truth.largest;
     }
     workspace_close(&w);

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The truth for element i: an interval where a cast in between may fall either way. */
-static double off(const subject *s, size_t i, const allowance *a, double *bound, bool *exact) {
+/* The error of element i, in units. Where a cast may round either way, an interval is right. */
+static double element_error(const subject *s, size_t i, const allowance *a, double *bound,
+                            bool *exact) {
     const nl_problem *p = s->p;
     size_t j = nl_feature_of(p, i);
     long double gain = ref_gain(p, s->in->gamma, j), beta = s->in->beta ? s->in->beta[j] : 0;
@@ -29,7 +30,7 @@ static double off(const subject *s, size_t i, const allowance *a, double *bound,
 bool score_make(const subject *s, score *c) {
     const nl_problem *p = s->p;
     nl_case as_case = {.problem = *p, .residual = s->in->residual != NULL};
-    instance as_instance = {.c = &as_case}; /* no implementation: a two-pass, one accumulator */
+    instance as_instance = {.c = &as_case}; /* no impl: the bound of two-pass, one accumulator */
     size_t groups = c->groups = ref_groups(p), *finite = calloc(groups, sizeof *finite);
     allowance *allowed = malloc(groups * sizeof *allowed);
     bool *beyond = calloc(groups, sizeof *beyond);
@@ -42,12 +43,12 @@ bool score_make(const subject *s, score *c) {
         allowed[g] = allow(&as_instance, s->want, g);
         c->kappa[g] = allowed[g].kappa, c->promised += allowed[g].promised;
     }
-    int level = -1; /* the worst is one beyond its bound, if any is, and one that has a bound */
+    int level = -1; /* of the worst: 2 beyond its bound, 1 within, 0 without a bound */
     double squares = 0;
     for (size_t i = 0; i < c->count; i++) {
         size_t g = nl_group_of(p, i);
         bool exact, promised = allowed[g].promised;
-        double bound, e = off(s, i, &allowed[g], &bound, &exact);
+        double bound, e = element_error(s, i, &allowed[g], &bound, &exact);
         int its_level = !promised ? 0 : e <= bound ? 1 : 2;
         c->exact += exact, c->judged += promised;
         c->largest = fmax(c->largest, e);

@@ -1,5 +1,5 @@
-/* The limits of control groups, version 1 and 2: ours and those of every group above, of which the
- * tightest counts. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}.
+/* Reads the limits of control groups, version 1 and 2: the tightest of our group and of all its
+ * ancestors. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}.
  * SPDX-License-Identifier: MIT */
 #include "machine/cgroup.h"
 #include "machine/kernel_files.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is name one of the words of a list with commas? */
+/* Is name in a comma-separated list? */
 static bool among(const char *list, const char *name) {
     size_t n = strlen(name);
     for (; *list; list += strcspn(list, ","), list += *list == ',')
@@ -17,7 +17,7 @@ static bool among(const char *list, const char *name) {
     return false;
 }
 
-/* Our path in the hierarchy that has the controller; v2 when no v1 hierarchy has it. */
+/* Our path in the hierarchy of the controller: version 1 if one has it, else version 2. */
 static bool own_path(const char *controller, char path[512], bool *v2) {
     char line[1024];
     bool found = false;
@@ -36,7 +36,7 @@ static bool own_path(const char *controller, char path[512], bool *v2) {
     return found;
 }
 
-/* Where that hierarchy is mounted; root is the group that the mount shows as its top. */
+/* The mount point of that hierarchy; root is the group at its top. */
 static bool mounted(const char *controller, bool v2, char root[256], char point[256]) {
     char line[2048], type[32], options[512];
     bool found = false;
@@ -61,10 +61,10 @@ static void read_cpu(const char *dir, bool v2, group_limits *g) {
     char text[KERNEL_TEXT], *end;
     double quota = 0, period = 1, throttled;
     if (v2 && kernel_read(text, "%s/cpu.max", dir)) {
-        quota = strtod(text, &end); /* "max" is none: 0 */
+        quota = strtod(text, &end); /* 0 for "max", no quota */
         period = strtod(end, NULL);
     } else if (!v2 && kernel_read(text, "%s/cpu.cfs_quota_us", dir)) {
-        quota = strtod(text, NULL); /* -1 is none */
+        quota = strtod(text, NULL); /* -1: no quota */
         if (kernel_read(text, "%s/cpu.cfs_period_us", dir)) period = strtod(text, NULL);
     }
     if (period > 0) tighten(&g->cpus, quota / period);
@@ -79,7 +79,7 @@ static void read_memory(const char *dir, bool v2, group_limits *g) {
         tighten(&g->bytes, strtod(text, NULL));
 }
 
-/* Reads the group's folder and every one above it, up to the mount. */
+/* Reads our group's folder and its ancestors, up to the mount point. */
 static bool climb(const char *controller, void (*read)(const char *, bool, group_limits *),
                   group_limits *g) {
     char path[512], root[256], dir[768];

@@ -1,4 +1,4 @@
-/* The CPUs our threads may run on: which, how fast they are told to be, and what they share.
+/* The CPUs that our threads may run on: which, their frequency settings, and what they share.
  * Interfaces: Documentation/admin-guide/pm and cputopology of the Linux kernel.
  * SPDX-License-Identifier: MIT */
 #ifndef _GNU_SOURCE
@@ -21,17 +21,17 @@
 /* Adds the CPUs the calling thread may run on. */
 static void add_mask(exam *e) {
 #ifdef __linux__
-    cpu_set_t mask[CPUS_MOST / CPU_SETSIZE];
+    cpu_set_t mask[CPUS_MAX / CPU_SETSIZE];
     memset(mask, 0, sizeof mask);
     if (sched_getaffinity(0, sizeof mask, mask) != 0) return;
-    for (int i = 0; i < CPUS_MOST; i++)
+    for (int i = 0; i < CPUS_MAX; i++)
         if (CPU_ISSET_S(i, sizeof mask, mask)) e->cpu[i] = e->mask_known = true;
 #else
     (void)e;
 #endif
 }
 
-/* Bound threads have a mask each, so every thread is asked for its own. */
+/* Every thread adds its own mask, because bound threads differ. */
 void cpus_begin(exam *e) {
 #ifdef _OPENMP
 #pragma omp parallel num_threads(e->threads)
@@ -39,8 +39,8 @@ void cpus_begin(exam *e) {
 #endif
     add_mask(e);
     e->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    for (int i = 0; !e->mask_known && i < e->online && i < CPUS_MOST; i++) e->cpu[i] = true;
-    for (int i = 0; i < CPUS_MOST; i++) e->cpus += e->cpu[i];
+    for (int i = 0; !e->mask_known && i < e->online && i < CPUS_MAX; i++) e->cpu[i] = true;
+    for (int i = 0; i < CPUS_MAX; i++) e->cpus += e->cpu[i];
 }
 
 static bool threads_bound(void) {
@@ -55,12 +55,12 @@ static void affinity(exam *e) {
     char list[64];
     bool bound = threads_bound() || e->cpus == 1;
     if (!e->mask_known) {
-        exam_say(e, "affinity", FINDING_UNKNOWN, NULL, "this system does not tell; %d CPUs online",
-                 e->online);
+        exam_add(e, "affinity", FINDING_UNKNOWN, NULL,
+                 "this system has no sched_getaffinity; %d CPUs online", e->online);
         return;
     }
     finding_level level = e->threads > e->cpus ? FINDING_BAD : bound ? FINDING_GOOD : FINDING_NOTE;
-    finding *f = exam_say(e, "affinity", level, NULL, "CPU %s: %d of %d online; %d thread%s, %s",
+    finding *f = exam_add(e, "affinity", level, NULL, "CPU %s: %d of %d online; %d thread%s, %s",
                           kernel_list_text(e->cpu, list, sizeof list), e->cpus, e->online,
                           e->threads, e->threads == 1 ? "" : "s", bound ? "bound" : "free to move");
     if (level == FINDING_BAD)
@@ -77,7 +77,7 @@ static void governor(exam *e) {
     char first[KERNEL_TEXT], other[KERNEL_TEXT], driver[KERNEL_TEXT];
     int same = 0;
     first[0] = '\0';
-    for (int i = 0; i < CPUS_MOST; i++) {
+    for (int i = 0; i < CPUS_MAX; i++) {
         if (!e->cpu[i]) continue;
         if (!kernel_read(other, CPU_DIR "cpufreq/scaling_governor", i)) break;
         if (!first[0])
@@ -85,15 +85,15 @@ static void governor(exam *e) {
         same += strcmp(first, other) == 0;
     }
     if (!first[0]) {
-        exam_say(e, "governor", FINDING_UNKNOWN, NULL,
+        exam_add(e, "governor", FINDING_UNKNOWN, NULL,
                  "no cpufreq in /sys: a virtual machine, or no driver for this processor");
         return;
     }
-    /* Under these drivers powersave is a range that follows the load, elsewhere the lowest step. */
+    /* With these drivers powersave follows the load; with others it is the lowest frequency. */
     bool range = strcmp(driver, "intel_pstate") == 0 || strcmp(driver, "amd-pstate-epp") == 0;
     bool fixed = same == e->cpus && strcmp(first, "performance") == 0;
     bool slow = strcmp(first, "powersave") == 0 && !range;
-    exam_say(e, "governor",
+    exam_add(e, "governor",
              fixed  ? FINDING_GOOD
              : slow ? FINDING_BAD
                     : FINDING_NOTE,
@@ -111,7 +111,7 @@ static void turbo(exam *e) {
         double value;
         if (!kernel_number(switches[i].path, "", &value)) continue;
         bool off = value == switches[i].off;
-        finding *f = exam_say(e, "turbo", off ? FINDING_GOOD : FINDING_NOTE, NULL, "%s",
+        finding *f = exam_add(e, "turbo", off ? FINDING_GOOD : FINDING_NOTE, NULL, "%s",
                               off ? "off" : "on: frequency depends on heat and on busy cores");
         if (!off)
             snprintf(f->advice, sizeof f->advice,
@@ -119,20 +119,20 @@ static void turbo(exam *e) {
                      switches[i].off, switches[i].path);
         return;
     }
-    exam_say(e, "turbo", FINDING_UNKNOWN, NULL, "no switch for it in /sys/devices/system/cpu");
+    exam_add(e, "turbo", FINDING_UNKNOWN, NULL, "no switch for it in /sys/devices/system/cpu");
 }
 
 /* Fast and slow cores in one processor. */
 static void core_kinds(exam *e) {
     char text[KERNEL_TEXT], list[192];
-    double speed[CPUS_MOST] = {0}, least = 0, most = 0;
-    bool fast[CPUS_MOST] = {false};
+    double speed[CPUS_MAX] = {0}, least = 0, most = 0;
+    bool fast[CPUS_MAX] = {false};
     int few = 0;
-    for (int i = 0; i < CPUS_MOST; i++) {
+    for (int i = 0; i < CPUS_MAX; i++) {
         if (!e->cpu[i]) continue;
         if (!kernel_read(text, CPU_DIR "cpu_capacity", i) &&
             !kernel_read(text, CPU_DIR "cpufreq/cpuinfo_max_freq", i)) {
-            exam_say(e, "core-kinds", FINDING_UNKNOWN, NULL,
+            exam_add(e, "core-kinds", FINDING_UNKNOWN, NULL,
                      "neither cpu_capacity nor cpuinfo_max_freq in /sys");
             return;
         }
@@ -140,12 +140,12 @@ static void core_kinds(exam *e) {
         if (speed[i] > most) most = speed[i];
         if (least == 0 || speed[i] < least) least = speed[i];
     }
-    for (int i = 0; i < CPUS_MOST; i++) few += fast[i] = e->cpu[i] && speed[i] * 1.2 > most;
+    for (int i = 0; i < CPUS_MAX; i++) few += fast[i] = e->cpu[i] && speed[i] * 1.2 > most;
     if (few == e->cpus) {
-        exam_say(e, "core-kinds", FINDING_GOOD, NULL, "one kind of core");
+        exam_add(e, "core-kinds", FINDING_GOOD, NULL, "one kind of core");
         return;
     }
-    finding *f = exam_say(e, "core-kinds", FINDING_NOTE, NULL,
+    finding *f = exam_add(e, "core-kinds", FINDING_NOTE, NULL,
                           "%d of %d CPUs are fast; the slowest has %.0f %% of their speed", few,
                           e->cpus, 100 * least / most);
     snprintf(f->advice, sizeof f->advice, "taskset -c %s normlab ... --threads %d",
@@ -154,12 +154,12 @@ static void core_kinds(exam *e) {
 
 static void smt(exam *e) {
     char text[KERNEL_TEXT];
-    bool sibling[CPUS_MOST];
+    bool sibling[CPUS_MAX];
     int cores = 0, shared = 0;
-    for (int i = 0; i < CPUS_MOST; i++) {
+    for (int i = 0; i < CPUS_MAX; i++) {
         if (!e->cpu[i]) continue;
         if (!kernel_read(text, CPU_DIR "topology/thread_siblings_list", i)) {
-            exam_say(e, "smt", FINDING_UNKNOWN, NULL, "no CPU topology in /sys");
+            exam_add(e, "smt", FINDING_UNKNOWN, NULL, "no CPU topology in /sys");
             return;
         }
         shared += kernel_parse_list(text, sibling) > 1;
@@ -168,10 +168,10 @@ static void smt(exam *e) {
         cores += first == i;
     }
     if (!shared) {
-        exam_say(e, "smt", FINDING_GOOD, NULL, "no CPU of ours shares its core");
+        exam_add(e, "smt", FINDING_GOOD, NULL, "none of our CPUs shares its core");
         return;
     }
-    finding *f = exam_say(e, "smt", e->threads > cores ? FINDING_BAD : FINDING_NOTE, NULL,
+    finding *f = exam_add(e, "smt", e->threads > cores ? FINDING_BAD : FINDING_NOTE, NULL,
                           "%d CPU%s, %d core%s; %d may be slowed down by a sibling", e->cpus,
                           e->cpus == 1 ? "" : "s", cores, cores == 1 ? "" : "s", shared);
     snprintf(f->advice, sizeof f->advice,
@@ -183,17 +183,17 @@ static void smt(exam *e) {
 static void thermal(exam *e) {
     char path[128];
     double count, most = -1;
-    for (int i = 0; i < CPUS_MOST; i++) {
+    for (int i = 0; i < CPUS_MAX; i++) {
         if (!e->cpu[i]) continue;
         snprintf(path, sizeof path, CPU_DIR "thermal_throttle/core_throttle_count", i);
         if (!kernel_number(path, "", &count)) break;
         if (count > most) most = count;
     }
     if (most < 0)
-        exam_say(e, "thermal", FINDING_UNKNOWN, NULL, "no thermal_throttle counts in /sys");
+        exam_add(e, "thermal", FINDING_UNKNOWN, NULL, "no thermal_throttle counts in /sys");
     else
-        exam_say(e, "thermal", most > 0 ? FINDING_NOTE : FINDING_GOOD,
-                 most > 0 ? "Cool the machine, and look whether the count grows" : NULL,
+        exam_add(e, "thermal", most > 0 ? FINDING_NOTE : FINDING_GOOD,
+                 most > 0 ? "Cool the machine, and see whether the count grows" : NULL,
                  "a core was slowed down by heat %.0f times since boot", most);
 }
 

@@ -3,7 +3,7 @@
 #include "machine/parts.h"
 #include "normlab.h"
 
-enum { MOST = 64 };
+enum { MAX = 64 };
 
 const char *finding_level_name(finding_level level) {
     static const char *const names[FINDING_LEVELS] = {"good", "note", "bad", "unknown"};
@@ -12,7 +12,7 @@ const char *finding_level_name(finding_level level) {
 
 static size_t examine(finding *out, size_t most) {
     exam e = {.out = out, .most = most, .threads = nl_max_threads()};
-    load_begin(&e); /* before our own threads are part of the load */
+    load_begin(&e); /* before our own threads add to the load */
     cpus_begin(&e);
     load_count(&e, &e.before);
     examine_cpus(&e);
@@ -26,9 +26,9 @@ static size_t examine(finding *out, size_t most) {
 }
 
 const finding *doctor_findings(size_t *count) {
-    static finding found[MOST];
+    static finding found[MAX];
     static size_t n;
-    if (n == 0) n = examine(found, MOST);
+    if (n == 0) n = examine(found, MAX);
     *count = n;
     return found;
 }

@@ -1,5 +1,5 @@
-/* What on this machine would spoil a measurement. Nothing is ever changed and nothing is ever a
- * failure. SPDX-License-Identifier: MIT */
+/* Finds what would spoil a measurement on this machine. It changes nothing and never fails.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_DOCTOR_H
 #define NL_DOCTOR_H
 
@@ -8,16 +8,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Examines once in the life of the process. Takes about 0.15 s, most of it spinning, and starts the
- * OpenMP threads. */
+/* Examines the machine on the first call; later calls return the same findings. Takes about 0.15 s,
+ * mostly spinning, and starts the OpenMP threads. */
 const finding *doctor_findings(size_t *count);
 
 const char *finding_level_name(finding_level level); /* "good" */
 
-/* "doctor: 2 bad, 3 notes, ...", a line. */
+/* Writes the line "doctor: 2 bad, 3 notes, ...". */
 void doctor_summary(FILE *out, const finding *f, size_t count);
 
-/* That line and a line "doctor TOPIC: LEVEL VALUE" a finding, to be kept with results. */
+/* Writes that line and a line "doctor TOPIC: LEVEL VALUE" for each finding. */
 void doctor_write(FILE *out);
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-finding *exam_say(exam *e, const char *topic, finding_level level, const char *advice,
+finding *exam_add(exam *e, const char *topic, finding_level level, const char *advice,
                   const char *value, ...) {
-    static finding none; /* where findings go that there is no room for */
+    static finding none; /* receives findings beyond the room in out[] */
     finding *f = e->count < e->most ? &e->out[e->count++] : &none;
     va_list rest;
     *f = (finding){.topic = topic, .level = level};
@@ -20,5 +20,5 @@ finding *exam_say(exam *e, const char *topic, finding_level level, const char *a
 }
 
 void exam_unreadable(exam *e, const char *topic, const char *path) {
-    exam_say(e, topic, FINDING_UNKNOWN, NULL, "%.80s: %s", path, strerror(errno));
+    exam_add(e, topic, FINDING_UNKNOWN, NULL, "%.80s: %s", path, strerror(errno));
 }

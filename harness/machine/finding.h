@@ -1,4 +1,4 @@
-/* One thing that the doctor found. What cannot be read is unknown, with the reason.
+/* A finding of the doctor. What cannot be read is unknown, with the reason.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_FINDING_H
 #define NL_FINDING_H
@@ -12,10 +12,10 @@ typedef enum finding_level {
 } finding_level;
 
 typedef struct finding {
-    const char *topic; /* one word; every topic is in every examination, once */
+    const char *topic; /* one word; every examination has every topic once */
     finding_level level;
-    char value[128];  /* numbers with their units; for unknown: why */
-    char advice[256]; /* what to do; empty when there is nothing to do */
+    char value[128];  /* numbers with their units; if unknown, the reason */
+    char advice[256]; /* what to do, or "" */
 } finding;
 
 #endif

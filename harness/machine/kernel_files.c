@@ -16,7 +16,7 @@ bool kernel_read(char text[KERNEL_TEXT], const char *path, ...) {
     text[0] = '\0';
     FILE *f = fopen(name, "r");
     if (!f) return false;
-    errno = ENODATA; /* what an empty file is */
+    errno = ENODATA; /* if the file is empty */
     bool read = fgets(text, KERNEL_TEXT, f) != NULL;
     int why = errno;
     fclose(f);
@@ -45,30 +45,30 @@ bool kernel_number(const char *path, const char *key, double *number) {
     return found;
 }
 
-int kernel_parse_list(const char *list, bool set[CPUS_MOST]) {
+int kernel_parse_list(const char *list, bool set[CPUS_MAX]) {
     int count = 0;
-    memset(set, 0, CPUS_MOST * sizeof *set);
+    memset(set, 0, CPUS_MAX * sizeof *set);
     while (*list >= '0' && *list <= '9') {
         char *end;
         long first = strtol(list, &end, 10), last = first;
         if (*end == '-') last = strtol(end + 1, &end, 10);
-        for (long i = first; i <= last && i < CPUS_MOST; i++) count += !set[i], set[i] = true;
+        for (long i = first; i <= last && i < CPUS_MAX; i++) count += !set[i], set[i] = true;
         list = end + (*end == ',');
     }
     return count;
 }
 
-const char *kernel_list_text(const bool set[CPUS_MOST], char *text, size_t size) {
+const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < CPUS_MOST; i++) {
+    for (int i = 0; i < CPUS_MAX; i++) {
         if (!set[i]) continue;
         if (used > size - 16) { /* no room for a range and the dots */
             strcpy(text + used, ",...");
             break;
         }
         int last = i;
-        while (last + 1 < CPUS_MOST && set[last + 1]) last++;
+        while (last + 1 < CPUS_MAX && set[last + 1]) last++;
         used += (size_t)snprintf(text + used, size - used, "%s%d", used ? "," : "", i);
         if (last > i) used += (size_t)snprintf(text + used, size - used, "-%d", last);
         i = last;

@@ -1,6 +1,5 @@
-/* Who else is using our CPUs: other work, the hypervisor, the quota of our control group. Counted
- * over the time of the examination, from the kernel's own counters (proc(5)).
- * SPDX-License-Identifier: MIT */
+/* What else uses our CPUs: other work, the hypervisor, the quota of our control group. Taken from
+ * the kernel's counters (proc(5)) over the time of the examination. SPDX-License-Identifier: MIT */
 #include "machine/parts.h"
 #include "base/clock.h"
 
@@ -22,7 +21,7 @@ static void count_cpu_time(const exam *e, counters *c) {
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, &t[0], &t[1], &t[2], &t[3],
                    &t[4], &t[5], &t[6], &t[7]) != 9 ||
-            cpu < 0 || cpu >= CPUS_MOST || !e->cpu[cpu])
+            cpu < 0 || cpu >= CPUS_MAX || !e->cpu[cpu])
             continue;
         c->stat = true;
         c->busy += tick * (t[0] + t[1] + t[2] + t[5] + t[6]);
@@ -48,15 +47,15 @@ static void load(exam *e) {
     double one;
     int running, all;
     if (sscanf(e->load, "%lf %*f %*f %d/%d", &one, &running, &all) != 3) {
-        exam_say(e, "load", FINDING_UNKNOWN, NULL, "/proc/loadavg cannot be read here");
+        exam_add(e, "load", FINDING_UNKNOWN, NULL, "/proc/loadavg cannot be read here");
         return;
     }
     finding_level level = one >= 0.5 * e->online                ? FINDING_BAD
                           : one >= 0.1 * e->cpus || running > 1 ? FINDING_NOTE
                                                                 : FINDING_GOOD;
-    exam_say(e, "load", level,
+    exam_add(e, "load", level,
              level == FINDING_GOOD ? NULL
-                                   : "Stop or wait for what else runs; to see it: ps -eo "
+                                   : "Stop or wait for the other work; to see it: ps -eo "
                                      "pcpu,pid,comm --sort=-pcpu | head",
              "%.2f on average over 1 min, for %d of %d CPUs; %d other task%s ready to run", one,
              e->cpus, e->online, running - 1, running == 2 ? "" : "s");
@@ -64,23 +63,23 @@ static void load(exam *e) {
 
 static void others(exam *e, double seconds) {
     if (!e->before.stat || !e->after.stat) {
-        exam_say(e, "others", FINDING_UNKNOWN, NULL, "/proc/stat cannot be read here");
+        exam_add(e, "others", FINDING_UNKNOWN, NULL, "/proc/stat cannot be read here");
         return;
     }
     double own = e->after.own_seconds - e->before.own_seconds;
     double other = fmax(0, (e->after.busy - e->before.busy - own) / seconds);
-    /* The kernel counts in ticks: below these it may be rounding. */
+    /* The kernel counts in ticks: less than this may be rounding. */
     finding_level level = other > 0.5 * e->cpus               ? FINDING_BAD
                           : other > fmin(0.5, 0.15 * e->cpus) ? FINDING_NOTE
                                                               : FINDING_GOOD;
-    exam_say(e, "others", level,
-             level == FINDING_GOOD ? NULL : "Stop what else runs here, or wait for it",
+    exam_add(e, "others", level,
+             level == FINDING_GOOD ? NULL : "Stop the other work, or wait for it",
              "other work kept %.1f of %d CPUs busy, for %.2f s", other, e->cpus, seconds);
 }
 
 static void steal(exam *e, double seconds) {
     if (!e->before.stat || !e->after.stat) {
-        exam_say(e, "steal", FINDING_UNKNOWN, NULL, "/proc/stat cannot be read here");
+        exam_add(e, "steal", FINDING_UNKNOWN, NULL, "/proc/stat cannot be read here");
         return;
     }
     double stolen = e->after.steal - e->before.steal, share = stolen / seconds / e->cpus;
@@ -88,7 +87,7 @@ static void steal(exam *e, double seconds) {
     finding_level level = share > 0.05                ? FINDING_BAD
                           : stolen > 0 || ever > 0.01 ? FINDING_NOTE
                                                       : FINDING_GOOD;
-    exam_say(e, "steal", level,
+    exam_add(e, "steal", level,
              level == FINDING_GOOD ? NULL
                                    : "The host gives this machine's CPUs to others: repeat at "
                                      "another hour, or take dedicated CPUs",
@@ -99,15 +98,15 @@ static void steal(exam *e, double seconds) {
 static void quota(exam *e) {
     const group_limits *g = &e->after.group;
     if (!g->known) {
-        exam_say(e, "quota", FINDING_UNKNOWN, NULL, "no control group of ours is mounted");
-        exam_say(e, "throttling", FINDING_UNKNOWN, NULL, "no control group of ours is mounted");
+        exam_add(e, "quota", FINDING_UNKNOWN, NULL, "our control group is not mounted");
+        exam_add(e, "throttling", FINDING_UNKNOWN, NULL, "our control group is not mounted");
         return;
     }
     if (g->cpus == HUGE_VAL) {
-        exam_say(e, "quota", FINDING_GOOD, NULL, "none on processor time");
+        exam_add(e, "quota", FINDING_GOOD, NULL, "no quota on processor time");
     } else {
         bool tight = g->cpus < e->threads;
-        finding *f = exam_say(e, "quota", tight ? FINDING_BAD : FINDING_NOTE, NULL,
+        finding *f = exam_add(e, "quota", tight ? FINDING_BAD : FINDING_NOTE, NULL,
                               "processor time of %.2f CPUs, for %d thread%s", g->cpus, e->threads,
                               e->threads == 1 ? "" : "s");
         snprintf(f->advice, sizeof f->advice,
@@ -117,12 +116,12 @@ static void quota(exam *e) {
                  fmax(1, floor(g->cpus)));
     }
     double more = g->throttled - e->before.group.throttled;
-    exam_say(e, "throttling",
+    exam_add(e, "throttling",
              more > 0           ? FINDING_BAD
              : g->throttled > 0 ? FINDING_NOTE
                                 : FINDING_GOOD,
-             g->throttled > 0 ? "The quota stops us: use fewer threads, or ask for more" : NULL,
-             "%.0f times since the group was made, %.0f of them now", g->throttled, more);
+             g->throttled > 0 ? "The quota stops us: use fewer threads, or raise it" : NULL,
+             "%.0f times since the group was created, %.0f of them now", g->throttled, more);
 }
 
 void examine_load(exam *e) {

@@ -1,4 +1,4 @@
-/* Read from the system where it says; "unknown" where it does not. SPDX-License-Identifier: MIT */
+/* Facts that the system does not provide are "unknown". SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
 #include "build_info.h"
 #include "machine/doctor.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The value of the first line of a file that begins with key (or the first line, key ""). */
+/* The value in the first line of a file that begins with key; key "": the first line. */
 static bool read_value(const char *path, const char *key, char *out, size_t out_size) {
     char line[4096];
     bool found = false;
@@ -48,7 +48,7 @@ static void write_caches(FILE *out) {
     fprintf(out, "%s\n", any ? "" : " unknown");
 }
 
-/* As the program runs, not as it was compiled: some emulators compute long double in double. */
+/* Measured at run time, because some emulators compute long double in double. */
 static int long_double_bits(void) {
     volatile long double one = 1, half = 1;
     int bits = 0;

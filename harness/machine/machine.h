@@ -1,11 +1,12 @@
-/* What the results were measured on. SPDX-License-Identifier: MIT */
+/* Describes the machine that results were measured on. SPDX-License-Identifier: MIT */
 #ifndef NL_MACHINE_H
 #define NL_MACHINE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* "key: value" lines: processor, caches, memory, system, compiler, flags, commit, long double. */
+/* Writes "key: value" lines: processor, caches, memory, system, compiler, flags, commit, long
+ * double, threads, peers, date, doctor. */
 void machine_write(FILE *out);
 
 /* Writes them beside a results file: x.csv gets x.machine.txt. */

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Page faults that touching 4 MiB took when huge pages were asked for, as for our buffers: two with
- * pages of 2 MiB, 1024 with those of 4 KiB. Negative: this system has none. */
+/* Counts the page faults of touching 4 MiB after MADV_HUGEPAGE, which our buffers use: 2 with pages
+ * of 2 MiB, 1024 with 4 KiB. Negative: this system has no huge pages. */
 static long huge_page_faults(void) {
 #ifdef MADV_HUGEPAGE
     const size_t touched = 4u << 20, aligned = 2u << 20, size = touched + aligned;
@@ -41,18 +41,19 @@ static void huge_pages(exam *e) {
     policy[strcspn(policy, "]")] = '\0';
     long faults = huge_page_faults();
     bool given = faults >= 0 && faults <= 64, never = strcmp(policy, "never") == 0;
-    exam_say(e, "huge-pages", given ? FINDING_GOOD : FINDING_NOTE,
-             given ? NULL
-             : never
-                 ? "Large buffers are slower: echo madvise | sudo tee "
-                   "/sys/kernel/mm/transparent_hugepage/enabled"
-                 : "Asked for and not given, as when memory is in small pieces: echo 1 | sudo tee "
-                   "/proc/sys/vm/compact_memory",
-             "%.16s; 4 MiB that asked for them took %ld page faults", policy, faults);
+    exam_add(
+        e, "huge-pages", given ? FINDING_GOOD : FINDING_NOTE,
+        given ? NULL
+        : never
+            ? "Large buffers are slower: echo madvise | sudo tee "
+              "/sys/kernel/mm/transparent_hugepage/enabled"
+            : "Requested but not given, perhaps because memory is fragmented: echo 1 | sudo tee "
+              "/proc/sys/vm/compact_memory",
+        "%.16s; 4 MiB with MADV_HUGEPAGE took %ld page faults", policy, faults);
 }
 
 static void page_size(exam *e) {
-    exam_say(e, "page-size", FINDING_GOOD, NULL, "%ld bytes", sysconf(_SC_PAGESIZE));
+    exam_add(e, "page-size", FINDING_GOOD, NULL, "%ld bytes", sysconf(_SC_PAGESIZE));
 }
 
 static void memory(exam *e) {
@@ -66,7 +67,7 @@ static void memory(exam *e) {
     total /= 0x1p20, available /= 0x1p20, group /= 0x1p30; /* GiB */
     if (group < total) snprintf(limit, sizeof limit, "; our control group may use %.1f GiB", group);
     double usable = fmin(available, group);
-    exam_say(e, "memory",
+    exam_add(e, "memory",
              usable < 1   ? FINDING_BAD
              : usable < 8 ? FINDING_NOTE
                           : FINDING_GOOD,
@@ -83,14 +84,14 @@ static void swap(exam *e) {
         return;
     }
     if (total == 0) {
-        exam_say(e, "swap", FINDING_GOOD, NULL, "none");
+        exam_add(e, "swap", FINDING_GOOD, NULL, "none");
         return;
     }
     double used = total - left, pages = e->after.swapped - e->before.swapped;
     char moved[48] = "activity unknown";
     if (e->after.vmstat) snprintf(moved, sizeof moved, "%.0f pages moved just now", pages);
     bool tenth = used > 0.1 * total;
-    exam_say(e, "swap",
+    exam_add(e, "swap",
              pages > 0 ? FINDING_BAD
              : tenth   ? FINDING_NOTE
                        : FINDING_GOOD,
@@ -102,7 +103,7 @@ static void swap(exam *e) {
 
 static void numa(exam *e) {
     char text[KERNEL_TEXT], list[64];
-    bool node[CPUS_MOST], cpu[CPUS_MOST], ours[CPUS_MOST] = {false};
+    bool node[CPUS_MAX], cpu[CPUS_MAX], ours[CPUS_MAX] = {false};
     double balancing = 0;
     int mine = 0;
     if (!kernel_read(text, "/sys/devices/system/node/online")) {
@@ -110,21 +111,21 @@ static void numa(exam *e) {
         return;
     }
     int nodes = kernel_parse_list(text, node);
-    for (int n = 0; n < CPUS_MOST; n++) {
+    for (int n = 0; n < CPUS_MAX; n++) {
         if (!node[n] || !kernel_read(text, "/sys/devices/system/node/node%d/cpulist", n)) continue;
         kernel_parse_list(text, cpu);
-        for (int i = 0; i < CPUS_MOST && !ours[n]; i++) ours[n] = cpu[i] && e->cpu[i];
+        for (int i = 0; i < CPUS_MAX && !ours[n]; i++) ours[n] = cpu[i] && e->cpu[i];
         mine += ours[n];
     }
     if (nodes == 1) {
-        exam_say(e, "numa", FINDING_GOOD, NULL, "1 node");
+        exam_add(e, "numa", FINDING_GOOD, NULL, "1 node");
         return;
     }
     kernel_number("/proc/sys/kernel/numa_balancing", "", &balancing);
     int first = 0;
-    while (first < CPUS_MOST - 1 && !ours[first]) first++;
+    while (first < CPUS_MAX - 1 && !ours[first]) first++;
     finding *f =
-        exam_say(e, "numa", FINDING_NOTE, NULL, "%d nodes, our CPUs on %s; automatic balancing %s",
+        exam_add(e, "numa", FINDING_NOTE, NULL, "%d nodes, our CPUs on %s; automatic balancing %s",
                  nodes, mine ? kernel_list_text(ours, list, sizeof list) : "none of them",
                  balancing > 0 ? "on: it moves pages while we measure" : "off");
     snprintf(f->advice, sizeof f->advice,

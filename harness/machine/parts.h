@@ -1,11 +1,11 @@
-/* The parts of an examination, a file each; every part adds its findings.
+/* The parts of an examination, a file each. Every part adds its findings.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_PARTS_H
 #define NL_PARTS_H
 
 #include "machine/exam.h"
 
-void load_begin(exam *e); /* fills load; before any thread is started */
+void load_begin(exam *e); /* fills load; call before any thread starts */
 void load_count(const exam *e, counters *c);
 void examine_load(exam *e);
 void cpus_begin(exam *e); /* fills cpu, cpus, online, mask_known */

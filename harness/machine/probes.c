@@ -1,4 +1,4 @@
-/* What one thread measures: the clock it times with, its own frequency, how often it is stopped.
+/* Measurements of one thread: its clock, its frequency, and how often it is interrupted.
  * SPDX-License-Identifier: MIT */
 #include "machine/parts.h"
 #include "base/clock.h"
@@ -13,7 +13,7 @@ static void timer(exam *e) {
     struct timespec resolution = {0};
     double step = HUGE_VAL, cost = HUGE_VAL;
     clock_getres(CLOCK_MONOTONIC, &resolution);
-    for (int b = 0; b < BATCHES; b++) { /* the quickest, for some are interrupted */
+    for (int b = 0; b < BATCHES; b++) { /* keeps the fastest batch: others may be interrupted */
         double begin = clock_ns(), last = begin;
         for (int i = 0; i < READS; i++) {
             double now = clock_ns();
@@ -25,7 +25,7 @@ static void timer(exam *e) {
     finding_level level = cost > 1000                 ? FINDING_BAD
                           : cost > 100 || step > 1000 ? FINDING_NOTE
                                                       : FINDING_GOOD;
-    exam_say(e, "timer", level,
+    exam_add(e, "timer", level,
              level == FINDING_GOOD ? NULL
                                    : "Reading the clock is part of every time: see clocksource; "
                                      "measure longer pieces",
@@ -36,8 +36,8 @@ static void timer(exam *e) {
 #if defined __OPTIMIZE__ && defined __GNUC__ && (defined __x86_64__ || defined __aarch64__)
 enum { CHAIN = 1 << 14, MULTIPLY_CYCLES = 3 };
 
-/* Cycles in a nanosecond. A chain of additions would not do: some processors take constants added
- * to a register together before any arithmetic unit sees them. */
+/* Cycles in a nanosecond, from a chain of multiplications: some processors fold chains of additions
+ * of constants before they reach an arithmetic unit. */
 static double chain_ghz(void) {
     static uint64_t seed = 1;
     uint64_t x = seed;
@@ -45,10 +45,10 @@ static double chain_ghz(void) {
     double begin = clock_ns();
     for (int i = 0; i < CHAIN; i++) {
         x *= odd;
-        __asm__ volatile("" : "+r"(x)); /* no two of them become one multiplication */
+        __asm__ volatile("" : "+r"(x)); /* keeps the compiler from merging two multiplications */
     }
     double ns = clock_ns() - begin;
-    seed = x; /* which also keeps the chain from being called constant */
+    seed = x; /* also keeps the compiler from computing the chain itself */
     return MULTIPLY_CYCLES * CHAIN / ns;
 }
 
@@ -57,13 +57,13 @@ static void frequency(exam *e) {
     static double ghz[READINGS];
     int n = 0;
     double begin = clock_ns();
-    while (clock_ns() - begin < 5e6) chain_ghz(); /* until it has sped up */
+    while (clock_ns() - begin < 5e6) chain_ghz(); /* lets the frequency rise first */
     for (begin = clock_ns(); n < READINGS && clock_ns() - begin < 3e7; n++) ghz[n] = chain_ghz();
     double middle = stats_quantile(ghz, (size_t)n, 0.5);
     double spread =
         (stats_quantile(ghz, (size_t)n, 0.9) - stats_quantile(ghz, (size_t)n, 0.1)) / middle;
     bool wide = spread > 0.05;
-    exam_say(e, "frequency", wide ? FINDING_NOTE : FINDING_GOOD,
+    exam_add(e, "frequency", wide ? FINDING_NOTE : FINDING_GOOD,
              wide ? "Speed changes while we measure: see governor, turbo and others; compare only "
                     "what was measured in turns"
                   : NULL,
@@ -73,12 +73,12 @@ static void frequency(exam *e) {
 }
 #else
 static void frequency(exam *e) {
-    exam_say(e, "frequency", FINDING_UNKNOWN, NULL,
+    exam_add(e, "frequency", FINDING_UNKNOWN, NULL,
              "estimated only on x86-64 and AArch64, in an optimized build");
 }
 #endif
 
-/* Times when a thread that only reads the clock was not running. */
+/* Finds the gaps in which a thread that only reads the clock did not run. */
 static void interruptions(exam *e) {
     const double span = 2e7, least = 1e4;
     double begin = clock_ns(), last = begin, lost = 0, longest = 0;
@@ -91,7 +91,7 @@ static void interruptions(exam *e) {
     }
     double share = lost / (last - begin);
     finding_level level = share > 0.05 ? FINDING_BAD : share > 0.005 ? FINDING_NOTE : FINDING_GOOD;
-    exam_say(e, "interruptions", level,
+    exam_add(e, "interruptions", level,
              level == FINDING_GOOD ? NULL
                                    : "See load, others and steal; repeat more, and take medians",
              "%d of more than 10 us in %.0f ms: %.1f %% of the time; the longest gap %.0f us", gaps,

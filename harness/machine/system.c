@@ -1,4 +1,4 @@
-/* The machine below us and the program itself: hypervisor, clock, counters, addresses, build.
+/* System and program: clock source, hypervisor, hardware counters, address randomization, build.
  * SPDX-License-Identifier: MIT */
 #include "build_info.h"
 #include "machine/parts.h"
@@ -39,7 +39,7 @@ static void clocksource(exam *e) {
         if (strcmp(now, fast[i]) == 0) level = FINDING_GOOD;
     for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
         if (strcmp(now, slow[i]) == 0) level = FINDING_BAD;
-    finding *f = exam_say(e, "clocksource", level, NULL, "%.32s (available: %.64s)", now, all);
+    finding *f = exam_add(e, "clocksource", level, NULL, "%.32s (available: %.64s)", now, all);
     if (level != FINDING_GOOD)
         snprintf(f->advice, sizeof f->advice,
                  "It may be slow to read, see timer. If tsc is available: echo tsc | sudo tee "
@@ -47,7 +47,7 @@ static void clocksource(exam *e) {
                  dir);
 }
 
-/* The word "hypervisor" among the processor's flags: 1 there, 0 not, -1 there are no such flags. */
+/* Is "hypervisor" among the processor's flags? 1 yes, 0 no, -1 /proc/cpuinfo has no flags. */
 static int hypervisor_flag(void) {
     char line[8192];
     int found = -1;
@@ -80,19 +80,19 @@ static void virtualization(exam *e) {
     guest |= kernel_read(type, "/sys/hypervisor/type");
     guest |= kernel_read(vendor, "/proc/device-tree/hypervisor/compatible");
     if (guest)
-        exam_say(e, "virtualization", FINDING_NOTE,
-                 "Caches, memory and perhaps cores are shared with machines that are not seen "
-                 "from here: measure in turns, repeat in fresh processes and at other hours",
+        exam_add(e, "virtualization", FINDING_NOTE,
+                 "Caches, memory and perhaps cores are shared with other virtual machines: measure "
+                 "in turns, repeat in fresh processes and at other hours",
                  "a virtual machine%s", dmi);
     else if (flag == 0)
-        exam_say(e, "virtualization", FINDING_GOOD, NULL, "no sign of a hypervisor%s", dmi);
+        exam_add(e, "virtualization", FINDING_GOOD, NULL, "no sign of a hypervisor%s", dmi);
     else
-        exam_say(e, "virtualization", FINDING_UNKNOWN, NULL,
-                 "this system does not tell guests from hosts%s", dmi);
+        exam_add(e, "virtualization", FINDING_UNKNOWN, NULL,
+                 "this system does not show whether it is a guest%s", dmi);
 }
 
 #ifdef HAVE_PERF
-/* User-space instructions of a loop that has at least `least` of them; negative: -errno. */
+/* Counts the user-space instructions of a loop of at least `least`; negative: -errno. */
 static long long count_instructions(int least) {
     struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
                                    .size = sizeof attr,
@@ -118,19 +118,19 @@ static void hardware_counters(exam *e) {
     char setting[64] = "";
     long long counted = count_instructions(least);
     if (counted >= least) {
-        exam_say(e, "counters", FINDING_GOOD, NULL, "perf_event_open counts instructions");
+        exam_add(e, "counters", FINDING_GOOD, NULL, "perf_event_open counts instructions");
         return;
     }
     if (kernel_number("/proc/sys/kernel/perf_event_paranoid", "", &paranoid))
         snprintf(setting, sizeof setting, "; perf_event_paranoid is %.0f", paranoid);
     int why = counted < 0 ? (int)-counted : 0;
     bool forbidden = why == EACCES || why == EPERM;
-    exam_say(e, "counters", FINDING_NOTE,
+    exam_add(e, "counters", FINDING_NOTE,
              forbidden ? "sudo sysctl kernel.perf_event_paranoid=2; in a container also a seccomp "
                          "profile or CAP_PERFMON that allows perf_event_open"
-                       : "Times do not need them; for counts, a machine that shows its counters",
+                       : "Timing does not need them; to count, use a machine that exposes them",
              "none: %s%s",
-             !why            ? "opened, but they do not count"
+             !why            ? "they open, but do not count"
              : forbidden     ? "not allowed"
              : why == ENOSYS ? "this kernel has no perf events"
              : why == ENOENT || why == ENODEV || why == EOPNOTSUPP
@@ -140,11 +140,11 @@ static void hardware_counters(exam *e) {
 }
 #else
 static void hardware_counters(exam *e) {
-    exam_say(e, "counters", FINDING_UNKNOWN, NULL, "built where there is no perf_event_open");
+    exam_add(e, "counters", FINDING_UNKNOWN, NULL, "built where there is no perf_event_open");
 }
 #endif
 
-/* Random addresses are good here: fresh processes then sample many placements, not one again. */
+/* Random addresses are good here: fresh processes then sample many placements instead of one. */
 static void aslr(exam *e) {
     double kernel;
     if (!kernel_number("/proc/sys/kernel/randomize_va_space", "", &kernel)) {
@@ -156,8 +156,8 @@ static void aslr(exam *e) {
     int mine = personality(0xffffffff);
     off |= mine != -1 && (mine & ADDR_NO_RANDOMIZE);
 #endif
-    exam_say(e, "aslr", off ? FINDING_NOTE : FINDING_GOOD,
-             off ? "Repeating in fresh processes hides what placement does: measure without "
+    exam_add(e, "aslr", off ? FINDING_NOTE : FINDING_GOOD,
+             off ? "Repeating in fresh processes hides the effect of placement: measure without "
                    "setarch -R, with kernel.randomize_va_space=2"
                  : NULL,
              "%s",
@@ -172,7 +172,7 @@ static void build(exam *e) {
 #else
     bool optimized = false;
 #endif
-    exam_say(e, "build", optimized && !sanitized ? FINDING_GOOD : FINDING_BAD,
+    exam_add(e, "build", optimized && !sanitized ? FINDING_GOOD : FINDING_BAD,
              optimized && !sanitized ? NULL : "cmake --preset release, or CMAKE_BUILD_TYPE=Release",
              "%s, %s sanitizers or coverage", optimized ? "optimized" : "not optimized",
              sanitized ? "with" : "without");

@@ -1,4 +1,4 @@
-/* What threads cost, and whether all of them calculate alike. SPDX-License-Identifier: MIT */
+/* The cost of threads, and whether all of them keep subnormals. SPDX-License-Identifier: MIT */
 #include "machine/parts.h"
 #include "base/clock.h"
 #include "base/stats.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Decided by bits: a comparison would itself take a subnormal for zero. */
+/* Inspects the bits, because a comparison may itself take a subnormal for zero. */
 static bool flushes_subnormals(void) {
     volatile float least_normal = FLT_MIN, subnormal = FLT_TRUE_MIN, result;
     float f;
@@ -33,9 +33,9 @@ static void subnormals(exam *e) {
     flush = here, workers = 1;
 #endif
     bool kept = !here && flush == 0;
-    exam_say(e, "subnormals", kept ? FINDING_GOOD : FINDING_BAD,
+    exam_add(e, "subnormals", kept ? FINDING_GOOD : FINDING_BAD,
              kept ? NULL
-                  : "FTZ or DAZ is set: do not link with -ffast-math, nor load a library that was",
+                  : "FTZ or DAZ is set: link without -ffast-math, and load no library that was",
              "%s in this thread, %s in %d of %d threads", here ? "flushed to zero" : "kept",
              flush ? "flushed" : "kept", flush ? flush : workers, workers);
 }
@@ -48,7 +48,7 @@ static double empty_region(int threads) {
     return clock_ns() - begin;
 }
 
-/* On a crowded machine a region can take milliseconds, so both loops have a deadline. */
+/* On a busy machine a region can take milliseconds, so both loops have a deadline. */
 static void openmp(exam *e) {
     enum { HOT = 400, IDLE = 9 };
     const struct timespec pause = {.tv_nsec = 5000000};
@@ -67,7 +67,7 @@ static void openmp(exam *e) {
     finding_level level = us_hot > 50                            ? FINDING_BAD
                           : us_idle > 10 && us_idle > 5 * us_hot ? FINDING_NOTE
                                                                  : FINDING_GOOD;
-    exam_say(e, "openmp", level,
+    exam_add(e, "openmp", level,
              level == FINDING_BAD ? "More threads than idle CPUs: stop other work, or --threads 1"
              : level == FINDING_NOTE ? "Sleeping threads are slow to wake, which is part of the "
                                        "first call after a pause: OMP_WAIT_POLICY=active"
@@ -77,7 +77,7 @@ static void openmp(exam *e) {
 }
 #else
 static void openmp(exam *e) {
-    exam_say(e, "openmp", FINDING_UNKNOWN, "Build with NORMLAB_OPENMP=ON to measure threads",
+    exam_add(e, "openmp", FINDING_UNKNOWN, "Build with NORMLAB_OPENMP=ON to measure threads",
              "built without OpenMP: 1 thread");
 }
 #endif

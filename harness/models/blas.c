@@ -1,11 +1,11 @@
-/* OpenBLAS by dlopen. The prototypes are those of the CBLAS standard, with its int of 32 bits.
+/* OpenBLAS by dlopen. The prototypes follow the CBLAS standard, with 32-bit int.
  * SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-enum { ROW_MAJOR = 101, AS_IS = 111, TURNED = 112 };
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 
 static void (*gemm)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a,
                     int lda, const float *b, int ldb, float beta, float *c, int ldc);
@@ -13,7 +13,7 @@ static void (*gemv)(int order, int t, int m, int n, float alpha, const float *a,
                     const float *x, int incx, float beta, float *y, int incy);
 static char *(*config)(void);
 
-/* What dlsym gives is a data pointer; POSIX says it holds a function. */
+/* dlsym returns a data pointer; POSIX guarantees that it can hold a function's address. */
 static bool find(void *library, const char *name, void *to) {
     void *found = dlsym(library, name);
     memcpy(to, &found, sizeof found);
@@ -45,13 +45,14 @@ const char *blas_version(void) {
     return config();
 }
 
-/* A single row is a vector, for which OpenBLAS has something faster. */
+/* For a single row OpenBLAS's matrix-vector product is faster. */
 void blas_multiply(size_t m, size_t n, size_t k, float alpha, matrix a, matrix b, float beta,
                    float *c, size_t ldc) {
-    if (m == 1 && !a.turned)
-        gemv(ROW_MAJOR, b.turned ? AS_IS : TURNED, (int)(b.turned ? n : k), (int)(b.turned ? k : n),
-             alpha, b.at, (int)b.ld, a.at, 1, beta, c, 1);
+    if (m == 1 && !a.transposed)
+        gemv(ROW_MAJOR, b.transposed ? NO_TRANSPOSE : TRANSPOSE, (int)(b.transposed ? n : k),
+             (int)(b.transposed ? k : n), alpha, b.at, (int)b.ld, a.at, 1, beta, c, 1);
     else
-        gemm(ROW_MAJOR, a.turned ? TURNED : AS_IS, b.turned ? TURNED : AS_IS, (int)m, (int)n,
-             (int)k, alpha, a.at, (int)a.ld, b.at, (int)b.ld, beta, c, (int)ldc);
+        gemm(ROW_MAJOR, a.transposed ? TRANSPOSE : NO_TRANSPOSE,
+             b.transposed ? TRANSPOSE : NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, a.at,
+             (int)a.ld, b.at, (int)b.ld, beta, c, (int)ldc);
 }

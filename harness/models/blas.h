@@ -1,20 +1,20 @@
-/* Matrix products of OpenBLAS, which is looked for when the program runs: nothing here is built or
- * linked with it. SPDX-License-Identifier: MIT */
+/* Matrix products by OpenBLAS, loaded at run time: nothing is built or linked with it.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_BLAS_H
 #define NL_BLAS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* On one thread from then on. False: there is none, and why says so. The version is OpenBLAS's own. */
+/* Loads OpenBLAS, on one thread. False: why says why. The version is OpenBLAS's own text. */
 bool blas_open(const char **why);
 const char *blas_version(void);
 
-/* A matrix by rows, which lie ld apart; turned: its transpose is meant. */
+/* A matrix by rows, ld numbers apart. transposed: stands for its transpose. */
 typedef struct matrix {
     const float *at;
     size_t ld;
-    bool turned;
+    bool transposed;
 } matrix;
 
 /* c [m][n] = alpha * a [m][k] * b [k][n] + beta * c */

@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-/* The names of what lies in weights, kept and work. */
+/* Indices into weights, kept and work. */
 enum { QKV, OUT, UP, DOWN };
-enum { HAT1, MIXED, KEYS, VALUES, SHARES, ATTENDED, BETWEEN, HAT2, RAISED, ACTED };
-enum { D_WIDE, D_ACTED, D_SHARES, D_ROW };
+enum { NORMED1, PROJ, KEYS, VALUES, PROB, ATTENDED, MIDDLE, NORMED2, HIDDEN, ACTIVE };
+enum { D_WIDE, D_ACTIVE, D_SCORES, D_ROW };
 
 typedef struct sizes {
-    size_t t, all, d, hd, kv, wide,
-        up; /* wide: of queries, keys and values; up: of the raised row */
+    size_t t, all, d, hd; /* tokens, with those in the cache; widths of the block and of a head */
+    size_t kv, wide, up;  /* widths of keys; of queries, keys and values; of the hidden layer */
 } sizes;
 
 static sizes sizes_of(const step *s) {
@@ -28,33 +28,33 @@ void block_layout(step *s, step_take *take, void *from) {
     size_t ffn = s->shape.ffn, heads = s->shape.heads, most = z.d * (z.wide > z.up ? z.wide : z.up);
     s->weights[QKV] = take(from, z.d * z.wide), s->weights[OUT] = take(from, z.d * z.d);
     s->weights[UP] = take(from, z.d * z.up), s->weights[DOWN] = take(from, ffn * z.d);
-    s->kept[HAT1] = take(from, z.t * z.d), s->kept[MIXED] = take(from, z.t * z.wide);
+    s->kept[NORMED1] = take(from, z.t * z.d), s->kept[PROJ] = take(from, z.t * z.wide);
     s->kept[KEYS] = take(from, z.all * z.kv), s->kept[VALUES] = take(from, z.all * z.kv);
-    s->kept[SHARES] = take(from, heads * z.t * z.all), s->kept[ATTENDED] = take(from, z.t * z.d);
-    s->kept[BETWEEN] = take(from, z.t * z.d), s->kept[HAT2] = take(from, z.t * z.d);
-    s->kept[RAISED] = take(from, z.t * z.up), s->kept[ACTED] = take(from, z.t * ffn);
+    s->kept[PROB] = take(from, heads * z.t * z.all), s->kept[ATTENDED] = take(from, z.t * z.d);
+    s->kept[MIDDLE] = take(from, z.t * z.d), s->kept[NORMED2] = take(from, z.t * z.d);
+    s->kept[HIDDEN] = take(from, z.t * z.up), s->kept[ACTIVE] = take(from, z.t * ffn);
     if (!s->training) return;
     s->dw = take(from, most);
     s->work[D_WIDE] = take(from, z.t * (z.wide > z.up ? z.wide : z.up));
-    s->work[D_ACTED] = take(from, z.t * ffn), s->work[D_SHARES] = take(from, z.t * z.all);
+    s->work[D_ACTIVE] = take(from, z.t * ffn), s->work[D_SCORES] = take(from, z.t * z.all);
     s->work[D_ROW] = take(from, z.t * z.d);
 }
 
 /* y [t][n] = x [t][k] * w [k][n] + beta * y */
-static void through(size_t t, size_t n, size_t k, const float *x, const float *w, float beta,
-                    float *y) {
+static void linear(size_t t, size_t n, size_t k, const float *x, const float *w, float beta,
+                   float *y) {
     blas_multiply(t, n, k, 1, (matrix){x, k, false}, (matrix){w, n, false}, beta, y, n);
 }
 
 /* dx [t][k] = dy [t][n] * w'; dw [k][n] = x' * dy */
-static void back(step *s, size_t n, size_t k, const float *x, const float *w, const float *dy,
-                 float *dx) {
+static void linear_back(step *s, size_t n, size_t k, const float *x, const float *w,
+                        const float *dy, float *dx) {
     size_t t = s->rows;
     blas_multiply(t, k, n, 1, (matrix){dy, n, false}, (matrix){w, n, true}, 0, dx, k);
     blas_multiply(k, n, t, 1, (matrix){x, k, true}, (matrix){dy, n, false}, 0, s->dw, n);
 }
 
-/* One row of scores becomes shares of the first seen; none of the others. */
+/* Softmax over the first `seen` scores of a row; the others become 0. */
 static void softmax(float *row, size_t seen, size_t all) {
     float most = row[0], sum = 0;
     for (size_t j = 1; j < seen; j++) most = row[j] > most ? row[j] : most;
@@ -64,19 +64,19 @@ static void softmax(float *row, size_t seen, size_t all) {
 }
 
 static void attend(step *s, sizes z) {
-    float *mixed = s->kept[MIXED], scale = 1 / sqrtf((float)z.hd);
+    float *proj = s->kept[PROJ], scale = 1 / sqrtf((float)z.hd);
     for (size_t r = 0; r < z.t; r++) {
-        const float *keys = mixed + r * z.wide + z.d;
+        const float *keys = proj + r * z.wide + z.d;
         memcpy(s->kept[KEYS] + (s->past + r) * z.kv, keys, z.kv * sizeof *keys);
         memcpy(s->kept[VALUES] + (s->past + r) * z.kv, keys + z.kv, z.kv * sizeof *keys);
     }
     for (size_t h = 0; h < s->shape.heads; h++) {
         size_t at = h * s->shape.kv_heads / s->shape.heads * z.hd;
-        float *shares = s->kept[SHARES] + h * z.t * z.all;
-        blas_multiply(z.t, z.all, z.hd, scale, (matrix){mixed + h * z.hd, z.wide, false},
-                      (matrix){s->kept[KEYS] + at, z.kv, true}, 0, shares, z.all);
-        for (size_t r = 0; r < z.t; r++) softmax(shares + r * z.all, s->past + r + 1, z.all);
-        blas_multiply(z.t, z.hd, z.all, 1, (matrix){shares, z.all, false},
+        float *prob = s->kept[PROB] + h * z.t * z.all;
+        blas_multiply(z.t, z.all, z.hd, scale, (matrix){proj + h * z.hd, z.wide, false},
+                      (matrix){s->kept[KEYS] + at, z.kv, true}, 0, prob, z.all);
+        for (size_t r = 0; r < z.t; r++) softmax(prob + r * z.all, s->past + r + 1, z.all);
+        blas_multiply(z.t, z.hd, z.all, 1, (matrix){prob, z.all, false},
                       (matrix){s->kept[VALUES] + at, z.kv, false}, 0, s->kept[ATTENDED] + h * z.hd,
                       z.d);
     }
@@ -91,11 +91,11 @@ static float gelu(float x, float *slope) {
     return 0.5f * x * (1 + th);
 }
 
-static void act(step *s, sizes z) {
+static void activate(step *s, sizes z) {
     size_t ffn = s->shape.ffn;
     for (size_t r = 0; r < z.t; r++) {
-        const float *a = s->kept[RAISED] + r * z.up, *b = a + ffn;
-        float *to = s->kept[ACTED] + r * ffn;
+        const float *a = s->kept[HIDDEN] + r * z.up, *b = a + ffn;
+        float *to = s->kept[ACTIVE] + r * ffn;
         for (size_t j = 0; j < ffn; j++)
             to[j] = s->shape.gated ? a[j] / (1 + expf(-a[j])) * b[j] : gelu(a[j], NULL);
     }
@@ -104,22 +104,22 @@ static void act(step *s, sizes z) {
 void block_forward(step *s) {
     sizes z = sizes_of(s);
     size_t bytes = z.t * z.d * sizeof *s->x;
-    step_norm(s, 0, s->x, s->kept[HAT1]);
-    through(z.t, z.wide, z.d, s->kept[HAT1], s->weights[QKV], 0, s->kept[MIXED]);
+    step_norm(s, 0, s->x, s->kept[NORMED1]);
+    linear(z.t, z.wide, z.d, s->kept[NORMED1], s->weights[QKV], 0, s->kept[PROJ]);
     attend(s, z);
-    memcpy(s->kept[BETWEEN], s->x, bytes);
-    through(z.t, z.d, z.d, s->kept[ATTENDED], s->weights[OUT], 1, s->kept[BETWEEN]);
-    step_norm(s, 1, s->kept[BETWEEN], s->kept[HAT2]);
-    through(z.t, z.up, z.d, s->kept[HAT2], s->weights[UP], 0, s->kept[RAISED]);
-    act(s, z);
-    memcpy(s->y, s->kept[BETWEEN], bytes);
-    through(z.t, z.d, s->shape.ffn, s->kept[ACTED], s->weights[DOWN], 1, s->y);
+    memcpy(s->kept[MIDDLE], s->x, bytes);
+    linear(z.t, z.d, z.d, s->kept[ATTENDED], s->weights[OUT], 1, s->kept[MIDDLE]);
+    step_norm(s, 1, s->kept[MIDDLE], s->kept[NORMED2]);
+    linear(z.t, z.up, z.d, s->kept[NORMED2], s->weights[UP], 0, s->kept[HIDDEN]);
+    activate(s, z);
+    memcpy(s->y, s->kept[MIDDLE], bytes);
+    linear(z.t, z.d, s->shape.ffn, s->kept[ACTIVE], s->weights[DOWN], 1, s->y);
 }
 
-static void act_backward(step *s, sizes z) {
+static void activate_backward(step *s, sizes z) {
     size_t ffn = s->shape.ffn;
     for (size_t r = 0; r < z.t; r++) {
-        const float *a = s->kept[RAISED] + r * z.up, *b = a + ffn, *d = s->work[D_ACTED] + r * ffn;
+        const float *a = s->kept[HIDDEN] + r * z.up, *b = a + ffn, *d = s->work[D_ACTIVE] + r * ffn;
         float *da = s->work[D_WIDE] + r * z.up, *db = da + ffn, slope;
         for (size_t j = 0; j < ffn; j++) {
             if (s->shape.gated) {
@@ -133,20 +133,20 @@ static void act_backward(step *s, sizes z) {
     }
 }
 
-/* d, with respect to what was attended, to the queries, keys and values. */
+/* From d, the gradient of ATTENDED, to the gradients of queries, keys and values. */
 static void attend_backward(step *s, sizes z, const float *d) {
-    float *dwide = s->work[D_WIDE], *ds = s->work[D_SHARES], scale = 1 / sqrtf((float)z.hd);
+    float *dwide = s->work[D_WIDE], *ds = s->work[D_SCORES], scale = 1 / sqrtf((float)z.hd);
     memset(dwide, 0, z.t * z.wide * sizeof *dwide);
     for (size_t h = 0; h < s->shape.heads; h++) {
         size_t at = h * s->shape.kv_heads / s->shape.heads * z.hd;
-        const float *shares = s->kept[SHARES] + h * z.t * z.all;
+        const float *prob = s->kept[PROB] + h * z.t * z.all;
         matrix dh = {d + h * z.hd, z.d, false};
         blas_multiply(z.t, z.all, z.hd, 1, dh, (matrix){s->kept[VALUES] + at, z.kv, true}, 0, ds,
                       z.all);
-        blas_multiply(z.all, z.hd, z.t, 1, (matrix){shares, z.all, true}, dh, 1,
+        blas_multiply(z.all, z.hd, z.t, 1, (matrix){prob, z.all, true}, dh, 1,
                       dwide + z.d + z.kv + at, z.wide);
         for (size_t r = 0; r < z.t; r++) {
-            const float *p = shares + r * z.all;
+            const float *p = prob + r * z.all;
             float *row = ds + r * z.all, sum = 0;
             for (size_t j = 0; j < z.all; j++) sum += p[j] * row[j];
             for (size_t j = 0; j < z.all; j++) row[j] = p[j] * (row[j] - sum);
@@ -154,7 +154,7 @@ static void attend_backward(step *s, sizes z, const float *d) {
         blas_multiply(z.t, z.hd, z.all, scale, (matrix){ds, z.all, false},
                       (matrix){s->kept[KEYS] + at, z.kv, false}, 0, dwide + h * z.hd, z.wide);
         blas_multiply(z.all, z.hd, z.t, scale, (matrix){ds, z.all, true},
-                      (matrix){s->kept[MIXED] + h * z.hd, z.wide, false}, 1, dwide + z.d + at,
+                      (matrix){s->kept[PROJ] + h * z.hd, z.wide, false}, 1, dwide + z.d + at,
                       z.wide);
     }
 }
@@ -167,14 +167,14 @@ void block_backward(step *s) {
     sizes z = sizes_of(s);
     size_t n = z.t * z.d;
     float *row = s->work[D_ROW], *dx = s->dx;
-    back(s, z.d, s->shape.ffn, s->kept[ACTED], s->weights[DOWN], s->dy, s->work[D_ACTED]);
-    act_backward(s, z);
-    back(s, z.up, z.d, s->kept[HAT2], s->weights[UP], s->work[D_WIDE], row);
-    step_norm_backward(s, 1, s->kept[BETWEEN], row, dx);
-    add(dx, s->dy, n); /* with respect to BETWEEN */
-    back(s, z.d, z.d, s->kept[ATTENDED], s->weights[OUT], dx, row);
+    linear_back(s, z.d, s->shape.ffn, s->kept[ACTIVE], s->weights[DOWN], s->dy, s->work[D_ACTIVE]);
+    activate_backward(s, z);
+    linear_back(s, z.up, z.d, s->kept[NORMED2], s->weights[UP], s->work[D_WIDE], row);
+    step_norm_backward(s, 1, s->kept[MIDDLE], row, dx);
+    add(dx, s->dy, n); /* the gradient of MIDDLE */
+    linear_back(s, z.d, z.d, s->kept[ATTENDED], s->weights[OUT], dx, row);
     attend_backward(s, z, row);
-    back(s, z.wide, z.d, s->kept[HAT1], s->weights[QKV], s->work[D_WIDE], row);
+    linear_back(s, z.wide, z.d, s->kept[NORMED1], s->weights[QKV], s->work[D_WIDE], row);
     step_norm_backward(s, 0, s->x, row, row);
     add(dx, row, n);
 }

@@ -7,13 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Gates, and the matrices of input and state of each. */
+/* The gates; weights has GATES matrices of the input, then GATES of the state. */
 enum { RESET, UPDATE, CANDIDATE, GATES };
-enum {
-    RAW,
-    GATE = RAW + GATES,
-    OF_STATE = GATE + GATES
-}; /* in kept: before the norm, and after all */
+/* Indices into kept: GATES inputs of norms, GATES gates, and h U of the candidate. */
+enum { RAW, GATE = RAW + GATES, OF_STATE = GATE + GATES };
 enum { D_GATE, D_RAW, D_STATE };
 
 void gru_layout(step *s, step_take *take, void *from) {
@@ -25,13 +22,13 @@ void gru_layout(step *s, step_take *take, void *from) {
     for (size_t i = 0; i <= D_STATE; i++) s->work[i] = take(from, n);
 }
 
-static void through(const step *s, const float *x, const float *w, float beta, float *y) {
+static void linear(const step *s, const float *x, const float *w, float beta, float *y) {
     size_t c = s->shape.width;
     blas_multiply(s->rows, c, c, 1, (matrix){x, c, false}, (matrix){w, c, false}, beta, y, c);
 }
 
 /* dx += dy * w'; dw = x' * dy */
-static void back(step *s, const float *x, const float *w, const float *dy, float *dx) {
+static void linear_back(step *s, const float *x, const float *w, const float *dy, float *dx) {
     size_t c = s->shape.width;
     blas_multiply(s->rows, c, c, 1, (matrix){dy, c, false}, (matrix){w, c, true}, 1, dx, c);
     blas_multiply(c, c, s->rows, 1, (matrix){x, c, true}, (matrix){dy, c, false}, 0, s->dw, c);
@@ -42,8 +39,8 @@ void gru_forward(step *s) {
     float *const *gate = s->kept + GATE, *of_state = s->kept[OF_STATE];
     for (size_t g = 0; g < GATES; g++) {
         float *raw = s->kept[RAW + g];
-        through(s, s->x, s->weights[g], 0, raw);
-        through(s, s->h, s->weights[GATES + g], g != CANDIDATE, g == CANDIDATE ? of_state : raw);
+        linear(s, s->x, s->weights[g], 0, raw);
+        linear(s, s->h, s->weights[GATES + g], g != CANDIDATE, g == CANDIDATE ? of_state : raw);
         for (size_t i = 0; g == CANDIDATE && i < n; i++) raw[i] += gate[RESET][i] * of_state[i];
         step_norm(s, g, raw, gate[g]);
         for (size_t i = 0; i < n; i++)
@@ -63,14 +60,14 @@ void gru_backward(step *s) {
         s->dh[i] = dy[i] * z[i], d[i] = dy[i] * (1 - z[i]) * (1 - c[i] * c[i]);
     step_norm_backward(s, CANDIDATE, s->kept[RAW + CANDIDATE], d, raw);
     for (size_t i = 0; i < n; i++) state[i] = raw[i] * r[i], d[i] = raw[i] * of_state[i];
-    back(s, s->x, s->weights[CANDIDATE], raw, s->dx);
-    back(s, s->h, s->weights[GATES + CANDIDATE], state, s->dh);
-    for (size_t g = CANDIDATE; g-- > 0;) { /* UPDATE, then RESET, whose part is in d */
+    linear_back(s, s->x, s->weights[CANDIDATE], raw, s->dx);
+    linear_back(s, s->h, s->weights[GATES + CANDIDATE], state, s->dh);
+    for (size_t g = CANDIDATE; g-- > 0;) { /* UPDATE, then RESET, whose gradient is in d */
         float *by = g == RESET ? d : state;
         for (size_t i = 0; i < n; i++)
             by[i] = (g == RESET ? d[i] : dy[i] * (s->h[i] - c[i])) * gate[g][i] * (1 - gate[g][i]);
         step_norm_backward(s, g, s->kept[RAW + g], by, raw);
-        back(s, s->x, s->weights[g], raw, s->dx);
-        back(s, s->h, s->weights[GATES + g], raw, s->dh);
+        linear_back(s, s->x, s->weights[g], raw, s->dx);
+        linear_back(s, s->h, s->weights[GATES + g], raw, s->dh);
     }
 }

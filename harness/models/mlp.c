@@ -53,7 +53,7 @@ void mlp_free(mlp *net) {
     free(net->parameters);
 }
 
-/* The row norms of this library; recentring alone it has not. */
+/* Recentring alone is no layer of the library, so it is computed here. */
 static bool norm(const mlp *net, size_t rows, const layer *k) {
     nl_problem p = {.op = net->norm == MLP_FULL ? NL_LAYERNORM : NL_RMSNORM,
                     .n = rows,
@@ -73,7 +73,7 @@ static bool norm(const mlp *net, size_t rows, const layer *k) {
     return true;
 }
 
-/* d, with respect to hat, becomes that with respect to z. */
+/* Turns d from the gradient of hat into that of z. */
 static bool norm_backward(const mlp *net, size_t rows, const layer *k, float *d) {
     nl_problem p = {.op = net->norm == MLP_FULL ? NL_LAYERNORM : NL_RMSNORM,
                     .pass = NL_BACKWARD,
@@ -108,7 +108,7 @@ static void multiply(size_t rows, const layer *k, const float *in) {
     }
 }
 
-/* dW, db, and what d, with respect to z, is with respect to in (NULL: not wanted). */
+/* From d, the gradient of z, to dw, db, and din, the gradient of `in` (NULL: not wanted). */
 static void multiply_backward(size_t rows, const layer *k, const float *in, const float *d,
                               float *din) {
     memset(k->dw, 0, k->from * k->to * sizeof *k->dw), memset(k->db, 0, k->to * sizeof *k->db);
@@ -129,7 +129,7 @@ static void multiply_backward(size_t rows, const layer *k, const float *in, cons
     }
 }
 
-/* Cross-entropy of a row of z, into d, unless NULL, softmax less the label. */
+/* Cross-entropy of a row of z; d (or NULL) gets its gradient, softmax minus the label. */
 static double entropy(const float *z, size_t classes, size_t label, float *d, size_t rows) {
     double most = -INFINITY, sum = 0;
     for (size_t j = 0; j < classes; j++) most = fmax(most, (double)z[j]);

@@ -1,5 +1,4 @@
-/* The layers of network.h: He's weights, two matrix products a layer at most, and what the gradient
- * needs kept. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "models/network.h"
 #include "layer.h"
 
@@ -7,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What forward keeps of a layer: the norm's input and statistics, what left the ReLU. */
+/* What forward keeps of a layer: the norm's input and statistics, the output of the ReLU. */
 typedef struct kept {
     float *in, *mean, *rstd, *relu;
 } kept;
@@ -22,8 +21,8 @@ static size_t elements(const network *net) {
     return net->rows * net->width;
 }
 
-/* Matrix k of He's initialization: the variance is gain / width, 2 where a ReLU has halved the mean
- * square of what comes in, 1 where none has. */
+/* Matrix k of He's initialization. The variance is gain / width; gain is 2 where a ReLU has halved
+ * the mean square of the input, else 1. */
 static const float *matrix(work *w, size_t k, double gain, bool transposed) {
     size_t c = w->net->width;
     const float *normal = w->net->normal + k * c * c;
@@ -34,7 +33,7 @@ static const float *matrix(work *w, size_t k, double gain, bool transposed) {
     return w->weights;
 }
 
-/* to = from * matrix, four terms at a time. */
+/* to = from * matrix */
 static void multiply(const network *net, const float *from, const float *matrix, float *to) {
     size_t c = net->width;
     memset(to, 0, elements(net) * sizeof *to);
@@ -51,7 +50,7 @@ static void add(const network *net, float *to, const float *from) {
     for (size_t i = 0; i < elements(net); i++) to[i] += from[i];
 }
 
-/* Zero wherever the other is not positive: ReLU, and its derivative. */
+/* ReLU with by == to; with its output, the derivative: zero wherever `by` is not positive. */
 static void rectify(const network *net, float *to, const float *by) {
     for (size_t i = 0; i < elements(net); i++)
         if (!(by[i] > 0)) to[i] = 0;

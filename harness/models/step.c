@@ -12,7 +12,7 @@ typedef struct arena {
     size_t used;
 } arena;
 
-/* Whole cache lines; with no base it counts. */
+/* Takes whole cache lines; without a base it only counts them. */
 static float *take(void *from, size_t count) {
     arena *a = from;
     float *at = a->base ? a->base + a->used : NULL;
@@ -44,7 +44,7 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
     return layout(&s, NULL) * sizeof(float);
 }
 
-/* Uniform, of that variance, and quick: hundreds of millions of them. */
+/* Uniform with a given variance; a simple generator, because there are hundreds of millions. */
 static void fill(float *to, size_t count, double variance, uint32_t seed) {
     uint32_t state = seed * 2654435769u + 1;
     float scale = (float)(sqrt(3 * variance) * 0x1p-31);
@@ -60,7 +60,7 @@ bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool 
     s->room = aligned_alloc(64, count * sizeof *s->room);
     if (!s->room) return false;
     layout(s, s->room);
-    fill(s->room, count, 1 / (double)c, 1); /* the matrices, and the cache */
+    fill(s->room, count, 1 / (double)c, 1); /* the matrices and the cache */
     fill(s->x, n, 1, 2), fill(s->h, n, 0.1, 3);
     if (training) fill(s->dy, n, 1, 4);
     for (size_t i = 0; i < STEP_NORMS; i++)

@@ -1,5 +1,5 @@
-/* oneDNN's layer and batch normalization as implementations of the table, verified and timed beside ours.
- * What a problem asks and oneDNN has not is done around it, as its users have to: docs/peers.md.
+/* oneDNN's layer and batch normalization as implementations of the table, verified and timed like
+ * ours. What oneDNN lacks is computed around it, as its users must do: docs/peers.md.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "peers/onednn.h"
@@ -13,21 +13,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static wish wish_for(const nl_problem *p, int threads) {
-    return (wish){.n = p->n,
-                  .c = p->c,
-                  .s = p->s,
-                  .op = p->op,
-                  .pass = p->pass,
-                  .from = p->dtype,
-                  .to = p->dtype,
-                  .kind = dnnl_forward_inference,
-                  .flags = nl_layers[p->op].centred ? 0 : RMS_NORM,
-                  .eps = p->eps,
-                  .threads = threads};
+static plan_key key_for(const nl_problem *p, int threads) {
+    return (plan_key){.n = p->n,
+                      .c = p->c,
+                      .s = p->s,
+                      .op = p->op,
+                      .pass = p->pass,
+                      .from = p->dtype,
+                      .to = p->dtype,
+                      .kind = dnnl_forward_inference,
+                      .flags = nl_layers[p->op].centred ? 0 : RMS_NORM,
+                      .eps = p->eps,
+                      .threads = threads};
 }
 
-/* oneDNN takes a float x for a 16-bit y, so the sum is not rounded in between. */
+/* oneDNN accepts a float x with a 16-bit y, so the sum is not rounded. */
 static const float *add_residual(const nl_problem *p, const nl_forward_args *a, plan *k) {
     size_t count = p->n * p->c;
     if (!k->x) k->x = malloc(count * sizeof *k->x);
@@ -38,19 +38,19 @@ static const float *add_residual(const nl_problem *p, const nl_forward_args *a, 
     return k->x;
 }
 
-/* oneDNN has no dresidual; where dx takes its place, dx is made elsewhere first. */
+/* oneDNN has no dresidual. Where dx aliases it, oneDNN writes dx to another buffer first. */
 static void add_dresidual(const nl_problem *p, const nl_backward_args *a, const void *made) {
     for (size_t i = 0; i < p->n * p->c; i++) nl_put_dx(p, a, i, nl_load(p->dtype, made, i));
 }
 
-/* For a cast before the weight, which oneDNN has not. */
+/* For a cast before the weight, which oneDNN lacks. */
 static void scale_afterwards(const nl_problem *p, const nl_forward_args *a) {
     nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
     for (size_t i = 0; i < p->n * p->c * p->s; i++)
         nl_put(v, i, i / p->s % p->c, nl_load(p->dtype, a->y, i));
 }
 
-/* oneDNN saves the variance, normlab rstd; and moves no running statistics. */
+/* oneDNN saves the variance instead of rstd, and does not update running statistics. */
 static void keep(const nl_problem *p, const nl_forward_args *a, size_t groups, const float *mean,
                  const float *var) {
     nl_view v = {.mean = a->mean,
@@ -66,7 +66,7 @@ static void keep(const nl_problem *p, const nl_forward_args *a, size_t groups, c
 }
 
 static void forward_now(const nl_problem *p, const nl_forward_args *a, int threads) {
-    wish w = wish_for(p, threads);
+    plan_key w = key_for(p, threads);
     bool inference = p->pass == NL_INFERENCE;
     bool training = !inference && (nl_layers[p->op].running || a->mean || a->rstd);
     bool afterwards = p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
@@ -77,7 +77,7 @@ static void forward_now(const nl_problem *p, const nl_forward_args *a, int threa
     if (a->residual) w.from = NL_F32;
 
     plan *k = find_plan(&w);
-    if (!k) return; /* what is not written is NaN to the harness */
+    if (!k) return; /* y stays NaN, so the harness sees a failure */
     const float *mean = inference ? a->running_mean : NULL,
                 *var = inference ? a->running_var : NULL;
     if (training) var = a->rstd ? a->rstd : k->statistics[0];
@@ -91,11 +91,11 @@ static void forward_now(const nl_problem *p, const nl_forward_args *a, int threa
                           {DNNL_ARG_SHIFT, PART_CHANNELS, beta}};
     if (!run_plan(k, parts, sizeof parts / sizeof *parts)) return;
     if (afterwards) scale_afterwards(p, a);
-    if (training) keep(p, a, wish_groups(&w), mean, var);
+    if (training) keep(p, a, plan_groups(&w), mean, var);
 }
 
 static void backward_now(const nl_problem *p, const nl_backward_args *a, int threads) {
-    wish w = wish_for(p, threads);
+    plan_key w = key_for(p, threads);
     bool scale = a->gamma || a->dgamma;
     w.kind = scale || a->dbeta ? dnnl_backward : dnnl_backward_data;
     w.flags |= (scale ? dnnl_use_scale : 0) | (a->dbeta ? dnnl_use_shift : 0);
@@ -103,13 +103,13 @@ static void backward_now(const nl_problem *p, const nl_backward_args *a, int thr
     plan *k = find_plan(&w);
     if (!k) return;
     float *var = k->statistics[0];
-    for (size_t g = 0; g < wish_groups(&w); g++) var[g] = 1 / (a->rstd[g] * a->rstd[g]) - p->eps;
+    for (size_t g = 0; g < plan_groups(&w); g++) var[g] = 1 / (a->rstd[g] * a->rstd[g]) - p->eps;
     const float *gamma = a->gamma || !scale ? a->gamma : k->ones;
     const float *dgamma = a->dgamma || !scale ? a->dgamma : k->unwanted;
     void *dx = a->dx;
     if (a->dresidual == dx && !k->x) k->x = malloc(p->n * p->c * sizeof *k->x);
     if (a->dresidual == dx && !(dx = k->x)) return;
-    const float *beta = k->inputs == 6 ? k->ones : NULL; /* older versions want one, unread */
+    const float *beta = k->inputs == 6 ? k->ones : NULL; /* older versions require an unused beta */
     const part parts[] = {{DNNL_ARG_SRC, PART_X, a->x},
                           {DNNL_ARG_DIFF_DST, PART_TENSOR, a->dy},
                           {DNNL_ARG_DIFF_SRC, PART_TENSOR, dx},
@@ -122,7 +122,7 @@ static void backward_now(const nl_problem *p, const nl_backward_args *a, int thr
     if (run_plan(k, parts, sizeof parts / sizeof *parts) && a->dresidual) add_dresidual(p, a, dx);
 }
 
-/* oneDNN asks OpenMP how many threads there are, both when a primitive is made and when it runs. */
+/* oneDNN takes its number of threads from OpenMP, when a primitive is created and when it runs. */
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     int before = omp_get_max_threads();
     omp_set_num_threads(threads);
@@ -147,11 +147,11 @@ static nl_impl impls[] = {IMPL("batchnorm", NL_BATCHNORM, NL_BIT(NL_INFERENCE)),
                           IMPL("layernorm", NL_LAYERNORM, 0), IMPL("rmsnorm", NL_RMSNORM, 0)};
 enum { IMPLS = sizeof impls / sizeof *impls };
 
-/* Has it all passes of this layer in this storage type, on this processor? */
+/* Does oneDNN have all passes of this layer in this storage type, on this processor? */
 static bool takes(const nl_impl *m, nl_op op, nl_dtype t, char name[64]) {
     for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
         nl_problem p = {.op = op, .pass = pass, .dtype = t, .n = 64, .c = 64, .s = 1, .eps = 1e-5f};
-        wish w = wish_for(&p, 1);
+        plan_key w = key_for(&p, 1);
         if (!(m->passes & NL_BIT(pass))) continue;
         w.kind = pass == NL_BACKWARD ? dnnl_backward : w.kind;
         if (pass == NL_INFERENCE) w.flags |= dnnl_use_global_stats;
@@ -176,7 +176,7 @@ void onednn_register(void (*note)(const char *text)) {
     char theirs[64];
     dl_iterate_phdr(count_runtimes, &runtimes);
     if (runtimes > 1) {
-        note("normlab: no oneDNN: it brings a second OpenMP runtime (docs/peers.md)");
+        note("normlab: oneDNN is left out: it loads a second OpenMP runtime (docs/peers.md)");
         return;
     }
     if (!onednn_start(note)) return;

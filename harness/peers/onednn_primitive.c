@@ -1,4 +1,4 @@
-/* oneDNN's objects: described, made, kept and run. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "peers/onednn_primitive.h"
 #include "layer.h"
 
@@ -25,15 +25,15 @@ bool onednn_start(void (*for_people)(const char *text)) {
            good(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "start a stream");
 }
 
-size_t wish_groups(const wish *w) {
+size_t plan_groups(const plan_key *w) {
     return nl_layers[w->op].by_channel ? w->c : w->n;
 }
 
-/* All in plain layout, as they lie in memory. */
-static dnnl_status_t describe_part(const wish *w, int layout, dnnl_memory_desc_t *out) {
+/* All parts have a plain layout. */
+static dnnl_status_t describe_part(const plan_key *w, int layout, dnnl_memory_desc_t *out) {
     static const dnnl_data_type_t types[NL_DTYPES] =
         {[NL_F32] = dnnl_f32, [NL_F16] = dnnl_f16, [NL_BF16] = dnnl_bf16};
-    dnnl_dim_t size = (dnnl_dim_t)(layout == PART_GROUPS ? wish_groups(w) : w->c);
+    dnnl_dim_t size = (dnnl_dim_t)(layout == PART_GROUPS ? plan_groups(w) : w->c);
     dnnl_dims_t vector = {size}, tensor = {(dnnl_dim_t)w->n, (dnnl_dim_t)w->c, (dnnl_dim_t)w->s};
     if (layout == PART_GROUPS || layout == PART_CHANNELS)
         return dnnl_memory_desc_create_with_tag(out, 1, vector, dnnl_f32, dnnl_a);
@@ -42,7 +42,7 @@ static dnnl_status_t describe_part(const wish *w, int layout, dnnl_memory_desc_t
                                             w->s == 1 ? dnnl_ab : dnnl_abc);
 }
 
-static dnnl_status_t describe(const wish *w, dnnl_primitive_desc_t *out) {
+static dnnl_status_t describe(const plan_key *w, dnnl_primitive_desc_t *out) {
     dnnl_memory_desc_t x = NULL, y = NULL, stats = NULL;
     dnnl_primitive_desc_t hint = NULL;
     bool backward = w->pass == NL_BACKWARD, batch = nl_layers[w->op].by_channel;
@@ -69,7 +69,7 @@ static dnnl_status_t describe(const wish *w, dnnl_primitive_desc_t *out) {
     return s;
 }
 
-const char *onednn_has(const wish *w, char name[64]) {
+const char *onednn_has(const plan_key *w, char name[64]) {
     dnnl_primitive_desc_t d;
     const char *theirs = "";
     if (describe(w, &d) != dnnl_success) return NULL;
@@ -87,14 +87,14 @@ static void plan_free(plan *k) {
     *k = (plan){0};
 }
 
-static bool plan_make(const wish *w, plan *k) {
+static bool plan_make(const plan_key *w, plan *k) {
     dnnl_primitive_desc_t d = NULL;
-    size_t groups = wish_groups(w);
+    size_t groups = plan_groups(w);
     float *memory = malloc((2 * groups + 2 * w->c) * sizeof *memory);
     *k = (plan){.w = *w, .statistics = {memory, memory + groups}};
     k->ones = memory + 2 * groups, k->unwanted = k->ones + w->c;
     bool ok = memory && good(describe(w, &d), "do this layer") &&
-              good(dnnl_primitive_create(&k->primitive, d), "make this layer");
+              good(dnnl_primitive_create(&k->primitive, d), "create this layer");
     if (ok) dnnl_primitive_desc_query(d, dnnl_query_num_of_inputs_s32, 0, &k->inputs);
     dnnl_primitive_desc_destroy(d);
     if (!ok) return plan_free(k), false;
@@ -102,19 +102,19 @@ static bool plan_make(const wish *w, plan *k) {
     return true;
 }
 
-plan *find_plan(const wish *w) {
-    enum { MOST = 16 };
-    static plan plans[MOST], *last = plans;
+plan *find_plan(const plan_key *w) {
+    enum { MAX = 16 };
+    static plan plans[MAX], *last = plans;
     static size_t next;
     if (last->primitive && memcmp(&last->w, w, sizeof *w) == 0) return last;
-    for (plan *k = plans; k < plans + MOST; k++)
+    for (plan *k = plans; k < plans + MAX; k++)
         if (k->primitive && memcmp(&k->w, w, sizeof *w) == 0) return last = k;
-    last = &plans[next++ % MOST];
+    last = &plans[next++ % MAX];
     plan_free(last);
     return plan_make(w, last) ? last : NULL;
 }
 
-/* Memory objects are made in a plan's first call; later ones set only what has moved. */
+/* A plan's first call creates the memory objects; later ones update the addresses that changed. */
 static bool set_part(plan *k, int i, const part *p) {
     dnnl_memory_desc_t d = NULL;
     void *at = (void *)p->at, *now = NULL;
@@ -123,7 +123,7 @@ static bool set_part(plan *k, int i, const part *p) {
         return now == at || good(dnnl_memory_set_data_handle(k->args[i].memory, at), "move memory");
     }
     bool ok = good(describe_part(&k->w, p->layout, &d), "describe memory") &&
-              good(dnnl_memory_create(&k->args[i].memory, d, engine, at), "take memory");
+              good(dnnl_memory_create(&k->args[i].memory, d, engine, at), "use memory");
     dnnl_memory_desc_destroy(d);
     if (ok) k->args[i].arg = p->name, k->count = i + 1;
     return ok;

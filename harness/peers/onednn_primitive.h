@@ -1,4 +1,4 @@
-/* A oneDNN primitive for each kind of call: made once, kept, given its buffers and run.
+/* Caches a oneDNN primitive for each kind of call, and runs it on given buffers.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ONEDNN_PRIMITIVE_H
 #define NL_ONEDNN_PRIMITIVE_H
@@ -7,11 +7,11 @@
 
 #include <dnnl.h>
 
-/* The flag's value in the versions that have it; the others refuse it when asked. */
+/* The value of oneDNN's flag; versions without RMSNorm reject it. */
 enum { RMS_NORM = 0x20 };
 
-/* What a primitive is made for. Compared byte by byte: no padding. */
-typedef struct wish {
+/* What a primitive is created for: the cache's key. Compared byte by byte, so no padding. */
+typedef struct plan_key {
     size_t n, c, s;
     nl_op op;
     nl_pass pass;
@@ -20,44 +20,44 @@ typedef struct wish {
     unsigned flags;
     float eps;
     int threads;
-} wish;
-_Static_assert(sizeof(wish) == 3 * sizeof(size_t) + 8 * sizeof(int), "a wish has padding");
+} plan_key;
+_Static_assert(sizeof(plan_key) == 3 * sizeof(size_t) + 8 * sizeof(int), "plan_key has padding");
 
-enum { PARTS_MOST = 9 };
+enum { PARTS_MAX = 9 };
 
-/* A primitive, its arguments, and working memory for what surrounds it. */
+/* A primitive, its arguments, and working memory for the code around it. */
 typedef struct plan {
-    wish w;
+    plan_key w;
     dnnl_primitive_t primitive;
-    dnnl_exec_arg_t args[PARTS_MOST];
-    int count, inputs;    /* given so far; those that it reads */
+    dnnl_exec_arg_t args[PARTS_MAX];
+    int count, inputs;    /* arguments with a memory object; inputs of the primitive */
     float *statistics[2]; /* [groups] each */
     float *ones;          /* [c] */
-    float *unwanted;      /* [c]: where a result goes that nobody asked for */
-    float *x;             /* [n][c] with the residual added, once there was one */
+    float *unwanted;      /* [c], for a result that the caller does not want */
+    float *x;             /* [n][c]: x + residual, or a temporary dx; NULL until needed */
 } plan;
 
-/* Before all else. note: for people, whenever something fails. */
+/* Call first. note shows a message whenever something fails. */
 bool onednn_start(void (*note)(const char *text));
 
-/* The name of oneDNN's implementation, or NULL where it has none. */
-const char *onednn_has(const wish *w, char name[64]);
+/* The name of oneDNN's implementation; NULL: it has none. */
+const char *onednn_has(const plan_key *w, char name[64]);
 
-/* The values that share one mean and variance. */
-size_t wish_groups(const wish *w);
+/* The number of groups that share one mean and variance. */
+size_t plan_groups(const plan_key *w);
 
-/* Making one takes far longer than a call. That is done in its first call, which is never timed
- * since nothing is timed before it has been verified. NULL: it cannot be had, and there is a note. */
-plan *find_plan(const wish *w);
+/* The cached plan of a key, created on its first use. That takes far longer than a call, but is
+ * never timed, because verification comes first. NULL: failed, with a note. */
+plan *find_plan(const plan_key *w);
 
-/* An argument: its name in oneDNN, how it is laid out, and where it is; at NULL it is not given. */
+/* An argument: its index in oneDNN, its layout and its address; NULL: absent. */
 typedef struct part {
     int name;
     enum { PART_X, PART_TENSOR, PART_GROUPS, PART_CHANNELS } layout;
     const void *at;
 } part;
 
-/* The same parts in the same order in every call of a plan, PARTS_MOST at most. */
+/* Every call of a plan must pass the same parts in the same order, at most PARTS_MAX. */
 bool run_plan(plan *k, const part *parts, size_t count);
 
 #endif

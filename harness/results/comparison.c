@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Why two rows cannot be compared, into why; false: they can. */
+/* True: the rows cannot be compared, and why says why. */
 static bool refusal(const result *a, const result *b, bool shares, char why[200]) {
     const result *both[] = {a, b};
     if (!a || !b) return snprintf(why, 200, "only in %c", a ? 'A' : 'B'), true;
@@ -30,7 +30,7 @@ static bool refusal(const result *a, const result *b, bool shares, char why[200]
                  {"s", a->s, b->s},
                  {"bytes", a->bytes, b->bytes}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !*why; i++)
-        if (sizes[i].a < sizes[i].b || sizes[i].a > sizes[i].b) /* not where one is unknown */
+        if (sizes[i].a < sizes[i].b || sizes[i].a > sizes[i].b) /* false where one is NAN */
             snprintf(why, 200, "%s differs: %.0f in A, %.0f in B", sizes[i].name, sizes[i].a,
                      sizes[i].b);
     if (!*why && *a->data && *b->data && strcmp(a->data, b->data) != 0)
@@ -38,7 +38,7 @@ static bool refusal(const result *a, const result *b, bool shares, char why[200]
     return *why;
 }
 
-/* In logarithms: the time, or in units of what the machine's limit takes. */
+/* The log of the time, or of the time over the limit's. */
 static estimate log_of(const result *r, bool shares) {
     double unit = shares ? log(r->limit_pct) + log(r->ns) - log(100) : 0;
     return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
@@ -50,9 +50,9 @@ row_pair compare_rows(const result *a, const result *b, bool shares, double marg
     if (p.refused) return p;
     estimate x = log_of(a, shares), y = log_of(b, shares);
     p.ratio = (estimate){y.median - x.median, y.low - x.high, y.high - x.low};
-    p.unbanded = isnan(a->aa_band) || isnan(b->aa_band);
+    p.no_band = isnan(a->aa_band) || isnan(b->aa_band);
     p.band = log1p(fmax(a->aa_band, b->aa_band));
-    if (p.unbanded) p.band = fmax(p.band, margin);
+    if (p.no_band) p.band = fmax(p.band, margin);
     p.verdict = stats_verdict(p.ratio, p.band, margin);
     return p;
 }

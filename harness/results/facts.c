@@ -1,4 +1,4 @@
-/* What the machines' facts beside two result files have in common. SPDX-License-Identifier: MIT */
+/* Compares the .machine.txt files of two result files. SPDX-License-Identifier: MIT */
 #include "results/facts.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ bool facts_one_machine(const results *file, char why[200]) {
                                 "AB"[side], keys[i]),
                        false;
             const char *space = strrchr(value[side], ' ');
-            if (i == 2 && space) value[side] = space + 1; /* of "Linux 6.1.0 x86_64" the last */
+            if (i == 2 && space) value[side] = space + 1; /* "Linux 6.1.0 x86_64": the last word */
         }
         known |= i < 2 && strcmp(value[0], "unknown") != 0;
         if (strcmp(value[0], value[1]) != 0)
@@ -30,7 +30,7 @@ bool facts_one_machine(const results *file, char why[200]) {
     return known && !used;
 }
 
-/* Does the file hold the fact too? Two good findings of the doctor are alike, whatever the load. */
+/* Does the file hold the fact too? Any two good findings of the doctor are equal. */
 static bool holds(const results *file, const fact *f) {
     for (const fact *e = file->facts; e < file->facts + file->fact_count; e++) {
         if (strcmp(e->key, f->key) != 0) continue;
@@ -42,8 +42,8 @@ static bool holds(const results *file, const fact *f) {
     return false;
 }
 
-/* Prints the values of a key that the other file has not. */
-static void list_unlike(FILE *out, const results *file, int side, const char *key) {
+/* Prints one file's values of a key that the other file lacks. */
+static void list_differing(FILE *out, const results *file, int side, const char *key) {
     for (size_t i = 0; i < file[side].fact_count; i++) {
         const fact *f = &file[side].facts[i];
         if (strcmp(f->key, key) == 0 && !holds(&file[!side], f))
@@ -51,7 +51,7 @@ static void list_unlike(FILE *out, const results *file, int side, const char *ke
     }
 }
 
-char *facts_unlike(const results *file) {
+char *facts_differing(const results *file) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -63,8 +63,8 @@ char *facts_unlike(const results *file) {
             for (const fact *e = file[side].facts; e < f && !listed; e++)
                 listed = strcmp(e->key, f->key) == 0;
             if (listed) continue;
-            list_unlike(out, file, 0, f->key);
-            list_unlike(out, file, 1, f->key);
+            list_differing(out, file, 0, f->key);
+            list_differing(out, file, 1, f->key);
         }
     if (out) fclose(out);
     if (size > 0) return text;

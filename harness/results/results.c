@@ -1,5 +1,5 @@
-/* The file is read whole and cut into fields where it lies; rows point into it. Columns are found
- * by name, and those we do not know are passed over. SPDX-License-Identifier: MIT */
+/* The file is read whole and cut into fields in place; rows point into it. Columns are found by
+ * name, and unknown ones are ignored. SPDX-License-Identifier: MIT */
 #include "results/results.h"
 #include "base/csv.h"
 
@@ -41,7 +41,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const char *const verdicts[] = {"ok", "fail", "demo", "skip"};
 
-/* Digits, sign, point and exponent only: strtod also takes nan, inf, hexadecimal and blanks. */
+/* Accepts digits, sign, point and exponent; strtod also takes nan, inf, hexadecimal and blanks. */
 static bool number(const char *text, double *v) {
     char *end;
     if (text[strspn(text, "0123456789+-.eE")]) return false;
@@ -49,7 +49,7 @@ static bool number(const char *text, double *v) {
     return end != text && !*end && isfinite(*v);
 }
 
-/* False: the text is not what the column holds. */
+/* False: the text is no value of the column. */
 static bool store(result *r, const struct column *c, const char *text) {
     void *at = (char *)r + c->offset;
     double v = NAN;
@@ -80,37 +80,37 @@ static bool read_row(scan *s, const struct column *const *meaning, size_t width,
         [NOT_NEGATIVE] = "be a number that is not negative, or empty",
     };
     if (s->count != width)
-        return complain(s, s->first_line, "%zu fields where the header has %zu: measure again",
-                        s->count, width);
+        return scan_error(s, s->first_line, "%zu fields where the header has %zu: measure again",
+                          s->count, width);
     *r = (result){.line = s->first_line, .data = "", .verdict = "", .flag = "", .limit_pct = NAN};
     r->aa_band = r->n = r->c = r->s = r->bytes = NAN; /* the columns that may be missing */
     for (size_t i = 0; i < width; i++)
         if (meaning[i] && !store(r, meaning[i], s->fields[i]))
-            return complain(s, s->first_line, "%s '%.60s' should %s", meaning[i]->name,
-                            s->fields[i], should[meaning[i]->kind]);
+            return scan_error(s, s->first_line, "%s '%.60s' should %s", meaning[i]->name,
+                              s->fields[i], should[meaning[i]->kind]);
     if (isnan(r->ns) && !(isnan(r->ns_low) && isnan(r->ns_high)))
-        return complain(s, s->first_line, "an interval without its ns: measure again");
+        return scan_error(s, s->first_line, "an interval without its ns: measure again");
     if (r->ns_low > r->ns || r->ns > r->ns_high)
-        return complain(s, s->first_line, "ns %g is not between ns_low %g and ns_high %g", r->ns,
-                        r->ns_low, r->ns_high);
+        return scan_error(s, s->first_line, "ns %g is not between ns_low %g and ns_high %g", r->ns,
+                          r->ns_low, r->ns_high);
     return true;
 }
 
-/* What each field of the header means to us; NULL where it means nothing. */
+/* Maps each field of the header to its column; NULL: unknown. */
 static bool read_header(scan *s, const struct column ***meaning) {
-    if (s->at == s->end) return complain(s, 0, "it is empty: measure again");
-    if (!next_record(s)) return false;
-    if (s->cut) return complain(s, 1, "the header is cut off: measure again");
+    if (s->at == s->end) return scan_error(s, 0, "it is empty: measure again");
+    if (!scan_record(s)) return false;
+    if (s->cut) return scan_error(s, 1, "the header is cut off: measure again");
     *meaning = calloc(s->count, sizeof **meaning);
-    if (!*meaning) return complain(s, 1, "no memory for its columns");
+    if (!*meaning) return scan_error(s, 1, "no memory for its columns");
     for (const struct column *c = columns; c < columns + COLUMNS; c++) {
         size_t found = 0;
         for (size_t i = 0; i < s->count; i++)
             if (strcmp(s->fields[i], c->name) == 0) (*meaning)[i] = c, found++;
-        if (found > 1) return complain(s, 1, "the column %s is there %zu times", c->name, found);
+        if (found > 1) return scan_error(s, 1, "%zu columns are called %s", found, c->name);
         if (found == 0 && c->needed)
-            return complain(s, 1, "no column %s: is this a file of `normlab bench --out`?",
-                            c->name);
+            return scan_error(s, 1, "no column %s: is this a file of `normlab bench --out`?",
+                              c->name);
     }
     return true;
 }
@@ -122,7 +122,7 @@ static int by_key(const result *a, const result *b) {
     return order ? order : (a->threads > b->threads) - (a->threads < b->threads);
 }
 
-/* Of two rows with one key the earlier comes first. */
+/* Sorts rows of one key by line. */
 static int by_key_and_line(const void *a, const void *b) {
     const result *x = *(result *const *)a, *y = *(result *const *)b;
     int order = by_key(x, y);
@@ -132,7 +132,7 @@ static int by_key_and_line(const void *a, const void *b) {
 static bool read_rows(scan *s, const struct column *const *meaning, results *out) {
     size_t width = s->count, room = 0;
     while (s->at < s->end) {
-        if (!next_record(s)) return false;
+        if (!scan_record(s)) return false;
         if (s->cut) {
             snprintf(out->warning, sizeof out->warning,
                      "%.400s:%zu: the last line is cut off and left out; the run did not end",
@@ -142,21 +142,21 @@ static bool read_rows(scan *s, const struct column *const *meaning, results *out
         if (out->count == room) {
             room = room ? 2 * room : 64;
             result *rows = realloc(out->rows, room * sizeof *rows);
-            if (!rows) return complain(s, s->line, "no memory for its rows");
+            if (!rows) return scan_error(s, s->line, "no memory for its rows");
             out->rows = rows;
         }
         if (!read_row(s, meaning, width, &out->rows[out->count])) return false;
         out->count++;
     }
     out->sorted = malloc((out->count + 1) * sizeof *out->sorted);
-    if (!out->sorted) return complain(s, 0, "no memory for its rows");
+    if (!out->sorted) return scan_error(s, 0, "no memory for its rows");
     for (size_t i = 0; i < out->count; i++) out->sorted[i] = &out->rows[i];
     qsort(out->sorted, out->count, sizeof *out->sorted, by_key_and_line);
     for (size_t i = 1; i < out->count; i++) {
         const result *a = out->sorted[i - 1], *b = out->sorted[i];
         if (by_key(a, b) == 0)
-            return complain(s, b->line, "%.100s %.60s@%.20s, threads %d is in line %zu already",
-                            b->spelling, b->impl, b->isa, b->threads, a->line);
+            return scan_error(s, b->line, "%.100s %.60s@%.20s, threads %d is in line %zu already",
+                              b->spelling, b->impl, b->isa, b->threads, a->line);
     }
     return true;
 }
@@ -165,17 +165,17 @@ static bool read_rows(scan *s, const struct column *const *meaning, results *out
 static bool read_facts(scan *s, results *out) {
     struct stat about;
     if (stat(s->path, &about) != 0 && errno == ENOENT) return true;
-    if (!slurp(s, &out->facts_text)) return out->facts_text = NULL, false;
+    if (!scan_file(s, &out->facts_text)) return out->facts_text = NULL, false;
     size_t lines = 1;
     for (const char *p = s->at; p < s->end; p++) lines += *p == '\n';
-    if (lines > 1000) return complain(s, 1000, "too long for the facts of a machine");
+    if (lines > 1000) return scan_error(s, 1000, "too long for the facts of a machine");
     out->facts = calloc(lines, sizeof *out->facts);
-    if (!out->facts) return complain(s, 0, "no memory for its lines");
+    if (!out->facts) return scan_error(s, 0, "no memory for its lines");
     for (char *line = s->at; line < s->end; s->line++) {
         char *next = line + strcspn(line, "\n"), *colon = memchr(line, ':', (size_t)(next - line));
         *next = '\0';
         if (next > line && next[-1] == '\r') next[-1] = '\0';
-        if (*line && !colon) return complain(s, s->line, "'%.60s' should be `key: value`", line);
+        if (*line && !colon) return scan_error(s, s->line, "'%.60s' should be `key: value`", line);
         if (colon) {
             *colon = '\0';
             out->facts[out->fact_count++] = (fact){line, colon + 1 + strspn(colon + 1, " \t")};
@@ -192,8 +192,8 @@ bool results_read(const char *path, results *out, char *error, size_t error_size
     if (length > 4 && strcmp(path + length - 4, ".csv") == 0) stem -= 4;
     char *machine = malloc(stem + sizeof ".machine.txt");
     *out = (results){0};
-    bool ok = machine || complain(&s, 0, "no memory for its name");
-    ok = ok && slurp(&s, &out->text);
+    bool ok = machine || scan_error(&s, 0, "no memory for its name");
+    ok = ok && scan_file(&s, &out->text);
     if (!ok) out->text = NULL;
     ok = ok && read_header(&s, &meaning) && read_rows(&s, meaning, out);
     if (ok) {

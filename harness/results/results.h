@@ -1,5 +1,5 @@
-/* Results read back: a CSV file of `normlab bench` or `check`, and the machine's facts beside it.
- * Strict, because a number that was read wrongly would be believed.
+/* Reads results: a CSV file of `normlab bench` or `check`, and the machine's facts beside it.
+ * Strict, because nobody would notice a number that was read wrongly.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_RESULTS_H
 #define NL_RESULTS_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A row, as far as comparing needs it. Text that is missing is "", a number that is missing NAN. */
+/* A row, as far as the comparison needs it. Missing text is "", a missing number NAN. */
 typedef struct result {
     size_t line;                       /* of the file, from 1 */
     const char *spelling, *impl, *isa; /* spelling: of the case */
@@ -27,14 +27,14 @@ typedef struct results {
     size_t count;
     fact *facts; /* in the order of x.machine.txt; none when there is no such file */
     size_t fact_count;
-    char warning[512]; /* "", or what was left out: a last line that was cut off */
+    char warning[512]; /* "", or that the last line was cut off and left out */
     result **sorted;   /* by key */
     char *text, *facts_text;
 } results;
 
-/* False: error says "file:line: what is wrong and what to do", and there is nothing to free. A last
- * line without a newline is where a run was cut off: it may be half a number, so it is left out
- * whatever it holds, and the rows before it, which are whole, are kept. */
+/* False: error is "file:line: what is wrong and what to do", and there is nothing to free. A last
+ * line without a newline may end in half a number, because the run was cut off there: that line is
+ * left out, the rows before it are kept. */
 bool results_read(const char *path, results *out, char *error, size_t error_size);
 void results_free(results *r);
 

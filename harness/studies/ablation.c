@@ -1,6 +1,7 @@
-/* What of a norm does the work: subtracting the mean, or dividing by the size? A network learns to read
- * digits with both (LayerNorm), the division alone (RMSNorm), the subtraction alone, and neither: the
- * same weights at the start, the same batches, several seeds. SPDX-License-Identifier: MIT */
+/* What of a norm does the work: subtracting the mean or dividing by the size? A network learns to
+ * read digits with both (LayerNorm), the division alone (RMSNorm), the subtraction alone, and
+ * neither, from the same weights and batches, with several seeds.
+ * SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "base/random.h"
 #include "studies/study.h"
@@ -22,7 +23,7 @@ static const char *const names[MLP_NORMS] = {"nothing", "recentre", "rescale", "
 static const double rates[] = {0.003, 0.01, 0.03, 0.1};
 enum { RATES = sizeof rates / sizeof *rates };
 
-/* 3 x 5 points, a row in three bits. */
+/* 3 x 5 points, an octal digit for each row. */
 static const unsigned short glyphs[DIGITS] = {075557, 026227, 071747, 071717, 055711,
                                               074717, 074757, 071122, 075757, 075717};
 
@@ -31,8 +32,8 @@ typedef struct pictures {
     unsigned char *labels;
 } pictures;
 
-/* Picture i: a digit, twice as large, somewhere on 12 x 12 points, in its own contrast and brightness,
- * and noise upon it. Depends on i alone. */
+/* Draws picture i, which depends on i alone: a digit at twice its size, at a random place on 12 x
+ * 12 points, with random contrast, brightness and noise. */
 static void draw(float *x, unsigned char *label, size_t i) {
     uint32_t at[4];
     random_words(1, i, at);
@@ -49,7 +50,7 @@ static void draw(float *x, unsigned char *label, size_t i) {
         }
 }
 
-/* Trains one network; the loss and the share of errors on pictures it does not learn from. */
+/* Trains one network; reports the loss and the share of errors on held-out pictures. */
 static bool train(study_out *o, const pictures *all, mlp *net, double rate, unsigned seed,
                   size_t steps) {
     char panel[40], series[40];
@@ -65,7 +66,7 @@ static bool train(study_out *o, const pictures *all, mlp *net, double rate, unsi
                 mlp_loss(net, HELD_OUT, all->x + test * INPUTS, all->labels + test, &wrong);
             sound = isfinite(loss);
             if (sound) study_point(o, panel, series, (double)step, loss);
-            show = step + 1 + step / 6; /* about evenly along a logarithmic axis */
+            show = step + 1 + step / 6; /* evenly on a logarithmic axis, nearly */
         }
         if (step == steps || !sound) break;
         uint32_t at[4];

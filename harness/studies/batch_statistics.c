@@ -1,6 +1,6 @@
-/* What BatchNorm's statistics cost: their noise against the batch size, the gap between training and
- * inference, the two conventions for momentum, and padding, which the row norms do not see. Panels
- * that end in ", expected" are theory. SPDX-License-Identifier: MIT */
+/* The cost of BatchNorm's statistics: their noise against the batch size, the gap between training
+ * and inference, the two conventions for momentum, and padding, which does not affect the row
+ * norms. Panels that end in ", expected" are theory. SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "layer.h"
 #include "studies/study.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PROBES: batches to measure the gap on, when the running statistics have settled. */
-enum { C = 128, MOST_ROWS = 2520, BATCHES = 128, PROBES = 16, SMALL = 32 };
+/* PROBES: batches that measure the gap once the running statistics have settled. */
+enum { C = 128, MAX_ROWS = 2520, BATCHES = 128, PROBES = 16, SMALL = 32 };
 
 static const float eps = 1e-5f;
 
-/* Room for one batch; next counts the numbers drawn. */
+/* Buffers for one batch; next counts the random numbers drawn. */
 typedef struct room {
     float *x, *y, *other;
     size_t next;
@@ -31,7 +31,7 @@ static void draw(room *r, size_t n, double mean) {
     for (size_t i = 0; i < n * C; i++) r->x[i] = (float)(mean + random_normal(1, r->next++));
 }
 
-/* x to y; BatchNorm of n rows, unless op says otherwise. */
+/* Normalizes x into y, and updates the running statistics *to unless NULL. */
 static bool norm(const nl_problem *problem, const float *x, float *y, running *to) {
     nl_problem p = *problem;
     p.c = C, p.s = 1, p.eps = eps;
@@ -44,7 +44,7 @@ static double rms(const double sum, size_t n) {
     return sqrt(sum / (double)n);
 }
 
-/* Every batch size: statistics of single batches (momentum 1), and running ones (0.1). */
+/* Statistics of single batches of n rows (momentum 1), and running ones (momentum 0.1). */
 static bool noise(study_out *o, room *r, size_t n, bool biased) {
     const char *name = biased ? "variance, biased" : "variance, unbiased";
     nl_problem p = {.op = NL_BATCHNORM, .n = n, .momentum = 1, .biased_running_var = biased};
@@ -92,8 +92,8 @@ static bool batch_sizes(study_out *o, room *r, size_t most) {
     return true;
 }
 
-/* The running mean on its way from 0 to TRUE_MEAN, in sigmas from there. The weight of the new value is
- * what this library calls momentum, as PyTorch does; Keras and Flax give the weight of the old. */
+/* How the running mean moves from 0 to TRUE_MEAN, a distance in sigmas. Momentum is the weight of
+ * the new value here and in PyTorch, that of the old value in Keras and Flax. */
 enum { TRUE_MEAN = 10 };
 static const struct convention {
     const char *name;
@@ -106,7 +106,7 @@ static const struct convention {
 };
 enum { CONVENTIONS = sizeof conventions / sizeof *conventions };
 
-static void way(study_out *o, const char *name, size_t step, const float *mean) {
+static void distance(study_out *o, const char *name, size_t step, const float *mean) {
     double off = 0;
     for (size_t j = 0; j < C; j++) off += pow((double)mean[j] - TRUE_MEAN, 2);
     study_point(o, "momentum", name, (double)step, rms(off, C));
@@ -128,12 +128,12 @@ static bool momentum(study_out *o, room *r, size_t steps) {
             if (!norm(&p, r->x, r->y, &all[k])) return false;
         }
         if (step < show) continue;
-        show = step + 1 + step / 8; /* about evenly along a logarithmic axis */
-        way(o, "Keras's formula with 0.9", step, keras);
+        show = step + 1 + step / 8; /* evenly on a logarithmic axis, nearly */
+        distance(o, "Keras's formula with 0.9", step, keras);
         for (int k = 0; k < CONVENTIONS; k++) {
             double m = (double)conventions[k].weight_of_new, left = pow(1 - m, 2.0 * (double)step);
             double floor = m / (2 - m) / SMALL * (1 - left);
-            way(o, conventions[k].name, step, all[k].mean);
+            distance(o, conventions[k].name, step, all[k].mean);
             study_point(o, "momentum, expected", conventions[k].name, (double)step,
                         sqrt(TRUE_MEAN * TRUE_MEAN * left + floor));
         }
@@ -141,13 +141,13 @@ static bool momentum(study_out *o, room *r, size_t steps) {
     return true;
 }
 
-/* REAL tokens, and zeros after them: by how much does the output of the real ones move? */
-enum { REAL = 252 }; /* n / 10 of all tokens are then a whole number of zeros */
+/* REAL tokens, then zeros: how much do the zeros change the output of the real tokens? */
+enum { REAL = 252 }; /* for each share in tenths, the number of zeros is whole */
 
 static bool padding(study_out *o, room *r, nl_op op, const char *name, int mean) {
     nl_problem p = {.op = op, .n = REAL};
     r->next = 0;
-    memset(r->x, 0, sizeof *r->x * MOST_ROWS * C);
+    memset(r->x, 0, sizeof *r->x * MAX_ROWS * C);
     draw(r, REAL, mean);
     if (!norm(&p, r->x, r->other, NULL)) return false;
     for (int tenths = 0; tenths < 10; tenths++) {
@@ -157,7 +157,7 @@ static bool padding(study_out *o, room *r, nl_op op, const char *name, int mean)
         for (size_t i = 0; i < REAL * C; i++) moved += pow(r->y[i] - r->other[i], 2);
         study_point(o, "padding", name, share, rms(moved, REAL * C));
         if (!nl_layers[op].by_channel) continue;
-        /* mean and variance of a mixture; shift and stretch of the real tokens follow */
+        /* from mean and variance of the mixture */
         double shift = share * mean, square = (1 - share) * (1 + mean * mean);
         double sigma = sqrt(square - pow((1 - share) * mean, 2));
         study_point(o, "padding, expected", name, share, hypot(shift / sigma, 1 / sigma - 1));
@@ -166,7 +166,7 @@ static bool padding(study_out *o, room *r, nl_op op, const char *name, int mean)
 }
 
 static bool run(study_out *o, bool quick) {
-    size_t bytes = sizeof(float) * MOST_ROWS * C;
+    size_t bytes = sizeof(float) * MAX_ROWS * C;
     room r = {.x = malloc(bytes), .y = malloc(bytes), .other = malloc(bytes)};
     bool ok = r.x && r.y && r.other && batch_sizes(o, &r, quick ? 128 : 1024) &&
               momentum(o, &r, quick ? 200 : 1000) &&

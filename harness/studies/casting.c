@@ -1,5 +1,5 @@
-/* Frameworks round RMSNorm in different places (docs/forward.md). Each of their orders runs through
- * the same residual chain in f16, bf16 and f32, beside the same chain in long double.
+/* Frameworks round RMSNorm in different places (docs/forward.md). Runs each of their orders through
+ * the same residual chain in f16, bf16 and f32, beside the chain in long double.
  * SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "layer.h"
@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* TAPS: how many outputs of the norm each element of a branch mixes. EDGE: where the histograms end;
- * what lies beyond counts at EDGE + 1. */
+/* TAPS: the number of the norm's outputs that an element of a branch mixes. EDGE: where the
+ * histograms end; larger differences count at EDGE + 1. */
 enum { WIDTH = 1024, LAYERS = 32, TAPS = 8, EDGE = 8 };
 
 static const struct variant {
@@ -28,15 +28,15 @@ static const struct variant {
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, EXACT = VARIANTS, CHAINS };
 
-/* Of one layer. The gains are multiples of 1/128 from 1/2 to 2: exact in every type, and so is
- * w = gain - 1. */
+/* The parameters of a layer. Gains are multiples of 1/128 from 1/2 to 2: every type holds them
+ * and w = gain - 1 exactly. */
 typedef struct layer {
     float gain[WIDTH], w[WIDTH], weight[WIDTH][TAPS];
     unsigned from[WIDTH][TAPS];
 } layer;
 
-/* The residual stream, the branch that the norm adds to it and then turns into y, and y as doubles.
- * The first two are in the storage type; in the exact chain, all are doubles. */
+/* The residual stream, the branch that is added to it and normalized in place, and y as doubles.
+ * The first two have the storage type; in the exact chain all are doubles. */
 typedef struct chain {
     void *stream, *branch;
     double *y;
@@ -66,7 +66,7 @@ static void layer_make(layer *l, size_t number) {
     }
 }
 
-/* Element i of the branch that follows a row y of the norm. */
+/* Element i of the branch, from a row y of the norm's output. */
 static double mix(const layer *l, const double *y, size_t i) {
     double sum = 0;
     for (size_t k = 0; k < TAPS; k++) sum += (double)l->weight[i][k] * y[l->from[i][k]];
@@ -87,7 +87,7 @@ static bool norm(const state *s, const struct variant *v, chain *c) {
                          .y = c->branch,
                          .residual_out = c->stream};
     if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
-    if (v->sum_rounded) { /* the sum is rounded in the stream: normalize that */
+    if (v->sum_rounded) { /* normalizes the sum as the stream stores it, rounded */
         a.x = c->stream, a.residual = NULL, a.residual_out = NULL;
         if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
     }
@@ -113,14 +113,14 @@ static bool norm_exact(state *s) {
     return true;
 }
 
-/* Where element i stands among the values of the storage type: neighbours differ by one. */
+/* The rank of element i among the values of the storage type: neighbours differ by one. */
 static long place(nl_dtype t, const void *y, size_t i) {
     uint32_t bits = t == NL_F32 ? ((const uint32_t *)y)[i] : ((const uint16_t *)y)[i] * 65536u;
     long size = (bits & 0x7fffffff) >> (t == NL_F32 ? 0 : 16);
     return bits >> 31 ? -size : size;
 }
 
-/* One unit in the last place, at the size of v. */
+/* The distance of neighbouring values at the size of v. */
 static double ulp(nl_dtype t, double v) {
     int e;
     frexp(fmax(fabs(v), (double)ref_smallest_normal(t)), &e);
@@ -154,7 +154,7 @@ static void compare_chain(study_out *o, const state *s, const struct variant *v,
         study_point(o, panel, v->name, k, (double)steps[k + EDGE + 1] / (double)n);
 }
 
-/* The input is the same in all chains: what the storage type makes of normal numbers. */
+/* All chains start with the same normal numbers, rounded to the storage type. */
 static void start(state *s) {
     for (size_t i = 0; i < s->rows * WIDTH; i++) {
         float x = nl_round(s->t, (float)random_normal(4, i));

@@ -1,6 +1,5 @@
-/* What becomes of the size of activations and gradients over many random layers: with each norm and
- * without, in three wirings. Panels that end in ", expected" are theory.
- * SPDX-License-Identifier: MIT */
+/* The size of activations and gradients over many random layers, with each norm and without, in
+ * three wirings. Panels that end in ", expected" are theory. SPDX-License-Identifier: MIT */
 #include "models/network.h"
 #include "layer.h"
 #include "base/random.h"
@@ -26,8 +25,8 @@ static const struct arm {
 enum { ARMS = sizeof arms / sizeof *arms, LAYERS = 64 };
 static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
 
-/* Mean squares for very wide layers. BatchNorm divides by the variance over the batch, and of what a
- * ReLU passes only the share 1 - 1/pi varies, the rest is mean; the row norms divide by all of it. */
+/* Mean squares in the limit of wide layers. The row norms divide by the mean square of the ReLU's
+ * output; BatchNorm divides by its variance over the batch, a share of 1 - 1/pi. */
 static void expect(const struct arm *arm, wiring wiring, double *activation, double *gradient) {
     double share = nl_layers[arm->norm].by_channel ? 1 - 1 / 3.14159265358979 : 1;
     double stretch = (double)arm->stretch * (double)arm->stretch, factor[LAYERS];
@@ -36,7 +35,7 @@ static void expect(const struct arm *arm, wiring wiring, double *activation, dou
         double x = activation[l];
         if (!arm->has_norm)
             factor[l] = wiring == PLAIN ? stretch : 2, activation[l + 1] = x * factor[l];
-        else if (wiring == PLAIN) /* the input of the first layer comes from no ReLU */
+        else if (wiring == PLAIN) /* the first layer's input comes from no ReLU */
             factor[l] = l ? 1 / share : 0.5, activation[l + 1] = 0.5;
         else if (wiring == PRE_NORM)
             factor[l] = 1 + 1 / (1 + (double)l * share), activation[l + 1] = x + 1;

@@ -1,7 +1,6 @@
-/* What does eps do to a row whose sigma is small? How large y comes out, and how much larger dx is
- * than dy, with eps inside the root (as in this library) and added to the root. Half of x is sigma
- * and half -sigma, so that sigma is what the row has and not only what it was drawn with.
- * SPDX-License-Identifier: MIT */
+/* What does eps do to a row with a small sigma? The rms of y, and that of dx over dy's, with eps
+ * inside the root (as in this library) and outside. Half of x is sigma and half -sigma, so that the
+ * row's sigma is exact. SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "layer.h"
 #include "base/random.h"
@@ -25,9 +24,8 @@ static float mean_product(const float *a, const float *b) {
     return (float)(sum / C);
 }
 
-/* The mean of x is 0 here, so that y = x / (s + eps), s = sqrt(mean(x^2)), in both layers; with
- * z = x / s, dx = (dy - z * s / (s + eps) * mean(dy * z)) / (s + eps), and LayerNorm also takes
- * mean(dy) from dy. */
+/* The mean of x is 0, so in both layers y = x / (s + eps), s = sqrt(mean(x^2)). With z = x / s,
+ * dx = (dy - z * s / (s + eps) * mean(dy * z)) / (s + eps). LayerNorm also subtracts mean(dy). */
 static void outside(bool centred, float eps, const float *x, const float *dy, float *y, float *dx) {
     float z[C], mean_dy = centred ? mean_product(dy, NULL) : 0;
     float s = sqrtf(mean_product(x, x)), scale = 1 / (s + eps);
@@ -51,7 +49,7 @@ static bool run(study_out *o, bool quick) {
     static const char *const values[] = {"1e-12", "1e-8", "1e-6", "1e-5"};
     static const nl_op ops[] = {NL_LAYERNORM, NL_RMSNORM};
     float x[C], dy[C], y[C], dx[C];
-    int steps = quick ? 2 : 4; /* of sigma in a factor of ten */
+    int steps = quick ? 2 : 4; /* values of sigma for each factor of ten */
     for (size_t i = 0; i < C; i++) dy[i] = (float)random_normal(0, i);
     for (size_t e = 0; e < sizeof values / sizeof *values; e++)
         for (int k = 0; k < 4; k++)

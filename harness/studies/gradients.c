@@ -1,6 +1,6 @@
-/* How exact are gradients? The error of dx when the mean moves away, and that of dgamma and dbeta
- * when there are more rows, both of every implementation that goes backward; and what a difference
- * quotient is worth, against its step. SPDX-License-Identifier: MIT */
+/* How exact are gradients? For every implementation with a backward pass, the error of dx against
+ * the mean, and of dgamma and dbeta against the number of rows; and the error of a difference
+ * quotient against its step. SPDX-License-Identifier: MIT */
 #include "studies/study.h"
 #include "verify/verify.h"
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The data and the answer of a spelling of ours; false: no memory for them. */
+/* The data and the answer of a case; false: out of memory. */
 static bool prepare(const char *text, nl_case *c, nl_data *data, answer *want) {
     char error[700];
     if (!case_parse(text, c, error, sizeof error) || !data_make(c, data, error, sizeof error))
@@ -31,8 +31,8 @@ static double largest(const instance *in, const ref_outputs *want, nl_arg s) {
     return error;
 }
 
-/* Every implementation that takes the case: a point at x for each of the gradients first to last. */
-static bool everyone(study_out *o, const char *text, nl_arg first, nl_arg last, double x) {
+/* For every implementation of the case, points at x for the gradients first to last. */
+static bool all_impls(study_out *o, const char *text, nl_arg first, nl_arg last, double x) {
     nl_case c;
     nl_data data;
     answer a;
@@ -57,7 +57,7 @@ static bool everyone(study_out *o, const char *text, nl_arg first, nl_arg last, 
 }
 
 static const struct sweep {
-    const char *format; /* of a case; the number is kappa for dx, rows for the sums over rows */
+    const char *format; /* of a case; its number is kappa for dx, rows for dgamma and dbeta */
     size_t from, to, quick_to;
     nl_arg first, last;
 } sweeps[] = {
@@ -73,7 +73,7 @@ static const struct sweep {
 enum { WIDTH = 64 };
 typedef bool loss_of(const nl_problem *p, const nl_data *d, const double *x, long double *loss);
 
-/* y in float; its sum in double, so that what is seen is the error of y. */
+/* Computes y in float and the sum in double, so that only the error of y shows. */
 static bool loss_float(const nl_problem *p, const nl_data *d, const double *x, long double *loss) {
     float rounded[WIDTH], y[WIDTH];
     nl_forward_args a = {.x = rounded, .gamma = d->input[NL_GAMMA], .y = y};
@@ -96,13 +96,13 @@ static bool loss_reference(const nl_problem *p, const nl_data *d, const double *
                        .rstd = &rstd,
                        .magnitude = &magnitude};
     if (!ref_compute(p, &in, &out, 1)) return false;
-    *loss = 0; /* xhat is a double: too coarse here */
+    *loss = 0; /* from x, because xhat is a double and too coarse here */
     for (size_t i = 0; i < p->c; i++)
         *loss += ((float *)d->input[NL_DY])[i] * ref_gain(p, in.gamma, i) * ((x[i] - mean) * rstd);
     return true;
 }
 
-/* Central difference quotients against dx: the error of all of them together, by their rms. */
+/* Compares central difference quotients with dx: rms of their error over rms of dx. */
 static bool quotients(study_out *o, const char *text, const char *series, loss_of *loss) {
     nl_case c;
     nl_data data;
@@ -140,7 +140,7 @@ static bool run(study_out *o, bool quick) {
         for (size_t i = 0; i < SWEEPS; i++) {
             const struct sweep *s = &sweeps[i];
             for (size_t v = s->from; enough && v <= (quick ? s->quick_to : s->to); v *= factor) {
-                size_t work = s->first == NL_DX ? 1024 : v; /* in 64 elements */
+                size_t work = s->first == NL_DX ? 1024 : v; /* rows of 64 elements */
                 char text[CASE_TEXT];
                 snprintf(text, sizeof text, s->format, v);
                 if (dry) {
@@ -148,7 +148,7 @@ static bool run(study_out *o, bool quick) {
                     continue;
                 }
                 study_progress(o, done, total, text);
-                enough = everyone(o, text, s->first, s->last, (double)v);
+                enough = all_impls(o, text, s->first, s->last, (double)v);
                 done += work;
             }
         }

@@ -1,6 +1,6 @@
-/* How fast does the rounding error of a sum of squares grow with the length of the row? It is the
- * sum in every norm here. The same values are added up in seven ways, and each result is compared
- * with a compensated double sum of the exact squares. SPDX-License-Identifier: MIT */
+/* How fast does the rounding error of a sum of squares, as in every norm, grow with the length of
+ * the row? Sums the same values in seven ways and compares each result with a compensated double
+ * sum of the exact squares. SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "base/random.h"
 #include "base/stats.h"
@@ -9,10 +9,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LEAST = 4, MOST = 22, ROWS_MOST = 31 }; /* lengths are powers of two */
+enum { LEAST = 4, MAX = 22, ROWS_MAX = 31 }; /* lengths are powers of two */
 
-/* L sums that take turns, as the lanes of a vector do, and then their halves added, as vectors are.
- */
+/* `count` sums in turn, like the lanes of a vector, then a reduction by halves. */
 NL_INLINE float lanes(const float *x, size_t n, size_t count) {
     float sums[64] = {0};
     for (size_t i = 0; i < n; i++) sums[i % count] += x[i] * x[i];
@@ -37,13 +36,12 @@ static float lanes_64(const float *x, size_t n) {
     return lanes(x, n, 64);
 }
 
-/* The sum of one half, plus the sum of the other. */
 static float pairwise(const float *x, size_t n) {
     return n == 1 ? x[0] * x[0] : pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
 }
 
-/* Kahan, "Further remarks on reducing truncation errors", 1965: what an addition rounds away is
- * taken off the next term. */
+/* Kahan, "Further remarks on reducing truncation errors", 1965: corrects the next term by the
+ * rounding error of an addition. */
 static float compensated(const float *x, size_t n) {
     float sum = 0, lost = 0;
     for (size_t i = 0; i < n; i++) {
@@ -68,7 +66,7 @@ static const struct method {
                {"double", in_double}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* A square of a float is exact in double, and its sum is carried in two of them (Neumaier 1974). */
+/* The exact sum: a float's square is exact in double, two doubles hold the sum (Neumaier 1974). */
 typedef struct truth {
     double sum, lost;
 } truth;
@@ -80,9 +78,9 @@ static void add_square(truth *t, double x) {
 }
 
 static bool run(study_out *o, bool quick) {
-    size_t most = quick ? 18 : MOST, rows = quick ? 15 : ROWS_MOST;
+    size_t most = quick ? 18 : MAX, rows = quick ? 15 : ROWS_MAX;
     float *x = malloc(sizeof *x << most);
-    static double errors[MOST + 1][METHODS][ROWS_MOST];
+    static double errors[MAX + 1][METHODS][ROWS_MAX];
     for (size_t r = 0; x && r < rows;
          r++) { /* row r of a length is the beginning of a longer one */
         truth t = {0, 0};

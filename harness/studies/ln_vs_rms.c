@@ -1,6 +1,6 @@
-/* How much time does RMSNorm save over LayerNorm? 1 - t_RMS / t_LN in per cent, for each way of executing
- * the two, against the bytes of x and y. A panel has four more: its low and high, the band of LayerNorm
- * against itself, and the model, which is the time of the passes that RMSNorm does not make.
+/* How much time does RMSNorm save over LayerNorm? 1 - t_RMS / t_LN in per cent, for each mode,
+ * against the bytes of x and y. Every panel has four more: low and high of the interval, the band
+ * of LayerNorm against itself, and the model, the time of the passes that RMSNorm saves.
  * SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "timing/figure.h"
@@ -13,29 +13,29 @@
 enum { C = 1024 };
 
 #define ALL " unfused naive scalar simd_two_pass simd streaming threads "
-#define THERE_AND_BACK " scalar simd streaming threads "
+#define TRAINED " scalar simd streaming threads "
 
 static const struct panel {
     const char *name, *pass, *dtype, *options;
     const char *modes; /* with spaces around each */
-    size_t plain_most; /* rows that what is not optimized gets at most: it would take minutes */
+    size_t plain_most; /* most rows for modes in plain C, which would take minutes */
 } panels[] = {
     {"f32 forward", "forward", "f32", "", ALL, 16384},
-    {"f32 backward", "backward", "f32", "", THERE_AND_BACK, 1024},
-    {"f32 forward and backward", "both", "f32", "", THERE_AND_BACK, 1024},
+    {"f32 backward", "backward", "f32", "", TRAINED, 1024},
+    {"f32 forward and backward", "both", "f32", "", TRAINED, 1024},
     {"f32 forward, residual", "forward", "f32", "/residual", ALL, 1024},
-    {"f32 backward, residual", "backward", "f32", "/residual", THERE_AND_BACK, 1024},
-    {"f32 forward and backward, residual", "both", "f32", "/residual", THERE_AND_BACK, 1024},
+    {"f32 backward, residual", "backward", "f32", "/residual", TRAINED, 1024},
+    {"f32 forward and backward, residual", "both", "f32", "/residual", TRAINED, 1024},
     {"f16 forward", "forward", "f16", "", ALL, 1024},
-    {"f16 backward", "backward", "f16", "", THERE_AND_BACK, 1024},
-    {"f16 forward and backward", "both", "f16", "", THERE_AND_BACK, 1024},
+    {"f16 backward", "backward", "f16", "", TRAINED, 1024},
+    {"f16 forward and backward", "both", "f16", "", TRAINED, 1024},
     {"bf16 forward", "forward", "bf16", "", ALL, 1024},
-    {"bf16 backward", "backward", "bf16", "", THERE_AND_BACK, 1024},
-    {"bf16 forward and backward", "both", "bf16", "", THERE_AND_BACK, 1024},
+    {"bf16 backward", "backward", "bf16", "", TRAINED, 1024},
+    {"bf16 forward and backward", "both", "bf16", "", TRAINED, 1024},
 };
 enum { PANELS = sizeof panels / sizeof *panels };
 
-static bool is_asked_for(const struct panel *p, const mode *m, size_t n) {
+static bool is_selected(const struct panel *p, const mode *m, size_t n) {
     char word[40];
     nl_problem q = {.op = NL_LAYERNORM, .pass = NL_BACKWARD, .n = n, .c = C, .s = 1};
     bool optimized = strncmp(m->impl[0], "optimized/", 10) == 0, headline = p == panels;
@@ -70,8 +70,8 @@ static bool run(study_out *o, bool quick) {
     size_t count = quick ? 2 : sizeof sizes / sizeof *sizes, done = 0, total = 0;
     bool ok = true;
     for (size_t i = 0; i < PANELS * count * modes_count; i++)
-        total += is_asked_for(&panels[i / modes_count / count], &modes[i % modes_count],
-                              sizes[i / modes_count % count]);
+        total += is_selected(&panels[i / modes_count / count], &modes[i % modes_count],
+                             sizes[i / modes_count % count]);
     for (size_t i = 0; i < PANELS * count; i++)
         for (size_t k = 0; ok && !interrupted() && k < modes_count; k++) {
             const struct panel *p = &panels[i / count];
@@ -79,7 +79,7 @@ static bool run(study_out *o, bool quick) {
             double x = 2.0 * (double)(n * C) * (strcmp(p->dtype, "f32") == 0 ? 4 : 2);
             char tail[200], why[700];
             race_result r;
-            if (!is_asked_for(p, &modes[k], n)) continue;
+            if (!is_selected(p, &modes[k], n)) continue;
             study_progress(o, done++, total, p->name);
             snprintf(tail, sizeof tail, "%s/%s/%zux%d/normal%s", p->pass, p->dtype, n, C,
                      p->options);

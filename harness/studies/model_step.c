@@ -1,6 +1,6 @@
-/* How much of a model's step is norm, and what does RMSNorm save of it? Whole steps with either norm
- * take turns on the same memory, and every norm's time is taken where it happens, with the caches as
- * the matrices leave them. SPDX-License-Identifier: MIT */
+/* How much of a model's step is norm, and what does RMSNorm save? Whole steps with either norm take
+ * turns on the same memory. Every norm is timed inside the step, with the caches as the matrix
+ * products leave them. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "base/clock.h"
 #include "machine/kernel_files.h"
@@ -19,7 +19,7 @@ static const step_shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, TOKENS = 128 };
 
-/* A token with those before it in the cache, a prompt, and learning from one. Of the GRU: rows. */
+/* A token with the cache of those before it, a prompt, and training on one. For the GRU: rows. */
 static const struct mode {
     const char *name;
     size_t rows, past;
@@ -31,9 +31,9 @@ static const struct mode {
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
-/* Turns of a round: LayerNorm, the same again, RMSNorm; and forward both of them unfused. */
+/* Turns of a round: LayerNorm, LayerNorm again, RMSNorm; in forward also both unfused. */
 enum { LAYER, AGAIN, ROOT, LAYER_UNFUSED, ROOT_UNFUSED, TURNS };
-enum { MOST_ROUNDS = 400, FEWEST_ROUNDS = 6 };
+enum { MAX_ROUNDS = 400, FEWEST_ROUNDS = 6 };
 
 typedef struct turn {
     double step, norm; /* ns */
@@ -48,7 +48,7 @@ static turn one(step *s, size_t which) {
     return (turn){clock_ns() - start, s->norm_ns};
 }
 
-/* What a round says of turn b, or of turn b against turn a. */
+/* What is computed of a round from turn b, or from turns a and b. */
 typedef enum quantity { SHARE, SAVED_IN_NORMS, SAVED, MILLISECONDS } quantity;
 
 static const struct panel {
@@ -83,7 +83,7 @@ static double value(const turn *t, const struct panel *p) {
 static void points(study_out *o, const char *series, size_t rows, const turn (*all)[TURNS],
                    size_t n, size_t turns) {
     for (size_t i = 0; i < PANELS && panels[i].b < turns; i++) {
-        double v[MOST_ROUNDS];
+        double v[MAX_ROUNDS];
         char low[60], high[60];
         for (size_t r = 0; r < n; r++) v[r] = value(all[r], &panels[i]);
         estimate e = stats_median(v, n, 0.95);
@@ -103,7 +103,7 @@ static bool fits(size_t bytes) {
 
 static bool measure_one(study_out *o, const step_shape *shape, const struct mode *m, size_t rows,
                         double seconds) {
-    static turn all[MOST_ROUNDS][TURNS];
+    static turn all[MAX_ROUNDS][TURNS];
     char series[80];
     step s;
     snprintf(series, sizeof series, "%s, %s", shape->name, m->name);
@@ -118,7 +118,7 @@ static bool measure_one(study_out *o, const step_shape *shape, const struct mode
     size_t n = 0, turns = m->training ? LAYER_UNFUSED : TURNS;
     for (size_t which = AGAIN; which < turns; which++) one(&s, which);
     double start = clock_ns();
-    while (n < MOST_ROUNDS && (n < FEWEST_ROUNDS || clock_ns() - start < 1e9 * seconds)) {
+    while (n < MAX_ROUNDS && (n < FEWEST_ROUNDS || clock_ns() - start < 1e9 * seconds)) {
         uint32_t word[4];
         random_words(7, n, word);
         for (size_t k = 0; k < turns; k++) {

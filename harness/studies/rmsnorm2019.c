@@ -1,8 +1,8 @@
-/* The seven speed tables of the RMSNorm paper beside ours. Panel "norm": per cent of LayerNorm's time that
- * RMSNorm saves here, each way of executing a series, x the bytes of x and y. For each of the paper's rows,
- * panel "TABLE: MODEL, step": that saving times the norm's share of the step, which is Amdahl's law; and
- * "TABLE: MODEL, paper": its share, savings and their +-. Low and high of ours are panels as well.
- * SPDX-License-Identifier: MIT */
+/* The seven speed tables of the RMSNorm paper beside ours. Panel "norm": per cent of LayerNorm's
+ * time that RMSNorm saves here; a series for each mode, x is the bytes of x and y. For each row of
+ * the paper, panel "TABLE: MODEL, step": that saving times the norm's share of the step (Amdahl's
+ * law); and "TABLE: MODEL, paper": its share, savings and their +-. Low and high of ours are panels
+ * too. SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "timing/paper.h"
 #include "timing/figure.h"
@@ -11,7 +11,7 @@
 
 enum { C = 1024 };
 
-static void three(study_out *o, const char *panel, const char *series, double x, estimate e) {
+static void points(study_out *o, const char *panel, const char *series, double x, estimate e) {
     char name[120];
     study_point(o, panel, series, x, e.median);
     snprintf(name, sizeof name, "%s, low", panel);
@@ -64,7 +64,7 @@ static bool run(study_out *o, bool quick) {
             const paper_row *p = k ? &paper_rows[k - 1] : NULL;
             snprintf(panel, sizeof panel, "norm");
             if (p) snprintf(panel, sizeof panel, "%s: %s, step", p->table, p->model);
-            three(o, panel, m->name, x, figure_saving(p ? paper_share(p) : 1, r.ratio, 0).value);
+            points(o, panel, m->name, x, figure_saving(p ? paper_share(p) : 1, r.ratio, 0).value);
         }
     }
     fixtures_free(&all);

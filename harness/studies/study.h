@@ -1,5 +1,5 @@
-/* `normlab study NAME`: a numerical experiment that no single case can express. It leaves points,
- * one CSV line each: study,panel,series,x,y. SPDX-License-Identifier: MIT */
+/* `normlab study NAME`: an experiment that no list of cases can express. It writes points, one CSV
+ * line each: study,panel,series,x,y. SPDX-License-Identifier: MIT */
 #ifndef NL_STUDY_H
 #define NL_STUDY_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Where points go, and what people are told; the functions may be NULL. */
+/* Where points, progress and notes go; the functions may be NULL. */
 typedef struct study_out {
     FILE *csv;
     const char *study; /* the name, in the first column */
@@ -17,14 +17,13 @@ typedef struct study_out {
 
 void study_point(const study_out *o, const char *panel, const char *series, double x, double y);
 
-/* How far it is: for a study that may take over a second. */
+/* Reports progress, for a study that may take over a second. */
 void study_progress(const study_out *o, size_t done, size_t total, const char *what);
 
-/* What failed or was left out; always false. */
+/* Notes what failed or was left out; always returns false. */
 bool study_note(const study_out *o, const char *format, ...);
 
-/* quick: a coarser or smaller one, in under about 5 s. False: out of memory, or wrong, and then there
- * is a note. */
+/* quick: coarser or smaller, in less than 5 s. False: out of memory, or a failure with a note. */
 typedef struct study {
     const char *name, *question;
     bool (*run)(study_out *o, bool quick);

@@ -1,5 +1,5 @@
-/* The arms of a case: every implementation that is right on it, the baseline once more (what it
- * shows against itself is noise), and the machine's limit on the same buffers.
+/* The arms of a case: every implementation that is right on it, the baseline once more (its
+ * difference from itself is noise), and the machine's limit on the same buffers.
  * SPDX-License-Identifier: MIT */
 #include "timing/bench.h"
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETS_MOST = 1024 }; /* each takes some thirty mappings, and a process may have 65530 */
+enum { SETS_MAX = 1024 }; /* each takes about 30 mappings, and a process may have 65530 */
 
 typedef struct bench {
     const nl_case *c;
@@ -31,35 +31,35 @@ static void flush_all(void *context) {
         if (b->f.in[0].at[s]) flush(b->f.in[0].at[s], b->f.data.bytes[s]);
 }
 
-/* Buffers: one set, or for rotating enough sets to be twice the last-level cache. */
+/* One set of buffers; for rotating, enough sets to fill the last-level cache twice. */
 static size_t sets_wanted(const bench *b) {
     size_t set = case_bytes(b->c), wanted = 1;
     char text[CASE_TEXT + 100];
     if (b->c->cache == CACHE_ROTATING) wanted = 2 * last_cache_bytes() / (set ? set : 1) + 2;
-    if (wanted <= SETS_MOST) return wanted;
+    if (wanted <= SETS_MAX) return wanted;
     snprintf(text, sizeof text,
              "%s: rotates through %d sets of %zu bytes, less than twice the cache", b->c->text,
-             SETS_MOST, set);
+             SETS_MAX, set);
     if (b->o->note) b->o->note(b->o->context, text);
-    return SETS_MOST;
+    return SETS_MAX;
 }
 
 static size_t scratch_wanted(const bench *b) {
     size_t most = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (!b->o->wants(b->o->context, m, b->c)) continue;
+        if (!b->o->selects(b->o->context, m, b->c)) continue;
         size_t bytes = nl_scratch_bytes(m, &b->c->problem);
         if (bytes > most) most = bytes;
     }
     return most;
 }
 
-/* The arms' implementations; those that cannot run here are reported as skipped. */
+/* Collects the implementations; reports those that cannot run here as skipped. */
 static void collect(bench *b) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (!b->o->wants(b->o->context, m, b->c)) continue;
+        if (!b->o->selects(b->o->context, m, b->c)) continue;
         bool crowded = b->threads > nl_max_threads();
         row line = {.c = b->c,
                     .impl = m->name,
@@ -68,7 +68,7 @@ static void collect(bench *b) {
                     .threads = m->threaded ? b->threads : 1};
         line.v.outcome = OUTCOME_SKIP;
         if (crowded)
-            snprintf(line.v.why, sizeof line.v.why, "%d threads, and this machine runs %d",
+            snprintf(line.v.why, sizeof line.v.why, "%d threads, but this machine runs %d",
                      b->threads, nl_max_threads());
         else
             snprintf(line.v.why, sizeof line.v.why, "this processor has no %s", m->isa);
@@ -128,7 +128,7 @@ static void report_rounds(const bench *b, const measure *m, size_t process) {
         }
 }
 
-/* Times in this process, or in so many others; timings[process * impls + arm]. Returns how many. */
+/* Fills timings[process * impls + arm], from this or from fresh processes; returns how many. */
 static size_t measure_arms(bench *b, measure *m, const yardstick *by, timing *timings, char *error,
                            size_t error_size) {
     const bench_settings *o = b->o;
@@ -136,7 +136,7 @@ static size_t measure_arms(bench *b, measure *m, const yardstick *by, timing *ti
     for (; done < o->processes && !interrupted(); done++) {
         bool ok = o->processes == 1
                       ? measure_run(m)
-                      : o->elsewhere(o->context, b->c, m->count, m, error, error_size);
+                      : o->fresh_process(o->context, b->c, m->count, m, error, error_size);
         for (size_t i = 0; ok && m->rounds && i < b->impls; i++)
             timings[done * b->impls + i] = timing_read(m, i, by);
         if (ok) report_rounds(b, m, done);
@@ -180,7 +180,7 @@ static bool time_arms(bench *b, char *error, size_t error_size) {
         row *line = &b->rows[i];
         verdict after = verify_arm(b, i);
         for (size_t p = 0; p < done; p++) one[p] = timings[p * b->impls + i];
-        if (after.outcome == OUTCOME_FAIL) { /* right before the timing, wrong after it */
+        if (after.outcome == OUTCOME_FAIL) { /* right before the timing, now wrong */
             line->v = after;
         } else if (done > 0) {
             line->timed = true, line->is_baseline = i == baseline;

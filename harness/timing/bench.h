@@ -1,4 +1,4 @@
-/* Timing the implementations of one case: verify, time, verify again.
+/* Times the implementations of one case: verify, time, verify again.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_BENCH_H
 #define NL_BENCH_H
@@ -14,27 +14,27 @@ typedef struct bench_round {
     double ns;
 } bench_round;
 
-/* What to measure and how, and where what comes of it goes; the functions get the context. */
+/* What to measure and how, and callbacks for the results; each is passed the context. */
 typedef struct bench_settings {
     double seconds;   /* of timing per implementation */
-    double precision; /* narrow enough: half an interval, as a fraction */
-    double margin;    /* SAME means within this fraction */
-    size_t processes; /* at most 1000; above 1 fresh ones measure */
+    double precision; /* stop when half of each interval is below this fraction */
+    double margin;    /* differences below this fraction are SAME */
+    size_t processes; /* at most 1000; above 1, fresh processes measure */
     int threads;      /* unless the case spells its own */
     void *context;
-    bool (*wants)(void *context, const nl_impl *impl, const nl_case *c);
+    bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
     /* NULL: the naive rung, or else the first. */
     bool (*is_baseline)(void *context, const nl_impl *impl);
     void (*row)(void *context, const row *line);
     void (*round)(void *context, const bench_round *r); /* or NULL */
-    void (*note)(void *context, const char *text);      /* for people, or NULL */
-    /* The same measurement of that many arms in a fresh process. False: error says why. */
-    bool (*elsewhere)(void *context, const nl_case *c, size_t arms, measure *out, char *error,
-                      size_t error_size);
+    void (*note)(void *context, const char *text);      /* a warning; or NULL */
+    /* Repeats the measurement, of so many arms, in a fresh process. False: error says why. */
+    bool (*fresh_process)(void *context, const nl_case *c, size_t arms, measure *out, char *error,
+                          size_t error_size);
 } bench_settings;
 
-/* A row for each implementation that is wanted: skipped, failed before or after the timing, or timed.
- * False: error says why. */
+/* Reports a row for each wanted implementation: skipped, failed before or after the timing, or
+ * timed. False: error says why. */
 bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size);
 
 #endif

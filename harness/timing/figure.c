@@ -12,13 +12,13 @@ static double speedup(double share, double r) {
     return exp(-r);
 }
 
-/* Both fall as the ratio rises, so the interval's ends change places. */
-static estimate turned(double (*of)(double, double), double share, estimate r, double band) {
+/* Saving and speed-up fall as the ratio rises, so the interval's ends swap. */
+static estimate map_interval(double (*of)(double, double), double share, estimate r, double band) {
     return (estimate){of(share, r.median), of(share, r.high + band), of(share, r.low - band)};
 }
 
 static figure make(double (*of)(double, double), double share, estimate r, double band) {
-    figure f = {turned(of, share, r, 0), turned(of, share, r, band), 0, 0};
+    figure f = {map_interval(of, share, r, 0), map_interval(of, share, r, band), 0, 0};
     f.band = (f.wide.high - f.wide.low - (f.value.high - f.value.low)) / 2;
     return f;
 }

@@ -43,15 +43,16 @@ verdict fixture_verify(fixture *f, const nl_impl *impl, int threads) {
     return outputs_check(in, partial ? &f->partial : &f->want);
 }
 
-/* What follows the layer and the pass. */
-static const char *kind_of(const char *text) {
+/* The spelling after the layer and the pass. */
+static const char *after_pass(const char *text) {
     const char *slash = strchr(text, '/');
     slash = slash ? strchr(slash + 1, '/') : NULL;
     return slash ? slash : text;
 }
 
 fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error_size) {
-    if (all->count == 8 || (all->count && strcmp(kind_of(all->at[0].c.text), kind_of(text)) != 0))
+    if (all->count == 8 ||
+        (all->count && strcmp(after_pass(all->at[0].c.text), after_pass(text)) != 0))
         fixtures_free(all);
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(all->at[i].c.text, text) == 0) return &all->at[i];

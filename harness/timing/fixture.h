@@ -8,7 +8,7 @@
 typedef struct fixture {
     nl_case c;
     nl_data data;
-    answer want, partial; /* partial: pRMSNorm's, made when it is first verified */
+    answer want, partial; /* partial: pRMSNorm's, computed when first verified */
     instance *in;         /* sets of buffers; several where calls rotate through them */
     size_t sets;
 } fixture;
@@ -18,10 +18,10 @@ bool fixture_make(fixture *f, const nl_case *c, size_t scratch_bytes, size_t set
                   size_t error_size);
 void fixture_free(fixture *f);
 
-/* The first set on call 0, the next one on call 1, and so on. */
+/* The set of buffers for call number `turn`: the sets rotate. */
 instance *fixture_set(const fixture *f, size_t turn);
 
-/* Runs an implementation on clean buffers and compares what it leaves with the answer. */
+/* Runs an implementation on refilled buffers and compares its outputs with the answer. */
 verdict fixture_verify(fixture *f, const nl_impl *impl, int threads);
 
 /* Fixtures of one shape and kind of data; requesting another evicts them. */
@@ -30,7 +30,7 @@ typedef struct fixtures {
     size_t count;
 } fixtures;
 
-/* The fixture of a case, for every implementation that takes it. NULL: error says why. */
+/* The fixture of a case, with scratch for all its implementations. NULL: error says why. */
 fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error_size);
 void fixtures_free(fixtures *all);
 

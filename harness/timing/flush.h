@@ -1,14 +1,14 @@
-/* Getting data out of the caches. SPDX-License-Identifier: MIT */
+/* Evicting data from the caches. SPDX-License-Identifier: MIT */
 #ifndef NL_FLUSH_H
 #define NL_FLUSH_H
 
 #include <stddef.h>
 
-/* Leaves none of the bytes in any cache (x86-64: cache line flushes; elsewhere: reads twice the
- * last-level cache of something else). */
+/* Evicts the bytes from all caches (x86-64: flushes cache lines; elsewhere: writes to a buffer
+ * twice the size of the last-level cache). */
 void flush(const void *p, size_t bytes);
 
-/* Of the last-level cache, as the machine reports it; 32 MiB where it does not. */
+/* The size of the last-level cache; 32 MiB where the machine does not report it. */
 size_t last_cache_bytes(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Picks the widest of the compiled movers, and cuts the work among threads.
+/* Picks the mover with the widest vectors and divides the work among threads.
  * SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "normlab.h"
@@ -16,7 +16,7 @@ typedef void mover(const limit_job *j);
 #include "limit.inc"
 #undef LIMIT_ENTRY
 
-/* In the order of the build's list: widest last. */
+/* The build lists the widest ISA last. */
 static mover *widest(void) {
     static mover *found;
 #define LIMIT_ENTRY(isa) \
@@ -47,7 +47,7 @@ static void piece(void *context, size_t begin, size_t end) {
 }
 
 void limit_move(const limit_job *job, int threads) {
-    widest(); /* decided before threads ask */
+    widest(); /* found before the threads start: they only read it */
     if (threads <= 1)
         widest()(job);
     else

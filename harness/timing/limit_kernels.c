@@ -1,5 +1,5 @@
-/* The moving itself, compiled once per ISA: the build defines LIMIT_NAME (limit_avx2) and LIMIT_BYTES,
- * the width of a vector. SPDX-License-Identifier: MIT */
+/* The movers, compiled once for each ISA: the build defines LIMIT_NAME (limit_avx2) and
+ * LIMIT_BYTES, the width of a vector. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 
 #include <stdint.h>
@@ -30,8 +30,8 @@ INLINE void fence(void) {
 #endif
 }
 
-/* What is read but not written must end somewhere, or the compiler would not read it. Eight sums by
- * name: an array of them would be kept in memory, and stores are not what is measured. */
+/* Sums what it reads, or the compiler would remove the loads. Eight named accumulators, because the
+ * compiler would keep an array in memory and add stores to the measurement. */
 INLINE void read_only(const limit_job *j) {
     const char *a = j->in[0];
     size_t i = 0;
@@ -46,7 +46,7 @@ INLINE void read_only(const limit_job *j) {
     __asm__ volatile("" : : "m"(s0));
 }
 
-/* reads, writes and store are constants where this is called: each call is a loop of its own. */
+/* Every call passes constants for reads, writes and store, and so compiles to its own loop. */
 INLINE void move(const limit_job *j, int reads, int writes, limit_store store) {
     enum { UNROLL = 8, STEP = UNROLL * LIMIT_BYTES, AHEAD = 4096 };
     const char *a = j->in[0], *b = j->in[1], *c = j->in[2];

@@ -1,12 +1,12 @@
-/* The engine knows nothing of kernels, and takes its clock from outside, so that tests can drive
- * it. SPDX-License-Identifier: MIT */
+/* Independent of kernels, with the clock as a parameter, so that tests can drive it.
+ * SPDX-License-Identifier: MIT */
 #include "timing/measure.h"
 #include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A round shorter than this would measure the clock. */
+/* In a shorter round the clock's own cost would count. */
 static const double shortest_round_ns = 100e3;
 
 const char *stopped_name(stopped s) {
@@ -14,7 +14,7 @@ const char *stopped_name(stopped s) {
     return names[s];
 }
 
-size_t measure_fewest_rounds(size_t count) {
+size_t measure_min_rounds(size_t count) {
     size_t n = 5;
     while (stats_rank(n, stats_confidence(count)) < 2) n++;
     return n;
@@ -24,8 +24,8 @@ static bool is_interrupted(const measure *m) {
     return m->interrupted && m->interrupted();
 }
 
-/* Nanoseconds of `calls` calls of one arm, all together. One more comes first: threads that slept
- * through the other arms' turns wake in it, and warm buffers become so. */
+/* Nanoseconds of `calls` calls of one arm. Unless flushed, one untimed call comes first: it wakes
+ * threads that slept through the other arms' turns and warms the buffers. */
 static double time_calls(const measure *m, size_t arm, size_t calls, size_t *turn) {
     const measure_arm *a = &m->arms[arm];
     double total = 0, start;
@@ -44,8 +44,8 @@ static double time_calls(const measure *m, size_t arm, size_t calls, size_t *tur
     return total;
 }
 
-/* One number for all arms: enough for the fastest one's round not to be short, and few enough for
- * the fewest rounds to fit the time. */
+/* The number of calls a round, the same for all arms: enough that the fastest arm's round is not
+ * too short, and few enough that the minimum of rounds fits the time. */
 static size_t shared_calls(const measure *m, size_t *turn) {
     double fastest = INFINITY, all = 0;
     for (size_t a = 0; a < m->count; a++) {
@@ -56,13 +56,12 @@ static size_t shared_calls(const measure *m, size_t *turn) {
         all += ns / (double)calls;
     }
     double want = ceil(shortest_round_ns / fastest);
-    double fit =
-        floor(m->seconds * 1e9 / all / (double)measure_fewest_rounds(m->count)) - !m->before;
+    double fit = floor(m->seconds * 1e9 / all / (double)measure_min_rounds(m->count)) - !m->before;
     double calls = fmin(want, fmax(fit, 1));
     return calls > 1 ? (size_t)calls : 1;
 }
 
-/* The arms' order in each round of a block: a cyclic Latin square, arms and rounds shuffled. */
+/* Draws the arms' order for a block of rounds: a cyclic Latin square, arms and rounds shuffled. */
 static void draw_square(const measure *m, size_t block, size_t *arms, size_t *rounds) {
     for (size_t i = 0; i < m->count; i++) arms[i] = rounds[i] = i;
     for (size_t i = m->count; i > 1; i--) {
@@ -74,7 +73,7 @@ static void draw_square(const measure *m, size_t block, size_t *arms, size_t *ro
     }
 }
 
-/* Rounds [0, m->rounds) gain one block, unless interrupted before the block's first round ends. */
+/* Appends a block of rounds, or fewer if interrupted. False: out of memory. */
 static bool run_block(measure *m, size_t block, size_t *order, size_t *turn) {
     size_t n = m->count, room = (m->rounds + n) * n;
     double *ns = realloc(m->ns, room * sizeof *ns);
@@ -103,7 +102,7 @@ static bool precise(const measure *m) {
 }
 
 bool measure_run(measure *m) {
-    size_t turn = 0, fewest = measure_fewest_rounds(m->count);
+    size_t turn = 0, fewest = measure_min_rounds(m->count);
     size_t *order = malloc(2 * m->count * sizeof *order);
     m->ns = NULL, m->position = NULL, m->rounds = 0;
     if (!order) return false;
@@ -130,7 +129,7 @@ void measure_free(measure *m) {
     m->ns = NULL, m->position = NULL;
 }
 
-/* The median over rounds of a's time, or with b of its log ratio to b's. */
+/* The median over rounds of a's time; with b, of the log of a's time over b's. */
 static estimate over_rounds(const measure *m, size_t a, const size_t *b) {
     estimate e = {NAN, -INFINITY, INFINITY};
     double *v = malloc((m->rounds + 1) * sizeof *v);

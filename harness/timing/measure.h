@@ -1,7 +1,7 @@
-/* Timing several arms against each other. They take turns in rounds, in the order of a Latin square
+/* Times several arms against each other. They take turns in rounds, in the order of a Latin square
  * (every arm is in every position equally often) that is drawn anew for each block of rounds; all
- * make the same number of calls a round. So a slow moment of the machine, a warm cache or a
- * neighbour's noise hits all of them alike, and ratios within a round mean something.
+ * make the same number of calls a round. So a slow moment of the machine, a warm cache or other
+ * processes affect all arms alike, and ratios within a round mean something.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_MEASURE_H
 #define NL_MEASURE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 typedef struct measure_arm {
-    void (*call)(void *context, size_t turn); /* turn counts calls: for rotating buffers */
+    void (*call)(void *context, size_t turn); /* turn counts calls and selects rotating buffers */
     void *context;
 } measure_arm;
 
@@ -21,7 +21,7 @@ typedef struct measure {
     /* What to measure. */
     const measure_arm *arms;
     size_t count, baseline;
-    double seconds;   /* to spend on all arms together, once the fewest rounds are done */
+    double seconds;   /* for all arms together; the minimum of rounds is always done */
     double precision; /* stop when every ratio's interval is narrower than +- this (0.01: 1 %) */
     uint64_t seed;    /* of the orders */
     double (*clock)(void);         /* in ns */
@@ -39,11 +39,10 @@ typedef struct measure {
 bool measure_run(measure *m);
 void measure_free(measure *m);
 
-/* The fewest rounds for an interval that is not the extremes, at the confidence for `count` arms.
- */
-size_t measure_fewest_rounds(size_t count);
+/* The fewest rounds for which an interval need not reach to the extremes, with `count` arms. */
+size_t measure_min_rounds(size_t count);
 
-/* Over the rounds: the time of one call in ns; and log(time of a / time of b), round by round. */
+/* Medians over the rounds: the time of one call in ns; and log(time of a / time of b). */
 estimate measure_time(const measure *m, size_t arm);
 estimate measure_ratio(const measure *m, size_t a, size_t b);
 

@@ -1,5 +1,5 @@
-/* Ways of executing a norm: LayerNorm in some implementation, and RMSNorm in its counterpart of equal
- * engineering. SPDX-License-Identifier: MIT */
+/* Modes: an implementation of LayerNorm, and RMSNorm's counterpart of equal engineering.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_MODES_H
 #define NL_MODES_H
 
@@ -7,12 +7,11 @@
 
 typedef struct mode {
     const char *name, *about;
-    const char *impl[2]; /* LayerNorm's and RMSNorm's; "best": what nl_best() takes */
+    const char *impl[2]; /* LayerNorm's and RMSNorm's; "best": the choice of nl_best() */
     bool threaded;
-    int transfers
-        [2]; /* of whole tensors, in f32 without a residual, where they are more than two */
-    int reads, copies; /* passes RMSNorm does not make: copies go over stored tensors; reads over
-                          them too, or without copies over a row that is in the first-level cache */
+    int transfers[2];  /* tensors moved, in f32 without a residual; 0: the usual two */
+    int reads, copies; /* passes that RMSNorm saves: copies of stored tensors; reads of stored
+                          tensors, or if there are no copies, of a row in the first-level cache */
 } mode;
 
 extern const mode modes[];
@@ -20,9 +19,8 @@ extern const size_t modes_count;
 
 const mode *mode_find(const char *name); /* NULL: there is none */
 
-/* The implementation of side 0 or 1 for the problem, on the widest ISA that has it; NULL: none. Backward
- * it is the one in plain C, or for what is optimized the best of those that
- * store and thread alike. */
+/* The implementation of side 0 or 1, on the widest ISA that has it; NULL: none. In backward: plain
+ * C's, or for an optimized mode the choice of nl_best() if it stores and threads alike. */
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p);
 
 int mode_threads(const mode *m);

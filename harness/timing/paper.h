@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 typedef struct paper_time {
-    double seconds, error; /* error: what the paper gives behind +- */
+    double seconds, error; /* error: the paper's +- */
 } paper_time;
 
 typedef struct paper_row {
@@ -19,7 +19,7 @@ extern const size_t paper_rows_count;
 
 const paper_row *paper_find(const char *table); /* "T3-PyTorch"; NULL: there is none */
 
-/* LayerNorm's share of the step; and what the norm saved of the step, with its +-. Fractions. */
+/* Fractions of the step: LayerNorm's share, and what the norm saved, with its +-. */
 double paper_share(const paper_row *r);
 paper_time paper_saving(const paper_row *r, paper_time with);
 

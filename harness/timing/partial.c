@@ -1,5 +1,5 @@
-/* idea   The root mean square of a few features stands for that of all: the first sixteenth.
- * gain   Most of the statistics' reading of x, in each row.
+/* idea   The root mean square of the first sixteenth of the features stands for that of all.
+ * gain   The statistics read a sixteenth of each row.
  * fails  Where the first features are not like the others: a row that begins small is blown up.
  * SPDX-License-Identifier: MIT */
 #include "timing/partial.h"
@@ -29,7 +29,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     nl_with_type(p, a, rmsnorm);
 }
 
-/* In the bound of a sum of c terms in 16 lanes, c / 16 + 16, lies that of c / 16 terms in one. */
+/* lanes = 16: the bound for c terms in 16 lanes, c / 16 + 16, covers c / 16 terms in one lane. */
 const nl_impl partial_impl = {.name = "rmsnorm/partial",
                               .isa = "c",
                               .about = "the root from the first sixteenth of the features",

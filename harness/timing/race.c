@@ -24,7 +24,7 @@ typedef struct passes {
     const mode *m;
 } passes;
 
-/* Over the tensors that an unfused layer stores, or over rows that are in the cache. */
+/* Makes the passes that RMSNorm saves, over tensors in scratch or over a row in the cache. */
 static void call_passes(void *context, size_t turn) {
     const passes *q = context;
     const nl_problem *p = &q->on->c.problem;
@@ -43,13 +43,13 @@ static void call_passes(void *context, size_t turn) {
     for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) limit_move(&row, 1);
 }
 
-bool race_pair(arm *a, arm *b, const mode *model, double seconds, race_result *out, char *why,
+bool race_pair(arm *a, arm *b, const mode *saved_by, double seconds, race_result *out, char *why,
                size_t why_size) {
     if (!is_right(a, why, why_size) || !is_right(b, why, why_size)) return false;
-    passes q = {a->on[0], model};
+    passes q = {a->on[0], saved_by};
     const measure_arm arms[] = {{arm_call, a}, {arm_call, b}, {arm_call, a}, {call_passes, &q}};
-    bool predicts = model && (model->reads || model->copies);
-    measure m = {.arms = arms, .count = 3 + predicts, .seed = 1, .precision = 0.005};
+    bool timed = saved_by && (saved_by->reads || saved_by->copies);
+    measure m = {.arms = arms, .count = 3 + timed, .seed = 1, .precision = 0.005};
     m.clock = clock_ns, m.interrupted = interrupted;
     m.seconds = seconds * (double)m.count;
     bool ok = measure_run(&m);
@@ -58,13 +58,13 @@ bool race_pair(arm *a, arm *b, const mode *model, double seconds, race_result *o
                          .passes = {-INFINITY, -INFINITY, -INFINITY},
                          .ns = {measure_time(&m, 0).median, measure_time(&m, 1).median},
                          .rounds = m.rounds};
-    if (predicts) out->passes = measure_ratio(&m, 3, 0);
+    if (timed) out->passes = measure_ratio(&m, 3, 0);
     measure_free(&m);
     if (!ok) return snprintf(why, why_size, "out of memory"), false;
     return is_right(a, why, why_size) && is_right(b, why, why_size);
 }
 
-/* The arm of one side of a mode: its fixtures for the tail, and what runs on them. */
+/* The arm of one side of a mode: its implementations and their fixtures. */
 static bool make_arm(fixtures *all, const mode *m, int side, const char *tail, arm *out, char *why,
                      size_t why_size) {
     static const char *const layers[] = {"layernorm", "rmsnorm"}, *const passes[] = {"forward",
@@ -78,7 +78,7 @@ static bool make_arm(fixtures *all, const mode *m, int side, const char *tail, a
         if (!(out->on[i] = fixtures_get(all, text, why, why_size))) return false;
         out->impl[i] = mode_impl(m, side, &out->on[i]->c.problem);
         if (out->impl[i]) continue;
-        snprintf(why, why_size, "nothing called %s takes %s here", m->impl[side], text);
+        snprintf(why, why_size, "no %s runs %s here", m->impl[side], text);
         return false;
     }
     return true;

@@ -1,4 +1,4 @@
-/* One row of results: what ran, was it right, and what its timing says.
+/* One row of results: an implementation on a case, its verdict and its timing.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_H
 #define NL_ROW_H
@@ -6,12 +6,12 @@
 #include "timing/measure.h"
 #include "verify/verify.h"
 
-/* What a timing says. Ratios are to the baseline, of time: below 1 is faster. */
+/* A timing. Ratios are of time over the baseline's: below 1 is faster. */
 typedef struct timing {
     estimate ns; /* of one call */
     double ns_min;
     double limit_gbps, limit_pct; /* plain copying of the same buffers, in the same rounds */
-    bool impossible;              /* beyond the limit, by more than the noise */
+    bool impossible;              /* beyond the limit by more than the noise */
     const char *baseline;
     estimate log_ratio;
     double band; /* of the baseline against itself, a log ratio */
@@ -20,7 +20,7 @@ typedef struct timing {
     const char *stopped;
 } timing;
 
-/* docs/results.md says what every column means. */
+/* docs/results.md explains every column. */
 typedef struct row {
     const nl_case *c;
     const char *impl, *isa;
@@ -31,8 +31,8 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* What an arm is compared with: two more arms, the baseline again and the limit; the bytes that the
- * case and the limit move; and within which log ratio SAME is said. */
+/* What an arm is compared with: the arms of the baseline's repetition and of the limit, the bytes
+ * that the case and the limit move, and the margin, a log ratio. */
 typedef struct yardstick {
     const char *baseline; /* its name */
     size_t again, limit;
@@ -41,8 +41,8 @@ typedef struct yardstick {
 
 timing timing_read(const measure *m, size_t arm, const yardstick *by);
 
-/* Several processes' timings as one: the median of their medians, and an interval that holds all of
- * theirs, since what differs between processes is not noise that more rounds would average out. */
+/* Merges the timings of n processes: the median of their medians, and an interval that holds all of
+ * theirs, because more rounds do not average out what differs between processes. */
 timing timing_merge(const timing *t, size_t n, double margin);
 
 #endif

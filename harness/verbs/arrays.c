@@ -1,4 +1,4 @@
-/* Options and arrays of `run` and `judge`: all that is wrong is said before anything is computed.
+/* Options and arrays of `run` and `judge`. Reports every error before computing anything.
  * SPDX-License-Identifier: MIT */
 #include "verbs/arrays.h"
 #include "base/npy_read.h"
@@ -29,7 +29,7 @@ static const array_option *spec(const arrays *a, int i) {
 }
 
 int arrays_options(int argc, char **argv, arrays *a) {
-    option_spec specs[ARRAYS_MOST] = {0};
+    option_spec specs[ARRAYS_MAX] = {0};
     int first, count = OWN + a->own_count;
     bool inference = false;
     for (int i = 0; i < count; i++)
@@ -112,7 +112,7 @@ bool arrays_load(arrays *a) {
         return options_fail("--x %s has shape %s; %s takes (N, C) or (N, C, ...)", a->value[IN_X],
                             shape, nl_op_name(p->op));
     if (x->rank < 1)
-        return options_fail("--x %s has shape %s; there is no axis in it", a->value[IN_X], shape);
+        return options_fail("--x %s has shape %s; it has no axis", a->value[IN_X], shape);
     size_t features = by_channel ? 1 : x->rank - 1;
     p->n = p->s = 1, p->c = x->shape[features];
     for (size_t i = 0; i < features; i++) p->n *= x->shape[i];
@@ -137,5 +137,5 @@ bool arrays_load(arrays *a) {
 }
 
 void arrays_free(arrays *a) {
-    for (int i = 0; i < ARRAYS_MOST; i++) npy_free(&a->array[i]);
+    for (int i = 0; i < ARRAYS_MAX; i++) npy_free(&a->array[i]);
 }

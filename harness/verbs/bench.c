@@ -14,21 +14,20 @@
 
 static const char help[] =
     "normlab bench [options] CASE... | FILE...\n\n"
-    "Verifies every implementation that takes a case, times those that are right against each\n"
-    "other and against the machine's limit, and verifies them again (docs/measuring.md). Stops "
-    "when\n"
-    "every interval is narrower than --precision or the time is up, and says which.\n\n"
-    "  --impl GLOB[@ISA]      only these, several with commas; `best`: what nl_best() picks.\n"
-    "                         Without it all but peers (docs/peers.md) and demonstrations, which\n"
+    "Verifies every implementation of a case, times those that are right against each other and\n"
+    "against the machine's limit, and verifies them again (docs/measuring.md). Stops when every\n"
+    "interval is narrower than --precision or the time is up, and reports which.\n\n"
+    "  --impl GLOB[@ISA]      only these, several with commas; `best`: the choice of nl_best().\n"
+    "                         Default: all but peers (docs/peers.md) and demonstrations, which\n"
     "                         show errors, not speed. A name is timed on the widest instruction\n"
     "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
     "                         with @avx2 on that one, with @* on all\n"
     "  --baseline GLOB[@ISA]  compare with this one (the naive rung, or else the first)\n"
     "  --threads N            threads for those that use them, and for the limit (1)\n"
     "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
-    "  --precision P          narrow enough: half an interval, as a fraction (0.01)\n"
-    "  --margin M             SAME means within this fraction (0.02)\n"
-    "  --processes P          repeat in P fresh processes, whose layout of memory differs (1)\n"
+    "  --precision P          stop when half of every interval is below this fraction (0.01)\n"
+    "  --margin M             differences below this fraction are SAME (0.02)\n"
+    "  --processes P          repeat in P fresh processes, whose memory layout differs (1)\n"
     "  --out FILE.csv         results; beside them FILE.rounds.csv and FILE.machine.txt\n"
     "  --quick                short timing, cases up to 2097152 elements\n\n"
     "Verdicts against the baseline: FASTER, SLOWER, SAME, or NOT RESOLVED.\n\n"
@@ -47,9 +46,9 @@ typedef struct job {
     size_t timed, failed;
 } job;
 
-static bool wants(void *context, const nl_impl *impl, const nl_case *c) {
+static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return case_options_want(j->o, impl, c);
+    return case_options_selects(j->o, impl, c);
 }
 
 static bool is_baseline(void *context, const nl_impl *impl) {
@@ -61,7 +60,7 @@ static void take_row(void *context, const row *line) {
     job *j = context;
     if (line->v.outcome == OUTCOME_FAIL) {
         report_failure(line, 1);
-        j->failed += !nl_is_peer(line->impl); /* what others do wrong is a result */
+        j->failed += !nl_is_peer(line->impl); /* a peer's mistake is a result, not a failure */
     }
     j->timed += line->timed;
     report_row(&j->out, line);
@@ -77,13 +76,13 @@ static void take_note(void *context, const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-static bool elsewhere(void *context, const nl_case *c, size_t arms, measure *out, char *error,
-                      size_t error_size) {
+static bool fresh_process(void *context, const nl_case *c, size_t arms, measure *out, char *error,
+                          size_t error_size) {
     const job *j = context;
     return process_measure(c, j->o, arms, out, error, error_size);
 }
 
-/* The raw rounds, beside the results: x.csv gets x.rounds.csv. */
+/* Opens the file of raw rounds beside the results: x.csv gets x.rounds.csv. */
 static FILE *open_rounds(const char *csv_path) {
     char path[4096];
     size_t length = strlen(csv_path);
@@ -104,7 +103,7 @@ static bool close_rounds(FILE *f) {
     return false;
 }
 
-/* The cases in turn. False: bad input, explained. */
+/* Times the cases in turn. False: bad input, after a message. */
 static bool bench_all(job *j) {
     const case_options *o = j->o;
     const bench_settings settings = {.seconds = o->seconds,
@@ -113,12 +112,12 @@ static bool bench_all(job *j) {
                                      .processes = (size_t)o->processes,
                                      .threads = o->threads,
                                      .context = j,
-                                     .wants = wants,
+                                     .selects = selects,
                                      .is_baseline = o->baseline ? is_baseline : NULL,
                                      .row = take_row,
                                      .round = take_round,
                                      .note = take_note,
-                                     .elsewhere = elsewhere};
+                                     .fresh_process = fresh_process};
     char error[700];
     for (size_t i = 0; i < o->cases.count; i++) {
         const nl_case *c = &o->cases.items[i];
@@ -130,7 +129,7 @@ static bool bench_all(job *j) {
             fprintf(stderr, "FAIL nothing to time in %s: n is 0\n", c->text), j->failed++;
             continue;
         }
-        if (!taken) fprintf(stderr, "FAIL nothing accepts %s\n", c->text), j->failed++;
+        if (!taken) fprintf(stderr, "FAIL no implementation accepts %s\n", c->text), j->failed++;
         if (taken && !bench_case(c, &settings, error, sizeof error))
             return fprintf(stderr, "normlab: %s: %s\n", c->text, error), false;
         if (interrupted()) {
@@ -158,7 +157,7 @@ int verb_bench(int argc, char **argv) {
     }
     for (size_t i = 0; i < o.cases.count; i++)
         for (size_t k = 0; k < nl_impl_count(); k++)
-            arms += case_options_want(&o, nl_impl_at(k), &o.cases.items[i]);
+            arms += case_options_selects(&o, nl_impl_at(k), &o.cases.items[i]);
     if (!report_open(&j.out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;

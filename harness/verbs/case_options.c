@@ -18,7 +18,7 @@ static bool is_best(const char *pattern, size_t length) {
     return length == 4 && memcmp(pattern, "best", 4) == 0;
 }
 
-/* Of the ISAs that a name is there for, the widest that runs here: the last one in the table. */
+/* Is this the widest ISA of its name that runs here, the last in the table? */
 static bool is_widest(const nl_impl *impl) {
     const nl_impl *widest = NULL;
     for (size_t i = 0; i < nl_impl_count(); i++) {
@@ -28,7 +28,7 @@ static bool is_widest(const nl_impl *impl) {
     return !widest || impl == widest;
 }
 
-/* One GLOB[@ISA] against one implementation; without @ISA any, or in a race the widest. */
+/* Matches one GLOB[@ISA]; without @ISA any ISA, or in a race the widest. */
 static bool matches(const char *pattern, size_t length, const nl_impl *impl, bool race) {
     char copy[256];
     if (length >= sizeof copy) return false;
@@ -40,7 +40,7 @@ static bool matches(const char *pattern, size_t length, const nl_impl *impl, boo
     return isa ? fnmatch(isa, impl->isa, 0) == 0 : !race || is_widest(impl);
 }
 
-/* Any of the patterns; `best` matches the best one, where that is known. */
+/* Matches any of the patterns; the pattern `best` matches `best`, which may be NULL. */
 static bool match_any(const char *patterns, const nl_impl *impl, const nl_impl *best, bool race) {
     for (const char *p = patterns;; p++) {
         size_t length = strcspn(p, ",");
@@ -58,14 +58,14 @@ int case_options_threads(const case_options *o, const nl_case *c) {
     return c->threads ? c->threads : o->threads;
 }
 
-bool case_options_want(const case_options *o, const nl_impl *impl, const nl_case *c) {
+bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_case *c) {
     if (!nl_accepts(impl, &c->problem)) return false;
     if (!o->impl)
         return !nl_is_peer(impl->name) && !(o->race && (impl->demonstration || !is_widest(impl)));
     return match_any(o->impl, impl, nl_best(&c->problem, case_options_threads(o, c)), o->race);
 }
 
-/* At least one of the patterns stands for something; the others are named. */
+/* Does one of the patterns match anything? Prints those that do not. */
 static bool known_impl(const char *patterns) {
     bool any = false;
     for (const char *p = patterns, *end;; p = end + 1) {
@@ -82,16 +82,16 @@ static bool known_impl(const char *patterns) {
     }
 }
 
-/* Leaves out what is too large for --quick. */
+/* Leaves out cases that are too large for --quick. */
 static void keep_small(case_list *cases) {
     size_t kept = 0;
     for (size_t i = 0; i < cases->count; i++) {
         const nl_problem *p = &cases->items[i].problem;
-        if (p->n * p->c * p->s <= QUICK_MOST) cases->items[kept++] = cases->items[i];
+        if (p->n * p->c * p->s <= QUICK_MAX) cases->items[kept++] = cases->items[i];
     }
     if (kept < cases->count)
         fprintf(stderr, "--quick leaves out %zu of %zu cases, those above %d elements\n",
-                cases->count - kept, cases->count, QUICK_MOST);
+                cases->count - kept, cases->count, QUICK_MAX);
     cases->count = kept;
 }
 

@@ -1,4 +1,4 @@
-/* What the verbs that take cases have in common: options and the cases themselves.
+/* The options and cases of the verbs that take cases.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_CASE_OPTIONS_H
 #define NL_CASE_OPTIONS_H
@@ -10,29 +10,28 @@ typedef struct case_options {
     const char *out;  /* CSV file, or NULL */
     int threads;
     bool quick;
-    double seconds, quick_seconds; /* per implementation and case; what --quick makes of it */
+    double seconds, quick_seconds; /* per implementation and case; the same with --quick */
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
     int processes;
     const char *errors; /* the largest errors on record, or NULL */
     bool update_errors;
     bool named; /* cases were given on the command line */
-    bool race;  /* bench: no demonstrations unasked, and a name without @ISA is its widest ISA */
+    bool race;  /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
     case_list cases;
 } case_options;
 
-/* Parses argv (argv[0] is the verb) and collects the cases; *out holds the verb's defaults of threads
- * and seconds. Returns -1 to go on, or the exit code: after --help, or after a message about what was
- * wrong. */
+/* Parses argv (argv[0] is the verb) and collects the cases; *out holds the verb's default threads
+ * and seconds. Returns -1 to continue, or the exit code after --help or an error message. */
 int case_options_read(int argc, char **argv, const char *help, case_options *out);
 
 /* Threads for a case: its own option, or --threads. */
 int case_options_threads(const case_options *o, const nl_case *c);
 
-/* Does the implementation take the case here, and does --impl ask for it? */
-bool case_options_want(const case_options *o, const nl_impl *impl, const nl_case *c);
+/* Does the implementation accept the case, and does --impl select it? */
+bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_case *c);
 
-/* Does one of the GLOB[@ISA] patterns, with commas between, name the implementation? */
+/* Does one of the GLOB[@ISA] patterns, separated by commas, match the implementation? */
 bool impl_matches(const char *patterns, const nl_impl *impl);
 
 #endif

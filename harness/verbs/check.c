@@ -1,5 +1,5 @@
-/* `normlab check`: every implementation that takes a case, against the reference, twice: with its
- * buffers against a guard page at their ends, then at their starts. SPDX-License-Identifier: MIT */
+/* `normlab check`: compares every implementation of a case with the reference, twice: with guard
+ * pages at the ends of its buffers, then at their starts. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "registry.h"
 #include "verbs/case_options.h"
@@ -14,12 +14,12 @@
 
 static const char help[] =
     "normlab check [options] [CASE... | FILE...]\n\n"
-    "Verifies implementations against the long-double reference. Without a case: a suite that\n"
-    "reaches every layer, pass, type and kind of data. Exit code 1 when anything failed or "
-    "nothing\n"
-    "was compared.\n\n"
-    "  --impl GLOB[@ISA]  only these, several with commas; `best`: what nl_best() picks.\n"
-    "                     Without it all but peers (docs/peers.md)\n"
+    "Verifies implementations against the long-double reference. Without a case: a suite of every\n"
+    "layer, pass, type and kind of data. Exit code 1 when anything failed or nothing was "
+    "compared.\n"
+    "\n"
+    "  --impl GLOB[@ISA]  only these, several with commas; `best`: the choice of nl_best().\n"
+    "                     Default: all but peers (docs/peers.md)\n"
     "  --threads N        threads for those that use them (1)\n"
     "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
     "  --quick            leave out cases above 2097152 elements\n"
@@ -37,7 +37,7 @@ static const char model[] = "(the model's own y)";
 
 typedef struct count {
     size_t ok, fail, demo, skip;
-    double share; /* largest error over its bound, where something is promised */
+    double share; /* largest error over its bound, where there is a bound */
 } count;
 
 static void add(count *n, const verdict *v) {
@@ -49,13 +49,13 @@ static void add(count *n, const verdict *v) {
         n->share = v->error_u / v->bound_u;
 }
 
-static void say_failure(const row *w, const case_options *o, size_t before) {
-    if (before < FAILURES_MOST) report_failure(w, o->threads);
-    if (before == FAILURES_MOST)
+static void print_failure(const row *w, const case_options *o, size_t before) {
+    if (before < FAILURES_MAX) report_failure(w, o->threads);
+    if (before == FAILURES_MAX)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
 }
 
-/* All implementations on one case. Adds to counts[], one per implementation and one for models. */
+/* Checks all implementations on one case. counts[]: one per implementation, then one for models. */
 static bool check_case(const nl_case *c, const case_options *o, report *out, bool rows,
                        count *counts, count *all, error_record *largest) {
     nl_data data;
@@ -64,10 +64,10 @@ static bool check_case(const nl_case *c, const case_options *o, report *out, boo
     bool taken = false, wanted = !o->impl;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         taken = taken || nl_accepts(nl_impl_at(i), &c->problem);
-        wanted = wanted || case_options_want(o, nl_impl_at(i), c);
+        wanted = wanted || case_options_selects(o, nl_impl_at(i), c);
     }
-    if (!taken) { /* nor would the reference know what to do */
-        fprintf(stderr, "FAIL nothing accepts %s\n", c->text);
+    if (!taken) { /* the reference may not have such a problem either */
+        fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
         return all->fail++, true;
     }
     if (!wanted) return true;
@@ -80,23 +80,23 @@ static bool check_case(const nl_case *c, const case_options *o, report *out, boo
     int threads = case_options_threads(o, c);
     report quiet = *out;
     quiet.table = NULL;
-    if (data.model_y && !o->impl) { /* the model's own output joins the table, ungated by ours */
+    if (data.model_y && !o->impl) { /* also checks the model's own output */
         row w = {.c = c, .impl = model, .isa = "-", .threads = 1};
         w.v = verify_model(c, &data, &want);
         report_row(rows ? out : &quiet, &w);
-        if (w.v.outcome == OUTCOME_FAIL) say_failure(&w, o, all->fail);
+        if (w.v.outcome == OUTCOME_FAIL) print_failure(&w, o, all->fail);
         add(&counts[nl_impl_count()], &w.v);
         add(all, &w.v);
     }
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (!case_options_want(o, m, c)) continue;
+        if (!case_options_selects(o, m, c)) continue;
         row w = {.c = c,
                  .impl = m->name,
                  .isa = m->isa,
                  .threads = m->threaded ? threads : 1,
                  .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
-        bool recorded = o->errors && !nl_is_peer(m->name); /* not of others' versions */
+        bool recorded = o->errors && !nl_is_peer(m->name); /* peers' versions vary */
         if (!nl_isa_runs(m->isa)) {
             w.v.outcome = OUTCOME_SKIP;
             snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
@@ -108,7 +108,7 @@ static bool check_case(const nl_case *c, const case_options *o, report *out, boo
         }
         bool failed = w.v.outcome == OUTCOME_FAIL;
         report_row(rows || failed ? out : &quiet, &w);
-        if (failed) say_failure(&w, o, all->fail);
+        if (failed) print_failure(&w, o, all->fail);
         add(&counts[i], &w.v);
         add(all, &w.v);
     }
@@ -129,7 +129,7 @@ static void summarize(const count *counts) {
         if (n->ok)
             fprintf(stderr, "%.1f %%\n", 100 * n->share);
         else
-            fprintf(stderr, "-\n"); /* nothing was held to a bound */
+            fprintf(stderr, "-\n"); /* nothing was checked against a bound */
     }
 }
 

@@ -20,20 +20,19 @@ static const char folder[] = "experiments/claims";
 static void help(void) {
     printf(
         "normlab claims [options] [NAME | FILE.txt]...\n\n"
-        "Puts what is said about LayerNorm and RMSNorm to the test: each claim is a file, NAME\n"
-        "means %s/NAME.txt, and none means all of that folder. Every\n"
-        "implementation is verified before it is timed, and afterwards; docs/claims.md has "
-        "more.\n\n"
+        "Tests claims about LayerNorm and RMSNorm. Each claim is a file: NAME stands for\n"
+        "%s/NAME.txt; the default is every file in that folder. Every\n"
+        "implementation is verified before it is timed, and again afterwards (docs/claims.md).\n\n"
         "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
         "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
         "                  times that above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n\n"
         "Verdicts: SUPPORTED, REFUTED, SAME (no difference beyond the claim's margin), or\n"
-        "NOT RESOLVED (the interval, with what the same code shows against itself on either\n"
-        "side, is wider than the question). The first setting is what the claim means; it flips\n"
-        "where another one has another verdict. A refuted claim is a result: exit code 0.\n\n"
+        "NOT RESOLVED (the interval, extended by the A/A band, is wider than the question). The\n"
+        "first setting is the one that the claim means; the claim flips where another setting has\n"
+        "another verdict. A refuted claim is a result: exit code 0.\n\n"
         "Quantities:\n",
-        folder, QUICK_MOST, QUICK_MOST);
+        folder, QUICK_MAX, QUICK_MAX);
     for (size_t i = 0; i < quantities_count; i++)
         printf("  %-13s %s%s%s%s\n", quantities[i].name, quantities[i].about,
                *quantities[i].unit ? " (" : "", quantities[i].unit, *quantities[i].unit ? ")" : "");
@@ -83,7 +82,7 @@ static bool add_named(claims_job *j, const char *name) {
     return false;
 }
 
-/* -1: go on; otherwise the exit code. */
+/* Returns -1 to continue, or the exit code. */
 static int parse(int argc, char **argv, claims_job *j, const char **path) {
     const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
                                  {"seconds", OPTION_NUMBER, &j->seconds, 1e-6, 1e6},
@@ -97,7 +96,7 @@ static int parse(int argc, char **argv, claims_job *j, const char **path) {
     return ok ? OPTIONS_DONE : options_see_help();
 }
 
-static void say_failure(const claim *c, const setting *s) {
+static void print_failure(const claim *c, const setting *s) {
     fprintf(stderr, "FAIL %s, %s %s: %s\n", c->name, s->how, s->tail, s->why);
 }
 
@@ -112,7 +111,7 @@ static void summary(const claims_job *j) {
 }
 
 int verb_claims(int argc, char **argv) {
-    claims_job j = {.progress = progress, .failed = say_failure};
+    claims_job j = {.progress = progress, .failed = print_failure};
     const char *path = NULL;
     int code = parse(argc, argv, &j, &path);
     if (code >= 0) return free(j.claims), code;

@@ -1,4 +1,5 @@
-/* `normlab compare`: two result files, or two folders of them. SPDX-License-Identifier: MIT */
+/* `normlab compare`: compares two result files, or two folders of them.
+ * SPDX-License-Identifier: MIT */
 #include "results/facts.h"
 #include "verbs/options.h"
 #include "verbs/sheet.h"
@@ -15,19 +16,20 @@
 static const char help[] =
     "normlab compare [options] A.csv B.csv\n"
     "normlab compare [options] FOLDER_A FOLDER_B\n\n"
-    "Is B FASTER or SLOWER than A, the SAME, or is that NOT RESOLVED? Rows are matched by case,\n"
-    "implementation, ISA and threads; of two folders, the files of one name (*.rounds.csv are no\n"
-    "results). FASTER and SLOWER: the whole interval of the ratio B/A lies beyond the band, the\n"
-    "larger difference that either file's baseline showed against itself. SAME: interval and band\n"
-    "lie within the margin. A row that cannot be compared is shown as refused, with the reason.\n\n"
+    "Is B FASTER or SLOWER than A, the SAME, or is that NOT RESOLVED? Matches rows by case,\n"
+    "implementation, ISA and threads; of two folders, files of one name (except *.rounds.csv).\n"
+    "FASTER and SLOWER: the whole interval of the ratio B/A lies beyond the band, the larger of\n"
+    "the two files' A/A bands. SAME: interval and band lie within the margin. A row that cannot\n"
+    "be compared is refused, with the reason.\n\n"
     "  --margin M         what counts as the same: 0.02 is 2 % (0.02)\n"
     "  --across           compare shares of each machine's own limit (limit_pct), not times;\n"
-    "                     done unasked when cpu, caches or architecture differ or are not known\n"
+    "                     the default when cpu, caches or architecture differ or are not known\n"
     "  --csv              for programs; ratio is of time, below 1 is faster\n"
     "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
-    "The files were measured one after the other, so whatever changed in between (load, clock\n"
-    "speed, where memory lay) looks like a change of the program. Measure A twice and compare\n"
-    "the two to see how much that is; the implementations of one `normlab bench` take turns.\n\n"
+    "The files were measured one after the other, so anything that changed in between (load,\n"
+    "clock speed, memory layout) looks like a change of the program. To see how much that is,\n"
+    "measure A twice and compare the two. The implementations of one `normlab bench` take "
+    "turns.\n\n"
     "Exit codes: 0 compared, 1 nothing could be compared, 2 bad usage or unreadable input.\n\n"
     "Examples:\n"
     "  normlab compare before.csv after.csv\n"
@@ -41,20 +43,20 @@ typedef struct job {
     bool across;
     tally total;
     size_t lone_files, unreadable;
-    char *said; /* how the machines last differed: said once for a whole folder */
+    char *differing; /* facts, as last printed */
 } job;
 
-/* Says how the machines differ: once for a whole folder. */
-static void say_unlike(job *j, const results file[2]) {
-    char *text = facts_unlike(file);
-    if (text && !(j->said && strcmp(j->said, text) == 0))
+/* Warns of facts that differ, once for a whole folder. */
+static void warn_differing(job *j, const results file[2]) {
+    char *text = facts_differing(file);
+    if (text && !(j->differing && strcmp(j->differing, text) == 0))
         fprintf(stderr, "warning: A and B were not measured alike:\n%s", text);
-    free(j->said);
-    j->said = text;
+    free(j->differing);
+    j->differing = text;
 }
 
 static void compare_files(job *j, const char *name, const char *const paths[2]) {
-    char error[700], why[200] = "--across was asked for";
+    char error[700], why[200] = "--across";
     results file[2];
     bool ok[2];
     for (int side = 0; side < 2; side++) {
@@ -65,13 +67,13 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
             fprintf(stderr, "warning: %s\n", file[side].warning);
     }
     if (ok[0] && ok[1]) {
-        say_unlike(j, file);
+        warn_differing(j, file);
         bool shares = !facts_one_machine(file, why) || j->across;
         if (!j->style.csv) printf("A  %s\nB  %s\n", paths[0], paths[1]);
         if (shares)
             fprintf(j->style.csv ? stderr : stdout,
-                    "%s: compared are not times but shares of each\nmachine's own limit; FASTER is "
-                    "nearer to it.\n",
+                    "%s: compares shares of each machine's own limit,\nnot times; FASTER is nearer "
+                    "to the limit.\n",
                     why);
         sheet_print(name, file, shares, &j->style, &j->total);
     }
@@ -95,7 +97,7 @@ static char *join(const char *folder, const char *name) {
     return path;
 }
 
-/* Both lists are in alphabetical order, so they are walked together. */
+/* Merges the two lists, which are in alphabetical order. */
 static void compare_folders(job *j, char **folders) {
     struct dirent **names[2] = {NULL, NULL};
     int count[2], at[2] = {0, 0};
@@ -134,11 +136,9 @@ static void compare_folders(job *j, char **folders) {
 static int finish(const job *j, bool fail_if_slower) {
     size_t compared = 0;
     for (int v = FASTER; v <= NOT_RESOLVED; v++) compared += j->total.verdicts[v];
-    if (j->total.unbanded)
-        fprintf(stderr,
-                "%zu rows lack the band of a baseline against itself: there only what is "
-                "beyond the margin counts\n",
-                j->total.unbanded);
+    if (j->total.no_band)
+        fprintf(stderr, "%zu rows lack an A/A band: for them the margin stands in as the band\n",
+                j->total.no_band);
     if (j->total.verdicts[FASTER] || j->total.verdicts[SLOWER])
         fprintf(stderr, "A and B did not take turns: measure A twice and compare the two, to see "
                         "what time alone changes\n");
@@ -187,6 +187,6 @@ int verb_compare(int argc, char **argv) {
         compare_folders(&j, paths);
     else
         compare_files(&j, paths[1], (const char *const *)paths);
-    free(j.said);
+    free(j.differing);
     return finish(&j, fail_if_slower);
 }

@@ -1,4 +1,4 @@
-/* `normlab doctor`: what would spoil a measurement here, and what to do about it.
+/* `normlab doctor`: lists what would spoil a measurement here, and what to do about it.
  * SPDX-License-Identifier: MIT */
 #include "machine/doctor.h"
 #include "verbs/options.h"
@@ -9,23 +9,21 @@
 
 static const char help[] =
     "normlab doctor [--csv]\n\n"
-    "Says what on this machine would spoil a measurement: how the processor sets its frequency,\n"
-    "other work, limits, memory, the clock, the cost of threads. Changes nothing; takes a "
-    "fraction\n"
-    "of a second. --csv prints topic,level,value,advice for programs.\n\n"
+    "Lists what would spoil a measurement on this machine: frequency scaling, other work, limits,\n"
+    "memory, the clock, the cost of threads. Changes nothing; takes a fraction of a second.\n"
+    "--csv prints topic,level,value,advice for programs.\n\n"
     "Levels:\n"
     "  good     nothing to do\n"
-    "  note     measure, but know it\n"
-    "  bad      times measured now are not the machine's\n"
-    "  unknown  this system does not say; the reason is given\n\n"
+    "  note     measure, but keep it in mind\n"
+    "  bad      times measured now are wrong for this machine\n"
+    "  unknown  this system does not show it; the reason is given\n\n"
     "Examples:\n"
     "  normlab doctor\n"
     "  taskset -c 0 normlab doctor\n"
     "  OMP_PROC_BIND=close OMP_PLACES=cores normlab doctor\n"
     "  normlab doctor --csv > doctor.csv\n\n"
-    "The same findings are kept beside every results file. Exit code: 0, whatever was found; 2 "
-    "for\n"
-    "bad usage.\n";
+    "Every results file has the findings beside it. Exit code: 0, whatever was found; 2 for bad\n"
+    "usage.\n";
 
 static void write_quoted(const char *text, const char *end) {
     putchar('"');
@@ -45,7 +43,7 @@ static void write_csv(const finding *f, size_t count) {
     }
 }
 
-/* Words of text between the columns `from` and 100; the cursor is at `from` already. */
+/* Wraps text between the columns `from` and 100; the cursor is at `from`. */
 static void write_wrapped(const char *text, int from) {
     for (int column = from; *text; text += strspn(text, " ")) {
         int word = (int)strcspn(text, " ");

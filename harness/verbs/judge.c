@@ -1,4 +1,4 @@
-/* `normlab judge`: anybody's output, right or wrong, and by what mechanism.
+/* `normlab judge`: is anybody's output right, and if not, by what mechanism is it wrong?
  * SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
 #include "verbs/arrays.h"
@@ -12,10 +12,9 @@
 static const char usage[] =
     "normlab judge LAYER --x FILE.npy --y FILE.npy [options]\n"
     "\n"
-    "Is y what LAYER makes of x? Scores any framework's output by the reference, units and bound "
-    "of\n"
-    "`normlab check` (that of a two-pass with one accumulator), and when there is an error to\n"
-    "explain, tries known mistakes until one of them gives the same numbers.\n"
+    "Is y the output of LAYER on x? Scores any framework's output against the reference, in the\n"
+    "units of `normlab check` and within the bound of a two-pass with one accumulator. Tests\n"
+    "known mistakes to explain a large error.\n"
     "LAYER is batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also: gemma, qwen3next), whose gain\n"
     "is 1 + gamma. Arrays are float16, float32 or float64; y has the shape of x.\n"
     "\n"
@@ -23,8 +22,8 @@ static const char usage[] =
     "  --residual FILE            added to x first; its shape and type\n"
     "  --eps NUMBER               inside the root          default: 1e-5\n"
     "  --casting WHERE            last, or before-weight: x's normalized value is rounded as well\n"
-    "  --rounded-to TYPE          f32, f16 or bf16: what y was before it was saved in a wider "
-    "type\n"
+    "  --rounded-to TYPE          f32, f16 or bf16: the type of y before it was saved as a wider "
+    "one\n"
     "                             default: its own type; float64 is judged as float32\n"
     "  --inference                batchnorm on --running-mean FILE and --running-var FILE\n"
     "  --csv FILE                 the findings, one line for each mistake that was tried\n"
@@ -33,8 +32,7 @@ static const char usage[] =
     "  normlab judge rmsnorm --x x.npy --gamma g.npy --rounded-to bf16 --casting before-weight \\\n"
     "      --y theirs.npy\n"
     "\n"
-    "Exit codes: 0 within the bound, 1 outside of it or no bound to judge by, 2 bad usage or "
-    "input.\n";
+    "Exit codes: 0 within the bound, 1 beyond it or no bound to judge by, 2 bad usage or input.\n";
 
 enum { THEIRS = OWN, ROUNDED_TO, CSV, OPTIONS };
 

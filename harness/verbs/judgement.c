@@ -67,16 +67,15 @@ static void print_growth(const judgement *j, FILE *out) {
                 j->rest.slope, j->rest.half_width, j->rest.groups, name);
     fprintf(out, "                 %s\n",
             j->rounding  ? j->rounding
-            : g->decides ? "no method here grows like that"
-                         : "that decides nothing: it takes 8 of them along a line, kappa up to 8 "
-                           "times as large");
+            : g->decides ? "no known method grows like that"
+                         : "that decides nothing: it takes 8 of them along a line, with kappa from "
+                           "1 to 8 times");
 }
 
 static void print_mechanism(const judgement *j, FILE *out) {
     fprintf(out, "\nlikely mechanism %s\n", judgement_mechanism(j));
     if (!j->explained) {
-        fprintf(out, "  up to %g units are what float arithmetic makes of any such layer\n",
-                JUDGE_FEW_UNITS);
+        fprintf(out, "  any float arithmetic makes errors of up to %g units\n", JUDGE_FEW_UNITS);
         return;
     }
     for (size_t i = 1; i < j->likely; i++)
@@ -106,8 +105,7 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
             nl_dtype_name(p->dtype), shape, (double)p->eps,
             p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", y_path);
     if (c->judged == 0)
-        fprintf(out, "verdict          none: on these data the bound of a two-pass promises "
-                     "nothing\n");
+        fprintf(out, "verdict          none: a two-pass has no bound on these data\n");
     else if (j->right)
         fprintf(out, "verdict          right: within the bound\n");
     else
@@ -115,7 +113,7 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
                 "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %s\n",
                 c->beyond, c->judged, c->groups_beyond, c->promised, name);
     if (c->judged && c->judged < c->count)
-        fprintf(out, "  not judged     %zu of %zu %s, where the bound promises nothing\n",
+        fprintf(out, "  not judged     %zu of %zu %s, which have no bound\n",
                 c->groups - c->promised, c->groups, name);
     fprintf(out, "largest error    %.4g units\nrms error        %.4g units", c->largest, c->rms);
     if (c->not_finite)

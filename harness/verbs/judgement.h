@@ -1,4 +1,4 @@
-/* A judgement for people and for programs. SPDX-License-Identifier: MIT */
+/* Prints a judgement, as text and as CSV. SPDX-License-Identifier: MIT */
 #ifndef NL_JUDGEMENT_H
 #define NL_JUDGEMENT_H
 
@@ -8,7 +8,7 @@
 
 void judgement_print(const judgement *j, const char *y_path, FILE *out);
 
-/* One line for each mistake that was tried, after one for none. */
+/* One line without a mistake, then one for each mistake that was tested. */
 void judgement_csv(const judgement *j, FILE *out);
 
 #endif

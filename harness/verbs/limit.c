@@ -1,5 +1,6 @@
-/* `normlab limit`: what this machine can move, over a curve of sizes: a virtual machine can report a
- * cache it does not have to itself, so four points would not do. SPDX-License-Identifier: MIT */
+/* `normlab limit`: measures how fast this machine moves bytes, over a curve of sizes. One size for
+ * each reported cache would not do: a virtual machine may share them.
+ * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "timing/flush.h"
@@ -22,9 +23,9 @@ static const char help[] =
     "Measures the machine's limit: reading, writing and copying, with ordinary and with streaming\n"
     "stores, for working sets from 8 KiB to four times the last-level cache, on one thread and on\n"
     "all. Bytes count once for each read and once for each write the program makes.\n\n"
-    "  --threads N    besides one (all)\n"
+    "  --threads N    measure with N as well as with one (all)\n"
     "  --seconds S    for each point of each curve (0.1; with --quick 0.02)\n"
-    "  --precision P  narrow enough: half an interval, as a fraction (0.01)\n"
+    "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
     "  --out FILE.csv results as CSV, the machine's facts beside them\n"
     "  --quick        short timing, and no more than twice the last-level cache\n\n"
     "Examples:\n"
@@ -68,7 +69,7 @@ static void write_csv_rows(FILE *csv, size_t size, int threads, const measure *m
     }
 }
 
-/* All patterns at one working set, which is shared out among their buffers. */
+/* Measures all patterns at one working set, the total size of a pattern's buffers. */
 static bool measure_size(size_t size, int threads, const case_options *o, char *memory, size_t room,
                          FILE *csv, bool table) {
     point points[PATTERNS];
@@ -111,9 +112,10 @@ static bool measure_size(size_t size, int threads, const case_options *o, char *
 }
 
 static void heading(void) {
-    printf("GB/s by working set; 2r1w: two reads, one write; s: streaming stores; a: and loads\n"
-           "fetched ahead%s\n\n%9s %7s",
-           limit_has_streaming() ? "" : " (there are no streaming stores here)", "size", "threads");
+    printf("GB/s by working set; 2r1w: two reads, one write; s: streaming stores; a: with\n"
+           "prefetch%s\n\n%9s %7s",
+           limit_has_streaming() ? "" : " (this machine has no streaming stores)", "size",
+           "threads");
     static const char *const names[] = {"read",    "write", "write s", "copy",   "copy s",
                                         "copy sa", "2r1w",  "2r1w s",  "2r1w sa"};
     for (int i = 0; i < PATTERNS; i++) printf(" %9s", names[i]);
@@ -133,8 +135,7 @@ int verb_limit(int argc, char **argv) {
     fprintf(stderr, "%zu sizes, %d curves, %d thread counts: about %.0f s\n", room, PATTERNS,
             o.threads > 1 ? 2 : 1,
             1.3 * (double)room * PATTERNS * o.seconds * (o.threads > 1 ? 2 : 1));
-    /* One mapping, three buffers at the same place in their pages; huge pages where they are had.
-     */
+    /* One mapping of three buffers with the same page offset, in huge pages where possible. */
     size_t page = (size_t)2 << 20;
     room = 3 * ((most + page - 1) / page * page);
     char *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -145,7 +146,7 @@ int verb_limit(int argc, char **argv) {
 #ifdef MADV_HUGEPAGE
     madvise(memory, room, MADV_HUGEPAGE);
 #endif
-    memset(memory, 0, room); /* first touch; zeros are no subnormals */
+    memset(memory, 0, room); /* first touch; zeros avoid slow subnormals */
     bool table = o.out || isatty(STDOUT_FILENO);
     FILE *csv = o.out ? fopen(o.out, "w") : table ? NULL : stdout;
     if ((o.out && !csv) || (o.out && !machine_write_beside(o.out))) {

@@ -9,13 +9,13 @@
 static const char help[] =
     "normlab list [--csv]\n\n"
     "The table of implementations: name, ISA, layers, passes, storage types, how the statistics\n"
-    "are computed, and whether this processor runs it. A demonstration is made to show an error:\n"
-    "nothing chooses it, and it is held to no bound. --csv prints the table for programs.\n\n"
+    "are computed, and whether this processor runs it. A demonstration exists to show an error:\n"
+    "nl_best() never chooses it, and it has no bound. --csv prints the table for programs.\n\n"
     "Examples:\n"
     "  normlab list\n"
     "  normlab list --csv > implementations.csv\n";
 
-/* The names of the bits that are set, with commas or, in CSV, with spaces. */
+/* The names of the set bits, separated by commas or, in CSV, by spaces. */
 static const char *names(unsigned bits, const char *(*name)(int), char between, char text[128]) {
     char *end = text;
     *end = '\0';
@@ -65,7 +65,7 @@ int verb_list(int argc, char **argv) {
         names(m->passes, pass, between, b);
         names(m->dtypes, dtype, between, d);
         bool runs = nl_isa_runs(m->isa);
-        /* How a variance is computed says something of those only that compute one. */
+        /* The method is that of the variance: only implementations that compute one have it. */
         bool centred = false;
         for (nl_op op = 0; op < NL_OPS; op++)
             centred = centred || (m->ops & NL_BIT(op) && nl_layers[op].centred);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Other libraries' layers, those that the build found: PEER(onednn). */
+/* The peers that the build found; NL_PEERS is a list like PEER(onednn). */
 #define PEER(name) void name##_register(void (*note)(const char *text));
 NL_PEERS
 #undef PEER
@@ -29,13 +29,13 @@ static const struct verb {
     {"check", verb_check, "verify implementations against the long-double reference"},
     {"bench", verb_bench, "verify, then time"},
     {"limit", verb_limit, "measure this machine's limit"},
-    {"tune", verb_tune, "measure from which sizes on streaming stores and threads pay here"},
-    {"doctor", verb_doctor, "what on this machine would spoil a measurement"},
-    {"compare", verb_compare, "two files of results: faster, slower, same, or not resolved"},
-    {"claims", verb_claims, "what is said about LayerNorm and RMSNorm: supported or refuted"},
-    {"study", verb_study, "numerical experiments that are no list of cases"},
+    {"tune", verb_tune, "measure from which size on streaming stores and threads pay here"},
+    {"doctor", verb_doctor, "find what would spoil a measurement on this machine"},
+    {"compare", verb_compare, "compare two result files: faster, slower, same, or not resolved"},
+    {"claims", verb_claims, "test claims about LayerNorm and RMSNorm: supported or refuted"},
+    {"study", verb_study, "run experiments that no list of cases can express"},
     {"run", verb_run, "compute a layer on your own .npy arrays"},
-    {"judge", verb_judge, "anybody's output: right or wrong, and by what mechanism"},
+    {"judge", verb_judge, "is anybody's output right, and if not, what went wrong?"},
 };
 
 static void usage(FILE *out) {
@@ -46,20 +46,20 @@ static void usage(FILE *out) {
             "\nA case is op/pass/dtype/NxC[xS]/data, with lists and ranges in braces:\n"
             "  normlab check layernorm/forward/f32/64x1024/normal\n"
             "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal'\n\n"
-            "`normlab VERB --help` tells more; `normlab --version` what this was built from and "
-            "runs on.\n"
-            "NL_ISA=c (or sse2, avx2, ...) in the environment does without wider vectors.\n"
+            "`normlab VERB --help` explains a verb; `normlab --version` describes build and "
+            "machine.\n"
+            "NL_ISA=c (or sse2, avx2, ...) in the environment disables wider vectors.\n"
             "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
 }
 
-/* A full disk may show only when the last of stdout is written. */
+/* A full disk may fail only the last write to stdout. */
 static int finish(int code) {
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     if (code == NL_EXIT_OK) fprintf(stderr, "normlab: writing to stdout: %s\n", strerror(errno));
     return code == NL_EXIT_OK ? NL_EXIT_FAILED : code;
 }
 
-/* The library passes over a file that it cannot use. People are told; tune makes a new one. */
+/* The library ignores a bad tuning file, so the program rejects it. */
 static bool tuning_is_good(void) {
     const char *path = getenv("NL_TUNING");
     nl_tuning unused;
@@ -75,7 +75,7 @@ static bool tuning_is_good(void) {
     return line == 0;
 }
 
-/* The library passes over an NL_ISA that it does not know, and would use all there is. */
+/* The library ignores an unknown NL_ISA and would use all ISAs, so the program rejects it. */
 static bool isa_is_known(void) {
     const char *isa = getenv("NL_ISA");
     if (!isa || !*isa) return true;

@@ -49,7 +49,7 @@ static bool take(const option_spec *o, const char *text) {
     return true;
 }
 
-/* word: the option as it was written. */
+/* word: the option as the user wrote it. */
 static bool is_exact(const option_spec *o, const char *word, bool again) {
     if (strncmp(word + 2, o->name, strlen(o->name)) != 0)
         return options_fail("%s is no option; --%s is", word, o->name);
@@ -59,8 +59,8 @@ static bool is_exact(const option_spec *o, const char *word, bool again) {
 
 int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
                  int *first) {
-    struct option known[OPTIONS_MOST + 2] = {0};
-    bool given[OPTIONS_MOST] = {false}, ok = true;
+    struct option known[OPTIONS_MAX + 2] = {0};
+    bool given[OPTIONS_MAX] = {false}, ok = true;
     int i = 0, code;
     verb = argv[0];
     for (size_t k = 0; k < count; k++) {

@@ -1,4 +1,4 @@
-/* The command line of a verb: a table of its options, and where their values go.
+/* Parses the command line of a verb by a table of its options.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_OPTIONS_H
 #define NL_OPTIONS_H
@@ -11,26 +11,25 @@ typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_COUNT
 typedef struct option_spec {
     const char *name;
     option_kind kind;
-    void *to;           /* a bool, const char *, double or int: set where the option is given */
+    void *to;           /* a bool, const char *, double or int; set if the option is given */
     double least, most; /* of a number or a count */
 } option_spec;
 
-enum { OPTIONS_MOST = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
+enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 
-/* Takes the options out of argv, whose first word is the verb; what is left begins at argv[*first].
- * strict: no abbreviation, nothing twice, no empty value, because a file would be overwritten by
- * mistake. Returns OPTIONS_DONE, OPTIONS_HELP where --help is among them, or NL_EXIT_USAGE after
- * a message. */
+/* Parses the options in argv, whose first word is the verb; the other words begin at argv[*first].
+ * strict: rejects abbreviations, repeated options and empty values, which could overwrite a file by
+ * mistake. Returns OPTIONS_DONE, OPTIONS_HELP for --help, or NL_EXIT_USAGE after a message. */
 int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
                  int *first);
 
-/* "normlab VERB: ..." on stderr; always false. The verb is that of the last options_read. */
+/* Prints "normlab VERB: ..." with the verb of the last options_read; always returns false. */
 bool options_fail(const char *format, ...);
 
-/* "See `normlab VERB --help`." on stderr. Returns NL_EXIT_USAGE. */
+/* Prints "See `normlab VERB --help`." on stderr. Returns NL_EXIT_USAGE. */
 int options_see_help(void);
 
-/* A number from least to most, or a message. */
+/* Parses a number from least to most. False: after a message. */
 bool options_number(const char *name, const char *text, double least, double most, bool whole,
                     double *out);
 

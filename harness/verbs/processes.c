@@ -20,7 +20,7 @@ void rounds_write(FILE *out, const bench_round *r) {
             r->round, r->position, r->calls, r->ns);
 }
 
-/* Exit status of the child, or -1. */
+/* Returns the exit status of the child, or -1. */
 static int run_child(char **argv) {
     int status;
     pid_t child = fork();
@@ -36,7 +36,7 @@ static int run_child(char **argv) {
     return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Rows of round, position, calls and ns at the end of each line, arms in turn. */
+/* Reads round, position, calls and ns at the end of each line; a round has its arms in order. */
 static bool read_rounds(FILE *f, size_t arms, measure *out) {
     char line[2048];
     size_t rows = 0, room = 0;
@@ -88,7 +88,7 @@ bool process_measure(const nl_case *c, const case_options *o, size_t arms, measu
     FILE *f = status == 0 || status == 130 ? fopen(rounds, "r") : NULL;
     bool ok = f && read_rounds(f, arms, out);
     if (!ok)
-        snprintf(error, error_size, "a process for --processes gave no rounds (exit status %d)",
+        snprintf(error, error_size, "a process of --processes wrote no rounds (exit status %d)",
                  status);
     if (f) fclose(f);
     unlink(csv), unlink(rounds), unlink(machine), rmdir(folder);

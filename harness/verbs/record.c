@@ -5,22 +5,22 @@
 #include <stdio.h>
 
 static void take_finding(void *context, const error_finding *f) {
-    size_t *said = context;
-    if (++*said > FAILURES_MOST) return;
+    size_t *found = context;
+    if (++*found > FAILURES_MAX) return;
     fprintf(stderr, "FAIL %s\n", f->text);
     if (f->repeat) report_repeat(f->repeat, f->line->name, f->line->isa, 1);
 }
 
 bool record_compare(const error_record *e) {
-    size_t said = 0;
-    error_counts n = error_record_compare(e, take_finding, &said);
-    if (said > FAILURES_MOST) fprintf(stderr, "(and %zu more like these)\n", said - FAILURES_MOST);
-    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu lines left alone\n",
-            n.compared, e->path, n.failed, n.idle);
+    size_t found = 0;
+    error_counts n = error_record_compare(e, take_finding, &found);
+    if (found > FAILURES_MAX) fprintf(stderr, "(and %zu more like these)\n", found - FAILURES_MAX);
+    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu lines did not run\n",
+            n.compared, e->path, n.failed, n.not_run);
     if (n.failed)
         fprintf(stderr,
-                "If this is meant, run `normlab check --update-errors %s` and commit the file with "
-                "the reason.\n",
+                "If this is intended, run `normlab check --update-errors %s` and commit the file "
+                "with the reason.\n",
                 e->path);
     return n.failed == 0;
 }

@@ -1,13 +1,13 @@
-/* The record of the largest errors, in words. SPDX-License-Identifier: MIT */
+/* Prints the comparison with the record of the largest errors. SPDX-License-Identifier: MIT */
 #ifndef NL_RECORD_H
 #define NL_RECORD_H
 
 #include "verify/error_file.h"
 
-/* What was noted against the record. False: something is wrong with it. */
+/* Compares this run with the record. False: they differ. */
 bool record_compare(const error_record *e);
 
-/* False: it cannot be written. */
+/* False: the file cannot be written. */
 bool record_update(const error_record *e);
 
 #endif

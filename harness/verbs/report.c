@@ -1,4 +1,4 @@
-/* One row, two faces. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "verbs/report.h"
 #include "base/csv.h"
 #include "machine/machine.h"
@@ -30,7 +30,7 @@ bool report_open(report *r, const char *csv_path) {
     return true;
 }
 
-/* Empty where it is not known. */
+/* An unknown number is an empty field. */
 static void number(FILE *out, double v, bool known) {
     csv_number(out, known ? v : NAN);
 }
@@ -39,7 +39,7 @@ static double gbps(const row *w) {
     return (double)case_bytes(w->c) / w->t.ns.median;
 }
 
-/* What is known of a timing; where nothing was timed, as many empty fields. */
+/* The fields of a timing; as many empty fields if nothing was timed. */
 static void write_csv_timing(FILE *out, const row *w) {
     const timing *t = &w->t;
     if (!w->timed) {
@@ -80,7 +80,7 @@ static void write_csv(FILE *out, const row *w) {
     write_csv_timing(out, w);
 }
 
-/* "3.45x FASTER", or how much is missing to say anything. */
+/* "3.45x FASTER"; if not resolved, also how many rounds are missing. */
 static void write_table_timing(report *r, const row *w) {
     const timing *t = &w->t;
     char time[32];

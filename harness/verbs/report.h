@@ -1,5 +1,5 @@
-/* Results for people and for programs: a table when stdout is a terminal, CSV when it is not or
- * into --out. SPDX-License-Identifier: MIT */
+/* Results as a table, if stdout is a terminal or with --out, and as CSV, on any other stdout or in
+ * the file of --out. SPDX-License-Identifier: MIT */
 #ifndef NL_REPORT_H
 #define NL_REPORT_H
 
@@ -11,20 +11,20 @@ typedef struct report {
     FILE *csv;   /* NULL: none */
     FILE *table; /* NULL: none */
     const char *path;
-    const nl_case *last; /* whose heading was printed last */
+    const nl_case *last; /* the case whose heading was printed last */
     bool colour;
 } report;
 
-/* False: the file cannot be written; a message has been printed. */
+/* False: the file cannot be written, after a message. */
 bool report_open(report *r, const char *csv_path);
 void report_row(report *r, const row *line);
-/* Of failures, so many are told; the others are in the table or the CSV only. */
-enum { FAILURES_MOST = 20 };
+/* So many failures are printed; the others are in the table or the CSV only. */
+enum { FAILURES_MAX = 20 };
 
-/* Says on stderr what failed, why, and what repeats it; threads above 1 belong to that. */
+/* Print on stderr what failed and why, and the command that repeats it (with threads above 1). */
 void report_failure(const row *line, int threads);
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
 
-bool report_close(report *r); /* false: the results did not reach the disk */
+bool report_close(report *r); /* false: the results could not be written */
 
 #endif

@@ -1,5 +1,5 @@
-/* `normlab run`: one layer on the user's own arrays. Every input is checked and everything is
- * computed before the first output is written. SPDX-License-Identifier: MIT */
+/* `normlab run`: computes a layer on the user's own arrays. Checks every input and computes
+ * everything before it writes the first output. SPDX-License-Identifier: MIT */
 #include "base/npy_write.h"
 #include "verbs/arrays.h"
 #include "verbs/options.h"
@@ -28,7 +28,7 @@ static const char usage[] =
     "  --momentum NUMBER          weight of the new value in the running ones    default: 0.1\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
-    "  --running-mean-out FILE, --running-var-out FILE       the running statistics, moved\n"
+    "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
     "\n"
     "  normlab run layernorm --x x.npy --gamma gamma.npy --beta beta.npy --out y.npy\n"
     "  normlab run rmsnorm --x x.npy --residual r.npy --casting before-weight --out y.npy\n"
@@ -75,7 +75,7 @@ static bool check_options(run *r) {
     if (!arrays_check(&r->a)) return false;
     if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] &&
         !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
-        return options_fail("--running-mean: training moves the running statistics, give "
+        return options_fail("--running-mean: training updates the running statistics, give "
                             "--running-mean-out and --running-var-out; or --inference to use them");
     if (!arrays_number(&r->a, MOMENTUM, 0, 1, false, &momentum) ||
         !arrays_number(&r->a, THREADS, 1, 4096, true, &threads))
@@ -93,7 +93,7 @@ static bool load(run *r) {
            (!residual->data || arrays_to_float(r->a.value[IN_RESIDUAL], residual));
 }
 
-/* Filled with ones, a NaN in each type: what nothing writes must not look like a result. */
+/* Allocates an output of NaN, all bits set: an unwritten element must not look like a result. */
 static bool make(npy *a, char type, size_t rank, const size_t *shape) {
     size_t bytes = type == 'e' ? 2 : 4;
     *a = (npy){.type = type, .rank = rank, .count = 1};
@@ -115,8 +115,8 @@ static bool choose(run *r) {
         r->impl = nl_find(name, at ? at + 1 : NULL);
     }
     if (r->impl && nl_accepts(r->impl, &r->a.p) && nl_isa_runs(r->impl->isa)) return true;
-    options_fail("--impl %s %s; these take %s %s in %s here:", given,
-                 r->impl ? "does not take the problem" : "is not known", nl_op_name(r->a.p.op),
+    options_fail("--impl %s %s; these accept %s %s in %s here:", given,
+                 r->impl ? "does not accept the problem" : "is unknown", nl_op_name(r->a.p.op),
                  nl_pass_name(r->a.p.pass), nl_dtype_name(r->a.p.dtype));
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);
@@ -127,8 +127,8 @@ static bool choose(run *r) {
     return false;
 }
 
-/* The reference's answer in place of the implementation's. */
-static bool refer(run *r) {
+/* Replaces the implementation's outputs with the reference's. */
+static bool compute_reference(run *r) {
     const nl_problem *p = &r->a.p;
     npy *in = r->a.array, *out = r->a.array;
     size_t count = in[IN_X].count, groups = ref_groups(p);
@@ -201,13 +201,13 @@ static bool compute(run *r) {
                              training ? out[RUNNING_MEAN_OUT].data : in[IN_RUNNING_MEAN].data,
                          .running_var =
                              training ? out[RUNNING_VAR_OUT].data : in[IN_RUNNING_VAR].data};
-    /* For the reference too, because this is what checks the problem. */
+    /* Called for the reference too, because nl_forward checks the problem. */
     if (nl_forward(r->impl, &r->a.p, &a, r->threads) != NL_OK)
         return options_fail("%s", nl_message());
-    return !r->reference || refer(r);
+    return !r->reference || compute_reference(r);
 }
 
-/* y first: it is renamed last. */
+/* y comes first, so that it is renamed last. */
 static bool save(const run *r) {
     const char *paths[ARRAYS];
     npy arrays[ARRAYS];

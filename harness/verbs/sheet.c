@@ -10,7 +10,7 @@ typedef struct sheet {
     const char *name;
     const sheet_style *style;
     tally *total;
-    bool shares; /* shares of the limit are compared, not times */
+    bool shares; /* compares shares of the limit, not times */
     int width;   /* of the longest implementation's name */
     const char *heading;
 } sheet;
@@ -71,7 +71,7 @@ static void take_pair(void *context, const row_pair *p) {
         s->total->refused++;
     else
         s->total->verdicts[p->verdict]++;
-    s->total->unbanded += p->unbanded;
+    s->total->no_band += p->no_band;
     if (s->style->csv)
         print_csv(s, p);
     else

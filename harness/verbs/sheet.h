@@ -1,4 +1,4 @@
-/* The comparison of two result files as a table, or as CSV. SPDX-License-Identifier: MIT */
+/* Prints the comparison of two result files, as a table or as CSV. SPDX-License-Identifier: MIT */
 #ifndef NL_SHEET_H
 #define NL_SHEET_H
 
@@ -9,9 +9,9 @@ typedef struct sheet_style {
     bool csv, colour;
 } sheet_style;
 
-/* How many rows came out how; added up over several sheets. */
+/* Counts rows by outcome, over several sheets. */
 typedef struct tally {
-    size_t verdicts[NOT_RESOLVED + 1], refused, unbanded;
+    size_t verdicts[NOT_RESOLVED + 1], refused, no_band;
 } tally;
 
 void sheet_heading(void); /* of CSV */

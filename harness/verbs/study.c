@@ -1,5 +1,6 @@
-/* `normlab study NAME...`: runs studies and writes their points as CSV. To add one: its file in
- * harness/studies, its line in study.h and in the table here. SPDX-License-Identifier: MIT */
+/* `normlab study NAME...`: runs studies and writes their points as CSV. To add a study: its file in
+ * harness/studies/, its line in study.h, and its line in the table below.
+ * SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
 #include "studies/study.h"
 #include "verbs/options.h"
@@ -29,10 +30,10 @@ static void list(FILE *out) {
 
 static void help(void) {
     printf("normlab study [options] NAME|experiments/NAME.txt...\n\n"
-           "Runs numerical experiments that are more than a list of cases, and writes CSV to\n"
-           "stdout: study,panel,series,x,y. plots/NAME.py draws it.\n\n"
-           "  --out FILE.csv  writes there instead, the machine's facts beside it\n"
-           "  --quick         fewer and smaller: seconds\n\n"
+           "Runs experiments that no list of cases can express, and writes CSV to stdout:\n"
+           "study,panel,series,x,y. plots/NAME.py draws it.\n\n"
+           "  --out FILE.csv  write to FILE.csv, the machine's facts beside it\n"
+           "  --quick         fewer and smaller: takes seconds\n\n"
            "Studies:\n");
     list(stdout);
     printf("\nExamples:\n"
@@ -40,7 +41,7 @@ static void help(void) {
            "  normlab study experiments/eps.txt --out results/eps.csv\n");
 }
 
-/* NAME, or a path .../NAME.txt, to its place in the table; STUDIES when there is none. */
+/* The index of NAME, or of a path .../NAME.txt, in the table; STUDIES: not found. */
 static size_t find(const char *text) {
     const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
     size_t length = strlen(name), i = 0;
@@ -51,7 +52,7 @@ static size_t find(const char *text) {
     return i;
 }
 
-/* -1: go on; otherwise the exit code. */
+/* Returns -1 to continue, or the exit code. */
 static int parse(int argc, char **argv, bool want[STUDIES], bool *quick, const char **path) {
     const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
                                  {"quick", OPTION_FLAG, quick, 0, 0}};

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A terminal that a line can be rewritten on. */
+/* Is it a terminal on which a line can be rewritten? */
 static bool live(FILE *out) {
     const char *term = getenv("TERM");
     return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;

@@ -1,4 +1,4 @@
-/* What only people see: colour, progress on stderr, times and sizes in handy units.
+/* Output for people: colour, progress on stderr, times and sizes with units.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_TERMINAL_H
 #define NL_TERMINAL_H
@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A terminal that shows colour, and NO_COLOR is not set. */
+/* Is it a terminal that shows colour, and is NO_COLOR unset? */
 bool colour_wanted(FILE *out);
 
-/* "[12/80] about 34 s left: layernorm/..." on a terminal, rewritten in place; a line every ten
- * seconds elsewhere. done == total ends it. */
+/* Shows "[12/80] about 34 s left: layernorm/...", rewritten in place on a terminal, elsewhere a
+ * line every ten seconds. done == total ends it. */
 void progress(size_t done, size_t total, const char *what);
 
-/* Clears the progress line, before something else is printed. */
+/* Clears the progress line. Call before printing anything else. */
 void progress_clear(void);
 
-/* 1234.5 ns as "1.23 us", 65536 bytes as "64 KiB", into text. */
+/* Format 1234.5 ns as "1.23 us" and 65536 bytes as "64 KiB". */
 const char *human_ns(double ns, char text[32]);
 const char *human_bytes(size_t bytes, char text[32]);
 

@@ -1,6 +1,6 @@
-/* `normlab tune`: from which sizes on streaming stores and threads pay on this machine, as the file
- * that NL_TUNING names. What is timed is a chain: a copy makes the norm's input, and its output is
- * read. Where y should lie, and who should write it, is decided by the neighbours.
+/* `normlab tune`: measures from which size on streaming stores and threads pay on this machine, and
+ * writes the file for NL_TUNING. Times a chain, because the norm's neighbours decide what pays: a
+ * copy writes the norm's input, the norm runs, and its output is read.
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -23,23 +23,23 @@
 
 static const char help[] =
     "normlab tune [options]\n\n"
-    "Measures from which sizes on it pays on this machine to store y past the caches, and to wake\n"
-    "threads, and writes that as a file for NL_TUNING (docs/tuning.md). Takes about a minute.\n\n"
-    "  --out FILE     to FILE, and what was measured to stdout; without it the file is stdout\n"
+    "Measures from which size on streaming stores and threads pay on this machine, and writes a\n"
+    "file for NL_TUNING (docs/tuning.md). Takes about a minute.\n\n"
+    "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
     "  --threads N    threads to compare with one (all)\n"
     "  --seconds S    for each arm and size (0.3; with --quick 0.03)\n"
-    "  --precision P  narrow enough: half an interval, as a fraction (0.01)\n"
-    "  --margin M     SAME means within this fraction (0.02)\n"
-    "  --quick        short timing, y of up to 32 MiB: some seconds\n\n"
+    "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
+    "  --margin M     differences below this fraction are SAME (0.02)\n"
+    "  --quick        short timing, y of up to 32 MiB: takes seconds\n\n"
     "Examples:\n"
     "  normlab tune --out tuning.txt && export NL_TUNING=$PWD/tuning.txt\n"
     "  normlab tune --quick\n";
 
 enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW, POINTS = 12 };
 
-/* From how many rows on is first faster than second? The key counts in parts of a row. */
+/* From how many rows on is `first` faster than `second`? A row is `parts` units of the key. */
 static const struct question {
-    const char *key, *first, *second, *first_impl, *second_impl; /* NULL: the same, on one thread */
+    const char *key, *first, *second, *first_impl, *second_impl; /* NULL: first_impl, one thread */
     nl_pass pass;
     size_t parts, least, most;
 } questions[] = {{"stream_bytes", "streaming", "ordinary", "optimized/rows_streaming",
@@ -50,9 +50,9 @@ static const struct question {
                   NULL, NL_BACKWARD, C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
-/* What the copy reads and makes, what the norm makes of it, and x where dy is what the copy made. A
- * chain goes round in them: its buffers are not those of the chain before. */
-enum { SOURCE, MADE, OUT, KEPT, BUFFERS };
+/* What the copy reads; what it writes, the norm's input (in backward, dy); the norm's output; and x
+ * in backward. Chains rotate through the buffers, so that none finds its data in the cache. */
+enum { SOURCE, COPIED, OUT, KEPT, BUFFERS };
 static char *buffer[BUFFERS];
 static size_t room; /* rows of each */
 static float gain[C], bias[C], dgain[C], dbias[C], mean[ROWS], rstd[ROWS];
@@ -67,17 +67,17 @@ typedef struct chain {
 static void call_chain(void *context, size_t turn) {
     chain *c = context;
     const size_t bytes = c->p.n * ROW, at = turn % (room / c->p.n) * bytes;
-    char *const made = buffer[MADE] + at, *const out = buffer[OUT] + at;
-    limit_move(&(limit_job){{buffer[SOURCE] + at}, {made}, 1, 1, bytes, LIMIT_ORDINARY}, 1);
-    nl_forward_args f = {.x = made, .gamma = gain, .beta = bias, .y = out};
-    nl_backward_args b = {.x = buffer[KEPT] + at, .dy = made, .dx = out, .gamma = gain};
+    char *const copied = buffer[COPIED] + at, *const out = buffer[OUT] + at;
+    limit_move(&(limit_job){{buffer[SOURCE] + at}, {copied}, 1, 1, bytes, LIMIT_ORDINARY}, 1);
+    nl_forward_args f = {.x = copied, .gamma = gain, .beta = bias, .y = out};
+    nl_backward_args b = {.x = buffer[KEPT] + at, .dy = copied, .dx = out, .gamma = gain};
     b.mean = mean, b.rstd = rstd, b.dgamma = dgain, b.dbeta = dbias;
     c->failed |= (c->p.pass == NL_FORWARD ? nl_forward(c->impl, &c->p, &f, c->threads)
                                           : nl_backward(c->impl, &c->p, &b, c->threads)) != NL_OK;
     limit_move(&(limit_job){{out}, {NULL}, 1, 0, bytes, LIMIT_ORDINARY}, 1);
 }
 
-/* At most a quarter of the memory there is for us, filled with numbers like any others. */
+/* Allocates at most a quarter of the memory that we may use, and fills it with ordinary numbers. */
 static bool make_buffers(bool quick) {
     const double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     const double rows = fmin(all, cgroup_limits().bytes) / 4 / BUFFERS / ROW;
@@ -98,7 +98,7 @@ static bool make_buffers(bool quick) {
 
 typedef struct curve {
     const nl_impl *first, *second;
-    const char *skipped; /* why */
+    const char *skipped; /* the reason, or NULL */
     size_t count, rows[POINTS];
     estimate ratio[POINTS]; /* time of first over that of second, a logarithm */
     comparison verdict[POINTS];
@@ -107,14 +107,14 @@ typedef struct curve {
 static curve plan(const struct question *q, int threads) {
     curve c = {.first = nl_find(q->first_impl, nl_isa_best())};
     c.second = q->second_impl ? nl_find(q->second_impl, nl_isa_best()) : c.first;
-    if (!c.first || !c.second) c.skipped = "nothing here goes by it";
+    if (!c.first || !c.second) c.skipped = "no implementation here depends on it";
     if (!q->second_impl && threads == 1) c.skipped = "there is one thread";
     for (size_t n = q->least; !c.skipped && n <= q->most && n <= room; n *= 2)
         c.rows[c.count++] = n;
     return c;
 }
 
-/* Second takes part twice: what it shows against itself is noise. */
+/* `second` takes part twice: its ratio to itself is noise. */
 static bool measure_point(const struct question *q, curve *c, size_t i, const case_options *o) {
     nl_problem p = {NL_LAYERNORM, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
     chain first = {c->first, p, q->second_impl ? 1 : o->threads, false};
@@ -175,7 +175,7 @@ int verb_tune(int argc, char **argv) {
     if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) fprintf(stderr, "normlab tune takes no cases. See `normlab tune --help`.\n");
     if (o.named) return cases_free(&o.cases), NL_EXIT_USAGE;
-    FILE *file = o.out ? fopen(o.out, "a") : stdout; /* what is in it stays until there is more */
+    FILE *file = o.out ? fopen(o.out, "a") : stdout; /* "a" keeps the old file until the end */
     if (!file) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
         return NL_EXIT_USAGE;
@@ -193,7 +193,7 @@ int verb_tune(int argc, char **argv) {
         return ok ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
     }
     FILE *words = o.out ? stdout : stderr;
-    fprintf(words, "A copy, LayerNorm f32 x %d on %s, a reading of y\n", C, nl_isa_best());
+    fprintf(words, "A copy, LayerNorm f32 x %d on %s, then y is read\n", C, nl_isa_best());
     for (int q = 0; q < QUESTIONS; q++) conclude(words, &questions[q], &curves[q], keys[q]);
     if (o.out) file = freopen(o.out, "w", file);
     if (file) fprintf(file, "# normlab tune: %s, %d threads\n", nl_isa_best(), o.threads);

@@ -1,7 +1,6 @@
-/* The verbs of the program: argv[0] is the verb itself. They return the exit code: 0 done; 1
- * something failed verification or nothing was compared; 2 bad usage or bad input; 130
- * interrupted, with what was measured kept.
- * SPDX-License-Identifier: MIT */
+/* The verbs of the program; argv[0] is the verb. They return the exit code: 0 done; 1 something
+ * failed verification or nothing was compared; 2 bad usage or bad input; 130 interrupted, with the
+ * results so far kept. SPDX-License-Identifier: MIT */
 #ifndef NL_VERBS_H
 #define NL_VERBS_H
 

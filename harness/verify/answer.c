@@ -1,4 +1,4 @@
-/* Making the answer of a case. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "verify/answer.h"
 #include "dtype.h"
 

@@ -1,17 +1,17 @@
-/* What a case should give: the reference's outputs. SPDX-License-Identifier: MIT */
+/* The right outputs of a case, by the reference. SPDX-License-Identifier: MIT */
 #ifndef NL_ANSWER_H
 #define NL_ANSWER_H
 
 #include "cases/data.h"
 #include "reference.h"
 
-/* Made once, shared by all implementations. */
+/* Computed once, shared by all implementations. */
 typedef struct answer {
     ref_outputs want;
     void *memory;
 } answer;
 
-/* Also fills the MEAN and RSTD inputs of a backward case. False: out of memory. */
+/* Also fills data's MEAN and RSTD in a backward case. False: out of memory. */
 bool answer_make(const nl_case *c, nl_data *data, answer *out);
 void answer_free(answer *a);
 

@@ -1,4 +1,4 @@
-/* The bounds, method by method, in units of 2^-24; first-order rounding analysis with its constants
+/* The bounds of the methods, in units of 2^-24, by first-order rounding analysis with constants
  * rounded up. SPDX-License-Identifier: MIT */
 #include "verify/bound.h"
 
@@ -10,7 +10,7 @@ bool exact_expected(const instance *in) {
     return strcmp(in->c->data, "exact") == 0 && in->impl && in->impl->method != NL_WELFORD;
 }
 
-/* The distance from the mean, in sigma, of the value farthest from it. */
+/* The largest distance of a value from the mean, in sigma. */
 static double spread(const nl_problem *p, const ref_outputs *want, size_t g) {
     double most = 0;
     for (size_t e = 0; e < nl_group_size(p); e++)
@@ -31,9 +31,9 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     /* NaN and Inf have no bound: only their class is compared. */
     if (!isfinite(magnitude) || !isfinite(square) || magnitude == 0) return a;
     if (centred) a.kappa = magnitude * rstd;
-    if (p->pass == NL_BACKWARD && method == NL_REFINED) /* statistics made anew */
+    if (p->pass == NL_BACKWARD && method == NL_REFINED) /* recomputes the statistics */
         a.kappa = 3 + sum + (sum + 2) * (sum + 2) * a.kappa * u;
-    else if (p->pass == NL_BACKWARD && centred) /* what was rounded off the saved mean */
+    else if (p->pass == NL_BACKWARD && centred) /* the rounding error of the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
 
     bool safe = in->impl && in->impl->range_safe;

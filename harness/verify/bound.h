@@ -1,4 +1,4 @@
-/* How large an error a method may make on given data: docs/verification.md derives it.
+/* The largest error that a method may make on given data, derived in docs/verification.md.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_BOUND_H
 #define NL_BOUND_H
@@ -6,18 +6,18 @@
 #include "reference.h"
 #include "verify/instance.h"
 
-/* What float arithmetic may cost group g, and whether the method promises anything there. */
+/* The error allowed to float arithmetic in one group. */
 typedef struct allowance {
-    double units; /* of 2^-24, on the scale of max(1, |xhat|) */
-    double kappa; /* mean |x| over sigma: how badly the subtraction of the mean is conditioned; for
-                     backward how far off xhat is, in units, before anything else */
-    bool promised;
+    double units;  /* of 2^-24, on the scale of max(1, |xhat|) */
+    double kappa;  /* mean |x| over sigma, the condition of subtracting the mean; in backward, the
+                     error that xhat starts with, in units */
+    bool promised; /* false: the method has no bound on these data */
 } allowance;
 
-/* For group g of the case that `in` is an instance of, given the reference's statistics. */
+/* For group g of the instance's case, given the reference's statistics. */
 allowance allow(const instance *in, const ref_outputs *want, size_t g);
 
-/* Exact data, and a method that no rounding touches on them: statistics must match exactly. */
+/* Exact data, and a method that does not round on them: the statistics must match exactly. */
 bool exact_expected(const instance *in);
 
 #endif

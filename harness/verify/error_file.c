@@ -13,12 +13,15 @@ enum { NAMES = 3 };
 static const char *const names[NAMES] = {"impl", "isa", "problem"};
 
 static bool read_header(error_record *e, scan *s) {
-    if (!next_record(s)) return false;
+    if (!scan_record(s)) return false;
     for (size_t i = 0; i < s->count; i++)
         if (i < NAMES ? strcmp(s->fields[i], names[i]) != 0
                       : error_record_column(e, s->fields[i]) != i - NAMES)
-            return complain(s, 1, "column %zu is '%s': impl, isa, problem and kinds of data, once",
-                            i + 1, s->fields[i]);
+            return scan_error(
+                s, 1,
+                "column %zu is '%s': should be impl, isa, problem, then kinds of data, "
+                "each once",
+                i + 1, s->fields[i]);
     return true;
 }
 
@@ -26,32 +29,32 @@ static bool read_line(error_record *e, scan *s) {
     error_line *l = &e->file[e->file_count];
     char **f = s->fields, *end;
     if (s->count != NAMES + e->kind_count)
-        return complain(s, s->first_line, "%zu fields, and the header has %zu", s->count,
-                        NAMES + e->kind_count);
+        return scan_error(s, s->first_line, "%zu fields where the header has %zu", s->count,
+                          NAMES + e->kind_count);
     *l = (error_line){.name = f[0], .isa = f[1], .number = s->first_line};
     l->impl = nl_find(f[0], f[1]);
     if (!*f[2] || strlen(f[2]) >= sizeof l->problem)
-        return complain(s, l->number, "'%s' is no problem", f[2]);
+        return scan_error(s, l->number, "'%s' is no op/pass/dtype", f[2]);
     strcpy(l->problem, f[2]);
     if (l > e->file && error_record_order(l - 1, l) >= 0)
-        return complain(s, l->number, "not in order after the line before");
-    for (size_t k = 0; k < KINDS_MOST; k++) {
+        return scan_error(s, l->number, "not in order after the line before");
+    for (size_t k = 0; k < KINDS_MAX; k++) {
         const char *text = k < e->kind_count ? f[NAMES + k] : "";
         l->u[k] = *text ? strtod(text, &end) : NAN;
         if (*text && (*end || !isfinite(l->u[k]) || l->u[k] < 0))
-            return complain(s, l->number, "%s: '%s' is no error", e->kinds[k], text);
+            return scan_error(s, l->number, "%s: '%s' is no error", e->kinds[k], text);
     }
     e->file_count++;
     return true;
 }
 
 static bool read_file(error_record *e, scan *s) {
-    if (!slurp(s, &e->text)) return false;
+    if (!scan_file(s, &e->text)) return false;
     size_t lines = 1;
     for (const char *p = e->text; *p; p++) lines += *p == '\n';
     e->file = calloc(lines, sizeof *e->file);
-    bool ok = e->file ? read_header(e, s) : complain(s, 0, "no memory for it");
-    while (ok && s->at < s->end) ok = next_record(s) && read_line(e, s);
+    bool ok = e->file ? read_header(e, s) : scan_error(s, 0, "no memory for it");
+    while (ok && s->at < s->end) ok = scan_record(s) && read_line(e, s);
     free(s->fields);
     return ok;
 }
@@ -73,8 +76,8 @@ void error_record_close(error_record *e) {
     *e = (error_record){0};
 }
 
-/* Four digits that are not below u. */
-static void write_up(FILE *out, double u) {
+/* Rounds u up to four digits, so that the recorded number is never below the error. */
+static void write_rounded_up(FILE *out, double u) {
     char text[32] = "";
     if (u <= 1e-6) u = 0;
     if (!isnan(u)) snprintf(text, sizeof text, "%.4g", u);
@@ -84,7 +87,7 @@ static void write_up(FILE *out, double u) {
 }
 
 static void write_lines(const error_record *e, const error_line *lines, size_t count, FILE *out) {
-    bool used[KINDS_MOST] = {0};
+    bool used[KINDS_MAX] = {0};
     fputs("impl,isa,problem", out);
     for (size_t k = 0; k < e->kind_count; k++) {
         for (size_t i = 0; i < count; i++) used[k] = used[k] || !isnan(lines[i].u[k]);
@@ -94,7 +97,7 @@ static void write_lines(const error_record *e, const error_line *lines, size_t c
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%s,%s,%s", lines[i].name, lines[i].isa, lines[i].problem);
         for (size_t k = 0; k < e->kind_count; k++)
-            if (used[k]) write_up(out, lines[i].u[k]);
+            if (used[k]) write_rounded_up(out, lines[i].u[k]);
         fputc('\n', out);
     }
 }
@@ -105,7 +108,7 @@ bool error_record_update(const error_record *e, size_t *lines, char *error, size
     for (size_t i = 0; all && i < e->now_count; i++)
         if (*e->now[i].problem) all[count++] = e->now[i];
     for (size_t i = 0; all && i < e->file_count; i++)
-        if (error_record_idle(e, &e->file[i])) all[count++] = e->file[i];
+        if (error_record_not_run(e, &e->file[i])) all[count++] = e->file[i];
     FILE *out = all ? fopen(e->path, "w") : NULL;
     bool ok = out != NULL;
     if (ok) {

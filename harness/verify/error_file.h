@@ -5,12 +5,12 @@
 
 #include "verify/error_record.h"
 
-/* Reads the record; one that is to be updated may be missing yet. False: error says why. */
+/* Reads the record. With update, the file need not exist yet. False: error says why. */
 bool error_record_open(error_record *e, const char *path, bool update, char *error,
                        size_t error_size);
 void error_record_close(error_record *e);
 
-/* Rewrites the lines of what ran, and says how many lines there are now. False: error says why. */
+/* Rewrites the lines of what ran; *lines: the new number of lines. False: error says why. */
 bool error_record_update(const error_record *e, size_t *lines, char *error, size_t error_size);
 
 #endif

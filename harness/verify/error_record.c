@@ -7,11 +7,11 @@
 #include <string.h>
 
 size_t error_record_column(error_record *e, const char *data) {
-    size_t length = strncmp(data, "museum:", 7) == 0 ? 6 : strlen(data), k = 0; /* all exhibits */
+    size_t length = strncmp(data, "museum:", 7) == 0 ? 6 : strlen(data), k = 0; /* "museum" */
     while (k < e->kind_count &&
            (strlen(e->kinds[k]) != length || memcmp(e->kinds[k], data, length)))
         k++;
-    if (k == KINDS_MOST || length >= sizeof e->kinds[0]) return KINDS_MOST;
+    if (k == KINDS_MAX || length >= sizeof e->kinds[0]) return KINDS_MAX;
     if (k == e->kind_count) memcpy(e->kinds[e->kind_count++], data, length);
     return k;
 }
@@ -28,9 +28,10 @@ static size_t index_of(const nl_impl *impl) {
     return i;
 }
 
-bool error_record_idle(const error_record *e, const error_line *l) {
+bool error_record_not_run(const error_record *e, const error_line *l) {
     if (l->impl) return !e->ran[index_of(l->impl)];
-    for (size_t i = 0; i < nl_impl_count(); i++) /* an ISA that is built and runs: it is gone */
+    for (size_t i = 0; i < nl_impl_count();
+         i++) /* not in the table although its ISA runs: removed */
         if (strcmp(nl_impl_at(i)->isa, l->isa) == 0) return !nl_isa_runs(l->isa);
     return true;
 }
@@ -47,9 +48,9 @@ void error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, c
         *l = (error_line){.name = impl->name, .isa = impl->isa, .impl = impl};
         snprintf(l->problem, sizeof l->problem, "%s/%s/%s", nl_op_name(p->op),
                  nl_pass_name(p->pass), nl_dtype_name(p->dtype));
-        for (k = 0; k < KINDS_MOST; k++) l->u[k] = NAN;
+        for (k = 0; k < KINDS_MAX; k++) l->u[k] = NAN;
     }
-    if ((k = error_record_column(e, c->data)) == KINDS_MOST || v->error_u <= l->u[k]) return;
+    if ((k = error_record_column(e, c->data)) == KINDS_MAX || v->error_u <= l->u[k]) return;
     l->u[k] = v->error_u, l->where[k] = c;
 }
 
@@ -59,15 +60,15 @@ static const error_line *find(const error_line *lines, size_t count, const error
     return NULL;
 }
 
-/* Where the findings of a comparison go. */
-typedef struct outlet {
+/* Where a comparison sends its findings. */
+typedef struct sink {
     void (*take)(void *context, const error_finding *f);
     void *context;
     error_counts counts;
-} outlet;
+} sink;
 
-static void find_wrong(outlet *o, const error_line *line, const nl_case *repeat, const char *format,
-                       ...) {
+static void add_finding(sink *o, const error_line *line, const nl_case *repeat, const char *format,
+                        ...) {
     error_finding f = {.line = line, .repeat = repeat};
     va_list rest;
     int n = line
@@ -81,48 +82,49 @@ static void find_wrong(outlet *o, const error_line *line, const nl_case *repeat,
     o->take(o->context, &f);
 }
 
-/* One number, was and is. What is on record has four digits, and a shorter long double moves errors by
- * far less than 1e-6 units. */
+/* Compares one number, before and now. The record has four digits, and a shorter long double
+ * changes errors by far less than 1e-6 units. */
 static void compare_number(const error_record *e, const error_line *was, const error_line *is,
-                           size_t k, outlet *o) {
+                           size_t k, sink *o) {
     double old = was->u[k], new = is->u[k];
     const char *kind = e->kinds[k], *path = e->path;
     o->counts.compared += !isnan(new);
     if (isnan(old) && isnan(new)) return;
     if (isnan(new))
-        find_wrong(o, is, NULL,
-                   " on %s: nothing was held to a bound, %.4g units on record (%s:%zu)", kind, old,
-                   path, was->number);
+        add_finding(o, is, NULL,
+                    " on %s: nothing was checked against a bound, %.4g units on record (%s:%zu)",
+                    kind, old, path, was->number);
     else if (isnan(old))
-        find_wrong(o, is, is->where[k],
-                   " on %s: the largest error is %.4g units, nothing on record (%s:%zu)", kind, new,
-                   path, was->number);
+        add_finding(o, is, is->where[k],
+                    " on %s: the largest error is %.4g units, nothing on record (%s:%zu)", kind,
+                    new, path, was->number);
     else if (new > old * 1.001 + 1e-6)
-        find_wrong(o, is, is->where[k],
-                   " on %s: the largest error is %.4g units, %.4g on record (%s:%zu)", kind, new,
-                   old, path, was->number);
+        add_finding(o, is, is->where[k],
+                    " on %s: the largest error is %.4g units, %.4g on record (%s:%zu)", kind, new,
+                    old, path, was->number);
 }
 
 error_counts error_record_compare(const error_record *e,
                                   void (*take)(void *context, const error_finding *f),
                                   void *context) {
-    outlet o = {.take = take, .context = context};
+    sink o = {.take = take, .context = context};
     for (size_t i = 0; i < e->now_count; i++) {
         const error_line *is = &e->now[i], *was;
         if (!*is->problem) continue;
         if (!(was = find(e->file, e->file_count, is)))
-            find_wrong(&o, is, NULL, ": no line in %s", e->path);
+            add_finding(&o, is, NULL, ": no line in %s", e->path);
         for (size_t k = 0; was && k < e->kind_count; k++) compare_number(e, was, is, k, &o);
     }
     for (size_t i = 0; i < e->file_count; i++) {
         const error_line *was = &e->file[i];
-        bool left = error_record_idle(e, was);
-        o.counts.idle += left;
-        if (left || find(e->now, e->now_count, was)) continue;
-        find_wrong(&o, was, NULL, " is on record (%s:%zu): %s", e->path, was->number,
-                   was->impl ? "nothing was held to a bound" : "there is no such implementation");
+        bool not_run = error_record_not_run(e, was);
+        o.counts.not_run += not_run;
+        if (not_run || find(e->now, e->now_count, was)) continue;
+        add_finding(&o, was, NULL, " is on record (%s:%zu): %s", e->path, was->number,
+                    was->impl ? "nothing was checked against a bound"
+                              : "there is no such implementation");
     }
-    if (e->kind_count == KINDS_MOST)
-        find_wrong(&o, NULL, NULL, "there is no room for more than %d kinds", KINDS_MOST - 1);
+    if (e->kind_count == KINDS_MAX)
+        add_finding(&o, NULL, NULL, "more than %d kinds of data do not fit", KINDS_MAX - 1);
     return o.counts;
 }

@@ -1,11 +1,11 @@
-/* Buffers that cannot be overrun unnoticed. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "verify/instance.h"
 
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The output that shares an input's memory in an in-place case, or NL_ARGS. */
+/* The output that aliases an input in an in-place case, or NL_ARGS. */
 static nl_arg replaced_by(nl_arg input, nl_pass pass) {
     if (pass == NL_BACKWARD) return input == NL_DY ? NL_DX : NL_ARGS;
     return input == NL_X ? NL_Y : input == NL_RESIDUAL ? NL_RESIDUAL_OUT : NL_ARGS;
@@ -49,7 +49,7 @@ bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, s
 
 void instance_fill(instance *in) {
     const nl_data *d = in->data;
-    for (nl_arg s = 0; s < NL_ARGS; s++) /* all ones is a NaN in every storage type */
+    for (nl_arg s = 0; s < NL_ARGS; s++) /* all bits set is a NaN in every storage type */
         if (in->at[s]) memset(in->at[s], 0xff, d->bytes[s]);
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && d->input[s]) memcpy(in->at[s], d->input[s], d->bytes[s]);

@@ -1,6 +1,6 @@
-/* The comparison. One unit is the rounding error of the storage type, 2^-24, 2^-11 or 2^-8, times
- * the gauge of the number: the size of what was added up to make it. Never ulps of the result,
- * which mean nothing where it is near zero. SPDX-License-Identifier: MIT */
+/* Compares outputs. One unit is the rounding error of the storage type, 2^-24, 2^-11 or 2^-8, times
+ * the gauge of the number: the size of the terms of its sum. Ulps of the result would mean nothing
+ * where it is near zero. SPDX-License-Identifier: MIT */
 #include "verify/outputs.h"
 #include "dtype.h"
 #include "parallel.h"
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has been compared so far. */
+/* The result of all comparisons so far. */
 typedef struct tally {
     size_t compared;
-    double error, bound; /* the worst of the main output */
-    double worst;        /* largest error over bound where something is promised */
+    double error, bound; /* the largest of y or dx */
+    double worst;        /* the largest error / bound of a promised number; the rest is about it */
     bool unpromised;
     nl_arg arg;
     size_t index;
@@ -37,7 +37,7 @@ double error_units(nl_dtype d, double got, long double low, long double high, lo
     long double unit = ref_unit(d), too_large = ref_largest(d) * (1 + unit);
     if (isnan(low) || isnan(got)) return isnan(low) && isnan(got) ? 0 : INFINITY;
     if (isinf(got) && copysignl(1, low) == copysign(1, got) && fabsl(low) >= too_large)
-        return 0; /* overflows in this storage type, or is infinite itself */
+        return 0; /* the right value overflows this storage type, or is infinite itself */
     long double v = isinf(got) ? copysignl(too_large, got) : (long double)got;
     long double miss = v < low ? low - v : v > high ? v - high : 0;
     double error = (double)(miss / (unit * fmaxl(gauge, ref_smallest_normal(d))));
@@ -97,7 +97,7 @@ static void check_tensors(void *context, size_t begin, size_t end) {
             long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0;
             long double x = w->xhat[i], low = gain * x + shift, high = low;
             double bound = 1 + a.units * ratio;
-            if (cast) { /* xhat may be rounded up or down where it lies near a tie */
+            if (cast) { /* near a tie xhat may be rounded up or down */
                 long double off = a.units * 0x1p-24L * fmaxl(1, fabsl(x));
                 long double one = gain * ref_round(d, x - off) + shift;
                 long double two = gain * ref_round(d, x + off) + shift;
@@ -122,8 +122,8 @@ static void check_tensors(void *context, size_t begin, size_t end) {
     merge(k->total, &t);
 }
 
-/* A vector of floats with one long double each to be compared with. The mean of a group with an Inf
- * may be Inf or NaN: any statistic that is not finite is as good as another. */
+/* Compares element i of a vector of floats. Accepts any Inf or NaN for another: the mean of a group
+ * with an Inf may be either. */
 static void check_vector(tally *t, const instance *in, nl_arg s, size_t i, long double want,
                          long double gauge, double bound, bool promised) {
     float got = ((const float *)in->at[s])[i];
@@ -166,7 +166,7 @@ static void check_vectors(tally *t, const instance *in, const ref_outputs *w,
     }
 }
 
-/* Arguments that the call may write. */
+/* May the call write to this argument? */
 static bool is_output(const instance *in, nl_arg s) {
     if (nl_passes[in->c->problem.pass].writes & NL_BIT(s)) return true;
     return in->c->in_place && (s == NL_X || s == NL_RESIDUAL || s == NL_DY) &&
@@ -174,14 +174,14 @@ static bool is_output(const instance *in, nl_arg s) {
             in->at[s] == in->at[NL_DX]);
 }
 
-/* With n = 0 there is nothing to compute, and nothing may be touched. */
+/* A call with n = 0 must not write anything. */
 static verdict check_untouched(const instance *in) {
     verdict v = {.outcome = OUTCOME_OK, .compared = 1}; /* the call's status */
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         const unsigned char *bytes = in->at[s], *before = in->data->input[s];
         for (size_t i = 0; bytes && i < in->data->bytes[s]; i++, v.compared++)
             if (bytes[i] != (before ? before[i] : 0xff))
-                return failure("n is 0, yet %s was written to", nl_args[s].name);
+                return failure("n is 0, but %s was written", nl_args[s].name);
     }
     return v;
 }

@@ -1,29 +1,29 @@
-/* What a call has left in its buffers against the answer, within a bound that follows from its
- * method and the conditioning of the data (docs/verification.md). SPDX-License-Identifier: MIT */
+/* Compares the outputs of a call with the answer, within a bound that follows from its method and
+ * the conditioning of the data (docs/verification.md). SPDX-License-Identifier: MIT */
 #ifndef NL_OUTPUTS_H
 #define NL_OUTPUTS_H
 
 #include "verify/answer.h"
 #include "verify/instance.h"
 
-/* OK: within the bound. FAIL. DEMO: the method promises nothing on these data (one-pass variance
- * where the mean is far off), so its error is shown and not judged. SKIP: did not run. */
+/* OK: within the bound. FAIL. DEMO: the method has no bound on some of these data (one-pass
+ * variance with a large mean), so the error is shown and not judged. SKIP: did not run. */
 typedef enum outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_DEMO, OUTCOME_SKIP } outcome;
 
 typedef struct verdict {
     outcome outcome;
-    double error_u, bound_u; /* largest error of y or dx, and the bound where it was, in units */
+    double error_u, bound_u; /* the largest error of y or dx, and the bound there, in units */
     size_t compared;         /* numbers compared; 0 is a failure */
     char why[320];           /* what failed and where, or why it did not run */
 } verdict;
 
 const char *outcome_name(outcome o);
 
-/* A FAIL; format has one %s, for what. */
+/* A FAIL whose why is format with `what` for its %s. */
 verdict failure(const char *format, const char *what);
 
-/* How far got is from anything between low and high (equal, but where a cast may fall either way),
- * in units of d's rounding error times the gauge. Infinite if exactly one of got and low is NaN. */
+/* The distance of got from [low, high] (one point, unless a cast may round either way), in units of
+ * d's rounding error times the gauge. Infinite if exactly one of got and low is NaN. */
 double error_units(nl_dtype d, double got, long double low, long double high, long double gauge);
 
 verdict outputs_check(const instance *in, const answer *a);

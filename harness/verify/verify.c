@@ -1,4 +1,4 @@
-/* Calling an implementation on guarded buffers. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "verify/verify.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@ static sigjmp_buf overrun;
 static volatile sig_atomic_t guarded;
 static pthread_t caller;
 
-/* Only the thread that made the call can go back to before it; another one's fault ends the run. */
+/* Only the calling thread can jump back to before the call; a fault in another one ends the run. */
 static void on_fault(int signal_number) {
     if (guarded && pthread_equal(pthread_self(), caller)) siglongjmp(overrun, 1);
     signal(signal_number, SIG_DFL);

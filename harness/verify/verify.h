@@ -4,11 +4,11 @@
 
 #include "verify/outputs.h"
 
-/* Fills, calls and checks the outputs, surviving a call that reads or writes past its buffers. */
+/* Calls impl on fresh buffers and checks the outputs; survives a call that leaves its buffers. */
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads);
 
-/* The outputs of someone else's LayerNorm (NAME.y.npy), judged like a two-pass of ours. */
+/* Checks the output of a model's own LayerNorm (NAME.y.npy) with the bound of two-pass. */
 verdict verify_model(const nl_case *c, const nl_data *data, const answer *a);
 
 #endif

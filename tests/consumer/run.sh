@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a built normlab into a folder of its own and uses it from there as a stranger would: the
-# program, through find_package, and through pkg-config.
+# Installs a built normlab into a temporary folder and uses it as another project would: the program, with
+# find_package, and with pkg-config.
 #     tests/consumer/run.sh CMAKE BUILD_DIR CC CFLAGS
 set -euo pipefail
 cmake=$1 build=$2 cc=$3 cflags=$4

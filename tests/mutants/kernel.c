@@ -1,12 +1,12 @@
-/* One kernel for every layer and pass, right until it is told to be wrong: short, serial, slow.
- * SPDX-License-Identifier: MIT */
+/* One kernel for every layer and pass, right unless `wrong` has a mistake for it: short, serial,
+ * slow. SPDX-License-Identifier: MIT */
 #include "mutants.h"
 #include "verify/bound.h"
 #include "runs.h"
 
 static wrong w;
 static int calls;
-static float kept[MOST_GROUP]; /* the dgamma of the call before */
+static float kept[MAX_GROUP]; /* dgamma of the previous call */
 
 static float plus(float a, float b) {
     return w.half_sums ? nl_round(NL_F16, a + b) : a + b;
@@ -84,7 +84,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     }
     for (size_t g = 0; g < groups; g++) {
         float mean = a->mean ? a->mean[g] : 0, rstd = a->rstd[g], mean_g = 0, mean_gx = 0;
-        for (size_t e = 0; e < 2 * m; e++) { /* the first time the sums, the second dx */
+        for (size_t e = 0; e < 2 * m; e++) { /* first the sums, then dx */
             size_t i = element(p, g, e % m), j = feature(p, i);
             float dy = nl_load(p->dtype, a->dy, i), gain = gain_of(p, a->gamma, j);
             float xhat = (nl_load(p->dtype, a->x, i) - mean) * rstd;

@@ -1,6 +1,6 @@
-/* The mutants by name, each with a case that must be its end: indices and tails, eps, variance and
- * running statistics, the gain, the fused residual, casts, gradients, and what only more threads or
- * more calls show. SPDX-License-Identifier: MIT */
+/* The mutants, each with a case that must reject it: indices and tails, eps, variance and running
+ * statistics, the gain, the fused residual, casts, gradients, and mistakes that show only with more
+ * threads or more calls. SPDX-License-Identifier: MIT */
 #include "mutants.h"
 
 const mutant mutants[] = {

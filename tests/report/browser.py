@@ -1,6 +1,6 @@
-"""Opens the report in a real browser and says what is wrong with it: a picture that is missing or empty, a
-word on the console, a request that leaves the page, an id that is there twice, a link that leads nowhere,
-a page wider than a phone, letters too small or too pale, a keyboard that does not get in.
+"""Opens the report in a real browser and reports faults: a missing or empty picture, a message on the
+console, a request that leaves the page, a repeated id, a broken link, a page wider than a phone, letters too
+small or too pale, no access by keyboard.
 
     tests/report/browser.py report/index.html RESULTS [--shots FOLDER]
 
@@ -19,7 +19,7 @@ from selenium.webdriver.common.keys import Keys
 
 PHONE, WIDE = (375, 812), (1280, 900)
 
-# WCAG 2: the ratio of luminances of every element's letters and what is behind them.
+# WCAG 2: the contrast ratio of every element's text and background.
 CONTRAST = """
 const rgb = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
 const light = c => { const [r, g, b] = c.slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92

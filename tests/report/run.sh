@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The report, made from a few small measurements: everything has to be on it, and a browser must find
-# nothing wrong with it, but every fault in a page that is spoilt on purpose. Exit code 77, which is not
-# run, without a browser. Usage: tests/report/run.sh path/to/normlab.
+# The report of a few small measurements: everything must be on it, and a browser must find no fault in it,
+# but every fault in a page spoilt on purpose. Exit code 77, not run, without a browser. Usage:
+# tests/report/run.sh path/to/normlab.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 program=$(realpath "$1")
@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-make() { # NAME VERB ARGUMENT...: results, and the figure where there is a script for it
+make() { # NAME VERB ARGUMENT...: results, and the figure if it has a script
     "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
     [[ ! -f plots/$1.gp ]] || gnuplot -c "plots/$1.gp" "$results/$1.csv" "$results/$1"
     [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"

@@ -1,5 +1,5 @@
-# What the tests that run the program begin with: its path from the command line, an empty folder to
-# work in, and how a check is said and counted. They end with `summary`.
+# The beginning of the tests that run the program: its path from the command line, an empty folder to work
+# in, and functions that print and count checks. The tests end with `summary`.
 # SPDX-License-Identifier: MIT
 set -u
 if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
@@ -10,12 +10,12 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 passed=0 failed=0 code=0 under_test=
 
-check() { # check NAME REASON: passed when REASON is empty
+check() { # check NAME REASON: passes if REASON is empty
     if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
     else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
 }
 run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
-exits() { # exits NAME CODE ARGUMENTS...: after the verb $under_test, if that is set
+exits() { # exits NAME CODE ARGUMENTS...: after the verb $under_test, if set
     run ${under_test:+"$under_test"} "${@:3}"
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
 }

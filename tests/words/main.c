@@ -1,7 +1,6 @@
-/* Runs the tests of the vector words, of each instruction set named or of all. Needs nothing but the
- * C library, so that it can be built for another processor and run on an emulator of it.
- * Exit code: 0 right, 1 wrong, 77 this processor has none of those named.
- * SPDX-License-Identifier: MIT */
+/* Tests the vector words of the named instruction sets, or of all. Needs only the C library, so
+ * that it can be built for another processor and run in an emulator. Exit code: 0 right, 1 wrong,
+ * 77 this processor has none of them. SPDX-License-Identifier: MIT */
 #include "normlab.h"
 #include "words.h"
 
@@ -20,7 +19,7 @@ static const struct {
 #include "words.inc"
 };
 
-/* printf() may not be called here. */
+/* A signal handler must not call printf(). */
 static void on_fault(int number) {
     static const char fault[] = "FAIL  touched what is not its own: ";
     size_t length = strlen(words_call);

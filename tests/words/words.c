@@ -1,8 +1,8 @@
-/* Every word of optimized/vec.h against what it means for one number (core/dtype.h, which
- * tests/dtype.c judges): each lane, storage type and count of real lanes, with a page without access
- * on either side. Compiled like the kernels, once for every instruction set. Whether vfence is where
- * it must be no test can tell: it decides when another thread sees a streamed store, and on x86 the
- * wrong moment is too rare to wait for. SPDX-License-Identifier: MIT */
+/* Every word of optimized/vec.h against its scalar meaning (core/dtype.h, tested in tests/dtype.c):
+ * each lane, storage type and count of real lanes, between two guard pages. Compiled like the
+ * kernels, once for every instruction set. No test can find a missing vfence: it decides when
+ * another thread sees a streaming store, and on x86 the wrong moment is too rare.
+ * SPDX-License-Identifier: MIT */
 #include "words.h"
 #include "vec.h"
 
@@ -14,7 +14,7 @@
 static char *report, *page; /* the page with access */
 static size_t report_size, page_size;
 
-/* Where rounding, overflow, underflow or NaN may go wrong; value() has them with both signs. */
+/* Where rounding, overflow, underflow or NaN may go wrong; value() gives them both signs. */
 static const uint32_t special[] = {
     0x00000000, 0x00000001, 0x007fffff, 0x00800000, 0x00800001,             /* float's smallest */
     0x32ffffff, 0x33000000, 0x33000001, 0x33bfffff, 0x33c00000, 0x33c00001, /* f16's smallest */
@@ -27,15 +27,15 @@ static const uint32_t special[] = {
 };
 enum { SPECIAL = 2 * sizeof special / sizeof *special, PATTERNS = 0x10000 };
 
-/* Any bits, but the same for the same n: George Marsaglia's xorshift. */
+/* Random bits that depend on n alone: George Marsaglia's xorshift. */
 static uint32_t bits(size_t n) {
     uint32_t u = (uint32_t)n + 0x9e3779b9;
     for (int i = 0; i < 8; i++) u ^= u << 13, u ^= u >> 17, u ^= u << 5;
     return u;
 }
 
-/* A number n to store as t: the special ones; then what is half way between two neighbours of a
- * 16-bit type, and the floats beside that; for f32 any bits. */
+/* Number n to store as t: the special ones; then the midpoints between neighbours of a 16-bit type,
+ * and the floats next to them; for f32 any bits. */
 enum { VALUES = SPECIAL + 3 * PATTERNS };
 static float value(nl_dtype t, size_t n) {
     if (n < SPECIAL) return nl_from_bits(special[n / 2] | (uint32_t)(n % 2) << 31);
@@ -75,7 +75,7 @@ static bool fail(size_t lane, float got, float want) {
     return false;
 }
 
-/* One NaN is as good as another. */
+/* All NaNs are equal. */
 static bool same(float got, float want) {
     return nl_bits(got) == nl_bits(want) || (got != got && want != want);
 }
@@ -88,7 +88,7 @@ static bool right(vf v, lanes want) {
     return true;
 }
 
-/* Where k elements may lie: vectors of them are aligned there, and not. */
+/* Where k elements lie on the page, aligned and not. */
 enum { START, END, ODD, PLACES };
 static const char *const places[] = {", at a page's start", ", at a page's end", ", not aligned"};
 
@@ -97,12 +97,12 @@ static char *place(int where, nl_dtype t, size_t k) {
     return page + (where == START ? 0 : where == END ? page_size - k * size : 1024 + size);
 }
 
-/* p where p[i] is at that place. */
+/* The pointer p for which p[i] is at that place. */
 static void *base(char *at, nl_dtype t, size_t i) {
     return (void *)((uintptr_t)at - i * (t == NL_F32 ? 4 : 2));
 }
 
-/* Every pattern of a 16-bit type; and k elements anywhere, however many others are beside them. */
+/* Every pattern of a 16-bit type; and k elements at every place. */
 static bool vload_is_right(nl_dtype t) {
     begin("vload", t, VLEN, "");
     for (size_t n = 0; n < PATTERNS; n += VLEN) {
@@ -128,7 +128,7 @@ static bool vload_is_right(nl_dtype t) {
     return true;
 }
 
-/* The page now holds k lanes of v at that place, and elsewhere what it did. */
+/* Does the page hold k lanes of v at that place, and its old contents elsewhere? */
 static bool stored(nl_dtype t, const char *at, size_t k, lanes v) {
     const char *end = at + k * (t == NL_F32 ? 4 : 2);
     for (size_t l = 0; l < k; l++) {
@@ -164,7 +164,7 @@ static bool vstore_and_vstream_are_right(nl_dtype t) {
     return true;
 }
 
-/* What is stored of every value, and vround, which must foretell it; and vkeep. */
+/* Storing every value; vround, which must give the same; and vkeep. */
 static bool rounding_is_right(nl_dtype t) {
     for (size_t n = 0; n < VALUES; n += VLEN) {
         lanes v, want;
@@ -191,7 +191,7 @@ static bool rounding_is_right(nl_dtype t) {
     return true;
 }
 
-/* vset, and + - * / between any two of the special numbers. */
+/* vset, and + - * / of any two special numbers. */
 static bool arithmetic_is_right(void) {
     for (size_t i = 0; i < SPECIAL; i++)
         for (size_t n = 0; n < SPECIAL; n += VLEN) {
@@ -211,7 +211,7 @@ static bool arithmetic_is_right(void) {
     return true;
 }
 
-/* Double holds a product of floats, and the sums here: rounding that to float is rounding once. */
+/* A double holds products of floats and the sums here, so rounding it to float rounds once. */
 static bool vfma_is_right(void) {
     static const char *const fuse[] = {"avx2", "avx512", "neon"};
     static const float few[] = {0,       -0.0f,     1,         -1,       INFINITY,
@@ -227,7 +227,7 @@ static bool vfma_is_right(void) {
             float x = moderate(3 * m), y = moderate(3 * m + 1), z = moderate(3 * m + 2);
             if (m < TRIPLES) x = few[m % FEW], y = few[m / FEW % FEW], z = few[m / FEW / FEW];
             const float product = x * y;
-            if (m % 3 == 0 && m >= TRIPLES) z = -product; /* what is left is the rounding */
+            if (m % 3 == 0 && m >= TRIPLES) z = -product; /* leaves the rounding error */
             a.at[l] = x, b.at[l] = y, c.at[l] = z;
             want.at[l] = once ? (float)((double)x * (double)y + (double)z) : product + z;
         }
@@ -237,7 +237,7 @@ static bool vfma_is_right(void) {
     return true;
 }
 
-/* Halves added to halves. */
+/* Reduction by halves. */
 static bool vsum_is_right(void) {
     begin("vsum", NL_F32, VLEN, "");
     for (size_t n = 0; n < 20000; n++) {
@@ -253,7 +253,7 @@ static bool vsum_is_right(void) {
     return true;
 }
 
-/* Asking for what may not be read is no fault. */
+/* Prefetching inaccessible memory does not fault. */
 static bool vprefetch_is_right(void) {
     begin("vprefetch", NL_F32, 0, "");
     vprefetch(page - 1), vprefetch(page + page_size), vprefetch(NULL);

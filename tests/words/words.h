@@ -1,15 +1,15 @@
-/* The tests of the vector words (words.c), compiled once for every instruction set, and what runs
- * them (main.c). SPDX-License-Identifier: MIT */
+/* The tests of the vector words (words.c), compiled once for every instruction set, and their main
+ * program (main.c). SPDX-License-Identifier: MIT */
 #ifndef NL_WORDS_H
 #define NL_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The call under way, for whoever catches its fault: "vstore of f16, k = 3, at the end of a page". */
+/* The current call, for the fault handler: "vstore of f16, k = 3, at the end of a page". */
 extern char words_call[100];
 
-/* Every word against its meaning; on false, why says which was wrong and how. */
+/* Tests every word. False: why says which is wrong and how. */
 #define WORDS_ENTRY(isa) bool words_##isa(char *why, size_t size);
 #include "words.inc"
 #undef WORDS_ENTRY
