@@ -1,7 +1,7 @@
 # The file is the registration: every kernel file becomes one line of the table for each ISA it is
-# compiled for. A generated source tells it its name (NL_NAME "layernorm/naive", NL_STEM
-# layernorm_naive) and includes it, so that a new file recompiles no other; the library it is compiled
-# into says the ISA (NL_ISA avx2).
+# compiled for. A generated source defines its name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive)
+# and includes it, so that a new file recompiles no other; the object library defines the ISA
+# (NL_ISA avx2).
 #     nl_add_kernels(ISA avx2 FOLDERS optimized FLAGS -mavx2 -mfma)
 function(nl_add_kernels)
     cmake_parse_arguments(ARG "" "ISA" "FOLDERS;FLAGS" ${ARGN})
@@ -36,7 +36,7 @@ function(nl_write_table file)
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()
 
-# The limit's mover, compiled once more for vectors of that many bytes.
+# Compiles the limit's mover for vectors of so many bytes.
 function(nl_add_limit)
     cmake_parse_arguments(ARG "" "ISA;BYTES" "FLAGS" ${ARGN})
     set(library normlab_limit_${ARG_ISA})

@@ -1,5 +1,5 @@
-# Other libraries' layers beside ours (docs/peers.md), in the program of the build folder alone: neither
-# the library nor anything installed depends on them. A peer is harness/peers/NAME*.c.
+# Other libraries' layers beside ours (docs/peers.md), only in the program of the build folder: neither the
+# library nor anything installed depends on them. A peer is harness/peers/NAME*.c.
 set(NORMLAB_PEERS AUTO CACHE STRING "Other libraries to compare with: AUTO (what is found), ON, OFF")
 set_property(CACHE NORMLAB_PEERS PROPERTY STRINGS AUTO ON OFF)
 set(installed_program normlab_program)
@@ -16,7 +16,7 @@ if(NORMLAB_PEERS)
     if(NOT dnnl_FOUND AND dnnl_CONSIDERED_VERSIONS)
         list(REMOVE_DUPLICATES dnnl_CONSIDERED_VERSIONS)
         list(JOIN dnnl_CONSIDERED_VERSIONS " and " others)
-        set(why "oneDNN 3 is needed, and found was ${others}")
+        set(why "oneDNN 3 is needed, but CMake found ${others}")
     elseif(NOT dnnl_FOUND)
         set(why "oneDNN was not found")
     elseif(NOT DNNL_CPU_THREADING_RUNTIME STREQUAL "OMP")

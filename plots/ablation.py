@@ -1,6 +1,5 @@
-"""What of a norm does the work: recentring or rescaling? The loss of networks that learn, one panel for
-each learning rate, and the errors that are left against the rate; lines are the median of the seeds, bands
-all of them.
+"""What of a norm does the work: recentring or rescaling? The loss of networks in training, one panel
+for each learning rate, and their final errors against the rate; lines are the median of the seeds, bands all.
 """
 import re
 from statistics import median
@@ -27,7 +26,7 @@ if not losses or not errors:
 
 
 def arms(panel):
-    """arm -> x -> the values of its seeds"""
+    """arm -> x -> the values of all seeds"""
     found = {}
     for series, points in panel.items():
         arm = found.setdefault(series.split(",")[0], {})
@@ -40,7 +39,7 @@ def draw(axes, panel):
     for name, at in arms(panel).items():
         label, colour, marker, line = LOOKS[name]
         most = max(map(len, at.values()))
-        xs = sorted(x for x in at if len(at[x]) == most)  # where some came apart, the line ends
+        xs = sorted(x for x in at if len(at[x]) == most)  # the line ends where a network diverged
         axes.fill_between(xs, [min(at[x]) for x in xs], [max(at[x]) for x in xs], color=colour, alpha=0.13,
                           linewidth=0)
         axes.plot(xs, [median(at[x]) for x in xs], color=colour, marker=marker, linestyle=line, markersize=5,

@@ -1,5 +1,5 @@
 """What do BatchNorm's statistics cost? Noise, bias and the gap between training and inference against the
-size of the batch; running means by momentum; and what padding does to the tokens that are none.
+size of the batch; running means by momentum; and the effect of padding on the real tokens.
 """
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter

@@ -1,5 +1,5 @@
-"""Does it matter where a framework rounds? How many steps of the storage type every order of rounding
-lies from PyTorch's, after one layer and after the last, and how far all of them are from the exact chain.
+"""Does it matter where a framework rounds? The distance of every order of rounding from PyTorch's in steps of
+the storage type, after one layer and after the last, and the error of all against the exact chain.
 """
 from math import sqrt
 

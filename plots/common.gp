@@ -1,6 +1,6 @@
-# What the gnuplot figures share: complaints, palette, the machine, the note in the corner, terminals.
+# What the gnuplot figures share: errors, palette, the machine, the note in the corner, terminals.
 # A script sets CSV and OUT (its arguments), NEEDS (columns), USAGE, MAKE and folder, and loads this.
-# Sizes are pixels of a slide 1920 wide: its 18 pixels are 9 points on a slide of 13.3 inches.
+# Sizes are pixels of a slide 1920 wide: 18 pixels are 9 points on a slide of 13.3 inches.
 
 set encoding utf8
 set datafile separator comma
@@ -22,7 +22,7 @@ if (wrong ne "") {
     exit status 2
 }
 
-# Okabe and Ito's palette. In grey its colours are told apart by lightness and pattern.
+# Okabe and Ito's palette. In grey, lightness and pattern distinguish its colours.
 BLUE = "#0072B2"; SKY = "#56B4E9"; GREEN = "#009E73"; ORANGE = "#E69F00"; RED = "#D55E00"
 PALE = "#DDDDDD"; GREY = "#666666"; LIMIT = "#9A9A9A"; BLACK = "#000000"
 
@@ -36,16 +36,16 @@ if (fact("cpu") eq "") {
     print "warning: there is no ".MACHINE.", so the figure says \"unknown machine\""
 }
 
-# "fits in L2": the smallest cache that holds so many bytes; empty where the machine is unknown.
-# The fact reads: L1 48K (cpus 0), L2 1024K (cpus 0), L3 32768K (cpus 0-1)
+# "fits in L2": the smallest cache that holds so many bytes; empty if the machine is unknown.
+# The fact is like: L1 48K (cpus 0), L2 1024K (cpus 0), L3 32768K (cpus 0-1)
 caches = fact("caches")
 number(size) = 1024.0 * int(size[:strlen(size) - 1])
 fits_from(w, bytes) = w > words(caches) ? "fits in no cache" : word(caches, w)[:1] eq "L" \
     && number(word(caches, w + 1)) >= bytes ? "fits in ".word(caches, w) : fits_from(w + 1, bytes)
 fits(bytes) = strstrt(caches, "K ") ? ", ".fits_from(1, bytes) : ""
 
-# Names as in rungs.py, "refined", "SIMD refined@avx2 ×8" (threads), and places in its order; the ISA is
-# said where it is not the widest. "64×1024"; and numbers in two or three digits.
+# Names as in rungs.py, "refined", "SIMD refined@avx2 ×8" (threads; the ISA if it is not the widest), and
+# places in its order. Shapes like "64×1024", and numbers in two or three digits.
 order = " ".shell("sed -n 's/^\\([a-z_/]*\\)  *#.*/\\1/p' ".quoted(folder."rungs.py")." | tr '\\n' ' '")
 optimized(impl) = impl[:10] eq "optimized/"
 last(impl) = impl[strstrt(impl, optimized(impl) ? "_" : "/") + 1:]

@@ -37,12 +37,12 @@ def data_name(data):
 
 
 def widest(rows):
-    """impl -> the widest instruction set it ran on, which the table of implementations has last."""
+    """impl -> the widest instruction set it ran on, the last in the table of implementations."""
     return {row["impl"]: row["isa"] for row in rows if row["verdict"] != "skip"}
 
 
 def on_widest(rows):
-    """One row a case and implementation; what failed on another instruction set is kept."""
+    """One row for each case and implementation, and those that failed on another instruction set."""
     isas = widest(rows)
     return [row for row in rows if row["isa"] == isas.get(row["impl"]) or row["verdict"] == "fail"]
 
@@ -53,7 +53,7 @@ def fail(message):
 
 
 def arguments(script, make):
-    """The CSV and the picture's path without ending, from the command line."""
+    """The CSV and the picture's path without extension, from the command line."""
     if len(sys.argv) != 3:
         name = Path(script).stem
         fail(f"usage: python plots/{name}.py results/{name}.csv results/{name}\n"

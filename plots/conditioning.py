@@ -1,5 +1,5 @@
 """How does the error of the output grow when the mean moves away from zero? The largest error of every
-rung against kappa = |mean| / sigma, with the slopes that theory expects: 2, 1 and 0.
+rung against kappa = |mean| / sigma, with the slopes of theory: 2, 1 and 0.
 """
 from math import inf, isfinite
 from textwrap import fill
@@ -12,11 +12,11 @@ import rungs
 
 MAKE = "normlab check experiments/conditioning.txt --out results/conditioning.csv"
 NEEDS = "impl isa op n c s data verdict error_u"
-TOP = 2.0**27  # what is drawn here is infinite or not a number
+TOP = 2.0**27  # where infinite errors and NaN are drawn
 
 
 def alike(found):
-    """[(names, points), ...] in the order of the ladder; those whose errors are all the same are one line."""
+    """[(names, points), ...] in the order of the ladder; rungs with the same errors share a line."""
     groups = {}
     for impl in sorted(found, key=rungs.place):
         groups.setdefault((rungs.is_optimized(impl), *sorted(found[impl].items())), []).append(rungs.name(impl))

@@ -22,7 +22,7 @@ HALVES = {  # the demonstrations, in the order of the band of NaN: colour, marke
     "half_sum": ("#D55E00", "v", "-", "16-bit, running sum"),
 }
 FLOAT = {"f32": ("#999999", "-"), "f16": ("black", "-"), "bf16": ("black", (0, (1, 1.2)))}
-LOW, TOP, NOT_A_NUMBER, HIGH = 1.5e-9, 30.0, 1e3, 5e4  # above TOP is the band of what is no number
+LOW, TOP, NOT_A_NUMBER, HIGH = 1.5e-9, 30.0, 1e3, 5e4  # above TOP is the band of NaN and Inf
 PALE = "#F3DCCB"
 Point = namedtuple("Point", "op kind rung dtype c x options units verdict")  # x: on the panel's axis
 
@@ -44,13 +44,13 @@ def points(rows):
 
 
 def error(p):
-    """A fraction of the gauge; nan if y was no number, or Inf: that counts as one beyond all others."""
+    """A fraction of the gauge; nan if it is above TOP, as for NaN and Inf."""
     fraction = p.units * common.UNIT[p.dtype]
     return fraction if fraction <= TOP else nan
 
 
 def mark(axes, x, p, **look):
-    """Where there is no number, each demonstration has a height of its own in the band."""
+    """The height of a point; in the band of NaN each demonstration has its own."""
     y = NOT_A_NUMBER if isnan(error(p)) else error(p)
     if y == NOT_A_NUMBER and p.rung in HALVES:
         y *= 4.0 ** (list(HALVES).index(p.rung) - 1.5)
@@ -58,8 +58,8 @@ def mark(axes, x, p, **look):
 
 
 def curves(axes, found, dtypes, title, places=None):
-    """The float rungs as the line of the worst, shaded down to the best; the demonstrations, which have
-    the last of the types, one by one. places: x -> where it is drawn."""
+    """The float rungs as the line of the worst, shaded down to the best; the demonstrations one by one, in
+    the last of the types. places: x -> where it is drawn."""
     place = places or {p.x: p.x for p in found}
     for dtype in dtypes:
         colour, dash = FLOAT[dtype]
@@ -137,7 +137,7 @@ def activations(axes, found, dtypes, title):
 
 
 def ratio(axes, found, title):
-    """An RMSNorm whose rms is too small by a factor has y too large by it, and hardly any other error."""
+    """In an RMSNorm, an rms too small by a factor makes y too large by it, with hardly any other error."""
     base2(axes, found)
     for rung, (colour, marker, _, _) in HALVES.items():
         for dtype, dash in ("f16", "-"), ("bf16", (0, (1, 1.2))):
@@ -153,7 +153,7 @@ def ratio(axes, found, title):
 
 
 def legend(axes, results):
-    """What is drawn how, and what came out for the longest rows of RMSNorm."""
+    """The key, and the results for the longest rows of RMSNorm."""
     axes.set_axis_off()
     axes.set(xlim=(0, 1), ylim=(9.4, 0))
     normal = [p for p in results if (p.op, p.kind) == ("rmsnorm", "normal")]

@@ -1,5 +1,5 @@
 """How exact are gradients? The error of dx against kappa, of dgamma and dbeta against the number of rows,
-and what a difference quotient is worth against its step.
+and of a difference quotient against its step.
 """
 from math import inf, isfinite, log2
 
@@ -21,7 +21,7 @@ if missing:
 
 
 def worst(panel):
-    """layer, implementation -> its points, at each x the worst of the instruction sets."""
+    """(layer, implementation) -> its points; at each x the worst of the instruction sets."""
     found = {}
     for name, (xs, ys) in panels.get(panel, {}).items():
         layer, impl = name.split("@")[0].split(", ")

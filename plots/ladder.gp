@@ -7,14 +7,14 @@ CSV = ARG1; OUT = ARG2
 folder = ARG0[:strlen(ARG0) - strlen("ladder.gp")]
 load folder."common.gp"
 
-# Where a line of the CSV stands: by layer, pass, plain C or optimized, and then in the order of rungs.py.
-# Only f32 on normal data without an option is the ladder; other lines have no place, -1.
+# The place of a line of the CSV: by layer, pass, plain C or optimized, then in the order of rungs.py.
+# Only f32 on normal data without an option is in the ladder; other lines have the place -1.
 layer(op) = op eq "layernorm" ? 0 : op eq "rmsnorm" ? 1 : op eq "qwen2_rmsnorm" ? 2 : 3
 pass(name) = name eq "forward" ? 0 : name eq "inference" ? 1 : 2
 group(op, name, impl) = 6 * layer(op) + 2 * pass(name) + optimized(impl)
 ladder(dtype, data, options) = dtype eq "f32" && data eq "normal" && options eq ""
 kind(impl, demo) = demo ? 4 : optimized(impl) ? 3 : strstrt(impl, "/naive") ? 1 : 2
-ISA = "" # the widest, which is the last one in the table of implementations
+ISA = "" # the widest, the last one in the table of implementations
 stats CSV using (ISA = optimized(strcol("impl")) && strcol("verdict") ne "skip" ? strcol("isa") : ISA, 1) nooutput
 
 stats CSV using (column("n")) nooutput
@@ -41,8 +41,7 @@ if (shapes eq "") {
     exit status 2
 }
 
-# Rows, down from the top. What the others of a pass are compared with is naive, or where there is none the
-# first rung.
+# Rows, from the top. The baseline of a pass is naive, or without one the first rung.
 y = 0; letters = 16; last = -1; shown = 2
 array TOP[4] = [0, 0, 0, 0]
 array SEEN[4] = [0, 0, 0, 0]
@@ -72,7 +71,7 @@ while (1) {
 unset print
 y = y + 0.7
 
-# Column k: its lines in the CSV, its scale, the bytes that a forward call moves.
+# Column k: its lines in the CSV, its scale, and the bytes of a forward call.
 C = words(shapes)
 mine(k) = (i = int(column(0)) + 1, Y[i] > 0 && SHAPE[i] eq word(shapes, k))
 timed(k) = mine(k) && column("ns") > 0

@@ -1,5 +1,5 @@
 """How does the error of a sum of squares grow with the length of the row? Relative error against length
-for seven ways of adding up, with the guides that theory draws.
+for seven ways of summation, with the slopes of theory.
 """
 from math import log2, sqrt
 

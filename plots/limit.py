@@ -23,7 +23,7 @@ for row in rows:
         size, threads, gbps, low, high = (float(row[name]) for name in
                                           ("size", "threads", "gbps", "gbps_low", "gbps_high"))
     except (TypeError, ValueError):
-        continue  # a line that was cut short
+        continue  # a line that was cut off
     if isfinite(gbps) and gbps > 0:
         results.append(row | {"size": size, "threads": int(threads), "gbps": gbps, "low": low or gbps, "high": high or gbps})
 if not results:
@@ -32,11 +32,11 @@ patterns = list(dict.fromkeys(row["pattern"] for row in results))
 counts = sorted({row["threads"] for row in results})
 sizes = sorted({row["size"] for row in results})
 rates = [row["gbps"] for row in results]
-LEAST = max(rates) / 2000  # what is slower is off the scale
+LEAST = max(rates) / 2000  # slower rates are off the scale
 
 
 def draw(axes, mine):
-    """The curves of one panel, and at their ends the rate in memory, or whatever holds the largest set."""
+    """The curves of one panel, and at their ends the rate of the largest working set."""
     ends = []
     for store in dict.fromkeys(row["store"] for row in mine):
         _, colour, marker, dash = STORES.get(store, (store, common.GREY, "D", "-"))
@@ -50,7 +50,7 @@ def draw(axes, mine):
 
 
 def pays(mine):
-    """From which size on streaming stores are faster than ordinary ones, at it and all larger sizes."""
+    """The smallest size from which on streaming stores are faster than ordinary ones."""
     by = {store: {row["size"]: row for row in mine if row["store"].startswith(store)} for store in ("ordinary", "streaming")}
     start = None
     for size in sorted(by["ordinary"].keys() & by["streaming"].keys(), reverse=True):

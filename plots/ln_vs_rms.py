@@ -1,5 +1,5 @@
-"""How much time does RMSNorm save over LayerNorm? Per cent against the bytes of x and y, for each way of
-executing both, with the model's prediction and the figures that are in circulation.
+"""How much time does RMSNorm save over LayerNorm? Per cent against the bytes of x and y, for each mode,
+with the model's prediction and the figures that people quote.
 """
 from math import isfinite
 from textwrap import fill

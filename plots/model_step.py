@@ -1,5 +1,5 @@
-"""How much of a model's step is norm, and what does RMSNorm save? Above the share of either norm, below what
-the swap saves of the step, counted in the norms and seen in the whole step; one group for each step.
+"""How much of a model's step is norm, and what does RMSNorm save? Above, the share of either norm; below, the
+saving of the step, measured in the norms and in the whole step; one group for each step.
 """
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D

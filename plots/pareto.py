@@ -1,5 +1,5 @@
 """What does accuracy cost? Every rung as a point: time per value against the error of its output, on
-rows whose mean lies 1024 sigma away from zero. The line joins the rungs that no other beats in both.
+rows whose mean is 1024 sigma. The line joins the rungs that no other beats in both.
 """
 from math import inf, isfinite
 
@@ -10,7 +10,7 @@ import rungs
 
 MAKE = "normlab bench experiments/pareto.txt --out results/pareto.csv"
 NEEDS = "impl isa op n c s data verdict error_u ns ns_low ns_high"
-TOP = 2.0**26  # what is drawn here is infinite or not a number
+TOP = 2.0**26  # where infinite errors and NaN are drawn
 
 path, out = common.arguments(__file__, MAKE)
 rows = common.read(path, NEEDS, MAKE)
@@ -31,7 +31,7 @@ isas = dict.fromkeys(row["isa"] for row in rows if rungs.is_optimized(row["impl"
 
 
 def neighbours(points):
-    """Groups of points that lie too near each other for a name each."""
+    """Groups of points too near each other for separate names."""
     groups = []
     for p in sorted(points):
         near = [g for g in groups if any(p[0] / q[0] < 2 and 0.6 < p[1] / q[1] < 1.7 for q in g)]

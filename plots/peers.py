@@ -52,7 +52,7 @@ def size(row):
 
 
 def draw(axes, cases, looks):
-    """One layer: its passes and types below each other, in each the cases by size."""
+    """One layer: its passes and types below each other, each with its cases by size."""
     low, high = axes.get_xlim()
     y, labels = 0, []
     for name, dtype in product(PASSES, common.UNIT):

@@ -1,5 +1,5 @@
 """What did the RMSNorm paper measure, and what does it come to here? The step saving of its seven tables
-beside the norm's share of the step times what is saved in each way of executing the norm.
+beside the norm's share of the step times the saving in each mode.
 """
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
@@ -33,7 +33,7 @@ def fact(table, series):
 
 
 def draw(axes, panel, layer, height):
-    """What is saved here, a mark for each way and size, and whiskers."""
+    """The savings here, a mark with whiskers for each mode and size."""
     for mode, (_, colour, marker) in reversed(LOOKS.items()):  # unfused on top
         if (mode == "partial") != (layer == "pRMSNorm") or mode not in panels[panel]:
             continue

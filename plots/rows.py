@@ -1,6 +1,6 @@
-"""From what number of rows on does a layer run at its full rate? Time for each row against the number
-of rows, one upwards, beside the limit measured on the same buffers. One row is what a language model
-normalizes for each token that it writes.
+"""From what number of rows on does a layer run at its full rate? Time for each row against the number of rows,
+from one upwards, beside the limit on the same buffers. A language model normalizes one row for each token
+that it writes.
 """
 from math import isfinite
 
@@ -35,7 +35,7 @@ def time(ns):
 
 
 def full_rate(curve):
-    """The smallest n at which a rung comes that near to its best."""
+    """The smallest n at which a rung is within FULL of its best."""
     best = min(map(each, curve))
     return f"{min(row['n'] for row in curve if each(row) <= FULL * best):.0f}"
 

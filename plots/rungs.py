@@ -1,9 +1,9 @@
-"""The rungs in the order in which docs/forward.md and docs/optimized.md tell them, and the look of each in
-all figures: a colour (of Okabe and Ito's palette or Tol's muted one, for the colour-blind) and a marker for
-those who see grey. Rungs in plain C are dashed where there are lines.
+"""The rungs in the order of docs/forward.md and docs/optimized.md, and the look of each in all figures: a
+colour (from Okabe and Ito's palette or Tol's muted one, for the colour-blind) and a marker, for print in
+grey. Lines of rungs in plain C are dashed.
 
-A rung that is not in the table comes after those that are. Standard library only, as scripts/ use it too;
-ladder.gp reads the names out of the table."""
+Rungs that are not in the table come last. Standard library only, because scripts/ use it too; ladder.gp
+parses the names in the table."""
 
 TABLE = """
 unfused                 #CC79A7 P
@@ -32,7 +32,7 @@ optimized/registers     #DDAA33 H
 optimized/threaded      #661100 P
 optimized/inference     #88CCEE <
 """
-KEY = "simd pipelined streaming threaded".split()  # of the optimized ones, where there is no room for all
+KEY = "simd pipelined streaming threaded".split()  # optimized rungs to show where not all have room
 LOOKS = {name: (colour, marker) for name, colour, marker in map(str.split, TABLE.split("\n")[1:-1])}
 OTHERS = [("#56B4E9", m) for m in "<>hp8d"] + [("#666666", m) for m in "<>hp8d"]
 
@@ -48,23 +48,23 @@ def is_optimized(impl):
 
 
 def line(impl):
-    """The name by which the table has it, or its own."""
+    """Its name in the table, or else its own."""
     alike = f"optimized/{short(impl)}" if is_optimized(impl) else short(impl)
     return next((name for name in (impl, alike) if name in LOOKS), impl)
 
 
 def name(impl):
-    """What figures call it: its short name, with a word where a rung in plain C is called that too."""
+    """Its name in figures: short, with "SIMD" where a rung in plain C has the same name."""
     return "SIMD " * (is_optimized(impl) and short(impl) in LOOKS) + short(impl)
 
 
 def place(impl):
-    """Where it stands in the order."""
+    """Its place in the order."""
     return list(LOOKS).index(line(impl)) if line(impl) in LOOKS else len(LOOKS)
 
 
 def looks(impls):
-    """name -> (colour, marker, dash), in the order of the table; what is not in it takes what is left."""
+    """name -> (colour, marker, dash), in the order of the table; other rungs take the other looks."""
     ordered = sorted(dict.fromkeys(impls), key=place)
     others = [impl for impl in ordered if line(impl) not in LOOKS]
     return {name(impl): (*(LOOKS.get(line(impl)) or OTHERS[others.index(impl) % len(OTHERS)]),

@@ -1,4 +1,4 @@
-"""What the figures of speed share: the rows, which rungs to show, axes, curves, names."""
+"""What the figures of speed share: the rows, the choice of rungs, axes, curves, names."""
 from math import isfinite, log2, nan
 from statistics import median
 from textwrap import fill
@@ -14,8 +14,8 @@ NUMBERS = ("n", "c", "s", "threads", "bytes", "ns", "ns_low", "ns_high", "gbps",
 
 
 def ladder(path, rows, make, options=lambda text: text == "", passes=("forward",)):
-    """The rows of f32, those passes, normal data, with numbers (NaN: unknown), names, and gbps_low, _high. What is
-    not forward says so in its layer."""
+    """The rows of f32, the given passes and normal data, with numbers (NaN: unknown), names, and gbps_low, _high.
+    The layer names the pass, unless it is forward."""
     chosen, isas = [], common.widest(rows)
     for row in rows:
         if (row["dtype"], row["data"]) != ("f32", "normal") or row["pass"] not in passes or not options(row["options"]):
@@ -33,13 +33,13 @@ def ladder(path, rows, make, options=lambda text: text == "", passes=("forward",
 
 
 def sound(row):
-    """Timed, right, promised, and not faster than the machine can be."""
+    """Timed, right, with a bound, and not faster than the machine can be."""
     return row["verdict"] == "ok" and row["flag"] == "" and isfinite(row["gbps"])
 
 
 def key_rungs(rows, most=4):
-    """name -> look of those that a figure of curves has room for: naive, the fastest in plain C, what failed,
-    and of the optimized ones `most` of each layer: rungs.KEY, then those nearest to the limit."""
+    """name -> look of the rungs that a figure has room for: naive, the fastest in plain C, rungs that failed, and
+    `most` optimized ones of each layer: rungs.KEY, then those nearest to the limit."""
     chosen = {}
     for layer in dict.fromkeys(row["layer"] for row in rows):
         shares = {}
@@ -59,7 +59,7 @@ def key_rungs(rows, most=4):
 
 
 def caches(path, threads=1):
-    """[("L1", bytes), ...] of the caches that so many threads have together, as far as is known."""
+    """[("L1", bytes), ...] of the known caches that so many threads have together."""
     found = []
     try:
         text = path.with_suffix(".machine.txt").read_text(encoding="utf-8")
@@ -85,7 +85,7 @@ def cache_sizes(path):
 
 
 def mark_caches(axes, marks):
-    """Light vertical lines: (name, x) where the working set outgrows a cache."""
+    """Light vertical lines (name, x) where the working set exceeds a cache."""
     low, high = axes.get_xlim()
     for name, x in marks:
         if low < x < high:
@@ -95,7 +95,7 @@ def mark_caches(axes, marks):
 
 
 def log_axis(axis, low, high, base=10):
-    """Plain numbers, and enough of them."""
+    """Ticks as plain numbers, and enough of them."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (low, high)})
     wide = high / low > 60
     axis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
@@ -105,7 +105,7 @@ def log_axis(axis, low, high, base=10):
 
 
 def size_axis(axes, xs, most=6, text=lambda x: f"{x:.0f}"):
-    """A logarithmic x axis with ticks at the sizes themselves, as many named as there is room for."""
+    """A logarithmic x axis with ticks at the sizes, as many labelled as there is room for."""
     xs, room = sorted(set(xs)), 0.06 * log2(max(xs) / min(xs)) + 0.3
     axes.set(xscale="log", xlim=(min(xs) / 2**room, max(xs) * 2**room))
     named = xs[(len(xs) - 1) % -(-len(xs) // most)::-(-len(xs) // most)]
@@ -135,7 +135,7 @@ IMPOSSIBLE = {"marker": "o", "markersize": 14, "markerfacecolor": "none", "marke
 
 
 def crosses(axes, rows, x):
-    """What failed has no time: its name and a line of crosses for each rung, at the bottom."""
+    """Rungs that failed have no time: a name and a line of crosses for each, at the bottom."""
     for i, rung in enumerate(failing(rows)):
         xs = [x(row) for row in rows if (row["rung"], row["verdict"]) == (rung, "fail")]
         height = (11 + 30 * i) / tall(axes)
@@ -149,7 +149,7 @@ def failing(rows):
 
 
 def below(axes, low, high, count):
-    """How low an axis must begin so that so many rungs that failed have room under `low`."""
+    """The beginning of an axis with room for so many failed rungs under `low`."""
     share = min(0.6, 30 * count / tall(axes))
     return low / (high / low) ** (share / (1 - share))
 
@@ -179,13 +179,13 @@ def name_ends(axes, ends, start=1):
 
 
 def name_y(axes, text):
-    """What is on the y axes, always as far left as there is room."""
+    """The label of the y axes, as far left as there is room."""
     place = axes.get_position()
     axes.figure.text(0.012, (place.y0 + place.y1) / 2, text, rotation=90, ha="center", va="center")
 
 
 def signs(figure, rows, looks, limit="the machine's limit"):
-    """At the foot: what lines and signs mean, of those that occur, and which rungs are left out."""
+    """At the foot: the key of the lines and signs that occur, and the rungs left out."""
     lines = [Line2D([], [], color=LIMIT[0], linewidth=3.5, label=limit), *kinds(rows),
              Line2D([], [], color="black", alpha=0.45, linestyle="none", marker="|", markersize=13,
                     markeredgewidth=2.2, label="interval of the median")]
@@ -214,7 +214,7 @@ def kinds(rows):
 
 
 def heading(figure, question, text):
-    """The question, and below it what one must know to common.read the answer."""
+    """The question, and below it what one must know to read the answer."""
     tall = figure.get_figheight()
     figure.suptitle(question, x=0.008, y=1 - min(0.015, 0.13 / tall), ha="left")
     figure.text(0.008, 1 - min(0.07, 0.6 / tall), text, va="top")
@@ -227,7 +227,7 @@ def span(rows, name):
 
 
 def name_room(looks):
-    """How wide the names beside a panel are, as a fraction of the figure's width."""
+    """The width of the names beside a panel, as a fraction of the figure's width."""
     return (0.32 + 0.074 * max(len(name) for name in [*looks, "the limit"])) / common.WIDE
 
 

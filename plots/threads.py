@@ -10,14 +10,14 @@ import speed
 
 MAKE = "normlab bench experiments/threads.txt --out results/threads.csv"
 NEEDS = "impl isa threads op pass dtype n c s data options verdict ns ns_low ns_high gbps limit_gbps limit_pct bytes flag"
-LEAST = 1 / 8  # what more threads make slower than this is off the scale
+LEAST = 1 / 8  # slower than this is off the scale
 
 path, out = common.arguments(__file__, MAKE)
 rows = common.read(path, NEEDS, MAKE)
 option = "threads="
 results = speed.ladder(path, rows, MAKE, lambda text: text.startswith(option) and text[len(option):].isdigit(),
                        ("forward", "backward"))
-for row in results:  # what the case asked for; the column threads: what the rung used
+for row in results:  # the case has the threads available; the column `threads`, those used
     row["asked"] = int(row["options"][len(option):])
 several = {(row["layer"], row["rung"]) for row in results if row["threads"] > 1}
 parallel = [row for row in results if (row["layer"], row["rung"]) in several]

@@ -66,7 +66,7 @@ for layer, (upper, lower) in zip(layers, grid.T):
                    transform=upper.transAxes)
         lower.text(1.02, 0.985, "% of the\nbest rung", transform=lower.transAxes, va="top", fontsize=9)
     rows_each = {row["n"] * row["s"] for row in mine}
-    if len(rows_each) == 1:  # worked on are two tensors, x and y
+    if len(rows_each) == 1:  # the working set is two tensors, x and y
         each = 8 * rows_each.pop()
         marks = [(level, size / each) for level, size in speed.caches(path)]
         speed.mark_caches(upper, marks)

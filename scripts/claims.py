@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Keeps docs/claims.md in step with what came of the claims, and of the paper's tables, on this machine.
+"""Writes the results of the claims, and of the paper's tables, on this machine into docs/claims.md.
 
     normlab claims --out results/claims.csv
     normlab study rmsnorm2019 --out results/rmsnorm2019.csv
     scripts/claims.py [results/claims.csv]
-        rewrites what stands between the markers <!-- NAME:begin --> and <!-- NAME:end -->
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->
     scripts/claims.py --check
-        writes nothing; exit code 1 when the page lacks a claim of experiments/claims/ or has one that is gone
+        writes nothing; exit code 1 when the page lacks a claim of experiments/claims/ or has a removed one
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse

@@ -1,5 +1,4 @@
-"""What stands in a page between the markers <!-- NAME:begin --> and <!-- NAME:end -->, which scripts
-write and people do not."""
+"""Reads and replaces the generated text of a page, between <!-- NAME:begin --> and <!-- NAME:end -->."""
 import sys
 
 
@@ -8,7 +7,7 @@ def between(text, name):
 
 
 def replace(page, text, name, content):
-    """The text with that put there; page: its path, for the message where the markers are missing."""
+    """The text with new content there; page: its path, for the error message."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     if text.count(begin) != 1 or text.count(end) != 1:
         sys.exit(f"{page.name} should have {begin} and {end}, once each")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Keeps docs/museum.md in step with what the rungs do on the public bug reports.
+"""Writes the rungs' results on the public bug reports into docs/museum.md.
 
     normlab check experiments/museum.txt --out results/museum.csv
     scripts/museum.py [results/museum.csv] [--program build/release/normlab]
-        rewrites what stands between the markers <!-- NAME:begin --> and <!-- NAME:end -->
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->
     scripts/museum.py --check [--program build/release/normlab]
         writes nothing; exit code 1 when the page lacks an exhibit of experiments/museum.txt, or a
-        rung of `normlab list` that takes one
+        rung of `normlab list` that accepts one
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
@@ -34,7 +34,7 @@ PASSES = ["forward", "backward"]
 
 
 def exhibits():
-    """Name, report, data and story of each, from the comments of the experiment."""
+    """Name, report, data and story of every exhibit, from the comments of the experiment."""
     text = EXPERIMENT.read_text()
     found = re.findall(r"^# (\S+) \(([^)]*)\): (.*)\n#     (.*)$", text, flags=re.M)
     named = list(dict.fromkeys(re.findall(r"museum:([^/\s]+)", text)))
@@ -58,7 +58,7 @@ def short(error):
 
 
 def cell(rows):
-    """The verdict and the largest error, of all instruction sets that ran; with their names where the
+    """The verdict and the largest error over the instruction sets that ran, with their names if the
     verdicts differ."""
     rows = [row for row in rows if row["verdict"] != "skip"] or rows[:1]
     found = {}
@@ -84,7 +84,7 @@ def cases(rows, op, pass_):
 
 
 def table(found, impls):
-    """Those with the same cells share a column."""
+    """Implementations with the same cells share a column."""
     shown = [by_impl for by_impl in found.values() if any(impl in by_impl for impl in impls)]
     columns = {}
     for impl in impls:

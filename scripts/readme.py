@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Keeps the parts of README.md that are measured in step with the results.
+"""Writes the measured parts of README.md from the results.
 
     scripts/readme.py [results/ladder.csv] [--program build/release/normlab]
-        rewrites what stands between the markers <!-- NAME:begin --> and <!-- NAME:end -->, and
-        copies the figures that lie beside the results into docs/pictures/
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->, and copies
+        the figures beside the results into docs/pictures/
     scripts/readme.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 when the ladder in README.md lacks a rung of `normlab list`, or
-        has one that is gone, or a page links to a file, or a place in a page, that does not exist
+        writes nothing; exit code 1 when the ladder in README.md lacks a rung of `normlab list` or has
+        a removed one, or a page links to a file, or a place in a page, that does not exist
 
-A rung that the results do not have gets a line without numbers. Standard library only. Running it
-twice changes nothing the second time."""
+A rung without results gets a line without numbers. Standard library only. Running it twice changes
+nothing the second time."""
 import argparse
 import csv
 import filecmp
@@ -36,8 +36,8 @@ PASSES = ["forward", "inference", "backward"]
 
 
 def implementations(program):
-    """The rows of `normlab list --csv` that are rungs of the ladder, as demonstrations are not: one
-    for each name, of the widest instruction set that runs here."""
+    """The rungs in `normlab list --csv`, without demonstrations: one row for each name, of the widest
+    instruction set that runs here."""
     text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
     impls = {impl["impl"]: impl for impl in csv.DictReader(text.stdout.splitlines())
              if impl["demonstration"] == "0" and not impl["impl"].startswith("peer/")
@@ -62,7 +62,7 @@ def caption(results):
 
 
 def pictures(results):
-    """Copies the figures; shows those there are."""
+    """Copies the figures, and returns the Markdown for those that exist."""
     parts = []
     for name, says in FIGURES.items():
         picture, source = PICTURES / f"{name}.png", results.with_name(f"{name}.png")
@@ -94,7 +94,7 @@ def shape(row):
 
 
 class Results:
-    """The plain f32 rows of a results file, and the two shapes the table shows."""
+    """The f32 rows of a results file without options, and the two shapes in the table."""
 
     def __init__(self, path):
         with open(path, newline="") as file:
@@ -109,12 +109,12 @@ class Results:
         self.small, self.large = shape(min(usual, key=size)), shape(max(usual, key=size))
 
     def find(self, impl, op, pass_, where):
-        """The row of the widest instruction set it was timed on."""
+        """The row of the widest instruction set that the rung was timed on."""
         return self.at.get((impl["impl"], op, pass_, where))
 
     @staticmethod
     def faster(row):
-        """How many times as fast as the baseline; in parentheses where that is not resolved."""
+        """How many times as fast as the baseline; in parentheses if not resolved."""
         if not row["speedup"] or rungs.is_optimized(row["baseline"]):
             return ""
         times = float(row["speedup"])
@@ -123,7 +123,7 @@ class Results:
 
 
 def cells(row):
-    """Times as fast as naive, per cent of the limit."""
+    """How many times as fast as naive, and per cent of the limit."""
     if not row or not row["ns"]:
         return ["", ""]
     share = float(row["limit_pct"])
@@ -154,7 +154,7 @@ def table(results, impls, op):
 
 
 def ladder(results, impls):
-    """LayerNorm's table, and the others folded up."""
+    """LayerNorm's table, and the others folded."""
     on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
     parts = [f"**LayerNorm.**{on}", table(results, impls, "layernorm")]
     for op, layer in FOLDED.items():
@@ -226,7 +226,7 @@ def prose(page):
 
 
 def anchors(page):
-    """What a link can name in a page: its headings, as GitHub spells them, and its <a id="...">."""
+    """The link targets in a page: its headings, as GitHub spells them, and its <a id="...">."""
     text = prose(page)
     heads = [re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", head).lower()).replace(" ", "-")
              for head in re.findall(r"^#+ (.*)$", text, flags=re.M)]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the report: one page that shows everything, from the results of ./reproduce.
+"""Makes the report from the results of ./reproduce: one page that shows everything.
 
     scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab]
 
-The page is a single file: pictures, tables and data are in it, and it asks nobody for anything. What a
-results folder lacks it names, with the command that makes it. Links to sources lead into the repository.
-Needs Jinja2 (requirements.txt). Exit code: 0 done, 2 something needed was not there.
+The page is a single file with pictures, tables and data, and loads nothing. It names missing results with
+the command that makes them. Links to sources lead into the repository. Needs Jinja2 (requirements.txt). Exit
+code: 0 done, 2 something needed was missing.
 SPDX-License-Identifier: MIT"""
 import argparse
 import csv
@@ -37,7 +37,7 @@ def lines_of(path):
 
 
 def question(path):
-    """The comment an experiment opens with: the question, and the rest of it; and its verb."""
+    """The opening comment of an experiment, as question and rest; and its verb."""
     text = path.read_text(encoding="utf-8")
     verb = re.search(r"^# *verb: *(\w+)", text, flags=re.M)
     said = []
@@ -51,7 +51,7 @@ def question(path):
 
 
 class Page:
-    """What the template is filled with."""
+    """The contents of the template."""
 
     def __init__(self, results, out, program):
         self.results, self.here, self.program = results, out.resolve().parent, program
@@ -67,7 +67,7 @@ class Page:
         return path.exists() and Markup(inline.svg(path.read_text(encoding="utf-8"), name, title))
 
     def experiment(self, name, asked, about, command, source):
-        """One experiment: what is asked, the figure, and what the data say."""
+        """One experiment: the question, the figure, and sentences and a table from the data."""
         path = self.results / f"{name}.csv"
         e = {"name": name, "question": asked, "about": about, "command": command, "source": source}
         if not path.exists() or not (rows := lines_of(path)):
@@ -98,7 +98,7 @@ class Page:
         return readme.machine(path.with_suffix("").with_suffix(".csv")) if path.exists() else {}
 
     def machine(self):
-        """The facts of the latest run, without the doctor's; his verdict; and what he looked at."""
+        """The facts of the latest run, and separately the doctor's summary and findings."""
         paths = sorted(self.results.glob("*.machine.txt"), key=lambda path: path.stat().st_mtime)
         if not paths:
             return {}
@@ -111,7 +111,7 @@ class Page:
                                   [[what, verdict, seen] for what, (verdict, _, seen) in shown], 0)
         several = {(run.get("cpu"), run.get("commit")) for run in runs}
         return {"facts": {k: v for k, v in facts.items() if not k.startswith("doctor")},
-                "doctor": facts.get("doctor", ""), "looked": shown and self.html(table, "What the doctor saw"),
+                "doctor": facts.get("doctor", ""), "looked": shown and self.html(table, "The doctor’s findings"),
                 "bad": [f"{what}: {seen}" for what, (verdict, _, seen) in shown if verdict == "bad"],
                 "several": len(several)}
 
@@ -163,7 +163,7 @@ def main():
     parser.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
     options = parser.parse_args()
     if not list(options.results.glob("*.csv")):
-        print(f"{options.results}: there are no results in it; ./reproduce makes them", file=sys.stderr)
+        print(f"{options.results} has no results; ./reproduce makes them", file=sys.stderr)
         return 2
     page = Page(options.results, options.out, options.program)
     folder = ROOT / "scripts" / "page"

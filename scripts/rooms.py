@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Are the rooms of harness/ as harness/README.md says? Prints which room uses which, and fails where one uses
-a room that the table does not allow it or that is not above it, where files include each other in a circle (a
-.c and its .h count as one), and where another room than verbs/ names what only verbs know."""
+"""Do the rooms of harness/ follow harness/README.md? Prints which room uses which. Fails if a room uses one that
+the table does not allow or that is not above it, if files include each other in a circle (a .c and its .h
+count as one), or if a room other than verbs/ names what only verbs may use."""
 import re
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ for path in sorted(HARNESS.glob("*/*.[ch]")):
         wrong.append(f"{name}: {room} must not use {other}")
     if room != "verbs":
         named = {match[1] for match in VERBS_ONLY.finditer(COMMENT_OR_TEXT.sub("", text))}
-        wrong += [f"{name}: names {word}, which only verbs know" for word in sorted(named)]
+        wrong += [f"{name}: names {word}, which only verbs may use" for word in sorted(named)]
 
 done = set()
 

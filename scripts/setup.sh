@@ -1,9 +1,9 @@
-# Finds out what ./reproduce and ./check need and gets what is missing. Sourced by them in the
-# repository's root; then
-#     setup quick    gets what both need
-#     setup all      and what only the whole of ./check needs
-# Programs come from apt-get where there is one; elsewhere it says what is missing and exits with 2.
-# Python packages, and CMake where there is none or an old one, go to .venv and nowhere else.
+# Installs what ./reproduce and ./check need and the machine lacks. They source it in the repository's
+# root, then call
+#     setup quick    for what both need
+#     setup all      and for what only the whole of ./check needs
+# Programs come from apt-get; without it, the script prints what is missing and exits with 2. Python
+# packages, and CMake if it is missing or too old, go to .venv and nowhere else.
 # shellcheck shell=bash
 
 # what         | how to see it                      | apt-get          | dnf             | pacman    | brew
@@ -20,16 +20,16 @@ needs_of_check='
 clang          | includes clang stdio.h             | clang libc6-dev  | clang           | clang     | llvm
 OpenMP (clang) | includes clang omp.h -fopenmp      | libomp-dev       | libomp-devel    | openmp    | libomp
 '
-# Without these ./check leaves out what would run on an emulator, and says so.
+# Without these ./check leaves out the steps on an emulator.
 needs_of_emulation='
 a compiler for aarch64 | includes aarch64-linux-gnu-gcc stdio.h              | gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qemu-user
 '
-# Without it the study model_step says that it cannot be run, and so does ./reproduce.
+# Without it the study model_step fails, and with it ./reproduce.
 needs_of_models='
 OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openblas\"))" | libopenblas0-pthread
 '
-# And without these it makes the report, but opens it in no browser.
+# Without these ./check makes the report, but does not open it in a browser.
 needs_of_browser='
 a browser | command -v chromedriver               | chromium-driver
 Selenium  | /usr/bin/python3 -c "import selenium" | python3-selenium
@@ -40,7 +40,7 @@ includes() { # COMPILER HEADER [FLAG...]
     "$1" "${@:3}" -fsyntax-only -x c - <<<"#include <$2>"
 }
 
-find_python() { # sets python: one that can make .venv
+find_python() { # sets python to one that can create .venv
     for python in python3 /usr/bin/python3; do
         "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' && return
     done
@@ -82,7 +82,7 @@ get_programs() { # TABLE
         exit 2
     fi
     echo "Installing with apt-get:${packages[0]}"
-    "${root_do[@]}" apt-get -qq update || true # one broken source among many; installing will tell
+    "${root_do[@]}" apt-get -qq update || true # a broken source may not matter for the packages
     # shellcheck disable=SC2086
     "${root_do[@]}" apt-get -qq install -y --no-install-recommends ${packages[0]} >/dev/null
     find_missing "$1"
@@ -123,12 +123,11 @@ setup() { # quick | all
     get_venv
 }
 
-verb_of() { # EXPERIMENT: its line "# verb: bench", "# verb: check" or "# verb: study"
+verb_of() { # EXPERIMENT: the verb in its line "# verb: bench", "# verb: check" or "# verb: study"
     sed -nE 's/^# *verb: *(bench|check|study) *$/\1/p' "$1"
 }
 
-# Every case of every experiment against the reference: one call, for both commands. A study has no
-# cases.
+# Checks every case of every experiment, in one call. A study has no cases.
 check_experiments() { # PROGRAM [--quick]
     local file files=()
     for file in experiments/*.txt; do [[ $(verb_of "$file") == study ]] || files+=("$file"); done

@@ -1,7 +1,6 @@
-"""What can be said of an experiment's results: counts, extremes and first places, all of them read off
-its rows, so that a caption says nothing that other data would not say of themselves. Each function
-returns sentences and a table in Markdown. Standard library only.
-SPDX-License-Identifier: MIT"""
+"""Captions of an experiment's results: counts, extremes and first places, computed from its rows alone, so
+that a caption changes with the data. Each function returns sentences and a table in Markdown. Standard
+library only. SPDX-License-Identifier: MIT"""
 import math
 from collections import Counter
 from statistics import median
@@ -22,14 +21,14 @@ def three(value):
 
 
 def markdown(heads, rows, right):
-    """right: how many of the columns are numbers, from the right."""
+    """right: the number of right-aligned columns, at the right."""
     marks = ["---"] * (len(heads) - right) + ["---:"] * right
     lines = [heads, marks, *rows]
     return "\n".join("| " + " | ".join(str(c).replace("|", "\\|") for c in line) + " |" for line in lines)
 
 
 def counts(rows):
-    """How many results, and of which verdicts."""
+    """The number of results of each verdict."""
     cases = len({row["case"] for row in rows})
     impls = len({row["impl"] for row in rows})
     found = Counter(row["verdict"] for row in rows)
@@ -38,7 +37,7 @@ def counts(rows):
 
 
 def times(row):
-    """The speed-up over the baseline with its interval, where it is one."""
+    """The speed-up over the baseline with its interval; "" for the baseline."""
     if not row["speedup"] or row["impl"] == row["baseline"]:
         return ""
     interval = f' ({three(number(row["speedup_low"]))} to {three(number(row["speedup_high"]))})'
@@ -46,7 +45,7 @@ def times(row):
 
 
 def bench(rows):
-    """The fastest that is right, on each case."""
+    """The fastest right implementation of each case."""
     timed = [row for row in rows if row["ns"] and row["verdict"] in ("ok", "demo")]
     compared = Counter(row["comparison"] for row in timed if row["comparison"] not in ("", "baseline"))
     says = [counts(rows)]
@@ -70,7 +69,7 @@ def bench(rows):
 
 
 def share(row):
-    """Of its bound, how much the error took."""
+    """The error as a share of its bound."""
     bound = number(row["bound_u"])
     return number(row["error_u"]) / bound if bound and math.isfinite(bound) else math.nan
 
@@ -117,7 +116,7 @@ def of_model_step(rows):
 
 
 def of_ablation(rows):
-    """What each arm gets wrong at the rate that suits it best."""
+    """The errors of each arm at its best rate."""
     found = {}
     for row in rows:
         if row["panel"].startswith("errors after "):
@@ -130,7 +129,7 @@ def of_ablation(rows):
 
 
 def of_ln_vs_rms(rows):
-    """What each mode saves, at the smallest and at the largest working set."""
+    """The saving of each mode at the smallest and the largest working set."""
     found = {}
     for row in rows:
         if row["panel"] == "f32 forward":
@@ -144,7 +143,7 @@ ALSO = {"model_step": of_model_step, "ablation": of_ablation, "ln_vs_rms": of_ln
 
 
 def study(rows):
-    """Where each series begins and ends, and its extremes."""
+    """The ends and the extremes of each series."""
     series = {}
     for row in rows:
         series.setdefault((row["panel"], row["series"]), []).append((number(row["x"]), number(row["y"])))
@@ -165,7 +164,7 @@ def study(rows):
 
 
 def limit(rows):
-    """What was reached at the smallest and at the largest size."""
+    """The rates at the smallest and the largest size."""
     table = {}
     for row in rows:
         key = row["threads"], row["pattern"], row["store"]
@@ -194,7 +193,7 @@ def said(row):
 
 
 def measured(row):
-    """Its figure with the interval, and what the same code showed against itself."""
+    """The figure of a claim with its interval, and its A/A band."""
     if not row["value"]:
         return row["skipped"] or "not measured", ""
     interval = f' [{number(row["low"]):.4g}, {number(row["high"]):.4g}]' if row["rounds"] != "0" else ""
@@ -203,7 +202,7 @@ def measured(row):
 
 
 def of(rows):
-    """By the columns: benches, checks, studies and limits differ in them."""
+    """Selects the kind of results, a bench, check, study or limit, by their columns."""
     if "panel" in rows[0]:
         return study(rows)
     if "pattern" in rows[0]:

@@ -1,12 +1,11 @@
-"""What goes into the page from other files: figures as inline SVG, tables written in Markdown, and data
-as links that need no server. Standard library only.
-SPDX-License-Identifier: MIT"""
+"""Converts files for the page: figures to inline SVG, Markdown tables to HTML, data to links that need no
+server. Standard library only. SPDX-License-Identifier: MIT"""
 import base64
 import re
 from html import escape
 from os.path import relpath
 
-# What starts a cell, and the class it gets: colour is never alone, the word stands there.
+# The class of a cell by its first word. Colour never stands alone: the word is there too.
 VERDICTS = {"ok": "good", "SUPPORTED": "good", "FASTER": "good", "good": "good",
             "fail": "bad", "REFUTED": "bad", "SLOWER": "bad", "bad": "bad",
             "demo": "note", "note": "note", "NOT RESOLVED": "note", "unknown": "note", "skip": "note",
@@ -14,8 +13,8 @@ VERDICTS = {"ok": "good", "SUPPORTED": "good", "FASTER": "good", "good": "good",
 
 
 def svg(text, name, title):
-    """The <svg> element of a file. Two figures have ids in common, so each id gets the name before it;
-    a style sheet is held to its figure, and what refers to other places is left out."""
+    """The <svg> element of a file. Prefixes ids with the name, because figures share ids; limits the style
+    sheet to the figure; leaves out metadata and comments."""
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text[text.index("<svg"):], flags=re.S)
     ids = set(re.findall(r"""\bid=["']([^"']+)["']""", text))
 
@@ -34,19 +33,19 @@ def svg(text, name, title):
 
 
 def data_link(path):
-    """A file as a link to itself."""
+    """A link that contains the file."""
     return "data:text/csv;base64," + base64.b64encode(path.read_bytes()).decode()
 
 
 def target(link, page, here):
-    """A link of a page in the repository, seen from the folder here."""
+    """A link in a page of the repository, relative to the folder `here`."""
     if re.match(r"[a-z]+:|#", link):
         return link
     return relpath(page.parent / link, here).replace("\\", "/")
 
 
 def words(text, page, here):
-    """Links, bold and code of a line of Markdown."""
+    """A line of Markdown with links, bold and code as HTML."""
     text = escape(text.replace("\\|", "|"), quote=False)
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
     text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
@@ -55,20 +54,20 @@ def words(text, page, here):
 
 
 def cell(text, head, right, page, here):
-    """A number below "% of limit" gets a bar of that length, a verdict its colour."""
+    """Gives a number below "% of limit" a bar of that length, and a verdict its colour."""
     kind = next((VERDICTS[v] for v in VERDICTS if re.match(rf"{v}(?![\w:])", text)), "")
     style = ""
     if "% of limit" in head and re.fullmatch(r"[\d.]+", text):
         kind, style = "bar", f' style="--part: {min(float(text), 100):g}%"'
     kinds = " ".join(filter(None, ["number" if right else "", kind]))
-    if anchor := re.match(r'<a id="([^"]*)"></a>', text):  # somewhere to link to
+    if anchor := re.match(r'<a id="([^"]*)"></a>', text):  # a link target
         text, style = text[anchor.end():], f' id="{anchor[1]}"'
     return f'<td class="{kinds}"{style}>{words(text, page, here)}</td>'
 
 
 def table(text, caption, page, here):
-    """A table in Markdown as HTML, in a box of its own that scrolls. A first column without a heading
-    says what group of rows begins there."""
+    """A Markdown table as HTML, in its own scrolling box. A first column without a heading names groups of
+    rows."""
     lines = [[part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n")]
     heads, marks, *rows = lines
     grouped = not heads[0]
@@ -88,7 +87,7 @@ def table(text, caption, page, here):
 
 
 def tables(text, caption, page, here):
-    """Markdown that is headings, tables and paragraphs."""
+    """Markdown of headings, tables and paragraphs as HTML."""
     parts = []
     for block in re.split(r"\n\s*\n", text.strip()):
         if block.startswith("|"):
