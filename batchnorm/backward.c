@@ -7,30 +7,33 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
+NL_INLINE void batchnorm(nl_backward_view v) {
+    float m = (float)(v.n * v.s);
+    for (size_t j = 0; j < v.c; j++) {
+        float mean = v.mean[j], rstd = v.rstd[j], sum_dy = 0, sum_dyx = 0;
+        for (size_t i = 0; i < v.n; i++)
+            for (size_t k = 0; k < v.s; k++) {
+                size_t at = (i * v.c + j) * v.s + k;
+                float dy = nl_load(v.t, v.dy, at);
+                sum_dy += dy;
+                sum_dyx += dy * (nl_load(v.t, v.x, at) - mean) * rstd;
+            }
+        if (v.dgamma) v.dgamma[j] = sum_dyx;
+        if (v.dbeta) v.dbeta[j] = sum_dy;
+
+        float gain = nl_gain(v.gamma, v.plus_one, j);
+        for (size_t i = 0; i < v.n; i++)
+            for (size_t k = 0; k < v.s; k++) {
+                size_t at = (i * v.c + j) * v.s + k;
+                float dy = nl_load(v.t, v.dy, at), xhat = (nl_load(v.t, v.x, at) - mean) * rstd;
+                nl_store(v.t, v.dx, at, gain * rstd * (dy - sum_dy / m - xhat * (sum_dyx / m)));
+            }
+    }
+}
+
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    float m = (float)(p->n * p->s);
-    for (size_t j = 0; j < p->c; j++) {
-        float mean = a->mean[j], rstd = a->rstd[j], sum_dy = 0, sum_dyx = 0;
-        for (size_t i = 0; i < p->n; i++)
-            for (size_t k = 0; k < p->s; k++) {
-                size_t at = (i * p->c + j) * p->s + k;
-                float dy = nl_load(p->dtype, a->dy, at);
-                sum_dy += dy;
-                sum_dyx += dy * (nl_load(p->dtype, a->x, at) - mean) * rstd;
-            }
-        float gain = a->gamma ? a->gamma[j] : 1;
-        for (size_t i = 0; i < p->n; i++)
-            for (size_t k = 0; k < p->s; k++) {
-                size_t at = (i * p->c + j) * p->s + k;
-                float dy = nl_load(p->dtype, a->dy, at);
-                float xhat = (nl_load(p->dtype, a->x, at) - mean) * rstd;
-                float dx = gain * rstd * (dy - sum_dy / m - xhat * (sum_dyx / m));
-                nl_store(p->dtype, a->dx, at, dx);
-            }
-        if (a->dgamma) a->dgamma[j] = sum_dyx;
-        if (a->dbeta) a->dbeta[j] = sum_dy;
-    }
+    nl_backward_with_type(p, a, batchnorm);
 }
 
 NL_IMPL(.about = "the gradients as the docs derive them", .ops = NL_BIT(NL_BATCHNORM),

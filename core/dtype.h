@@ -54,6 +54,23 @@ NL_INLINE uint16_t nl_to_f16(float f) {
     return (uint16_t)(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13));
 }
 
+/* Bytes of one stored element. */
+NL_INLINE size_t nl_dtype_size(nl_dtype t) {
+    return t == NL_F32 ? 4 : 2;
+}
+
+/* Calls f(t, context) with the type as a constant: f, force-inlined, becomes a loop of its own for
+ * each type, without branches on it. */
+typedef void nl_typed(nl_dtype t, const void *context);
+
+NL_INLINE void nl_with_dtype(nl_dtype t, nl_typed *f, const void *context) {
+    switch (t) {
+    case NL_F32: f(NL_F32, context); break;
+    case NL_F16: f(NL_F16, context); break;
+    case NL_BF16: f(NL_BF16, context); break;
+    }
+}
+
 /* Element i of an array stored as t. */
 NL_INLINE float nl_load(nl_dtype t, const void *p, size_t i) {
     if (t == NL_F32) return ((const float *)p)[i];

@@ -31,7 +31,7 @@ typedef struct nl_view {
     void *y, *residual_out;
     const float *gamma, *beta;
     float *mean, *rstd, *running_mean, *running_var, *scratch;
-    bool plus_one, cast_before_weight, biased_running_var;
+    bool centred, plus_one, cast_before_weight, biased_running_var;
     size_t n, c, s;
     float eps, momentum;
 } nl_view;
@@ -43,21 +43,21 @@ NL_INLINE float nl_x(nl_view v, size_t i) {
 }
 
 /* The gain of feature j: gamma, or 1 + w. */
-NL_INLINE float nl_gain(nl_view v, size_t j) {
-    if (!v.gamma) return 1;
-    return v.plus_one ? 1 + v.gamma[j] : v.gamma[j];
+NL_INLINE float nl_gain(const float *gamma, bool plus_one, size_t j) {
+    if (!gamma) return 1;
+    return plus_one ? 1 + gamma[j] : gamma[j];
 }
 
 /* y_i = gain_j * xhat + beta_j, rounded where the problem says; residual_out_i when wanted. */
 NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
     if (v.residual_out) nl_store(v.t, v.residual_out, i, nl_x(v, i));
-    float y = (v.cast_before_weight ? nl_round(v.t, xhat) : xhat) * nl_gain(v, j);
+    float y = (v.cast_before_weight ? nl_round(v.t, xhat) : xhat) * nl_gain(v.gamma, v.plus_one, j);
     nl_store(v.t, v.y, i, v.beta ? y + v.beta[j] : y);
 }
 
-/* Row r of a row norm: nl_x(row, i) and nl_y(row, i, xhat) then count within the row. */
+/* Row r of a row norm: nl_x(row, i) and nl_put_y(row, i, xhat) then count within the row. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
-    size_t bytes = r * v.c * (v.t == NL_F32 ? 4 : 2);
+    size_t bytes = r * v.c * nl_dtype_size(v.t);
     v.x = (const char *)v.x + bytes, v.y = (char *)v.y + bytes;
     if (v.residual) v.residual = (const char *)v.residual + bytes;
     if (v.residual_out) v.residual_out = (char *)v.residual_out + bytes;
@@ -66,7 +66,7 @@ NL_INLINE nl_view nl_row(nl_view v, size_t r) {
     return v;
 }
 
-NL_INLINE void nl_y(nl_view row, size_t i, float xhat) {
+NL_INLINE void nl_put_y(nl_view row, size_t i, float xhat) {
     nl_put(row, i, i, xhat);
 }
 
@@ -108,6 +108,10 @@ NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float
     v.running_var[j] = (1 - v.momentum) * v.running_var[j] + v.momentum * stored;
 }
 
+NL_INLINE bool nl_is_centred(const nl_problem *p) {
+    return p->op == NL_LAYERNORM || p->op == NL_BATCHNORM;
+}
+
 NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
     return (nl_view){.t = p->dtype,
                      .x = a->x,
@@ -121,6 +125,7 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .running_mean = a->running_mean,
                      .running_var = a->running_var,
                      .scratch = a->scratch,
+                     .centred = nl_is_centred(p),
                      .plus_one = p->op == NL_QWEN2_RMSNORM,
                      .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
                      .biased_running_var = p->biased_running_var,
@@ -131,39 +136,103 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .momentum = p->momentum};
 }
 
-/* Backward's gain of feature j: gamma, or 1 + w. */
-NL_INLINE float nl_gain_of(const nl_problem *p, const nl_backward_args *a, size_t j) {
-    if (!a->gamma) return 1;
-    return p->op == NL_QWEN2_RMSNORM ? 1 + a->gamma[j] : a->gamma[j];
-}
-
-/* dx_i, and what comes to it past the layer. */
-NL_INLINE void nl_put_dx(const nl_problem *p, const nl_backward_args *a, size_t i, float dx) {
-    if (a->dresidual) dx += nl_load(p->dtype, a->dresidual, i);
-    nl_store(p->dtype, a->dx, i, dx);
-}
-
-/* Calls kernel(view) with the storage type, and whether there is a residual, as constants: the
- * compiler makes a loop for each, and an element costs no branch. */
+/* Calls kernel(view) with the storage type, and whether there is a residual, as constants. */
 typedef void nl_view_kernel(nl_view v);
+typedef struct nl_view_call {
+    nl_view v;
+    nl_view_kernel *kernel;
+} nl_view_call;
+
+NL_INLINE void nl_call_with_view(nl_dtype t, const void *context) {
+    const nl_view_call *call = context;
+    nl_view v = call->v, plain = v;
+    v.t = plain.t = t, plain.residual = plain.residual_out = NULL;
+    v.residual ? call->kernel(v) : call->kernel(plain);
+}
 
 NL_INLINE void nl_with_type(const nl_problem *p, const nl_forward_args *a, nl_view_kernel *kernel) {
-    nl_view v = nl_view_of(p, a), plain = v;
-    plain.residual = plain.residual_out = NULL;
-    switch (p->dtype) {
-    case NL_F32:
-        v.t = plain.t = NL_F32;
-        a->residual ? kernel(v) : kernel(plain);
-        break;
-    case NL_F16:
-        v.t = plain.t = NL_F16;
-        a->residual ? kernel(v) : kernel(plain);
-        break;
-    case NL_BF16:
-        v.t = plain.t = NL_BF16;
-        a->residual ? kernel(v) : kernel(plain);
-        break;
-    }
+    const nl_view_call call = {nl_view_of(p, a), kernel};
+    nl_with_dtype(p->dtype, nl_call_with_view, &call);
+}
+
+/* The tensors of a backward problem, or one row of them. x is what was normalized. */
+typedef struct nl_backward_view {
+    nl_dtype t;
+    const void *x, *dy, *dresidual;
+    void *dx;
+    const float *gamma, *mean, *rstd;
+    float *dgamma, *dbeta, *scratch;
+    bool centred, plus_one;
+    size_t n, c, s;
+    float eps;
+} nl_backward_view;
+
+NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_backward_args *a) {
+    return (nl_backward_view){.t = p->dtype,
+                              .x = a->x,
+                              .dy = a->dy,
+                              .dresidual = a->dresidual,
+                              .dx = a->dx,
+                              .gamma = a->gamma,
+                              .mean = a->mean,
+                              .rstd = a->rstd,
+                              .dgamma = a->dgamma,
+                              .dbeta = a->dbeta,
+                              .scratch = a->scratch,
+                              .centred = nl_is_centred(p),
+                              .plus_one = p->op == NL_QWEN2_RMSNORM,
+                              .n = p->n,
+                              .c = p->c,
+                              .s = p->s,
+                              .eps = p->eps};
+}
+
+/* Row r of a row norm; dgamma and dbeta belong to all rows. */
+NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
+    size_t bytes = r * v.c * nl_dtype_size(v.t);
+    v.x = (const char *)v.x + bytes, v.dy = (const char *)v.dy + bytes;
+    v.dx = (char *)v.dx + bytes;
+    if (v.dresidual) v.dresidual = (const char *)v.dresidual + bytes;
+    if (v.mean) v.mean += r;
+    v.rstd += r;
+    return v;
+}
+
+/* g_i of a row: its gradient behind the gain. */
+NL_INLINE float nl_g(nl_backward_view row, size_t i) {
+    return nl_gain(row.gamma, row.plus_one, i) * nl_load(row.t, row.dy, i);
+}
+
+/* dx_i, plus the gradient that bypasses the layer. */
+NL_INLINE void nl_put_dx(nl_backward_view v, size_t i, float dx) {
+    if (v.dresidual) dx += nl_load(v.t, v.dresidual, i);
+    nl_store(v.t, v.dx, i, dx);
+}
+
+/* dgamma and dbeta, those that are wanted, before their first term. */
+NL_INLINE void nl_clear_gradients(nl_backward_view v) {
+    for (size_t j = 0; v.dgamma && j < v.c; j++) v.dgamma[j] = 0;
+    for (size_t j = 0; v.dbeta && j < v.c; j++) v.dbeta[j] = 0;
+}
+
+/* Calls kernel(view) with the storage type as a constant. */
+typedef void nl_backward_kernel(nl_backward_view v);
+typedef struct nl_backward_call {
+    nl_backward_view v;
+    nl_backward_kernel *kernel;
+} nl_backward_call;
+
+NL_INLINE void nl_call_with_backward_view(nl_dtype t, const void *context) {
+    const nl_backward_call *call = context;
+    nl_backward_view v = call->v;
+    v.t = t;
+    call->kernel(v);
+}
+
+NL_INLINE void nl_backward_with_type(const nl_problem *p, const nl_backward_args *a,
+                                     nl_backward_kernel *kernel) {
+    const nl_backward_call call = {nl_backward_view_of(p, a), kernel};
+    nl_with_dtype(p->dtype, nl_call_with_backward_view, &call);
 }
 
 #endif

@@ -14,11 +14,8 @@ const nl_layer nl_layers[NL_OPS] = {
                           .residual = true},
 };
 
-const struct nl_storage nl_dtypes[NL_DTYPES] = {
-    [NL_F32] = {"f32", 4},
-    [NL_F16] = {"f16", 2},
-    [NL_BF16] = {"bf16", 2},
-};
+static const char *const dtypes[NL_DTYPES] =
+    {[NL_F32] = "f32", [NL_F16] = "f16", [NL_BF16] = "bf16"};
 
 const struct nl_arg_row nl_args[NL_ARGS] = {
     [NL_X] = {"x", NL_TENSOR, 0},
@@ -79,9 +76,9 @@ const char *nl_pass_name(nl_pass pass) {
 }
 
 const char *nl_dtype_name(nl_dtype dtype) {
-    return (unsigned)dtype < NL_DTYPES ? nl_dtypes[dtype].name : "?";
+    return (unsigned)dtype < NL_DTYPES ? dtypes[dtype] : "?";
 }
 
 size_t nl_dtype_bytes(nl_dtype dtype) {
-    return (unsigned)dtype < NL_DTYPES ? nl_dtypes[dtype].bytes : 0;
+    return (unsigned)dtype < NL_DTYPES ? nl_dtype_size(dtype) : 0;
 }

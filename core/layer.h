@@ -1,10 +1,10 @@
-/* What a layer is, as a row of a table; so are the passes, the arguments and the storage types. And
- * what follows from them. The kernels and the reference do not use it.
+/* What a layer is, as a row of a table; so are the passes and the arguments. And what follows from
+ * them. The kernels and the reference do not use it.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_LAYER_H
 #define NL_LAYER_H
 
-#include "normlab.h"
+#include "dtype.h"
 
 /* Not in normlab.h: what a user compiles must not depend on how many there are. */
 #define NL_OPS (NL_QWEN2_RMSNORM + 1)
@@ -23,10 +23,6 @@ typedef struct nl_layer {
 } nl_layer;
 
 extern const nl_layer nl_layers[NL_OPS];
-extern const struct nl_storage {
-    const char *name;
-    size_t bytes;
-} nl_dtypes[NL_DTYPES];
 
 /* The arguments of nl_forward_args and nl_backward_args, but for scratch. */
 typedef enum nl_arg {
@@ -110,7 +106,7 @@ static inline size_t nl_element(const nl_problem *p, size_t g, size_t e) {
 
 static inline size_t nl_bytes(const nl_problem *p, nl_extent extent) {
     switch (extent) {
-    case NL_TENSOR: return p->n * p->c * p->s * nl_dtypes[p->dtype].bytes;
+    case NL_TENSOR: return p->n * p->c * p->s * nl_dtype_size(p->dtype);
     case NL_FEATURES: return p->c * sizeof(float);
     default: return nl_group_count(p) * sizeof(float);
     }

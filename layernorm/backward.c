@@ -6,33 +6,32 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
+NL_INLINE void layernorm(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t r = 0; r < v.n; r++) {
+        nl_backward_view row = nl_backward_row(v, r);
+
+        float mean = *row.mean, rstd = *row.rstd, mean_g = 0, mean_gx = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            float dy = nl_load(v.t, row.dy, i), xhat = (nl_load(v.t, row.x, i) - mean) * rstd;
+            mean_g += nl_g(row, i);
+            mean_gx += nl_g(row, i) * xhat;
+            if (v.dgamma) v.dgamma[i] += dy * xhat;
+            if (v.dbeta) v.dbeta[i] += dy;
+        }
+        mean_g /= v.c;
+        mean_gx /= v.c;
+
+        for (size_t i = 0; i < v.c; i++) {
+            float xhat = (nl_load(v.t, row.x, i) - mean) * rstd;
+            nl_put_dx(row, i, rstd * (nl_g(row, i) - mean_g - xhat * mean_gx));
+        }
+    }
+}
+
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    size_t c = p->c;
-    for (size_t i = 0; i < c; i++) {
-        if (a->dgamma) a->dgamma[i] = 0;
-        if (a->dbeta) a->dbeta[i] = 0;
-    }
-    for (size_t r = 0; r < p->n; r++) {
-        float mean = a->mean[r], rstd = a->rstd[r], mean_g = 0, mean_gx = 0;
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float xhat = (nl_load(p->dtype, a->x, r * c + i) - mean) * rstd;
-            float g = a->gamma ? a->gamma[i] * dy : dy;
-            mean_g += g;
-            mean_gx += g * xhat;
-            if (a->dgamma) a->dgamma[i] += dy * xhat;
-            if (a->dbeta) a->dbeta[i] += dy;
-        }
-        mean_g /= c;
-        mean_gx /= c;
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float xhat = (nl_load(p->dtype, a->x, r * c + i) - mean) * rstd;
-            float g = a->gamma ? a->gamma[i] * dy : dy;
-            nl_put_dx(p, a, r * c + i, rstd * (g - mean_g - xhat * mean_gx));
-        }
-    }
+    nl_backward_with_type(p, a, layernorm);
 }
 
 NL_IMPL(.about = "the gradients as the docs derive them", .ops = NL_BIT(NL_LAYERNORM),

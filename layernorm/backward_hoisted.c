@@ -6,31 +6,30 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
+NL_INLINE void layernorm(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t r = 0; r < v.n; r++) {
+        nl_backward_view row = nl_backward_row(v, r);
+
+        float mean = *row.mean, rstd = *row.rstd, sum_g = 0, sum_gd = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            sum_g += nl_g(row, i);
+            sum_gd += nl_g(row, i) * (nl_load(v.t, row.x, i) - mean);
+        }
+        float mean_g = sum_g / v.c, slope = rstd * (rstd * (sum_gd / v.c));
+
+        for (size_t i = 0; i < v.c; i++) {
+            float dy = nl_load(v.t, row.dy, i), d = nl_load(v.t, row.x, i) - mean;
+            nl_put_dx(row, i, rstd * (nl_g(row, i) - mean_g - d * slope));
+            if (v.dgamma) v.dgamma[i] += dy * (d * rstd);
+            if (v.dbeta) v.dbeta[i] += dy;
+        }
+    }
+}
+
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    size_t c = p->c;
-    for (size_t i = 0; i < c; i++) {
-        if (a->dgamma) a->dgamma[i] = 0;
-        if (a->dbeta) a->dbeta[i] = 0;
-    }
-    for (size_t r = 0; r < p->n; r++) {
-        float mean = a->mean[r], rstd = a->rstd[r], sum_g = 0, sum_gd = 0;
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float g = a->gamma ? a->gamma[i] * dy : dy;
-            sum_g += g;
-            sum_gd += g * (nl_load(p->dtype, a->x, r * c + i) - mean);
-        }
-        float mean_g = sum_g / c, slope = rstd * (rstd * (sum_gd / c));
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float d = nl_load(p->dtype, a->x, r * c + i) - mean;
-            float g = a->gamma ? a->gamma[i] * dy : dy;
-            nl_put_dx(p, a, r * c + i, rstd * (g - mean_g - d * slope));
-            if (a->dgamma) a->dgamma[i] += dy * (d * rstd);
-            if (a->dbeta) a->dbeta[i] += dy;
-        }
-    }
+    nl_backward_with_type(p, a, layernorm);
 }
 
 NL_IMPL(.about = "the gradients, constants of a row out of its loops", .ops = NL_BIT(NL_LAYERNORM),

@@ -5,40 +5,38 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
-    (void)threads;
-    size_t c = p->c;
-    for (size_t i = 0; i < c; i++) {
-        if (a->dgamma) a->dgamma[i] = 0;
-        if (a->dbeta) a->dbeta[i] = 0;
-    }
-    for (size_t r = 0; r < p->n; r++) {
-        float first = nl_load(p->dtype, a->x, r * c), shifted = 0;
-        for (size_t i = 0; i < c; i++) shifted += nl_load(p->dtype, a->x, r * c + i) - first;
-        float m = first + shifted / c;
+NL_INLINE void layernorm(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t r = 0; r < v.n; r++) {
+        nl_backward_view row = nl_backward_row(v, r);
+
+        float first = nl_load(v.t, row.x, 0), shifted = 0;
+        for (size_t i = 0; i < v.c; i++) shifted += nl_load(v.t, row.x, i) - first;
+        float m = first + shifted / v.c;
 
         float sum = 0, squares = 0, sum_g = 0, sum_gd = 0;
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float d = nl_load(p->dtype, a->x, r * c + i) - m;
-            float g = a->gamma ? a->gamma[i] * dy : dy;
+        for (size_t i = 0; i < v.c; i++) {
+            float d = nl_load(v.t, row.x, i) - m;
             sum += d;
             squares += d * d;
-            sum_g += g;
-            sum_gd += g * d;
+            sum_g += nl_g(row, i);
+            sum_gd += nl_g(row, i) * d;
         }
-        float left = sum / c, rstd = 1 / sqrtf((squares - left * sum) / c + p->eps);
-        float mean_g = sum_g / c, slope = rstd * (rstd * ((sum_gd - left * sum_g) / c));
+        float left = sum / v.c, rstd = 1 / sqrtf((squares - left * sum) / v.c + v.eps);
+        float mean_g = sum_g / v.c, slope = rstd * (rstd * ((sum_gd - left * sum_g) / v.c));
 
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float d = nl_load(p->dtype, a->x, r * c + i) - m - left;
-            float g = a->gamma ? a->gamma[i] * dy : dy;
-            nl_put_dx(p, a, r * c + i, rstd * (g - mean_g - d * slope));
-            if (a->dgamma) a->dgamma[i] += dy * (d * rstd);
-            if (a->dbeta) a->dbeta[i] += dy;
+        for (size_t i = 0; i < v.c; i++) {
+            float dy = nl_load(v.t, row.dy, i), d = nl_load(v.t, row.x, i) - m - left;
+            nl_put_dx(row, i, rstd * (nl_g(row, i) - mean_g - d * slope));
+            if (v.dgamma) v.dgamma[i] += dy * (d * rstd);
+            if (v.dbeta) v.dbeta[i] += dy;
         }
     }
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    nl_backward_with_type(p, a, layernorm);
 }
 
 NL_IMPL(.about = "the statistics made anew: what saving them buys", .ops = NL_BIT(NL_LAYERNORM),

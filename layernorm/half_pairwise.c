@@ -29,7 +29,7 @@ NL_INLINE void layernorm(nl_view v) {
 
         for (size_t i = 0; i < v.c; i++) {
             float d = nl_round(v.t, nl_round(v.t, nl_x(row, i)) - mean);
-            nl_y(row, i, nl_round(v.t, d * rstd));
+            nl_put_y(row, i, nl_round(v.t, d * rstd));
         }
         nl_keep(row, mean, rstd);
     }

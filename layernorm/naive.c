@@ -18,7 +18,8 @@ NL_INLINE void layernorm(nl_view v) {
         for (size_t i = 0; i < v.c; i++) var += (nl_x(row, i) - mean) * (nl_x(row, i) - mean);
         var /= v.c;
 
-        for (size_t i = 0; i < v.c; i++) nl_y(row, i, (nl_x(row, i) - mean) / sqrtf(var + v.eps));
+        for (size_t i = 0; i < v.c; i++)
+            nl_put_y(row, i, (nl_x(row, i) - mean) / sqrtf(var + v.eps));
         nl_keep(row, mean, 1 / sqrtf(var + v.eps));
     }
 }

@@ -19,7 +19,7 @@ NL_INLINE void layernorm(nl_view v) {
         float var = squares / v.c - mean * mean;
         float rstd = 1 / sqrtf(var + v.eps);
 
-        for (size_t i = 0; i < v.c; i++) nl_y(row, i, (nl_x(row, i) - mean) * rstd);
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, (nl_x(row, i) - mean) * rstd);
         nl_keep(row, mean, rstd);
     }
 }

@@ -24,7 +24,7 @@ NL_INLINE void layernorm(nl_view v) {
         float c = sum / v.c;
         float rstd = 1 / sqrtf((squares - c * sum) / v.c + v.eps);
 
-        for (size_t i = 0; i < v.c; i++) nl_y(row, i, (nl_x(row, i) - m - c) * rstd);
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, (nl_x(row, i) - m - c) * rstd);
         nl_keep(row, m + c, rstd);
     }
 }

@@ -34,7 +34,8 @@ NL_INLINE void layernorm(nl_view v) {
         for (size_t i = 0; i < n * c; i++) b[i] = nl_round(v.t, b[i]);
 
     for (size_t r = 0; r < n; r++) /* multiply by gamma */
-        for (size_t i = 0; i < c; i++) a[r * c + i] = b[r * c + i] * nl_gain(v, i);
+        for (size_t i = 0; i < c; i++)
+            a[r * c + i] = b[r * c + i] * nl_gain(v.gamma, v.plus_one, i);
 
     for (size_t r = 0; r < n; r++) /* add beta */
         for (size_t i = 0; i < c; i++)

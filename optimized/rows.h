@@ -236,7 +236,7 @@ NL_COLD void in_double(const nl_view *v, size_t r, bool centred) {
     mean /= (double)row.c;
     for (size_t i = 0; i < row.c; i++) squares += (nl_x(row, i) - mean) * (nl_x(row, i) - mean);
     double rstd = 1 / sqrt(squares / (double)row.c + (double)row.eps);
-    for (size_t i = 0; i < row.c; i++) nl_y(row, i, (float)((nl_x(row, i) - mean) * rstd));
+    for (size_t i = 0; i < row.c; i++) nl_put_y(row, i, (float)((nl_x(row, i) - mean) * rstd));
     nl_keep(row, (float)mean, (float)rstd);
 }
 

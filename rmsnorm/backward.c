@@ -7,25 +7,29 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
-    (void)threads;
-    size_t c = p->c;
-    for (size_t i = 0; a->dgamma && i < c; i++) a->dgamma[i] = 0;
-    for (size_t r = 0; r < p->n; r++) {
-        float rstd = a->rstd[r], mean_gx = 0;
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float xhat = nl_load(p->dtype, a->x, r * c + i) * rstd;
-            mean_gx += nl_gain_of(p, a, i) * dy * xhat;
-            if (a->dgamma) a->dgamma[i] += dy * xhat;
+NL_INLINE void rmsnorm(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t r = 0; r < v.n; r++) {
+        nl_backward_view row = nl_backward_row(v, r);
+
+        float rstd = *row.rstd, mean_gx = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            float dy = nl_load(v.t, row.dy, i), xhat = nl_load(v.t, row.x, i) * rstd;
+            mean_gx += nl_g(row, i) * xhat;
+            if (v.dgamma) v.dgamma[i] += dy * xhat;
         }
-        mean_gx /= c;
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i);
-            float xhat = nl_load(p->dtype, a->x, r * c + i) * rstd;
-            nl_put_dx(p, a, r * c + i, rstd * (nl_gain_of(p, a, i) * dy - xhat * mean_gx));
+        mean_gx /= v.c;
+
+        for (size_t i = 0; i < v.c; i++) {
+            float xhat = nl_load(v.t, row.x, i) * rstd;
+            nl_put_dx(row, i, rstd * (nl_g(row, i) - xhat * mean_gx));
         }
     }
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    nl_backward_with_type(p, a, rmsnorm);
 }
 
 NL_IMPL(.about = "the gradients as the docs derive them",

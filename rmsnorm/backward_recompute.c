@@ -6,24 +6,30 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
-    (void)threads;
-    size_t c = p->c;
-    for (size_t i = 0; a->dgamma && i < c; i++) a->dgamma[i] = 0;
-    for (size_t r = 0; r < p->n; r++) {
+NL_INLINE void rmsnorm(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t r = 0; r < v.n; r++) {
+        nl_backward_view row = nl_backward_row(v, r);
+
         float squares = 0, sum_gx = 0;
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i), x = nl_load(p->dtype, a->x, r * c + i);
+        for (size_t i = 0; i < v.c; i++) {
+            float x = nl_load(v.t, row.x, i);
             squares += x * x;
-            sum_gx += nl_gain_of(p, a, i) * dy * x;
+            sum_gx += nl_g(row, i) * x;
         }
-        float rstd = 1 / sqrtf(squares / c + p->eps), slope = rstd * (rstd * (sum_gx / c));
-        for (size_t i = 0; i < c; i++) {
-            float dy = nl_load(p->dtype, a->dy, r * c + i), x = nl_load(p->dtype, a->x, r * c + i);
-            nl_put_dx(p, a, r * c + i, rstd * (nl_gain_of(p, a, i) * dy - x * slope));
-            if (a->dgamma) a->dgamma[i] += dy * (x * rstd);
+        float rstd = 1 / sqrtf(squares / v.c + v.eps), slope = rstd * (rstd * (sum_gx / v.c));
+
+        for (size_t i = 0; i < v.c; i++) {
+            float dy = nl_load(v.t, row.dy, i), x = nl_load(v.t, row.x, i);
+            nl_put_dx(row, i, rstd * (nl_g(row, i) - x * slope));
+            if (v.dgamma) v.dgamma[i] += dy * (x * rstd);
         }
     }
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    nl_backward_with_type(p, a, rmsnorm);
 }
 
 NL_IMPL(.about = "rstd made anew: what saving it buys",

@@ -24,7 +24,7 @@ NL_INLINE void rmsnorm(nl_view v) {
         float rstd = nl_round(v.t, 1 / root);
 
         for (size_t i = 0; i < v.c; i++)
-            nl_y(row, i, nl_round(v.t, nl_round(v.t, nl_x(row, i)) * rstd));
+            nl_put_y(row, i, nl_round(v.t, nl_round(v.t, nl_x(row, i)) * rstd));
         nl_keep(row, 0, rstd);
     }
 }

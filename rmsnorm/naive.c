@@ -13,7 +13,8 @@ NL_INLINE void rmsnorm(nl_view v) {
         for (size_t i = 0; i < v.c; i++) mean_square += nl_x(row, i) * nl_x(row, i);
         mean_square /= v.c;
 
-        for (size_t i = 0; i < v.c; i++) nl_y(row, i, nl_x(row, i) / sqrtf(mean_square + v.eps));
+        for (size_t i = 0; i < v.c; i++)
+            nl_put_y(row, i, nl_x(row, i) / sqrtf(mean_square + v.eps));
         nl_keep(row, 0, 1 / sqrtf(mean_square + v.eps));
     }
 }

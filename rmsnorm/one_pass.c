@@ -15,7 +15,7 @@ NL_INLINE void rmsnorm(nl_view v) {
         for (size_t i = 0; i < v.c; i++) squares += nl_x(row, i) * nl_x(row, i);
         float rstd = 1 / sqrtf(squares / v.c + v.eps);
 
-        for (size_t i = 0; i < v.c; i++) nl_y(row, i, nl_x(row, i) * rstd);
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) * rstd);
         nl_keep(row, 0, rstd);
     }
 }

@@ -23,7 +23,7 @@ NL_INLINE void rmsnorm(nl_view v) {
         float t = root_eps / scale;
         float root = sqrtf(squares / v.c + t * t); /* of the row divided by scale */
 
-        for (size_t i = 0; i < v.c; i++) nl_y(row, i, nl_x(row, i) / scale / root);
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) / scale / root);
         nl_keep(row, 0, 1 / scale / root);
     }
 }

@@ -26,7 +26,8 @@ NL_INLINE void rmsnorm(nl_view v) {
         for (size_t i = 0; i < n * c; i++) b[i] = nl_round(v.t, b[i]);
 
     for (size_t r = 0; r < n; r++) /* multiply by gamma */
-        for (size_t i = 0; i < c; i++) nl_store(v.t, v.y, r * c + i, b[r * c + i] * nl_gain(v, i));
+        for (size_t i = 0; i < c; i++)
+            nl_store(v.t, v.y, r * c + i, b[r * c + i] * nl_gain(v.gamma, v.plus_one, i));
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

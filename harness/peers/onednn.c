@@ -40,7 +40,8 @@ static const float *add_residual(const nl_problem *p, const nl_forward_args *a, 
 
 /* oneDNN has no dresidual. Where dx aliases it, oneDNN writes dx to another buffer first. */
 static void add_dresidual(const nl_problem *p, const nl_backward_args *a, const void *made) {
-    for (size_t i = 0; i < p->n * p->c; i++) nl_put_dx(p, a, i, nl_load(p->dtype, made, i));
+    const nl_backward_view v = nl_backward_view_of(p, a);
+    for (size_t i = 0; i < p->n * p->c; i++) nl_put_dx(v, i, nl_load(v.t, made, i));
 }
 
 /* For a cast before the weight, which oneDNN lacks. */
