@@ -1,5 +1,8 @@
-/* Which implementation to recommend: the first line below that fits and exists for the widest ISA; and
- * where none does, the highest rank. SPDX-License-Identifier: MIT */
+/* Which implementation to recommend: the first line below whose condition holds and whose rung exists
+ * for the widest ISA and accepts the problem; and where none does, the highest rank. SPDX-License-Identifier: MIT */
+#include "best.h"
+#include "dtype.h"
+#include "isa.h"
 #include "tuning.h"
 
 #include <stdatomic.h>
@@ -11,43 +14,61 @@ enum { FORKS = 1, STREAMS = 2 };
 typedef struct choice {
     const char *name;
     unsigned ops, passes;
-    int when;      /* FORKS, STREAMS, or 0 */
-    size_t c_most; /* widest row it is for, 0: any */
+    int when; /* FORKS, STREAMS, or 0 */
 } choice;
 
 static const choice choices[] = {
-    {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS, 0},
-    {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS, 0},
-    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), 0, 128},
-    {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), 0, 0},
-    {"optimized/rows_backward_threaded", ROWS, NL_BIT(NL_BACKWARD), FORKS, 0},
-    {"optimized/rows_backward_streaming", ROWS, NL_BIT(NL_BACKWARD), STREAMS, 0},
-    {"optimized/rows_backward_registers", ROWS, NL_BIT(NL_BACKWARD), 0, 64},
-    {"optimized/rows_backward_pipelined", ROWS, NL_BIT(NL_BACKWARD), 0, 0},
-    {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS, 0},
-    {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS, 0},
-    {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS, 0},
-    {"optimized/batch_backward_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), STREAMS, 0},
-    {"optimized/batch_inference_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), FORKS, 0},
-    {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS, 0},
+    {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
+    {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
+    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), 0},
+    {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), 0},
+    {"optimized/rows_backward_threaded", ROWS, NL_BIT(NL_BACKWARD), FORKS},
+    {"optimized/rows_backward_streaming", ROWS, NL_BIT(NL_BACKWARD), STREAMS},
+    {"optimized/rows_backward_registers", ROWS, NL_BIT(NL_BACKWARD), 0},
+    {"optimized/rows_backward_pipelined", ROWS, NL_BIT(NL_BACKWARD), 0},
+    {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS},
+    {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS},
+    {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS},
+    {"optimized/batch_backward_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), STREAMS},
+    {"optimized/batch_inference_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), FORKS},
+    {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-static bool fits(const choice *k, const nl_problem *p, int threads) {
-    if (!(k->ops & NL_BIT(p->op)) || !(k->passes & NL_BIT(p->pass))) return false;
-    if (k->c_most && p->c > k->c_most) return false;
-    if (k->when == FORKS) return nl_forks(p, threads);
-    return k->when != STREAMS || nl_streams(p, 1);
+/* Are so many elements worth waking threads for? */
+static bool forks(const nl_problem *p, int threads) {
+    const nl_tuning *t = nl_tuning_now();
+    return threads > 1 &&
+           p->n * p->c * p->s >= (p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward);
 }
 
-/* The entry for each choice, found once. */
-static const nl_impl *entry_of(size_t choice) {
-    static const nl_impl *_Atomic found[CHOICES];
-    const nl_impl *impl = atomic_load_explicit(&found[choice], memory_order_relaxed);
+/* Does a thread's share of the output go past the caches? The problem's own policy, or by size. */
+static bool streams(const nl_problem *p, int threads) {
+    if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
+    size_t bytes = p->n * p->c * p->s * nl_dtype_size(p->dtype);
+    return bytes / (size_t)threads >= nl_tuning_now()->stream_bytes;
+}
+
+/* The entry for a choice, found once; isa NULL: the widest that runs. */
+static const nl_impl *entry_of(size_t choice, const char *isa) {
+    static const nl_impl *_Atomic found[1 + NL_ISAS_MOST][CHOICES];
+    const nl_impl *_Atomic *at = &found[isa ? 1 + nl_isa_index(isa) : 0][choice];
+    const nl_impl *impl = atomic_load_explicit(at, memory_order_relaxed);
     if (impl) return impl;
-    impl = nl_find(choices[choice].name, nl_isa_best());
-    atomic_store_explicit(&found[choice], impl, memory_order_relaxed);
+    impl = nl_find(choices[choice].name, isa ? isa : nl_isa_best());
+    atomic_store_explicit(at, impl, memory_order_relaxed);
     return impl;
+}
+
+static const nl_impl *choose(const nl_problem *p, bool fork, bool stream, const char *isa) {
+    for (size_t i = 0; i < CHOICES; i++) {
+        const choice *k = &choices[i];
+        if (!(k->ops & NL_BIT(p->op)) || !(k->passes & NL_BIT(p->pass))) continue;
+        if ((k->when == FORKS && !fork) || (k->when == STREAMS && !stream)) continue;
+        const nl_impl *impl = entry_of(i, isa);
+        if (impl && nl_accepts(impl, p)) return impl;
+    }
+    return NULL;
 }
 
 static const nl_impl *highest_rank(const nl_problem *p) {
@@ -62,10 +83,16 @@ static const nl_impl *highest_rank(const nl_problem *p) {
 }
 
 const nl_impl *nl_best(const nl_problem *p, int threads) {
-    for (size_t i = 0; i < CHOICES; i++) {
-        if (!fits(&choices[i], p, threads)) continue;
-        const nl_impl *impl = entry_of(i);
-        if (impl && nl_accepts(impl, p)) return impl;
-    }
-    return highest_rank(p);
+    const nl_impl *impl = choose(p, forks(p, threads), streams(p, 1), NULL);
+    return impl ? impl : highest_rank(p);
+}
+
+int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
+    return impl->rank < 0 || forks(p, threads) ? threads : 1;
+}
+
+/* Streaming rungs sum as the others do in forward. In backward they do not: the choice must not
+ * depend on threads there, or the bits would. */
+const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa) {
+    return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), isa);
 }

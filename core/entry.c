@@ -1,5 +1,6 @@
 /* The two entry points: every argument is checked here, once, before anything is written.
  * SPDX-License-Identifier: MIT */
+#include "best.h"
 #include "dtype.h"
 #include "layer.h"
 
@@ -129,6 +130,9 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
         return fail(NL_UNSUPPORTED, "no implementation takes %s %s in %s", nl_op_name(p->op),
                     nl_pass_name(p->pass), nl_dtype_name(p->dtype));
     }
+    if ((*impl)->c_most && p->c > (*impl)->c_most)
+        return fail(NL_UNSUPPORTED, "%s@%s takes c up to %zu, and c is %zu", (*impl)->name,
+                    (*impl)->isa, (*impl)->c_most, p->c);
     if (!nl_accepts(*impl, p))
         return fail(NL_UNSUPPORTED, "%s does not take %s %s in %s", (*impl)->name,
                     nl_op_name(p->op), nl_pass_name(p->pass), nl_dtype_name(p->dtype));
@@ -177,7 +181,7 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);
     if (status != NL_OK) return status;
-    impl->forward(p, &a, threads);
+    impl->forward(p, &a, nl_threads_for(impl, p, threads));
     free(owned);
     return NL_OK;
 }
@@ -204,7 +208,7 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);
     if (status != NL_OK) return status;
-    impl->backward(p, &a, threads);
+    impl->backward(p, &a, nl_threads_for(impl, p, threads));
     free(owned);
     return NL_OK;
 }

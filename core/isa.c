@@ -1,44 +1,52 @@
 /* What this processor runs. The compiler's own check asks CPUID and whether the operating system
  * saves the registers (XGETBV). SPDX-License-Identifier: MIT */
+#include "isa.h"
 #include "normlab.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+static bool always(void) {
+    return true;
+}
+
 #if defined(__x86_64__)
 #include <cpuid.h>
-#endif
 
-/* Each is a superset of those above it. "c" is plain C. */
-static const char *const names[] = {
-    "c",
-#if defined(__x86_64__)
-    "sse2",
-    "avx2",
-    "avx512",
-#elif defined(__aarch64__)
-    "neon",
-#endif
-};
-enum { ISAS = sizeof names / sizeof *names };
-
-static bool processor_has(int isa) {
-#if defined(__x86_64__)
+static bool has_avx2(void) {
     unsigned a, b, c = 0, d; /* clang 14's check does not know F16C by name */
     bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
     __builtin_cpu_init();
-    bool avx2 = f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (isa == 2) return avx2;
-    if (isa == 3)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#endif
-    return isa < ISAS;
+    return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-static int find(const char *isa) {
-    int i = ISAS - 1; /* the widest is asked for most often */
-    while (i >= 0 && strcmp(names[i], isa) != 0) i--;
+static bool has_avx512(void) {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+/* Each is a superset of those above it, as in CMakeLists.txt. "c" is plain C. */
+static const struct isa {
+    const char *name;
+    bool (*processor_has)(void);
+} isas[] = {
+    {"c", always},
+#if defined(__x86_64__)
+    {"sse2", always},
+    {"avx2", has_avx2},
+    {"avx512", has_avx512},
+#elif defined(__aarch64__)
+    {"neon", always},
+#endif
+};
+enum { ISAS = sizeof isas / sizeof *isas };
+_Static_assert(ISAS <= (int)NL_ISAS_MOST, "isa.h: NL_ISAS_MOST");
+
+int nl_isa_index(const char *isa) {
+    int i = ISAS - 1; /* the widest is looked up most often */
+    while (i >= 0 && strcmp(isas[i].name, isa) != 0) i--;
     return i;
 }
 
@@ -48,23 +56,26 @@ static int best(void) {
     int isa = atomic_load_explicit(&known, memory_order_relaxed) - 1;
     if (isa >= 0) return isa;
     const char *wish = getenv("NL_ISA");
-    int most = wish ? find(wish) : -1;
+    int most = wish ? nl_isa_index(wish) : -1;
     isa = most >= 0 ? most : ISAS - 1;
-    while (isa > 0 && !processor_has(isa)) isa--;
+    while (isa > 0 && !isas[isa].processor_has()) isa--;
     atomic_store_explicit(&known, isa + 1, memory_order_relaxed);
     return isa;
 }
 
 bool nl_isa_runs(const char *isa) {
-    int i = find(isa);
+    int i = nl_isa_index(isa);
     return i >= 0 && i <= best();
 }
 
-/* Of those that optimized/ was compiled for: NL_COMPILED is " c avx2 ". */
+static bool is_compiled(const char *isa) {
+    size_t i = 0;
+    while (i < nl_impl_count() && strcmp(nl_impl_at(i)->isa, isa) != 0) i++;
+    return i < nl_impl_count();
+}
+
 const char *nl_isa_best(void) {
-    for (int i = best(); i > 0; i--) {
-        const char *at = strstr(NL_COMPILED, names[i]);
-        if (at && at[-1] == ' ' && at[strlen(names[i])] == ' ') return names[i];
-    }
-    return names[0];
+    int i = best();
+    while (i > 0 && !is_compiled(isas[i].name)) i--;
+    return isas[i].name;
 }

@@ -25,8 +25,12 @@ bool nl_has_openmp(void) {
 void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t, size_t), void *context) {
     size_t pieces = threads < 1 ? 1 : (size_t)threads;
     if (pieces > n) pieces = n;
+    if (pieces == 1) { /* entering a parallel region costs a fraction of a microsecond even then */
+        body(context, 0, n);
+        return;
+    }
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static, 1) num_threads((int)pieces) if (pieces > 1)
+#pragma omp parallel for schedule(static, 1) num_threads((int)pieces)
 #endif
     for (size_t i = 0; i < pieces; i++) {
         size_t part = n / pieces, more = n % pieces; /* the first `more` pieces take one extra */

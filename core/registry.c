@@ -44,7 +44,7 @@ static bool in_range(const nl_problem *p) {
 bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
     if (!in_range(p)) return false;
     return impl->ops & NL_BIT(p->op) && impl->passes & NL_BIT(p->pass) &&
-           impl->dtypes & NL_BIT(p->dtype);
+           impl->dtypes & NL_BIT(p->dtype) && (!impl->c_most || p->c <= impl->c_most);
 }
 
 const nl_impl *nl_find(const char *name, const char *isa) {

@@ -84,15 +84,3 @@ void nl_tuning_use(const nl_tuning *t) {
     pthread_once(&once, decide);
     now = *t;
 }
-
-bool nl_streams(const nl_problem *p, int threads) {
-    if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
-    size_t bytes = p->n * p->c * p->s * nl_dtype_bytes(p->dtype);
-    return bytes / (size_t)threads >= nl_tuning_now()->stream_bytes;
-}
-
-bool nl_forks(const nl_problem *p, int threads) {
-    const nl_tuning *t = nl_tuning_now();
-    size_t least = p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward;
-    return threads > 1 && p->n * p->c * p->s >= least;
-}

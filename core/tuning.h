@@ -1,4 +1,4 @@
-/* What nl_best() goes by. The defaults are for any machine; `normlab tune` measures this one.
+/* The numbers that best.c decides by. The defaults are for any machine; `normlab tune` measures this one.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_TUNING_H
 #define NL_TUNING_H
@@ -16,18 +16,12 @@ typedef struct nl_tuning {
 /* Read once: the defaults, and over them the file that the environment's NL_TUNING names. */
 const nl_tuning *nl_tuning_now(void);
 
-/* These instead, from now on. While anything computes, it is too late. */
+/* Replaces the tuning. Call before any computation starts. */
 void nl_tuning_use(const nl_tuning *t);
 
 /* Reads "key value" lines into the fields they name. 0; or the number of the first line that is not
  * that; or -1: the file cannot be read, and errno says why. */
 int nl_tuning_read(const char *path, nl_tuning *out);
 bool nl_tuning_write(FILE *out, const nl_tuning *t);
-
-/* Does this problem's output go past the caches? The problem's own policy, or by its size. */
-bool nl_streams(const nl_problem *p, int threads);
-
-/* Are so many elements worth waking threads for? */
-bool nl_forks(const nl_problem *p, int threads);
 
 #endif

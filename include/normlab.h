@@ -68,7 +68,8 @@ typedef struct nl_problem {
     float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
     bool biased_running_var; /* false: running_var takes the n*s - 1 variance, as PyTorch; true: the
                                 n*s one, as Flax */
-    nl_stores stores; /* for nl_best(); an implementation asked for by name does as it does */
+    nl_stores stores;        /* for nl_best(), and for what a threaded rung hands its threads; any
+                                other named implementation keeps its own stores */
 } nl_problem;
 
 /* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
@@ -123,6 +124,7 @@ typedef struct nl_impl {
     const char *isa;              /* what the processor must have: "c" for plain C */
     const char *about;            /* one line for people */
     unsigned ops, passes, dtypes; /* what it takes: NL_BIT() of each nl_op, nl_pass, nl_dtype */
+    size_t c_most;                /* the largest c it takes, for what its registers hold; 0: any */
     int rank;           /* nl_best() takes the highest that accepts the problem; below 0: never */
     bool threaded;      /* uses more than one thread when given them */
     bool range_safe;    /* right even where a sum of squares leaves float's range */
@@ -134,9 +136,9 @@ typedef struct nl_impl {
     size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed */
 } nl_impl;
 
-/* Compute a problem. impl NULL takes nl_best(). threads >= 1 is the most to use. On anything but
- * NL_OK nothing has been written and nl_message() says what was wrong. n = 0 is NL_OK and touches
- * nothing. */
+/* Compute a problem. impl NULL takes nl_best(). threads >= 1 is the most to use: a problem too small
+ * to wake others for is computed by the caller alone. On anything but NL_OK nothing has been written
+ * and nl_message() says what was wrong. n = 0 is NL_OK and touches nothing. */
 NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,
                             int threads);
 NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,
@@ -152,7 +154,7 @@ NL_API const nl_impl *nl_impl_at(size_t i);
 /* By name and ISA ("c", ...; NULL: any that runs here); NULL when there is none. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
-/* Does it take this op, pass and dtype? And does this processor have the ISA? */
+/* Does it take this op, pass, dtype and c? And does this processor have the ISA? */
 NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
 NL_API bool nl_isa_runs(const char *isa);
 
@@ -161,8 +163,9 @@ NL_API bool nl_isa_runs(const char *isa);
 NL_API const char *nl_isa_best(void);
 
 /* The implementation this library recommends for the problem and that many threads, on the widest ISA
- * that runs here; NULL when nothing accepts it. Small problems get one that does not wake threads,
- * and outputs that do not fit the caches one that streams (or as p->stores says). The sizes where
+ * that runs here, and what nl_forward(NULL, ...) runs; NULL when nothing accepts it. Small problems
+ * get one that does not wake threads, and outputs that do not fit the caches one that streams (or as
+ * p->stores says). The sizes where
  * that changes are defaults, or what `normlab tune` has measured on this machine and written into the
  * file that the environment variable NL_TUNING names. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);

@@ -1,84 +1,78 @@
-/* Backward of the row norms, what stays from one row to the next: each column's gain, and its sums
- * for dgamma and dbeta. rows_backward.h goes along the rows. SPDX-License-Identifier: MIT */
+/* Backward of the row norms, what outlives a row: each column's gain and its sums for dgamma and
+ * dbeta. row_backward_sums.h and row_backward_output.h go along the rows.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_GRADIENTS_H
 #define NL_ROW_GRADIENTS_H
 
 #include "vec.h"
 
-/* What belongs to VLEN columns: the gain, and what this piece of rows has for dgamma and dbeta. */
+/* Of VLEN columns: the gain, and the sums for dgamma and dbeta over the present piece of rows. */
 typedef struct column {
     vf gain, dgamma, dbeta;
 } column;
 
-/* The pieces before, each a sum and what its rounding took. */
-typedef struct older {
-    vf dgamma, dgamma_rest, dbeta, dbeta_rest;
-} older;
+/* The sums over all pieces before, each with its rounding error. */
+typedef struct compensated {
+    vf dgamma, dgamma_error, dbeta, dbeta_error;
+} compensated;
 
-typedef struct gradient {
-    size_t n, c;
-    double per; /* 1 / c */
-    const void *x, *dy, *dresidual;
-    void *dx;
-    const float *mean, *rstd;
+typedef struct gradients {
+    nl_backward_view v;
+    double per_c; /* 1 / c */
+    bool aligned; /* every row of dx begins on a vector boundary, so that it can be streamed */
     column *columns;
-    older *olders;
-} gradient;
-
-/* sum += a; what its rounding takes goes to rest (Knuth's two-sum). */
-NL_INLINE void add_exactly(vf *sum, vf *rest, vf a) {
-    const vf all = *sum + a, part = all - *sum;
-    *rest += (*sum - (all - part)) + (a - part);
-    *sum = all;
-}
-
-/* A sum that left float's range has no rest. */
-NL_INLINE vf with_rest(vf sum, vf rest) {
-    if (vsum(sum - sum) == 0) sum += rest;
-    return sum;
-}
+    compensated *pieces; /* NULL: there is one piece */
+} gradients;
 
 static inline size_t vectors_of(size_t c) {
     return (c + VLEN - 1) / VLEN;
 }
 
-/* The lanes of column vector j that are real. */
-NL_INLINE size_t lanes_of(size_t c, size_t j) {
-    return c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
+/* sum += a, exactly: the rounding error is added to *error (Knuth's two-sum). */
+NL_INLINE void add_exactly(vf *sum, vf *error, vf a) {
+    const vf all = *sum + a, part = all - *sum;
+    *error += (*sum - (all - part)) + (a - part);
+    *sum = all;
 }
 
-static void begin_columns(const gradient *g, const float *gamma, bool plus_one) {
-    for (size_t j = 0; j < vectors_of(g->c); j++) {
-        const size_t k = lanes_of(g->c, j);
-        vf gain = gamma ? vload(NL_F32, gamma, j * VLEN, k) : vset(1);
-        if (gamma && plus_one) gain += vset(1);
+/* A sum that left float's range has no meaningful error. */
+NL_INLINE vf corrected(vf sum, vf error) {
+    if (vsum(sum - sum) == 0) sum += error;
+    return sum;
+}
+
+static void begin_columns(const gradients *g) {
+    for (size_t j = 0; j < vectors_of(g->v.c); j++) {
+        const size_t k = lanes_of(g->v.c, j);
+        const vf gain = vgain(g->v.gamma, g->v.plus_one, j * VLEN, k);
         g->columns[j] = (column){vkeep(gain, k), vset(0), vset(0)};
-        if (g->olders) g->olders[j] = (older){vset(0), vset(0), vset(0), vset(0)};
+        if (g->pieces) g->pieces[j] = (compensated){vset(0), vset(0), vset(0), vset(0)};
     }
 }
 
-static void put_away(const gradient *g) {
-    for (size_t j = 0; g->olders && j < vectors_of(g->c); j++) {
+/* Ends a piece of rows: adds its sums to those of the pieces before. */
+static void end_piece(const gradients *g) {
+    for (size_t j = 0; g->pieces && j < vectors_of(g->v.c); j++) {
         column *col = g->columns + j;
-        older *old = g->olders + j;
-        add_exactly(&old->dgamma, &old->dgamma_rest, col->dgamma);
-        add_exactly(&old->dbeta, &old->dbeta_rest, col->dbeta);
+        compensated *all = g->pieces + j;
+        add_exactly(&all->dgamma, &all->dgamma_error, col->dgamma);
+        add_exactly(&all->dbeta, &all->dbeta_error, col->dbeta);
         col->dgamma = col->dbeta = vset(0);
     }
 }
 
-static void end_columns(const gradient *g, float *dgamma, float *dbeta) {
-    put_away(g);
-    for (size_t j = 0; j < vectors_of(g->c); j++) {
-        const size_t k = lanes_of(g->c, j);
+static void end_columns(const gradients *g) {
+    end_piece(g);
+    for (size_t j = 0; j < vectors_of(g->v.c); j++) {
+        const size_t k = lanes_of(g->v.c, j);
         column col = g->columns[j];
-        if (g->olders) {
-            const older old = g->olders[j];
-            col.dgamma = with_rest(old.dgamma, old.dgamma_rest);
-            col.dbeta = with_rest(old.dbeta, old.dbeta_rest);
+        if (g->pieces) {
+            const compensated all = g->pieces[j];
+            col.dgamma = corrected(all.dgamma, all.dgamma_error);
+            col.dbeta = corrected(all.dbeta, all.dbeta_error);
         }
-        if (dgamma) vstore(NL_F32, dgamma, j * VLEN, k, col.dgamma);
-        if (dbeta) vstore(NL_F32, dbeta, j * VLEN, k, col.dbeta);
+        if (g->v.dgamma) vstore(NL_F32, g->v.dgamma, j * VLEN, k, col.dgamma);
+        if (g->v.dbeta) vstore(NL_F32, g->v.dbeta, j * VLEN, k, col.dbeta);
     }
 }
 

@@ -7,7 +7,7 @@
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (recipe){.blocks = true});
+    rows_backward(p, a, (backward_recipe){.blocks = true});
 }
 
 NL_IMPL(.about = "four rows at a time, each column loaded once", .ops = ROW_NORMS,

@@ -7,7 +7,7 @@
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (recipe){.pipelined = true});
+    rows_backward(p, a, (backward_recipe){.pipelined = true});
 }
 
 NL_IMPL(.about = "the next row's sums while this row's dx is made", .ops = ROW_NORMS,

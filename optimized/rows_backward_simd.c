@@ -8,7 +8,7 @@
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (recipe){.blocks = false});
+    rows_backward(p, a, (backward_recipe){.blocks = false});
 }
 
 NL_IMPL(.about = "a row at a time in vectors", .ops = ROW_NORMS, .passes = NL_BIT(NL_BACKWARD),

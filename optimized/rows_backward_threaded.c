@@ -1,30 +1,26 @@
-/* idea   Each thread gets runs of rows and does with a run what one thread would have done
- *        (registers, pipelined or streaming, by size). A run's dgamma and dbeta are kept, and added
- *        up at the end.
+/* idea   Each thread gets runs of rows and does with a run what nl_best() would do on one thread
+ *        (registers, pipelined or streaming). A run's dgamma and dbeta are kept, and added up at the
+ *        end.
  * gain   As many cores, as many times the cache bandwidth. Where runs begin depends on n alone,
  *        and they are added from first to last: the bits are the same with any number of threads.
  * fails  Waking threads takes microseconds, twice; and up to eight rows are one run, however
  *        long.
  * SPDX-License-Identifier: MIT */
+#include "best.h"
 #include "parallel.h"
 #include "rows_backward.h"
-#include "tuning.h"
 
-NL_DECLARE(optimized_rows_backward_pipelined);
-NL_DECLARE(optimized_rows_backward_registers);
-NL_DECLARE(optimized_rows_backward_streaming);
-
-/* Columns that a thread adds up are at least so many: a multiple of every vector. */
+/* A thread adds up at least so many columns: a multiple of every vector. */
 enum { COLUMNS = 64 };
 
 typedef struct job {
     const nl_problem *p;
     const nl_backward_args *a;
-    const nl_impl *each; /* what a thread does with a run of rows */
-    size_t rows, runs;   /* of a run, but for the last; and how many there are */
-    size_t room;         /* of one run's dgamma or dbeta, in floats */
-    float *sums;         /* [runs][2][room] */
-    char *scratch;       /* each's, in runs */
+    const nl_impl *each; /* what a thread runs on a run of rows */
+    size_t rows, runs;   /* of a run, but for the last; and how many runs there are */
+    size_t stride;       /* of one run's dgamma or dbeta, in floats */
+    float *sums;         /* [runs][2][stride] */
+    char *scratch;       /* each's, for each run */
     size_t scratch_bytes;
 } job;
 
@@ -36,30 +32,30 @@ static size_t rows_of_run(size_t n) {
     return (rows + 7) / 8 * 8;
 }
 
+/* Depends on the problem alone, not on what the tuning chooses: every `each` needs the same scratch. */
 static job job_of(const nl_problem *p, const nl_backward_args *a) {
     job j = {.p = p, .a = a, .rows = rows_of_run(p->n)};
     nl_problem run = *p;
     run.n = j.rows < p->n ? j.rows : p->n;
     j.runs = (p->n + j.rows - 1) / j.rows;
-    j.room = (p->c + COLUMNS - 1) / COLUMNS * COLUMNS;
-    j.scratch_bytes = (rows_backward_scratch(&run) + 63) / 64 * 64; /* every `each` needs as much */
+    j.stride = (p->c + COLUMNS - 1) / COLUMNS * COLUMNS;
+    j.scratch_bytes = (rows_backward_scratch(&run) + 63) / 64 * 64;
     return j;
 }
 
 static void some_runs(void *context, size_t begin, size_t end) {
     const job *j = context;
+    const nl_backward_view all = nl_backward_view_of(j->p, j->a);
     for (size_t i = begin; i < end; i++) {
         const size_t row = i * j->rows, left = j->p->n - row;
-        const size_t at = row * j->p->c * nl_dtype_bytes(j->p->dtype);
+        const nl_backward_view v = nl_backward_row(all, row);
         nl_problem p = *j->p;
         nl_backward_args a = *j->a;
         p.n = left < j->rows ? left : j->rows;
-        a.x = (const char *)a.x + at, a.dy = (const char *)a.dy + at, a.dx = (char *)a.dx + at;
-        if (a.dresidual) a.dresidual = (const char *)a.dresidual + at;
-        if (a.mean) a.mean += row;
-        a.rstd += row;
-        a.dgamma = j->sums + 2 * i * j->room;
-        a.dbeta = a.mean ? a.dgamma + j->room : NULL;
+        a.x = v.x, a.dy = v.dy, a.dx = v.dx, a.dresidual = v.dresidual;
+        a.mean = v.mean, a.rstd = v.rstd;
+        a.dgamma = j->sums + 2 * i * j->stride;
+        a.dbeta = v.centred ? a.dgamma + j->stride : NULL;
         a.scratch = j->scratch + begin * j->scratch_bytes;
         j->each->backward(&p, &a, 1);
     }
@@ -67,10 +63,10 @@ static void some_runs(void *context, size_t begin, size_t end) {
 
 static void add_up(const job *j, float *out, size_t which, size_t i) {
     const size_t k = j->p->c - i < VLEN ? j->p->c - i : VLEN;
-    vf sum = vset(0), rest = vset(0);
+    vf sum = vset(0), error = vset(0);
     for (size_t run = 0; out && run < j->runs; run++)
-        add_exactly(&sum, &rest, vload(NL_F32, j->sums + (2 * run + which) * j->room, i, k));
-    if (out) vstore(NL_F32, out, i, k, with_rest(sum, rest));
+        add_exactly(&sum, &error, vload(NL_F32, j->sums + (2 * run + which) * j->stride, i, k));
+    if (out) vstore(NL_F32, out, i, k, corrected(sum, error));
 }
 
 static void some_columns(void *context, size_t begin, size_t end) {
@@ -84,23 +80,21 @@ static void some_columns(void *context, size_t begin, size_t end) {
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     job j = job_of(p, a);
-    j.each = NL_OTHER(optimized_rows_backward_registers); /* or pipelined, if rows are too long */
-    if (nl_streams(p, 1)) j.each = NL_OTHER(optimized_rows_backward_streaming);
+    j.each = nl_best_each(p, threads, NL_TEXT(NL_ISA));
     if (j.runs == 1) {
         j.each->backward(p, a, 1);
         return;
     }
-    if (!nl_forks(p, threads)) threads = 1;
     j.scratch = a->scratch;
     j.sums = (float *)(j.scratch + j.runs * j.scratch_bytes);
     nl_parallel_for(j.runs, threads, some_runs, &j);
-    nl_parallel_for(j.room / COLUMNS, threads, some_columns, &j);
+    nl_parallel_for(j.stride / COLUMNS, threads, some_columns, &j);
 }
 
 static size_t scratch(const nl_problem *p) {
     const job j = job_of(p, NULL);
     if (j.runs == 1) return j.scratch_bytes;
-    return j.runs * (j.scratch_bytes + 2 * j.room * sizeof(float));
+    return j.runs * (j.scratch_bytes + 2 * j.stride * sizeof(float));
 }
 
 NL_IMPL(.about = "runs of rows among threads, the same bits with any number", .ops = ROW_NORMS,

@@ -8,7 +8,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (recipe){.how = CERTIFIED});
+    rows_forward(p, a, (row_recipe){.statistics = CERTIFIED});
 }
 
 NL_IMPL(.about = "one reading that knows when not to be trusted", .ops = ROW_NORMS,

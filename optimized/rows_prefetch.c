@@ -6,7 +6,8 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (recipe){.how = CERTIFIED, .pipelined = true, .ahead = 4096});
+    rows_forward(p, a,
+                 (row_recipe){.statistics = CERTIFIED, .pipelined = true, .prefetch_bytes = 4096});
 }
 
 NL_IMPL(.about = "pipelined, x asked for 4 KiB ahead", .ops = ROW_NORMS,

@@ -7,7 +7,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (recipe){.how = REFINED});
+    rows_forward(p, a, (row_recipe){.statistics = REFINED});
 }
 
 NL_IMPL(.about = "refined two-pass in vectors", .ops = NL_BIT(NL_LAYERNORM),

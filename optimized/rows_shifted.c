@@ -7,7 +7,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (recipe){.how = SHIFTED});
+    rows_forward(p, a, (row_recipe){.statistics = SHIFTED});
 }
 
 NL_IMPL(.about = "one reading, shifted by the mean of the first 16", .ops = NL_BIT(NL_LAYERNORM),

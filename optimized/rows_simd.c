@@ -6,7 +6,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (recipe){.how = TWO_PASS, .one_sum = true});
+    rows_forward(p, a, (row_recipe){.statistics = TWO_PASS, .one_sum = true});
 }
 
 NL_IMPL(.about = "two-pass in vectors, one accumulator", .ops = ROW_NORMS,

@@ -8,7 +8,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    const recipe q = {.how = CERTIFIED, .streaming = true, .by_type = true};
+    const row_recipe q = {.statistics = CERTIFIED, .streaming = true, .general_by_type = true};
     rows_forward(p, a, q);
 }
 

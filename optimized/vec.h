@@ -20,9 +20,24 @@
 
 #include NL_VEC_HEADER /* "vec/avx2.h", from the build */
 
-/* Asks for a line that will be read soon. */
+/* Rare paths are outlined to keep the hot loops small. */
+#define NL_COLD static __attribute__((noinline, cold, unused))
+
+/* Prefetches the line at p into the second-level cache. */
 NL_INLINE void vprefetch(const void *p) {
     __builtin_prefetch(p, 0, 2);
+}
+
+/* The lanes of vector j that are real in a row of c elements. */
+NL_INLINE size_t lanes_of(size_t c, size_t j) {
+    return c <= j * VLEN ? 0 : c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
+}
+
+/* The gain of the k features from i on: gamma, or 1 + w. */
+NL_INLINE vf vgain(const float *gamma, bool plus_one, size_t i, size_t k) {
+    vf gain = gamma ? vload(NL_F32, gamma, i, k) : vset(1);
+    if (gamma && plus_one) gain += vset(1);
+    return gain;
 }
 
 #endif

@@ -1,0 +1,16 @@
+/* Every decision that goes by size: which implementation, on how many threads, with which stores.
+ * Kernels do as they are told. SPDX-License-Identifier: MIT */
+#ifndef NL_BEST_H
+#define NL_BEST_H
+
+#include "normlab.h"
+
+/* How many of the caller's threads impl gets: one where the problem is too small to wake others. What
+ * nl_best() never takes (a peer) gets them all. */
+int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads);
+
+/* What each thread of a threaded row norm runs on its share of the rows: nl_best() for one thread, on
+ * the rung's own ISA. */
+const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa);
+
+#endif

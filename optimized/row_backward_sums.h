@@ -1,0 +1,120 @@
+/* Backward of the row norms, the sums along a row. With g = gain * dy and d = x - mean:
+ *     dx = (dy * rstd) * gain + d * by_d + constant,   dgamma += (dy * rstd) * d,   dbeta += dy
+ *     by_d = -rstd^2 * mean(g * xhat),   constant = -rstd * mean(g)
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ROW_BACKWARD_SUMS_H
+#define NL_ROW_BACKWARD_SUMS_H
+
+#include "row_gradients.h"
+
+/* What makes a rung, as in row_statistics.h. */
+typedef struct backward_recipe {
+    bool centred;   /* LayerNorm */
+    bool blocks;    /* four rows at a time */
+    bool pipelined; /* the next row's sums in the loop that makes this row's dx */
+    bool streaming; /* stores dx past the caches and prefetches the next block */
+} backward_recipe;
+
+/* Lanes of a sum along a row: one vector for each row of a block, or four. dgamma and dbeta are
+ * summed in float over a piece of as many rows or blocks, and over pieces in two floats: their error
+ * does not grow with the number of rows. */
+enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
+
+/* Rows are summed in pieces of so many columns, as in row_statistics.h; and blocks of longer rows
+ * would be evicted between their sums and their dx. */
+enum { PIECE = 16384 };
+
+/* Of g and of g * d. */
+typedef struct sums {
+    vf g, gd;
+} sums;
+
+/* Four vectors of each sum, by name: compilers keep an array of them in memory. */
+typedef struct four_sums {
+    sums a, b, c, d;
+} four_sums;
+
+typedef struct totals {
+    double g, gd;
+} totals;
+
+/* A row's terms of dx, in all lanes. */
+typedef struct dx_terms {
+    vf mean, rstd, by_d, constant;
+} dx_terms;
+
+NL_INLINE vf load_x(const gradients *g, size_t at, size_t k) {
+    return vload(g->v.t, g->v.x, at, k);
+}
+
+NL_INLINE vf load_dy(const gradients *g, size_t at, size_t k) {
+    return vload(g->v.t, g->v.dy, at, k);
+}
+
+NL_INLINE vf mean_of(const gradients *g, size_t r, backward_recipe q) {
+    return vset(q.centred ? g->v.mean[r] : 0);
+}
+
+/* Lanes that are not real have dy = 0 and a gain of 0. */
+NL_INLINE sums add_vector(sums s, vf x, vf dy, vf gain, vf mean, backward_recipe q) {
+    const vf part = gain * dy;
+    if (q.centred) x -= mean, s.g += part;
+    s.gd = vfma(part, x, s.gd);
+    return s;
+}
+
+NL_INLINE sums add(sums s, const gradients *g, size_t at, size_t k, vf gain, vf mean,
+                   backward_recipe q) {
+    return add_vector(s, load_x(g, at, k), load_dy(g, at, k), gain, mean, q);
+}
+
+NL_INLINE sums no_sums(void) {
+    return (sums){vset(0), vset(0)};
+}
+
+NL_INLINE totals total(sums s, backward_recipe q) {
+    return (totals){q.centred ? vsum(s.g) : 0, vsum(s.gd)};
+}
+
+NL_INLINE totals total_of_four(four_sums s, backward_recipe q) {
+    const sums all = {(s.a.g + s.c.g) + (s.b.g + s.d.g), (s.a.gd + s.c.gd) + (s.b.gd + s.d.gd)};
+    return total(q.blocks ? s.a : all, q);
+}
+
+/* The sums of row r over columns [i, stop). */
+NL_INLINE totals sum_piece(const gradients *g, size_t r, size_t i, size_t stop, backward_recipe q) {
+    const vf mean = mean_of(g, r, q);
+    const column *col = g->columns + i / VLEN;
+    const size_t at = r * g->v.c;
+    four_sums s = {no_sums(), no_sums(), no_sums(), no_sums()};
+    for (; !q.blocks && i + STEP <= stop; i += STEP, col += 4) {
+        s.a = add(s.a, g, at + i, VLEN, col[0].gain, mean, q);
+        s.b = add(s.b, g, at + i + VLEN, VLEN, col[1].gain, mean, q);
+        s.c = add(s.c, g, at + i + 2 * VLEN, VLEN, col[2].gain, mean, q);
+        s.d = add(s.d, g, at + i + 3 * VLEN, VLEN, col[3].gain, mean, q);
+    }
+    for (; i + VLEN <= stop; i += VLEN, col++) s.a = add(s.a, g, at + i, VLEN, col->gain, mean, q);
+    if (i < stop) s.a = add(s.a, g, at + i, stop - i, col->gain, mean, q);
+    return total_of_four(s, q);
+}
+
+NL_INLINE totals sum_row(const gradients *g, size_t r, backward_recipe q) {
+    const size_t c = g->v.c;
+    if (c <= PIECE) return sum_piece(g, r, 0, c, q);
+    totals all = {0, 0};
+    for (size_t i = 0; i < c; i += PIECE) {
+        const totals t = sum_piece(g, r, i, c - i < PIECE ? c : i + PIECE, q);
+        all.g += t.g, all.gd += t.gd;
+    }
+    return all;
+}
+
+/* One value is its own mean, and y does not depend on it. */
+NL_INLINE dx_terms terms_of(const gradients *g, size_t r, totals t, backward_recipe q) {
+    const float rstd = q.centred && g->v.c == 1 ? 0 * g->v.rstd[r] : g->v.rstd[r];
+    const float mean_g = (float)(t.g * g->per_c), mean_gx = (float)(t.gd * g->per_c * rstd);
+    return (dx_terms){mean_of(g, r, q), vset(rstd), vset(-rstd * (rstd * mean_gx)),
+                      vset(-rstd * mean_g)};
+}
+
+#endif

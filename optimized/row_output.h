@@ -1,0 +1,116 @@
+/* The output of a row in vector words, alone or in one loop with the sums of the next row.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ROW_OUTPUT_H
+#define NL_ROW_OUTPUT_H
+
+#include "row_statistics.h"
+
+/* y of the row's k elements from i on, given their x. */
+NL_INLINE void put_x(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q, bool stream) {
+    if (v.residual_out) vstore(v.t, v.residual_out, i, k, x);
+    vf y = x * vset(s.rstd);
+    if (q.centred && q.statistics == TWO_PASS) y = (x - vset(s.m)) * vset(s.rstd);
+    if (q.centred && q.statistics != TWO_PASS)
+        y = vfma(x - vset(s.m), vset(s.rstd), vset(-s.shift));
+    if (v.cast_before_weight) y = vround(v.t, y);
+    const vf gain = vgain(v.gamma, v.plus_one, i, k);
+    if (v.beta)
+        y = vfma(y, gain, vload(NL_F32, v.beta, i, k));
+    else if (v.gamma)
+        y *= gain;
+    if (stream)
+        vstream(v.t, v.y, i, y);
+    else
+        vstore(v.t, v.y, i, k, y);
+}
+
+NL_INLINE void put(nl_view v, size_t i, stats s, row_recipe q, bool stream) {
+    put_x(v, i, VLEN, load_x(v, i, VLEN), s, q, stream);
+}
+
+/* Whole vectors begin at y's first vector boundary, so that no store straddles two lines. The
+ * elements before it and after the last whole vector are covered by vectors of their own, the edges,
+ * which overlap the others. In place, an output would then be read as input: so the edges' x is
+ * loaded first and their y stored last. */
+typedef struct edges {
+    size_t begin, end; /* of the whole vectors */
+    vf head, tail;
+} edges;
+
+NL_INLINE edges load_edges(nl_view row) {
+    if (row.c < VLEN) return (edges){0, 0, load_x(row, 0, row.c), vset(0)};
+    const size_t size = nl_dtype_size(row.t), off = (uintptr_t)row.y % (VLEN * size) / size;
+    edges e = {.begin = off ? VLEN - off : 0};
+    e.end = e.begin + (row.c - e.begin) / VLEN * VLEN;
+    e.head = load_x(row, 0, VLEN), e.tail = load_x(row, row.c - VLEN, VLEN);
+    return e;
+}
+
+NL_INLINE void put_edges(nl_view row, edges e, stats s, row_recipe q) {
+    if (row.c < VLEN) {
+        put_x(row, 0, row.c, e.head, s, q, false);
+        return;
+    }
+    if (e.begin) put_x(row, 0, VLEN, e.head, s, q, false);
+    if (e.end < row.c) put_x(row, row.c - VLEN, VLEN, e.tail, s, q, false);
+}
+
+NL_COLD void in_double(const nl_view *v, size_t r, bool centred) {
+    const nl_view row = nl_row(*v, r);
+    double mean = 0, squares = 0;
+    for (size_t i = 0; centred && i < row.c; i++) mean += nl_x(row, i);
+    mean /= (double)row.c;
+    for (size_t i = 0; i < row.c; i++) squares += (nl_x(row, i) - mean) * (nl_x(row, i) - mean);
+    double rstd = 1 / sqrt(squares / (double)row.c + (double)row.eps);
+    for (size_t i = 0; i < row.c; i++) nl_put_y(row, i, (float)((nl_x(row, i) - mean) * rstd));
+    nl_keep(row, (float)mean, (float)rstd);
+}
+
+NL_INLINE void put_row(nl_view row, stats s, row_recipe q) {
+    const edges e = load_edges(row);
+    size_t i = e.begin;
+    for (; i + STEP <= e.end; i += STEP) {
+        if (q.streaming) prefetch_next_row(row, i, 1, 3);
+        put(row, i, s, q, q.streaming);
+        put(row, i + VLEN, s, q, q.streaming);
+        put(row, i + 2 * VLEN, s, q, q.streaming);
+        put(row, i + 3 * VLEN, s, q, q.streaming);
+    }
+    for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
+    put_edges(row, e, s, q);
+}
+
+NL_INLINE void prefetch_step(nl_view row, size_t i, row_recipe q) {
+    const size_t size = nl_dtype_size(row.t);
+    for (size_t line = 0; q.prefetch_bytes && line < STEP * size; line += 64)
+        vprefetch((const char *)row.x + i * size + line + q.prefetch_bytes);
+}
+
+/* The output of this row, and in the same loop the sums of the next one around its guess, added in
+ * the order of sum_piece(): a row's bits do not depend on its place in the batch. */
+NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess, row_recipe q) {
+    const vf m = vset(guess);
+    const edges e = load_edges(row);
+    accumulators t;
+    size_t i = e.begin, j = start_sums(&t, next, 0, row.c, m);
+    for (; i + STEP <= e.end && j + STEP <= row.c; i += STEP, j += STEP) {
+        prefetch_step(next, j, q);
+        accumulate(&t.d0, &t.squares0, next, j, VLEN, m);
+        put(row, i, s, q, false);
+        accumulate(&t.d1, &t.squares1, next, j + VLEN, VLEN, m);
+        put(row, i + VLEN, s, q, false);
+        accumulate(&t.d2, &t.squares2, next, j + 2 * VLEN, VLEN, m);
+        put(row, i + 2 * VLEN, s, q, false);
+        accumulate(&t.d3, &t.squares3, next, j + 3 * VLEN, VLEN, m);
+        put(row, i + 3 * VLEN, s, q, false);
+    }
+    for (; i < e.end; i += VLEN) put(row, i, s, q, false);
+    put_edges(row, e, s, q);
+    if (j + STEP <= row.c) { /* y's boundary cost the loop its last step */
+        accumulate_step(&t, next, j, m);
+        j += STEP;
+    }
+    return finish_sums(&t, next, j, row.c, m);
+}
+
+#endif

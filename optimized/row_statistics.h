@@ -1,0 +1,181 @@
+/* The statistics of a row in vector words: its sums in one reading or two, and the certificate by
+ * which sums tell whether one reading was enough. SPDX-License-Identifier: MIT */
+#ifndef NL_ROW_STATISTICS_H
+#define NL_ROW_STATISTICS_H
+
+#include "vec.h"
+
+#include <float.h>
+
+/* What makes a rung: constants that every function inlined into it receives, so that the compiler
+ * drops what a rung does not use, and the three layers are compared at equal engineering. */
+typedef struct row_recipe {
+    bool centred; /* LayerNorm */
+    enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
+    bool one_sum;          /* one vector for each sum, not four */
+    bool pipelined;        /* the next row's sums in the loop that writes this row */
+    bool streaming;        /* stores y past the caches and prefetches the next row */
+    bool general_by_type;  /* the general case is compiled for each storage type */
+    size_t prefetch_bytes; /* distance at which x is prefetched, 0: not at all */
+} row_recipe;
+
+/* xhat = (x - m) * rstd - shift, and the mean is m + c. in_double: no float result is right, and the
+ * row is computed in double. */
+typedef struct stats {
+    float m, c, rstd, shift;
+    bool in_double;
+} stats;
+
+/* Long rows are summed in pieces of this many elements, and the pieces' sums in double: rounding
+ * stays that of a short row, and threads can share a row without changing a bit. */
+enum { PIECE = 16384, STEP = 4 * VLEN };
+
+/* Four vectors of each sum, by name: compilers keep an array of them in memory. */
+typedef struct accumulators {
+    vf d0, d1, d2, d3, squares0, squares1, squares2, squares3;
+} accumulators;
+
+/* Of d = x - m and of d^2. */
+typedef struct totals {
+    double d, squares;
+} totals;
+
+NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
+    vf x = vload(row.t, row.x, i, k);
+    if (row.residual) x += vload(row.t, row.residual, i, k);
+    return x;
+}
+
+/* Adds the k first of the VLEN elements from i on; all VLEN are readable. */
+NL_INLINE void accumulate(vf *sum, vf *squares, nl_view row, size_t i, size_t k, vf m) {
+    vf d = vkeep(load_x(row, i, VLEN) - m, k);
+    *sum += d;
+    *squares = vfma(d, d, *squares);
+}
+
+/* Starts the sums over [begin, end) with the odd elements and returns where whole vectors begin. A
+ * load is masked only where there is no whole vector. */
+NL_INLINE size_t start_sums(accumulators *s, nl_view row, size_t begin, size_t end, vf m) {
+    const size_t odd = (end - begin) % VLEN;
+    s->d0 = s->d1 = s->d2 = s->d3 = vset(0);
+    s->squares0 = s->squares1 = s->squares2 = s->squares3 = vset(0);
+    if (end - begin >= VLEN) {
+        if (odd) accumulate(&s->d0, &s->squares0, row, begin, odd, m);
+    } else {
+        vf d = vkeep(load_x(row, begin, odd) - m, odd);
+        s->d0 = d, s->squares0 = d * d;
+    }
+    return begin + odd;
+}
+
+NL_INLINE void accumulate_step(accumulators *s, nl_view row, size_t i, vf m) {
+    accumulate(&s->d0, &s->squares0, row, i, VLEN, m);
+    accumulate(&s->d1, &s->squares1, row, i + VLEN, VLEN, m);
+    accumulate(&s->d2, &s->squares2, row, i + 2 * VLEN, VLEN, m);
+    accumulate(&s->d3, &s->squares3, row, i + 3 * VLEN, VLEN, m);
+}
+
+/* Adds the last vectors, then reduces all lanes to one number. */
+NL_INLINE totals finish_sums(accumulators *s, nl_view row, size_t i, size_t end, vf m) {
+    for (; i < end; i += VLEN) accumulate(&s->d0, &s->squares0, row, i, VLEN, m);
+    return (totals){vsum((s->d0 + s->d2) + (s->d1 + s->d3)),
+                    vsum((s->squares0 + s->squares2) + (s->squares1 + s->squares3))};
+}
+
+/* Prefetches a share of the next row: `quarters` of it from quarter `from` on, and of these what
+ * corresponds to the step at element i of this row. */
+NL_INLINE void prefetch_next_row(nl_view row, size_t i, size_t from, size_t quarters) {
+    const size_t size = nl_dtype_size(row.t), step = STEP * size * quarters / 4;
+    const size_t at = (row.c + from * row.c / 4 + i * quarters / 4) * size;
+    for (size_t byte = at; byte < at + step; byte += 64) {
+        vprefetch((const char *)row.x + byte);
+        if (row.residual) vprefetch((const char *)row.residual + byte);
+    }
+}
+
+/* The sums around m over elements [begin, end). */
+NL_INLINE totals sum_piece(nl_view row, size_t begin, size_t end, float m, row_recipe q) {
+    const vf shift = vset(m);
+    accumulators s;
+    size_t i = start_sums(&s, row, begin, end, shift);
+    for (; !q.one_sum && i + STEP <= end; i += STEP) {
+        if (q.streaming) prefetch_next_row(row, i, 0, 1);
+        accumulate_step(&s, row, i, shift);
+    }
+    return finish_sums(&s, row, i, end, shift);
+}
+
+NL_INLINE totals sum_row(nl_view row, float m, row_recipe q) {
+    if (row.c <= PIECE) return sum_piece(row, 0, row.c, m, q);
+    totals all = {0, 0};
+    for (size_t i = 0; i < row.c; i += PIECE) {
+        totals piece = sum_piece(row, i, row.c - i < PIECE ? row.c : i + PIECE, m, q);
+        all.d += piece.d, all.squares += piece.squares;
+    }
+    return all;
+}
+
+/* What a single reading sums around: near the mean, unless the row begins with an outlier. */
+NL_INLINE float guess_mean(nl_view row, double per_c, row_recipe q) {
+    if (!q.centred) return 0;
+    const size_t n = row.c < 16 ? row.c : 16;
+    vf sum = vset(0);
+    for (size_t i = 0; i < n; i += VLEN) sum += load_x(row, i, n - i < VLEN ? n - i : VLEN);
+    return vsum(sum) * (row.c < 16 ? (float)per_c : 1.0f / 16);
+}
+
+/* From sums around m. In real numbers the mean is m + c and the variance E[d^2] - c^2, whatever m.
+ * per_c is 1 / c in double, where multiplying by it is as good as dividing by c. */
+NL_INLINE stats from_sums(nl_view row, double per_c, float m, totals s) {
+    double c = s.d * per_c, var = (s.squares - c * s.d) * per_c;
+    float rstd = 1 / sqrtf((float)var + row.eps);
+    return (stats){m, (float)c, rstd, (float)c * rstd, false};
+}
+
+/* Did the sums leave float's range, upwards, or downwards where eps does not cover it? */
+NL_INLINE bool out_of_range(nl_view row, totals s) {
+    bool too_small = s.squares < 0x1p-96 && row.eps < 0x1p-96f;
+    return !(s.squares <= (double)FLT_MAX) || too_small;
+}
+
+NL_INLINE stats root_mean_square(nl_view row, double per_c, totals s, row_recipe q) {
+    float rstd = 1 / sqrtf((float)(s.squares * per_c) + row.eps);
+    return (stats){0, 0, rstd, 0, q.statistics == CERTIFIED && out_of_range(row, s)};
+}
+
+/* The second reading, around a mean that is nearly right. */
+NL_COLD stats refine(const nl_view *v, size_t r, double per_c, float m) {
+    const nl_view row = nl_row(*v, r);
+    return from_sums(row, per_c, m, sum_row(row, m, (row_recipe){.statistics = CERTIFIED}));
+}
+
+/* The certificate: the guess was off by less than sigma, so var lost at most one bit. */
+NL_INLINE bool is_certain(double per_c, totals s) {
+    return 2 * s.d * s.d * per_c <= s.squares;
+}
+
+/* The statistics of row r of v from the sums around m; reads the row again where these are not
+ * certain. Rare paths take v's address, so that no row's view need be in memory. */
+NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, totals s,
+                           row_recipe q) {
+    if (!q.centred) return root_mean_square(*v, per_c, s, q);
+    if (q.statistics == SHIFTED) return from_sums(*v, per_c, m, s);
+    if (out_of_range(*v, s)) return (stats){.in_double = true};
+    if (is_certain(per_c, s)) return from_sums(*v, per_c, m, s);
+    return refine(v, r, per_c, m + (float)(s.d * per_c));
+}
+
+NL_INLINE stats row_stats(const nl_view *v, size_t r, double per_c, row_recipe q) {
+    const nl_view row = nl_row(*v, r);
+    if (q.centred && q.statistics <= REFINED) {
+        float first = q.statistics == REFINED ? nl_x(row, 0) : 0;
+        float m = first + (float)(sum_row(row, first, q).d * per_c);
+        totals s = sum_row(row, m, q);
+        if (q.statistics == TWO_PASS) s.d = 0; /* takes m for the mean itself */
+        return from_sums(row, per_c, m, s);
+    }
+    float guess = guess_mean(row, per_c, q);
+    return stats_from(v, r, per_c, guess, sum_row(row, guess, q), q);
+}
+
+#endif
