@@ -37,9 +37,9 @@ enum { CHOICES = sizeof choices / sizeof *choices };
 
 /* Are so many elements worth waking threads for? */
 static bool forks(const nl_problem *p, int threads) {
+    if (threads == 1) return false;
     const nl_tuning *t = nl_tuning_now();
-    return threads > 1 &&
-           p->n * p->c * p->s >= (p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward);
+    return p->n * p->c * p->s >= (p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward);
 }
 
 /* Does a thread's share of the output go past the caches? The problem's own policy, or by size. */

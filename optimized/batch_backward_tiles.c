@@ -5,8 +5,15 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.backward = true, .tiles = true};
+static void step(void *part, size_t begin, size_t end) {
+    batch_run(part, begin, end, (batch_recipe){.backward = true, .tiles = true});
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    batch_backward(p, a, 1, step);
+}
 
 NL_IMPL(.about = "the gradients in vectors, sums in registers", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 12, .method = NL_TWO_PASS,
-        .lanes = LANES, .backward = batch_backward, .scratch = batch_scratch);
+        .lanes = LANES, .backward = backward, .scratch = batch_scratch);

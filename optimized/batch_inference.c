@@ -6,8 +6,15 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.inference = true, .tiles = true};
+static void step(void *part, size_t begin, size_t end) {
+    batch_run(part, begin, end, (batch_recipe){.inference = true, .tiles = true});
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    batch_forward(p, a, 1, step);
+}
 
 NL_IMPL(.about = "the running statistics in vectors", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_ALL_DTYPES, .rank = 10, .method = NL_REFINED,
-        .lanes = 1, .forward = batch_forward, .scratch = batch_scratch);
+        .lanes = 1, .forward = forward, .scratch = batch_scratch);

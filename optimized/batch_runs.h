@@ -2,53 +2,56 @@
 #ifndef NL_BATCH_RUNS_H
 #define NL_BATCH_RUNS_H
 
+#include "batch_output.h"
+
 /* Adds the k first of the VLEN elements from `at` on. */
-NL_INLINE void add_to(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m) {
-    const size_t readable = k == VLEN ? VLEN : lanes_at(w, at);
+NL_INLINE void accumulate(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m,
+                          batch_recipe q) {
+    const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);
     vf e = vkeep(vload(t, w.v.x, at, readable) - m, k);
     vf g = q.backward ? vkeep(vload(t, w.dy, at, readable), k) : e;
     *d += g;
     *squares = vfma(e, g, *squares);
 }
 
-/* Adds the sums of x - m and of its square over `count` elements from `at` on. */
-NL_INLINE void sum_stretch(work w, nl_dtype t, size_t at, size_t count, float around, float *d,
-                           float *squares) {
+/* Adds to *d and *squares the sums over `count` elements from `at` on. */
+NL_INLINE void sum_span(work w, nl_dtype t, size_t at, size_t count, float around, float *d,
+                        float *squares, batch_recipe q) {
     const vf m = vset(around);
     vf d0 = vset(0), d1 = d0, d2 = d0, d3 = d0, s0 = d0, s1 = d0, s2 = d0, s3 = d0;
     size_t i = at;
     const size_t end = at + count;
     for (; i + 4 * VLEN <= end; i += 4 * VLEN) {
-        add_to(&d0, &s0, w, t, i, VLEN, m), add_to(&d1, &s1, w, t, i + VLEN, VLEN, m);
-        add_to(&d2, &s2, w, t, i + 2 * VLEN, VLEN, m);
-        add_to(&d3, &s3, w, t, i + 3 * VLEN, VLEN, m);
+        accumulate(&d0, &s0, w, t, i, VLEN, m, q), accumulate(&d1, &s1, w, t, i + VLEN, VLEN, m, q);
+        accumulate(&d2, &s2, w, t, i + 2 * VLEN, VLEN, m, q);
+        accumulate(&d3, &s3, w, t, i + 3 * VLEN, VLEN, m, q);
     }
-    for (; i + VLEN <= end; i += VLEN) add_to(&d0, &s0, w, t, i, VLEN, m);
-    if (i < end) add_to(&d1, &s1, w, t, i, end - i, m);
+    for (; i + VLEN <= end; i += VLEN) accumulate(&d0, &s0, w, t, i, VLEN, m, q);
+    if (i < end) accumulate(&d1, &s1, w, t, i, end - i, m, q);
     *d += vsum((d0 + d1) + (d2 + d3));
     *squares += vsum((s0 + s1) + (s2 + s3));
 }
 
 NL_INLINE void sum_runs(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t j_end,
-                        float *sums) {
-    for (size_t j = begin; j < j_end; j++) sums[j] = sums[j + w.pad] = 0;
+                        float *sums, batch_recipe q) {
+    for (size_t j = begin; j < j_end; j++) sums[j] = sums[j + w.padded] = 0;
     for (; row < end; row++)
         for (size_t j = begin; j < j_end; j++)
-            for (size_t k = 0; k < w.v.s; k += STRETCH)
-                sum_stretch(w, t, nl_at(w.v, row, j, k), least(STRETCH, w.v.s - k), w.m[j],
-                            &sums[j], &sums[j + w.pad]);
+            for (size_t k = 0; k < w.v.s; k += SPAN)
+                sum_span(w, t, nl_at(w.v, row, j, k), least(SPAN, w.v.s - k), w.m[j], &sums[j],
+                         &sums[j + w.padded], q);
 }
 
 NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
-                        size_t j_end) {
+                        size_t j_end, batch_recipe q) {
     for (size_t i = 0; i < end - row; i++)
         for (size_t k = 0; k < j_end - begin; k++) {
             const size_t j = q.reverse ? j_end - 1 - k : begin + k;
             const size_t at = nl_at(w.v, q.reverse ? end - 1 - i : row + i, j, 0);
-            pen p = {.run = true, .m = vset(w.m[j]), .a = vset(w.a[j]), .b = vset(w.b[j])};
+            coefficients p = {.run = true, .m = vset(w.m[j]), .a = vset(w.a[j]), .b = vset(w.b[j])};
             if (cast || q.backward) p.gain = vset(w.gain[j]);
             if (cast) p.bias = vset(w.bias[j]);
-            put_stretch(w, t, cast, p, at, 0, w.v.s, 0);
+            put_span(w, t, cast, p, at, 0, w.v.s, 0, q);
         }
 }
 

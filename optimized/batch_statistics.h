@@ -1,67 +1,15 @@
-/* From sums to statistics, and from those to what y is made with: a strip of channels at a time, in
- * loops that compilers vectorize. SPDX-License-Identifier: MIT */
+/* BatchNorm's statistics from sums, the certificate, and what y is made with: a strip of channels at a
+ * time. SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_STATISTICS_H
 #define NL_BATCH_STATISTICS_H
 
-/* What few channels need is kept out of the loops of the others. */
-#define NL_COLD static __attribute__((noinline, cold, unused))
+#include "batch_strips.h"
 
-/* Where a channel is one column, m, a and b are those of the work. */
-typedef struct strip {
-    size_t j, count;
-    float *m, *a, *b;
-    double d[STRIP], squares[STRIP];
-    float mean[STRIP], var[STRIP], rstd[STRIP], shift[STRIP], own[3][STRIP];
-} strip;
-
-NL_INLINE void open_strip(part k, size_t j, strip *s) {
-    const work *w = k.w;
-    const bool narrow = w->wide == 1;
-    s->j = j, s->count = least(STRIP, k.end - j);
-    s->m = narrow ? w->m + j : s->own[0];
-    s->a = narrow ? w->a + j : s->own[1], s->b = narrow ? w->b + j : s->own[2];
-    for (size_t i = 0; !narrow && i < s->count; i++) s->m[i] = w->m[(j + i) * w->wide];
-}
-
-/* Sets an array's columns of channel j. */
-NL_INLINE void set_columns(const work *w, float *columns, size_t j, float value) {
-    for (size_t i = 0; i < w->wide; i += VLEN)
-        vstore(NL_F32, columns, j * w->wide + i, least(VLEN, w->wide - i), vset(value));
-}
-
-/* The same for a strip, unless the values are there already. */
-NL_INLINE void spread(const work *w, const strip *s, float *columns, const float *values) {
-    for (size_t i = 0; values != columns + s->j && i < s->count; i++)
-        set_columns(w, columns, s->j + i, values[i]);
-}
-
-/* The pieces' sums, always in the same order. */
-NL_INLINE void merge(const work *w, strip *s) {
-    const size_t count = s->count;
-    double *d = s->d, *squares = s->squares;
-    for (size_t p = 0; p < w->pieces; p++)
-        for (size_t k = 0; k < w->wide; k++) {
-            const float *from = w->sums + 4 * p * w->pad + s->j * w->wide + k;
-            const float *more = from + w->pad;
-            const bool first = p + k == 0;
-            if (w->wide > 1) {
-                for (size_t i = 0; i < count; i++) {
-                    d[i] = (first ? 0 : d[i]) + (double)from[i * w->wide];
-                    squares[i] = (first ? 0 : squares[i]) + (double)more[i * w->wide];
-                }
-                continue;
-            }
-#pragma omp simd
-            for (size_t i = 0; i < count; i++) {
-                d[i] = (first ? 0 : d[i]) + (double)from[i];
-                squares[i] = (first ? 0 : squares[i]) + (double)more[i];
-            }
-        }
-}
+#include <float.h>
 
 /* In real numbers the mean is m + c and the variance E[d^2] - c^2, whatever m. */
 NL_INLINE void from_sums(const work *w, strip *s) {
-    const double per = w->per;
+    const double per = w->per_count;
     const float eps = w->v.eps, *m = s->m;
     const size_t count = s->count;
 #pragma omp simd
@@ -81,7 +29,7 @@ NL_INLINE bool in_range(const work *w, double squares) {
 }
 
 NL_INLINE bool is_near(const work *w, double d, double squares) {
-    return 2 * w->per * d * d <= squares;
+    return 2 * w->per_count * d * d <= squares;
 }
 
 NL_INLINE bool all_certain(const work *w, const strip *s) {
@@ -93,32 +41,32 @@ NL_INLINE bool all_certain(const work *w, const strip *s) {
     return certain == count;
 }
 
-/* Element k of channel j. */
-NL_INLINE size_t element(const work *w, size_t j, size_t k) {
+/* Where element k of channel j is. */
+NL_INLINE size_t place_of(const work *w, size_t j, size_t k) {
     return nl_at(w->v, k / w->v.s, j, k % w->v.s);
 }
 
 NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
     double sum = 0, squares = 0;
-    for (size_t k = 0; k < w->v.n * w->v.s; k++) sum += nl_x(w->v, element(w, j, k));
-    const double mean = sum * w->per;
+    for (size_t k = 0; k < w->v.n * w->v.s; k++) sum += nl_x(w->v, place_of(w, j, k));
+    const double mean = sum * w->per_count;
     for (size_t k = 0; k < w->v.n * w->v.s; k++) {
-        double d = nl_x(w->v, element(w, j, k)) - mean;
+        double d = nl_x(w->v, place_of(w, j, k)) - mean;
         squares += d * d;
     }
-    *var = squares * w->per;
+    *var = squares * w->per_count;
     return mean;
 }
 
-/* y of the channels whose m says NaN. In place their x would be lost, so they come before the
- * others, which then leave them as they are: (y - 0) * 1 + 0. */
-NL_COLD void put_in_double(part k, bool in_place) {
+/* y of the channels whose m is NaN. In place their x would be lost, so they come before the others,
+ * which then leave them as they are: (y - 0) * 1 + 0. */
+NL_COLD void put_in_double(channels k, bool in_place) {
     const work *w = k.w;
     for (size_t j = k.j; j < k.end; j++) {
-        if (!isnan(w->m[j * w->wide])) continue;
+        if (!isnan(w->m[j * w->width])) continue;
         double var, mean = mean_in_double(w, j, &var), rstd = 1 / sqrt(var + (double)w->v.eps);
         for (size_t i = 0; i < w->v.n * w->v.s; i++) {
-            const size_t at = element(w, j, i);
+            const size_t at = place_of(w, j, i);
             nl_put(w->v, at, j, (float)((nl_x(w->v, at) - mean) * rstd));
         }
         if (!in_place) continue;
@@ -127,16 +75,16 @@ NL_COLD void put_in_double(part k, bool in_place) {
     }
 }
 
-/* The channels that are not certain again: refined around the mean that their sums gave, or in
- * double. True if there is one of the latter. */
-NL_COLD bool again(const work *w, strip *s) {
+/* A second reading for a strip's uncertain channels: refined around the mean that their sums gave, or
+ * in double. True when there is one of the latter, which put_in_double() finds by m = NaN. */
+NL_COLD bool read_again(const work *w, strip *s) {
     const strip old = *s;
-    part all = {w, s->j, s->j + s->count};
-    bool odd = false;
+    channels all = {.w = w, .j = s->j, .end = s->j + s->count, .what = SUMS};
+    bool some_in_double = false;
     for (size_t i = 0; i < s->count; i++)
         if (!is_near(w, s->d[i], s->squares[i])) s->m[i] = s->mean[i];
     spread(w, s, w->m, s->m);
-    sum_pieces(&all, 0, w->pieces);
+    w->step(&all, 0, w->pieces);
     merge(w, s);
     for (size_t i = 0; i < s->count; i++)
         if (is_near(w, old.d[i], old.squares[i]))
@@ -147,15 +95,9 @@ NL_COLD bool again(const work *w, strip *s) {
         double var, mean = mean_in_double(w, s->j + i, &var);
         s->m[i] = NAN, s->mean[i] = (float)mean, s->var[i] = (float)var;
         s->rstd[i] = (float)(1 / sqrt(var + (double)w->v.eps));
-        odd = true;
+        some_in_double = true;
     }
-    return odd;
-}
-
-/* A strip of gamma or beta, or what stands for it where it is NULL. */
-NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
-    for (size_t i = 0; !all && i < STRIP; i++) own[i] = fill;
-    return all ? all + s->j : own;
+    return some_in_double;
 }
 
 NL_INLINE void set_strip(const work *w, const strip *s) {
@@ -174,7 +116,7 @@ NL_INLINE void set_strip(const work *w, const strip *s) {
     spread(w, s, w->m, s->m), spread(w, s, w->a, a), spread(w, s, w->b, b);
 }
 
-/* What backward and inference will want. */
+/* Saves the statistics for backward and for inference. */
 NL_INLINE void keep_strip(const work *w, const strip *s) {
     const nl_view v = w->v;
     if (v.mean) memcpy(v.mean + s->j, s->mean, s->count * sizeof *v.mean);
@@ -191,22 +133,25 @@ NL_INLINE void keep_strip(const work *w, const strip *s) {
 }
 
 /* m, a and b from the sums. True when there are channels for put_in_double(). */
-static bool set_parameters(part k) {
-    bool odd = false;
+NL_INLINE bool set_parameters(channels k, batch_recipe q) {
+    bool some_in_double = false;
     for (size_t j = k.j; j < k.end; j += STRIP) {
         strip s;
         open_strip(k, j, &s);
         merge(k.w, &s);
-        for (size_t i = 0; q.how == TWO_PASS && i < s.count; i++) s.d[i] = 0; /* m for the mean */
+        for (size_t i = 0; q.statistics == TWO_PASS && i < s.count; i++)
+            s.d[i] = 0; /* takes m for the mean itself */
         from_sums(k.w, &s);
-        if (q.how == CERTIFIED && !all_certain(k.w, &s)) odd |= again(k.w, &s);
+        if (q.statistics == CERTIFIED && !all_certain(k.w, &s))
+            some_in_double |= read_again(k.w, &s);
         set_strip(k.w, &s);
         keep_strip(k.w, &s);
     }
-    return odd;
+    return some_in_double;
 }
 
-static void set_running(part k) {
+/* The same from the running statistics. */
+static void set_running(channels k) {
     for (size_t j = k.j; j < k.end; j += STRIP) {
         strip s;
         open_strip(k, j, &s);
@@ -222,39 +167,39 @@ static void set_running(part k) {
     }
 }
 
-/* From what was summed around to the mean. */
-static void set_mean(part k) {
+/* Moves m to the mean that the sums around it give. */
+static void set_mean(channels k) {
     for (size_t j = k.j; j < k.end; j += STRIP) {
         strip s;
         open_strip(k, j, &s);
         merge(k.w, &s);
         const size_t count = s.count;
 #pragma omp simd
-        for (size_t i = 0; i < count; i++) s.m[i] += (float)(s.d[i] * k.w->per);
+        for (size_t i = 0; i < count; i++) s.m[i] += (float)(s.d[i] * k.w->per_count);
         spread(k.w, &s, k.w->m, s.m);
     }
 }
 
-/* What the first reading sums around: zero, a channel's first value, or the mean of its first 16 or
- * a few more. That is near the mean unless one of them is an outlier. */
-static void set_guess(part k) {
+/* m for the first reading: zero, a channel's first value, or the mean of its first 16 or a few more,
+ * which is near the mean unless one of them is an outlier. */
+NL_INLINE void set_guess(channels k, batch_recipe q) {
     const work *w = k.w;
     const nl_view v = w->v;
-    const bool zero = q.how == TWO_PASS, vectors = w->wide == 1 && !w->runs;
+    const bool zero = q.statistics == TWO_PASS, vectors = w->width == 1 && !w->runs;
     for (size_t j = k.j; vectors && j < k.end; j += VLEN)
-        vstore(NL_F32, w->m, j, VLEN, zero ? vset(0) : vload(v.t, v.x, j, lanes_at(*w, j)));
+        vstore(NL_F32, w->m, j, VLEN, zero ? vset(0) : vload(v.t, v.x, j, readable_lanes(*w, j)));
     for (size_t j = k.j; !vectors && j < k.end; j++) {
-        float first = zero ? 0 : nl_x(v, element(w, j, 0)), sum = 0;
-        for (size_t i = 1; w->runs && q.how == CERTIFIED && i < 16; i++)
-            sum += nl_x(v, element(w, j, i)) - first;
+        float first = zero ? 0 : nl_x(v, place_of(w, j, 0)), sum = 0;
+        for (size_t i = 1; w->runs && q.statistics == CERTIFIED && i < 16; i++)
+            sum += nl_x(v, place_of(w, j, i)) - first;
         set_columns(w, w->m, j, first + sum / 16);
     }
-    if (w->runs || q.how != CERTIFIED) return;
+    if (w->runs || q.statistics != CERTIFIED) return;
     work head = *w;
     head.v.n = (15 + v.s) / v.s, head.v.n = least(head.v.n + head.v.n % 2, v.n);
-    head.pieces = 1, head.per = 1 / (double)(head.v.n * v.s);
-    part first = {&head, k.j, k.end};
-    sum_pieces(&first, 0, 1);
+    head.pieces = 1, head.per_count = 1 / (double)(head.v.n * v.s);
+    channels first = {.w = &head, .j = k.j, .end = k.end, .what = SUMS};
+    head.step(&first, 0, 1);
     set_mean(first);
 }
 

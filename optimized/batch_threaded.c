@@ -5,9 +5,16 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = CERTIFIED, .tiles = true, .ahead = 2, .threaded = true};
+static void step(void *part, size_t begin, size_t end) {
+    batch_run(part, begin, end,
+              (batch_recipe){.statistics = CERTIFIED, .tiles = true, .prefetch_rows = 2});
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    batch_forward(p, a, threads, step);
+}
 
 NL_IMPL(.about = "certified, on several threads", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 8, .range_safe = true,
-        .threaded = true, .method = NL_REFINED, .lanes = LANES, .forward = batch_forward,
+        .threaded = true, .method = NL_REFINED, .lanes = LANES, .forward = forward,
         .scratch = batch_scratch);

@@ -6,8 +6,15 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static const batch_recipe q = {.how = TWO_PASS, .tiles = true};
+static void step(void *part, size_t begin, size_t end) {
+    batch_run(part, begin, end, (batch_recipe){.statistics = TWO_PASS, .tiles = true});
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    batch_forward(p, a, 1, step);
+}
 
 NL_IMPL(.about = "two-pass in vectors, sums in registers", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 11, .method = NL_TWO_PASS,
-        .lanes = LANES, .forward = batch_forward, .scratch = batch_scratch);
+        .lanes = LANES, .forward = forward, .scratch = batch_scratch);

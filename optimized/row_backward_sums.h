@@ -103,8 +103,8 @@ NL_INLINE totals sum_row(const gradients *g, size_t r, backward_recipe q) {
     if (c <= PIECE) return sum_piece(g, r, 0, c, q);
     totals all = {0, 0};
     for (size_t i = 0; i < c; i += PIECE) {
-        const totals t = sum_piece(g, r, i, c - i < PIECE ? c : i + PIECE, q);
-        all.g += t.g, all.gd += t.gd;
+        const totals piece = sum_piece(g, r, i, c - i < PIECE ? c : i + PIECE, q);
+        all.g += piece.g, all.gd += piece.gd;
     }
     return all;
 }

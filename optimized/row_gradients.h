@@ -41,7 +41,7 @@ NL_INLINE vf corrected(vf sum, vf error) {
     return sum;
 }
 
-static void begin_columns(const gradients *g) {
+NL_INLINE void begin_columns(const gradients *g) {
     for (size_t j = 0; j < vectors_of(g->v.c); j++) {
         const size_t k = lanes_of(g->v.c, j);
         const vf gain = vgain(g->v.gamma, g->v.plus_one, j * VLEN, k);
@@ -61,7 +61,7 @@ static void end_piece(const gradients *g) {
     }
 }
 
-static void end_columns(const gradients *g) {
+NL_INLINE void end_columns(const gradients *g) {
     end_piece(g);
     for (size_t j = 0; j < vectors_of(g->v.c); j++) {
         const size_t k = lanes_of(g->v.c, j);

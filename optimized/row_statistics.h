@@ -15,7 +15,6 @@ typedef struct row_recipe {
     bool one_sum;          /* one vector for each sum, not four */
     bool pipelined;        /* the next row's sums in the loop that writes this row */
     bool streaming;        /* stores y past the caches and prefetches the next row */
-    bool general_by_type;  /* the general case is compiled for each storage type */
     size_t prefetch_bytes; /* distance at which x is prefetched, 0: not at all */
 } row_recipe;
 
@@ -109,7 +108,7 @@ NL_INLINE totals sum_row(nl_view row, float m, row_recipe q) {
     if (row.c <= PIECE) return sum_piece(row, 0, row.c, m, q);
     totals all = {0, 0};
     for (size_t i = 0; i < row.c; i += PIECE) {
-        totals piece = sum_piece(row, i, row.c - i < PIECE ? row.c : i + PIECE, m, q);
+        const totals piece = sum_piece(row, i, row.c - i < PIECE ? row.c : i + PIECE, m, q);
         all.d += piece.d, all.squares += piece.squares;
     }
     return all;

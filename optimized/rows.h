@@ -71,10 +71,7 @@ NL_INLINE void common_types(nl_view v, bool centred, bool plus_one, row_recipe q
 NL_INLINE void general_types(nl_view v, bool centred, row_recipe q) {
     q.centred = centred;
     const rows_call call = {v, q};
-    if (q.general_by_type)
-        nl_with_dtype(v.t, general_rows, &call);
-    else
-        general_rows(v.t, &call);
+    nl_with_dtype(v.t, general_rows, &call);
 }
 
 NL_INLINE void rows_in_general(nl_view v, row_recipe q) {

@@ -7,8 +7,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a,
-                 (row_recipe){.statistics = CERTIFIED, .pipelined = true, .general_by_type = true});
+    rows_forward(p, a, (row_recipe){.statistics = CERTIFIED, .pipelined = true});
 }
 
 NL_IMPL(.about = "the next row's statistics inside this row's output", .ops = ROW_NORMS,

@@ -97,7 +97,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     (void)threads;
     const nl_view v = nl_view_of(p, a);
     if (v.residual || v.cast_before_weight)
-        rows_in_general(v, (row_recipe){.statistics = CERTIFIED, .general_by_type = true});
+        rows_in_general(v, (row_recipe){.statistics = CERTIFIED});
     else
         nl_with_dtype(v.t, rows_of_type, &v);
 }

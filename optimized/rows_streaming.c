@@ -8,7 +8,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    const row_recipe q = {.statistics = CERTIFIED, .streaming = true, .general_by_type = true};
+    const row_recipe q = {.statistics = CERTIFIED, .streaming = true};
     rows_forward(p, a, q);
 }
 

@@ -1,0 +1,67 @@
+/* A strip of BatchNorm's channels: its sums and statistics, in loops that compilers vectorize.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_BATCH_STRIPS_H
+#define NL_BATCH_STRIPS_H
+
+#include "batch_work.h"
+
+/* m, a and b are the work's own where a channel is one column. */
+typedef struct strip {
+    size_t j, count;
+    float *m, *a, *b;
+    double d[STRIP], squares[STRIP];
+    float mean[STRIP], var[STRIP], rstd[STRIP], shift[STRIP], own[3][STRIP];
+} strip;
+
+NL_INLINE void open_strip(channels k, size_t j, strip *s) {
+    const work *w = k.w;
+    const bool narrow = w->width == 1;
+    s->j = j, s->count = least(STRIP, k.end - j);
+    s->m = narrow ? w->m + j : s->own[0];
+    s->a = narrow ? w->a + j : s->own[1], s->b = narrow ? w->b + j : s->own[2];
+    for (size_t i = 0; !narrow && i < s->count; i++) s->m[i] = w->m[(j + i) * w->width];
+}
+
+/* Sets an array's columns of channel j. */
+NL_INLINE void set_columns(const work *w, float *columns, size_t j, float value) {
+    for (size_t i = 0; i < w->width; i += VLEN)
+        vstore(NL_F32, columns, j * w->width + i, least(VLEN, w->width - i), vset(value));
+}
+
+/* The same for a strip, unless the values are there already. */
+NL_INLINE void spread(const work *w, const strip *s, float *columns, const float *values) {
+    for (size_t i = 0; values != columns + s->j && i < s->count; i++)
+        set_columns(w, columns, s->j + i, values[i]);
+}
+
+/* The pieces' sums, always in the same order. */
+NL_INLINE void merge(const work *w, strip *s) {
+    const size_t count = s->count;
+    double *d = s->d, *squares = s->squares;
+    for (size_t p = 0; p < w->pieces; p++)
+        for (size_t k = 0; k < w->width; k++) {
+            const float *from = w->sums + 4 * p * w->padded + s->j * w->width + k;
+            const float *more = from + w->padded;
+            const bool first = p + k == 0;
+            if (w->width > 1) {
+                for (size_t i = 0; i < count; i++) {
+                    d[i] = (first ? 0 : d[i]) + (double)from[i * w->width];
+                    squares[i] = (first ? 0 : squares[i]) + (double)more[i * w->width];
+                }
+                continue;
+            }
+#pragma omp simd
+            for (size_t i = 0; i < count; i++) {
+                d[i] = (first ? 0 : d[i]) + (double)from[i];
+                squares[i] = (first ? 0 : squares[i]) + (double)more[i];
+            }
+        }
+}
+
+/* A strip of gamma or beta, or what stands for it where it is NULL. */
+NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
+    for (size_t i = 0; !all && i < STRIP; i++) own[i] = fill;
+    return all ? all + s->j : own;
+}
+
+#endif
