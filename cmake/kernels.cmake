@@ -1,18 +1,24 @@
+# An object library for one instruction set: its flags, and vec.h is its words.
+#     nl_add_isa_library(normlab_limit avx2 harness/timing/limit_kernels.c)
+function(nl_add_isa_library library isa)
+    add_library(${library} OBJECT ${ARGN})
+    target_compile_definitions(${library} PRIVATE NL_ISA=${isa} NL_VEC_HEADER="vec/${isa}.h")
+    target_compile_options(${library} PRIVATE ${flags_${isa}})
+    target_include_directories(${library} PRIVATE ${PROJECT_SOURCE_DIR}/include
+        ${PROJECT_SOURCE_DIR}/core ${PROJECT_SOURCE_DIR}/optimized)
+    target_link_libraries(${library} PRIVATE normlab_flags)
+endfunction()
+
 # The file is the registration: every kernel file becomes one line of the table for each ISA it is
 # compiled for. A generated source defines its name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive)
-# and includes it, so that a new file recompiles no other; the object library defines the ISA
-# (NL_ISA avx2).
-#     nl_add_kernels(ISA avx2 FOLDERS optimized FLAGS -mavx2 -mfma)
+# and includes it, so that a new file recompiles no other.
+#     nl_add_kernels(ISA avx2 FOLDERS optimized)
 function(nl_add_kernels)
     cmake_parse_arguments(ARG "" "ISA" "FOLDERS;FLAGS" ${ARGN})
     list(GET ARG_FOLDERS 0 folder)
     set(library normlab_kernels_${ARG_ISA}_${folder})
-    add_library(${library} OBJECT)
-    target_compile_definitions(${library} PRIVATE NL_ISA=${ARG_ISA}
-        NL_VEC_HEADER="vec/${ARG_ISA}.h")
+    nl_add_isa_library(${library} ${ARG_ISA})
     target_compile_options(${library} PRIVATE ${ARG_FLAGS})
-    target_include_directories(${library} PRIVATE include core)
-    target_link_libraries(${library} PRIVATE normlab_flags)
     foreach(folder IN LISTS ARG_FOLDERS)
         file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.c)
         foreach(source IN LISTS sources)
@@ -34,17 +40,4 @@ endfunction()
 function(nl_write_table file)
     string(JOIN "" text ${NL_ENTRIES})
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
-endfunction()
-
-# Compiles the limit's mover for vectors of so many bytes.
-function(nl_add_limit)
-    cmake_parse_arguments(ARG "" "ISA;BYTES" "FLAGS" ${ARGN})
-    set(library normlab_limit_${ARG_ISA})
-    add_library(${library} OBJECT harness/timing/limit_kernels.c)
-    target_compile_definitions(${library} PRIVATE LIMIT_NAME=limit_${ARG_ISA} LIMIT_BYTES=${ARG_BYTES})
-    target_compile_options(${library} PRIVATE ${ARG_FLAGS})
-    target_include_directories(${library} PRIVATE harness)
-    target_link_libraries(${library} PRIVATE normlab_flags)
-    set(LIMIT_ENTRIES "${LIMIT_ENTRIES}LIMIT_ENTRY(${ARG_ISA})\n" PARENT_SCOPE)
-    set(LIMIT_OBJECTS ${LIMIT_OBJECTS} $<TARGET_OBJECTS:${library}> PARENT_SCOPE)
 endfunction()

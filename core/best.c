@@ -3,6 +3,7 @@
 #include "best.h"
 #include "dtype.h"
 #include "isa.h"
+#include "registry.h"
 #include "tuning.h"
 
 #include <stdatomic.h>
@@ -88,7 +89,7 @@ const nl_impl *nl_best(const nl_problem *p, int threads) {
 }
 
 int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
-    return impl->rank < 0 || forks(p, threads) ? threads : 1;
+    return nl_is_peer(impl->name) || forks(p, threads) ? threads : 1;
 }
 
 /* Streaming rungs sum as the others do in forward. In backward they do not: the choice must not

@@ -1,54 +1,37 @@
-/* The movers, compiled once for each ISA: the build defines LIMIT_NAME (limit_avx2) and
- * LIMIT_BYTES, the width of a vector. SPDX-License-Identifier: MIT */
+/* The movers, compiled once for each ISA like the kernels: vec.h has the width of a vector and how it is
+ * streamed, and the build defines LIMIT_NAME (limit_avx2). SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
+#include "vec.h"
 
-#include <stdint.h>
-#include <string.h>
+/* Plain C, which has one lane, moves what compilers make of 16 bytes. */
+enum { BYTES = VLEN == 1 ? 16 : (int)sizeof(vf) };
+typedef float vec __attribute__((vector_size(BYTES), aligned(4), may_alias));
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-typedef float vec __attribute__((vector_size(LIMIT_BYTES), aligned(4), may_alias));
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE void stream(void *p, vec v) {
-#if defined(__x86_64__) && LIMIT_BYTES == 64
-    _mm512_stream_ps(p, (__m512)v);
-#elif defined(__x86_64__) && LIMIT_BYTES == 32
-    _mm256_stream_ps(p, (__m256)v);
-#elif defined(__x86_64__)
-    _mm_stream_ps(p, (__m128)v);
-#else
-    *(vec *)p = v;
-#endif
-}
-
-INLINE void fence(void) {
-#if defined(__x86_64__)
-    _mm_sfence();
-#endif
+NL_INLINE void stream(void *p, vec v) {
+    vf part[BYTES / sizeof(vf)];
+    memcpy(part, &v, sizeof part);
+    for (size_t k = 0; k < BYTES / sizeof(vf); k++) vstream(NL_F32, p, k * VLEN, part[k]);
 }
 
 /* Sums what it reads, or the compiler would remove the loads. Eight named accumulators, because the
  * compiler would keep an array in memory and add stores to the measurement. */
-INLINE void read_only(const limit_job *j) {
+NL_INLINE void read_only(const limit_job *j) {
     const char *a = j->in[0];
     size_t i = 0;
     vec s0 = {0}, s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0, s7 = s0;
-    for (; i + 8 * LIMIT_BYTES <= j->bytes; i += 8 * LIMIT_BYTES) {
+    for (; i + 8 * BYTES <= j->bytes; i += 8 * BYTES) {
         const vec *v = (const vec *)(a + i);
         s0 += v[0], s1 += v[1], s2 += v[2], s3 += v[3];
         s4 += v[4], s5 += v[5], s6 += v[6], s7 += v[7];
     }
-    for (; i + LIMIT_BYTES <= j->bytes; i += LIMIT_BYTES) s0 += *(const vec *)(a + i);
+    for (; i + BYTES <= j->bytes; i += BYTES) s0 += *(const vec *)(a + i);
     s0 += s1 + s2 + s3 + s4 + s5 + s6 + s7;
     __asm__ volatile("" : : "m"(s0));
 }
 
 /* Every call passes constants for reads, writes and store, and so compiles to its own loop. */
-INLINE void move(const limit_job *j, int reads, int writes, limit_store store) {
-    enum { UNROLL = 8, STEP = UNROLL * LIMIT_BYTES, AHEAD = 4096 };
+NL_INLINE void move(const limit_job *j, int reads, int writes, limit_store store) {
+    enum { UNROLL = 8, STEP = UNROLL * BYTES, AHEAD = 4096 };
     const char *a = j->in[0], *b = j->in[1], *c = j->in[2];
     char *y = j->out[0], *z = j->out[1];
     size_t whole = j->bytes / STEP * STEP;
@@ -62,7 +45,7 @@ INLINE void move(const limit_job *j, int reads, int writes, limit_store store) {
             }
 #pragma GCC unroll 8
         for (int k = 0; k < UNROLL; k++) {
-            size_t at = i + (size_t)k * LIMIT_BYTES;
+            size_t at = i + (size_t)k * BYTES;
             vec v = reads > 0 ? *(const vec *)(a + at) : one;
             vec w = reads > 1 ? *(const vec *)(b + at) : one;
             if (reads > 2) w += *(const vec *)(c + at);
@@ -75,7 +58,7 @@ INLINE void move(const limit_job *j, int reads, int writes, limit_store store) {
             if (writes > 1 && store != LIMIT_ORDINARY) stream(z + at, w);
         }
     }
-    if (store != LIMIT_ORDINARY) fence();
+    if (store != LIMIT_ORDINARY) vfence();
     size_t rest = j->bytes - whole;
     if (reads > 0)
         memmove(y + whole, a + whole, rest);
@@ -84,7 +67,7 @@ INLINE void move(const limit_job *j, int reads, int writes, limit_store store) {
     if (writes > 1) memmove(z + whole, b + whole, rest);
 }
 
-INLINE void move_as(const limit_job *j, limit_store store) {
+NL_INLINE void move_as(const limit_job *j, limit_store store) {
     switch (j->reads * 10 + j->writes) {
     case 10: read_only(j); break;
     case 1: move(j, 0, 1, store); break;
@@ -98,7 +81,7 @@ INLINE void move_as(const limit_job *j, limit_store store) {
 void LIMIT_NAME(const limit_job *j);
 void LIMIT_NAME(const limit_job *j) {
     uintptr_t bits = (uintptr_t)j->out[0] | (uintptr_t)(j->writes > 1 ? j->out[1] : j->out[0]);
-    limit_store store = bits % LIMIT_BYTES ? LIMIT_ORDINARY : j->store;
+    limit_store store = bits % BYTES ? LIMIT_ORDINARY : j->store;
     switch (store) {
     case LIMIT_ORDINARY: move_as(j, LIMIT_ORDINARY); break;
     case LIMIT_STREAM: move_as(j, LIMIT_STREAM); break;

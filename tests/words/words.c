@@ -93,13 +93,13 @@ enum { START, END, ODD, PLACES };
 static const char *const places[] = {", at a page's start", ", at a page's end", ", not aligned"};
 
 static char *place(int where, nl_dtype t, size_t k) {
-    const size_t size = t == NL_F32 ? 4 : 2;
+    const size_t size = nl_dtype_size(t);
     return page + (where == START ? 0 : where == END ? page_size - k * size : 1024 + size);
 }
 
 /* The pointer p for which p[i] is at that place. */
 static void *base(char *at, nl_dtype t, size_t i) {
-    return (void *)((uintptr_t)at - i * (t == NL_F32 ? 4 : 2));
+    return (void *)((uintptr_t)at - i * nl_dtype_size(t));
 }
 
 /* Every pattern of a 16-bit type; and k elements at every place. */
@@ -130,7 +130,7 @@ static bool vload_is_right(nl_dtype t) {
 
 /* Does the page hold k lanes of v at that place, and its old contents elsewhere? */
 static bool stored(nl_dtype t, const char *at, size_t k, lanes v) {
-    const char *end = at + k * (t == NL_F32 ? 4 : 2);
+    const char *end = at + k * nl_dtype_size(t);
     for (size_t l = 0; l < k; l++) {
         float got = nl_load(t, at, l), want = nl_round(t, v.at[l]);
         if (!same(got, want)) return fail(l, got, want);
