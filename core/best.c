@@ -3,7 +3,6 @@
 #include "best.h"
 #include "dtype.h"
 #include "isa.h"
-#include "registry.h"
 #include "tuning.h"
 
 #include <stdatomic.h>
@@ -89,7 +88,10 @@ const nl_impl *nl_best(const nl_problem *p, int threads) {
 }
 
 int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
-    return nl_is_peer(impl->name) || forks(p, threads) ? threads : 1;
+    if (!impl->threaded || threads == 1 || forks(p, threads)) return threads;
+    for (size_t i = 0; i < CHOICES; i++)
+        if (choices[i].when == FORKS && strcmp(choices[i].name, impl->name) == 0) return 1;
+    return threads;
 }
 
 /* Streaming rungs sum as the others do in forward. In backward they do not: the choice must not

@@ -136,9 +136,9 @@ typedef struct nl_impl {
     size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed */
 } nl_impl;
 
-/* Compute a problem. impl NULL takes nl_best(). threads >= 1 is the most to use: a problem too small
- * to wake others for is computed by the caller alone. On anything but NL_OK nothing has been written
- * and nl_message() says what was wrong. n = 0 is NL_OK and touches nothing. */
+/* Compute a problem. impl NULL takes nl_best(). threads >= 1 is the most to use: below the tuned
+ * size (see nl_best()) the threaded rungs of optimized/ use one. On anything but NL_OK nothing has
+ * been written and nl_message() says what was wrong. n = 0 is NL_OK and touches nothing. */
 NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,
                             int threads);
 NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,

@@ -10,6 +10,7 @@ unfused                 #CC79A7 P
 naive                   #000000 o
 rmsnorm/one_pass        #D55E00 v
 two_pass                #0072B2 s
+scaled                  #0072B2 s
 one_pass                #D55E00 v
 welford                 #E69F00 ^
 refined                 #009E73 D

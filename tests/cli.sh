@@ -68,9 +68,9 @@ says "1 cases: $(takers | wc -l) ok, 0 demo, 0 skipped, 0 failed"
 check "  no escape sequences in pipes" "$(grep -l $'\033' stdout stderr)"
 exits "check --impl best" 0 check --impl best $good
 check "  has one row" "$([ "$(wc -l < stdout)" -eq 2 ] || cat stdout)"
-exits "check --impl with globs and an ISA" 0 check --impl '*/naive@c,rmsnorm/two*' $good
+exits "check --impl with globs and an ISA" 0 check --impl '*/naive@c,rmsnorm/sca*' $good
 check "  has those rows" "$([ "$(column impl stdout | sort -u | tr '\n' ' ')" = \
-    "rmsnorm/naive rmsnorm/two_pass " ] || cat stdout)"
+    "rmsnorm/naive rmsnorm/scaled " ] || cat stdout)"
 exits "check with braces" 0 check "rmsnorm/{forward,backward}/f32/{1..12}x5/normal{,/in-place}"
 check "  has every row, though more than 20 cases" \
     "$([ "$(column case stdout | sort -u | wc -l)" -eq 48 ] || wc -l stdout)"

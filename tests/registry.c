@@ -123,37 +123,7 @@ Test(registry, best_takes_the_problem_on_the_widest_isa) {
               nl_best(&none, 1)->name);
 }
 
-static void best_should_be(nl_problem p, int threads, const char *name) {
-    const nl_impl *best = nl_best(&p, threads);
-    cr_assert_str_eq(best->name, name, "%zu x %zu, %d threads: %s, not %s", p.n, p.c, threads,
-                     best->name, name);
-}
-
-Test(registry, best_goes_by_size_threads_and_policy) {
-    nl_problem p = problem(NL_LAYERNORM, NL_FORWARD, NL_F32);
-    p.n = 64, p.c = 1024;
-    best_should_be(p, 1, "optimized/rows_pipelined");
-    best_should_be(p, 4, "optimized/rows_threaded");
-    p.stores = NL_STORES_STREAMING;
-    best_should_be(p, 1, "optimized/rows_streaming");
-    p.n = 1, p.stores = NL_STORES_AUTO;
-    best_should_be(p, 4, "optimized/rows_pipelined");
-    p.c = 64;
-    best_should_be(p, 4, "optimized/rows_registers");
-    p.n = 1 << 20, p.c = 1024;
-    best_should_be(p, 1, "optimized/rows_streaming");
-    p.stores = NL_STORES_CACHED;
-    best_should_be(p, 1, "optimized/rows_pipelined");
-    p.pass = NL_BACKWARD;
-    best_should_be(p, 1, "optimized/rows_backward_pipelined");
-    best_should_be(p, 4, "optimized/rows_backward_threaded");
-    p.stores = NL_STORES_STREAMING;
-    best_should_be(p, 1, "optimized/rows_backward_streaming");
-    p.n = 4, p.c = 64, p.stores = NL_STORES_AUTO;
-    best_should_be(p, 4, "optimized/rows_backward_registers");
-}
-
-/* Of the plain rungs in a layer's folder, the documented one alone has the highest rank. */
+/* Of the plain rungs in a layer's own folder, the documented one ranks first, alone. */
 Test(registry, top_of_the_ladder) {
     for (size_t j = 0; j < JOBS; j++) {
         nl_problem p = problem(jobs[j].op, jobs[j].pass, NL_F32);

@@ -1,0 +1,258 @@
+/* What nl_best() names is what runs, at every size: shapes on both sides of each threshold (what
+ * registers hold, the fork thresholds, stream_bytes), for every layer and pass.
+ * SPDX-License-Identifier: MIT */
+#include "best.h"
+#include "jobs.h"
+#include "registry.h"
+#include "trial.h"
+#include "tuning.h"
+
+#include <stdio.h>
+
+/* Low thresholds, so that the shapes are small. */
+static const nl_tuning tuning = {.stream_bytes = 16384,
+                                 .fork_forward = 3072,
+                                 .fork_backward = 5120};
+
+static void use_low_thresholds(void) {
+    one_thread();
+    nl_tuning_use(&tuning);
+}
+
+TestSuite(routing, .init = use_low_thresholds);
+
+static const nl_impl *rung(const char *name) {
+    char path[64];
+    snprintf(path, sizeof path, "optimized/%s", name);
+    return nl_find(path, nl_isa_best());
+}
+
+/* Lanes of a vector: what rows_simd, which has one for a sum, says. */
+static size_t lanes(void) {
+    if (!rung("rows_simd")) cr_skip_test("optimized/ is not compiled for %s", nl_isa_best());
+    return (size_t)rung("rows_simd")->lanes;
+}
+
+/* The rule, said once more: does it pay to fork, and to stream a thread's share? */
+static bool forks(const nl_problem *p, int threads) {
+    size_t from = p->pass == NL_BACKWARD ? tuning.fork_backward : tuning.fork_forward;
+    return threads > 1 && p->n * p->c * p->s >= from;
+}
+
+static bool streams(const nl_problem *p, size_t shares) {
+    if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
+    return p->n * p->c * p->s * (p->dtype == NL_F32 ? 4 : 2) / shares >= tuning.stream_bytes;
+}
+
+static const char *on_one_thread(const nl_problem *p, size_t shares) {
+    bool backward = p->pass == NL_BACKWARD;
+    if (p->op != NL_BATCHNORM) {
+        if (streams(p, shares)) return backward ? "rows_backward_streaming" : "rows_streaming";
+        if (p->c <= lanes() * (backward ? 4 : 8))
+            return backward ? "rows_backward_registers" : "rows_registers";
+        return backward ? "rows_backward_pipelined" : "rows_pipelined";
+    }
+    if (p->pass == NL_INFERENCE)
+        return streams(p, shares) ? "batch_inference_streaming" : "batch_inference";
+    if (backward) return streams(p, shares) ? "batch_backward_streaming" : "batch_backward_tiles";
+    return streams(p, shares) ? "batch_streaming" : "batch_prefetch";
+}
+
+static const char *expected(const nl_problem *p, int threads) {
+    static const char *const threaded[2][3] = {{"rows_threaded", "rows_backward_threaded", NULL},
+                                               {"batch_threaded", "batch_backward_threaded",
+                                                "batch_inference_threaded"}};
+    if (forks(p, threads)) return threaded[p->op == NL_BATCHNORM][p->pass];
+    return on_one_thread(p, 1);
+}
+
+/* Forward: of a thread's share of y; backward: of all of dx, so that bits do not go by threads. */
+static const char *expected_each(const nl_problem *p, int threads) {
+    return on_one_thread(p, p->pass == NL_BACKWARD ? 1 : (size_t)threads);
+}
+
+/* Calls visit on shapes around each threshold, given in elements, and around what registers hold. */
+static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p)) {
+    const size_t v = lanes(), most = tuning.stream_bytes / (t == NL_F32 ? 4 : 2);
+    const size_t edges[] = {tuning.fork_forward, tuning.fork_backward, most, 2 * most, 3 * most};
+    const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1, 100};
+    const bool batch = job->op == NL_BATCHNORM;
+    nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .s = 1, .eps = 1e-5f};
+    for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
+        for (size_t off = 0; off < 3; off++) { /* exactly below, at and above */
+            p.n = 1, p.c = edges[e] + off - 1;
+            if (batch) p.s = p.c / 3 % 7 + 2, p.c = (p.c + p.s - 1) / p.s;
+            visit(p);
+            p.s = 1;
+        }
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+            for (size_t off = 0; off < 3; off++) {
+                p.c = widths[w], p.n = edges[e] / p.c + off;
+                visit(p);
+            }
+    }
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        p.n = 2, p.c = widths[w];
+        visit(p);
+    }
+}
+
+static void check_names(nl_problem p) {
+    for (int threads = 1; threads <= 3; threads++)
+        for (int stores = NL_STORES_AUTO; stores <= NL_STORES_STREAMING; stores++) {
+            p.stores = (nl_stores)stores;
+            const nl_impl *best = nl_best(&p, threads);
+            if (best != rung(expected(&p, threads)) || !nl_accepts(best, &p))
+                cr_assert_fail("%s %s %s %zux%zux%zu, %d threads, stores %d: %s, not %s",
+                               nl_op_name(p.op), nl_pass_name(p.pass), nl_dtype_name(p.dtype), p.n,
+                               p.c, p.s, threads, stores, best->name, expected(&p, threads));
+            if (p.op == NL_BATCHNORM || !forks(&p, threads)) continue;
+            const nl_impl *each = nl_best_each(&p, threads, nl_isa_best());
+            if (each != rung(expected_each(&p, threads)) || !nl_accepts(each, &p))
+                cr_assert_fail("%s %s %s %zux%zu, each of %d threads, stores %d: %s, not %s",
+                               nl_op_name(p.op), nl_pass_name(p.pass), nl_dtype_name(p.dtype), p.n,
+                               p.c, threads, stores, each ? each->name : "nothing",
+                               expected_each(&p, threads));
+        }
+}
+
+Test(routing, names_at_every_threshold) {
+    for (size_t j = 0; j < JOBS; j++)
+        for (nl_dtype t = NL_F32; t <= NL_BF16; t++) walk(&jobs[j], t, check_names);
+}
+
+/* A call by name, or of NULL; and whether y or dx has the same bits as a's. */
+static void run(trial *t, const char *text, const nl_impl *impl, const nl_impl *called,
+                int threads) {
+    bool saved = impl->passes & NL_BIT(NL_BACKWARD); /* by the answer, for backward */
+    saved ? trial_make(t, text) : trial_make_data(t, text);
+    trial_place(t, impl);
+    t->in.impl = called;
+    nl_status status = instance_call(&t->in, threads);
+    if (status != NL_OK) cr_assert_fail("%s on %s: %s", impl->name, text, nl_message());
+}
+
+static bool same_rows(const trial *a, const char *text, const char *name) {
+    const nl_arg out = a->c.problem.pass == NL_BACKWARD ? NL_DX : NL_Y;
+    trial b;
+    run(&b, text, rung(name), rung(name), 1);
+    bool same = memcmp(a->in.at[out], b.in.at[out], a->data.bytes[out]) == 0;
+    trial_end(&b);
+    return same;
+}
+
+/* Row norms sum in another order in registers; backward, also when streaming. */
+static size_t told_apart[2], in_turn;
+
+static void check_runs(nl_problem p) {
+    char text[128];
+    if (p.n > 1 && in_turn++ % 4) return; /* exact sizes, and a quarter of the others */
+    snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu/normal", nl_op_name(p.op),
+             nl_pass_name(p.pass), nl_dtype_name(p.dtype), p.n, p.c, p.s);
+    for (int threads = 1; threads <= 3; threads++) {
+        const nl_impl *best = nl_best(&p, threads);
+        trial unnamed, named;
+        run(&unnamed, text, best, NULL, threads);
+        run(&named, text, rung(expected(&p, threads)), best, threads);
+        if (!same_results(&unnamed, &named))
+            cr_assert_fail("%s, %d threads: NULL and %s differ", text, threads, best->name);
+        if (p.op != NL_BATCHNORM) {
+            const bool backward = p.pass == NL_BACKWARD;
+            const char *each =
+                forks(&p, threads) ? expected_each(&p, threads) : expected(&p, threads);
+            if (!same_rows(&named, text, each))
+                cr_assert_fail("%s, %d threads: %s did not run %s", text, threads, best->name,
+                               each);
+            const char *other = backward ? "rows_backward_pipelined" : "rows_pipelined";
+            told_apart[backward] += strcmp(each, other) && !same_rows(&named, text, other);
+        }
+        trial_end(&named), trial_end(&unnamed);
+    }
+}
+
+Test(routing, what_is_named_runs) {
+    for (size_t j = 0; j < JOBS; j++)
+        walk(&jobs[j], jobs[j].op == NL_RMSNORM ? NL_BF16 : NL_F32, check_runs);
+    cr_assert(told_apart[0] > 10 && told_apart[1] > 10,
+              "only %zu and %zu calls could be told from pipelined", told_apart[0], told_apart[1]);
+}
+
+static int given;
+
+static void note_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)p, (void)a, given = threads;
+}
+
+static void note_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)p, (void)a, given = threads;
+}
+
+static float memory[14][40000];
+
+/* The threads that an implementation gets, when the caller allows so many. */
+static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
+    float(*m)[40000] = memory;
+    const bool batch = p->op == NL_BATCHNORM, backward = p->pass == NL_BACKWARD;
+    nl_forward_args f = {.x = m[0], .y = m[1]};
+    if (batch) f.running_mean = m[2], f.running_var = m[3];
+    nl_backward_args b = {.x = m[0], .dy = m[4], .rstd = m[5], .dx = m[1]};
+    if (is_centred(p)) b.mean = m[6];
+    given = 0;
+    if ((backward ? nl_backward(impl, p, &b, threads) : nl_forward(impl, p, &f, threads)) != NL_OK)
+        cr_assert_fail("%s: %s", impl->name, nl_message());
+    return given;
+}
+
+static nl_impl probe = {.isa = "c",
+                        .about = "notes its threads",
+                        .ops = 15,
+                        .passes = 7,
+                        .dtypes = 7,
+                        .rank = -1,
+                        .threaded = true,
+                        .lanes = 1,
+                        .forward = note_forward,
+                        .backward = note_backward};
+
+/* Under the name of the rung that nl_best() forks with, and under a name it does not know. */
+static void check_threads(nl_problem p) {
+    char name[64];
+    const nl_tuning all = {0};
+    nl_tuning_use(&all);
+    snprintf(name, sizeof name, "%s", nl_best(&p, 2)->name);
+    nl_tuning_use(&tuning);
+    for (int threads = 1; threads <= 3; threads++)
+        for (int known = 0; known <= 1; known++) {
+            probe.name = known ? name : "test/probe";
+            const int want = known && !forks(&p, threads) ? 1 : threads;
+            const int got = threads_of(&probe, &p, threads);
+            if (got != want)
+                cr_assert_fail("%s on %s %s %zux%zux%zu got %d of %d threads, not %d", probe.name,
+                               nl_op_name(p.op), nl_pass_name(p.pass), p.n, p.c, p.s, got, threads,
+                               want);
+        }
+}
+
+Test(routing, threads_from_the_tuned_size_on) {
+    for (size_t j = 0; j < JOBS; j++) walk(&jobs[j], NL_F32, check_threads);
+}
+
+Test(routing, what_does_not_fit_is_refused) {
+    size_t limited = 0;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (!m->c_most || !nl_isa_runs(m->isa)) continue;
+        nl_problem p = {.op = NL_LAYERNORM, .n = 2, .c = m->c_most, .s = 1, .eps = 1e-5f};
+        p.pass = m->backward ? NL_BACKWARD : NL_FORWARD;
+        cr_assert(nl_accepts(m, &p) && threads_of(m, &p, 1) == 0, "%s@%s", m->name, m->isa);
+        p.c++, limited++;
+        nl_status status = m->backward ? nl_backward(m, &p, &(nl_backward_args){0}, 1)
+                                       : nl_forward(m, &p, &(nl_forward_args){0}, 1);
+        cr_assert(!nl_accepts(m, &p) && status == NL_UNSUPPORTED, "%s@%s takes c = %zu", m->name,
+                  m->isa, p.c);
+        char c[32];
+        snprintf(c, sizeof c, "c is %zu", p.c);
+        cr_assert(strstr(nl_message(), c), "\"%s\" does not say %s", nl_message(), c);
+    }
+    cr_assert(limited > 0 || !rung("rows_simd"), "nothing is limited");
+}
