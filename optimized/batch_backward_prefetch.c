@@ -1,6 +1,6 @@
-/* idea   batch_backward_tiles, which asks for x and dy two rows before it reads them.
+/* idea   batch_backward_tiles, prefetching x and dy two rows ahead.
  * gain   Four streams at once are more than a processor's own prefetcher likes to follow.
- * fails  Where x and dy are in a cache: there it does not ask.
+ * fails  Where x and dy are in a cache: there it prefetches nothing.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
@@ -14,6 +14,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     batch_backward(p, a, 1, step);
 }
 
-NL_IMPL(.about = "gradients, x and dy asked for two rows ahead", .ops = NL_BIT(NL_BATCHNORM),
+NL_IMPL(.about = "gradients, x and dy prefetched two rows ahead", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 11, .method = NL_TWO_PASS,
         .lanes = LANES, .backward = backward, .scratch = batch_scratch);

@@ -16,6 +16,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     batch_forward(p, a, 1, step);
 }
 
-NL_IMPL(.about = "one reading that knows when not to be trusted", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 13, .range_safe = true,
-        .method = NL_REFINED, .lanes = LANES, .forward = forward, .scratch = batch_scratch);
+NL_IMPL(.about = "one reading with a certificate: its sums tell when a second is needed",
+        .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES,
+        .rank = 13, .range_safe = true, .method = NL_REFINED, .lanes = LANES, .forward = forward,
+        .scratch = batch_scratch);

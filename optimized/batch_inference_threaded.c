@@ -1,6 +1,6 @@
 /* idea   batch_inference on several threads: each does some channels, or some of the samples.
  * gain   As many times as there are cores with caches or memory of their own.
- * fails  Below 32768 elements starting a thread costs more than it saves: so it does not.
+ * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 

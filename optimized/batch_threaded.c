@@ -1,7 +1,7 @@
 /* idea   batch_prefetch on several threads: each does some channels from beginning to end; or, where
  *        there are few, some pieces of the samples, whose sums wait for each other.
  * gain   As many times as there are cores with caches or memory of their own.
- * fails  Below 32768 elements starting a thread costs more than it saves: so it does not.
+ * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 

@@ -1,6 +1,6 @@
 /* idea   While a row's dx is made, the sums of the next row: one run over the columns a row.
- * gain   Loads for the sums and stores of dx no longer take turns at being idle, and nobody waits
- *        for what a row's sums come to. Two rows at a time are in the first-level cache, not four.
+ * gain   Loads for the sums and stores of dx no longer take turns at being idle, and no row
+ *        waits for its sums. Two rows at a time are in the first-level cache, not four.
  * fails  For a single row; and what belongs to a column is loaded for each row again.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"

@@ -1,8 +1,7 @@
 /* idea   Rows of up to four vectors: a row is read once and stays in registers, and so do the gain
  *        and the sums for dgamma and dbeta, from one row to the next.
  * gain   Short rows: five loads and two stores a vector less. It takes no wider ones.
- * fails  What a row's sums come to is waited for in each; the processor goes on with the next
- *        meanwhile.
+ * fails  Each row waits for its sums; the processor goes on with the next meanwhile.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 
@@ -82,6 +81,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     rows_backward_by(p, a, rows_by_length, (backward_recipe){.pipelined = false});
 }
 
-NL_IMPL(.about = "short rows kept in registers", .ops = ROW_NORMS, .passes = NL_BIT(NL_BACKWARD),
-        .dtypes = NL_ALL_DTYPES, .c_most = VECTORS * VLEN, .rank = 6, .method = NL_TWO_PASS,
-        .lanes = ROW_LANES, .backward = backward, .scratch = rows_backward_scratch);
+NL_IMPL(.about = "rows of up to four vectors, kept in registers", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .c_most = VECTORS * VLEN, .rank = 6,
+        .method = NL_TWO_PASS, .lanes = ROW_LANES, .backward = backward,
+        .scratch = rows_backward_scratch);

@@ -11,6 +11,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     rows_forward(p, a, (row_recipe){.statistics = CERTIFIED});
 }
 
-NL_IMPL(.about = "one reading that knows when not to be trusted", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 13, .range_safe = true,
-        .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);
+NL_IMPL(.about = "one reading with a certificate: its sums tell when a second is needed",
+        .ops = ROW_NORMS, .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 13,
+        .range_safe = true, .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

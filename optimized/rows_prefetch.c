@@ -1,4 +1,4 @@
-/* idea   rows_pipelined, asking for x 4 KiB before it is read.
+/* idea   rows_pipelined, prefetching x 4 KiB ahead.
  * gain   On processors whose own prefetcher stops at a page, or is thrown off by two streams.
  * fails  Elsewhere: it costs an instruction a line, and near the end fetches what nobody reads.
  * SPDX-License-Identifier: MIT */
@@ -10,6 +10,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                  (row_recipe){.statistics = CERTIFIED, .pipelined = true, .prefetch_bytes = 4096});
 }
 
-NL_IMPL(.about = "pipelined, x asked for 4 KiB ahead", .ops = ROW_NORMS,
+NL_IMPL(.about = "pipelined, x prefetched 4 KiB ahead", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 8, .range_safe = true,
         .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

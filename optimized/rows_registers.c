@@ -102,6 +102,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         nl_with_dtype(v.t, rows_of_type, &v);
 }
 
-NL_IMPL(.about = "short rows kept in registers", .ops = ROW_NORMS, .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_ALL_DTYPES, .c_most = VECTORS * VLEN, .rank = 6, .range_safe = true,
-        .method = NL_REFINED, .lanes = VLEN, .forward = forward);
+NL_IMPL(.about = "rows of up to eight vectors, kept in registers", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .c_most = VECTORS * VLEN, .rank = 6,
+        .range_safe = true, .method = NL_REFINED, .lanes = VLEN, .forward = forward);

@@ -1,7 +1,7 @@
-/* idea   rows_certified, storing y past the caches; and while a row is done, the next one is asked
- *        for: a quarter in the reading that sums, the rest beside the stores.
+/* idea   rows_certified, storing y past the caches; meanwhile the next row is prefetched: a quarter
+ *        in the reading that sums, the rest beside the stores.
  * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved.
- *        And memory is never idle, yet only one row, gamma and beta want room in the first cache.
+ *        And memory is never idle, yet only one row, gamma and beta compete for the first-level cache.
  * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
@@ -12,6 +12,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     rows_forward(p, a, q);
 }
 
-NL_IMPL(.about = "y stored past the caches, the next row asked for", .ops = ROW_NORMS,
+NL_IMPL(.about = "y stored past the caches, the next row prefetched", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 7, .range_safe = true,
         .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

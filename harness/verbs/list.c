@@ -54,7 +54,7 @@ int verb_list(int argc, char **argv) {
     if (code != OPTIONS_DONE) return code;
     if (csv)
         puts("impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,"
-             "demonstration,about");
+             "demonstration,c_most,about");
     else
         printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", "name", "isa", "layers", "passes",
                "types", "method", "runs", "about");
@@ -71,8 +71,9 @@ int verb_list(int argc, char **argv) {
             centred = centred || (m->ops & NL_BIT(op) && nl_layers[op].centred);
         const char *method = centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
         if (csv)
-            printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,\"%s\"\n", m->name, m->isa, a, b, d, method,
-                   m->lanes, m->threaded, m->range_safe, runs, m->demonstration, m->about);
+            printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,%zu,\"%s\"\n", m->name, m->isa, a, b, d,
+                   method, m->lanes, m->threaded, m->range_safe, runs, m->demonstration, m->c_most,
+                   m->about);
         else
             printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s%s\n", m->name, m->isa, a, b, d,
                    method, runs ? "yes" : "no", m->demonstration ? "demonstration: " : "",
