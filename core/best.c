@@ -1,5 +1,6 @@
-/* Which implementation to recommend: the first line below whose condition holds and whose rung exists
- * for the widest ISA and accepts the problem; and where none does, the highest rank. SPDX-License-Identifier: MIT */
+/* Which implementation to recommend: the first line below whose condition holds and whose rung
+ * exists for the widest ISA and accepts the problem; and where none does, the highest rank.
+ * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "dtype.h"
 #include "isa.h"
@@ -37,7 +38,7 @@ enum { CHOICES = sizeof choices / sizeof *choices };
 
 /* Are so many elements worth waking threads for? */
 static bool forks(const nl_problem *p, int threads) {
-    if (threads == 1) return false;
+    if (threads <= 1) return false;
     const nl_tuning *t = nl_tuning_now();
     return p->n * p->c * p->s >= (p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward);
 }

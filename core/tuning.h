@@ -1,5 +1,5 @@
-/* The numbers that best.c decides by. The defaults are for any machine; `normlab tune` measures this one.
- * SPDX-License-Identifier: MIT */
+/* The numbers that best.c decides by. The defaults are for any machine; `normlab tune` measures
+ * this one. SPDX-License-Identifier: MIT */
 #ifndef NL_TUNING_H
 #define NL_TUNING_H
 

@@ -1,7 +1,5 @@
-/* BatchNorm in vector words: training, backward and inference. A rung compiles batch_run() with its
- * recipe as its step, and batch_forward() or batch_backward() take the work through it. Layers:
- * batch_work.h, batch_output.h, then batch_columns.h and batch_runs.h; batch_strips.h, then
- * batch_statistics.h and batch_gradients.h; and this. SPDX-License-Identifier: MIT */
+/* BatchNorm in vector words: training, backward and inference. A rung compiles do_step() with its
+ * recipe, and batch_forward() or batch_backward() drive it. SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_H
 #define NL_BATCH_H
 
@@ -73,8 +71,8 @@ NL_INLINE void for_pieces(channels k, int what) {
         k.w->step(&k, 0, k.w->pieces);
 }
 
-/* Some channels from beginning to end. Outlined, so that the loops of the other steps are optimized by
- * themselves. */
+/* Some channels from beginning to end. Outlined, so that the loops of the other steps are optimized
+ * by themselves. */
 static __attribute__((noinline)) void do_channels(channels k, batch_recipe q) {
     bool some_in_double = false;
     if (q.inference) {
@@ -102,8 +100,8 @@ static size_t share_of(const work *w) {
     return w->runs ? 1 : STRIP;
 }
 
-/* The whole of a rung's step: the recipe is a constant in all of it. */
-NL_INLINE void batch_run(void *context, size_t begin, size_t end, batch_recipe q) {
+/* The whole of a rung's step. */
+NL_INLINE void do_step(void *context, size_t begin, size_t end, batch_recipe q) {
     const channels *k = context;
     const size_t share = share_of(k->w);
     switch (k->what) {

@@ -7,7 +7,7 @@
 #include "batch.h"
 
 static void step(void *part, size_t begin, size_t end) {
-    batch_run(part, begin, end, (batch_recipe){.backward = true});
+    do_step(part, begin, end, (batch_recipe){.backward = true});
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {

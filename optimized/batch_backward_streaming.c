@@ -5,11 +5,8 @@
 #include "batch.h"
 
 static void step(void *part, size_t begin, size_t end) {
-    batch_run(part, begin, end,
-              (batch_recipe){.backward = true,
-                             .tiles = true,
-                             .prefetch_rows = 2,
-                             .streaming = true});
+    do_step(part, begin, end,
+            (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2, .streaming = true});
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {

@@ -59,10 +59,10 @@ NL_INLINE void sum_tiles(work w, nl_dtype t, size_t row, size_t end, size_t f, s
         accumulator l2 = load_sums(w, f + B, in, sums), l3 = load_sums(w, f + C, in, sums);
         for (size_t i = row; i < end; i++) {
             const size_t at = i * w.columns + f;
-            accumulate_row(&l0, w, t, at, VLEN, prefetch, q),
-                accumulate_row(&l1, w, t, at + A, VLEN, prefetch, q);
-            accumulate_row(&l2, w, t, at + B, VLEN, prefetch, q),
-                accumulate_row(&l3, w, t, at + C, VLEN, prefetch, q);
+            accumulate_row(&l0, w, t, at, VLEN, prefetch, q);
+            accumulate_row(&l1, w, t, at + A, VLEN, prefetch, q);
+            accumulate_row(&l2, w, t, at + B, VLEN, prefetch, q);
+            accumulate_row(&l3, w, t, at + C, VLEN, prefetch, q);
         }
         store_sums(l0, w, f, in, sums), store_sums(l1, w, f + A, in, sums);
         store_sums(l2, w, f + B, in, sums), store_sums(l3, w, f + C, in, sums);

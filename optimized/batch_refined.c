@@ -6,7 +6,7 @@
 #include "batch.h"
 
 static void step(void *part, size_t begin, size_t end) {
-    batch_run(part, begin, end, (batch_recipe){.statistics = REFINED, .tiles = true});
+    do_step(part, begin, end, (batch_recipe){.statistics = REFINED, .tiles = true});
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -100,22 +100,6 @@ NL_COLD bool read_again(const work *w, strip *s) {
     return some_in_double;
 }
 
-NL_INLINE void set_strip(const work *w, const strip *s) {
-    float ones[STRIP], zeros[STRIP], *a = s->a, *b = s->b;
-    const float *gain = strip_of(w->v.gamma, s, 1, ones), *bias = strip_of(w->v.beta, s, 0, zeros);
-    const size_t count = s->count;
-    if (w->cast) {
-        spread(w, s, w->gain, gain), spread(w, s, w->bias, bias);
-        gain = strip_of(NULL, s, 1, ones), bias = strip_of(NULL, s, 0, zeros);
-    }
-#pragma omp simd
-    for (size_t i = 0; i < count; i++) {
-        a[i] = s->rstd[i] * gain[i];
-        b[i] = bias[i] - s->shift[i] * gain[i];
-    }
-    spread(w, s, w->m, s->m), spread(w, s, w->a, a), spread(w, s, w->b, b);
-}
-
 /* Saves the statistics for backward and for inference. */
 NL_INLINE void keep_strip(const work *w, const strip *s) {
     const nl_view v = w->v;

@@ -64,4 +64,21 @@ NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, fl
     return all ? all + s->j : own;
 }
 
+/* m, a and b of the columns, from a strip's m, rstd and shift. */
+NL_INLINE void set_strip(const work *w, const strip *s) {
+    float ones[STRIP], zeros[STRIP], *a = s->a, *b = s->b;
+    const float *gain = strip_of(w->v.gamma, s, 1, ones), *bias = strip_of(w->v.beta, s, 0, zeros);
+    const size_t count = s->count;
+    if (w->cast) {
+        spread(w, s, w->gain, gain), spread(w, s, w->bias, bias);
+        gain = strip_of(NULL, s, 1, ones), bias = strip_of(NULL, s, 0, zeros);
+    }
+#pragma omp simd
+    for (size_t i = 0; i < count; i++) {
+        a[i] = s->rstd[i] * gain[i];
+        b[i] = bias[i] - s->shift[i] * gain[i];
+    }
+    spread(w, s, w->m, s->m), spread(w, s, w->a, a), spread(w, s, w->b, b);
+}
+
 #endif

@@ -7,7 +7,7 @@
 
 enum { VECTORS = 4 };
 
-/* By name, as in rows_backward.h; those past the end of a row are never touched. */
+/* By name, as in row_backward_sums.h; those past the end of a row are never touched. */
 typedef struct columns {
     column a, b, c, d;
 } columns;

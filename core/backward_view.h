@@ -1,0 +1,87 @@
+/* A backward problem as its kernel sees it, element by element. SPDX-License-Identifier: MIT */
+#ifndef NL_BACKWARD_VIEW_H
+#define NL_BACKWARD_VIEW_H
+
+#include "view.h"
+
+/* The tensors of a backward problem, or one row of them. x is what was normalized. */
+typedef struct nl_backward_view {
+    nl_dtype t;
+    const void *x, *dy, *dresidual;
+    void *dx;
+    const float *gamma, *mean, *rstd;
+    float *dgamma, *dbeta, *scratch;
+    bool centred, plus_one;
+    size_t n, c, s;
+    float eps;
+} nl_backward_view;
+
+NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_backward_args *a) {
+    return (nl_backward_view){.t = p->dtype,
+                              .x = a->x,
+                              .dy = a->dy,
+                              .dresidual = a->dresidual,
+                              .dx = a->dx,
+                              .gamma = a->gamma,
+                              .mean = a->mean,
+                              .rstd = a->rstd,
+                              .dgamma = a->dgamma,
+                              .dbeta = a->dbeta,
+                              .scratch = a->scratch,
+                              .centred = nl_is_centred(p),
+                              .plus_one = p->op == NL_QWEN2_RMSNORM,
+                              .n = p->n,
+                              .c = p->c,
+                              .s = p->s,
+                              .eps = p->eps};
+}
+
+/* Row r of a row norm; dgamma and dbeta belong to all rows. */
+NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
+    size_t bytes = r * v.c * nl_dtype_size(v.t);
+    v.x = (const char *)v.x + bytes, v.dy = (const char *)v.dy + bytes;
+    v.dx = (char *)v.dx + bytes;
+    if (v.dresidual) v.dresidual = (const char *)v.dresidual + bytes;
+    if (v.mean) v.mean += r;
+    v.rstd += r;
+    return v;
+}
+
+/* g_i of a row: its gradient behind the gain. */
+NL_INLINE float nl_g(nl_backward_view row, size_t i) {
+    return nl_gain(row.gamma, row.plus_one, i) * nl_load(row.t, row.dy, i);
+}
+
+/* dx_i, plus the gradient that bypasses the layer. */
+NL_INLINE void nl_put_dx(nl_backward_view v, size_t i, float dx) {
+    if (v.dresidual) dx += nl_load(v.t, v.dresidual, i);
+    nl_store(v.t, v.dx, i, dx);
+}
+
+/* dgamma and dbeta, those that are wanted, before their first term. */
+NL_INLINE void nl_clear_gradients(nl_backward_view v) {
+    for (size_t j = 0; v.dgamma && j < v.c; j++) v.dgamma[j] = 0;
+    for (size_t j = 0; v.dbeta && j < v.c; j++) v.dbeta[j] = 0;
+}
+
+/* Calls kernel(view) with the storage type as a constant. */
+typedef void nl_backward_kernel(nl_backward_view v);
+typedef struct nl_backward_call {
+    nl_backward_view v;
+    nl_backward_kernel *kernel;
+} nl_backward_call;
+
+NL_INLINE void nl_call_with_backward_view(nl_dtype t, const void *context) {
+    const nl_backward_call *call = context;
+    nl_backward_view v = call->v;
+    v.t = t;
+    call->kernel(v);
+}
+
+NL_INLINE void nl_backward_with_type(const nl_problem *p, const nl_backward_args *a,
+                                     nl_backward_kernel *kernel) {
+    const nl_backward_call call = {nl_backward_view_of(p, a), kernel};
+    nl_with_dtype(p->dtype, nl_call_with_backward_view, &call);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* A forward problem as its kernel sees it, element by element. SPDX-License-Identifier: MIT */
+#ifndef NL_VIEW_H
+#define NL_VIEW_H
+
+#include "dtype.h"
+
+/* The tensors of a forward problem, or one row of them, element by element. */
+typedef struct nl_view {
+    nl_dtype t;
+    const void *x, *residual;
+    void *y, *residual_out;
+    const float *gamma, *beta;
+    float *mean, *rstd, *running_mean, *running_var, *scratch;
+    bool centred, plus_one, cast_before_weight, biased_running_var;
+    size_t n, c, s;
+    float eps, momentum;
+} nl_view;
+
+/* x_i, the residual already added, as float. */
+NL_INLINE float nl_x(nl_view v, size_t i) {
+    float x = nl_load(v.t, v.x, i);
+    return v.residual ? x + nl_load(v.t, v.residual, i) : x;
+}
+
+/* The gain of feature j: gamma, or 1 + w. */
+NL_INLINE float nl_gain(const float *gamma, bool plus_one, size_t j) {
+    if (!gamma) return 1;
+    return plus_one ? 1 + gamma[j] : gamma[j];
+}
+
+/* y_i = gain_j * xhat + beta_j, rounded where the problem says; residual_out_i when wanted. */
+NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
+    if (v.residual_out) nl_store(v.t, v.residual_out, i, nl_x(v, i));
+    float y = (v.cast_before_weight ? nl_round(v.t, xhat) : xhat) * nl_gain(v.gamma, v.plus_one, j);
+    nl_store(v.t, v.y, i, v.beta ? y + v.beta[j] : y);
+}
+
+/* Row r of a row norm: nl_x(row, i) and nl_put_y(row, i, xhat) then count within the row. */
+NL_INLINE nl_view nl_row(nl_view v, size_t r) {
+    size_t bytes = r * v.c * nl_dtype_size(v.t);
+    v.x = (const char *)v.x + bytes, v.y = (char *)v.y + bytes;
+    if (v.residual) v.residual = (const char *)v.residual + bytes;
+    if (v.residual_out) v.residual_out = (char *)v.residual_out + bytes;
+    if (v.mean) v.mean += r;
+    if (v.rstd) v.rstd += r;
+    return v;
+}
+
+NL_INLINE void nl_put_y(nl_view row, size_t i, float xhat) {
+    nl_put(row, i, i, xhat);
+}
+
+/* Saves a row's statistics for backward, where the caller asked for them. */
+NL_INLINE void nl_keep(nl_view row, float mean, float rstd) {
+    if (row.mean) *row.mean = mean;
+    if (row.rstd) *row.rstd = rstd;
+}
+
+/* For the unfused rungs: an operation's input is x itself, unless an add or a conversion to float
+ * came first and left its result in `stored`. */
+NL_INLINE bool nl_stores_input(nl_view v) {
+    return v.residual || v.t != NL_F32;
+}
+
+NL_INLINE float nl_input(nl_view v, const float *stored, size_t i) {
+    return nl_stores_input(v) ? stored[i] : nl_load(v.t, v.x, i);
+}
+
+NL_INLINE void nl_store_input(nl_view v, float *stored) {
+    if (!nl_stores_input(v)) return;
+    for (size_t i = 0; i < v.n * v.c; i++) stored[i] = nl_x(v, i);
+    if (!v.residual_out) return;
+    for (size_t i = 0; i < v.n * v.c; i++) nl_store(v.t, v.residual_out, i, stored[i]);
+}
+
+/* Where BatchNorm finds element k of channel j in sample i. */
+NL_INLINE size_t nl_at(nl_view v, size_t i, size_t j, size_t k) {
+    return (i * v.c + j) * v.s + k;
+}
+
+/* Saves channel j's statistics for backward and moves the running ones by momentum. */
+NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float rstd) {
+    if (v.mean) v.mean[j] = mean;
+    if (v.rstd) v.rstd[j] = rstd;
+    if (!v.running_mean) return;
+    float m = (float)(v.n * v.s), stored = v.biased_running_var ? var : var * (m / (m - 1));
+    v.running_mean[j] = (1 - v.momentum) * v.running_mean[j] + v.momentum * mean;
+    v.running_var[j] = (1 - v.momentum) * v.running_var[j] + v.momentum * stored;
+}
+
+NL_INLINE bool nl_is_centred(const nl_problem *p) {
+    return p->op == NL_LAYERNORM || p->op == NL_BATCHNORM;
+}
+
+NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
+    return (nl_view){.t = p->dtype,
+                     .x = a->x,
+                     .residual = a->residual,
+                     .y = a->y,
+                     .residual_out = a->residual_out,
+                     .gamma = a->gamma,
+                     .beta = a->beta,
+                     .mean = a->mean,
+                     .rstd = a->rstd,
+                     .running_mean = a->running_mean,
+                     .running_var = a->running_var,
+                     .scratch = a->scratch,
+                     .centred = nl_is_centred(p),
+                     .plus_one = p->op == NL_QWEN2_RMSNORM,
+                     .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
+                     .biased_running_var = p->biased_running_var,
+                     .n = p->n,
+                     .c = p->c,
+                     .s = p->s,
+                     .eps = p->eps,
+                     .momentum = p->momentum};
+}
+
+/* Calls kernel(view) with the storage type, and whether there is a residual, as constants. */
+typedef void nl_view_kernel(nl_view v);
+typedef struct nl_view_call {
+    nl_view v;
+    nl_view_kernel *kernel;
+} nl_view_call;
+
+NL_INLINE void nl_call_with_view(nl_dtype t, const void *context) {
+    const nl_view_call *call = context;
+    nl_view v = call->v, plain = v;
+    v.t = plain.t = t, plain.residual = plain.residual_out = NULL;
+    v.residual ? call->kernel(v) : call->kernel(plain);
+}
+
+NL_INLINE void nl_with_type(const nl_problem *p, const nl_forward_args *a, nl_view_kernel *kernel) {
+    const nl_view_call call = {nl_view_of(p, a), kernel};
+    nl_with_dtype(p->dtype, nl_call_with_view, &call);
+}
+
+#endif
