@@ -67,15 +67,3 @@ bool nl_isa_runs(const char *isa) {
     int i = nl_isa_index(isa);
     return i >= 0 && i <= best();
 }
-
-static bool is_compiled(const char *isa) {
-    size_t i = 0;
-    while (i < nl_impl_count() && strcmp(nl_impl_at(i)->isa, isa) != 0) i++;
-    return i < nl_impl_count();
-}
-
-const char *nl_isa_best(void) {
-    int i = best();
-    while (i > 0 && !is_compiled(isas[i].name)) i--;
-    return isas[i].name;
-}

@@ -1,6 +1,7 @@
 /* The table of implementations, which the build writes from the kernel files' names, and the ways
  * to look something up in it. SPDX-License-Identifier: MIT */
 #include "registry.h"
+#include "isa.h"
 #include "layer.h"
 
 #include <string.h>
@@ -36,13 +37,13 @@ const nl_impl *nl_impl_at(size_t i) {
     return i < BUILT_IN ? table[i] : more[i - BUILT_IN];
 }
 
-static bool in_range(const nl_problem *p) {
+static bool is_known(const nl_problem *p) {
     return (unsigned)p->op < NL_OPS && (unsigned)p->pass < NL_PASSES &&
            (unsigned)p->dtype < NL_DTYPES;
 }
 
 bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
-    if (!in_range(p)) return false;
+    if (!is_known(p)) return false;
     return impl->ops & NL_BIT(p->op) && impl->passes & NL_BIT(p->pass) &&
            impl->dtypes & NL_BIT(p->dtype) && (!impl->c_most || p->c <= impl->c_most);
 }
@@ -54,6 +55,15 @@ const nl_impl *nl_find(const char *name, const char *isa) {
         if (wanted && strcmp(impl->name, name) == 0) return impl;
     }
     return NULL;
+}
+
+const char *nl_isa_best(void) {
+    const char *best = "c";
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const char *isa = nl_impl_at(i)->isa;
+        if (nl_isa_runs(isa) && nl_isa_index(isa) > nl_isa_index(best)) best = isa;
+    }
+    return best;
 }
 
 size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p) {
