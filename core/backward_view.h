@@ -1,4 +1,4 @@
-/* A backward problem as its kernel sees it, element by element. SPDX-License-Identifier: MIT */
+/* A backward problem as its kernel sees it. SPDX-License-Identifier: MIT */
 #ifndef NL_BACKWARD_VIEW_H
 #define NL_BACKWARD_VIEW_H
 
@@ -47,18 +47,18 @@ NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
     return v;
 }
 
-/* g_i of a row: its gradient behind the gain. */
+/* g_i of a row: gain_i * dy_i. */
 NL_INLINE float nl_g(nl_backward_view row, size_t i) {
     return nl_gain(row.gamma, row.plus_one, i) * nl_load(row.t, row.dy, i);
 }
 
-/* dx_i, plus the gradient that bypasses the layer. */
+/* Stores dx_i, plus the gradient that bypasses the layer. */
 NL_INLINE void nl_put_dx(nl_backward_view v, size_t i, float dx) {
     if (v.dresidual) dx += nl_load(v.t, v.dresidual, i);
     nl_store(v.t, v.dx, i, dx);
 }
 
-/* dgamma and dbeta, those that are wanted, before their first term. */
+/* Sets dgamma and dbeta to zero, where the caller wants them. */
 NL_INLINE void nl_clear_gradients(nl_backward_view v) {
     for (size_t j = 0; v.dgamma && j < v.c; j++) v.dgamma[j] = 0;
     for (size_t j = 0; v.dbeta && j < v.c; j++) v.dbeta[j] = 0;

@@ -1,5 +1,5 @@
-/* Which implementation to recommend: the first line below whose condition holds and whose rung
- * exists for the widest ISA and accepts the problem; and where none does, the highest rank.
+/* Chooses an implementation: the first line of choices[] whose condition holds and whose rung
+ * exists for the widest ISA and accepts the problem; without one, the highest rank.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "dtype.h"
@@ -36,23 +36,23 @@ static const choice choices[] = {
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
-/* Are so many elements worth waking threads for? */
+/* Is the problem large enough to wake threads? */
 static bool forks(const nl_problem *p, int threads) {
     if (threads <= 1) return false;
     const nl_tuning *t = nl_tuning_now();
     return p->n * p->c * p->s >= (p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward);
 }
 
-/* Does a thread's share of the output go past the caches? The problem's own policy, or by size. */
+/* Does a thread's share of the output bypass the caches? The problem decides, else the size. */
 static bool streams(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
     size_t bytes = p->n * p->c * p->s * nl_dtype_size(p->dtype);
     return bytes / (size_t)threads >= nl_tuning_now()->stream_bytes;
 }
 
-/* The entry for a choice, found once; isa NULL: the widest that runs. */
+/* The implementation of a choice, cached; isa NULL: the widest that runs. */
 static const nl_impl *entry_of(size_t choice, const char *isa) {
-    static const nl_impl *_Atomic found[1 + NL_ISAS_MOST][CHOICES];
+    static const nl_impl *_Atomic found[1 + NL_ISAS_MAX][CHOICES];
     const nl_impl *_Atomic *at = &found[isa ? 1 + nl_isa_index(isa) : 0][choice];
     const nl_impl *impl = atomic_load_explicit(at, memory_order_relaxed);
     if (impl) return impl;
@@ -95,8 +95,8 @@ int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
     return threads;
 }
 
-/* Streaming rungs sum as the others do in forward. In backward they do not: the choice must not
- * depend on threads there, or the bits would. */
+/* In backward, streaming rungs sum in another order than the rest, so the choice must not depend on
+ * threads: the bits would. In forward the order is the same. */
 const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), isa);
 }

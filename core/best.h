@@ -1,5 +1,5 @@
-/* Every decision that goes by size: which implementation, on how many threads, with which stores.
- * Kernels do as they are told. SPDX-License-Identifier: MIT */
+/* Dispatch, every decision by size: which implementation, how many threads, which stores. Kernels
+ * decide nothing. SPDX-License-Identifier: MIT */
 #ifndef NL_BEST_H
 #define NL_BEST_H
 

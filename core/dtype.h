@@ -1,6 +1,6 @@
-/* One element of storage to float and back: binary16 and bfloat16 by integer arithmetic, round to
- * nearest even, subnormals, infinities and NaN right. Slow and portable; the truth for the fast
- * ones. SPDX-License-Identifier: MIT */
+/* Converts one stored element to float and back: binary16 and bfloat16 in integer arithmetic,
+ * rounded to nearest even, with subnormals, infinities and NaN. Slow and portable: what fast
+ * conversions are tested against. SPDX-License-Identifier: MIT */
 #ifndef NL_DTYPE_H
 #define NL_DTYPE_H
 
@@ -54,13 +54,12 @@ NL_INLINE uint16_t nl_to_f16(float f) {
     return (uint16_t)(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13));
 }
 
-/* Bytes of one stored element. */
 NL_INLINE size_t nl_dtype_size(nl_dtype t) {
     return t == NL_F32 ? 4 : 2;
 }
 
-/* Calls f(t, context) with the type as a constant: f, force-inlined, becomes a loop of its own for
- * each type, without branches on it. */
+/* Calls f(t, context) with the type as a constant: f is inlined once for each type, and its loops
+ * contain no branches on the type. */
 typedef void nl_typed(nl_dtype t, const void *context);
 
 NL_INLINE void nl_with_dtype(nl_dtype t, nl_typed *f, const void *context) {
@@ -71,7 +70,6 @@ NL_INLINE void nl_with_dtype(nl_dtype t, nl_typed *f, const void *context) {
     }
 }
 
-/* Element i of an array stored as t. */
 NL_INLINE float nl_load(nl_dtype t, const void *p, size_t i) {
     if (t == NL_F32) return ((const float *)p)[i];
     uint16_t h = ((const uint16_t *)p)[i];

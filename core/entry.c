@@ -24,7 +24,7 @@ static nl_status fail(nl_status status, const char *format, ...) {
     return status;
 }
 
-/* The buffers of a call: its arguments, and scratch behind them. */
+/* The buffers of a call: its arguments, then scratch. */
 enum { SCRATCH = NL_ARGS, BUFFERS, OF_SCRATCH = NL_GROUPS + 1 };
 
 static const char *buffer_name(int i, nl_pass pass) {
@@ -130,9 +130,9 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
         return fail(NL_UNSUPPORTED, "no implementation takes %s %s in %s", nl_op_name(p->op),
                     nl_pass_name(p->pass), nl_dtype_name(p->dtype));
     }
-    if ((*impl)->c_most && p->c > (*impl)->c_most)
+    if ((*impl)->c_max && p->c > (*impl)->c_max)
         return fail(NL_UNSUPPORTED, "%s@%s takes c up to %zu, and c is %zu", (*impl)->name,
-                    (*impl)->isa, (*impl)->c_most, p->c);
+                    (*impl)->isa, (*impl)->c_max, p->c);
     if (!nl_accepts(*impl, p))
         return fail(NL_UNSUPPORTED, "%s does not take %s %s in %s", (*impl)->name,
                     nl_op_name(p->op), nl_pass_name(p->pass), nl_dtype_name(p->dtype));
@@ -142,7 +142,7 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
     return NL_OK;
 }
 
-/* Working memory the caller did not bring; *owned is what to free. */
+/* Allocates scratch if the caller gave none; free(*owned) afterwards. */
 static nl_status find_scratch(const nl_impl *impl, const nl_problem *p, void **scratch,
                               void **owned) {
     size_t bytes = nl_scratch_bytes(impl, p);

@@ -1,5 +1,5 @@
-/* What this processor runs. The compiler's own check asks CPUID and whether the operating system
- * saves the registers (XGETBV). SPDX-License-Identifier: MIT */
+/* Which ISAs this processor runs. __builtin_cpu_supports() tests CPUID and whether the operating
+ * system saves the registers (XGETBV). SPDX-License-Identifier: MIT */
 #include "isa.h"
 #include "normlab.h"
 
@@ -15,7 +15,7 @@ static bool always(void) {
 #include <cpuid.h>
 
 static bool has_avx2(void) {
-    unsigned a, b, c = 0, d; /* clang 14's check does not know F16C by name */
+    unsigned a, b, c = 0, d; /* clang 14's __builtin_cpu_supports() does not know F16C */
     bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
     __builtin_cpu_init();
     return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -27,7 +27,7 @@ static bool has_avx512(void) {
 }
 #endif
 
-/* Each is a superset of those above it, as in CMakeLists.txt. "c" is plain C. */
+/* Each includes those above it, in the order of CMakeLists.txt. "c" is plain C. */
 static const struct isa {
     const char *name;
     bool (*processor_has)(void);
@@ -42,7 +42,7 @@ static const struct isa {
 #endif
 };
 enum { ISAS = sizeof isas / sizeof *isas };
-_Static_assert(ISAS <= (int)NL_ISAS_MOST, "isa.h: NL_ISAS_MOST");
+_Static_assert(ISAS <= (int)NL_ISAS_MAX, "isa.h: NL_ISAS_MAX");
 
 int nl_isa_index(const char *isa) {
     int i = ISAS - 1; /* the widest is looked up most often */
@@ -50,14 +50,14 @@ int nl_isa_index(const char *isa) {
     return i;
 }
 
-/* The best there is, or at most what the environment's NL_ISA says. Asked once. */
+/* The widest ISA that runs, capped by the environment variable NL_ISA; found once. */
 static int best(void) {
-    static atomic_int known; /* 1 + its number */
+    static atomic_int known; /* 1 + the result; 0: not yet found */
     int isa = atomic_load_explicit(&known, memory_order_relaxed) - 1;
     if (isa >= 0) return isa;
     const char *wish = getenv("NL_ISA");
-    int most = wish ? nl_isa_index(wish) : -1;
-    isa = most >= 0 ? most : ISAS - 1;
+    int cap = wish ? nl_isa_index(wish) : -1;
+    isa = cap >= 0 ? cap : ISAS - 1;
     while (isa > 0 && !isas[isa].processor_has()) isa--;
     atomic_store_explicit(&known, isa + 1, memory_order_relaxed);
     return isa;

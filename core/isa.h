@@ -2,9 +2,9 @@
 #ifndef NL_ISA_H
 #define NL_ISA_H
 
-enum { NL_ISAS_MOST = 8 };
+enum { NL_ISAS_MAX = 8 };
 
-/* Its place among those of this kind of processor, below NL_ISAS_MOST; -1: unknown. */
+/* The ISA's position in this architecture's list, below NL_ISAS_MAX; -1: unknown. */
 int nl_isa_index(const char *isa);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a teaching rung is written in: its view of the data as floats, whatever the storage (view.h,
+/* What a teaching rung includes: views of the data as floats, whatever the storage (view.h,
  * backward_view.h), and NL_IMPL, which ends every kernel file and puts it in the table.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_KERNEL_H
@@ -19,7 +19,7 @@
     extern const nl_impl NL_ID(NL_STEM, NL_ISA); \
     const nl_impl NL_ID(NL_STEM, NL_ISA) = {.name = NL_NAME, .isa = NL_TEXT(NL_ISA), __VA_ARGS__}
 
-/* Another file's implementation for the same ISA, after NL_DECLARE(optimized_rows_pipelined). */
+/* The implementation of another file for this ISA: NL_OTHER(optimized_rows_pipelined). */
 #define NL_OTHER(stem) (&NL_ID(stem, NL_ISA))
 #define NL_DECLARE(stem) extern const nl_impl NL_ID(stem, NL_ISA)
 

@@ -1,4 +1,4 @@
-/* The tables, and the names in them. SPDX-License-Identifier: MIT */
+/* The tables of layer.h, and lookup by name. SPDX-License-Identifier: MIT */
 #include "layer.h"
 
 #include <string.h>

@@ -1,12 +1,11 @@
-/* What a layer is, as a row of a table; so are the passes and the arguments. And what follows from
- * them. The kernels and the reference do not use it.
- * SPDX-License-Identifier: MIT */
+/* Tables that describe the layers, the passes and the arguments, and what follows from them. The
+ * kernels and the reference do not use them. SPDX-License-Identifier: MIT */
 #ifndef NL_LAYER_H
 #define NL_LAYER_H
 
 #include "dtype.h"
 
-/* Not in normlab.h: what a user compiles must not depend on how many there are. */
+/* Not in normlab.h: a user's compiled code must not depend on these counts. */
 #define NL_OPS (NL_QWEN2_RMSNORM + 1)
 #define NL_PASSES (NL_INFERENCE + 1)
 #define NL_DTYPES (NL_BF16 + 1)
@@ -14,20 +13,20 @@ enum { NL_ALIASES = 2 };
 
 typedef struct nl_layer {
     const char *name, *aliases[NL_ALIASES];
-    bool by_channel; /* statistics of a channel, over n and s; else of a row, and s is 1 */
+    bool by_channel; /* a group is a channel, over n and s; else a row, and s is 1 */
     bool centred;    /* subtracts the mean */
     bool plus_one;   /* the gain is 1 + gamma */
     bool beta;
     bool running;  /* has running statistics, and so inference */
-    bool residual; /* takes one, and backward a dresidual */
+    bool residual; /* takes a residual, and in backward a dresidual */
 } nl_layer;
 
 extern const nl_layer nl_layers[NL_OPS];
 
-/* The arguments of nl_forward_args and nl_backward_args, but for scratch. */
+/* The arguments of nl_forward_args and nl_backward_args, except scratch. */
 typedef enum nl_arg {
     NL_X,
-    NL_RESIDUAL, /* of backward: dresidual */
+    NL_RESIDUAL, /* in backward: dresidual */
     NL_DY,
     NL_GAMMA,
     NL_BETA,
@@ -43,25 +42,25 @@ typedef enum nl_arg {
     NL_ARGS
 } nl_arg;
 
-/* A tensor, a float a feature, or a float a group. */
+/* A tensor, one float per feature, or one float per group. */
 typedef enum nl_extent { NL_TENSOR, NL_FEATURES, NL_GROUPS } nl_extent;
 
 extern const struct nl_arg_row {
     const char *name;
     nl_extent extent;
-    unsigned replaces; /* NL_BIT() of the inputs whose memory this output may take */
+    unsigned replaces; /* NL_BIT() of the inputs that this output may overwrite in place */
 } nl_args[NL_ARGS];
 
-/* NL_BIT() of each argument that some layer gives to the pass; a layer's own are nl_takes(). */
+/* NL_BIT() of each argument that any layer has in the pass; nl_takes() gives those of one layer. */
 extern const struct nl_pass_row {
     const char *name;
     unsigned needs, reads, writes;
 } nl_passes[NL_PASSES];
 
-/* "layernorm" (or an alias: gemma, qwen3next) to the op it names. */
+/* Finds the op by its name ("layernorm") or an alias ("gemma", "qwen3next"); false: unknown. */
 bool nl_op_from_name(const char *name, nl_op *op);
 
-/* "dresidual" in backward. */
+/* NL_RESIDUAL is "dresidual" in backward. */
 const char *nl_arg_name(nl_arg arg, nl_pass pass);
 
 /* NL_BIT() of each argument of this layer in this pass. */
@@ -75,7 +74,7 @@ static inline unsigned nl_takes(nl_op op, nl_pass pass) {
     return all & ~lacks;
 }
 
-/* A group is what shares one mean and rstd: a row or a channel. */
+/* A group shares one mean and rstd: a row or a channel. */
 static inline size_t nl_group_count(const nl_problem *p) {
     return nl_layers[p->op].by_channel ? p->c : p->n;
 }
@@ -84,7 +83,7 @@ static inline size_t nl_group_size(const nl_problem *p) {
     return (nl_layers[p->op].by_channel ? p->n : p->c) * p->s;
 }
 
-/* Element i of the tensor has this feature, and is this element of this group. */
+/* Of element i of the tensor: its feature, its group, and its index within the group. */
 static inline size_t nl_feature_of(const nl_problem *p, size_t i) {
     return i / p->s % p->c;
 }
@@ -98,7 +97,7 @@ static inline size_t nl_member_of(const nl_problem *p, size_t i) {
     return nl_layers[p->op].by_channel ? i / sample * p->s + i % p->s : i % sample;
 }
 
-/* And back: where element e of group g is in the tensor. */
+/* The inverse: the index in the tensor of element e of group g. */
 static inline size_t nl_element(const nl_problem *p, size_t g, size_t e) {
     if (!nl_layers[p->op].by_channel) return g * p->c * p->s + e;
     return (e / p->s * p->c + g) * p->s + e % p->s;

@@ -1,4 +1,4 @@
-/* Threads are OpenMP's; without it everything runs, on one. SPDX-License-Identifier: MIT */
+/* OpenMP threads; without OpenMP, one thread. SPDX-License-Identifier: MIT */
 #include "parallel.h"
 #include "normlab.h"
 
@@ -33,8 +33,8 @@ void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t, size_t)
 #pragma omp parallel for schedule(static, 1) num_threads((int)pieces)
 #endif
     for (size_t i = 0; i < pieces; i++) {
-        size_t part = n / pieces, more = n % pieces; /* the first `more` pieces take one extra */
-        size_t begin = i * part + (i < more ? i : more);
-        body(context, begin, begin + part + (i < more));
+        size_t size = n / pieces, rest = n % pieces; /* the first `rest` pieces take one extra */
+        size_t begin = i * size + (i < rest ? i : rest);
+        body(context, begin, begin + size + (i < rest));
     }
 }

@@ -1,5 +1,5 @@
-/* The table of implementations, which the build writes from the kernel files' names, and the ways
- * to look something up in it. SPDX-License-Identifier: MIT */
+/* The table of implementations, which the build generates from the names of the kernel files, and
+ * its lookups. SPDX-License-Identifier: MIT */
 #include "registry.h"
 #include "isa.h"
 #include "layer.h"
@@ -14,13 +14,13 @@ static const nl_impl *const table[] = {
 #include "registry.inc"
 };
 
-enum { BUILT_IN = sizeof table / sizeof *table, MORE_MOST = 32 };
-static const nl_impl *more[MORE_MOST];
-static size_t more_count;
+enum { BUILT_IN = sizeof table / sizeof *table, ADDED_MAX = 32 };
+static const nl_impl *added[ADDED_MAX];
+static size_t added_count;
 
 bool nl_registry_add(const nl_impl *impl) {
-    if (more_count == MORE_MOST) return false;
-    more[more_count++] = impl;
+    if (added_count == ADDED_MAX) return false;
+    added[added_count++] = impl;
     return true;
 }
 
@@ -29,12 +29,12 @@ bool nl_is_peer(const char *name) {
 }
 
 size_t nl_impl_count(void) {
-    return BUILT_IN + more_count;
+    return BUILT_IN + added_count;
 }
 
 const nl_impl *nl_impl_at(size_t i) {
     if (i >= nl_impl_count()) return NULL;
-    return i < BUILT_IN ? table[i] : more[i - BUILT_IN];
+    return i < BUILT_IN ? table[i] : added[i - BUILT_IN];
 }
 
 static bool is_known(const nl_problem *p) {
@@ -45,7 +45,7 @@ static bool is_known(const nl_problem *p) {
 bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
     if (!is_known(p)) return false;
     return impl->ops & NL_BIT(p->op) && impl->passes & NL_BIT(p->pass) &&
-           impl->dtypes & NL_BIT(p->dtype) && (!impl->c_most || p->c <= impl->c_most);
+           impl->dtypes & NL_BIT(p->dtype) && (!impl->c_max || p->c <= impl->c_max);
 }
 
 const nl_impl *nl_find(const char *name, const char *isa) {

@@ -1,14 +1,14 @@
-/* The table is closed for the library's users; the project's own programs may add to it, before they
- * start threads. SPDX-License-Identifier: MIT */
+/* Users of the library cannot add to the table; the project's own programs may, before they start
+ * threads. SPDX-License-Identifier: MIT */
 #ifndef NL_REGISTRY_H
 #define NL_REGISTRY_H
 
 #include "normlab.h"
 
-/* Adds an implementation that the build did not find in the kernel folders; false when full. */
+/* Adds an implementation from outside the kernel folders; false when full. */
 bool nl_registry_add(const nl_impl *impl);
 
-/* Is it the name of another library's layer? Those take part only where they are asked for. */
+/* Is it the name of a peer? Peers take part only where they are named. */
 bool nl_is_peer(const char *name);
 
 #endif

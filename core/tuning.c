@@ -1,4 +1,4 @@
-/* The machine's few numbers. SPDX-License-Identifier: MIT */
+/* Thresholds: defaults, file and current values. SPDX-License-Identifier: MIT */
 #include "tuning.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Half the last-level cache, the other half being x; a shared giant of a cache is never ours alone. */
+/* Half the last-level cache, since x takes the other half; capped: a large cache is shared. */
 static size_t default_stream_bytes(void) {
     const size_t least = (size_t)4 << 20, most = (size_t)32 << 20;
     long cache = 0;

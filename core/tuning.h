@@ -1,5 +1,5 @@
-/* The numbers that best.c decides by. The defaults are for any machine; `normlab tune` measures
- * this one. SPDX-License-Identifier: MIT */
+/* The thresholds of best.c. The defaults are for any machine; `normlab tune` measures this one.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_TUNING_H
 #define NL_TUNING_H
 
@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 typedef struct nl_tuning {
-    size_t stream_bytes;  /* outputs of at least so many bytes a thread go past the caches */
-    size_t fork_forward;  /* elements from which threads pay, forward and inference */
-    size_t fork_backward; /* and backward */
+    size_t stream_bytes;  /* a thread's output of at least so many bytes bypasses the caches */
+    size_t fork_forward;  /* elements from which threads pay, in forward and inference */
+    size_t fork_backward; /* in backward */
 } nl_tuning;
 
 /* Read once: the defaults, and over them the file that the environment's NL_TUNING names. */
@@ -19,8 +19,8 @@ const nl_tuning *nl_tuning_now(void);
 /* Replaces the tuning. Call before any computation starts. */
 void nl_tuning_use(const nl_tuning *t);
 
-/* Reads "key value" lines into the fields they name. 0; or the number of the first line that is not
- * that; or -1: the file cannot be read, and errno says why. */
+/* Reads "key value" lines into the fields they name. Returns 0; the number of the first wrong line;
+ * or -1 with errno set if the file cannot be read. */
 int nl_tuning_read(const char *path, nl_tuning *out);
 bool nl_tuning_write(FILE *out, const nl_tuning *t);
 

@@ -1,10 +1,10 @@
-/* A forward problem as its kernel sees it, element by element. SPDX-License-Identifier: MIT */
+/* A forward problem as its kernel sees it. SPDX-License-Identifier: MIT */
 #ifndef NL_VIEW_H
 #define NL_VIEW_H
 
 #include "dtype.h"
 
-/* The tensors of a forward problem, or one row of them, element by element. */
+/* The tensors of a forward problem, or one row of them. */
 typedef struct nl_view {
     nl_dtype t;
     const void *x, *residual;
@@ -16,7 +16,7 @@ typedef struct nl_view {
     float eps, momentum;
 } nl_view;
 
-/* x_i, the residual already added, as float. */
+/* x_i plus the residual, as float. */
 NL_INLINE float nl_x(nl_view v, size_t i) {
     float x = nl_load(v.t, v.x, i);
     return v.residual ? x + nl_load(v.t, v.residual, i) : x;
@@ -28,14 +28,14 @@ NL_INLINE float nl_gain(const float *gamma, bool plus_one, size_t j) {
     return plus_one ? 1 + gamma[j] : gamma[j];
 }
 
-/* y_i = gain_j * xhat + beta_j, rounded where the problem says; residual_out_i when wanted. */
+/* Stores y_i = gain_j * xhat + beta_j, rounded as p->casting says, and residual_out_i if wanted. */
 NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
     if (v.residual_out) nl_store(v.t, v.residual_out, i, nl_x(v, i));
     float y = (v.cast_before_weight ? nl_round(v.t, xhat) : xhat) * nl_gain(v.gamma, v.plus_one, j);
     nl_store(v.t, v.y, i, v.beta ? y + v.beta[j] : y);
 }
 
-/* Row r of a row norm: nl_x(row, i) and nl_put_y(row, i, xhat) then count within the row. */
+/* Row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, xhat) counts within the row. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
     size_t bytes = r * v.c * nl_dtype_size(v.t);
     v.x = (const char *)v.x + bytes, v.y = (char *)v.y + bytes;
@@ -50,14 +50,14 @@ NL_INLINE void nl_put_y(nl_view row, size_t i, float xhat) {
     nl_put(row, i, i, xhat);
 }
 
-/* Saves a row's statistics for backward, where the caller asked for them. */
+/* Saves a row's statistics for backward, if the caller wants them. */
 NL_INLINE void nl_keep(nl_view row, float mean, float rstd) {
     if (row.mean) *row.mean = mean;
     if (row.rstd) *row.rstd = rstd;
 }
 
-/* For the unfused rungs: an operation's input is x itself, unless an add or a conversion to float
- * came first and left its result in `stored`. */
+/* For the unfused rungs: the input of an operation is x itself, unless an addition or a conversion
+ * to float came first and stored its result in `stored`. */
 NL_INLINE bool nl_stores_input(nl_view v) {
     return v.residual || v.t != NL_F32;
 }
@@ -73,7 +73,7 @@ NL_INLINE void nl_store_input(nl_view v, float *stored) {
     for (size_t i = 0; i < v.n * v.c; i++) nl_store(v.t, v.residual_out, i, stored[i]);
 }
 
-/* Where BatchNorm finds element k of channel j in sample i. */
+/* The index of BatchNorm's element k of channel j in sample i. */
 NL_INLINE size_t nl_at(nl_view v, size_t i, size_t j, size_t k) {
     return (i * v.c + j) * v.s + k;
 }

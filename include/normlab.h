@@ -1,7 +1,7 @@
 /* normlab: BatchNorm, LayerNorm, RMSNorm and Qwen2RMSNorm on the CPU. The only installed header.
  *
- * A *problem* says what to compute, an *implementation* how. Pick one by name, or pass NULL and let
- * nl_best() choose:
+ * A *problem* is what to compute, an *implementation* is how. Pick one by name, or pass NULL and
+ * let nl_best() choose:
  *
  *     nl_problem p = {.op = NL_LAYERNORM, .pass = NL_FORWARD, .dtype = NL_F32,
  *                     .n = rows, .c = features, .s = 1, .eps = 1e-5f};
@@ -37,11 +37,11 @@ extern "C" {
  * Zhang & Sennrich 2019 (arXiv 1910.07467). */
 typedef enum nl_op { NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM } nl_op;
 
-/* INFERENCE is BatchNorm on its running statistics; the row norms have no such mode. */
+/* INFERENCE is BatchNorm on its running statistics; for the row norms inference is FORWARD. */
 typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
 
-/* How x, residual, y, residual_out, dy, dresidual and dx are stored: IEEE binary32, IEEE binary16, bfloat16.
- * Arithmetic is float whatever the storage, but in demonstrations. */
+/* How x, residual, y, residual_out, dy, dresidual and dx are stored: IEEE binary32, IEEE binary16
+ * or bfloat16. Arithmetic is float in all three, except in demonstrations. */
 typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 
 /* Where the storage type rounds, with D = round to dtype and xhat the normalized value in float:
@@ -49,10 +49,12 @@ typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
  *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM */
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
-/* Where the large output goes. Past the caches saves memory traffic; into them, whoever reads it next
- * finds it there. AUTO goes by size: see nl_best(). */
+/* How y or dx is stored: STREAMING bypasses the caches and saves memory traffic, CACHED leaves it
+ * in them for the next reader. AUTO decides by size: see nl_best(). */
 typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING } nl_stores;
 
+/* BAD_ARGUMENT: the problem or a buffer is invalid. UNSUPPORTED: the implementation does not take
+ * the problem, or the processor lacks its ISA. OUT_OF_MEMORY: for scratch. */
 typedef enum nl_status { NL_OK, NL_BAD_ARGUMENT, NL_UNSUPPORTED, NL_OUT_OF_MEMORY } nl_status;
 
 /* Tensors are [n][c][s], s contiguous. The row norms have s = 1: n rows of c features, statistics
@@ -66,24 +68,24 @@ typedef struct nl_problem {
     size_t n, c, s;
     float eps;               /* >= 0, inside the root, added to the variance or mean square */
     float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
-    bool biased_running_var; /* false: running_var takes the n*s - 1 variance, as PyTorch; true: the
-                                n*s one, as Flax */
-    nl_stores stores;        /* for nl_best(), and for what a threaded rung hands its threads; any
-                                other named implementation keeps its own stores */
+    bool biased_running_var; /* running_var takes the variance over n*s - 1 (false, as PyTorch) or
+                                over n*s (true, as Flax) */
+    nl_stores stores;        /* nl_best() and the threaded rungs honour this; any other named
+                                implementation keeps its own stores */
 } nl_problem;
 
 /* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
  * of an output with anything is NL_BAD_ARGUMENT. */
 typedef struct nl_forward_args {
     const void *x;        /* dtype [n][c][s] */
-    const void *residual; /* dtype [n][c], or NULL; row norms only: x + residual (summed in float,
-                             not rounded) is what gets normalized */
+    const void *residual; /* dtype [n][c], or NULL; row norms only: normalizes x + residual, summed
+                             in float and not rounded */
     const float *gamma;   /* [c], or NULL for a gain of one (for Qwen2RMSNorm: w = 0) */
     const float *beta;    /* [c], or NULL for zero; LayerNorm and BatchNorm only */
     void *y;              /* dtype [n][c][s] */
     void *residual_out;   /* dtype [n][c], or NULL: x + residual rounded to dtype */
-    float *mean;          /* [n] or BatchNorm [c], or NULL: kept for backward. Not for RMSNorm */
-    float *rstd;          /* [n] or BatchNorm [c], or NULL: kept for backward */
+    float *mean;          /* [n] or BatchNorm [c], or NULL: saved for backward. Not for RMSNorm */
+    float *rstd;          /* [n] or BatchNorm [c], or NULL: saved for backward */
     float *running_mean;  /* [c]: BatchNorm, updated by FORWARD unless NULL, read by INFERENCE */
     float *running_var;   /* [c]: likewise; eps is not part of it */
     void *scratch;        /* nl_scratch_bytes() of working memory, 64-byte aligned; NULL: the call
@@ -95,25 +97,25 @@ typedef struct nl_forward_args {
  * (BatchNorm: over the channel). With dresidual, dx is the gradient of x and of the residual alike.
  * Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are set, not added to. */
 typedef struct nl_backward_args {
-    const void *x, *dy; /* dtype [n][c][s]; x is what was normalized: after a residual, the sum */
+    const void *x, *dy;    /* dtype [n][c][s]; x is what was normalized: with a residual, the sum */
     const void *dresidual; /* dtype [n][c], or NULL; row norms only: the gradient that reaches
                               residual_out past this layer, added to dx before that is rounded */
     const float *gamma;    /* [c], or NULL for a gain of one */
-    const float *mean;     /* as saved by forward; NULL for RMSNorm */
-    const float *rstd;     /* as saved by forward */
+    const float *mean;     /* [n] or BatchNorm [c], as saved by forward; NULL for RMSNorm */
+    const float *rstd;     /* [n] or BatchNorm [c], as saved by forward */
     void *dx;              /* dtype [n][c][s] */
     float *dgamma, *dbeta; /* [c], or NULL when not wanted; dbeta: LayerNorm and BatchNorm only */
     void *scratch;         /* as in nl_forward_args */
 } nl_backward_args;
 
-/* How the statistics are computed; decides the error that is promised (docs/verification.md).
- * Backward: TWO_PASS takes those that forward saved, a rounded mean; REFINED makes them anew. */
+/* How the statistics are computed, which decides the bound on the error (docs/verification.md). In
+ * backward, TWO_PASS takes those forward saved, with a rounded mean; REFINED recomputes them. */
 typedef enum nl_method {
     NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
-    NL_SHIFTED,  /* the same around a mean of some of the values: with (their distance/sigma)^2 */
+    NL_SHIFTED,  /* the same on x - K, K near the mean: error grows with ((K - mean)/sigma)^2 */
     NL_WELFORD,  /* running update: error grows with mean/sigma */
-    NL_TWO_PASS, /* mean rounded, then the squares around it: error grows with mean/sigma */
-    NL_REFINED   /* two-pass with the mean's rounding error carried along: error does not grow */
+    NL_TWO_PASS, /* the rounded mean, then the squares around it: error grows with mean/sigma */
+    NL_REFINED   /* two-pass, corrected by the mean's rounding error: error does not grow */
 } nl_method;
 
 #define NL_BIT(e) (1u << (e))
@@ -121,14 +123,14 @@ typedef enum nl_method {
 /* An implementation: the last lines of each kernel file fill one in. */
 typedef struct nl_impl {
     const char *name;             /* path of the file without ".c": "rmsnorm/naive" */
-    const char *isa;              /* what the processor must have: "c" for plain C */
-    const char *about;            /* one line for people */
+    const char *isa;              /* the instruction set it needs: "c" for plain C */
+    const char *about;            /* a description in one line */
     unsigned ops, passes, dtypes; /* what it takes: NL_BIT() of each nl_op, nl_pass, nl_dtype */
-    size_t c_most;                /* the largest c it takes, for what its registers hold; 0: any */
-    int rank;           /* nl_best() takes the highest that accepts the problem; below 0: never */
+    size_t c_max;                 /* the largest c it takes, for what its registers hold; 0: any */
+    int rank;           /* nl_best() takes the highest if it has no rule; below 0: never */
     bool threaded;      /* uses more than one thread when given them */
     bool range_safe;    /* right even where a sum of squares leaves float's range */
-    bool demonstration; /* made to show an error: measured and charted, held to no bound */
+    bool demonstration; /* made to show an error: measured, held to no bound */
     nl_method method;
     int lanes; /* independent accumulators in each sum: more of them, less error */
     void (*forward)(const nl_problem *, const nl_forward_args *, int threads);
@@ -147,37 +149,36 @@ NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_
 /* What the last failed call in this thread had to say; "" before any. */
 NL_API const char *nl_message(void);
 
-/* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1). */
+/* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1), then NULL. */
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
 /* By name and ISA ("c", ...; NULL: any that runs here); NULL when there is none. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
-/* Does it take this op, pass, dtype and c? And does this processor have the ISA? */
+/* Does impl take this op, pass, dtype and c? And does this processor run the ISA? */
 NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
 NL_API bool nl_isa_runs(const char *isa);
 
 /* The widest ISA that runs here: "c", "sse2", "avx2", "avx512", "neon". The environment variable
- * NL_ISA, read once, takes away what is wider than it says. */
+ * NL_ISA, read once, caps it. */
 NL_API const char *nl_isa_best(void);
 
-/* The implementation this library recommends for the problem and that many threads, on the widest ISA
- * that runs here, and what nl_forward(NULL, ...) runs; NULL when nothing accepts it. Small problems
- * get one that does not wake threads, and outputs that do not fit the caches one that streams (or as
- * p->stores says). The sizes where
- * that changes are defaults, or what `normlab tune` has measured on this machine and written into the
- * file that the environment variable NL_TUNING names. */
+/* The recommended implementation for the problem and that many threads, on the widest ISA that runs
+ * here; nl_forward(NULL, ...) runs it. NULL when none accepts the problem. Small problems get one
+ * that wakes no threads, and outputs that do not fit the caches one that streams (or as p->stores
+ * says). The thresholds are defaults, or those that `normlab tune` measured on this machine and
+ * wrote into the file that the environment variable NL_TUNING names. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
 
-/* Bytes of scratch the implementation wants for the problem, often 0. */
+/* Bytes of scratch that the implementation needs for the problem, often 0. */
 NL_API size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p);
 
-/* Threads there are to use; 1, always, when the library was built without OpenMP. */
+/* The number of threads available; always 1 when the library was built without OpenMP. */
 NL_API int nl_max_threads(void);
 NL_API bool nl_has_openmp(void);
 
-/* "layernorm", "forward", "f32"; and the bytes of one stored element. */
+/* "layernorm", "forward", "f32"; "?" if unknown. And the bytes of one stored element. */
 NL_API const char *nl_op_name(nl_op op);
 NL_API const char *nl_pass_name(nl_pass pass);
 NL_API const char *nl_dtype_name(nl_dtype dtype);

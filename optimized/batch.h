@@ -1,5 +1,5 @@
 /* BatchNorm in vector words: training, backward and inference. A rung compiles do_step() with its
- * recipe, and batch_forward() or batch_backward() drive it. SPDX-License-Identifier: MIT */
+ * recipe, and batch_forward() or batch_backward() drives it. SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_H
 #define NL_BATCH_H
 
@@ -38,7 +38,6 @@ NL_INLINE void put_part(nl_dtype t, const void *context) {
         put_columns(*k->w, t, p->cast, p->row, p->end, k->j * width, k->end * width, p->q);
 }
 
-/* The sums of each piece. */
 NL_INLINE void sum_pieces(const channels *k, size_t begin, size_t end, batch_recipe q) {
     const work *w = k->w;
     for (size_t i = begin; i < end; i++) {
@@ -49,7 +48,7 @@ NL_INLINE void sum_pieces(const channels *k, size_t begin, size_t end, batch_rec
     }
 }
 
-/* y of some pieces. A cast before the weight is rare: one loop for all types. */
+/* A cast before the weight is rare: one loop serves all types. */
 NL_INLINE void put_pieces(const channels *k, size_t begin, size_t end, batch_recipe q) {
     const work *w = k->w;
     part p = {k, begin * w->piece, least(end * w->piece, w->v.n), NULL, false, q};
@@ -62,7 +61,7 @@ NL_INLINE void put_pieces(const channels *k, size_t begin, size_t end, batch_rec
     if (q.streaming) vfence();
 }
 
-/* One step for all pieces, shared among threads. */
+/* Runs one step for all pieces, shared among threads. */
 NL_INLINE void for_pieces(channels k, int what) {
     k.what = what;
     if (k.threads > 1)
@@ -71,8 +70,8 @@ NL_INLINE void for_pieces(channels k, int what) {
         k.w->step(&k, 0, k.w->pieces);
 }
 
-/* Some channels from beginning to end. Outlined, so that the loops of the other steps are optimized
- * by themselves. */
+/* Runs all steps for some channels. Outlined, so that the compiler optimizes the loops of the other
+ * steps by themselves. */
 static __attribute__((noinline)) void do_channels(channels k, batch_recipe q) {
     bool some_in_double = false;
     if (q.inference) {
@@ -100,7 +99,7 @@ static size_t share_of(const work *w) {
     return w->runs ? 1 : STRIP;
 }
 
-/* The whole of a rung's step. */
+/* The body of a rung's step(). */
 NL_INLINE void do_step(void *context, size_t begin, size_t end, batch_recipe q) {
     const channels *k = context;
     const size_t share = share_of(k->w);
@@ -116,8 +115,8 @@ NL_INLINE void do_step(void *context, size_t begin, size_t end, batch_recipe q) 
     }
 }
 
-/* Threads share the channels, and if there are too few the samples: a sum is made of the same
- * pieces in the same order either way. */
+/* Threads share the channels; if there are too few, the samples. Either way a sum adds the same
+ * pieces in the same order. */
 static void run_all(work w, float *scratch, int threads) {
     w.m = scratch, w.a = w.m + w.padded, w.b = w.a + w.padded;
     w.gain = w.b + w.padded, w.bias = w.gain + w.padded, w.sums = w.bias + w.padded;
@@ -131,7 +130,7 @@ static void run_all(work w, float *scratch, int threads) {
     }
 }
 
-/* The whole of a rung's forward(), or backward(), around its step. */
+/* The body of a rung's forward() or backward(), around its step(). */
 static inline void batch_forward(const nl_problem *p, const nl_forward_args *a, int threads,
                                  batch_step *step) {
     work w = work_for(p);

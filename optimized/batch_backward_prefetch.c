@@ -1,11 +1,12 @@
 /* idea   batch_backward_tiles, prefetching x and dy two rows ahead.
- * gain   Four streams at once are more than a processor's own prefetcher likes to follow.
- * fails  Where x and dy are in a cache: there it prefetches nothing.
+ * gain   A processor's own prefetcher does not follow four streams at once well.
+ * fails  Where a cache holds x and dy: there it prefetches nothing.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
+            (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2});
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {

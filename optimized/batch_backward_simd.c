@@ -1,13 +1,12 @@
-/* idea   batchnorm/backward in vectors: both sums of VLEN channels beside each other, or along a
- *        channel's runs, and in memory order; dx is then ((x - mean) * a + b + dy) * gain, with the
- *        channel's own a, b and gain.
- * gain   Many times: the plain rung strides from row to row and adds one value at a time.
+/* idea   batchnorm/backward in vectors: sums VLEN adjacent channels, or along a channel's runs, in
+ *        memory order; dx is then ((x - mean) * a + b + dy) * gain, with the channel's a, b, gain.
+ * gain   Many times the speed: the plain rung strides from row to row and adds one value at a time.
  * fails  The sums live in memory: each vector of x and dy loads and stores both.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.backward = true});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end, (batch_recipe){.backward = true});
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {

@@ -1,11 +1,11 @@
 /* idea   batch_backward_prefetch, with dx stored past the caches.
- * gain   A line of dx need not be read before it is written: of six transfers one is saved.
+ * gain   No line of dx is read before it is written, which saves one transfer of six.
  * fails  Where dx would have stayed in a cache, for us or for whoever reads it next.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end,
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
             (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2, .streaming = true});
 }
 

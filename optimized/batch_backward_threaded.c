@@ -1,13 +1,14 @@
-/* idea   batch_backward_prefetch on several threads: each does some channels from beginning to end; or,
- *        where there are few, some pieces of the samples, whose sums are added up in a fixed order, so
- *        that the bits are the same with any number of threads.
- * gain   As many times as there are cores with caches or memory of their own.
+/* idea   batch_backward_prefetch on several threads: each takes some channels; or, where channels
+ *        are few, some pieces of the samples, whose sums are added in a fixed order, so that the
+ *        bits are the same with any number of threads.
+ * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
+            (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2});
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {

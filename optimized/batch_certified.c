@@ -1,14 +1,14 @@
-/* idea   One reading for the statistics, shifted by K, the mean of each channel's first 16 values; and
- *        certified by its own sums: c^2 <= var says that K was near enough the mean. If not, that
- *        channel's strip is read again around the mean; and a channel whose sums left float's range
- *        is done in double.
- * gain   One reading of three saved, with the accuracy of refined and a range that is float's own.
+/* idea   One reading for the statistics, shifted by K, the mean of each channel's first 16 values,
+ *        and certified by its own sums: c^2 <= var proves that K was near enough to the mean.
+ *        Otherwise the channel's strip is read again around the mean; a channel whose sums left
+ *        float's range is computed in double.
+ * gain   Saves one reading of three, with the accuracy of refined and the whole range of float.
  * fails  Where all channels begin with an outlier, it is refined plus one wasted reading.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.statistics = CERTIFIED, .tiles = true});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end, (batch_recipe){.statistics = CERTIFIED, .tiles = true});
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -1,15 +1,15 @@
-/* Channels that lie beside each other: a vector holds one value of VLEN of them, and nothing is ever
- * added across its lanes. The tensor is n rows of `columns` here. SPDX-License-Identifier: MIT */
+/* Adjacent channels: a vector holds one value of each of VLEN channels, and its lanes are never
+ * added to each other. The tensor is n rows of `columns`. SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_COLUMNS_H
 #define NL_BATCH_COLUMNS_H
 
 #include "batch_output.h"
 
 enum {
-    BLOCK = 16,    /* rows that are summed by themselves before they join the others */
-    HIGH = 8,      /* rows of a tile */
-    NARROW = 256,  /* columns: a block of them is a single span of memory */
-    ABREAST = 1024 /* columns whose sums stay in the first-level cache */
+    BLOCK = 16,       /* rows that are summed by themselves, then added to the blocks before */
+    TILE_ROWS = 8,    /* rows of a tile */
+    NARROW = 256,     /* columns: a block of them is a single span of memory */
+    L1_COLUMNS = 1024 /* columns whose sums stay in the first-level cache */
 };
 
 /* A tile's place in its piece: in the first block; at a block's beginning, at its end, or both. */
@@ -17,8 +17,8 @@ typedef struct place {
     bool first, begins, ends;
 } place;
 
-/* A vector of columns: what is subtracted, and the sums. Tiles have four of them by name: compilers
- * keep an array of them in memory. */
+/* A vector of columns: m and the sums. A tile has four of them, each with a name: compilers spill
+ * an array of them. */
 typedef struct accumulator {
     vf m, d, squares;
 } accumulator;
@@ -39,7 +39,7 @@ NL_INLINE void accumulate_row(accumulator *l, work w, nl_dtype t, size_t at, siz
     l->squares = vfma(e, g, l->squares);
 }
 
-/* At a block's end the sums join those of the blocks before, else they are kept for its next tile. */
+/* At a block's end adds the sums to those of earlier blocks, else stores them for the next tile. */
 NL_INLINE void store_sums(accumulator l, work w, size_t f, place in, float *sums) {
     if (in.ends && !in.first) {
         l.d += vload(NL_F32, sums, f, VLEN);
@@ -76,16 +76,16 @@ NL_INLINE void sum_tiles(work w, nl_dtype t, size_t row, size_t end, size_t f, s
     }
 }
 
-/* Tiles are for tensors that the cache holds. Memory is read in its own order: there a tile is one row
- * high, and the block's sums are in the first-level cache. */
+/* High tiles are for tensors that the cache holds. Memory is read in order: there a tile is one row
+ * high, and the block's sums stay in the first-level cache. */
 NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t f_end,
                            float *sums, batch_recipe q) {
     const bool high = q.tiles && (w.cached || w.columns <= NARROW);
     for (size_t top = row; top < end; top += BLOCK)
-        for (size_t f = begin; f < f_end; f += ABREAST) {
-            const size_t bottom = least(top + BLOCK, end), right = least(f + ABREAST, f_end);
+        for (size_t f = begin; f < f_end; f += L1_COLUMNS) {
+            const size_t bottom = least(top + BLOCK, end), right = least(f + L1_COLUMNS, f_end);
             for (size_t r = top, next; r < bottom; r = next) {
-                next = least(r + (high ? HIGH : 1), bottom);
+                next = least(r + (high ? TILE_ROWS : 1), bottom);
                 const place in = {top == row, r == top, next == bottom};
                 if (high)
                     sum_tiles(w, t, r, next, f, right, in, false, sums, q);
@@ -95,17 +95,17 @@ NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t be
         }
 }
 
-/* Row by row, so that neither x nor y leaves the order in which memory is fast. */
+/* Goes row by row, so that x and y are accessed in memory order. */
 NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
                            size_t f_end, batch_recipe q) {
     const coefficients own = {.run = false};
     const size_t rows = end - row;
-    const size_t ahead = w.columns > ABREAST ? (size_t)q.prefetch_rows * w.columns : 0;
+    const size_t ahead = w.columns > L1_COLUMNS ? (size_t)q.prefetch_rows * w.columns : 0;
     for (size_t done = 0; done < rows; done += BLOCK)
-        for (size_t f = begin; f < f_end; f += ABREAST)
+        for (size_t f = begin; f < f_end; f += L1_COLUMNS)
             for (size_t i = done; i < least(done + BLOCK, rows); i++) {
                 const size_t at = (q.reverse ? end - 1 - i : row + i) * w.columns + f;
-                const size_t width = least(ABREAST, f_end - f);
+                const size_t width = least(L1_COLUMNS, f_end - f);
                 put_span(w, t, cast, own, at, f, width, q.reverse ? -ahead : ahead, q);
             }
 }

@@ -1,11 +1,11 @@
-/* Backward: what dx is made with, from the saved statistics and from the sums.
+/* Backward: the coefficients of dx, from the saved statistics and the sums.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_GRADIENTS_H
 #define NL_BATCH_GRADIENTS_H
 
 #include "batch_strips.h"
 
-/* m is the mean that forward has saved. */
+/* m is the mean that forward saved. */
 static void set_saved(channels k) {
     const work *w = k.w;
     const float *mean = w->back->mean;

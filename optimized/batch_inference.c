@@ -1,13 +1,13 @@
-/* idea   batchnorm/inference.c in vectors: rstd * gamma is made once a channel, and an element costs a
- *        subtraction and one fused multiplication and addition.
- * gain   The speed of copying. To fold the mean in as well, y = x * a + b, would save nothing more and
- *        cost mean/sigma times the error.
- * fails  Nowhere but on single samples, where making rstd is most of the work.
+/* idea   batchnorm/inference.c in vectors: computes rstd * gamma once per channel, so that an
+ *        element costs a subtraction and an FMA.
+ * gain   The speed of copying. Folding the mean in as well, y = x * a + b, would save nothing more
+ *        and multiply the error by mean/sigma.
+ * fails  Single samples, where computing rstd is most of the work.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.inference = true, .tiles = true});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end, (batch_recipe){.inference = true, .tiles = true});
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -1,11 +1,11 @@
-/* idea   batch_inference on several threads: each does some channels, or some of the samples.
- * gain   As many times as there are cores with caches or memory of their own.
+/* idea   batch_inference on several threads: each takes some channels, or some of the samples.
+ * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.inference = true, .tiles = true});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end, (batch_recipe){.inference = true, .tiles = true});
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -1,4 +1,4 @@
-/* BatchNorm's output: y, or dx in backward, for a span of neighbouring elements.
+/* BatchNorm's output: y, or dx in backward, for a span of adjacent elements.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_OUTPUT_H
 #define NL_BATCH_OUTPUT_H
@@ -7,20 +7,20 @@
 
 enum { LINE = 64 /* bytes of a cache line */ };
 
-/* Prefetches x (and dy) at an element; beyond the tensor that does no harm. */
+/* Prefetches x (and dy) at an element; an address beyond the tensor is harmless. */
 NL_INLINE void prefetch_at(work w, nl_dtype t, size_t at, batch_recipe q) {
     const size_t bytes = at * nl_dtype_size(t);
     vprefetch((const void *)((uintptr_t)w.v.x + bytes));
     if (q.backward) vprefetch((const void *)((uintptr_t)w.dy + bytes));
 }
 
-/* What y is made with: for a run its channel's numbers, else each column's own. */
+/* The coefficients of y: for a run those of its channel, else those of each column, in memory. */
 typedef struct coefficients {
     bool run;
     vf m, a, b, gain, bias;
 } coefficients;
 
-/* k elements of y from element `at` on, in column f. */
+/* Writes k elements of y from element `at` on, in the columns from f on. */
 NL_INLINE void put_vector(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                           size_t k, bool stream, batch_recipe q) {
     const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);
@@ -45,8 +45,7 @@ NL_INLINE void put_few(work w, nl_dtype t, bool cast, coefficients p, size_t at,
         put_vector(w, t, cast, p, at + i, f + i, least(VLEN, count - i), false, q);
 }
 
-/* `count` elements of y from `at` on, in the columns from f on. Only whole lines can be streamed.
- * Prefetches x that many elements ahead, if any. */
+/* The same for any `count`. Streams only whole lines. Prefetches x by `ahead` elements, if any. */
 NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                         size_t count, size_t ahead, batch_recipe q) {
     const size_t size = nl_dtype_size(t), step = q.tiles ? 4 * VLEN : VLEN;

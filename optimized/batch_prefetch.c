@@ -1,12 +1,12 @@
 /* idea   batch_certified, prefetching x two rows ahead.
- * gain   The processor's own prefetcher comes late or not at all: where a row is longer than the sums
- *        that fit the first-level cache, it is read in pieces, and each piece begins somewhere else.
- * fails  In a cache: so tensors that one holds are not prefetched.
+ * gain   A row longer than the sums that fit the first-level cache is read in pieces, and each
+ *        piece begins elsewhere: the processor's own prefetcher comes late or not at all.
+ * fails  Where a cache holds the tensor: there it prefetches nothing.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end,
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
             (batch_recipe){.statistics = CERTIFIED, .tiles = true, .prefetch_rows = 2});
 }
 

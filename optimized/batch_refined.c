@@ -1,12 +1,12 @@
-/* idea   batchnorm/refined.c in vectors: the second pass also sums d = x - m, whose mean is what
- *        rounding took from m. It goes into y's offset, so that an element costs no more.
+/* idea   batchnorm/refined.c in vectors: the second pass also sums d = x - m, whose mean is the
+ *        rounding error of m. The offset of y absorbs it, so that an element costs no more.
  * gain   The top of the accuracy ladder.
  * fails  Reads x three times, as two-pass does.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.statistics = REFINED, .tiles = true});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end, (batch_recipe){.statistics = REFINED, .tiles = true});
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

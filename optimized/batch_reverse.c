@@ -1,11 +1,11 @@
 /* idea   batch_prefetch, with the output from the last element to the first.
- * gain   What the statistics have read last is still in a cache when the output reads it first.
- * fails  Where all of x stays in the cache anyway, or next to nothing of it does.
+ * gain   The output first reads what the statistics read last, which is still in a cache.
+ * fails  Where all of x stays in the cache anyway, or almost none of it.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end,
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
             (batch_recipe){.statistics = CERTIFIED,
                            .tiles = true,
                            .prefetch_rows = 2,

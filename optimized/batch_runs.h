@@ -1,4 +1,4 @@
-/* Channels whose values lie one after the other, s at a time. SPDX-License-Identifier: MIT */
+/* Channels whose values are contiguous, s at a time. SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_RUNS_H
 #define NL_BATCH_RUNS_H
 

@@ -1,12 +1,12 @@
-/* idea   batchnorm/two_pass.c in vectors: across channels where they lie beside each other, along
- *        them where they do not.
+/* idea   batchnorm/two_pass.c in vectors: across channels where they are adjacent, along them where
+ *        they are not.
  * gain   VLEN channels, or VLEN values of one, at a time.
  * fails  Across channels each vector of x costs four more loads and stores, for the sums.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.statistics = TWO_PASS});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end, (batch_recipe){.statistics = TWO_PASS});
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -1,5 +1,5 @@
-/* BatchNorm's statistics from sums, the certificate, and what y is made with: a strip of channels at a
- * time. SPDX-License-Identifier: MIT */
+/* BatchNorm's statistics from sums, the certificate, and the coefficients of y, for one strip of
+ * channels at a time. SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_STATISTICS_H
 #define NL_BATCH_STATISTICS_H
 
@@ -21,8 +21,8 @@ NL_INLINE void from_sums(const work *w, strip *s) {
     }
 }
 
-/* Sums are certain when they have not left float's range, upwards, or downwards where eps does not
- * cover it; and when m was off by less than sigma, so that var lost at most one bit. */
+/* Sums are certain if they neither overflowed nor underflowed (which a large eps makes harmless),
+ * and if m was off by less than sigma, so that var lost at most one bit. */
 NL_INLINE bool in_range(const work *w, double squares) {
     const double small = w->v.eps < 0x1p-96f ? 0x1p-96 : 0;
     return (int)(squares >= small) & (int)(squares <= (double)FLT_MAX);
@@ -41,7 +41,7 @@ NL_INLINE bool all_certain(const work *w, const strip *s) {
     return certain == count;
 }
 
-/* Where element k of channel j is. */
+/* The index of element k of channel j. */
 NL_INLINE size_t place_of(const work *w, size_t j, size_t k) {
     return nl_at(w->v, k / w->v.s, j, k % w->v.s);
 }
@@ -58,8 +58,8 @@ NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
     return mean;
 }
 
-/* y of the channels whose m is NaN. In place their x would be lost, so they come before the others,
- * which then leave them as they are: (y - 0) * 1 + 0. */
+/* Writes y of the channels whose m is NaN. In place their x would be lost, so they come before the
+ * others, and get coefficients that then change nothing: (y - 0) * 1 + 0. */
 NL_COLD void put_in_double(channels k, bool in_place) {
     const work *w = k.w;
     for (size_t j = k.j; j < k.end; j++) {
@@ -75,8 +75,8 @@ NL_COLD void put_in_double(channels k, bool in_place) {
     }
 }
 
-/* A second reading for a strip's uncertain channels: refined around the mean that their sums gave, or
- * in double. True when there is one of the latter, which put_in_double() finds by m = NaN. */
+/* Reads a strip's uncertain channels again: refined around the mean that their sums gave, or in
+ * double. True if any was in double: its m is NaN, the mark for put_in_double(). */
 NL_COLD bool read_again(const work *w, strip *s) {
     const strip old = *s;
     channels all = {.w = w, .j = s->j, .end = s->j + s->count, .what = SUMS};
@@ -116,7 +116,7 @@ NL_INLINE void keep_strip(const work *w, const strip *s) {
     }
 }
 
-/* m, a and b from the sums. True when there are channels for put_in_double(). */
+/* Sets m, a and b from the sums. True if there are channels for put_in_double(). */
 NL_INLINE bool set_parameters(channels k, batch_recipe q) {
     bool some_in_double = false;
     for (size_t j = k.j; j < k.end; j += STRIP) {
@@ -164,8 +164,8 @@ static void set_mean(channels k) {
     }
 }
 
-/* m for the first reading: zero, a channel's first value, or the mean of its first 16 or a few more,
- * which is near the mean unless one of them is an outlier. */
+/* m for the first reading: zero, a channel's first value, or the mean of its first 16 or a few
+ * more, which is near the mean unless one of them is an outlier. */
 NL_INLINE void set_guess(channels k, batch_recipe q) {
     const work *w = k.w;
     const nl_view v = w->v;

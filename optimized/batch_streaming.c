@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end,
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
             (batch_recipe){.statistics = CERTIFIED,
                            .tiles = true,
                            .prefetch_rows = 2,

@@ -5,7 +5,7 @@
 
 #include "batch_work.h"
 
-/* m, a and b are the work's own where a channel is one column. */
+/* m, a and b point into the arrays of `work` where a channel is one column, else into `own`. */
 typedef struct strip {
     size_t j, count;
     float *m, *a, *b;
@@ -22,19 +22,19 @@ NL_INLINE void open_strip(channels k, size_t j, strip *s) {
     for (size_t i = 0; !narrow && i < s->count; i++) s->m[i] = w->m[(j + i) * w->width];
 }
 
-/* Sets an array's columns of channel j. */
+/* Sets all columns of channel j in an array. */
 NL_INLINE void set_columns(const work *w, float *columns, size_t j, float value) {
     for (size_t i = 0; i < w->width; i += VLEN)
         vstore(NL_F32, columns, j * w->width + i, least(VLEN, w->width - i), vset(value));
 }
 
-/* The same for a strip, unless the values are there already. */
+/* The same for a strip, unless `values` is a part of the array. */
 NL_INLINE void spread(const work *w, const strip *s, float *columns, const float *values) {
     for (size_t i = 0; values != columns + s->j && i < s->count; i++)
         set_columns(w, columns, s->j + i, values[i]);
 }
 
-/* The pieces' sums, always in the same order. */
+/* Adds the pieces' sums, always in the same order. */
 NL_INLINE void merge(const work *w, strip *s) {
     const size_t count = s->count;
     double *d = s->d, *squares = s->squares;
@@ -58,7 +58,7 @@ NL_INLINE void merge(const work *w, strip *s) {
         }
 }
 
-/* A strip of gamma or beta, or what stands for it where it is NULL. */
+/* A strip of gamma or beta; where that is NULL, own, filled with `fill`. */
 NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
     for (size_t i = 0; !all && i < STRIP; i++) own[i] = fill;
     return all ? all + s->j : own;

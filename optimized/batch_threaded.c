@@ -1,12 +1,12 @@
-/* idea   batch_prefetch on several threads: each does some channels from beginning to end; or, where
- *        there are few, some pieces of the samples, whose sums wait for each other.
- * gain   As many times as there are cores with caches or memory of their own.
+/* idea   batch_prefetch on several threads: each takes some channels; or, where channels are few,
+ *        some pieces of the samples, and then all wait for all sums.
+ * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end,
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
             (batch_recipe){.statistics = CERTIFIED, .tiles = true, .prefetch_rows = 2});
 }
 

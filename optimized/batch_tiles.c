@@ -1,13 +1,13 @@
-/* idea   batch_simd with tiles of 8 rows by 4 vectors, whose sums stay in registers until the tile is
- *        done; and four vectors of each loop in flight.
- * gain   The sums' loads and stores, seven times of eight, where x is in the cache.
- * fails  Eight rows at a time are eight streams from memory, and prefetchers follow one of them
- *        better. So larger tensors are still read row by row.
+/* idea   batch_simd with tiles of 8 rows by 4 vectors, whose sums stay in registers until the tile
+ *        is done; and four vectors of each loop in flight.
+ * gain   Saves seven of eight loads and stores of the sums, where the cache holds x.
+ * fails  Eight rows at a time are eight streams from memory, and prefetchers follow one better. So
+ *        larger tensors are still read row by row.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
 
-static void step(void *part, size_t begin, size_t end) {
-    do_step(part, begin, end, (batch_recipe){.statistics = TWO_PASS, .tiles = true});
+static void step(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end, (batch_recipe){.statistics = TWO_PASS, .tiles = true});
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

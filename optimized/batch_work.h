@@ -1,20 +1,20 @@
-/* BatchNorm in vector words: what a rung is made of, and what its steps share. Channels are summed in
- * batch_columns.h where they lie beside each other and in batch_runs.h where they do not; batch.h
- * drives. SPDX-License-Identifier: MIT */
+/* BatchNorm in vector words: the recipe of a rung, and what its steps share. batch_columns.h sums
+ * adjacent channels, batch_runs.h contiguous ones; batch.h drives both.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_BATCH_WORK_H
 #define NL_BATCH_WORK_H
 
 #include "vec.h"
 
-/* What makes a rung: constants that every function inlined into it receives. */
+/* The recipe of a rung: constants that every function inlined into it receives. */
 typedef struct batch_recipe {
-    bool backward;                                    /* dx from dy; else y, */
-    bool inference;                                   /* from the running statistics; else: */
-    enum { TWO_PASS, REFINED, CERTIFIED } statistics; /* in two readings or in one */
+    bool backward;
+    bool inference;                                   /* on the running statistics */
+    enum { TWO_PASS, REFINED, CERTIFIED } statistics; /* of training */
     bool tiles;        /* sums stay in registers for several rows, and loops do four vectors */
     bool reverse;      /* the output begins where the sums ended */
-    bool streaming;    /* y or dx past the caches */
-    int prefetch_rows; /* rows by which x is prefetched, 0: not at all */
+    bool streaming;    /* stores y or dx past the caches */
+    int prefetch_rows; /* distance at which x is prefetched, 0: not at all */
 } batch_recipe;
 
 enum {
@@ -26,13 +26,13 @@ enum {
     LANES = VLEN < 4 ? 4 : 16 /* of a sum, at least: a block has 16 rows, and a run four vectors */
 };
 
-/* A step of the work on pieces [begin, end) of some channels: what a rung compiles with its recipe,
- * and hands to threads. */
-typedef void batch_step(void *channels, size_t begin, size_t end);
+/* A step of the work on pieces [begin, end) of some channels. A rung compiles one with its recipe;
+ * threads run it. */
+typedef void batch_step(void *context, size_t begin, size_t end);
 
-/* A column is what one lane of a vector sums: a channel of [n][c][1]. Where s is short, a channel is
- * s columns beside each other, which are added at the end; where it is long, a channel is summed along
- * its runs and counts as one column. The arrays have an element for each column, and are padded to
+/* One lane of a vector sums one column: a channel of [n][c][1]. Where s is short, a channel is s
+ * adjacent columns, which are added at the end; where it is long, a channel is summed along its
+ * runs and counts as one column. The arrays have an element for each column, and are padded to
  * whole strips:
  *
  *     y = (x - m) * a + b            or, with a cast before the weight,
@@ -44,8 +44,8 @@ typedef void batch_step(void *channels, size_t begin, size_t end);
  */
 typedef struct work {
     nl_view v;                    /* backward: y is dx */
-    const void *dy;               /* backward only, */
-    const nl_backward_view *back; /* as is this */
+    const void *dy;               /* backward only */
+    const nl_backward_view *back; /* backward only */
     batch_step *step;
     double per_count; /* 1 / (n * s) */
     size_t total, columns, padded;
@@ -57,7 +57,8 @@ typedef struct work {
                     x - m, or dy in backward */
 } work;
 
-/* Channels [j, end) of all samples, and what a step does with them. */
+/* Channels [j, end) of all samples, and what a step does with them: both sums, output, or ALL in
+ * turn; SHARES runs ALL on each thread's share. */
 typedef struct channels {
     const work *w;
     size_t j, end;
@@ -87,8 +88,8 @@ static size_t batch_scratch(const nl_problem *p) {
     return (5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces)) * w.padded * sizeof(float);
 }
 
-/* A vector may be read as a whole wherever the tensor goes on, into the next row as well: the arrays
- * have room for the lanes that are too many. */
+/* A whole vector may be read wherever the tensor goes on, even into the next row: the arrays have
+ * room for the extra lanes. */
 NL_INLINE size_t readable_lanes(work w, size_t at) {
     return least(w.total - at, VLEN);
 }

@@ -1,11 +1,11 @@
-/* Backward of the row norms, dx and the terms of dgamma and dbeta: of one row, of one row in one loop
- * with the sums of the next, or of a block of four rows. SPDX-License-Identifier: MIT */
+/* Backward of the row norms, dx and the terms of dgamma and dbeta: of one row, of one row in one
+ * loop with the sums of the next, or of a block of four rows. SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_BACKWARD_OUTPUT_H
 #define NL_ROW_BACKWARD_OUTPUT_H
 
 #include "row_backward_sums.h"
 
-/* dx of one vector, whose terms are added to dgamma and dbeta. */
+/* Returns dx of one vector and adds its terms to dgamma and dbeta. */
 NL_INLINE vf dx_of(vf x, vf dy, vf gain, dx_terms t, vf *dgamma, vf *dbeta, backward_recipe q) {
     const vf scaled = dy * t.rstd;
     vf rest = x * t.by_d;
@@ -63,8 +63,8 @@ NL_INLINE void prefetch_at(const gradients *g, size_t at) {
     if (g->v.dresidual) vprefetch((const char *)g->v.dresidual + byte);
 }
 
-/* One vector of each row of a block. All is read before anything is written: rows are often a
- * multiple of 4 KiB apart, and a load that aliases a pending store's last 12 bits waits for it. */
+/* One vector of each row of a block. All loads precede all stores: rows are often a multiple
+ * of 4 KiB apart, and a load whose last 12 address bits alias a pending store's waits for it. */
 NL_INLINE void put_block_vector(const gradients *g, size_t at, size_t k, column *col, dx_terms t0,
                                 dx_terms t1, dx_terms t2, dx_terms t3, backward_recipe q) {
     const size_t c = g->v.c;
@@ -92,8 +92,8 @@ NL_INLINE void put_block_vector(const gradients *g, size_t at, size_t k, column 
     if (q.centred) col->dbeta += dbeta;
 }
 
-/* Rows r to r + 3. Each row's sums are added in the order of sum_row(): its bits do not depend on its
- * place in the batch. */
+/* Rows r to r + 3. Each row's sums are added in the order of sum_row(): its bits do not depend on
+ * its place in the batch. */
 NL_INLINE void put_block(const gradients *g, size_t r, backward_recipe q) {
     const size_t c = g->v.c;
     const vf m0 = mean_of(g, r, q), m1 = mean_of(g, r + 1, q);

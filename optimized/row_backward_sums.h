@@ -7,7 +7,7 @@
 
 #include "row_gradients.h"
 
-/* What makes a rung, as in row_statistics.h. */
+/* The recipe of a rung, as in row_statistics.h. */
 typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
     bool blocks;    /* four rows at a time */
@@ -15,21 +15,21 @@ typedef struct backward_recipe {
     bool streaming; /* stores dx past the caches and prefetches the next block */
 } backward_recipe;
 
-/* Lanes of a sum along a row: one vector for each row of a block, or four. dgamma and dbeta are
- * summed in float over a piece of as many rows or blocks, and over pieces in two floats: their error
- * does not grow with the number of rows. */
+/* Lanes of a sum along a row: one vector for each row of a block, else four. dgamma and dbeta are
+ * summed in float over a piece of as many rows or blocks; pieces are added in two floats, so that
+ * the error does not grow with the number of rows. */
 enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
 
-/* Rows are summed in pieces of so many columns, as in row_statistics.h; and blocks of longer rows
- * would be evicted between their sums and their dx. */
+/* Rows are summed in pieces of so many columns, as in row_statistics.h. Longer rows take no blocks,
+ * which would be evicted between sums and dx. */
 enum { PIECE = 16384 };
 
-/* Of g and of g * d. */
+/* Sums of g and of g * d. */
 typedef struct sums {
     vf g, gd;
 } sums;
 
-/* Four vectors of each sum, by name: compilers keep an array of them in memory. */
+/* Four vectors of each sum, each with a name: compilers spill an array of them. */
 typedef struct four_sums {
     sums a, b, c, d;
 } four_sums;
@@ -55,7 +55,7 @@ NL_INLINE vf mean_of(const gradients *g, size_t r, backward_recipe q) {
     return vset(q.centred ? g->v.mean[r] : 0);
 }
 
-/* Lanes that are not real have dy = 0 and a gain of 0. */
+/* Lanes past the end of the row have dy = 0 and gain = 0. */
 NL_INLINE sums add_vector(sums s, vf x, vf dy, vf gain, vf mean, backward_recipe q) {
     const vf part = gain * dy;
     if (q.centred) x -= mean, s.g += part;
@@ -109,7 +109,7 @@ NL_INLINE totals sum_row(const gradients *g, size_t r, backward_recipe q) {
     return all;
 }
 
-/* One value is its own mean, and y does not depend on it. */
+/* A single value is its own mean: y does not depend on x, and dx is 0. */
 NL_INLINE dx_terms terms_of(const gradients *g, size_t r, totals t, backward_recipe q) {
     const float rstd = q.centred && g->v.c == 1 ? 0 * g->v.rstd[r] : g->v.rstd[r];
     const float mean_g = (float)(t.g * g->per_c), mean_gx = (float)(t.gd * g->per_c * rstd);

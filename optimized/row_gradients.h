@@ -1,17 +1,17 @@
-/* Backward of the row norms, what outlives a row: each column's gain and its sums for dgamma and
- * dbeta. row_backward_sums.h and row_backward_output.h go along the rows.
+/* Backward of the row norms, the state that all rows share: each column's gain and its sums for
+ * dgamma and dbeta. row_backward_sums.h and row_backward_output.h go along the rows.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_GRADIENTS_H
 #define NL_ROW_GRADIENTS_H
 
 #include "vec.h"
 
-/* Of VLEN columns: the gain, and the sums for dgamma and dbeta over the present piece of rows. */
+/* VLEN columns: the gain, and the sums for dgamma and dbeta over the current piece of rows. */
 typedef struct column {
     vf gain, dgamma, dbeta;
 } column;
 
-/* The sums over all pieces before, each with its rounding error. */
+/* The sums over all earlier pieces, each with its rounding error. */
 typedef struct compensated {
     vf dgamma, dgamma_error, dbeta, dbeta_error;
 } compensated;

@@ -5,7 +5,7 @@
 
 #include "row_statistics.h"
 
-/* y of the row's k elements from i on, given their x. */
+/* Writes y of the row's k elements from i on, given their x. */
 NL_INLINE void put_x(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q, bool stream) {
     if (v.residual_out) vstore(v.t, v.residual_out, i, k, x);
     vf y = x * vset(s.rstd);
@@ -29,9 +29,9 @@ NL_INLINE void put(nl_view v, size_t i, stats s, row_recipe q, bool stream) {
 }
 
 /* Whole vectors begin at y's first vector boundary, so that no store straddles two lines. The
- * elements before it and after the last whole vector are covered by vectors of their own, the edges,
- * which overlap the others. In place, an output would then be read as input: so the edges' x is
- * loaded first and their y stored last. */
+ * elements before it and after the last whole vector are covered by vectors of their own, the
+ * edges, which overlap the others. In place, an output would then be read as input: so the edges' x
+ * is loaded first and their y stored last. */
 typedef struct edges {
     size_t begin, end; /* of the whole vectors */
     vf head, tail;
@@ -86,8 +86,8 @@ NL_INLINE void prefetch_step(nl_view row, size_t i, row_recipe q) {
         vprefetch((const char *)row.x + i * size + line + q.prefetch_bytes);
 }
 
-/* The output of this row, and in the same loop the sums of the next one around its guess, added in
- * the order of sum_piece(): a row's bits do not depend on its place in the batch. */
+/* Writes this row and, in the same loop, sums the next one around its guess, in the order of
+ * sum_piece(): a row's bits do not depend on its place in the batch. */
 NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess, row_recipe q) {
     const vf m = vset(guess);
     const edges e = load_edges(row);
@@ -106,7 +106,7 @@ NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess
     }
     for (; i < e.end; i += VLEN) put(row, i, s, q, false);
     put_edges(row, e, s, q);
-    if (j + STEP <= row.c) { /* y's boundary cost the loop its last step */
+    if (j + STEP <= row.c) { /* aligning y made the loop one step shorter */
         accumulate_step(&t, next, j, m);
         j += STEP;
     }

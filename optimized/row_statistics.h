@@ -1,5 +1,5 @@
-/* The statistics of a row in vector words: its sums in one reading or two, and the certificate by
- * which sums tell whether one reading was enough. SPDX-License-Identifier: MIT */
+/* The statistics of a row in vector words: its sums in one reading or two, and the certificate,
+ * which decides from the sums whether one reading was enough. SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_STATISTICS_H
 #define NL_ROW_STATISTICS_H
 
@@ -7,8 +7,8 @@
 
 #include <float.h>
 
-/* What makes a rung: constants that every function inlined into it receives, so that the compiler
- * drops what a rung does not use, and the three layers are compared at equal engineering. */
+/* The recipe of a rung: constants in every function inlined into it, so that the compiler drops
+ * what a rung does not use, and the three layers are compared at equal engineering. */
 typedef struct row_recipe {
     bool centred; /* LayerNorm */
     enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
@@ -18,8 +18,8 @@ typedef struct row_recipe {
     size_t prefetch_bytes; /* distance at which x is prefetched, 0: not at all */
 } row_recipe;
 
-/* xhat = (x - m) * rstd - shift, and the mean is m + c. in_double: no float result is right, and the
- * row is computed in double. */
+/* xhat = (x - m) * rstd - shift, and the mean is m + c. in_double: no float result is right, and
+ * the row is computed in double. */
 typedef struct stats {
     float m, c, rstd, shift;
     bool in_double;
@@ -29,12 +29,12 @@ typedef struct stats {
  * stays that of a short row, and threads can share a row without changing a bit. */
 enum { PIECE = 16384, STEP = 4 * VLEN };
 
-/* Four vectors of each sum, by name: compilers keep an array of them in memory. */
+/* Four vectors of each sum, each with a name: compilers spill an array of them. */
 typedef struct accumulators {
     vf d0, d1, d2, d3, squares0, squares1, squares2, squares3;
 } accumulators;
 
-/* Of d = x - m and of d^2. */
+/* Sums of d = x - m and of d^2. */
 typedef struct totals {
     double d, squares;
 } totals;
@@ -52,8 +52,8 @@ NL_INLINE void accumulate(vf *sum, vf *squares, nl_view row, size_t i, size_t k,
     *squares = vfma(d, d, *squares);
 }
 
-/* Starts the sums over [begin, end) with the odd elements and returns where whole vectors begin. A
- * load is masked only where there is no whole vector. */
+/* Starts the sums over [begin, end) with the odd elements and returns where whole vectors begin.
+ * Masks a load only if the range is shorter than a vector. */
 NL_INLINE size_t start_sums(accumulators *s, nl_view row, size_t begin, size_t end, vf m) {
     const size_t odd = (end - begin) % VLEN;
     s->d0 = s->d1 = s->d2 = s->d3 = vset(0);
@@ -81,8 +81,8 @@ NL_INLINE totals finish_sums(accumulators *s, nl_view row, size_t i, size_t end,
                     vsum((s->squares0 + s->squares2) + (s->squares1 + s->squares3))};
 }
 
-/* Prefetches a share of the next row: `quarters` of it from quarter `from` on, and of these what
- * corresponds to the step at element i of this row. */
+/* Of the next row, `quarters` quarters from quarter `from` on are prefetched while this one is
+ * processed; this is the share of the step at element i. */
 NL_INLINE void prefetch_next_row(nl_view row, size_t i, size_t from, size_t quarters) {
     const size_t size = nl_dtype_size(row.t), step = STEP * size * quarters / 4;
     const size_t at = (row.c + from * row.c / 4 + i * quarters / 4) * size;
@@ -114,7 +114,7 @@ NL_INLINE totals sum_row(nl_view row, float m, row_recipe q) {
     return all;
 }
 
-/* What a single reading sums around: near the mean, unless the row begins with an outlier. */
+/* The shift of a single reading: near the mean, unless the row begins with an outlier. */
 NL_INLINE float guess_mean(nl_view row, double per_c, row_recipe q) {
     if (!q.centred) return 0;
     const size_t n = row.c < 16 ? row.c : 16;
@@ -131,7 +131,7 @@ NL_INLINE stats from_sums(nl_view row, double per_c, float m, totals s) {
     return (stats){m, (float)c, rstd, (float)c * rstd, false};
 }
 
-/* Did the sums leave float's range, upwards, or downwards where eps does not cover it? */
+/* True if the sums overflowed, or underflowed with an eps too small to make that harmless. */
 NL_INLINE bool out_of_range(nl_view row, totals s) {
     bool too_small = s.squares < 0x1p-96 && row.eps < 0x1p-96f;
     return !(s.squares <= (double)FLT_MAX) || too_small;
@@ -154,7 +154,7 @@ NL_INLINE bool is_certain(double per_c, totals s) {
 }
 
 /* The statistics of row r of v from the sums around m; reads the row again where these are not
- * certain. Rare paths take v's address, so that no row's view need be in memory. */
+ * certain. Rare paths take the address of v, not of a row's view, which so stays in registers. */
 NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, totals s,
                            row_recipe q) {
     if (!q.centred) return root_mean_square(*v, per_c, s, q);

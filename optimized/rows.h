@@ -54,7 +54,7 @@ NL_INLINE void common_rows(nl_dtype t, const void *context) {
     all_rows(v, q);
 }
 
-/* Everything else tests at every vector what there is, and takes one row after the other. */
+/* All other cases: tests per vector which arrays there are, and is never pipelined. */
 NL_INLINE void general_rows(nl_dtype t, const void *context) {
     row_recipe q = ((const rows_call *)context)->q;
     nl_view v = ((const rows_call *)context)->v;
@@ -81,7 +81,7 @@ NL_INLINE void rows_in_general(nl_view v, row_recipe q) {
         general_types(v, false, q);
 }
 
-/* The whole of a rung's forward(). */
+/* The body of a rung's forward(). */
 NL_INLINE void rows_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
     const nl_view v = nl_view_of(p, a);
     if (!v.gamma || v.residual || v.cast_before_weight || v.centred != !!v.beta)

@@ -1,6 +1,6 @@
-/* idea   rows_simd with four accumulators, so that four additions are under way at a time.
+/* idea   rows_simd with four accumulators, so that four additions are in flight.
  * gain   The sums run at the speed of the loads, where the row is in the first-level cache.
- * fails  Rows from memory: there the adder was never what one waited for.
+ * fails  Rows from memory: there the adder was never the bottleneck.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
 

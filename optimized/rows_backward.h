@@ -1,6 +1,6 @@
-/* Backward of LayerNorm, RMSNorm and Qwen2RMSNorm in vector words. A rung calls rows_backward() with
- * its recipe (row_backward_sums.h), which is inlined for each layer and storage type with these as
- * constants. SPDX-License-Identifier: MIT */
+/* Backward of LayerNorm, RMSNorm and Qwen2RMSNorm in vector words. A rung calls rows_backward()
+ * with its recipe (row_backward_sums.h), which is inlined for each layer and storage type with
+ * these as constants. SPDX-License-Identifier: MIT */
 #ifndef NL_ROWS_BACKWARD_H
 #define NL_ROWS_BACKWARD_H
 
@@ -8,7 +8,7 @@
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
-/* Row r and those after it, one after the other; outer is g in memory. */
+/* Rows from r on, one after the other. */
 NL_INLINE void put_rows(const gradients *g, const gradients *outer, size_t r, backward_recipe q) {
     const size_t lanes = q.blocks ? BLOCK_LANES : ROW_LANES;
     backward_recipe last = q;
@@ -26,8 +26,8 @@ NL_INLINE void put_rows(const gradients *g, const gradients *outer, size_t r, ba
     }
 }
 
-/* How a rung goes through all rows, the storage type and the layer being constants: g is a copy whose
- * address nobody else has, so that its fields stay in registers. */
+/* A rung's loop over all rows, with storage type and layer as constants. g is a copy whose address
+ * does not escape, so its fields stay in registers; outlined code gets `outer`, the original. */
 typedef void all_rows_function(const gradients *g, const gradients *outer, backward_recipe q);
 
 NL_INLINE void all_rows(const gradients *g, const gradients *outer, backward_recipe q) {
@@ -72,7 +72,7 @@ NL_INLINE void rows_backward_by(const nl_problem *p, const nl_backward_args *a,
     end_columns(&g);
 }
 
-/* The whole of a rung's backward(). */
+/* The body of a rung's backward(). */
 NL_INLINE void rows_backward(const nl_problem *p, const nl_backward_args *a, backward_recipe q) {
     rows_backward_by(p, a, all_rows, q);
 }

@@ -1,6 +1,6 @@
-/* idea   Four rows at a time: what belongs to a column is loaded once for all four.
- * gain   Of three loads and two stores a vector for the columns a quarter is left; and eight sums
- *        along rows are under way at once.
+/* idea   Four rows at a time: the gain and sums of a column are loaded once for all four.
+ * gain   A quarter of the columns' loads and stores (three and two a vector) is left, and eight
+ *        sums along rows are in flight.
  * fails  Four rows of x and dy have to stay in a cache from their sums to their dx.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"

@@ -1,7 +1,7 @@
-/* idea   While a row's dx is made, the sums of the next row: one run over the columns a row.
- * gain   Loads for the sums and stores of dx no longer take turns at being idle, and no row
- *        waits for its sums. Two rows at a time are in the first-level cache, not four.
- * fails  For a single row; and what belongs to a column is loaded for each row again.
+/* idea   The loop that makes a row's dx also sums the next row: one run over the columns a row.
+ * gain   Loads for the sums overlap stores of dx, and no row waits for its sums. Two rows at a time
+ *        are in the first-level cache, not four.
+ * fails  A single row has no next one; and gain and sums of a column are loaded for each row again.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 

@@ -1,7 +1,7 @@
 /* idea   Rows of up to four vectors: a row is read once and stays in registers, and so do the gain
  *        and the sums for dgamma and dbeta, from one row to the next.
- * gain   Short rows: five loads and two stores a vector less. It takes no wider ones.
- * fails  Each row waits for its sums; the processor goes on with the next meanwhile.
+ * gain   Short rows: five loads and two stores a vector less. It refuses wider ones.
+ * fails  Each row waits for its sums; meanwhile the processor starts on the next.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 
@@ -82,6 +82,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "rows of up to four vectors, kept in registers", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .c_most = VECTORS * VLEN, .rank = 6,
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
         .method = NL_TWO_PASS, .lanes = ROW_LANES, .backward = backward,
         .scratch = rows_backward_scratch);

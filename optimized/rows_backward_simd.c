@@ -1,8 +1,8 @@
 /* idea   A row at a time in vectors: the sums along it, then dx, dgamma and dbeta in one run over
  *        its columns.
  * gain   VLEN elements a step, and dgamma's error does not grow with the number of rows.
- * fails  gain, dgamma and dbeta are loaded for every vector of x, and two of them stored: more than
- *        x, dy and dx are.
+ * fails  gain, dgamma and dbeta are loaded for every vector of x, and two of them stored: more
+ *        traffic than x, dy and dx.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 

@@ -1,4 +1,4 @@
-/* idea   rows_backward_blocks, storing dx past the caches and prefetching the next block's x and dy.
+/* idea   rows_backward_blocks, storing dx past the caches and prefetching the next block.
  * gain   An ordinary store first reads the line it will overwrite: a quarter of all traffic, saved.
  * fails  Where dx would have stayed in a cache. Rows that do not begin on a vector's boundary are
  *        stored in the ordinary way.

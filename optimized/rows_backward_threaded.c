@@ -1,16 +1,14 @@
 /* idea   Each thread gets runs of rows and does with a run what nl_best() would do on one thread
- *        (registers, pipelined or streaming). A run's dgamma and dbeta are kept, and added up at the
- *        end.
- * gain   As many cores, as many times the cache bandwidth. Where runs begin depends on n alone,
- *        and they are added from first to last: the bits are the same with any number of threads.
- * fails  Waking threads takes microseconds, twice; and up to eight rows are one run, however
- *        long.
+ *        (registers, pipelined or streaming). At the end the dgamma and dbeta of runs are added.
+ * gain   The cache bandwidth of all cores. Where runs begin depends on n alone, and they are added
+ *        from first to last: the bits are the same with any number of threads.
+ * fails  Waking threads takes microseconds, twice; and eight rows, of any length, are one run.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "parallel.h"
 #include "rows_backward.h"
 
-/* A thread adds up at least so many columns: a multiple of every vector. */
+/* The columns that a thread adds up at a time: a multiple of VLEN on every ISA. */
 enum { COLUMNS = 64 };
 
 typedef struct job {
@@ -24,15 +22,15 @@ typedef struct job {
     size_t scratch_bytes;
 } job;
 
-/* Runs of at least 8 rows, so that adding them up is little; of 64 rows, better still; and no more
- * than 64 runs. */
+/* At least 8 rows, so that adding up the runs costs little; up to 64 where that leaves 16 runs;
+ * more only to have at most 64 runs. */
 static size_t rows_of_run(size_t n) {
     const size_t few = (n + 15) / 16, most = few < 64 ? few : 64, least = (n + 63) / 64;
     const size_t rows = most < 8 ? 8 : most < least ? least : most;
     return (rows + 7) / 8 * 8;
 }
 
-/* Depends on the problem alone, not on what the tuning chooses: every `each` needs the same scratch. */
+/* Depends on the problem alone, not on the tuning: every `each` needs the same scratch. */
 static job job_of(const nl_problem *p, const nl_backward_args *a) {
     job j = {.p = p, .a = a, .rows = rows_of_run(p->n)};
     nl_problem run = *p;

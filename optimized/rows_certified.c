@@ -1,6 +1,6 @@
-/* idea   rows_shifted, certified by its own sums: c^2 <= var says that K was near enough the mean.
- *        If not, that row gets the refined second reading; and where a sum left float's range, up or
- *        down, the row is done in double. RMSNorm has no K: of this it needs the range only.
+/* idea   rows_shifted, certified by its own sums: c^2 <= var proves that K was near enough to the
+ *        mean. Otherwise the row gets a refined second reading; where a sum left float's range, up
+ *        or down, the row is computed in double. RMSNorm has no K and needs only the range test.
  * gain   One reading, with the accuracy of refined on any data and the range of rmsnorm/scaled.
  * fails  Where every row begins with an outlier, it is refined plus one wasted reading.
  * SPDX-License-Identifier: MIT */

@@ -1,7 +1,7 @@
-/* idea   rows_certified, with the statistics of the next row summed in the loop that writes this one.
- * gain   Loads, stores and arithmetic at the same time instead of in turns: memory never waits, nor
- *        does the next row for this one's square root.
- * fails  A single row has no next one; rows longer than 16384 are summed in pieces, in turns again.
+/* idea   rows_certified, summing the next row in the loop that writes this one.
+ * gain   Loads, stores and arithmetic overlap: memory is never idle, and the next row does not wait
+ *        for this one's square root.
+ * fails  A single row has no next one; rows longer than 16384 are summed in pieces, one by one.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
 

@@ -1,5 +1,5 @@
 /* idea   rows_pipelined, prefetching x 4 KiB ahead.
- * gain   On processors whose own prefetcher stops at a page, or is thrown off by two streams.
+ * gain   Helps processors whose own prefetcher stops at a page, or follows two streams badly.
  * fails  Elsewhere: it costs an instruction a line, and near the end fetches what nobody reads.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"

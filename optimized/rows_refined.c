@@ -1,6 +1,6 @@
-/* idea   layernorm/refined.c in vectors: the second pass also sums d = x - m, whose mean is what
- *        rounding took from m.
- * gain   The top of the accuracy ladder; the addition hides in the second pass's waiting.
+/* idea   layernorm/refined.c in vectors: the second pass also sums d = x - m, whose mean is the
+ *        rounding error of m.
+ * gain   The top of the accuracy ladder; the latency of the second pass hides the addition.
  * fails  Reads x three times, as two-pass does.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"

@@ -1,9 +1,9 @@
-/* idea   Up to eight vectors a row, gamma and beta included: what is in registers can be read as often
- *        as one likes, so the mean is refined for nothing.
- * gain   Short rows, where loops never get going. It takes no wider ones, and does those with a
- *        residual or a cast before the weight in the loops of rows.h.
- * fails  Nothing is summed while the row before is written, other than what the processor finds
- *        itself; it finds enough.
+/* idea   Rows of up to eight vectors stay in registers, with gamma and beta. Reading registers
+ *        again is free, so the mean is refined at no cost.
+ * gain   Short rows, where the overhead of loops dominates. It refuses wider ones; a residual or a
+ *        cast before the weight takes the loops of rows.h.
+ * fails  Only out-of-order execution overlaps the sums of a row with the output of the row before;
+ *        that is enough.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
 
@@ -103,5 +103,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "rows of up to eight vectors, kept in registers", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .c_most = VECTORS * VLEN, .rank = 6,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
         .range_safe = true, .method = NL_REFINED, .lanes = VLEN, .forward = forward);

@@ -1,7 +1,7 @@
 /* idea   rows_certified, storing y past the caches; meanwhile the next row is prefetched: a quarter
- *        in the reading that sums, the rest beside the stores.
+ *        during the sums, the rest during the stores.
  * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved.
- *        And memory is never idle, yet only one row, gamma and beta compete for the first-level cache.
+ *        Memory is never idle, yet only one row, gamma and beta share the first-level cache.
  * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"

@@ -1,7 +1,7 @@
 /* idea   Rows are independent: each thread gets a run of them and does what nl_best() would do with
  *        it on one thread (registers, pipelined or streaming). Where there are fewer rows than
- *        threads, long ones are shared, in the pieces in which any rung here sums them.
- * gain   As many cores, as many times the cache bandwidth; memory takes fewer to be saturated.
+ *        threads, threads share a long row, in the pieces in which every rung here sums it.
+ * gain   The cache bandwidth of all cores; fewer saturate memory.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
@@ -14,11 +14,11 @@ typedef struct job {
     const nl_problem *p;
     const nl_forward_args *a;
     const nl_impl *each; /* what a thread runs on its rows */
-    nl_view row;         /* the row that is shared, */
-    row_recipe q;        /* and how: */
+    nl_view row;         /* a shared row */
+    row_recipe q;
     float m;
-    totals *sums; /* of its pieces around m, */
-    stats s;      /* and what follows from them */
+    totals *sums; /* of its pieces, around m */
+    stats s;
 } job;
 
 static void some_rows(void *context, size_t begin, size_t end) {
@@ -67,7 +67,7 @@ static size_t pieces_of(size_t c) {
     return (c + PIECE - 1) / PIECE;
 }
 
-/* Adds as sum_row() does. */
+/* Adds in the order of sum_row(). */
 static totals sum_shared(job *j, float m, int threads) {
     totals all = {0, 0};
     j->m = m;

@@ -1,17 +1,17 @@
-/* The words that SIMD kernels are written in. vf is a vector of VLEN floats (in plain C: one float),
- * on which + - * / work lane by lane; vec/ISA.h has the words below for each instruction set, and the
- * build says which. k is how many lanes are real: VLEN, or fewer at the end of a row, where not one
- * byte past them is touched.
+/* The words that SIMD kernels are written in. vf is a vector of VLEN floats (in plain C: one
+ * float), on which + - * / work lane by lane; vec/ISA.h defines the words below for each
+ * instruction set, and the build selects one. k is how many lanes are real: VLEN, or fewer at the
+ * end of a row, where no byte past them is accessed.
  *
  *     vset(f)                f in every lane
  *     vfma(a, b, c)          a * b + c, rounded once where the processor can, else twice
- *     vload(t, p, i, k)      elements i .. i + k - 1 of an array stored as t; zero in the other lanes
- *     vstore(t, p, i, k, v)  the k lanes to there, rounded to t
- *     vstream(t, p, i, v)    all lanes, past the caches where that exists; p + i aligned to the vector
+ *     vload(t, p, i, k)      elements i .. i + k - 1 of an array of t; zero in the other lanes
+ *     vstore(t, p, i, k, v)  stores k lanes there, rounded to t
+ *     vstream(t, p, i, v)    stores all lanes, past the caches if the ISA can; p + i is aligned
  *     vround(t, v)           D(v): what v becomes when it is stored as t and read again
  *     vkeep(v, k)            zero in the lanes that are not real
  *     vsum(v)                the sum of the lanes, always halves added to halves
- *     vfence()               after the last vstream, before another thread may look
+ *     vfence()               call after the last vstream, before another thread reads
  * SPDX-License-Identifier: MIT */
 #ifndef NL_VEC_H
 #define NL_VEC_H

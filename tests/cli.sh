@@ -41,7 +41,7 @@ check "  begins with a heading" "$(grep -q '^name  *isa  *layers' list.txt || he
 exits "list --csv" 0 list --csv
 cp stdout list.csv
 check "  has its header" "$([ "$(head -1 list.csv)" = \
-    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,demonstration,c_most,about ] || head -1 list.csv)"
+    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,demonstration,c_max,about ] || head -1 list.csv)"
 check "  as many lines as the table" \
     "$([ "$(wc -l < list.csv)" -eq "$(wc -l < list.txt)" ] || wc -l list.csv list.txt)"
 check "  twelve fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 12 || $2 == "c" && $10 != 1)' list.csv)"

@@ -55,7 +55,7 @@ static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind,
     bool batch = o->job->op == NL_BATCHNORM, inference = o->job->pass == NL_INFERENCE;
     if (with & FUSED && batch) return false;
     if (batch && !inference && groups && size == 1) return false;
-    if (o->m->c_most && size > o->m->c_most) return false;
+    if (o->m->c_max && size > o->m->c_max) return false;
     int length = snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu/%s", nl_op_name(o->job->op),
                           nl_pass_name(o->job->pass), nl_dtype_name(o->t),
                           batch ? size / o->s : groups, batch ? groups : size, o->s, kinds[kind]);
@@ -103,7 +103,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
                 o.skew = turn % 16 * 4;
                 judge(&o, batch ? c : n, batch ? n * o.s : c, turn % KINDS, 1 + (int)(turn % 3));
             }
-        const size_t few = o.m->c_most && o.m->c_most < 21 ? o.m->c_most - 1 : 21;
+        const size_t few = o.m->c_max && o.m->c_max < 21 ? o.m->c_max - 1 : 21;
         o.skew = 0;
         for (size_t turn = 0; turn < KINDS * PARTS; turn++) { /* every kind with all parts */
             o.parts = (unsigned)(turn / KINDS), o.s = batch ? 3 : 1;
@@ -307,7 +307,7 @@ ParameterizedTest(size_t *index, implementations, properties) {
     for (size_t i = 0; next(&o, *index, &i); i++) {
         bool batch = o.job->op == NL_BATCHNORM;
         o.s = batch && i % 2 ? 3 : 1, o.parts = !batch && i % 2 ? FUSED : 0;
-        size_t usual = 69, most = o.m->c_most;
+        size_t usual = 69, most = o.m->c_max;
         try_properties(&o, 19, most && most < usual ? most - 1 : usual);
         if (i % 5 == 0) try_properties(&o, 2, LONG);
     }

@@ -241,8 +241,8 @@ Test(routing, what_does_not_fit_is_refused) {
     size_t limited = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (!m->c_most || !nl_isa_runs(m->isa)) continue;
-        nl_problem p = {.op = NL_LAYERNORM, .n = 2, .c = m->c_most, .s = 1, .eps = 1e-5f};
+        if (!m->c_max || !nl_isa_runs(m->isa)) continue;
+        nl_problem p = {.op = NL_LAYERNORM, .n = 2, .c = m->c_max, .s = 1, .eps = 1e-5f};
         p.pass = m->backward ? NL_BACKWARD : NL_FORWARD;
         cr_assert(nl_accepts(m, &p) && threads_of(m, &p, 1) == 0, "%s@%s", m->name, m->isa);
         p.c++, limited++;

@@ -54,7 +54,7 @@ int verb_list(int argc, char **argv) {
     if (code != OPTIONS_DONE) return code;
     if (csv)
         puts("impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,"
-             "demonstration,c_most,about");
+             "demonstration,c_max,about");
     else
         printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s\n", "name", "isa", "layers", "passes",
                "types", "method", "runs", "about");
@@ -72,7 +72,7 @@ int verb_list(int argc, char **argv) {
         const char *method = centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
         if (csv)
             printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,%zu,\"%s\"\n", m->name, m->isa, a, b, d,
-                   method, m->lanes, m->threaded, m->range_safe, runs, m->demonstration, m->c_most,
+                   method, m->lanes, m->threaded, m->range_safe, runs, m->demonstration, m->c_max,
                    m->about);
         else
             printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s%s\n", m->name, m->isa, a, b, d,

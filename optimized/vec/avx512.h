@@ -1,5 +1,5 @@
-/* AVX-512 (F, BW, DQ, VL): 16 lanes, and a mask register in every load and store, so that the end of
- * a row costs what its middle does. SPDX-License-Identifier: MIT */
+/* AVX-512 (F, BW, DQ, VL): 16 lanes, and a mask register in every load and store, so that the end
+ * of a row costs what its middle does. SPDX-License-Identifier: MIT */
 #if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || \
     !defined(__AVX512VL__)
 #error "vec/avx512.h needs -mavx512f -mavx512bw -mavx512dq -mavx512vl"
@@ -36,8 +36,8 @@ NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
         _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, apart, _mm512_castsi256_si512(half)));
 }
 
-/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. The instruction that
- * AVX512_BF16 has for it takes subnormals for zero. */
+/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. AVX512_BF16 has an
+ * instruction for it, but that flushes subnormals to zero. */
 NL_INLINE __m512i vbf16(vf v) {
     const __m512i u = _mm512_castps_si512(v);
     const __mmask16 odd = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));

@@ -1,4 +1,4 @@
-/* SSE2, which every x86-64 has: 4 lanes, no fused multiply-add, and halves converted one by one in
+/* SSE2, which every x86-64 has: 4 lanes, no fused multiply-add, and f16 converted one by one in
  * integer arithmetic: right and slow. SPDX-License-Identifier: MIT */
 #if !defined(__SSE2__)
 #error "vec/sse2.h needs -msse2"
@@ -17,8 +17,8 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
     return a * b + c;
 }
 
-/* Halves, and what is not a whole vector: called, for it is slow however it is done, and inlined
- * everywhere it makes most of the code. */
+/* f16 and partial vectors. Outlined: it is slow in any case, and inlined everywhere it would be
+ * most of the code. */
 static __attribute__((noinline, unused)) vf vload_some(nl_dtype t, const void *p, size_t i,
                                                        size_t k) {
     float lanes[VLEN] = {0};
