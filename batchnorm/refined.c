@@ -1,8 +1,8 @@
 /* idea   As layernorm/refined.c, per channel: around the rounded mean the second pass sums d as
- *        well as d^2, and the mean of d is what rounding took. The first pass sums x - x_0.
+ *        well as d^2, and the mean of d is the rounding error. The first pass sums x - x_0.
  * gain   The error no longer grows with mean/sigma, at no extra reading; a constant channel comes
  *        out as beta exactly.
- * fails  Three readings of x, as two_pass.
+ * fails  Three readings of x, as in two_pass.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

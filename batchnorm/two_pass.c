@@ -1,4 +1,4 @@
-/* idea   Turn the loops: read the tensor in the order it lies in memory and keep a sum per channel.
+/* idea   Interchange the loops: read the tensor in memory order and keep a sum per channel.
  *        The same two passes as naive, but every cache line is read once a pass.
  * gain   Large when s = 1, where neighbours in memory are neighbouring channels. The division and
  *        the root leave the loop as well.

@@ -1,4 +1,4 @@
-/* idea   Welford 1962 per channel: the mean and the squares around it after every value so far.
+/* idea   Welford 1962 per channel: updates the mean and the squares around it with every value.
  * gain   One reading for the statistics, without one_pass's cancellation. Where s = 1 all channels
  *        have seen equally many values, and one division serves the whole row of them.
  * fails  Its error grows as mean/sigma, a little faster than that of two_pass; s > 1 is slow.

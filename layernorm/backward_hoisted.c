@@ -1,8 +1,8 @@
-/* idea   layernorm/backward.c, with what is constant in a row taken out of its loops. With d = x - mean
+/* idea   layernorm/backward.c, with a row's constants hoisted out of its loops. With d = x - mean
  *            mean(g * xhat) * xhat_i = slope * d_i,  slope = rstd^2 * mean(g * d)
- *        so the first loop is two sums, and the second makes dx, dgamma and dbeta of one d.
- * gain   Two multiplications an element less, and dgamma is added to where its terms are made anyway.
- * fails  Each sum still waits for itself, and while it waits the multiplications are free: no large gain.
+ *        so the first loop is two sums, and the second computes dx, dgamma and dbeta from one d.
+ * gain   Two multiplications an element less; dgamma shares its terms with dx.
+ * fails  The latency of the additions hides the multiplications: no large gain.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
@@ -32,6 +32,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     nl_backward_with_type(p, a, layernorm);
 }
 
-NL_IMPL(.about = "the gradients, constants of a row out of its loops", .ops = NL_BIT(NL_LAYERNORM),
+NL_IMPL(.about = "the gradients, row constants hoisted", .ops = NL_BIT(NL_LAYERNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS,
         .lanes = 1, .backward = backward);

@@ -1,6 +1,6 @@
-/* idea   layernorm/backward_hoisted.c without what forward has saved: the mean, and what it left of
- *        d = x - m, as in refined.c; the sums for dx are taken around m too and mended with them.
- * gain   Forward keeps nothing, 8 bytes a row; and no rounded mean spoils dx far from zero.
+/* idea   layernorm/backward_hoisted.c without saved statistics: recomputes the mean m and its
+ *        rounding error, as refined.c; sums for dx around m too, and corrects them by that error.
+ * gain   Forward saves nothing (8 bytes a row less), and dx has no error from a rounded mean.
  * fails  One reading of x more, for the mean: that is what the saved statistics buy.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
@@ -39,6 +39,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     nl_backward_with_type(p, a, layernorm);
 }
 
-NL_IMPL(.about = "the statistics made anew: what saving them buys", .ops = NL_BIT(NL_LAYERNORM),
+NL_IMPL(.about = "the statistics recomputed: what saving them buys", .ops = NL_BIT(NL_LAYERNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_REFINED,
         .lanes = 1, .backward = backward);

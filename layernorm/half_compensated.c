@@ -1,5 +1,5 @@
-/* idea   A demonstration, half_sum with compensated sums (Kahan 1965, Communications of the ACM 8(1)):
- *        what rounding took from an addition is computed, and given back to the next term.
+/* idea   A demonstration, half_sum with compensated sums (Kahan 1965, Communications of the ACM
+ *        8(1)): the rounding error of an addition is computed and corrects the next term.
  * gain   Sums right to about their last digit, whatever the length of the row, as long as the
  *        square of the 16-bit rounding error times that length stays small.
  * fails  As half_sum, where a square or a sum leaves the range of the storage type; but Inf - Inf
@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-/* sum + term; *excess, by how much sums came out too large so far, is taken off and set anew. */
+/* Returns sum + term - *excess, and sets *excess to the rounding error of that sum. */
 NL_INLINE float add(nl_dtype t, float sum, float term, float *excess) {
     float due = nl_round(t, term - *excess), next = nl_round(t, sum + due);
     *excess = nl_round(t, nl_round(t, next - sum) - due);

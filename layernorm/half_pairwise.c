@@ -1,12 +1,12 @@
-/* idea   A demonstration, half_sum with both sums added up pairwise: the sum of each half of the row
- *        by itself, halved again down to single values (Higham 2002, section 4.1).
+/* idea   A demonstration, half_sum with both sums pairwise: the sum of each half of the row by
+ *        itself, halved again down to single values (Higham 2002, section 4.1).
  * gain   A term passes log2(c) roundings instead of c, and no sum stops growing.
  * fails  As half_sum, where a square or a sum leaves the range of the storage type. And the mean is
  *        a 16-bit number: off by up to half its last digit, which moves every y.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-/* Of x, or of the squares around a mean. */
+/* The sum of x or, given a mean, of the squares around it. */
 static float sum(const nl_view *row, const float *mean, size_t begin, size_t end) {
     if (end - begin == 1) {
         float x = nl_round(row->t, nl_x(*row, begin));

@@ -1,9 +1,9 @@
-/* idea   No float holds the mean exactly, so keep what rounding took: around the rounded mean m the
- *        second pass sums d = x - m as well as d^2; their mean c is the missing part, var loses
+/* idea   No float holds the mean exactly, so keep its rounding error: around the rounded mean m the
+ *        second pass sums d = x - m as well as d^2; their mean c is that error, var loses
  *        c * mean(d), and y uses (x - m) - c. The first pass sums x - x_0: small numbers.
  * gain   The error no longer grows with mean/sigma, at no extra pass: the top of the accuracy
  *        ladder, and constant rows come out as beta exactly.
- * fails  Three readings of x, as two_pass; and where (x - m)^2 leaves float's range, beyond 1e19.
+ * fails  Three readings of x, as in two_pass; where (x - m)^2 leaves float's range, beyond 1e19.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,7 +1,7 @@
-/* idea   The same two passes for the statistics, but the division and the root leave the loop:
+/* idea   The same two passes for the statistics, but the division and the root are hoisted:
  *        rstd = 1/sqrt(var + eps) once a row, and a multiplication an element.
- * gain   Less work; hardly any time here, since each addition of the sums waits for the one before
- *        and that decides. It pays once the sums are vectors.
+ * gain   Less work, but hardly less time: the latency of the additions decides. It pays once the
+ *        sums are vectors.
  * fails  Like naive, with mean/sigma; and x is still read three times.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

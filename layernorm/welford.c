@@ -1,6 +1,6 @@
-/* idea   Welford 1962: after every element hold the mean and the sum of squares around it so far.
+/* idea   Welford 1962: updates the mean and the sum of squares around it with every element.
  * gain   One reading of x, without one_pass's cancellation.
- * fails  In time: a division an element, each waiting for the last. In accuracy its error grows
+ * fails  In time: a division an element, each waiting for the last. In accuracy: its error grows
  *        as mean/sigma, a little faster than that of two_pass, which it is often said to beat.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -1,8 +1,8 @@
-/* idea   rmsnorm/backward.c, with what is constant in a row taken out of its loops:
+/* idea   rmsnorm/backward.c, with a row's constants hoisted out of its loops:
  *            mean(g * xhat) * xhat_i = slope * x_i,  slope = rstd^2 * mean(g * x)
- *        so the first loop is one sum of g * x, and the second makes dx and dgamma.
- * gain   Two multiplications an element less, and dgamma is added to where its terms are made anyway.
- * fails  The sum still waits for itself, and while it waits the multiplications are free: no large gain.
+ *        so the first loop is one sum of g * x, and the second computes dx and dgamma.
+ * gain   Two multiplications an element less; dgamma shares its terms with dx.
+ * fails  The latency of the additions hides the multiplications: no large gain.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
@@ -28,7 +28,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     nl_backward_with_type(p, a, rmsnorm);
 }
 
-NL_IMPL(.about = "the gradients, constants of a row out of its loops",
+NL_IMPL(.about = "the gradients, row constants hoisted",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_BACKWARD),
         .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS, .lanes = 1,
         .backward = backward);

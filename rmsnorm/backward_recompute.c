@@ -1,6 +1,6 @@
-/* idea   rmsnorm/backward_hoisted.c without the saved rstd: the squares are added up in the loop
- *        that sums g * x anyway.
- * gain   Forward keeps nothing, 4 bytes a row.
+/* idea   rmsnorm/backward_hoisted.c without the saved rstd: the loop that sums g * x also sums the
+ *        squares.
+ * gain   Forward saves nothing: 4 bytes a row less.
  * fails  A multiplication and an addition an element more, but no reading of x: saving rstd buys
  *        less here than mean and rstd do in LayerNorm.
  * SPDX-License-Identifier: MIT */
@@ -32,6 +32,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     nl_backward_with_type(p, a, rmsnorm);
 }
 
-NL_IMPL(.about = "rstd made anew: what saving it buys",
+NL_IMPL(.about = "rstd recomputed: what saving it buys",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_BACKWARD),
         .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_REFINED, .lanes = 1, .backward = backward);

@@ -1,5 +1,5 @@
 /* idea   A demonstration, half_sum with a compensated sum (Kahan 1965, Communications of the ACM
- *        8(1)): what rounding took from an addition is computed, and given back to the next square.
+ *        8(1)): the rounding error of an addition is computed and corrects the next square.
  * gain   The sum is right to about its last digit, whatever the length of the row, as long as the
  *        square of the 16-bit rounding error times that length stays small.
  * fails  As half_sum, where a square or the sum leaves the range of the storage type; but Inf - Inf

@@ -1,8 +1,8 @@
 /* idea   Sum x^2 in one reading, one root and one division a row, one multiplication an element.
  *        All terms are positive, nothing cancels: for RMSNorm the one-pass sum is accurate, where
  *        LayerNorm's (layernorm/one_pass.c) subtracts two nearly equal numbers.
- * gain   The division leaves the loop: little here, where each addition waits for the one before.
- *        Two readings of x is the least any row norm can make.
+ * gain   The division leaves the loop: little here, where the latency of the additions decides. No
+ *        row norm can do with fewer than two readings of x.
  * fails  Where a square leaves float's range: |x| above about 1e19, and below 1e-19 with eps = 0.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
@@ -25,6 +25,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     nl_with_type(p, a, rmsnorm);
 }
 
-NL_IMPL(.about = "the sum of squares straight, rstd once a row",
+NL_IMPL(.about = "the plain sum of squares, rstd once a row",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
         .dtypes = NL_ALL_DTYPES, .rank = 2, .method = NL_TWO_PASS, .lanes = 1, .forward = forward);

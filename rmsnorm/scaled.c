@@ -1,6 +1,6 @@
-/* idea   First the largest |x|, then the sum of (x / scale)^2, scale the power of two just below it:
+/* idea   First the largest |x|, then the sum of (x / scale)^2, scale the power of two just below:
  *        no square can overflow, none that matters can underflow, and dividing by a power of two
- *        rounds nothing. As hypot() does for two numbers.
+ *        rounds nothing. hypot() does the same for two numbers.
  * gain   Right over all of float's range, from subnormals to 1e38. Not speed.
  * fails  Three readings of x and a division in each of two: the price of the range.
  * SPDX-License-Identifier: MIT */

@@ -1,7 +1,7 @@
 /* idea   One loop per operation over the whole tensor, every intermediate stored: what a graph of
  *        framework operations runs when nothing fuses it, as in the RMSNorm paper's TensorFlow.
  * gain   None, but it explains the claims: 7 transfers of the tensor, where LayerNorm makes 12.
- * fails  Slow as soon as the tensor leaves the cache; needs a float copy of it twice over.
+ * fails  Slow as soon as the tensor leaves the cache; needs two float copies of it.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
