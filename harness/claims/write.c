@@ -23,7 +23,7 @@ void claim_flips(const claim *c, char *text, size_t size) {
     }
 }
 
-static void print_figure(FILE *out, const claim *c, const setting *s) {
+static void print_figure(FILE *out, const setting *s) {
     const figure *f = &s->f;
     if (!s->measured) {
         fprintf(out, "%s", *s->why ? s->why : "not measured");
@@ -31,7 +31,6 @@ static void print_figure(FILE *out, const claim *c, const setting *s) {
     }
     fprintf(out, "%.4g", f->value.median);
     if (f->rounds) fprintf(out, " [%.4g, %.4g]", f->value.low, f->value.high);
-    if (*c->q->unit) fprintf(out, " %s", c->q->unit);
     if (f->rounds) fprintf(out, ", A/A +-%.2g", f->band);
 }
 
@@ -47,14 +46,16 @@ static void print_predicate(FILE *out, const claim *c) {
 
 static void write_text(FILE *out, const claim *c) {
     char flips[2000];
-    fprintf(out, "\n%s: %s (%s)\n  %s ", c->name, c->text, c->source, c->q->name);
+    const char *unit = c->q->unit;
+    fprintf(out, "\n%s: %s (%s)\n  %s%s%s%s ", c->name, c->text, c->source, c->q->name,
+            *unit ? " (" : "", unit, *unit ? ")" : "");
     print_predicate(out, c);
-    fprintf(out, "%s%s, margin %.4g\n", *c->q->unit ? " " : "", c->q->unit, c->margin);
+    fprintf(out, ", margin %.4g\n", c->margin);
     for (size_t i = 0; i < c->settings; i++) {
         const setting *s = &c->at[i];
         fprintf(out, "  %s %-12s %-13s %-34s ", i ? " " : ">", claim_verdict_name(s->verdict),
                 s->how, s->tail);
-        print_figure(out, c, s);
+        print_figure(out, s);
         fputc('\n', out);
     }
     claim_flips(c, flips, sizeof flips);
