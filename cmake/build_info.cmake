@@ -1,5 +1,5 @@
-# Writes HEADER, if it changes: the compiler, its FLAGS, and the commit of SOURCE (not of a repository
-# around it).
+# Writes HEADER, if it changes: the compiler, its FLAGS, and the commit of SOURCE, not that of a
+# repository around it.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET SOURCE PARENT_PATH above)
 set(ENV{GIT_CEILING_DIRECTORIES} ${above})

@@ -1,4 +1,4 @@
-# An object library for one instruction set: its flags, and vec.h is its words.
+# An object library for one ISA, with its compiler flags and its header of vector words.
 #     nl_add_isa_library(normlab_limit avx2 harness/timing/limit_kernels.c)
 function(nl_add_isa_library library isa)
     add_library(${library} OBJECT ${ARGN})
@@ -9,9 +9,9 @@ function(nl_add_isa_library library isa)
     target_link_libraries(${library} PRIVATE normlab_flags)
 endfunction()
 
-# The file is the registration: every kernel file becomes one line of the table for each ISA it is
-# compiled for. A generated source defines its name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive)
-# and includes it, so that a new file recompiles no other.
+# The file is the registration: every kernel file becomes one line of the table for each ISA. A
+# generated source defines its name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive) and
+# includes it, so that a new file recompiles no other.
 #     nl_add_kernels(ISA avx2 FOLDERS optimized)
 function(nl_add_kernels)
     cmake_parse_arguments(ARG "" "ISA" "FOLDERS;FLAGS" ${ARGN})
@@ -36,7 +36,7 @@ function(nl_add_kernels)
     set(NL_OBJECTS ${NL_OBJECTS} $<TARGET_OBJECTS:${library}> PARENT_SCOPE)
 endfunction()
 
-# The table itself, which core/registry.c includes.
+# Writes the table, which core/registry.c includes.
 function(nl_write_table file)
     string(JOIN "" text ${NL_ENTRIES})
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)

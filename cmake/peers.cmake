@@ -1,6 +1,6 @@
-# Other libraries' layers beside ours (docs/peers.md), only in the program of the build folder: neither the
-# library nor anything installed depends on them. A peer is harness/peers/NAME*.c.
-set(NORMLAB_PEERS AUTO CACHE STRING "Other libraries to compare with: AUTO (what is found), ON, OFF")
+# Peers, the layers of other libraries (docs/peers.md): only in the program of the build folder. The
+# library and what is installed do not depend on them. A peer is harness/peers/NAME*.c.
+set(NORMLAB_PEERS AUTO CACHE STRING "Peers: AUTO (those found), ON (required), OFF")
 set_property(CACHE NORMLAB_PEERS PROPERTY STRINGS AUTO ON OFF)
 set(installed_program normlab_program)
 

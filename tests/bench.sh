@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `normlab bench` and `normlab limit` from outside: what they write and how they stop. No time is asserted,
-# because machines are noisy. Usage: tests/bench.sh PROGRAM
+# because machines are noisy. Usage: tests/bench.sh PROGRAM. SPDX-License-Identifier: MIT
 set -u
 program=$(realpath "$1")
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT

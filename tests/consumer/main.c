@@ -1,4 +1,5 @@
-/* Somebody else's program: one row through LayerNorm. (1, 2, 3, 4) has mean 2.5 and variance 1.25.
+/* A program of another project: one row through LayerNorm. (1, 2, 3, 4) has mean 2.5, variance
+ * 1.25.
  * SPDX-License-Identifier: MIT */
 #include <normlab.h>
 #include <stdio.h>

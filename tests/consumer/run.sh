@@ -2,6 +2,7 @@
 # Installs a built normlab into a temporary folder and uses it as another project would: the program, with
 # find_package, and with pkg-config.
 #     tests/consumer/run.sh CMAKE BUILD_DIR CC CFLAGS
+# SPDX-License-Identifier: MIT
 set -euo pipefail
 cmake=$1 build=$2 cc=$3 cflags=$4
 here=$(cd "$(dirname "$0")" && pwd)
