@@ -54,8 +54,14 @@ NL_INLINE uint16_t nl_to_f16(float f) {
     return (uint16_t)(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13));
 }
 
+/* No type is the default in these switches: the compiler names each that lacks a new type. */
 NL_INLINE size_t nl_dtype_size(nl_dtype t) {
-    return t == NL_F32 ? 4 : 2;
+    switch (t) {
+    case NL_F32: return 4;
+    case NL_F16:
+    case NL_BF16: return 2;
+    }
+    __builtin_unreachable();
 }
 
 /* Calls f(t, context) with the type as a constant: f is inlined once for each type, and its loops
@@ -71,22 +77,30 @@ NL_INLINE void nl_with_dtype(nl_dtype t, nl_typed *f, const void *context) {
 }
 
 NL_INLINE float nl_load(nl_dtype t, const void *p, size_t i) {
-    if (t == NL_F32) return ((const float *)p)[i];
-    uint16_t h = ((const uint16_t *)p)[i];
-    return t == NL_F16 ? nl_from_f16(h) : nl_from_bf16(h);
+    switch (t) {
+    case NL_F32: return ((const float *)p)[i];
+    case NL_F16: return nl_from_f16(((const uint16_t *)p)[i]);
+    case NL_BF16: return nl_from_bf16(((const uint16_t *)p)[i]);
+    }
+    __builtin_unreachable();
 }
 
 NL_INLINE void nl_store(nl_dtype t, void *p, size_t i, float f) {
-    if (t == NL_F32)
-        ((float *)p)[i] = f;
-    else
-        ((uint16_t *)p)[i] = t == NL_F16 ? nl_to_f16(f) : nl_to_bf16(f);
+    switch (t) {
+    case NL_F32: ((float *)p)[i] = f; break;
+    case NL_F16: ((uint16_t *)p)[i] = nl_to_f16(f); break;
+    case NL_BF16: ((uint16_t *)p)[i] = nl_to_bf16(f); break;
+    }
 }
 
 /* D(f): what f becomes when it is stored as t and read again. */
 NL_INLINE float nl_round(nl_dtype t, float f) {
-    if (t == NL_F32) return f;
-    return t == NL_F16 ? nl_from_f16(nl_to_f16(f)) : nl_from_bf16(nl_to_bf16(f));
+    switch (t) {
+    case NL_F32: return f;
+    case NL_F16: return nl_from_f16(nl_to_f16(f));
+    case NL_BF16: return nl_from_bf16(nl_to_bf16(f));
+    }
+    __builtin_unreachable();
 }
 
 #endif

@@ -104,7 +104,7 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
                     nl_op_name(p->op));
     if (p->c == 0 || p->s == 0)
         return fail(NL_BAD_ARGUMENT, "c = %zu, s = %zu: both must be at least 1", p->c, p->s);
-    if (p->s != 1 && !l->by_channel)
+    if (p->s != 1 && !l->channels_first)
         return fail(NL_BAD_ARGUMENT, "%s normalizes rows of c: s is %zu and must be 1",
                     nl_op_name(p->op), p->s);
     size_t values;

@@ -23,6 +23,7 @@
 #define NL_OTHER(stem) (&NL_ID(stem, NL_ISA))
 #define NL_DECLARE(stem) extern const nl_impl NL_ID(stem, NL_ISA)
 
-#define NL_ALL_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
+/* Plain C takes every type; optimized/ takes NL_VEC_DTYPES (vec.h). */
+#define NL_ALL_DTYPES (NL_BIT(NL_DTYPES) - 1)
 
 #endif

@@ -4,12 +4,19 @@
 #include <string.h>
 
 const nl_layer nl_layers[NL_OPS] = {
-    [NL_BATCHNORM] =
-        {.name = "batchnorm", .by_channel = true, .centred = true, .beta = true, .running = true},
-    [NL_LAYERNORM] = {.name = "layernorm", .centred = true, .beta = true, .residual = true},
-    [NL_RMSNORM] = {.name = "rmsnorm", .residual = true},
+    [NL_BATCHNORM] = {.name = "batchnorm",
+                      .group = "channel",
+                      .channels_first = true,
+                      .by_channel = true,
+                      .centred = true,
+                      .beta = true,
+                      .running = true},
+    [NL_LAYERNORM] =
+        {.name = "layernorm", .group = "row", .centred = true, .beta = true, .residual = true},
+    [NL_RMSNORM] = {.name = "rmsnorm", .group = "row", .residual = true},
     [NL_QWEN2_RMSNORM] = {.name = "qwen2_rmsnorm",
                           .aliases = {"gemma", "qwen3next"},
+                          .group = "row",
                           .plus_one = true,
                           .residual = true},
 };

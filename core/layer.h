@@ -1,5 +1,5 @@
 /* Tables that describe the layers, the passes and the arguments, and what follows from them. The
- * kernels and the reference do not use them. SPDX-License-Identifier: MIT */
+ * reference does not use them. SPDX-License-Identifier: MIT */
 #ifndef NL_LAYER_H
 #define NL_LAYER_H
 
@@ -13,9 +13,11 @@ enum { NL_ALIASES = 2 };
 
 typedef struct nl_layer {
     const char *name, *aliases[NL_ALIASES];
-    bool by_channel; /* a group is a channel, over n and s; else a row, and s is 1 */
-    bool centred;    /* subtracts the mean */
-    bool plus_one;   /* the gain is 1 + gamma */
+    const char *group;   /* its elements share a mean and rstd: "row" or "channel" */
+    bool channels_first; /* x is [n][c][s], as (N, C, ...); else rows of c, and s is 1 */
+    bool by_channel;     /* a group is a channel, over n and s; else of one sample */
+    bool centred;        /* subtracts the mean */
+    bool plus_one;       /* the gain is 1 + gamma */
     bool beta;
     bool running;  /* has running statistics, and so inference */
     bool residual; /* takes a residual, and in backward a dresidual */
@@ -89,17 +91,17 @@ static inline size_t nl_feature_of(const nl_problem *p, size_t i) {
 }
 
 static inline size_t nl_group_of(const nl_problem *p, size_t i) {
-    return nl_layers[p->op].by_channel ? nl_feature_of(p, i) : i / (p->c * p->s);
+    return nl_layers[p->op].by_channel ? nl_feature_of(p, i) : i / nl_group_size(p);
 }
 
 static inline size_t nl_member_of(const nl_problem *p, size_t i) {
-    size_t sample = p->c * p->s;
-    return nl_layers[p->op].by_channel ? i / sample * p->s + i % p->s : i % sample;
+    if (!nl_layers[p->op].by_channel) return i % nl_group_size(p);
+    return i / (p->c * p->s) * p->s + i % p->s;
 }
 
 /* The inverse: the index in the tensor of element e of group g. */
 static inline size_t nl_element(const nl_problem *p, size_t g, size_t e) {
-    if (!nl_layers[p->op].by_channel) return g * p->c * p->s + e;
+    if (!nl_layers[p->op].by_channel) return g * nl_group_size(p) + e;
     return (e / p->s * p->c + g) * p->s + e % p->s;
 }
 

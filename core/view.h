@@ -2,7 +2,7 @@
 #ifndef NL_VIEW_H
 #define NL_VIEW_H
 
-#include "dtype.h"
+#include "layer.h"
 
 /* The tensors of a forward problem, or one row of them. */
 typedef struct nl_view {
@@ -88,10 +88,6 @@ NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float
     v.running_var[j] = (1 - v.momentum) * v.running_var[j] + v.momentum * stored;
 }
 
-NL_INLINE bool nl_is_centred(const nl_problem *p) {
-    return p->op == NL_LAYERNORM || p->op == NL_BATCHNORM;
-}
-
 NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
     return (nl_view){.t = p->dtype,
                      .x = a->x,
@@ -105,8 +101,8 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .running_mean = a->running_mean,
                      .running_var = a->running_var,
                      .scratch = a->scratch,
-                     .centred = nl_is_centred(p),
-                     .plus_one = p->op == NL_QWEN2_RMSNORM,
+                     .centred = nl_layers[p->op].centred,
+                     .plus_one = nl_layers[p->op].plus_one,
                      .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
                      .biased_running_var = p->biased_running_var,
                      .n = p->n,

@@ -82,6 +82,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "rows of up to four vectors, kept in registers", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
         .method = NL_TWO_PASS, .lanes = ROW_LANES, .backward = backward,
         .scratch = rows_backward_scratch);

@@ -96,5 +96,5 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "runs of rows among threads, the same bits with any number", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 5, .threaded = true,
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .rank = 5, .threaded = true,
         .method = NL_TWO_PASS, .lanes = BLOCK_LANES, .backward = backward, .scratch = scratch);

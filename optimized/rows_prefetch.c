@@ -11,5 +11,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "pipelined, x prefetched 4 KiB ahead", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 8, .range_safe = true,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 8, .range_safe = true,
         .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

@@ -103,5 +103,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "rows of up to eight vectors, kept in registers", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
         .range_safe = true, .method = NL_REFINED, .lanes = VLEN, .forward = forward);

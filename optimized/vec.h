@@ -20,6 +20,9 @@
 
 #include NL_VEC_HEADER /* "vec/avx2.h", from the build */
 
+/* What vload and vstore know, on every instruction set; tests/words tests these. */
+#define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
+
 /* Rare paths are outlined to keep the hot loops small. */
 #define NL_COLD static __attribute__((noinline, cold, unused))
 

@@ -26,6 +26,10 @@ size_t ref_groups(const nl_problem *p) {
     return p->op == NL_BATCHNORM ? p->c : p->n;
 }
 
+static size_t group_size(const nl_problem *p) {
+    return p->op == NL_BATCHNORM ? p->n * p->s : p->c;
+}
+
 /* Element e of group g: its index, and the feature of its gamma. */
 static size_t at(const nl_problem *p, size_t g, size_t e) {
     return p->op == NL_BATCHNORM ? ((e / p->s) * p->c + g) * p->s + e % p->s : g * p->c + e;
@@ -60,7 +64,7 @@ static long double input(const job *k, size_t i) {
 static void normalize(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
-    size_t m = p->op == NL_BATCHNORM ? p->n * p->s : p->c;
+    size_t m = group_size(p);
     long double mean = 0, rest = 0;
     sum xs = {0, 0}, ds = {0, 0}, squares = {0, 0}, magnitudes = {0, 0};
 
@@ -104,7 +108,7 @@ static void normalize(const job *k, size_t g) {
 static void differentiate(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
-    size_t m = p->op == NL_BATCHNORM ? p->n * p->s : p->c;
+    size_t m = group_size(p);
     sum gs = {0, 0}, gxs = {0, 0}, abs_gs = {0, 0}, abs_gxs = {0, 0};
 
     for (size_t e = 0; e < m; e++) {
@@ -174,30 +178,40 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
     return true;
 }
 
-/* Significand bits and the exponent of the smallest normal number, by nl_dtype. */
-static const struct format {
+/* Significand bits, the exponent of the smallest normal number, and the largest number. */
+typedef struct format {
     int bits, low;
     long double largest;
-} formats[] = {{24, -126, 0x1.fffffep127L}, {11, -14, 65504}, {8, -126, 0x1.fep127L}};
+} format;
+
+static format format_of(nl_dtype t) {
+    switch (t) {
+    case NL_F32: return (format){24, -126, 0x1.fffffep127L};
+    case NL_F16: return (format){11, -14, 65504};
+    case NL_BF16: return (format){8, -126, 0x1.fep127L};
+    }
+    abort();
+}
 
 long double ref_unit(nl_dtype t) {
-    return ldexpl(1, -formats[t].bits);
+    return ldexpl(1, -format_of(t).bits);
 }
 
 long double ref_largest(nl_dtype t) {
-    return formats[t].largest;
+    return format_of(t).largest;
 }
 
 long double ref_smallest_normal(nl_dtype t) {
-    return ldexpl(1, formats[t].low);
+    return ldexpl(1, format_of(t).low);
 }
 
 long double ref_round(nl_dtype t, long double v) {
     if (v == 0 || !isfinite(v)) return v;
+    const format f = format_of(t);
     int exponent;
-    frexpl(v, &exponent); /* v = f * 2^exponent, f in [0.5, 1) */
-    int last = exponent - formats[t].bits, lowest = formats[t].low + 1 - formats[t].bits;
+    frexpl(v, &exponent); /* v = m * 2^exponent, m in [0.5, 1) */
+    int last = exponent - f.bits, lowest = f.low + 1 - f.bits;
     if (last < lowest) last = lowest;
     long double rounded = ldexpl(rintl(ldexpl(v, -last)), last);
-    return fabsl(rounded) > formats[t].largest ? copysignl(INFINITY, v) : rounded;
+    return fabsl(rounded) > f.largest ? copysignl(INFINITY, v) : rounded;
 }

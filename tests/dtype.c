@@ -1,7 +1,7 @@
-/* The conversions of core/dtype.h on every pattern of both 16-bit types, and ref_round, an
+/* The conversions of core/dtype.h on every pattern of the types smaller than f32, and ref_round, an
  * independent conversion. The oracle is ldexp on a pattern's fields.
  * SPDX-License-Identifier: MIT */
-#include "dtype.h"
+#include "layer.h"
 #include "reference.h"
 #include "support.h"
 
@@ -16,14 +16,22 @@ static const struct format {
     int bits, bias; /* of the significand, as stored; of the exponent */
     unsigned infinity;
 } formats[] = {{NL_F16, 10, 15, 0x7c00}, {NL_BF16, 7, 127, 0x7f80}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+_Static_assert(FORMATS == NL_DTYPES - 1, "each type but f32");
+
+/* The pattern's bit of the sign. */
+static unsigned sign_bit(nl_dtype t) {
+    return 1u << (8 * nl_dtype_bytes(t) - 1);
+}
 
 /* The value of a finite pattern. Infinity's pattern gives the number that would come next, so that
  * overflow is a case of rounding to nearest even. */
 static double from_fields(const struct format *f, unsigned pattern) {
-    unsigned exponent = (pattern & 0x7fff) >> f->bits, fraction = pattern & ((1u << f->bits) - 1);
+    unsigned exponent = (pattern & (sign_bit(f->t) - 1)) >> f->bits,
+             fraction = pattern & ((1u << f->bits) - 1);
     int scale = (exponent ? (int)exponent : 1) - f->bias - f->bits;
     double v = ldexp(exponent ? fraction + (1u << f->bits) : fraction, scale);
-    return pattern & 0x8000 ? -v : v;
+    return pattern & sign_bit(f->t) ? -v : v;
 }
 
 static bool same(long double a, long double b) {
@@ -31,14 +39,14 @@ static bool same(long double a, long double b) {
 }
 
 static unsigned stored(nl_dtype t, float v) {
-    uint16_t room[2]; /* the size of a float, as the compiler cannot exclude t == NL_F32 */
-    nl_store(t, room, 0, v);
-    return room[0];
+    uint32_t room = 0; /* the size of a float, as the compiler cannot exclude t == NL_F32 */
+    nl_store(t, &room, 0, v);
+    return room;
 }
 
 static float loaded(nl_dtype t, unsigned pattern) {
-    uint16_t room[2] = {(uint16_t)pattern};
-    return nl_load(t, room, 0);
+    uint32_t room = pattern;
+    return nl_load(t, &room, 0);
 }
 
 /* nl_store, nl_round and ref_round must all round v to this pattern. */
@@ -51,18 +59,23 @@ static void check_rounding(nl_dtype t, float v, unsigned pattern) {
                        nl_dtype_name(t), (double)v, got, rounded, truth, pattern, want);
 }
 
-static size_t each_format[] = {0, 1};
+static struct criterion_test_params each_format(void) {
+    static size_t index[FORMATS];
+    for (size_t i = 0; i < FORMATS; i++) index[i] = i;
+    return cr_make_param_array(size_t, index, FORMATS);
+}
 
 ParameterizedTestParameters(dtype, every_pattern) {
-    return cr_make_param_array(size_t, each_format, 2);
+    return each_format();
 }
 
 ParameterizedTest(size_t *index, dtype, every_pattern) {
     const struct format *f = &formats[*index];
-    for (unsigned i = 0; i < 0x10000; i++) {
-        unsigned magnitude = i & 0x7fff, quiet = 1u << (f->bits - 1), back;
+    const unsigned sign = sign_bit(f->t);
+    for (unsigned i = 0; i < 2 * sign; i++) {
+        unsigned magnitude = i & (sign - 1), quiet = 1u << (f->bits - 1), back;
         float v = loaded(f->t, i);
-        bool right = !signbit(v) == !(i & 0x8000);
+        bool right = !signbit(v) == !(i & sign);
         back = stored(f->t, v);
         if (magnitude > f->infinity)
             right = right && isnan(v) && back == (i | quiet);
@@ -77,7 +90,7 @@ ParameterizedTest(size_t *index, dtype, every_pattern) {
 }
 
 ParameterizedTestParameters(dtype, nearest_even) {
-    return cr_make_param_array(size_t, each_format, 2);
+    return each_format();
 }
 
 /* Values between two neighbours: next to either, the midpoint, and next to the midpoint. ref_round
@@ -97,7 +110,7 @@ ParameterizedTest(size_t *index, dtype, nearest_even) {
                       {nextafterf((float)from_fields(f, high), 0), high}};
         for (const struct point *p = points; p < points + 5; p++) {
             check_rounding(f->t, p->v, p->pattern);
-            check_rounding(f->t, -p->v, p->pattern | 0x8000);
+            check_rounding(f->t, -p->v, p->pattern | sign_bit(f->t));
         }
         for (int side = -1; side <= 1; side += 2) {
             double near = mid * (1 + side * 0x1p-40), want = loaded(f->t, side < 0 ? low : high);
@@ -144,9 +157,9 @@ Test(dtype, landmarks) {
     };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         check_rounding(marks[i].t, marks[i].v, marks[i].pattern);
-        check_rounding(marks[i].t, -marks[i].v, marks[i].pattern | 0x8000);
+        check_rounding(marks[i].t, -marks[i].v, marks[i].pattern | sign_bit(marks[i].t));
     }
-    for (const struct format *f = formats; f < formats + 2; f++) {
+    for (const struct format *f = formats; f < formats + FORMATS; f++) {
         double largest = from_fields(f, f->infinity - 1), normal = from_fields(f, 1u << f->bits);
         double unit = ldexp(1, -1 - f->bits);
         cr_assert(ref_largest(f->t) == largest && ref_smallest_normal(f->t) == normal &&
@@ -166,7 +179,7 @@ Test(dtype, agrees_with_reference) {
     uint64_t seed = 1;
     for (int i = 0; i < 1000000; i++) {
         float v = nl_from_bits((uint32_t)random_bits(&seed));
-        for (nl_dtype t = NL_F32; t <= NL_BF16; t++) {
+        for (nl_dtype t = NL_F32; t < NL_DTYPES; t++) {
             float rounded = nl_round(t, v);
             bool signs = !signbit(rounded) == !signbit(v);
             if (!signs || !same(rounded, ref_round(t, v)))
@@ -195,12 +208,15 @@ Test(dtype, elements) {
     cr_assert(floats[0] == 1 && floats[1] == 0x1.234568p-130f && floats[2] == 3 &&
                   nl_load(NL_F32, floats, 1) == floats[1],
               "f32: {%a, %a, %a}", (double)floats[0], (double)floats[1], (double)floats[2]);
-    for (const struct format *f = formats; f < formats + 2; f++) {
-        uint16_t halves[4] = {0x1111, 0x2222, 0x3333, 0x4444};
-        nl_store(f->t, halves, 1, 1.5f);
-        cr_assert(halves[0] == 0x1111 && halves[2] == 0x3333 && halves[3] == 0x4444 &&
-                      nl_load(f->t, halves, 1) == 1.5f,
-                  "%s: {%04x, %04x, %04x}", nl_dtype_name(f->t), halves[0], halves[1], halves[2]);
+    for (const struct format *f = formats; f < formats + FORMATS; f++) {
+        const char all[] = "aabbccdd";
+        char room[sizeof all] = "aabbccdd";
+        const size_t size = nl_dtype_bytes(f->t);
+        nl_store(f->t, room, 1, 1.5f);
+        cr_assert(!memcmp(room, all, size) &&
+                      !memcmp(room + 2 * size, all + 2 * size, sizeof all - 2 * size) &&
+                      nl_load(f->t, room, 1) == 1.5f,
+                  "%s: %g", nl_dtype_name(f->t), (double)nl_load(f->t, room, 1));
     }
     uint32_t nan = nl_bits(nl_round(NL_F32, nl_from_bits(0xffc12345)));
     cr_assert(nan == 0xffc12345, "f32 NaN ffc12345 becomes %08x", nan);

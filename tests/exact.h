@@ -37,7 +37,7 @@ static inline void exact_forward(exact *e, const run *r, size_t g) {
     }
     mpfr_div_ui(e->mean, e->mean, m, MPFR_RNDN);
     mpfr_div_ui(e->var, e->var, m, MPFR_RNDN);
-    if (r->p.op != NL_BATCHNORM && r->p.op != NL_LAYERNORM) mpfr_set_zero(e->mean, 1);
+    if (!is_centred(&r->p)) mpfr_set_zero(e->mean, 1);
     mpfr_sqr(e->t, e->mean, MPFR_RNDN);
     mpfr_sub(e->var, e->var, e->t, MPFR_RNDN);
     if (r->p.pass == NL_INFERENCE) {

@@ -1,5 +1,6 @@
 /* The reference's gradients against difference quotients of its own forward pass, and identities of
  * any right gradient. SPDX-License-Identifier: MIT */
+#include "layer.h"
 #include "runs.h"
 
 #include <criterion/criterion.h>
@@ -39,7 +40,7 @@ Test(gradients, gradients_are_slopes) {
     static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
     static double dresidual[MAX];
     for (int i = 0; i < MAX; i++) dresidual[i] = 1.5 - i % 7;
-    for (size_t k = 0; k < 16; k++) {
+    for (size_t k = 0; k < 4 * NL_OPS; k++) {
         if (!fill(&r, (nl_op)(k / 4), &easy, shapes[k % 4])) continue;
         if (r.fused) r.dresidual = dresidual;
         other = r;
@@ -70,10 +71,10 @@ Test(gradients, gradients_are_slopes) {
 /* A gauge is at least as large as its number, and no larger than its terms allow; and the gradients
  * satisfy sum(dx) = 0, sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
 Test(gradients, gauges_and_sums_of_gradients) {
-    for (size_t k = 0; k < 16 * KINDS; k++) {
-        if (!fill(&r, (nl_op)(k / 4 % 4), &kinds[k / 16], shapes[k % 4])) continue;
+    for (size_t k = 0; k < 4 * NL_OPS * KINDS; k++) {
+        if (!fill(&r, (nl_op)(k / 4 % NL_OPS), &kinds[k / 4 / NL_OPS], shapes[k % 4])) continue;
         compute(&r, NL_BACKWARD, 1);
-        bool centred = r.p.op == NL_BATCHNORM || r.p.op == NL_LAYERNORM;
+        bool centred = is_centred(&r.p);
         const char *wrong = NULL;
         long double largest_x = 1;
         for (size_t g = 0; g < ref_groups(&r.p); g++) {
@@ -109,14 +110,15 @@ Test(gradients, gauges_and_sums_of_gradients) {
             if (!(dbeta >= fabsl(r.out.dbeta[j]) && dbeta <= 4.5L * r.p.n * r.p.s))
                 wrong = "the gauge of dbeta"; /* no |dy| exceeds 4.5 */
         }
-        if (wrong) cr_assert_fail("%s, %s: %s", nl_op_name(r.p.op), kinds[k / 16].name, wrong);
+        if (wrong)
+            cr_assert_fail("%s, %s: %s", nl_op_name(r.p.op), kinds[k / 4 / NL_OPS].name, wrong);
     }
 }
 
 /* x * 2^k with eps * 4^k changes exponents only. Three threads give the same as one. */
 Test(gradients, scaling_and_threads) {
     static const int scales[] = {0, -20, 7, 30};
-    for (size_t k = 0; k < 4 * 4 * 4; k++) {
+    for (size_t k = 0; k < NL_OPS * 4 * 4; k++) {
         int scale = scales[k % 4];
         if (!fill(&r, (nl_op)(k / 16), &kinds[2], shapes[k / 4 % 4])) continue;
         compute(&r, NL_BACKWARD, 1);

@@ -101,7 +101,7 @@ Test(layer, groups_are_those_of_the_reference) {
     for (size_t k = 0; k < NL_OPS * sizeof all / sizeof *all; k++) {
         nl_problem p = {.op = (nl_op)(k % NL_OPS)};
         p.n = all[k / NL_OPS][0], p.c = all[k / NL_OPS][1], p.s = all[k / NL_OPS][2];
-        if (p.s > 1 && !nl_layers[p.op].by_channel) continue;
+        if (p.s > 1 && !nl_layers[p.op].channels_first) continue;
         size_t groups = nl_group_count(&p), size = nl_group_size(&p);
         bool right = groups == ref_groups(&p) && size == group_size(&p);
         right = right && groups * size == p.n * p.c * p.s;

@@ -127,11 +127,11 @@ static void judge_group(size_t g) {
     judge("running_var", g, r.out.running_var[g], e.var, r.running_var[g] + var, STATISTIC_BITS);
 }
 
-static size_t indices[4 * KINDS];
+static size_t indices[NL_OPS * KINDS];
 
 ParameterizedTestParameters(reference, agrees_with_mpfr) {
-    for (size_t i = 0; i < 4 * KINDS; i++) indices[i] = i;
-    return cr_make_param_array(size_t, indices, 4 * KINDS);
+    for (size_t i = 0; i < NL_OPS * KINDS; i++) indices[i] = i;
+    return cr_make_param_array(size_t, indices, NL_OPS * KINDS);
 }
 
 ParameterizedTest(size_t *index, reference, agrees_with_mpfr) {
@@ -156,7 +156,7 @@ ParameterizedTest(size_t *index, reference, agrees_with_mpfr) {
 /* A NaN, an Inf or constant values in one group must not change a bit of the others. */
 Test(reference, special_values) {
     static const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, 1234.1};
-    for (size_t k = 0; k < 4 * 5; k++) {
+    for (size_t k = 0; k < NL_OPS * 5; k++) {
         double v = values[k % 5];
         fill(&other, (nl_op)(k / 5), &kinds[0], shapes[0]);
         compute(&other, NL_BACKWARD, 1), compute(&other, NL_FORWARD, 1);
@@ -164,7 +164,7 @@ Test(reference, special_values) {
         size_t m = group_size(&r.p), first = isfinite(v) ? 0 : 2, end = isfinite(v) ? m : 3;
         for (size_t i = first; i < end; i++) r.x[element(&r.p, 1, i)] = v;
         compute(&r, NL_BACKWARD, 1), compute(&r, NL_FORWARD, 1);
-        bool centred = r.p.op == NL_BATCHNORM || r.p.op == NL_LAYERNORM;
+        bool centred = is_centred(&r.p);
         for (size_t i = 0; i < m * ref_groups(&r.p); i++) {
             size_t g = i / m, at = element(&r.p, g, i % m);
             double want = other.out.xhat[at], got = r.out.xhat[at];

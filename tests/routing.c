@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "jobs.h"
+#include "layer.h"
 #include "registry.h"
 #include "trial.h"
 #include "tuning.h"
@@ -71,8 +72,18 @@ static const char *expected_each(const nl_problem *p, int threads) {
     return on_one_thread(p, p->pass == NL_BACKWARD ? 1 : (size_t)threads);
 }
 
-/* Calls visit on shapes around each threshold, given in elements, and around what registers hold. */
+static bool is_in_optimized(const struct job *job) {
+    size_t i = 0;
+    while (i < nl_impl_count() && !(strncmp(nl_impl_at(i)->name, "optimized/", 10) == 0 &&
+                                    nl_impl_at(i)->ops & NL_BIT(job->op)))
+        i++;
+    return i < nl_impl_count();
+}
+
+/* Calls visit on shapes around each threshold, given in elements, and around what registers hold.
+ * Nothing is routed to a layer's only rungs in plain C. */
 static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p)) {
+    if (!is_in_optimized(job)) return;
     const size_t v = lanes(), most = tuning.stream_bytes / (t == NL_F32 ? 4 : 2);
     const size_t edges[] = {tuning.fork_forward, tuning.fork_backward, most, 2 * most, 3 * most};
     const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1, 100};
@@ -205,9 +216,9 @@ static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
 
 static nl_impl probe = {.isa = "c",
                         .about = "notes its threads",
-                        .ops = 15,
-                        .passes = 7,
-                        .dtypes = 7,
+                        .ops = NL_BIT(NL_OPS) - 1,
+                        .passes = NL_BIT(NL_PASSES) - 1,
+                        .dtypes = NL_BIT(NL_DTYPES) - 1,
                         .rank = -1,
                         .threaded = true,
                         .lanes = 1,

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PICK = 14 }; /* the random stream of pick(); 0 to 13 belong to the nl_arg of that number */
+enum {
+    PICK = 14
+}; /* the random stream of pick(); those below belong to the nl_arg of that number */
+_Static_assert(PICK >= (int)NL_ARGS, "another nl_arg would get the stream of pick()");
 
 static double pick(size_t n, size_t limit) {
     return floor(random_uniform(PICK, n) * (double)limit);

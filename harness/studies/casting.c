@@ -115,9 +115,10 @@ static bool norm_exact(state *s) {
 
 /* The rank of element i among the values of the storage type: neighbours differ by one. */
 static long place(nl_dtype t, const void *y, size_t i) {
-    uint32_t bits = t == NL_F32 ? ((const uint32_t *)y)[i] : ((const uint16_t *)y)[i] * 65536u;
-    long size = (bits & 0x7fffffff) >> (t == NL_F32 ? 0 : 16);
-    return bits >> 31 ? -size : size;
+    const size_t bytes = nl_dtype_bytes(t);
+    uint32_t bits = 0, sign = 1u << (8 * bytes - 1);
+    memcpy(&bits, (const char *)y + i * bytes, bytes);
+    return bits & sign ? -(long)(bits - sign) : (long)bits;
 }
 
 /* The distance of neighbouring values at the size of v. */

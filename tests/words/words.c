@@ -64,9 +64,8 @@ static vf vector(lanes l) {
 }
 
 static void begin(const char *word, nl_dtype t, size_t k, const char *where) {
-    static const char *const names[] = {"f32", "f16", "bf16"};
-    snprintf(words_call, sizeof words_call - 1, "%s, %s, k = %zu of %d%s", word, names[t], k, VLEN,
-             where);
+    snprintf(words_call, sizeof words_call - 1, "%s, %s, k = %zu of %d%s", word, nl_dtype_name(t),
+             k, VLEN, where);
 }
 
 static bool fail(size_t lane, float got, float want) {
@@ -271,7 +270,7 @@ bool NAMED(NL_ISA)(char *why, size_t size) {
     page = map + page_size;
     bool ok = map != MAP_FAILED && mprotect(page, page_size, PROT_READ | PROT_WRITE) == 0;
     if (!ok) snprintf(why, size, "no memory");
-    for (nl_dtype t = NL_F32; ok && t <= NL_BF16; t++)
+    for (nl_dtype t = 0; ok && NL_BIT(t) <= NL_VEC_DTYPES; t++)
         ok = vload_is_right(t) && vstore_and_vstream_are_right(t) && rounding_is_right(t);
     ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vprefetch_is_right();
     if (map != MAP_FAILED) munmap(map, 3 * page_size);
