@@ -57,7 +57,7 @@ Test(growth, names_the_method) {
     growth g = {.slope = 2, .decides = true}, flat = {0}, grows = {.slope = 1, .decides = true};
     pattern offset = {.offset = 0.95, .rest = 0.05}, mixed = {.offset = 0.5, .rest = 0.5};
     nl_problem p = {.op = NL_LAYERNORM, .n = 9, .c = 16, .s = 1};
-    subject s = {.p = &p}, low = {.p = &p, .has_16_bit = true};
+    subject s = {.p = &p}, low = {.p = &p, .narrow = NL_F16};
     cr_expect(strstr(growth_mechanism(&s, &g, &grows, &mixed), "one-pass"));
     g.slope = 1;
     cr_expect(strstr(growth_mechanism(&s, &g, &flat, &offset), "mean rounded"));

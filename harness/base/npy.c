@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/npy.h"
+#include "dtype.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,9 +10,9 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are not byte-swapped");
 
-static const npy_type types[] = {{'e', "f2", "f16", 2},
-                                 {'f', "f4", "f32", 4},
-                                 {'d', "f8", "f64", 8}};
+static const npy_type types[] = {{'e', "f2", "f16", 2, NL_F16},
+                                 {'f', "f4", "f32", 4, NL_F32},
+                                 {'d', "f8", "f64", 8, NL_F32}};
 enum { TYPES = sizeof types / sizeof *types };
 
 const npy_type *npy_type_of(char letter) {
@@ -24,6 +25,11 @@ const npy_type *npy_type_named(const char *name) {
     for (int i = 0; i < TYPES; i++)
         if (strcmp(types[i].name, name) == 0) return &types[i];
     return NULL;
+}
+
+double npy_value(const npy *a, size_t i) {
+    if (a->type == 'd') return ((const double *)a->data)[i];
+    return nl_load(npy_type_of(a->type)->dtype, a->data, i);
 }
 
 /* Counts axes of length 0 as 1 in the check, as NumPy does: then the product of any axes fits. */

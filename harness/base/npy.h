@@ -4,8 +4,7 @@
 #ifndef NL_NPY_H
 #define NL_NPY_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "normlab.h"
 
 enum { NPY_RANK_MAX = 8, NPY_SHAPE_TEXT = 192 };
 
@@ -18,15 +17,19 @@ typedef struct npy {
 
 void npy_free(npy *a);
 
-/* A supported element type: NumPy's letter, the name in a .npy file, and our name. */
+/* A supported element type: NumPy's letter, the name in a .npy file, our name, and the type that the
+ * library computes it in. */
 typedef struct npy_type {
     char letter;
     const char *name, *our_name; /* "f4", "f32" */
     size_t bytes;
+    nl_dtype dtype;
 } npy_type;
 
 const npy_type *npy_type_of(char letter);         /* NULL: none */
 const npy_type *npy_type_named(const char *name); /* by "f4" */
+
+double npy_value(const npy *a, size_t i); /* of element i */
 
 /* Sets the count from the shape. False: memory cannot address so many elements. */
 bool npy_count(npy *a, size_t bytes_each);

@@ -55,6 +55,10 @@ const char *layer_names(void) {
     return text;
 }
 
+const char *dtype_names(void) {
+    return list_names(dtype_name, NL_DTYPES);
+}
+
 bool parse_size(const char **text, size_t *out) {
     char *end;
     if (**text < '0' || **text > '9') return false;
@@ -165,7 +169,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     } else if (!find_name(pass, pass_name, NL_PASSES, &found)) {
         wrong = pass, should = list_names(pass_name, NL_PASSES);
     } else if (c.problem.pass = (nl_pass)found, !find_name(dtype, dtype_name, NL_DTYPES, &found)) {
-        wrong = dtype, should = list_names(dtype_name, NL_DTYPES);
+        wrong = dtype, should = dtype_names();
     } else if (c.problem.dtype = (nl_dtype)found,
                strcmp(shape, "file") != 0 && !parse_shape(shape, &c.problem)) {
         wrong = shape, should = "NxC or NxCxS, as 64x1024, or `file` for npy data";

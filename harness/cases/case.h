@@ -38,7 +38,8 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 /* Parses the digits at *text and moves *text behind them. */
 bool parse_size(const char **text, size_t *out);
 
-/* "batchnorm, layernorm, ... (also gemma, ...)", for error messages. */
+/* "batchnorm, layernorm, ... (also gemma, ...)" and "f32, ... or bf16", for error messages. */
 const char *layer_names(void);
+const char *dtype_names(void);
 
 #endif

@@ -17,17 +17,12 @@ static bool sibling(const char *path, const char *part, char *out, size_t out_si
     return f && fclose(f) == 0;
 }
 
-static float npy_value(const npy *a, size_t i) {
-    if (a->type == 'd') return (float)((const double *)a->data)[i];
-    return nl_load(a->type == 'f' ? NL_F32 : NL_F16, a->data, i);
-}
-
 /* Reads a file of exactly `count` numbers and stores them as t. */
 static bool load(const char *path, size_t count, nl_dtype t, void *out, char *error, size_t size) {
     npy a;
     if (!npy_read(path, &a, error, size)) return false;
     bool fits = a.count == count;
-    for (size_t i = 0; fits && i < count; i++) nl_store(t, out, i, npy_value(&a, i));
+    for (size_t i = 0; fits && i < count; i++) nl_store(t, out, i, (float)npy_value(&a, i));
     if (!fits)
         snprintf(error, size, "%s holds %zu values; the case needs %zu", path, a.count, count);
     npy_free(&a);

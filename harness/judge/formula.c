@@ -9,6 +9,7 @@
 size_t formula_group(const subject *s, axis a, size_t i) {
     size_t c = s->p->c, inner = s->p->s;
     switch (a) {
+    case GROUPS: return nl_group_of(s->p, i);
     case FEATURES: return i / (c * inner);
     case CHANNELS: return i / inner % c;
     case INSTANCES: return i / inner;
@@ -21,6 +22,7 @@ size_t formula_group(const subject *s, axis a, size_t i) {
 size_t formula_groups(const subject *s, axis a) {
     const nl_problem *p = s->p;
     switch (a) {
+    case GROUPS: return nl_group_count(p);
     case FEATURES: return p->n;
     case CHANNELS: return p->c;
     case INSTANCES: return p->n * p->c;
@@ -36,7 +38,7 @@ formula formula_right(const subject *s) {
     return (formula){.centred = l->centred,
                      .gain_plus_one = l->plus_one,
                      .inference = p->pass == NL_INFERENCE,
-                     .axis = l->by_channel ? CHANNELS : FEATURES,
+                     .axis = GROUPS,
                      .eps = p->eps,
                      .casting = p->casting,
                      .factor = 1};
@@ -60,7 +62,7 @@ static long double input(const subject *s, const formula *r, size_t i) {
     long double x = s->in->x[i];
     if (!s->in->residual || r->residual == IGNORED) return x;
     x += s->in->residual[i];
-    return r->residual == ROUNDED ? ref_round(s->has_16_bit ? s->type_16 : NL_F32, x) : x;
+    return r->residual == ROUNDED ? ref_round(s->narrow, x) : x;
 }
 
 static void statistics(workspace *w, const formula *r) {
@@ -78,7 +80,7 @@ static void statistics(workspace *w, const formula *r) {
             long double v = input(s, r, i);
             if (pass) v -= w->mean[g], v *= v;
             if (r->sums_in_16_bits)
-                v = ref_round(s->type_16, sum[g] + ref_round(s->type_16, v));
+                v = ref_round(s->narrow, sum[g] + ref_round(s->narrow, v));
             else
                 v += sum[g];
             sum[g] = v;

@@ -5,9 +5,9 @@
 
 #include "judge/subject.h"
 
-/* Which elements share statistics: the features of a row; a channel; the whole array; a channel of
- * one sample; one position in all samples; the last two axes of x. */
-typedef enum axis { FEATURES, CHANNELS, EVERYTHING, INSTANCES, POSITIONS, TWO_AXES } axis;
+/* Which elements share statistics: the layer's own groups; the features of a row; a channel; the
+ * whole array; a channel of one sample; one position in all samples; the last two axes of x. */
+typedef enum axis { GROUPS, FEATURES, CHANNELS, EVERYTHING, INSTANCES, POSITIONS, TWO_AXES } axis;
 
 typedef struct formula {
     axis axis;
@@ -17,7 +17,7 @@ typedef struct formula {
     nl_casting casting;
     bool centred, unbiased, inference, not_normalized;
     bool gain_plus_one, no_gamma, no_beta;
-    bool sums_in_16_bits; /* every sum and square is rounded to the subject's type_16 */
+    bool sums_in_16_bits; /* every sum and square is rounded to the subject's narrow type */
     bool rounded;         /* y is rounded to `stored`, then to its own type */
     nl_dtype stored;
     long double factor, offset;

@@ -86,7 +86,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     if (grows(all, 0.6, 1.5) && p->offset >= 0.8)
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
-    if (s->has_16_bit && rest_is_rounding && m >= 16)
+    if (s->narrow != NL_F32 && rest_is_rounding && m >= 16)
         return "statistics in 16 bits: each row has a factor and an offset of its own";
     return NULL;
 }

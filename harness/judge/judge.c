@@ -5,12 +5,6 @@
 
 #include <stdlib.h>
 
-static double element(const npy *a, size_t i) {
-    return a->type == 'd'   ? ((double *)a->data)[i]
-           : a->type == 'f' ? (double)((float *)a->data)[i]
-                            : (double)nl_load(NL_F16, a->data, i);
-}
-
 /* Counts the hypotheses about as good as the best, which the data cannot tell apart. */
 static size_t count_likely(const judgement *j) {
     size_t count = 0;
@@ -54,17 +48,17 @@ bool judgement_make(judgement *j, const submission *of) {
                             .var = g + groups,
                             .rstd = g + 2 * groups,
                             .magnitude = g + 3 * groups};
-    j->s = (subject){.p = p,
-                     .in = &j->in,
-                     .want = &j->want,
-                     .y = d + 3 * count,
-                     .rows_together =
-                         !nl_layers[p->op].by_channel && x->rank > 2 ? x->shape[x->rank - 2] : 1,
-                     .has_16_bit = p->dtype != NL_F32 || x->type == 'e',
-                     .type_16 = p->dtype == NL_BF16 ? NL_BF16 : NL_F16};
+    j->s =
+        (subject){.p = p,
+                  .in = &j->in,
+                  .want = &j->want,
+                  .y = d + 3 * count,
+                  .rows_together =
+                      !nl_layers[p->op].channels_first && x->rank > 2 ? x->shape[x->rank - 2] : 1,
+                  .narrow = p->dtype != NL_F32 ? p->dtype : npy_type_of(x->type)->dtype};
     for (size_t i = 0; i < count; i++) {
-        d[i] = element(x, i), d[3 * count + i] = element(of->y, i);
-        if (j->in.residual) d[count + i] = element(of->residual, i);
+        d[i] = npy_value(x, i), d[3 * count + i] = npy_value(of->y, i);
+        if (j->in.residual) d[count + i] = npy_value(of->residual, i);
     }
     bool ok = ref_compute(p, &j->in, &j->want, nl_max_threads()) && score_make(&j->s, &j->score) &&
               explain(j);

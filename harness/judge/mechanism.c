@@ -89,6 +89,7 @@ static bool make(const subject *s, mistake m, formula *r) {
     const nl_problem *p = s->p;
     const nl_layer *l = &nl_layers[p->op];
     bool batch = l->by_channel, measured = !r->inference, wide = p->dtype == NL_F32;
+    bool narrow = s->narrow != NL_F32;
     bool halves = !wide && (s->in->gamma || s->in->beta);
     if (m >= EPS_OTHER && m <= EPS_LAST) {
         r->eps = other_eps[m - EPS_OTHER];
@@ -106,7 +107,7 @@ static bool make(const subject *s, mistake m, formula *r) {
     case CAST_LAST: r->casting = NL_CAST_LAST; return halves && p->casting != r->casting;
     case CAST_BEFORE: r->casting = NL_CAST_BEFORE_WEIGHT; return halves && p->casting != r->casting;
     case RESIDUAL_IGNORED: r->residual = IGNORED; return s->in->residual;
-    case RESIDUAL_ROUNDED: r->residual = ROUNDED; return s->in->residual && s->has_16_bit;
+    case RESIDUAL_ROUNDED: r->residual = ROUNDED; return s->in->residual && narrow;
     case MEAN_KEPT: r->centred = false; return !batch && l->centred;
     case MEAN_SUBTRACTED: r->centred = true; return !batch && !l->centred;
     case STATS_ALL: r->axis = EVERYTHING; return measured && nl_group_count(p) > 1;
@@ -116,7 +117,7 @@ static bool make(const subject *s, mistake m, formula *r) {
     case STATS_POSITION: r->axis = POSITIONS; return batch && measured && p->s > 1 && p->n > 1;
     case STATS_TWO_AXES: r->axis = TWO_AXES; return s->rows_together > 1 && s->rows_together < p->n;
     case STATS_BATCH: r->inference = false; return !measured;
-    case SUMS_IN_16_BITS: r->sums_in_16_bits = true; return s->has_16_bit && measured;
+    case SUMS_IN_16_BITS: r->sums_in_16_bits = true; return narrow && measured;
     case STORED_F16: r->rounded = true, r->stored = NL_F16; return wide;
     case STORED_BF16: r->rounded = true, r->stored = NL_BF16; return wide;
     case NOT_NORMALIZED: r->not_normalized = true; return true;

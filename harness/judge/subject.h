@@ -11,8 +11,7 @@ typedef struct subject {
     const ref_outputs *want;
     const double *y;
     size_t rows_together; /* length of x's axis before the features; 1: none */
-    bool has_16_bit;      /* x or y has a 16-bit type */
-    nl_dtype type_16;     /* that type */
+    nl_dtype narrow;      /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
 } subject;
 
 /* The distance of y from [low, high] for element i, in the units of docs/verification.md. */

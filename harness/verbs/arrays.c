@@ -12,32 +12,57 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const array_option shared[OWN] = {
+const char arrays_usage[] =
+    "LAYER is batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also: gemma, qwen3next), whose gain\n"
+    "is 1 + gamma. batchnorm takes x as (N, C) or (N, C, ...); the others take rows of features.\n"
+    "\n"
+    "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
+    "  --residual FILE            added to x first; its shape and type\n"
+    "  --eps NUMBER               inside the root          default: 1e-5\n"
+    "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
+    "  --inference                batchnorm on --running-mean FILE and --running-var FILE\n";
+
+enum { EPS, CASTING, INFERENCE, SETTINGS };
+
+static const array_option inputs[INPUTS] = {
     [IN_X] = {"x", NL_X, false, IN_X},
     [IN_RESIDUAL] = {"residual", NL_RESIDUAL, false, IN_X},
     [IN_GAMMA] = {"gamma", NL_GAMMA, false, IN_X},
     [IN_BETA] = {"beta", NL_BETA, false, IN_X},
     [IN_RUNNING_MEAN] = {"running-mean", NL_RUNNING_MEAN, false, IN_RUNNING_VAR},
     [IN_RUNNING_VAR] = {"running-var", NL_RUNNING_VAR, false, IN_RUNNING_MEAN},
+};
+
+static const array_option settings[SETTINGS] = {
     [EPS] = {"eps", NL_X, false, IN_X},
     [CASTING] = {"casting", NL_X, false, IN_X},
     [INFERENCE] = {"inference", NL_RUNNING_MEAN, false, IN_RUNNING_MEAN},
 };
 
+static int count(const arrays *a) {
+    return OWN + a->own_count + SETTINGS;
+}
+
+static int setting(const arrays *a, int i) {
+    return OWN + a->own_count + i;
+}
+
 static const array_option *spec(const arrays *a, int i) {
-    return i < OWN ? &shared[i] : &a->own[i - OWN];
+    if (i < OWN) return &inputs[i];
+    return i < setting(a, 0) ? &a->own[i - OWN] : &settings[i - setting(a, 0)];
 }
 
 int arrays_options(int argc, char **argv, arrays *a) {
     option_spec specs[ARRAYS_MAX] = {0};
-    int first, count = OWN + a->own_count;
+    int first;
     bool inference = false;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count(a); i++)
         specs[i] = (option_spec){spec(a, i)->name, OPTION_TEXT, &a->value[i], 0, 0};
-    specs[INFERENCE].kind = OPTION_FLAG, specs[INFERENCE].to = &inference;
-    int code = options_read(argc, argv, specs, (size_t)count, true, &first);
+    const int flag = setting(a, INFERENCE);
+    specs[flag].kind = OPTION_FLAG, specs[flag].to = &inference;
+    int code = options_read(argc, argv, specs, (size_t)count(a), true, &first);
     if (code != OPTIONS_DONE) return code;
-    if (inference) a->value[INFERENCE] = "";
+    if (inference) a->value[flag] = "";
     if (first < argc) a->layer = argv[first];
     if (first + 1 >= argc) return OPTIONS_DONE;
     options_fail("%s: the layer is %s already", argv[first + 1], a->layer);
@@ -62,11 +87,11 @@ static bool suits(const array_option *s, const nl_problem *p) {
 }
 
 bool arrays_check(arrays *a) {
-    const char *const *value = a->value;
+    const char *const *value = a->value, *casting = value[setting(a, CASTING)];
     double eps = 1e-5;
-    bool inference = value[INFERENCE] && nl_layers[a->p.op].running;
+    bool inference = value[setting(a, INFERENCE)] && nl_layers[a->p.op].running;
     a->p.pass = inference ? NL_INFERENCE : NL_FORWARD;
-    for (int i = 0; i < OWN + a->own_count; i++) {
+    for (int i = 0; i < count(a); i++) {
         if (value[i] && !suits(spec(a, i), &a->p))
             return options_fail("--%s has no meaning for %s%s", spec(a, i)->name, a->layer,
                                 inference ? " --inference" : "");
@@ -74,12 +99,13 @@ bool arrays_check(arrays *a) {
             return options_fail("--%s needs --%s", spec(a, i)->name,
                                 spec(a, spec(a, i)->needs)->name);
     }
-    if (!arrays_number(a, EPS, 0, FLT_MAX, false, &eps)) return false;
-    if (eps > 0 && (float)eps == 0) return options_fail("--eps %s is zero as a float", value[EPS]);
-    if (value[CASTING] && strcmp(value[CASTING], "before-weight") == 0)
+    if (!arrays_number(a, setting(a, EPS), 0, FLT_MAX, false, &eps)) return false;
+    if (eps > 0 && (float)eps == 0)
+        return options_fail("--eps %s is zero as a float", value[setting(a, EPS)]);
+    if (casting && strcmp(casting, "before-weight") == 0)
         a->p.casting = NL_CAST_BEFORE_WEIGHT;
-    else if (value[CASTING] && strcmp(value[CASTING], "last") != 0)
-        return options_fail("--casting %s: last or before-weight", value[CASTING]);
+    else if (casting && strcmp(casting, "last") != 0)
+        return options_fail("--casting %s: last or before-weight", casting);
     a->p.eps = (float)eps;
     return true;
 }
@@ -89,9 +115,10 @@ bool arrays_to_float(const char *path, npy *a) {
     float *f = malloc(a->count ? a->count * sizeof *f : 1);
     if (!f) return options_fail("%s: out of memory", path);
     for (size_t i = 0; i < a->count; i++) {
-        f[i] = a->type == 'd' ? (float)((double *)a->data)[i] : nl_load(NL_F16, a->data, i);
-        if (a->type != 'd' || !isinf(f[i]) || isinf(((double *)a->data)[i])) continue;
-        options_fail("%s: its element %zu, %g, is beyond float32", path, i, ((double *)a->data)[i]);
+        const double v = npy_value(a, i);
+        f[i] = (float)v;
+        if (!isinf(f[i]) || isinf(v)) continue;
+        options_fail("%s: its element %zu, %g, is beyond float32", path, i, v);
         return free(f), false;
     }
     free(a->data);
@@ -105,19 +132,19 @@ bool arrays_load(arrays *a) {
     nl_problem *p = &a->p;
     for (int i = IN_X; i < INPUTS; i++)
         if (a->value[i] && !npy_read(a->value[i], &a->array[i], error, sizeof error))
-            return options_fail("--%s %s", shared[i].name, error);
-    bool by_channel = nl_layers[p->op].by_channel;
+            return options_fail("--%s %s", inputs[i].name, error);
+    bool channels_first = nl_layers[p->op].channels_first;
     npy_shape_text(x, shape);
-    if (by_channel && x->rank < 2)
+    if (channels_first && x->rank < 2)
         return options_fail("--x %s has shape %s; %s takes (N, C) or (N, C, ...)", a->value[IN_X],
                             shape, nl_op_name(p->op));
     if (x->rank < 1)
         return options_fail("--x %s has shape %s; it has no axis", a->value[IN_X], shape);
-    size_t features = by_channel ? 1 : x->rank - 1;
+    size_t features = channels_first ? 1 : x->rank - 1;
     p->n = p->s = 1, p->c = x->shape[features];
     for (size_t i = 0; i < features; i++) p->n *= x->shape[i];
     for (size_t i = features + 1; i < x->rank; i++) p->s *= x->shape[i];
-    p->dtype = x->type == 'e' ? NL_F16 : NL_F32;
+    p->dtype = npy_type_of(x->type)->dtype;
     if (residual->data) {
         npy_shape_text(residual, other);
         if (residual->type != x->type || strcmp(shape, other) != 0)
@@ -129,11 +156,19 @@ bool arrays_load(arrays *a) {
         if (!a->array[i].data) continue;
         npy_shape_text(&a->array[i], other);
         if (a->array[i].rank != 1 || a->array[i].count != p->c)
-            return options_fail("--%s %s has shape %s; x of shape %s needs (%zu,)", shared[i].name,
+            return options_fail("--%s %s has shape %s; x of shape %s needs (%zu,)", inputs[i].name,
                                 a->value[i], other, shape, p->c);
         if (!arrays_to_float(a->value[i], &a->array[i])) return false;
     }
     return true;
+}
+
+void arrays_shape(const arrays *a, nl_arg arg, npy *out) {
+    const npy *x = &a->array[IN_X];
+    const nl_extent extent = nl_args[arg].extent;
+    bool channels = extent == NL_FEATURES || (extent == NL_GROUPS && nl_layers[a->p.op].by_channel);
+    out->rank = extent == NL_TENSOR ? x->rank : channels ? 1 : x->rank - 1;
+    for (size_t i = 0; i < out->rank; i++) out->shape[i] = channels ? a->p.c : x->shape[i];
 }
 
 void arrays_free(arrays *a) {

@@ -6,9 +6,13 @@
 #include "base/npy.h"
 #include "layer.h"
 
-/* The shared options; those of a verb begin at OWN. The first six name an array. */
+/* The shared options that name an array; those of a verb begin at OWN. The other shared ones, which
+ * follow them, only arrays.c knows. */
 enum { IN_X, IN_RESIDUAL, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
-enum { EPS = INPUTS, CASTING, INFERENCE, OWN, ARRAYS_MAX = 24 };
+enum { OWN = INPUTS, ARRAYS_MAX = 24 };
+
+/* Lines of the help text: LAYER, and the shared options. */
+extern const char arrays_usage[];
 
 /* Layers that read the argument (written: that write it) accept the option. needs: another option
  * that must be given too (IN_X: none). */
@@ -36,6 +40,8 @@ bool arrays_check(arrays *a); /* do the options suit the layer? */
 bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out);
 /* Checks shapes; converts gamma, beta and running statistics to float. */
 bool arrays_load(arrays *a);
+/* Sets rank and shape to those of an argument of the problem. */
+void arrays_shape(const arrays *a, nl_arg arg, npy *out);
 
 /* Converts to float; rejects a value beyond float instead of making it infinite. */
 bool arrays_to_float(const char *path, npy *a);

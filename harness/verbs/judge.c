@@ -1,6 +1,7 @@
 /* `normlab judge`: is anybody's output right, and if not, by what mechanism is it wrong?
  * SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
+#include "cases/case.h"
 #include "verbs/arrays.h"
 #include "verbs/judgement.h"
 #include "verbs/options.h"
@@ -9,23 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
+static const char purpose[] =
     "normlab judge LAYER --x FILE.npy --y FILE.npy [options]\n"
     "\n"
     "Is y the output of LAYER on x? Scores any framework's output against the reference, in the\n"
     "units of `normlab check` and within the bound of a two-pass with one accumulator. Tests\n"
     "known mistakes to explain a large error.\n"
-    "LAYER is batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also: gemma, qwen3next), whose gain\n"
-    "is 1 + gamma. Arrays are float16, float32 or float64; y has the shape of x.\n"
-    "\n"
-    "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
-    "  --residual FILE            added to x first; its shape and type\n"
-    "  --eps NUMBER               inside the root          default: 1e-5\n"
-    "  --casting WHERE            last, or before-weight: x's normalized value is rounded as well\n"
+    "Arrays are float16, float32 or float64; y has the shape of x.\n";
+static const char usage[] =
     "  --rounded-to TYPE          f32, f16 or bf16: the type of y before it was saved as a wider "
     "one\n"
     "                             default: its own type; float64 is judged as float32\n"
-    "  --inference                batchnorm on --running-mean FILE and --running-var FILE\n"
     "  --csv FILE                 the findings, one line for each mistake that was tried\n"
     "\n"
     "  normlab judge layernorm --x x.npy --gamma g.npy --beta b.npy --eps 1e-5 --y theirs.npy\n"
@@ -69,15 +64,16 @@ static bool load(arrays *a) {
         return options_fail("x of shape %s has one value a channel: training takes more than one "
                             "value",
                             shape);
-    a->p.dtype = y->type == 'e' ? NL_F16 : NL_F32;
+    const nl_dtype its = a->p.dtype = npy_type_of(y->type)->dtype;
     if (!to) return true;
     for (nl_dtype t = 0; t < NL_DTYPES; t++) {
         if (strcmp(to, nl_dtype_name(t)) != 0) continue;
-        if (y->type == 'e' && t != NL_F16)
-            return options_fail("--rounded-to %s: %s is f16", to, a->value[THEIRS]);
+        if (its != NL_F32 && t != its)
+            return options_fail("--rounded-to %s: %s is %s", to, a->value[THEIRS],
+                                nl_dtype_name(its));
         return a->p.dtype = t, true;
     }
-    return options_fail("--rounded-to %s: f32, f16 or bf16", to);
+    return options_fail("--rounded-to %s: %s", to, dtype_names());
 }
 
 static const float *floats(const arrays *a, int i) {
@@ -115,7 +111,7 @@ int verb_judge(int argc, char **argv) {
     arrays a = {.own = own, .own_count = OPTIONS - OWN};
     bool right = false;
     int code = arrays_options(argc, argv, &a);
-    if (code == OPTIONS_HELP) return fputs(usage, stdout), NL_EXIT_OK;
+    if (code == OPTIONS_HELP) return printf("%s%s%s", purpose, arrays_usage, usage), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (!check_options(&a)) return options_see_help();
     bool ok = load(&a) && judge(&a, &right);

@@ -34,7 +34,7 @@ static void print_worst(const judgement *j, FILE *out) {
     y = ref_gain(p, j->s.in->gamma, f) * x + (j->s.in->beta ? j->s.in->beta[f] : 0);
     fprintf(out, "worst element    y%s is %.9g, should be %.9Lg: %.4g units of %.4g allowed\n",
             index_text(j, i, text), j->s.y[i], y, c->its_error, c->its_bound);
-    fprintf(out, "  its %s      ", nl_layers[p->op].by_channel ? "channel" : "row    ");
+    fprintf(out, "  its %-12s ", nl_layers[p->op].group);
     if (nl_layers[p->op].centred)
         fprintf(out, "mean %.6Lg, sigma %.6Lg, kappa %.4g\n", w->mean[g], sqrtl(w->var[g]),
                 c->kappa[g]);
@@ -45,7 +45,7 @@ static void print_worst(const judgement *j, FILE *out) {
 static void print_growth(const judgement *j, FILE *out) {
     const growth *g = &j->growth;
     const pattern *s = &j->pattern;
-    const char *name = nl_layers[j->s.p->op].by_channel ? "channel" : "row";
+    const char *name = nl_layers[j->s.p->op].group;
     fprintf(out, "\nas rounding      ");
     if (s->groups)
         fprintf(out,
@@ -99,7 +99,7 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     const score *c = &j->score;
     const nl_problem *p = j->s.p;
     char shape[NPY_SHAPE_TEXT];
-    const char *name = nl_layers[p->op].by_channel ? "channels" : "rows";
+    const char *name = nl_layers[p->op].group;
     npy_shape_text(j->of->x, shape);
     fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
             nl_dtype_name(p->dtype), shape, (double)p->eps,
@@ -110,10 +110,10 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
         fprintf(out, "verdict          right: within the bound\n");
     else
         fprintf(out,
-                "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %s\n",
+                "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %ss\n",
                 c->beyond, c->judged, c->groups_beyond, c->promised, name);
     if (c->judged && c->judged < c->count)
-        fprintf(out, "  not judged     %zu of %zu %s, which have no bound\n",
+        fprintf(out, "  not judged     %zu of %zu %ss, which have no bound\n",
                 c->groups - c->promised, c->groups, name);
     fprintf(out, "largest error    %.4g units\nrms error        %.4g units", c->largest, c->rms);
     if (c->not_finite)

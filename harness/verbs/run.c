@@ -11,20 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
+static const char purpose[] =
     "normlab run LAYER --x FILE.npy --out FILE.npy [options]\n"
     "\n"
-    "Computes a layer on arrays of float16, float32 or float64 (computed as float32).\n"
-    "LAYER is batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also: gemma, qwen3next), whose gain\n"
-    "is 1 + gamma. batchnorm takes x as (N, C) or (N, C, ...); the others take rows of features.\n"
-    "\n"
-    "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
-    "  --residual FILE            added to x first; its shape and type\n"
-    "  --eps NUMBER               inside the root          default: 1e-5\n"
-    "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
+    "Computes a layer on arrays of float16, float32 or float64 (computed as float32).\n";
+static const char usage[] =
     "  --impl NAME[@ISA]          of `normlab list`; best (the default); reference: long double\n"
     "  --threads N                at most this many        default: 1\n"
-    "  --inference                batchnorm on --running-mean FILE and --running-var FILE\n"
     "  --momentum NUMBER          weight of the new value in the running ones    default: 0.1\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
@@ -94,10 +87,12 @@ static bool load(run *r) {
 }
 
 /* Allocates an output of NaN, all bits set: an unwritten element must not look like a result. */
-static bool make(npy *a, char type, size_t rank, const size_t *shape) {
-    size_t bytes = type == 'e' ? 2 : 4;
-    *a = (npy){.type = type, .rank = rank, .count = 1};
-    for (size_t i = 0; i < rank; i++) a->count *= a->shape[i] = shape[i];
+static bool make(const arrays *of, nl_arg arg, npy *a) {
+    const bool tensor = nl_args[arg].extent == NL_TENSOR;
+    *a = (npy){.type = tensor ? of->array[IN_X].type : 'f', .count = 1};
+    arrays_shape(of, arg, a);
+    for (size_t i = 0; i < a->rank; i++) a->count *= a->shape[i];
+    size_t bytes = npy_type_of(a->type)->bytes;
     a->data = malloc(a->count * bytes + 1);
     if (!a->data) return options_fail("out of memory for an output of %zu bytes", a->count * bytes);
     memset(a->data, 0xff, a->count * bytes);
@@ -177,14 +172,10 @@ static bool compute_reference(run *r) {
 
 static bool compute(run *r) {
     npy *in = r->a.array, *out = r->a.array, *x = &in[IN_X];
-    bool by_channel = nl_layers[r->a.p.op].by_channel;
     for (int i = OUT; i < ARRAYS; i++) {
-        bool tensor = i == OUT || i == RESIDUAL_OUT, group = i == MEAN_OUT || i == RSTD_OUT;
-        size_t rank = tensor ? x->rank : by_channel ? 1 : x->rank - 1;
-        const size_t *shape = by_channel && !tensor ? &r->a.p.c : x->shape;
         if (!r->a.value[i]) continue;
-        if (!make(&out[i], tensor ? x->type : 'f', rank, shape)) return false;
-        if (tensor || group) continue;
+        if (!make(&r->a, own[i - OWN].arg, &out[i])) return false;
+        if (i < RUNNING_MEAN_OUT) continue;
         memcpy(out[i].data, in[i - RUNNING_MEAN_OUT + IN_RUNNING_MEAN].data,
                r->a.p.c * sizeof(float));
     }
@@ -227,7 +218,7 @@ static bool save(const run *r) {
 int verb_run(int argc, char **argv) {
     run r = {.a = {.own = own, .own_count = OPTIONS - OWN}};
     int code = arrays_options(argc, argv, &r.a);
-    if (code == OPTIONS_HELP) return fputs(usage, stdout), NL_EXIT_OK;
+    if (code == OPTIONS_HELP) return printf("%s%s%s", purpose, arrays_usage, usage), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (!check_options(&r)) return options_see_help();
     bool ok = load(&r) && choose(&r) && compute(&r) && save(&r);
