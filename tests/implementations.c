@@ -53,7 +53,8 @@ static bool next(setting *o, size_t index, size_t *i) {
 static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind, unsigned with) {
     char text[200];
     bool batch = o->job->op == NL_BATCHNORM, inference = o->job->pass == NL_INFERENCE;
-    if (with & FUSED && batch) return false;
+    const char *fused = o->job->pass == NL_BACKWARD ? "dresidual" : "residual";
+    if (with & FUSED && !may_have(o->job, fused)) return false;
     if (batch && !inference && groups && size == 1) return false;
     if (o->m->c_max && size > o->m->c_max) return false;
     int length = snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu/%s", nl_op_name(o->job->op),

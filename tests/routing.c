@@ -83,11 +83,11 @@ static bool is_in_optimized(const struct job *job) {
 /* Calls visit on shapes around each threshold, given in elements, and around what registers hold.
  * Nothing is routed to a layer's only rungs in plain C. */
 static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p)) {
-    if (!is_in_optimized(job)) return;
     const size_t v = lanes(), most = tuning.stream_bytes / (t == NL_F32 ? 4 : 2);
     const size_t edges[] = {tuning.fork_forward, tuning.fork_backward, most, 2 * most, 3 * most};
     const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1, 100};
     const bool batch = job->op == NL_BATCHNORM;
+    if (!is_in_optimized(job)) return;
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .s = 1, .eps = 1e-5f};
     for (size_t e = 0; e < sizeof edges / sizeof *edges; e++) {
         for (size_t off = 0; off < 3; off++) { /* exactly below, at and above */
