@@ -32,10 +32,12 @@ static void lose_time(void *context) {
     now += 1e9;
 }
 
+static void (*before)(void *);
+
 /* Arms 0 and 1 are the baseline and its repetition. */
 static bool run(measure *m, fake *fakes, size_t count, double seconds) {
     measure_arm *arms = malloc(count * sizeof *arms);
-    for (size_t i = 0; i < count; i++) arms[i] = (measure_arm){fake_call, &fakes[i]};
+    for (size_t i = 0; i < count; i++) arms[i] = (measure_arm){fake_call, &fakes[i], before, NULL};
     m->arms = arms, m->count = count, m->clock = fake_clock, m->seconds = seconds;
     if (m->precision == 0) m->precision = 0.01;
     return measure_run(m);
@@ -127,7 +129,8 @@ static void interrupting_call(void *context, size_t turn) {
 
 Test(measure, interrupted_keeps_whole_rounds) {
     fake f[2] = {{1000, 0.5, 0, 0, 0, 1}, {1000, 0.5, 0, 0, 0, 2}};
-    measure_arm arms[2] = {{fake_call, &f[0]}, {interrupting_call, &f[1]}};
+    measure_arm arms[2] = {{.call = fake_call, .context = &f[0]},
+                           {.call = interrupting_call, .context = &f[1]}};
     measure m = {.arms = arms,
                  .count = 2,
                  .seconds = 100,
@@ -143,10 +146,53 @@ Test(measure, interrupted_keeps_whole_rounds) {
 
 Test(measure, what_comes_before_is_not_timed) {
     fake f[2] = {{1e6, 0, 0, 0, 0, 1}, {1e6, 0, 0, 0, 0, 2}};
-    measure m = {.seed = 1, .before = lose_time};
+    measure m = {.seed = 1};
+    before = lose_time;
     cr_assert(run(&m, f, 2, 0.1));
     cr_expect(fabs(measure_time(&m, 0).median - 1e6) < 1);
     done(&m);
+}
+
+/* A clock whose readings take time themselves. */
+static double slow_clock(void) {
+    return now += 40;
+}
+
+static size_t restored, compared;
+static bool used;
+
+static void restore(void *context) {
+    (void)context;
+    restored += used, used = false, now += 5000;
+}
+
+static void compare(void *context) {
+    (void)context;
+    compared++, now += 7000;
+}
+
+static void consume(void *context, size_t turn) {
+    cr_assert(!used, "call %zu sees what the one before it left", turn);
+    used = true;
+    fake_call(context, turn);
+}
+
+/* An arm that consumes its inputs beside one that does not: both take 100 ns by any clock. */
+Test(measure, inputs_are_restored_before_every_call) {
+    fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
+    const measure_arm arms[] = {{consume, &f[0], restore, compare},
+                                {.call = fake_call, .context = &f[1]}};
+    measure m = {.arms = arms, .count = 2, .seconds = 0.01, .precision = 1e-9, .seed = 1};
+    m.clock = slow_clock;
+    cr_assert(measure_run(&m));
+    cr_expect(restored + 1 >= f[0].calls && f[0].calls > 100, "restored %zu times for %zu calls",
+              restored, f[0].calls);
+    cr_expect(compared == m.rounds, "compared %zu times in %zu rounds", compared, m.rounds);
+    for (size_t arm = 0; arm < 2; arm++) {
+        double ns = measure_time(&m, arm).median;
+        cr_expect(fabs(ns - 100) < 1, "arm %zu takes %g ns", arm, ns);
+    }
+    measure_free(&m);
 }
 
 /* A kernel as fast as the baseline that becomes 30 % slower at any moment must never be FASTER; nor

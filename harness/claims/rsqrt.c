@@ -89,7 +89,7 @@ bool rsqrt_race(const char *how, double seconds, estimate *ratio, double *band, 
     double least = strcmp(how, "newton") == 0 ? 2 * DIGITS - 1 : DIGITS;
     if (!(rsqrt_error(how) <= exp2(24 - least) && rsqrt_error("true") <= 2))
         return snprintf(why, why_size, "the results of '%s' are wrong", how), false;
-    const measure_arm arms[] = {{base, NULL}, {f, NULL}, {base, NULL}};
+    const measure_arm arms[] = {{.call = base}, {.call = f}, {.call = base}};
     measure m = {.arms = arms, .count = 3, .seed = 1, .precision = 0.005, .seconds = 3 * seconds};
     m.clock = clock_ns, m.interrupted = interrupted;
     bool ok = measure_run(&m);

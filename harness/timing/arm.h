@@ -4,29 +4,37 @@
 
 #include "timing/fixture.h"
 #include "timing/limit.h"
+#include "timing/measure.h"
 
 /* One call of an implementation on a fixture, or two calls, as forward and then backward. */
 typedef struct arm {
     fixture *on[2]; /* the second may be NULL */
     const nl_impl *impl[2];
     int threads;
+    uint64_t hash[2]; /* of the outputs that were last found right */
+    verdict after;    /* the first failure of a timed call's outputs */
+    int which;        /* of the two calls was last verified */
 } arm;
 
 /* The machine's limit: copies between the tensors that the case reads and writes. */
 typedef struct limit_arm {
-    const fixture *on;
+    fixture *on;
     int threads;
     limit_store store;
 } limit_arm;
 
 /* Streaming stores may copy large buffers faster: times both stores and picks the faster. */
-limit_arm limit_arm_make(const fixture *on, int threads);
+limit_arm limit_arm_make(fixture *on, int threads);
 
 /* The bytes it moves in one call. */
 size_t limit_arm_bytes(const fixture *on);
 
-/* Functions for a measure_arm; context is an arm, or a limit_arm. */
-void arm_call(void *context, size_t turn);
-void limit_arm_call(void *context, size_t turn);
+/* Verifies the arm on refilled buffers; the first failure. */
+verdict arm_verify(arm *a);
+
+/* For measure_run: every call sees the inputs as the case states them, and the outputs of each
+ * round's last call are compared with those that were right, without refilling. */
+measure_arm arm_measured(arm *a);
+measure_arm limit_arm_measured(limit_arm *a);
 
 #endif

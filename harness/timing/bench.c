@@ -25,12 +25,6 @@ typedef struct bench {
     limit_arm limit;
 } bench;
 
-static void flush_all(void *context) {
-    const bench *b = context;
-    for (nl_arg s = 0; s < NL_ARGS; s++)
-        if (b->f.in[0].at[s]) flush(b->f.in[0].at[s], b->f.data.bytes[s]);
-}
-
 /* One set of buffers; for rotating, enough sets to fill the last-level cache twice. */
 static size_t sets_wanted(const bench *b) {
     size_t set = case_bytes(b->c), wanted = 1;
@@ -81,15 +75,11 @@ static void collect(bench *b) {
     }
 }
 
-static verdict verify_arm(bench *b, size_t i) {
-    return fixture_verify(&b->f, b->arms[i].impl[0], b->arms[i].threads);
-}
-
 /* Keeps the arms that are right; reports and drops the others. */
 static void verify_arms(bench *b) {
     size_t kept = 0;
     for (size_t i = 0; i < b->impls; i++) {
-        b->rows[i].v = verify_arm(b, i);
+        b->rows[i].v = arm_verify(&b->arms[i]);
         if (b->rows[i].v.outcome == OUTCOME_FAIL)
             b->o->row(b->o->context, &b->rows[i]);
         else
@@ -163,8 +153,7 @@ static bool time_arms(bench *b, char *error, size_t error_size) {
     timing *one = malloc(o->processes * sizeof *one);
     size_t done = 0;
     for (size_t i = 0; calls && i < count; i++)
-        calls[i] = i == by.limit ? (measure_arm){limit_arm_call, &b->limit}
-                                 : (measure_arm){arm_call, &b->arms[i]};
+        calls[i] = i == by.limit ? limit_arm_measured(&b->limit) : arm_measured(&b->arms[i]);
     measure m = {.arms = calls,
                  .count = count,
                  .baseline = baseline,
@@ -172,13 +161,13 @@ static bool time_arms(bench *b, char *error, size_t error_size) {
                  .precision = o->precision,
                  .seed = 1,
                  .clock = clock_ns,
-                 .interrupted = interrupted,
-                 .before = b->c->cache == CACHE_COLD ? flush_all : NULL,
-                 .before_context = b};
+                 .interrupted = interrupted};
     if (calls && timings && one) done = measure_arms(b, &m, &by, timings, error, error_size);
     for (size_t i = 0; i < b->impls; i++) {
         row *line = &b->rows[i];
-        verdict after = verify_arm(b, i);
+        verdict after = b->arms[i].after;
+        if (i == baseline && after.outcome != OUTCOME_FAIL) after = b->arms[b->impls].after;
+        if (after.outcome != OUTCOME_FAIL) after = arm_verify(&b->arms[i]);
         for (size_t p = 0; p < done; p++) one[p] = timings[p * b->impls + i];
         if (after.outcome == OUTCOME_FAIL) { /* right before the timing, now wrong */
             line->v = after;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
+#include "parallel.h"
+#include "timing/flush.h"
 #include "timing/partial.h"
 
 #include <stdio.h>
@@ -28,19 +30,80 @@ void fixture_free(fixture *f) {
     *f = (fixture){0};
 }
 
-instance *fixture_set(const fixture *f, size_t turn) {
-    return &f->in[turn % f->sets];
+instance *fixture_next(fixture *f) {
+    return f->last = &f->in[f->calls++ % f->sets];
+}
+
+bool fixture_needs_care(const fixture *f) {
+    bool care = f->c.cache == CACHE_COLD;
+    for (nl_arg s = 0; s < NL_ARGS; s++) care = care || instance_consumes(f->in, s);
+    return care;
+}
+
+typedef struct stretch {
+    char *to;
+    const char *from;
+} stretch;
+
+static void copy(void *context, size_t begin, size_t end) {
+    const stretch *s = context;
+    memcpy(s->to + begin, s->from + begin, end - begin);
+}
+
+static void touch(void *context, size_t begin, size_t end) {
+    const stretch *s = context;
+    for (size_t i = begin; i < end; i += 64) (void)*(volatile const char *)(s->from + i);
+}
+
+void fixture_prepare(fixture *f, int threads) {
+    instance *next = &f->in[f->calls % f->sets];
+    for (size_t i = 0; f->calls % f->sets == 0 && i < f->sets; i++)
+        for (nl_arg s = 0; s < NL_ARGS; s++)
+            if (instance_consumes(&f->in[i], s))
+                nl_parallel_for(f->data.bytes[s], threads, copy,
+                                &(stretch){f->in[i].at[s], f->data.input[s]});
+    if (f->c.cache == CACHE_ROTATING) return;
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        if (!next->at[s]) continue;
+        if (f->c.cache == CACHE_COLD)
+            flush(next->at[s], f->data.bytes[s]);
+        else if (f->c.in_place) /* the copies have evicted the other buffers */
+            nl_parallel_for(f->data.bytes[s], threads, touch, &(stretch){NULL, next->at[s]});
+    }
 }
 
 verdict fixture_verify(fixture *f, const nl_impl *impl, int threads) {
-    instance *in = f->in;
+    f->calls = 0; /* the next fixture_prepare() restores all sets */
+    f->last = f->in;
+    f->last->impl = impl;
+    instance_fill(f->last);
+    if (instance_call(f->last, threads) != NL_OK) return failure("%s", nl_message());
+    return fixture_check(f, impl);
+}
+
+verdict fixture_check(fixture *f, const nl_impl *impl) {
     bool partial = impl == &partial_impl;
     if (partial && !f->partial.memory && !partial_answer(&f->c, &f->data, &f->partial))
         return failure("out of %s", "memory");
-    in->impl = impl;
-    instance_fill(in);
-    if (instance_call(in, threads) != NL_OK) return failure("%s", nl_message());
-    return outputs_check(in, partial ? &f->partial : &f->want);
+    return outputs_check(f->last, partial ? &f->partial : &f->want);
+}
+
+uint64_t fixture_hash(const fixture *f) {
+    const instance *in = f->last;
+    uint64_t lane[4] = {1, 2, 3, 4}, word[4];
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        if (!in->at[s] || !(nl_passes[f->c.problem.pass].writes & NL_BIT(s))) continue;
+        for (size_t i = 0; i < f->data.bytes[s]; i += sizeof word) {
+            size_t left = f->data.bytes[s] - i;
+            if (left < sizeof word) memset(word, 0, sizeof word);
+            memcpy(word, (const char *)in->at[s] + i, left < sizeof word ? left : sizeof word);
+            for (int k = 0; k < 4; k++) {
+                uint64_t h = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15;
+                lane[k] = h << 29 | h >> 35;
+            }
+        }
+    }
+    return lane[0] ^ lane[1] * 3 ^ lane[2] * 5 ^ lane[3] * 7;
 }
 
 /* The spelling after the layer and the pass. */

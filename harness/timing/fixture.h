@@ -1,4 +1,5 @@
-/* A case made ready: its data, its answer, and the buffers it runs in.
+/* A case made ready: its data, its answer, the buffers it runs in, and the state of both before a
+ * call: inputs that calls overwrite are restored, and the caches are as the case names them.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_FIXTURE_H
 #define NL_FIXTURE_H
@@ -11,6 +12,8 @@ typedef struct fixture {
     answer want, partial; /* partial: pRMSNorm's, computed when first verified */
     instance *in;         /* sets of buffers; several where calls rotate through them */
     size_t sets;
+    size_t calls;   /* a multiple of sets: no call used them since they were restored, or all did */
+    instance *last; /* the set of the last call */
 } fixture;
 
 /* scratch_bytes: enough for every implementation that will run. False: error says why. */
@@ -18,11 +21,20 @@ bool fixture_make(fixture *f, const nl_case *c, size_t scratch_bytes, size_t set
                   size_t error_size);
 void fixture_free(fixture *f);
 
-/* The set of buffers for call number `turn`: the sets rotate. */
-instance *fixture_set(const fixture *f, size_t turn);
+/* The set of buffers for the next call: the sets rotate. */
+instance *fixture_next(fixture *f);
+
+/* Must fixture_prepare come before every call? It restores on `threads` threads, so that each core's
+ * cache holds what a call on as many threads leaves there (docs/measuring.md). */
+bool fixture_needs_care(const fixture *f);
+void fixture_prepare(fixture *f, int threads);
 
 /* Runs an implementation on refilled buffers and compares its outputs with the answer. */
 verdict fixture_verify(fixture *f, const nl_impl *impl, int threads);
+
+/* Compares what the last call left, and hashes its outputs: equal hashes stand for equal bits. */
+verdict fixture_check(fixture *f, const nl_impl *impl);
+uint64_t fixture_hash(const fixture *f);
 
 /* Fixtures of one shape and kind of data; requesting another evicts them. */
 typedef struct fixtures {

@@ -24,22 +24,33 @@ static bool is_interrupted(const measure *m) {
     return m->interrupted && m->interrupted();
 }
 
-/* Nanoseconds of `calls` calls of one arm. Unless flushed, one untimed call comes first: it wakes
- * threads that slept through the other arms' turns and warms the buffers. */
+/* Nanoseconds between two readings of the clock with nothing between them. */
+static double time_reading(const measure *m) {
+    double least = INFINITY;
+    for (int i = 0; i < 100; i++) {
+        double start = m->clock();
+        least = fmin(least, m->clock() - start);
+    }
+    return least;
+}
+
+/* Nanoseconds of `calls` calls of one arm. One untimed call comes first: it wakes threads that slept
+ * through the other arms' turns and warms the buffers. */
 static double time_calls(const measure *m, size_t arm, size_t calls, size_t *turn) {
     const measure_arm *a = &m->arms[arm];
     double total = 0, start;
-    if (!m->before) {
-        a->call(a->context, (*turn)++);
+    if (a->before) a->before(a->context);
+    a->call(a->context, (*turn)++);
+    if (!a->before) {
         start = m->clock();
         for (size_t i = 0; i < calls; i++) a->call(a->context, (*turn)++);
         return m->clock() - start;
     }
     for (size_t i = 0; i < calls; i++) {
-        m->before(m->before_context);
+        a->before(a->context);
         start = m->clock();
         a->call(a->context, (*turn)++);
-        total += m->clock() - start;
+        total += fmax(m->clock() - start - m->reading, 1);
     }
     return total;
 }
@@ -50,13 +61,16 @@ static size_t shared_calls(const measure *m, size_t *turn) {
     double fastest = INFINITY, all = 0;
     for (size_t a = 0; a < m->count; a++) {
         size_t calls = 1;
-        double ns = time_calls(m, a, calls, turn);
-        while (ns < shortest_round_ns / 8) ns = time_calls(m, a, calls *= 2, turn);
+        double start = m->clock(), ns = time_calls(m, a, calls, turn);
+        while (ns < shortest_round_ns / 8) {
+            start = m->clock();
+            ns = time_calls(m, a, calls *= 2, turn);
+        }
         fastest = fmin(fastest, ns / (double)calls);
-        all += ns / (double)calls;
+        all += (m->clock() - start) / (double)(calls + 1);
     }
     double want = ceil(shortest_round_ns / fastest);
-    double fit = floor(m->seconds * 1e9 / all / (double)measure_min_rounds(m->count)) - !m->before;
+    double fit = floor(m->seconds * 1e9 / all / (double)measure_min_rounds(m->count)) - 1;
     double calls = fmin(want, fmax(fit, 1));
     return calls > 1 ? (size_t)calls : 1;
 }
@@ -87,6 +101,7 @@ static bool run_block(measure *m, size_t block, size_t *order, size_t *turn) {
             size_t arm = order[(order[n + r] + i) % n], at = m->rounds * n + arm;
             m->ns[at] = time_calls(m, arm, m->calls, turn) / (double)m->calls;
             m->position[at] = i;
+            if (m->arms[arm].after) m->arms[arm].after(m->arms[arm].context);
         }
         m->rounds++;
     }
@@ -106,6 +121,7 @@ bool measure_run(measure *m) {
     size_t *order = malloc(2 * m->count * sizeof *order);
     m->ns = NULL, m->position = NULL, m->rounds = 0;
     if (!order) return false;
+    m->reading = time_reading(m);
     m->calls = shared_calls(m, &turn);
     double start = m->clock();
     bool ok = true;

@@ -11,8 +11,11 @@
 #include <stdint.h>
 
 typedef struct measure_arm {
-    void (*call)(void *context, size_t turn); /* turn counts calls and selects rotating buffers */
+    void (*call)(void *context, size_t turn); /* turn counts the calls of all arms */
     void *context;
+    /* Both untimed, or NULL: before every call, to restore its inputs or to flush the caches; and
+     * after each round's last call, whose outputs are still in place. */
+    void (*before)(void *context), (*after)(void *context);
 } measure_arm;
 
 typedef enum stopped { STOPPED_PRECISE, STOPPED_TIME, STOPPED_INTERRUPTED } stopped;
@@ -24,15 +27,14 @@ typedef struct measure {
     double seconds;   /* for all arms together; the minimum of rounds is always done */
     double precision; /* stop when every ratio's interval is narrower than +- this (0.01: 1 %) */
     uint64_t seed;    /* of the orders */
-    double (*clock)(void);         /* in ns */
-    void (*before)(void *context); /* untimed, before every call (a cache flush), or NULL */
-    void *before_context;
+    double (*clock)(void);     /* in ns */
     bool (*interrupted)(void); /* or NULL */
     /* What came out. */
     double *ns;           /* [rounds][count]: nanoseconds of one call */
     size_t *position;     /* [rounds][count]: which turn in its round */
     size_t rounds, calls; /* calls an arm makes in one round */
     stopped stopped;
+    double reading; /* ns of reading the clock, subtracted where every call is timed by itself */
 } measure;
 
 /* False: out of memory. Free with measure_free. */

@@ -9,14 +9,11 @@
 #include <string.h>
 
 static bool is_right(arm *a, char *why, size_t why_size) {
-    for (int i = 0; i < 2 && a->on[i]; i++) {
-        verdict v = fixture_verify(a->on[i], a->impl[i], a->threads);
-        if (v.outcome != OUTCOME_FAIL) continue;
-        snprintf(why, why_size, "%s@%s on %s: %s", a->impl[i]->name, a->impl[i]->isa,
-                 a->on[i]->c.text, v.why);
-        return false;
-    }
-    return true;
+    verdict v = a->after.outcome == OUTCOME_FAIL ? a->after : arm_verify(a);
+    if (v.outcome == OUTCOME_FAIL)
+        snprintf(why, why_size, "%s@%s on %s: %s", a->impl[a->which]->name, a->impl[a->which]->isa,
+                 a->on[a->which]->c.text, v.why);
+    return v.outcome != OUTCOME_FAIL;
 }
 
 typedef struct passes {
@@ -29,8 +26,9 @@ static void call_passes(void *context, size_t turn) {
     const passes *q = context;
     const nl_problem *p = &q->on->c.problem;
     size_t tensor = p->n * p->c * sizeof(float);
-    const instance *in = fixture_set(q->on, turn);
+    const instance *in = q->on->in;
     char *a = in->scratch;
+    (void)turn;
     if (q->m->copies) {
         for (int i = 0; i < q->m->copies; i++)
             limit_move(&(limit_job){{a}, {a + tensor}, 1, 1, tensor, LIMIT_ORDINARY}, 1);
@@ -47,7 +45,10 @@ bool race_pair(arm *a, arm *b, const mode *saved_by, double seconds, race_result
                size_t why_size) {
     if (!is_right(a, why, why_size) || !is_right(b, why, why_size)) return false;
     passes q = {a->on[0], saved_by};
-    const measure_arm arms[] = {{arm_call, a}, {arm_call, b}, {arm_call, a}, {call_passes, &q}};
+    const measure_arm arms[] = {arm_measured(a),
+                                arm_measured(b),
+                                arm_measured(a),
+                                {.call = call_passes, .context = &q}};
     bool timed = saved_by && (saved_by->reads || saved_by->copies);
     measure m = {.arms = arms, .count = 3 + timed, .seed = 1, .precision = 0.005};
     m.clock = clock_ns, m.interrupted = interrupted;

@@ -85,7 +85,7 @@ static bool measure_size(size_t size, int threads, const case_options *o, char *
         if (t->reads > 0) j->in[0] = memory;
         if (t->reads > 1) j->in[1] = memory + step;
         if (t->writes > 0) j->out[0] = memory + 2 * step;
-        arms[i] = (measure_arm){call_move, &points[i]};
+        arms[i] = (measure_arm){.call = call_move, .context = &points[i]};
     }
     measure m = {.arms = arms,
                  .count = PATTERNS,

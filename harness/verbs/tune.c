@@ -119,7 +119,9 @@ static bool measure_point(const struct question *q, curve *c, size_t i, const ca
     nl_problem p = {NL_LAYERNORM, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
     chain first = {c->first, p, q->second_impl ? 1 : o->threads, false};
     chain second = {c->second, p, 1, false};
-    const measure_arm arms[] = {{call_chain, &first}, {call_chain, &second}, {call_chain, &second}};
+    const measure_arm arms[] = {{.call = call_chain, .context = &first},
+                                {.call = call_chain, .context = &second},
+                                {.call = call_chain, .context = &second}};
     measure m = {.arms = arms, .count = 3, .baseline = 1, .seed = c->rows[i], .clock = clock_ns};
     m.seconds = 3 * o->seconds, m.precision = o->precision, m.interrupted = interrupted;
     const bool ok = measure_run(&m);

@@ -56,6 +56,13 @@ void instance_fill(instance *in) {
     if (in->scratch) memset(in->scratch, 0xff, in->scratch_bytes);
 }
 
+bool instance_consumes(const instance *in, nl_arg s) {
+    if (!in->at[s] || !in->data->input[s]) return false;
+    nl_arg output = replaced_by(s, in->c->problem.pass);
+    return nl_passes[in->c->problem.pass].writes & NL_BIT(s) ||
+           (output != NL_ARGS && in->at[output] == in->at[s]);
+}
+
 nl_status instance_call(const instance *in, int threads) {
     void *const *at = in->at;
     if (in->c->problem.pass == NL_BACKWARD) {

@@ -21,6 +21,7 @@ typedef struct instance {
 bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, size_t scratch_bytes,
                    placement where, instance *out);
 void instance_fill(instance *in); /* restores the inputs, fills everything else with NaN */
+bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 nl_status instance_call(const instance *in, int threads);
 void instance_free(instance *in);
 

@@ -1,0 +1,137 @@
+/* What timed calls read and leave: a fake kernel in bench and races, which compares its inputs with
+ * those of its case on every call. SPDX-License-Identifier: MIT */
+#include "registry.h"
+#include "support.h"
+#include "timing/bench.h"
+#include "timing/race.h"
+
+static nl_case c;
+static nl_data stated;
+static answer want;
+static const nl_impl *real;
+static size_t calls, changed, wrong_from, wrong_to;
+static nl_arg what;
+
+static void compare(nl_arg s, const void *got) {
+    if (!got || memcmp(got, stated.input[s], stated.bytes[s]) == 0) return;
+    changed++;
+    what = s;
+}
+
+/* Spoils the first number on some calls. */
+static void spoil(void *out) {
+    if (calls >= wrong_from && calls < wrong_to) memset(out, 0x3c, nl_dtype_bytes(c.problem.dtype));
+}
+
+static void fake_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    compare(NL_X, a->x), compare(NL_RESIDUAL, a->residual);
+    compare(NL_RUNNING_MEAN, a->running_mean), compare(NL_RUNNING_VAR, a->running_var);
+    real->forward(p, a, threads);
+    calls++;
+    spoil(a->y);
+}
+
+static void fake_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    compare(NL_X, a->x), compare(NL_DY, a->dy), compare(NL_RESIDUAL, a->dresidual);
+    compare(NL_MEAN, a->mean), compare(NL_RSTD, a->rstd);
+    real->backward(p, a, threads);
+    calls++;
+    spoil(a->dx);
+}
+
+static nl_impl fake;
+
+static bool selects(void *context, const nl_impl *impl, const nl_case *taken) {
+    (void)context, (void)taken;
+    return impl == &fake;
+}
+
+static size_t timed;
+static verdict last;
+
+static void take_row(void *context, const row *line) {
+    (void)context;
+    timed += line->timed;
+    last = line->v;
+}
+
+/* Benches the fake kernel, which computes what `impl` does and is wrong on calls from < to. */
+static void bench(const char *text, const char *impl, size_t from, size_t to) {
+    const bench_settings o = {.seconds = 1e-3,
+                              .precision = 1e-9,
+                              .margin = 0.02,
+                              .processes = 1,
+                              .threads = 1,
+                              .selects = selects,
+                              .row = take_row};
+    char error[700] = "no memory";
+    one_thread();
+    if (!case_parse(text, &c, error, sizeof error) ||
+        !data_make(&c, &stated, error, sizeof error) || !answer_make(&c, &stated, &want) ||
+        !(real = nl_find(impl, "c")))
+        cr_assert_fail("%s: %s", text, error);
+    if (!fake.name) nl_registry_add(&fake);
+    fake = *real;
+    fake.forward = fake_forward, fake.backward = fake_backward;
+    calls = changed = timed = 0, wrong_from = from, wrong_to = to;
+    cr_assert(bench_case(&c, &o, error, sizeof error), "%s: %s", text, error);
+    answer_free(&want), data_free(&stated);
+}
+
+Test(timed, every_call_sees_the_stated_inputs) {
+    static const char *const cases[][2] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
+         {"layernorm/forward/f32/8x64/normal/in-place", "layernorm/two_pass"},
+         {"layernorm/forward/f32/8x64/normal/residual/in-place", "layernorm/two_pass"},
+         {"layernorm/forward/bf16/7x33/normal/in-place/cold", "layernorm/two_pass"},
+         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
+         {"rmsnorm/forward/f32/8x64/normal/residual/in-place/rotating", "rmsnorm/one_pass"},
+         {"rmsnorm/forward/f32/8x64/normal/in-place/skew=64", "rmsnorm/one_pass"},
+         {"rmsnorm/backward/f32/8x64/normal/residual/in-place", "rmsnorm/backward"},
+         {"layernorm/backward/f16/8x64/normal/in-place", "layernorm/backward"},
+         {"batchnorm/backward/f32/8x16/normal/in-place", "batchnorm/backward"},
+         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
+         {"batchnorm/forward/f32/4x5x9/normal/in-place/rotating", "batchnorm/two_pass"},
+         {"batchnorm/inference/f32/8x16/normal/in-place", "batchnorm/inference"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench(cases[i][0], cases[i][1], 0, 0);
+        cr_expect(timed == 1 && calls > 50 && changed == 0,
+                  "%s: %s differed on %zu of %zu calls; %s %s", cases[i][0], nl_args[what].name,
+                  changed, calls, outcome_name(last.outcome), last.why);
+    }
+}
+
+/* Right when verified, before and after; wrong while it is timed. */
+Test(timed, timed_calls_are_verified) {
+    static const char *const cases[][2] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
+         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
+         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass"},
+         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
+         {"rmsnorm/backward/f32/8x64/normal", "rmsnorm/backward"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench(cases[i][0], cases[i][1], 0, 0);
+        size_t all = calls;
+        cr_assert(timed == 1 && all > 200, "%s: %zu calls, %s", cases[i][0], all, last.why);
+        bench(cases[i][0], cases[i][1], 11, all / 2);
+        cr_expect(timed == 0 && last.outcome == OUTCOME_FAIL && strstr(last.why, "[0]"),
+                  "%s: wrong on calls 11 to %zu, and timed; %s", cases[i][0], all / 2, last.why);
+    }
+}
+
+Test(timed, races_too) {
+    static const char text[] = "rmsnorm/forward/f32/8x64/normal/residual/in-place";
+    static fixtures all;
+    char why[700] = "";
+    race_result r;
+    bench(text, "rmsnorm/one_pass", 0, 0);
+    arm a = {.threads = 1, .impl = {&fake}, .on = {fixtures_get(&all, text, why, sizeof why)}};
+    arm b = a;
+    cr_assert(a.on[0] && data_make(&c, &stated, why, sizeof why), "%s", why);
+    calls = changed = 0;
+    cr_expect(race_pair(&a, &b, NULL, 1e-3, &r, why, sizeof why), "%s", why);
+    cr_expect(calls > 100 && changed == 0, "%zu of %zu calls", changed, calls);
+    calls = 0, wrong_from = 11, wrong_to = 300;
+    cr_expect(!race_pair(&a, &b, NULL, 1e-3, &r, why, sizeof why) && strstr(why, "[0]"), "%s", why);
+    data_free(&stated), fixtures_free(&all);
+}
