@@ -12,8 +12,7 @@ import speed
 MAKE = "normlab limit --out results/limit.csv"
 NEEDS = "size threads pattern store gbps gbps_low gbps_high"
 STORES = {"-": ("no stores", "#000000", "o", "-"), "ordinary": ("ordinary stores", "#000000", "o", "-"),
-          "streaming": ("streaming stores", "#0072B2", "s", "-"),
-          "streaming-ahead": ("streaming stores, loads fetched ahead", "#E69F00", "^", (0, (4, 1.5)))}
+          "streaming": ("streaming stores", "#0072B2", "s", "-")}
 
 path, out = common.arguments(__file__, MAKE)
 rows = common.read(path, NEEDS, MAKE)
@@ -51,12 +50,10 @@ def draw(axes, mine):
 
 def pays(mine):
     """The smallest size from which on streaming stores are faster than ordinary ones."""
-    by = {store: {row["size"]: row for row in mine if row["store"].startswith(store)} for store in ("ordinary", "streaming")}
+    by = {store: {row["size"]: row for row in mine if row["store"] == store} for store in ("ordinary", "streaming")}
     start = None
     for size in sorted(by["ordinary"].keys() & by["streaming"].keys(), reverse=True):
-        best = max((row for row in mine if row["size"] == size and row["store"].startswith("streaming")),
-                   key=lambda row: row["gbps"])
-        if best["low"] <= by["ordinary"][size]["high"]:
+        if by["streaming"][size]["low"] <= by["ordinary"][size]["high"]:
             break
         start = size
     if not by["streaming"]:

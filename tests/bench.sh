@@ -105,7 +105,8 @@ bench && check "refuses no case" test $status -eq 2
 "$program" limit --quick --seconds 0.0005 --threads 1 >limit.csv 2>words
 check "limit runs" test $? -eq 0
 check "limit has rates" all '[0-9.e+]+' gbps limit.csv
-check "limit has every pattern at every size" test $(($(wc -l <limit.csv) % 9)) -eq 1
+check "limit has every pattern at every size" test $(($(wc -l <limit.csv) % 7)) -eq 1
+check "limit names the mover" all '[a-z0-9]+ x [28].*' mover limit.csv
 "$program" limit some/case >/dev/null 2>&1
 check "limit takes no cases" test $? -eq 2
 

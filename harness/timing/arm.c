@@ -2,8 +2,6 @@
 #include "timing/arm.h"
 #include "base/clock.h"
 
-#include <math.h>
-
 static void call(void *context, size_t turn) {
     const arm *a = context;
     (void)turn;
@@ -56,7 +54,7 @@ static void limit_call(void *context, size_t turn) {
     const instance *in = fixture_next(a->on);
     (void)turn;
     bool backward = a->on->c.problem.pass == NL_BACKWARD;
-    limit_job j = {.bytes = a->on->data.bytes[NL_X], .store = a->store};
+    limit_job j = {.bytes = a->on->data.bytes[NL_X], .way = a->way};
     j.in[j.reads++] = in->at[NL_X];
     if (in->at[NL_DY]) j.in[j.reads++] = in->at[NL_DY];
     if (in->at[NL_RESIDUAL]) j.in[j.reads++] = in->at[NL_RESIDUAL];
@@ -69,20 +67,20 @@ measure_arm limit_arm_measured(limit_arm *a) {
     return (measure_arm){limit_call, a, fixture_needs_care(a->on) ? limit_before : NULL, NULL};
 }
 
+static double limit_trial(void *context, limit_way way) {
+    limit_arm *a = context;
+    a->way = way;
+    measure_arm m = limit_arm_measured(a);
+    return measure_trial(&m, clock_ns);
+}
+
 limit_arm limit_arm_make(fixture *on, int threads) {
-    enum { LARGE = 4 << 20, TRIALS = 4 };
-    limit_arm a = {on, threads, on->c.streaming ? LIMIT_STREAM : LIMIT_ORDINARY};
-    double least[] = {INFINITY, INFINITY};
-    if (on->c.streaming || on->data.bytes[NL_X] < LARGE) return a;
-    for (int i = 0; i < 2 * TRIALS; i++) {
-        a.store = i % 2 ? LIMIT_STREAM : LIMIT_ORDINARY;
-        if (fixture_needs_care(on)) limit_before(&a);
-        double begin = clock_ns();
-        limit_call(&a, 0);
-        least[i % 2] = fmin(least[i % 2], clock_ns() - begin);
-    }
-    a.store = least[1] < least[0] ? LIMIT_STREAM : LIMIT_ORDINARY;
-    return a;
+    const limit_store stores = on->c.streaming ? LIMIT_STREAM : LIMIT_EITHER;
+    limit_arm all = {.on = on, .threads = threads}, one = {.on = on, .threads = 1};
+    all.way = limit_choose(stores, true, limit_trial, &all);
+    if (threads == 1 || limit_trial(&one, all.way) > 2 * limit_trial(&all, all.way)) return all;
+    one.way = limit_choose(stores, true, limit_trial, &one);
+    return limit_trial(&one, one.way) < limit_trial(&all, all.way) ? one : all;
 }
 
 size_t limit_arm_bytes(const fixture *on) {

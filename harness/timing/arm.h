@@ -20,10 +20,10 @@ typedef struct arm {
 typedef struct limit_arm {
     fixture *on;
     int threads;
-    limit_store store;
+    limit_way way;
 } limit_arm;
 
-/* Streaming stores may copy large buffers faster: times both stores and picks the faster. */
+/* Times a short trial of each way to copy, on all threads and on one, and takes the fastest. */
 limit_arm limit_arm_make(fixture *on, int threads);
 
 /* The bytes it moves in one call. */

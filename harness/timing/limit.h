@@ -1,14 +1,24 @@
 /* The machine's limit: plain copying, reading or writing of the same buffers with hardly any
- * arithmetic, which a kernel that moves the same bytes cannot beat. SPDX-License-Identifier: MIT */
+ * arithmetic, in the way that is fastest for them. SPDX-License-Identifier: MIT */
 #ifndef NL_LIMIT_H
 #define NL_LIMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Ordinary stores; streaming stores, which bypass the caches; and streaming stores with loads
- * prefetched 4 KiB ahead, which some machines need for their best. */
-typedef enum limit_store { LIMIT_ORDINARY, LIMIT_STREAM, LIMIT_STREAM_AHEAD } limit_store;
+/* Streaming stores bypass the caches. */
+typedef enum limit_store { LIMIT_ORDINARY, LIMIT_STREAM, LIMIT_EITHER } limit_store;
+
+/* What is prefetched: nothing; each line 4 KiB ahead; or, as a row at a time, the next 4 KiB. */
+typedef enum limit_ahead { AHEAD_NOTHING, AHEAD_LINES, AHEAD_BLOCKS } limit_ahead;
+
+/* One of the movers. All zeros: ordinary stores of the widest vectors that run here, eight a step. */
+typedef struct limit_way {
+    limit_store store; /* not LIMIT_EITHER */
+    limit_ahead ahead;
+    bool brief;    /* two vectors a step */
+    bool narrower; /* the second widest vectors */
+} limit_way;
 
 /* Reads `bytes` of each in[] and writes as many to each out[]. reads + writes is 1 + 0, 0 + 1,
  * 1 + 1, 2 + 1, 3 + 1 or 2 + 2. bytes is a multiple of 2; streaming needs 64-byte aligned out[]. */
@@ -17,11 +27,19 @@ typedef struct limit_job {
     void *out[2];
     int reads, writes;
     size_t bytes;
-    limit_store store;
+    limit_way way;
 } limit_job;
 
-/* Moves the bytes with the widest vectors of this processor, divided evenly among threads. */
+/* Moves the bytes, divided evenly among threads. */
 void limit_move(const limit_job *job, int threads);
+
+/* The fastest way with such stores, and with prefetch if it reads. trial returns the time of a call
+ * that moves the bytes in this way; the fastest ways are tried repeatedly, the others once. */
+limit_way limit_choose(limit_store stores, bool reads,
+                       double (*trial)(void *context, limit_way way), void *context);
+
+/* "avx512 x 8 + streaming + lines ahead" */
+const char *limit_way_name(limit_way way, char text[64]);
 
 /* Does this machine have streaming stores? Without them LIMIT_STREAM is ordinary. */
 bool limit_has_streaming(void);

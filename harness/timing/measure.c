@@ -55,19 +55,30 @@ static double time_calls(const measure *m, size_t arm, size_t calls, size_t *tur
     return total;
 }
 
+/* A short trial of an arm: nanoseconds of a timed call, and of any call with all that belongs to it. */
+static double try_arm(const measure *m, size_t arm, size_t *turn, double *whole) {
+    for (size_t calls = 1;; calls *= 2) {
+        double start = m->clock(), ns = time_calls(m, arm, calls, turn);
+        *whole = (m->clock() - start) / (double)(calls + 1);
+        if (ns >= shortest_round_ns / 8) return ns / (double)calls;
+    }
+}
+
+double measure_trial(const measure_arm *arm, double (*clock)(void)) {
+    measure m = {.arms = arm, .count = 1, .clock = clock};
+    size_t turn = 0;
+    double whole;
+    m.reading = time_reading(&m);
+    return try_arm(&m, 0, &turn, &whole);
+}
+
 /* The number of calls a round, the same for all arms: enough that the fastest arm's round is not
  * too short, and few enough that the minimum of rounds fits the time. */
 static size_t shared_calls(const measure *m, size_t *turn) {
-    double fastest = INFINITY, all = 0;
+    double fastest = INFINITY, all = 0, whole;
     for (size_t a = 0; a < m->count; a++) {
-        size_t calls = 1;
-        double start = m->clock(), ns = time_calls(m, a, calls, turn);
-        while (ns < shortest_round_ns / 8) {
-            start = m->clock();
-            ns = time_calls(m, a, calls *= 2, turn);
-        }
-        fastest = fmin(fastest, ns / (double)calls);
-        all += (m->clock() - start) / (double)(calls + 1);
+        fastest = fmin(fastest, try_arm(m, a, turn, &whole));
+        all += whole;
     }
     double want = ceil(shortest_round_ns / fastest);
     double fit = floor(m->seconds * 1e9 / all / (double)measure_min_rounds(m->count)) - 1;

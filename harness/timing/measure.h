@@ -41,6 +41,9 @@ typedef struct measure {
 bool measure_run(measure *m);
 void measure_free(measure *m);
 
+/* A first guess: nanoseconds of one call, from a few after an untimed one. */
+double measure_trial(const measure_arm *arm, double (*clock)(void));
+
 /* The fewest rounds for which an interval need not reach to the extremes, with `count` arms. */
 size_t measure_min_rounds(size_t count);
 

@@ -31,13 +31,12 @@ static void call_passes(void *context, size_t turn) {
     (void)turn;
     if (q->m->copies) {
         for (int i = 0; i < q->m->copies; i++)
-            limit_move(&(limit_job){{a}, {a + tensor}, 1, 1, tensor, LIMIT_ORDINARY}, 1);
+            limit_move(&(limit_job){{a}, {a + tensor}, 1, 1, tensor, {0}}, 1);
         for (int i = 0; i < q->m->reads; i++)
-            limit_move(&(limit_job){{a}, {NULL}, 1, 0, tensor, LIMIT_ORDINARY}, 1);
+            limit_move(&(limit_job){{a}, {NULL}, 1, 0, tensor, {0}}, 1);
         return;
     }
-    const limit_job row = {{in->at[NL_X]}, {NULL}, 1, 0, p->c * nl_dtype_bytes(p->dtype),
-                           LIMIT_ORDINARY};
+    const limit_job row = {{in->at[NL_X]}, {NULL}, 1, 0, p->c * nl_dtype_bytes(p->dtype), {0}};
     for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) limit_move(&row, 1);
 }
 

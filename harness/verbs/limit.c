@@ -22,7 +22,9 @@ static const char help[] =
     "normlab limit [options]\n\n"
     "Measures the machine's limit: reading, writing and copying, with ordinary and with streaming\n"
     "stores, for working sets from 8 KiB to four times the last-level cache, on one thread and on\n"
-    "all. Bytes count once for each read and once for each write the program makes.\n\n"
+    "all, each in the fastest of several ways (vectors, steps, prefetch; docs/measuring.md). "
+    "Bytes\n"
+    "count once for each read and once for each write the program makes.\n\n"
     "  --threads N    measure with N as well as with one (all)\n"
     "  --seconds S    for each point of each curve (0.1; with --quick 0.02)\n"
     "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
@@ -41,10 +43,8 @@ static const struct pattern {
                 {"write", "streaming", 0, 1, LIMIT_STREAM},
                 {"copy", "ordinary", 1, 1, LIMIT_ORDINARY},
                 {"copy", "streaming", 1, 1, LIMIT_STREAM},
-                {"copy", "streaming-ahead", 1, 1, LIMIT_STREAM_AHEAD},
                 {"2 reads 1 write", "ordinary", 2, 1, LIMIT_ORDINARY},
-                {"2 reads 1 write", "streaming", 2, 1, LIMIT_STREAM},
-                {"2 reads 1 write", "streaming-ahead", 2, 1, LIMIT_STREAM_AHEAD}};
+                {"2 reads 1 write", "streaming", 2, 1, LIMIT_STREAM}};
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
 typedef struct point {
@@ -58,14 +58,22 @@ static void call_move(void *context, size_t turn) {
     limit_move(&p->job, p->threads);
 }
 
+static double try_way(void *context, limit_way way) {
+    point *p = context;
+    p->job.way = way;
+    return measure_trial(&(measure_arm){.call = call_move, .context = p}, clock_ns);
+}
+
 static void write_csv_rows(FILE *csv, size_t size, int threads, const measure *m) {
     for (size_t i = 0; csv && i < m->count; i++) {
         estimate e = measure_time(m, i);
+        char way[64];
         const point *p = m->arms[i].context;
         double bytes = (double)p->job.bytes * (p->job.reads + p->job.writes);
-        fprintf(csv, "%zu,%d,%s,%s,%.6g,%.6g,%.6g,%zu,%s\n", size, threads, patterns[i].name,
+        fprintf(csv, "%zu,%d,%s,%s,%.6g,%.6g,%.6g,%zu,%s,%s\n", size, threads, patterns[i].name,
                 patterns[i].store, bytes / e.median, isinf(e.high) ? 0 : bytes / e.high,
-                e.low > 0 ? bytes / e.low : bytes / e.median, m->rounds, stopped_name(m->stopped));
+                e.low > 0 ? bytes / e.low : bytes / e.median, m->rounds, stopped_name(m->stopped),
+                limit_way_name(p->job.way, way));
     }
 }
 
@@ -78,13 +86,12 @@ static bool measure_size(size_t size, int threads, const case_options *o, char *
     for (int i = 0; i < PATTERNS; i++) {
         const struct pattern *t = &patterns[i];
         size_t each = size / (size_t)(t->reads + t->writes) / 512 * 512, step = room / 3;
-        points[i] =
-            (point){{.reads = t->reads, .writes = t->writes, .bytes = each, .store = t->how},
-                    threads};
+        points[i] = (point){{.reads = t->reads, .writes = t->writes, .bytes = each}, threads};
         limit_job *j = &points[i].job;
         if (t->reads > 0) j->in[0] = memory;
         if (t->reads > 1) j->in[1] = memory + step;
         if (t->writes > 0) j->out[0] = memory + 2 * step;
+        j->way = limit_choose(t->how, t->reads > 0, try_way, &points[i]);
         arms[i] = (measure_arm){.call = call_move, .context = &points[i]};
     }
     measure m = {.arms = arms,
@@ -112,12 +119,11 @@ static bool measure_size(size_t size, int threads, const case_options *o, char *
 }
 
 static void heading(void) {
-    printf("GB/s by working set; 2r1w: two reads, one write; s: streaming stores; a: with\n"
-           "prefetch%s\n\n%9s %7s",
+    printf("GB/s by working set; 2r1w: two reads, one write; s: streaming stores%s\n\n%9s %7s",
            limit_has_streaming() ? "" : " (this machine has no streaming stores)", "size",
            "threads");
-    static const char *const names[] = {"read",    "write", "write s", "copy",   "copy s",
-                                        "copy sa", "2r1w",  "2r1w s",  "2r1w sa"};
+    static const char *const names[] = {"read",   "write", "write s", "copy",
+                                        "copy s", "2r1w",  "2r1w s"};
     for (int i = 0; i < PATTERNS; i++) printf(" %9s", names[i]);
     putchar('\n');
 }
@@ -153,7 +159,8 @@ int verb_limit(int argc, char **argv) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
         return munmap(memory, room), NL_EXIT_USAGE;
     }
-    if (csv) fprintf(csv, "size,threads,pattern,store,gbps,gbps_low,gbps_high,rounds,stopped\n");
+    if (csv)
+        fprintf(csv, "size,threads,pattern,store,gbps,gbps_low,gbps_high,rounds,stopped,mover\n");
     if (table) heading();
     interrupt_watch();
     bool ok = true;

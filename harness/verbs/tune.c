@@ -68,13 +68,13 @@ static void call_chain(void *context, size_t turn) {
     chain *c = context;
     const size_t bytes = c->p.n * ROW, at = turn % (room / c->p.n) * bytes;
     char *const copied = buffer[COPIED] + at, *const out = buffer[OUT] + at;
-    limit_move(&(limit_job){{buffer[SOURCE] + at}, {copied}, 1, 1, bytes, LIMIT_ORDINARY}, 1);
+    limit_move(&(limit_job){{buffer[SOURCE] + at}, {copied}, 1, 1, bytes, {0}}, 1);
     nl_forward_args f = {.x = copied, .gamma = gain, .beta = bias, .y = out};
     nl_backward_args b = {.x = buffer[KEPT] + at, .dy = copied, .dx = out, .gamma = gain};
     b.mean = mean, b.rstd = rstd, b.dgamma = dgain, b.dbeta = dbias;
     c->failed |= (c->p.pass == NL_FORWARD ? nl_forward(c->impl, &c->p, &f, c->threads)
                                           : nl_backward(c->impl, &c->p, &b, c->threads)) != NL_OK;
-    limit_move(&(limit_job){{out}, {NULL}, 1, 0, bytes, LIMIT_ORDINARY}, 1);
+    limit_move(&(limit_job){{out}, {NULL}, 1, 0, bytes, {0}}, 1);
 }
 
 /* Allocates at most a quarter of the memory that we may use, and fills it with ordinary numbers. */
