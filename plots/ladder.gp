@@ -2,7 +2,7 @@
 # A row is a rung, a column a size. Both come from the CSV, and the figure grows with them.
 USAGE = "gnuplot -c plots/ladder.gp results/ladder.csv results/ladder"
 MAKE = "normlab bench experiments/ladder.txt --out results/ladder.csv"
-NEEDS = "case impl isa threads op pass dtype n c s data options verdict ns ns_low ns_high gbps limit_gbps bytes"
+NEEDS = "case impl isa threads op pass dtype n c s data options verdict ns ns_low ns_high gbps limit_gbps bytes flag"
 CSV = ARG1; OUT = ARG2
 folder = ARG0[:strlen(ARG0) - strlen("ladder.gp")]
 load folder."common.gp"
@@ -21,13 +21,15 @@ stats CSV using (column("n")) nooutput
 N = STATS_records + STATS_invalid
 array CASE[N]; array GROUP[N]; array KEY[N]; array RUNG[N]; array KIND[N]; array SHAPE[N]; array PICTURE[N]
 array NS[N]; array BASE[N]; array Y[N]
+flagged = 0
 stats CSV using (i = int($0) + 1, CASE[i] = strcol("case"), Y[i] = 0, \
     GROUP[i] = ladder(strcol("dtype"), strcol("data"), strcol("options")) ? \
         group(strcol("op"), strcol("pass"), strcol("impl")) : -1, \
     KEY[i] = 10000 * GROUP[i] + (place(strcol("impl")) ? place(strcol("impl")) : 9999), \
     RUNG[i] = rung(strcol("impl"), strcol("isa"), column("threads"), ISA), \
     KIND[i] = kind(strcol("impl"), strcol("verdict") eq "demo"), PICTURE[i] = column("s") > 1, \
-    SHAPE[i] = shape(column("n"), column("c"), column("s")), NS[i] = column("ns"), BASE[i] = NaN, 1) nooutput
+    SHAPE[i] = shape(column("n"), column("c"), column("s")), NS[i] = column("ns"), BASE[i] = NaN, \
+    flagged = flagged || (GROUP[i] >= 0 && strcol("flag") eq "IMPOSSIBLE"), 1) nooutput
 
 # Columns: the matrices, then shapes with positions (pictures).
 shapes = ""; matrices = 0
@@ -87,7 +89,8 @@ do for [k=1:C] {
     BYTES[k] = STATS_max
 }
 
-beside(gbps) = BASE[i] == NS[i] ? short(gbps)." GB/s" : BASE[i] > 0 ? short(BASE[i] / NS[i])."×" : ""
+beside(gbps, flag) = times(gbps).(flag eq "IMPOSSIBLE" ? " ‡" : "")
+times(gbps) = BASE[i] == NS[i] ? short(gbps)." GB/s" : BASE[i] > 0 ? short(BASE[i] / NS[i])."×" : ""
 untimed(k) = mine(k) && !timed(k) ? 0 : NaN
 why(verdict) = verdict eq "fail" ? bold(18, "✗ FAIL: wrong, so not timed") : "not on this processor"
 title(l) = bold(21, l == 1 ? "LayerNorm" : l == 2 ? "RMSNorm".(TOP[3] > 0 ? "" : ", and in the same files Qwen2RMSNorm") : \
@@ -95,7 +98,8 @@ title(l) = bold(21, l == 1 ? "LayerNorm" : l == 2 ? "RMSNorm".(TOP[3] > 0 ? "" :
 meaning(s) = s == 1 ? "naive" : s == 2 ? "plain C" : s == 3 ? "optimized, ".ISA : \
     "promises nothing on these data"
 note = "Beside a bar: times as fast as naive, or\nas the first rung of the pass; there its GB/s.\n" \
-    ."GB/s: every input read once and every\noutput written once, over the median time."
+    ."GB/s: every input read once and every\noutput written once, over the median time." \
+    .(flagged ? "\n‡ IMPOSSIBLE: beyond the limit by more\nthan the noise, so do not believe it." : "")
 heading = bold(28, "What does each idea buy? Bandwidth of every rung, and how many times as fast as naive")
 FILL = PALE." ".SKY." ".BLUE." ".BLACK
 PATTERN = "3 3 3 0" # full, full, full, hollow
@@ -142,7 +146,7 @@ do for [ending in "png svg"] {
                 border lc rgb BLACK fc rgb word(FILL, s) notitle, \
             '' using (limit(k)):(Y[i] - 0.5):(0):(1) with vectors nohead lw 5 lc rgb LIMIT notitle, \
             '' using (bar(k, 0)):(Y[i]):(low(k)):(high(k)) with xerrorbars pt 0 lw 1.5 lc rgb BLACK notitle, \
-            '' using (high(k)):(Y[i]):(beside(column("gbps"))) with labels left boxed offset 0.6,0 notitle, \
+            '' using (high(k)):(Y[i]):(beside(column("gbps"), strcol("flag"))) with labels left boxed offset 0.6,0 notitle, \
             '' using (untimed(k)):(Y[i]):(why(strcol("verdict"))) \
                 with labels left offset 0.6,0 tc rgb RED notitle, \
             for [once=1:(k == 1)] $rungs using (0):(column("y")):(strcol("rung")) \

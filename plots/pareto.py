@@ -7,9 +7,10 @@ import matplotlib.pyplot as plt
 
 import common
 import rungs
+import speed
 
 MAKE = "normlab bench experiments/pareto.txt --out results/pareto.csv"
-NEEDS = "impl isa op n c s data verdict error_u ns ns_low ns_high"
+NEEDS = "impl isa op n c s data verdict error_u ns ns_low ns_high flag"
 TOP = 2.0**26  # where infinite errors and NaN are drawn
 
 path, out = common.arguments(__file__, MAKE)
@@ -22,7 +23,7 @@ for row in common.on_widest(rows):
     error = float(row["error_u"] or inf)
     low, high = (float(row[key] or row["ns"]) / size for key in ("ns_low", "ns_high"))
     layers.setdefault(common.LAYERS[row["op"]], []).append(
-        (float(row["ns"]) / size, error if isfinite(error) else TOP, row["impl"], row["verdict"], low, high))
+        (float(row["ns"]) / size, error if isfinite(error) else TOP, row["impl"], row["verdict"], low, high, row["flag"]))
 if not layers:
     common.fail(f"{path}: nothing in it was timed; make it with: {MAKE}")
 looks = rungs.looks(point[2] for points in layers.values() for point in points)
@@ -48,17 +49,19 @@ for axes, (layer, points) in zip(grid[0], layers.items()):
     if axes is grid[0][0]:
         axes.text(0.98, TOP, "NaN or infinite", va="center", ha="right", fontsize=10,
                   transform=axes.get_yaxis_transform())
-    right = [p for p in points if p[1] < TOP]
+    right = [p for p in points if p[1] < TOP and not p[6]]
     best = [p for p in right if not any(q[0] <= p[0] and q[1] <= p[1] and q[:2] != p[:2] for q in right)]
     best.sort()
     axes.step([p[0] for p in best], [p[1] for p in best], where="post", color="#BBBBBB", linewidth=4, zorder=1)
-    for ns, error, impl, verdict, low, high in points:
+    for ns, error, impl, verdict, low, high, flag in points:
         colour, marker, _ = looks[rungs.name(impl)]
         look = common.FAILED if verdict == "fail" else {
             "marker": marker, "color": colour, "markersize": 9,
             "markerfacecolor": "white" if verdict == "demo" else colour}
         axes.plot([low, high], [error, error], color=colour, linewidth=1.5, zorder=2)
         axes.plot(ns, error, zorder=3, **look)
+        if flag:
+            axes.plot(ns, error, **speed.IMPOSSIBLE)
     for group in neighbours(points):
         names = [rungs.name(p[2]) for p in sorted(group)]
         at = {"xytext": (9, 0), "va": "center"} if group[0][1] == TOP else {"xytext": (-5, 8), "va": "bottom"}
@@ -76,4 +79,6 @@ figure.text(0.008, 0.905, "f32, one thread. Towards the lower left is better. Fi
             "method. Hollow: the method promises nothing here. Names above\na group: from its left to its right. Lines "
             "through points: intervals of the median time. Grey: the rungs that no other beats in both."
             + f" Optimized ones on {', '.join(isas)}." * bool(isas), fontsize=10.5, va="center")
+if any(point[6] for point in every):
+    figure.legend(handles=[speed.impossible()], loc="lower left", bbox_to_anchor=(0.004, 0), borderaxespad=0.2)
 common.save(figure, out, common.machine(path, rows))

@@ -8,11 +8,12 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
 import common
+import rungs
 import speed
 
 MAKE = "normlab bench experiments/peers.txt --impl 'best,peer/*' --out results/peers.csv"
 NEEDS = ("case impl isa threads op pass dtype n c s options verdict gbps bytes speedup speedup_low speedup_high "
-         "comparison")
+         "comparison flag")
 QUESTION = "How does the best of ours compare with other libraries, from the first-level cache to memory?"
 LOOKS = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 PASSES = ("forward", "inference", "backward")
@@ -37,7 +38,7 @@ def versions(path):
 
 
 def rate(row):
-    return f"{float(row['gbps']):.3g}" if row and row["gbps"] else "–"
+    return f"{float(row['gbps']):.3g}{rungs.mark(row)}" if row and row["gbps"] else "–"
 
 
 def is_ours(row):
@@ -132,6 +133,8 @@ handles = [Line2D([], [], color=looks[name][0], marker=looks[name][1], linestyle
 handles += [Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="none", markersize=7,
                    label="hollow: the same, or not resolved"),
             Line2D([], [], color="black", alpha=0.5, linewidth=3, label="interval of the ratio")]
+if any(line["flag"] for line in lines):
+    handles.append(Line2D([], [], linestyle="none", label="‡ IMPOSSIBLE: beyond the limit"))
 if any(line["verdict"] == "fail" for line in lines):
     handles.append(Line2D([], [], label="FAIL: wrong, so not timed", **common.FAILED | {"markersize": 10}))
 figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.004, 0), ncols=len(handles))

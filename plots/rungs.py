@@ -37,6 +37,13 @@ KEY = "simd pipelined streaming threaded".split()  # optimized rungs to show whe
 LOOKS = {name: (colour, marker) for name, colour, marker in map(str.split, TABLE.split("\n")[1:-1])}
 OTHERS = [("#56B4E9", m) for m in "<>hp8d"] + [("#666666", m) for m in "<>hp8d"]
 
+IMPOSSIBLE = "‡ IMPOSSIBLE: faster than the limit by more than the noise; one of the two numbers is wrong"
+
+
+def mark(row):
+    """Beside the number of a row that is flagged as IMPOSSIBLE."""
+    return IMPOSSIBLE[0] * bool(row["flag"])
+
 
 def short(impl):
     """optimized/rows_simd, optimized/rows_backward_simd -> simd, layernorm/naive -> naive"""

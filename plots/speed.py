@@ -134,6 +134,11 @@ IMPOSSIBLE = {"marker": "o", "markersize": 14, "markerfacecolor": "none", "marke
               "markeredgewidth": 2.2, "linestyle": "none", "zorder": 9}
 
 
+def impossible():
+    """Its key."""
+    return Line2D([], [], label="IMPOSSIBLE: beyond the limit", **IMPOSSIBLE | {"markersize": 10})
+
+
 def crosses(axes, rows, x):
     """Rungs that failed have no time: a name and a line of crosses for each, at the bottom."""
     for i, rung in enumerate(failing(rows)):
@@ -195,7 +200,7 @@ def signs(figure, rows, looks, limit="the machine's limit"):
     if failing(rows):
         lines.append(Line2D([], [], label="FAIL: wrong, so not timed", **common.FAILED | {"markersize": 10}))
     if any(row["flag"] for row in rows):
-        lines.append(Line2D([], [], label="IMPOSSIBLE: beyond the limit", **IMPOSSIBLE | {"markersize": 10}))
+        lines.append(impossible())
     tall = figure.get_figheight()
     looks_like = {"loc": "center left", "columnspacing": 1.6, "handletextpad": 0.5, "borderaxespad": 0}
     figure.legend(handles=lines, bbox_to_anchor=(0.006, min(0.083, 0.8 / tall)), ncols=len(lines), **looks_like)

@@ -127,7 +127,7 @@ def cells(row):
     if not row or not row["ns"]:
         return ["", ""]
     share = float(row["limit_pct"])
-    return [Results.faster(row), f"{share:.0f}" if share >= 10 else f"{share:.1f}"]
+    return [Results.faster(row), (f"{share:.0f}" if share >= 10 else f"{share:.1f}") + rungs.mark(row)]
 
 
 def table(results, impls, op):
@@ -153,13 +153,18 @@ def table(results, impls, op):
     return "\n".join(lines)
 
 
+def legend(text):
+    """Explains the mark where a text contains it."""
+    return [f"{rungs.IMPOSSIBLE}."] * (rungs.IMPOSSIBLE[0] in text)
+
+
 def ladder(results, impls):
     """LayerNorm's table, and the others folded."""
     on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
     parts = [f"**LayerNorm.**{on}", table(results, impls, "layernorm")]
     for op, layer in FOLDED.items():
         parts += [f"<details><summary>{layer}</summary>", table(results, impls, op), "</details>"]
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *legend("".join(parts))])
 
 
 def example(results):
@@ -195,7 +200,7 @@ def example(results):
                             "run cannot say",
         }.get(row["comparison"], "")),
         ("gbps", f"{float(row['gbps']):.3g}", "gigabytes a second: `bytes` / `ns`"),
-        ("limit_pct", f"{float(row['limit_pct']):.3g}", "per cent of what plain copying of the "
+        ("limit_pct", f"{float(row['limit_pct']):.3g}{rungs.mark(row)}", "per cent of what plain copying of the "
          "same buffers reached in the same rounds"),
         ("bytes", row["bytes"], "each input read once, each output written once; the rung itself "
          "reads x three times"),

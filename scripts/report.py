@@ -140,10 +140,11 @@ class Page:
             return None
         results, impls = readme.Results(path), readme.implementations(self.program)
         names = {"layernorm": "LayerNorm"} | readme.FOLDED
+        tables = {name: readme.table(results, impls, op) for op, name in names.items()}
         return {"on": ", ".join(results.isas), "small": results.small, "large": results.large,
                 "where": readme.caption(path) if self.facts("ladder") else "",
-                "layers": [(name, self.html(readme.table(results, impls, op), name))
-                           for op, name in names.items()]}
+                "layers": [(name, self.html(table, name)) for name, table in tables.items()],
+                "legend": readme.legend("".join(tables.values()))}
 
     def museum(self):
         path = self.results / "museum.csv"

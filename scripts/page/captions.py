@@ -51,6 +51,9 @@ def bench(rows):
     says = [counts(rows)]
     if compared:
         says.append("Against their baseline: " + ", ".join(f"{n} {name}" for name, n in compared.items()) + ".")
+    beyond = sum(bool(row["flag"]) for row in timed)
+    if beyond:
+        says.append(f"{beyond} of the times {'is' if beyond == 1 else 'are'} {rungs.IMPOSSIBLE}.")
     first = {}
     for row in timed:
         if row["verdict"] == "ok" and not row["impl"].startswith("peer/"):
@@ -62,7 +65,7 @@ def bench(rows):
         name, n = winners.most_common(1)[0]
         says.append(f"Most often the fastest: {name}, on {n} of {len(first)} cases.")
     table = [[f"`{case}`", f"{rungs.name(row['impl'])}, {row['isa']}", human(number(row["ns"])), times(row),
-              three(number(row["limit_pct"])) if row["limit_pct"] else "", three(number(row["error_u"]))]
+              three(number(row["limit_pct"])) + rungs.mark(row) if row["limit_pct"] else "", three(number(row["error_u"]))]
              for case, row in first.items()]
     return says, "The fastest on each case", markdown(
         ["case", "fastest", "time", "× baseline (interval)", "% of limit", "error, units"], table, 4)
