@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# ./reproduce with stand-ins for the compiler, the program and Python: what it keeps of a run, and what it
+# says where it cannot. Usage: tests/reproduce.sh PROGRAM, which it does not use.
+# SPDX-License-Identifier: MIT
+source "$(dirname "$0")/shell/common.sh"
+mkdir -p scripts experiments plots build/release .venv/bin bin
+cp "$root/reproduce" .
+{ echo 'setup() { :; }' && sed -n '/^verb_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
+echo '# verb: bench' | tee experiments/one.txt >experiments/two.txt
+touch plots/one.py plots/two.py
+cat >build/release/normlab <<'SH'
+#!/usr/bin/env bash
+echo "$*" >>called
+out=${*: -1}
+[[ $out == "$(cat fails)" ]] && exit 1
+echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
+SH
+cat >.venv/bin/python <<'SH'
+#!/usr/bin/env bash
+[[ $1 != plots/* ]] || { echo "$RANDOM" >"$3.png" && echo svg >"$3.svg"; }
+SH
+printf '#!/bin/sh\n' | tee bin/cmake >bin/gnuplot
+chmod +x build/release/normlab .venv/bin/python bin/*
+PATH=$PWD/bin:$PATH
+
+reproduce() { # NAME CODE
+    sleep 1 # a run's folder is named after the second
+    rm -f called
+    ./reproduce >stdout 2>stderr
+    code=$?
+    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(cat stdout stderr | tail -3)")"
+    folder=$(sed -n 's/^Kept in //p' stdout)
+}
+has() { check "  keeps $1" "$([ -s "$folder/$1" ] || echo "only $(ls "$folder")")"; }
+lacks() { check "  has no $1" "$([ ! -e "$1" ] || echo "from an earlier run")"; }
+
+echo none >fails
+reproduce "a run" 0
+check "  names the machine" "$([[ $folder == results/runs/Some-R-CPU/* ]] || echo "$folder")"
+for name in one two; do for ending in csv png svg machine.txt; do has $name.$ending; done; done
+echo mine >results/mine.csv
+
+echo results/one.csv >fails
+reproduce "a run in which an experiment fails" 1
+for ending in csv png svg machine.txt; do
+    lacks "$folder/one.$ending"
+    lacks "results/one.$ending"
+    has two.$ending
+done
+lacks "$folder/mine.csv"
+check "  leaves other files alone" "$([ -s results/mine.csv ] || echo "results/mine.csv is gone")"
+
+echo results/limit.csv >fails
+reproduce "a run without a limit" 1
+has one.png
+
+echo none >fails
+mv results/runs kept && touch results/runs
+reproduce "results/runs cannot be written" 1
+says 'results/runs'
+lacks called
+rm results/runs && mkdir results/runs && touch results/runs/Some-R-CPU
+reproduce "the machine's folder cannot be written" 1
+prints 'could not keep this run in results/runs/Some-R-CPU/'
+summary
