@@ -131,6 +131,11 @@ check "  every row has its ns" \
     "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | cut -d, -f1 | sort -u | wc -l)" ] || cat stdout)"
 check "  every row is ok" "$([ "$(column verdict stdout | sort -u)" = ok ] || cat stdout)"
 refuses "bench without a case" "name a case" bench
+for line in 'limit --impl best' 'limit --baseline best' 'limit --margin 1' 'limit --processes 2' 'tune --impl best' \
+    'tune --baseline best' 'tune --processes 2' 'check --seconds 1' "bench $good --errors x.csv"; do
+    # shellcheck disable=SC2086
+    refuses "$line" "no option" $line
+done
 
 if [ -w /dev/full ]; then
     for line in "check $good" "bench --quick $good" "list --csv" list; do

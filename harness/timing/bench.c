@@ -99,21 +99,23 @@ static size_t find_baseline(const bench *b) {
     return 0;
 }
 
+/* The arm, as its lines in the file of rounds name it. */
+static bench_round name_arm(const bench *b, size_t i) {
+    const nl_impl *impl = i <= b->impls ? b->arms[i].impl[0] : NULL;
+    return (bench_round){.c = b->c,
+                         .impl = !impl           ? "(limit)"
+                                 : i == b->impls ? "(baseline again)"
+                                                 : impl->name,
+                         .isa = impl ? impl->isa : "-",
+                         .threads = impl ? b->arms[i].threads : b->threads};
+}
+
 static void report_rounds(const bench *b, const measure *m, size_t process) {
     for (size_t r = 0; b->o->round && r < m->rounds; r++)
         for (size_t i = 0; i < m->count; i++) {
-            const nl_impl *impl = i <= b->impls ? b->arms[i].impl[0] : NULL;
-            const bench_round line = {.c = b->c,
-                                      .impl = !impl           ? "(limit)"
-                                              : i == b->impls ? "(baseline again)"
-                                                              : impl->name,
-                                      .isa = impl ? impl->isa : "-",
-                                      .threads = impl ? b->arms[i].threads : b->threads,
-                                      .process = process,
-                                      .round = r,
-                                      .position = m->position[r * m->count + i],
-                                      .calls = m->calls,
-                                      .ns = m->ns[r * m->count + i]};
+            bench_round line = name_arm(b, i);
+            line.process = process, line.round = r, line.calls = m->calls;
+            line.position = m->position[r * m->count + i], line.ns = m->ns[r * m->count + i];
             b->o->round(b->o->context, &line);
         }
 }
@@ -123,17 +125,20 @@ static size_t measure_arms(bench *b, measure *m, const yardstick *by, timing *ti
                            size_t error_size) {
     const bench_settings *o = b->o;
     size_t done = 0;
-    for (; done < o->processes && !interrupted(); done++) {
+    bench_round *names = malloc(m->count * sizeof *names);
+    for (size_t i = 0; names && i < m->count; i++) names[i] = name_arm(b, i);
+    for (; names && done < o->processes && !interrupted(); done++) {
         bool ok = o->processes == 1
                       ? measure_run(m)
-                      : o->fresh_process(o->context, b->c, m->count, m, error, error_size);
+                      : o->fresh_process(o->context, b->c, names, m->count, m, error, error_size);
         for (size_t i = 0; ok && m->rounds && i < b->impls; i++)
             timings[done * b->impls + i] = timing_read(m, i, by);
         if (ok) report_rounds(b, m, done);
         bool empty = m->rounds == 0;
         measure_free(m);
-        if (!ok || empty) return done;
+        if (!ok || empty) break;
     }
+    free(names);
     return done;
 }
 

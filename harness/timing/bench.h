@@ -28,9 +28,9 @@ typedef struct bench_settings {
     void (*row)(void *context, const row *line);
     void (*round)(void *context, const bench_round *r); /* or NULL */
     void (*note)(void *context, const char *text);      /* a warning; or NULL */
-    /* Repeats the measurement, of so many arms, in a fresh process. False: error says why. */
-    bool (*fresh_process)(void *context, const nl_case *c, size_t arms, measure *out, char *error,
-                          size_t error_size);
+    /* Repeats the measurement, of these arms, in a fresh process. False: error says why. */
+    bool (*fresh_process)(void *context, const nl_case *c, const bench_round *arms, size_t count,
+                          measure *out, char *error, size_t error_size);
 } bench_settings;
 
 /* Reports a row for each wanted implementation: skipped, failed before or after the timing, or

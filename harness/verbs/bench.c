@@ -76,10 +76,10 @@ static void take_note(void *context, const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-static bool fresh_process(void *context, const nl_case *c, size_t arms, measure *out, char *error,
-                          size_t error_size) {
+static bool fresh_process(void *context, const nl_case *c, const bench_round *arms, size_t count,
+                          measure *out, char *error, size_t error_size) {
     const job *j = context;
-    return process_measure(c, j->o, arms, out, error, error_size);
+    return process_measure(c, j->o, arms, count, out, error, error_size);
 }
 
 /* Opens the file of raw rounds beside the results: x.csv gets x.rounds.csv. */

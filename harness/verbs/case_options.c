@@ -106,28 +106,37 @@ static bool add_cases(case_list *cases, const char *text) {
     return false;
 }
 
+/* The help of a verb lists its options, each at the start of a line; the others mean nothing to it. */
+static bool has_option(const char *help, const char *name) {
+    char line[40];
+    snprintf(line, sizeof line, "\n  --%s ", name);
+    return strstr(help, line) != NULL;
+}
+
 int case_options_read(int argc, char **argv, const char *help, case_options *out) {
     const char *update = NULL;
     double seconds = 0;
     int first;
     out->precision = 0.01, out->margin = 0.02, out->processes = 1;
-    const option_spec specs[] = {{"impl", OPTION_TEXT, &out->impl, 0, 0},
-                                 {"baseline", OPTION_TEXT, &out->baseline, 0, 0},
-                                 {"out", OPTION_TEXT, &out->out, 0, 0},
-                                 {"errors", OPTION_TEXT, &out->errors, 0, 0},
-                                 {"update-errors", OPTION_TEXT, &update, 0, 0},
-                                 {"quick", OPTION_FLAG, &out->quick, 0, 0},
-                                 {"threads", OPTION_COUNT, &out->threads, 1, 4096},
-                                 {"processes", OPTION_COUNT, &out->processes, 1, 1000},
-                                 {"seconds", OPTION_NUMBER, &seconds, 1e-6, 1e6},
-                                 {"precision", OPTION_NUMBER, &out->precision, 1e-6, 10},
-                                 {"margin", OPTION_NUMBER, &out->margin, 0, 10}};
-    int code = options_read(argc, argv, specs, sizeof specs / sizeof *specs, false, &first);
+    const option_spec all[] = {{"impl", OPTION_TEXT, &out->impl, 0, 0},
+                               {"baseline", OPTION_TEXT, &out->baseline, 0, 0},
+                               {"out", OPTION_TEXT, &out->out, 0, 0},
+                               {"errors", OPTION_TEXT, &out->errors, 0, 0},
+                               {"update-errors", OPTION_TEXT, &update, 0, 0},
+                               {"quick", OPTION_FLAG, &out->quick, 0, 0},
+                               {"threads", OPTION_COUNT, &out->threads, 1, 4096},
+                               {"processes", OPTION_COUNT, &out->processes, 1, 1000},
+                               {"seconds", OPTION_NUMBER, &seconds, 1e-6, 1e6},
+                               {"precision", OPTION_NUMBER, &out->precision, 1e-6, 10},
+                               {"margin", OPTION_NUMBER, &out->margin, 0, 10}};
+    option_spec specs[sizeof all / sizeof *all];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (has_option(help, all[i].name)) specs[count++] = all[i];
+    int code = options_read(argc, argv, specs, count, false, &first);
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
-    if (out->errors && strcmp(argv[0], "check") != 0)
-        return options_fail("only check compares with a file of errors"), options_see_help();
     if ((out->impl && !known_impl(out->impl)) || (out->baseline && !known_impl(out->baseline)))
         return options_see_help();
     if (out->quick) out->seconds = out->quick_seconds;

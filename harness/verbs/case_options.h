@@ -21,7 +21,7 @@ typedef struct case_options {
     case_list cases;
 } case_options;
 
-/* Parses argv (argv[0] is the verb) and collects the cases; *out holds the verb's default threads
+/* Parses argv (argv[0] is the verb), with the options that its help lists, and collects the cases; *out holds the verb's default threads
  * and seconds. Returns -1 to continue, or the exit code after --help or an error message. */
 int case_options_read(int argc, char **argv, const char *help, case_options *out);
 

@@ -153,6 +153,7 @@ int verb_check(int argc, char **argv) {
     if (ready && o.errors)
         ready = error_record_open(&largest, o.errors, o.update_errors, error, sizeof error) ||
                 (fprintf(stderr, "normlab: %s\n", error), false);
+    if (!counts) fprintf(stderr, "normlab: out of memory\n");
     if (!ready || !report_open(&out, o.out))
         return free(counts), error_record_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
     bool rows = o.cases.count <= 20, input_ok = true;

@@ -1,6 +1,7 @@
 /* `normlab VERB ...`. SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
 #include "tuning.h"
+#include "verbs/processes.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>
@@ -91,6 +92,7 @@ static bool isa_is_known(void) {
 }
 
 int main(int argc, char **argv) {
+    if (argc > 0) process_program = argv[0];
     for (size_t i = 0; peers[i]; i++) peers[i](note);
     if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {

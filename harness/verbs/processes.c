@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ void rounds_write(FILE *out, const bench_round *r) {
             r->round, r->position, r->calls, r->ns);
 }
 
+const char *process_program = "normlab";
+
 /* Returns the exit status of the child, or -1. */
 static int run_child(char **argv) {
     int status;
@@ -28,7 +31,9 @@ static int run_child(char **argv) {
         int nowhere = open("/dev/null", O_WRONLY);
         dup2(nowhere, STDOUT_FILENO);
         dup2(nowhere, STDERR_FILENO);
-        execv("/proc/self/exe", argv);
+        execv("/proc/self/exe",
+              argv); /* this very program, even when another was built meanwhile */
+        execvp(process_program, argv); /* where there is no /proc */
         _exit(127);
     }
     while (child > 0 && waitpid(child, &status, 0) < 0)
@@ -36,18 +41,22 @@ static int run_child(char **argv) {
     return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Reads round, position, calls and ns at the end of each line; a round has its arms in order. */
-static bool read_rounds(FILE *f, size_t arms, measure *out) {
-    char line[2048];
-    size_t rows = 0, room = 0;
+bool rounds_read(FILE *f, const bench_round *arms, size_t count, measure *out) {
+    char line[2048], head[512], end;
+    size_t rows = 0, room = 0, position, calls;
+    double ns;
     bool ok = fgets(line, sizeof line, f) != NULL; /* the heading */
     while (ok && fgets(line, sizeof line, f)) {
-        char *last = line + strlen(line);
-        for (int commas = 0; last > line && commas < 4; last--) commas += last[-1] == ',';
-        size_t round, position, calls;
-        double ns;
-        ok = sscanf(last, ",%zu,%zu,%zu,%lf", &round, &position, &calls, &ns) == 4 &&
-             round == rows / arms && position < arms && ns > 0;
+        const bench_round *arm = &arms[rows % count];
+        char *last = line + strlen(line); /* behind the case, which may contain commas */
+        for (int commas = 0; last > line && commas < 8; last--) commas += last[-1] == ',';
+        int length = snprintf(head, sizeof head, ",%s,%s,%d,0,%zu,", arm->impl, arm->isa,
+                              arm->threads, rows / count);
+        ok = strncmp(last, head, (size_t)length) == 0 &&
+             sscanf(last + length, "%zu,%zu,%lf%c", &position, &calls, &ns, &end) == 4 &&
+             end == '\n' && position < count && calls > 0 && isfinite(ns) && ns > 0 &&
+             (rows == 0 || calls == out->calls);
+        for (size_t i = rows - rows % count; ok && i < rows; i++) ok = out->position[i] != position;
         if (ok && rows == room) {
             room = room ? 2 * room : 256;
             double *more = realloc(out->ns, room * sizeof *more);
@@ -60,12 +69,12 @@ static bool read_rounds(FILE *f, size_t arms, measure *out) {
         out->ns[rows] = ns, out->position[rows] = position, out->calls = calls;
         rows++;
     }
-    out->rounds = rows / arms;
-    return ok && rows > 0 && rows % arms == 0;
+    out->rounds = rows / count;
+    return ok && rows > 0 && rows % count == 0;
 }
 
-bool process_measure(const nl_case *c, const case_options *o, size_t arms, measure *out,
-                     char *error, size_t error_size) {
+bool process_measure(const nl_case *c, const case_options *o, const bench_round *arms, size_t count,
+                     measure *out, char *error, size_t error_size) {
     char folder[512], csv[600], rounds[600], machine[600], seconds[32], precision[32], threads[32];
     const char *temporary = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%s/normlab-XXXXXX", temporary ? temporary : "/tmp");
@@ -86,9 +95,10 @@ bool process_measure(const nl_case *c, const case_options *o, size_t arms, measu
     if (o->baseline) argv[n++] = "--baseline", argv[n++] = (char *)o->baseline;
     int status = run_child(argv);
     FILE *f = status == 0 || status == 130 ? fopen(rounds, "r") : NULL;
-    bool ok = f && read_rounds(f, arms, out);
+    bool ok = f && rounds_read(f, arms, count, out);
     if (!ok)
-        snprintf(error, error_size, "a process of --processes wrote no rounds (exit status %d)",
+        snprintf(error, error_size,
+                 "a process of --processes wrote no rounds of the same arms (exit status %d)",
                  status);
     if (f) fclose(f);
     unlink(csv), unlink(rounds), unlink(machine), rmdir(folder);

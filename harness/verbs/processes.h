@@ -12,9 +12,15 @@
 void rounds_heading(FILE *out);
 void rounds_write(FILE *out, const bench_round *r);
 
-/* Runs `normlab bench` on the case with the same options and reads its rounds of `arms` arms.
+/* Reads whole rounds of these arms in this order, by one process. False: anything else is in it. */
+bool rounds_read(FILE *f, const bench_round *arms, size_t count, measure *out);
+
+/* Runs `normlab bench` on the case with the same options and reads its rounds of these arms.
  * False: error says why. */
-bool process_measure(const nl_case *c, const case_options *o, size_t arms, measure *out,
-                     char *error, size_t error_size);
+bool process_measure(const nl_case *c, const case_options *o, const bench_round *arms, size_t count,
+                     measure *out, char *error, size_t error_size);
+
+/* How this program was called: argv[0]. */
+extern const char *process_program;
 
 #endif
