@@ -46,15 +46,17 @@ NL_INLINE size_t place_of(const work *w, size_t j, size_t k) {
     return nl_at(w->v, k / w->v.s, j, k % w->v.s);
 }
 
+/* Divides: 1 / count is inexact, and a constant channel must come out as beta exactly. */
 NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
+    const size_t count = w->v.n * w->v.s;
     double sum = 0, squares = 0;
-    for (size_t k = 0; k < w->v.n * w->v.s; k++) sum += nl_x(w->v, place_of(w, j, k));
-    const double mean = sum * w->per_count;
-    for (size_t k = 0; k < w->v.n * w->v.s; k++) {
+    for (size_t k = 0; k < count; k++) sum += nl_x(w->v, place_of(w, j, k));
+    const double mean = sum / (double)count;
+    for (size_t k = 0; k < count; k++) {
         double d = nl_x(w->v, place_of(w, j, k)) - mean;
         squares += d * d;
     }
-    *var = squares * w->per_count;
+    *var = squares / (double)count;
     return mean;
 }
 

@@ -1,0 +1,35 @@
+/* Where a naive product leaves float's range, or a rounded reciprocal shows: properties that hold
+ * exactly, and cases whose answer is finite. SPDX-License-Identifier: MIT */
+#include "trial.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(extremes, .init = one_thread);
+
+enum { N = 49, C = 4, MANY = N * C };
+
+/* However small eps is, a group of one value has xhat = 0. */
+Test(extremes, constant_groups_give_beta) {
+    static const float values[] = {1000, 0.1f, -3e38f, 1e-40f},
+                       epsilons[] = {1e-5f, 1e-29f, 1e-45f};
+    static const float gamma[MANY] = {2, -3, 4, 5}, beta[MANY] = {0, 0.5f, -7, 1e-6f};
+    size_t compared = 0;
+    for (size_t i = 0; i < nl_impl_count() * 4 * 3 * 3; i++) {
+        const nl_impl *m = nl_impl_at(i / 36);
+        nl_problem p = {.op = i % 3 ? NL_BATCHNORM : NL_LAYERNORM, .s = 1, .momentum = 0.1f};
+        p.n = i % 3 == 2 ? 1 : N, p.c = C, p.s = i % 3 == 2 ? N : 1;
+        if (p.op == NL_LAYERNORM) p.n = C, p.c = N;
+        p.eps = epsilons[i / 3 % 3];
+        float x[MANY], y[MANY];
+        for (size_t e = 0; e < MANY; e++) x[e] = values[i / 9 % 4];
+        if (!m->range_safe || !nl_accepts(m, &p) || !nl_isa_runs(m->isa)) continue;
+        nl_forward_args a = {.x = x, .gamma = gamma, .beta = beta, .y = y};
+        if (nl_forward(m, &p, &a, 1) != NL_OK) cr_assert_fail("%s: %s", m->name, nl_message());
+        for (size_t e = 0; e < MANY; e++, compared++)
+            if (y[e] != beta[feature(&p, e)])
+                cr_assert_fail("%s@%s, %s of %g, eps %g: y is %.9g, not %g", m->name, m->isa,
+                               nl_op_name(p.op), (double)x[e], (double)p.eps, (double)y[e],
+                               (double)beta[feature(&p, e)]);
+    }
+    cr_assert(compared > 0, "no implementation is range_safe");
+}
