@@ -14,8 +14,8 @@ NL_INLINE void from_sums(const work *w, strip *s) {
     const size_t count = s->count;
 #pragma omp simd
     for (size_t i = 0; i < count; i++) {
-        double c = s->d[i] * per;
-        float var = (float)((s->squares[i] - c * s->d[i]) * per), rstd = 1 / sqrtf(var + eps);
+        double c = s->d[i] * per, var = (s->squares[i] - c * s->d[i]) * per;
+        float rstd = 1 / sqrtf((float)var + eps);
         s->var[i] = var, s->rstd[i] = rstd;
         s->mean[i] = m[i] + (float)c, s->shift[i] = (float)c * rstd;
     }
@@ -95,26 +95,27 @@ NL_COLD bool read_again(const work *w, strip *s) {
     for (size_t i = 0; i < s->count; i++) {
         if (in_range(w, old.squares[i])) continue;
         double var, mean = mean_in_double(w, s->j + i, &var);
-        s->m[i] = NAN, s->mean[i] = (float)mean, s->var[i] = (float)var;
+        s->m[i] = NAN, s->mean[i] = (float)mean, s->var[i] = var;
         s->rstd[i] = (float)(1 / sqrt(var + (double)w->v.eps));
         some_in_double = true;
     }
     return some_in_double;
 }
 
-/* Saves the statistics for backward and for inference. */
+/* Saves the statistics for backward and for inference. In double, where var may exceed float's range
+ * though what momentum leaves of it does not. */
 NL_INLINE void keep_strip(const work *w, const strip *s) {
     const nl_view v = w->v;
     if (v.mean) memcpy(v.mean + s->j, s->mean, s->count * sizeof *v.mean);
     if (v.rstd) memcpy(v.rstd + s->j, s->rstd, s->count * sizeof *v.rstd);
     if (!v.running_mean) return;
-    const float m = (float)(v.n * v.s), unbiased = v.biased_running_var ? 1 : m / (m - 1);
-    const float new = v.momentum, old = 1 - new;
+    const double m = (double)(v.n * v.s), new = (double)v.momentum, old = 1 - new;
+    const double new_var = v.biased_running_var ? new : new *(m / (m - 1));
     float *mean = v.running_mean + s->j, *var = v.running_var + s->j;
 #pragma omp simd
     for (size_t i = 0; i < s->count; i++) {
-        mean[i] = old * mean[i] + new * s->mean[i];
-        var[i] = old * var[i] + new *(s->var[i] * unbiased);
+        mean[i] = (float)(old * (double)mean[i] + new *(double)s->mean[i]);
+        var[i] = (float)(old * (double)var[i] + new_var * s->var[i]);
     }
 }
 

@@ -9,8 +9,8 @@
 typedef struct strip {
     size_t j, count;
     float *m, *a, *b;
-    double d[STRIP], squares[STRIP];
-    float mean[STRIP], var[STRIP], rstd[STRIP], shift[STRIP], own[3][STRIP];
+    double d[STRIP], squares[STRIP], var[STRIP];
+    float mean[STRIP], rstd[STRIP], shift[STRIP], own[3][STRIP];
 } strip;
 
 NL_INLINE void open_strip(channels k, size_t j, strip *s) {

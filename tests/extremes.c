@@ -3,6 +3,7 @@
 #include "trial.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 TestSuite(extremes, .init = one_thread);
 
@@ -30,6 +31,31 @@ Test(extremes, constant_groups_give_beta) {
                 cr_assert_fail("%s@%s, %s of %g, eps %g: y is %.9g, not %g", m->name, m->isa,
                                nl_op_name(p.op), (double)x[e], (double)p.eps, (double)y[e],
                                (double)beta[feature(&p, e)]);
+    }
+    cr_assert(compared > 0, "no implementation is range_safe");
+}
+
+/* The variance of these channels exceeds float's range, or m / (m - 1) times it does; what momentum
+ * leaves of it does not. */
+Test(extremes, running_var_is_finite_where_the_truth_is) {
+    static const char *const cases[] = {"33x40/scale:2.2e19", "33x40/scale:1.8e19",
+                                        "2x3/scale:1.6e19", "5x3x49/scale:2.2e19",
+                                        "33x40/scale:2.2e19/biased-running-var"};
+    size_t compared = 0;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char text[100];
+        trial t;
+        snprintf(text, sizeof text, "batchnorm/forward/f32/%s", cases[k]);
+        trial_make(&t, text);
+        for (size_t i = 0; i < nl_impl_count(); i++) {
+            const nl_impl *m = nl_impl_at(i);
+            if (!m->range_safe || !nl_accepts(m, &t.c.problem) || !nl_isa_runs(m->isa)) continue;
+            verdict v = verify(&t.c, &t.data, &t.want, m, PLACE_END, 1);
+            if (v.outcome != OUTCOME_OK)
+                cr_assert_fail("%s@%s, %s: %s", m->name, m->isa, text, v.why);
+            compared += v.compared;
+        }
+        trial_end(&t);
     }
     cr_assert(compared > 0, "no implementation is range_safe");
 }
