@@ -7,11 +7,12 @@
 
 /* Returns dx of one vector and adds its terms to dgamma and dbeta. */
 NL_INLINE vf dx_of(vf x, vf dy, vf gain, dx_terms t, vf *dgamma, vf *dbeta, backward_recipe q) {
-    const vf scaled = dy * t.rstd;
-    vf rest = x * t.by_d;
-    if (q.centred) x -= t.mean, rest = vfma(x, t.by_d, t.constant), *dbeta += dy;
-    *dgamma = vfma(scaled, x, *dgamma);
-    return vfma(scaled, gain, rest);
+    if (q.centred) x -= t.mean, *dbeta += dy;
+    const vf xhat = x * t.rstd;
+    *dgamma = vfma(dy, xhat, *dgamma);
+    vf rest = xhat * t.by_xhat;
+    if (q.centred) rest = vfma(xhat, t.by_xhat, t.constant);
+    return vfma(dy, gain, rest) * t.rstd;
 }
 
 /* dresidual is tested per vector; a compile-time constant would double the code. */

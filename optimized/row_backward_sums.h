@@ -1,6 +1,7 @@
-/* Backward of the row norms, the sums along a row. With g = gain * dy and d = x - mean:
- *     dx = (dy * rstd) * gain + d * by_d + constant,   dgamma += (dy * rstd) * d,   dbeta += dy
- *     by_d = -rstd^2 * mean(g * xhat),   constant = -rstd * mean(g)
+/* Backward of the row norms, the sums along a row. With g = gain * dy and xhat = (x - mean) * rstd:
+ *     dx = (g + xhat * by_xhat + constant) * rstd,   dgamma += dy * xhat,   dbeta += dy
+ *     by_xhat = -mean(g * xhat),   constant = -mean(g)
+ * rstd^2 would leave float's range where dx does not.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_BACKWARD_SUMS_H
 #define NL_ROW_BACKWARD_SUMS_H
@@ -40,7 +41,7 @@ typedef struct totals {
 
 /* A row's terms of dx, in all lanes. */
 typedef struct dx_terms {
-    vf mean, rstd, by_d, constant;
+    vf mean, rstd, by_xhat, constant;
 } dx_terms;
 
 NL_INLINE vf load_x(const gradients *g, size_t at, size_t k) {
@@ -113,8 +114,7 @@ NL_INLINE totals sum_row(const gradients *g, size_t r, backward_recipe q) {
 NL_INLINE dx_terms terms_of(const gradients *g, size_t r, totals t, backward_recipe q) {
     const float rstd = q.centred && g->v.c == 1 ? 0 * g->v.rstd[r] : g->v.rstd[r];
     const float mean_g = (float)(t.g * g->per_c), mean_gx = (float)(t.gd * g->per_c * rstd);
-    return (dx_terms){mean_of(g, r, q), vset(rstd), vset(-rstd * (rstd * mean_gx)),
-                      vset(-rstd * mean_g)};
+    return (dx_terms){mean_of(g, r, q), vset(rstd), vset(-mean_gx), vset(-mean_g)};
 }
 
 #endif

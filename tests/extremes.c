@@ -1,5 +1,6 @@
 /* Where a naive product leaves float's range, or a rounded reciprocal shows: properties that hold
  * exactly, and cases whose answer is finite. SPDX-License-Identifier: MIT */
+#include "layer.h"
 #include "trial.h"
 
 #include <criterion/criterion.h>
@@ -58,4 +59,51 @@ Test(extremes, running_var_is_finite_where_the_truth_is) {
         trial_end(&t);
     }
     cr_assert(compared > 0, "no implementation is range_safe");
+}
+
+/* With eps = 0, x scaled by 2^k gives dx scaled by 2^-k and the same dgamma and dbeta, bit for bit:
+ * around its mean, and far from zero, where rstd is large beside 1 / mean. */
+Test(extremes, backward_scales_with_x) {
+    static const struct {
+        float mean;
+        int k;
+    } settings[] = {{1, -48}, {1, 60}, {0, -71}, {0, 100}};
+    enum { ROWS = 9, WIDE = 130, ALL = ROWS * WIDE };
+    static float x[2][ALL], dy[ALL], dx[2][ALL], dgamma[2][WIDE], dbeta[2][WIDE];
+    size_t compared = 0;
+    for (size_t i = 0; i < nl_impl_count() * 4 * NL_OPS; i++) {
+        const nl_impl *m = nl_impl_at(i / 4 / NL_OPS);
+        const float shift = settings[i % 4].mean;
+        const int k = settings[i % 4].k;
+        nl_problem p = {.op = (nl_op)(i / 4 % NL_OPS), .pass = NL_BACKWARD, .n = ROWS, .s = 1};
+        p.c = m->c_max && m->c_max < WIDE ? m->c_max : WIDE;
+        if (strncmp(m->name, "optimized/", 10) != 0 || !nl_accepts(m, &p) || !nl_isa_runs(m->isa) ||
+            (shift != 0 && !is_centred(&p)))
+            continue;
+        uint64_t seed = 7;
+        for (size_t e = 0; e < ALL; e++) {
+            x[0][e] = shift + (float)((int)(random_bits(&seed) % 9) - 4) * (shift ? 0x1p-23f : 1);
+            dy[e] = (float)(random_bits(&seed) % 100) / 64;
+            x[1][e] = ldexpf(x[0][e], k);
+        }
+        for (int side = 0; side < 2; side++) {
+            float mean[WIDE], rstd[WIDE], *beta = is_centred(&p) ? dbeta[side] : NULL;
+            for (size_t g = 0; g < WIDE; g++)
+                mean[g] = ldexpf(shift, side * k),
+                rstd[g] = ldexpf(shift ? 0x1.5p22f : 0.4f, -side * k);
+            nl_backward_args a = {.x = x[side], .dy = dy, .rstd = rstd, .dx = dx[side]};
+            a.dgamma = dgamma[side], a.dbeta = beta, a.mean = is_centred(&p) ? mean : NULL;
+            if (nl_backward(m, &p, &a, 1) != NL_OK) cr_assert_fail("%s: %s", m->name, nl_message());
+        }
+        for (size_t e = 0; e < ROWS * p.c; e++, compared++)
+            if (dx[1][e] != ldexpf(dx[0][e], -k))
+                cr_assert_fail("%s@%s, %s by 2^%d: dx[%zu] is %g, not %g", m->name, m->isa,
+                               nl_op_name(p.op), k, e, (double)dx[1][e],
+                               (double)ldexpf(dx[0][e], -k));
+        if (memcmp(dgamma[0], dgamma[1], p.c * sizeof(float)) ||
+            (is_centred(&p) && memcmp(dbeta[0], dbeta[1], p.c * sizeof(float))))
+            cr_assert_fail("%s@%s, %s by 2^%d: dgamma or dbeta", m->name, m->isa, nl_op_name(p.op),
+                           k);
+    }
+    cr_assert(compared > 0, "no optimized backward");
 }
