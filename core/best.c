@@ -4,6 +4,7 @@
 #include "best.h"
 #include "dtype.h"
 #include "isa.h"
+#include "parallel.h"
 #include "tuning.h"
 
 #include <stdatomic.h>
@@ -89,10 +90,11 @@ const nl_impl *nl_best(const nl_problem *p, int threads) {
 }
 
 int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
-    if (!impl->threaded || threads == 1 || forks(p, threads)) return threads;
-    for (size_t i = 0; i < CHOICES; i++)
+    if (!impl->threaded || threads == 1) return threads;
+    const size_t count = forks(p, threads) ? 0 : CHOICES;
+    for (size_t i = 0; i < count; i++)
         if (choices[i].when == FORKS && strcmp(choices[i].name, impl->name) == 0) return 1;
-    return threads;
+    return nl_team(threads);
 }
 
 /* In backward, streaming rungs sum in another order than the rest, so the choice must not depend on

@@ -3,6 +3,7 @@
 #include "best.h"
 #include "dtype.h"
 #include "layer.h"
+#include "message.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -14,6 +15,13 @@ static _Thread_local char message[256];
 
 const char *nl_message(void) {
     return message;
+}
+
+void nl_note(const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(message, sizeof message, format, rest);
+    va_end(rest);
 }
 
 static nl_status fail(nl_status status, const char *format, ...) {

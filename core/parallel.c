@@ -1,14 +1,67 @@
 /* OpenMP threads; without OpenMP, one thread. SPDX-License-Identifier: MIT */
 #include "parallel.h"
+#include "message.h"
 #include "normlab.h"
+
+#include <pthread.h>
+#include <stdlib.h>
 
 #ifdef _OPENMP
 #include <omp.h>
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* More do not help, and OpenMP's runtime keeps arrays of them on the stack. */
+static int most_threads(void) {
+    const int four_each = 4 * omp_get_num_procs();
+    return least(omp_get_thread_limit(), four_each > 64 ? four_each : 64);
+}
+
+static void *wait_at(void *gate) {
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+/* OpenMP's runtime ends the process when it cannot start a thread, so this tries: with twice as many,
+ * as those that have just ended may still count. */
+static bool can_start(int threads) {
+    const size_t count = 2 * (size_t)(threads - 1);
+    size_t started = 0;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t *all = malloc(count * sizeof *all);
+    pthread_mutex_lock(&gate);
+    while (all && started < count && !pthread_create(&all[started], NULL, wait_at, &gate))
+        started++;
+    pthread_mutex_unlock(&gate);
+    for (size_t i = 0; i < started; i++) pthread_join(all[i], NULL);
+    free(all);
+    return started == count;
+}
 #endif
+
+/* Tries once for each calling thread, which has a team of its own, and again when it wants more. */
+int nl_team(int threads) {
+#ifdef _OPENMP
+    static _Thread_local int asked = 1, most = 1, granted = 1;
+    if (threads > asked) {
+        asked = threads, most = granted = least(threads, most_threads());
+        while (granted > 1 && !can_start(granted)) granted /= 2;
+    }
+    if (granted < least(threads, most))
+        nl_note("this process cannot start %d threads: it used %d", least(threads, most), granted);
+    return least(threads, granted);
+#else
+    (void)threads;
+    return 1;
+#endif
+}
 
 int nl_max_threads(void) {
 #ifdef _OPENMP
-    return omp_get_max_threads();
+    return least(omp_get_max_threads(), most_threads());
 #else
     return 1;
 #endif
@@ -23,8 +76,8 @@ bool nl_has_openmp(void) {
 }
 
 void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t, size_t), void *context) {
-    size_t pieces = threads < 1 ? 1 : (size_t)threads;
-    if (pieces > n) pieces = n;
+    const size_t most = threads < 1 ? 1 : (size_t)threads;
+    const size_t pieces = n ? (size_t)nl_team((int)(n < most ? n : most)) : 0;
     if (pieces == 1) { /* entering a parallel region costs a fraction of a microsecond even then */
         body(context, 0, n);
         return;

@@ -139,14 +139,16 @@ typedef struct nl_impl {
 } nl_impl;
 
 /* Compute a problem. impl NULL takes nl_best(). threads >= 1 is the most to use: below the tuned
- * size (see nl_best()) the threaded rungs of optimized/ use one. On anything but NL_OK nothing has
- * been written and nl_message() says what was wrong. n = 0 is NL_OK and touches nothing. */
+ * size (see nl_best()) the threaded rungs of optimized/ use one; nowhere are there more than four for
+ * each processor (but at least 64), nor more than the process can start. On anything but NL_OK nothing
+ * has been written and nl_message() says what was wrong. n = 0 is NL_OK and touches nothing. */
 NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,
                             int threads);
 NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,
                              int threads);
 
-/* What the last failed call in this thread had to say; "" before any. */
+/* What was wrong with this thread's last failed call; "" before any. Also a note on a call that
+ * succeeded: that fewer threads could be started. */
 NL_API const char *nl_message(void);
 
 /* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1), then NULL. */

@@ -1,0 +1,66 @@
+/* Any number of threads is legal: more than the machine can start give the bits of one thread, and
+ * neither end the process nor crash it. SPDX-License-Identifier: MIT */
+#include "jobs.h"
+#include "trial.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+TestSuite(threads, .init = one_thread);
+
+/* Does every threaded implementation give the bits of one thread? Returns how many were called. */
+static int compare(int threads) {
+    int called = 0;
+    for (size_t i = 0; i < nl_impl_count() * JOBS; i++) {
+        const nl_impl *m = nl_impl_at(i / JOBS);
+        const struct job *job = &jobs[i % JOBS];
+        char text[100];
+        const bool batch = job->op == NL_BATCHNORM;
+        nl_problem p = {.op = job->op, .pass = job->pass};
+        if (!m->threaded || !nl_accepts(m, &p) || !nl_isa_runs(m->isa)) continue;
+        snprintf(text, sizeof text, "%s/%s/f32/%s/normal", nl_op_name(p.op), nl_pass_name(p.pass),
+                 batch ? "4097x33" : "70001x3");
+        trial one, many;
+        trial_make(&one, text), trial_make(&many, text);
+        trial_place(&one, m), trial_place(&many, m);
+        trial_call(&one, 1), trial_call(&many, threads);
+        if (!same_results(&one, &many))
+            cr_assert_fail("%s@%s on %s: other bits with %d threads", m->name, m->isa, text,
+                           threads);
+        trial_end(&one), trial_end(&many);
+        called++;
+    }
+    return called;
+}
+
+Test(threads, more_than_any_machine_has) {
+    static const int many[] = {65, 4097, 100000, INT_MAX};
+    for (int i = 0; i < 4; i++) cr_assert(compare(many[i]) > 0, "no threaded implementation");
+}
+
+static void *nothing(void *context) {
+    return context;
+}
+
+/* As many processes and threads as there are of this user, or of one without any. */
+static void limit_processes(void) {
+    const struct rlimit none = {1, 1};
+    pthread_t thread;
+    if (setrlimit(RLIMIT_NPROC, &none) != 0 || (geteuid() == 0 && setuid(65534) != 0))
+        cr_skip_test("the number of processes cannot be limited");
+    if (pthread_create(&thread, NULL, nothing, NULL) == 0) {
+        pthread_join(thread, NULL);
+        cr_skip_test("the limit on processes is not enforced");
+    }
+}
+
+Test(threads, none_can_be_started) {
+    if (!nl_has_openmp()) cr_skip_test("built without OpenMP");
+    nl_forward(NULL, NULL, NULL, 1); /* replaces the message */
+    limit_processes();
+    cr_assert(compare(8) > 0, "no threaded implementation");
+    cr_assert(strstr(nl_message(), "cannot start 8 threads: it used 1"), "\"%s\"", nl_message());
+}
