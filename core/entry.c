@@ -47,6 +47,16 @@ static bool in_place(int out, int in) {
     return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
 }
 
+/* For a buffer that is not aligned. */
+static __attribute__((noinline, cold)) nl_status
+fail_alignment(const nl_problem *p, const void *const at[BUFFERS], const size_t align[]) {
+    int i = 0;
+    while ((uintptr_t)at[i] % align[extent(i)] == 0) i++;
+    return fail(NL_BAD_ARGUMENT, "%s is at %p, which is not a multiple of %zu bytes%s",
+                buffer_name(i, p->pass), at[i], align[extent(i)],
+                i == SCRATCH ? "" : ", the size of an element");
+}
+
 /* On one short row this costs as much as the kernel, so it is inlined, where the buffers that the
  * entry point lacks are constants. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
@@ -71,6 +81,15 @@ NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFF
         return fail(NL_BAD_ARGUMENT, "%s %s: %s is NULL; it needs %zu bytes", nl_op_name(p->op),
                     nl_pass_name(p->pass), nl_arg_name(i, p->pass), nl_arg_bytes(p, i));
     }
+
+    const size_t align[] = {[NL_TENSOR] = nl_dtype_size(p->dtype),
+                            [NL_FEATURES] = sizeof(float),
+                            [NL_GROUPS] = sizeof(float),
+                            [OF_SCRATCH] = 64};
+    uintptr_t odd = 0;
+#pragma GCC unroll 15
+    for (int i = 0; i < BUFFERS; i++) odd |= (uintptr_t)at[i] & (align[extent(i)] - 1);
+    if (odd) return fail_alignment(p, at, align);
 
     const size_t bytes[] = {[NL_TENSOR] = nl_bytes(p, NL_TENSOR),
                             [NL_FEATURES] = nl_bytes(p, NL_FEATURES),

@@ -74,8 +74,9 @@ typedef struct nl_problem {
                                 implementation keeps its own stores */
 } nl_problem;
 
-/* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
- * of an output with anything is NL_BAD_ARGUMENT. */
+/* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap of
+ * an output with anything is NL_BAD_ARGUMENT, and so is a pointer that is not aligned: a tensor to its
+ * element (4 bytes, or 2), an array of floats to 4 bytes, scratch to 64. */
 typedef struct nl_forward_args {
     const void *x;        /* dtype [n][c][s] */
     const void *residual; /* dtype [n][c], or NULL; row norms only: normalizes x + residual, summed
@@ -88,14 +89,15 @@ typedef struct nl_forward_args {
     float *rstd;          /* [n] or BatchNorm [c], or NULL: saved for backward */
     float *running_mean;  /* [c]: BatchNorm, updated by FORWARD unless NULL, read by INFERENCE */
     float *running_var;   /* [c]: likewise; eps is not part of it */
-    void *scratch;        /* nl_scratch_bytes() of working memory, 64-byte aligned; NULL: the call
-                             allocates what it needs itself */
+    void *scratch;        /* nl_scratch_bytes() of working memory; NULL: the call allocates what it
+                             needs itself */
 } nl_forward_args;
 
 /* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) with g = gamma * dy, the means over the
  * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat), dbeta = sum(dy) over the groups
  * (BatchNorm: over the channel). With dresidual, dx is the gradient of x and of the residual alike.
- * Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are set, not added to. */
+ * Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are set, not added to. Pointers are
+ * aligned as in nl_forward_args. */
 typedef struct nl_backward_args {
     const void *x, *dy;    /* dtype [n][c][s]; x is what was normalized: with a residual, the sum */
     const void *dresidual; /* dtype [n][c], or NULL; row norms only: the gradient that reaches

@@ -198,6 +198,26 @@ Test(arguments, empty) {
     }
 }
 
+/* Every pointer, moved by less than its alignment: an element, or 64 bytes of scratch. */
+Test(arguments, alignment) {
+    for (int i = 0; i < JOBS * NL_DTYPES; i++) {
+        call all = good(&jobs[i / NL_DTYPES], NULL);
+        all.p.dtype = (nl_dtype)(i % NL_DTYPES), all.impl = nl_best(&all.p, 1);
+        for (int b = 0; b < all.count; b++) {
+            const char *name = all.names[b];
+            bool scratch = has_word("scratch", name);
+            bool tensor = has_word("x residual dy dresidual y residual_out dx", name);
+            size_t align = scratch ? 64 : tensor ? nl_dtype_bytes(all.p.dtype) : sizeof(float);
+            for (size_t off = 1; all.at[b] && off <= 64; off += off < 4 ? 1 : off) {
+                call k = all;
+                k.at[b] = region(b) + off;
+                if (scratch && !bytes(&k, b)) continue;
+                expect(&k, off % align ? NL_BAD_ARGUMENT : NL_OK, name, NULL);
+            }
+        }
+    }
+}
+
 /* May output a alias input b exactly? */
 static bool may_replace(const call *k, int a, int b) {
     const char *y = k->names[a], *x = k->names[b];
@@ -216,7 +236,8 @@ static void lay(const call *all, int a, int b) {
     for (int i = 0; i < 6; i++) {
         call k = *all;
         bool beside = i >= 4, right = beside || (i == 0 && may_replace(all, a, b));
-        if (beside && a == k.count - 1) continue; /* scratch could not be aligned there */
+        if (a == k.count - 1) shifts[i] = shifts[i] / 64 * 64; /* scratch stays aligned */
+        if (beside && a == k.count - 1) continue;
         k.at[a] = region(b) + shifts[i];
         expect(&k, right ? NL_OK : NL_BAD_ARGUMENT, ab, ba);
     }
