@@ -1,5 +1,6 @@
 /* Thresholds: defaults, file and current values. SPDX-License-Identifier: MIT */
 #include "tuning.h"
+#include "message.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -35,14 +36,18 @@ static size_t *field(nl_tuning *t, const struct key *k) {
 int nl_tuning_read(const char *path, nl_tuning *out) {
     FILE *file = fopen(path, "r");
     if (!file) return -1;
-    char line[200], name[100], sign, rest;
+    char line[200], name[100], sign, rest = 0;
     unsigned long long value;
     int number = 0;
     bool ok = true;
-    while (ok && fgets(line, sizeof line, file)) {
+    char *last = line + sizeof line - 2; /* still a newline, or a zero, where the line fits */
+    while (*last = '\n', ok && fgets(line, sizeof line, file)) {
         number++;
-        if (sscanf(line, " %c", &rest) != 1 || rest == '#') continue;
+        const bool whole = *last == '\n' || *last == '\0';
+        for (int c = whole ? '\n' : 0; c != '\n' && c != EOF;) c = fgetc(file);
+        if (sscanf(line, " %c", &rest) != 1 ? whole : rest == '#') continue;
         ok = false;
+        if (!whole) break;
         if (sscanf(line, "%99s %c", name, &sign) != 2 || sign == '-') break;
         if (sscanf(line, "%*s %llu %c", &value, &rest) != 1 || value > SIZE_MAX) break;
         for (const struct key *k = keys; k < keys + KEYS; k++)
@@ -62,15 +67,31 @@ bool nl_tuning_write(FILE *out, const nl_tuning *t) {
     return fflush(out) == 0 && !ferror(out);
 }
 
+bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size) {
+    const char *path = getenv("NL_TUNING");
+    nl_tuning wish = *out;
+    const int line = path && *path ? nl_tuning_read(path, &wish) : 0;
+    if (line < 0) snprintf(why, why_size, "NL_TUNING: cannot read '%s': %s", path, strerror(errno));
+    if (line > 0)
+        snprintf(why, why_size, "NL_TUNING: %s:%d: should be a key of docs/tuning.md and a number",
+                 path, line);
+    if (line == 0) *out = wish;
+    return line == 0;
+}
+
 static nl_tuning now;
+static const char *source = "defaults";
 
 static void decide(void) {
     now = (nl_tuning){.stream_bytes = default_stream_bytes(),
                       .fork_forward = 32768,
                       .fork_backward = 65536};
     const char *path = getenv("NL_TUNING");
-    nl_tuning wish = now;
-    if (path && nl_tuning_read(path, &wish) == 0) now = wish;
+    char why[200];
+    if (!nl_tuning_check(&now, why, sizeof why))
+        nl_note("%s; the defaults hold", why);
+    else if (path && *path)
+        source = "NL_TUNING";
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -83,4 +104,12 @@ const nl_tuning *nl_tuning_now(void) {
 void nl_tuning_use(const nl_tuning *t) {
     pthread_once(&once, decide);
     now = *t;
+}
+
+void nl_tuning_describe(char *text, size_t size) {
+    nl_tuning t = *nl_tuning_now();
+    size_t length = (size_t)snprintf(text, size, "%s", source);
+    for (const struct key *k = keys; k < keys + KEYS && length < size; k++)
+        length += (size_t)snprintf(text + length, size - length, "%s %s %zu", k == keys ? ":" : ",",
+                                   k->name, *field(&t, k));
 }

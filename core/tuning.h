@@ -13,8 +13,15 @@ typedef struct nl_tuning {
     size_t fork_backward; /* in backward */
 } nl_tuning;
 
-/* Read once: the defaults, and over them the file that the environment's NL_TUNING names. */
+/* Read once: the defaults, and over them the file that the environment's NL_TUNING names; where that
+ * cannot be used, nl_message() says so. */
 const nl_tuning *nl_tuning_now(void);
+
+/* In a line: "defaults", or "NL_TUNING" for its file, and the numbers. */
+void nl_tuning_describe(char *text, size_t size);
+
+/* Reads NL_TUNING's file, if any, over *out. False: why says what is wrong with it. */
+bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size);
 
 /* Replaces the tuning. Call before any computation starts. */
 void nl_tuning_use(const nl_tuning *t);

@@ -150,7 +150,7 @@ NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_
                              int threads);
 
 /* What was wrong with this thread's last failed call; "" before any. Also a note on a call that
- * succeeded: that fewer threads could be started. */
+ * succeeded: that fewer threads could be started, or (once) that the file of NL_TUNING cannot be used. */
 NL_API const char *nl_message(void);
 
 /* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1), then NULL. */

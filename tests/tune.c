@@ -1,10 +1,13 @@
-/* The size from which something pays, by verdicts at rising sizes. SPDX-License-Identifier: MIT */
+/* The size from which something pays, by verdicts at rising sizes; and the file. SPDX-License-Identifier: MIT */
 #include "verbs/tune.h"
 #include "best.h"
+#include "folder.h"
 #include "tuning.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
+
+TestSuite(tune);
 
 /* Verdicts as letters, F S = ?, and the expected index. */
 static void expect(const char *letters, size_t want, bool want_known) {
@@ -51,4 +54,46 @@ Test(tune, what_is_to_be_used_decides_what_is_best) {
     cr_assert_str_eq(nl_best(&p, 1)->name, "optimized/rows_streaming");
     cr_assert_str_eq(nl_best_each(&p, 2, nl_isa_best())->name, "optimized/rows_pipelined",
                      "4096 bytes a thread");
+}
+
+/* Writes a line of so many characters that begins with the text, then a good one. */
+static int read_with(const char *text, size_t length, nl_tuning *t) {
+    char bytes[2000];
+    memset(bytes, ' ', sizeof bytes);
+    memcpy(bytes, text, strlen(text));
+    strcpy(bytes + length, "\nfork_forward 77\n");
+    spill(path, bytes, strlen(bytes));
+    return nl_tuning_read(path, t);
+}
+
+Test(tune, lines_of_any_length) {
+    enter_folder("tuning.txt");
+    for (size_t i = 0; i < 40; i++) {
+        const size_t length = (i < 20 ? 190 : 390) + i % 20;
+        nl_tuning t = {0};
+        int line = read_with("# a comment", length, &t);
+        cr_assert(line == 0 && t.fork_forward == 77, "a comment of %zu: line %d", length, line);
+        line = read_with("", length, &t);
+        cr_assert(length > 198 ? line == 1 : line == 0, "%zu blanks: line %d", length, line);
+        line = read_with("stream_bytes 4096", length, &t);
+        cr_assert(length > 198 ? line == 1 : line == 0, "a key of %zu: line %d", length, line);
+    }
+    leave_folder();
+}
+
+/* The library goes on with its defaults, and says so after the call that read the file, no other. */
+Test(tune, a_bad_file_is_reported_once) {
+    const float x[4] = {1, 2, 3, 4};
+    float y[4];
+    nl_problem p = {.op = NL_RMSNORM, .dtype = NL_F32, .n = 1, .c = 4, .s = 1};
+    const nl_forward_args a = {.x = x, .y = y};
+    char text[200];
+    setenv("NL_TUNING", "/no/such/file", 1);
+    cr_assert(nl_forward(NULL, &p, &a, 1) == NL_OK);
+    cr_assert(strstr(nl_message(), "cannot read '/no/such/file'"), "\"%s\"", nl_message());
+    nl_tuning_describe(text, sizeof text);
+    cr_assert(strstr(text, "defaults: stream_bytes") == text, "%s", text);
+    cr_assert(nl_forward(NULL, &p, &a, 0) == NL_BAD_ARGUMENT);
+    cr_assert(nl_forward(NULL, &p, &a, 1) == NL_OK);
+    cr_assert(strstr(nl_message(), "threads"), "again: \"%s\"", nl_message());
 }

@@ -51,6 +51,9 @@ EOF
 NL_TUNING=$work/none.txt run list
 check "refuses a file that is not there" test "$status" -eq 2 -a ! -s out
 check "  and says why" grep -q "none.txt': No such file" words
+NL_TUNING=$work/none.txt run doctor --csv
+check "the doctor reports it" test "$status" -eq 0
+check "  as bad" grep -q '^tuning,bad,.*none.txt' out
 NL_TUNING=$work run list
 check "refuses a folder" test "$status" -eq 2
 NL_TUNING='' run list
@@ -85,6 +88,10 @@ check "and are what is written" test "$(sed -nE 's/^((stream|fork)_[a-z]+ [0-9]+
 export NL_TUNING=$work/new.txt
 run list
 check "the file is read back" test "$status" -eq 0
+check "list shows it" test "$(sed -n 's/^tuning of nl_best() is NL_TUNING: //p' out)" = \
+    "$(grep -v '^#' new.txt | paste -sd, | sed 's/,/, /g')"
+NL_TUNING='' run list
+check "and the defaults" grep -q '^tuning of nl_best() is defaults: stream_bytes ' out
 
 run tune --quick --seconds 0.001 --threads 1
 check "without --out" test "$status" -eq 0

@@ -1,7 +1,8 @@
-/* System and program: clock source, hypervisor, hardware counters, address randomization, build.
- * SPDX-License-Identifier: MIT */
+/* System and program: clock source, hypervisor, hardware counters, address randomization, build,
+ * tuning. SPDX-License-Identifier: MIT */
 #include "build_info.h"
 #include "machine/parts.h"
+#include "tuning.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -178,10 +179,25 @@ static void build(exam *e) {
              sanitized ? "with" : "without");
 }
 
+static void tuning(exam *e) {
+    char text[300];
+    nl_tuning unused = {0};
+    if (nl_tuning_check(&unused, text, sizeof text)) {
+        nl_tuning_describe(text, sizeof text);
+        exam_add(e, "tuning", FINDING_GOOD, NULL, "%s", text);
+    } else {
+        exam_add(
+            e, "tuning", FINDING_BAD,
+            "The defaults hold. Write the file with normlab tune --out FILE, or unset NL_TUNING",
+            "%.120s", text);
+    }
+}
+
 void examine_system(exam *e) {
     clocksource(e);
     virtualization(e);
     hardware_counters(e);
     aslr(e);
     build(e);
+    tuning(e);
 }

@@ -1,5 +1,6 @@
 /* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
 #include "layer.h"
+#include "tuning.h"
 #include "verbs/options.h"
 #include "verbs/verbs.h"
 
@@ -10,7 +11,8 @@ static const char help[] =
     "normlab list [--csv]\n\n"
     "The table of implementations: name, ISA, layers, passes, storage types, how the statistics\n"
     "are computed, and whether this processor runs it. A demonstration exists to show an error:\n"
-    "nl_best() never chooses it, and it has no bound. --csv prints the table for programs.\n\n"
+    "nl_best() never chooses it, and it has no bound. Below the table: the tuning in force.\n"
+    "--csv prints the table for programs.\n\n"
     "Examples:\n"
     "  normlab list\n"
     "  normlab list --csv > implementations.csv\n";
@@ -78,6 +80,11 @@ int verb_list(int argc, char **argv) {
             printf("%-26s %-6s %-22s %-10s %-13s %-9s %-5s %s%s\n", m->name, m->isa, a, b, d,
                    method, runs ? "yes" : "no", m->demonstration ? "demonstration: " : "",
                    m->about);
+    }
+    if (!csv) {
+        char tuning[200];
+        nl_tuning_describe(tuning, sizeof tuning);
+        printf("\ntuning of nl_best() is %s\n", tuning);
     }
     return NL_EXIT_OK;
 }

@@ -60,20 +60,16 @@ static int finish(int code) {
     return code == NL_EXIT_OK ? NL_EXIT_FAILED : code;
 }
 
-/* The library ignores a bad tuning file, so the program rejects it. */
+/* The library keeps its defaults where the tuning file is bad; the program rejects it, but for the
+ * verbs that replace the file or report it. */
 static bool tuning_is_good(void) {
-    const char *path = getenv("NL_TUNING");
-    nl_tuning unused;
-    int line = path && *path ? nl_tuning_read(path, &unused) : 0;
-    if (line < 0)
-        fprintf(stderr, "normlab: NL_TUNING: cannot read '%s': %s\n", path, strerror(errno));
-    if (line > 0)
-        fprintf(stderr,
-                "normlab: NL_TUNING: %s:%d: should be a key of docs/tuning.md and a number\n", path,
-                line);
-    if (line != 0)
-        fprintf(stderr, "normlab: write it with `normlab tune --out FILE`, or unset NL_TUNING\n");
-    return line == 0;
+    char why[300];
+    nl_tuning unused = {0};
+    if (nl_tuning_check(&unused, why, sizeof why)) return true;
+    fprintf(stderr,
+            "normlab: %s\nnormlab: write it with `normlab tune --out FILE`, or unset NL_TUNING\n",
+            why);
+    return false;
 }
 
 /* The library ignores an unknown NL_ISA and would use all ISAs, so the program rejects it. */
@@ -98,7 +94,8 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(argv[1], verbs[i].name) != 0) continue;
         if (!isa_is_known()) return NL_EXIT_USAGE;
-        if (verbs[i].run != verb_tune && !tuning_is_good()) return NL_EXIT_USAGE;
+        const bool lenient = verbs[i].run == verb_tune || verbs[i].run == verb_doctor;
+        if (!lenient && !tuning_is_good()) return NL_EXIT_USAGE;
         return finish(verbs[i].run(argc - 1, argv + 1));
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
