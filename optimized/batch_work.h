@@ -83,9 +83,11 @@ static work work_for(const nl_problem *p) {
     return w;
 }
 
+/* Streaming begins vectors where lines of y begin, so the last one of a row may end past the arrays. */
 static size_t batch_scratch(const nl_problem *p) {
     const work w = work_for(p);
-    return (5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces)) * w.padded * sizeof(float);
+    const size_t arrays = 5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces);
+    return (arrays * w.padded + VLEN) * sizeof(float);
 }
 
 /* A whole vector may be read wherever the tensor goes on, even into the next row: the arrays have
