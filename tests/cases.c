@@ -26,6 +26,7 @@ static const char *describe(const nl_case *c) {
                      c->in_place ? " in-place" : "", c->no_affine ? " no-affine" : "",
                      caches[c->cache], c->streaming ? " streaming" : "");
     if (c->threads) n += sprintf(text + n, " threads %d", c->threads);
+    if (c->gain != 1) n += sprintf(text + n, " gain %g", (double)c->gain);
     if (c->skew) n += sprintf(text + n, " skew %zu", c->skew);
     if (p->eps != 1e-5f) n += sprintf(text + n, " eps %g", (double)p->eps);
     if (p->momentum != 0.1f) sprintf(text + n, " momentum %g", (double)p->momentum);
@@ -59,18 +60,19 @@ Test(cases, parts) {
 
 /* The parts behind the shape. A file name ends at the first ".npy" that ends a part. */
 Test(cases, options_and_paths) {
-    char good[] = "uniform/residual uniform residual;exact/in-place exact in-place;"
-                  "inf/no-affine inf no-affine;huge/cast-before-weight huge cast;"
-                  "tiny/biased-running-var tiny biased;constant/eps=0 constant eps 0;"
-                  "outliers/eps=0x1p-2 outliers eps 0.25;nan/eps=1/eps=2 nan eps 2;"
-                  "offset:16/momentum=0.99 offset:16 momentum 0.99;"
-                  "normal/cold/threads=4096/skew=65536 normal cold threads 4096 skew 65536;"
-                  "normal/rotating/threads=1/skew=0/streaming normal rotating streaming threads 1;"
-                  "zeros/in-place/residual/eps=1 zeros residual in-place eps 1;"
-                  "npy:x.npy npy:x.npy;npy:a/b.c/x.npy npy:a/b.c/x.npy;"
-                  "npy:/a/b/x.npy/residual npy:/a/b/x.npy residual;"
-                  "npy:../x.npyz/y.npy/eps=0 npy:../x.npyz/y.npy eps 0;"
-                  "npy:plain/residual npy:plain residual";
+    char good[] =
+        "uniform/residual uniform residual;exact/in-place exact in-place;"
+        "inf/no-affine inf no-affine;huge/cast-before-weight huge cast;"
+        "tiny/biased-running-var tiny biased;constant/eps=0 constant eps 0;"
+        "outliers/eps=0x1p-2 outliers eps 0.25;nan/eps=1/eps=2 nan eps 2;"
+        "offset:16/momentum=0.99 offset:16 momentum 0.99;spike:7/gain=1e-5 spike:7 gain 1e-05;"
+        "normal/cold/threads=4096/skew=65536 normal cold threads 4096 skew 65536;"
+        "normal/rotating/threads=1/skew=0/streaming normal rotating streaming threads 1;"
+        "zeros/in-place/residual/eps=1 zeros residual in-place eps 1;"
+        "npy:x.npy npy:x.npy;npy:a/b.c/x.npy npy:a/b.c/x.npy;"
+        "npy:/a/b/x.npy/residual npy:/a/b/x.npy residual;"
+        "npy:../x.npyz/y.npy/eps=0 npy:../x.npyz/y.npy eps 0;"
+        "npy:plain/residual npy:plain residual";
     for (char *t = strtok(good, ";"); t; t = strtok(NULL, ";")) {
         char text[200], meaning[200];
         int length = (int)strcspn(t, " ");
@@ -177,7 +179,7 @@ Test(cases, errors) {
                  "/<+1x3>/nan;/<3X4>/nan;/<0x1f>/nan;/<18446744073709551616x1>/nan;/2x3/<gauss>;"
                  "/2x3/<normal:3>;/2x3/<offset>;/2x3/<offset:>;/2x3/<offset:3q>;/2x3/<offset:inf>;"
                  "/2x3/nan/<fast>;/2x3/nan/<>;/2x3/nan/<eps=>;/2x3/nan/residual/<momentum=1y>;"
-                 "/2x3/nan/<threads=0>;/2x3/nan/<threads=4097>;/2x3/nan/<skew=6>;"
+                 "/2x3/nan/<threads=0>;/2x3/nan/<threads=4097>;/2x3/nan/<skew=6>;/2x3/nan/<gain=>;"
                  "/2x3/nan/<skew=65540>;/2x3/npy:a.npy/<b>/residual;/2x3/nan{,/<fast>};"
                  "/<2x1}>/nan;/{<1..4+0x2>}/nan;/{<1..4*1x2>}/nan;/{<0..4*2x2>}/nan;"
                  "/{<1..4-1x2>}/nan;/{<1..x2>}/nan;/{<1..18446744073709551616x2>}/nan;"

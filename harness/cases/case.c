@@ -106,6 +106,7 @@ static bool parse_option(const char *text, nl_case *c) {
     if (strcmp(text, "cast-before-weight") == 0)
         return c->problem.casting = NL_CAST_BEFORE_WEIGHT, true;
     if (strcmp(text, "biased-running-var") == 0) return c->problem.biased_running_var = true;
+    if (strncmp(text, "gain=", 5) == 0) return parse_number(text + 5, &c->gain);
     if (strncmp(text, "eps=", 4) == 0) return parse_number(text + 4, &c->problem.eps);
     if (strncmp(text, "momentum=", 9) == 0) return parse_number(text + 9, &c->problem.momentum);
     return false;
@@ -147,7 +148,7 @@ static bool file_shape(nl_case *c, char *error, size_t error_size) {
 }
 
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) {
-    nl_case c = {.problem = {.eps = 1e-5f, .momentum = 0.1f, .s = 1}};
+    nl_case c = {.problem = {.eps = 1e-5f, .momentum = 0.1f, .s = 1}, .gain = 1};
     char copy[CASE_TEXT], *rest = copy;
     const char *wrong = NULL, *should = NULL;
     data_kind kind;
@@ -185,7 +186,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     for (char *option; (option = component(&rest));) {
         if (parse_option(option, &c)) continue;
         snprintf(error, error_size,
-                 "case %s: option '%s' should be residual, in-place, no-affine, "
+                 "case %s: option '%s' should be residual, in-place, no-affine, gain=K, "
                  "cast-before-weight, biased-running-var, eps=E, momentum=M, threads=N, streaming, "
                  "rotating, "
                  "cold or skew=BYTES (a multiple of 4)",

@@ -23,6 +23,7 @@ typedef struct nl_case {
     bool residual;  /* a fused residual; in backward, dresidual */
     bool in_place;  /* y == x, residual_out == residual, dx == dy */
     bool no_affine; /* gamma and beta are NULL */
+    float gain;     /* multiplies the gain and beta */
     cache_state cache;
     bool streaming; /* the limit uses streaming stores */
     int threads;    /* 0: the command line's */

@@ -96,10 +96,11 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     }
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
     float **f = (float **)out->input;
-    double one = nl_layers[p->op].plus_one ? 0 : 1;
+    const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
     for (size_t j = 0; j < p->c; j++) { /* never constant, so that a wrong index shows */
-        if (f[NL_GAMMA]) f[NL_GAMMA][j] = (float)(one + 0.25 * random_normal(NL_GAMMA, j));
-        if (f[NL_BETA]) f[NL_BETA][j] = (float)(0.5 * random_normal(NL_BETA, j));
+        if (f[NL_GAMMA])
+            f[NL_GAMMA][j] = (float)(gain - less + gain * 0.25 * random_normal(NL_GAMMA, j));
+        if (f[NL_BETA]) f[NL_BETA][j] = (float)(gain * 0.5 * random_normal(NL_BETA, j));
         if (f[NL_RUNNING_MEAN]) f[NL_RUNNING_MEAN][j] = (float)random_normal(NL_RUNNING_MEAN, j);
         if (f[NL_RUNNING_VAR])
             f[NL_RUNNING_VAR][j] = (float)(0.5 + random_uniform(NL_RUNNING_VAR, j));

@@ -27,6 +27,12 @@ static double scaled(place at, double k) {
     return k * random_normal(NL_X, at.i);
 }
 
+/* The last element where a group is shorter. */
+static double spike(place at, double k) {
+    size_t e = k < (double)at.m ? (size_t)k : at.m - 1;
+    return at.e == e ? 1000 : random_normal(NL_X, at.i);
+}
+
 static double uniform(place at, double k) {
     (void)k;
     return 2 * random_uniform(NL_X, at.i) - 1;
@@ -97,24 +103,26 @@ static const struct kind {
     double (*value)(place, double k);
 } kinds[] = {{"normal", false, normal},     {"uniform", false, uniform},
              {"offset:", true, normal},     {"scale:", true, scaled},
-             {"constant", false, constant}, {"outliers", false, outliers},
-             {"exact", false, exact},       {"zeros", false, zeros},
-             {"nan", false, nan_somewhere}, {"inf", false, inf_somewhere},
-             {"huge", false, huge},         {"tiny", false, tiny}};
+             {"spike:", true, spike},       {"constant", false, constant},
+             {"outliers", false, outliers}, {"exact", false, exact},
+             {"zeros", false, zeros},       {"nan", false, nan_somewhere},
+             {"inf", false, inf_somewhere}, {"huge", false, huge},
+             {"tiny", false, tiny}};
 
 const char *kind_names(void) {
     static char text[600];
-    snprintf(text, sizeof text,
-             "normal, uniform, offset:K, scale:K, constant, outliers, exact, zeros, nan, inf, "
-             "huge, tiny, npy:FILE.npy or museum:NAME with one of the names %s",
-             museum_names());
+    snprintf(
+        text, sizeof text,
+        "normal, uniform, offset:K, scale:K, spike:K, constant, outliers, exact, zeros, nan, inf, "
+        "huge, tiny, npy:FILE.npy or museum:NAME with one of the names %s",
+        museum_names());
     return text;
 }
 
 bool kind_find(const char *name, data_kind *out) {
     const exhibit *e = museum_find(name);
     *out = (data_kind){0};
-    if (e) *out = (data_kind){museum, (double)(e - museum_at(0)), false};
+    if (e) *out = (data_kind){.value = museum, .k = (double)(e - museum_at(0))};
     if (e || strncmp(name, "npy:", 4) == 0) return true;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const struct kind *k = &kinds[i];
@@ -122,7 +130,10 @@ bool kind_find(const char *name, data_kind *out) {
         if (strncmp(name, k->name, length) != 0) continue;
         char *end = "";
         *out =
-            (data_kind){k->value, k->number ? strtod(name + length, &end) : 0, k->value == exact};
+            (data_kind){.value = k->value,
+                        .k = k->number ? strtod(name + length, &end) : 0,
+                        .exact = k->value == exact,
+                        .random = k->value == normal || k->value == scaled || k->value == uniform};
         if (!k->number || (end != name + length && *end == '\0' && isfinite(out->k))) return true;
     }
     return false;

@@ -16,6 +16,7 @@ typedef struct place {
  *   uniform      U(-1, 1)
  *   offset:K     K + N(0, 1): the mean is K sigma
  *   scale:K      K * N(0, 1)
+ *   spike:K      N(0, 1), but element K of every group, or its last, is 1000
  *   constant     every group (row or channel) is one value
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
  *   exact        small integers; mean and variance are exact in any order of summation
@@ -27,6 +28,7 @@ typedef struct data_kind {
     double (*value)(place at, double k); /* NULL: x is in a file */
     double k;
     bool exact;
+    bool random; /* independent values: rounding errors of their sums average out */
 } data_kind;
 
 /* False: no kind has that name. */

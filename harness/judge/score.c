@@ -7,20 +7,21 @@
 
 /* The error of element i, in units. Where a cast may round either way, an interval is right. */
 static double element_error(const subject *s, size_t i, const allowance *a, double *bound,
-                            bool *exact) {
+                            double *certain, bool *exact) {
     const nl_problem *p = s->p;
     size_t j = nl_feature_of(p, i);
     long double gain = ref_gain(p, s->in->gamma, j), beta = s->in->beta ? s->in->beta[j] : 0;
     long double x = s->want->xhat[i], low = gain * x + beta, high = low, once = low;
     double ratio = (double)(ref_unit(NL_F32) / ref_unit(p->dtype));
-    *bound = 1 + a->units * ratio;
+    *bound = 1 + a->units.probable * ratio;
+    *certain = 1 + a->units.certain * ratio;
     if (p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32) {
-        long double near = a->units * 0x1p-24L * fmaxl(1, fabsl(x));
+        long double near = a->units.probable * 0x1p-24L * fmaxl(1, fabsl(x));
         long double one = gain * ref_round(p->dtype, x - near) + beta;
         long double two = gain * ref_round(p->dtype, x + near) + beta;
         low = fminl(one, two), high = fmaxl(one, two);
         once = gain * ref_round(p->dtype, x) + beta;
-        *bound = 1 + 3 * ratio;
+        *bound = *certain = 1 + 3 * ratio;
     }
     long double best = ref_round(p->dtype, once);
     *exact = ref_round(p->dtype, s->y[i]) == best || (isnan(s->y[i]) && isnan(best));
@@ -48,11 +49,12 @@ bool score_make(const subject *s, score *c) {
     for (size_t i = 0; i < c->count; i++) {
         size_t g = nl_group_of(p, i);
         bool exact, promised = allowed[g].promised;
-        double bound, e = element_error(s, i, &allowed[g], &bound, &exact);
+        double bound, certain, e = element_error(s, i, &allowed[g], &bound, &certain, &exact);
         int its_level = !promised ? 0 : e <= bound ? 1 : 2;
         c->exact += exact, c->judged += promised;
         c->largest = fmax(c->largest, e);
         if (its_level == 2) c->beyond++, beyond[g] = true;
+        if (its_level == 2 && e > certain) c->certain++;
         if (isfinite(e))
             squares += e * e, c->group_rms[g] += e * e, finite[g]++;
         else

@@ -8,6 +8,7 @@
 typedef struct score {
     size_t count, exact;     /* elements; those equal to the exact value rounded once */
     size_t judged, beyond;   /* elements of groups with a bound; those beyond it */
+    size_t certain;          /* elements beyond the certain bound as well as the probable one */
     size_t groups, promised; /* rows, or channels; those with a bound */
     size_t groups_beyond;    /* those with an element beyond its bound */
     double largest, rms;     /* units; the rms over the finite errors */

@@ -112,6 +112,11 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
         fprintf(out,
                 "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %ss\n",
                 c->beyond, c->judged, c->groups_beyond, c->promised, name);
+    if (c->certain < c->beyond)
+        fprintf(out,
+                "  by the probable bound: rounding breaks it less than once in 10^16 sums; %zu are "
+                "beyond\n  the certain one too\n",
+                c->certain);
     if (c->judged && c->judged < c->count)
         fprintf(out, "  not judged     %zu of %zu %ss, which have no bound\n",
                 c->groups - c->promised, c->groups, name);

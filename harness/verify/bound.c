@@ -1,13 +1,118 @@
 /* The bounds of the methods, in units of 2^-24, by first-order rounding analysis with constants
  * rounded up. SPDX-License-Identifier: MIT */
 #include "verify/bound.h"
+#include "cases/kinds.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+static const double u = 0x1p-24;
+
 bool exact_expected(const instance *in) {
     return strcmp(in->c->data, "exact") == 0 && in->impl && in->impl->method != NL_WELFORD;
+}
+
+/* Of which terms is the sum? */
+typedef enum term { VALUES, SQUARES, RAW_SQUARES, GRADIENTS, GRADIENTS_XHAT, DGAMMA, DBETA } term;
+
+typedef struct terms {
+    const instance *in;
+    const ref_outputs *want;
+    term term;
+    size_t g; /* the group, or the feature of DGAMMA and DBETA */
+} terms;
+
+static double term_at(const terms *t, size_t e) {
+    const nl_problem *p = &t->in->c->problem;
+    const bool column = t->term >= DGAMMA;
+    const size_t i = column ? (e / p->s * p->c + t->g) * p->s + e % p->s : nl_element(p, t->g, e);
+    const double xhat = t->want->xhat[i];
+    if (t->term >= GRADIENTS) {
+        const double dy = nl_load(p->dtype, t->in->data->input[NL_DY], i);
+        if (column) return t->term == DBETA ? dy : dy * xhat;
+        const float *gamma = t->in->data->input[NL_GAMMA];
+        const double gain = (double)ref_gain(p, gamma, nl_feature_of(p, i));
+        return gain * dy * (t->term == GRADIENTS ? 1 : xhat);
+    }
+    const double d = xhat / (double)t->want->rstd[t->g], x = d + (double)t->want->mean[t->g];
+    return t->term == VALUES ? x : t->term == SQUARES ? d * d : x * x;
+}
+
+/* Adds up m terms in float, in so many lanes, and returns the largest relative error on the way: what
+ * rounding does when its errors do not average out, as where a sum is so large that most of a term
+ * is lost. In units, relative to the sum of the magnitudes. */
+static double drift(const terms *t, size_t m, size_t lanes) {
+    enum { LANES_MAX = 256, STOPS = 64 };
+    float sum[LANES_MAX] = {0};
+    double exact = 0, magnitude = 0, most = 0;
+    lanes = lanes < LANES_MAX ? lanes : LANES_MAX;
+    const size_t stop = (m + STOPS - 1) / STOPS;
+    for (size_t e = 0; e < m; e++) {
+        const double v = term_at(t, e);
+        float *s = &sum[e % lanes];
+        *s = (float)(*s + v), exact += v, magnitude += fabs(v);
+        if ((e + 1) % stop && e + 1 < m) continue;
+        double total = 0;
+        for (size_t l = 0; l < lanes; l++) total += (double)sum[l];
+        if (magnitude > 0) most = fmax(most, fabs(total - exact) / magnitude);
+        if (!isfinite(total)) return INFINITY;
+    }
+    return most / u;
+}
+
+/* Are rounding errors of sums of these data independent? */
+static bool is_random(const nl_case *c) {
+    data_kind kind;
+    return !*c->data || (kind_find(c->data, &kind) && kind.random);
+}
+
+/* The relative error of a sum of m terms. Certain: as many roundings as a term goes through. Probable:
+ * their errors average out but for the drift, and stray from it by less than 9 standard deviations,
+ * twice since the drift strays as well. */
+static bound bound_of_sum(terms t, size_t m) {
+    const double lanes = t.in->impl ? t.in->impl->lanes : 1;
+    const double chain = (double)m / lanes, certain = chain + lanes;
+    double probable = 2 * 9 * sqrt(chain / 3) + lanes;
+    if (probable >= certain || !is_random(t.in->c)) return (bound){certain, certain};
+    probable += drift(&t, m, (size_t)lanes);
+    return (bound){probable < certain ? probable : certain, certain};
+}
+
+bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j) {
+    const terms t = {in, want, which == NL_DGAMMA ? DGAMMA : DBETA, j};
+    return bound_of_sum(t, in->c->problem.n * in->c->problem.s);
+}
+
+/* The largest of the bounds for these terms, NL_BIT() of each. */
+static bound sum_of_group(const instance *in, const ref_outputs *want, size_t g, unsigned kinds) {
+    bound most = {0};
+    for (term kind = VALUES; kind <= GRADIENTS_XHAT; kind++) {
+        if (!(kinds & NL_BIT(kind))) continue;
+        const terms t = {in, want, kind, g};
+        const bound b = bound_of_sum(t, nl_group_size(&in->c->problem));
+        most.probable = fmax(most.probable, b.probable);
+        most.certain = fmax(most.certain, b.certain);
+    }
+    return most;
+}
+
+/* The terms of the sums that go into the mean, or into dx. */
+static unsigned terms_of(nl_pass pass, nl_method method) {
+    const unsigned backward = NL_BIT(GRADIENTS) | NL_BIT(GRADIENTS_XHAT);
+    if (pass == NL_BACKWARD)
+        return method == NL_REFINED ? backward | NL_BIT(VALUES) | NL_BIT(SQUARES) : backward;
+    if (method == NL_SHIFTED) return NL_BIT(VALUES) | NL_BIT(SQUARES);
+    return method == NL_ONE_PASS ? NL_BIT(VALUES) | NL_BIT(RAW_SQUARES) : NL_BIT(VALUES);
+}
+
+/* The sum of squares as it enters rstd: the certain bound leaves the half that the root takes to the
+ * terms, the probable one gives them 2. */
+static bound squares_of_group(const instance *in, const ref_outputs *want, size_t g,
+                              nl_method method) {
+    const unsigned kind = NL_BIT(method == NL_ONE_PASS ? RAW_SQUARES : SQUARES);
+    const bound b = sum_of_group(in, want, g, kind);
+    return b.probable < b.certain ? (bound){b.probable / 2 + 2, b.certain} : b;
 }
 
 /* The largest distance of a value from the mean, in sigma. */
@@ -18,48 +123,69 @@ static double spread(const nl_problem *p, const ref_outputs *want, size_t g) {
     return most;
 }
 
+/* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of that
+ * to the error of rstd: an error of the mean enters rstd by its square. far: the largest distance of a
+ * value from the mean; raw: E[x^2] over the variance. */
+static double statistics_units(nl_method method, double sum, double squares, double k, double far,
+                               double raw, double *rstd) {
+    const double shift = 1 + far + sum * k * u, off = (sum + 2) * k;
+    switch (method) {
+    case NL_SHIFTED:
+        *rstd = squares + (sum + 2) * 2 * shift * shift;
+        return *rstd + (sum + 2) * shift;
+    case NL_ONE_PASS: *rstd = squares + (sum + 2) * 2 * raw; return *rstd + off;
+    case NL_WELFORD: return *rstd = squares + 2 * off;
+    case NL_TWO_PASS: *rstd = squares + off * off * u / 2; return *rstd + off;
+    default: return *rstd = squares + (sum + 2) * off * u;
+    }
+}
+
 allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const nl_problem *p = &in->c->problem;
-    const bool centred = nl_layers[p->op].centred;
-    size_t m = nl_group_size(p);
-    const double u = 0x1p-24;
-    nl_method method = in->impl ? in->impl->method : NL_TWO_PASS;
-    double lanes = in->impl ? in->impl->lanes : 1, sum = m / lanes + lanes;
-    double rstd = (double)want->rstd[g], magnitude = (double)want->magnitude[g];
-    double square = (double)(want->var[g] + want->mean[g] * want->mean[g]);
-    allowance a = {.units = 8, .promised = !(in->impl && in->impl->demonstration)};
+    const bool centred = nl_layers[p->op].centred, backward = p->pass == NL_BACKWARD;
+    const size_t m = nl_group_size(p);
+    const nl_method method = in->impl ? in->impl->method : NL_TWO_PASS;
+    const double rstd = (double)want->rstd[g], magnitude = (double)want->magnitude[g];
+    const double square = (double)(want->var[g] + want->mean[g] * want->mean[g]);
+    const bound eight = {8, 8};
+    allowance a = {.units = eight, .rstd = eight};
+    a.promised = !(in->impl && in->impl->demonstration);
     /* NaN and Inf have no bound: only their class is compared. */
     if (!isfinite(magnitude) || !isfinite(square) || magnitude == 0) return a;
     if (centred) a.kappa = magnitude * rstd;
-    if (p->pass == NL_BACKWARD && method == NL_REFINED) /* recomputes the statistics */
-        a.kappa = 3 + sum + (sum + 2) * (sum + 2) * a.kappa * u;
-    else if (p->pass == NL_BACKWARD && centred) /* the rounding error of the saved mean */
-        a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
 
     bool safe = in->impl && in->impl->range_safe;
-    bool over = square * m > FLT_MAX / 4 || magnitude * m > FLT_MAX / 4;
+    bool over = square * (double)m > FLT_MAX / 4 || magnitude * (double)m > FLT_MAX / 4;
     bool under = square < 0x1p-100 && p->eps < 0x1p-100f;
     if ((over || under) && !safe) a.promised = false;
     if (p->pass == NL_INFERENCE) return a;
-
-    if (exact_expected(in) && p->pass == NL_FORWARD) return a;
-    double k = a.kappa;
-    if (p->pass == NL_BACKWARD) {
-        a.units += sum + 4 * k;
-    } else if (!centred) {
-        a.units += sum;
-    } else {
-        double shift = method == NL_SHIFTED ? 1 + spread(p, want, g) + sum * k * u : 0;
-        switch (method) {
-        case NL_SHIFTED: a.units += sum + (sum + 2) * (shift + 2 * shift * shift); break;
-        case NL_ONE_PASS: a.units += sum + (sum + 2) * (k + 2 * square * rstd * rstd); break;
-        case NL_WELFORD: a.units += sum + 2 * (sum + 2) * k; break;
-        case NL_TWO_PASS: a.units += sum + (sum + 2) * k * (1 + (sum + 2) * k * u / 2); break;
-        case NL_REFINED: a.units += sum + (sum + 2) * (sum + 2) * k * u; break;
-        }
+    a.sum = sum_of_group(in, want, g, terms_of(p->pass, method));
+    const bound root = backward ? a.sum : squares_of_group(in, want, g, method);
+    if (exact_expected(in) && !backward) return a;
+    const double kappa = a.kappa, far = method == NL_SHIFTED ? spread(p, want, g) : 0;
+    if (backward && centred) /* the rounding error of the saved mean */
+        a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
+    const double sums[] = {a.sum.probable, a.sum.certain};
+    const double roots[] = {root.probable, root.certain};
+    double *units[] = {&a.units.probable, &a.units.certain};
+    double *of_rstd[] = {&a.rstd.probable, &a.rstd.certain};
+    for (int i = 0; i < 2; i++) {
+        const double sum = sums[i];
+        double k = a.kappa, its_rstd = roots[i];
+        if (backward && method == NL_REFINED) /* recomputes the statistics */
+            k = 3 + sum + (sum + 2) * (sum + 2) * kappa * u;
+        if (backward)
+            *units[i] += sum + 4 * k;
+        else if (!centred)
+            *units[i] += roots[i];
+        else
+            *units[i] +=
+                statistics_units(method, sum, roots[i], k, far, square * rstd * rstd, &its_rstd);
+        if (backward && i == 0) a.kappa = k;
+        /* x + residual is itself a rounded sum; dresidual is added last */
+        if (in->c->residual) *units[i] += backward ? 1 : 2 * (1 + k);
+        *of_rstd[i] += its_rstd + (in->c->residual ? 2 * (1 + k) : 0);
     }
-    if (in->c->residual) /* x + residual is itself a rounded sum; dresidual is added last */
-        a.units += p->pass == NL_BACKWARD ? 1 : 2 * (1 + k);
-    if (!(a.units * u < 0.5)) a.promised = false;
+    if (!(a.units.probable * u < 0.5)) a.promised = false;
     return a;
 }

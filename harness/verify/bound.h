@@ -6,9 +6,17 @@
 #include "reference.h"
 #include "verify/instance.h"
 
+/* A bound in units of 2^-24: the certain one, and where that is smaller the probable one, which a
+ * right kernel breaks less than once in 10^16 sums. */
+typedef struct bound {
+    double probable, certain;
+} bound;
+
 /* The error allowed to float arithmetic in one group. */
 typedef struct allowance {
-    double units;  /* of 2^-24, on the scale of max(1, |xhat|) */
+    bound units;   /* of xhat or dx, on the scale of max(1, |xhat|) */
+    bound rstd;    /* of rstd itself */
+    bound sum;     /* of the sum of x, relative to the sum of |x| */
     double kappa;  /* mean |x| over sigma, the condition of subtracting the mean; in backward, the
                      error that xhat starts with, in units */
     bool promised; /* false: the method has no bound on these data */
@@ -16,6 +24,9 @@ typedef struct allowance {
 
 /* For group g of the instance's case, given the reference's statistics. */
 allowance allow(const instance *in, const ref_outputs *want, size_t g);
+
+/* Of the sums of feature j over all rows: which is NL_DGAMMA or NL_DBETA. */
+bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j);
 
 /* Exact data, and a method that does not round on them: the statistics must match exactly. */
 bool exact_expected(const instance *in);

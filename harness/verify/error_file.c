@@ -72,6 +72,7 @@ bool error_record_open(error_record *e, const char *path, bool update, char *err
 }
 
 void error_record_close(error_record *e) {
+    for (size_t i = 0; e->now && i < e->now_count; i++) free(e->now[i]);
     free(e->text), free(e->file), free(e->now), free(e->ran);
     *e = (error_record){0};
 }
@@ -106,7 +107,7 @@ bool error_record_update(const error_record *e, size_t *lines, char *error, size
     error_line *all = calloc(e->now_count + e->file_count + 1, sizeof *all);
     size_t count = 0;
     for (size_t i = 0; all && i < e->now_count; i++)
-        if (*e->now[i].problem) all[count++] = e->now[i];
+        if (e->now[i]) all[count++] = *e->now[i];
     for (size_t i = 0; all && i < e->file_count; i++)
         if (error_record_not_run(e, &e->file[i])) all[count++] = e->file[i];
     FILE *out = all ? fopen(e->path, "w") : NULL;

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t error_record_column(error_record *e, const char *data) {
-    size_t length = strncmp(data, "museum:", 7) == 0 ? 6 : strlen(data), k = 0; /* "museum" */
+    const bool together = strncmp(data, "museum:", 7) == 0 || strncmp(data, "spike:", 6) == 0;
+    size_t length = together ? strcspn(data, ":") : strlen(data), k = 0; /* "museum", "spike" */
     while (k < e->kind_count &&
            (strlen(e->kinds[k]) != length || memcmp(e->kinds[k], data, length)))
         k++;
@@ -36,28 +38,45 @@ bool error_record_not_run(const error_record *e, const error_line *l) {
     return true;
 }
 
-void error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v) {
+static error_line *new_line(const nl_impl *impl, const nl_problem *p, nl_arg output) {
+    bool main = output == NL_Y || output == NL_DX;
+    error_line *l = malloc(sizeof *l);
+    if (!l) return NULL;
+    *l = (error_line){.name = impl->name, .isa = impl->isa, .impl = impl};
+    snprintf(l->problem, sizeof l->problem, "%s/%s/%s%s%s", nl_op_name(p->op),
+             nl_pass_name(p->pass), nl_dtype_name(p->dtype), main ? "" : "/",
+             main ? "" : nl_args[output].name);
+    for (size_t k = 0; k < KINDS_MAX; k++) l->u[k] = NAN;
+    return l;
+}
+
+bool error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v) {
     const nl_problem *p = &c->problem;
     size_t at = index_of(impl), k;
     e->ran[at] = true;
-    if (impl->demonstration) return;
-    if (v->outcome != OUTCOME_OK || !(v->bound_u > 0)) return;
-    size_t line = ((size_t)p->op * NL_PASSES + p->pass) * NL_DTYPES + p->dtype;
-    error_line *l = &e->now[at * LINES_PER_IMPL + line];
-    if (!*l->problem) {
-        *l = (error_line){.name = impl->name, .isa = impl->isa, .impl = impl};
-        snprintf(l->problem, sizeof l->problem, "%s/%s/%s", nl_op_name(p->op),
-                 nl_pass_name(p->pass), nl_dtype_name(p->dtype));
-        for (k = 0; k < KINDS_MAX; k++) l->u[k] = NAN;
+    if (impl->demonstration) return true;
+    if (v->outcome != OUTCOME_OK || !(v->bound_u > 0)) return true;
+    if ((k = error_record_column(e, c->data)) == KINDS_MAX) return true;
+    size_t job = ((size_t)p->op * NL_PASSES + p->pass) * NL_DTYPES + p->dtype;
+    error_line **lines = &e->now[at * LINES_PER_IMPL + job * NL_ARGS];
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        if (isnan(v->largest[s])) continue;
+        if (!lines[s] && !(lines[s] = new_line(impl, p, s))) return false;
+        if (v->largest[s] <= lines[s]->u[k]) continue;
+        lines[s]->u[k] = v->largest[s], lines[s]->where[k] = c;
     }
-    if ((k = error_record_column(e, c->data)) == KINDS_MAX || v->error_u <= l->u[k]) return;
-    l->u[k] = v->error_u, l->where[k] = c;
+    return true;
 }
 
-static const error_line *find(const error_line *lines, size_t count, const error_line *wanted) {
-    for (size_t i = 0; i < count; i++)
-        if (lines[i].name && error_record_order(&lines[i], wanted) == 0) return &lines[i];
-    return NULL;
+/* The file's line for one of this run; its lines are in order. */
+static const error_line *on_file(const error_record *e, const error_line *wanted) {
+    return bsearch(wanted, e->file, e->file_count, sizeof *e->file, error_record_order);
+}
+
+static bool in_run(const error_record *e, const error_line *wanted) {
+    for (size_t i = 0; i < e->now_count; i++)
+        if (e->now[i] && error_record_order(e->now[i], wanted) == 0) return true;
+    return false;
 }
 
 /* Where a comparison sends its findings. */
@@ -109,17 +128,16 @@ error_counts error_record_compare(const error_record *e,
                                   void *context) {
     sink o = {.take = take, .context = context};
     for (size_t i = 0; i < e->now_count; i++) {
-        const error_line *is = &e->now[i], *was;
-        if (!*is->problem) continue;
-        if (!(was = find(e->file, e->file_count, is)))
-            add_finding(&o, is, NULL, ": no line in %s", e->path);
+        const error_line *is = e->now[i], *was;
+        if (!is) continue;
+        if (!(was = on_file(e, is))) add_finding(&o, is, NULL, ": no line in %s", e->path);
         for (size_t k = 0; was && k < e->kind_count; k++) compare_number(e, was, is, k, &o);
     }
     for (size_t i = 0; i < e->file_count; i++) {
         const error_line *was = &e->file[i];
         bool not_run = error_record_not_run(e, was);
         o.counts.not_run += not_run;
-        if (not_run || find(e->now, e->now_count, was)) continue;
+        if (not_run || in_run(e, was)) continue;
         add_finding(&o, was, NULL, " is on record (%s:%zu): %s", e->path, was->number,
                     was->impl ? "nothing was checked against a bound"
                               : "there is no such implementation");

@@ -6,12 +6,13 @@
 
 #include "verify/outputs.h"
 
-enum { KINDS_MAX = 64, LINES_PER_IMPL = NL_OPS * NL_PASSES * NL_DTYPES };
+enum { KINDS_MAX = 64, LINES_PER_IMPL = NL_OPS * NL_PASSES * NL_DTYPES * NL_ARGS };
 
-/* An implementation's errors on one problem: a line of the file, with a column a kind of data. */
+/* An implementation's errors on one problem, of y or dx or of another output: a line of the file,
+ * with a column a kind of data. */
 typedef struct error_line {
     const char *name, *isa;
-    char problem[40];    /* "layernorm/forward/f32"; "": an unused line */
+    char problem[64];    /* "layernorm/forward/f32", "layernorm/forward/f32/rstd" */
     const nl_impl *impl; /* NULL: not in the table */
     size_t number;       /* of the line in the file */
     double u[KINDS_MAX]; /* the largest error in units; NAN: none */
@@ -25,13 +26,14 @@ typedef struct error_record {
     char *text; /* of the file; its lines point into it */
     error_line *file;
     size_t file_count;
-    error_line *now; /* of this run: LINES_PER_IMPL for each implementation, in table order */
+    error_line **now; /* of this run: LINES_PER_IMPL for each implementation, in table order */
     size_t now_count;
     bool *ran; /* by implementation */
 } error_record;
 
-/* Notes a verdict, if the error was checked against a bound. c must outlive e. */
-void error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v);
+/* Notes a verdict, if the errors were checked against a bound. c must outlive e. False: out of
+ * memory. */
+bool error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v);
 
 /* A difference between the record and this run. */
 typedef struct error_finding {
