@@ -84,8 +84,8 @@ static const char *source = "defaults";
 
 static void decide(void) {
     now = (nl_tuning){.stream_bytes = default_stream_bytes(),
-                      .fork_forward = 32768,
-                      .fork_backward = 65536};
+                      .fork_forward = NL_FORK_FORWARD,
+                      .fork_backward = NL_FORK_BACKWARD};
     const char *path = getenv("NL_TUNING");
     char why[200];
     if (!nl_tuning_check(&now, why, sizeof why))

@@ -122,6 +122,22 @@ typedef enum nl_method {
 
 #define NL_BIT(e) (1u << (e))
 
+/* A size at which an implementation changes what it does: a piece, a block of rows, a tile, what its
+ * registers hold. The built-in suite has cases just below, at and above each. */
+typedef enum nl_axis {
+    NL_OF_N,
+    NL_OF_C,
+    NL_OF_S,
+    NL_OF_COLUMNS, /* c * s */
+    NL_OF_GROUP,   /* n * s: the values of a channel */
+    NL_OF_ELEMENTS /* n * c * s */
+} nl_axis;
+
+typedef struct nl_threshold {
+    nl_axis axis;
+    size_t size;
+} nl_threshold;
+
 /* An implementation: the last lines of each kernel file fill one in. */
 typedef struct nl_impl {
     const char *name;             /* path of the file without ".c": "rmsnorm/naive" */
@@ -129,6 +145,7 @@ typedef struct nl_impl {
     const char *about;            /* a description in one line */
     unsigned ops, passes, dtypes; /* what it takes: NL_BIT() of each nl_op, nl_pass, nl_dtype */
     size_t c_max;                 /* the largest c it takes, for what its registers hold; 0: any */
+    const nl_threshold *thresholds; /* up to a size of 0; NULL: none */
     int rank;           /* nl_best() takes the highest if it has no rule; below 0: never */
     bool threaded;      /* uses more than one thread when given them */
     bool range_safe;    /* right even where a sum of squares leaves float's range */

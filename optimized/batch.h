@@ -9,6 +9,24 @@
 #include "batch_statistics.h"
 #include "parallel.h"
 
+static const nl_threshold batch_thresholds[] = {{NL_OF_N, TILE_ROWS},
+                                                {NL_OF_N, BLOCK},
+                                                {NL_OF_N, PIECE},
+                                                {NL_OF_C, STRIP},
+                                                {NL_OF_COLUMNS, VLEN},
+                                                {NL_OF_COLUMNS, 4 * VLEN},
+                                                {NL_OF_COLUMNS, NARROW},
+                                                {NL_OF_COLUMNS, L1_COLUMNS},
+                                                {NL_OF_S, VLEN},
+                                                {NL_OF_S, SHORT},
+                                                {NL_OF_S, 4 * VLEN},
+                                                {NL_OF_S, SPAN},
+                                                {NL_OF_GROUP, SPAN},
+                                                {NL_OF_ELEMENTS, CACHED / 8}, /* dy too, f32 */
+                                                {NL_OF_ELEMENTS, CACHED / 4},
+                                                {NL_OF_ELEMENTS, CACHED / 2},
+                                                {0}};
+
 /* Rows [row, end) of some channels. */
 typedef struct part {
     const channels *k;

@@ -16,5 +16,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "gradients on several threads", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .rank = 8, .threaded = true,
-        .method = NL_TWO_PASS, .lanes = LANES, .backward = backward, .scratch = batch_scratch);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
+        .rank = 8, .threaded = true, .method = NL_TWO_PASS, .lanes = LANES, .backward = backward,
+        .scratch = batch_scratch);

@@ -16,5 +16,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "the running statistics in vectors", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_VEC_DTYPES, .rank = 10, .method = NL_REFINED,
-        .lanes = 1, .forward = forward, .scratch = batch_scratch);
+        .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
+        .rank = 10, .method = NL_REFINED, .lanes = 1, .forward = forward, .scratch = batch_scratch);

@@ -13,5 +13,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "the running statistics, on several threads", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_VEC_DTYPES, .rank = 6, .threaded = true,
-        .method = NL_REFINED, .lanes = 1, .forward = forward, .scratch = batch_scratch);
+        .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
+        .rank = 6, .threaded = true, .method = NL_REFINED, .lanes = 1, .forward = forward,
+        .scratch = batch_scratch);

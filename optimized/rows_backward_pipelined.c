@@ -11,5 +11,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "the next row's sums while this row's dx is made", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .rank = 12, .method = NL_TWO_PASS,
-        .lanes = ROW_LANES, .backward = backward, .scratch = rows_backward_scratch);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
+        .rank = 12, .method = NL_TWO_PASS, .lanes = ROW_LANES, .backward = backward,
+        .scratch = rows_backward_scratch);

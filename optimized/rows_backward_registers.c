@@ -81,7 +81,11 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     rows_backward_by(p, a, rows_by_length, (backward_recipe){.pipelined = false});
 }
 
+static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},      {NL_OF_C, 2 * VLEN},
+                                          {NL_OF_C, 3 * VLEN},  {NL_OF_C, VECTORS *VLEN},
+                                          {NL_OF_N, ROW_LANES}, {0}};
+
 NL_IMPL(.about = "rows of up to four vectors, kept in registers", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
-        .method = NL_TWO_PASS, .lanes = ROW_LANES, .backward = backward,
-        .scratch = rows_backward_scratch);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN,
+        .thresholds = thresholds, .rank = 6, .method = NL_TWO_PASS, .lanes = ROW_LANES,
+        .backward = backward, .scratch = rows_backward_scratch);

@@ -12,5 +12,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "a row at a time in vectors", .ops = ROW_NORMS, .passes = NL_BIT(NL_BACKWARD),
-        .dtypes = NL_VEC_DTYPES, .rank = 10, .method = NL_TWO_PASS, .lanes = ROW_LANES,
-        .backward = backward, .scratch = rows_backward_scratch);
+        .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds, .rank = 10, .method = NL_TWO_PASS,
+        .lanes = ROW_LANES, .backward = backward, .scratch = rows_backward_scratch);

@@ -11,5 +11,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "blocks, dx stored past the caches", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .rank = 7, .method = NL_TWO_PASS,
-        .lanes = BLOCK_LANES, .backward = backward, .scratch = rows_backward_scratch);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
+        .rank = 7, .method = NL_TWO_PASS, .lanes = BLOCK_LANES, .backward = backward,
+        .scratch = rows_backward_scratch);

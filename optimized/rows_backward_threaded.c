@@ -11,6 +11,8 @@
 /* The columns that a thread adds up at a time: a multiple of VLEN on every ISA. */
 enum { COLUMNS = 64 };
 
+enum { RUN_MIN = 8, RUN_MAX = 64, RUNS_MAX = 64 };
+
 typedef struct job {
     const nl_problem *p;
     const nl_backward_args *a;
@@ -25,9 +27,10 @@ typedef struct job {
 /* At least 8 rows, so that adding up the runs costs little; up to 64 where that leaves 16 runs;
  * more only to have at most 64 runs. */
 static size_t rows_of_run(size_t n) {
-    const size_t few = (n + 15) / 16, most = few < 64 ? few : 64, least = (n + 63) / 64;
-    const size_t rows = most < 8 ? 8 : most < least ? least : most;
-    return (rows + 7) / 8 * 8;
+    const size_t few = (n + 15) / 16, most = few < RUN_MAX ? few : RUN_MAX;
+    const size_t least = (n + RUNS_MAX - 1) / RUNS_MAX;
+    const size_t rows = most < RUN_MIN ? RUN_MIN : most < least ? least : most;
+    return (rows + RUN_MIN - 1) / RUN_MIN * RUN_MIN;
 }
 
 /* Depends on the problem alone, not on the tuning: every `each` needs the same scratch. */
@@ -95,6 +98,13 @@ static size_t scratch(const nl_problem *p) {
     return j.runs * (j.scratch_bytes + 2 * j.stride * sizeof(float));
 }
 
+static const nl_threshold thresholds[] = {{NL_OF_N, RUN_MIN},
+                                          {NL_OF_N, 16 * RUN_MIN},
+                                          {NL_OF_N, 16 * RUN_MAX},
+                                          {NL_OF_N, RUN_MAX *RUNS_MAX},
+                                          {0}};
+
 NL_IMPL(.about = "runs of rows among threads, the same bits with any number", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .rank = 5, .threaded = true,
-        .method = NL_TWO_PASS, .lanes = BLOCK_LANES, .backward = backward, .scratch = scratch);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds, .rank = 5,
+        .threaded = true, .method = NL_TWO_PASS, .lanes = BLOCK_LANES, .backward = backward,
+        .scratch = scratch);

@@ -4,12 +4,16 @@
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
 
+enum { AHEAD = 4096 }; /* bytes */
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
     rows_forward(p, a,
-                 (row_recipe){.statistics = CERTIFIED, .pipelined = true, .prefetch_bytes = 4096});
+                 (row_recipe){.statistics = CERTIFIED, .pipelined = true, .prefetch_bytes = AHEAD});
 }
 
+static const nl_threshold thresholds[] = {{NL_OF_C, AHEAD / 4}, {NL_OF_C, AHEAD / 2}, {0}};
+
 NL_IMPL(.about = "pipelined, x prefetched 4 KiB ahead", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 8, .range_safe = true,
-        .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds, .rank = 8,
+        .range_safe = true, .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

@@ -102,6 +102,13 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         nl_with_dtype(v.t, rows_of_type, &v);
 }
 
+static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},
+                                          {NL_OF_C, 2 * VLEN},
+                                          {NL_OF_C, 4 * VLEN},
+                                          {NL_OF_C, VECTORS *VLEN},
+                                          {0}};
+
 NL_IMPL(.about = "rows of up to eight vectors, kept in registers", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN, .rank = 6,
-        .range_safe = true, .method = NL_REFINED, .lanes = VLEN, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN,
+        .thresholds = thresholds, .rank = 6, .range_safe = true, .method = NL_REFINED,
+        .lanes = VLEN, .forward = forward);

@@ -114,6 +114,6 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "rows among threads, long rows in pieces", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 5, .threaded = true,
-        .range_safe = true, .method = NL_REFINED, .lanes = VLEN, .forward = forward,
-        .scratch = scratch);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
+        .rank = 5, .threaded = true, .range_safe = true, .method = NL_REFINED, .lanes = VLEN,
+        .forward = forward, .scratch = scratch);

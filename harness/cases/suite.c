@@ -1,27 +1,207 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
+#include "layer.h"
+#include "tuning.h"
+
+#include <stdio.h>
+
+#define ROWS "{layernorm,rmsnorm,qwen2_rmsnorm}"
+#define TYPES "{f32,f16,bf16}"
 
 static const char *const suite[] = {
-    "{layernorm,rmsnorm,qwen2_rmsnorm}/{forward,backward}/{f32,f16,bf16}/{0,1,3}x{1..67}/normal",
-    "batchnorm/{forward,backward,inference}/{f32,f16,bf16}/{0,3}x{1..67+6}x{1,2,49}/normal",
+    ROWS "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
+    "batchnorm/{forward,backward,inference}/" TYPES "/{0,3}x{1..67+6}x{1,2,49}/normal",
     "batchnorm/inference/f32/1x5/normal",
-    "{layernorm,rmsnorm,qwen2_rmsnorm}/forward/{f32,f16,bf16}/9x{7,64,1000}/"
-    "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
-    "{,/residual,/residual/in-place,/in-place,/no-affine,/cast-before-weight}",
-    "{layernorm,rmsnorm,qwen2_rmsnorm}/backward/{f32,f16,bf16}/9x{7,64,1000}/{uniform,offset:16,"
-    "constant,outliers,zeros}{,/residual,/residual/in-place,/in-place,/no-affine}",
-    "batchnorm/{forward,inference}/{f32,f16,bf16}/{9x7,50x64,8x5x49}/"
+    ROWS "/forward/" TYPES "/9x{7,64,1000}/"
+         "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
+         "{,/residual,/residual/in-place,/in-place,/no-affine,/cast-before-weight}",
+    ROWS "/backward/" TYPES "/9x{7,64,1000}/{uniform,offset:16,"
+         "constant,outliers,zeros}{,/residual,/residual/in-place,/in-place,/no-affine}",
+    "batchnorm/{forward,inference}/" TYPES "/{9x7,50x64,8x5x49}/"
     "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
     "{,/in-place,/no-affine,/momentum=0.99,/biased-running-var}",
-    "batchnorm/backward/{f32,f16,bf16}/{9x7,50x64,8x5x49}/"
+    "batchnorm/backward/" TYPES "/{9x7,50x64,8x5x49}/"
     "{uniform,offset:16,constant,outliers,zeros}{,/in-place,/no-affine}",
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "{layernorm,rmsnorm,qwen2_rmsnorm,batchnorm}/forward/f32/33x40/{huge,tiny}",
-    "{layernorm,rmsnorm}/forward/{f32,f16,bf16}/2x{65536,65537}/normal",
+    /* outputs close to zero, whose storage type holds few digits of them */
+    ROWS "/forward/{f32/9x{7,64}/normal/gain=1e-38,{f16,bf16}/9x{7,64}/normal/gain=1e-5}",
+    "batchnorm/{forward,inference}/{f32/9x{7,3x49}/normal/gain=1e-38,"
+    "{f16,bf16}/9x{7,3x49}/normal/gain=1e-5}",
+    "{" ROWS "/backward/" TYPES "/9x{7,64},batchnorm/backward/" TYPES "/9x{7,3x49}}/scale:4096",
+    /* many rows, long rows */
+    "{" ROWS "/{forward/f32,backward/{f32,bf16}},batchnorm/{forward,backward}/f32}"
+    "/100001x3/normal",
+    ROWS "/{forward,backward}/" TYPES "/2x{65536,65537}/normal",
+    ROWS "/{forward,backward}/f32/2x65537/normal/residual",
 };
 
-bool suite_cases(case_list *list, char *error, size_t error_size) {
+static const char *const long_suite[] = {
+    ROWS "/{forward,backward}/" TYPES "/{1000000x3,2x1048576}/normal{,/residual}",
+    ROWS "/forward/f32/1x4194304/normal",
+    "batchnorm/{forward,backward,inference}/" TYPES "/{1000000x3,2x2x1048576}/normal",
+};
+
+/* Where cases go, and how many could not: an error stops all that follows. */
+typedef struct sink {
+    case_list *list;
+    char *error;
+    size_t error_size;
+    bool ok;
+} sink;
+
+/* Adds head + "/" + type + "/" + shape + tail. */
+static void add(sink *to, const char *head, const char *types, const char *shape,
+                const char *tail) {
+    char text[CASE_TEXT];
+    snprintf(text, sizeof text, "%s/%s/%s/%s", head, types, shape, tail);
+    to->ok = to->ok && cases_add(to->list, text, to->error, to->error_size);
+}
+
+/* All that may go with a shape of the row norms; `spikes`: also data with an element at the threshold
+ * that no sum may miss. */
+static void add_rows(sink *to, nl_pass pass, const char *shape, size_t spike) {
+    const bool backward = pass == NL_BACKWARD;
+    const char *head = backward ? ROWS "/backward" : ROWS "/forward";
+    char tail[80];
+    add(to, head, TYPES, shape,
+        backward ? "normal{,/residual,/in-place}"
+        : spike  ? "{normal{,/residual,/in-place},exact}"
+                 : "{normal{,/residual,/residual/in-place,/in-place,/no-affine},exact}");
+    if (!backward) add(to, head, "{f16,bf16}", shape, "normal/cast-before-weight");
+    snprintf(tail, sizeof tail, "spike:{%zu,%zu}", spike - 1, spike);
+    if (spike) add(to, head, "f32", shape, tail);
+}
+
+static void add_batch(sink *to, nl_pass pass, const char *shape, size_t spike) {
+    static const char *const heads[] = {"batchnorm/forward", "batchnorm/backward",
+                                        "batchnorm/inference"};
+    char tail[80];
+    add(to, heads[pass], TYPES, shape,
+        pass != NL_FORWARD ? "normal{,/in-place}"
+        : spike            ? "{normal{,/in-place},exact}"
+                           : "{normal{,/in-place,/no-affine},exact}");
+    if (pass != NL_BACKWARD) add(to, heads[pass], "{f16,bf16}", shape, "normal/cast-before-weight");
+    snprintf(tail, sizeof tail, "spike:{%zu,%zu}", spike - 1, spike);
+    if (spike && pass != NL_INFERENCE) add(to, heads[pass], "f32", shape, tail);
+}
+
+/* Just below a threshold, at it and above it; a small one also where it has been passed twice. */
+static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
+    const size_t below = t > unit ? t - unit : t;
+    snprintf(text, size, twice ? "{%zu,%zu,%zu,%zu}" : "{%zu,%zu,%zu}", below, t, t + unit,
+             2 * t + unit);
+}
+
+enum { LARGE = 512, RUN = 64, WIDE = 512 };
+
+/* Shapes whose given size is around the threshold; the other sizes are small. */
+static void add_threshold(sink *to, bool by_channel, nl_pass pass, nl_threshold t) {
+    char sizes[120], shape[200];
+    const size_t spike = t.size >= LARGE ? t.size : 0;
+    const bool wide = t.axis == NL_OF_C || t.axis == NL_OF_S; /* many elements if large */
+    around(sizes, sizeof sizes, t.size, 1, !(spike && wide));
+    if (!by_channel && t.axis == NL_OF_C) {
+        const int few = spike ? 2 : 3, rows = pass == NL_BACKWARD ? 5 : few; /* a block and one */
+        snprintf(shape, sizeof shape, "%dx%s", rows, sizes);
+        add_rows(to, pass, shape, spike);
+        snprintf(shape, sizeof shape, "%dx%zu", rows, 2 * t.size + 1);
+        if (spike)
+            add(to, pass == NL_BACKWARD ? ROWS "/backward" : ROWS "/forward", TYPES, shape,
+                "normal{,/residual}");
+    } else if (!by_channel && t.axis == NL_OF_N) {
+        snprintf(shape, sizeof shape, "%sx3", sizes);
+        add(to, ROWS "/{forward,backward}", TYPES, shape, "normal");
+    } else if (by_channel) {
+        switch (t.axis) {
+        case NL_OF_N: snprintf(shape, sizeof shape, "%s{x5,x3x2}", sizes); break;
+        case NL_OF_C:
+        case NL_OF_COLUMNS: snprintf(shape, sizeof shape, "3x%s", sizes); break;
+        case NL_OF_S: snprintf(shape, sizeof shape, "2x2x%s", sizes); break;
+        case NL_OF_GROUP:
+            around(sizes, sizeof sizes, t.size / RUN, 1, true);
+            snprintf(shape, sizeof shape, "%sx2x%d", sizes, RUN);
+            break;
+        case NL_OF_ELEMENTS:
+            snprintf(shape, sizeof shape, "%zux{%d,%d,%d}", t.size / WIDE, WIDE - 1, WIDE,
+                     WIDE + 1);
+        }
+        if (t.axis == NL_OF_ELEMENTS) {
+            static const char *const heads[] = {"batchnorm/forward", "batchnorm/backward",
+                                                "batchnorm/inference"};
+            add(to, heads[pass], TYPES, shape, "normal");
+        } else {
+            add_batch(to, pass, shape, t.axis == NL_OF_S || t.axis == NL_OF_GROUP ? spike : 0);
+        }
+    }
+}
+
+/* What each implementation publishes, each threshold once. */
+static void add_thresholds(sink *to) {
+    enum { MOST = 512 };
+    static struct seen {
+        bool by_channel;
+        nl_pass pass;
+        nl_threshold t;
+    } seen[MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        const bool by_channel = m->ops & NL_BIT(NL_BATCHNORM);
+        for (const nl_threshold *t = m->thresholds; t && t->size; t++)
+            for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
+                size_t k = 0;
+                if (!(m->passes & NL_BIT(pass))) continue;
+                while (k < count && (seen[k].by_channel != by_channel || seen[k].pass != pass ||
+                                     seen[k].t.axis != t->axis || seen[k].t.size != t->size))
+                    k++;
+                if (k < count) continue;
+                if (count < MOST) seen[count++] = (struct seen){by_channel, pass, *t};
+                add_threshold(to, by_channel, pass, *t);
+            }
+    }
+}
+
+/* On both sides of the size to fork from, on more threads than divide the rows; and rows that threads
+ * share in pieces. */
+static void add_forks(sink *to) {
+    const size_t width = 1024, forward = NL_FORK_FORWARD / width,
+                 backward = NL_FORK_BACKWARD / width;
+    char shape[120];
+    snprintf(shape, sizeof shape, "{%zux{%zu,%zu,%zu},1x{%d,%d,49151},2x%d}", forward, width - 1,
+             width, width + 1, NL_FORK_FORWARD, NL_FORK_FORWARD + 1, NL_FORK_FORWARD + 1);
+    add(to, ROWS "/forward", TYPES, shape, "{normal{,/residual/in-place},exact}/threads=3");
+    add(to, ROWS "/forward", "f32", shape, "spike:32768/threads=3");
+    snprintf(shape, sizeof shape, "%zux{%zu,%zu,%zu}", backward, width - 1, width, width + 1);
+    add(to, ROWS "/backward", TYPES, shape, "normal{,/residual}/threads=3");
+    add(to, "batchnorm/backward", TYPES, shape, "normal/threads=3");
+    snprintf(shape, sizeof shape, "{%zux{%zu,%zu,%zu},%zux5,%zux4x%zu}", forward, width - 1, width,
+             width + 1, NL_FORK_BACKWARD / (size_t)4, forward / 4, width);
+    add(to, "batchnorm/{forward,inference}", TYPES, shape, "normal{,/in-place}/threads=3");
+    snprintf(shape, sizeof shape, "{%zux5,%zux4x%zu}", NL_FORK_BACKWARD / (size_t)4, backward / 4,
+             width);
+    add(to, "batchnorm/backward", TYPES, shape, "normal{,/in-place}/threads=3");
+}
+
+/* On both sides of the size from which outputs go past the caches of this machine. */
+static void add_streams(sink *to) {
+    const size_t rows = nl_tuning_now()->stream_bytes / 4096;
+    char shape[120];
+    snprintf(shape, sizeof shape, "%zux{1023,1024,1025}", rows);
+    add(to, "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}", "f32", shape,
+        "normal{,/threads=2}");
+    snprintf(shape, sizeof shape, "%zux{2047,2048,2049}", rows);
+    add(to, "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}", "{f16,bf16}",
+        shape, "normal");
+}
+
+bool suite_cases(case_list *list, bool also_long, char *error, size_t error_size) {
+    sink to = {list, error, error_size, true};
     for (size_t i = 0; i < sizeof suite / sizeof *suite; i++)
         if (!cases_add(list, suite[i], error, error_size)) return false;
-    return cases_add_museum(list, error, error_size);
+    add_thresholds(&to), add_forks(&to);
+    for (size_t i = 0; also_long && i < sizeof long_suite / sizeof *long_suite; i++)
+        if (!cases_add(list, long_suite[i], error, error_size)) return false;
+    if (also_long) add_streams(&to);
+    return to.ok && cases_add_museum(list, error, error_size);
 }

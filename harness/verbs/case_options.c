@@ -124,6 +124,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
                                {"errors", OPTION_TEXT, &out->errors, 0, 0},
                                {"update-errors", OPTION_TEXT, &update, 0, 0},
                                {"quick", OPTION_FLAG, &out->quick, 0, 0},
+                               {"long", OPTION_FLAG, &out->also_long, 0, 0},
                                {"threads", OPTION_COUNT, &out->threads, 1, 4096},
                                {"processes", OPTION_COUNT, &out->processes, 1, 1000},
                                {"seconds", OPTION_NUMBER, &seconds, 1e-6, 1e6},
@@ -137,6 +138,8 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
+    if (out->also_long && first < argc)
+        return options_fail("--long is for check's suite"), options_see_help();
     if ((out->impl && !known_impl(out->impl)) || (out->baseline && !known_impl(out->baseline)))
         return options_see_help();
     if (out->quick) out->seconds = out->quick_seconds;

@@ -16,8 +16,9 @@ typedef struct case_options {
     int processes;
     const char *errors; /* the largest errors on record, or NULL */
     bool update_errors;
-    bool named; /* cases were given on the command line */
-    bool race;  /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
+    bool also_long; /* check: the suite's long cases too */
+    bool named;     /* cases were given on the command line */
+    bool race; /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
     case_list cases;
 } case_options;
 

@@ -1,0 +1,86 @@
+/* The built-in suite has cases on both sides of every threshold that an implementation publishes, for
+ * each layer, pass and type that it takes, and of the sizes to fork from.
+ * SPDX-License-Identifier: MIT */
+#include "cases/suite.h"
+#include "layer.h"
+#include "support.h"
+#include "tuning.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static case_list cases;
+
+static void make(void) {
+    char error[700];
+    cr_assert(suite_cases(&cases, false, error, sizeof error), "%s", error);
+}
+
+static void clear(void) {
+    cases_free(&cases);
+}
+
+TestSuite(suite, .init = make, .fini = clear);
+
+static size_t size_of(const nl_problem *p, nl_axis axis) {
+    switch (axis) {
+    case NL_OF_N: return p->n;
+    case NL_OF_C: return p->c;
+    case NL_OF_S: return p->s;
+    case NL_OF_COLUMNS: return p->c * p->s;
+    case NL_OF_GROUP: return p->n * p->s;
+    default: return p->n * p->c * p->s;
+    }
+}
+
+/* Are there cases of this layer, pass and type just below the size, at it and just above? These two
+ * axes go in steps of a run or a row. */
+static bool around(const nl_problem *like, nl_threshold t, int threads) {
+    const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
+    bool below = t.size == 1, at = false, above = false;
+    for (size_t i = 0; i < cases.count; i++) {
+        const nl_problem *p = &cases.items[i].problem;
+        if (p->op != like->op || p->pass != like->pass || p->dtype != like->dtype) continue;
+        if (cases.items[i].threads < threads) continue;
+        const size_t size = size_of(p, t.axis);
+        below = below || (size < t.size && size + step >= t.size);
+        above = above || (size > t.size && size <= t.size + step);
+        at = at || size == t.size;
+    }
+    return below && at && above;
+}
+
+Test(suite, has_every_threshold) {
+    size_t thresholds = 0;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (strncmp(m->name, "optimized/", 10) == 0)
+            cr_expect(m->thresholds, "%s publishes no threshold", m->name);
+        for (const nl_threshold *t = m->thresholds; t && t->size; t++)
+            for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
+                const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
+                                      .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
+                                      .dtype = (nl_dtype)(k % NL_DTYPES)};
+                if (!nl_accepts(m, &p)) continue;
+                thresholds++;
+                if (!around(&p, *t, 0))
+                    cr_assert_fail("%s@%s: no cases around %zu of axis %d for %s %s %s", m->name,
+                                   m->isa, t->size, t->axis, nl_op_name(p.op), nl_pass_name(p.pass),
+                                   nl_dtype_name(p.dtype));
+            }
+    }
+    cr_assert(thresholds > 0 || !nl_find("optimized/rows_simd", NULL));
+}
+
+Test(suite, has_the_sizes_to_fork_from) {
+    for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
+        const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
+                              .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
+                              .dtype = (nl_dtype)(k % NL_DTYPES)};
+        if (p.pass == NL_INFERENCE && !nl_layers[p.op].running) continue;
+        const nl_threshold t = {NL_OF_ELEMENTS,
+                                p.pass == NL_BACKWARD ? NL_FORK_BACKWARD : NL_FORK_FORWARD};
+        cr_expect(around(&p, t, 2), "%s %s %s", nl_op_name(p.op), nl_pass_name(p.pass),
+                  nl_dtype_name(p.dtype));
+    }
+}
