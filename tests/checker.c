@@ -1,6 +1,6 @@
 /* Tests the checker: it must reject every mutant, on a case that the right kernel passes, and every
  * NaN; and it must not judge where a method has no bound. SPDX-License-Identifier: MIT */
-#include "cases/case_list.h"
+#include "cases/suite.h"
 #include "timing/bench.h"
 #include "verify/bound.h"
 #include "mutants.h"
@@ -63,6 +63,51 @@ Test(checker, rejects_every_mutant) {
     }
     fprintf(stderr, "killed   %zu of %zu mutants\n", killed, mutant_count);
     cr_assert(killed == mutant_count && killed > 0, "%zu mutants survived", mutant_count - killed);
+}
+
+/* What a mutant of a size fails is a case of the suite, so that `normlab check` kills it. */
+Test(checker, mutants_die_in_the_suite) {
+    case_list all = {0};
+    cr_assert(suite_cases(&all, false, (char[700]){0}, 700));
+    for (const mutant *m = mutants; m < mutants + mutant_count; m++) {
+        bool found = !m->w.in_suite;
+        for (size_t i = 0; i < all.count && !found; i++)
+            found = strcmp(all.items[i].text, m->text) == 0;
+        cr_expect(found, "%s is not in the suite", m->text);
+    }
+    cases_free(&all);
+}
+
+/* A variance that is 1 % off shows in y alone, also where the certain bound allows it; the right kernel
+ * passes, though its own one sum makes the variance 0.4 % too small at 2^22. Where errors need not be independent, only the certain bound counts. */
+Test(checker, a_percent_of_variance) {
+    static const struct {
+        const char *text;
+        bool random;
+    } cases[] = {{"rmsnorm/forward/f32/1x131072/normal", true},
+                 {"layernorm/forward/f32/1x262144/offset:1", true},
+                 {"layernorm/forward/f32/1x1048576/uniform", true},
+                 {"rmsnorm/forward/f32/1x4194304/normal", true},
+                 {"layernorm/forward/f32/1x2097152/normal", true},
+                 {"rmsnorm/forward/f32/1x1048576/constant", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const wrong all[] = {{0}, {.var_off = 0.01f}, {.var_off = -0.01f}};
+        trial t;
+        trial_make(&t, cases[i].text);
+        for (int k = 0; k < 3; k++) {
+            nl_impl kernel = mutant_kernel(NL_TWO_PASS, all[k]);
+            trial_place(&t, &kernel), trial_call(&t, 1);
+            t.in.at[NL_MEAN] = t.in.at[NL_RSTD] = NULL;
+            const verdict v = outputs_check(&t.in, &t.want);
+            const bool fails = k && cases[i].random;
+            if ((v.outcome == OUTCOME_FAIL) != fails)
+                cr_assert_fail("%s, %g: %s %s", cases[i].text, (double)all[k].var_off,
+                               outcome_name(v.outcome), v.why);
+            if (fails) cr_assert(strstr(v.why, "by the probable bound"), "%s", v.why);
+            instance_free(&t.in);
+        }
+        trial_end(&t);
+    }
 }
 
 /* A NaN for a number is never ok, in any element of any result; nor is any write with n = 0. */

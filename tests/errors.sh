@@ -43,7 +43,7 @@ same now.csv start.csv
 
 edit 'mine { $at["normal"] *= 2 } { print }'
 compares "an error below the record" 0
-silent normal
+silent " on normal"
 exits "taken over" 0 --impl $rung --update-errors now.csv
 same now.csv start.csv
 
@@ -81,6 +81,15 @@ exits "an update" 0 --impl $rung --update-errors now.csv
 check "  keeps it" "$(grep -q "^$rung,vector9,$part,." now.csv || cat now.csv)"
 grep -v vector9 now.csv > rest.csv
 same rest.csv start.csv
+
+# Other outputs than y and dx have lines of their own.
+other=batchnorm/backward gradient=$other/f32/dgamma
+exits "the gradients are put on record" 0 --impl $other --update-errors now.csv
+check "  dgamma too" "$(grep -q "^$other,c,$gradient,." now.csv || cat now.csv)"
+awk -F, -v OFS=, -v line="$other,c,$gradient," 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    index($0, line) == 1 { $at["normal"] *= 0.99 } { print }' now.csv > less.csv
+exits "an error of dgamma above the record" 1 --impl $other --errors less.csv
+says "FAIL $other@c, $gradient on normal: the largest error is "
 
 refuses() { exits "$1" 2 "${@:3}"; says "$2"; check "  with nothing on stdout" "$(head -1 stdout)"; }
 cp start.csv now.csv

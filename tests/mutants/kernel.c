@@ -26,6 +26,21 @@ static void touch(const nl_problem *p, const nl_forward_args *a) {
     if (w.write_x) nl_store(p->dtype, (void *)a->x, n / 2, seen);
 }
 
+/* Is element e of a group missing in its sums? */
+static bool is_lost(size_t e) {
+    return (w.sums_end && e >= w.sums_end) || e + 1 == w.lost_element;
+}
+
+static float flush(float y) {
+    return fabsf(y) < w.flushed ? 0 : y;
+}
+
+/* The mistakes for a problem of this size. */
+static wrong wrong_for(const nl_problem *p) {
+    bool here = group_size(p) >= w.from && ref_groups(p) >= w.from_rows;
+    return here ? w : (wrong){0};
+}
+
 static float sum_at(const nl_problem *p, const nl_forward_args *a, size_t i) {
     float x = nl_load(p->dtype, a->x, i);
     if (!a->residual || w.no_residual) return x;
@@ -33,24 +48,37 @@ static float sum_at(const nl_problem *p, const nl_forward_args *a, size_t i) {
     return w.rounded_sum ? nl_round(p->dtype, x) : x;
 }
 
+/* The value that a group's sums take. */
+static float value_at(const nl_problem *p, const nl_forward_args *a, size_t g, size_t e) {
+    const size_t i = element(p, g, e);
+    bool alone = w.residual_end && e >= w.residual_end;
+    return alone ? nl_load(p->dtype, a->x, i) : sum_at(p, a, i);
+}
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     size_t m = group_size(p), groups = ref_groups(p);
     bool inference = p->pass == NL_INFERENCE, cast = p->casting == NL_CAST_BEFORE_WEIGHT;
     bool late = w.right_calls && ++calls > w.right_calls;
-    float last = 1;
+    float last = 1, stale_mean = 0, stale_rstd = 0;
+    const wrong given = w;
     (void)threads;
+    w = wrong_for(p);
     for (size_t g = 0; g < groups; g++) {
         float mean = 0, var = 0;
         for (size_t e = 0; e < m && is_centred(p); e++)
-            mean = plus(mean, sum_at(p, a, element(p, g, e)));
+            if (!is_lost(e)) mean = plus(mean, value_at(p, a, g, e));
         mean = inference ? a->running_mean[g] : mean / (float)m;
         for (size_t e = 0; e < m; e++) {
-            float d = sum_at(p, a, element(p, g, e)) - (w.one_pass ? 0 : mean);
-            var = plus(var, d * d);
+            float d = value_at(p, a, g, e) - (w.one_pass ? 0 : mean);
+            if (!is_lost(e)) var = plus(var, d * d);
         }
         var = inference ? a->running_var[g] : var / (float)(w.unbiased ? m - 1 : m);
         if (w.one_pass) var -= mean * mean;
+        var *= 1 + w.var_off;
+        if (w.stale_from && g >= w.stale_from) mean = stale_mean;
         float rstd = w.eps_outside ? 1 / (sqrtf(var) + p->eps) : 1 / sqrtf(var + p->eps);
+        if (w.stale_from && g >= w.stale_from) rstd = stale_rstd;
+        stale_mean = mean, stale_rstd = rstd;
         for (size_t e = 0; e < m; e++) {
             size_t i = element(p, g, e), j = feature(p, i);
             float x = sum_at(p, a, i), xhat = (x - mean) * (w.last_rstd ? last : rstd);
@@ -61,7 +89,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             if (a->residual_out) nl_store(p->dtype, a->residual_out, i, x);
             const bool leave[] = {0, 0, 0, i == 7, e >= m / 16 * 16, g == groups - 1};
             y = late || w.y == ZEROS ? 0 : w.y == NANS && i == 7 ? NAN : y;
-            if (!leave[w.y]) nl_store(p->dtype, a->y, i, y);
+            if (!leave[w.y]) nl_store(p->dtype, a->y, i, flush(y));
         }
         last = rstd;
         if (a->mean) a->mean[g] = mean + w.mean_off;
@@ -73,10 +101,20 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         a->running_var[g] = (1 - fresh) * a->running_var[g] + fresh * var * more;
     }
     touch(p, a);
+    w = given;
+}
+
+/* Does dgamma miss row g? */
+static bool is_lost_row(size_t g, size_t share, size_t groups) {
+    if (w.lost_rows && g % w.lost_rows == w.lost_rows - 1) return true;
+    if (w.lost_blocks && g < groups / w.lost_blocks * w.lost_blocks) return true;
+    return g >= share || (w.lost_run && g / 16 == 1);
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     size_t m = group_size(p), groups = ref_groups(p);
+    const wrong given = w;
+    w = wrong_for(p);
     size_t share = w.one_threads_dgamma ? (groups + (size_t)threads - 1) / (size_t)threads : groups;
     for (size_t j = 0; j < p->c; j++) {
         if (!w.adds_dgamma) a->dgamma[j] = w.keeps_dgamma ? kept[j] : 0;
@@ -93,16 +131,17 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                 float means = mean_g * (float)(is_centred(p) + w.more_means);
                 float dx = rstd * out * (in - means - xhat * mean_gx);
                 if (a->dresidual && !w.no_dresidual) dx += nl_load(p->dtype, a->dresidual, i);
-                nl_store(p->dtype, a->dx, i, dx);
+                nl_store(p->dtype, a->dx, i, flush(dx));
                 continue;
             }
-            if (!w.lost_lane || e % 16 != 7)
+            if ((!w.lost_lane || e % 16 != 7) && !is_lost(e))
                 mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
-            if (g < share && !(w.lost_run && g / 16 == 1)) a->dgamma[j] += dy * xhat;
+            if (!is_lost_row(g, share, groups)) a->dgamma[j] += dy * xhat;
             if (a->dbeta) a->dbeta[j] += dy;
         }
     }
     for (size_t j = 0; j < p->c && w.keeps_dgamma; j++) kept[j] = a->dgamma[j];
+    w = given;
 }
 
 nl_impl mutant_kernel(nl_method method, wrong now) {

@@ -16,7 +16,16 @@ typedef struct wrong {
         last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum, rounded_sum, other_cast,
         other_gain, gamma_outside, adds_dgamma, keeps_dgamma, one_threads_dgamma, no_dresidual,
         lost_lane, lost_run;
-    float mean_off, rstd_off;
+    float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
+    size_t sums_end;                            /* no sum along a row goes farther; 0: it does */
+    size_t residual_end;                        /* nor does the residual in them */
+    size_t lost_element; /* one more than the element that a row's sums miss */
+    size_t lost_rows;    /* dgamma misses one row of so many, */
+    size_t lost_blocks;  /* or all full blocks of so many */
+    size_t stale_from;   /* rows from here on take the statistics of the row before it */
+    size_t from;         /* all of this only in groups of so many values, */
+    size_t from_rows;    /* and with so many groups */
+    bool in_suite;       /* no mistake: the mutant's case is one of the built-in suite */
 } wrong;
 
 typedef struct mutant {
