@@ -18,6 +18,7 @@ python3 (venv) | find_python                        | python3-venv     | python3
 '
 needs_of_check='
 clang          | includes clang stdio.h             | clang libc6-dev  | clang           | clang     | llvm
+sanitizers     | sanitizes clang                    | libclang-rt-dev  | compiler-rt     | compiler-rt | llvm
 OpenMP (clang) | includes clang omp.h -fopenmp      | libomp-dev       | libomp-devel    | openmp    | libomp
 '
 # Without these ./check leaves out the steps on an emulator.
@@ -38,6 +39,11 @@ cmake_oldest=3.25 cmake_pinned=3.31.10
 
 includes() { # COMPILER HEADER [FLAG...]
     "$1" "${@:3}" -fsyntax-only -x c - <<<"#include <$2>"
+}
+
+sanitizes() { # COMPILER: has it ThreadSanitizer and libFuzzer?
+    "$1" -fsanitize=thread -o /dev/null -x c - <<<'int main(void) { return 0; }' &&
+        "$1" -fsanitize=fuzzer -o /dev/null -x c - <<<'int LLVMFuzzerTestOneInput(void) { return 0; }'
 }
 
 find_python() { # sets python to one that can create .venv

@@ -223,6 +223,17 @@ Test(cases, other_errors) {
     cases_free(&list);
 }
 
+/* Repeated cases take time too, so they count: this list of 2^40 copies ends. */
+Test(cases, endless) {
+    char text[300] = "rmsnorm/forward/f32/1x1/nan";
+    case_list list = {.tried = CASES_MAX - 100};
+    for (int i = 0; i < 40; i++) strcat(text, "{,}");
+    if (cases_add(&list, text, error, sizeof error) || !strstr(error, "more than 1000000 cases"))
+        cr_assert_fail("\"%s\"", error);
+    cr_assert(list.count == 1, "%zu cases", list.count);
+    cases_free(&list);
+}
+
 /* One case a line; an error has the line's number. */
 Test(cases, files) {
     static const struct {

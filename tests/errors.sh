@@ -43,7 +43,7 @@ same now.csv start.csv
 
 edit 'mine { $at["normal"] *= 2 } { print }'
 compares "an error below the record" 0
-silent " on normal"
+silent "on normal:"
 exits "taken over" 0 --impl $rung --update-errors now.csv
 same now.csv start.csv
 
@@ -110,6 +110,12 @@ sed '1s/isa/eax/' start.csv > now.csv
 refuses "another header" "now.csv:1: column 2 is 'eax'" --errors now.csv
 : > now.csv
 refuses "an empty file" "now.csv:1: column 1 is ''" --errors now.csv
+printf 'impl,isa,problem\n\001' > now.csv
+refuses "a control character" "now.csv:2: byte 0x01" --errors now.csv
+edit 'mine { $1 = "\"a,b\"" } { print }'
+refuses "a name in quotes" "impl 'a,b' needs quotes" --errors now.csv
+sed '1s/normal/"a,b"/' start.csv > now.csv
+refuses "a kind in quotes" "is 'a,b'" --errors now.csv
 exits "a place that cannot be written" 1 --impl $rung --update-errors no/such/folder.csv
 says "no/such/folder.csv"
 

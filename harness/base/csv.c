@@ -20,8 +20,9 @@ bool scan_error(const scan *s, size_t line, const char *format, ...) {
     return false;
 }
 
-bool scan_file(scan *s, char **text) {
+static bool read_text(scan *s, char **text) {
     struct stat about;
+    *text = NULL;
     if (stat(s->path, &about) != 0) return scan_error(s, 0, "cannot read it: %s", strerror(errno));
     if (!S_ISREG(about.st_mode)) return scan_error(s, 0, "it is not a file");
     size_t size = (size_t)about.st_size;
@@ -32,18 +33,24 @@ bool scan_file(scan *s, char **text) {
     bool all = got == size && !ferror(f);
     fclose(f);
     if (!*text) return scan_error(s, 0, "no memory for %zu bytes", size);
-    if (!all) return free(*text), scan_error(s, 0, "cannot read all of its %zu bytes", size);
+    if (!all) return scan_error(s, 0, "cannot read all of its %zu bytes", size);
     (*text)[size] = '\0';
     s->at = *text, s->end = *text + size, s->line = 1;
     size_t line = 1;
     for (const char *p = s->at; p < s->end; line += *p++ == '\n') {
         unsigned char b = (unsigned char)*p;
         if ((b >= ' ' && b != 0x7f) || b == '\n' || b == '\r' || b == '\t') continue;
-        scan_error(s, line, "byte 0x%02x does not belong in a text file: measure again", b);
-        return free(*text), false;
+        return scan_error(s, line, "byte 0x%02x does not belong in a text file: measure again", b);
     }
     if (size >= 3 && memcmp(s->at, "\xef\xbb\xbf", 3) == 0) s->at += 3; /* a BOM */
     return true;
+}
+
+bool scan_file(scan *s, char **text) {
+    if (read_text(s, text)) return true;
+    free(*text);
+    *text = NULL;
+    return false;
 }
 
 static bool add_field(scan *s, char *field) {

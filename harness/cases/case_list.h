@@ -5,10 +5,12 @@
 
 #include "cases/case.h"
 
+enum { CASES_MAX = 1000000 };
+
 typedef struct case_list {
     nl_case *items;
-    size_t count;
-    void *texts; /* their spellings, a search tree */
+    size_t count, tried; /* tried: with repeated ones, which cost time too; at most CASES_MAX */
+    void *texts;         /* their spellings, a search tree */
 } case_list;
 
 /* Add every case of a spelling with braces; of a file, with one case a line and comments from '#';

@@ -165,7 +165,7 @@ static bool read_rows(scan *s, const struct column *const *meaning, results *out
 static bool read_facts(scan *s, results *out) {
     struct stat about;
     if (stat(s->path, &about) != 0 && errno == ENOENT) return true;
-    if (!scan_file(s, &out->facts_text)) return out->facts_text = NULL, false;
+    if (!scan_file(s, &out->facts_text)) return false;
     size_t lines = 1;
     for (const char *p = s->at; p < s->end; p++) lines += *p == '\n';
     if (lines > 1000) return scan_error(s, 1000, "too long for the facts of a machine");
@@ -194,7 +194,6 @@ bool results_read(const char *path, results *out, char *error, size_t error_size
     *out = (results){0};
     bool ok = machine || scan_error(&s, 0, "no memory for its name");
     ok = ok && scan_file(&s, &out->text);
-    if (!ok) out->text = NULL;
     ok = ok && read_header(&s, &meaning) && read_rows(&s, meaning, out);
     if (ok) {
         memcpy(machine, path, stem);

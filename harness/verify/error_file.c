@@ -12,11 +12,17 @@
 enum { NAMES = 3 };
 static const char *const names[NAMES] = {"impl", "isa", "problem"};
 
+/* Text that an update can write back without quotes. */
+static bool is_plain(const char *text) {
+    return !text[strcspn(text, ",\"\r\n")];
+}
+
 static bool read_header(error_record *e, scan *s) {
     if (!scan_record(s)) return false;
     for (size_t i = 0; i < s->count; i++)
-        if (i < NAMES ? strcmp(s->fields[i], names[i]) != 0
-                      : error_record_column(e, s->fields[i]) != i - NAMES)
+        if (i < NAMES
+                ? strcmp(s->fields[i], names[i]) != 0
+                : !is_plain(s->fields[i]) || error_record_column(e, s->fields[i]) != i - NAMES)
             return scan_error(
                 s, 1,
                 "column %zu is '%s': should be impl, isa, problem, then kinds of data, "
@@ -31,6 +37,9 @@ static bool read_line(error_record *e, scan *s) {
     if (s->count != NAMES + e->kind_count)
         return scan_error(s, s->first_line, "%zu fields where the header has %zu", s->count,
                           NAMES + e->kind_count);
+    for (size_t i = 0; i < NAMES; i++)
+        if (!is_plain(f[i]))
+            return scan_error(s, s->first_line, "%s '%s' needs quotes", names[i], f[i]);
     *l = (error_line){.name = f[0], .isa = f[1], .number = s->first_line};
     l->impl = nl_find(f[0], f[1]);
     if (!*f[2] || strlen(f[2]) >= sizeof l->problem)
@@ -62,12 +71,14 @@ static bool read_file(error_record *e, scan *s) {
 bool error_record_open(error_record *e, const char *path, bool update, char *error,
                        size_t error_size) {
     scan s = {.path = path, .error = error, .error_size = error_size};
-    snprintf(error, error_size, "no memory for the largest errors");
     *e = (error_record){.path = path, .now_count = nl_impl_count() * LINES_PER_IMPL};
-    e->now = calloc(e->now_count, sizeof *e->now);
-    e->ran = calloc(nl_impl_count(), sizeof *e->ran);
     bool missing = update && access(path, F_OK) != 0 && errno == ENOENT;
-    if (e->now && e->ran && (missing || read_file(e, &s))) return true;
+    if (missing || read_file(e, &s)) {
+        e->now = calloc(e->now_count, sizeof *e->now);
+        e->ran = calloc(nl_impl_count(), sizeof *e->ran);
+        if (e->now && e->ran) return true;
+        snprintf(error, error_size, "no memory for the largest errors");
+    }
     return error_record_close(e), false;
 }
 
