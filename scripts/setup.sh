@@ -1,5 +1,6 @@
 # Installs what ./reproduce and ./check need and the machine lacks. They source it in the repository's
 # root, then call
+#     own_folder     once, first
 #     setup quick    for what both need
 #     setup all      and for what only the whole of ./check needs
 # Programs come from apt-get; without it, the script prints what is missing and exits with 2. Python
@@ -56,6 +57,20 @@ cmake_is_new() {
     local version
     version=$(cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
     [[ $version && $(printf '%s\n' $cmake_oldest "$version" | sort -V | head -n 1) == "$cmake_oldest" ]]
+}
+
+# Fails where nothing can be written, and while another one runs here: they would mix their builds. The lock
+# lasts as long as a process of this run.
+own_folder() {
+    if ! mkdir -p build 2>/dev/null || ! [[ -w . && -w build ]]; then
+        echo "$PWD cannot be written to, and build/, results/ and .venv/ belong there: copy it" >&2
+        exit 2
+    fi
+    command -v flock >/dev/null || return 0
+    exec 9>build/lock
+    flock -n 9 && return
+    echo "Another ./check or ./reproduce runs in $PWD: wait for it, or use another copy" >&2
+    exit 2
 }
 
 find_missing() { # TABLE: sets missing, and packages for each manager
