@@ -178,23 +178,23 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
     return true;
 }
 
-/* Significand bits, the exponent of the smallest normal number, and the largest number. */
+/* Significand bits, the exponent of the smallest normal number, that number, and the largest one. */
 typedef struct format {
     int bits, low;
-    long double largest;
+    long double smallest_normal, largest, unit;
 } format;
 
 static format format_of(nl_dtype t) {
     switch (t) {
-    case NL_F32: return (format){24, -126, 0x1.fffffep127L};
-    case NL_F16: return (format){11, -14, 65504};
-    case NL_BF16: return (format){8, -126, 0x1.fep127L};
+    case NL_F32: return (format){24, -126, 0x1p-126L, 0x1.fffffep127L, 0x1p-24L};
+    case NL_F16: return (format){11, -14, 0x1p-14L, 65504, 0x1p-11L};
+    case NL_BF16: return (format){8, -126, 0x1p-126L, 0x1.fep127L, 0x1p-8L};
     }
     abort();
 }
 
 long double ref_unit(nl_dtype t) {
-    return ldexpl(1, -format_of(t).bits);
+    return format_of(t).unit;
 }
 
 long double ref_largest(nl_dtype t) {
@@ -202,7 +202,7 @@ long double ref_largest(nl_dtype t) {
 }
 
 long double ref_smallest_normal(nl_dtype t) {
-    return ldexpl(1, format_of(t).low);
+    return format_of(t).smallest_normal;
 }
 
 long double ref_round(nl_dtype t, long double v) {

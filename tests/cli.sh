@@ -43,7 +43,8 @@ cp stdout list.csv
 check "  has its header" "$([ "$(head -1 list.csv)" = \
     impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,demonstration,c_max,about ] || head -1 list.csv)"
 check "  as many lines as the table" \
-    "$([ "$(wc -l < list.csv)" -eq "$(wc -l < list.txt)" ] || wc -l list.csv list.txt)"
+    "$([ "$(wc -l < list.csv)" -eq "$(sed '/^$/,$d' list.txt | wc -l)" ] || wc -l list.csv list.txt)"
+check "  ends with the tuning" "$(tail -1 list.txt | grep -q '^tuning of nl_best() is ' || tail -1 list.txt)"
 check "  twelve fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 12 || $2 == "c" && $10 != 1)' list.csv)"
 check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
 check "  the same demonstrations as the table" "$(awk -F, 'NR > 1 && $11 == 1 { print $1 }' list.csv |

@@ -270,23 +270,24 @@ finds 0 "nothing to explain" i-running "${inference[@]}"
 finds 1 "not the running ones: training" i-channel "${inference[@]}"; alone
 
 # PyTorch's own outputs on real activations. `normlab check` measures the same error.
-for name in early:3.827:45.6 middle:3.528:45.9 late:3.384:35.5; do
-    IFS=: read -r part error exact <<< "$name"
+for name in early:3.827:45.6:0 middle:3.528:45.9:0 late:3.384:35.5:1; do
+    IFS=: read -r part error exact beyond <<< "$name"
     cp "$real/$part".*.npy .
     finds 0 "nothing to explain" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
         --beta "$part.beta.npy" --eps 1e-12
     prints "largest error    $error units"
     prints "exactly rounded  $exact %"
-    # With another eps than the model's, `normlab check` and judge must agree.
-    finds 0 "eps = 1e-12" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
+    # With another eps than the model's, `normlab check` and judge find the same error. Judge's bound is
+    # the probable one, which check keeps for random data: it may be the sharper.
+    finds $beyond "eps = 1e-12" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
         --beta "$part.beta.npy" --eps 1e-5 --csv judge.csv
     "$normlab" check "layernorm/forward/f32/file/npy:$part.x.npy/eps=1e-5" --out check.csv > /dev/null 2>&1
     check "  as check says" "$(python3 -IS - <<'PYTHON' 2>&1
 import csv
 ours = next(csv.DictReader(open('judge.csv')))
 theirs = [r for r in csv.DictReader(open('check.csv')) if 'own y' in r['impl']][0]
-for key in 'error_u', 'bound_u':
-    assert float(ours[key]) > 100 and ours[key] == theirs[key], (key, ours[key], theirs[key])
+assert float(ours['error_u']) > 100 and ours['error_u'] == theirs['error_u'], (ours, theirs)
+assert 100 < float(ours['bound_u']) < float(theirs['bound_u']), (ours, theirs)
 PYTHON
 )"
 done

@@ -89,21 +89,7 @@ verdict fixture_check(fixture *f, const nl_impl *impl) {
 }
 
 uint64_t fixture_hash(const fixture *f) {
-    const instance *in = f->last;
-    uint64_t lane[4] = {1, 2, 3, 4}, word[4];
-    for (nl_arg s = 0; s < NL_ARGS; s++) {
-        if (!in->at[s] || !(nl_passes[f->c.problem.pass].writes & NL_BIT(s))) continue;
-        for (size_t i = 0; i < f->data.bytes[s]; i += sizeof word) {
-            size_t left = f->data.bytes[s] - i;
-            if (left < sizeof word) memset(word, 0, sizeof word);
-            memcpy(word, (const char *)in->at[s] + i, left < sizeof word ? left : sizeof word);
-            for (int k = 0; k < 4; k++) {
-                uint64_t h = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15;
-                lane[k] = h << 29 | h >> 35;
-            }
-        }
-    }
-    return lane[0] ^ lane[1] * 3 ^ lane[2] * 5 ^ lane[3] * 7;
+    return instance_hash(f->last, nl_passes[f->c.problem.pass].writes);
 }
 
 /* The spelling after the layer and the pass. */

@@ -9,6 +9,7 @@
 typedef struct answer {
     ref_outputs want;
     void *memory;
+    struct known *known; /* what verify() has found about it so far */
 } answer;
 
 /* Also fills data's MEAN and RSTD in a backward case. False: out of memory. */

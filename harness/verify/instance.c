@@ -92,6 +92,23 @@ nl_status instance_call(const instance *in, int threads) {
     return nl_forward(in->impl, &in->c->problem, &a, threads);
 }
 
+uint64_t instance_hash(const instance *in, unsigned arguments) {
+    uint64_t lane[4] = {1, 2, 3, 4}, word[4];
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        if (!in->at[s] || !(arguments & NL_BIT(s))) continue;
+        for (size_t i = 0; i < in->data->bytes[s]; i += sizeof word) {
+            size_t left = in->data->bytes[s] - i;
+            if (left < sizeof word) memset(word, 0, sizeof word);
+            memcpy(word, (const char *)in->at[s] + i, left < sizeof word ? left : sizeof word);
+            for (int k = 0; k < 4; k++) {
+                uint64_t h = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15;
+                lane[k] = h << 29 | h >> 35;
+            }
+        }
+    }
+    return lane[0] ^ lane[1] * 3 ^ lane[2] * 5 ^ lane[3] * 7;
+}
+
 void instance_free(instance *in) {
     for (size_t i = 0; i <= NL_ARGS; i++)
         if (in->map[i]) munmap(in->map[i], in->map_bytes[i]);

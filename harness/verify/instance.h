@@ -4,6 +4,8 @@
 
 #include "cases/data.h"
 
+#include <stdint.h>
+
 /* Which guard page a buffer touches: the one behind it, or the one before it. */
 typedef enum placement { PLACE_END, PLACE_START } placement;
 
@@ -23,6 +25,8 @@ bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, s
 void instance_fill(instance *in); /* restores the inputs, fills everything else with NaN */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 nl_status instance_call(const instance *in, int threads);
+/* Of the bits of these arguments, NL_BIT() of each: equal hashes stand for equal bits. */
+uint64_t instance_hash(const instance *in, unsigned arguments);
 void instance_free(instance *in);
 
 #endif

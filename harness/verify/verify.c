@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/verify.h"
+#include "verify/known.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -16,6 +17,23 @@ static void on_fault(int signal_number) {
     raise(signal_number);
 }
 
+static bool same_bound(const nl_impl *a, const nl_impl *b) {
+    return a->method == b->method && a->lanes == b->lanes && a->range_safe == b->range_safe &&
+           a->demonstration == b->demonstration;
+}
+
+/* Compares the outputs, unless the same bits have been compared with the same bound before. */
+static verdict check(const instance *in, const answer *a) {
+    const uint64_t hash = instance_hash(in, ~0u);
+    known *k = a->known;
+    for (size_t i = 0; i < KNOWN_MAX && i < k->count; i++)
+        if (k->last[i].hash == hash && same_bound(&k->last[i].traits, in->impl))
+            return k->last[i].v;
+    known_verdict *next = &k->last[k->count++ % KNOWN_MAX];
+    *next = (known_verdict){hash, *in->impl, outputs_check(in, a)};
+    return next->v;
+}
+
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads) {
     instance in;
@@ -30,7 +48,7 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
         guarded = 1;
         nl_status status = instance_call(&in, threads);
         guarded = 0;
-        v = status == NL_OK ? outputs_check(&in, a) : failure("%s", nl_message());
+        v = status == NL_OK ? check(&in, a) : failure("%s", nl_message());
     } else {
         guarded = 0;
         v = failure("read or wrote %s its buffers",
