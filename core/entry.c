@@ -57,8 +57,8 @@ fail_alignment(const nl_problem *p, const void *const at[BUFFERS], const size_t 
                 i == SCRATCH ? "" : ", the size of an element");
 }
 
-/* On one short row this costs as much as the kernel, so it is inlined, where the buffers that the
- * entry point lacks are constants. */
+/* On one short row this check costs as much as the kernel, so it is inlined: the buffers that an
+ * entry point lacks are then constants. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
                                   size_t scratch_bytes) {
     const struct nl_pass_row *pass = &nl_passes[p->pass];

@@ -78,7 +78,7 @@ bool nl_has_openmp(void) {
 void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t, size_t), void *context) {
     const size_t most = threads < 1 ? 1 : (size_t)threads;
     const size_t pieces = n ? (size_t)nl_team((int)(n < most ? n : most)) : 0;
-    if (pieces == 1) { /* entering a parallel region costs a fraction of a microsecond even then */
+    if (pieces == 1) { /* even so a parallel region would cost a fraction of a microsecond */
         body(context, 0, n);
         return;
     }

@@ -4,11 +4,12 @@
 
 #include <stddef.h>
 
-/* At most so many, and no more than this process can start and that ever help. */
+/* The threads that a call gets of so many: no more than the machine has use for and the process can
+ * start. */
 int nl_team(int threads);
 
-/* Calls body(context, begin, end) so that the pieces cover [0, n); where the cuts fall depends on n
- * and threads alone, unless nl_team() is smaller. Without OpenMP: one call. */
+/* Calls body(context, begin, end) for each piece, in parallel if the library has OpenMP. The pieces
+ * cover [0, n) and depend on n and `threads` alone, unless nl_team() is smaller. */
 void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t begin, size_t end),
                      void *context);
 

@@ -89,15 +89,14 @@ typedef struct nl_forward_args {
     float *rstd;          /* [n] or BatchNorm [c], or NULL: saved for backward */
     float *running_mean;  /* [c]: BatchNorm, updated by FORWARD unless NULL, read by INFERENCE */
     float *running_var;   /* [c]: likewise; eps is not part of it */
-    void *scratch;        /* nl_scratch_bytes() of working memory; NULL: the call allocates what it
-                             needs itself */
+    void *scratch;        /* nl_scratch_bytes() of working memory; NULL: the call allocates it */
 } nl_forward_args;
 
 /* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) with g = gamma * dy, the means over the
  * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat), dbeta = sum(dy) over the groups
- * (BatchNorm: over the channel). With dresidual, dx is the gradient of x and of the residual alike.
- * Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are set, not added to. Pointers are
- * aligned as in nl_forward_args. */
+ * (BatchNorm: over the channel). docs/backward.md derives this. With a residual, dx is the gradient
+ * of x and of residual alike. Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are
+ * set, not added to. Pointers are aligned as in nl_forward_args. */
 typedef struct nl_backward_args {
     const void *x, *dy;    /* dtype [n][c][s]; x is what was normalized: with a residual, the sum */
     const void *dresidual; /* dtype [n][c], or NULL; row norms only: the gradient that reaches
@@ -157,17 +156,17 @@ typedef struct nl_impl {
     size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed */
 } nl_impl;
 
-/* Compute a problem. impl NULL takes nl_best(). threads >= 1 is the most to use: below the tuned
- * size (see nl_best()) the threaded rungs of optimized/ use one; nowhere are there more than four for
- * each processor (but at least 64), nor more than the process can start. On anything but NL_OK nothing
- * has been written and nl_message() says what was wrong. n = 0 is NL_OK and touches nothing. */
+/* Compute a problem, with nl_best() if impl is NULL, on at most `threads` >= 1 threads: below the
+ * fork threshold (see nl_best()) the threaded rungs of optimized/ use one, and none uses more than
+ * max(64, 4 for each processor) or than the process can start. On any status but NL_OK nothing is
+ * written, and nl_message() names the error. n = 0 is NL_OK and accesses nothing. */
 NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,
                             int threads);
 NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,
                              int threads);
 
-/* What was wrong with this thread's last failed call; "" before any. Also a note on a call that
- * succeeded: that fewer threads could be started, or (once) that the file of NL_TUNING cannot be used. */
+/* The error of the last failed call in this thread; "" before any. Also a note on a call that
+ * succeeded: that it got fewer threads, or (once) that the file of NL_TUNING cannot be used. */
 NL_API const char *nl_message(void);
 
 /* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1), then NULL. */

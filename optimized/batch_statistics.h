@@ -42,7 +42,7 @@ NL_INLINE bool all_certain(const work *w, const strip *s) {
 }
 
 /* The index of element k of channel j. */
-NL_INLINE size_t place_of(const work *w, size_t j, size_t k) {
+NL_INLINE size_t index_of(const work *w, size_t j, size_t k) {
     return nl_at(w->v, k / w->v.s, j, k % w->v.s);
 }
 
@@ -50,10 +50,10 @@ NL_INLINE size_t place_of(const work *w, size_t j, size_t k) {
 NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
     const size_t count = w->v.n * w->v.s;
     double sum = 0, squares = 0;
-    for (size_t k = 0; k < count; k++) sum += nl_x(w->v, place_of(w, j, k));
+    for (size_t k = 0; k < count; k++) sum += nl_x(w->v, index_of(w, j, k));
     const double mean = sum / (double)count;
     for (size_t k = 0; k < count; k++) {
-        double d = nl_x(w->v, place_of(w, j, k)) - mean;
+        double d = nl_x(w->v, index_of(w, j, k)) - mean;
         squares += d * d;
     }
     *var = squares / (double)count;
@@ -68,7 +68,7 @@ NL_COLD void put_in_double(channels k, bool in_place) {
         if (!isnan(w->m[j * w->width])) continue;
         double var, mean = mean_in_double(w, j, &var), rstd = 1 / sqrt(var + (double)w->v.eps);
         for (size_t i = 0; i < w->v.n * w->v.s; i++) {
-            const size_t at = place_of(w, j, i);
+            const size_t at = index_of(w, j, i);
             nl_put(w->v, at, j, (float)((nl_x(w->v, at) - mean) * rstd));
         }
         if (!in_place) continue;
@@ -176,9 +176,9 @@ NL_INLINE void set_guess(channels k, batch_recipe q) {
     for (size_t j = k.j; vectors && j < k.end; j += VLEN)
         vstore(NL_F32, w->m, j, VLEN, zero ? vset(0) : vload(v.t, v.x, j, readable_lanes(*w, j)));
     for (size_t j = k.j; !vectors && j < k.end; j++) {
-        float first = zero ? 0 : nl_x(v, place_of(w, j, 0)), sum = 0;
+        float first = zero ? 0 : nl_x(v, index_of(w, j, 0)), sum = 0;
         for (size_t i = 1; w->runs && q.statistics == CERTIFIED && i < 16; i++)
-            sum += nl_x(v, place_of(w, j, i)) - first;
+            sum += nl_x(v, index_of(w, j, i)) - first;
         set_columns(w, w->m, j, first + sum / 16);
     }
     if (w->runs || q.statistics != CERTIFIED) return;
