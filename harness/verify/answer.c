@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/answer.h"
 #include "dtype.h"
-#include "verify/known.h"
 
 #include <stdlib.h>
 
@@ -11,8 +10,9 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
     bool backward = p->pass == NL_BACKWARD;
     size_t tensors = 2 + c->residual * 2 + backward * 3, wide = 4 * groups + 6 * (p->c + 1);
     long double *w = malloc(wide * sizeof *w + tensors * (elements + 1) * sizeof(double));
-    *out = (answer){.memory = w, .known = calloc(1, sizeof *out->known)};
-    if (!w || !out->known) return answer_free(out), false;
+    static unsigned long made;
+    *out = (answer){.memory = w, .number = ++made};
+    if (!w) return false;
     double *d = (double *)(w + wide), *x = d, *residual = NULL, *dy = NULL;
     ref_outputs *o = &out->want;
     o->mean = w, o->var = w + groups, o->rstd = w + 2 * groups, o->magnitude = w + 3 * groups;
@@ -46,6 +46,6 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
 }
 
 void answer_free(answer *a) {
-    free(a->memory), free(a->known);
+    free(a->memory);
     *a = (answer){0};
 }

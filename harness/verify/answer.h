@@ -9,7 +9,7 @@
 typedef struct answer {
     ref_outputs want;
     void *memory;
-    struct known *known; /* what verify() has found about it so far */
+    unsigned long number; /* no two answers of a process share it */
 } answer;
 
 /* Also fills data's MEAN and RSTD in a backward case. False: out of memory. */
