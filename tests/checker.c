@@ -167,3 +167,19 @@ Test(checker, promises) {
     }
     trial_end(&t);
 }
+
+/* Without lanes, or with absurdly many, any error would be within the bound. */
+Test(checker, lanes_make_the_bound) {
+    static const int lanes[] = {1, 256, 0, -1, 257, 1 << 30};
+    trial t;
+    trial_make(&t, "layernorm/forward/f32/3x64/normal");
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+        nl_impl kernel = mutant_kernel(NL_TWO_PASS, (wrong){0});
+        kernel.lanes = lanes[i];
+        const verdict v = verify(&t.c, &t.data, &t.want, &kernel, PLACE_END, 1);
+        cr_expect(i < 2 ? v.outcome == OUTCOME_OK
+                        : v.outcome == OUTCOME_FAIL && strstr(v.why, ".lanes") != NULL,
+                  "%d lanes: %s %s", lanes[i], outcome_name(v.outcome), v.why);
+    }
+    trial_end(&t);
+}

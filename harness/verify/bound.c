@@ -43,10 +43,9 @@ static double term_at(const terms *t, size_t e) {
  * rounding does when its errors do not average out, as where a sum is so large that most of a term
  * is lost. In units, relative to the sum of the magnitudes. */
 static double drift(const terms *t, size_t m, size_t lanes) {
-    enum { LANES_MAX = 256, STOPS = 64 };
+    enum { STOPS = 64 };
     float sum[LANES_MAX] = {0};
     double exact = 0, magnitude = 0, most = 0;
-    lanes = lanes < LANES_MAX ? lanes : LANES_MAX;
     const size_t stop = (m + STOPS - 1) / STOPS;
     for (size_t e = 0; e < m; e++) {
         const double v = term_at(t, e);

@@ -12,6 +12,9 @@ typedef struct bound {
     double probable, certain;
 } bound;
 
+/* An implementation's .lanes beyond this is a mistake: a bound for so many would allow anything. */
+enum { LANES_MAX = 256 };
+
 /* The error allowed to float arithmetic in one group. */
 typedef struct allowance {
     bound units;   /* of xhat or dx, on the scale of max(1, |xhat|) */

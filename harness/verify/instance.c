@@ -102,7 +102,7 @@ uint64_t instance_hash(const instance *in, unsigned arguments) {
             memcpy(word, (const char *)in->at[s] + i, left < sizeof word ? left : sizeof word);
             for (int k = 0; k < 4; k++) {
                 uint64_t h = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15;
-                lane[k] = h << 29 | h >> 35;
+                lane[k] = h ^ h >> 29;
             }
         }
     }

@@ -202,6 +202,8 @@ static verdict check_untouched(const instance *in) {
 verdict outputs_check(const instance *in, const answer *a) {
     const nl_problem *p = &in->c->problem;
     size_t groups = ref_groups(p);
+    if (in->impl && (in->impl->lanes < 1 || in->impl->lanes > LANES_MAX))
+        return failure(".lanes is not from %s: the bound is for sums in so many", "1 to 256");
     if (p->n == 0) return check_untouched(in);
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && in->data->input[s] && !is_output(in, s) &&
