@@ -25,8 +25,8 @@ static void *wait_at(void *gate) {
     return NULL;
 }
 
-/* OpenMP's runtime ends the process when it cannot start a thread, so this tries: with twice as many,
- * as those that have just ended may still count. */
+/* OpenMP's runtime ends the process when it cannot start a thread, so this tries: with twice as
+ * many, as those that have just ended may still count. */
 static bool can_start(int threads) {
     const size_t count = 2 * (size_t)(threads - 1);
     size_t started = 0;

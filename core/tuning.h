@@ -16,8 +16,8 @@ typedef struct nl_tuning {
 /* The default sizes to fork from. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 65536 };
 
-/* Read once: the defaults, and over them the file that the environment's NL_TUNING names; where that
- * cannot be used, nl_message() says so. */
+/* Read once: the defaults, and over them the file that the environment's NL_TUNING names; where
+ * that cannot be used, nl_message() says so. */
 const nl_tuning *nl_tuning_now(void);
 
 /* In a line: "defaults", or "NL_TUNING" for its file, and the numbers. */

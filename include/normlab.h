@@ -74,9 +74,9 @@ typedef struct nl_problem {
                                 implementation keeps its own stores */
 } nl_problem;
 
-/* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap of
- * an output with anything is NL_BAD_ARGUMENT, and so is a pointer that is not aligned: a tensor to its
- * element (4 bytes, or 2), an array of floats to 4 bytes, scratch to 64. */
+/* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
+ * of an output with anything is NL_BAD_ARGUMENT, and so is a pointer that is not aligned: a tensor
+ * to its element (4 bytes, or 2), an array of floats to 4 bytes, scratch to 64. */
 typedef struct nl_forward_args {
     const void *x;        /* dtype [n][c][s] */
     const void *residual; /* dtype [n][c], or NULL; row norms only: normalizes x + residual, summed
@@ -121,8 +121,8 @@ typedef enum nl_method {
 
 #define NL_BIT(e) (1u << (e))
 
-/* A size at which an implementation changes what it does: a piece, a block of rows, a tile, what its
- * registers hold. The built-in suite has cases just below, at and above each. */
+/* A size at which an implementation changes what it does: a piece, a block of rows, a tile, what
+ * its registers hold. The built-in suite has cases just below, at and above each. */
 typedef enum nl_axis {
     NL_OF_N,
     NL_OF_C,

@@ -102,8 +102,8 @@ NL_COLD bool read_again(const work *w, strip *s) {
     return some_in_double;
 }
 
-/* Saves the statistics for backward and for inference. In double, where var may exceed float's range
- * though what momentum leaves of it does not. */
+/* Saves the statistics for backward and for inference. In double, where var may exceed float's
+ * range though what momentum leaves of it does not. */
 NL_INLINE void keep_strip(const work *w, const strip *s) {
     const nl_view v = w->v;
     if (v.mean) memcpy(v.mean + s->j, s->mean, s->count * sizeof *v.mean);

@@ -83,7 +83,8 @@ static work work_for(const nl_problem *p) {
     return w;
 }
 
-/* Streaming begins vectors where lines of y begin, so the last one of a row may end past the arrays. */
+/* Streaming begins vectors where lines of y begin, so the last one of a row may end past the
+ * arrays. */
 static size_t batch_scratch(const nl_problem *p) {
     const work w = work_for(p);
     const size_t arrays = 5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces);

@@ -178,9 +178,9 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
     return true;
 }
 
-/* Significand bits, the exponent of the smallest normal number, that number, and the largest one. */
+/* low: the exponent of the smallest normal number. */
 typedef struct format {
-    int bits, low;
+    int bits, low; /* bits: of the significand */
     long double smallest_normal, largest, unit;
 } format;
 

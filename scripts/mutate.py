@@ -213,11 +213,11 @@ def summary(rows):
     score = 100 * (valid - len(open_ones)) / valid if valid else float("nan")
     text = (f"{len(tried)} mutants, {len(tried) - len(alive)} killed, {len(alive) - len(open_ones)} equivalent, "
             f"{len(open_ones)} survived: {score:.1f} % of those that are not equivalent are killed")
-    return text, alive, why
+    return text, alive, why, open_ones
 
 
 def update():
-    text, alive, why = summary(recorded())
+    text, alive, why, _ = summary(recorded())
 
     def code(line):
         return "`` " + line.replace("|", "\\|") + " ``"
@@ -266,8 +266,9 @@ def main():
     with ThreadPoolExecutor(options.jobs) as pool:
         for _ in pool.map(work, range(options.jobs)):
             pass
-    print(summary(mine)[0])
-    return not mine
+    text, _, _, left = summary(mine)
+    print(text)
+    return not mine or bool(left)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
-/* The movers must move every byte and touch no other, in every way, on any number of threads; and the
- * fastest way is chosen.
- * SPDX-License-Identifier: MIT */
+/* The movers must move every byte and touch no other, in every way, on any number of threads; and
+ * the fastest way is chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
 

@@ -1,5 +1,5 @@
-/* The built-in suite has cases on both sides of every threshold that an implementation publishes, for
- * each layer, pass and type that it takes, and of the sizes to fork from.
+/* The built-in suite has cases on both sides of every threshold that an implementation publishes,
+ * for each layer, pass and type that it takes, and of the sizes to fork from.
  * SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "layer.h"

@@ -1,4 +1,5 @@
-/* The size from which something pays, by verdicts at rising sizes; and the file. SPDX-License-Identifier: MIT */
+/* The size from which something pays, by verdicts at rising sizes; and the file.
+ * SPDX-License-Identifier: MIT */
 #include "verbs/tune.h"
 #include "best.h"
 #include "folder.h"
@@ -81,7 +82,8 @@ Test(tune, lines_of_any_length) {
     leave_folder();
 }
 
-/* The library goes on with its defaults, and says so after the call that read the file, no other. */
+/* The library goes on with its defaults, and says so after the call that read the file, no other.
+ */
 Test(tune, a_bad_file_is_reported_once) {
     const float x[4] = {1, 2, 3, 4};
     float y[4];

@@ -22,8 +22,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control characters: they are
- * damage, and messages must not send escape sequences to a terminal. */
+/* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
+ * characters: they are damage, and messages must not send escape sequences to a terminal. */
 bool scan_file(scan *s, char **text);
 
 /* Reads the next record into s->fields. An open quote that runs over several lines is an error; in

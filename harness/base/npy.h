@@ -17,8 +17,8 @@ typedef struct npy {
 
 void npy_free(npy *a);
 
-/* A supported element type: NumPy's letter, the name in a .npy file, our name, and the type that the
- * library computes it in. */
+/* A supported element type: NumPy's letter, the name in a .npy file, our name, and the type that
+ * the library computes it in. */
 typedef struct npy_type {
     char letter;
     const char *name, *our_name; /* "f4", "f32" */

@@ -48,8 +48,9 @@ static double outliers(place at, double k) {
     return random_normal(NL_X, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
 }
 
-/* mean + size * (+1 or -1), in pairs of opposite signs; the integers are so small that no partial sum
- * of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, or E[x^2] would round.
+/* mean + size * (+1 or -1), in pairs of opposite signs; the integers are so small that no partial
+ * sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, or E[x^2] would
+ * round.
  */
 static double exact(place at, double k) {
     bool small = at.m > 65536;

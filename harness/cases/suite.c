@@ -29,6 +29,18 @@ static const char *const suite[] = {
     "batchnorm/{forward,inference}/{f32/9x{7,3x49}/normal/gain=1e-38,"
     "{f16,bf16}/9x{7,3x49}/normal/gain=1e-5}",
     "{" ROWS "/backward/" TYPES "/9x{7,64},batchnorm/backward/" TYPES "/9x{7,3x49}}/scale:4096",
+    /* options together */
+    ROWS "/forward/" TYPES "/9x64/normal/no-affine/residual{,/in-place}",
+    ROWS "/forward/{f16,bf16}/9x64/normal{/in-place,/no-affine,/residual{,/in-place}}"
+         "/cast-before-weight",
+    ROWS "/backward/" TYPES "/9x64/normal{/no-affine{/in-place,/residual},/residual/in-place}",
+    "batchnorm/forward/" TYPES "/9x7/normal{/momentum=1,/no-affine/momentum=0.5,"
+    "/in-place/biased-running-var,/no-affine/in-place}",
+    ROWS "/{forward,backward}/f32/9x64/{normal/threads=4,scale:0.001/eps=0}",
+    "batchnorm/{forward,backward,inference}/f32/{9x7,32x32x4}/{normal/threads=4,scale:0.001/eps=0}",
+    /* sizes between those that anyone publishes, with every remainder by 8 */
+    ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
+    "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
     /* many rows, long rows */
     "{" ROWS "/{forward/f32,backward/{f32,bf16}},batchnorm/{forward,backward}/f32}"
     "/100001x3/normal",
@@ -42,7 +54,7 @@ static const char *const long_suite[] = {
     "batchnorm/{forward,backward,inference}/" TYPES "/{1000000x3,2x2x1048576}/normal",
 };
 
-/* Where cases go, and how many could not: an error stops all that follows. */
+/* Where cases go; after an error no more do. */
 typedef struct sink {
     case_list *list;
     char *error;
@@ -58,8 +70,8 @@ static void add(sink *to, const char *head, const char *types, const char *shape
     to->ok = to->ok && cases_add(to->list, text, to->error, to->error_size);
 }
 
-/* All that may go with a shape of the row norms; `spikes`: also data with an element at the threshold
- * that no sum may miss. */
+/* All that may go with a shape of the row norms; `spikes`: also data with an element at the
+ * threshold that no sum may miss. */
 static void add_rows(sink *to, nl_pass pass, const char *shape, size_t spike) {
     const bool backward = pass == NL_BACKWARD;
     const char *head = backward ? ROWS "/backward" : ROWS "/forward";
@@ -73,17 +85,20 @@ static void add_rows(sink *to, nl_pass pass, const char *shape, size_t spike) {
     if (spike) add(to, head, "f32", shape, tail);
 }
 
+static const char *const batch_heads[] = {[NL_FORWARD] = "batchnorm/forward",
+                                          [NL_BACKWARD] = "batchnorm/backward",
+                                          [NL_INFERENCE] = "batchnorm/inference"};
+
 static void add_batch(sink *to, nl_pass pass, const char *shape, size_t spike) {
-    static const char *const heads[] = {"batchnorm/forward", "batchnorm/backward",
-                                        "batchnorm/inference"};
     char tail[80];
-    add(to, heads[pass], TYPES, shape,
+    add(to, batch_heads[pass], TYPES, shape,
         pass != NL_FORWARD ? "normal{,/in-place}"
         : spike            ? "{normal{,/in-place},exact}"
                            : "{normal{,/in-place,/no-affine},exact}");
-    if (pass != NL_BACKWARD) add(to, heads[pass], "{f16,bf16}", shape, "normal/cast-before-weight");
+    if (pass != NL_BACKWARD)
+        add(to, batch_heads[pass], "{f16,bf16}", shape, "normal/cast-before-weight");
     snprintf(tail, sizeof tail, "spike:{%zu,%zu}", spike - 1, spike);
-    if (spike && pass != NL_INFERENCE) add(to, heads[pass], "f32", shape, tail);
+    if (spike && pass != NL_INFERENCE) add(to, batch_heads[pass], "f32", shape, tail);
 }
 
 /* Just below a threshold, at it and above it; a small one also where it has been passed twice. */
@@ -95,45 +110,46 @@ static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
 
 enum { LARGE = 512, RUN = 64, WIDE = 512 };
 
-/* Shapes whose given size is around the threshold; the other sizes are small. */
-static void add_threshold(sink *to, bool by_channel, nl_pass pass, nl_threshold t) {
+/* Shapes whose given size is around the threshold of a row norm; the other sizes are small. */
+static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
+    char sizes[120], shape[200];
+    const bool backward = pass == NL_BACKWARD;
+    const size_t spike = t.axis == NL_OF_C && t.size >= LARGE ? t.size : 0;
+    around(sizes, sizeof sizes, t.size, 1, !spike);
+    if (t.axis == NL_OF_N) {
+        snprintf(shape, sizeof shape, "%sx3", sizes);
+        add(to, ROWS "/{forward,backward}", TYPES, shape, "normal");
+        return;
+    }
+    const int few = spike ? 2 : 3, rows = backward ? 5 : few; /* a block and one */
+    snprintf(shape, sizeof shape, "%dx%s", rows, sizes);
+    add_rows(to, pass, shape, spike);
+    snprintf(shape, sizeof shape, "%dx%zu", rows, 2 * t.size + 1);
+    if (spike)
+        add(to, backward ? ROWS "/backward" : ROWS "/forward", TYPES, shape, "normal{,/residual}");
+}
+
+/* The same for BatchNorm. */
+static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
     char sizes[120], shape[200];
     const size_t spike = t.size >= LARGE ? t.size : 0;
     const bool wide = t.axis == NL_OF_C || t.axis == NL_OF_S; /* many elements if large */
     around(sizes, sizeof sizes, t.size, 1, !(spike && wide));
-    if (!by_channel && t.axis == NL_OF_C) {
-        const int few = spike ? 2 : 3, rows = pass == NL_BACKWARD ? 5 : few; /* a block and one */
-        snprintf(shape, sizeof shape, "%dx%s", rows, sizes);
-        add_rows(to, pass, shape, spike);
-        snprintf(shape, sizeof shape, "%dx%zu", rows, 2 * t.size + 1);
-        if (spike)
-            add(to, pass == NL_BACKWARD ? ROWS "/backward" : ROWS "/forward", TYPES, shape,
-                "normal{,/residual}");
-    } else if (!by_channel && t.axis == NL_OF_N) {
-        snprintf(shape, sizeof shape, "%sx3", sizes);
-        add(to, ROWS "/{forward,backward}", TYPES, shape, "normal");
-    } else if (by_channel) {
-        switch (t.axis) {
-        case NL_OF_N: snprintf(shape, sizeof shape, "%s{x5,x3x2}", sizes); break;
-        case NL_OF_C:
-        case NL_OF_COLUMNS: snprintf(shape, sizeof shape, "3x%s", sizes); break;
-        case NL_OF_S: snprintf(shape, sizeof shape, "2x2x%s", sizes); break;
-        case NL_OF_GROUP:
-            around(sizes, sizeof sizes, t.size / RUN, 1, true);
-            snprintf(shape, sizeof shape, "%sx2x%d", sizes, RUN);
-            break;
-        case NL_OF_ELEMENTS:
-            snprintf(shape, sizeof shape, "%zux{%d,%d,%d}", t.size / WIDE, WIDE - 1, WIDE,
-                     WIDE + 1);
-        }
-        if (t.axis == NL_OF_ELEMENTS) {
-            static const char *const heads[] = {"batchnorm/forward", "batchnorm/backward",
-                                                "batchnorm/inference"};
-            add(to, heads[pass], TYPES, shape, "normal");
-        } else {
-            add_batch(to, pass, shape, t.axis == NL_OF_S || t.axis == NL_OF_GROUP ? spike : 0);
-        }
+    switch (t.axis) {
+    case NL_OF_N: snprintf(shape, sizeof shape, "%s{x5,x3x2}", sizes); break;
+    case NL_OF_C:
+    case NL_OF_COLUMNS: snprintf(shape, sizeof shape, "3x%s", sizes); break;
+    case NL_OF_S: snprintf(shape, sizeof shape, "2x2x%s", sizes); break;
+    case NL_OF_GROUP:
+        around(sizes, sizeof sizes, t.size / RUN, 1, true);
+        snprintf(shape, sizeof shape, "%sx2x%d", sizes, RUN);
+        break;
+    case NL_OF_ELEMENTS:
+        snprintf(shape, sizeof shape, "%zux{%d,%d,%d}", t.size / WIDE, WIDE - 1, WIDE, WIDE + 1);
+        add(to, batch_heads[pass], TYPES, shape, "normal");
+        return;
     }
+    add_batch(to, pass, shape, t.axis == NL_OF_S || t.axis == NL_OF_GROUP ? spike : 0);
 }
 
 /* What each implementation publishes, each threshold once. */
@@ -157,13 +173,13 @@ static void add_thresholds(sink *to) {
                     k++;
                 if (k < count) continue;
                 if (count < MOST) seen[count++] = (struct seen){by_channel, pass, *t};
-                add_threshold(to, by_channel, pass, *t);
+                (by_channel ? add_batch_threshold : add_row_threshold)(to, pass, *t);
             }
     }
 }
 
-/* On both sides of the size to fork from, on more threads than divide the rows; and rows that threads
- * share in pieces. */
+/* On both sides of the size to fork from, on more threads than divide the rows; and rows that
+ * threads share in pieces. */
 static void add_forks(sink *to) {
     const size_t width = 1024, forward = NL_FORK_FORWARD / width,
                  backward = NL_FORK_BACKWARD / width;

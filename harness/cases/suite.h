@@ -1,5 +1,5 @@
-/* The built-in suite of `normlab check`: every layer, pass, type and kind of data, and sizes on both
- * sides of every threshold that an implementation or the choice between them publishes.
+/* The built-in suite of `normlab check`: every layer, pass, type and kind of data, and sizes on
+ * both sides of every threshold that an implementation or the choice between them publishes.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_SUITE_H
 #define NL_SUITE_H

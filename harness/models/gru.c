@@ -1,5 +1,6 @@
 /* A step of a GRU, forward and backward, with a norm for each gate:
- *   r = sigmoid(norm(x W + h U)), z likewise, c = tanh(norm(x W + r * (h U))), y = (1 - z) * c + z * h
+ *     r = sigmoid(norm(x W + h U)), z likewise,
+ *     c = tanh(norm(x W + r * (h U))), y = (1 - z) * c + z * h
  * SPDX-License-Identifier: MIT */
 #include "models/gru.h"
 #include "models/blas.h"

@@ -24,8 +24,8 @@ void fixture_free(fixture *f);
 /* The set of buffers for the next call: the sets rotate. */
 instance *fixture_next(fixture *f);
 
-/* Must fixture_prepare come before every call? It restores on `threads` threads, so that each core's
- * cache holds what a call on as many threads leaves there (docs/measuring.md). */
+/* Must fixture_prepare come before every call? It restores on `threads` threads, so that each
+ * core's cache holds what a call on as many threads leaves there (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);
 void fixture_prepare(fixture *f, int threads);
 

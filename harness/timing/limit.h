@@ -12,7 +12,8 @@ typedef enum limit_store { LIMIT_ORDINARY, LIMIT_STREAM, LIMIT_EITHER } limit_st
 /* What is prefetched: nothing; each line 4 KiB ahead; or, as a row at a time, the next 4 KiB. */
 typedef enum limit_ahead { AHEAD_NOTHING, AHEAD_LINES, AHEAD_BLOCKS } limit_ahead;
 
-/* One of the movers. All zeros: ordinary stores of the widest vectors that run here, eight a step. */
+/* One of the movers. All zeros: ordinary stores of the widest vectors that run here, eight a
+ * step. */
 typedef struct limit_way {
     limit_store store; /* not LIMIT_EITHER */
     limit_ahead ahead;

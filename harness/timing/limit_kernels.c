@@ -1,5 +1,5 @@
-/* The movers, compiled once for each ISA like the kernels: vec.h has the width of a vector and how it is
- * streamed, and the build defines LIMIT_NAME (limit_avx2). SPDX-License-Identifier: MIT */
+/* The movers, compiled once for each ISA like the kernels: vec.h has the width of a vector and how
+ * it is streamed, and the build defines LIMIT_NAME (limit_avx2). SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "vec.h"
 

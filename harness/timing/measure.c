@@ -34,8 +34,8 @@ static double time_reading(const measure *m) {
     return least;
 }
 
-/* Nanoseconds of `calls` calls of one arm. One untimed call comes first: it wakes threads that slept
- * through the other arms' turns and warms the buffers. */
+/* Nanoseconds of `calls` calls of one arm. One untimed call comes first: it wakes threads that
+ * slept through the other arms' turns and warms the buffers. */
 static double time_calls(const measure *m, size_t arm, size_t calls, size_t *turn) {
     const measure_arm *a = &m->arms[arm];
     double total = 0, start;
@@ -55,7 +55,8 @@ static double time_calls(const measure *m, size_t arm, size_t calls, size_t *tur
     return total;
 }
 
-/* A short trial of an arm: nanoseconds of a timed call, and of any call with all that belongs to it. */
+/* A short trial of an arm: nanoseconds of a timed call, and of any call with all that belongs to
+ * it. */
 static double try_arm(const measure *m, size_t arm, size_t *turn, double *whole) {
     for (size_t calls = 1;; calls *= 2) {
         double start = m->clock(), ns = time_calls(m, arm, calls, turn);

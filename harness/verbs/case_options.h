@@ -22,8 +22,9 @@ typedef struct case_options {
     case_list cases;
 } case_options;
 
-/* Parses argv (argv[0] is the verb), with the options that its help lists, and collects the cases; *out holds the verb's default threads
- * and seconds. Returns -1 to continue, or the exit code after --help or an error message. */
+/* Parses argv (argv[0] is the verb), with the options that its help lists, and collects the cases;
+ * *out holds the verb's default threads and seconds. Returns -1 to continue, or the exit code after
+ * --help or an error message. */
 int case_options_read(int argc, char **argv, const char *help, case_options *out);
 
 /* Threads for a case: its own option, or --threads. */

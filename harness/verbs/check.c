@@ -25,7 +25,7 @@ static const char help[] =
     "  --quick            leave out cases above 2097152 elements\n"
     "  --long             the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
     "the\n"
-    "                     caches (about ten minutes more)\n"
+    "                     caches\n"
     "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
     "                     only with the suite\n"
     "  --update-errors FILE  put the errors of what runs here on record\n\n"

@@ -39,9 +39,9 @@ static double term_at(const terms *t, size_t e) {
     return t->term == VALUES ? x : t->term == SQUARES ? d * d : x * x;
 }
 
-/* Adds up m terms in float, in so many lanes, and returns the largest relative error on the way: what
- * rounding does when its errors do not average out, as where a sum is so large that most of a term
- * is lost. In units, relative to the sum of the magnitudes. */
+/* Adds up m terms in float, in so many lanes, and returns the largest relative error on the way:
+ * what rounding does when its errors do not average out, as where a sum is so large that most of a
+ * term is lost. In units, relative to the sum of the magnitudes. */
 static double drift(const terms *t, size_t m, size_t lanes) {
     enum { STOPS = 64 };
     float sum[LANES_MAX] = {0};
@@ -60,8 +60,8 @@ static double drift(const terms *t, size_t m, size_t lanes) {
     return most / u;
 }
 
-/* Are rounding errors of sums of these data independent? Not of 16-bit numbers that may lie far from
- * zero: they have so few bits left that the errors repeat. */
+/* Are rounding errors of sums of these data independent? Not of 16-bit numbers that may lie far
+ * from zero: they have so few bits left that the errors repeat. */
 static bool is_random(const nl_case *c) {
     data_kind kind;
     const bool far = !*c->data || strncmp(c->data, "offset", 6) == 0;
@@ -69,9 +69,9 @@ static bool is_random(const nl_case *c) {
     return !*c->data || (kind_find(c->data, &kind) && kind.random);
 }
 
-/* The relative error of a sum of m terms. Certain: as many roundings as a term goes through. Probable:
- * their errors average out but for the drift, and stray from it by less than 9 standard deviations,
- * twice since the drift strays as well. */
+/* The relative error of a sum of m terms. Certain: as many roundings as a term goes through.
+ * Probable: their errors average out but for the drift, and stray from it by less than 9 standard
+ * deviations, twice since the drift strays as well. */
 static bound bound_of_sum(terms t, size_t m) {
     const double lanes = t.in->impl ? t.in->impl->lanes : 1;
     const double chain = (double)m / lanes, certain = chain + lanes;
@@ -108,8 +108,8 @@ static unsigned terms_of(nl_pass pass, nl_method method) {
     return method == NL_ONE_PASS ? NL_BIT(VALUES) | NL_BIT(RAW_SQUARES) : NL_BIT(VALUES);
 }
 
-/* The sum of squares as it enters rstd: the certain bound leaves the half that the root takes to the
- * terms, the probable one gives them 2. */
+/* The sum of squares as it enters rstd: the certain bound leaves the half that the root takes to
+ * the terms, the probable one gives them 2. */
 static bound squares_of_group(const instance *in, const ref_outputs *want, size_t g,
                               nl_method method) {
     const unsigned kind = NL_BIT(method == NL_ONE_PASS ? RAW_SQUARES : SQUARES);
@@ -125,9 +125,9 @@ static double spread(const nl_problem *p, const ref_outputs *want, size_t g) {
     return most;
 }
 
-/* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of that
- * to the error of rstd: an error of the mean enters rstd by its square. far: the largest distance of a
- * value from the mean; raw: E[x^2] over the variance. */
+/* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
+ * that to the error of rstd: an error of the mean enters rstd by its square. far: the largest
+ * distance of a value from the mean; raw: E[x^2] over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
     const double shift = 1 + far + sum * k * u, off = (sum + 2) * k;
