@@ -19,12 +19,16 @@ static const char *describe(const nl_case *c) {
     static const char *const caches[] = {"", " rotating", " cold"};
     static char text[700];
     const nl_problem *p = &c->problem;
-    int n = snprintf(text, sizeof text, "%s %s %s %zu %zu %zu %s%s%s%s%s%s%s%s", nl_op_name(p->op),
+    static const char *const stores[] = {"", " store-cached", " store-streaming"};
+    int n = snprintf(text, sizeof text, "%s %s %s %zu %zu %zu %s%s%s%s%s%s%s", nl_op_name(p->op),
                      nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, c->data,
                      p->casting == NL_CAST_BEFORE_WEIGHT ? " cast" : "",
                      p->biased_running_var ? " biased" : "", c->residual ? " residual" : "",
-                     c->in_place ? " in-place" : "", c->no_affine ? " no-affine" : "",
-                     caches[c->cache], c->streaming ? " streaming" : "");
+                     caches[c->cache], c->streaming ? " streaming" : "", stores[p->stores]);
+    for (nl_arg a = 0; a < NL_ARGS; a++) {
+        if (c->absent & NL_BIT(a)) n += sprintf(text + n, " no-%s", nl_arg_name(a, p->pass));
+        if (c->in_place & NL_BIT(a)) n += sprintf(text + n, " over-%s", nl_arg_name(a, p->pass));
+    }
     if (c->threads) n += sprintf(text + n, " threads %d", c->threads);
     if (c->gain != 1) n += sprintf(text + n, " gain %g", (double)c->gain);
     if (c->skew) n += sprintf(text + n, " skew %zu", c->skew);
@@ -61,14 +65,19 @@ Test(cases, parts) {
 /* The parts behind the shape. A file name ends at the first ".npy" that ends a part. */
 Test(cases, options_and_paths) {
     char good[] =
-        "uniform/residual uniform residual;exact/in-place exact in-place;"
-        "inf/no-affine inf no-affine;huge/cast-before-weight huge cast;"
+        "uniform/residual uniform residual;exact/in-place exact over-x;"
+        "inf/no-affine inf no-gamma no-beta;huge/cast-before-weight huge cast;"
         "tiny/biased-running-var tiny biased;constant/eps=0 constant eps 0;"
         "outliers/eps=0x1p-2 outliers eps 0.25;nan/eps=1/eps=2 nan eps 2;"
         "offset:16/momentum=0.99 offset:16 momentum 0.99;spike:7/gain=1e-5 spike:7 gain 1e-05;"
         "normal/cold/threads=4096/skew=65536 normal cold threads 4096 skew 65536;"
         "normal/rotating/threads=1/skew=0/streaming normal rotating streaming threads 1;"
-        "zeros/in-place/residual/eps=1 zeros residual in-place eps 1;"
+        "zeros/in-place/residual/eps=1 zeros residual over-x over-residual eps 1;"
+        "zeros/residual/in-place=residual zeros residual over-residual;"
+        "zeros/in-place=x/residual zeros residual over-x;"
+        "zeros/in-place/residual/no-residual_out zeros residual over-x no-residual_out;"
+        "nan/no-gamma/no-rstd nan no-gamma no-rstd;nan/no-mean/no-beta nan no-beta no-mean;"
+        "nan/stores=cached nan store-cached;nan/stores=streaming nan store-streaming;"
         "npy:x.npy npy:x.npy;npy:a/b.c/x.npy npy:a/b.c/x.npy;"
         "npy:/a/b/x.npy/residual npy:/a/b/x.npy residual;"
         "npy:../x.npyz/y.npy/eps=0 npy:../x.npyz/y.npy eps 0;"
@@ -80,6 +89,19 @@ Test(cases, options_and_paths) {
         snprintf(meaning, sizeof meaning, "layernorm forward f32 2 3 1%s", t + length);
         expect(text, meaning);
     }
+}
+
+/* In backward dx overwrites dy, or dresidual; the two running statistics are absent together. */
+Test(cases, arguments_of_a_pass) {
+    expect("layernorm/backward/f32/2x3/nan/residual/in-place",
+           "layernorm backward f32 2 3 1 nan residual over-dy");
+    expect("rmsnorm/backward/f32/2x3/nan/in-place=dresidual/residual/no-dgamma/no-affine",
+           "rmsnorm backward f32 2 3 1 nan residual over-dresidual no-gamma no-dgamma");
+    expect("batchnorm/backward/f32/2x3/nan/no-dbeta", "batchnorm backward f32 2 3 1 nan no-dbeta");
+    expect("batchnorm/forward/f32/2x3/nan/no-running_var",
+           "batchnorm forward f32 2 3 1 nan no-running_mean no-running_var");
+    expect("batchnorm/inference/f32/2x3/nan/no-affine/in-place",
+           "batchnorm inference f32 2 3 1 nan over-x no-gamma no-beta");
 }
 
 /* Shape `file` takes the shape of the data, which must have a last axis to normalize over. */
@@ -180,6 +202,15 @@ Test(cases, errors) {
                  "/2x3/<normal:3>;/2x3/<offset>;/2x3/<offset:>;/2x3/<offset:3q>;/2x3/<offset:inf>;"
                  "/2x3/nan/<fast>;/2x3/nan/<>;/2x3/nan/<eps=>;/2x3/nan/residual/<momentum=1y>;"
                  "/2x3/nan/<threads=0>;/2x3/nan/<threads=4097>;/2x3/nan/<skew=6>;/2x3/nan/<gain=>;"
+                 "/2x3/nan/<no->;/2x3/nan/<no-weight>;/2x3/nan/<no-x>;/2x3/nan/<no-beta>;"
+                 "/2x3/nan/<no-mean>;/2x3/nan/<no-residual_out>;/2x3/nan/residual/<no-residual>;"
+                 "/2x3/nan/<no-dgamma>;/2x3/nan/<no-scratch>;/2x3/nan/<in-place=>;"
+                 "/2x3/nan/<in-place=y>;/2x3/nan/<in-place=residual>;/2x3/nan/<in-place=gamma>;"
+                 "/2x3/nan/residual/no-residual_out/<in-place=residual>;/2x3/nan/<stores=auto>;"
+                 "rmsnorm/backward/f32/2x3/nan/<no-rstd>;rmsnorm/backward/f32/2x3/nan/<in-place=x>;"
+                 "rmsnorm/backward/f32/2x3/nan/<in-place=dresidual>;"
+                 "rmsnorm/backward/f32/2x3/nan/residual/in-place/<in-place=dresidual>;"
+                 "batchnorm/inference/f32/2x3/nan/<no-running_var>;"
                  "/2x3/nan/<skew=65540>;/2x3/npy:a.npy/<b>/residual;/2x3/nan{,/<fast>};"
                  "/<2x1}>/nan;/{<1..4+0x2>}/nan;/{<1..4*1x2>}/nan;/{<0..4*2x2>}/nan;"
                  "/{<1..4-1x2>}/nan;/{<1..x2>}/nan;/{<1..18446744073709551616x2>}/nan;"
@@ -215,6 +246,8 @@ Test(cases, other_errors) {
         {"rmsnorm/forward/f32/2x{1,2/nan", "'{' without '}'"},
         {"rmsnorm/forward/f32/2x{1,{2}/nan", "'{' without '}'"},
         {"rmsnorm/forward/f32/file/nan", "npy:FILE"},
+        {"layernorm/forward/f32/2x3/nan/no-x", "no-gamma, no-beta, no-mean, no-rstd"},
+        {"layernorm/backward/f32/2x3/nan/residual/in-place=x", "in-place=dresidual, in-place=dy"},
         {"rmsnorm/forward/f32/file/npy:/no/such.npy", "/no/such.npy"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -304,6 +337,8 @@ Test(cases, bytes) {
         {"rmsnorm/backward/f32/2x3/nan", 3 * 24 + 12 + 8 + 12, 8},
         {"batchnorm/forward/f32/2x3x4/nan", 2 * 96 + 2 * 12 + 2 * 12 + 4 * 12, 2 * 12},
         {"batchnorm/inference/f32/2x3x4/nan/no-affine", 2 * 96 + 2 * 12, 0},
+        {"batchnorm/forward/f32/2x3x4/nan/no-running_mean/no-beta", 2 * 96 + 12 + 2 * 12, 2 * 12},
+        {"layernorm/forward/f32/2x3/nan/residual/no-residual_out/no-mean", 3 * 24 + 2 * 12 + 8, 8},
         {"batchnorm/backward/f16/2x3x4/nan", 3 * 48 + 12 + 2 * 12 + 2 * 12, 2 * 12},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

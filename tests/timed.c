@@ -95,6 +95,8 @@ Test(timed, every_call_sees_the_stated_inputs) {
          {"rmsnorm/forward/f32/8x64/normal/residual/in-place/rotating", "rmsnorm/one_pass"},
          {"rmsnorm/forward/f32/8x64/normal/in-place/skew=64", "rmsnorm/one_pass"},
          {"rmsnorm/backward/f32/8x64/normal/residual/in-place", "rmsnorm/backward"},
+         {"rmsnorm/forward/f32/8x64/normal/residual/in-place=residual", "rmsnorm/one_pass"},
+         {"rmsnorm/backward/f32/8x64/normal/residual/in-place=dresidual", "rmsnorm/backward"},
          {"layernorm/backward/f16/8x64/normal/in-place", "layernorm/backward"},
          {"batchnorm/backward/f32/8x16/normal/in-place", "batchnorm/backward"},
          {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},

@@ -2,7 +2,7 @@
 #include "cases/case.h"
 #include "base/npy_read.h"
 #include "cases/kinds.h"
-#include "layer.h"
+#include "cases/names.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -10,53 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *op_name(int i) {
-    return nl_op_name((nl_op)i);
+unsigned case_args(const nl_case *c) {
+    unsigned args = nl_takes(c->problem.op, c->problem.pass) & ~c->absent;
+    if (!c->residual) args &= ~(NL_BIT(NL_RESIDUAL) | NL_BIT(NL_RESIDUAL_OUT));
+    return args;
 }
 
-static const char *pass_name(int i) {
-    return nl_pass_name((nl_pass)i);
-}
-
-static const char *dtype_name(int i) {
-    return nl_dtype_name((nl_dtype)i);
-}
-
-static bool find_name(const char *text, const char *(*name)(int), int count, int *found) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(text, name(i)) == 0) return *found = i, true;
-    return false;
-}
-
-/* "a, b or c". */
-static const char *list_names(const char *(*name)(int), int count) {
-    static char text[200];
-    size_t used = 0;
-    for (int i = 0; i < count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
-                                 !i              ? ""
-                                 : i + 1 < count ? ", "
-                                                 : " or ",
-                                 name(i));
-    return text;
-}
-
-const char *layer_names(void) {
-    static char text[300];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", list_names(op_name, NL_OPS));
-    const char *before = " (also ";
-    for (int i = 0; i < NL_OPS * NL_ALIASES && used < sizeof text; i++) {
-        const char *alias = nl_layers[i / NL_ALIASES].aliases[i % NL_ALIASES];
-        if (!alias) continue;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", before, alias);
-        before = ", ";
-    }
-    if (used < sizeof text - 1) strcpy(text + used, ")");
-    return text;
-}
-
-const char *dtype_names(void) {
-    return list_names(dtype_name, NL_DTYPES);
+nl_arg case_output_over(const nl_case *c, nl_arg input) {
+    const unsigned outputs = case_args(c) & nl_passes[c->problem.pass].writes;
+    nl_arg a = 0;
+    while (a < NL_ARGS && !(outputs & NL_BIT(a) && nl_args[a].replaces & NL_BIT(input))) a++;
+    return a;
 }
 
 bool parse_size(const char **text, size_t *out) {
@@ -89,7 +53,17 @@ static bool parse_count(const char *text, size_t least, size_t most, size_t *out
     return parse_size(&text, out) && *text == '\0' && *out >= least && *out <= most;
 }
 
+/* While a case is parsed, NL_BIT() of no input: `in-place` without one. */
+enum { WHOLE = NL_BIT(NL_ARGS) };
+
+static bool parse_arg(const char *name, nl_pass pass, unsigned *args) {
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (strcmp(name, nl_arg_name(a, pass)) == 0) return *args |= NL_BIT(a), true;
+    return false;
+}
+
 static bool parse_option(const char *text, nl_case *c) {
+    nl_problem *p = &c->problem;
     size_t count;
     if (strcmp(text, "rotating") == 0) return c->cache = CACHE_ROTATING, true;
     if (strcmp(text, "streaming") == 0) return c->streaming = true;
@@ -101,14 +75,18 @@ static bool parse_option(const char *text, nl_case *c) {
         return c->threads = (int)count, true;
     }
     if (strcmp(text, "residual") == 0) return c->residual = true;
-    if (strcmp(text, "in-place") == 0) return c->in_place = true;
-    if (strcmp(text, "no-affine") == 0) return c->no_affine = true;
-    if (strcmp(text, "cast-before-weight") == 0)
-        return c->problem.casting = NL_CAST_BEFORE_WEIGHT, true;
-    if (strcmp(text, "biased-running-var") == 0) return c->problem.biased_running_var = true;
+    if (strcmp(text, "in-place") == 0) return c->in_place |= WHOLE, true;
+    if (strncmp(text, "in-place=", 9) == 0) return parse_arg(text + 9, p->pass, &c->in_place);
+    if (strcmp(text, "no-affine") == 0)
+        return c->absent |= nl_takes(p->op, p->pass) & (NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA)), true;
+    if (strncmp(text, "no-", 3) == 0) return parse_arg(text + 3, p->pass, &c->absent);
+    if (strcmp(text, "stores=cached") == 0) return p->stores = NL_STORES_CACHED, true;
+    if (strcmp(text, "stores=streaming") == 0) return p->stores = NL_STORES_STREAMING, true;
+    if (strcmp(text, "cast-before-weight") == 0) return p->casting = NL_CAST_BEFORE_WEIGHT, true;
+    if (strcmp(text, "biased-running-var") == 0) return p->biased_running_var = true;
     if (strncmp(text, "gain=", 5) == 0) return parse_number(text + 5, &c->gain);
-    if (strncmp(text, "eps=", 4) == 0) return parse_number(text + 4, &c->problem.eps);
-    if (strncmp(text, "momentum=", 9) == 0) return parse_number(text + 9, &c->problem.momentum);
+    if (strncmp(text, "eps=", 4) == 0) return parse_number(text + 4, &p->eps);
+    if (strncmp(text, "momentum=", 9) == 0) return parse_number(text + 9, &p->momentum);
     return false;
 }
 
@@ -126,6 +104,41 @@ static char *component(char **rest) {
     *rest = slash ? slash + 1 : NULL;
     if (slash) *slash = '\0';
     return start;
+}
+
+/* Are all arguments that an option names among these? False: error lists these. */
+static bool check_args(const nl_case *c, const char *option, unsigned named, unsigned may,
+                       char *error, size_t error_size) {
+    const nl_problem *p = &c->problem;
+    if (!(named & ~may)) return true;
+    const char *wrong = nl_arg_name((nl_arg)__builtin_ctz(named & ~may), p->pass), *comma = "";
+    size_t used =
+        (size_t)snprintf(error, error_size, "case %s: '%s%s' should be", c->text, option, wrong);
+    for (nl_arg a = 0; a < NL_ARGS && used < error_size; a++) {
+        if (!(may & NL_BIT(a))) continue;
+        used += (size_t)snprintf(error + used, error_size - used, "%s %s%s", comma, option,
+                                 nl_arg_name(a, p->pass));
+        comma = ",";
+    }
+    return false;
+}
+
+/* Once all options are known: may this call lack, or overwrite, what they name? */
+static bool settle_args(nl_case *c, char *error, size_t error_size) {
+    const struct nl_pass_row *pass = &nl_passes[c->problem.pass];
+    const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR), named = c->absent;
+    unsigned inputs = 0;
+    c->absent = 0;
+    if (!check_args(c, "no-", named, case_args(c) & ~pass->needs & ~NL_BIT(NL_RESIDUAL), error,
+                    error_size))
+        return false;
+    c->absent = named & running ? named | running : named;
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (case_args(c) & NL_BIT(s) && case_output_over(c, s) != NL_ARGS) inputs |= NL_BIT(s);
+    if (c->in_place & WHOLE) c->in_place |= c->problem.pass == NL_BACKWARD ? NL_BIT(NL_DY) : inputs;
+    c->in_place &= ~WHOLE;
+    if (c->in_place & NL_BIT(NL_DY)) inputs &= ~NL_BIT(NL_RESIDUAL); /* dx is in one place */
+    return check_args(c, "in-place=", c->in_place, inputs, error, error_size);
 }
 
 /* Sets n and c from the case's npy file. */
@@ -152,7 +165,6 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     char copy[CASE_TEXT], *rest = copy;
     const char *wrong = NULL, *should = NULL;
     data_kind kind;
-    int found;
     if (strlen(text) >= sizeof copy) {
         snprintf(error, error_size, "a case is at most %d characters long", CASE_TEXT - 1);
         return false;
@@ -167,12 +179,11 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         should = "op/pass/dtype/NxC[xS]/data, as layernorm/forward/f32/64x1024/normal";
     } else if (!nl_op_from_name(op, &c.problem.op)) {
         wrong = op, should = layer_names();
-    } else if (!find_name(pass, pass_name, NL_PASSES, &found)) {
-        wrong = pass, should = list_names(pass_name, NL_PASSES);
-    } else if (c.problem.pass = (nl_pass)found, !find_name(dtype, dtype_name, NL_DTYPES, &found)) {
+    } else if (!pass_from_name(pass, &c.problem.pass)) {
+        wrong = pass, should = pass_names();
+    } else if (!dtype_from_name(dtype, &c.problem.dtype)) {
         wrong = dtype, should = dtype_names();
-    } else if (c.problem.dtype = (nl_dtype)found,
-               strcmp(shape, "file") != 0 && !parse_shape(shape, &c.problem)) {
+    } else if (strcmp(shape, "file") != 0 && !parse_shape(shape, &c.problem)) {
         wrong = shape, should = "NxC or NxCxS, as 64x1024, or `file` for npy data";
     } else if (strlen(data) >= sizeof c.data || !kind_find(data, &kind)) {
         wrong = data, should = kind_names();
@@ -186,10 +197,10 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     for (char *option; (option = component(&rest));) {
         if (parse_option(option, &c)) continue;
         snprintf(error, error_size,
-                 "case %s: option '%s' should be residual, in-place, no-affine, gain=K, "
-                 "cast-before-weight, biased-running-var, eps=E, momentum=M, threads=N, streaming, "
-                 "rotating, "
-                 "cold or skew=BYTES (a multiple of 4)",
+                 "case %s: option '%s' should be residual, in-place, in-place=INPUT, no-affine, "
+                 "no-ARGUMENT, gain=K, cast-before-weight, biased-running-var, eps=E, momentum=M, "
+                 "threads=N, stores=cached, stores=streaming, streaming, rotating, cold or "
+                 "skew=BYTES (a multiple of 4)",
                  text, option);
         return false;
     }
@@ -197,6 +208,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         snprintf(error, error_size, "case %s: %s takes no residual", text, op);
         return false;
     }
+    if (!settle_args(&c, error, error_size)) return false;
     if (strcmp(shape, "file") == 0 && !file_shape(&c, error, error_size)) return false;
     *out = c;
     return true;

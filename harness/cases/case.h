@@ -7,7 +7,7 @@
 #ifndef NL_CASE_H
 #define NL_CASE_H
 
-#include "normlab.h"
+#include "layer.h"
 
 #define CASE_TEXT 512
 
@@ -20,10 +20,10 @@ typedef enum cache_state { CACHE_WARM, CACHE_ROTATING, CACHE_COLD } cache_state;
 
 typedef struct nl_case {
     nl_problem problem;
-    bool residual;  /* a fused residual; in backward, dresidual */
-    bool in_place;  /* y == x, residual_out == residual, dx == dy */
-    bool no_affine; /* gamma and beta are NULL */
-    float gain;     /* multiplies the gain and beta */
+    bool residual;     /* a fused residual; in backward, dresidual */
+    unsigned absent;   /* NL_BIT() of optional arguments that are NULL */
+    unsigned in_place; /* NL_BIT() of the inputs that outputs overwrite */
+    float gain;        /* multiplies the gain and beta */
     cache_state cache;
     bool streaming; /* the limit uses streaming stores */
     int threads;    /* 0: the command line's */
@@ -36,11 +36,13 @@ typedef struct nl_case {
 /* Parses a spelling without braces. False: error names the wrong part and what it may be. */
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 
+/* NL_BIT() of each argument of the call. */
+unsigned case_args(const nl_case *c);
+
+/* The output of the call that may overwrite this input, or NL_ARGS. */
+nl_arg case_output_over(const nl_case *c, nl_arg input);
+
 /* Parses the digits at *text and moves *text behind them. */
 bool parse_size(const char **text, size_t *out);
-
-/* "batchnorm, layernorm, ... (also gemma, ...)" and "f32, ... or bf16", for error messages. */
-const char *layer_names(void);
-const char *dtype_names(void);
 
 #endif

@@ -11,13 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-unsigned case_args(const nl_case *c) {
-    unsigned args = nl_takes(c->problem.op, c->problem.pass);
-    if (!c->residual) args &= ~(NL_BIT(NL_RESIDUAL) | NL_BIT(NL_RESIDUAL_OUT));
-    if (c->no_affine) args &= ~(NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA));
-    return args;
-}
-
 static size_t bytes_of(const nl_problem *p, unsigned args) {
     size_t bytes = 0;
     for (nl_arg a = 0; a < NL_ARGS; a++)

@@ -4,10 +4,6 @@
 #define NL_DATA_H
 
 #include "cases/case.h"
-#include "layer.h"
-
-/* NL_BIT() of each argument of the call. */
-unsigned case_args(const nl_case *c);
 
 /* Bytes one call must move: every input read once, every output written once. */
 size_t case_bytes(const nl_case *c);

@@ -41,8 +41,8 @@ bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_s
             return false;
     /* The captured models have LayerNorm. */
     bool theirs = p->op == NL_LAYERNORM && p->pass == NL_FORWARD && p->dtype == NL_F32 &&
-                  !c->residual && !c->no_affine && strstr(c->text + c->options, "eps=") &&
-                  sibling(path, "y", other, sizeof other);
+                  !c->residual && !(c->absent & (NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA))) &&
+                  strstr(c->text + c->options, "eps=") && sibling(path, "y", other, sizeof other);
     if (!theirs) return true;
     out->model_y = malloc(count * sizeof(float));
     if (!out->model_y) return snprintf(error, error_size, "out of memory"), false;

@@ -84,6 +84,8 @@ limit_arm limit_arm_make(fixture *on, int threads) {
 }
 
 size_t limit_arm_bytes(const fixture *on) {
-    size_t tensors = on->c.residual ? 4 : on->c.problem.pass == NL_BACKWARD ? 3 : 2;
-    return tensors * on->data.bytes[NL_X];
+    size_t bytes = 0;
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (nl_args[s].extent == NL_TENSOR) bytes += on->data.bytes[s];
+    return bytes;
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "verbs/arrays.h"
 #include "base/npy_read.h"
-#include "cases/case.h"
+#include "cases/names.h"
 #include "dtype.h"
 #include "verbs/options.h"
 

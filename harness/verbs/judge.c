@@ -1,7 +1,7 @@
 /* `normlab judge`: is anybody's output right, and if not, by what mechanism is it wrong?
  * SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
-#include "cases/case.h"
+#include "cases/names.h"
 #include "verbs/arrays.h"
 #include "verbs/judgement.h"
 #include "verbs/options.h"

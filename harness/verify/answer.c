@@ -17,7 +17,7 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
     ref_outputs *o = &out->want;
     o->mean = w, o->var = w + groups, o->rstd = w + 2 * groups, o->magnitude = w + 3 * groups;
     w += 4 * groups;
-    if (nl_layers[p->op].running && p->pass == NL_FORWARD)
+    if (data->input[NL_RUNNING_MEAN] && p->pass == NL_FORWARD)
         o->running_mean = w, o->running_var = w + p->c;
     o->dgamma = w + 2 * p->c, o->dgamma_gauge = w + 3 * p->c;
     o->dbeta = w + 4 * p->c, o->dbeta_gauge = w + 5 * p->c;

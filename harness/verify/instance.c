@@ -5,12 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The output that aliases an input in an in-place case, or NL_ARGS. */
-static nl_arg replaced_by(nl_arg input, nl_pass pass) {
-    if (pass == NL_BACKWARD) return input == NL_DY ? NL_DX : NL_ARGS;
-    return input == NL_X ? NL_Y : input == NL_RESIDUAL ? NL_RESIDUAL_OUT : NL_ARGS;
-}
-
 static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
     size_t skew = where == PLACE_START && which >= NL_Y && which < NL_ARGS ? in->c->skew : 0;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + skew + page - 1) / page * page;
@@ -36,10 +30,8 @@ bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, s
         if (!place(out, s, data->bytes[s], where, &out->at[s])) return instance_free(out), false;
     }
     out->at[c->problem.pass == NL_BACKWARD ? NL_Y : NL_DX] = NULL;
-    for (nl_arg s = 0; c->in_place && s < NL_ARGS; s++) {
-        nl_arg output = replaced_by(s, c->problem.pass);
-        if (output != NL_ARGS && out->at[s]) out->at[output] = out->at[s];
-    }
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (c->in_place & NL_BIT(s)) out->at[case_output_over(c, s)] = out->at[s];
     size_t whole = (scratch_bytes + 63) / 64 * 64; /* scratch is 64-byte aligned at both ends */
     if (whole && !place(out, NL_ARGS, whole, where, &out->scratch))
         return instance_free(out), false;
@@ -58,9 +50,7 @@ void instance_fill(instance *in) {
 
 bool instance_consumes(const instance *in, nl_arg s) {
     if (!in->at[s] || !in->data->input[s]) return false;
-    nl_arg output = replaced_by(s, in->c->problem.pass);
-    return nl_passes[in->c->problem.pass].writes & NL_BIT(s) ||
-           (output != NL_ARGS && in->at[output] == in->at[s]);
+    return (nl_passes[in->c->problem.pass].writes | in->c->in_place) & NL_BIT(s);
 }
 
 nl_status instance_call(const instance *in, int threads) {

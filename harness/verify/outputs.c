@@ -171,20 +171,13 @@ static void check_vectors(tally *t, const instance *in, const ref_outputs *w,
                      scaled(8, 2, a.rstd), a.promised);
     }
     for (size_t j = 0; p->pass == NL_BACKWARD && j < p->c; j++) {
-        check_vector(t, in, NL_DGAMMA, j, w->dgamma[j], w->dgamma_gauge[j],
-                     scaled(8 + 2 * worst, 1, allow_column(in, w, NL_DGAMMA, j)), all);
+        if (in->at[NL_DGAMMA])
+            check_vector(t, in, NL_DGAMMA, j, w->dgamma[j], w->dgamma_gauge[j],
+                         scaled(8 + 2 * worst, 1, allow_column(in, w, NL_DGAMMA, j)), all);
         if (in->at[NL_DBETA])
             check_vector(t, in, NL_DBETA, j, w->dbeta[j], w->dbeta_gauge[j],
                          scaled(2, 1, allow_column(in, w, NL_DBETA, j)), true);
     }
-}
-
-/* May the call write to this argument? */
-static bool is_output(const instance *in, nl_arg s) {
-    if (nl_passes[in->c->problem.pass].writes & NL_BIT(s)) return true;
-    return in->c->in_place && (s == NL_X || s == NL_RESIDUAL || s == NL_DY) &&
-           (in->at[s] == in->at[NL_Y] || in->at[s] == in->at[NL_RESIDUAL_OUT] ||
-            in->at[s] == in->at[NL_DX]);
 }
 
 /* A call with n = 0 must not write anything. */
@@ -206,7 +199,7 @@ verdict outputs_check(const instance *in, const answer *a) {
         return failure(".lanes is not from %s: the bound is for sums in so many", "1 to 256");
     if (p->n == 0) return check_untouched(in);
     for (nl_arg s = 0; s < NL_ARGS; s++)
-        if (in->at[s] && in->data->input[s] && !is_output(in, s) &&
+        if (in->at[s] && in->data->input[s] && !instance_consumes(in, s) &&
             memcmp(in->at[s], in->data->input[s], in->data->bytes[s]) != 0)
             return failure("the input %s was modified", nl_args[s].name);
 

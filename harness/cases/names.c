@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#include "cases/names.h"
+#include "layer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *op_name(int i) {
+    return nl_op_name((nl_op)i);
+}
+
+static const char *pass_name(int i) {
+    return nl_pass_name((nl_pass)i);
+}
+
+static const char *dtype_name(int i) {
+    return nl_dtype_name((nl_dtype)i);
+}
+
+static bool find_name(const char *text, const char *(*name)(int), int count, int *found) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, name(i)) == 0) return *found = i, true;
+    return false;
+}
+
+bool pass_from_name(const char *name, nl_pass *pass) {
+    int found;
+    return find_name(name, pass_name, NL_PASSES, &found) && (*pass = (nl_pass)found, true);
+}
+
+bool dtype_from_name(const char *name, nl_dtype *dtype) {
+    int found;
+    return find_name(name, dtype_name, NL_DTYPES, &found) && (*dtype = (nl_dtype)found, true);
+}
+
+/* "a, b or c". */
+static const char *list_names(const char *(*name)(int), int count) {
+    static char text[200];
+    size_t used = 0;
+    for (int i = 0; i < count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 !i              ? ""
+                                 : i + 1 < count ? ", "
+                                                 : " or ",
+                                 name(i));
+    return text;
+}
+
+const char *layer_names(void) {
+    static char text[300];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", list_names(op_name, NL_OPS));
+    const char *before = " (also ";
+    for (int i = 0; i < NL_OPS * NL_ALIASES && used < sizeof text; i++) {
+        const char *alias = nl_layers[i / NL_ALIASES].aliases[i % NL_ALIASES];
+        if (!alias) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", before, alias);
+        before = ", ";
+    }
+    if (used < sizeof text - 1) strcpy(text + used, ")");
+    return text;
+}
+
+const char *pass_names(void) {
+    return list_names(pass_name, NL_PASSES);
+}
+
+const char *dtype_names(void) {
+    return list_names(dtype_name, NL_DTYPES);
+}
