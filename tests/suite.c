@@ -1,6 +1,6 @@
 /* The built-in suite has cases on both sides of every threshold that an implementation publishes,
- * for each layer, pass and type that it takes, and of the sizes to fork from.
- * SPDX-License-Identifier: MIT */
+ * for each layer, pass and type that it takes, and of the sizes to fork from; and it leaves out
+ * every argument. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "layer.h"
 #include "support.h"
@@ -82,5 +82,35 @@ Test(suite, has_the_sizes_to_fork_from) {
                                 p.pass == NL_BACKWARD ? NL_FORK_BACKWARD : NL_FORK_FORWARD};
         cr_expect(around(&p, t, 2), "%s %s %s", nl_op_name(p.op), nl_pass_name(p.pass),
                   nl_dtype_name(p.dtype));
+    }
+}
+
+/* Of each layer, pass and type, each argument that may be NULL is left out alone; and each input
+ * that may be overwritten is overwritten alone, with a residual if the layer takes one. */
+Test(suite, leaves_out_and_overwrites_every_argument) {
+    static struct seen { unsigned absent, overwritten; } seen[NL_OPS][NL_PASSES][NL_DTYPES];
+    const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
+    for (size_t i = 0; i < cases.count; i++) {
+        const nl_case *c = &cases.items[i];
+        const nl_problem *p = &c->problem;
+        struct seen *s = &seen[p->op][p->pass][p->dtype];
+        if (!(c->absent & (c->absent - 1)) || c->absent == running) s->absent |= c->absent;
+        if (c->residual == nl_layers[p->op].residual && !(c->in_place & (c->in_place - 1)))
+            s->overwritten |= c->in_place;
+    }
+    for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
+        const nl_op op = (nl_op)(k / NL_DTYPES / NL_PASSES);
+        const nl_pass pass = (nl_pass)(k / NL_DTYPES % NL_PASSES);
+        const struct seen *s = &seen[op][pass][k % NL_DTYPES];
+        unsigned absent = nl_takes(op, pass) & ~nl_passes[pass].needs & ~NL_BIT(NL_RESIDUAL);
+        unsigned overwritten = 0;
+        for (nl_arg a = 0; a < NL_ARGS; a++)
+            if (nl_takes(op, pass) & nl_passes[pass].writes & NL_BIT(a))
+                overwritten |= nl_args[a].replaces & nl_takes(op, pass);
+        if (pass == NL_INFERENCE && !nl_layers[op].running) absent = overwritten = 0;
+        cr_expect((s->absent & absent) == absent && s->overwritten == overwritten,
+                  "%s %s %s: left out %#x of %#x, overwritten %#x of %#x", nl_op_name(op),
+                  nl_pass_name(pass), nl_dtype_name((nl_dtype)(k % NL_DTYPES)), s->absent, absent,
+                  s->overwritten, overwritten);
     }
 }

@@ -7,6 +7,10 @@
 
 #define ROWS "{layernorm,rmsnorm,qwen2_rmsnorm}"
 #define TYPES "{f32,f16,bf16}"
+/* What registers hold, and wider; f32 also where threads share the work. */
+#define FORWARD_SHAPES "{" TYPES "/9x{4,30,1530},f32/{32x1024,1x32768}}/normal"
+#define BACKWARD_SHAPES "{" TYPES "/9x{4,30,1530},f32/64x1024}/normal"
+#define BATCH_SHAPES "{" TYPES "/{9x7,9x3x49,9x300},f32/{64x1024,16384x5}}/normal"
 
 static const char *const suite[] = {
     ROWS "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
@@ -38,6 +42,22 @@ static const char *const suite[] = {
     "/in-place/biased-running-var,/no-affine/in-place}",
     ROWS "/{forward,backward}/f32/9x64/{normal/threads=4,scale:0.001/eps=0}",
     "batchnorm/{forward,backward,inference}/f32/{9x7,32x32x4}/{normal/threads=4,scale:0.001/eps=0}",
+    /* arguments left out, inputs overwritten alone, stores */
+    ROWS "/forward/" FORWARD_SHAPES
+         "{/no-gamma,/no-rstd,/stores={cached,streaming},/residual{/no-rstd,"
+         "/no-residual_out{,/no-rstd},/in-place={x,residual}}}/threads=3",
+    "layernorm/forward/" FORWARD_SHAPES "{/no-beta,/no-mean{,/no-rstd},"
+    "/residual{,/no-residual_out}/no-mean{,/no-rstd}}/threads=3",
+    ROWS "/backward/" BACKWARD_SHAPES
+         "{/no-gamma,/stores={cached,streaming},{,/residual}/no-dgamma,"
+         "/residual/in-place=dresidual}/threads=3",
+    "layernorm/backward/" BACKWARD_SHAPES "{,/residual}{,/no-dgamma}/no-dbeta/threads=3",
+    "batchnorm/{forward,backward,inference}/" BATCH_SHAPES
+    "{/no-gamma,/stores={cached,streaming}}/threads=3",
+    "batchnorm/{forward,inference}/" BATCH_SHAPES "/no-beta/threads=3",
+    "batchnorm/forward/" BATCH_SHAPES
+    "{/no-rstd,/no-running_mean,/no-mean{,/no-rstd{,/no-running_mean}}}/threads=3",
+    "batchnorm/backward/" BATCH_SHAPES "{/no-dgamma,{,/no-dgamma}/no-dbeta}/threads=3",
     /* sizes between those that anyone publishes, with every remainder by 8 */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",

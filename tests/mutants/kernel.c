@@ -35,9 +35,17 @@ static float flush(float y) {
     return fabsf(y) < w.flushed ? 0 : y;
 }
 
-/* The mistakes for a problem of this size. */
-static wrong wrong_for(const nl_problem *p) {
+/* The mistakes for a problem of this size and a call with these arguments. */
+static wrong wrong_for(const nl_problem *p, const void *const at[NL_ARGS]) {
     bool here = group_size(p) >= w.from && ref_groups(p) >= w.from_rows;
+    unsigned given = 0, overwritten = 0;
+    for (int i = 0; i < NL_ARGS; i++) {
+        if (at[i]) given |= NL_BIT(i);
+        for (int out = i + 1; at[i] && out < NL_ARGS; out++)
+            if (at[out] == at[i]) overwritten |= NL_BIT(i);
+    }
+    here = here && (given & w.with) == w.with && !(given & w.without);
+    here = here && (!w.overwritten || overwritten == w.overwritten);
     return here ? w : (wrong){0};
 }
 
@@ -62,7 +70,15 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     float last = 1, stale_mean = 0, stale_rstd = 0;
     const wrong given = w;
     (void)threads;
-    w = wrong_for(p);
+    w = wrong_for(p, (const void *[NL_ARGS]){[NL_X] = a->x,
+                                             [NL_RESIDUAL] = a->residual,
+                                             [NL_GAMMA] = a->gamma,
+                                             [NL_BETA] = a->beta,
+                                             [NL_MEAN] = a->mean,
+                                             [NL_RSTD] = a->rstd,
+                                             [NL_RUNNING_MEAN] = a->running_mean,
+                                             [NL_Y] = a->y,
+                                             [NL_RESIDUAL_OUT] = a->residual_out});
     for (size_t g = 0; g < groups; g++) {
         float mean = 0, var = 0;
         for (size_t e = 0; e < m && is_centred(p); e++)
@@ -114,10 +130,15 @@ static bool is_lost_row(size_t g, size_t share, size_t groups) {
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     size_t m = group_size(p), groups = ref_groups(p);
     const wrong given = w;
-    w = wrong_for(p);
+    w = wrong_for(p, (const void *[NL_ARGS]){[NL_RESIDUAL] = a->dresidual,
+                                             [NL_DY] = a->dy,
+                                             [NL_GAMMA] = a->gamma,
+                                             [NL_DX] = a->dx,
+                                             [NL_DGAMMA] = a->dgamma,
+                                             [NL_DBETA] = a->dbeta});
     size_t share = w.one_threads_dgamma ? (groups + (size_t)threads - 1) / (size_t)threads : groups;
     for (size_t j = 0; j < p->c; j++) {
-        if (!w.adds_dgamma) a->dgamma[j] = w.keeps_dgamma ? kept[j] : 0;
+        if (a->dgamma && !w.adds_dgamma) a->dgamma[j] = w.keeps_dgamma ? kept[j] : 0;
         if (a->dbeta) a->dbeta[j] = 0;
     }
     for (size_t g = 0; g < groups; g++) {
@@ -136,11 +157,11 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             }
             if ((!w.lost_lane || e % 16 != 7) && !is_lost(e))
                 mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
-            if (!is_lost_row(g, share, groups)) a->dgamma[j] += dy * xhat;
-            if (a->dbeta) a->dbeta[j] += dy;
+            if (a->dgamma && !is_lost_row(g, share, groups)) a->dgamma[j] += dy * xhat;
+            if (a->dbeta && !w.no_dbeta) a->dbeta[j] += dy;
         }
     }
-    for (size_t j = 0; j < p->c && w.keeps_dgamma; j++) kept[j] = a->dgamma[j];
+    for (size_t j = 0; j < p->c && a->dgamma && w.keeps_dgamma; j++) kept[j] = a->dgamma[j];
     w = given;
 }
 

@@ -4,7 +4,7 @@
 #ifndef NL_MUTANTS_H
 #define NL_MUTANTS_H
 
-#include "normlab.h"
+#include "layer.h"
 
 enum { NANS = 1, ZEROS, LEAVE_ONE, LEAVE_TAIL, LEAVE_ROW, PAST = 1, BEFORE };
 
@@ -15,17 +15,20 @@ typedef struct wrong {
     bool eps_outside, unbiased, one_pass, biased_running, momentum_swapped, old_running, next_gamma,
         last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum, rounded_sum, other_cast,
         other_gain, gamma_outside, adds_dgamma, keeps_dgamma, one_threads_dgamma, no_dresidual,
-        lost_lane, lost_run;
+        no_dbeta, lost_lane, lost_run;
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
     size_t sums_end;                            /* no sum along a row goes farther; 0: it does */
     size_t residual_end;                        /* nor does the residual in them */
-    size_t lost_element; /* one more than the element that a row's sums miss */
-    size_t lost_rows;    /* dgamma misses one row of so many, */
-    size_t lost_blocks;  /* or all full blocks of so many */
-    size_t stale_from;   /* rows from here on take the statistics of the row before it */
-    size_t from;         /* all of this only in groups of so many values, */
-    size_t from_rows;    /* and with so many groups */
-    bool in_suite;       /* no mistake: the mutant's case is one of the built-in suite */
+    size_t lost_element;  /* one more than the element that a row's sums miss */
+    size_t lost_rows;     /* dgamma misses one row of so many, */
+    size_t lost_blocks;   /* or all full blocks of so many */
+    size_t stale_from;    /* rows from here on take the statistics of the row before it */
+    size_t from;          /* all of this only in groups of so many values, */
+    size_t from_rows;     /* with so many groups, */
+    unsigned with;        /* in calls with these arguments, NL_BIT() of each, */
+    unsigned without;     /* but without these, */
+    unsigned overwritten; /* and that overwrite just these inputs; 0: any */
+    bool in_suite;        /* no mistake: the mutant's case is one of the built-in suite */
 } wrong;
 
 typedef struct mutant {
