@@ -64,6 +64,6 @@ static int best(void) {
 }
 
 bool nl_isa_runs(const char *isa) {
-    int i = nl_isa_index(isa);
+    int i = isa ? nl_isa_index(isa) : -1;
     return i >= 0 && i <= best();
 }

@@ -49,7 +49,7 @@ bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
 }
 
 const nl_impl *nl_find(const char *name, const char *isa) {
-    for (size_t i = 0; i < nl_impl_count(); i++) {
+    for (size_t i = 0; name && i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);
         bool wanted = isa ? strcmp(impl->isa, isa) == 0 : nl_isa_runs(impl->isa);
         if (wanted && strcmp(impl->name, name) == 0) return impl;

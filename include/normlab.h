@@ -173,10 +173,10 @@ NL_API const char *nl_message(void);
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
-/* By name and ISA ("c", ...; NULL: any that runs here); NULL when there is none. */
+/* By name and ISA ("c", ...; NULL: any that runs here); NULL when there is none, or no name. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
-/* Does impl take this op, pass, dtype and c? And does this processor run the ISA? */
+/* Does impl take this op, pass, dtype and c? And does this processor run the ISA (NULL: no)? */
 NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
 NL_API bool nl_isa_runs(const char *isa);
 

@@ -149,10 +149,11 @@ Test(registry, find) {
     }
     cr_assert(!nl_find("layernorm/none", NULL) && !nl_find("layernorm/none", "c") &&
                   !nl_find("layernorm/naive", "none") && !nl_find("", NULL) &&
-                  !nl_find("layernorm/naive.c", NULL) && !nl_find("layernorm", "c"),
+                  !nl_find("layernorm/naive.c", NULL) && !nl_find("layernorm", "c") &&
+                  !nl_find(NULL, NULL) && !nl_find(NULL, "c"),
               "something unknown is found");
-    cr_assert(nl_isa_runs("c") && !nl_isa_runs("none") && !nl_isa_runs(""), "c runs: %d, none: %d",
-              nl_isa_runs("c"), nl_isa_runs("none"));
+    cr_assert(nl_isa_runs("c") && !nl_isa_runs("none") && !nl_isa_runs("") && !nl_isa_runs(NULL),
+              "c runs: %d, none: %d", nl_isa_runs("c"), nl_isa_runs("none"));
 }
 
 Test(registry, names) {
