@@ -248,6 +248,8 @@ Test(cases, other_errors) {
         {"rmsnorm/forward/f32/file/nan", "npy:FILE"},
         {"layernorm/forward/f32/2x3/nan/no-x", "no-gamma, no-beta, no-mean, no-rstd"},
         {"layernorm/backward/f32/2x3/nan/residual/in-place=x", "in-place=dresidual, in-place=dy"},
+        {"rmsnorm/forward/f32/2x{1,2/\x1b[31mnan", "control character as 0x1b"},
+        {"rmsnorm/forward/f32/2x2/na\nn", "control character as 0x0a"},
         {"rmsnorm/forward/f32/file/npy:/no/such.npy", "/no/such.npy"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -277,6 +279,8 @@ Test(cases, files) {
         {"#%*c rmsnorm/forward/f32/1x1/nan\nrmsnorm/forward/f32/1x2/nan\n", "", 1},
         {" \n\nrmsnorm/forward/f33/1x2/nan\n", ":3: case rmsnorm/forward/f33/1x2/nan: 'f33'", 0},
         {"rmsnorm/forward/f32/1x2/nan rmsnorm/forward/f32/1x3/nan\n", ":1: ", 0},
+        {"\nrmsnorm/forward/f32/1x2/\x1b[31mnan\n", ":2: byte 0x1b", 0},
+        {"rmsnorm/forward/f32/1x2/nan\n# \x7f\n", ":2: byte 0x7f", 0},
     };
     char path[] = "/tmp/normlab-cases-XXXXXX", says[100];
     cr_assert(close(mkstemp(path)) == 0, "cannot create %s", path);

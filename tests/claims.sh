@@ -43,7 +43,7 @@ exits "an unknown claim" 2 seven_to_fiveteen
 quiet
 says "no claim is called 'seven_to_fiveteen'"
 exits "a file that is not there" 2 nowhere.txt
-says "cannot read nowhere.txt: No such file"
+says "nowhere.txt: cannot read it: No such file"
 printf 'claim: x\nbeauty: 7\n' > bad.txt
 exits "a bad file" 2 bad.txt
 quiet

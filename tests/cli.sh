@@ -98,13 +98,18 @@ done
 refuses "an unknown implementation" "'no/such'" check --impl no/such $good
 refuses "a bad spelling" "'fwd' should be" check rmsnorm/fwd/f32/3x5/normal
 refuses "a bad spelling among good ones" "'f64'" check $good "rmsnorm/forward/{f32,f64}/3x5/normal"
-refuses "a missing file" "no file no.txt" check no.txt
+refuses "a missing file" "no file of that name" check no.txt
 refuses "missing data" no.npy check rmsnorm/forward/f32/file/npy:no.npy
 for n in 0 -1 two 1.5 5000; do refuses "--threads $n" "--threads '$n'" check --threads $n $good; done
 refuses "--out without a file" "out" check $good --out
 printf '# why\n\n%s # this\nrmsnorm/forward/f32/3x5/none\n' $good > cases.txt
 refuses "a bad line in a file" "cases.txt:4: " check cases.txt
 sed -i 4d cases.txt
+printf 'rmsnorm/forward/f32/3x5/\033[31mred\n' > red.txt
+refuses "a control character in a file" "red.txt:1: byte 0x1b" check red.txt
+check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
+refuses "a control character in a case" "control character as 0x1b" check "$(cat red.txt).txt"
+check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 exits "a file of cases, and a case" 0 check cases.txt rmsnorm/forward/f16/2x2/exact
 says "2 cases: "
 

@@ -20,6 +20,10 @@ bool scan_error(const scan *s, size_t line, const char *format, ...) {
     return false;
 }
 
+bool is_control(char c) {
+    return (unsigned char)c < ' ' || c == 0x7f;
+}
+
 static bool read_text(scan *s, char **text) {
     struct stat about;
     *text = NULL;
@@ -38,9 +42,8 @@ static bool read_text(scan *s, char **text) {
     s->at = *text, s->end = *text + size, s->line = 1;
     size_t line = 1;
     for (const char *p = s->at; p < s->end; line += *p++ == '\n') {
-        unsigned char b = (unsigned char)*p;
-        if ((b >= ' ' && b != 0x7f) || b == '\n' || b == '\r' || b == '\t') continue;
-        return scan_error(s, line, "byte 0x%02x does not belong in a text file: measure again", b);
+        if (!is_control(*p) || *p == '\n' || *p == '\r' || *p == '\t') continue;
+        return scan_error(s, line, "byte 0x%02x does not belong in a text file", (unsigned char)*p);
     }
     if (size >= 3 && memcmp(s->at, "\xef\xbb\xbf", 3) == 0) s->at += 3; /* a BOM */
     return true;
@@ -51,6 +54,16 @@ bool scan_file(scan *s, char **text) {
     free(*text);
     *text = NULL;
     return false;
+}
+
+char *scan_line(scan *s) {
+    char *line = s->at, *end = line + strcspn(line, "\n");
+    if (line == s->end) return NULL;
+    s->first_line = s->line++;
+    s->at = end + (*end != '\0');
+    *end = '\0';
+    if (end > line && end[-1] == '\r') end[-1] = '\0';
+    return line;
 }
 
 static bool add_field(scan *s, char *field) {

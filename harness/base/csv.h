@@ -22,9 +22,16 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
+/* Is it a control character? Text from outside must have none but the ends of lines and tabs: they
+ * are damage, and messages must not send escape sequences to a terminal. */
+bool is_control(char c);
+
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
- * characters: they are damage, and messages must not send escape sequences to a terminal. */
+ * characters. */
 bool scan_file(scan *s, char **text);
+
+/* Cuts off the next line, number s->first_line. NULL: there is none. */
+char *scan_line(scan *s);
 
 /* Reads the next record into s->fields. An open quote that runs over several lines is an error; in
  * the last line it means that the line was cut off. */

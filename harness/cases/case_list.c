@@ -1,9 +1,9 @@
 /* Lists of cases: braces are expanded as text, then each result is parsed.
  * SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
+#include "base/csv.h"
 #include "cases/museum.h"
 
-#include <errno.h>
 #include <search.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -106,30 +106,29 @@ static bool expand(case_list *list, const char *text, char *error, size_t error_
 }
 
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size) {
+    for (const char *p = spelling; *p; p++) {
+        if (!is_control(*p)) continue;
+        snprintf(error, error_size, "a case has no control character as 0x%02x", (unsigned char)*p);
+        return false;
+    }
     return expand(list, spelling, error, error_size);
 }
 
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size) {
-    char *line = NULL, why[600];
-    size_t room = 0;
-    FILE *f = fopen(path, "r");
-    if (!f) {
-        snprintf(error, error_size, "cannot read %s: %s", path, strerror(errno));
-        return false;
-    }
-    bool ok = true;
-    for (int number = 1; ok && getline(&line, &room, f) >= 0; number++) {
-        line[strcspn(line, "#\r\n")] = '\0';
+    scan s = {.path = path, .error = error, .error_size = error_size};
+    char *text, why[600];
+    bool ok = scan_file(&s, &text);
+    for (char *line; ok && (line = scan_line(&s));) {
+        line[strcspn(line, "#\r")] = '\0';
         char *start = line + strspn(line, " \t"), *end = start + strcspn(start, " \t");
         char *more = end + strspn(end, " \t");
         if (!*start) continue;
         if (*more) snprintf(why, sizeof why, "one case a line: what is '%.100s'?", more);
         *end = '\0';
-        ok = !*more && cases_add(list, start, why, sizeof why);
-        if (!ok) snprintf(error, error_size, "%s:%d: %s", path, number, why);
+        ok = (!*more && cases_add(list, start, why, sizeof why)) ||
+             scan_error(&s, s.first_line, "%s", why);
     }
-    free(line);
-    fclose(f);
+    free(text);
     return ok;
 }
 

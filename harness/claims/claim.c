@@ -1,9 +1,9 @@
 /* A file of lines `key: value`; a line that begins with '#' is a comment.
  * SPDX-License-Identifier: MIT */
 #include "claims/claim.h"
+#include "base/csv.h"
 #include "timing/modes.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,33 +103,23 @@ static void name_of(const char *path, char *name, size_t size) {
 }
 
 bool claim_read(const char *path, claim *out, char *error, size_t error_size) {
-    char *line = NULL;
-    size_t room = 0;
-    FILE *f = fopen(path, "r");
-    if (!f) return snprintf(error, error_size, "cannot read %s: %s", path, strerror(errno)), false;
+    scan s = {.path = path, .error = error, .error_size = error_size};
+    char *text;
     *out = (claim){.share = 1, .margin = NAN, .expected = {NAN, NAN}};
     name_of(path, out->name, sizeof out->name);
-    bool ok = true;
-    for (int number = 1; ok && getline(&line, &room, f) >= 0; number++) {
-        line[strcspn(line, "\r\n")] = '\0';
+    bool ok = scan_file(&s, &text);
+    for (char *line; ok && (line = scan_line(&s));) {
         char *colon = strchr(line, ':');
         if (*line == '#' || !line[strspn(line, " \t")]) continue;
-        if (!colon) {
-            snprintf(error, error_size, "%s:%d: should be `key: value`", path, number);
-            ok = false;
-            break;
-        }
+        ok = colon || scan_error(&s, s.first_line, "should be `key: value`");
+        if (!ok) break;
         *colon = '\0';
-        const char *value = colon + 1 + strspn(colon + 1, " \t");
-        const char *should = set_key(out, line, value);
-        if (should)
-            snprintf(error, error_size, "%s:%d: '%.60s: %.100s' should be %s", path, number, line,
-                     value, should);
-        ok = !should;
+        const char *value = colon + 1 + strspn(colon + 1, " \t"),
+                   *should = set_key(out, line, value);
+        ok = !should ||
+             scan_error(&s, s.first_line, "'%.60s: %.100s' should be %s", line, value, should);
     }
-    free(line);
-    fclose(f);
+    free(text);
     const char *missing = ok ? incomplete(out) : NULL;
-    if (missing) snprintf(error, error_size, "%s: %s", path, missing);
-    return ok && !missing;
+    return ok && (!missing || scan_error(&s, 0, "%s", missing));
 }

@@ -171,16 +171,13 @@ static bool read_facts(scan *s, results *out) {
     if (lines > 1000) return scan_error(s, 1000, "too long for the facts of a machine");
     out->facts = calloc(lines, sizeof *out->facts);
     if (!out->facts) return scan_error(s, 0, "no memory for its lines");
-    for (char *line = s->at; line < s->end; s->line++) {
-        char *next = line + strcspn(line, "\n"), *colon = memchr(line, ':', (size_t)(next - line));
-        *next = '\0';
-        if (next > line && next[-1] == '\r') next[-1] = '\0';
-        if (*line && !colon) return scan_error(s, s->line, "'%.60s' should be `key: value`", line);
-        if (colon) {
-            *colon = '\0';
-            out->facts[out->fact_count++] = (fact){line, colon + 1 + strspn(colon + 1, " \t")};
-        }
-        line = next + 1;
+    for (char *line; (line = scan_line(s));) {
+        char *colon = strchr(line, ':');
+        if (*line && !colon)
+            return scan_error(s, s->first_line, "'%.60s' should be `key: value`", line);
+        if (!colon) continue;
+        *colon = '\0';
+        out->facts[out->fact_count++] = (fact){line, colon + 1 + strspn(colon + 1, " \t")};
     }
     return true;
 }

@@ -102,7 +102,7 @@ static bool add_cases(case_list *cases, const char *text) {
         return true;
     fprintf(stderr, "normlab: %s\n", error);
     if (!strchr(text, '{') && strstr(text, ".txt"))
-        fprintf(stderr, "normlab: (there is no file %s either)\n", text);
+        fprintf(stderr, "normlab: (there is no file of that name either)\n");
     return false;
 }
 
