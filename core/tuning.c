@@ -33,31 +33,61 @@ static size_t *field(nl_tuning *t, const struct key *k) {
     return (size_t *)((char *)t + k->offset);
 }
 
+enum { LINE = 199 };
+
+/* Reads a line up to its comment. False: it is too long, or holds a zero byte. */
+static bool get_line(FILE *file, char line[LINE], bool *last) {
+    size_t length = 0;
+    bool comment = false;
+    int c;
+    while ((c = fgetc(file)) != '\n' && c != EOF) {
+        comment |= c == '#';
+        if (!c || (!comment && length == LINE - 1)) return false;
+        if (!comment) line[length++] = (char)c;
+    }
+    line[length] = '\0';
+    *last = c == EOF;
+    return true;
+}
+
+/* A key that was not seen before and its number, or nothing. */
+static bool parse(const char *line, nl_tuning *out, unsigned *seen) {
+    static const char blank[] = " \t\r";
+    const char *name = line + strspn(line, blank), *digits;
+    const size_t length = strcspn(name, blank);
+    char *end;
+    if (!*name) return true;
+    digits = name + length + strspn(name + length, blank);
+    errno = 0;
+    const unsigned long long value = strtoull(digits, &end, 10);
+    if (*digits < '0' || *digits > '9' || errno || value > SIZE_MAX || end[strspn(end, blank)])
+        return false;
+    for (int k = 0; k < KEYS; k++) {
+        if (strlen(keys[k].name) != length || strncmp(keys[k].name, name, length) != 0) continue;
+        *field(out, &keys[k]) = (size_t)value;
+        const bool first = !(*seen & NL_BIT(k));
+        *seen |= NL_BIT(k);
+        return first;
+    }
+    return false;
+}
+
 int nl_tuning_read(const char *path, nl_tuning *out) {
     FILE *file = fopen(path, "r");
     if (!file) return -1;
-    char line[200], name[100], sign, rest = 0;
-    unsigned long long value;
+    char line[LINE];
+    unsigned seen = 0;
     int number = 0;
-    bool ok = true;
-    char *last = line + sizeof line - 2; /* still a newline, or a zero, where the line fits */
-    while (*last = '\n', ok && fgets(line, sizeof line, file)) {
+    bool ok = true, last = false;
+    while (ok && !last) {
         number++;
-        const bool whole = *last == '\n' || *last == '\0';
-        for (int c = whole ? '\n' : 0; c != '\n' && c != EOF;) c = fgetc(file);
-        if (sscanf(line, " %c", &rest) != 1 ? whole : rest == '#') continue;
-        ok = false;
-        if (!whole) break;
-        if (sscanf(line, "%99s %c", name, &sign) != 2 || sign == '-') break;
-        if (sscanf(line, "%*s %llu %c", &value, &rest) != 1 || value > SIZE_MAX) break;
-        for (const struct key *k = keys; k < keys + KEYS; k++)
-            if (strcmp(k->name, name) == 0) *field(out, k) = (size_t)value, ok = true;
+        ok = get_line(file, line, &last) && !ferror(file) && parse(line, out, &seen);
     }
-    if (ferror(file)) number = -1, ok = false;
+    if (ferror(file)) number = -1;
     const int why = errno;
     fclose(file);
     errno = why;
-    return ok ? 0 : number;
+    return ok && seen ? 0 : number;
 }
 
 bool nl_tuning_write(FILE *out, const nl_tuning *t) {
@@ -73,7 +103,8 @@ bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size) {
     const int line = path && *path ? nl_tuning_read(path, &wish) : 0;
     if (line < 0) snprintf(why, why_size, "NL_TUNING: cannot read '%s': %s", path, strerror(errno));
     if (line > 0)
-        snprintf(why, why_size, "NL_TUNING: %s:%d: should be a key of docs/tuning.md and a number",
+        snprintf(why, why_size,
+                 "NL_TUNING: %s:%d: should be a key of docs/tuning.md, given once, and a number",
                  path, line);
     if (line == 0) *out = wish;
     return line == 0;

@@ -29,8 +29,8 @@ bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size);
 /* Replaces the tuning. Call before any computation starts. */
 void nl_tuning_use(const nl_tuning *t);
 
-/* Reads "key value" lines into the fields they name. Returns 0; the number of the first wrong line;
- * or -1 with errno set if the file cannot be read. */
+/* Reads "key value" lines into the fields they name. Returns 0; the number of the first wrong line,
+ * or of the last if there is no key; or -1 with errno set if the file cannot be read. */
 int nl_tuning_read(const char *path, nl_tuning *out);
 bool nl_tuning_write(FILE *out, const nl_tuning *t);
 

@@ -6,6 +6,7 @@
 #include "tuning.h"
 
 #include <criterion/criterion.h>
+#include <stdint.h>
 #include <string.h>
 
 TestSuite(tune);
@@ -78,6 +79,46 @@ Test(tune, lines_of_any_length) {
         cr_assert(length > 198 ? line == 1 : line == 0, "%zu blanks: line %d", length, line);
         line = read_with("stream_bytes 4096", length, &t);
         cr_assert(length > 198 ? line == 1 : line == 0, "a key of %zu: line %d", length, line);
+    }
+    leave_folder();
+}
+
+static int read_text(const char *text, size_t size, nl_tuning *t) {
+    spill(path, text, size);
+    return nl_tuning_read(path, t);
+}
+
+Test(tune, values_are_taken_whole_or_refused) {
+    static const struct {
+        const char *text;
+        size_t size; /* 0: up to the first zero byte */
+        int line;
+        size_t stream_bytes;
+    } files[] = {{"stream_bytes 4096 # half of L2\n", 0, 0, 4096},
+                 {"stream_bytes 4096# half of L2", 0, 0, 4096},
+                 {"\tstream_bytes\t007 \r\n\n", 0, 0, 7},
+                 {"stream_bytes 18446744073709551615\n", 0, SIZE_MAX < UINT64_MAX, SIZE_MAX},
+                 {"stream_bytes 18446744073709551616\n", 0, 1, 0},
+                 {"#\nstream_bytes 99999999999999999999\n", 0, 2, 0},
+                 {"stream_bytes 18446744073709551617\n", 0, 1, 0},
+                 {"stream_bytes # 1\n", 0, 1, 0},
+                 {"stream_bytes +1\n", 0, 1, 0},
+                 {"stream_bytes\n1\n", 0, 1, 0},
+                 {"stream_bytes 1\nfork_forward 2\nstream_bytes 1\n", 0, 3, 1},
+                 {"stream_bytes 4096\0"
+                  "00\n",
+                  21, 1, 0},
+                 {"stream_bytes 1\n#\0\n", 18, 2, 1},
+                 {"\0stream_bytes 1\n", 16, 1, 0},
+                 {"", 0, 1, 0},
+                 {"# nothing\n", 0, 2, 0}};
+    enter_folder("tuning.txt");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        nl_tuning t = {0};
+        int line =
+            read_text(files[i].text, files[i].size ? files[i].size : strlen(files[i].text), &t);
+        cr_expect(line == files[i].line && (line || t.stream_bytes == files[i].stream_bytes),
+                  "file %zu, '%s': line %d, %zu", i, files[i].text, line, t.stream_bytes);
     }
     leave_folder();
 }

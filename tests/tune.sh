@@ -28,7 +28,7 @@ picks "below stream_bytes: ordinary" rows_pipelined 1 63x1024
 picks "from stream_bytes on: streaming" rows_streaming 1 64x1024
 picks "below fork_forward: one thread" rows_pipelined 2 63x1024
 picks "from fork_forward on: threads" rows_threaded 2 64x1024
-printf 'stream_bytes 1\nstream_bytes 18446744073709551615\nfork_forward 18446744073709551615\n' >tuning.txt
+printf 'stream_bytes 18446744073709551615\nfork_forward 18446744073709551615\n' >tuning.txt
 picks "never is never" rows_pipelined 2 64x1024
 printf '# a comment\n\n  # another\r\n\r\n fork_forward\t1 \r\n' >tuning.txt
 picks "comments and blanks" rows_threaded 2 2x1024
@@ -47,6 +47,12 @@ done <<'EOF'
 2|stream_bytes 1 2
 2|stream_bytes 1e6
 3|# fine\nnonsense
+2|fork_forward 2
+3|stream_bytes 1\nstream_bytes 1
+2|stream_bytes 99999999999999999999
+2|stream_bytes 18446744073709551616
+2|stream_bytes 1\0 2
+2|#\0
 EOF
 NL_TUNING=$work/none.txt run list
 check "refuses a file that is not there" test "$status" -eq 2 -a ! -s out
