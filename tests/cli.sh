@@ -132,6 +132,15 @@ check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 
     grep -q "^$key: " new.machine.txt || echo "no $key"; done; grep -v '^[a-z0-9 _-]*: ' new.machine.txt)"
 refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
 
+# Ctrl-C, as soon as there are rows: the handler is set before the file is.
+"$normlab" check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal' > stdout 2> stderr &
+until [ -s cut.csv ] || ! kill -0 $!; do sleep 0.1; done
+kill -INT $!
+wait $!; code=$?
+check "check, interrupted" "$([ $code -eq 130 ] || echo "exit code $code")"
+says "of 60000 cases; cut.csv has only what was done"
+check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"
+
 exits "bench" 0 bench --quick $good
 check "  every row has its ns" \
     "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | cut -d, -f1 | sort -u | wc -l)" ] || cat stdout)"

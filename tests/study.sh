@@ -60,6 +60,14 @@ if [ -w /dev/full ]; then
     says "No space left"
 fi
 
+"$normlab" study length casting --out cut.csv > stdout 2> stderr &
+until [ -s cut.machine.txt ] || ! kill -0 $!; do sleep 0.1; done
+kill -INT $!
+wait $!; code=$?
+check "interrupted" "$([ $code -eq 130 ] || echo "exit code $code")"
+says "what was measured is kept"
+check "  the file has its header" "$(grep -qx study,panel,series,x,y cut.csv || cat cut.csv)"
+
 for file in "$root"/experiments/*.txt; do
     grep -q '^# verb: study$' "$file" || continue
     name=$(basename "$file" .txt)

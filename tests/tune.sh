@@ -107,12 +107,15 @@ check "one thread: says so" test "$(grep -cE '^fork_.* stays: there is one threa
 check "and leaves the keys" test "$(grep ^fork out)" = "$(grep ^fork new.txt)"
 
 cp new.txt kept.txt
-"$program" tune --out new.txt --seconds 5 >out 2>words &
-sleep 2
-kill -INT $!
-wait $!
-check "Ctrl-C: exit code 130" test $? -eq 130
+for out in new.txt fresh.txt; do
+    "$program" tune --out $out --seconds 5 >out 2>words &
+    sleep 2
+    kill -INT $!
+    wait $!
+    check "Ctrl-C: exit code 130" test $? -eq 130
+done
 check "Ctrl-C: the file is as it was" cmp new.txt kept.txt
+check "Ctrl-C: no file where there was none" test "$(ls -A | grep -cE 'fresh|part')" -eq 0
 
 run tune some/case
 check "refuses cases" test "$status" -eq 2

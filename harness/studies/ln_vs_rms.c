@@ -2,7 +2,6 @@
  * against the bytes of x and y. Every panel has four more: low and high of the interval, the band
  * of LayerNorm against itself, and the model, the time of the passes that RMSNorm saves.
  * SPDX-License-Identifier: MIT */
-#include "base/interrupt.h"
 #include "timing/figure.h"
 #include "timing/race.h"
 #include "studies/study.h"
@@ -73,7 +72,7 @@ static bool run(study_out *o, bool quick) {
         total += is_selected(&panels[i / modes_count / count], &modes[i % modes_count],
                              sizes[i / modes_count % count]);
     for (size_t i = 0; i < PANELS * count; i++)
-        for (size_t k = 0; ok && !interrupted() && k < modes_count; k++) {
+        for (size_t k = 0; ok && k < modes_count; k++) {
             const struct panel *p = &panels[i / count];
             size_t n = sizes[i % count];
             double x = 2.0 * (double)(n * C) * (strcmp(p->dtype, "f32") == 0 ? 4 : 2);

@@ -3,7 +3,6 @@
  * the paper, panel "TABLE: MODEL, step": that saving times the norm's share of the step (Amdahl's
  * law); and "TABLE: MODEL, paper": its share, savings and their +-. Low and high of ours are panels
  * too. SPDX-License-Identifier: MIT */
-#include "base/interrupt.h"
 #include "timing/paper.h"
 #include "timing/figure.h"
 #include "timing/race.h"
@@ -50,7 +49,7 @@ static bool run(study_out *o, bool quick) {
     size_t count = quick ? 1 : 2;
     bool ok = true;
     for (size_t i = 0; i < paper_rows_count; i++) paper_points(o, &paper_rows[i]);
-    for (size_t i = 0; ok && i < count * NAMES && !interrupted(); i++) {
+    for (size_t i = 0; ok && i < count * NAMES; i++) {
         char tail[80], why[700], panel[100];
         size_t n = sizes[i / NAMES];
         double x = 8.0 * (double)n * C;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "studies/study.h"
 #include "base/csv.h"
+#include "base/interrupt.h"
 
 #include <stdarg.h>
 
 void study_point(const study_out *o, const char *panel, const char *series, double x, double y) {
+    if (interrupted()) return; /* the measurement was cut short */
     csv_text(o->csv, o->study);
     csv_text(o->csv, panel);
     csv_text(o->csv, series);

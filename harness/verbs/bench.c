@@ -132,12 +132,7 @@ static bool bench_all(job *j) {
         if (!taken) fprintf(stderr, "FAIL no implementation accepts %s\n", c->text), j->failed++;
         if (taken && !bench_case(c, &settings, error, sizeof error))
             return fprintf(stderr, "normlab: %s: %s\n", c->text, error), false;
-        if (interrupted()) {
-            progress(1, 1, "");
-            fprintf(stderr, "interrupted after %zu of %zu cases; what was measured is kept\n",
-                    i + 1, o->cases.count);
-            break;
-        }
+        if (report_interrupted(&j->out, i + 1, o->cases.count)) break;
     }
     progress(1, 1, "");
     return true;
@@ -161,7 +156,6 @@ int verb_bench(int argc, char **argv) {
     if (!report_open(&j.out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
-    interrupt_watch();
     fprintf(stderr, "%zu cases, %zu implementations to time for %.2g s each: about %.0f s\n",
             o.cases.count, arms, o.seconds,
             1.2 * o.seconds * (double)(arms + 2 * o.cases.count) + 0.1 * (double)o.cases.count);

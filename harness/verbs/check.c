@@ -1,5 +1,7 @@
 /* `normlab check`: compares every implementation of a case with the reference, twice: with guard
  * pages at the ends of its buffers, then at their starts. SPDX-License-Identifier: MIT */
+#include "base/interrupt.h"
+#include "best.h"
 #include "cases/suite.h"
 #include "registry.h"
 #include "verbs/case_options.h"
@@ -93,7 +95,7 @@ static bool check_case(const nl_case *c, const case_options *o, report *out, boo
     }
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (!case_options_selects(o, m, c)) continue;
+        if (interrupted() || !case_options_selects(o, m, c)) continue;
         row w = {.c = c,
                  .impl = m->name,
                  .isa = m->isa,
@@ -163,14 +165,15 @@ int verb_check(int argc, char **argv) {
     if (!counts) fprintf(stderr, "normlab: out of memory\n");
     if (!ready || !report_open(&out, o.out))
         return free(counts), error_record_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
-    bool rows = o.cases.count <= 20, input_ok = true;
-    for (size_t i = 0; i < o.cases.count && input_ok; i++) {
+    bool rows = o.cases.count <= 20, input_ok = true, stopped = false;
+    for (size_t i = 0; i < o.cases.count && input_ok && !stopped; i++) {
         progress(i, o.cases.count, o.cases.items[i].text);
         input_ok = check_case(&o.cases.items[i], &o, &out, rows, counts, &all, &largest);
+        stopped = report_interrupted(&out, i + 1, o.cases.count);
     }
     progress(1, 1, "");
     summarize(counts);
-    for (size_t i = 0; whole && !o.impl && i < nl_impl_count(); i++) {
+    for (size_t i = 0; whole && !stopped && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))
             continue;
@@ -179,13 +182,16 @@ int verb_check(int argc, char **argv) {
     }
     fprintf(stderr, "%zu cases: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count, all.ok,
             all.demo, all.skip, all.fail);
-    if (all.ok + all.demo + all.fail == 0) fprintf(stderr, "FAIL nothing was compared\n");
-    bool written = report_close(&out), good = input_ok && all.ok + all.demo > 0 && all.fail == 0;
-    if (o.errors && !o.update_errors) good = record_compare(&largest) && good;
+    if (!stopped && all.ok + all.demo + all.fail == 0)
+        fprintf(stderr, "FAIL nothing was compared\n");
+    bool written = report_close(&out),
+         good = input_ok && !stopped && all.ok + all.demo > 0 && all.fail == 0;
+    if (o.errors && !o.update_errors && !stopped) good = record_compare(&largest) && good;
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
     if (o.update_errors && good) good = record_update(&largest);
     error_record_close(&largest);
     free(counts);
     cases_free(&o.cases);
+    if (input_ok && stopped) return NL_EXIT_INTERRUPTED;
     return !input_ok ? NL_EXIT_USAGE : good && written ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -115,12 +115,12 @@ int verb_claims(int argc, char **argv) {
     const char *path = NULL;
     int code = parse(argc, argv, &j, &path);
     if (code >= 0) return free(j.claims), code;
+    interrupt_watch();
     FILE *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
     if (path && (!csv || !machine_write_beside(path))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return free(j.claims), NL_EXIT_USAGE;
     }
-    interrupt_watch();
     bool ok = claims_measure(&j);
     if (!ok) fprintf(stderr, "normlab: out of memory\n");
     if (csv) claims_write_csv(csv, j.claims, j.count);

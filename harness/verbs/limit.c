@@ -154,6 +154,7 @@ int verb_limit(int argc, char **argv) {
 #endif
     memset(memory, 0, room); /* first touch; zeros avoid slow subnormals */
     bool table = o.out || isatty(STDOUT_FILENO);
+    interrupt_watch();
     FILE *csv = o.out ? fopen(o.out, "w") : table ? NULL : stdout;
     if ((o.out && !csv) || (o.out && !machine_write_beside(o.out))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
@@ -162,7 +163,6 @@ int verb_limit(int argc, char **argv) {
     if (csv)
         fprintf(csv, "size,threads,pattern,store,gbps,gbps_low,gbps_high,rounds,stopped,mover\n");
     if (table) heading();
-    interrupt_watch();
     bool ok = true;
     for (int threads = 1; ok && threads <= o.threads; threads += o.threads > 1 ? o.threads - 1 : 1)
         for (size_t size = 8192; ok && size <= most && !interrupted(); size *= 2)

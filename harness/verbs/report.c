@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/report.h"
 #include "base/csv.h"
+#include "base/interrupt.h"
 #include "machine/machine.h"
 #include "verbs/terminal.h"
 
@@ -13,6 +14,7 @@ bool report_open(report *r, const char *csv_path) {
     bool terminal = isatty(STDOUT_FILENO);
     *r = (report){.path = csv_path, .colour = colour_wanted(stdout)};
     if (csv_path || terminal) r->table = stdout;
+    interrupt_watch();
     r->csv = csv_path ? fopen(csv_path, "w") : terminal ? NULL : stdout;
     if (csv_path && !r->csv) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", csv_path, strerror(errno));
@@ -138,6 +140,14 @@ void report_failure(const row *line, int threads) {
     fprintf(stderr, "FAIL %s@%s on %s\n     %s\n", line->impl, line->isa, line->c->text,
             line->v.why);
     report_repeat(line->c, line->impl, line->isa, threads);
+}
+
+bool report_interrupted(const report *r, size_t done, size_t total) {
+    if (!interrupted()) return false;
+    progress(1, 1, "");
+    fprintf(stderr, "interrupted after %zu of %zu cases; %s has only what was done\n", done, total,
+            r->path ? r->path : "the output");
+    return true;
 }
 
 bool report_close(report *r) {

@@ -15,7 +15,7 @@ typedef struct report {
     bool colour;
 } report;
 
-/* False: the file cannot be written, after a message. */
+/* False: the file cannot be written, after a message. From now on Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path);
 void report_row(report *r, const row *line);
 /* So many failures are printed; the others are in the table or the CSV only. */
@@ -24,6 +24,9 @@ enum { FAILURES_MAX = 20 };
 /* Print on stderr what failed and why, and the command that repeats it (with threads above 1). */
 void report_failure(const row *line, int threads);
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
+
+/* Did Ctrl-C end the verb? Then says after how many cases. */
+bool report_interrupted(const report *r, size_t done, size_t total);
 
 bool report_close(report *r); /* false: the results could not be written */
 

@@ -1,6 +1,7 @@
 /* `normlab study NAME...`: runs studies and writes their points as CSV. To add a study: its file in
  * harness/studies/, its line in study.h, and its line in the table below.
  * SPDX-License-Identifier: MIT */
+#include "base/interrupt.h"
 #include "machine/machine.h"
 #include "studies/study.h"
 #include "verbs/options.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +20,15 @@ static const study *const studies[] = {&study_length,           &study_eps,
                                        &study_ablation,         &study_ln_vs_rms,
                                        &study_rmsnorm2019,      &study_model_step};
 enum { STUDIES = sizeof studies / sizeof *studies };
+
+/* Ends the program after Ctrl-C, with the points so far written: no study has to know. */
+static void progress_or_exit(size_t done, size_t total, const char *what) {
+    progress(done, total, what);
+    if (!interrupted()) return;
+    progress(1, 1, "");
+    fprintf(stderr, "interrupted; what was measured is kept\n");
+    exit(NL_EXIT_INTERRUPTED);
+}
 
 static void note(const char *text) {
     fprintf(stderr, "%s\n", text);
@@ -82,7 +93,9 @@ int verb_study(int argc, char **argv) {
     const char *path = NULL;
     int code = parse(argc, argv, want, &quick, &path);
     if (code >= 0) return code;
-    study_out out = {.csv = path ? fopen(path, "w") : stdout, .progress = progress, .note = note};
+    interrupt_watch();
+    study_out out = {.csv = path ? fopen(path, "w") : stdout, .note = note};
+    out.progress = progress_or_exit;
     if (!out.csv || (path && !machine_write_beside(path))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return NL_EXIT_USAGE;
@@ -92,7 +105,7 @@ int verb_study(int argc, char **argv) {
         if (!want[i]) continue;
         out.study = studies[i]->name;
         enough = studies[i]->run(&out, quick);
-        progress(1, 1, "");
+        progress_or_exit(1, 1, "");
         if (!enough) fprintf(stderr, "normlab: the study %s did not finish\n", out.study);
     }
     bool written = fflush(out.csv) == 0 && !ferror(out.csv);

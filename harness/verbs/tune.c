@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/replace.h"
 #include "machine/cgroup.h"
 #include "timing/measure.h"
 #include "timing/limit.h"
@@ -177,12 +178,12 @@ int verb_tune(int argc, char **argv) {
     if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) fprintf(stderr, "normlab tune takes no cases. See `normlab tune --help`.\n");
     if (o.named) return cases_free(&o.cases), NL_EXIT_USAGE;
-    FILE *file = o.out ? fopen(o.out, "a") : stdout; /* "a" keeps the old file until the end */
-    if (!file) {
+    interrupt_watch();
+    replacement file = {.file = stdout};
+    if (o.out && !replace_begin(&file, o.out)) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
         return NL_EXIT_USAGE;
     }
-    interrupt_watch();
     nl_tuning t = *nl_tuning_now(), all_fork = {.stream_bytes = t.stream_bytes};
     size_t *const keys[QUESTIONS] = {&t.stream_bytes, &t.fork_forward, &t.fork_backward};
     curve curves[QUESTIONS];
@@ -191,16 +192,16 @@ int verb_tune(int argc, char **argv) {
     nl_tuning_use(&all_fork);
     ok = ok && measure_all(&o, curves);
     if (!ok || interrupted()) {
+        if (o.out) replace_end(&file, false);
         fprintf(stderr, ok ? "interrupted: nothing is written\n" : "normlab: out of memory\n");
         return ok ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
     }
     FILE *words = o.out ? stdout : stderr;
     fprintf(words, "A copy, LayerNorm f32 x %d on %s, then y is read\n", C, nl_isa_best());
     for (int q = 0; q < QUESTIONS; q++) conclude(words, &questions[q], &curves[q], keys[q]);
-    if (o.out) file = freopen(o.out, "w", file);
-    if (file) fprintf(file, "# normlab tune: %s, %d threads\n", nl_isa_best(), o.threads);
-    ok = file && nl_tuning_write(file, &t);
-    if (file && o.out) ok = fclose(file) == 0 && ok;
+    fprintf(file.file, "# normlab tune: %s, %d threads\n", nl_isa_best(), o.threads);
+    ok = nl_tuning_write(file.file, &t);
+    if (o.out) ok = replace_end(&file, ok);
     if (!ok) fprintf(stderr, "normlab: cannot write the file: %s\n", strerror(errno));
     char *path = o.out ? realpath(o.out, NULL) : NULL;
     if (ok) fprintf(stderr, "\nTo use it: export NL_TUNING='%s'\n", path ? path : "FILE");
