@@ -90,7 +90,7 @@ const nl_impl *nl_best(const nl_problem *p, int threads) {
 }
 
 int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
-    if (!impl->threaded || threads == 1) return threads;
+    if (!impl->threaded || threads == 1) return 1;
     const size_t count = forks(p, threads) ? 0 : CHOICES;
     for (size_t i = 0; i < count; i++)
         if (choices[i].when == FORKS && strcmp(choices[i].name, impl->name) == 0) return 1;

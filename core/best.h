@@ -5,8 +5,8 @@
 
 #include "normlab.h"
 
-/* How many of the caller's threads impl gets: one if it is a threaded rung of nl_best() and the
- * problem is below its fork threshold, else as many as can start (parallel.h). */
+/* How many of the caller's threads impl gets: one if it is not threaded, or a threaded rung of
+ * nl_best() and the problem is below its fork threshold; else as many as can start (parallel.h). */
 int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads);
 
 /* What each thread of a threaded row norm runs on its share of the rows: nl_best() for one thread,

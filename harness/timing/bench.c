@@ -4,6 +4,7 @@
 #include "timing/bench.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "best.h"
 #include "timing/arm.h"
 #include "timing/flush.h"
 
@@ -59,7 +60,7 @@ static void collect(bench *b) {
                     .impl = m->name,
                     .isa = m->isa,
                     .scratch_bytes = nl_scratch_bytes(m, &b->c->problem),
-                    .threads = m->threaded ? b->threads : 1};
+                    .threads = nl_threads_for(m, &b->c->problem, b->threads)};
         line.v.outcome = OUTCOME_SKIP;
         if (crowded)
             snprintf(line.v.why, sizeof line.v.why, "%d threads, but this machine runs %d",

@@ -99,7 +99,7 @@ static bool check_case(const nl_case *c, const case_options *o, report *out, boo
         row w = {.c = c,
                  .impl = m->name,
                  .isa = m->isa,
-                 .threads = m->threaded ? threads : 1,
+                 .threads = nl_threads_for(m, &c->problem, threads),
                  .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
         bool recorded = o->errors && !nl_is_peer(m->name); /* peers' versions vary */
         if (!nl_isa_runs(m->isa)) {
