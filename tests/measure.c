@@ -37,7 +37,8 @@ static void (*before)(void *);
 /* Arms 0 and 1 are the baseline and its repetition. */
 static bool run(measure *m, fake *fakes, size_t count, double seconds) {
     measure_arm *arms = malloc(count * sizeof *arms);
-    for (size_t i = 0; i < count; i++) arms[i] = (measure_arm){fake_call, &fakes[i], before, NULL};
+    for (size_t i = 0; i < count; i++)
+        arms[i] = (measure_arm){.call = fake_call, .context = &fakes[i], .before = before};
     m->arms = arms, m->count = count, m->clock = fake_clock, m->seconds = seconds;
     if (m->precision == 0) m->precision = 0.01;
     return measure_run(m);
@@ -180,19 +181,52 @@ static void consume(void *context, size_t turn) {
 /* An arm that consumes its inputs beside one that does not: both take 100 ns by any clock. */
 Test(measure, inputs_are_restored_before_every_call) {
     fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
-    const measure_arm arms[] = {{consume, &f[0], restore, compare},
-                                {.call = fake_call, .context = &f[1]}};
+    const measure_arm arms[] =
+        {{.call = consume, .context = &f[0], .before = restore, .after = compare},
+         {.call = fake_call, .context = &f[1]}};
     measure m = {.arms = arms, .count = 2, .seconds = 0.01, .precision = 1e-9, .seed = 1};
     m.clock = slow_clock;
     cr_assert(measure_run(&m));
     cr_expect(restored + 1 >= f[0].calls && f[0].calls > 100, "restored %zu times for %zu calls",
               restored, f[0].calls);
-    cr_expect(compared == m.rounds, "compared %zu times in %zu rounds", compared, m.rounds);
+    cr_expect(compared == 8 + m.rounds,
+              "compared %zu times in trials of 1 to 128 calls and %zu rounds", compared, m.rounds);
     for (size_t arm = 0; arm < 2; arm++) {
         double ns = measure_time(&m, arm).median;
         cr_expect(fabs(ns - 100) < 1, "arm %zu takes %g ns", arm, ns);
     }
     measure_free(&m);
+}
+
+typedef struct faulty {
+    fake f;
+    size_t period, seen;
+} faulty;
+
+static void verify(void *context) {
+    faulty *k = context;
+    k->seen += k->f.calls % k->period == 0;
+}
+
+/* A kernel wrong on every seventh call, or so, is found, however many calls a round has. */
+Test(measure, any_call_may_be_the_one_that_is_verified) {
+    static const size_t calls[] = {1, 2, 5, 6, 13, 27, 48, 55, 111, 503};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        for (size_t period = 2; period <= 8; period++)
+            for (size_t phase = 0; phase < period; phase++) {
+                fake other = {.ns = 100e3 / (double)calls[i]};
+                faulty k = {other, period, 0};
+                k.f.calls = phase;
+                const measure_arm arms[] = {{.call = fake_call, .context = &k, .after = verify},
+                                            {.call = fake_call, .context = &other}};
+                measure m = {.arms = arms, .count = 2, .seconds = 0.04, .precision = -1, .seed = 1};
+                m.clock = fake_clock;
+                cr_assert(measure_run(&m));
+                cr_expect(m.rounds > 50 && k.seen > 0,
+                          "wrong on call %zu of %zu, %zu calls a round: not seen in %zu rounds",
+                          period - phase, period, m.calls, m.rounds);
+                measure_free(&m);
+            }
 }
 
 /* A kernel as fast as the baseline that becomes 30 % slower at any moment must never be FASTER; nor

@@ -14,7 +14,7 @@ typedef struct measure_arm {
     void (*call)(void *context, size_t turn); /* turn counts the calls of all arms */
     void *context;
     /* Both untimed, or NULL: before every call, to restore its inputs or to flush the caches; and
-     * after each round's last call, whose outputs are still in place. */
+     * after the last call of each round, or of a trial, whose outputs are still in place. */
     void (*before)(void *context), (*after)(void *context);
 } measure_arm;
 
