@@ -1,9 +1,11 @@
 /* What timed calls read and leave: a fake kernel in bench and races, which compares its inputs with
- * those of its case on every call. SPDX-License-Identifier: MIT */
+ * those of its case on every call, and is wrong on some. SPDX-License-Identifier: MIT */
 #include "registry.h"
 #include "support.h"
 #include "timing/bench.h"
 #include "timing/race.h"
+
+#include <stdio.h>
 
 static nl_case c;
 static nl_data stated;
@@ -18,25 +20,36 @@ static void compare(nl_arg s, const void *got) {
     what = s;
 }
 
-/* Spoils the first number on some calls. */
+/* What is wrong with some calls: the first number of y or dx; or statistics and gradients that are
+ * not written. */
+static enum fault { NUMBER, UNWRITTEN } fault;
+
+static bool is_wrong(enum fault f) {
+    return f == fault && calls >= wrong_from && calls < wrong_to;
+}
+
 static void spoil(void *out) {
-    if (calls >= wrong_from && calls < wrong_to) memset(out, 0x3c, nl_dtype_bytes(c.problem.dtype));
+    memset(out, 0x3c, nl_dtype_bytes(c.problem.dtype));
 }
 
 static void fake_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    nl_forward_args b = *a;
     compare(NL_X, a->x), compare(NL_RESIDUAL, a->residual);
     compare(NL_RUNNING_MEAN, a->running_mean), compare(NL_RUNNING_VAR, a->running_var);
-    real->forward(p, a, threads);
     calls++;
-    spoil(a->y);
+    if (is_wrong(UNWRITTEN)) b.mean = b.rstd = NULL;
+    real->forward(p, &b, threads);
+    if (is_wrong(NUMBER)) spoil(a->y);
 }
 
 static void fake_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    nl_backward_args b = *a;
     compare(NL_X, a->x), compare(NL_DY, a->dy), compare(NL_RESIDUAL, a->dresidual);
     compare(NL_MEAN, a->mean), compare(NL_RSTD, a->rstd);
-    real->backward(p, a, threads);
     calls++;
-    spoil(a->dx);
+    if (is_wrong(UNWRITTEN)) b.dgamma = b.dbeta = NULL;
+    real->backward(p, &b, threads);
+    if (is_wrong(NUMBER)) spoil(a->dx);
 }
 
 static nl_impl fake;
@@ -125,6 +138,25 @@ Test(timed, timed_calls_are_verified) {
         bench(cases[i][0], cases[i][1], 11, all / 2);
         cr_expect(timed == 0 && last.outcome == OUTCOME_FAIL && strstr(last.why, "[0]"),
                   "%s: wrong on calls 11 to %zu, and timed; %s", cases[i][0], all / 2, last.why);
+    }
+}
+
+/* What the call before left must not stand for what this one did not write. */
+Test(timed, outputs_are_written_by_the_timed_call) {
+    static const char *const cases[][2] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
+         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
+         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass"},
+         {"layernorm/forward/f32/8x64/normal/cold", "layernorm/two_pass"},
+         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
+         {"layernorm/backward/f32/8x64/normal", "layernorm/backward"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fault = UNWRITTEN;
+        bench_calls(cases[i][0], cases[i][1], 200);
+        cr_assert(timed == 1, "%s: %s", cases[i][0], last.why);
+        bench(cases[i][0], cases[i][1], 11, calls / 2);
+        cr_expect(timed == 0 && strstr(last.why, "nan, should be"),
+                  "%s: not written, and timed; %s", cases[i][0], last.why);
     }
 }
 

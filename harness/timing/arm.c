@@ -17,6 +17,11 @@ static void before(void *context) {
     for (int i = 0; i < 2 && a->on[i]; i++) fixture_prepare(a->on[i], a->threads);
 }
 
+static void begin(void *context, size_t calls) {
+    const arm *a = context;
+    for (int i = 0; i < 2 && a->on[i]; i++) fixture_begin(a->on[i], calls);
+}
+
 /* Other bits than before may still be right, as where threads add up in any order. */
 static void after(void *context) {
     arm *a = context;
@@ -41,7 +46,7 @@ verdict arm_verify(arm *a) {
 
 measure_arm arm_measured(arm *a) {
     bool care = fixture_needs_care(a->on[0]) || (a->on[1] && fixture_needs_care(a->on[1]));
-    return (measure_arm){call, a, care ? before : NULL, after};
+    return (measure_arm){call, a, care ? before : NULL, after, begin};
 }
 
 static void limit_before(void *context) {
@@ -64,7 +69,8 @@ static void limit_call(void *context, size_t turn) {
 }
 
 measure_arm limit_arm_measured(limit_arm *a) {
-    return (measure_arm){limit_call, a, fixture_needs_care(a->on) ? limit_before : NULL, NULL};
+    bool care = fixture_needs_care(a->on);
+    return (measure_arm){.call = limit_call, .context = a, .before = care ? limit_before : NULL};
 }
 
 static double limit_trial(void *context, limit_way way) {

@@ -30,8 +30,20 @@ void fixture_free(fixture *f) {
     *f = (fixture){0};
 }
 
+static void flush_all(const fixture *f, const instance *in) {
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (in->at[s]) flush(in->at[s], f->data.bytes[s]);
+}
+
 instance *fixture_next(fixture *f) {
     return f->last = &f->in[f->calls++ % f->sets];
+}
+
+/* A set that is rotated through must not become a recently used one. */
+void fixture_begin(fixture *f, size_t calls) {
+    instance *last = &f->in[(f->calls + calls - 1) % f->sets];
+    instance_refill(last);
+    if (f->c.cache == CACHE_ROTATING) flush_all(f, last);
 }
 
 bool fixture_needs_care(const fixture *f) {
@@ -62,14 +74,11 @@ void fixture_prepare(fixture *f, int threads) {
             if (instance_consumes(&f->in[i], s))
                 nl_parallel_for(f->data.bytes[s], threads, copy,
                                 &(stretch){f->in[i].at[s], f->data.input[s]});
-    if (f->c.cache == CACHE_ROTATING) return;
-    for (nl_arg s = 0; s < NL_ARGS; s++) {
-        if (!next->at[s]) continue;
-        if (f->c.cache == CACHE_COLD)
-            flush(next->at[s], f->data.bytes[s]);
-        else if (f->c.in_place) /* the copies have evicted the other buffers */
+    if (f->c.cache == CACHE_COLD) flush_all(f, next);
+    if (f->c.cache != CACHE_WARM || !f->c.in_place) return;
+    for (nl_arg s = 0; s < NL_ARGS; s++) /* the copies have evicted the other buffers */
+        if (next->at[s])
             nl_parallel_for(f->data.bytes[s], threads, touch, &(stretch){NULL, next->at[s]});
-    }
 }
 
 verdict fixture_verify(fixture *f, const nl_impl *impl, int threads) {

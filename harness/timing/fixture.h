@@ -24,6 +24,10 @@ void fixture_free(fixture *f);
 /* The set of buffers for the next call: the sets rotate. */
 instance *fixture_next(fixture *f);
 
+/* Before so many calls: the set that the last one will use gets the stated inputs, and outputs of
+ * NaN, so that what is wrong with it afterwards is the doing of these calls. */
+void fixture_begin(fixture *f, size_t calls);
+
 /* Must fixture_prepare come before every call? It restores on `threads` threads, so that each
  * core's cache holds what a call on as many threads leaves there (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);

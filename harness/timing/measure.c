@@ -45,6 +45,7 @@ static size_t untimed_calls(size_t calls, size_t random) {
 static double time_calls(const measure *m, size_t arm, size_t untimed, size_t calls, size_t *turn) {
     const measure_arm *a = &m->arms[arm];
     double total = 0, start;
+    if (a->begin) a->begin(a->context, untimed + calls);
     for (; untimed > 0; untimed--) {
         if (a->before) a->before(a->context);
         a->call(a->context, (*turn)++);

@@ -39,12 +39,16 @@ bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, s
     return true;
 }
 
-void instance_fill(instance *in) {
+void instance_refill(instance *in) {
     const nl_data *d = in->data;
     for (nl_arg s = 0; s < NL_ARGS; s++) /* all bits set is a NaN in every storage type */
-        if (in->at[s]) memset(in->at[s], 0xff, d->bytes[s]);
+        if (in->at[s] && !d->input[s]) memset(in->at[s], 0xff, d->bytes[s]);
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && d->input[s]) memcpy(in->at[s], d->input[s], d->bytes[s]);
+}
+
+void instance_fill(instance *in) {
+    instance_refill(in);
     if (in->scratch) memset(in->scratch, 0xff, in->scratch_bytes);
 }
 

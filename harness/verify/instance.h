@@ -22,7 +22,8 @@ typedef struct instance {
 /* in->impl may be replaced later by one for which scratch_bytes is enough. */
 bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, size_t scratch_bytes,
                    placement where, instance *out);
-void instance_fill(instance *in); /* restores the inputs, fills everything else with NaN */
+void instance_refill(instance *in); /* restores the inputs, fills the outputs with NaN */
+void instance_fill(instance *in);   /* and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 nl_status instance_call(const instance *in, int threads);
 /* Of the bits of these arguments, NL_BIT() of each: equal hashes stand for equal bits. */
