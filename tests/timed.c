@@ -20,16 +20,16 @@ static void compare(nl_arg s, const void *got) {
     what = s;
 }
 
-/* What is wrong with some calls: the first number of y or dx; or statistics and gradients that are
- * not written. */
-static enum fault { NUMBER, UNWRITTEN } fault;
+/* What is wrong with some calls: the first number of y or dx; statistics and gradients that are not
+ * written; or inputs, where the call itself computes from a copy. */
+static enum fault { NUMBER, UNWRITTEN, INPUTS } fault;
 
 static bool is_wrong(enum fault f) {
     return f == fault && calls >= wrong_from && calls < wrong_to;
 }
 
-static void spoil(void *out) {
-    memset(out, 0x3c, nl_dtype_bytes(c.problem.dtype));
+static void spoil(const void *out) {
+    memset((void *)(uintptr_t)out, 0x3c, nl_dtype_bytes(c.problem.dtype));
 }
 
 static void fake_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
@@ -38,8 +38,10 @@ static void fake_forward(const nl_problem *p, const nl_forward_args *a, int thre
     compare(NL_RUNNING_MEAN, a->running_mean), compare(NL_RUNNING_VAR, a->running_var);
     calls++;
     if (is_wrong(UNWRITTEN)) b.mean = b.rstd = NULL;
+    if (is_wrong(INPUTS)) b.x = stated.input[NL_X], b.gamma = stated.input[NL_GAMMA];
     real->forward(p, &b, threads);
     if (is_wrong(NUMBER)) spoil(a->y);
+    if (is_wrong(INPUTS)) spoil(a->x), spoil(a->gamma);
 }
 
 static void fake_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
@@ -48,25 +50,28 @@ static void fake_backward(const nl_problem *p, const nl_backward_args *a, int th
     compare(NL_MEAN, a->mean), compare(NL_RSTD, a->rstd);
     calls++;
     if (is_wrong(UNWRITTEN)) b.dgamma = b.dbeta = NULL;
+    if (is_wrong(INPUTS)) b.dy = stated.input[NL_DY], b.rstd = stated.input[NL_RSTD];
     real->backward(p, &b, threads);
     if (is_wrong(NUMBER)) spoil(a->dx);
+    if (is_wrong(INPUTS)) spoil(a->dy), spoil(a->rstd);
 }
 
 static nl_impl fake;
+static bool beside; /* times the real one too */
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *taken) {
     (void)context, (void)taken;
-    return impl == &fake;
+    return impl == &fake || (beside && impl == real);
 }
 
 static size_t timed;
-static verdict last;
+static verdict last, of_real;
 static double seconds = 1e-3; /* of timing */
 
 static void take_row(void *context, const row *line) {
     (void)context;
     timed += line->timed;
-    last = line->v;
+    *(strcmp(line->impl, fake.name) == 0 ? &last : &of_real) = line->v;
 }
 
 /* Benches the fake kernel, which computes what `impl` does and is wrong on calls from < to. */
@@ -86,7 +91,7 @@ static void bench(const char *text, const char *impl, size_t from, size_t to) {
         cr_assert_fail("%s: %s", text, error);
     if (!fake.name) nl_registry_add(&fake);
     fake = *real;
-    fake.forward = fake_forward, fake.backward = fake_backward;
+    fake.name = "fake/kernel", fake.forward = fake_forward, fake.backward = fake_backward;
     calls = changed = timed = 0, wrong_from = from, wrong_to = to;
     cr_assert(bench_case(&c, &o, error, sizeof error), "%s: %s", text, error);
     answer_free(&want), data_free(&stated);
@@ -157,6 +162,26 @@ Test(timed, outputs_are_written_by_the_timed_call) {
         bench(cases[i][0], cases[i][1], 11, calls / 2);
         cr_expect(timed == 0 && strstr(last.why, "nan, should be"),
                   "%s: not written, and timed; %s", cases[i][0], last.why);
+    }
+}
+
+/* A kernel that writes to its inputs fails, and no other that reads them. */
+Test(timed, the_guilty_one_is_named) {
+    static const char *const cases[][3] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass", "x"},
+         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass", "x"},
+         {"rmsnorm/forward/f16/8x64/normal/in-place", "rmsnorm/one_pass", "gamma"},
+         {"layernorm/backward/f32/8x64/normal", "layernorm/backward", "dy"}};
+    beside = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char says[80];
+        snprintf(says, sizeof says, "the input %s was modified", cases[i][2]);
+        fault = INPUTS;
+        bench_calls(cases[i][0], cases[i][1], 200);
+        cr_assert(timed == 2, "%s: %s%s", cases[i][0], last.why, of_real.why);
+        bench(cases[i][0], cases[i][1], 11, calls / 2);
+        cr_expect(timed == 1 && strcmp(last.why, says) == 0 && of_real.outcome == OUTCOME_OK,
+                  "%s: the guilty one: %s; the other: %s", cases[i][0], last.why, of_real.why);
     }
 }
 

@@ -26,7 +26,7 @@ static void begin(void *context, size_t calls) {
 static void after(void *context) {
     arm *a = context;
     for (int i = 0; i < 2 && a->on[i] && a->after.outcome != OUTCOME_FAIL; i++) {
-        uint64_t hash = fixture_hash(a->on[i]);
+        uint64_t hash = instance_hash(a->on[i]->last);
         if (hash == a->hash[i]) continue;
         a->after = fixture_check(a->on[i], a->impl[i]);
         a->which = i;
@@ -38,7 +38,7 @@ verdict arm_verify(arm *a) {
     verdict v = {.outcome = OUTCOME_OK};
     for (int i = 0; i < 2 && a->on[i] && v.outcome != OUTCOME_FAIL; i++) {
         v = fixture_verify(a->on[i], a->impl[i], a->threads);
-        a->hash[i] = fixture_hash(a->on[i]);
+        a->hash[i] = instance_hash(a->on[i]->last);
         a->which = i;
     }
     return v;

@@ -11,7 +11,7 @@ typedef struct arm {
     fixture *on[2]; /* the second may be NULL */
     const nl_impl *impl[2];
     int threads;
-    uint64_t hash[2]; /* of the outputs that were last found right */
+    uint64_t hash[2]; /* of the arguments that were last found right */
     verdict after;    /* the first failure of a timed call's outputs */
     int which;        /* of the two calls was last verified */
 } arm;
@@ -32,8 +32,8 @@ size_t limit_arm_bytes(const fixture *on);
 /* Verifies the arm on refilled buffers; the first failure. */
 verdict arm_verify(arm *a);
 
-/* For measure_run: every call sees the inputs as the case states them, and the outputs of each
- * round's last call are compared with those that were right, without refilling. */
+/* For measure_run: every call sees the inputs as the case states them, and what each round's last
+ * call leaves, inputs included, is compared with what was right. */
 measure_arm arm_measured(arm *a);
 measure_arm limit_arm_measured(limit_arm *a);
 

@@ -97,10 +97,6 @@ verdict fixture_check(fixture *f, const nl_impl *impl) {
     return outputs_check(f->last, partial ? &f->partial : &f->want);
 }
 
-uint64_t fixture_hash(const fixture *f) {
-    return instance_hash(f->last, nl_passes[f->c.problem.pass].writes);
-}
-
 /* The spelling after the layer and the pass. */
 static const char *after_pass(const char *text) {
     const char *slash = strchr(text, '/');

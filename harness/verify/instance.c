@@ -86,10 +86,10 @@ nl_status instance_call(const instance *in, int threads) {
     return nl_forward(in->impl, &in->c->problem, &a, threads);
 }
 
-uint64_t instance_hash(const instance *in, unsigned arguments) {
+uint64_t instance_hash(const instance *in) {
     uint64_t lane[4] = {1, 2, 3, 4}, word[4];
     for (nl_arg s = 0; s < NL_ARGS; s++) {
-        if (!in->at[s] || !(arguments & NL_BIT(s))) continue;
+        if (!in->at[s]) continue;
         for (size_t i = 0; i < in->data->bytes[s]; i += sizeof word) {
             size_t left = in->data->bytes[s] - i;
             if (left < sizeof word) memset(word, 0, sizeof word);

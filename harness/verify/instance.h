@@ -26,8 +26,8 @@ void instance_refill(instance *in); /* restores the inputs, fills the outputs wi
 void instance_fill(instance *in);   /* and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 nl_status instance_call(const instance *in, int threads);
-/* Of the bits of these arguments, NL_BIT() of each: equal hashes stand for equal bits. */
-uint64_t instance_hash(const instance *in, unsigned arguments);
+/* Of the bits of all arguments: equal hashes stand for equal bits. */
+uint64_t instance_hash(const instance *in);
 void instance_free(instance *in);
 
 #endif

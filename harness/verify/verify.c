@@ -35,7 +35,7 @@ static verdict check(const instance *in, const answer *a) {
     enum { KNOWN = 32 };
     static known last[KNOWN];
     static size_t next;
-    const uint64_t hash = instance_hash(in, ~0u);
+    const uint64_t hash = instance_hash(in);
     for (known *k = last; k < last + KNOWN; k++)
         if (same(k, a->number, hash, in->impl)) return k->v;
     known *k = &last[next++ % KNOWN];
