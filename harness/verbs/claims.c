@@ -135,6 +135,6 @@ int verb_claims(int argc, char **argv) {
     if (j.settings_measured == 0) fprintf(stderr, "FAIL nothing was measured\n");
     ok = ok && j.settings_measured && !j.settings_failed && written;
     free(j.claims);
-    if (interrupted()) return NL_EXIT_INTERRUPTED;
+    if (progress_interrupted()) return NL_EXIT_INTERRUPTED;
     return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -171,6 +171,6 @@ int verb_limit(int argc, char **argv) {
     bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
     if (o.out && csv) written = fclose(csv) == 0 && written;
     if (!written) fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
-    if (interrupted()) fprintf(stderr, "interrupted; what was measured is kept\n");
-    return interrupted() ? NL_EXIT_INTERRUPTED : ok && written ? NL_EXIT_OK : NL_EXIT_FAILED;
+    if (progress_interrupted()) return NL_EXIT_INTERRUPTED;
+    return ok && written ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

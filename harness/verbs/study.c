@@ -24,10 +24,7 @@ enum { STUDIES = sizeof studies / sizeof *studies };
 /* Ends the program after Ctrl-C, with the points so far written: no study has to know. */
 static void progress_or_exit(size_t done, size_t total, const char *what) {
     progress(done, total, what);
-    if (!interrupted()) return;
-    progress(1, 1, "");
-    fprintf(stderr, "interrupted; what was measured is kept\n");
-    exit(NL_EXIT_INTERRUPTED);
+    if (progress_interrupted()) exit(NL_EXIT_INTERRUPTED);
 }
 
 static void note(const char *text) {

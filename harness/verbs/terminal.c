@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/terminal.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,13 @@ void progress(size_t done, size_t total, const char *what) {
     progress_clear();
     fprintf(stderr, "[%zu/%zu] about %.0f s left: %.70s%s", done, total, left, what,
             terminal ? "" : "\n");
+}
+
+bool progress_interrupted(void) {
+    if (!interrupted()) return false;
+    progress(1, 1, "");
+    fprintf(stderr, "interrupted; what was measured is kept\n");
+    return true;
 }
 
 const char *human_ns(double ns, char text[32]) {

@@ -14,6 +14,9 @@ bool colour_wanted(FILE *out);
  * line every ten seconds. done == total ends it. */
 void progress(size_t done, size_t total, const char *what);
 
+/* Did Ctrl-C end the verb? Then says that what was measured is kept. */
+bool progress_interrupted(void);
+
 /* Clears the progress line. Call before printing anything else. */
 void progress_clear(void);
 
