@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/flush.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
+
+static bool has_clflushopt(void) {
+    static int known = -1; /* a virtual machine traps CPUID */
+    unsigned a, b = 0, c, d;
+    if (known < 0) known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_CLFLUSHOPT;
+    return known;
+}
+
+/* Lines in no order, 20 times as fast as clflush, which flushes one after the other. */
+__attribute__((target("clflushopt"))) static void flush_lines(char *p, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64) _mm_clflushopt(p + i);
+}
 #endif
 
 size_t last_cache_bytes(void) {
@@ -19,7 +34,9 @@ size_t last_cache_bytes(void) {
 
 void flush(const void *p, size_t bytes) {
 #if defined(__x86_64__)
-    for (size_t i = 0; i < bytes; i += 64) _mm_clflush((const char *)p + i);
+    const bool unordered = has_clflushopt();
+    if (unordered) flush_lines((char *)(uintptr_t)p, bytes);
+    for (size_t i = 0; i < bytes && !unordered; i += 64) _mm_clflush((const char *)p + i);
     if (bytes) _mm_clflush((const char *)p + bytes - 1);
     _mm_mfence();
 #else
