@@ -252,3 +252,48 @@ Test(data, outliers) {
     cr_assert(large >= 4 && large <= 20, "%zu of 640 features are large; 10 were expected", large);
     data_free(&m.d);
 }
+
+/* How many of the 1000 values lie in [from, to)? */
+static size_t between(const made *m, float from, float to) {
+    size_t found = 0;
+    for (size_t e = 0; e < 1000; e++) found += x(m, 2, e) >= from && x(m, 2, e) < to;
+    return found;
+}
+
+/* In the third row, the values in an interval: exactly so many, or the distribution's, give or take. */
+Test(data, shapes) {
+    static const struct {
+        const char *kind;
+        float from, to;
+        size_t low, high;
+    } rules[] = {
+        {"lognormal:3", 0, 1, 440, 560},
+        {"lognormal:3", 20.085f, INFINITY, 115, 205},
+        {"cauchy", -1, 1, 440, 560},
+        {"cauchy", 6.3138f, INFINITY, 25, 80},
+        {"head:1000", 900, 1100, 16, 16},
+        {"head:1000", -100, 100, 984, 984},
+        {"first:1000", 1000, 1001, 1, 1},
+        {"middle:1000", 1000, 1001, 1, 1},
+        {"last:1000", 1000, 1001, 1, 1},
+        {"alternating:1000", 900, 1100, 500, 500},
+        {"alternating:1000", -1100, -900, 500, 500},
+        {"ramp:500", 0, 250.25f, 500, 500},
+        {"ramp:500", 250.25f, 500.25f, 500, 500},
+        {"decay:10", -0x1p-20f, 0x1p-20f, 780, 820},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "layernorm/forward/f32/3x1000/%s", rules[i].kind);
+        made m = make(text);
+        size_t found = between(&m, rules[i].from, rules[i].to);
+        cr_assert(found >= rules[i].low && found <= rules[i].high, "%s: %zu in [%g, %g)", text,
+                  found, (double)rules[i].from, (double)rules[i].to);
+        data_free(&m.d);
+    }
+    made a = make("layernorm/forward/f32/3x1000/first:7"),
+         b = make("layernorm/forward/f32/3x1000/last:7");
+    made c = make("batchnorm/forward/f32/10x3x100/middle:7"); /* of a channel: sample 5, place 0 */
+    cr_assert(x(&a, 1, 0) == 7 && x(&b, 1, 999) == 7 && x(&c, 1, 500) == 7);
+    data_free(&a.d), data_free(&b.d), data_free(&c.d);
+}

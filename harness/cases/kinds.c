@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PICK = 14
-}; /* the random stream of pick(); those below belong to the nl_arg of that number */
+/* The random streams of pick() and of quotients; those below belong to the nl_arg of that number. */
+enum { PICK = 14, BELOW = 15 };
 _Static_assert(PICK >= (int)NL_ARGS, "another nl_arg would get the stream of pick()");
 
 static double pick(size_t n, size_t limit) {
@@ -94,6 +93,52 @@ static double tiny(place at, double k) {
     return 1e-39 * random_normal(NL_X, at.i);
 }
 
+/* 2^v: the series of exp over the fraction, because libm's exp2 differs between machines. */
+static double power_of_two(double v) {
+    if (!(v > -1100)) return 0;
+    if (v > 1100) return INFINITY;
+    double whole = floor(v), z = (v - whole) * 0.69314718055994531, sum = 1;
+    for (int n = 18; n > 0; n--) sum = 1 + sum * z / n;
+    return ldexp(sum, (int)whole);
+}
+
+static double lognormal(place at, double k) {
+    return power_of_two(k * random_normal(NL_X, at.i) * 1.4426950408889634);
+}
+
+static double cauchy(place at, double k) {
+    (void)k;
+    return random_normal(NL_X, at.i) / random_normal(BELOW, at.i);
+}
+
+static double decay(place at, double k) {
+    return power_of_two(-(double)at.e / k) * random_normal(NL_X, at.i);
+}
+
+static double head(place at, double k) {
+    return random_normal(NL_X, at.i) + (at.e < 16 ? k : 0);
+}
+
+static double first(place at, double k) {
+    return at.e == 0 ? k : random_normal(NL_X, at.i);
+}
+
+static double middle(place at, double k) {
+    return at.e == at.m / 2 ? k : random_normal(NL_X, at.i);
+}
+
+static double last(place at, double k) {
+    return at.e == at.m - 1 ? k : random_normal(NL_X, at.i);
+}
+
+static double alternating(place at, double k) {
+    return random_normal(NL_X, at.i) + (at.e % 2 ? -k : k);
+}
+
+static double ramp(place at, double k) {
+    return k * (double)(at.e + 1) / (double)at.m;
+}
+
 static double museum(place at, double k) {
     return museum_at((size_t)k)->value(at.g, at.e);
 }
@@ -102,20 +147,37 @@ static const struct kind {
     const char *name;
     bool number; /* takes ":K" */
     double (*value)(place, double k);
-} kinds[] = {{"normal", false, normal},     {"uniform", false, uniform},
-             {"offset:", true, normal},     {"scale:", true, scaled},
-             {"spike:", true, spike},       {"constant", false, constant},
-             {"outliers", false, outliers}, {"exact", false, exact},
-             {"zeros", false, zeros},       {"nan", false, nan_somewhere},
-             {"inf", false, inf_somewhere}, {"huge", false, huge},
-             {"tiny", false, tiny}};
+} kinds[] = {{"normal", false, normal},
+             {"uniform", false, uniform},
+             {"offset:", true, normal},
+             {"scale:", true, scaled},
+             {"spike:", true, spike},
+             {"scale:", true, scaled},
+             {"constant", false, constant},
+             {"outliers", false, outliers},
+             {"exact", false, exact},
+             {"zeros", false, zeros},
+             {"nan", false, nan_somewhere},
+             {"inf", false, inf_somewhere},
+             {"huge", false, huge},
+             {"tiny", false, tiny},
+             {"lognormal:", true, lognormal},
+             {"cauchy", false, cauchy},
+             {"decay:", true, decay},
+             {"head:", true, head},
+             {"first:", true, first},
+             {"middle:", true, middle},
+             {"last:", true, last},
+             {"alternating:", true, alternating},
+             {"ramp:", true, ramp}};
 
 const char *kind_names(void) {
-    static char text[600];
+    static char text[800];
     snprintf(
         text, sizeof text,
         "normal, uniform, offset:K, scale:K, spike:K, constant, outliers, exact, zeros, nan, inf, "
-        "huge, tiny, npy:FILE.npy or museum:NAME with one of the names %s",
+        "huge, tiny, lognormal:K, cauchy, decay:K, head:K, first:K, middle:K, last:K, "
+        "alternating:K, ramp:K, npy:FILE.npy or museum:NAME with one of the names %s",
         museum_names());
     return text;
 }

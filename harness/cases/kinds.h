@@ -21,6 +21,13 @@ typedef struct place {
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
  *   exact        small integers; mean and variance are exact in any order of summation
  *   zeros, nan, inf, huge, tiny      special values in some groups
+ *   lognormal:K  exp(K * N(0, 1))
+ *   cauchy       N(0, 1) / N(0, 1)
+ *   decay:K      N(0, 1) * 2^(-e / K) for element e of its group
+ *   head:K       N(0, 1), and K + N(0, 1) in the first 16 elements of a group
+ *   first:K, middle:K, last:K        N(0, 1), and K in that element of a group
+ *   alternating:K                    +K or -K, in turn, plus N(0, 1)
+ *   ramp:K       from 0 to K, in equal steps
  *   museum:NAME  the data of a public bug report: museum.h
  *   npy:FILE     x from FILE; from NAME.x.npy also NAME.gamma.npy and NAME.beta.npy
  */
