@@ -6,7 +6,6 @@
 #include "batch_output.h"
 
 enum {
-    BLOCK = 16,       /* rows that are summed by themselves, then added to the blocks before */
     TILE_ROWS = 8,    /* rows of a tile */
     NARROW = 256,     /* columns: a block of them is a single span of memory */
     L1_COLUMNS = 1024 /* columns whose sums stay in the first-level cache */

@@ -18,9 +18,10 @@ typedef struct batch_recipe {
 } batch_recipe;
 
 enum {
-    STRIP = 64,      /* channels whose statistics are made together */
-    SHORT = 32,      /* channels with fewer values a sample are read as columns */
-    PIECE = 512,     /* rows that are summed in float; pieces are added in double */
+    STRIP = 64,  /* channels whose statistics are made together */
+    SHORT = 32,  /* channels with fewer values a sample are read as columns */
+    PIECE = 256, /* rows that are summed in float; pieces are added in double */
+    BLOCK = 16, /* rows of a piece that are summed by themselves, then added to the blocks before */
     SPAN = 16384,    /* elements of one run, or of several, that are summed in float */
     CACHED = 524288, /* bytes of x (and dy) that a core's own cache keeps between two readings */
     LANES = VLEN < 4 ? 4 : 16 /* of a sum, at least: a block has 16 rows, and a run four vectors */

@@ -42,17 +42,22 @@ NL_INLINE sums put_vector(sums s, const gradients *g, size_t at, size_t k, colum
 NL_INLINE totals put_row(const gradients *g, size_t r, dx_terms t, backward_recipe q) {
     const vf mean = mean_of(g, q.pipelined ? r + 1 : r, q);
     const size_t c = g->v.c;
-    four_sums s = {no_sums(), no_sums(), no_sums(), no_sums()};
+    four_sums s = no_four_sums(), before = s;
     column *col = g->columns;
     size_t i = 0, at = r * c;
-    for (; i + STEP <= c; i += STEP, at += STEP, col += 4) {
-        s.a = put_vector(s.a, g, at, VLEN, col, t, mean, q);
-        s.b = put_vector(s.b, g, at + VLEN, VLEN, col + 1, t, mean, q);
-        s.c = put_vector(s.c, g, at + 2 * VLEN, VLEN, col + 2, t, mean, q);
-        s.d = put_vector(s.d, g, at + 3 * VLEN, VLEN, col + 3, t, mean, q);
+    while (i + VLEN <= c) {
+        if (q.pipelined) begin_step(&s, &before, i);
+        const size_t end = q.pipelined ? block_end(i, c) : c;
+        for (; i + STEP <= end; i += STEP, at += STEP, col += 4) {
+            s.a = put_vector(s.a, g, at, VLEN, col, t, mean, q);
+            s.b = put_vector(s.b, g, at + VLEN, VLEN, col + 1, t, mean, q);
+            s.c = put_vector(s.c, g, at + 2 * VLEN, VLEN, col + 2, t, mean, q);
+            s.d = put_vector(s.d, g, at + 3 * VLEN, VLEN, col + 3, t, mean, q);
+        }
+        for (; i + VLEN <= end; i += VLEN, at += VLEN, col++)
+            s.a = put_vector(s.a, g, at, VLEN, col, t, mean, q);
     }
-    for (; i + VLEN <= c; i += VLEN, at += VLEN, col++)
-        s.a = put_vector(s.a, g, at, VLEN, col, t, mean, q);
+    if (i > SUM_BLOCK) s = both_of_four(s, before);
     if (i < c) s.a = put_vector(s.a, g, at, c - i, col, t, mean, q);
     return q.pipelined ? total_of_four(s, q) : (totals){0, 0};
 }
@@ -99,25 +104,29 @@ NL_INLINE void put_block(const gradients *g, size_t r, backward_recipe q) {
     const size_t c = g->v.c;
     const vf m0 = mean_of(g, r, q), m1 = mean_of(g, r + 1, q);
     const vf m2 = mean_of(g, r + 2, q), m3 = mean_of(g, r + 3, q);
-    sums s0 = no_sums(), s1 = s0, s2 = s0, s3 = s0;
+    four_sums s = no_four_sums(), before = s; /* of a row each */
     column *col = g->columns;
     size_t i = 0;
-    for (; i + VLEN <= c; i += VLEN, col++) {
-        s0 = add(s0, g, r * c + i, VLEN, col->gain, m0, q);
-        s1 = add(s1, g, r * c + c + i, VLEN, col->gain, m1, q);
-        s2 = add(s2, g, r * c + 2 * c + i, VLEN, col->gain, m2, q);
-        s3 = add(s3, g, r * c + 3 * c + i, VLEN, col->gain, m3, q);
+    while (i + VLEN <= c) {
+        begin_step(&s, &before, i);
+        for (const size_t end = block_end(i, c); i + VLEN <= end; i += VLEN, col++) {
+            s.a = add(s.a, g, r * c + i, VLEN, col->gain, m0, q);
+            s.b = add(s.b, g, r * c + c + i, VLEN, col->gain, m1, q);
+            s.c = add(s.c, g, r * c + 2 * c + i, VLEN, col->gain, m2, q);
+            s.d = add(s.d, g, r * c + 3 * c + i, VLEN, col->gain, m3, q);
+        }
     }
+    if (i > SUM_BLOCK) s = both_of_four(s, before);
     if (i < c) {
-        s0 = add(s0, g, r * c + i, c - i, col->gain, m0, q);
-        s1 = add(s1, g, r * c + c + i, c - i, col->gain, m1, q);
-        s2 = add(s2, g, r * c + 2 * c + i, c - i, col->gain, m2, q);
-        s3 = add(s3, g, r * c + 3 * c + i, c - i, col->gain, m3, q);
+        s.a = add(s.a, g, r * c + i, c - i, col->gain, m0, q);
+        s.b = add(s.b, g, r * c + c + i, c - i, col->gain, m1, q);
+        s.c = add(s.c, g, r * c + 2 * c + i, c - i, col->gain, m2, q);
+        s.d = add(s.d, g, r * c + 3 * c + i, c - i, col->gain, m3, q);
     }
-    const dx_terms t0 = terms_of(g, r, total(s0, q), q);
-    const dx_terms t1 = terms_of(g, r + 1, total(s1, q), q);
-    const dx_terms t2 = terms_of(g, r + 2, total(s2, q), q);
-    const dx_terms t3 = terms_of(g, r + 3, total(s3, q), q);
+    const dx_terms t0 = terms_of(g, r, total(s.a, q), q);
+    const dx_terms t1 = terms_of(g, r + 1, total(s.b, q), q);
+    const dx_terms t2 = terms_of(g, r + 2, total(s.c, q), q);
+    const dx_terms t3 = terms_of(g, r + 3, total(s.d, q), q);
     for (i = 0, col = g->columns; i + VLEN <= c; i += VLEN, col++)
         put_block_vector(g, r * c + i, VLEN, col, t0, t1, t2, t3, q);
     if (i < c) put_block_vector(g, r * c + i, c - i, col, t0, t1, t2, t3, q);

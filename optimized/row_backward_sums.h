@@ -25,6 +25,9 @@ enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
  * which would be evicted between sums and dx. */
 enum { PIECE = 16384 };
 
+/* Columns that are summed by themselves before they join the others, as in row_statistics.h. */
+enum { SUM_BLOCK = (VLEN < 4 ? 64 : VLEN < 8 ? 32 : 16) * STEP };
+
 /* Sums of g and of g * d. */
 typedef struct sums {
     vf g, gd;
@@ -73,6 +76,30 @@ NL_INLINE sums no_sums(void) {
     return (sums){vset(0), vset(0)};
 }
 
+NL_INLINE four_sums no_four_sums(void) {
+    return (four_sums){no_sums(), no_sums(), no_sums(), no_sums()};
+}
+
+NL_INLINE sums both(sums s, sums t) {
+    return (sums){s.g + t.g, s.gd + t.gd};
+}
+
+NL_INLINE four_sums both_of_four(four_sums s, four_sums t) {
+    return (four_sums){both(s.a, t.a), both(s.b, t.b), both(s.c, t.c), both(s.d, t.d)};
+}
+
+/* Before the step that follows `done` columns: where these end a block, its sums join the others. */
+NL_INLINE void begin_step(four_sums *s, four_sums *before, size_t done) {
+    if (done == 0 || done % SUM_BLOCK != 0) return;
+    *before = both_of_four(*before, *s);
+    *s = no_four_sums();
+}
+
+/* Where the block that begins at i ends, of sums that end at `end`. */
+NL_INLINE size_t block_end(size_t i, size_t end) {
+    return end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
+}
+
 NL_INLINE totals total(sums s, backward_recipe q) {
     return (totals){q.centred ? vsum(s.g) : 0, vsum(s.gd)};
 }
@@ -86,15 +113,21 @@ NL_INLINE totals total_of_four(four_sums s, backward_recipe q) {
 NL_INLINE totals sum_piece(const gradients *g, size_t r, size_t i, size_t stop, backward_recipe q) {
     const vf mean = mean_of(g, r, q);
     const column *col = g->columns + i / VLEN;
-    const size_t at = r * g->v.c;
-    four_sums s = {no_sums(), no_sums(), no_sums(), no_sums()};
-    for (; !q.blocks && i + STEP <= stop; i += STEP, col += 4) {
-        s.a = add(s.a, g, at + i, VLEN, col[0].gain, mean, q);
-        s.b = add(s.b, g, at + i + VLEN, VLEN, col[1].gain, mean, q);
-        s.c = add(s.c, g, at + i + 2 * VLEN, VLEN, col[2].gain, mean, q);
-        s.d = add(s.d, g, at + i + 3 * VLEN, VLEN, col[3].gain, mean, q);
+    const size_t at = r * g->v.c, first = i;
+    four_sums s = no_four_sums(), before = s;
+    while (i + VLEN <= stop) {
+        begin_step(&s, &before, i - first);
+        const size_t end = block_end(i, stop);
+        for (; !q.blocks && i + STEP <= end; i += STEP, col += 4) {
+            s.a = add(s.a, g, at + i, VLEN, col[0].gain, mean, q);
+            s.b = add(s.b, g, at + i + VLEN, VLEN, col[1].gain, mean, q);
+            s.c = add(s.c, g, at + i + 2 * VLEN, VLEN, col[2].gain, mean, q);
+            s.d = add(s.d, g, at + i + 3 * VLEN, VLEN, col[3].gain, mean, q);
+        }
+        for (; i + VLEN <= end; i += VLEN, col++)
+            s.a = add(s.a, g, at + i, VLEN, col->gain, mean, q);
     }
-    for (; i + VLEN <= stop; i += VLEN, col++) s.a = add(s.a, g, at + i, VLEN, col->gain, mean, q);
+    if (i - first > SUM_BLOCK) s = both_of_four(s, before);
     if (i < stop) s.a = add(s.a, g, at + i, stop - i, col->gain, mean, q);
     return total_of_four(s, q);
 }

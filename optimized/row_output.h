@@ -91,26 +91,32 @@ NL_INLINE void prefetch_step(nl_view row, size_t i, row_recipe q) {
 NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess, row_recipe q) {
     const vf m = vset(guess);
     const edges e = load_edges(row);
-    accumulators t;
-    size_t i = e.begin, j = start_sums(&t, next, 0, row.c, m);
-    for (; i + STEP <= e.end && j + STEP <= row.c; i += STEP, j += STEP) {
-        prefetch_step(next, j, q);
-        accumulate(&t.d0, &t.squares0, next, j, VLEN, m);
-        put(row, i, s, q, false);
-        accumulate(&t.d1, &t.squares1, next, j + VLEN, VLEN, m);
-        put(row, i + VLEN, s, q, false);
-        accumulate(&t.d2, &t.squares2, next, j + 2 * VLEN, VLEN, m);
-        put(row, i + 2 * VLEN, s, q, false);
-        accumulate(&t.d3, &t.squares3, next, j + 3 * VLEN, VLEN, m);
-        put(row, i + 3 * VLEN, s, q, false);
+    accumulators t, before = no_sums();
+    const size_t first = start_sums(&t, next, 0, row.c, m);
+    size_t i = e.begin, j = first;
+    while (i + STEP <= e.end && j + STEP <= row.c) {
+        begin_step(&t, &before, j - first);
+        const size_t stop = block_end(j, row.c);
+        for (; i + STEP <= e.end && j + STEP <= stop; i += STEP, j += STEP) {
+            prefetch_step(next, j, q);
+            accumulate(&t.d0, &t.squares0, next, j, VLEN, m);
+            put(row, i, s, q, false);
+            accumulate(&t.d1, &t.squares1, next, j + VLEN, VLEN, m);
+            put(row, i + VLEN, s, q, false);
+            accumulate(&t.d2, &t.squares2, next, j + 2 * VLEN, VLEN, m);
+            put(row, i + 2 * VLEN, s, q, false);
+            accumulate(&t.d3, &t.squares3, next, j + 3 * VLEN, VLEN, m);
+            put(row, i + 3 * VLEN, s, q, false);
+        }
     }
     for (; i < e.end; i += VLEN) put(row, i, s, q, false);
     put_edges(row, e, s, q);
     if (j + STEP <= row.c) { /* aligning y made the loop one step shorter */
+        begin_step(&t, &before, j - first);
         accumulate_step(&t, next, j, m);
         j += STEP;
     }
-    return finish_sums(&t, next, j, row.c, m);
+    return finish_sums(&t, &before, j - first, next, j, row.c, m);
 }
 
 #endif
