@@ -152,7 +152,6 @@ static const struct kind {
              {"offset:", true, normal},
              {"scale:", true, scaled},
              {"spike:", true, spike},
-             {"scale:", true, scaled},
              {"constant", false, constant},
              {"outliers", false, outliers},
              {"exact", false, exact},
