@@ -116,7 +116,8 @@ typedef enum nl_method {
     NL_SHIFTED,  /* the same on x - K, K near the mean: error grows with ((K - mean)/sigma)^2 */
     NL_WELFORD,  /* running update: error grows with mean/sigma */
     NL_TWO_PASS, /* the rounded mean, then the squares around it: error grows with mean/sigma */
-    NL_REFINED   /* two-pass, corrected by the mean's rounding error: error does not grow */
+    NL_REFINED   /* two-pass, first on x minus one of the values, then corrected by the mean's
+                    rounding error: error does not grow */
 } nl_method;
 
 #define NL_BIT(e) (1u << (e))

@@ -4,9 +4,6 @@
 
 #include "batch_output.h"
 
-/* Elements of a run that are summed by themselves before they join the others. */
-enum { SUM_BLOCK = (VLEN < 4 ? 64 : VLEN < 8 ? 32 : 16) * 4 * VLEN };
-
 /* Adds the k first of the VLEN elements from `at` on. */
 NL_INLINE void accumulate(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m,
                           batch_recipe q) {
@@ -18,14 +15,14 @@ NL_INLINE void accumulate(vf *d, vf *squares, work w, nl_dtype t, size_t at, siz
 }
 
 /* Adds to *d and *squares the sums over `count` elements from `at` on. */
-NL_INLINE void sum_span(work w, nl_dtype t, size_t at, size_t count, float around, float *d,
-                        float *squares, batch_recipe q) {
+NL_INLINE void sum_span(work w, nl_dtype t, size_t at, size_t count, float around, double *d,
+                        double *squares, batch_recipe q) {
     const vf m = vset(around), zero = vset(0);
     vf d_before = zero, s_before = zero;
     const size_t end = at + count;
     for (size_t i = at; i < end;) {
         vf d0 = zero, d1 = d0, d2 = d0, d3 = d0, s0 = d0, s1 = d0, s2 = d0, s3 = d0;
-        const size_t stop = least(i + SUM_BLOCK, end);
+        const size_t stop = block_end(i, end);
         for (; i + 4 * VLEN <= stop; i += 4 * VLEN) {
             accumulate(&d0, &s0, w, t, i, VLEN, m, q);
             accumulate(&d1, &s1, w, t, i + VLEN, VLEN, m, q);
@@ -39,27 +36,15 @@ NL_INLINE void sum_span(work w, nl_dtype t, size_t at, size_t count, float aroun
     *d += vsum(d_before), *squares += vsum(s_before);
 }
 
-/* Adds what channel j has in the current block to its other sums. */
-NL_INLINE void join_block(work w, size_t j, float *sums, float *block) {
-    sums[j] += block[j], sums[j + w.padded] += block[j + w.padded];
-    block[j] = block[j + w.padded] = 0;
-}
-
 NL_INLINE void sum_runs(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t j_end,
                         float *sums, batch_recipe q) {
-    float *block = sums + 2 * w.padded;
-    for (size_t j = begin; j < j_end; j++)
-        sums[j] = sums[j + w.padded] = block[j] = block[j + w.padded] = 0;
-    for (; row < end; row += BLOCK) {
-        for (size_t i = row; i < least(row + BLOCK, end); i++)
-            for (size_t j = begin; j < j_end; j++)
-                for (size_t k = 0; k < w.v.s; k += SPAN) {
-                    sum_span(w, t, nl_at(w.v, i, j, k), least(SPAN, w.v.s - k), w.m[j], &block[j],
-                             &block[j + w.padded], q);
-                    if (k / SPAN % 8 == 7) join_block(w, j, sums, block);
-                }
-        for (size_t j = begin; j < j_end; j++) join_block(w, j, sums, block);
-    }
+    double *d = (double *)sums, *squares = d + w.padded;
+    for (size_t j = begin; j < j_end; j++) d[j] = squares[j] = 0;
+    for (; row < end; row++)
+        for (size_t j = begin; j < j_end; j++)
+            for (size_t k = 0; k < w.v.s; k += SPAN)
+                sum_span(w, t, nl_at(w.v, row, j, k), least(SPAN, w.v.s - k), w.m[j], &d[j],
+                         &squares[j], q);
 }
 
 NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,

@@ -40,13 +40,15 @@ NL_INLINE void merge(const work *w, strip *s) {
     double *d = s->d, *squares = s->squares;
     for (size_t p = 0; p < w->pieces; p++)
         for (size_t k = 0; k < w->width; k++) {
-            const float *from = w->sums + 4 * p * w->padded + s->j * w->width + k;
-            const float *more = from + w->padded;
+            const float *sums = w->sums + 4 * p * w->padded;
+            const float *from = sums + s->j * w->width + k, *more = from + w->padded;
+            const double *runs = (const double *)sums + s->j, *more_runs = runs + w->padded;
             const bool first = p + k == 0;
-            if (w->width > 1) {
+            if (w->runs || w->width > 1) {
                 for (size_t i = 0; i < count; i++) {
-                    d[i] = (first ? 0 : d[i]) + (double)from[i * w->width];
-                    squares[i] = (first ? 0 : squares[i]) + (double)more[i * w->width];
+                    const double one = w->runs ? runs[i] : (double)from[i * w->width];
+                    const double two = w->runs ? more_runs[i] : (double)more[i * w->width];
+                    d[i] = (first ? 0 : d[i]) + one, squares[i] = (first ? 0 : squares[i]) + two;
                 }
                 continue;
             }

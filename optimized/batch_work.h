@@ -18,11 +18,11 @@ typedef struct batch_recipe {
 } batch_recipe;
 
 enum {
-    STRIP = 64,  /* channels whose statistics are made together */
-    SHORT = 32,  /* channels with fewer values a sample are read as columns */
-    PIECE = 256, /* rows that are summed in float; pieces are added in double */
-    BLOCK = 16, /* rows of a piece that are summed by themselves, then added to the blocks before */
-    SPAN = 16384,    /* elements of one run, or of several, that are summed in float */
+    STRIP = 64,      /* channels whose statistics are made together */
+    SHORT = 32,      /* channels with fewer values a sample are read as columns */
+    PIECE = 256,     /* rows of columns that are summed in float; pieces are added in double */
+    BLOCK = 16,      /* rows of a piece that are summed by themselves, then join those before */
+    SPAN = 16384,    /* elements of a run that are summed in float, and of all runs of a piece */
     CACHED = 524288, /* bytes of x (and dy) that a core's own cache keeps between two readings */
     LANES = VLEN < 4 ? 4 : 16 /* of a sum, at least: a block has 16 rows, and a run four vectors */
 };
@@ -55,7 +55,7 @@ typedef struct work {
     bool runs, cast, cached;
     float *m, *a, *b, *gain, *bias;
     float *sums; /* four arrays per piece: d, d * (x - m), and both for the current block; d is
-                    x - m, or dy in backward */
+                    x - m, or dy in backward. Of runs: two arrays of double */
 } work;
 
 /* Channels [j, end) of all samples, and what a step does with them: both sums, output, or ALL in

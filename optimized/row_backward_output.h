@@ -42,7 +42,8 @@ NL_INLINE sums put_vector(sums s, const gradients *g, size_t at, size_t k, colum
 NL_INLINE totals put_row(const gradients *g, size_t r, dx_terms t, backward_recipe q) {
     const vf mean = mean_of(g, q.pipelined ? r + 1 : r, q);
     const size_t c = g->v.c;
-    four_sums s = no_four_sums(), before = s;
+    four_sums s = no_four_sums();
+    earlier before = nothing_before(q.pipelined ? c : 0);
     column *col = g->columns;
     size_t i = 0, at = r * c;
     while (i + VLEN <= c) {
@@ -57,7 +58,7 @@ NL_INLINE totals put_row(const gradients *g, size_t r, dx_terms t, backward_reci
         for (; i + VLEN <= end; i += VLEN, at += VLEN, col++)
             s.a = put_vector(s.a, g, at, VLEN, col, t, mean, q);
     }
-    if (i > SUM_BLOCK) s = both_of_four(s, before);
+    if (q.pipelined) s = end_steps(s, &before);
     if (i < c) s.a = put_vector(s.a, g, at, c - i, col, t, mean, q);
     return q.pipelined ? total_of_four(s, q) : (totals){0, 0};
 }
@@ -104,7 +105,8 @@ NL_INLINE void put_block(const gradients *g, size_t r, backward_recipe q) {
     const size_t c = g->v.c;
     const vf m0 = mean_of(g, r, q), m1 = mean_of(g, r + 1, q);
     const vf m2 = mean_of(g, r + 2, q), m3 = mean_of(g, r + 3, q);
-    four_sums s = no_four_sums(), before = s; /* of a row each */
+    four_sums s = no_four_sums(); /* of a row each */
+    earlier before = nothing_before(c);
     column *col = g->columns;
     size_t i = 0;
     while (i + VLEN <= c) {
@@ -116,7 +118,7 @@ NL_INLINE void put_block(const gradients *g, size_t r, backward_recipe q) {
             s.d = add(s.d, g, r * c + 3 * c + i, VLEN, col->gain, m3, q);
         }
     }
-    if (i > SUM_BLOCK) s = both_of_four(s, before);
+    s = end_steps(s, &before);
     if (i < c) {
         s.a = add(s.a, g, r * c + i, c - i, col->gain, m0, q);
         s.b = add(s.b, g, r * c + c + i, c - i, col->gain, m1, q);

@@ -7,6 +7,7 @@
 #define NL_ROW_BACKWARD_SUMS_H
 
 #include "row_gradients.h"
+#include "row_sums.h"
 
 /* The recipe of a rung, as in row_statistics.h. */
 typedef struct backward_recipe {
@@ -24,19 +25,6 @@ enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
 /* Rows are summed in pieces of so many columns, as in row_statistics.h. Longer rows take no blocks,
  * which would be evicted between sums and dx. */
 enum { PIECE = 16384 };
-
-/* Columns that are summed by themselves before they join the others, as in row_statistics.h. */
-enum { SUM_BLOCK = (VLEN < 4 ? 64 : VLEN < 8 ? 32 : 16) * STEP };
-
-/* Sums of g and of g * d. */
-typedef struct sums {
-    vf g, gd;
-} sums;
-
-/* Four vectors of each sum, each with a name: compilers spill an array of them. */
-typedef struct four_sums {
-    sums a, b, c, d;
-} four_sums;
 
 typedef struct totals {
     double g, gd;
@@ -62,8 +50,8 @@ NL_INLINE vf mean_of(const gradients *g, size_t r, backward_recipe q) {
 /* Lanes past the end of the row have dy = 0 and gain = 0. */
 NL_INLINE sums add_vector(sums s, vf x, vf dy, vf gain, vf mean, backward_recipe q) {
     const vf part = gain * dy;
-    if (q.centred) x -= mean, s.g += part;
-    s.gd = vfma(part, x, s.gd);
+    if (q.centred) x -= mean, s.v += part;
+    s.vd = vfma(part, x, s.vd);
     return s;
 }
 
@@ -72,41 +60,12 @@ NL_INLINE sums add(sums s, const gradients *g, size_t at, size_t k, vf gain, vf 
     return add_vector(s, load_x(g, at, k), load_dy(g, at, k), gain, mean, q);
 }
 
-NL_INLINE sums no_sums(void) {
-    return (sums){vset(0), vset(0)};
-}
-
-NL_INLINE four_sums no_four_sums(void) {
-    return (four_sums){no_sums(), no_sums(), no_sums(), no_sums()};
-}
-
-NL_INLINE sums both(sums s, sums t) {
-    return (sums){s.g + t.g, s.gd + t.gd};
-}
-
-NL_INLINE four_sums both_of_four(four_sums s, four_sums t) {
-    return (four_sums){both(s.a, t.a), both(s.b, t.b), both(s.c, t.c), both(s.d, t.d)};
-}
-
-/* Before the step that follows `done` columns: where these end a block, its sums join the others. */
-NL_INLINE void begin_step(four_sums *s, four_sums *before, size_t done) {
-    if (done == 0 || done % SUM_BLOCK != 0) return;
-    *before = both_of_four(*before, *s);
-    *s = no_four_sums();
-}
-
-/* Where the block that begins at i ends, of sums that end at `end`. */
-NL_INLINE size_t block_end(size_t i, size_t end) {
-    return end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
-}
-
 NL_INLINE totals total(sums s, backward_recipe q) {
-    return (totals){q.centred ? vsum(s.g) : 0, vsum(s.gd)};
+    return (totals){q.centred ? vsum(s.v) : 0, vsum(s.vd)};
 }
 
 NL_INLINE totals total_of_four(four_sums s, backward_recipe q) {
-    const sums all = {(s.a.g + s.c.g) + (s.b.g + s.d.g), (s.a.gd + s.c.gd) + (s.b.gd + s.d.gd)};
-    return total(q.blocks ? s.a : all, q);
+    return total(q.blocks ? s.a : total_sums(s), q);
 }
 
 /* The sums of row r over columns [i, stop). */
@@ -114,7 +73,8 @@ NL_INLINE totals sum_piece(const gradients *g, size_t r, size_t i, size_t stop, 
     const vf mean = mean_of(g, r, q);
     const column *col = g->columns + i / VLEN;
     const size_t at = r * g->v.c, first = i;
-    four_sums s = no_four_sums(), before = s;
+    four_sums s = no_four_sums();
+    earlier before = nothing_before(stop - i);
     while (i + VLEN <= stop) {
         begin_step(&s, &before, i - first);
         const size_t end = block_end(i, stop);
@@ -127,7 +87,7 @@ NL_INLINE totals sum_piece(const gradients *g, size_t r, size_t i, size_t stop, 
         for (; i + VLEN <= end; i += VLEN, col++)
             s.a = add(s.a, g, at + i, VLEN, col->gain, mean, q);
     }
-    if (i - first > SUM_BLOCK) s = both_of_four(s, before);
+    s = end_steps(s, &before);
     if (i < stop) s.a = add(s.a, g, at + i, stop - i, col->gain, mean, q);
     return total_of_four(s, q);
 }

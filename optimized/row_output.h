@@ -91,7 +91,8 @@ NL_INLINE void prefetch_step(nl_view row, size_t i, row_recipe q) {
 NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess, row_recipe q) {
     const vf m = vset(guess);
     const edges e = load_edges(row);
-    accumulators t, before = no_sums();
+    four_sums t;
+    earlier before = nothing_before(row.c);
     const size_t first = start_sums(&t, next, 0, row.c, m);
     size_t i = e.begin, j = first;
     while (i + STEP <= e.end && j + STEP <= row.c) {
@@ -99,13 +100,13 @@ NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess
         const size_t stop = block_end(j, row.c);
         for (; i + STEP <= e.end && j + STEP <= stop; i += STEP, j += STEP) {
             prefetch_step(next, j, q);
-            accumulate(&t.d0, &t.squares0, next, j, VLEN, m);
+            accumulate(&t.a, next, j, VLEN, m);
             put(row, i, s, q, false);
-            accumulate(&t.d1, &t.squares1, next, j + VLEN, VLEN, m);
+            accumulate(&t.b, next, j + VLEN, VLEN, m);
             put(row, i + VLEN, s, q, false);
-            accumulate(&t.d2, &t.squares2, next, j + 2 * VLEN, VLEN, m);
+            accumulate(&t.c, next, j + 2 * VLEN, VLEN, m);
             put(row, i + 2 * VLEN, s, q, false);
-            accumulate(&t.d3, &t.squares3, next, j + 3 * VLEN, VLEN, m);
+            accumulate(&t.d, next, j + 3 * VLEN, VLEN, m);
             put(row, i + 3 * VLEN, s, q, false);
         }
     }
@@ -116,7 +117,7 @@ NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess
         accumulate_step(&t, next, j, m);
         j += STEP;
     }
-    return finish_sums(&t, &before, j - first, next, j, row.c, m);
+    return finish_sums(&t, &before, next, j, row.c, m);
 }
 
 #endif

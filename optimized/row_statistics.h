@@ -3,7 +3,7 @@
 #ifndef NL_ROW_STATISTICS_H
 #define NL_ROW_STATISTICS_H
 
-#include "vec.h"
+#include "row_sums.h"
 
 #include <float.h>
 
@@ -25,18 +25,10 @@ typedef struct stats {
     bool in_double;
 } stats;
 
-/* Long rows are summed in pieces of this many elements, and the pieces' sums in double: rounding
- * stays that of a short row, and threads can share a row without changing a bit. */
+/* Long rows are summed in pieces of this many elements, a piece in blocks (row_sums.h), and the pieces'
+ * sums in double: rounding stays that of a short row, and threads can share a row without changing
+ * a bit. */
 enum { PIECE = 16384, STEP = 4 * VLEN };
-
-/* Within a piece, so many elements are summed by themselves before they join the others: about the
- * square root of its steps, so that no value goes through more than twice that many additions. */
-enum { SUM_BLOCK = (VLEN < 4 ? 64 : VLEN < 8 ? 32 : 16) * STEP };
-
-/* Four vectors of each sum, each with a name: compilers spill an array of them. */
-typedef struct accumulators {
-    vf d0, d1, d2, d3, squares0, squares1, squares2, squares3;
-} accumulators;
 
 /* Sums of d = x - m and of d^2. */
 typedef struct totals {
@@ -50,64 +42,39 @@ NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
 }
 
 /* Adds the k first of the VLEN elements from i on; all VLEN are readable. */
-NL_INLINE void accumulate(vf *sum, vf *squares, nl_view row, size_t i, size_t k, vf m) {
+NL_INLINE void accumulate(sums *s, nl_view row, size_t i, size_t k, vf m) {
     vf d = vkeep(load_x(row, i, VLEN) - m, k);
-    *sum += d;
-    *squares = vfma(d, d, *squares);
-}
-
-NL_INLINE accumulators no_sums(void) {
-    const vf z = vset(0);
-    return (accumulators){z, z, z, z, z, z, z, z};
-}
-
-NL_INLINE void add_sums(accumulators *s, const accumulators *t) {
-    s->d0 += t->d0, s->d1 += t->d1, s->d2 += t->d2, s->d3 += t->d3;
-    s->squares0 += t->squares0, s->squares1 += t->squares1;
-    s->squares2 += t->squares2, s->squares3 += t->squares3;
-}
-
-/* Before the step that follows `done` elements: where these end a block, its sums join the others. */
-NL_INLINE void begin_step(accumulators *s, accumulators *before, size_t done) {
-    if (done == 0 || done % SUM_BLOCK != 0) return;
-    add_sums(before, s);
-    *s = no_sums();
-}
-
-/* Where the block that begins at i ends, of sums that end at `end`. */
-NL_INLINE size_t block_end(size_t i, size_t end) {
-    return end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
+    s->v += d;
+    s->vd = vfma(d, d, s->vd);
 }
 
 /* Starts the sums over [begin, end) with the odd elements and returns where whole vectors begin.
  * Masks a load only if the range is shorter than a vector. */
-NL_INLINE size_t start_sums(accumulators *s, nl_view row, size_t begin, size_t end, vf m) {
+NL_INLINE size_t start_sums(four_sums *s, nl_view row, size_t begin, size_t end, vf m) {
     const size_t odd = (end - begin) % VLEN;
-    *s = no_sums();
+    *s = no_four_sums();
     if (end - begin >= VLEN) {
-        if (odd) accumulate(&s->d0, &s->squares0, row, begin, odd, m);
+        if (odd) accumulate(&s->a, row, begin, odd, m);
     } else {
         vf d = vkeep(load_x(row, begin, odd) - m, odd);
-        s->d0 = d, s->squares0 = d * d;
+        s->a = (sums){d, d * d};
     }
     return begin + odd;
 }
 
-NL_INLINE void accumulate_step(accumulators *s, nl_view row, size_t i, vf m) {
-    accumulate(&s->d0, &s->squares0, row, i, VLEN, m);
-    accumulate(&s->d1, &s->squares1, row, i + VLEN, VLEN, m);
-    accumulate(&s->d2, &s->squares2, row, i + 2 * VLEN, VLEN, m);
-    accumulate(&s->d3, &s->squares3, row, i + 3 * VLEN, VLEN, m);
+NL_INLINE void accumulate_step(four_sums *s, nl_view row, size_t i, vf m) {
+    accumulate(&s->a, row, i, VLEN, m);
+    accumulate(&s->b, row, i + VLEN, VLEN, m);
+    accumulate(&s->c, row, i + 2 * VLEN, VLEN, m);
+    accumulate(&s->d, row, i + 3 * VLEN, VLEN, m);
 }
 
-/* Adds the last vectors after `done` elements in steps, and the blocks before, then reduces all lanes
- * to one number. */
-NL_INLINE totals finish_sums(accumulators *s, const accumulators *before, size_t done, nl_view row,
-                             size_t i, size_t end, vf m) {
-    for (; i < end; i += VLEN) accumulate(&s->d0, &s->squares0, row, i, VLEN, m);
-    if (done > SUM_BLOCK) add_sums(s, before);
-    return (totals){vsum((s->d0 + s->d2) + (s->d1 + s->d3)),
-                    vsum((s->squares0 + s->squares2) + (s->squares1 + s->squares3))};
+/* Adds the last vectors and the blocks before, then reduces all lanes to one number. */
+NL_INLINE totals finish_sums(four_sums *s, const earlier *before, nl_view row, size_t i, size_t end,
+                             vf m) {
+    for (; i < end; i += VLEN) accumulate(&s->a, row, i, VLEN, m);
+    const sums all = total_sums(end_steps(*s, before));
+    return (totals){vsum(all.v), vsum(all.vd)};
 }
 
 /* Of the next row, `quarters` quarters from quarter `from` on are prefetched while this one is
@@ -124,7 +91,8 @@ NL_INLINE void prefetch_next_row(nl_view row, size_t i, size_t from, size_t quar
 /* The sums around m over elements [begin, end). */
 NL_INLINE totals sum_piece(nl_view row, size_t begin, size_t end, float m, row_recipe q) {
     const vf shift = vset(m);
-    accumulators s, before = no_sums();
+    four_sums s;
+    earlier before = nothing_before(end - begin);
     const size_t first = start_sums(&s, row, begin, end, shift);
     size_t i = first;
     while (!q.one_sum && i + STEP <= end) {
@@ -134,7 +102,7 @@ NL_INLINE totals sum_piece(nl_view row, size_t begin, size_t end, float m, row_r
             accumulate_step(&s, row, i, shift);
         }
     }
-    return finish_sums(&s, &before, i - first, row, i, end, shift);
+    return finish_sums(&s, &before, row, i, end, shift);
 }
 
 NL_INLINE totals sum_row(nl_view row, float m, row_recipe q) {

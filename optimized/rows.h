@@ -8,11 +8,9 @@
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
-static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},
-                                              {NL_OF_C, 16},
-                                              {NL_OF_C, STEP},
-                                              {NL_OF_C, PIECE},
-                                              {0}};
+static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},  {NL_OF_C, 16},
+                                              {NL_OF_C, STEP},  {NL_OF_C, SUM_BLOCK},
+                                              {NL_OF_C, PIECE}, {0}};
 
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const nl_view whole = v;

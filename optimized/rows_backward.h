@@ -9,13 +9,10 @@
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
 /* Blocks of four rows, and pieces of as many rows or blocks as a sum has lanes. */
-static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},
-                                              {NL_OF_C, STEP},
-                                              {NL_OF_C, PIECE},
-                                              {NL_OF_N, BLOCK},
-                                              {NL_OF_N, BLOCK_LANES},
-                                              {NL_OF_N, ROW_LANES},
-                                              {0}};
+static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},      {NL_OF_C, STEP},
+                                              {NL_OF_C, SUM_BLOCK}, {NL_OF_C, PIECE},
+                                              {NL_OF_N, BLOCK},     {NL_OF_N, BLOCK_LANES},
+                                              {NL_OF_N, ROW_LANES}, {0}};
 
 /* Rows from r on, one after the other. */
 NL_INLINE void put_rows(const gradients *g, const gradients *outer, size_t r, backward_recipe q) {

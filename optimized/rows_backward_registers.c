@@ -31,7 +31,7 @@ NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vector
                          backward_recipe q) {
     const size_t at = r * g->v.c;
     const vf mean = mean_of(g, r, q);
-    four_sums s = {no_sums(), no_sums(), no_sums(), no_sums()};
+    four_sums s = no_four_sums();
     cell a, b, c, d;
     a = cell_at(g, at, vectors == 1 ? k : VLEN);
     s.a = add_vector(s.a, a.x, a.dy, cols->a.gain, mean, q);

@@ -36,6 +36,14 @@ NL_INLINE size_t lanes_of(size_t c, size_t j) {
     return c <= j * VLEN ? 0 : c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
 }
 
+/* Elements of a long sum that are added up by themselves: 16 steps of four vectors. */
+enum { SUM_BLOCK = 16 * 4 * VLEN };
+
+/* Where the block that begins at i ends, of sums that end at `end`. */
+NL_INLINE size_t block_end(size_t i, size_t end) {
+    return end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
+}
+
 /* The gain of the k features from i on: gamma, or 1 + w. */
 NL_INLINE vf vgain(const float *gamma, bool plus_one, size_t i, size_t k) {
     vf gain = gamma ? vload(NL_F32, gamma, i, k) : vset(1);

@@ -81,6 +81,14 @@ static double zero_first(size_t group, size_t e) {
     return e == 0 ? 0 : 1e4 + z(group, e);
 }
 
+static double head(size_t group, size_t e) {
+    return z(group, e) + (e < 16 ? 1e6 : 0);
+}
+
+static double turns(size_t group, size_t e) {
+    return z(group, e) + (e % 2 ? -1e6 : 1e6);
+}
+
 #define ROWS "{layernorm,rmsnorm,qwen2_rmsnorm}/forward/"
 
 static const exhibit exhibits[] = {
@@ -181,6 +189,18 @@ static const exhibit exhibits[] = {
      "nothing yet: meant for the same kernels",
      {ROWS "f32/4x1024/*/no-affine", "batchnorm/forward/f32/1024x4/*/no-affine"},
      zero_first},
+    {"long-head",
+     NULL,
+     "16 values near 1e6, then N(0, 1), 16384 of them a row",
+     "y of our own vectors was off by 60 units, before they summed in blocks",
+     {ROWS "f32/2x16384/*/no-affine", "batchnorm/forward/f32/16384x2/*/no-affine"},
+     head},
+    {"long-turns",
+     NULL,
+     "1e6 and -1e6 in turn, plus N(0, 1), 16384 of them a row",
+     "the same, by 19 units",
+     {ROWS "f32/2x16384/*/no-affine", "batchnorm/forward/f32/16384x2/*/no-affine"},
+     turns},
     {"control",
      NULL,
      "N(0, 1)",

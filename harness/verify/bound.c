@@ -125,12 +125,20 @@ static double spread(const nl_problem *p, const ref_outputs *want, size_t g) {
     return most;
 }
 
+/* By how many sigma the first mean of a refined method is off: it is rounded, and its sum is shifted
+ * by a value of the group, or by a rounded mean of at most 32 of them. */
+static double refined_mean(double sum, double k, double far) {
+    const double shift = 1 + far + fmin(sum, 32) * k * u;
+    return ((sum + 2) * shift + k) * u;
+}
+
 /* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
  * that to the error of rstd: an error of the mean enters rstd by its square. far: the largest
  * distance of a value from the mean; raw: E[x^2] over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
     const double shift = 1 + far + sum * k * u, off = (sum + 2) * k;
+    const double wrong = refined_mean(sum, k, far);
     switch (method) {
     case NL_SHIFTED:
         *rstd = squares + (sum + 2) * 2 * shift * shift;
@@ -138,7 +146,9 @@ static double statistics_units(nl_method method, double sum, double squares, dou
     case NL_ONE_PASS: *rstd = squares + (sum + 2) * 2 * raw; return *rstd + off;
     case NL_WELFORD: return *rstd = squares + 2 * off;
     case NL_TWO_PASS: *rstd = squares + off * off * u / 2; return *rstd + off;
-    default: return *rstd = squares + (sum + 2) * off * u;
+    default:
+        *rstd = squares + (squares + 2 * sum) * wrong * wrong + (sum + 2) * wrong;
+        return *rstd;
     }
 }
 
@@ -164,7 +174,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     a.sum = sum_of_group(in, want, g, terms_of(p->pass, method));
     const bound root = backward ? a.sum : squares_of_group(in, want, g, method);
     if (exact_expected(in) && !backward) return a;
-    const double kappa = a.kappa, far = method == NL_SHIFTED ? spread(p, want, g) : 0;
+    const bool shifted = centred && (method == NL_SHIFTED || method == NL_REFINED);
+    const double kappa = a.kappa, far = shifted ? spread(p, want, g) : 0;
     if (backward && centred) /* the rounding error of the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
     const double sums[] = {a.sum.probable, a.sum.certain};
@@ -175,7 +186,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
         const double sum = sums[i];
         double k = a.kappa, its_rstd = roots[i];
         if (backward && method == NL_REFINED) /* recomputes the statistics */
-            k = 3 + sum + (sum + 2) * (sum + 2) * kappa * u;
+            k = 3 + sum + (sum + 2) * refined_mean(sum, kappa, far);
         if (backward)
             *units[i] += sum + 4 * k;
         else if (!centred)
