@@ -43,11 +43,11 @@ NL_INLINE totals put_row(const gradients *g, size_t r, dx_terms t, backward_reci
     const vf mean = mean_of(g, q.pipelined ? r + 1 : r, q);
     const size_t c = g->v.c;
     four_sums s = no_four_sums();
-    earlier before = nothing_before(q.pipelined ? c : 0);
+    earlier before = no_earlier();
     column *col = g->columns;
     size_t i = 0, at = r * c;
     while (i + VLEN <= c) {
-        if (q.pipelined) begin_step(&s, &before, i);
+        if (q.pipelined && i > 0) end_block(&before, &s, i);
         const size_t end = q.pipelined ? block_end(i, c) : c;
         for (; i + STEP <= end; i += STEP, at += STEP, col += 4) {
             s.a = put_vector(s.a, g, at, VLEN, col, t, mean, q);
@@ -58,9 +58,8 @@ NL_INLINE totals put_row(const gradients *g, size_t r, dx_terms t, backward_reci
         for (; i + VLEN <= end; i += VLEN, at += VLEN, col++)
             s.a = put_vector(s.a, g, at, VLEN, col, t, mean, q);
     }
-    if (q.pipelined) s = end_steps(s, &before);
     if (i < c) s.a = put_vector(s.a, g, at, c - i, col, t, mean, q);
-    return q.pipelined ? total_of_four(s, q) : (totals){0, 0};
+    return q.pipelined ? total(with_earlier(all_four(s), before, c), q) : (totals){0, 0};
 }
 
 NL_INLINE void prefetch_at(const gradients *g, size_t at) {
@@ -106,11 +105,14 @@ NL_INLINE void put_block(const gradients *g, size_t r, backward_recipe q) {
     const vf m0 = mean_of(g, r, q), m1 = mean_of(g, r + 1, q);
     const vf m2 = mean_of(g, r + 2, q), m3 = mean_of(g, r + 3, q);
     four_sums s = no_four_sums(); /* of a row each */
-    earlier before = nothing_before(c);
+    earlier b0 = no_earlier(), b1 = b0, b2 = b0, b3 = b0;
     column *col = g->columns;
     size_t i = 0;
     while (i + VLEN <= c) {
-        begin_step(&s, &before, i);
+        if (i > 0) {
+            join(&b0, s.a, i), join(&b1, s.b, i), join(&b2, s.c, i), join(&b3, s.d, i);
+            s = no_four_sums();
+        }
         for (const size_t end = block_end(i, c); i + VLEN <= end; i += VLEN, col++) {
             s.a = add(s.a, g, r * c + i, VLEN, col->gain, m0, q);
             s.b = add(s.b, g, r * c + c + i, VLEN, col->gain, m1, q);
@@ -118,17 +120,16 @@ NL_INLINE void put_block(const gradients *g, size_t r, backward_recipe q) {
             s.d = add(s.d, g, r * c + 3 * c + i, VLEN, col->gain, m3, q);
         }
     }
-    s = end_steps(s, &before);
     if (i < c) {
         s.a = add(s.a, g, r * c + i, c - i, col->gain, m0, q);
         s.b = add(s.b, g, r * c + c + i, c - i, col->gain, m1, q);
         s.c = add(s.c, g, r * c + 2 * c + i, c - i, col->gain, m2, q);
         s.d = add(s.d, g, r * c + 3 * c + i, c - i, col->gain, m3, q);
     }
-    const dx_terms t0 = terms_of(g, r, total(s.a, q), q);
-    const dx_terms t1 = terms_of(g, r + 1, total(s.b, q), q);
-    const dx_terms t2 = terms_of(g, r + 2, total(s.c, q), q);
-    const dx_terms t3 = terms_of(g, r + 3, total(s.d, q), q);
+    const dx_terms t0 = terms_of(g, r, total(with_earlier(s.a, b0, c), q), q);
+    const dx_terms t1 = terms_of(g, r + 1, total(with_earlier(s.b, b1, c), q), q);
+    const dx_terms t2 = terms_of(g, r + 2, total(with_earlier(s.c, b2, c), q), q);
+    const dx_terms t3 = terms_of(g, r + 3, total(with_earlier(s.d, b3, c), q), q);
     for (i = 0, col = g->columns; i + VLEN <= c; i += VLEN, col++)
         put_block_vector(g, r * c + i, VLEN, col, t0, t1, t2, t3, q);
     if (i < c) put_block_vector(g, r * c + i, c - i, col, t0, t1, t2, t3, q);

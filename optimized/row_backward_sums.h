@@ -64,19 +64,16 @@ NL_INLINE totals total(sums s, backward_recipe q) {
     return (totals){q.centred ? vsum(s.v) : 0, vsum(s.vd)};
 }
 
-NL_INLINE totals total_of_four(four_sums s, backward_recipe q) {
-    return total(q.blocks ? s.a : total_sums(s), q);
-}
-
 /* The sums of row r over columns [i, stop). */
 NL_INLINE totals sum_piece(const gradients *g, size_t r, size_t i, size_t stop, backward_recipe q) {
     const vf mean = mean_of(g, r, q);
     const column *col = g->columns + i / VLEN;
     const size_t at = r * g->v.c, first = i;
     four_sums s = no_four_sums();
-    earlier before = nothing_before(stop - i);
+    earlier before = no_earlier();
     while (i + VLEN <= stop) {
-        begin_step(&s, &before, i - first);
+        if (i > first && q.blocks) join(&before, s.a, i - first), s.a = no_sums();
+        if (i > first && !q.blocks) end_block(&before, &s, i - first);
         const size_t end = block_end(i, stop);
         for (; !q.blocks && i + STEP <= end; i += STEP, col += 4) {
             s.a = add(s.a, g, at + i, VLEN, col[0].gain, mean, q);
@@ -87,9 +84,8 @@ NL_INLINE totals sum_piece(const gradients *g, size_t r, size_t i, size_t stop, 
         for (; i + VLEN <= end; i += VLEN, col++)
             s.a = add(s.a, g, at + i, VLEN, col->gain, mean, q);
     }
-    s = end_steps(s, &before);
     if (i < stop) s.a = add(s.a, g, at + i, stop - i, col->gain, mean, q);
-    return total_of_four(s, q);
+    return total(with_earlier(q.blocks ? s.a : all_four(s), before, stop - first), q);
 }
 
 NL_INLINE totals sum_row(const gradients *g, size_t r, backward_recipe q) {

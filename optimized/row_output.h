@@ -92,11 +92,11 @@ NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess
     const vf m = vset(guess);
     const edges e = load_edges(row);
     four_sums t;
-    earlier before = nothing_before(row.c);
+    earlier before = no_earlier();
     const size_t first = start_sums(&t, next, 0, row.c, m);
     size_t i = e.begin, j = first;
     while (i + STEP <= e.end && j + STEP <= row.c) {
-        begin_step(&t, &before, j - first);
+        if (j > first) end_block(&before, &t, j - first);
         const size_t stop = block_end(j, row.c);
         for (; i + STEP <= e.end && j + STEP <= stop; i += STEP, j += STEP) {
             prefetch_step(next, j, q);
@@ -113,11 +113,11 @@ NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess
     for (; i < e.end; i += VLEN) put(row, i, s, q, false);
     put_edges(row, e, s, q);
     if (j + STEP <= row.c) { /* aligning y made the loop one step shorter */
-        begin_step(&t, &before, j - first);
+        if (j > first && (j - first) % SUM_BLOCK == 0) end_block(&before, &t, j - first);
         accumulate_step(&t, next, j, m);
         j += STEP;
     }
-    return finish_sums(&t, &before, next, j, row.c, m);
+    return finish_sums(&t, before, row.c - first, next, j, row.c, m);
 }
 
 #endif

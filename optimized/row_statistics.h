@@ -69,11 +69,12 @@ NL_INLINE void accumulate_step(four_sums *s, nl_view row, size_t i, vf m) {
     accumulate(&s->d, row, i + 3 * VLEN, VLEN, m);
 }
 
-/* Adds the last vectors and the blocks before, then reduces all lanes to one number. */
-NL_INLINE totals finish_sums(four_sums *s, const earlier *before, nl_view row, size_t i, size_t end,
-                             vf m) {
+/* Adds the last vectors and, of so many elements, the blocks before, then reduces all lanes to one
+ * number. */
+NL_INLINE totals finish_sums(four_sums *s, earlier before, size_t elements, nl_view row, size_t i,
+                             size_t end, vf m) {
     for (; i < end; i += VLEN) accumulate(&s->a, row, i, VLEN, m);
-    const sums all = total_sums(end_steps(*s, before));
+    const sums all = with_earlier(all_four(*s), before, elements);
     return (totals){vsum(all.v), vsum(all.vd)};
 }
 
@@ -92,17 +93,17 @@ NL_INLINE void prefetch_next_row(nl_view row, size_t i, size_t from, size_t quar
 NL_INLINE totals sum_piece(nl_view row, size_t begin, size_t end, float m, row_recipe q) {
     const vf shift = vset(m);
     four_sums s;
-    earlier before = nothing_before(end - begin);
+    earlier before = no_earlier();
     const size_t first = start_sums(&s, row, begin, end, shift);
     size_t i = first;
     while (!q.one_sum && i + STEP <= end) {
-        begin_step(&s, &before, i - first);
+        if (i > first) end_block(&before, &s, i - first);
         for (const size_t stop = block_end(i, end); i + STEP <= stop; i += STEP) {
             if (q.streaming) prefetch_next_row(row, i, 0, 1);
             accumulate_step(&s, row, i, shift);
         }
     }
-    return finish_sums(&s, &before, row, i, end, shift);
+    return finish_sums(&s, before, end - first, row, i, end, shift);
 }
 
 NL_INLINE totals sum_row(nl_view row, float m, row_recipe q) {

@@ -41,7 +41,7 @@ NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vector
     if (vectors > 2) s.c = add_vector(s.c, c.x, c.dy, cols->c.gain, mean, q);
     if (vectors > 3) d = cell_at(g, at + 3 * VLEN, k);
     if (vectors > 3) s.d = add_vector(s.d, d.x, d.dy, cols->d.gain, mean, q);
-    const dx_terms t = terms_of(g, r, total_of_four(s, q), q);
+    const dx_terms t = terms_of(g, r, total(all_four(s), q), q);
     put_cell(g, at, vectors == 1 ? k : VLEN, a, &cols->a, t, q);
     if (vectors > 1) put_cell(g, at + VLEN, vectors == 2 ? k : VLEN, b, &cols->b, t, q);
     if (vectors > 2) put_cell(g, at + 2 * VLEN, vectors == 3 ? k : VLEN, c, &cols->c, t, q);

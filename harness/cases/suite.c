@@ -12,6 +12,10 @@
 #define BACKWARD_SHAPES "{" TYPES "/9x{4,30,1530},f32/64x1024}/normal"
 #define BATCH_SHAPES "{" TYPES "/{9x7,9x3x49,9x300},f32/{64x1024,16384x5}}/normal"
 
+#define UNEVEN                                                                             \
+    "{head:1e6,decay:64,lognormal:3,cauchy,alternating:1e6,first:1e4,middle:1e4,last:1e4," \
+    "ramp:1000}"
+
 static const char *const suite[] = {
     ROWS "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
     "batchnorm/{forward,backward,inference}/" TYPES "/{0,3}x{1..67+6}x{1,2,49}/normal",
@@ -61,6 +65,9 @@ static const char *const suite[] = {
     /* sizes between those that anyone publishes, with every remainder by 8 */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
+    /* a few values are most of a sum */
+    ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
+    "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,
     /* many rows, long rows */
     "{" ROWS "/{forward/f32,backward/{f32,bf16}},batchnorm/{forward,backward}/f32}"
     "/100001x3/normal",

@@ -125,11 +125,15 @@ static double spread(const nl_problem *p, const ref_outputs *want, size_t g) {
     return most;
 }
 
+/* The largest distance of a guess of the mean, from `terms` values or fewer, in sigma. */
+static double shift_of(double terms, double k, double far) {
+    return 1 + far + terms * k * u;
+}
+
 /* By how many sigma the first mean of a refined method is off: it is rounded, and its sum is shifted
  * by a value of the group, or by a rounded mean of at most 32 of them. */
 static double refined_mean(double sum, double k, double far) {
-    const double shift = 1 + far + fmin(sum, 32) * k * u;
-    return ((sum + 2) * shift + k) * u;
+    return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
 
 /* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
@@ -137,7 +141,7 @@ static double refined_mean(double sum, double k, double far) {
  * distance of a value from the mean; raw: E[x^2] over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
-    const double shift = 1 + far + sum * k * u, off = (sum + 2) * k;
+    const double shift = shift_of(sum, k, far), off = (sum + 2) * k;
     const double wrong = refined_mean(sum, k, far);
     switch (method) {
     case NL_SHIFTED:
@@ -182,6 +186,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const double roots[] = {root.probable, root.certain};
     double *units[] = {&a.units.probable, &a.units.certain};
     double *of_rstd[] = {&a.rstd.probable, &a.rstd.certain};
+    double *of_sum[] = {&a.sum.probable, &a.sum.certain};
     for (int i = 0; i < 2; i++) {
         const double sum = sums[i];
         double k = a.kappa, its_rstd = roots[i];
@@ -198,6 +203,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
         /* x + residual is itself a rounded sum; dresidual is added last */
         if (in->c->residual) *units[i] += backward ? 1 : 2 * (1 + k);
         *of_rstd[i] += its_rstd + (in->c->residual ? 2 * (1 + k) : 0);
+        if (method == NL_SHIFTED && !backward) /* then a sum of x - K */
+            *of_sum[i] *= fmax(1, shift_of(sum, k, far) / k);
     }
     if (!(a.units.probable * u < 0.5)) a.promised = false;
     return a;

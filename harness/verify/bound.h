@@ -19,7 +19,7 @@ enum { LANES_MAX = 256 };
 typedef struct allowance {
     bound units;   /* of xhat or dx, on the scale of max(1, |xhat|) */
     bound rstd;    /* of rstd itself */
-    bound sum;     /* of the sum of x, relative to the sum of |x| */
+    bound sum;     /* of the sum that gives the mean, relative to the sum of |x| */
     double kappa;  /* mean |x| over sigma, the condition of subtracting the mean; in backward, the
                      error that xhat starts with, in units */
     bool promised; /* false: the method has no bound on these data */
