@@ -1,7 +1,7 @@
 """What do long rows cost in accuracy? The largest error of y against the number of values averaged, for each
 kind of row: summed in one accumulator, and by the best rung.
 """
-from math import inf, isfinite, log2
+from math import inf, isfinite
 
 from matplotlib.lines import Line2D
 import matplotlib.pyplot as plt
@@ -51,7 +51,8 @@ for column, op in zip(grid.T, layers):
         axes.set_title(f"{common.LAYERS[op]}, {how}\n", loc="left")
         most = max(((e, kind, m) for kind, points in lines.items() for m, e in points.items()), default=None)
         if most:
-            axes.text(0, 1.02, f"{most[0]:,.3g} units at most: {most[1]} at 2^{log2(most[2]):.0f}",
+            units = f"{most[0]:,.3g} units" if isfinite(most[0]) else "infinite"
+            axes.text(0, 1.02, f"{units} at most: {most[1]}, {most[2]:,} values",
                       transform=axes.transAxes, fontsize=10)
 for axes in grid[:, 0]:
     axes.set_ylabel("largest error of y, units of 2⁻²⁴")
