@@ -127,7 +127,7 @@ class Workplace:
 
     def killer(self, units, rng):
         """What kills the mutant that the copy holds; "" if nothing does."""
-        objects = []
+        objects = {}  # the rung that each is of
         rng.shuffle(units)
         for unit in units:
             if unit not in self.original:
@@ -138,12 +138,13 @@ class Workplace:
                 return "does not compile"
             if code == self.original[unit]:
                 continue
-            objects.append(name)
             kernel = re.search(r"generated/(.*)\.c\.o$", unit)
-            rung = kernel[1] if kernel else "best,optimized/*_threaded"
+            objects[name] = rung = kernel[1] if kernel else "best,optimized/*_threaded"
             program = self.linked("normlab", [name])
             if not self.run([program, "check", "--impl", rung, "--threads", 3, "short.txt"], 60):
                 return f"{rung}, a short list"
+        for name, rung in objects.items():
+            program = self.linked("normlab", [name])
             if not self.suite(program, rung):
                 if rung not in self.passes:
                     self.passes[rung] = self.suite(BUILD / "normlab", rung)

@@ -311,6 +311,11 @@ ParameterizedTest(size_t *index, implementations, properties) {
         size_t usual = 69, most = o.m->c_max;
         try_properties(&o, 19, most && most < usual ? most - 1 : usual);
         if (i % 5 == 0) try_properties(&o, 2, LONG);
+        /* a step and an element beyond a block of sums, and beyond a group of blocks */
+        const size_t step = batch || o.m->lanes < 4 || most ? 0 : (size_t)o.m->lanes;
+        if (step && i % 5 == 1) try_properties(&o, 5, 17 * step + 1);
+        if (step && i % 5 == 2) try_properties(&o, 5, 129 * step + 1);
+        if (step && i % 5 == 3) try_properties(&o, 5, 4 * 17 * step + 1); /* lanes of one vector */
     }
     cr_assert(o.worked > 0, "%s: nothing was tried", o.m->name);
 }

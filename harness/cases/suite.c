@@ -68,6 +68,8 @@ static const char *const suite[] = {
     /* a few values are most of a sum */
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,
+    ROWS "/{forward,backward}/f32/2x65537/{first:1e4,last:1e4}",
+    "batchnorm/{forward,backward}/f32/65537x2/{first:1e4,last:1e4}",
     /* many rows, long rows */
     "{" ROWS "/{forward/f32,backward/{f32,bf16}},batchnorm/{forward,backward}/f32}"
     "/100001x3/normal",

@@ -65,9 +65,10 @@ bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_c
     return match_any(o->impl, impl, nl_best(&c->problem, case_options_threads(o, c)), o->race);
 }
 
-/* Does one of the patterns match anything? Prints those that do not. */
+/* Does one of the patterns match anything, and each name without a wildcard? Prints those that do
+ * not. */
 static bool known_impl(const char *patterns) {
-    bool any = false;
+    bool any = false, names = true;
     for (const char *p = patterns, *end;; p = end + 1) {
         size_t length = strcspn(p, ",");
         bool known = is_best(p, length);
@@ -76,9 +77,9 @@ static bool known_impl(const char *patterns) {
         if (!known)
             fprintf(stderr, "normlab: no implementation is called '%.*s'; see `normlab list`\n",
                     (int)length, p);
-        any |= known;
+        any |= known, names &= known || memchr(p, '*', length);
         end = p + length;
-        if (!*end) return any;
+        if (!*end) return any && names;
     }
 }
 
@@ -101,7 +102,7 @@ static bool add_cases(case_list *cases, const char *text) {
                       : cases_add(cases, text, error, sizeof error))
         return true;
     fprintf(stderr, "normlab: %s\n", error);
-    if (!strchr(text, '{') && strstr(text, ".txt"))
+    if (!is_file(text) && !strchr(text, '{') && strstr(text, ".txt"))
         fprintf(stderr, "normlab: (there is no file of that name either)\n");
     return false;
 }

@@ -141,6 +141,7 @@ int verb_limit(int argc, char **argv) {
     fprintf(stderr, "%zu sizes, %d curves, %d thread counts: about %.0f s\n", room, PATTERNS,
             o.threads > 1 ? 2 : 1,
             1.3 * (double)room * PATTERNS * o.seconds * (o.threads > 1 ? 2 : 1));
+    interrupt_watch();
     /* One mapping of three buffers with the same page offset, in huge pages where possible. */
     size_t page = (size_t)2 << 20;
     room = 3 * ((most + page - 1) / page * page);
@@ -154,7 +155,6 @@ int verb_limit(int argc, char **argv) {
 #endif
     memset(memory, 0, room); /* first touch; zeros avoid slow subnormals */
     bool table = o.out || isatty(STDOUT_FILENO);
-    interrupt_watch();
     FILE *csv = o.out ? fopen(o.out, "w") : table ? NULL : stdout;
     if ((o.out && !csv) || (o.out && !machine_write_beside(o.out))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));

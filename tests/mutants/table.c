@@ -184,6 +184,9 @@ const mutant mutants[] = {
     {"wrong where dx is dresidual",
      "qwen2_rmsnorm/backward/f32/9x30/normal/residual/in-place=dresidual/threads=3",
      {.no_dresidual = true, .overwritten = NL_BIT(NL_RESIDUAL), .in_suite = true}},
+    {"the last element of rows beyond 33000",
+     "layernorm/forward/f32/2x65537/last:1e4",
+     {.lost_element = 65537, .from = 33000, .in_suite = true}},
     {"right on the first call", "rmsnorm/forward/f32/5x37/normal", {.right_calls = 1}},
     {"right on calls 1 to 10", "rmsnorm/forward/f32/5x37/normal", {.right_calls = 10}},
 };
