@@ -222,7 +222,9 @@ def update():
 
     def code(line):
         return "`` " + line.replace("|", "\\|") + " ``"
-    lines = [text + ".", "", "| where | was | is | why it lives |", "|---|---|---|---|"]
+    lines = [text + "."]
+    if alive:
+        lines += ["", "| where | was | is | why it lives |", "|---|---|---|---|"]
     lines += [f"| {r['file']}:{r['line']} | {code(r['old'])} | {code(r['new'])} | "
               f"{why.get((r['file'], r['new']), 'not killed yet')} |"
               for r in sorted(alive, key=lambda r: (r["file"], int(r["line"])))]
