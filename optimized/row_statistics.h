@@ -25,9 +25,9 @@ typedef struct stats {
     bool in_double;
 } stats;
 
-/* Long rows are summed in pieces of this many elements, a piece in blocks (row_sums.h), and the pieces'
- * sums in double: rounding stays that of a short row, and threads can share a row without changing
- * a bit. */
+/* Long rows are summed in pieces of this many elements, a piece in blocks (row_sums.h), and the
+ * pieces' sums in double: rounding stays that of a short row, and threads can share a row without
+ * changing a bit. */
 enum { PIECE = 16384, STEP = 4 * VLEN };
 
 /* Sums of d = x - m and of d^2. */

@@ -48,16 +48,16 @@ NL_INLINE void join(earlier *before, sums block, size_t done) {
     before->group = no_sums();
 }
 
-/* The last block's sums with those of all before, of so many elements. */
-NL_INLINE sums with_earlier(sums block, earlier before, size_t elements) {
-    if (elements <= SUM_BLOCK) return block;
-    return both(both(block, before.group), before.groups);
-}
-
 /* The same for sums that begin a new block. */
 NL_INLINE void end_block(earlier *before, four_sums *block, size_t done) {
     join(before, all_four(*block), done);
     *block = no_four_sums();
+}
+
+/* The last block's sums with those of all before, of so many elements. */
+NL_INLINE sums with_earlier(sums block, earlier before, size_t elements) {
+    if (elements <= SUM_BLOCK) return block;
+    return both(both(block, before.group), before.groups);
 }
 
 #endif

@@ -260,7 +260,8 @@ static size_t between(const made *m, float from, float to) {
     return found;
 }
 
-/* In the third row, the values in an interval: exactly so many, or the distribution's, give or take. */
+/* In the third row, the values in an interval: exactly so many, or about what the distribution
+ * gives. */
 Test(data, shapes) {
     static const struct {
         const char *kind;

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The random streams of pick() and of quotients; those below belong to the nl_arg of that number. */
+/* The random streams of pick() and of quotients; smaller ones belong to the nl_arg of that number.
+ */
 enum { PICK = 14, BELOW = 15 };
 _Static_assert(PICK >= (int)NL_ARGS, "another nl_arg would get the stream of pick()");
 

@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *op_name(int i) {
-    return nl_op_name((nl_op)i);
+const char *op_name(int op) {
+    return nl_op_name((nl_op)op);
 }
 
-static const char *pass_name(int i) {
-    return nl_pass_name((nl_pass)i);
+const char *pass_name(int pass) {
+    return nl_pass_name((nl_pass)pass);
 }
 
-static const char *dtype_name(int i) {
-    return nl_dtype_name((nl_dtype)i);
+const char *dtype_name(int dtype) {
+    return nl_dtype_name((nl_dtype)dtype);
 }
 
 static bool find_name(const char *text, const char *(*name)(int), int count, int *found) {

@@ -4,6 +4,11 @@
 
 #include "normlab.h"
 
+/* As nl_op_name() and the others, by number: for what walks through all. */
+const char *op_name(int op);
+const char *pass_name(int pass);
+const char *dtype_name(int dtype);
+
 bool pass_from_name(const char *name, nl_pass *pass);
 bool dtype_from_name(const char *name, nl_dtype *dtype);
 

@@ -107,8 +107,7 @@ static bool add_cases(case_list *cases, const char *text) {
     return false;
 }
 
-/* The help of a verb lists its options, each at the start of a line; it takes no
- * others. */
+/* The help of a verb lists its options, each at the start of a line; it takes no others. */
 static bool has_option(const char *help, const char *name) {
     char line[40];
     snprintf(line, sizeof line, "\n  --%s ", name);

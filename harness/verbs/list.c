@@ -1,4 +1,5 @@
 /* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
+#include "cases/names.h"
 #include "layer.h"
 #include "tuning.h"
 #include "verbs/options.h"
@@ -28,18 +29,6 @@ static const char *names(unsigned bits, const char *(*name)(int), char between, 
     return text;
 }
 
-static const char *op(int i) {
-    return nl_op_name((nl_op)i);
-}
-
-static const char *pass(int i) {
-    return nl_pass_name((nl_pass)i);
-}
-
-static const char *dtype(int i) {
-    return nl_dtype_name((nl_dtype)i);
-}
-
 int verb_list(int argc, char **argv) {
     static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
                                           [NL_SHIFTED] = "shifted",
@@ -63,9 +52,9 @@ int verb_list(int argc, char **argv) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         char between = csv ? ' ' : ',';
-        names(m->ops, op, between, a);
-        names(m->passes, pass, between, b);
-        names(m->dtypes, dtype, between, d);
+        names(m->ops, op_name, between, a);
+        names(m->passes, pass_name, between, b);
+        names(m->dtypes, dtype_name, between, d);
         bool runs = nl_isa_runs(m->isa);
         /* The method is that of the variance: only implementations that compute one have it. */
         bool centred = false;

@@ -130,8 +130,8 @@ static double shift_of(double terms, double k, double far) {
     return 1 + far + terms * k * u;
 }
 
-/* By how many sigma the first mean of a refined method is off: it is rounded, and its sum is shifted
- * by a value of the group, or by a rounded mean of at most 32 of them. */
+/* By how many sigma the first mean of a refined method is off: it is rounded, and its sum is
+ * shifted by a value of the group, or by a rounded mean of at most 32 of them. */
 static double refined_mean(double sum, double k, double far) {
     return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
