@@ -24,6 +24,12 @@ bool nl_registry_add(const nl_impl *impl) {
     return true;
 }
 
+bool nl_is_built_in(const nl_impl *impl) {
+    for (size_t i = 0; i < BUILT_IN; i++)
+        if (table[i] == impl) return true;
+    return false;
+}
+
 bool nl_is_peer(const char *name) {
     return strncmp(name, "peer/", 5) == 0;
 }

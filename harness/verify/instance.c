@@ -5,25 +5,66 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
-    size_t skew = where == PLACE_START && which >= NL_Y && which < NL_ARGS ? in->c->skew : 0;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), inner = (bytes + skew + page - 1) / page * page;
-    if (inner == 0) inner = page;
+static size_t page_bytes(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t whole_pages(size_t bytes) {
+    const size_t page = page_bytes();
+    return bytes ? (bytes + page - 1) / page * page : page;
+}
+
+/* Maps a guard page, the buffer's pages, and another guard page. */
+static char *map_own(size_t inner) {
+    const size_t page = page_bytes();
     char *map = mmap(NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) return false;
-    in->map[which] = map;
-    in->map_bytes[which] = inner + 2 * page;
-    if (mprotect(map + page, inner, PROT_READ | PROT_WRITE) != 0) return false;
+    if (map == MAP_FAILED) return NULL;
+    if (mprotect(map + page, inner, PROT_READ | PROT_WRITE) != 0)
+        return munmap(map, inner + 2 * page), NULL;
 #ifdef MADV_HUGEPAGE
     if (inner >= (4u << 20)) madvise(map + page, inner, MADV_HUGEPAGE);
 #endif
+    return map;
+}
+
+static char *take(arena *shared, size_t bytes) {
+    if (bytes > shared->bytes - shared->used) return NULL;
+    shared->used += bytes;
+    return shared->base + shared->used - bytes;
+}
+
+static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
+    size_t skew = where == PLACE_START && which >= NL_Y && which < NL_ARGS ? in->c->skew : 0;
+    size_t page = page_bytes(), inner = whole_pages(bytes + skew);
+    char *map = in->shared ? take(in->shared, inner + 2 * page) : map_own(inner);
+    if (!map) return false;
+    in->map[which] = map;
+    in->map_bytes[which] = inner + 2 * page;
+    if (in->shared) memset(map + page, 0xff, inner);
     *at = map + page + (where == PLACE_END ? inner - bytes : skew);
     return true;
 }
 
+size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes) {
+    size_t total = whole_pages(scratch_bytes) + 2 * page_bytes();
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        total += whole_pages(data->bytes[s] + c->skew) + 2 * page_bytes();
+    return total;
+}
+
 bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, size_t scratch_bytes,
                    placement where, instance *out) {
-    *out = (instance){.c = c, .data = data, .impl = impl, .scratch_bytes = scratch_bytes};
+    return instance_make_in(NULL, c, data, impl, scratch_bytes, where, out);
+}
+
+bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, const nl_impl *impl,
+                      size_t scratch_bytes, placement where, instance *out) {
+    *out = (instance){.c = c,
+                      .data = data,
+                      .impl = impl,
+                      .scratch_bytes = scratch_bytes,
+                      .shared = shared};
+    if (shared) shared->used = 0;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         bool absent = !data->bytes[s] && !data->input[s];
         if (absent && !(s == NL_Y || s == NL_DX)) continue;
@@ -105,6 +146,6 @@ uint64_t instance_hash(const instance *in) {
 
 void instance_free(instance *in) {
     for (size_t i = 0; i <= NL_ARGS; i++)
-        if (in->map[i]) munmap(in->map[i], in->map_bytes[i]);
+        if (in->map[i] && !in->shared) munmap(in->map[i], in->map_bytes[i]);
     *in = (instance){0};
 }

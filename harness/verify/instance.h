@@ -9,6 +9,12 @@
 /* Which guard page a buffer touches: the one behind it, or the one before it. */
 typedef enum placement { PLACE_END, PLACE_START } placement;
 
+/* Memory for buffers that a process shares with its children; the guard pages are theirs to set. */
+typedef struct arena {
+    char *base;
+    size_t bytes, used;
+} arena;
+
 typedef struct instance {
     const nl_case *c;
     const nl_data *data;
@@ -17,11 +23,16 @@ typedef struct instance {
     size_t scratch_bytes;
     void *map[NL_ARGS + 1];
     size_t map_bytes[NL_ARGS + 1];
+    arena *shared; /* whose memory it is, or NULL */
 } instance;
 
 /* in->impl may be replaced later by one for which scratch_bytes is enough. */
 bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, size_t scratch_bytes,
                    placement where, instance *out);
+/* In an arena, from its beginning; instance_room() bytes are enough. */
+bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, const nl_impl *impl,
+                      size_t scratch_bytes, placement where, instance *out);
+size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes);
 void instance_refill(instance *in); /* restores the inputs, fills the outputs with NaN */
 void instance_fill(instance *in);   /* and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */

@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/verify.h"
-
-#include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
-
-static sigjmp_buf overrun;
-static volatile sig_atomic_t guarded;
-static pthread_t caller;
-
-/* Only the calling thread can jump back to before the call; a fault in another one ends the run. */
-static void on_fault(int signal_number) {
-    if (guarded && pthread_equal(pthread_self(), caller)) siglongjmp(overrun, 1);
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-}
+#include "verify/isolate.h"
 
 /* A verdict, and all that it follows from: many rungs compute the same bits, at both placements. */
 typedef struct known {
@@ -45,26 +31,14 @@ static verdict check(const instance *in, const answer *a) {
 
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads) {
+    const size_t scratch = nl_scratch_bytes(impl, &c->problem);
+    arena *shared = isolate_arena(instance_room(c, data, scratch));
     instance in;
-    if (!instance_make(c, data, impl, nl_scratch_bytes(impl, &c->problem), where, &in))
+    if (!shared || !instance_make_in(shared, c, data, impl, scratch, where, &in))
         return failure("out of %s", "memory");
-    struct sigaction catch = {.sa_handler = on_fault, .sa_flags = SA_NODEFER}, segv, bus;
-    sigaction(SIGSEGV, &catch, &segv);
-    sigaction(SIGBUS, &catch, &bus);
-    verdict v;
-    caller = pthread_self();
-    if (sigsetjmp(overrun, 1) == 0) {
-        guarded = 1;
-        nl_status status = instance_call(&in, threads);
-        guarded = 0;
-        v = status == NL_OK ? check(&in, a) : failure("%s", nl_message());
-    } else {
-        guarded = 0;
-        v = failure("read or wrote %s its buffers",
-                    where == PLACE_END ? "past the end of" : "before the start of");
-    }
-    sigaction(SIGSEGV, &segv, NULL);
-    sigaction(SIGBUS, &bus, NULL);
+    char why[sizeof((verdict){0}.why)];
+    const verdict v =
+        isolate_call(&in, threads, why, sizeof why) ? check(&in, a) : failure("%s", why);
     instance_free(&in);
     return v;
 }

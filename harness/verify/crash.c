@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/crash.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NEAR_NULL = 1 << 20 };
+
+static const char *verb(const slip *s) {
+    static const char *const verbs[] =
+        {[ACCESS_UNKNOWN] = "read or wrote", [ACCESS_READ] = "read", [ACCESS_WRITE] = "wrote"};
+    return verbs[s->access];
+}
+
+/* The buffer whose memory or guard pages hold the address; NL_ARGS + 1: none. */
+static int buffer_at(const slip *s) {
+    int i = 0;
+    for (; i <= NL_ARGS; i++) {
+        const char *map = s->in.map[i];
+        if (map && s->address >= map && s->address < map + s->in.map_bytes[i]) break;
+    }
+    return i;
+}
+
+/* The output that shares an input's memory, if the kernel wrote there. */
+static int written_over(const slip *s, int i) {
+    const bool shared = i < NL_ARGS && s->in.c->in_place & NL_BIT(i);
+    return shared && s->access == ACCESS_WRITE ? (int)case_output_over(s->in.c, (nl_arg)i) : i;
+}
+
+/* "y[1024] of row 63": the row is the nearest one, for tensors of rows. */
+static void name_element(const slip *s, int i, long long at, char *text, size_t size) {
+    const nl_problem *p = &s->in.c->problem;
+    const char *name = i == NL_ARGS ? "scratch" : nl_arg_name((nl_arg)i, p->pass);
+    if (i < NL_ARGS && nl_args[i].extent == NL_TENSOR && p->s == 1 && p->n > 0) {
+        const long long c = (long long)p->c, last = (long long)p->n - 1;
+        const long long row = at < 0 ? 0 : at / c < last ? at / c : last;
+        snprintf(text, size, "%s[%lld] of row %lld", name, at - row * c, row);
+    } else
+        snprintf(text, size, "%s%s%lld]", name, i == NL_ARGS ? "[byte " : "[", at);
+}
+
+static void describe_buffer(const slip *s, int i, char *why, size_t size) {
+    const nl_problem *p = &s->in.c->problem;
+    const bool scratch = i == NL_ARGS, tensor = !scratch && nl_args[i].extent == NL_TENSOR;
+    const long long wide = scratch ? 1 : tensor ? (long long)nl_dtype_size(p->dtype) : 4;
+    const char *begin = scratch ? s->in.scratch : s->in.at[i];
+    const size_t bytes =
+        scratch ? (s->in.scratch_bytes + 63) / 64 * 64 : nl_arg_bytes(p, (nl_arg)i);
+    const long long offset = s->address - begin, count = (long long)bytes / wide;
+    const long long at = offset < 0 ? -((wide - 1 - offset) / wide) : offset / wide;
+    const long long off = at < 0 ? -at : at - count + 1;
+    char element[80];
+    name_element(s, written_over(s, i), at, element, sizeof element);
+    if (s->access == ACCESS_JUMP)
+        snprintf(why, size, "jumped to %s, which is no code", element);
+    else if (at >= 0 && at < count)
+        snprintf(why, size, "%s %s: an input, which a call must not write", verb(s), element);
+    else
+        snprintf(why, size, "%s %s: %lld %s%s %s", verb(s), element, off,
+                 scratch ? "byte" : "element", off == 1 ? "" : "s",
+                 at < 0 ? "before its start" : "past its end");
+}
+
+/* Which pointers the case leaves out. */
+static void describe_null(const slip *s, char *why, size_t size) {
+    const nl_problem *p = &s->in.c->problem;
+    const unsigned takes = nl_takes(p->op, p->pass);
+    size_t used = (size_t)snprintf(why, size, "%s through a NULL pointer, %zu bytes from it",
+                                   verb(s), (size_t)(uintptr_t)s->address);
+    const char *before = "; NULL in this case: ";
+    for (nl_arg i = 0; i < NL_ARGS && used < size; i++) {
+        if (!(takes & NL_BIT(i)) || s->in.at[i]) continue;
+        used += (size_t)snprintf(why + used, size - used, "%s%s", before, nl_arg_name(i, p->pass));
+        before = ", ";
+    }
+}
+
+static void describe_access(const slip *s, char *why, size_t size) {
+    const char *stack = s->stack;
+    const int i = buffer_at(s);
+    if (i <= NL_ARGS)
+        describe_buffer(s, i, why, size);
+    else if (s->address >= stack - STACK_GUARD && s->address < stack + STACK_BYTES)
+        snprintf(why, size,
+                 "overflowed its stack of %d MiB: too large arrays, or endless recursion",
+                 STACK_BYTES >> 20);
+    else if (s->code == SI_KERNEL || s->code <= 0)
+        snprintf(why, size, "used a pointer that is no address at all (SIGSEGV)");
+    else if ((uintptr_t)s->address < NEAR_NULL)
+        describe_null(s, why, size);
+    else
+        snprintf(why, size, "%s at %p, which is far from all its buffers", verb(s),
+                 (void *)s->address);
+}
+
+void crash_describe(const slip *s, char *why, size_t size) {
+    switch (s->signal) {
+    case SIGSEGV: describe_access(s, why, size); return;
+    case SIGBUS: snprintf(why, size, "accessed memory that is not there (SIGBUS)"); return;
+    case SIGFPE: snprintf(why, size, "divided an integer by zero (SIGFPE)"); return;
+    case SIGILL:
+        snprintf(why, size,
+                 "ran an instruction that this processor lacks (SIGILL), or reached one that "
+                 "the compiler put where no path leads");
+        return;
+    case SIGABRT: snprintf(why, size, "called abort()"); return;
+    case SIGTRAP: snprintf(why, size, "ran into a trap (SIGTRAP)"); return;
+    case SIGXFSZ: snprintf(why, size, "wrote more than %d MiB", OUTPUT_MOST >> 20); return;
+    default: snprintf(why, size, "was ended by signal %d (%s)", s->signal, strsignal(s->signal));
+    }
+}

@@ -1,0 +1,10 @@
+/* What a kernel did to its process, in a sentence. SPDX-License-Identifier: MIT */
+#ifndef NL_CRASH_H
+#define NL_CRASH_H
+
+#include "verify/worker.h"
+
+/* "wrote y[1024] of row 63: 1 element past its end" */
+void crash_describe(const slip *s, char *why, size_t why_size);
+
+#endif

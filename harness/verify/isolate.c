@@ -1,0 +1,225 @@
+/* The parent's side. SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
+#include "verify/isolate.h"
+#include "base/clock.h"
+#include "registry.h"
+#include "verify/crash.h"
+
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct child {
+    pid_t pid; /* 0: none */
+    int ask, answer;
+} child;
+
+static const double busy_most = 2, idle_most = 10; /* seconds of a call, before its rung is asked */
+enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
+
+static slip *paper;
+static arena room;
+static child server; /* of the built-in kernels */
+static pid_t owner;
+static int output = -1; /* what kernels print */
+
+static void *map_shared(size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Returns the status that waitpid() gives. Whatever the child has started goes with it. */
+static int stop(child *k, bool now) {
+    int status = 0;
+    if (!k->pid) return 0;
+    if (now) kill(k->pid, SIGKILL);
+    close(k->ask), close(k->answer);
+    waitpid(k->pid, &status, 0);
+    kill(-k->pid, SIGKILL);
+    k->pid = 0;
+    return status;
+}
+
+static void stop_server(void) {
+    if (getpid() == owner) stop(&server, false);
+}
+
+static bool start(child *k) {
+    int ask[2], answer[2];
+    if (output < 0) output = memfd_create("output of kernels", MFD_CLOEXEC);
+    if (output < 0 || pipe(ask) != 0) return false;
+    if (pipe(answer) != 0) return close(ask[0]), close(ask[1]), false;
+    fflush(NULL); /* or the child, too, would write what is buffered */
+    paper->state = SLIP_WAITS;
+    k->pid = fork();
+    if (k->pid == 0) {
+        close(ask[1]), close(answer[0]);
+        worker_serve(paper, ask[0], answer[1], output);
+    }
+    close(ask[0]), close(answer[1]);
+    k->ask = ask[1], k->answer = answer[0];
+    if (k->pid > 0) return setpgid(k->pid, k->pid), true;
+    return k->pid = 0, close(k->ask), close(k->answer), false;
+}
+
+arena *isolate_arena(size_t bytes) {
+    if (!paper && !(paper = map_shared(sizeof *paper))) return NULL;
+    if (owner != getpid()) { /* a fork of this process has no child */
+        if (!owner) atexit(stop_server);
+        owner = getpid();
+        server.pid = 0;
+    }
+    if (bytes <= room.bytes) return &room;
+    size_t more = room.bytes ? room.bytes : FIRST_ARENA;
+    while (more < bytes) more *= 2;
+    stop(&server, false); /* it has the old one */
+    if (room.base) munmap(room.base, room.bytes);
+    room = (arena){.base = map_shared(more)};
+    room.bytes = room.base ? more : 0;
+    return room.base ? &room : NULL;
+}
+
+/* Seconds of processor time that the child has had. */
+static double busy(const child *k) {
+    clockid_t clock;
+    struct timespec t = {0};
+    if (clock_getcpuclockid(k->pid, &clock) == 0) clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds that the plainest kernel takes on the case. */
+static double naive_seconds(const instance *in) {
+    const nl_impl *m = NULL;
+    const nl_problem *p = &in->c->problem;
+    instance own;
+    for (size_t i = 0; !m && i < nl_impl_count(); i++) {
+        const nl_impl *k = nl_impl_at(i);
+        if (nl_accepts(k, p) && strcmp(k->isa, "c") == 0 && !k->demonstration) m = k;
+    }
+    if (!m || !instance_make(in->c, in->data, m, nl_scratch_bytes(m, p), PLACE_END, &own)) return 0;
+    const double begin = clock_ns();
+    instance_call(&own, 1);
+    const double end = clock_ns();
+    instance_free(&own);
+    return 1e-9 * (end - begin);
+}
+
+/* Waits for the answer. False: the time is up. */
+static bool wait_for(const child *k, const instance *in, int threads, double *limit) {
+    const double begin = clock_ns(), busy_before = busy(k);
+    double naive = -1;
+    for (;;) {
+        struct pollfd answer = {.fd = k->answer, .events = POLLIN};
+        if (poll(&answer, 1, 100) > 0) return true;
+        const double used = busy(k) - busy_before, gone = 1e-9 * (clock_ns() - begin);
+        const double most = naive > 0 ? TIMES_NAIVE * naive : 0;
+        if (used < fmax(busy_most, most) * threads && gone < fmax(idle_most, most)) continue;
+        *limit = gone;
+        if (naive >= 0) return false;
+        naive = naive_seconds(in);
+    }
+}
+
+/* What the kernel printed, which it must not; up to its first line's end. True: it did. */
+static bool printed(char *text, size_t size) {
+    const off_t bytes = lseek(output, 0, SEEK_CUR);
+    if (bytes <= 0) return false;
+    const ssize_t got = pread(output, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    for (char *at = text; *at; at++) {
+        if (*at == '\n') *at = '\0';
+        if (*at && (unsigned char)*at < ' ') *at = ' ';
+        if (!*at) break;
+    }
+    if (ftruncate(output, 0) == 0) lseek(output, 0, SEEK_SET);
+    return true;
+}
+
+/* Whoever never returns is not waited for on every case. True: it has run out of time before. */
+static bool hopeless(const nl_impl *impl, bool again) {
+    static const nl_impl *last;
+    static int times;
+    if (again) times = impl == last ? times + 1 : 1, last = impl;
+    return impl == last && times >= TIMES_OUT;
+}
+
+/* The child has ended, or the time is up: what did the kernel do? */
+static void describe_end(child *k, bool in_time, double seconds, char *why, size_t size) {
+    const int status = stop(k, !in_time);
+    const slip *s = paper;
+    if (!in_time)
+        snprintf(why, size, "has not returned after %.0f seconds: an endless loop, or a deadlock?",
+                 seconds);
+    else if (s->signal)
+        crash_describe(s, why, size);
+    else if (s->state == SLIP_RETURNED)
+        snprintf(why, size, "closed files that are not its own");
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
+        snprintf(why, size,
+                 "a thread overflowed its stack (SIGSEGV without a stack for its handler)");
+    else if (WIFSIGNALED(status))
+        snprintf(why, size, "was ended by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(why, size, "ended the process with exit code %d, as by exit()",
+                 WEXITSTATUS(status));
+}
+
+/* What a kernel did that returned. False: nothing wrong. */
+static bool describe_return(const slip *s, char *why, size_t size) {
+    if (s->status != NL_OK)
+        snprintf(why, size, "%s", s->message);
+    else if (s->forked)
+        snprintf(why, size, "started a process");
+    else if (s->left_threads)
+        snprintf(why, size, "left threads running after it returned");
+    else if (s->changed_arithmetic)
+        snprintf(why, size,
+                 "changed the rounding mode, or made subnormal numbers zero, and left it so");
+    else
+        return false;
+    return true;
+}
+
+bool isolate_call(const instance *in, int threads, char *why, size_t size) {
+    child alone = {0}, *k = nl_is_built_in(in->impl) ? &server : &alone;
+    slip *s = paper;
+    double seconds = 0;
+    char text[120];
+    if (hopeless(in->impl, false))
+        return snprintf(why, size, "was not called: it did not return on %d cases", TIMES_OUT),
+               false;
+    if (!k->pid && !start(k)) return snprintf(why, size, "cannot start a process"), false;
+    *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads, .stack = s->stack};
+    s->tuning = *nl_tuning_now();
+    s->in.c = &s->c, s->in.impl = &s->impl;
+    for (nl_arg i = 0; i < NL_ARGS; i++)
+        s->writable[i] = !in->data->input[i] || instance_consumes(in, i);
+    s->writable[NL_ARGS] = true;
+
+    char byte = 0;
+    const bool asked = write(k->ask, &byte, 1) == 1;
+    const bool in_time = wait_for(k, in, threads, &seconds);
+    const bool back = asked && in_time && read(k->answer, &byte, 1) == 1;
+    if (!in_time) hopeless(in->impl, true);
+    bool failed = !back || describe_return(s, why, size);
+    if (!back) describe_end(k, in_time, seconds, why, size);
+    if (printed(text, sizeof text)) {
+        const size_t used = failed ? strlen(why) : 0;
+        snprintf(why + used, size - used, "%sprinted \"%s\"%s", failed ? "; it " : "", text,
+                 failed ? "" : ": a kernel prints nothing");
+        failed = true;
+    }
+    if (failed || k == &alone) stop(k, failed);
+    return !failed;
+}

@@ -1,0 +1,16 @@
+/* Calls implementations in a child process, where they can do no harm: a crash, an endless loop or an
+ * exit() of a kernel is a sentence about this case. SPDX-License-Identifier: MIT */
+#ifndef NL_ISOLATE_H
+#define NL_ISOLATE_H
+
+#include "verify/instance.h"
+
+/* Shared memory of at least so many bytes, for one instance at a time; NULL: out of memory. */
+arena *isolate_arena(size_t bytes);
+
+/* Calls in->impl on its instance in that memory, which then has the outputs. False: why says what
+ * the kernel did. Built-in kernels share a process, until one of them ends it; any other gets a
+ * fresh one for each call. */
+bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
+
+#endif

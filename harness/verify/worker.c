@@ -1,0 +1,205 @@
+/* The process in which kernels run: guard pages around its buffers, inputs that cannot be written, a
+ * limit on memory and output, and a handler that notes how it crashed.
+ * SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* the registers of a signal's context */
+#endif
+#include "verify/worker.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+enum { MEMORY_MOST = 1 << 30 };
+#define SANITIZERS_MAP ((size_t)1 << 40) /* they reserve more than this, and cannot be limited */
+
+extern void __gcov_dump(void) __attribute__((weak));
+
+static slip *here;
+
+/* Without the exit handlers, which are the parent's; only a coverage build has its counts to save. */
+static _Noreturn void leave(int code) {
+    if (__gcov_dump) __gcov_dump();
+    _exit(code);
+}
+
+/* What did the faulting instruction do? From the page fault's error code, or the syndrome register. */
+static int access_of(const ucontext_t *at) {
+#if defined(__x86_64__)
+    enum { WRITE = 2, FETCH = 16 };
+    const long long error = at->uc_mcontext.gregs[REG_ERR];
+    return error & FETCH ? ACCESS_JUMP : error & WRITE ? ACCESS_WRITE : ACCESS_READ;
+#elif defined(__aarch64__)
+    enum { FETCH = 0x20, CLASS = 26, WRITE = 1 << 6 };
+    const char *next = (const char *)at->uc_mcontext.__reserved;
+    for (const struct _aarch64_ctx *head; (head = (const void *)next)->magic; next += head->size) {
+        if (head->magic != ESR_MAGIC) continue;
+        const unsigned long long error = ((const struct esr_context *)head)->esr;
+        return error >> CLASS == FETCH ? ACCESS_JUMP : error & WRITE ? ACCESS_WRITE : ACCESS_READ;
+    }
+    return ACCESS_UNKNOWN;
+#else
+    (void)at;
+    return ACCESS_UNKNOWN;
+#endif
+}
+
+static void on_crash(int number, siginfo_t *info, void *context) {
+    here->code = info->si_code;
+    here->address = info->si_addr;
+    here->access = number == SIGSEGV ? access_of(context) : ACCESS_UNKNOWN;
+    here->signal = number;
+    leave(1);
+}
+
+static void watch_crashes(void) {
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXFSZ};
+    static char room[1 << 16]; /* a stack that has overflowed has none left for the handler */
+    sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
+    struct sigaction catch = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        sigaction(crashes[i], &catch, NULL);
+}
+
+/* Gives each buffer its guard pages, and makes the inputs unwritable. */
+static void protect(const instance *in, const bool *writable) {
+    static struct layout {
+        void *map[NL_ARGS + 1];
+        size_t bytes[NL_ARGS + 1];
+        bool writable[NL_ARGS + 1];
+    } now;
+    struct layout want;
+    memset(&want, 0, sizeof want);
+    memcpy(want.map, in->map, sizeof want.map);
+    memcpy(want.bytes, in->map_bytes, sizeof want.bytes);
+    memcpy(want.writable, writable, sizeof want.writable);
+    if (memcmp(&want, &now, sizeof now) == 0) return;
+    now = want;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    mprotect(in->shared->base, in->shared->bytes, PROT_NONE);
+    for (int i = 0; i <= NL_ARGS; i++)
+        if (in->map[i])
+            mprotect((char *)in->map[i] + page, in->map_bytes[i] - 2 * page,
+                     writable[i] ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
+/* The threads of this process: a directory has a link for each. */
+static int threads_now(void) {
+    struct stat tasks;
+    return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink : 0;
+}
+
+/* More than `most`, even after a moment for those that are about to end? */
+static bool too_many_threads(int most) {
+    for (int i = 0; i < 100 && threads_now() > most; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return threads_now() > most;
+}
+
+/* Another rounding mode, or subnormals taken for zeros? The bits are looked at, because a comparison
+ * may itself take a subnormal for zero. */
+static bool arithmetic_changed(void) {
+    volatile float tiny = 0x1p-140f, one = 1;
+    const float product = tiny * one;
+    unsigned bits;
+    memcpy(&bits, &product, sizeof bits);
+    return fegetround() != FE_TONEAREST || bits == 0;
+}
+
+static void call(slip *s) {
+    const pid_t self = getpid();
+    const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
+    protect(&s->in, s->writable);
+    if (memcmp(&s->tuning, nl_tuning_now(), sizeof s->tuning) != 0) nl_tuning_use(&s->tuning);
+    s->state = SLIP_RUNS;
+    s->status = instance_call(&s->in, s->threads);
+    fflush(NULL);
+    if (getpid() != self) _exit(0); /* a kernel that has forked returns twice */
+    s->changed_arithmetic = arithmetic_changed();
+    s->left_threads = too_many_threads(before + team - 1);
+    s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
+    if (s->status != NL_OK) strcpy(s->message, nl_message());
+    s->state = SLIP_RETURNED;
+}
+
+typedef struct ends {
+    int ask, answer;
+} ends;
+
+static void *serve(void *context) {
+    const ends *e = context;
+    watch_crashes();
+    for (char byte; read(e->ask, &byte, 1) == 1;) {
+        call(here);
+        if (write(e->answer, &byte, 1) != 1) break;
+    }
+    leave(0);
+}
+
+static void limit(int what, rlim_t most) {
+    struct rlimit now;
+    if (getrlimit(what, &now) != 0 || now.rlim_cur <= most) return;
+    now.rlim_cur = most;
+    setrlimit(what, &now);
+}
+
+/* Bytes of private memory that this process has mapped so far. */
+static size_t memory_now(void) {
+    size_t pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%*u %*u %*u %*u %*u %zu", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_all(void) {
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_FSIZE, OUTPUT_MOST);
+    const size_t now = memory_now();
+    if (now < SANITIZERS_MAP) limit(RLIMIT_DATA, now + MEMORY_MOST);
+}
+
+/* What else the parent has open is none of a kernel's business. */
+static void close_others(int ask, int answer) {
+    const int most = (int)sysconf(_SC_OPEN_MAX) < 1024 ? (int)sysconf(_SC_OPEN_MAX) : 1024;
+    for (int fd = 3; fd < most; fd++)
+        if (fd != ask && fd != answer) close(fd);
+}
+
+/* The kernel runs in a thread: it can then use OpenMP, whose threads a fork leaves behind, and its
+ * stack has a known size. */
+_Noreturn void worker_serve(slip *s, int ask, int answer, int output) {
+    here = s;
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
+    setpgid(0, 0);
+    dup2(output, 1);
+    dup2(output, 2);
+    close_others(ask, answer);
+    limit_all();
+    char *stack = mmap(NULL, STACK_GUARD + STACK_BYTES, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    pthread_attr_t with_stack;
+    pthread_t thread;
+    if (stack == MAP_FAILED) _exit(2);
+    s->stack = stack + STACK_GUARD;
+    if (mprotect(s->stack, STACK_BYTES, PROT_READ | PROT_WRITE) == 0 &&
+        pthread_attr_init(&with_stack) == 0 &&
+        pthread_attr_setstack(&with_stack, s->stack, STACK_BYTES) == 0 &&
+        pthread_create(&thread, &with_stack, serve, &(ends){ask, answer}) == 0)
+        pthread_join(thread, NULL);
+    _exit(2);
+}

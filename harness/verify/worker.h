@@ -1,0 +1,31 @@
+/* The child's side of an isolated call. SPDX-License-Identifier: MIT */
+#ifndef NL_WORKER_H
+#define NL_WORKER_H
+
+#include "tuning.h"
+#include "verify/instance.h"
+
+/* What parent and child tell each other, in memory that they share. */
+typedef struct slip {
+    nl_case c;
+    nl_impl impl;
+    instance in;
+    bool writable[NL_ARGS + 1]; /* by the kernel: each buffer of the instance */
+    int threads;
+    nl_tuning tuning;
+
+    enum { SLIP_WAITS, SLIP_RUNS, SLIP_RETURNED } state;
+    nl_status status;
+    char message[256];
+    bool forked, left_threads, changed_arithmetic;
+    int signal, code; /* of the crash; 0: none */
+    enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;
+    char *address, *stack; /* where it was; the lowest byte of the stack, below it a guard */
+} slip;
+
+enum { STACK_BYTES = 8 << 20, STACK_GUARD = 64 << 20, OUTPUT_MOST = 1 << 20 };
+
+/* Serves calls: one for each byte from `ask`, with a byte to `answer` after each. Never returns. */
+_Noreturn void worker_serve(slip *s, int ask, int answer, int output);
+
+#endif

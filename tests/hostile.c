@@ -1,0 +1,264 @@
+/* Kernels that do harm: each gets the verdict that it deserves, and the harness lives on.
+ * SPDX-License-Identifier: MIT */
+#include "trial.h"
+
+#include <fcntl.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+TestSuite(hostile, .init = one_thread);
+
+/* What a kernel of any pass gets. */
+typedef struct call {
+    const nl_problem *p;
+    const float *x, *gamma;
+    float *out; /* y or dx */
+    char *scratch;
+} call;
+
+static volatile float sink;
+
+static void write_past(const call *c) {
+    c->out[c->p->n * c->p->c] = 1;
+}
+
+static void write_far_past(const call *c) {
+    c->out[c->p->n * c->p->c + 99] = 1;
+}
+
+static void write_before(const call *c) {
+    c->out[-1] = 1;
+}
+
+static void read_past(const call *c) {
+    sink = c->x[c->p->n * c->p->c];
+}
+
+static void read_before(const call *c) {
+    sink = c->x[-2];
+}
+
+static void read_gamma_past(const call *c) {
+    sink = c->gamma[c->p->c];
+}
+
+static void write_input(const call *c) {
+    ((float *)c->x)[c->p->c + 3] = 1;
+}
+
+static void write_gamma(const call *c) {
+    ((float *)c->gamma)[2] = 1;
+}
+
+static void write_scratch_past(const call *c) {
+    c->scratch[64] = 1;
+}
+
+static float *volatile nowhere;
+
+static void write_null(const call *c) {
+    (void)c;
+    nowhere[4] = 1;
+}
+
+static void wild(const call *c) {
+    (void)c;
+    float *volatile at = (float *)(uintptr_t)0xdead00000000beef;
+    *at = 1;
+}
+
+static int recurse(volatile char *before, int depth) {
+    volatile char room[4096];
+    room[0] = before[0];
+    return depth < 0 ? 0 : 1 + recurse(room, depth + 1) + room[0];
+}
+
+static void overflow(const call *c) {
+    sink = (float)recurse((char *)c->out, 0);
+}
+
+static void divide(const call *c) {
+    volatile int zero = 0;
+    raise(SIGFPE); /* where no instruction traps on it, as on Arm */
+    sink = (float)((int)c->p->n / zero);
+}
+
+static void trap(const call *c) {
+    (void)c;
+    raise(SIGILL);
+}
+
+static void give_up(const call *c) {
+    (void)c;
+    abort();
+}
+
+static void leave(const call *c) {
+    (void)c;
+    exit(3);
+}
+
+static void leave_well(const call *c) {
+    (void)c;
+    exit(0);
+}
+
+static void kill_itself(const call *c) {
+    (void)c;
+    kill(getpid(), SIGKILL);
+}
+
+static void loop(const call *c) {
+    (void)c;
+    for (volatile int i = 0;; i++) sink = (float)i;
+}
+
+static void print(const call *c) {
+    (void)c;
+    printf("mean 0.5\nrstd 1\n");
+}
+
+static void print_much(const call *c) {
+    (void)c;
+    for (int i = 0; i < 1 << 20; i++) fputs("again and again ", stderr);
+}
+
+static void round_up(const call *c) {
+    (void)c;
+    fesetround(FE_UPWARD);
+}
+
+static void *wait_long(void *unused) {
+    sleep(20);
+    return unused;
+}
+
+static void leave_thread(const call *c) {
+    (void)c;
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait_long, NULL);
+}
+
+static void start_process(const call *c) {
+    (void)c;
+    if (fork() == 0) sleep(20);
+}
+
+static void close_files(const call *c) {
+    (void)c;
+    for (int i = 0; i < 256; i++) close(i);
+}
+
+static void exhaust(const call *c) {
+    for (int i = 0; i < 1 << 12; i++) { /* a GiB is the limit; not touched, so none is used */
+        char *more = malloc(1 << 20);
+        more[0] = 1;
+    }
+    c->out[0] = 1;
+}
+
+static void jump_nowhere(const call *c) {
+    void (*volatile at)(void) = (void (*)(void))(uintptr_t)c->out;
+    at();
+}
+
+static void do_nothing(const call *c) {
+    (void)c;
+}
+
+static void (*now)(const call *);
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    now(&(call){p, a->x, a->gamma, a->y, a->scratch});
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    now(&(call){p, a->x, a->gamma, a->dx, a->scratch});
+}
+
+static size_t scratch(const nl_problem *p) {
+    (void)p;
+    return 64;
+}
+
+/* On 5 rows of 24. %s is y or dx. */
+static const struct {
+    void (*kernel)(const call *);
+    placement where;
+    const char *why;
+} mistakes[] = {
+    {write_past, PLACE_END, "wrote %s[24] of row 4: 1 element past its end"},
+    {write_far_past, PLACE_END, "wrote %s[123] of row 4: 100 elements past its end"},
+    {write_before, PLACE_START, "wrote %s[-1] of row 0: 1 element before its start"},
+    {read_past, PLACE_END, "read x[24] of row 4: 1 element past its end"},
+    {read_before, PLACE_START, "read x[-2] of row 0: 2 elements before its start"},
+    {read_gamma_past, PLACE_END, "read gamma[24]: 1 element past its end"},
+    {write_input, PLACE_END, "wrote x[3] of row 1: an input"},
+    {write_gamma, PLACE_END, "wrote gamma[2]: an input"},
+    {write_scratch_past, PLACE_END, "wrote scratch[byte 64]: 1 byte past its end"},
+    {write_null, PLACE_END, "wrote through a NULL pointer, 16 bytes from it"},
+    {wild, PLACE_END, "a pointer that is no address"},
+    {overflow, PLACE_END, "overflowed its stack of 8 MiB"},
+    {divide, PLACE_END, "divided an integer by zero"},
+    {trap, PLACE_END, "SIGILL"},
+    {give_up, PLACE_END, "called abort()"},
+    {leave, PLACE_END, "exit code 3"},
+    {leave_well, PLACE_END, "exit code 0"},
+    {kill_itself, PLACE_END, "signal 9"},
+    {loop, PLACE_END, "has not returned after"},
+    {print, PLACE_END, "printed \"mean 0.5\""},
+    {print_much, PLACE_END, "wrote more than 1 MiB"},
+    {round_up, PLACE_END, "rounding mode"},
+    {leave_thread, PLACE_END, "left threads running"},
+    {start_process, PLACE_END, "started a process"},
+    {close_files, PLACE_END, "closed files that are not its own"},
+    {exhaust, PLACE_END, "NULL pointer"},
+    {jump_nowhere, PLACE_END, "jumped to %s[0] of row 0"},
+    {do_nothing, PLACE_END, "nan, should be"},
+};
+
+static const struct {
+    const char *text, *out;
+} passes[] = {{"layernorm/forward/f32/5x24/normal", "y"},
+              {"rmsnorm/backward/f32/5x24/normal", "dx"},
+              {"batchnorm/inference/f32/5x24/normal", "y"}};
+
+Test(hostile, every_mistake_is_named) {
+    nl_impl kernel = {.name = "hostile",
+                      .isa = "c",
+                      .about = "harmful",
+                      .ops = ~0u,
+                      .passes = ~0u,
+                      .dtypes = ~0u,
+                      .method = NL_TWO_PASS,
+                      .lanes = 1,
+                      .forward = forward,
+                      .backward = backward,
+                      .scratch = scratch};
+    size_t named = 0, all = 0;
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+        trial t;
+        trial_make(&t, passes[i].text);
+        for (size_t k = 0; k < sizeof mistakes / sizeof *mistakes; k++) {
+            char due[100];
+            now = mistakes[k].kernel;
+            if (now == loop && i > 0) continue; /* it takes its time */
+            const verdict v = verify(&t.c, &t.data, &t.want, &kernel, mistakes[k].where, 1);
+            snprintf(due, sizeof due, mistakes[k].why, passes[i].out);
+            const bool good = v.outcome == OUTCOME_FAIL && strstr(v.why, due);
+            cr_expect(good, "%s: %s: '%s', not '%s'", passes[i].text, outcome_name(v.outcome),
+                      v.why, due);
+            named += good, all++;
+        }
+        trial_end(&t);
+    }
+    fprintf(stderr, "%zu of %zu mistakes named\n", named, all);
+    cr_assert(named == all && all >= 40);
+}
