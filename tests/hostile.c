@@ -213,7 +213,7 @@ static const struct {
     {leave_well, PLACE_END, "exit code 0"},
     {kill_itself, PLACE_END, "signal 9"},
     {loop, PLACE_END, "has not returned after"},
-    {print, PLACE_END, "printed \"mean 0.5\""},
+    {print, PLACE_END, "printed \"mean 0.5 rstd 1\""},
     {print_much, PLACE_END, "wrote more than 1 MiB"},
     {round_up, PLACE_END, "rounding mode"},
     {leave_thread, PLACE_END, "left threads running"},

@@ -130,17 +130,14 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
     }
 }
 
-/* What the kernel printed, which it must not; up to its first line's end. True: it did. */
+/* What the kernel printed, which it must not, in one line. True: it did. */
 static bool printed(char *text, size_t size) {
-    const off_t bytes = lseek(output, 0, SEEK_CUR);
-    if (bytes <= 0) return false;
+    if (lseek(output, 0, SEEK_CUR) <= 0) return false;
     const ssize_t got = pread(output, text, size - 1, 0);
     text[got > 0 ? got : 0] = '\0';
-    for (char *at = text; *at; at++) {
-        if (*at == '\n') *at = '\0';
-        if (*at && (unsigned char)*at < ' ') *at = ' ';
-        if (!*at) break;
-    }
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ') *at = ' ';
+    for (size_t last = strlen(text); last && text[last - 1] == ' ';) text[--last] = '\0';
     if (ftruncate(output, 0) == 0) lseek(output, 0, SEEK_SET);
     return true;
 }
