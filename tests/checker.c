@@ -1,8 +1,8 @@
 /* Tests the checker: it must reject every mutant, on a case that the right kernel passes, and every
  * NaN; and it must not judge where a method has no bound. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
-#include "timing/bench.h"
 #include "verify/bound.h"
+#include "benched.h"
 #include "mutants.h"
 #include "registry.h"
 #include "trial.h"
@@ -20,32 +20,12 @@ static verdict by_check(const trial *t, wrong now) {
     return verify(&t->c, &t->data, &t->want, &k, PLACE_START, threads);
 }
 
-static bool is_mutant(void *context, const nl_impl *impl, const nl_case *c) {
-    (void)context;
-    return strcmp(impl->name, "mutant") == 0 && nl_accepts(impl, &c->problem);
-}
-
-static void keep_row(void *context, const row *line) {
-    *(row *)context = *line;
-}
-
 /* As `normlab bench`: many calls between two verdicts. */
 static verdict by_bench(const trial *t, wrong now) {
     static nl_impl k; /* the table keeps it */
-    row line = {0};
-    char error[700] = "no row";
-    const bench_settings o = {.threads = 1,
-                              .seconds = 1e-3,
-                              .precision = 1,
-                              .processes = 1,
-                              .context = &line,
-                              .selects = is_mutant,
-                              .row = keep_row};
     if (!k.name) nl_registry_add(&k);
     k = mutant_kernel(NL_TWO_PASS, now);
-    if (!bench_case(&t->c, &o, error, sizeof error) || !line.c)
-        cr_assert_fail("%s: not timed: %s", t->c.text, error);
-    return line.v;
+    return bench_verdict(&t->c, k.name);
 }
 
 Test(checker, rejects_every_mutant) {

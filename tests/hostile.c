@@ -1,5 +1,6 @@
 /* Kernels that do harm: each gets the verdict that it deserves, and the harness lives on.
  * SPDX-License-Identifier: MIT */
+#include "benched.h"
 #include "trial.h"
 
 #include <fcntl.h>
@@ -149,6 +150,11 @@ static void start_process(const call *c) {
     if (fork() == 0) sleep(20);
 }
 
+static void start_process_and_crash(const call *c) {
+    start_process(c);
+    abort();
+}
+
 static void close_files(const call *c) {
     (void)c;
     for (int i = 0; i < 256; i++) close(i);
@@ -188,6 +194,18 @@ static size_t scratch(const nl_problem *p) {
     return 64;
 }
 
+static const nl_impl kernel = {.name = "hostile",
+                               .isa = "c",
+                               .about = "harmful",
+                               .ops = ~0u,
+                               .passes = ~0u,
+                               .dtypes = ~0u,
+                               .method = NL_TWO_PASS,
+                               .lanes = 1,
+                               .forward = forward,
+                               .backward = backward,
+                               .scratch = scratch};
+
 /* On 5 rows of 24. %s is y or dx. */
 static const struct {
     void (*kernel)(const call *);
@@ -218,6 +236,7 @@ static const struct {
     {round_up, PLACE_END, "rounding mode"},
     {leave_thread, PLACE_END, "left threads running"},
     {start_process, PLACE_END, "started a process"},
+    {start_process_and_crash, PLACE_END, "called abort()"},
     {close_files, PLACE_END, "closed files that are not its own"},
 #ifndef __SANITIZE_ADDRESS__ /* it maps too much to be limited */
     {exhaust, PLACE_END, "NULL pointer"},
@@ -233,17 +252,6 @@ static const struct {
               {"batchnorm/inference/f32/5x24/normal", "y"}};
 
 Test(hostile, every_mistake_is_named) {
-    nl_impl kernel = {.name = "hostile",
-                      .isa = "c",
-                      .about = "harmful",
-                      .ops = ~0u,
-                      .passes = ~0u,
-                      .dtypes = ~0u,
-                      .method = NL_TWO_PASS,
-                      .lanes = 1,
-                      .forward = forward,
-                      .backward = backward,
-                      .scratch = scratch};
     size_t named = 0, all = 0;
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
         trial t;
@@ -263,4 +271,20 @@ Test(hostile, every_mistake_is_named) {
     }
     fprintf(stderr, "%zu of %zu mistakes named\n", named, all);
     cr_assert(named == all && all >= 40);
+}
+
+/* bench, too, calls it where it can do no harm, first: also a case that is not copied there. */
+Test(hostile, bench_lives_on) {
+    static const char *const cases[] = {"rmsnorm/forward/f32/5x24/normal",
+                                        "rmsnorm/forward/f32/2049x1024/normal"};
+    cr_assert(nl_registry_add(&kernel));
+    for (int i = 0; i < 2; i++) {
+        char error[700];
+        nl_case c;
+        cr_assert(case_parse(cases[i], &c, error, sizeof error));
+        now = i ? write_far_past : read_past;
+        const verdict v = bench_verdict(&c, kernel.name);
+        const char *due = i ? "wrote y[1123] of row 2048" : "read x[24] of row 4";
+        cr_expect(v.outcome == OUTCOME_FAIL && strstr(v.why, due), "%s", v.why);
+    }
 }

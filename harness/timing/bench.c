@@ -7,6 +7,7 @@
 #include "best.h"
 #include "timing/arm.h"
 #include "timing/flush.h"
+#include "verify/isolate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,17 +77,36 @@ static void collect(bench *b) {
     }
 }
 
+/* Calls the implementation where it can do no harm. A large case is not copied into shared memory:
+ * its call shows crashes alone, and arm_verify() the values. */
+static verdict guarded(const bench *b, const arm *a) {
+    enum { LARGE = 1 << 21 };
+    const nl_problem *p = &b->c->problem;
+    const fixture *f = &b->f;
+    verdict v = {.outcome = OUTCOME_OK};
+    if (p->n * p->c * p->s <= LARGE) {
+        for (placement at = PLACE_END; at <= PLACE_START && v.outcome != OUTCOME_FAIL; at++)
+            v = verify(b->c, &f->data, &f->want, a->impl[0], at, a->threads);
+        return v;
+    }
+    f->in->impl = a->impl[0];
+    instance_fill(f->in);
+    return isolate_call(f->in, a->threads, v.why, sizeof v.why) ? v : failure("%s", v.why);
+}
+
 /* Keeps the arms that are right; reports and drops the others. */
 static void verify_arms(bench *b) {
     size_t kept = 0;
     for (size_t i = 0; i < b->impls; i++) {
-        b->rows[i].v = arm_verify(&b->arms[i]);
+        b->rows[i].v = guarded(b, &b->arms[i]);
+        if (b->rows[i].v.outcome != OUTCOME_FAIL) b->rows[i].v = arm_verify(&b->arms[i]);
         if (b->rows[i].v.outcome == OUTCOME_FAIL)
             b->o->row(b->o->context, &b->rows[i]);
         else
             b->rows[kept] = b->rows[i], b->arms[kept++] = b->arms[i];
     }
     b->impls = kept;
+    isolate_end(); /* nothing else runs while the rest is timed */
 }
 
 static size_t find_baseline(const bench *b) {

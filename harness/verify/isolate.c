@@ -14,13 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 typedef struct child {
     pid_t pid; /* 0: none */
-    int ask, answer;
+    int line;  /* a byte asks, a byte answers */
 } child;
 
 static const double busy_most = 2, idle_most = 10; /* seconds of a call, before its rung is asked */
@@ -30,7 +31,7 @@ static slip *paper;
 static arena room;
 static child server; /* of the built-in kernels */
 static pid_t owner;
-static int output = -1; /* what kernels print */
+static int output[2] = {-1, -1}; /* what kernels print on stdout and stderr */
 
 static void *map_shared(size_t bytes) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -43,7 +44,7 @@ static int stop(child *k, bool now) {
     int status = 0;
     if (!k->pid) return 0;
     if (now) kill(k->pid, SIGKILL);
-    close(k->ask), close(k->answer);
+    close(k->line);
     waitpid(k->pid, &status, 0);
     kill(-k->pid, SIGKILL);
     k->pid = 0;
@@ -55,35 +56,44 @@ static void stop_server(void) {
 }
 
 static bool start(child *k) {
-    int ask[2], answer[2];
-    if (output < 0) output = memfd_create("output of kernels", MFD_CLOEXEC);
-    if (output < 0 || pipe(ask) != 0) return false;
-    if (pipe(answer) != 0) return close(ask[0]), close(ask[1]), false;
+    int line[2];
+    for (int i = 0; i < 2; i++)
+        if (output[i] < 0) output[i] = memfd_create("output of kernels", MFD_CLOEXEC);
+    if (output[0] < 0 || output[1] < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, line) != 0)
+        return false;
     fflush(NULL); /* or the child, too, would write what is buffered */
-    paper->state = SLIP_WAITS;
     k->pid = fork();
     if (k->pid == 0) {
-        close(ask[1]), close(answer[0]);
-        worker_serve(paper, ask[0], answer[1], output);
+        close(line[0]);
+        worker_serve(paper, line[1], output);
     }
-    close(ask[0]), close(answer[1]);
-    k->ask = ask[1], k->answer = answer[0];
+    close(line[1]);
+    k->line = line[0];
     if (k->pid > 0) return setpgid(k->pid, k->pid), true;
-    return k->pid = 0, close(k->ask), close(k->answer), false;
+    return k->pid = 0, close(k->line), false;
+}
+
+static bool ready(void) {
+    if (!paper && !(paper = map_shared(sizeof *paper))) return false;
+    if (owner == getpid()) return true;
+    if (!owner) atexit(stop_server);
+    owner = getpid();
+    server.pid = 0; /* the child of the process that this one is a fork of */
+    return true;
+}
+
+void isolate_end(void) {
+    stop(&server, false);
+    if (room.base) munmap(room.base, room.bytes);
+    room = (arena){0};
 }
 
 arena *isolate_arena(size_t bytes) {
-    if (!paper && !(paper = map_shared(sizeof *paper))) return NULL;
-    if (owner != getpid()) { /* a fork of this process has no child */
-        if (!owner) atexit(stop_server);
-        owner = getpid();
-        server.pid = 0;
-    }
+    if (!ready()) return NULL;
     if (bytes <= room.bytes) return &room;
     size_t more = room.bytes ? room.bytes : FIRST_ARENA;
     while (more < bytes) more *= 2;
-    stop(&server, false); /* it has the old one */
-    if (room.base) munmap(room.base, room.bytes);
+    isolate_end();
     room = (arena){.base = map_shared(more)};
     room.bytes = room.base ? more : 0;
     return room.base ? &room : NULL;
@@ -119,8 +129,11 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
     const double begin = clock_ns(), busy_before = busy(k);
     double naive = -1;
     for (;;) {
-        struct pollfd answer = {.fd = k->answer, .events = POLLIN};
-        if (poll(&answer, 1, 100) > 0) return true;
+        struct pollfd line = {.fd = k->line, .events = POLLIN};
+        siginfo_t ended = {0};
+        if (poll(&line, 1, 100) > 0) return true;
+        if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
+            return true; /* what it has started may still hold the line */
         const double used = busy(k) - busy_before, gone = 1e-9 * (clock_ns() - begin);
         const double most = naive > 0 ? TIMES_NAIVE * naive : 0;
         if (used < fmax(busy_most, most) * threads && gone < fmax(idle_most, most)) continue;
@@ -130,16 +143,33 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
     }
 }
 
-/* What the kernel printed, which it must not, in one line. True: it did. */
-static bool printed(char *text, size_t size) {
-    if (lseek(output, 0, SEEK_CUR) <= 0) return false;
-    const ssize_t got = pread(output, text, size - 1, 0);
+/* What there is in a file of output, in one line; empties the file. False: nothing. */
+static bool printed(int file, char *text, size_t size) {
+    if (lseek(file, 0, SEEK_CUR) <= 0) return false;
+    const ssize_t got = pread(file, text, size - 1, 0);
     text[got > 0 ? got : 0] = '\0';
     for (char *at = text; *at; at++)
         if ((unsigned char)*at < ' ') *at = ' ';
     for (size_t last = strlen(text); last && text[last - 1] == ' ';) text[--last] = '\0';
-    if (ftruncate(output, 0) == 0) lseek(output, 0, SEEK_SET);
+    if (ftruncate(file, 0) == 0) lseek(file, 0, SEEK_SET);
     return true;
+}
+
+/* A kernel prints nothing on stdout. On stderr a runtime may warn, which is worth showing beside
+ * another failure. True: the call has failed, or had. */
+static bool describe_output(bool failed, char *why, size_t size) {
+    char text[2][120];
+    const bool said[2] = {printed(output[0], text[0], sizeof *text),
+                          printed(output[1], text[1], sizeof *text)};
+    size_t used = failed ? strlen(why) : 0;
+    for (int i = 0; i < 2; i++) {
+        if (!said[i] || (i == 1 && !failed)) continue;
+        used += (size_t)snprintf(why + used, size - used, "%sprinted \"%s\"", failed ? "; it " : "",
+                                 text[i]);
+        if (used >= size) break;
+        failed = true;
+    }
+    return failed;
 }
 
 /* Whoever never returns is not waited for on every case. True: it has run out of time before. */
@@ -159,6 +189,8 @@ static void describe_end(child *k, bool in_time, double seconds, char *why, size
                  seconds);
     else if (s->signal)
         crash_describe(s, why, size);
+    else if (s->state == SLIP_WAITS)
+        snprintf(why, size, "was not called: the process for kernels had ended");
     else if (s->state == SLIP_RETURNED)
         snprintf(why, size, "closed files that are not its own");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
@@ -189,15 +221,15 @@ static bool describe_return(const slip *s, char *why, size_t size) {
 }
 
 bool isolate_call(const instance *in, int threads, char *why, size_t size) {
-    child alone = {0}, *k = nl_is_built_in(in->impl) ? &server : &alone;
-    slip *s = paper;
+    child alone = {0}, *k = in->shared && nl_is_built_in(in->impl) ? &server : &alone;
     double seconds = 0;
-    char text[120];
     if (hopeless(in->impl, false))
         return snprintf(why, size, "was not called: it did not return on %d cases", TIMES_OUT),
                false;
-    if (!k->pid && !start(k)) return snprintf(why, size, "cannot start a process"), false;
-    *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads, .stack = s->stack};
+    if (!ready() || (!k->pid && !start(k)))
+        return snprintf(why, size, "cannot start a process"), false;
+    slip *s = paper;
+    *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
     s->tuning = *nl_tuning_now();
     s->in.c = &s->c, s->in.impl = &s->impl;
     for (nl_arg i = 0; i < NL_ARGS; i++)
@@ -205,18 +237,13 @@ bool isolate_call(const instance *in, int threads, char *why, size_t size) {
     s->writable[NL_ARGS] = true;
 
     char byte = 0;
-    const bool asked = write(k->ask, &byte, 1) == 1;
+    const bool asked = send(k->line, &byte, 1, MSG_NOSIGNAL) == 1;
     const bool in_time = wait_for(k, in, threads, &seconds);
-    const bool back = asked && in_time && read(k->answer, &byte, 1) == 1;
+    const bool back = asked && in_time && recv(k->line, &byte, 1, MSG_DONTWAIT) == 1;
     if (!in_time) hopeless(in->impl, true);
     bool failed = !back || describe_return(s, why, size);
     if (!back) describe_end(k, in_time, seconds, why, size);
-    if (printed(text, sizeof text)) {
-        const size_t used = failed ? strlen(why) : 0;
-        snprintf(why + used, size - used, "%sprinted \"%s\"%s", failed ? "; it " : "", text,
-                 failed ? "" : ": a kernel prints nothing");
-        failed = true;
-    }
+    failed = describe_output(failed, why, size);
     if (failed || k == &alone) stop(k, failed);
     return !failed;
 }

@@ -8,9 +8,12 @@
 /* Shared memory of at least so many bytes, for one instance at a time; NULL: out of memory. */
 arena *isolate_arena(size_t bytes);
 
-/* Calls in->impl on its instance in that memory, which then has the outputs. False: why says what
- * the kernel did. Built-in kernels share a process, until one of them ends it; any other gets a
- * fresh one for each call. */
+/* Calls in->impl on its instance, which then has the outputs if it lies in that memory, and is as
+ * before if not. False: why says what the kernel did. In that memory built-in kernels share a
+ * process, until one of them ends it; else each call gets a fresh one. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
+
+/* Ends the shared process and frees the memory, as before a measurement. */
+void isolate_end(void);
 
 #endif

@@ -28,6 +28,7 @@ enum { MEMORY_MOST = 1 << 30 };
 extern void __gcov_dump(void) __attribute__((weak));
 
 static slip *here;
+static char *stack;
 
 /* Without the exit handlers, which are the parent's; only a coverage build has its counts to save. */
 static _Noreturn void leave(int code) {
@@ -81,6 +82,7 @@ static void protect(const instance *in, const bool *writable) {
         bool writable[NL_ARGS + 1];
     } now;
     struct layout want;
+    if (!in->shared) return; /* it has guard pages, and is a copy */
     memset(&want, 0, sizeof want);
     memcpy(want.map, in->map, sizeof want.map);
     memcpy(want.bytes, in->map_bytes, sizeof want.bytes);
@@ -121,6 +123,7 @@ static bool arithmetic_changed(void) {
 static void call(slip *s) {
     const pid_t self = getpid();
     const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
+    s->stack = stack;
     protect(&s->in, s->writable);
     if (memcmp(&s->tuning, nl_tuning_now(), sizeof s->tuning) != 0) nl_tuning_use(&s->tuning);
     s->state = SLIP_RUNS;
@@ -134,16 +137,12 @@ static void call(slip *s) {
     s->state = SLIP_RETURNED;
 }
 
-typedef struct ends {
-    int ask, answer;
-} ends;
-
 static void *serve(void *context) {
-    const ends *e = context;
+    const int *line = context;
     watch_crashes();
-    for (char byte; read(e->ask, &byte, 1) == 1;) {
+    for (char byte; read(*line, &byte, 1) == 1;) {
         call(here);
-        if (write(e->answer, &byte, 1) != 1) break;
+        if (write(*line, &byte, 1) != 1) break;
     }
     leave(0);
 }
@@ -172,34 +171,34 @@ static void limit_all(void) {
 }
 
 /* What else the parent has open is none of a kernel's business. */
-static void close_others(int ask, int answer) {
+static void close_others(int line) {
     const int most = (int)sysconf(_SC_OPEN_MAX) < 1024 ? (int)sysconf(_SC_OPEN_MAX) : 1024;
     for (int fd = 3; fd < most; fd++)
-        if (fd != ask && fd != answer) close(fd);
+        if (fd != line) close(fd);
 }
 
 /* The kernel runs in a thread: it can then use OpenMP, whose threads a fork leaves behind, and its
  * stack has a known size. */
-_Noreturn void worker_serve(slip *s, int ask, int answer, int output) {
+_Noreturn void worker_serve(slip *s, int line, const int output[2]) {
     here = s;
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
     setpgid(0, 0);
-    dup2(output, 1);
-    dup2(output, 2);
-    close_others(ask, answer);
+    dup2(output[0], 1);
+    dup2(output[1], 2);
+    close_others(line);
     limit_all();
-    char *stack = mmap(NULL, STACK_GUARD + STACK_BYTES, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    stack = mmap(NULL, STACK_GUARD + STACK_BYTES, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     pthread_attr_t with_stack;
     pthread_t thread;
     if (stack == MAP_FAILED) _exit(2);
-    s->stack = stack + STACK_GUARD;
-    if (mprotect(s->stack, STACK_BYTES, PROT_READ | PROT_WRITE) == 0 &&
+    stack += STACK_GUARD;
+    if (mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) == 0 &&
         pthread_attr_init(&with_stack) == 0 &&
-        pthread_attr_setstack(&with_stack, s->stack, STACK_BYTES) == 0 &&
-        pthread_create(&thread, &with_stack, serve, &(ends){ask, answer}) == 0)
+        pthread_attr_setstack(&with_stack, stack, STACK_BYTES) == 0 &&
+        pthread_create(&thread, &with_stack, serve, &line) == 0)
         pthread_join(thread, NULL);
     _exit(2);
 }

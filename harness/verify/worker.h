@@ -25,7 +25,8 @@ typedef struct slip {
 
 enum { STACK_BYTES = 8 << 20, STACK_GUARD = 64 << 20, OUTPUT_MOST = 1 << 20 };
 
-/* Serves calls: one for each byte from `ask`, with a byte to `answer` after each. Never returns. */
-_Noreturn void worker_serve(slip *s, int ask, int answer, int output);
+/* Serves calls: one for each byte from the line, with a byte back after each. Never returns. What
+ * kernels print on stdout and stderr goes to these files. */
+_Noreturn void worker_serve(slip *s, int line, const int output[2]);
 
 #endif
