@@ -24,7 +24,7 @@ bool nl_registry_add(const nl_impl *impl) {
     return true;
 }
 
-bool nl_is_built_in(const nl_impl *impl) {
+bool nl_is_own(const nl_impl *impl) {
     for (size_t i = 0; i < BUILT_IN; i++)
         if (table[i] == impl) return true;
     return false;

@@ -8,8 +8,8 @@
 /* Adds an implementation from outside the kernel folders; false when full. */
 bool nl_registry_add(const nl_impl *impl);
 
-/* Is it one of the kernel folders'? */
-bool nl_is_built_in(const nl_impl *impl);
+/* Is it of the kernel folders, and not added? */
+bool nl_is_own(const nl_impl *impl);
 
 /* Is it the name of a peer? Peers take part only where they are named. */
 bool nl_is_peer(const char *name);

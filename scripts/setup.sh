@@ -31,6 +31,10 @@ emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qem
 needs_of_models='
 OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openblas\"))" | libopenblas0-pthread
 '
+# Without it kernels are checked, but not kept from files and other processes.
+needs_of_isolation='
+libseccomp | includes gcc seccomp.h | libseccomp-dev
+'
 # Without these ./check makes the report, but does not open it in a browser.
 needs_of_browser='
 a browser | command -v chromedriver               | chromium-driver
@@ -139,6 +143,7 @@ setup() { # quick | all
     ! command -v apt-get >/dev/null || (get_programs "$needs_of_models")
     if [[ $1 == all ]] && command -v apt-get >/dev/null; then
         (get_programs "$needs_of_emulation")
+        (get_programs "$needs_of_isolation")
         (get_programs "$needs_of_browser")
     fi
     get_venv

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/crash.h"
+#include "verify/seal.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -97,6 +98,7 @@ static void describe_access(const slip *s, char *why, size_t size) {
 }
 
 void crash_describe(const slip *s, char *why, size_t size) {
+    char call[40];
     switch (s->signal) {
     case SIGSEGV: describe_access(s, why, size); return;
     case SIGBUS: snprintf(why, size, "accessed memory that is not there (SIGBUS)"); return;
@@ -108,6 +110,13 @@ void crash_describe(const slip *s, char *why, size_t size) {
         return;
     case SIGABRT: snprintf(why, size, "called abort()"); return;
     case SIGTRAP: snprintf(why, size, "ran into a trap (SIGTRAP)"); return;
+    case SIGSYS:
+        seal_call(s->code, call, sizeof call);
+        snprintf(why, size,
+                 "called %s(), which starts a process, signals another, changes files or "
+                 "reaches the network",
+                 call);
+        return;
     case SIGXFSZ: snprintf(why, size, "wrote more than %d MiB", OUTPUT_MOST >> 20); return;
     default: snprintf(why, size, "was ended by signal %d (%s)", s->signal, strsignal(s->signal));
     }

@@ -29,7 +29,7 @@ enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
 static slip *paper;
 static arena room;
-static child server; /* of the built-in kernels */
+static child servers[2]; /* of added kernels, and of our own */
 static pid_t owner;
 static int output[2] = {-1, -1}; /* what kernels print on stdout and stderr */
 
@@ -51,8 +51,9 @@ static int stop(child *k, bool now) {
     return status;
 }
 
-static void stop_server(void) {
-    if (getpid() == owner) stop(&server, false);
+static void stop_servers(void) {
+    if (getpid() != owner) return;
+    for (int i = 0; i < 2; i++) stop(&servers[i], false);
 }
 
 static bool start(child *k) {
@@ -76,14 +77,14 @@ static bool start(child *k) {
 static bool ready(void) {
     if (!paper && !(paper = map_shared(sizeof *paper))) return false;
     if (owner == getpid()) return true;
-    if (!owner) atexit(stop_server);
+    if (!owner) atexit(stop_servers);
     owner = getpid();
-    server.pid = 0; /* the child of the process that this one is a fork of */
+    servers[0].pid = servers[1].pid = 0; /* children of the process that this one is a fork of */
     return true;
 }
 
 void isolate_end(void) {
-    stop(&server, false);
+    stop_servers();
     if (room.base) munmap(room.base, room.bytes);
     room = (arena){0};
 }
@@ -220,8 +221,16 @@ static bool describe_return(const slip *s, char *why, size_t size) {
     return true;
 }
 
+/* A fork knows only what was there when it began: the table, if only that. */
+static bool is_in_table(const nl_impl *impl) {
+    for (size_t i = 0; i < nl_impl_count(); i++)
+        if (nl_impl_at(i) == impl) return true;
+    return false;
+}
+
 bool isolate_call(const instance *in, int threads, char *why, size_t size) {
-    child alone = {0}, *k = in->shared && nl_is_built_in(in->impl) ? &server : &alone;
+    const bool fresh = !in->shared || !is_in_table(in->impl);
+    child alone = {0}, *k = fresh ? &alone : &servers[nl_is_own(in->impl)];
     double seconds = 0;
     if (hopeless(in->impl, false))
         return snprintf(why, size, "was not called: it did not return on %d cases", TIMES_OUT),
@@ -244,6 +253,6 @@ bool isolate_call(const instance *in, int threads, char *why, size_t size) {
     bool failed = !back || describe_return(s, why, size);
     if (!back) describe_end(k, in_time, seconds, why, size);
     failed = describe_output(failed, why, size);
-    if (failed || k == &alone) stop(k, failed);
+    if (failed || fresh) stop(k, failed);
     return !failed;
 }

@@ -9,11 +9,11 @@
 arena *isolate_arena(size_t bytes);
 
 /* Calls in->impl on its instance, which then has the outputs if it lies in that memory, and is as
- * before if not. False: why says what the kernel did. In that memory built-in kernels share a
- * process, until one of them ends it; else each call gets a fresh one. */
+ * before if not. False: why says what the kernel did. In that memory our own kernels share a
+ * process, until one of them ends it, and so do added ones; else each call gets a fresh one. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
-/* Ends the shared process and frees the memory, as before a measurement. */
+/* Ends the shared processes and frees the memory, as before a measurement. */
 void isolate_end(void);
 
 #endif

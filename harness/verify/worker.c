@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* the registers of a signal's context */
 #endif
 #include "verify/worker.h"
+#include "verify/seal.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -58,7 +59,7 @@ static int access_of(const ucontext_t *at) {
 }
 
 static void on_crash(int number, siginfo_t *info, void *context) {
-    here->code = info->si_code;
+    here->code = number == SIGSYS ? info->si_syscall : info->si_code;
     here->address = info->si_addr;
     here->access = number == SIGSEGV ? access_of(context) : ACCESS_UNKNOWN;
     here->signal = number;
@@ -66,7 +67,8 @@ static void on_crash(int number, siginfo_t *info, void *context) {
 }
 
 static void watch_crashes(void) {
-    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGXFSZ};
+    static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,
+                                  SIGABRT, SIGTRAP, SIGXFSZ, SIGSYS};
     static char room[1 << 16]; /* a stack that has overflowed has none left for the handler */
     sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
     struct sigaction catch = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -168,6 +170,7 @@ static void limit_all(void) {
     limit(RLIMIT_FSIZE, OUTPUT_MOST);
     const size_t now = memory_now();
     if (now < SANITIZERS_MAP) limit(RLIMIT_DATA, now + MEMORY_MOST);
+    if (now < SANITIZERS_MAP && !__gcov_dump) seal(); /* they write their findings */
 }
 
 /* What else the parent has open is none of a kernel's business. */
