@@ -28,7 +28,7 @@ if(NORMLAB_PEERS)
         nl_add_peer(onednn DNNL::dnnl)
         message(STATUS "Peers: oneDNN ${dnnl_VERSION} in ${dnnl_DIR}")
         add_executable(normlab_alone harness/verbs/main.c)
-        set_target_properties(normlab_alone PROPERTIES OUTPUT_NAME normlab
+        set_target_properties(normlab_alone PROPERTIES OUTPUT_NAME normlab ENABLE_EXPORTS ON
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/alone)
         target_link_libraries(normlab_alone PRIVATE normlab_harness normlab_flags)
         target_compile_definitions(normlab_alone PRIVATE NL_PEERS=)

@@ -10,7 +10,7 @@
 int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads);
 
 /* What each thread of a threaded row norm runs on its share of the rows: nl_best() for one thread,
- * on the rung's own ISA. */
-const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa);
+ * on the rung's own ISA. Exported for kernels of --load. */
+NL_API const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa);
 
 #endif

@@ -9,15 +9,40 @@
 
 #include <math.h>
 
-/* The build defines NL_NAME ("layernorm/naive") and NL_STEM (layernorm_naive) from the file's path,
- * and NL_ISA (c, avx2, ...): a file that does not end with NL_IMPL does not link. */
 #define NL_TEXT_(a) #a
 #define NL_TEXT(a) NL_TEXT_(a)
 #define NL_ID_(stem, isa) nl_impl_##stem##_##isa
 #define NL_ID(stem, isa) NL_ID_(stem, isa)
+
+/* The build defines NL_NAME ("layernorm/naive") and NL_STEM (layernorm_naive) from the file's path,
+ * and NL_ISA (c, avx2, ...): a file that does not end with NL_IMPL does not link. With NL_NAME
+ * alone the file is a library of its own, for --load. */
+#ifdef NL_STEM
 #define NL_IMPL(...)                             \
     extern const nl_impl NL_ID(NL_STEM, NL_ISA); \
     const nl_impl NL_ID(NL_STEM, NL_ISA) = {.name = NL_NAME, .isa = NL_TEXT(NL_ISA), __VA_ARGS__}
+#elif defined(NL_NAME)
+#include "normlab_kernel.h"
+
+#ifndef NL_ISA
+#define NL_ISA c
+#endif
+static const nl_impl nl_only; /* zeros, unless NL_IMPL defines it */
+
+int normlab_kernel_abi(void) {
+    return NL_KERNEL_ABI;
+}
+
+const nl_impl *normlab_kernel(size_t i) {
+    return i == 0 ? &nl_only : NULL;
+}
+
+#define NL_IMPL(...) \
+    static const nl_impl nl_only = {.name = NL_NAME, .isa = NL_TEXT(NL_ISA), __VA_ARGS__}
+#else
+#define NL_IMPL(...) \
+    _Static_assert(0, "name the kernel, on the command line: -DNL_NAME='\"rmsnorm/mine\"'")
+#endif
 
 /* The implementation of another file for this ISA: NL_OTHER(optimized_rows_pipelined). */
 #define NL_OTHER(stem) (&NL_ID(stem, NL_ISA))

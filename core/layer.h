@@ -23,7 +23,7 @@ typedef struct nl_layer {
     bool residual; /* takes a residual, and in backward a dresidual */
 } nl_layer;
 
-extern const nl_layer nl_layers[NL_OPS];
+NL_API extern const nl_layer nl_layers[NL_OPS]; /* exported for kernels of --load */
 
 /* The arguments of nl_forward_args and nl_backward_args, except scratch. */
 typedef enum nl_arg {

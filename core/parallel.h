@@ -2,15 +2,16 @@
 #ifndef NL_PARALLEL_H
 #define NL_PARALLEL_H
 
-#include <stddef.h>
+#include "normlab.h"
 
 /* The threads that a call gets of so many: no more than the machine has use for and the process can
  * start. */
 int nl_team(int threads);
 
 /* Calls body(context, begin, end) for each piece, in parallel if the library has OpenMP. The pieces
- * cover [0, n) and depend on n and `threads` alone, unless nl_team() is smaller. */
-void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t begin, size_t end),
-                     void *context);
+ * cover [0, n) and depend on n and `threads` alone, unless nl_team() is smaller. Exported for
+ * kernels of --load. */
+NL_API void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t begin, size_t end),
+                            void *context);
 
 #endif

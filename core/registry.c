@@ -65,8 +65,8 @@ const nl_impl *nl_find(const char *name, const char *isa) {
 
 const char *nl_isa_best(void) {
     const char *best = "c";
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const char *isa = nl_impl_at(i)->isa;
+    for (size_t i = 0; i < BUILT_IN; i++) {
+        const char *isa = table[i]->isa;
         if (nl_isa_runs(isa) && nl_isa_index(isa) > nl_isa_index(best)) best = isa;
     }
     return best;

@@ -8,7 +8,7 @@
 /* Adds an implementation from outside the kernel folders; false when full. */
 bool nl_registry_add(const nl_impl *impl);
 
-/* Is it of the kernel folders, and not added? */
+/* Is it of the kernel folders, and not added? nl_best() chooses only among these. */
 bool nl_is_own(const nl_impl *impl);
 
 /* Is it the name of a peer? Peers take part only where they are named. */

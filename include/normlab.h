@@ -1,4 +1,5 @@
-/* normlab: BatchNorm, LayerNorm, RMSNorm and Qwen2RMSNorm on the CPU. The only installed header.
+/* normlab: BatchNorm, LayerNorm, RMSNorm and Qwen2RMSNorm on the CPU. The library's only
+ * header.
  *
  * A *problem* is what to compute, an *implementation* is how. Pick one by name, or pass NULL and
  * let nl_best() choose:

@@ -57,7 +57,9 @@ int arrays_options(int argc, char **argv, arrays *a) {
     int first;
     bool inference = false;
     for (int i = 0; i < count(a); i++)
-        specs[i] = (option_spec){spec(a, i)->name, OPTION_TEXT, &a->value[i], 0, 0};
+        specs[i] = (option_spec){spec(a, i)->name,
+                                 strcmp(spec(a, i)->name, ARRAYS_LOAD) ? OPTION_TEXT : OPTION_LOAD,
+                                 &a->value[i], 0, 0};
     const int flag = setting(a, INFERENCE);
     specs[flag].kind = OPTION_FLAG, specs[flag].to = &inference;
     int code = options_read(argc, argv, specs, (size_t)count(a), true, &first);

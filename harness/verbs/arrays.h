@@ -11,6 +11,9 @@
 enum { IN_X, IN_RESIDUAL, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
 enum { OWN = INPUTS, ARRAYS_MAX = 24 };
 
+/* The option of this name is an OPTION_LOAD, without a value here. */
+#define ARRAYS_LOAD "load"
+
 /* Lines of the help text: LAYER, and the shared options. */
 extern const char arrays_usage[];
 

@@ -22,6 +22,7 @@ static const char help[] =
     "                         show errors, not speed. A name is timed on the widest instruction\n"
     "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
     "                         with @avx2 on that one, with @* on all\n"
+    "  --load FILE.so         also the kernels of a library (normlab_kernel.h); may be repeated\n"
     "  --baseline GLOB[@ISA]  compare with this one (the naive rung, or else the first)\n"
     "  --threads N            threads for those that use them, and for the limit (1)\n"
     "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
@@ -37,6 +38,7 @@ static const char help[] =
     "'*/one_pass'\n"
     "  normlab bench 'rmsnorm/forward/f32/64x1024/normal{,/rotating,/cold}'\n"
     "  normlab bench layernorm/forward/f32/64x1024/normal --impl 'optimized/rows_simd@*'\n"
+    "  normlab bench rmsnorm/forward/f32/64x1024/normal --load ./mine.so\n"
     "  normlab bench experiments/ladder.txt --quick --out results/ladder.csv\n";
 
 typedef struct job {

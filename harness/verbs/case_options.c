@@ -119,7 +119,8 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     double seconds = 0;
     int first;
     out->precision = 0.01, out->margin = 0.02, out->processes = 1;
-    const option_spec all[] = {{"impl", OPTION_TEXT, &out->impl, 0, 0},
+    const option_spec all[] = {{"load", OPTION_LOAD, NULL, 0, 0},
+                               {"impl", OPTION_TEXT, &out->impl, 0, 0},
                                {"baseline", OPTION_TEXT, &out->baseline, 0, 0},
                                {"out", OPTION_TEXT, &out->out, 0, 0},
                                {"errors", OPTION_TEXT, &out->errors, 0, 0},

@@ -22,6 +22,7 @@ static const char help[] =
     "\n"
     "  --impl GLOB[@ISA]  only these, several with commas; `best`: the choice of nl_best().\n"
     "                     Default: all but peers (docs/peers.md)\n"
+    "  --load FILE.so     also the kernels of a library (normlab_kernel.h); may be repeated\n"
     "  --threads N        threads for those that use them (1)\n"
     "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
     "  --quick            leave out cases above 2097152 elements\n"
@@ -36,6 +37,7 @@ static const char help[] =
     "  normlab check --errors tests/largest_errors.csv\n"
     "  normlab check layernorm/forward/f16/64x1000/offset:100/residual\n"
     "  normlab check 'rmsnorm/forward/{f32,bf16}/3x{1..67}/normal' --impl 'rmsnorm/*'\n"
+    "  normlab check --load ./mine.so --impl rmsnorm/mine\n"
     "  normlab check experiments/activations.txt --out results/activations.csv\n";
 
 static const char model[] = "(the model's own y)";
@@ -101,7 +103,7 @@ static bool check_case(const nl_case *c, const case_options *o, report *out, boo
                  .isa = m->isa,
                  .threads = nl_threads_for(m, &c->problem, threads),
                  .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
-        bool recorded = o->errors && !nl_is_peer(m->name); /* peers' versions vary */
+        bool recorded = o->errors && nl_is_own(m); /* peers' versions vary */
         if (!nl_isa_runs(m->isa)) {
             w.v.outcome = OUTCOME_SKIP;
             snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);

@@ -26,7 +26,9 @@ static void help(void) {
         "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
         "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
         "                  times that above %d elements\n"
-        "  --quick         short timing, nothing above %d elements\n\n"
+        "  --quick         short timing, nothing above %d elements\n"
+        "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
+        "                  them; may be repeated\n\n"
         "Verdicts: SUPPORTED, REFUTED, SAME (no difference beyond the claim's margin), or\n"
         "NOT RESOLVED (the interval, extended by the A/A band, is wider than the question). The\n"
         "first setting is the one that the claim means; the claim flips where another setting has\n"
@@ -42,7 +44,7 @@ static void help(void) {
            "  normlab claims\n"
            "  normlab claims seven_to_fifteen two_scans\n"
            "  normlab claims --quick --out results/claims.csv\n"
-           "  normlab claims my_claim.txt\n");
+           "  normlab claims my_claim.txt --load ./mine.so\n");
 }
 
 static bool add(claims_job *j, const char *path) {
@@ -86,8 +88,9 @@ static bool add_named(claims_job *j, const char *name) {
 static int parse(int argc, char **argv, claims_job *j, const char **path) {
     const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
                                  {"seconds", OPTION_NUMBER, &j->seconds, 1e-6, 1e6},
-                                 {"quick", OPTION_FLAG, &j->quick, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 3, false, &first);
+                                 {"quick", OPTION_FLAG, &j->quick, 0, 0},
+                                 {"load", OPTION_LOAD, NULL, 0, 0}};
+    int first, code = options_read(argc, argv, specs, 4, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc || add_all(j);

@@ -9,14 +9,16 @@
 #include <string.h>
 
 static const char help[] =
-    "normlab list [--csv]\n\n"
+    "normlab list [--csv] [--load FILE.so]...\n\n"
     "The table of implementations: name, ISA, layers, passes, storage types, how the statistics\n"
     "are computed, and whether this processor runs it. A demonstration exists to show an error:\n"
     "nl_best() never chooses it, and it has no bound. Below the table: the tuning in force.\n"
-    "--csv prints the table for programs.\n\n"
+    "--csv prints the table for programs; --load FILE.so adds the kernels of a library\n"
+    "(normlab_kernel.h) to it, and may be repeated.\n\n"
     "Examples:\n"
     "  normlab list\n"
-    "  normlab list --csv > implementations.csv\n";
+    "  normlab list --csv > implementations.csv\n"
+    "  normlab list --load ./mine.so\n";
 
 /* The names of the set bits, separated by commas or, in CSV, by spaces. */
 static const char *names(unsigned bits, const char *(*name)(int), char between, char text[128]) {
@@ -37,8 +39,9 @@ int verb_list(int argc, char **argv) {
                                           [NL_REFINED] = "refined"};
     bool csv = false;
     char a[128], b[128], d[128];
-    const option_spec specs[] = {{"csv", OPTION_FLAG, &csv, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 1, false, &first);
+    const option_spec specs[] = {{"csv", OPTION_FLAG, &csv, 0, 0},
+                                 {"load", OPTION_LOAD, NULL, 0, 0}};
+    int first, code = options_read(argc, argv, specs, 2, false, &first);
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code == OPTIONS_DONE && first < argc)
         options_fail("unexpected '%s'", argv[first]), code = options_see_help();

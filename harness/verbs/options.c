@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/options.h"
 #include "verbs/verbs.h"
+#include "workbench/load.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -36,6 +37,12 @@ bool options_number(const char *name, const char *text, double least, double mos
                         whole ? "whole " : "", least, most);
 }
 
+static bool load(const char *path) {
+    char error[700];
+    return load_kernels(path, path, error, sizeof error) ||
+           options_fail("--load %s: %s", path, error);
+}
+
 static bool take(const option_spec *o, const char *text) {
     double v;
     switch (o->kind) {
@@ -45,6 +52,8 @@ static bool take(const option_spec *o, const char *text) {
     case OPTION_COUNT:
         if (!options_number(o->name, text, o->least, o->most, true, &v)) return false;
         *(int *)o->to = (int)v;
+        return true;
+    case OPTION_LOAD: return load(text);
     }
     return true;
 }
@@ -53,7 +62,7 @@ static bool take(const option_spec *o, const char *text) {
 static bool is_exact(const option_spec *o, const char *word, bool again) {
     if (strncmp(word + 2, o->name, strlen(o->name)) != 0)
         return options_fail("%s is no option; --%s is", word, o->name);
-    if (again) return options_fail("--%s is given twice", o->name);
+    if (again && o->kind != OPTION_LOAD) return options_fail("--%s is given twice", o->name);
     return !optarg || *optarg || options_fail("--%s is empty", o->name);
 }
 

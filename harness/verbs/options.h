@@ -6,12 +6,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER, OPTION_COUNT } option_kind;
+/* OPTION_LOAD: a library whose kernels are added to the table at once; may be repeated. */
+typedef enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_NUMBER,
+    OPTION_COUNT,
+    OPTION_LOAD
+} option_kind;
 
 typedef struct option_spec {
     const char *name;
     option_kind kind;
-    void *to;           /* a bool, const char *, double or int; set if the option is given */
+    void *to;           /* a bool, const char *, double or int; set if the option is given; NULL
+                 for OPTION_LOAD */
     double least, most; /* of a number or a count */
 } option_spec;
 

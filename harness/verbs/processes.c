@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/processes.h"
 #include "base/csv.h"
+#include "workbench/load.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,11 +89,12 @@ bool process_measure(const nl_case *c, const case_options *o, const bench_round 
     snprintf(seconds, sizeof seconds, "%.9g", o->seconds);
     snprintf(precision, sizeof precision, "%.9g", o->precision);
     snprintf(threads, sizeof threads, "%d", o->threads);
-    char *argv[20] = {"normlab", "bench",       (char *)c->text, "--out",     csv,    "--seconds",
+    char *argv[52] = {"normlab", "bench",       (char *)c->text, "--out",     csv,    "--seconds",
                       seconds,   "--precision", precision,       "--threads", threads};
     int n = 11;
     if (o->impl) argv[n++] = "--impl", argv[n++] = (char *)o->impl;
     if (o->baseline) argv[n++] = "--baseline", argv[n++] = (char *)o->baseline;
+    for (size_t i = 0; load_file(i); i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
     int status = run_child(argv);
     FILE *f = status == 0 || status == 130 ? fopen(rounds, "r") : NULL;
     bool ok = f && rounds_read(f, arms, count, out);

@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "machine/machine.h"
 #include "verbs/terminal.h"
+#include "workbench/load.h"
 
 #include <errno.h>
 #include <math.h>
@@ -133,6 +134,8 @@ void report_row(report *r, const row *line) {
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads) {
     fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'", c->text, impl, isa);
     if (threads > 1) fprintf(stderr, " --threads %d", threads);
+    const char *library = load_origin(impl, isa);
+    if (library) fprintf(stderr, " --load '%s'", library);
     fputc('\n', stderr);
 }
 

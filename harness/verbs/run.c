@@ -17,6 +17,7 @@ static const char purpose[] =
     "Computes a layer on arrays of float16, float32 or float64 (computed as float32).\n";
 static const char usage[] =
     "  --impl NAME[@ISA]          of `normlab list`; best (the default); reference: long double\n"
+    "  --load FILE.so             also the kernels of a library (normlab_kernel.h)\n"
     "  --threads N                at most this many        default: 1\n"
     "  --momentum NUMBER          weight of the new value in the running ones    default: 0.1\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
@@ -30,7 +31,7 @@ static const char usage[] =
 
 /* Its own options; the first six name an output. */
 enum { OUT = OWN, RESIDUAL_OUT, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT, ARRAYS };
-enum { IMPL = ARRAYS, THREADS, MOMENTUM, OPTIONS };
+enum { IMPL = ARRAYS, THREADS, MOMENTUM, LOAD, OPTIONS };
 
 static const array_option own[OPTIONS - OWN] = {
     [OUT - OWN] = {"out", NL_Y, true, IN_X},
@@ -42,6 +43,7 @@ static const array_option own[OPTIONS - OWN] = {
     [IMPL - OWN] = {"impl", NL_X, false, IN_X},
     [THREADS - OWN] = {"threads", NL_X, false, IN_X},
     [MOMENTUM - OWN] = {"momentum", NL_RUNNING_MEAN, true, IN_RUNNING_MEAN},
+    [LOAD - OWN] = {ARRAYS_LOAD, NL_X, false, IN_X},
 };
 
 typedef struct run {

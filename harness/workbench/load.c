@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "workbench/load.h"
+#include "isa.h"
+#include "layer.h"
+#include "normlab_kernel.h"
+#include "registry.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
+
+static struct library {
+    const char *origin;
+    const nl_impl *kernels[EACH + 1];
+} libraries[MOST];
+static size_t count;
+
+static bool refuse(char *error, size_t size, const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(error, size, format, rest);
+    va_end(rest);
+    return false;
+}
+
+const char *load_file(size_t i) {
+    return i < count ? libraries[i].origin : NULL;
+}
+
+const char *load_origin(const char *impl, const char *isa) {
+    for (size_t i = 0; i < count; i++)
+        for (const nl_impl *const *k = libraries[i].kernels; *k; k++)
+            if (strcmp((*k)->name, impl) == 0 && strcmp((*k)->isa, isa) == 0)
+                return libraries[i].origin;
+    return NULL;
+}
+
+/* "FOLDER/NAME" of characters that need no quotes in patterns, CSV and shells. */
+static bool good_name(const char *name) {
+    const char *slash = strchr(name, '/');
+    size_t plain = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/_.+-");
+    return slash && slash > name && slash[1] && !strchr(slash + 1, '/') && !name[plain];
+}
+
+static bool good_thresholds(const nl_threshold *t) {
+    for (size_t i = 0; t && t[i].size; i++)
+        if (i == THRESHOLDS || (unsigned)t[i].axis > NL_OF_ELEMENTS) return false;
+    return true;
+}
+
+/* The passes that one of the layers has. */
+static unsigned passes_of(unsigned ops) {
+    unsigned passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD);
+    for (int op = 0; op < NL_OPS; op++)
+        if (ops & NL_BIT(op) && nl_layers[op].running) passes |= NL_BIT(NL_INFERENCE);
+    return passes;
+}
+
+bool load_accepts(const nl_impl *m, char *why, size_t size) {
+    const unsigned forward = NL_BIT(NL_FORWARD) | NL_BIT(NL_INFERENCE);
+    if (!m->name)
+        return refuse(why, size, "a kernel has no name: does its file end with NL_IMPL(...)?");
+    if (!good_name(m->name))
+        return refuse(why, size,
+                      "the name '%.60s' should be FOLDER/NAME, as rmsnorm/mine, of letters, digits "
+                      "and _ . + -",
+                      m->name);
+    if (nl_is_peer(m->name))
+        return refuse(why, size, "%s: peer/ is for the peers of docs/peers.md", m->name);
+    if (!m->isa || nl_isa_index(m->isa) < 0)
+        return refuse(why, size,
+                      "%s: isa is '%.20s', no instruction set of this processor's "
+                      "family; plain C is \"c\"",
+                      m->name, m->isa ? m->isa : "NULL");
+    if (!nl_isa_runs(m->isa))
+        return refuse(why, size, "%s needs %s, which this processor or NL_ISA does not allow",
+                      m->name, m->isa);
+    if (!m->about || strpbrk(m->about, "\"\n"))
+        return refuse(why, size, "%s: about should describe it in one line, without quotes",
+                      m->name);
+    if (!m->ops || m->ops >> NL_OPS)
+        return refuse(why, size, "%s: ops is %#x and should have bits below %#x", m->name, m->ops,
+                      NL_BIT(NL_OPS));
+    if (!m->dtypes || m->dtypes >> NL_DTYPES)
+        return refuse(why, size, "%s: dtypes is %#x and should have bits below %#x", m->name,
+                      m->dtypes, NL_BIT(NL_DTYPES));
+    if (!m->passes || m->passes & ~passes_of(m->ops))
+        return refuse(why, size, "%s: passes is %#x, and its layers have those of %#x", m->name,
+                      m->passes, passes_of(m->ops));
+    if (m->passes & forward && !m->forward)
+        return refuse(why, size, "%s: passes has forward or inference, but .forward is NULL",
+                      m->name);
+    if (m->passes & NL_BIT(NL_BACKWARD) && !m->backward)
+        return refuse(why, size, "%s: passes has backward, but .backward is NULL", m->name);
+    if ((unsigned)m->method > NL_REFINED)
+        return refuse(why, size, "%s: method is %d, not one of nl_method", m->name, (int)m->method);
+    if (m->lanes < 1)
+        return refuse(why, size, "%s: lanes is %d; a sum has at least one accumulator", m->name,
+                      m->lanes);
+    if (!good_thresholds(m->thresholds))
+        return refuse(why, size, "%s: thresholds should end with a size of 0, after at most %d",
+                      m->name, THRESHOLDS);
+    return true;
+}
+
+static bool taken(const nl_impl *m, const nl_impl *const *before, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(before[i]->name, m->name) == 0 && strcmp(before[i]->isa, m->isa) == 0)
+            return true;
+    return nl_find(m->name, m->isa) != NULL;
+}
+
+/* Collects the kernels of an open library, and adds all or none. */
+static bool add_all(void *library, struct library *out, char *error, size_t size) {
+    int (*abi)(void) = dlsym(library, "normlab_kernel_abi");
+    const nl_impl *(*kernel)(size_t) = dlsym(library, "normlab_kernel");
+    size_t n = 0;
+    if (!abi || !kernel)
+        return refuse(error, size,
+                      "has no %s: a kernel library exports the functions of normlab_kernel.h",
+                      abi ? "normlab_kernel" : "normlab_kernel_abi");
+    if (abi() != NL_KERNEL_ABI)
+        return refuse(error, size,
+                      "was compiled for version %d of the kernel interface, and this normlab has "
+                      "%d: compile it again, with this normlab's headers",
+                      abi(), NL_KERNEL_ABI);
+    for (const nl_impl *m; (m = kernel(n)); n++) {
+        if (n == EACH) return refuse(error, size, "has more than %d kernels, or no end", EACH);
+        if (!load_accepts(m, error, size)) return false;
+        if (taken(m, out->kernels, n)) {
+            const char *from = load_origin(m->name, m->isa);
+            return refuse(error, size, "%s@%s is there already%s%s: choose another name", m->name,
+                          m->isa, from ? ", from " : "", from ? from : "");
+        }
+        out->kernels[n] = m;
+    }
+    if (n == 0) return refuse(error, size, "has no kernel: normlab_kernel(0) is NULL");
+    for (size_t i = 0; i < n; i++)
+        if (!nl_registry_add(out->kernels[i]))
+            return refuse(error, size, "the table of implementations is full");
+    return true;
+}
+
+bool load_kernels(const char *path, const char *origin, char *error, size_t size) {
+    char here[4096];
+    if (count == MOST) return refuse(error, size, "at most %d libraries can be loaded", MOST);
+    if (snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path) >=
+        (int)sizeof here)
+        return refuse(error, size, "the path is too long");
+    void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (library) return dlclose(library), refuse(error, size, "is loaded already");
+    library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const size_t length = strlen(path);
+        const bool source = length > 2 && strcmp(path + length - 2, ".c") == 0;
+        return refuse(error, size, "%s%s", dlerror(),
+                      source ? " (a source file: compile it first, normlab_kernel.h says how)"
+                             : "");
+    }
+    struct library *next = &libraries[count];
+    *next = (struct library){.origin = origin};
+    if (!add_all(library, next, error, size)) return dlclose(library), false;
+    return count++, true;
+}

@@ -1,0 +1,19 @@
+/* Kernels of a shared library (normlab_kernel.h) in the table of implementations.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_LOAD_H
+#define NL_LOAD_H
+
+#include "normlab.h"
+
+/* Adds the kernels of the library; origin is the file that the user named. False: none is added,
+ * and error says why and what to do. */
+bool load_kernels(const char *path, const char *origin, char *error, size_t error_size);
+
+/* The origin of a loaded kernel; NULL: it is not loaded. And of the library loaded as number i. */
+const char *load_origin(const char *impl, const char *isa);
+const char *load_file(size_t i);
+
+/* False: cannot be in the table; why says what is wrong. */
+bool load_accepts(const nl_impl *impl, char *why, size_t why_size);
+
+#endif

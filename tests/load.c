@@ -1,0 +1,178 @@
+/* The interface for kernels of --load: its number, and what a kernel may not say of itself.
+ * SPDX-License-Identifier: MIT */
+#include "jobs.h"
+#include "layer.h"
+#include "normlab_kernel.h"
+#include "registry.h"
+#include "workbench/load.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(load);
+
+#define AT(type, member, was) \
+    { #type "." #member, offsetof(type, member), was }
+
+/* A library keeps what its compiler knew: when one of these changes, so must NL_KERNEL_ABI. */
+Test(load, the_number_changes_with_the_layout) {
+    static const struct {
+        const char *what;
+        size_t is, was;
+    } facts[] = {
+        {"sizeof(nl_impl)", sizeof(nl_impl), 96},
+        AT(nl_impl, isa, 8),
+        AT(nl_impl, about, 16),
+        AT(nl_impl, ops, 24),
+        AT(nl_impl, passes, 28),
+        AT(nl_impl, dtypes, 32),
+        AT(nl_impl, c_max, 40),
+        AT(nl_impl, thresholds, 48),
+        AT(nl_impl, rank, 56),
+        AT(nl_impl, threaded, 60),
+        AT(nl_impl, range_safe, 61),
+        AT(nl_impl, demonstration, 62),
+        AT(nl_impl, method, 64),
+        AT(nl_impl, lanes, 68),
+        AT(nl_impl, forward, 72),
+        AT(nl_impl, backward, 80),
+        AT(nl_impl, scratch, 88),
+        {"sizeof(nl_threshold)", sizeof(nl_threshold), 16},
+        AT(nl_threshold, size, 8),
+        {"sizeof(nl_problem)", sizeof(nl_problem), 56},
+        AT(nl_problem, pass, 4),
+        AT(nl_problem, dtype, 8),
+        AT(nl_problem, casting, 12),
+        AT(nl_problem, n, 16),
+        AT(nl_problem, c, 24),
+        AT(nl_problem, s, 32),
+        AT(nl_problem, eps, 40),
+        AT(nl_problem, momentum, 44),
+        AT(nl_problem, biased_running_var, 48),
+        AT(nl_problem, stores, 52),
+        {"sizeof(nl_forward_args)", sizeof(nl_forward_args), 88},
+        AT(nl_forward_args, residual, 8),
+        AT(nl_forward_args, gamma, 16),
+        AT(nl_forward_args, beta, 24),
+        AT(nl_forward_args, y, 32),
+        AT(nl_forward_args, residual_out, 40),
+        AT(nl_forward_args, mean, 48),
+        AT(nl_forward_args, rstd, 56),
+        AT(nl_forward_args, running_mean, 64),
+        AT(nl_forward_args, running_var, 72),
+        AT(nl_forward_args, scratch, 80),
+        {"sizeof(nl_backward_args)", sizeof(nl_backward_args), 80},
+        AT(nl_backward_args, dy, 8),
+        AT(nl_backward_args, dresidual, 16),
+        AT(nl_backward_args, gamma, 24),
+        AT(nl_backward_args, mean, 32),
+        AT(nl_backward_args, rstd, 40),
+        AT(nl_backward_args, dx, 48),
+        AT(nl_backward_args, dgamma, 56),
+        AT(nl_backward_args, dbeta, 64),
+        AT(nl_backward_args, scratch, 72),
+        {"sizeof(nl_layer)", sizeof(nl_layer), 40},
+        AT(nl_layer, channels_first, 32),
+        AT(nl_layer, by_channel, 33),
+        AT(nl_layer, centred, 34),
+        AT(nl_layer, plus_one, 35),
+        AT(nl_layer, beta, 36),
+        AT(nl_layer, running, 37),
+        AT(nl_layer, residual, 38),
+        {"NL_QWEN2_RMSNORM", NL_QWEN2_RMSNORM, 3},
+        {"NL_INFERENCE", NL_INFERENCE, 2},
+        {"NL_BF16", NL_BF16, 2},
+        {"NL_CAST_BEFORE_WEIGHT", NL_CAST_BEFORE_WEIGHT, 1},
+        {"NL_STORES_STREAMING", NL_STORES_STREAMING, 2},
+        {"NL_REFINED", NL_REFINED, 4},
+        {"NL_OF_ELEMENTS", NL_OF_ELEMENTS, 5},
+    };
+    cr_assert_eq(NL_KERNEL_ABI, 1, "a new number: put the new layout here");
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        cr_assert_eq(facts[i].is, facts[i].was, "%s is %zu, was %zu: raise NL_KERNEL_ABI",
+                     facts[i].what, facts[i].is, facts[i].was);
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)p, (void)a, (void)threads;
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)p, (void)a, (void)threads;
+}
+
+static const nl_impl good = {.name = "mine/all",
+                             .isa = "c",
+                             .about = "computes nothing",
+                             .ops = NL_BIT(NL_OPS) - 1,
+                             .passes = NL_BIT(NL_PASSES) - 1,
+                             .dtypes = NL_BIT(NL_DTYPES) - 1,
+                             .lanes = 1,
+                             .forward = forward,
+                             .backward = backward};
+
+static void refuses(nl_impl bad, const char *words) {
+    char why[300] = "";
+    cr_assert(!load_accepts(&bad, why, sizeof why), "accepted, and should say: %s", words);
+    cr_assert(strstr(why, words), "says \"%s\", not \"%s\"", why, words);
+}
+
+#define BUT(...)          \
+    ({                    \
+        nl_impl m = good; \
+        nl_impl *k = &m;  \
+        __VA_ARGS__;      \
+        m;                \
+    })
+
+Test(load, refuses_what_cannot_be) {
+    static const nl_threshold axis[] = {{NL_OF_ELEMENTS + 1, 4}, {0}};
+    static nl_threshold endless[100];
+    char why[300];
+    for (size_t i = 0; i < 100; i++) endless[i] = (nl_threshold){NL_OF_C, 1 + i};
+    cr_assert(load_accepts(&good, why, sizeof why), "%s", why);
+    refuses(BUT(k->name = NULL), "NL_IMPL");
+    static const char *const names[] = {"",      "mine",  "/mine", "mine/", "a/b/c",
+                                        "a,b/c", "a/b@c", "a/b*",  "a/b c", "a/\n"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        refuses(BUT(k->name = names[i]), "should be FOLDER/NAME");
+    refuses(BUT(k->name = "peer/mine"), "peers");
+    refuses(BUT(k->isa = NULL), "isa is 'NULL'");
+    refuses(BUT(k->isa = "mmx"), "isa is 'mmx'");
+    refuses(BUT(k->about = NULL), "about");
+    refuses(BUT(k->about = "a \"b\""), "about");
+    refuses(BUT(k->ops = 0), "ops is 0");
+    refuses(BUT(k->ops = NL_BIT(NL_OPS)), "ops is");
+    refuses(BUT(k->dtypes = 0), "dtypes is 0");
+    refuses(BUT(k->dtypes = NL_BIT(NL_DTYPES)), "dtypes is");
+    refuses(BUT(k->passes = 0), "passes is 0");
+    refuses(BUT(k->passes = NL_BIT(NL_PASSES)), "passes is");
+    refuses(BUT(k->ops = NL_BIT(NL_RMSNORM)), "passes is 0x7, and its layers have those of 0x3");
+    refuses(BUT(k->forward = NULL), ".forward is NULL");
+    refuses(BUT(k->backward = NULL), ".backward is NULL");
+    refuses(BUT(k->forward = NULL, k->passes = NL_BIT(NL_INFERENCE)), ".forward is NULL");
+    refuses(BUT(k->method = NL_REFINED + 1), "method is 5");
+    refuses(BUT(k->lanes = 0), "lanes is 0");
+    refuses(BUT(k->thresholds = axis), "thresholds");
+    refuses(BUT(k->thresholds = endless), "thresholds");
+    nl_impl one = BUT(k->passes = NL_BIT(NL_BACKWARD), k->forward = NULL);
+    cr_assert(load_accepts(&one, why, sizeof why), "%s", why);
+}
+
+/* Whatever its rank, an added kernel is nobody's choice but its owner's. */
+Test(load, best_never_chooses_it) {
+    static nl_impl added;
+    added = BUT(k->rank = 1000);
+    cr_assert(nl_registry_add(&added));
+    cr_assert(!nl_is_own(&added) && nl_is_own(nl_impl_at(0)));
+    for (size_t j = 0; j < JOBS * NL_DTYPES; j++) {
+        nl_problem p = {.op = jobs[j / NL_DTYPES].op,
+                        .pass = jobs[j / NL_DTYPES].pass,
+                        .dtype = (nl_dtype)(j % NL_DTYPES),
+                        .n = 4,
+                        .c = 8,
+                        .s = 1};
+        cr_assert_neq(nl_best(&p, 1), &added, "nl_best() of %s %s", nl_op_name(p.op),
+                      nl_pass_name(p.pass));
+    }
+}
