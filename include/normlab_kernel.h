@@ -3,7 +3,7 @@
  * (examples/). A file that is written like the rungs of the tree, with "kernel.h" and NL_IMPL, has
  * them already:
  *
- *     cc -O2 -ffp-contract=off -shared -fPIC -DNL_NAME='"rmsnorm/mine"' \
+ *     cc -O2 -fno-math-errno -ffp-contract=off -shared -fPIC -DNL_NAME='"rmsnorm/mine"' \
  *         -Iinclude -Icore mine.c -o mine.so
  *     normlab check --load ./mine.so --impl rmsnorm/mine
  *

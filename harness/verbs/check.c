@@ -9,6 +9,7 @@
 #include "verbs/report.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
+#include "verify/check.h"
 #include "verify/error_file.h"
 
 #include <stdlib.h>
@@ -56,75 +57,61 @@ static void add(count *n, const verdict *v) {
         n->share = v->error_u / v->bound_u;
 }
 
-static void print_failure(const row *w, const case_options *o, size_t before) {
-    if (before < FAILURES_MAX) report_failure(w, o->threads);
-    if (before == FAILURES_MAX)
-        fprintf(stderr, "(further failures are in the table or CSV only)\n");
+typedef struct job {
+    const case_options *o;
+    report out, quiet;  /* quiet: without a table */
+    bool rows;          /* in the table: every row, not only failures */
+    count *counts, all; /* counts: one per implementation, then one for models */
+    error_record largest;
+} job;
+
+static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
+    const job *j = context;
+    return case_options_selects(j->o, impl, c);
 }
 
-/* Checks all implementations on one case. counts[]: one per implementation, then one for models. */
-static bool check_case(const nl_case *c, const case_options *o, report *out, bool rows,
-                       count *counts, count *all, error_record *largest) {
-    nl_data data;
-    answer want;
+static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    job *j = context; /* not of peers, whose versions vary, nor of what is loaded */
+    return !j->o->errors || !nl_is_own(m) || error_record_note(&j->largest, m, c, v);
+}
+
+static void take(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    job *j = context;
+    const bool failed = v->outcome == OUTCOME_FAIL;
+    const int threads = case_options_threads(j->o, c);
+    row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
+    if (m) w.threads = nl_threads_for(m, &c->problem, threads);
+    if (m) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
+    report_row(j->rows || failed ? &j->out : &j->quiet, &w);
+    if (failed && j->all.fail < FAILURES_MAX) report_failure(&w, j->o->threads);
+    if (failed && j->all.fail == FAILURES_MAX)
+        fprintf(stderr, "(further failures are in the table or CSV only)\n");
+    size_t i = 0;
+    while (nl_impl_at(i) != m) i++;
+    add(&j->counts[i], v);
+    add(&j->all, v);
+}
+
+/* Checks all implementations on one case. False: bad input, after a message. */
+static bool check_all(job *j, const nl_case *c) {
     char error[700];
-    bool taken = false, wanted = !o->impl;
+    bool taken = false, wanted = !j->o->impl;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         taken = taken || nl_accepts(nl_impl_at(i), &c->problem);
-        wanted = wanted || case_options_selects(o, nl_impl_at(i), c);
+        wanted = wanted || case_options_selects(j->o, nl_impl_at(i), c);
     }
     if (!taken) { /* the reference may not have such a problem either */
         fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
-        return all->fail++, true;
+        return j->all.fail++, true;
     }
-    if (!wanted) return true;
-    if (!data_make(c, &data, error, sizeof error))
-        return fprintf(stderr, "normlab: %s\n", error), false;
-    if (!answer_make(c, &data, &want)) {
-        fprintf(stderr, "normlab: no memory for the reference of %s\n", c->text);
-        return data_free(&data), false;
-    }
-    int threads = case_options_threads(o, c);
-    report quiet = *out;
-    quiet.table = NULL;
-    if (data.model_y && !o->impl) { /* also checks the model's own output */
-        row w = {.c = c, .impl = model, .isa = "-", .threads = 1};
-        w.v = verify_model(c, &data, &want);
-        report_row(rows ? out : &quiet, &w);
-        if (w.v.outcome == OUTCOME_FAIL) print_failure(&w, o, all->fail);
-        add(&counts[nl_impl_count()], &w.v);
-        add(all, &w.v);
-    }
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *m = nl_impl_at(i);
-        if (interrupted() || !case_options_selects(o, m, c)) continue;
-        row w = {.c = c,
-                 .impl = m->name,
-                 .isa = m->isa,
-                 .threads = nl_threads_for(m, &c->problem, threads),
-                 .scratch_bytes = nl_scratch_bytes(m, &c->problem)};
-        bool recorded = o->errors && nl_is_own(m); /* peers' versions vary */
-        if (!nl_isa_runs(m->isa)) {
-            w.v.outcome = OUTCOME_SKIP;
-            snprintf(w.v.why, sizeof w.v.why, "this processor has no %s", m->isa);
-        } else {
-            bool noted = true;
-            for (placement at = PLACE_END; at <= PLACE_START; at++) {
-                if (w.v.outcome == OUTCOME_FAIL) break;
-                w.v = verify(c, &data, &want, m, at, threads);
-                noted = noted && (!recorded || error_record_note(largest, m, c, &w.v));
-            }
-            if (!noted) w.v = failure("out of %s", "memory");
-        }
-        bool failed = w.v.outcome == OUTCOME_FAIL;
-        report_row(rows || failed ? out : &quiet, &w);
-        if (failed) print_failure(&w, o, all->fail);
-        add(&counts[i], &w.v);
-        add(all, &w.v);
-    }
-    answer_free(&want);
-    data_free(&data);
-    return true;
+    const check_settings settings = {.threads = case_options_threads(j->o, c),
+                                     .model = !j->o->impl,
+                                     .context = j,
+                                     .selects = selects,
+                                     .judged = take,
+                                     .noted = note};
+    return !wanted || check_case(c, &settings, error, sizeof error) ||
+           (fprintf(stderr, "normlab: %s\n", error), false);
 }
 
 static void summarize(const count *counts) {
@@ -145,7 +132,7 @@ static void summarize(const count *counts) {
 
 int verb_check(int argc, char **argv) {
     case_options o = {.threads = 1};
-    report out;
+    job j = {.o = &o};
     char error[700];
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
@@ -158,20 +145,20 @@ int verb_check(int argc, char **argv) {
     }
     if (whole && !suite_cases(&o.cases, o.also_long, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
-    count *counts = calloc(nl_impl_count() + 1, sizeof *counts), all = {0};
-    error_record largest = {0};
+    count *counts = j.counts = calloc(nl_impl_count() + 1, sizeof *counts);
     bool ready = counts != NULL;
     if (ready && o.errors)
-        ready = error_record_open(&largest, o.errors, o.update_errors, error, sizeof error) ||
+        ready = error_record_open(&j.largest, o.errors, o.update_errors, error, sizeof error) ||
                 (fprintf(stderr, "normlab: %s\n", error), false);
     if (!counts) fprintf(stderr, "normlab: out of memory\n");
-    if (!ready || !report_open(&out, o.out))
-        return free(counts), error_record_close(&largest), cases_free(&o.cases), NL_EXIT_USAGE;
-    bool rows = o.cases.count <= 20, input_ok = true, stopped = false;
+    if (!ready || !report_open(&j.out, o.out))
+        return free(counts), error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
+    j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
+    bool input_ok = true, stopped = false;
     for (size_t i = 0; i < o.cases.count && input_ok && !stopped; i++) {
         progress(i, o.cases.count, o.cases.items[i].text);
-        input_ok = check_case(&o.cases.items[i], &o, &out, rows, counts, &all, &largest);
-        stopped = report_interrupted(&out, i + 1, o.cases.count);
+        input_ok = check_all(&j, &o.cases.items[i]);
+        stopped = report_interrupted(&j.out, i + 1, o.cases.count);
     }
     progress(1, 1, "");
     summarize(counts);
@@ -180,18 +167,18 @@ int verb_check(int argc, char **argv) {
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))
             continue;
         fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
-        all.fail++;
+        j.all.fail++;
     }
-    fprintf(stderr, "%zu cases: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count, all.ok,
-            all.demo, all.skip, all.fail);
-    if (!stopped && all.ok + all.demo + all.fail == 0)
+    fprintf(stderr, "%zu cases: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count,
+            j.all.ok, j.all.demo, j.all.skip, j.all.fail);
+    if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared\n");
-    bool written = report_close(&out),
-         good = input_ok && !stopped && all.ok + all.demo > 0 && all.fail == 0;
-    if (o.errors && !o.update_errors && !stopped) good = record_compare(&largest) && good;
+    bool written = report_close(&j.out),
+         good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
+    if (o.errors && !o.update_errors && !stopped) good = record_compare(&j.largest) && good;
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
-    if (o.update_errors && good) good = record_update(&largest);
-    error_record_close(&largest);
+    if (o.update_errors && good) good = record_update(&j.largest);
+    error_record_close(&j.largest);
     free(counts);
     cases_free(&o.cases);
     if (input_ok && stopped) return NL_EXIT_INTERRUPTED;

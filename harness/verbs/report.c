@@ -132,10 +132,14 @@ void report_row(report *r, const row *line) {
 }
 
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads) {
-    fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'", c->text, impl, isa);
+    const char *origin = load_origin(impl, isa), *end = origin ? strrchr(origin, '.') : NULL;
+    const bool source = end && strcmp(end, ".c") == 0;
+    if (source)
+        fprintf(stderr, "     repeat: normlab try '%s' '%s'", origin, c->text);
+    else
+        fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'", c->text, impl, isa);
     if (threads > 1) fprintf(stderr, " --threads %d", threads);
-    const char *library = load_origin(impl, isa);
-    if (library) fprintf(stderr, " --load '%s'", library);
+    if (origin && !source) fprintf(stderr, " --load '%s'", origin);
     fputc('\n', stderr);
 }
 

@@ -14,6 +14,12 @@ unset DESTDIR
 "$cmake" --install "$build" --prefix "$prefix" >"$work/install.log"
 "$prefix/bin/normlab" list >/dev/null
 echo "installed program: runs"
+echo '#warning "installed"' >>"$prefix/include/normlab/core/kernel.h"
+CC="$cc" "$prefix/bin/normlab" try "$here/../../rmsnorm/naive.c" rmsnorm/forward/f32/3x7/normal \
+    >"$work/try.log" 2>"$work/try.words"
+grep -q '^right on 1 case' "$work/try.log"
+grep -q 'pre fix.*installed' "$work/try.words"
+echo "installed headers: compile a kernel"
 
 "$cmake" -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_C_FLAGS="$cflags" >"$work/configure.log"

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "verbs/attempt.h"
+#include "base/interrupt.h"
+#include "best.h"
+#include "cases/names.h"
+#include "cases/short_suite.h"
+#include "cases/suite.h"
+#include "registry.h"
+#include "timing/bench.h"
+#include "verbs/report.h"
+#include "verbs/terminal.h"
+#include "verbs/verbs.h"
+#include "verify/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FAILED_MOST = 3 }; /* groups */
+
+typedef struct job {
+    const nl_impl *impl;
+    const attempt_options *o;
+    report out;
+    size_t checked, failed, unbounded; /* cases; unbounded: beyond what the kernel promises */
+    double share;                      /* of the bound, at most */
+    row first;                         /* the first failure */
+    nl_case at;                        /* its case; then the one that is timed */
+} job;
+
+static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
+    const job *j = context;
+    return impl == j->impl && nl_accepts(impl, &c->problem);
+}
+
+static void judged(void *context, const nl_case *c, const nl_impl *impl, const verdict *v) {
+    job *j = context;
+    j->checked++, j->unbounded += v->outcome == OUTCOME_DEMO;
+    if (v->outcome == OUTCOME_OK && v->bound_u > 0)
+        j->share = fmax(j->share, v->error_u / v->bound_u);
+    if (v->outcome != OUTCOME_FAIL || j->failed++) return;
+    j->at = *c;
+    j->first = (row){.c = &j->at, .impl = impl->name, .isa = impl->isa, .v = *v};
+}
+
+/* Verifies cases until one fails, and prints a line for all. False: bad input, after a message. */
+static bool try_cases(job *j, const char *subject, const case_list *cases, bool *wrong) {
+    const size_t before = j->failed, checked = j->checked;
+    char error[700];
+    size_t i = 0;
+    for (; i < cases->count && j->failed == before && !interrupted(); i++) {
+        const nl_case *c = &cases->items[i];
+        const check_settings settings = {.threads = c->threads ? c->threads : j->o->threads,
+                                         .context = j,
+                                         .selects = selects,
+                                         .judged = judged};
+        progress(i, cases->count, c->text);
+        if (!nl_accepts(j->impl, &c->problem)) continue;
+        if (!check_case(c, &settings, error, sizeof error))
+            return fprintf(stderr, "normlab: %s: %s\n", c->text, error), false;
+    }
+    progress(1, 1, "");
+    *wrong = j->failed > before;
+    const size_t count = j->checked - checked;
+    if (interrupted() || count == 0) return true;
+    const char *paint = !j->out.colour ? "" : *wrong ? "\033[31m" : "\033[32m";
+    printf("  %s%-4s%s  %-28s", paint, *wrong ? "FAIL" : "ok", j->out.colour ? "\033[0m" : "",
+           subject);
+    if (*wrong)
+        printf("%s\n", cases->items[i - 1].text);
+    else
+        printf("%5zu case%s\n", count, count == 1 ? "" : "s");
+    return true;
+}
+
+static bool try_group(job *j, size_t group, bool *wrong) {
+    case_list cases = {0};
+    char error[700];
+    bool ok = short_suite_subject(group)
+                  ? short_suite_add(group, j->impl, &cases, error, sizeof error)
+                  : suite_cases(&cases, false, error, sizeof error);
+    if (!ok) fprintf(stderr, "normlab: %s\n", error);
+    const char *subject = short_suite_subject(group);
+    ok = ok && try_cases(j, subject ? subject : "the whole suite", &cases, wrong);
+    cases_free(&cases);
+    return ok;
+}
+
+/* The rung that a reader knows: the formula as it stands. */
+static bool is_naive(const nl_impl *m, const nl_problem *p) {
+    const char *tail = strrchr(m->name, '/') + 1;
+    return nl_is_own(m) &&
+           strcmp(tail, p->pass == NL_FORWARD ? "naive" : nl_pass_name(p->pass)) == 0;
+}
+
+static bool races(void *context, const nl_impl *impl, const nl_case *c) {
+    const job *j = context;
+    return nl_accepts(impl, &c->problem) && (impl == j->impl || is_naive(impl, &c->problem) ||
+                                             impl == nl_best(&c->problem, j->o->threads));
+}
+
+static bool is_baseline(void *context, const nl_impl *impl) {
+    const job *j = context;
+    return impl != j->impl && is_naive(impl, &j->at.problem);
+}
+
+static void timed(void *context, const row *line) {
+    job *j = context;
+    if (line->v.outcome == OUTCOME_FAIL) report_failure(line, j->o->threads), j->failed++;
+    report_row(&j->out, line);
+}
+
+static void note(void *context, const char *text) {
+    (void)context;
+    fprintf(stderr, "%s\n", text);
+}
+
+/* Times each pass of the first layer and type that the kernel takes. */
+static bool race(job *j) {
+    const bench_settings settings = {.seconds = j->o->seconds,
+                                     .precision = 0.01,
+                                     .margin = 0.02,
+                                     .processes = 1,
+                                     .threads = j->o->threads,
+                                     .context = j,
+                                     .selects = races,
+                                     .is_baseline = is_baseline,
+                                     .row = timed,
+                                     .note = note};
+    const nl_op op = (nl_op)__builtin_ctz(j->impl->ops);
+    const char *type = dtype_name(__builtin_ctz(j->impl->dtypes));
+    for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
+        char text[CASE_TEXT], error[700];
+        if (!(j->impl->passes & NL_BIT(pass))) continue;
+        const size_t c = j->impl->c_max && j->impl->c_max < 1024 ? j->impl->c_max : 1024;
+        snprintf(text, sizeof text, "%s/%s/%s/{64x%zu,%s%zu}/normal", nl_op_name(op),
+                 nl_pass_name(pass), type, c, nl_layers[op].channels_first ? "8x64x" : "1024x",
+                 nl_layers[op].channels_first ? 1024 : c);
+        case_list cases = {0};
+        bool ok = cases_add(&cases, text, error, sizeof error);
+        for (size_t i = 0; ok && i < cases.count && !interrupted(); i++) {
+            j->at = cases.items[i];
+            ok = bench_case(&cases.items[i], &settings, error, sizeof error);
+        }
+        j->out.last = NULL;
+        cases_free(&cases);
+        if (!ok) return fprintf(stderr, "normlab: %s: %s\n", text, error), false;
+    }
+    return true;
+}
+
+static void describe(const nl_impl *m) {
+    const char *between = " ";
+    printf("%s@%s:", m->name, m->isa);
+    for (int i = 0; i < NL_OPS; i++)
+        if (m->ops & NL_BIT(i)) printf("%s%s", between, op_name(i)), between = ", ";
+    between = " ";
+    for (int i = 0; i < NL_PASSES; i++)
+        if (m->passes & NL_BIT(i)) printf("%s%s", between, pass_name(i)), between = ", ";
+    between = " in ";
+    for (int i = 0; i < NL_DTYPES; i++)
+        if (m->dtypes & NL_BIT(i)) printf("%s%s", between, dtype_name(i)), between = ", ";
+    printf("; %s\n", m->about);
+}
+
+int attempt(const nl_impl *impl, const attempt_options *o) {
+    job j = {.impl = impl, .o = o};
+    size_t wrong_groups = 0;
+    bool ok = true, wrong = false;
+    j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
+    interrupt_watch();
+    describe(impl);
+    if (o->cases.count > 0) ok = try_cases(&j, "your cases", &o->cases, &wrong);
+    for (size_t i = 0; !o->cases.count && ok && !interrupted(); i++) {
+        if (wrong_groups == FAILED_MOST) {
+            printf("  stopped after %d failures; the simplest one:\n", FAILED_MOST);
+            break;
+        }
+        if (!short_suite_subject(i) && (!o->all || !short_suite_subject(i - 1))) break;
+        ok = try_group(&j, i, &wrong), wrong_groups += wrong;
+    }
+    fflush(stdout);
+    if (interrupted()) return NL_EXIT_INTERRUPTED;
+    if (!ok) return NL_EXIT_USAGE;
+    if (j.checked == 0) return fprintf(stderr, "FAIL nothing was compared\n"), NL_EXIT_FAILED;
+    if (j.failed) return report_failure(&j.first, j.at.threads ? 1 : o->threads), NL_EXIT_FAILED;
+    if (!o->cases.count && !race(&j)) return NL_EXIT_USAGE;
+    if (interrupted()) return NL_EXIT_INTERRUPTED;
+    if (j.failed) return NL_EXIT_FAILED;
+    const size_t bounded = j.checked - j.unbounded;
+    printf("\n");
+    if (bounded)
+        printf("right on %zu case%s, with at most %.0f %% of the error allowed\n", bounded,
+               bounded == 1 ? "" : "s", 100 * j.share);
+    if (j.unbounded)
+        printf("held to no bound on %zu, %s\n", j.unbounded,
+               impl->demonstration ? "as a demonstration"
+                                   : "whose squares leave float's range: it is not .range_safe");
+    return NL_EXIT_OK;
+}

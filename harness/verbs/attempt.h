@@ -1,0 +1,18 @@
+/* A verdict on one kernel, in one screen: verified from the simplest case to the meanest and, if
+ * right, timed. SPDX-License-Identifier: MIT */
+#ifndef NL_ATTEMPT_H
+#define NL_ATTEMPT_H
+
+#include "cases/case_list.h"
+
+typedef struct attempt_options {
+    int threads;
+    double seconds;  /* of timing per implementation and case */
+    bool all;        /* the whole suite after the short one */
+    case_list cases; /* these instead, if any */
+} attempt_options;
+
+/* Returns the exit code. */
+int attempt(const nl_impl *impl, const attempt_options *o);
+
+#endif
