@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/attempt.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "best.h"
 #include "cases/names.h"
@@ -16,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FAILED_MOST = 3 }; /* groups */
+/* Groups; and once one has failed, nanoseconds: each call that does not return takes seconds. */
+enum { FAILED_MOST = 3, FAILED_NS = 2000000000 };
 
 typedef struct job {
     const nl_impl *impl;
@@ -165,6 +167,7 @@ static void describe(const nl_impl *m) {
 
 int attempt(const nl_impl *impl, const attempt_options *o) {
     job j = {.impl = impl, .o = o};
+    const double start = clock_ns();
     size_t wrong_groups = 0;
     bool ok = true, wrong = false;
     j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
@@ -172,8 +175,9 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     describe(impl);
     if (o->cases.count > 0) ok = try_cases(&j, "your cases", &o->cases, &wrong);
     for (size_t i = 0; !o->cases.count && ok && !interrupted(); i++) {
-        if (wrong_groups == FAILED_MOST) {
-            printf("  stopped after %d failures; the simplest one:\n", FAILED_MOST);
+        if (wrong_groups == FAILED_MOST || (wrong_groups && clock_ns() - start > FAILED_NS)) {
+            printf("  stopped after %zu failure%s; the simplest one:\n", wrong_groups,
+                   wrong_groups == 1 ? "" : "s");
             break;
         }
         if (!short_suite_subject(i) && (!o->all || !short_suite_subject(i - 1))) break;
