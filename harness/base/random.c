@@ -4,8 +4,15 @@
 
 #include <math.h>
 
+static uint64_t seed;
+
+void random_seed(uint64_t number) {
+    seed = number;
+}
+
 void random_words(uint64_t stream, uint64_t index, uint32_t out[4]) {
-    uint32_t c[4] = {(uint32_t)index, (uint32_t)(index >> 32), 0, 0};
+    uint32_t c[4] = {(uint32_t)index, (uint32_t)(index >> 32), (uint32_t)seed,
+                     (uint32_t)(seed >> 32)};
     uint32_t k0 = (uint32_t)stream, k1 = (uint32_t)(stream >> 32);
     for (int round = 0; round < 10; round++) {
         uint64_t a = (uint64_t)0xD2511F53u * c[0], b = (uint64_t)0xCD9E8D57u * c[2];

@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+/* Other numbers altogether from here on; 0 is what they begin with. */
+void random_seed(uint64_t number);
+
 /* Four words for the counter. */
 void random_words(uint64_t stream, uint64_t index, uint32_t out[4]);
 

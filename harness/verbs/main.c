@@ -29,6 +29,7 @@ static const struct verb {
     {"list", verb_list, "the table of implementations"},
     {"check", verb_check, "verify implementations against the long-double reference"},
     {"try", verb_try, "compile one kernel file, verify and time it, in seconds"},
+    {"grade", verb_grade, "points for one kernel file, by an assignment"},
     {"bench", verb_bench, "verify, then time"},
     {"limit", verb_limit, "measure this machine's limit"},
     {"tune", verb_tune, "measure from which size on streaming stores and threads pay here"},

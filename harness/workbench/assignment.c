@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "workbench/assignment.h"
+#include "base/csv.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cuts the next word off *rest, which then begins at the one after; "" when there is none. */
+static char *word(char **rest) {
+    char *begin = *rest + strspn(*rest, " \t"), *end = begin + strcspn(begin, " \t");
+    *rest = end + (*end != '\0');
+    *end = '\0';
+    *rest += strspn(*rest, " \t");
+    return begin;
+}
+
+static bool number(const scan *s, const char *text, double least, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    if (end != text && !*end && isfinite(*out) && *out >= least) return true;
+    return scan_error(s, s->first_line, "'%s' should be a number from %g on", text, least);
+}
+
+static bool copy(const scan *s, const char *text, char *to, size_t size) {
+    if (*text && strlen(text) < size) return strcpy(to, text), true;
+    return scan_error(s, s->first_line,
+                      *text ? "'%s' has more than %zu letters"
+                            : "%sno name; it may have %zu letters",
+                      text, size - 1);
+}
+
+static bool add_cases(const scan *s, part *p, const char *spelling) {
+    char why[600];
+    if (cases_add(&p->cases, spelling, why, sizeof why)) return true;
+    return scan_error(s, s->first_line, "%s", why);
+}
+
+/* POINTS NAME: CASE CASE ... */
+static bool read_category(const scan *s, part *p, char *rest) {
+    char *colon = strstr(rest, ": ");
+    if (!colon)
+        return scan_error(s, s->first_line,
+                          "should be: category POINTS NAME: CASE..., as in "
+                          "'category 20 the formula: rmsnorm/forward/f32/3x7/normal'");
+    *colon = '\0';
+    char *cases = colon + 2;
+    if (!copy(s, rest, p->name, sizeof p->name)) return false;
+    for (char *one; *(one = word(&cases));)
+        if (!add_cases(s, p, one)) return false;
+    return p->cases.count > 0 || scan_error(s, s->first_line, "category '%s' has no case", p->name);
+}
+
+static bool copy_rung(const scan *s, const char *name, char to[64]) {
+    if (nl_find(name, NULL)) return copy(s, name, to, 64);
+    return scan_error(s, s->first_line, "there is no rung %s that runs here: see `normlab list`",
+                      name);
+}
+
+/* POINTS CASE from RUNG to RUNG; the ends of an error are units. */
+static bool read_scale(const scan *s, part *p, char *rest) {
+    const char *spelling = word(&rest), *from_word = word(&rest), *from = word(&rest),
+               *to_word = word(&rest), *to = word(&rest);
+    const char *kind = p->kind == PART_SPEED ? "speed" : "error";
+    if (strcmp(from_word, "from") != 0 || strcmp(to_word, "to") != 0 || !*to || *rest)
+        return scan_error(s, s->first_line, "should be: %s POINTS CASE from %s to %s", kind,
+                          p->kind == PART_SPEED ? "RUNG" : "UNITS",
+                          p->kind == PART_SPEED ? "RUNG (or limit)" : "UNITS");
+    if (!add_cases(s, p, spelling)) return false;
+    if (p->cases.count != 1)
+        return scan_error(s, s->first_line, "%s is measured on one case, and %s are %zu", kind,
+                          spelling, p->cases.count);
+    snprintf(p->name, sizeof p->name, "%s", kind);
+    if (p->kind == PART_SPEED)
+        return copy_rung(s, from, p->from_rung) &&
+               (strcmp(to, "limit") == 0 ? copy(s, to, p->to_rung, sizeof p->to_rung)
+                                         : copy_rung(s, to, p->to_rung));
+    if (!number(s, from, 0, &p->from) || !number(s, to, 0, &p->to)) return false;
+    return (p->from > p->to && p->to > 0) ||
+           scan_error(s, s->first_line, "%g units should be more than %g, and that more than 0",
+                      p->from, p->to);
+}
+
+static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
+    if (a->count == PARTS_MAX) return scan_error(s, s->first_line, "more than %d parts", PARTS_MAX);
+    part *p = &a->parts[a->count++];
+    p->kind = kind;
+    if (!number(s, word(&rest), 0, &p->points)) return false;
+    return kind == PART_CATEGORY ? read_category(s, p, rest) : read_scale(s, p, rest);
+}
+
+static bool read_forbidden(const scan *s, assignment *a, char *rest) {
+    for (char *one; *(one = word(&rest));) {
+        if (a->forbidden_count == FORBIDDEN_MAX)
+            return scan_error(s, s->first_line, "more than %d forbidden words", FORBIDDEN_MAX);
+        if (!copy(s, one, a->forbidden[a->forbidden_count++], sizeof *a->forbidden)) return false;
+    }
+    return true;
+}
+
+static bool read_line(const scan *s, assignment *a, char *line) {
+    static const char *const kinds[] =
+        {[PART_CATEGORY] = "category", [PART_SPEED] = "speed", [PART_ERROR] = "error"};
+    for (char *end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);)
+        *--end = '\0';
+    char *rest = line;
+    const char *key = word(&rest);
+    if (!*key || *key == '#') return true;
+    if (strcmp(key, "title") == 0) return copy(s, rest, a->title, sizeof a->title);
+    if (strcmp(key, "forbid") == 0) return read_forbidden(s, a, rest);
+    for (int kind = PART_CATEGORY; kind <= PART_ERROR; kind++)
+        if (strcmp(key, kinds[kind]) == 0) return read_part(s, a, kind, rest);
+    return scan_error(s, s->first_line, "'%s' should be title, category, speed, error or forbid",
+                      key);
+}
+
+bool assignment_read(const char *path, assignment *out, char *error, size_t error_size) {
+    scan s = {.path = path, .error = error, .error_size = error_size};
+    char *text, *line;
+    *out = (assignment){0};
+    bool ok = scan_file(&s, &text), right = false;
+    while (ok && (line = scan_line(&s))) ok = read_line(&s, out, line);
+    free(text);
+    for (size_t i = 0; i < out->count; i++) right = right || out->parts[i].kind == PART_CATEGORY;
+    if (ok && !*out->title) ok = scan_error(&s, 0, "it has no title");
+    if (ok && !right) ok = scan_error(&s, 0, "it has no category: nothing would be checked");
+    if (!ok) assignment_free(out);
+    return ok;
+}
+
+void assignment_free(assignment *a) {
+    for (size_t i = 0; i < a->count; i++) cases_free(&a->parts[i].cases);
+    *a = (assignment){0};
+}
+
+/* The end of the comment, text or character at `at`; `at` if there is none. */
+static const char *skip(const char *at) {
+    const char *end;
+    if (at[0] == '/' && at[1] == '/') return at + strcspn(at, "\n");
+    if (at[0] == '/' && at[1] == '*')
+        return (end = strstr(at + 2, "*/")) ? end + 2 : at + strlen(at);
+    if (at[0] != '"' && at[0] != '\'') return at;
+    for (end = at + 1; *end && *end != *at && *end != '\n'; end++)
+        if (*end == '\\' && end[1]) end++;
+    return end + (*end != '\0');
+}
+
+static bool is_letter(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+const char *assignment_forbids(const assignment *a, const char *source) {
+    char before = ' ';
+    for (const char *at = source; *at; before = *at++) {
+        for (const char *next; (next = skip(at)) > at; before = ' ') at = next;
+        if (!*at) break;
+        for (size_t i = 0; i < a->forbidden_count; i++) {
+            const char *w = a->forbidden[i];
+            const size_t n = strlen(w);
+            const bool whole =
+                !(is_letter(*w) && is_letter(before)) &&
+                !(is_letter(w[n - 1]) && is_letter(at[n < strlen(at) ? n : strlen(at)]));
+            if (strncmp(at, w, n) == 0 && whole) return w;
+        }
+    }
+    return NULL;
+}

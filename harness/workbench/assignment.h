@@ -1,0 +1,36 @@
+/* What a course asks for and how many points it gives: a text file. docs/grading.md describes it.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ASSIGNMENT_H
+#define NL_ASSIGNMENT_H
+
+#include "cases/case_list.h"
+
+enum { PARTS_MAX = 24, FORBIDDEN_MAX = 32 };
+
+/* A category is right on all its cases or not. A speed or an error is on one case, and its points go
+ * by the logarithm, from none at `from` to all at `to`. */
+typedef struct part {
+    enum { PART_CATEGORY, PART_SPEED, PART_ERROR } kind;
+    char name[80];
+    double points;
+    case_list cases;
+    char from_rung[64], to_rung[64]; /* of a speed: names in the table; to_rung may be "limit" */
+    double from, to;                 /* of an error: units */
+} part;
+
+typedef struct assignment {
+    char title[100];
+    part parts[PARTS_MAX];
+    size_t count;
+    char forbidden[FORBIDDEN_MAX][64]; /* words that the source must not have */
+    size_t forbidden_count;
+} assignment;
+
+/* False: error names the line, what is wrong with it and what it should be. */
+bool assignment_read(const char *path, assignment *out, char *error, size_t error_size);
+void assignment_free(assignment *a);
+
+/* The first forbidden word in a source without its comments and texts, or NULL. */
+const char *assignment_forbids(const assignment *a, const char *source);
+
+#endif

@@ -1,0 +1,36 @@
+/* The points of a submission, and the files that autograders read. SPDX-License-Identifier: MIT */
+#ifndef NL_MARKS_H
+#define NL_MARKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { MARKS_MAX = 32 };
+
+typedef struct mark {
+    char name[100];
+    double points, most;
+    bool right;
+    char text[1400]; /* what was found, on several lines */
+} mark;
+
+typedef struct marks {
+    const char *title, *file;
+    mark all[MARKS_MAX];
+    size_t count;
+} marks;
+
+double marks_points(const marks *m);
+double marks_most(const marks *m);
+
+/* Gradescope's results.json (https://gradescope-autograders.readthedocs.io/en/latest/specs/), and
+ * JUnit's XML, as CI services read it. */
+void marks_gradescope(const marks *m, FILE *out);
+void marks_junit(const marks *m, FILE *out);
+
+/* A card: a bar for each part. before: the text of an earlier card of the same parts, whose points
+ * are shown beside these; or NULL. */
+void marks_card(const marks *m, const char *before, FILE *out);
+
+#endif
