@@ -28,6 +28,7 @@ static const struct verb {
 } verbs[] = {
     {"list", verb_list, "the table of implementations"},
     {"check", verb_check, "verify implementations against the long-double reference"},
+    {"new", verb_new, "write a kernel file to begin with"},
     {"try", verb_try, "compile one kernel file, verify and time it, in seconds"},
     {"grade", verb_grade, "points for one kernel file, by an assignment"},
     {"bench", verb_bench, "verify, then time"},

@@ -8,6 +8,7 @@ enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTE
 
 int verb_list(int argc, char **argv);
 int verb_check(int argc, char **argv);
+int verb_new(int argc, char **argv);
 int verb_try(int argc, char **argv);
 int verb_grade(int argc, char **argv);
 int verb_bench(int argc, char **argv);

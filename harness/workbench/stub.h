@@ -1,0 +1,13 @@
+/* The text of a kernel file that is still to be written.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_STUB_H
+#define NL_STUB_H
+
+#include "normlab.h"
+
+#include <stdio.h>
+
+/* Writes a kernel that compiles and computes nothing; simd: in the words of vec.h. */
+void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd);
+
+#endif
