@@ -44,10 +44,6 @@ const nl_impl *normlab_kernel(size_t i) {
     _Static_assert(0, "name the kernel, on the command line: -DNL_NAME='\"rmsnorm/mine\"'")
 #endif
 
-/* The implementation of another file for this ISA: NL_OTHER(optimized_rows_pipelined). */
-#define NL_OTHER(stem) (&NL_ID(stem, NL_ISA))
-#define NL_DECLARE(stem) extern const nl_impl NL_ID(stem, NL_ISA)
-
 /* Plain C takes every type; optimized/ takes NL_VEC_DTYPES (vec.h). */
 #define NL_ALL_DTYPES (NL_BIT(NL_DTYPES) - 1)
 
