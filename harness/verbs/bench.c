@@ -2,7 +2,7 @@
 #include "base/interrupt.h"
 #include "registry.h"
 #include "timing/bench.h"
-#include "verbs/case_options.h"
+#include "verbs/gate.h"
 #include "verbs/processes.h"
 #include "verbs/report.h"
 #include "verbs/terminal.h"
@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -45,12 +46,13 @@ typedef struct job {
     const case_options *o;
     report out;
     FILE *rounds; /* NULL: none */
+    gate *gates;
     size_t timed, failed;
 } job;
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return case_options_selects(j->o, impl, c);
+    return case_options_selects(j->o, impl, c) && !gate_wrong(j->gates, impl, c);
 }
 
 static bool is_baseline(void *context, const nl_impl *impl) {
@@ -66,6 +68,17 @@ static void take_row(void *context, const row *line) {
     }
     j->timed += line->timed;
     report_row(&j->out, line);
+}
+
+/* Who is wrong on the short suite gets a row, and is not timed. */
+static void report_wrong(job *j, const nl_case *c) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        const char *wrong = gate_wrong(j->gates, m, c);
+        if (!wrong || !case_options_selects(j->o, m, c)) continue;
+        const verdict v = failure("%s", wrong);
+        take_row(j, &(row){.c = c, .impl = m->name, .isa = m->isa, .v = v, .threads = 1});
+    }
 }
 
 static void take_round(void *context, const bench_round *r) {
@@ -132,8 +145,10 @@ static bool bench_all(job *j) {
             continue;
         }
         if (!taken) fprintf(stderr, "FAIL no implementation accepts %s\n", c->text), j->failed++;
-        if (taken && !bench_case(c, &settings, error, sizeof error))
+        if (taken && !(gate_case(j->gates, o, c, error, sizeof error) &&
+                       bench_case(c, &settings, error, sizeof error)))
             return fprintf(stderr, "normlab: %s: %s\n", c->text, error), false;
+        if (taken) report_wrong(j, c);
         if (report_interrupted(&j->out, i + 1, o->cases.count)) break;
     }
     progress(1, 1, "");
@@ -156,6 +171,8 @@ int verb_bench(int argc, char **argv) {
         for (size_t k = 0; k < nl_impl_count(); k++)
             arms += case_options_selects(&o, nl_impl_at(k), &o.cases.items[i]);
     if (!report_open(&j.out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
+    j.gates = calloc(nl_impl_count(), sizeof *j.gates);
+    if (!j.gates) return fprintf(stderr, "normlab: out of memory\n"), NL_EXIT_FAILED;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
     fprintf(stderr, "%zu cases, %zu implementations to time for %.2g s each: about %.0f s\n",
@@ -167,6 +184,7 @@ int verb_bench(int argc, char **argv) {
     bool written = report_close(&j.out);
     if (j.rounds) written = close_rounds(j.rounds) && written;
     cases_free(&o.cases);
+    free(j.gates);
     if (!input_ok) return NL_EXIT_USAGE;
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     return j.timed && !j.failed && written ? NL_EXIT_OK : NL_EXIT_FAILED;

@@ -1,0 +1,22 @@
+/* Who may race: an implementation that is right on the short suite of a layer, pass and type.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_GATE_H
+#define NL_GATE_H
+
+#include "verbs/case_options.h"
+
+/* Of one implementation: a bit for each layer, pass and type. */
+typedef struct gate {
+    unsigned long long seen, wrong;
+    char why[500]; /* what it got wrong */
+} gate;
+
+/* gates: [nl_impl_count()], of zeros at first. Verifies whom the options select for the case and who
+ * is new to its layer, pass and type. False: error says why. */
+bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error,
+               size_t error_size);
+
+/* What the implementation got wrong, or NULL. */
+const char *gate_wrong(const gate *gates, const nl_impl *impl, const nl_case *c);
+
+#endif
