@@ -4,11 +4,9 @@
 #include "verify/outputs.h"
 #include "dtype.h"
 #include "parallel.h"
-#include "verify/bound.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The result of all comparisons so far. */
@@ -34,23 +32,14 @@ verdict failure(const char *format, const char *what) {
     return v;
 }
 
-double error_units(nl_dtype d, double got, long double low, long double high, long double gauge) {
-    long double unit = ref_unit(d), too_large = ref_largest(d) * (1 + unit);
-    if (isnan(low) || isnan(got)) return isnan(low) && isnan(got) ? 0 : INFINITY;
-    if (isinf(got) && copysignl(1, low) == copysign(1, got) && fabsl(low) >= too_large)
-        return 0; /* the right value overflows this storage type, or is infinite itself */
-    long double v = isinf(got) ? copysignl(too_large, got) : (long double)got;
-    long double miss = v < low ? low - v : v > high ? v - high : 0;
-    double error = (double)(miss / (unit * fmaxl(gauge, ref_smallest_normal(d))));
-    return isnan(error) ? INFINITY : error;
-}
-
-static void check(tally *t, nl_arg s, size_t i, nl_dtype d, float got, long double low,
-                  long double high, long double gauge, bound allowed, bool promised) {
-    double error = error_units(d, got, low, high, gauge), most = allowed.probable;
+static void check(tally *t, nl_arg s, size_t i, double got, const due *d) {
+    long double low = d->low, high = d->high;
+    if (nl_args[s].extent != NL_TENSOR && !isfinite(low) && !isfinite(got))
+        low = high = got; /* the mean of a group with an Inf may be Inf or NaN */
+    double error = error_units(d->dtype, got, low, high, d->gauge), most = d->allowed.probable;
     t->compared++;
     if (!(error < t->error[s])) t->error[s] = error, t->bound[s] = most;
-    if (!promised) {
+    if (!d->promised) {
         t->unpromised = true;
         return;
     }
@@ -58,16 +47,7 @@ static void check(tally *t, nl_arg s, size_t i, nl_dtype d, float got, long doub
     if (ratio <= t->worst) return;
     t->worst = ratio;
     t->arg = s, t->index = i, t->got = got, t->want = (double)low;
-    t->its_error = error, t->its_bound = allowed;
-}
-
-static bound just(double units) {
-    return (bound){units, units};
-}
-
-/* more + times * b */
-static bound scaled(double more, double times, bound b) {
-    return (bound){more + times * b.probable, more + times * b.certain};
+    t->its_error = error, t->its_bound = d->allowed;
 }
 
 static void merge(tally *into, const tally *t) {
@@ -84,100 +64,23 @@ static void merge(tally *into, const tally *t) {
 }
 
 typedef struct job {
-    const instance *in;
-    const ref_outputs *want;
-    const allowance *allowed;
+    const dues *dues;
+    nl_arg s;
     tally *total;
 } job;
 
-/* y, residual_out and dx, elements begin to end - 1. */
-static void check_tensors(void *context, size_t begin, size_t end) {
+static void check_numbers(void *context, size_t begin, size_t end) {
     const job *k = context;
-    const instance *in = k->in;
-    const nl_problem *p = &in->c->problem;
-    const ref_outputs *w = k->want;
-    const float *gamma = in->data->input[NL_GAMMA], *beta = in->data->input[NL_BETA];
-    nl_dtype d = p->dtype;
-    double ratio = (double)(ref_unit(NL_F32) / ref_unit(d));
-    bool cast = p->casting == NL_CAST_BEFORE_WEIGHT && d != NL_F32;
+    const void *got = k->dues->in->at[k->s];
     tally t = {.worst = -1};
     for (size_t i = begin; i < end; i++) {
-        size_t j = nl_feature_of(p, i), g = nl_group_of(p, i);
-        allowance a = k->allowed[g];
-        if (in->at[NL_Y] && p->pass != NL_BACKWARD) {
-            long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0;
-            long double x = w->xhat[i], low = gain * x + shift, high = low;
-            bound allowed = scaled(1, ratio, a.units);
-            if (cast) { /* near a tie xhat may be rounded up or down */
-                long double off = a.units.probable * 0x1p-24L * fmaxl(1, fabsl(x));
-                long double one = gain * ref_round(d, x - off) + shift;
-                long double two = gain * ref_round(d, x + off) + shift;
-                low = fminl(one, two), high = fmaxl(one, two);
-                allowed = just(1 + 3 * ratio);
-            }
-            long double gauge = fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(shift);
-            check(&t, NL_Y, i, d, nl_load(d, in->at[NL_Y], i), low, high, gauge, allowed,
-                  a.promised);
-        }
-        if (in->at[NL_RESIDUAL_OUT]) {
-            long double sum = w->sum[i];
-            check(&t, NL_RESIDUAL_OUT, i, d, nl_load(d, in->at[NL_RESIDUAL_OUT], i), sum, sum,
-                  fabsl(sum), just(d == NL_F32 ? 1 : 1 + 2 * ratio), true);
-        }
-        if (in->at[NL_DX] && p->pass == NL_BACKWARD)
-            check(&t, NL_DX, i, d, nl_load(d, in->at[NL_DX], i), w->dx[i], w->dx[i], w->dx_gauge[i],
-                  scaled(1, ratio, a.units), a.promised);
+        const due d = due_at(k->dues, k->s, i);
+        check(&t, k->s, i, nl_load(d.dtype, got, i), &d);
     }
 #ifdef _OPENMP
 #pragma omp critical
 #endif
     merge(k->total, &t);
-}
-
-/* Compares element i of a vector of floats. Accepts any Inf or NaN for another: the mean of a group
- * with an Inf may be either. */
-static void check_vector(tally *t, const instance *in, nl_arg s, size_t i, long double want,
-                         long double gauge, bound allowed, bool promised) {
-    float got = ((const float *)in->at[s])[i];
-    if (!isfinite(want) && !isfinite(got)) want = got;
-    check(t, s, i, NL_F32, got, want, want, gauge, allowed, promised);
-}
-
-static void check_vectors(tally *t, const instance *in, const ref_outputs *w,
-                          const allowance *allowed) {
-    const nl_problem *p = &in->c->problem;
-    size_t m = nl_group_size(p);
-    double worst = 0;
-    bool forward = p->pass == NL_FORWARD, all = true;
-    for (size_t g = 0; g < ref_groups(p); g++) {
-        allowance a = allowed[g];
-        worst = fmax(worst, a.kappa);
-        all = all && a.promised;
-        if (!forward) continue;
-        if (in->at[NL_MEAN])
-            check_vector(t, in, NL_MEAN, g, w->mean[g], w->magnitude[g],
-                         exact_expected(in) ? just(0) : scaled(4, 2, a.sum), a.promised);
-        if (in->at[NL_RSTD])
-            check_vector(t, in, NL_RSTD, g, w->rstd[g], w->rstd[g], scaled(1, 1, a.rstd),
-                         a.promised);
-        if (!in->at[NL_RUNNING_MEAN]) continue;
-        const float *mean = in->data->input[NL_RUNNING_MEAN],
-                    *var = in->data->input[NL_RUNNING_VAR];
-        long double momentum = p->momentum, more = m > 1 ? m / (m - 1.0L) : 1;
-        long double moved = momentum * more * (w->var[g] + p->eps);
-        check_vector(t, in, NL_RUNNING_MEAN, g, w->running_mean[g],
-                     fabsl(mean[g]) + momentum * w->magnitude[g], scaled(8, 2, a.sum), a.promised);
-        check_vector(t, in, NL_RUNNING_VAR, g, w->running_var[g], fabsl(var[g]) + moved,
-                     scaled(8, 2, a.rstd), a.promised);
-    }
-    for (size_t j = 0; p->pass == NL_BACKWARD && j < p->c; j++) {
-        if (in->at[NL_DGAMMA])
-            check_vector(t, in, NL_DGAMMA, j, w->dgamma[j], w->dgamma_gauge[j],
-                         scaled(8 + 2 * worst, 1, allow_column(in, w, NL_DGAMMA, j)), all);
-        if (in->at[NL_DBETA])
-            check_vector(t, in, NL_DBETA, j, w->dbeta[j], w->dbeta_gauge[j],
-                         scaled(2, 1, allow_column(in, w, NL_DBETA, j)), true);
-    }
 }
 
 /* A call with n = 0 must not write anything. */
@@ -194,7 +97,6 @@ static verdict check_untouched(const instance *in) {
 
 verdict outputs_check(const instance *in, const answer *a) {
     const nl_problem *p = &in->c->problem;
-    size_t groups = ref_groups(p);
     if (in->impl && (in->impl->lanes < 1 || in->impl->lanes > LANES_MAX))
         return failure(".lanes is not from %s: the bound is for sums in so many", "1 to 256");
     if (p->n == 0) return check_untouched(in);
@@ -203,14 +105,15 @@ verdict outputs_check(const instance *in, const answer *a) {
             memcmp(in->at[s], in->data->input[s], in->data->bytes[s]) != 0)
             return failure("the input %s was modified", nl_args[s].name);
 
-    allowance *allowed = malloc((groups + 1) * sizeof *allowed);
-    if (!allowed) return failure("out of %s", "memory");
-    for (size_t g = 0; g < groups; g++) allowed[g] = allow(in, &a->want, g);
+    dues d;
+    if (!dues_make(in, &a->want, &d)) return failure("out of %s", "memory");
     tally total = {.worst = -1};
-    job k = {.in = in, .want = &a->want, .allowed = allowed, .total = &total};
-    nl_parallel_for(p->n * p->c * p->s, data_threads(p), check_tensors, &k);
-    check_vectors(&total, in, &a->want, allowed);
-    free(allowed);
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        job k = {&d, s, &total};
+        const int threads = nl_args[s].extent == NL_TENSOR ? data_threads(p) : 1;
+        if (due_has(in, s)) nl_parallel_for(due_count(p, s), threads, check_numbers, &k);
+    }
+    dues_free(&d);
 
     if (total.compared == 0) return failure("%s", "nothing was compared");
     const nl_arg most = p->pass == NL_BACKWARD ? NL_DX : NL_Y;

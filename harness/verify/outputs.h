@@ -4,7 +4,7 @@
 #define NL_OUTPUTS_H
 
 #include "verify/answer.h"
-#include "verify/instance.h"
+#include "verify/due.h"
 
 /* OK: within the bound. FAIL. DEMO: the method has no bound on some of these data (one-pass
  * variance with a large mean), so the error is shown and not judged. SKIP: did not run. */
@@ -22,10 +22,6 @@ const char *outcome_name(outcome o);
 
 /* A FAIL whose why is format with `what` for its %s. */
 verdict failure(const char *format, const char *what);
-
-/* The distance of got from [low, high] (one point, unless a cast may round either way), in units of
- * d's rounding error times the gauge. Infinite if exactly one of got and low is NaN. */
-double error_units(nl_dtype d, double got, long double low, long double high, long double gauge);
 
 verdict outputs_check(const instance *in, const answer *a);
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/due.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
+    const size_t groups = ref_groups(&in->c->problem);
+    *out = (dues){.in = in, .want = want};
+    out->allowed = malloc((groups + 1) * sizeof *out->allowed);
+    for (size_t g = 0; out->allowed && g < groups; g++) {
+        const allowance a = out->allowed[g] = allow(in, want, g);
+        out->kappa = fmax(out->kappa, a.kappa), out->promised += a.promised;
+    }
+    return out->allowed != NULL;
+}
+
+void dues_free(dues *d) {
+    free(d->allowed);
+    d->allowed = NULL;
+}
+
+bool due_has(const instance *in, nl_arg s) {
+    return in->at[s] && (nl_passes[in->c->problem.pass].writes & NL_BIT(s));
+}
+
+size_t due_count(const nl_problem *p, nl_arg s) {
+    const nl_extent of = nl_args[s].extent;
+    return of == NL_TENSOR ? p->n * p->c * p->s : of == NL_FEATURES ? p->c : nl_group_count(p);
+}
+
+static bound just(double units) {
+    return (bound){units, units};
+}
+
+/* more + times * b */
+static bound scaled(double more, double times, bound b) {
+    return (bound){more + times * b.probable, more + times * b.certain};
+}
+
+static due exactly(nl_dtype t, long double want, long double gauge, bound allowed, bool promised) {
+    return (due){t, want, want, want, gauge, allowed, promised};
+}
+
+static due due_y(const dues *d, size_t i, const allowance *a, double ratio) {
+    const nl_problem *p = &d->in->c->problem;
+    const float *gamma = d->in->data->input[NL_GAMMA], *beta = d->in->data->input[NL_BETA];
+    const nl_dtype t = p->dtype;
+    const size_t j = nl_feature_of(p, i);
+    long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0, x = d->want->xhat[i];
+    due out = exactly(t, gain * x + shift, fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(shift),
+                      scaled(1, ratio, a->units), a->promised);
+    if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
+    /* near a tie xhat may be rounded up or down */
+    long double off = a->units.probable * 0x1p-24L * fmaxl(1, fabsl(x));
+    long double one = gain * ref_round(t, x - off) + shift;
+    long double two = gain * ref_round(t, x + off) + shift;
+    out.want = gain * ref_round(t, x) + shift;
+    out.low = fminl(one, two), out.high = fmaxl(one, two);
+    out.allowed = just(1 + 3 * ratio);
+    return out;
+}
+
+due due_at(const dues *d, nl_arg s, size_t i) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    const nl_dtype t = nl_args[s].extent == NL_TENSOR ? p->dtype : NL_F32;
+    const double ratio = (double)(ref_unit(NL_F32) / ref_unit(t));
+    const bool column = s == NL_DGAMMA || s == NL_DBETA;
+    const size_t g = nl_args[s].extent == NL_TENSOR ? nl_group_of(p, i) : column ? 0 : i;
+    const allowance *a = &d->allowed[g];
+    switch (s) {
+    case NL_Y: return due_y(d, i, a, ratio);
+    case NL_RESIDUAL_OUT:
+        return exactly(t, w->sum[i], fabsl((long double)w->sum[i]),
+                       just(t == NL_F32 ? 1 : 1 + 2 * ratio), true);
+    case NL_DX:
+        return exactly(t, w->dx[i], w->dx_gauge[i], scaled(1, ratio, a->units), a->promised);
+    case NL_MEAN:
+        return exactly(t, w->mean[i], w->magnitude[i],
+                       exact_expected(d->in) ? just(0) : scaled(4, 2, a->sum), a->promised);
+    case NL_RSTD: return exactly(t, w->rstd[i], w->rstd[i], scaled(1, 1, a->rstd), a->promised);
+    case NL_DGAMMA:
+        return exactly(t, w->dgamma[i], w->dgamma_gauge[i],
+                       scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, s, i)),
+                       d->promised == ref_groups(p));
+    case NL_DBETA:
+        return exactly(t, w->dbeta[i], w->dbeta_gauge[i],
+                       scaled(2, 1, allow_column(d->in, w, s, i)), true);
+    default: break;
+    }
+    const size_t m = nl_group_size(p);
+    const float *mean = d->in->data->input[NL_RUNNING_MEAN],
+                *var = d->in->data->input[NL_RUNNING_VAR];
+    long double momentum = p->momentum, more = m > 1 ? m / (m - 1.0L) : 1;
+    if (s == NL_RUNNING_MEAN)
+        return exactly(t, w->running_mean[i], fabsl(mean[i]) + momentum * w->magnitude[i],
+                       scaled(8, 2, a->sum), a->promised);
+    return exactly(t, w->running_var[i], fabsl(var[i]) + momentum * more * (w->var[i] + p->eps),
+                   scaled(8, 2, a->rstd), a->promised);
+}
+
+double error_units(nl_dtype d, double got, long double low, long double high, long double gauge) {
+    long double unit = ref_unit(d), too_large = ref_largest(d) * (1 + unit);
+    if (isnan(low) || isnan(got)) return isnan(low) && isnan(got) ? 0 : INFINITY;
+    if (isinf(got) && copysignl(1, low) == copysign(1, got) && fabsl(low) >= too_large)
+        return 0; /* the right value overflows this storage type, or is infinite itself */
+    long double v = isinf(got) ? copysignl(too_large, got) : (long double)got;
+    long double miss = v < low ? low - v : v > high ? v - high : 0;
+    double error = (double)(miss / (unit * fmaxl(gauge, ref_smallest_normal(d))));
+    return isnan(error) ? INFINITY : error;
+}

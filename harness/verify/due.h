@@ -1,0 +1,41 @@
+/* What each number of the outputs should be, and by how much it may be off.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_DUE_H
+#define NL_DUE_H
+
+#include "verify/bound.h"
+
+/* One number of an output. Where a cast may round either way, every number from low to high is
+ * right; elsewhere both are `want`. */
+typedef struct due {
+    nl_dtype dtype; /* of the output */
+    long double want, low, high;
+    long double gauge; /* the size of the terms of its sum: the error's unit is that of dtype times
+                          this */
+    bound allowed;
+    bool promised; /* false: the method has no bound for this number */
+} due;
+
+/* What all numbers of a call share. */
+typedef struct dues {
+    const instance *in;
+    const ref_outputs *want;
+    allowance *allowed; /* one per group */
+    size_t promised;    /* groups with a bound */
+    double kappa;       /* the largest of all groups */
+} dues;
+
+/* False: out of memory. *in and *want must outlive *out. */
+bool dues_make(const instance *in, const ref_outputs *want, dues *out);
+void dues_free(dues *d);
+
+/* Is s an output of this call? Of so many numbers; and number i of them. */
+bool due_has(const instance *in, nl_arg s);
+size_t due_count(const nl_problem *p, nl_arg s);
+due due_at(const dues *d, nl_arg s, size_t i);
+
+/* The distance of got from [low, high] in units of d's rounding error times the gauge. Infinite if
+ * exactly one of got and low is NaN. */
+double error_units(nl_dtype d, double got, long double low, long double high, long double gauge);
+
+#endif
