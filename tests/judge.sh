@@ -83,6 +83,39 @@ save('columns', 'f', [n, c], [a for row in columns for a in affine(row)])
 pages = [norm(sum(x[i:i + 8], [])) for i in range(0, n, 8)]
 save('pages', 'f', [5, 8, c], [a for page in pages for i in range(0, 8 * c, c)
                               for a in affine(page[i:i + c])])
+save('x4', 'f', [5, 4, 2, c], sum(x, []))
+save('x2', 'f', [5, 4, 2, c], [a for page in pages for i in range(0, 8 * c, c)
+                               for a in affine(page[i:i + c])])
+out('groups', lambda v: affine(sum([norm(v[i:i + 8]) for i in range(0, c, 8)], [])))
+out('gamma-next', lambda v: [a * w[(j + 1) % c] + b[j] for j, a in enumerate(norm(v))])
+out('x-before', lambda v: affine(norm(v)[:1] + norm(v)[:-1]))
+out('beta-first', lambda v: [(a + t) * s for a, s, t in zip(norm(v), w, b)])
+out('sums', lambda v: affine([a * rstd(around(v, mean(v)) * c) for a in [p - mean(v) for p in v]]))
+out('no-last', lambda v: affine([(a - sum(v[:-1]) / c) * rstd(math.fsum(
+    (p - sum(v[:-1]) / c) ** 2 for p in v[:-1]) / c) for a in v]))
+save('stale', 'f', [n, c], [a for v, u in zip(x, x[:1] + x) for a in affine(
+    [(p - mean(u)) * rstd(around(u, mean(u))) for p in v])])
+out('nobeta-noise', lambda v: [a + random.gauss(0, 0.01) for a in gained(norm(v))])
+
+# Backward: dx = r * (g - mean(g) - xhat * mean(g * xhat)), and the sums over the rows.
+dflat = save('dy', 'f', [n, c], [random.gauss(0.5, 1) for _ in range(n * c)])
+dys = [dflat[i:i + c] for i in range(0, n * c, c)]
+def gradient(v, d, g_term=1, gx_term=1, r_term=1, late=0):
+    r, h = rstd(around(v, mean(v))), norm(v)
+    g = [p * (1 if late else q) for p, q in zip(d, w)]
+    gx = mean([p * q for p, q in zip(g, h)])
+    return [(r if r_term else 1) * (p - g_term * mean(g) - gx_term * q * gx) * (s if late else 1)
+            for p, q, s in zip(g, h, w)]
+for name, terms in (('right', {}), ('no-g', {'g_term': 0}), ('no-gx', {'gx_term': 0}),
+                    ('no-r', {'r_term': 0}), ('late', {'late': 1})):
+    save('dx-' + name, 'f', [n, c], [a for v, d in zip(x, dys) for a in gradient(v, d, **terms)])
+hats = [norm(v) for v in x]
+for name, rows in (('right', range(n)), ('last', [n - 1])):
+    save('dg-' + name, 'f', [c], [math.fsum(dys[i][j] * hats[i][j] for i in rows) for j in range(c)])
+    save('db-' + name, 'f', [c], [math.fsum(dys[i][j] for i in rows) for j in range(c)])
+save('dg-x', 'f', [c], [math.fsum(dys[i][j] * x[i][j] for i in range(n)) for j in range(c)])
+save('dx-past', 'f', [n, c], [p + q for v, d, past in zip(x, dys, r) for p, q in
+                              zip(gradient(v, d), past)])
 added = [[p + q for p, q in zip(*rows)] for rows in zip(x, r)]
 save('added', 'f', [n, c], [a for row in added for a in affine(norm(row))])
 out('not', affine)
@@ -176,8 +209,8 @@ python3 -IS make.py || { echo "FAIL  the outputs to judge could not be made"; ex
 # finds CODE MECHANISM Y ARGUMENTS...: checks the exit code, and that MECHANISM is likely.
 finds() {
     local code=$1 says=$2 y=$3 got; shift 3
-    "$normlab" judge "$@" --y "$y.npy" > stdout 2> stderr; got=$?
-    check "$* --y $y" "$(
+    "$normlab" judge "$@" "${y_option:---y}" "$y.npy" > stdout 2> stderr; got=$?
+    check "$* ${y_option:---y} $y" "$(
         [ $got -eq "$code" ] || echo "exit code $got, not $code: $(head -1 stderr)"
         { grep '^likely mechanism' stdout; grep '^  or ' stdout; } | grep -qF -- "$says" ||
             echo "should name '$says': $(grep '^likely' stdout)")"
@@ -234,6 +267,36 @@ finds 1 "the mean was subtracted: LayerNorm" ln-for-rms rmsnorm --x x.npy --gamm
 finds 1 "a gain of 1 + gamma" gemma rmsnorm --x x.npy --gamma g.npy; alone
 finds 1 "a gain of gamma for 1 + gamma" rms qwen2_rmsnorm --x x.npy --gamma g.npy; alone
 for alias in gemma qwen3next; do finds 0 "nothing" gemma $alias --x x.npy --gamma g.npy; done
+
+finds 1 "the last three axes" x2 layernorm --x x4.npy --gamma g.npy --beta b.npy; alone
+finds 1 "group of 8 features: GroupNorm of 3 groups" groups "${ln[@]}"; alone
+finds 1 "gamma[j + 1] for gamma[j]" gamma-next "${ln[@]}"; alone
+finds 1 "x[j - 1] for x[j]" x-before "${ln[@]}"; alone
+finds 1 "beta was added before the gain" beta-first "${ln[@]}"; alone
+finds 1 "the sum of squares for the variance" sums "${ln[@]}"; alone
+finds 1 "the sums miss their last element" no-last "${ln[@]}"; alone
+finds 1 "stale statistics" stale "${ln[@]}"; alone
+finds 1 "partly: beta was not added" nobeta-noise "${ln[@]}" --csv partly.csv
+prints "something else is wrong, or it is not this"
+check "  partly in the CSV" "$(grep -q '^.*beta-missing.*,partly$' partly.csv || cat partly.csv)"
+
+gradient() { # gradient CODE MECHANISM DX ARGUMENTS...
+    local code=$1 says=$2 dx=$3; shift 3
+    y_option=--dx finds "$code" "$says" "$dx" layernorm --x x.npy --gamma g.npy --dy dy.npy "$@"
+}
+both=(--dgamma dg-right.npy --dbeta db-right.npy)
+gradient 0 "nothing to explain" dx-right "${both[@]}"
+prints "dgamma           largest error"
+gradient 1 "the term mean(g) was left out" dx-no-g "${both[@]}"; alone
+gradient 1 "xhat * mean(g * xhat) was left out" dx-no-gx; alone
+gradient 1 "dx was not multiplied by rstd" dx-no-r; alone
+gradient 1 "gamma outside the bracket" dx-late "${both[@]}"; alone
+gradient 1 "those of the last row" dx-right --dgamma dg-last.npy --dbeta db-last.npy; alone
+gradient 1 "dy * x, not dy * xhat" dx-right --dgamma dg-x.npy; alone
+gradient 1 "dgamma and dbeta are swapped" dx-right --dgamma db-right.npy --dbeta dg-right.npy; alone
+gradient 0 "nothing to explain" dx-past --dresidual r.npy
+gradient 1 "dresidual was not added" dx-right --dresidual r.npy; alone
+gradient 1 "no known mechanism" dx-past
 
 half=(rmsnorm --x h.npy --gamma gh.npy)
 finds 0 "nothing to explain" h-last "${half[@]}"
@@ -329,6 +392,15 @@ refuses "a y of another shape" "--y right3.npy has shape (5, 8, 24); x has (40, 
     layernorm --x x.npy --y right3.npy
 refuses "gamma of another length" "x of shape (40, 24) needs (24,)" \
     layernorm --x x.npy --gamma gh.npy --y right.npy
+refuses "dx without dy" "--dx needs --dy" layernorm --x x.npy --dx dx-right.npy
+refuses "y in backward" "--y has no meaning for layernorm backward" layernorm --x x.npy --dy dy.npy \
+    --dx dx-right.npy --y right.npy
+refuses "a residual in backward" "--residual has no meaning for layernorm backward" layernorm \
+    --x x.npy --dy dy.npy --dx dx-right.npy --residual r.npy
+refuses "dbeta for rmsnorm" "--dbeta has no meaning for rmsnorm backward" rmsnorm --x x.npy --dy dy.npy \
+    --dx dx-right.npy --dbeta db-right.npy
+refuses "dgamma of another length" "x of shape (40, 24) needs (24,)" layernorm --x x.npy --dy dy.npy \
+    --dx dx-right.npy --dgamma gh.npy
 refuses "beta for rmsnorm" "--beta has no meaning" rmsnorm --x x.npy --beta b.npy --y right.npy
 refuses "a wrong eps" "--eps 'small'" layernorm --x x.npy --y right.npy --eps small
 refuses "a wrong casting" "--casting first" layernorm --x x.npy --y right.npy --casting first

@@ -85,6 +85,10 @@ typedef struct specimen {
     double x[MAX], residual[MAX], y[MAX];
     ref_inputs in;
     ref_outputs want;
+    nl_case c;
+    nl_data data;
+    instance i;
+    dues dues;
     subject s;
 } specimen;
 
@@ -107,8 +111,18 @@ static specimen *specimen_make(nl_op op, size_t n, size_t c, size_t s) {
                             .var = r->out.var,
                             .rstd = r->out.rstd,
                             .magnitude = r->out.magnitude};
-    t->s = (subject){.p = &r->p, .in = &t->in, .want = &t->want, .y = t->y, .rows_together = 1};
+    t->c = (nl_case){.problem = r->p, .residual = r->fused};
+    t->data.input[NL_GAMMA] = r->gamma;
+    if (op < NL_RMSNORM) t->data.input[NL_BETA] = r->beta;
+    t->i = (instance){.c = &t->c, .data = &t->data};
+    cr_assert(dues_make(&t->i, &t->want, &t->dues));
+    t->s = (subject){.p = &r->p, .in = &t->in, .want = &t->want, .dues = &t->dues, .threads = 1};
+    t->s.got[NL_Y] = t->y;
     return t;
+}
+
+static void specimen_free(specimen *t) {
+    dues_free(&t->dues), free(t);
 }
 
 static const nl_op ops[] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM};
@@ -125,7 +139,7 @@ Test(mechanism, the_right_formula_is_the_reference) {
         cr_expect(left.largest <= 1 && left.rms > 0.1, "%s: %g, rms %g", nl_op_name(ops[o]),
                   left.largest, left.rms); /* y is not rounded, the formula is */
         workspace_close(&k);
-        free(t);
+        specimen_free(t);
     }
 }
 
@@ -144,7 +158,7 @@ Test(mechanism, finds_nothing_in_noise) {
                 size_t count = 0;
                 cr_assert(mechanism_test(&t->s, h, &count) && count > 10 && count < HYPOTHESES_MAX);
                 wrong += h[0].explains, tried++;
-                free(t);
+                specimen_free(t);
             }
         }
     }
@@ -170,7 +184,7 @@ Test(mechanism, sorts_the_best_first) {
     for (size_t i = 1; i < count; i++)
         cr_expect(h[i].left.rms >= h[i - 1].left.rms || h[i].fitted > h[i - 1].fitted, "%s %s",
                   h[i - 1].name, h[i].name);
-    free(t);
+    specimen_free(t);
 }
 
 Test(mechanism, patterns_by_hand) {
@@ -196,7 +210,7 @@ Test(mechanism, patterns_by_hand) {
                           rest[g]);
             t->y[0] = NAN;
             cr_expect(growth_pattern(&t->s, rest).groups == p.groups - 1 && isinf(rest[0]));
-            free(t);
+            specimen_free(t);
         }
     }
 }

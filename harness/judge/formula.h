@@ -1,4 +1,4 @@
-/* Computes y in long double, by the right formula or with one thing changed.
+/* Computes the outputs in long double, by the right formula or with one thing changed.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_FORMULA_H
 #define NL_FORMULA_H
@@ -6,49 +6,90 @@
 #include "judge/subject.h"
 
 /* Which elements share statistics: the layer's own groups; the features of a row; a channel; the
- * whole array; a channel of one sample; one position in all samples; the last two axes of x. */
-typedef enum axis { GROUPS, FEATURES, CHANNELS, EVERYTHING, INSTANCES, POSITIONS, TWO_AXES } axis;
+ * whole array; a channel of one sample; one position in all samples; `together` rows; `together`
+ * features or channels of one sample. */
+typedef enum axis {
+    GROUPS,
+    FEATURES,
+    CHANNELS,
+    EVERYTHING,
+    INSTANCES,
+    POSITIONS,
+    ROWS_TOGETHER,
+    PARTS
+} axis;
+
+enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT }; /* centred: where the mean is subtracted */
+enum { INSIDE, OUTSIDE, NO_ROOT, TIMES_SIGMA };      /* root; NO_ROOT: divides by the variance */
+enum {
+    SUMMED,
+    IGNORED,
+    ROUNDED,
+    NOT_IN_SUMS,
+    LAST
+};                                                     /* residual; ROUNDED: x + residual is;
+                                                         LAST: added to y */
+enum { NO_GAIN, GAMMA, ONE_PLUS };                     /* gain */
+enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST };         /* beta; FIRST: before the gain */
+enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8 }; /* bits of undivided and stale */
+enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16 }; /* bits of shifted */
+enum { RSTD, SIGMA, VARIANCE };                    /* saved: what is stored as rstd */
+enum { SWAPPED = 1, OTHER_BIAS, OLD = 4 };         /* bits of running */
+enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS }; /* gain_in */
+enum { XHAT, RAW_X, CENTRED_X };                   /* dx_of and dgamma_of */
+enum { NO_TERM, TERM, TERM_WITHOUT_XHAT };         /* mean_g and mean_gx */
 
 typedef struct formula {
-    axis axis;
-    long double eps;
-    enum { INSIDE, OUTSIDE, NO_ROOT } root;     /* NO_ROOT: divides by the variance */
-    enum { SUMMED, IGNORED, ROUNDED } residual; /* ROUNDED: x + residual is, before normalizing */
-    nl_casting casting;
-    bool centred, unbiased, inference, not_normalized;
-    bool gain_plus_one, no_gamma, no_beta;
-    bool sums_in_16_bits; /* every sum and square is rounded to the subject's narrow type */
-    bool rounded;         /* y is rounded to `stored`, then to its own type */
-    nl_dtype stored;
-    long double factor, offset;
+    int axis, centred, root, residual, casting, gain, beta;
+    int unbiased, inference, not_normalized;
+    int sums_in_16_bits; /* every sum and square is rounded to the subject's narrow type */
+    int rounded;         /* y is rounded to the storage type rounded - 1, then to its own */
+    int undivided;       /* these sums are divided by `divisor` instead of their length */
+    int stale;           /* each group takes these statistics of the group before it */
+    int shifted;         /* feature j takes these of feature j + 1; BACK: of j - 1 */
+    int saved, running, x_as_sum;
+    int mean_g, mean_gx, gain_in, dx_of, dgamma_of; /* backward */
+    int no_rstd;                                    /* dx is not multiplied by rstd */
+    int gradients_gained;       /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
+    int gradients_averaged;     /* over the rows, for their sums */
+    int gradients_swapped;      /* dgamma and dbeta */
+    size_t together;            /* of ROWS_TOGETHER and PARTS */
+    size_t member, members_end; /* only these of a group's elements are summed */
+    size_t row, rows_end;       /* only these rows go into dgamma and dbeta */
+    long double eps, divisor, factor, offset;
 } formula;
 
 formula formula_right(const subject *s);
 
+/* One output: a formula's, the gauge of its errors, and the error allowed after rounding. */
+typedef struct column {
+    size_t count;
+    double *value, *gauge, *allowed;
+} column;
+
 typedef struct workspace {
     const subject *s;
-    size_t count;
-    long double *mean, *square; /* one per group, at most `count`; square becomes rstd */
-    long double *y;
-    double *error; /* units */
+    size_t count;                      /* elements of x */
+    long double *mean, *rstd, *g, *gx; /* one per group, at most `count` */
+    column of[NL_ARGS];                /* those of the subject */
+    double *memory;
 } workspace;
 
-/* The difference between the subject's y and a formula's, in units. */
+/* The difference between the subject's outputs and a formula's, in units. */
 typedef struct mismatch {
     double rms, largest;
+    size_t beyond;     /* more than the bound allows */
     size_t not_finite; /* NaN for a number, or a number for NaN */
 } mismatch;
 
 bool workspace_open(workspace *w, const subject *s); /* false: out of memory */
 void workspace_close(workspace *w);
 
-/* The group of element i along an axis, and the number of groups. */
-size_t formula_group(const subject *s, axis a, size_t i);
-size_t formula_groups(const subject *s, axis a);
+/* The group of element i along the formula's axis, and the number of groups. */
+size_t formula_group(const subject *s, const formula *r, size_t i);
+size_t formula_groups(const subject *s, const formula *r);
 
-void formula_evaluate(workspace *w, const formula *r); /* w->y, rounded to the subject's type */
-mismatch formula_residual(workspace *w);               /* of w->y against the subject's */
-double formula_fit_eps(workspace *w);                  /* negative: no fit */
-void formula_fit_line(workspace *w, double *factor, double *offset);
+void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the outputs' types */
+mismatch formula_residual(workspace *w);               /* of w->of against the subject's */
 
 #endif

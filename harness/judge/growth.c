@@ -14,14 +14,15 @@ pattern growth_pattern(const subject *s, double *rest) {
     const nl_problem *p = s->p;
     size_t groups = ref_groups(p);
     group_sums *sums = calloc(groups + 1, sizeof *sums);
+    const double *y = s->got[NL_Y];
     pattern out = {0};
     long double offset = 0, scale = 0, all = 0, gauges = 0;
-    for (size_t i = 0; sums && i < p->n * p->c * p->s; i++) {
+    for (size_t i = 0; sums && y && i < p->n * p->c * p->s; i++) {
         size_t j = nl_feature_of(p, i);
         group_sums *g = &sums[nl_group_of(p, i)];
         long double gain = ref_gain(p, s->in->gamma, j), x = s->want->xhat[i], w = gain * gain;
         if (w == 0) continue;
-        long double beta = s->in->beta ? s->in->beta[j] : 0, d = (s->y[i] - beta) / gain - x;
+        long double beta = s->in->beta ? s->in->beta[j] : 0, d = (y[i] - beta) / gain - x;
         long double gauge = fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(beta);
         g->gauge += gauge * gauge, g->weight += w, g->d += w * d, g->x += w * x;
         g->xx += w * x * x, g->xd += w * x * d, g->dd += w * d * d;

@@ -7,7 +7,7 @@
 
 /* Splits the errors within each group into a constant, a part proportional to xhat, and the rest,
  * as shares of the energy over all groups. Counts groups with finite errors; rest[] gets the rms of
- * each group's rest, in units. */
+ * each group's rest, in units. Needs y. */
 typedef struct pattern {
     double offset, scale, rest;
     double rest_rms; /* of all groups, units */

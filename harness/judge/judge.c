@@ -5,23 +5,13 @@
 
 #include <stdlib.h>
 
-/* Counts the hypotheses about as good as the best, which the data cannot tell apart. */
-static size_t count_likely(const judgement *j) {
-    size_t count = 0;
-    double best = j->found_count ? j->found[0].left.rms : 0;
-    while (count < j->found_count && j->found[count].explains &&
-           j->found[count].fitted == j->found[0].fitted &&
-           j->found[count].left.rms <= 1.25 * best + 0.05)
-        count++;
-    return count;
-}
-
 static bool explain(judgement *j) {
     j->right = j->score.judged > 0 && j->score.beyond == 0;
-    if (j->right && j->score.largest <= JUDGE_FEW_UNITS) return true;
+    if (j->right && j->score.largest <= MECHANISM_FEW_UNITS) return true;
     j->explained = true;
     if (!mechanism_test(&j->s, j->found, &j->found_count)) return false;
-    j->likely = count_likely(j);
+    j->likely = mechanism_likely(j->found, j->found_count);
+    if (!j->s.got[NL_Y]) return true;
     j->pattern = growth_pattern(&j->s, j->score.group_rest);
     j->growth = growth_fit(j->score.kappa, j->score.group_rms, j->score.groups);
     j->rest = growth_fit(j->score.kappa, j->score.group_rest, j->score.groups);
@@ -29,50 +19,101 @@ static bool explain(judgement *j) {
     return true;
 }
 
+/* Copies the tensors as doubles: one after another from `next` on. */
+static double *copy_tensors(judgement *j, const double *to[NL_ARGS], double *next) {
+    for (nl_arg a = 0; a < NL_ARGS; a++) {
+        const npy *from = j->of->array[a];
+        if (!from) continue;
+        for (size_t i = 0; i < from->count; i++) next[i] = npy_value(from, i);
+        to[a] = next, next += from->count;
+    }
+    return next;
+}
+
+/* A double for each number of dgamma and dbeta, and dy as the bounds read it. */
+static bool copy_vectors(judgement *j, const double *dy, double *next) {
+    const nl_problem *p = &j->of->p;
+    for (nl_arg a = NL_DGAMMA; a <= NL_DBETA; a++) {
+        if (!j->of->vector[a]) continue;
+        for (size_t i = 0; i < p->c; i++) next[i] = j->of->vector[a][i];
+        j->s.got[a] = next, next += p->c;
+    }
+    for (nl_arg a = NL_GAMMA; a <= NL_RUNNING_VAR; a++) j->data.input[a] = (void *)j->of->vector[a];
+    if (!dy) return true;
+    const size_t count = p->n * p->c * p->s;
+    void *stored = j->data.input[NL_DY] = malloc(count * nl_dtype_size(p->dtype) + 1);
+    for (size_t i = 0; stored && i < count; i++) nl_store(p->dtype, stored, i, (float)dy[i]);
+    return stored != NULL;
+}
+
+/* The axes of x before the features: so many rows together for the last one, the last two, ... */
+static void set_axes(subject *s, const npy *x) {
+    size_t together = 1;
+    if (nl_layers[s->p->op].channels_first) return;
+    for (size_t k = 0; k + 2 < x->rank && k + 1 < SUBJECT_AXES; k++)
+        s->rows[k] = together *= x->shape[x->rank - 2 - k];
+}
+
 bool judgement_make(judgement *j, const submission *of) {
     const nl_problem *p = &of->p;
-    const npy *x = of->x;
-    size_t count = x->count, groups = ref_groups(p);
-    double *d = calloc(count, 4 * sizeof *d);
-    long double *g = calloc(groups, 4 * sizeof *g);
+    const npy *x = of->array[NL_X];
+    const bool backward = p->pass == NL_BACKWARD;
+    const size_t count = x->count, groups = ref_groups(p);
+    double *d = calloc(8 * count + 2 * p->c + 1, sizeof *d), *next = d;
+    long double *g = calloc(4 * groups + 4 * p->c + 1, sizeof *g);
+    const double *tensor[NL_ARGS] = {0};
     *j = (judgement){.of = of, .tensors = d, .groups = g};
     if (!d || !g) return judgement_free(j), false;
-    j->in = (ref_inputs){.x = d,
-                         .residual = of->residual->data ? d + count : NULL,
-                         .gamma = of->gamma,
-                         .beta = of->beta,
-                         .running_mean = of->running_mean,
-                         .running_var = of->running_var};
-    j->want = (ref_outputs){.xhat = d + 2 * count,
+    next = copy_tensors(j, tensor, next);
+    j->in = (ref_inputs){.x = tensor[NL_X],
+                         .residual = backward ? NULL : tensor[NL_RESIDUAL],
+                         .dy = tensor[NL_DY],
+                         .dresidual = backward ? tensor[NL_RESIDUAL] : NULL,
+                         .gamma = of->vector[NL_GAMMA],
+                         .beta = of->vector[NL_BETA],
+                         .running_mean = of->vector[NL_RUNNING_MEAN],
+                         .running_var = of->vector[NL_RUNNING_VAR]};
+    long double *c = g + 4 * groups;
+    j->want = (ref_outputs){.xhat = next,
                             .mean = g,
                             .var = g + groups,
                             .rstd = g + 2 * groups,
-                            .magnitude = g + 3 * groups};
-    j->s =
-        (subject){.p = p,
-                  .in = &j->in,
-                  .want = &j->want,
-                  .y = d + 3 * count,
-                  .rows_together =
-                      !nl_layers[p->op].channels_first && x->rank > 2 ? x->shape[x->rank - 2] : 1,
-                  .narrow = p->dtype != NL_F32 ? p->dtype : npy_type_of(x->type)->dtype};
-    for (size_t i = 0; i < count; i++) {
-        d[i] = npy_value(x, i), d[3 * count + i] = npy_value(of->y, i);
-        if (j->in.residual) d[count + i] = npy_value(of->residual, i);
-    }
-    bool ok = ref_compute(p, &j->in, &j->want, nl_max_threads()) && score_make(&j->s, &j->score) &&
+                            .magnitude = g + 3 * groups,
+                            .dx = next + count,
+                            .dx_gauge = next + 2 * count,
+                            .dgamma = c,
+                            .dgamma_gauge = c + p->c,
+                            .dbeta = c + 2 * p->c,
+                            .dbeta_gauge = c + 3 * p->c};
+    j->as_case = (nl_case){.problem = *p, .residual = tensor[NL_RESIDUAL] != NULL};
+    j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* no impl: the bound of
+                                                                        two-pass, one accumulator */
+    const nl_dtype narrow = p->dtype != NL_F32 ? p->dtype : npy_type_of(x->type)->dtype;
+    j->s = (subject){.p = p,
+                     .in = &j->in,
+                     .want = &j->want,
+                     .dues = &j->dues,
+                     .narrow = narrow,
+                     .threads = 1};
+    j->s.got[subject_tensor(&j->s)] = tensor[subject_tensor(&j->s)];
+    set_axes(&j->s, x);
+    bool ok = copy_vectors(j, tensor[NL_DY], next + 3 * count) &&
+              ref_compute(p, &j->in, &j->want, nl_max_threads()) &&
+              dues_make(&j->as_instance, &j->want, &j->dues) && score_make(&j->s, &j->score) &&
               explain(j);
     if (!ok) judgement_free(j);
     return ok;
 }
 
 void judgement_free(judgement *j) {
-    free(j->tensors), free(j->groups), free(j->score.kappa);
+    free(j->tensors), free(j->groups), free(j->score.kappa), free(j->data.input[NL_DY]);
+    dues_free(&j->dues);
     *j = (judgement){0};
 }
 
 const char *judgement_mechanism(const judgement *j) {
     if (!j->explained) return "nothing to explain";
-    if (j->likely) return j->found[0].text;
+    const bool wholly = j->likely && j->found[0].wholly;
+    if (j->likely && (wholly || !j->rounding)) return j->found[0].text;
     return j->rounding ? j->rounding : "no known mechanism explains it";
 }

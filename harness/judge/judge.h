@@ -1,5 +1,5 @@
-/* Compares anybody's output with the reference, within the same bound as our own, and finds the
- * likely mechanism of its error. SPDX-License-Identifier: MIT */
+/* Compares anybody's outputs with the reference, within the same bound as our own, and finds the
+ * likely mechanism of their error. SPDX-License-Identifier: MIT */
 #ifndef NL_JUDGE_H
 #define NL_JUDGE_H
 
@@ -8,20 +8,21 @@
 #include "judge/mechanism.h"
 #include "judge/score.h"
 
-/* Any float LayerNorm makes errors up to this; they need no explanation. */
-#define JUDGE_FEW_UNITS 8.0
-
-/* The output to judge. y has the shape of x; p.dtype is the type that y was rounded to. */
+/* The outputs to judge: y, or in backward dx. p.dtype is the type that y or dx was rounded to. */
 typedef struct submission {
     nl_problem p;
-    const npy *x, *y, *residual;                            /* residual: may have no data */
-    const float *gamma, *beta, *running_mean, *running_var; /* may be NULL */
+    const npy *array[NL_ARGS];    /* x, residual or dresidual, dy; y or dx; NULL: not given */
+    const float *vector[NL_ARGS]; /* gamma, beta, running statistics; dgamma, dbeta; likewise */
 } submission;
 
 typedef struct judgement {
     const submission *of;
     ref_inputs in;
     ref_outputs want;
+    nl_case as_case;
+    nl_data data; /* gamma, beta and dy */
+    instance as_instance;
+    dues dues;
     subject s;
     score score;
     bool right;

@@ -1,9 +1,9 @@
-/* Why is somebody's output wrong? Makes each known mistake on purpose; the one whose output comes
+/* Why are somebody's outputs wrong? Makes each known mistake on purpose; the one whose outputs come
  * nearest is the likely mechanism. SPDX-License-Identifier: MIT */
 #ifndef NL_MECHANISM_H
 #define NL_MECHANISM_H
 
-#include "judge/formula.h"
+#include "judge/mistakes.h"
 
 typedef struct hypothesis {
     char name[24], text[96];
@@ -11,13 +11,20 @@ typedef struct hypothesis {
     double removes; /* share of the rms error; 1: all of it; below 0: makes it larger */
     mismatch left;
     bool explains; /* removes at least MECHANISM_ENOUGH, and adds no NaN */
+    bool wholly;   /* and leaves no more than rounding may cost */
 } hypothesis;
 
 #define MECHANISM_ENOUGH 0.8
-enum { HYPOTHESES_MAX = 40 };
+/* Any float LayerNorm makes errors up to this; they need no explanation. */
+#define MECHANISM_FEW_UNITS 8.0
 
-/* Tests every mistake that makes sense for the subject and changes its y. Best first; of those that
- * explain the error, fitted ones last. False: out of memory. */
+enum { HYPOTHESES_MAX = MISTAKES_MAX };
+
+/* Tests every mistake that may concern the subject and changes its outputs. Best first; of those
+ * that explain the error equally, fitted ones last. False: out of memory. */
 bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MAX], size_t *count);
+
+/* Counts the first ones about as good as the best, which the data cannot tell apart. */
+size_t mechanism_likely(const hypothesis *found, size_t count);
 
 #endif

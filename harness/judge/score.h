@@ -1,4 +1,4 @@
-/* Scores somebody's y: every element in the units and by the bound of `normlab check`.
+/* Scores somebody's outputs: every number in the units and by the bound of `normlab check`.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_SCORE_H
 #define NL_SCORE_H
@@ -6,15 +6,21 @@
 #include "judge/subject.h"
 
 typedef struct score {
-    size_t count, exact;     /* elements; those equal to the exact value rounded once */
-    size_t judged, beyond;   /* elements of groups with a bound; those beyond it */
-    size_t certain;          /* elements beyond the certain bound as well as the probable one */
+    size_t count, exact;     /* elements of y or dx; those equal to the exact value rounded once */
+    double rms;              /* units, over the finite errors of y or dx */
+    size_t not_finite;       /* infinite errors of y or dx: NaN for a number, or a number for NaN */
+    size_t judged, beyond;   /* numbers with a bound; those beyond it */
+    size_t certain;          /* numbers beyond the certain bound as well as the probable one */
     size_t groups, promised; /* rows, or channels; those with a bound */
-    size_t groups_beyond;    /* those with an element beyond its bound */
-    double largest, rms;     /* units; the rms over the finite errors */
-    size_t not_finite;       /* infinite errors: NaN for a number, or a number for NaN */
-    size_t worst; /* the element with the largest error: of those beyond their bound, else of those
-                     with one, else of all */
+    size_t groups_beyond;    /* those with an element of y or dx beyond its bound */
+    double largest;          /* units */
+    struct {
+        double largest;
+        size_t count, beyond;
+    } of[NL_ARGS];
+    nl_arg worst_of; /* the number with the largest error: of those beyond their bound, else of
+                        those with one, else of all */
+    size_t worst;
     double its_error, its_bound;
     double *kappa, *group_rms, *group_rest; /* [groups]; growth_pattern fills the last */
 } score;

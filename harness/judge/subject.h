@@ -1,20 +1,27 @@
-/* Somebody's y, its inputs and the reference. SPDX-License-Identifier: MIT */
+/* Somebody's outputs, their inputs and the reference. SPDX-License-Identifier: MIT */
 #ifndef NL_SUBJECT_H
 #define NL_SUBJECT_H
 
-#include "reference.h"
+#include "verify/due.h"
 
-/* p->dtype is the type that y was rounded to. */
+enum { SUBJECT_AXES = 8 };
+
+/* p->dtype is the type that y or dx was rounded to. */
 typedef struct subject {
     const nl_problem *p;
     const ref_inputs *in;
     const ref_outputs *want;
-    const double *y;
-    size_t rows_together; /* length of x's axis before the features; 1: none */
-    nl_dtype narrow;      /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
+    const dues *dues;
+    const double *got[NL_ARGS]; /* the outputs to judge; NULL: not given */
+    size_t rows[SUBJECT_AXES]; /* x's last axes before the features have so many rows together; ends
+                                   with 0 */
+    nl_dtype narrow; /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
+    int threads;     /* of the call; 1 where nobody knows */
 } subject;
 
-/* The distance of y from [low, high] for element i, in the units of docs/verification.md. */
-double subject_units(const subject *s, size_t i, double y, long double low, long double high);
+/* The output that is a tensor like x: y, or dx in backward. */
+static inline nl_arg subject_tensor(const subject *s) {
+    return s->p->pass == NL_BACKWARD ? NL_DX : NL_Y;
+}
 
 #endif

@@ -92,11 +92,14 @@ bool arrays_check(arrays *a) {
     const char *const *value = a->value, *casting = value[setting(a, CASTING)];
     double eps = 1e-5;
     bool inference = value[setting(a, INFERENCE)] && nl_layers[a->p.op].running;
-    a->p.pass = inference ? NL_INFERENCE : NL_FORWARD;
-    for (int i = 0; i < count(a); i++) {
-        if (value[i] && !suits(spec(a, i), &a->p))
+    a->p.pass = a->backward ? NL_BACKWARD : inference ? NL_INFERENCE : NL_FORWARD;
+    for (int i = 0; i < count(a); i++) { /* backward takes the sum with the residual as x */
+        const bool meant = suits(spec(a, i), &a->p) && !(a->backward && i == IN_RESIDUAL);
+        if (value[i] && !meant)
             return options_fail("--%s has no meaning for %s%s", spec(a, i)->name, a->layer,
-                                inference ? " --inference" : "");
+                                a->backward ? " backward"
+                                : inference ? " --inference"
+                                            : "");
         if (value[i] && !value[spec(a, i)->needs])
             return options_fail("--%s needs --%s", spec(a, i)->name,
                                 spec(a, spec(a, i)->needs)->name);
@@ -163,6 +166,10 @@ bool arrays_load(arrays *a) {
         if (!arrays_to_float(a->value[i], &a->array[i])) return false;
     }
     return true;
+}
+
+nl_arg arrays_arg(const arrays *a, int option) {
+    return spec(a, option)->arg;
 }
 
 void arrays_shape(const arrays *a, nl_arg arg, npy *out) {

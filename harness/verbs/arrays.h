@@ -31,6 +31,7 @@ typedef struct arrays {
     int own_count;
     const char *layer, *value[ARRAYS_MAX];
     npy array[ARRAYS_MAX]; /* of the options that name one; arrays_load fills the inputs */
+    bool backward;         /* set before arrays_check */
     nl_problem p;          /* without momentum */
 } arrays;
 
@@ -43,6 +44,7 @@ bool arrays_check(arrays *a); /* do the options suit the layer? */
 bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out);
 /* Checks shapes; converts gamma, beta and running statistics to float. */
 bool arrays_load(arrays *a);
+nl_arg arrays_arg(const arrays *a, int option);
 /* Sets rank and shape to those of an argument of the problem. */
 void arrays_shape(const arrays *a, nl_arg arg, npy *out);
 

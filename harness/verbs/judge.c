@@ -8,102 +8,135 @@
 #include "verbs/verbs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char purpose[] =
     "normlab judge LAYER --x FILE.npy --y FILE.npy [options]\n"
+    "normlab judge LAYER --x FILE.npy --dy FILE.npy --dx FILE.npy [options]\n"
     "\n"
-    "Is y the output of LAYER on x? Scores any framework's output against the reference, in the\n"
-    "units of `normlab check` and within the bound of a two-pass with one accumulator. Tests\n"
-    "known mistakes to explain a large error.\n"
-    "Arrays are float16, float32 or float64; y has the shape of x.\n";
+    "Is y the output of LAYER on x, or dx its gradient? Scores any framework's output against the\n"
+    "reference, in the units of `normlab check` and within the bound of a two-pass with one\n"
+    "accumulator. Tests known mistakes to explain a large error.\n"
+    "Arrays are float16, float32 or float64; y, dx and dy have the shape of x.\n";
 static const char usage[] =
-    "  --rounded-to TYPE          f32, f16 or bf16: the type of y before it was saved as a wider "
-    "one\n"
+    "  --dgamma FILE, --dbeta FILE  with --dx: the gradients of gamma and beta, (C,)\n"
+    "  --dresidual FILE           with --dx: was added to it\n"
+    "  --rounded-to TYPE          f32, f16 or bf16: the type of y or dx before it was saved as a\n"
+    "                             wider one\n"
     "                             default: its own type; float64 is judged as float32\n"
     "  --csv FILE                 the findings, one line for each mistake that was tried\n"
     "\n"
     "  normlab judge layernorm --x x.npy --gamma g.npy --beta b.npy --eps 1e-5 --y theirs.npy\n"
     "  normlab judge rmsnorm --x x.npy --gamma g.npy --rounded-to bf16 --casting before-weight \\\n"
     "      --y theirs.npy\n"
+    "  normlab judge layernorm --x x.npy --gamma g.npy --dy dy.npy --dx dx.npy --dgamma dg.npy\n"
     "\n"
     "Exit codes: 0 within the bound, 1 beyond it or no bound to judge by, 2 bad usage or input.\n";
 
-enum { THEIRS = OWN, ROUNDED_TO, CSV, OPTIONS };
+enum { Y = OWN, DX, DY, DRESIDUAL, DGAMMA, DBETA, ARRAYS };
+enum { ROUNDED_TO = ARRAYS, CSV, OPTIONS };
 
 static const array_option own[OPTIONS - OWN] = {
-    [THEIRS - OWN] = {"y", NL_X, false, IN_X},
+    [Y - OWN] = {"y", NL_Y, true, IN_X},
+    [DX - OWN] = {"dx", NL_DX, true, DY},
+    [DY - OWN] = {"dy", NL_DY, false, DX},
+    [DRESIDUAL - OWN] = {"dresidual", NL_RESIDUAL, false, DX},
+    [DGAMMA - OWN] = {"dgamma", NL_DGAMMA, true, DX},
+    [DBETA - OWN] = {"dbeta", NL_DBETA, true, DX},
     [ROUNDED_TO - OWN] = {"rounded-to", NL_X, false, IN_X},
     [CSV - OWN] = {"csv", NL_X, false, IN_X},
 };
 
+/* The option of the output to judge. */
+static int theirs(const arrays *a) {
+    return a->backward ? DX : Y;
+}
+
 static bool check_options(arrays *a) {
     if (!arrays_layer(a)) return false;
-    if (!a->value[THEIRS]) return options_fail("--y FILE.npy is missing: the output to judge");
+    a->backward = a->value[DX] || a->value[DY];
+    if (!a->value[Y] && !a->backward)
+        return options_fail("--y FILE.npy is missing: the output to judge; in backward, --dx");
     if (!arrays_check(a)) return false;
     const char *csv = a->value[CSV];
     if (csv && strcmp(csv, "-") == 0)
         return options_fail("--csv -: standard output has the report, name a file");
-    for (int i = 0; csv && i < CSV; i++)
-        if ((i < INPUTS || i == THEIRS) && a->value[i] && strcmp(a->value[i], csv) == 0)
+    for (int i = 0; csv && i < ARRAYS; i++)
+        if (a->value[i] && strcmp(a->value[i], csv) == 0)
             return options_fail("--csv %s is an input", csv);
     return true;
 }
 
+/* The verb's own arrays. */
+static bool load_own(arrays *a) {
+    char error[512], due[NPY_SHAPE_TEXT], given[NPY_SHAPE_TEXT], shape[NPY_SHAPE_TEXT];
+    npy_shape_text(&a->array[IN_X], shape);
+    for (int i = OWN; i < ARRAYS; i++) {
+        const array_option *o = &own[i - OWN];
+        npy *to = &a->array[i], as = {0};
+        if (!a->value[i]) continue;
+        if (!npy_read(a->value[i], to, error, sizeof error))
+            return options_fail("--%s %s", o->name, error);
+        arrays_shape(a, o->arg, &as);
+        npy_shape_text(&as, due), npy_shape_text(to, given);
+        if (strcmp(given, due) != 0 && strcmp(due, shape) == 0)
+            return options_fail("--%s %s has shape %s; x has %s", o->name, a->value[i], given, due);
+        if (strcmp(given, due) != 0)
+            return options_fail("--%s %s has shape %s; x of shape %s needs %s", o->name,
+                                a->value[i], given, shape, due);
+        if (nl_args[o->arg].extent != NL_TENSOR && !arrays_to_float(a->value[i], to)) return false;
+    }
+    return true;
+}
+
 static bool load(arrays *a) {
-    char error[512], shape[NPY_SHAPE_TEXT], other[NPY_SHAPE_TEXT];
-    npy *y = &a->array[THEIRS];
+    char shape[NPY_SHAPE_TEXT];
     const char *to = a->value[ROUNDED_TO];
-    if (!arrays_load(a)) return false;
-    if (!npy_read(a->value[THEIRS], y, error, sizeof error)) return options_fail("--y %s", error);
-    npy_shape_text(&a->array[IN_X], shape), npy_shape_text(y, other);
-    if (strcmp(shape, other) != 0)
-        return options_fail("--y %s has shape %s; x has %s", a->value[THEIRS], other, shape);
-    if (y->count == 0) return options_fail("x of shape %s is empty: nothing to judge", shape);
-    if (nl_layers[a->p.op].running && a->p.pass == NL_FORWARD && nl_group_size(&a->p) == 1)
+    if (!arrays_load(a) || !load_own(a)) return false;
+    npy_shape_text(&a->array[IN_X], shape);
+    if (a->array[IN_X].count == 0)
+        return options_fail("x of shape %s is empty: nothing to judge", shape);
+    if (nl_layers[a->p.op].running && a->p.pass != NL_INFERENCE && nl_group_size(&a->p) == 1)
         return options_fail("x of shape %s has one value a channel: training takes more than one "
                             "value",
                             shape);
-    const nl_dtype its = a->p.dtype = npy_type_of(y->type)->dtype;
+    const nl_dtype its = a->p.dtype = npy_type_of(a->array[theirs(a)].type)->dtype;
     if (!to) return true;
     for (nl_dtype t = 0; t < NL_DTYPES; t++) {
         if (strcmp(to, nl_dtype_name(t)) != 0) continue;
         if (its != NL_F32 && t != its)
-            return options_fail("--rounded-to %s: %s is %s", to, a->value[THEIRS],
+            return options_fail("--rounded-to %s: %s is %s", to, a->value[theirs(a)],
                                 nl_dtype_name(its));
         return a->p.dtype = t, true;
     }
     return options_fail("--rounded-to %s: %s", to, dtype_names());
 }
 
-static const float *floats(const arrays *a, int i) {
-    return a->array[i].data;
-}
-
 /* False: out of memory, or the CSV cannot be written. */
 static bool judge(const arrays *a, bool *right) {
-    const submission of = {.p = a->p,
-                           .x = &a->array[IN_X],
-                           .y = &a->array[THEIRS],
-                           .residual = &a->array[IN_RESIDUAL],
-                           .gamma = floats(a, IN_GAMMA),
-                           .beta = floats(a, IN_BETA),
-                           .running_mean = floats(a, IN_RUNNING_MEAN),
-                           .running_var = floats(a, IN_RUNNING_VAR)};
-    judgement j;
-    bool ok = true;
-    if (!judgement_make(&j, &of))
-        return options_fail("out of memory for %zu elements", of.x->count);
-    judgement_print(&j, a->value[THEIRS], stdout);
+    submission of = {.p = a->p};
+    for (int i = 0; i < ARRAYS; i++) {
+        const nl_arg arg = arrays_arg(a, i);
+        if (!a->array[i].data) continue;
+        if (nl_args[arg].extent == NL_TENSOR)
+            of.array[arg] = &a->array[i];
+        else
+            of.vector[arg] = a->array[i].data;
+    }
+    judgement *j = malloc(sizeof *j);
+    bool ok = j && judgement_make(j, &of);
+    if (!ok) return free(j), options_fail("out of memory for %zu elements", a->array[IN_X].count);
+    judgement_print(j, a->value[theirs(a)], stdout);
     if (a->value[CSV]) {
         FILE *csv = fopen(a->value[CSV], "w");
-        if (csv) judgement_csv(&j, csv);
+        if (csv) judgement_csv(j, csv);
         bool lost = csv && ferror(csv);
         ok = (csv && fclose(csv) == 0 && !lost) ||
              options_fail("--csv %s: cannot write it", a->value[CSV]);
     }
-    *right = j.right;
-    judgement_free(&j);
+    *right = j->right;
+    judgement_free(j), free(j);
     return ok;
 }
 

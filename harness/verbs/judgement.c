@@ -9,11 +9,11 @@ static const char *verdict_text(const judgement *j) {
     return j->score.judged == 0 ? "unjudged" : j->right ? "right" : "wrong";
 }
 
-/* Element i as an index of x: "[3, 1, 4]". */
-static const char *index_text(const judgement *j, size_t i, char text[256]) {
-    const npy *x = j->of->x;
-    size_t left = x->count, used = 1;
-    strcpy(text, "[");
+/* Number i of output o as "y[3, 1, 4]", by the shape of x, or "dgamma[7]". */
+static const char *number_text(const judgement *j, nl_arg o, size_t i, char text[256]) {
+    const npy *x = j->of->array[NL_X];
+    size_t left = x->count, used = (size_t)snprintf(text, 256, "%s[", nl_args[o].name);
+    if (nl_args[o].extent != NL_TENSOR) return snprintf(text + used, 256 - used, "%zu]", i), text;
     for (size_t k = 0; k < x->rank; k++) {
         left /= x->shape[k];
         used += (size_t)snprintf(text + used, 256 - used, k ? ", %zu" : "%zu", i / left);
@@ -28,21 +28,33 @@ static void print_worst(const judgement *j, FILE *out) {
     const nl_problem *p = j->s.p;
     const ref_outputs *w = j->s.want;
     char text[256];
-    size_t i = c->worst, f = nl_feature_of(p, i), g = nl_group_of(p, i);
-    long double x = w->xhat[i], y;
-    if (p->casting == NL_CAST_BEFORE_WEIGHT) x = ref_round(p->dtype, x);
-    y = ref_gain(p, j->s.in->gamma, f) * x + (j->s.in->beta ? j->s.in->beta[f] : 0);
-    fprintf(out, "worst element    y%s is %.9g, should be %.9Lg: %.4g units of %.4g allowed\n",
-            index_text(j, i, text), j->s.y[i], y, c->its_error, c->its_bound);
+    const size_t i = c->worst, g = nl_group_of(p, i);
+    const due d = due_at(&j->dues, c->worst_of, i);
+    fprintf(out, "worst element    %s is %.9g, should be %.9Lg: %.4g units of %.4g allowed\n",
+            number_text(j, c->worst_of, i, text), j->s.got[c->worst_of][i], d.want, c->its_error,
+            c->its_bound);
+    if (nl_args[c->worst_of].extent != NL_TENSOR) return;
     fprintf(out, "  its %-12s ", nl_layers[p->op].group);
-    if (nl_layers[p->op].centred)
+    if (nl_layers[p->op].centred && p->pass != NL_BACKWARD)
         fprintf(out, "mean %.6Lg, sigma %.6Lg, kappa %.4g\n", w->mean[g], sqrtl(w->var[g]),
                 c->kappa[g]);
+    else if (nl_layers[p->op].centred)
+        fprintf(out, "mean %.6Lg, sigma %.6Lg\n", w->mean[g], sqrtl(w->var[g]));
     else
         fprintf(out, "rms %.6Lg\n", sqrtl(w->var[g]));
 }
 
+/* One line for each output beside y or dx. */
+static void print_others(const judgement *j, FILE *out) {
+    const score *c = &j->score;
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        if (c->of[o].count && o != subject_tensor(&j->s))
+            fprintf(out, "%-16s largest error %.4g units, %zu of %zu beyond the bound\n",
+                    nl_args[o].name, c->of[o].largest, c->of[o].beyond, c->of[o].count);
+}
+
 static void print_growth(const judgement *j, FILE *out) {
+    if (!j->s.got[NL_Y]) return;
     const growth *g = &j->growth;
     const pattern *s = &j->pattern;
     const char *name = nl_layers[j->s.p->op].group;
@@ -73,9 +85,17 @@ static void print_growth(const judgement *j, FILE *out) {
 }
 
 static void print_mechanism(const judgement *j, FILE *out) {
-    fprintf(out, "\nlikely mechanism %s\n", judgement_mechanism(j));
+    const bool partly = j->likely && !j->found[0].wholly;
+    fprintf(out, "\nlikely mechanism %s%s\n", partly ? "partly: " : "", judgement_mechanism(j));
+    if (partly)
+        fprintf(
+            out,
+            "  much is left   up to %.4g units, %zu numbers beyond the bound: something else is "
+            "wrong, or it is not this\n",
+            j->found[0].left.largest, j->found[0].left.beyond);
     if (!j->explained) {
-        fprintf(out, "  any float arithmetic makes errors of up to %g units\n", JUDGE_FEW_UNITS);
+        fprintf(out, "  any float arithmetic makes errors of up to %g units\n",
+                MECHANISM_FEW_UNITS);
         return;
     }
     for (size_t i = 1; i < j->likely; i++)
@@ -100,7 +120,7 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     const nl_problem *p = j->s.p;
     char shape[NPY_SHAPE_TEXT];
     const char *name = nl_layers[p->op].group;
-    npy_shape_text(j->of->x, shape);
+    npy_shape_text(j->of->array[NL_X], shape);
     fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
             nl_dtype_name(p->dtype), shape, (double)p->eps,
             p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", y_path);
@@ -126,10 +146,13 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     fprintf(out, "\nexactly rounded  %.1f %% of %zu elements\n",
             100 * (double)c->exact / (double)c->count, c->count);
     print_worst(j, out);
+    print_others(j, out);
     fprintf(out,
-            "one unit         2^%d * (|gain| * max(1, |xhat|) + |beta|)\n"
+            "one unit         2^%d * %s\n"
             "the bound        that of a two-pass with one accumulator\n",
-            (int)lroundl(log2l(ref_unit(p->dtype))));
+            (int)lroundl(log2l(ref_unit(p->dtype))),
+            p->pass == NL_BACKWARD ? "the size of the terms (docs/verification.md)"
+                                   : "(|gain| * max(1, |xhat|) + |beta|)");
     print_mechanism(j, out);
 }
 
@@ -140,7 +163,7 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
     fprintf(out, "%s,%s,%s,%zu,%zu,%zu,%s,%.6g,%.6g,%.6g,%.4f,%zu,\"%s\",", nl_op_name(p->op),
             nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, verdict_text(j),
             c->largest, c->its_bound, c->rms, 100 * (double)c->exact / (double)c->count, c->beyond,
-            index_text(j, c->worst, text));
+            strchr(number_text(j, c->worst_of, c->worst, text), '['));
     if (j->growth.groups >= 3)
         fprintf(out, "%.4g,%.4g", j->growth.slope, j->growth.half_width);
     else
@@ -148,7 +171,10 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
     fprintf(out, ",\"%s\",", judgement_mechanism(j));
     if (h)
         fprintf(out, "%s,%.6g,%.6g,%.6g,%s\n", h->name, 100 * h->removes, h->left.rms,
-                h->left.largest, h < j->found + j->likely ? "yes" : "no");
+                h->left.largest,
+                h >= j->found + j->likely ? "no"
+                : h->wholly               ? "yes"
+                                          : "partly");
     else
         fprintf(out, "none,0,%.6g,%.6g,no\n", c->rms, c->largest);
 }

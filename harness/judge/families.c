@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/families.h"
+#include "judge/fit.h"
+#include "layer.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+formula *mistake_add(mistake_list *l, const char *name, size_t number, const char *format, ...) {
+    mistake *m = &l->out[l->count < MISTAKES_MAX - 1 ? l->count++ : l->count];
+    va_list more;
+    va_start(more, format);
+    *m = (mistake){.formula = l->right};
+    snprintf(m->name, sizeof m->name, number ? "%s-%zu" : "%s", name, number);
+    vsnprintf(m->text, sizeof m->text, format, more);
+    va_end(more);
+    return &m->formula;
+}
+
+static const struct {
+    const char *name, *text;
+    double eps;
+} other_eps[] = {{"eps-missing", "no eps", 0},
+                 {"eps-1e-12", "eps = 1e-12", 1e-12},
+                 {"eps-1e-08", "eps = 1e-8", 1e-8},
+                 {"eps-1e-06", "eps = 1e-6", 1e-6},
+                 {"eps-1e-05", "eps = 1e-5", 1e-5},
+                 {"eps-0.001", "eps = 1e-3", 1e-3},
+                 {"eps-1.19e-07", "eps = FLT_EPSILON, 2^-23", FLT_EPSILON},
+                 {"eps-0.000977", "eps = 2^-10, f16's epsilon", 0x1p-10},
+                 {"eps-0.00781", "eps = 2^-7, bf16's epsilon", 0x1p-7}};
+
+static void add_eps(mistake_list *l) {
+    const double right = (double)l->right.eps;
+    for (size_t i = 0; i < sizeof other_eps / sizeof *other_eps; i++)
+        if (fabs(other_eps[i].eps - right) > 1e-3 * right)
+            mistake_add(l, other_eps[i].name, 0, "%s", other_eps[i].text)->eps = other_eps[i].eps;
+    mistake_add(l, "eps-in-sum", 0, "eps was added to the sum of squares, before its division by n")
+        ->eps /= (long double)nl_group_size(l->s->p);
+}
+
+/* Statistics over several axes of x, or over groups of features. */
+static void add_axes(mistake_list *l) {
+    static const char *const words[] = {"two", "three", "four", "five", "six", "seven", "eight"};
+    const nl_problem *p = l->s->p;
+    const bool channels = nl_layers[p->op].by_channel;
+    for (size_t k = 0; k < SUBJECT_AXES - 1 && l->s->rows[k]; k++) {
+        const size_t rows = l->s->rows[k];
+        if (rows <= 1 || rows >= p->n) continue;
+        formula *f =
+            mistake_add(l, "stats-axes", k + 2, "statistics over the last %s axes", words[k]);
+        f->axis = ROWS_TOGETHER, f->together = rows;
+    }
+    for (size_t groups = 2; groups <= 64 && groups < p->c; groups++) {
+        if (p->c % groups) continue;
+        formula *f = mistake_add(l, "stats-groups", groups,
+                                 "statistics per %s and group of %zu %s: GroupNorm of %zu groups",
+                                 channels ? "sample" : "row", p->c / groups,
+                                 channels ? "channels" : "features", groups);
+        f->axis = PARTS, f->together = p->c / groups;
+    }
+}
+
+/* Sums that miss their first element, their last, or those behind the last whole vector. */
+static void add_members(mistake_list *l) {
+    const size_t m = nl_group_size(l->s->p), n = l->s->p->n;
+    mistake_add(l, "sums-without-first", 0, "the sums miss their first element")->member = 1;
+    mistake_add(l, "sums-without-last", 0, "the sums miss their last element")->members_end = m - 1;
+    for (size_t k = 64, before = m - 1; k >= 2; k /= 2) {
+        const size_t end = m / k * k;
+        if (end == 0 || end >= before) continue;
+        mistake_add(l, "sums-end", end, "the sums miss the tail, from element %zu on", end)
+            ->members_end = before = end;
+    }
+    if (m == n || n < 2) return;
+    formula *f = mistake_add(l, "divided-by-rows", 0,
+                             "the sums were divided by the number of rows, %zu, not by %zu", n, m);
+    f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX, f->divisor = (long double)n;
+}
+
+static void add_rows(mistake_list *l, const char *name, size_t number, const char *what,
+                     size_t first, size_t end) {
+    formula *f = mistake_add(l, name, number, "dgamma and dbeta %s", what);
+    f->row = first, f->rows_end = end;
+}
+
+/* dgamma and dbeta of some rows only. */
+static void add_gradients(mistake_list *l) {
+    const size_t n = l->s->p->n, threads = (size_t)l->s->threads;
+    char share[64];
+    if (n < 2) return;
+    add_rows(l, "last-row-only", 0, "are those of the last row: overwritten, not added up", n - 1,
+             n);
+    add_rows(l, "first-row-only", 0, "are those of the first row only", 0, 1);
+    add_rows(l, "without-last-row", 0, "miss the last row", 0, n - 1);
+    add_rows(l, "without-first-row", 0, "miss the first row", 1, n);
+    if (nl_layers[l->s->p->op].by_channel) return;
+    for (size_t t = 0, begin = 0, end; t < threads && threads > 1 && t < 16; t++, begin = end) {
+        end = begin + n / threads + (t < n % threads);
+        snprintf(share, sizeof share, "have rows %zu to %zu only: one thread's share", begin,
+                 end - 1);
+        if (end > begin) add_rows(l, "rows-of-thread", t + 1, share, begin, end);
+    }
+}
+
+static void add_fitted(mistake_list *l, workspace *w) {
+    double factor, offset;
+    const char *name = nl_args[subject_tensor(l->s)].name;
+    const size_t first = l->count;
+    if (w->count < 8) return; /* a fitted number explains few elements too well */
+    const double eps = fit_eps(w);
+    fit_line(w, &factor, &offset);
+    mistake_add(l, "factor", 0, "%s times the constant %.7g, fitted", name, factor)->factor =
+        factor;
+    mistake_add(l, "offset", 0, "%s plus the constant %.4g, fitted", name, offset)->offset = offset;
+    if (eps >= 0) mistake_add(l, "eps-fitted", 0, "eps = %.3g, fitted", eps)->eps = eps;
+    for (size_t i = first; i < l->count; i++) l->out[i].fitted = true;
+}
+
+void families_add(mistake_list *l, workspace *w) {
+    const nl_pass pass = l->s->p->pass;
+    add_eps(l);
+    if (pass != NL_INFERENCE) add_axes(l), add_members(l);
+    if (pass == NL_BACKWARD) add_gradients(l);
+    add_fitted(l, w);
+}

@@ -1,0 +1,30 @@
+/* Mistakes with a number of their own, of which there are as many as the subject makes sensible.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_FAMILIES_H
+#define NL_FAMILIES_H
+
+#include "judge/formula.h"
+
+typedef struct mistake {
+    char name[24], text[96];
+    bool fitted; /* has a free number, which explains some of any error */
+    formula formula;
+} mistake;
+
+enum { MISTAKES_MAX = 160 };
+
+/* The list under construction. */
+typedef struct mistake_list {
+    const subject *s;
+    formula right;
+    mistake *out;
+    size_t count;
+} mistake_list;
+
+/* Appends the right formula, for the caller to change. number: ends the name, unless it is 0. */
+formula *mistake_add(mistake_list *l, const char *name, size_t number, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+void families_add(mistake_list *l, workspace *w);
+
+#endif

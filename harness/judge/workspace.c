@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/formula.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Also fills gauge and allowed, once for all formulas: sums of columns are slow to bound. A
+ * formula's value is rounded too, which is one more unit. */
+bool workspace_open(workspace *w, const subject *s) {
+    size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
+    *w = (workspace){.s = s, .count = count};
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        if (s->got[o]) numbers += w->of[o].count = due_count(s->p, o);
+    w->mean = calloc(count + 1, 4 * sizeof *w->mean);
+    w->memory = calloc(numbers + 1, 3 * sizeof *w->memory);
+    if (!w->mean || !w->memory) return workspace_close(w), false;
+    w->rstd = w->mean + count, w->g = w->rstd + count, w->gx = w->g + count;
+    double *next = w->memory;
+    for (nl_arg o = 0; o < NL_ARGS; o++) {
+        column *k = &w->of[o];
+        if (!s->got[o]) continue;
+        k->value = next, k->gauge = next + k->count, k->allowed = next + 2 * k->count;
+        next += 3 * k->count;
+        for (size_t i = 0; i < k->count; i++) {
+            const due d = due_at(s->dues, o, i);
+            k->gauge[i] = (double)d.gauge;
+            k->allowed[i] = d.promised ? 1 + d.allowed.probable : INFINITY;
+        }
+    }
+    return true;
+}
+
+void workspace_close(workspace *w) {
+    free(w->mean), free(w->memory);
+    *w = (workspace){0};
+}
+
+/* A NaN where none belongs, or a missing one, counts as an error of twice the number's size: enough
+ * to matter, and not so much that it hides the other errors. */
+mismatch formula_residual(workspace *w) {
+    double sum = 0;
+    size_t count = 0;
+    mismatch left = {0};
+    for (nl_arg o = 0; o < NL_ARGS; o++) {
+        const column *k = &w->of[o];
+        const nl_dtype t = nl_args[o].extent == NL_TENSOR ? w->s->p->dtype : NL_F32;
+        for (size_t i = 0; i < k->count; i++) {
+            const double v = k->value[i];
+            double e = error_units(t, w->s->got[o][i], v, v, k->gauge[i]);
+            left.largest = fmax(left.largest, e), left.beyond += !(e <= k->allowed[i]);
+            if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
+            sum += e * e, count++;
+        }
+    }
+    left.rms = count ? sqrt(sum / (double)count) : 0;
+    return left;
+}
