@@ -291,7 +291,7 @@ gradient 1 "the term mean(g) was left out" dx-no-g "${both[@]}"; alone
 gradient 1 "xhat * mean(g * xhat) was left out" dx-no-gx; alone
 gradient 1 "dx was not multiplied by rstd" dx-no-r; alone
 gradient 1 "gamma outside the bracket" dx-late "${both[@]}"; alone
-gradient 1 "those of the last row" dx-right --dgamma dg-last.npy --dbeta db-last.npy; alone
+gradient 1 "the last row only" dx-right --dgamma dg-last.npy --dbeta db-last.npy; alone
 gradient 1 "dy * x, not dy * xhat" dx-right --dgamma dg-x.npy; alone
 gradient 1 "dgamma and dbeta are swapped" dx-right --dgamma db-right.npy --dbeta dg-right.npy; alone
 gradient 0 "nothing to explain" dx-past --dresidual r.npy

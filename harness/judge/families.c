@@ -82,7 +82,7 @@ static void add_members(mistake_list *l) {
 
 static void add_rows(mistake_list *l, const char *name, size_t number, const char *what,
                      size_t first, size_t end) {
-    formula *f = mistake_add(l, name, number, "dgamma and dbeta %s", what);
+    formula *f = mistake_add(l, name, number, "dgamma or dbeta: %s", what);
     f->row = first, f->rows_end = end;
 }
 
@@ -91,16 +91,14 @@ static void add_gradients(mistake_list *l) {
     const size_t n = l->s->p->n, threads = (size_t)l->s->threads;
     char share[64];
     if (n < 2) return;
-    add_rows(l, "last-row-only", 0, "are those of the last row: overwritten, not added up", n - 1,
-             n);
-    add_rows(l, "first-row-only", 0, "are those of the first row only", 0, 1);
-    add_rows(l, "without-last-row", 0, "miss the last row", 0, n - 1);
-    add_rows(l, "without-first-row", 0, "miss the first row", 1, n);
+    add_rows(l, "last-row-only", 0, "the last row only, overwritten, not added up", n - 1, n);
+    add_rows(l, "first-row-only", 0, "the first row only", 0, 1);
+    add_rows(l, "without-last-row", 0, "the last row is missing", 0, n - 1);
+    add_rows(l, "without-first-row", 0, "the first row is missing", 1, n);
     if (nl_layers[l->s->p->op].by_channel) return;
     for (size_t t = 0, begin = 0, end; t < threads && threads > 1 && t < 16; t++, begin = end) {
         end = begin + n / threads + (t < n % threads);
-        snprintf(share, sizeof share, "have rows %zu to %zu only: one thread's share", begin,
-                 end - 1);
+        snprintf(share, sizeof share, "rows %zu to %zu only, one thread's share", begin, end - 1);
         if (end > begin) add_rows(l, "rows-of-thread", t + 1, share, begin, end);
     }
 }

@@ -93,8 +93,9 @@ static void statistics(workspace *w, const formula *r) {
                                           : sigma;
     }
     for (size_t g = groups; g-- > 1;) {
-        if (r->stale & OF_MEAN) w->mean[g] = w->mean[g - 1];
-        if (r->stale & OF_SQUARES) w->rstd[g] = w->rstd[g - 1];
+        const size_t from = r->stale & OF_FIRST ? 0 : g - 1;
+        if (r->stale & OF_MEAN) w->mean[g] = w->mean[from];
+        if (r->stale & OF_SQUARES) w->rstd[g] = w->rstd[from];
     }
 }
 
@@ -106,9 +107,9 @@ static void put(workspace *w, nl_arg o, size_t i, long double v) {
                               v);
 }
 
-/* For a number that the mistake does not determine: takes the subject's. */
+/* The mistake does not determine this number. */
 static void put_any(workspace *w, nl_arg o, size_t i) {
-    if (w->of[o].value) w->of[o].value[i] = w->s->got[o][i];
+    if (w->of[o].value) w->of[o].open[i] = true;
 }
 
 /* Either may be stored, the mistake does not say which. */
@@ -220,7 +221,9 @@ static void parameter_gradients(workspace *w, const formula *r) {
             memmove(v + !!(r->shifted & BACK), v + !(r->shifted & BACK), (c - 1) * sizeof *v);
             put_any(w, o, r->shifted & BACK ? 0 : c - 1);
         }
-        for (size_t j = 0; j < c; j++) put(w, o, j, v[j]);
+        const long double *right = o == NL_DGAMMA ? s->want->dgamma : s->want->dbeta;
+        const bool either = r->row || r->rows_end != SIZE_MAX || r->gradients_averaged;
+        for (size_t j = 0; j < c; j++) put_either(w, o, j, v[j], either ? right[j] : v[j]);
     }
 }
 
@@ -259,6 +262,8 @@ static void backward(workspace *w, const formula *r) {
 }
 
 void formula_evaluate(workspace *w, const formula *r) {
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        if (w->of[o].open) memset(w->of[o].open, 0, w->of[o].count * sizeof *w->of[o].open);
     statistics(w, r);
     if (w->s->p->pass == NL_BACKWARD)
         backward(w, r);

@@ -27,11 +27,11 @@ enum {
     ROUNDED,
     NOT_IN_SUMS,
     LAST
-};                                                     /* residual; ROUNDED: x + residual is;
+};                                             /* residual; ROUNDED: x + residual is;
                                                          LAST: added to y */
-enum { NO_GAIN, GAMMA, ONE_PLUS };                     /* gain */
-enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST };         /* beta; FIRST: before the gain */
-enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8 }; /* bits of undivided and stale */
+enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
+enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
+enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 };  /* bits: undivided, stale */
 enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16 }; /* bits of shifted */
 enum { RSTD, SIGMA, VARIANCE };                    /* saved: what is stored as rstd */
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4 };         /* bits of running */
@@ -45,7 +45,7 @@ typedef struct formula {
     int sums_in_16_bits; /* every sum and square is rounded to the subject's narrow type */
     int rounded;         /* y is rounded to the storage type rounded - 1, then to its own */
     int undivided;       /* these sums are divided by `divisor` instead of their length */
-    int stale;           /* each group takes these statistics of the group before it */
+    int stale;           /* each group takes these statistics of the group before it, or OF_FIRST */
     int shifted;         /* feature j takes these of feature j + 1; BACK: of j - 1 */
     int saved, running, x_as_sum;
     int mean_g, mean_gx, gain_in, dx_of, dgamma_of; /* backward */
@@ -61,10 +61,13 @@ typedef struct formula {
 
 formula formula_right(const subject *s);
 
-/* One output: a formula's, the gauge of its errors, and the error allowed after rounding. */
+/* One output: a formula's values, the gauge of its errors, the error allowed after rounding, and
+ * whether the formula leaves a number open. */
 typedef struct column {
     size_t count;
     double *value, *gauge, *allowed;
+    double *was; /* errors of the right formula */
+    bool *open;
 } column;
 
 typedef struct workspace {
@@ -73,11 +76,13 @@ typedef struct workspace {
     long double *mean, *rstd, *g, *gx; /* one per group, at most `count` */
     column of[NL_ARGS];                /* those of the subject */
     double *memory;
+    bool *open;
 } workspace;
 
 /* The difference between the subject's outputs and a formula's, in units. */
 typedef struct mismatch {
     double rms, largest;
+    double was;        /* the rms of the right formula, of the same numbers */
     size_t beyond;     /* more than the bound allows */
     size_t not_finite; /* NaN for a number, or a number for NaN */
 } mismatch;
@@ -90,6 +95,7 @@ size_t formula_group(const subject *s, const formula *r, size_t i);
 size_t formula_groups(const subject *s, const formula *r);
 
 void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the outputs' types */
-mismatch formula_residual(workspace *w);               /* of w->of against the subject's */
+/* Of w->of against the subject's. right: the formula was the right one. */
+mismatch formula_residual(workspace *w, bool right);
 
 #endif

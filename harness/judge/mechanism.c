@@ -10,9 +10,11 @@ static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismat
     *h = (hypothesis){.fitted = m->fitted};
     memcpy(h->name, m->name, sizeof h->name), memcpy(h->text, m->text, sizeof h->text);
     formula_evaluate(w, &m->formula);
-    h->left = formula_residual(w);
-    h->removes = truth->rms > 0 ? 1 - h->left.rms / truth->rms : 0;
-    h->explains = h->removes >= MECHANISM_ENOUGH && h->left.not_finite <= truth->not_finite;
+    h->left = formula_residual(w, false);
+    h->removes = h->left.was > 0 ? 1 - h->left.rms / h->left.was : 0;
+    const bool enough =
+        h->removes >= MECHANISM_ENOUGH || (h->removes >= 0.5 && h->left.rms <= MECHANISM_EQUAL);
+    h->explains = enough && h->left.not_finite <= truth->not_finite;
     const bool few = h->left.largest <= MECHANISM_FEW_UNITS && h->left.rms <= 1;
     h->wholly = h->explains && (h->left.beyond == 0 || few);
 }
@@ -32,7 +34,7 @@ bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MAX], size_t *fo
     if (!all || !workspace_open(&w, s)) return free(all), false;
     formula right = formula_right(s);
     formula_evaluate(&w, &right);
-    const mismatch truth = formula_residual(&w);
+    const mismatch truth = formula_residual(&w, true);
     const size_t tried = mistakes_list(s, &w, all);
     for (size_t i = 0; i < tried; i++) {
         hypothesis *h = &out[count];

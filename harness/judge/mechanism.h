@@ -10,11 +10,14 @@ typedef struct hypothesis {
     bool fitted;    /* has a free number, which explains some of any error */
     double removes; /* share of the rms error; 1: all of it; below 0: makes it larger */
     mismatch left;
-    bool explains; /* removes at least MECHANISM_ENOUGH, and adds no NaN */
+    bool explains; /* removes MECHANISM_ENOUGH, and adds no NaN */
     bool wholly;   /* and leaves no more than rounding may cost */
 } hypothesis;
 
 #define MECHANISM_ENOUGH 0.8
+/* Below the rms of rounding itself, so most numbers equal the formula's bit for bit. Then half is
+ * enough: mistakes in rounding to 16 bits are small. */
+#define MECHANISM_EQUAL 0.25
 /* Any float LayerNorm makes errors up to this; they need no explanation. */
 #define MECHANISM_FEW_UNITS 8.0
 

@@ -8,8 +8,8 @@
 
 enum { FWD = NL_BIT(NL_FORWARD), BWD = NL_BIT(NL_BACKWARD), INF = NL_BIT(NL_INFERENCE) };
 /* HALVES: y is 16 bits; NARROW: x or y is; PLACES: more than one; GROUPS_BEFORE: for most groups
- * there is one. */
-enum { ANY, WIDE, HALVES, NARROW, PLACES, GROUPS_BEFORE };
+ * there is one; GRADIENTS: dgamma and dbeta were given. */
+enum { ANY, WIDE, HALVES, NARROW, PLACES, GROUPS_BEFORE, GRADIENTS };
 
 #define AT(field) offsetof(formula, field)
 
@@ -82,6 +82,8 @@ static const struct row {
      GROUPS_BEFORE},
     {"stale-rstd", "stale rstd: that of the group before", AT(stale), OF_SQUARES, FWD | INF | BWD,
      GROUPS_BEFORE},
+    {"first-statistics", "every group took mean and rstd of the first", AT(stale),
+     OF_MEAN | OF_SQUARES | OF_FIRST, FWD | INF | BWD, GROUPS_BEFORE},
     {"saved-sigma", "sigma was saved as rstd", AT(saved), SIGMA, FWD, ANY},
     {"saved-variance", "the variance was saved as rstd", AT(saved), VARIANCE, FWD, ANY},
     {"momentum-swapped", "momentum the other way: it weighs the old statistic", AT(running),
@@ -131,11 +133,11 @@ static const struct row {
     {"dgamma-gained", "dgamma sums gamma * dy * xhat, not dy * xhat", AT(gradients_gained),
      OF_GAMMA, BWD, ANY},
     {"dbeta-gained", "dbeta sums gamma * dy, not dy", AT(gradients_gained), OF_BETA, BWD, ANY},
-    {"gradients-gained", "dgamma and dbeta sum gamma * dy for dy", AT(gradients_gained),
-     OF_GAMMA | OF_BETA, BWD, ANY},
-    {"gradients-averaged", "dgamma and dbeta are means over the rows, not sums",
+    {"gradients-gained", "dgamma and dbeta sum gamma * dy, not dy", AT(gradients_gained),
+     OF_GAMMA | OF_BETA, BWD, GRADIENTS},
+    {"gradients-averaged", "dgamma or dbeta: a mean over the rows, not their sum",
      AT(gradients_averaged), 1, BWD, ANY},
-    {"gradients-swapped", "dgamma and dbeta are swapped", AT(gradients_swapped), 1, BWD, ANY},
+    {"gradients-swapped", "dgamma and dbeta are swapped", AT(gradients_swapped), 1, BWD, GRADIENTS},
     {"gradients-shifted", "dgamma and dbeta shifted by one: [j + 1] in [j]", AT(shifted),
      OF_GRADIENTS, BWD, ANY},
     {"gradients-shifted-back", "dgamma and dbeta shifted by one: [j - 1] in [j]", AT(shifted),
@@ -151,7 +153,10 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                           [HALVES] = s->p->dtype != NL_F32,
                           [NARROW] = s->narrow != NL_F32,
                           [PLACES] = s->p->s > 1,
-                          [GROUPS_BEFORE] = nl_group_count(s->p) > 2};
+                          [GROUPS_BEFORE] = nl_group_count(s->p) > 2,
+                          [GRADIENTS] = s->got[NL_DGAMMA] && s->got[NL_DBETA]};
+    const int own = nl_layers[s->p->op].by_channel ? CHANNELS : FEATURES;
+    if (r->at == AT(axis) && r->value == own) return false;
     return (r->passes & NL_BIT(s->p->pass)) && meant[r->when] && now != r->value;
 }
 

@@ -17,6 +17,7 @@ typedef struct subject {
                                    with 0 */
     nl_dtype narrow; /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
     int threads;     /* of the call; 1 where nobody knows */
+    const struct region *only; /* NULL, or where the formulas are compared; nowhere else */
 } subject;
 
 /* The output that is a tensor like x: y, or dx in backward. */

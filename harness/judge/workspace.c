@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/formula.h"
+#include "judge/where.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,18 +13,22 @@ bool workspace_open(workspace *w, const subject *s) {
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (s->got[o]) numbers += w->of[o].count = due_count(s->p, o);
     w->mean = calloc(count + 1, 4 * sizeof *w->mean);
-    w->memory = calloc(numbers + 1, 3 * sizeof *w->memory);
-    if (!w->mean || !w->memory) return workspace_close(w), false;
+    w->memory = calloc(numbers + 1, 4 * sizeof *w->memory);
+    w->open = calloc(numbers + 1, sizeof *w->open);
+    if (!w->mean || !w->memory || !w->open) return workspace_close(w), false;
     w->rstd = w->mean + count, w->g = w->rstd + count, w->gx = w->g + count;
     double *next = w->memory;
+    bool *open = w->open;
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         column *k = &w->of[o];
         if (!s->got[o]) continue;
         k->value = next, k->gauge = next + k->count, k->allowed = next + 2 * k->count;
-        next += 3 * k->count;
+        k->was = next + 3 * k->count, k->open = open;
+        next += 4 * k->count, open += k->count;
         for (size_t i = 0; i < k->count; i++) {
             const due d = due_at(s->dues, o, i);
-            k->gauge[i] = (double)d.gauge;
+            const bool here = !s->only || (o == s->only->output && region_has(s, s->only, i));
+            k->gauge[i] = here ? (double)d.gauge : INFINITY;
             k->allowed[i] = d.promised ? 1 + d.allowed.probable : INFINITY;
         }
     }
@@ -31,14 +36,14 @@ bool workspace_open(workspace *w, const subject *s) {
 }
 
 void workspace_close(workspace *w) {
-    free(w->mean), free(w->memory);
+    free(w->mean), free(w->memory), free(w->open);
     *w = (workspace){0};
 }
 
 /* A NaN where none belongs, or a missing one, counts as an error of twice the number's size: enough
  * to matter, and not so much that it hides the other errors. */
-mismatch formula_residual(workspace *w) {
-    double sum = 0;
+mismatch formula_residual(workspace *w, bool right) {
+    double sum = 0, was = 0;
     size_t count = 0;
     mismatch left = {0};
     for (nl_arg o = 0; o < NL_ARGS; o++) {
@@ -46,12 +51,16 @@ mismatch formula_residual(workspace *w) {
         const nl_dtype t = nl_args[o].extent == NL_TENSOR ? w->s->p->dtype : NL_F32;
         for (size_t i = 0; i < k->count; i++) {
             const double v = k->value[i];
+            if (isinf(k->gauge[i]) || k->open[i]) continue;
             double e = error_units(t, w->s->got[o][i], v, v, k->gauge[i]);
-            left.largest = fmax(left.largest, e), left.beyond += !(e <= k->allowed[i]);
+            const double larger = fmax(1, fabs(v) / k->gauge[i]); /* and so is its rounding */
+            left.largest = fmax(left.largest, e), left.beyond += !(e <= k->allowed[i] * larger);
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
-            sum += e * e, count++;
+            if (right) k->was[i] = e;
+            sum += e * e, was += k->was[i] * k->was[i], count++;
         }
     }
     left.rms = count ? sqrt(sum / (double)count) : 0;
+    left.was = count ? sqrt(was / (double)count) : 0;
     return left;
 }

@@ -5,6 +5,7 @@
 #include "cases/suite.h"
 #include "registry.h"
 #include "verbs/case_options.h"
+#include "verbs/hints.h"
 #include "verbs/record.h"
 #include "verbs/report.h"
 #include "verbs/terminal.h"
@@ -86,6 +87,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     if (failed && j->all.fail < FAILURES_MAX) report_failure(&w, j->o->threads);
     if (failed && j->all.fail == FAILURES_MAX)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
+    if (failed && m) hints_note(m, &w, threads);
     size_t i = 0;
     while (nl_impl_at(i) != m) i++;
     add(&j->counts[i], v);
@@ -173,6 +175,7 @@ int verb_check(int argc, char **argv) {
             j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared\n");
+    hints_print(stderr);
     bool written = report_close(&j.out),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
     if (o.errors && !o.update_errors && !stopped) good = record_compare(&j.largest) && good;

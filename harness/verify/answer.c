@@ -29,15 +29,15 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
         if (residual) residual[i] = nl_load(p->dtype, data->input[NL_RESIDUAL], i);
         if (dy) dy[i] = nl_load(p->dtype, data->input[NL_DY], i);
     }
-    ref_inputs in = {.x = x,
-                     .residual = backward ? NULL : residual,
-                     .dy = dy,
-                     .dresidual = backward ? residual : NULL,
-                     .gamma = data->input[NL_GAMMA],
-                     .beta = data->input[NL_BETA],
-                     .running_mean = data->input[NL_RUNNING_MEAN],
-                     .running_var = data->input[NL_RUNNING_VAR]};
-    if (!ref_compute(p, &in, o, data_threads(p))) return answer_free(out), false;
+    out->in = (ref_inputs){.x = x,
+                           .residual = backward ? NULL : residual,
+                           .dy = dy,
+                           .dresidual = backward ? residual : NULL,
+                           .gamma = data->input[NL_GAMMA],
+                           .beta = data->input[NL_BETA],
+                           .running_mean = data->input[NL_RUNNING_MEAN],
+                           .running_var = data->input[NL_RUNNING_VAR]};
+    if (!ref_compute(p, &out->in, o, data_threads(p))) return answer_free(out), false;
     for (size_t g = 0; backward && p->n && g < ref_groups(p); g++) {
         if (data->input[NL_MEAN]) ((float *)data->input[NL_MEAN])[g] = (float)o->mean[g];
         ((float *)data->input[NL_RSTD])[g] = (float)o->rstd[g];

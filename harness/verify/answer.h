@@ -7,6 +7,7 @@
 
 /* Computed once, shared by all implementations. */
 typedef struct answer {
+    ref_inputs in; /* of the reference */
     ref_outputs want;
     void *memory;
     unsigned long number; /* no two answers of a process share it */

@@ -14,7 +14,7 @@ static float plus(float a, float b) {
 
 static float gain_of(const nl_problem *p, const float *gamma, size_t j) {
     bool plus_one = (p->op == NL_QWEN2_RMSNORM) != w.other_gain;
-    return !gamma ? 1 : plus_one ? 1 + gamma[j] : gamma[j];
+    return !gamma || (w.no_gamma && j >= w.feature) ? 1 : plus_one ? 1 + gamma[j] : gamma[j];
 }
 
 static void touch(const nl_problem *p, const nl_forward_args *a) {
@@ -51,14 +51,19 @@ static wrong wrong_for(const nl_problem *p, const void *const at[NL_ARGS]) {
 
 static float sum_at(const nl_problem *p, const nl_forward_args *a, size_t i) {
     float x = nl_load(p->dtype, a->x, i);
-    if (!a->residual || w.no_residual) return x;
+    if (!a->residual || w.no_residual || w.residual_last) return x;
     x += nl_load(p->dtype, a->residual, i);
     return w.rounded_sum ? nl_round(p->dtype, x) : x;
 }
 
+/* Element e of group g. */
+static size_t at(const nl_problem *p, size_t g, size_t e) {
+    return w.run ? g * w.run + e : element(p, g, e);
+}
+
 /* The value that a group's sums take. */
 static float value_at(const nl_problem *p, const nl_forward_args *a, size_t g, size_t e) {
-    const size_t i = element(p, g, e);
+    const size_t i = at(p, g, e);
     bool alone = w.residual_end && e >= w.residual_end;
     return alone ? nl_load(p->dtype, a->x, i) : sum_at(p, a, i);
 }
@@ -66,8 +71,8 @@ static float value_at(const nl_problem *p, const nl_forward_args *a, size_t g, s
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     size_t m = group_size(p), groups = ref_groups(p);
     bool inference = p->pass == NL_INFERENCE, cast = p->casting == NL_CAST_BEFORE_WEIGHT;
-    bool late = w.right_calls && ++calls > w.right_calls;
-    float last = 1, stale_mean = 0, stale_rstd = 0;
+    bool late = ++calls > w.right_calls && w.right_calls;
+    float last = 1, stale_mean = 0, stale_rstd = 0, last_mean = 0;
     const wrong given = w;
     (void)threads;
     w = wrong_for(p, (const void *[NL_ARGS]){[NL_X] = a->x,
@@ -79,42 +84,69 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                                              [NL_RUNNING_MEAN] = a->running_mean,
                                              [NL_Y] = a->y,
                                              [NL_RESIDUAL_OUT] = a->residual_out});
+    const float eps = w.eps ? w.eps : p->eps;
+    const size_t saved = groups;
+    if (w.run) m = w.run, groups = p->n * p->c * p->s / m;
     for (size_t g = 0; g < groups; g++) {
-        float mean = 0, var = 0;
-        for (size_t e = 0; e < m && is_centred(p); e++)
+        float mean = w.unset_scratch ? *(const float *)a->scratch : 0, var = 0;
+        const bool centred = is_centred(p) != w.other_centre;
+        for (size_t e = 0; e < m && centred; e++)
             if (!is_lost(e)) mean = plus(mean, value_at(p, a, g, e));
-        mean = inference ? a->running_mean[g] : mean / (float)m;
+        mean = inference ? a->running_mean[g] : mean / (float)(w.sums_for_means ? 1 : m);
         for (size_t e = 0; e < m; e++) {
             float d = value_at(p, a, g, e) - (w.one_pass ? 0 : mean);
             if (!is_lost(e)) var = plus(var, d * d);
         }
-        var = inference ? a->running_var[g] : var / (float)(w.unbiased ? m - 1 : m);
+        const size_t counted = w.sums_for_means ? 1 : w.unbiased ? m - 1 : m;
+        var = inference ? a->running_var[g] : var / (float)counted;
         if (w.one_pass) var -= mean * mean;
         var *= 1 + w.var_off;
         if (w.stale_from && g >= w.stale_from) mean = stale_mean;
-        float rstd = w.eps_outside ? 1 / (sqrtf(var) + p->eps) : 1 / sqrtf(var + p->eps);
+        float rstd = w.eps_outside ? 1 / (sqrtf(var) + eps) : 1 / sqrtf(var + eps);
+        if (w.no_root) rstd *= rstd;
+        if (w.sigma) rstd = 1 / rstd;
         if (w.stale_from && g >= w.stale_from) rstd = stale_rstd;
         stale_mean = mean, stale_rstd = rstd;
+        const float its_rstd = w.last_rstd || w.last_stats ? last : rstd,
+                    its_mean = w.last_stats ? last_mean : mean;
         for (size_t e = 0; e < m; e++) {
-            size_t i = element(p, g, e), j = feature(p, i);
-            float x = sum_at(p, a, i), xhat = (x - mean) * (w.last_rstd ? last : rstd);
+            size_t i = at(p, g, e), j = feature(p, i);
+            float x = sum_at(p, a, w.next_x ? at(p, g, (e + 1) % m) : i);
+            float xhat = (x - its_mean) * its_rstd;
             if (cast != w.other_cast) xhat = nl_round(p->dtype, xhat);
+            const float beta = a->beta && !(w.no_beta && j >= w.feature) ? a->beta[j] : 0;
+            if (w.beta_first) xhat += beta;
             float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j);
-            if (a->beta) y += a->beta[j];
+            if (!w.beta_first) y += beta;
+            if (w.residual_last && a->residual) y += nl_load(p->dtype, a->residual, i);
+            if (w.noise || (w.last_feature_off && j == p->c - 1) || (w.first_row_off && g == 0))
+                y += 1e-3f * (float)(i * 2654435761u % 997) / 997;
+            if (w.unsteady) y *= 1 + 1e-3f * (float)calls;
+            x = sum_at(p, a, i);
             x = w.x_for_sum ? nl_load(p->dtype, a->x, i) : x;
             if (a->residual_out) nl_store(p->dtype, a->residual_out, i, x);
-            const bool leave[] = {0, 0, 0, i == 7, e >= m / 16 * 16, g == groups - 1};
+            const bool leave[] = {0,
+                                  0,
+                                  0,
+                                  i == 7,
+                                  e >= m / 16 * 16,
+                                  g == groups - 1,
+                                  e % 16 == 7,
+                                  g * 3 / groups == 1};
             y = late || w.y == ZEROS ? 0 : w.y == NANS && i == 7 ? NAN : y;
             if (!leave[w.y]) nl_store(p->dtype, a->y, i, flush(y));
         }
-        last = rstd;
-        if (a->mean) a->mean[g] = mean + w.mean_off;
-        if (a->rstd) a->rstd[g] = rstd * (1 + w.rstd_off);
-        if (!a->running_mean || inference || w.old_running) continue;
-        float more = p->biased_running_var != w.biased_running ? 1 : (float)m / (float)(m - 1);
-        float fresh = w.momentum_swapped ? 1 - p->momentum : p->momentum;
-        a->running_mean[g] = (1 - fresh) * a->running_mean[g] + fresh * mean;
-        a->running_var[g] = (1 - fresh) * a->running_var[g] + fresh * var * more;
+        last = rstd, last_mean = mean;
+        for (size_t o = w.run ? 0 : g; o < (w.run ? saved : g + 1); o++) {
+            if (w.run && element(p, o, 0) / w.run != g) continue;
+            if (a->mean) a->mean[o] = mean + w.mean_off;
+            if (a->rstd) a->rstd[o] = rstd * (1 + w.rstd_off);
+            if (!a->running_mean || inference || w.old_running) continue;
+            float more = p->biased_running_var != w.biased_running ? 1 : (float)m / (float)(m - 1);
+            float fresh = w.momentum_swapped ? 1 - p->momentum : p->momentum;
+            a->running_mean[o] = (1 - fresh) * a->running_mean[o] + fresh * mean;
+            a->running_var[o] = (1 - fresh) * a->running_var[o] + fresh * var * more;
+        }
     }
     touch(p, a);
     w = given;
@@ -150,14 +182,19 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             float in = w.gamma_outside ? dy : gain * dy, out = w.gamma_outside ? gain : 1;
             if (e >= m) {
                 float means = mean_g * (float)(is_centred(p) + w.more_means);
-                float dx = rstd * out * (in - means - xhat * mean_gx);
+                float dx =
+                    (w.no_rstd ? 1 : rstd) * out * (in - means - (w.no_gx ? 0 : xhat * mean_gx));
                 if (a->dresidual && !w.no_dresidual) dx += nl_load(p->dtype, a->dresidual, i);
                 nl_store(p->dtype, a->dx, i, flush(dx));
                 continue;
             }
             if ((!w.lost_lane || e % 16 != 7) && !is_lost(e))
                 mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
-            if (a->dgamma && !is_lost_row(g, share, groups)) a->dgamma[j] += dy * xhat;
+            if (w.last_rows_dgamma && a->dgamma) a->dgamma[j] = 0;
+            float to_dgamma = (w.gained_dgamma ? gain : 1) * dy;
+            to_dgamma *= w.x_in_dgamma ? nl_load(p->dtype, a->x, i) : xhat;
+            if (w.mean_dgamma) to_dgamma /= (float)(p->n * p->s);
+            if (a->dgamma && !is_lost_row(g, share, groups)) a->dgamma[j] += to_dgamma;
             if (a->dbeta && !w.no_dbeta) a->dbeta[j] += dy;
         }
     }
@@ -165,10 +202,16 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     w = given;
 }
 
+static size_t scratch_bytes(const nl_problem *p) {
+    (void)p;
+    return 64;
+}
+
 nl_impl mutant_kernel(nl_method method, wrong now) {
     nl_impl k = {.name = "mutant", .isa = "c", .method = method, .lanes = 1, .threaded = true};
     k.ops = NL_BIT(NL_OPS) - 1, k.passes = NL_BIT(NL_PASSES) - 1, k.dtypes = NL_BIT(NL_DTYPES) - 1,
     k.forward = forward, k.backward = backward;
+    if (now.unset_scratch) k.scratch = scratch_bytes;
     w = now, calls = 0;
     memset(kept, 0, sizeof kept);
     return k;

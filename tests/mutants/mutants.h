@@ -6,7 +6,17 @@
 
 #include "layer.h"
 
-enum { NANS = 1, ZEROS, LEAVE_ONE, LEAVE_TAIL, LEAVE_ROW, PAST = 1, BEFORE };
+enum {
+    NANS = 1,
+    ZEROS,
+    LEAVE_ONE,
+    LEAVE_TAIL,
+    LEAVE_ROW,
+    LEAVE_LANE,
+    LEAVE_SHARE,
+    PAST = 1,
+    BEFORE
+};
 
 /* The mistakes of the kernel; all zero: it is right. */
 typedef struct wrong {
@@ -15,7 +25,13 @@ typedef struct wrong {
     bool eps_outside, unbiased, one_pass, biased_running, momentum_swapped, old_running, next_gamma,
         last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum, rounded_sum, other_cast,
         other_gain, gamma_outside, adds_dgamma, keeps_dgamma, one_threads_dgamma, no_dresidual,
-        no_dbeta, lost_lane, lost_run;
+        no_dbeta, lost_lane, lost_run, other_centre, no_gamma, no_beta, beta_first, next_x,
+        last_stats, sums_for_means, no_root, sigma, residual_last, unset_scratch, unsteady, noise,
+        last_feature_off, first_row_off, no_gx, no_rstd, x_in_dgamma, gained_dgamma, mean_dgamma,
+        last_rows_dgamma;
+    float eps;      /* instead of the problem's; 0: its own */
+    size_t feature; /* no_gamma and no_beta are meant from this feature on */
+    size_t run;     /* statistics over runs of so many elements in memory */
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
     size_t sums_end;                            /* no sum along a row goes farther; 0: it does */
     size_t residual_end;                        /* nor does the residual in them */

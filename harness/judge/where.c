@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/where.h"
+#include "layer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The row, feature and place of number i; 0 where the output has no such axis. */
+typedef struct spot {
+    size_t row, feature, place;
+} spot;
+
+static spot spot_of(const nl_problem *p, nl_arg o, size_t i) {
+    if (nl_args[o].extent == NL_TENSOR) return (spot){i / (p->c * p->s), i / p->s % p->c, i % p->s};
+    const bool rows = nl_args[o].extent == NL_GROUPS && !nl_layers[p->op].by_channel;
+    return rows ? (spot){.row = i} : (spot){.feature = i};
+}
+
+static size_t marked(const bool *set, size_t n) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) count += set[i];
+    return count;
+}
+
+/* The axes that the output has: the others have one index, which is marked. */
+static spot axes_of(const nl_problem *p, nl_arg o) {
+    if (nl_args[o].extent == NL_TENSOR) return (spot){p->n, p->c, p->s};
+    const spot last = spot_of(p, o, due_count(p, o) - 1);
+    return (spot){last.row + 1, last.feature + 1, 1};
+}
+
+bool region_make(const subject *s, nl_arg output, region *r) {
+    const nl_problem *p = s->p;
+    const spot axes = axes_of(p, output);
+    *r = (region){.output = output, .count = due_count(p, output)};
+    r->rows = calloc(axes.row + axes.feature + axes.place, sizeof *r->rows);
+    if (!r->rows) return false;
+    r->features = r->rows + axes.row, r->places = r->features + axes.feature;
+    for (size_t i = 0; i < r->count; i++) {
+        const due d = due_at(s->dues, output, i);
+        const double got = s->got[output][i];
+        const spot at = spot_of(p, output, i);
+        if (!d.promised || (!isfinite(d.want) && !isfinite(got))) continue;
+        if (error_units(d.dtype, got, d.low, d.high, d.gauge) <= d.allowed.probable) continue;
+        if (!r->wrong++) r->first = i;
+        r->rows[at.row] = r->features[at.feature] = r->places[at.place] = true;
+    }
+    r->box = marked(r->rows, axes.row) * marked(r->features, axes.feature) *
+             marked(r->places, axes.place);
+    return true;
+}
+
+void region_free(region *r) {
+    free(r->rows);
+    *r = (region){0};
+}
+
+bool region_has(const subject *s, const region *r, size_t i) {
+    const spot at = spot_of(s->p, r->output, i);
+    return r->rows[at.row] && r->features[at.feature] && r->places[at.place];
+}
+
+/* Of a set with `count` marks, first and last: every step-th, or 0. */
+static size_t step_of(const bool *set, size_t first, size_t last, size_t count) {
+    const size_t step = count > 1 ? (last - first) / (count - 1) : 0;
+    for (size_t i = first, k = 0; k < count; i += step, k++)
+        if (!step || i > last || !set[i]) return 0;
+    return step;
+}
+
+/* Where a loop over whole vectors of 2 to 64 elements would end. */
+static bool is_tail(size_t from, size_t n) {
+    for (size_t lanes = 2; lanes <= 64; lanes *= 2)
+        if (from > 0 && n / lanes * lanes == from) return true;
+    return false;
+}
+
+/* Which thread has just these rows? As nl_parallel_for cuts them. */
+static int thread_of(size_t first, size_t last, size_t n, size_t threads) {
+    for (size_t t = 0, begin = 0; threads > 1 && t < threads; t++) {
+        const size_t end = begin + n / threads + (t < n % threads);
+        if (begin == first && end == last + 1) return (int)t + 1;
+        begin = end;
+    }
+    return 0;
+}
+
+/* Appends ", rows 3 to 5"; nothing where all are marked. */
+static void add_set(char *text, size_t size, const bool *set, size_t n, const char *noun,
+                    int threads) {
+    const size_t count = marked(set, n);
+    size_t first = 0, last = n;
+    char *to = text + strlen(text);
+    size -= strlen(text);
+    if (count == n || count == 0) return;
+    while (!set[first]) first++;
+    while (!set[last - 1]) last--;
+    last--;
+    const size_t step = step_of(set, first, last, count);
+    const int thread = step == 1 ? thread_of(first, last, n, (size_t)threads) : 0;
+    if (count == 1)
+        snprintf(to, size, ", %s %zu only", noun, first);
+    else if (step == 1 && last == n - 1 && !thread)
+        snprintf(to, size, ", from %s %zu on%s", noun, first,
+                 is_tail(first, n) ? ": the tail" : "");
+    else if (step == 1)
+        snprintf(to, size, ", %ss %zu to %zu", noun, first, last);
+    else if (step && first < step && last + step >= n)
+        snprintf(to, size, ", every %zu%s %s from %s %zu on%s", step,
+                 step == 2   ? "nd"
+                 : step == 3 ? "rd"
+                             : "th",
+                 noun, noun, first, step >= 4 && !(step & (step - 1)) ? ": one lane" : "");
+    else if (4 * count <= n)
+        snprintf(to, size, ", in %zu of %zu %ss, the first is %zu", count, n, noun, first);
+    if (thread)
+        snprintf(to + strlen(to), size - strlen(to), ": the share of thread %d of %d", thread,
+                 threads);
+}
+
+void region_text(const subject *s, const region *r, char *text, size_t size) {
+    const spot axes = axes_of(s->p, r->output);
+    const bool rows_norm = !nl_layers[s->p->op].by_channel;
+    snprintf(text, size, r->wrong == r->count ? "in every element" : "in %zu of %zu elements",
+             r->wrong, r->count);
+    add_set(text, size, r->rows, axes.row, rows_norm ? "row" : "sample", s->threads);
+    add_set(text, size, r->features, axes.feature, rows_norm ? "feature" : "channel",
+            rows_norm ? 1 : s->threads);
+    add_set(text, size, r->places, axes.place, "place", 1);
+}
+
+void region_index(const subject *s, nl_arg output, size_t i, char *text, size_t size) {
+    const spot at = spot_of(s->p, output, i);
+    if (nl_args[output].extent != NL_TENSOR)
+        snprintf(text, size, "%s[%zu]", nl_args[output].name, i);
+    else if (s->p->s == 1)
+        snprintf(text, size, "%s[%zu][%zu]", nl_args[output].name, at.row, at.feature);
+    else
+        snprintf(text, size, "%s[%zu][%zu][%zu]", nl_args[output].name, at.row, at.feature,
+                 at.place);
+}

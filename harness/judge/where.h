@@ -1,0 +1,27 @@
+/* Where are an output's wrong numbers? SPDX-License-Identifier: MIT */
+#ifndef NL_WHERE_H
+#define NL_WHERE_H
+
+#include "judge/subject.h"
+
+/* The rows, features and places that have wrong numbers: for [n][c][s] of a tensor, and the
+ * features, or rows, of a vector. */
+typedef struct region {
+    nl_arg output;
+    size_t count, wrong, first; /* numbers; those that are wrong, and the first of them */
+    bool *rows, *features, *places;
+    size_t box; /* numbers in wrong rows, features and places at once */
+} region;
+
+/* Finds an output's numbers beyond their bound. False: out of memory. */
+bool region_make(const subject *s, nl_arg output, region *out);
+void region_free(region *r);
+bool region_has(const subject *s, const region *r, size_t i);
+
+/* "5 of 185: in every row, from feature 32 on: the tail". */
+void region_text(const subject *s, const region *r, char *text, size_t size);
+
+/* "y[3][17]" */
+void region_index(const subject *s, nl_arg output, size_t i, char *text, size_t size);
+
+#endif

@@ -1,0 +1,18 @@
+/* Calls an implementation once more, to look at its outputs. SPDX-License-Identifier: MIT */
+#ifndef NL_EXAMINE_H
+#define NL_EXAMINE_H
+
+#include "verify/instance.h"
+
+/* How to call: with so many threads, and every byte of the outputs, or of scratch, set to this
+ * before. 0xff is what a check does. */
+typedef struct examination {
+    int threads;
+    unsigned char outputs, scratch;
+} examination;
+
+/* Lends the instance to `look` after the call. False: out of memory, or the call was refused. */
+bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,
+             void (*look)(void *context, const instance *in), void *context);
+
+#endif
