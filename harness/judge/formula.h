@@ -5,6 +5,8 @@
 
 #include "judge/subject.h"
 
+#include <stddef.h>
+
 /* Which elements share statistics: the layer's own groups; the features of a row; a channel; the
  * whole array; a channel of one sample; one position in all samples; `together` rows; `together`
  * features or channels of one sample. */
@@ -97,5 +99,27 @@ size_t formula_groups(const subject *s, const formula *r);
 void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the outputs' types */
 /* Of w->of against the subject's. right: the formula was the right one. */
 mismatch formula_residual(workspace *w, bool right);
+
+/* What the formulas of forward and backward share. */
+
+/* After the statistics. In forward w->g is the variance of each group. */
+void formula_forward(workspace *w, const formula *r);
+void formula_backward(workspace *w, const formula *r);
+
+/* x, with the residual or as the formula treats it. */
+long double formula_input(const subject *s, int residual, size_t i);
+long double formula_gain_at(const subject *s, const formula *r, size_t j);
+long double formula_normalized(const workspace *w, const formula *r, size_t i);
+/* What a sum is divided by; length: what it should be. */
+long double formula_divisor(const formula *r, int sum, long double length);
+bool formula_is_summed(const workspace *w, const formula *r, size_t i);
+/* The element that element i takes `what` of, or -1: beyond the row. */
+ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
+
+/* Store number i of an output: v; a number that the mistake leaves open; one of two, as it does not
+ * say which. */
+void formula_put(workspace *w, nl_arg o, size_t i, long double v);
+void formula_put_any(workspace *w, nl_arg o, size_t i);
+void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long double two);
 
 #endif

@@ -1,48 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "best.h"
-#include "dtype.h"
 #include "judge/mechanism.h"
+#include "judge/samples.h"
 #include "judge/where.h"
-#include "verify/examine.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The outputs of one call, as doubles. */
-typedef struct sample {
-    const double *of[NL_ARGS];
-    double *memory;
-    size_t bytes;
-} sample;
-
-static void take(void *context, const instance *in) {
-    sample *out = context;
-    const nl_problem *p = &in->c->problem;
-    size_t numbers = 0;
-    for (nl_arg o = 0; o < NL_ARGS; o++) numbers += due_has(in, o) ? due_count(p, o) : 0;
-    double *next = out->memory = malloc(out->bytes = (numbers + 1) * sizeof *next);
-    if (!next) return;
-    next[numbers] = 0;
-    for (nl_arg o = 0; o < NL_ARGS; o++) {
-        if (!due_has(in, o)) continue;
-        out->of[o] = next;
-        const nl_dtype t = nl_args[o].extent == NL_TENSOR ? p->dtype : NL_F32;
-        for (size_t i = 0; i < due_count(p, o); i++) *next++ = nl_load(t, in->at[o], i);
-    }
-}
-
-/* The calls: as in a check, the same again, over outputs and over scratch of zeros, and with one
- * thread. */
-enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, CALLS };
-
 typedef struct enquiry {
     subject s;
     instance shell; /* for the bounds; without buffers */
     dues dues;
-    sample call[CALLS];
+    sample call[SAMPLES];
     region wrong[NL_ARGS];
     nl_arg shown; /* the output to speak of */
 } enquiry;
@@ -52,21 +24,7 @@ static bool is_wrong(const enquiry *q) {
 }
 
 static bool same(const enquiry *q, int one, int other) {
-    return memcmp(q->call[one].memory, q->call[other].memory, q->call[one].bytes) == 0;
-}
-
-static bool call_all(enquiry *q, int threads) {
-    const unsigned char nan = 0xff;
-    const examination how[CALLS] = {[FIRST] = {threads, nan, nan},
-                                    [AGAIN] = {threads, nan, nan},
-                                    [OVER_ZEROS] = {threads, 0, nan},
-                                    [ZERO_SCRATCH] = {threads, nan, 0},
-                                    [ONE_THREAD] = {1, nan, nan}};
-    for (int k = 0; k < CALLS; k++)
-        if (!examine(q->shell.c, q->shell.data, q->shell.impl, how[k], take, &q->call[k]) ||
-            !q->call[k].memory)
-            return false;
-    return true;
+    return sample_same(&q->call[one], &q->call[other]);
 }
 
 /* Finds the wrong numbers of a call; speaks of y or dx if any of them is wrong. */
@@ -230,11 +188,11 @@ bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_
                      .dues = &q->dues,
                      .narrow = c->problem.dtype,
                      .threads = nl_threads_for(impl, &c->problem, threads)};
-    const bool ok =
-        dues_make(&q->shell, &a->want, &q->dues) && call_all(q, threads) && look(q, FIRST);
+    const bool ok = dues_make(&q->shell, &a->want, &q->dues) &&
+                    samples_take(&q->shell, threads, q->call) && look(q, FIRST);
     if (ok && is_wrong(q)) say_where(q, out);
     if (ok) find_cause(q, out);
-    for (int k = 0; k < CALLS; k++) free(q->call[k].memory);
+    samples_free(q->call);
     for (nl_arg o = 0; o < NL_ARGS; o++) region_free(&q->wrong[o]);
     dues_free(&q->dues), free(q);
     return ok;

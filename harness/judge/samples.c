@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/samples.h"
+#include "dtype.h"
+#include "verify/due.h"
+#include "verify/examine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void take(void *context, const instance *in) {
+    sample *out = context;
+    const nl_problem *p = &in->c->problem;
+    size_t numbers = 0;
+    for (nl_arg o = 0; o < NL_ARGS; o++) numbers += due_has(in, o) ? due_count(p, o) : 0;
+    double *next = out->memory = malloc(out->bytes = (numbers + 1) * sizeof *next);
+    if (!next) return;
+    next[numbers] = 0;
+    for (nl_arg o = 0; o < NL_ARGS; o++) {
+        if (!due_has(in, o)) continue;
+        out->of[o] = next;
+        const nl_dtype t = nl_args[o].extent == NL_TENSOR ? p->dtype : NL_F32;
+        for (size_t i = 0; i < due_count(p, o); i++) *next++ = nl_load(t, in->at[o], i);
+    }
+}
+
+bool samples_take(const instance *of, int threads, sample out[SAMPLES]) {
+    const unsigned char nan = 0xff;
+    const examination how[SAMPLES] = {[FIRST] = {threads, nan, nan},
+                                      [AGAIN] = {threads, nan, nan},
+                                      [OVER_ZEROS] = {threads, 0, nan},
+                                      [ZERO_SCRATCH] = {threads, nan, 0},
+                                      [ONE_THREAD] = {1, nan, nan}};
+    bool ok = true;
+    for (int k = 0; k < SAMPLES && ok; k++)
+        ok = examine(of->c, of->data, of->impl, how[k], take, &out[k]) && out[k].memory;
+    return ok;
+}
+
+void samples_free(sample of[SAMPLES]) {
+    for (int k = 0; k < SAMPLES; k++) free(of[k].memory);
+}
+
+bool sample_same(const sample *a, const sample *b) {
+    return memcmp(a->memory, b->memory, a->bytes) == 0;
+}

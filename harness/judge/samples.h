@@ -1,0 +1,23 @@
+/* The outputs of an implementation, called in several ways. SPDX-License-Identifier: MIT */
+#ifndef NL_SAMPLES_H
+#define NL_SAMPLES_H
+
+#include "verify/instance.h"
+
+/* The outputs of one call, as doubles; NULL: none. */
+typedef struct sample {
+    const double *of[NL_ARGS];
+    double *memory;
+    size_t bytes;
+} sample;
+
+/* As in a check; the same again; over outputs, and over scratch, of zeros; with one thread. */
+enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, SAMPLES };
+
+/* Of the instance's case, data and implementation; its buffers are not used. False: out of memory,
+ * or a call was refused; free all the same. */
+bool samples_take(const instance *of, int threads, sample out[SAMPLES]);
+void samples_free(sample of[SAMPLES]);
+bool sample_same(const sample *a, const sample *b); /* bit for bit */
+
+#endif
