@@ -89,7 +89,7 @@ static void say_where(const enquiry *q, hint *out) {
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
     size_t unwritten = 0, added = 0;
-    for (size_t i = 0; r->wrong && i < r->count; i++) {
+    for (size_t i = 0; r->wrong && q->call[OVER_ZEROS].memory && i < r->count; i++) {
         if (!isnan(q->call[FIRST].of[o][i]) || isnan((double)due_at(&q->dues, o, i).want)) continue;
         const double v = q->call[OVER_ZEROS].of[o][i];
         unwritten += v == 0, added += v != 0 && !isnan(v);
@@ -167,7 +167,7 @@ static void find_cause(enquiry *q, hint *out) {
         find_mechanism(&q->s, false, cause, size, &tried) || find_there(q, cause, size, &tried))
         return;
     const size_t wrong = q->wrong[q->shown].wrong;
-    if (look(q, ONE_THREAD) && !is_wrong(q)) {
+    if (q->call[ONE_THREAD].memory && look(q, ONE_THREAD) && !is_wrong(q)) {
         snprintf(cause, size, "right with one thread: threads share the work wrongly");
         return;
     }

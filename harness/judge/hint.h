@@ -13,7 +13,7 @@ typedef struct hint {
     bool known;       /* has a cause */
 } hint;
 
-/* False: out of memory, or the call was refused. */
+/* False: out of memory, or the call failed. */
 bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                int threads, hint *out);
 

@@ -4,7 +4,7 @@
 
 #include "verify/instance.h"
 
-/* The outputs of one call, as doubles; NULL: none. */
+/* The outputs of one call, as doubles; NULL: none, or the call failed. */
 typedef struct sample {
     const double *of[NL_ARGS];
     double *memory;
@@ -14,10 +14,10 @@ typedef struct sample {
 /* As in a check; the same again; over outputs, and over scratch, of zeros; with one thread. */
 enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, SAMPLES };
 
-/* Of the instance's case, data and implementation; its buffers are not used. False: out of memory,
- * or a call was refused; free all the same. */
+/* Of the instance's case, data and implementation; its buffers are not used. False: the first
+ * call failed, or out of memory; free all the same. */
 bool samples_take(const instance *of, int threads, sample out[SAMPLES]);
 void samples_free(sample of[SAMPLES]);
-bool sample_same(const sample *a, const sample *b); /* bit for bit */
+bool sample_same(const sample *a, const sample *b); /* as far as both calls succeeded */
 
 #endif

@@ -1,4 +1,4 @@
-/* Calls an implementation once more, to look at its outputs. SPDX-License-Identifier: MIT */
+/* Calls an implementation once more, isolated, to look at its outputs. SPDX-License-Identifier: MIT */
 #ifndef NL_EXAMINE_H
 #define NL_EXAMINE_H
 
@@ -11,7 +11,7 @@ typedef struct examination {
     unsigned char outputs, scratch;
 } examination;
 
-/* Lends the instance to `look` after the call. False: out of memory, or the call was refused. */
+/* Lends the instance to `look` after the call. False: out of memory, or the call failed. */
 bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,
              void (*look)(void *context, const instance *in), void *context);
 

@@ -4,6 +4,8 @@
 #include "verify/bound.h"
 #include "runs.h"
 
+#include <unistd.h>
+
 static wrong w;
 static int calls;
 static float kept[MAX_GROUP]; /* dgamma of the previous call */
@@ -71,7 +73,7 @@ static float value_at(const nl_problem *p, const nl_forward_args *a, size_t g, s
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     size_t m = group_size(p), groups = ref_groups(p);
     bool inference = p->pass == NL_INFERENCE, cast = p->casting == NL_CAST_BEFORE_WEIGHT;
-    bool late = ++calls > w.right_calls && w.right_calls;
+    bool late = w.right_calls && ++calls > w.right_calls;
     float last = 1, stale_mean = 0, stale_rstd = 0, last_mean = 0;
     const wrong given = w;
     (void)threads;
@@ -121,7 +123,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             if (w.residual_last && a->residual) y += nl_load(p->dtype, a->residual, i);
             if (w.noise || (w.last_feature_off && j == p->c - 1) || (w.first_row_off && g == 0))
                 y += 1e-3f * (float)(i * 2654435761u % 997) / 997;
-            if (w.unsteady) y *= 1 + 1e-3f * (float)calls;
+            if (w.unsteady) y *= 1 + 1e-3f * (float)(getpid() % 1000);
             x = sum_at(p, a, i);
             x = w.x_for_sum ? nl_load(p->dtype, a->x, i) : x;
             if (a->residual_out) nl_store(p->dtype, a->residual_out, i, x);
