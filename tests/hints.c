@@ -64,7 +64,16 @@ static const struct plant {
     {LN, "never written", "from feature 32 on: the tail", {.y = LEAVE_TAIL}},
     {LN, "1 element of y was never written", "row 0 only", {.y = LEAVE_ONE}},
     {RMS, "never written", "row 4 only", {.y = LEAVE_ROW}},
-    {RMS, "all 0", "in every element", {.y = ZEROS}},
+    {RMS, "are 0: nothing", "in every element", {.y = ZEROS}},
+    {"rmsnorm/forward/f16/9x64/normal/gain=1e-5", "flushed to zero", NULL, {.flushed = 0x1p-14f}},
+    {"layernorm/forward/f32/9x64/offset:4096",
+     "one-pass variance",
+     "right: mean",
+     {.one_pass = true}},
+    {"batchnorm/forward/f32/33x40/offset:1024",
+     "one-pass variance",
+     "right: mean",
+     {.one_pass = true}},
     {LN, "scratch was used before it was set", NULL, {.unset_scratch = true}},
     {LN, "other numbers", NULL, {.unsteady = true}},
     {LN_BACK, "the term mean(g) was left out", "right: dgamma, dbeta", {.more_means = -1}},
@@ -87,7 +96,7 @@ static const struct plant {
      NULL,
      {.one_threads_dgamma = true}},
     {LN_BACK, "dgamma was added to what was there", NULL, {.adds_dgamma = true}},
-    {LN_BACK, "all 0", "dbeta is wrong in every element", {.no_dbeta = true}},
+    {LN_BACK, "are 0: nothing", "dbeta is wrong in every element", {.no_dbeta = true}},
     {"layernorm/backward/f32/5x36/normal",
      "miss the tail, from element 32 on",
      NULL,
@@ -106,6 +115,7 @@ static const struct plant {
     {RMS "/no-gamma", NULL, "feature 36 only", {.last_feature_off = true}},
     {RMS, NULL, "row 0 only", {.first_row_off = true}},
     {LN, NULL, "y is wrong", {.noise = true}},
+    {"layernorm/forward/f32/9x64/offset:64", NULL, "y is wrong", {.noise = true}},
     {LN, NULL, "y is wrong", {.half_sums = true}},
     {LN, NULL, "right: mean", {.var_off = 0.01f}},
     {LN_BACK, NULL, "right: dgamma, dbeta", {.more_means = 1}},
@@ -133,6 +143,21 @@ Test(hints, name_the_cause) {
         trial_end(&t);
     }
     fprintf(stderr, "%zu named, %zu unknown\n", named, unknown);
+}
+
+/* A rung that promises more than its method gives: two passes with a rounded mean are not refined. */
+Test(hints, name_the_method) {
+    trial t;
+    hint h;
+    trial_make(&t, "layernorm/forward/f32/33x40/offset:262144/eps=1e-12");
+    const nl_impl two_pass = mutant_kernel(NL_TWO_PASS, (wrong){0});
+    nl_impl kernel = two_pass;
+    kernel.method = NL_REFINED;
+    cr_assert(hint_make(&t.c, &t.data, &t.want, &kernel, 1, &h));
+    cr_expect(strstr(h.cause, "the mean rounded to a float"), "%s: %s", h.where, h.cause);
+    cr_assert(hint_make(&t.c, &t.data, &t.want, &two_pass, 1, &h));
+    cr_expect(!h.known && !*h.where, "%s: %s", h.where, h.cause);
+    trial_end(&t);
 }
 
 /* Of many failures, the smallest ordinary one that has a cause; a failure without numbers has none. */

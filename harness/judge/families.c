@@ -91,7 +91,7 @@ static void add_gradients(mistake_list *l) {
     const size_t n = l->s->p->n, threads = (size_t)l->s->threads;
     char share[64];
     if (n < 2) return;
-    add_rows(l, "last-row-only", 0, "the last row only, overwritten, not added up", n - 1, n);
+    add_rows(l, "last-row-only", 0, "the last row only, as if it overwrote the others", n - 1, n);
     add_rows(l, "first-row-only", 0, "the first row only", 0, 1);
     add_rows(l, "without-last-row", 0, "the last row is missing", 0, n - 1);
     add_rows(l, "without-first-row", 0, "the first row is missing", 1, n);

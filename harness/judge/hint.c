@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "best.h"
+#include "layer.h"
 #include "judge/mechanism.h"
+#include "judge/method.h"
 #include "judge/samples.h"
 #include "judge/where.h"
 
@@ -41,47 +43,15 @@ static bool look(enquiry *q, int call) {
     return true;
 }
 
-static void append(char *text, size_t size, const char *more) {
-    const size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s", more);
-}
-
-/* "mean, rstd are wrong in every element": output o, and those behind it of which the same is true. */
-static void add_names(const enquiry *q, nl_arg first, const char *where, char *to, size_t size) {
-    char text[256];
-    size_t count = 0;
-    for (nl_arg o = first; o < NL_ARGS; o++) {
-        if (!q->wrong[o].wrong) continue;
-        region_text(&q->s, &q->wrong[o], text, sizeof text);
-        if (strcmp(text, where) != 0) break;
-        append(to, size, count++ ? ", " : "");
-        append(to, size, nl_args[o].name);
-    }
-    append(to, size, count > 1 ? " are wrong " : " is wrong ");
-    append(to, size, where);
-}
-
 static void say_where(const enquiry *q, hint *out) {
-    const region *r = &q->wrong[q->shown];
-    char name[64], text[256], before[256];
-    const char *join = "; right: ";
-    const due d = due_at(&q->dues, q->shown, r->first);
-    region_index(&q->s, q->shown, r->first, name, sizeof name);
+    char name[64];
+    const size_t first = q->wrong[q->shown].first;
+    const double got = q->s.got[q->shown][first];
+    const due d = due_at(&q->dues, q->shown, first);
+    region_index(&q->s, q->shown, first, name, sizeof name);
     snprintf(out->number, sizeof out->number, "%s is %.9g, should be %.9g", name,
-             q->s.got[q->shown][r->first], (double)d.want);
-    for (nl_arg o = 0, said = 0; o < NL_ARGS; o++) {
-        if (!q->wrong[o].wrong) continue;
-        region_text(&q->s, &q->wrong[o], text, sizeof text);
-        if (said && strcmp(text, before) == 0) continue;
-        append(out->where, sizeof out->where, said++ ? "; " : "");
-        add_names(q, o, text, out->where, sizeof out->where);
-        memcpy(before, text, sizeof text);
-    }
-    for (nl_arg o = 0; o < NL_ARGS; o++) {
-        if (!q->s.got[o] || q->wrong[o].wrong) continue;
-        append(out->where, sizeof out->where, join);
-        append(out->where, sizeof out->where, nl_args[o].name), join = ", ";
-    }
+             isnan(got) ? fabs(got) : got, (double)d.want);
+    regions_text(&q->s, q->wrong, out->where, sizeof out->where);
 }
 
 /* Of the wrong numbers that are NaN: those that stay zeros over zeros were never written; those that
@@ -103,12 +73,22 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     return added || unwritten;
 }
 
-/* Zeros where none belong, as of a sum to which nothing was added. */
+/* Zeros where none belong: throughout, or where numbers are small. */
 static bool find_zeros(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
-    for (size_t i = 0; i < r->count; i++)
-        if (region_has(&q->s, r, i) && q->call[FIRST].of[q->shown][i] != 0) return false;
-    snprintf(cause, size, "these are all 0: nothing was computed");
+    double most = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const due d = due_at(&q->dues, q->shown, i);
+        const double got = q->call[FIRST].of[q->shown][i];
+        if (!d.promised || error_units(d.dtype, got, d.low, d.high, d.gauge) <= d.allowed.probable)
+            continue;
+        if (got != 0) return false;
+        most = fmax(most, fabs((double)d.want));
+    }
+    if (most < 1e-3)
+        snprintf(cause, size, "numbers of up to %.3g became 0: flushed to zero", most);
+    else
+        snprintf(cause, size, "all of these are 0: nothing was computed");
     return true;
 }
 
@@ -125,10 +105,10 @@ static bool find_mechanism(const subject *s, bool here, char *cause, size_t size
     if (found && mechanism_test(s, found, &count)) likely = mechanism_likely(found, count);
     const bool known = likely && found[0].wholly;
     for (size_t i = 0; known && i < likely && i < 3; i++) {
-        append(cause, size, i ? "; or " : here ? "likely, and only there: " : "likely: ");
-        append(cause, size, found[i].text);
+        text_append(cause, size, i ? "; or " : here ? "likely, and only there: " : "likely: ");
+        text_append(cause, size, found[i].text);
     }
-    if (known && likely > 1) append(cause, size, " (this case cannot tell them apart)");
+    if (known && likely > 1) text_append(cause, size, " (this case cannot tell them apart)");
     *tried = count > *tried ? count : *tried;
     return free(found), known;
 }
@@ -156,7 +136,8 @@ static void find_cause(enquiry *q, hint *out) {
     }
     if (!is_wrong(q)) {
         out->known = false;
-        snprintf(cause, size, "unknown: right when called again");
+        snprintf(cause, size,
+                 "unknown: right when called again, so more than its arguments decide");
         return;
     }
     if (!same(q, FIRST, ZERO_SCRATCH)) {
@@ -167,6 +148,13 @@ static void find_cause(enquiry *q, hint *out) {
         find_mechanism(&q->s, false, cause, size, &tried) || find_there(q, cause, size, &tried))
         return;
     const size_t wrong = q->wrong[q->shown].wrong;
+    const nl_problem *p = q->s.p;
+    const bool far = p->pass == NL_FORWARD && nl_layers[p->op].centred && q->dues.kappa >= 8;
+    const char *method = far ? method_found(q->shell.impl, p->op) : NULL;
+    if (method) {
+        snprintf(cause, size, "likely: %s", method);
+        return;
+    }
     if (q->call[ONE_THREAD].memory && look(q, ONE_THREAD) && !is_wrong(q)) {
         snprintf(cause, size, "right with one thread: threads share the work wrongly");
         return;

@@ -8,8 +8,9 @@
 
 enum { FWD = NL_BIT(NL_FORWARD), BWD = NL_BIT(NL_BACKWARD), INF = NL_BIT(NL_INFERENCE) };
 /* HALVES: y is 16 bits; NARROW: x or y is; PLACES: more than one; GROUPS_BEFORE: for most groups
- * there is one; GRADIENTS: dgamma and dbeta were given. */
-enum { ANY, WIDE, HALVES, NARROW, PLACES, GROUPS_BEFORE, GRADIENTS };
+ * there is one, MEANS_BEFORE: and they have means; GRADIENTS: dgamma and dbeta were given; AFFINE:
+ * gamma and beta were. */
+enum { ANY, WIDE, HALVES, NARROW, PLACES, GROUPS_BEFORE, MEANS_BEFORE, GRADIENTS, AFFINE };
 
 #define AT(field) offsetof(formula, field)
 
@@ -38,9 +39,9 @@ static const struct row {
     {"beta-shifted-back", "beta shifted by one: beta[j - 1] for beta[j]", AT(shifted),
      OF_BETA | BACK, FWD | INF, ANY},
     {"affine-shifted", "gamma and beta shifted by one: [j + 1] for [j]", AT(shifted),
-     OF_GAMMA | OF_BETA, FWD | INF, ANY},
+     OF_GAMMA | OF_BETA, FWD | INF, AFFINE},
     {"affine-shifted-back", "gamma and beta shifted by one: [j - 1] for [j]", AT(shifted),
-     OF_GAMMA | OF_BETA | BACK, FWD | INF, ANY},
+     OF_GAMMA | OF_BETA | BACK, FWD | INF, AFFINE},
     {"x-shifted", "features shifted by one: x[j + 1] for x[j]", AT(shifted), OF_X, FWD | INF, ANY},
     {"x-shifted-back", "features shifted by one: x[j - 1] for x[j]", AT(shifted), OF_X | BACK,
      FWD | INF, ANY},
@@ -77,9 +78,9 @@ static const struct row {
     {"both-sums", "sums for mean and variance: not divided by n", AT(undivided),
      OF_MEAN | OF_SQUARES, FWD, ANY},
     {"stale", "stale statistics: mean and rstd of the group before", AT(stale),
-     OF_MEAN | OF_SQUARES, FWD | INF | BWD, GROUPS_BEFORE},
+     OF_MEAN | OF_SQUARES, FWD | INF | BWD, MEANS_BEFORE},
     {"stale-mean", "stale mean: that of the group before", AT(stale), OF_MEAN, FWD | INF | BWD,
-     GROUPS_BEFORE},
+     MEANS_BEFORE},
     {"stale-rstd", "stale rstd: that of the group before", AT(stale), OF_SQUARES, FWD | INF | BWD,
      GROUPS_BEFORE},
     {"first-statistics", "every group took mean and rstd of the first", AT(stale),
@@ -154,7 +155,9 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                           [NARROW] = s->narrow != NL_F32,
                           [PLACES] = s->p->s > 1,
                           [GROUPS_BEFORE] = nl_group_count(s->p) > 2,
-                          [GRADIENTS] = s->got[NL_DGAMMA] && s->got[NL_DBETA]};
+                          [GRADIENTS] = s->got[NL_DGAMMA] && s->got[NL_DBETA],
+                          [AFFINE] = s->in->gamma && s->in->beta,
+                          [MEANS_BEFORE] = nl_group_count(s->p) > 2 && l->right.centred};
     const int own = nl_layers[s->p->op].by_channel ? CHANNELS : FEATURES;
     if (r->at == AT(axis) && r->value == own) return false;
     return (r->passes & NL_BIT(s->p->pass)) && meant[r->when] && now != r->value;

@@ -131,6 +131,46 @@ void region_text(const subject *s, const region *r, char *text, size_t size) {
     add_set(text, size, r->places, axes.place, "place", 1);
 }
 
+void text_append(char *text, size_t size, const char *more) {
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s", more);
+}
+
+/* Output `first`, and those behind it of which the same is true. */
+static void add_names(const subject *s, const region of[NL_ARGS], nl_arg first, const char *where,
+                      char *to, size_t size) {
+    char text[256];
+    size_t count = 0;
+    for (nl_arg o = first; o < NL_ARGS; o++) {
+        if (!of[o].wrong) continue;
+        region_text(s, &of[o], text, sizeof text);
+        if (strcmp(text, where) != 0) break;
+        text_append(to, size, count++ ? ", " : "");
+        text_append(to, size, nl_args[o].name);
+    }
+    text_append(to, size, count > 1 ? " are wrong " : " is wrong ");
+    text_append(to, size, where);
+}
+
+void regions_text(const subject *s, const region of[NL_ARGS], char *to, size_t size) {
+    char text[256], before[256] = "";
+    const char *join = "; right: ";
+    *to = '\0';
+    for (nl_arg o = 0; o < NL_ARGS; o++) {
+        if (!of[o].wrong) continue;
+        region_text(s, &of[o], text, sizeof text);
+        if (strcmp(text, before) == 0) continue;
+        text_append(to, size, *before ? "; " : "");
+        add_names(s, of, o, text, to, size);
+        memcpy(before, text, sizeof text);
+    }
+    for (nl_arg o = 0; o < NL_ARGS; o++) {
+        if (!s->got[o] || of[o].wrong) continue;
+        text_append(to, size, join), join = ", ";
+        text_append(to, size, nl_args[o].name);
+    }
+}
+
 void region_index(const subject *s, nl_arg output, size_t i, char *text, size_t size) {
     const spot at = spot_of(s->p, output, i);
     if (nl_args[output].extent != NL_TENSOR)

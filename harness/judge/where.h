@@ -21,6 +21,11 @@ bool region_has(const subject *s, const region *r, size_t i);
 /* "5 of 185: in every row, from feature 32 on: the tail". */
 void region_text(const subject *s, const region *r, char *text, size_t size);
 
+/* All outputs: "mean, rstd are wrong in every element; y is wrong in ...; right: residual_out". */
+void regions_text(const subject *s, const region of[NL_ARGS], char *text, size_t size);
+
+void text_append(char *text, size_t size, const char *more);
+
 /* "y[3][17]" */
 void region_index(const subject *s, nl_arg output, size_t i, char *text, size_t size);
 
