@@ -101,7 +101,7 @@ static const struct plant {
      "miss the tail, from element 32 on",
      NULL,
      {.sums_end = 32}},
-    {LN, "never written", "every 16th feature from feature 7 on: one lane", {.y = LEAVE_LANE}},
+    {LN, "never written", "one feature in 16 from feature 7 on: one lane", {.y = LEAVE_LANE}},
     {"layernorm/forward/f32/63x37/normal/threads=3",
      "never written",
      "rows 21 to 41: the share of thread 2 of 3",
@@ -112,7 +112,7 @@ static const struct plant {
      {.no_beta = true, .feature = 32}},
     /* what nobody knows */
     {LN_BACK, NULL, "right: dgamma, dbeta", {.no_gamma = true, .feature = 32}},
-    {RMS "/no-gamma", NULL, "feature 36 only", {.last_feature_off = true}},
+    {RMS "/no-gamma", NULL, "from feature 36 on: the tail", {.last_feature_off = true}},
     {RMS, NULL, "row 0 only", {.first_row_off = true}},
     {LN, NULL, "y is wrong", {.noise = true}},
     {"layernorm/forward/f32/9x64/offset:64", NULL, "y is wrong", {.noise = true}},

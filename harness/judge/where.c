@@ -70,9 +70,9 @@ static size_t step_of(const bool *set, size_t first, size_t last, size_t count) 
     return step;
 }
 
-/* Where a loop over whole vectors of 2 to 64 elements would end. */
+/* Where a loop over whole vectors of 4 to 64 elements would end. */
 static bool is_tail(size_t from, size_t n) {
-    for (size_t lanes = 2; lanes <= 64; lanes *= 2)
+    for (size_t lanes = 4; lanes <= 64; lanes *= 2)
         if (from > 0 && n / lanes * lanes == from) return true;
     return false;
 }
@@ -91,6 +91,7 @@ static int thread_of(size_t first, size_t last, size_t n, size_t threads) {
 static void add_set(char *text, size_t size, const bool *set, size_t n, const char *noun,
                     int threads) {
     const size_t count = marked(set, n);
+    const bool rows = strcmp(noun, "row") == 0 || strcmp(noun, "sample") == 0; /* no vectors */
     size_t first = 0, last = n;
     char *to = text + strlen(text);
     size -= strlen(text);
@@ -100,19 +101,17 @@ static void add_set(char *text, size_t size, const bool *set, size_t n, const ch
     last--;
     const size_t step = step_of(set, first, last, count);
     const int thread = step == 1 ? thread_of(first, last, n, (size_t)threads) : 0;
-    if (count == 1)
+    const bool lane = !rows && step >= 4 && step <= 64 && !(step & (step - 1));
+    const bool tail = !rows && step <= 1 && last == n - 1 && is_tail(first, n);
+    if (count == 1 && !tail)
         snprintf(to, size, ", %s %zu only", noun, first);
-    else if (step == 1 && last == n - 1 && !thread)
-        snprintf(to, size, ", from %s %zu on%s", noun, first,
-                 is_tail(first, n) ? ": the tail" : "");
+    else if (tail || (step == 1 && last == n - 1 && !thread))
+        snprintf(to, size, ", from %s %zu on%s", noun, first, tail ? ": the tail" : "");
     else if (step == 1)
         snprintf(to, size, ", %ss %zu to %zu", noun, first, last);
-    else if (step && first < step && last + step >= n)
-        snprintf(to, size, ", every %zu%s %s from %s %zu on%s", step,
-                 step == 2   ? "nd"
-                 : step == 3 ? "rd"
-                             : "th",
-                 noun, noun, first, step >= 4 && !(step & (step - 1)) ? ": one lane" : "");
+    else if (step > 1 && first < step && last + step >= n && (count > 2 || lane))
+        snprintf(to, size, ", one %s in %zu from %s %zu on%s", noun, step, noun, first,
+                 lane ? ": one lane" : "");
     else if (4 * count <= n)
         snprintf(to, size, ", in %zu of %zu %ss, the first is %zu", count, n, noun, first);
     if (thread)
