@@ -34,6 +34,7 @@ sed 's|sqrtf(mean_square + v.eps)|(sqrtf(mean_square) + v.eps)|' "$rung" >wrong.
 exits "a wrong one" 1 "${fast[@]}" --gradescope b.json --junit b.xml --card a.svg task.txt wrong.c
 prints "FAIL       0 of 20     the formula"
 prints "rmsnorm/forward/f32/3x7/normal"
+prints "cause: likely: eps outside the root"
 prints "not measured: first it has to be right"
 prints "0 of 100 points"
 is "  JSON" "$(json b.json 'r["score"], r["tests"][0]["status"]')" "0.0 failed"

@@ -8,6 +8,7 @@
 #include "cases/suite.h"
 #include "registry.h"
 #include "timing/bench.h"
+#include "verbs/hints.h"
 #include "verbs/report.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
@@ -40,7 +41,10 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     j->checked++, j->unbounded += v->outcome == OUTCOME_DEMO;
     if (v->outcome == OUTCOME_OK && v->bound_u > 0)
         j->share = fmax(j->share, v->error_u / v->bound_u);
-    if (v->outcome != OUTCOME_FAIL || j->failed++) return;
+    if (v->outcome != OUTCOME_FAIL) return;
+    const row line = {.c = c, .impl = impl->name, .isa = impl->isa, .v = *v};
+    hints_note(impl, &line, c->threads ? c->threads : j->o->threads);
+    if (j->failed++) return;
     j->at = *c;
     j->first = (row){.c = &j->at, .impl = impl->name, .isa = impl->isa, .v = *v};
 }
@@ -187,7 +191,11 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     if (!ok) return NL_EXIT_USAGE;
     if (j.checked == 0) return fprintf(stderr, "FAIL nothing was compared\n"), NL_EXIT_FAILED;
-    if (j.failed) return report_failure(&j.first, j.at.threads ? 1 : o->threads), NL_EXIT_FAILED;
+    if (j.failed) {
+        report_failure(&j.first, j.at.threads ? 1 : o->threads);
+        hints_print(stderr);
+        return NL_EXIT_FAILED;
+    }
     if (!o->cases.count && !race(&j)) return NL_EXIT_USAGE;
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     if (j.failed) return NL_EXIT_FAILED;

@@ -5,6 +5,7 @@
 #include "base/replace.h"
 #include "registry.h"
 #include "timing/bench.h"
+#include "verbs/hints.h"
 #include "verbs/options.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
@@ -68,13 +69,20 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     if (v->outcome != OUTCOME_OK) j->failed = *v;
 }
 
-/* What one call did to the case, for the page. */
+/* The case, what was wrong, and a hint. */
 static void describe_failure(const job *j, const nl_case *c, mark *k) {
     const verdict *v = &j->failed;
-    const char *why = v->outcome == OUTCOME_DEMO
-                          ? "its method promises nothing here (.method, .range_safe)"
-                          : v->why;
-    snprintf(k->text, sizeof k->text, "%s\n%s", c->text, why);
+    const row line = {.c = c, .impl = j->impl->name, .isa = j->impl->isa, .v = *v};
+    char *hint = NULL;
+    size_t size;
+    FILE *f = open_memstream(&hint, &size);
+    if (f)
+        hints_note(j->impl, &line, c->threads ? c->threads : j->threads), hints_print(f), fclose(f);
+    snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
+             v->outcome == OUTCOME_DEMO ? "its method promises nothing here (.method, .range_safe)"
+                                        : v->why,
+             hint ? hint : "");
+    free(hint);
 }
 
 /* False: bad input, after a message. */
