@@ -1,0 +1,16 @@
+/* Lets a test decide what fopen() finds in /proc and /sys, and which allocation fails. The linker sends
+ * the calls of what it links statically here (--wrap). SPDX-License-Identifier: MIT */
+#ifndef NL_TEST_WRAP_H
+#define NL_TEST_WRAP_H
+
+#include <stdbool.h>
+
+typedef struct fake_file {
+    const char *pattern, *text; /* pattern: as in a shell, "cpu*" */
+} fake_file;
+
+extern const fake_file *fake_files; /* ends with a NULL pattern; NULL: the machine's own files */
+
+extern long allocations_left; /* before one fails; negative: none does */
+
+#endif
