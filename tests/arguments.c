@@ -103,7 +103,7 @@ enum {
     BACKWARD = NL_BIT(NL_BACKWARD),
     EVERY = NL_BIT(NL_PASSES) - 1
 };
-enum { OP, PASS, DTYPE, CASTING, N, C, S, EPS, MOMENTUM, THREADS };
+enum { OP, PASS, DTYPE, CASTING, STORES, N, C, S, EPS, MOMENTUM, THREADS };
 
 /* Bad values of a field of the problem, for some layers and passes, and the name in the message. */
 static const struct bad {
@@ -119,6 +119,7 @@ static const struct bad {
     {"inference", ROWS, FORWARD, PASS, 1, {NL_INFERENCE}},
     {"dtype", ALL, EVERY, DTYPE, 2, {NL_DTYPES, -1}},
     {"casting", ALL, EVERY, CASTING, 2, {2, -1}},
+    {"stores", ALL, EVERY, STORES, 2, {NL_STORES_STREAMING + 1, -1}},
     {"n", BATCH, FORWARD + BACKWARD, N, 1, {1}},
     {"c", ALL, EVERY, C, 1, {0}},
     {"s", ALL, EVERY, S, 1, {0}},
@@ -137,6 +138,7 @@ static void set(call *k, int field, float v) {
     case PASS: k->p.pass = (nl_pass)(int)v; break;
     case DTYPE: k->p.dtype = (nl_dtype)(int)v; break;
     case CASTING: k->p.casting = (nl_casting)(int)v; break;
+    case STORES: k->p.stores = (nl_stores)(int)v; break;
     case N: k->p.n = (size_t)v; break;
     case C: k->p.c = (size_t)v; break;
     case S: k->p.s = (size_t)v; break;

@@ -20,12 +20,13 @@ for word in --out --seconds --quick saving unfused 'NOT RESOLVED' 'normlab claim
     check "  has $word" "$(grep -qF -- "$word" stdout || head -3 stdout)"
 done
 
-exits "counted claims" 0 one_float_less parameters two_scans identity qwen_at_start halved_traffic
-says "6 claims: 4 SUPPORTED, 1 REFUTED, 1 SAME, 0 NOT RESOLVED"
+exits "counted claims" 0 one_float_less parameters two_scans identity qwen_at_start halved_traffic \
+    data_movement more_stable rsqrt_exact saves_memory
+says "10 claims: 6 SUPPORTED, 2 REFUTED, 2 SAME, 0 NOT RESOLVED"
 check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first$' || head -1 stdout)"
 verdict stdout 0 SUPPORTED
 
-exits "a timed one, into a file" 0 seven_to_fifteen --quick --seconds 0.001 --out claims.csv
+exits "timed ones, into a file" 0 seven_to_fifteen rsqrt_faster --quick --seconds 0.001 --out claims.csv
 says "results: claims.csv"
 check "  a table" "$(grep -q '^seven_to_fifteen: RMSNorm is 7 to 15 % faster' stdout || head -3 stdout)"
 check "  has intervals and A/A" "$(grep -q 'simd .*\[.*A/A' stdout || head -5 stdout)"
@@ -48,6 +49,9 @@ printf 'claim: x\nbeauty: 7\n' > bad.txt
 exits "a bad file" 2 bad.txt
 quiet
 says "bad.txt:2: 'beauty: 7' should be"
+sed "s/^claim: .*/claim: $(printf %01000d)/" mine.txt > bad.txt
+exits "a long name" 2 bad.txt
+says "characters long"
 sed 's/f32/f33/' mine.txt > bad.txt
 exits "a case that is none" 1 bad.txt
 says "'f33' should be f32, f16 or bf16"
