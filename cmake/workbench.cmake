@@ -2,6 +2,8 @@
 # those of vectors, and those of each ISA.
 list(JOIN flags " " build_flags)
 string(REPLACE " -Werror" "" build_flags "-std=gnu17 ${build_flags}")
+# A kernel that counts its lines would write the counts beside itself, into a folder that is gone.
+string(REGEX REPLACE "--coverage|-fprofile[^ ]*" "" own_flags "${CMAKE_C_FLAGS} ${OpenMP_C_FLAGS}")
 string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
 set(vector_flags "")
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
@@ -15,7 +17,7 @@ endforeach()
 file(RELATIVE_PATH headers ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR}/normlab)
 file(CONFIGURE OUTPUT generated/kernel_build.h CONTENT "#define BUILD_CC \"${CMAKE_C_COMPILER}\"
 #define BUILD_FLAGS \"${CMAKE_C_FLAGS_${type}} ${build_flags}\"
-#define BUILD_OWN_FLAGS \"${CMAKE_C_FLAGS} ${OpenMP_C_FLAGS}\"
+#define BUILD_OWN_FLAGS \"${own_flags}\"
 #define BUILD_VECTOR_FLAGS \"${vector_flags}\"
 #define BUILD_ISA_FLAGS ${isa_flags}
 #define BUILD_SOURCE \"${PROJECT_SOURCE_DIR}\"
