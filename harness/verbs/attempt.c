@@ -116,11 +116,6 @@ static void timed(void *context, const row *line) {
     report_row(&j->out, line);
 }
 
-static void note(void *context, const char *text) {
-    (void)context;
-    fprintf(stderr, "%s\n", text);
-}
-
 /* Times each pass of the first layer and type that the kernel takes. */
 static bool race(job *j) {
     const bench_settings settings = {.seconds = j->o->seconds,
@@ -131,8 +126,7 @@ static bool race(job *j) {
                                      .context = j,
                                      .selects = races,
                                      .is_baseline = is_baseline,
-                                     .row = timed,
-                                     .note = note};
+                                     .row = timed};
     const nl_op op = (nl_op)__builtin_ctz(j->impl->ops);
     const char *type = dtype_name(__builtin_ctz(j->impl->dtypes));
     for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
