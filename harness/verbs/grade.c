@@ -190,7 +190,8 @@ static bool grade_error(job *j, const part *p) {
 
 /* The points of what is not run: speed and error of a kernel that is wrong, or everything. */
 static void grade_nothing(job *j, const part *p, const char *why) {
-    snprintf(mark_part(j, p)->text, sizeof j->marks.all->text, "%s", why);
+    mark *k = mark_part(j, p);
+    snprintf(k->text, sizeof k->text, "%.*s", (int)sizeof k->text - 1, why);
 }
 
 static bool grade_all(job *j) {
