@@ -8,8 +8,8 @@
 
 A mutant is one change by the rules of universalmutator. Only one file that contains it is compiled, and
 linked before the library of build/dev, whose own object is then not used. It is killed if a short check of
-that rung fails, or the built-in suite for it with the errors on record, or another rung with the same
-header, or the unit tests. The same object code as without the change is no mutant. Runs append to
+that rung fails, or of another with the same header, or the built-in suite for them with the errors on record,
+or a unit test. The same object code as without the change is no mutant. Runs append to
 build/mutate/mutants.csv, and skip what it holds."""
 import argparse
 import contextlib
@@ -36,12 +36,30 @@ TABLE = WORK / "mutants.csv"
 FIELDS = ["file", "line", "old", "new", "fate", "by"]
 FOLDERS = ["core", "include", "layernorm", "rmsnorm", "batchnorm", "optimized"]
 ISA = "neon" if platform.machine() in ("aarch64", "arm64") else "avx2"  # of optimized/ in the preset dev
-SHORT = """{layernorm,rmsnorm,qwen2_rmsnorm}/{forward,backward}/{f32,f16,bf16}/{1x1,3x7,9x64,33x131}/normal{,/residual}
-{layernorm,rmsnorm,qwen2_rmsnorm}/forward/{f32,f16,bf16}/9x64/{offset:16,nan,constant,huge}{,/cast-before-weight}
-{layernorm,rmsnorm,qwen2_rmsnorm}/{forward,backward}/{f32,bf16}/9x70/outliers{,/in-place,/no-affine}
-{layernorm,rmsnorm}/{forward,backward}/f32/{2x16391,130x70}/normal
-batchnorm/{forward,backward,inference}/{f32,f16,bf16}/{3x7,9x64,130x20,8x5x49}/{normal,offset:16}{,/no-affine,/in-place}
-batchnorm/forward/{f32,f16}/9x64/{nan,inf,constant,huge,tiny,normal/biased-running-var,normal/momentum=0.99}"""
+ROWS = "{layernorm,rmsnorm,qwen2_rmsnorm}"
+UNEVEN = "{offset:16,outliers,first:1e4,last:1e4,alternating:1e6}"
+SHORT = f"""{ROWS}/{{forward,backward}}/{{f32,f16,bf16}}/{{1x1,3x7,9x64,33x131}}/normal{{,/residual}}
+{ROWS}/forward/{{f32,f16,bf16}}/9x64/{{offset:16,nan,inf,constant,huge,exact}}{{,/cast-before-weight}}
+{ROWS}/forward/{{f32,bf16}}/9x{{30,70}}/outliers{{,/in-place,/no-affine,/residual/in-place}}
+{ROWS}/backward/{{f32,bf16}}/9x{{30,70}}/outliers{{,/in-place,/no-affine,/residual}}
+{ROWS}/{{forward,backward}}/f32/5x{{545,4129,16391}}/{UNEVEN}
+{ROWS}/{{forward,backward}}/{{f16,bf16}}/5x{{545,4129}}/{{normal,exact}}
+{ROWS}/forward/f32/9x{{30,530}}/normal{{/no-gamma,/no-rstd,/residual{{/no-residual_out,/in-place={{x,residual}}}}}}
+layernorm/forward/f32/9x{{30,530}}/normal{{/no-beta,/no-mean,/residual/no-residual_out/no-mean}}
+{ROWS}/backward/f32/9x{{30,530}}/normal{{/no-gamma,/no-dgamma,/residual/in-place=dresidual}}
+layernorm/backward/f32/9x{{30,530}}/normal{{/no-dbeta,/no-dgamma/no-dbeta}}
+{ROWS}/{{forward,backward}}/{{f32,bf16}}/130x70/normal{{,/stores=streaming}}
+batchnorm/{{forward,backward,inference}}/{{f32,f16,bf16}}/{{3x7,9x64,130x20,8x5x49}}/{{normal,offset:16}}{{,/no-affine,/in-place}}
+batchnorm/{{forward,backward}}/f32/{{545x20,4129x3,3x545,3x2x545,2x2x16391}}/{UNEVEN}
+batchnorm/{{forward,backward,inference}}/f32/{{9x20,9x3x49,9x300}}/normal{{/no-gamma,/stores=streaming}}
+batchnorm/{{forward,inference}}/f32/{{9x20,9x3x49}}/normal/no-beta
+batchnorm/forward/f32/{{9x20,9x3x49}}/normal{{/no-rstd,/no-mean,/no-running_mean}}
+batchnorm/backward/f32/{{9x20,9x3x49}}/normal{{/no-dgamma,/no-dbeta}}
+batchnorm/forward/{{f32,f16}}/9x64/{{nan,inf,constant,huge,tiny,exact,normal/biased-running-var,normal/momentum=0.99}}"""
+# Tests of the library; those of its entry points are quick.
+ENTRY = "@(arguments|registry|layer|tune|suite|dtype|threads|routing)/*"
+OTHERS = "!(ablation|stats|data|results*|npy_*|claims|measure|mechanism|rounds|growth|limit|checker)/*"
+AT_MOST = 5  # of the rungs with the same header
 
 
 def without_comments(lines):
@@ -72,10 +90,10 @@ class Workplace:
     units = {}     # object: (compile command, the repository's files it is made of)
     link = {}      # program: its command
     original = {}  # object: its code without a change
+    passes = {}    # does the rung pass the suite without a change?
 
     def __init__(self, number):
         self.home = WORK / str(number)
-        self.passes = {}  # does the rung pass the suite without a change?
         shutil.rmtree(self.home, ignore_errors=True)
         for folder in FOLDERS:
             shutil.copytree(ROOT / folder, self.home / folder)
@@ -86,6 +104,7 @@ class Workplace:
             file.write_text(file.read_text().replace(f'"{ROOT}/', f'"{self.home}/'))
 
     def compile(self, unit, name, mutated=True):
+        """Without guesses of branches, which see a `continue` even where it changes nothing."""
         command = self.units[unit][0]
         for folder in FOLDERS if mutated else ():
             command = command.replace(f"{ROOT}/{folder}", f"{self.home}/{folder}")
@@ -93,17 +112,21 @@ class Workplace:
             command = command.replace(f"{BUILD}/generated", f"{self.home}/generated")
         words = [w for w in shlex.split(command) if w != "-Werror"]
         words[words.index("-o") + 1] = str(self.home / name)
-        done = subprocess.run(words + ["-w", "-g0"], cwd=BUILD, capture_output=True, timeout=300)
+        done = subprocess.run(words + ["-w", "-g0", "-fno-guess-branch-probability"], cwd=BUILD, capture_output=True)
         return (self.home / name).read_bytes() if done.returncode == 0 else None
 
-    def run(self, words, seconds):
-        """True if it passes. Whatever hangs does not."""
-        try:
-            return subprocess.run(["timeout", "-k", "1", str(seconds), *map(str, words)], cwd=self.home,
-                                  env=os.environ | {"TMPDIR": str(self.home), "NL_TUNING": "tuning"},
-                                  capture_output=True).returncode == 0
-        except OSError:
-            return False
+    def unchanged(self, unit):
+        if unit not in self.original:
+            self.original[unit] = self.compile(unit, "original.o", mutated=False)
+        return self.original[unit]
+
+    def run(self, words, seconds, **own):
+        """Exit code and output; seconds are of the processor, which others use too."""
+        words = ["timeout", "-k", "1", 30 * seconds, "sh", "-c", 'ulimit -t $0; exec "$@"', seconds, *words]
+        own |= {"TMPDIR": str(self.home), "OMP_WAIT_POLICY": "passive"}
+        done = subprocess.run([str(w) for w in words], cwd=self.home, env=os.environ | own, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout
 
     def linked(self, target, objects):
         words = shlex.split(self.link[target])
@@ -114,48 +137,76 @@ class Workplace:
                        capture_output=True)
         return self.home / target
 
+    def short(self, program, rung):
+        return self.run([program, "check", "--first", "--impl", rung, "--threads", 3, "short.txt"], 15,
+                        NL_TUNING="tuning")[0] == 0
+
     def suite(self, program, rung):
         """The built-in suite, with the errors on record of what this build has of the rung."""
-        words = [program, "check", "--impl", rung, "--threads", 3]
+        words = [program, "check", "--first", "--impl", rung, "--threads", 3]
         with open(ROOT / "tests" / "largest_errors.csv") as file:
             lines = [line for i, line in enumerate(file) if i == 0 or line.startswith(f"{rung},{ISA},")
                      or line.startswith(f"{rung},c,") and not rung.startswith("optimized")]
         if len(lines) > 1:
             (self.home / "errors.csv").write_text("".join(lines))
             words += ["--errors", "errors.csv"]
-        return self.run(words, 600)
+        return self.run(words, 100, NL_TUNING="tuning")[0] == 0
 
-    def killer(self, units, rng):
-        """What kills the mutant that the copy holds; "" if nothing does."""
-        objects = {}  # the rung that each is of
-        rng.shuffle(units)
+    def failing_test(self, program, tests, impl="optimized/*_threaded"):
+        """The first test that fails, which passes without the change; None if all pass."""
+        code, text = self.run([program, "-j1", "--fail-fast", "--filter", tests], 60, NL_TEST_IMPL=impl)
+        failed = re.search(r"\[FAIL\] (\w+)::(\w+)", text)
+        if code and not failed:
+            return f"exit code {code}"
+        test = f"{failed[1]}/{failed[2]}" if failed else None
+        if test and self.run([BUILD / "tests" / "normlab_tests", "--filter", test], 60, NL_TEST_IMPL=impl)[0]:
+            raise RuntimeError(f"{test} fails without a change")
+        return test
+
+    def try_units(self, units):
+        """Short checks. Yields why there is no more to do, or each object that differs, and its rung."""
+        count = 0
         for unit in units:
-            if unit not in self.original:
-                self.original[unit] = self.compile(unit, "original.o", mutated=False)
-            name = f"mutant{len(objects)}.o"
+            name = f"mutant{count}.o"
             code = self.compile(unit, name)
             if code is None:
-                return "does not compile"
-            if code == self.original[unit]:
+                yield "does not compile", None
+            if self.original.get(unit) == code:
                 continue
             kernel = re.search(r"generated/(.*)\.c\.o$", unit)
-            objects[name] = rung = kernel[1] if kernel else "best,optimized/*_threaded"
-            program = self.linked("normlab", [name])
-            if not self.run([program, "check", "--impl", rung, "--threads", 3, "short.txt"], 60):
-                return f"{rung}, a short list"
-        for name, rung in objects.items():
-            program = self.linked("normlab", [name])
-            if not self.suite(program, rung):
-                if rung not in self.passes:
-                    self.passes[rung] = self.suite(BUILD / "normlab", rung)
-                if self.passes[rung]:
-                    return f"{rung}, the suite"
-                raise RuntimeError(f"{rung} fails without a change")
+            rung = kernel[1] if kernel else "best"
+            if not self.short(self.linked("normlab", [name]), rung):
+                yield f"{rung}, a short list", None
+            if self.unchanged(unit) != code:
+                yield name, rung
+                count += 1
+            if count == AT_MOST:
+                return
+
+    def killer(self, units, rng):
+        """What kills the mutant that the copy holds; "" if nothing does. What compiles fast goes first."""
+        cost = {unit: (BUILD / unit).stat().st_size * rng.uniform(0.5, 1.5) for unit in units}
+        objects = {}  # the rung that each is of
+        for name, rung in self.try_units(sorted(units, key=cost.get)):
+            if not rung:
+                return name
+            objects[name] = rung
         if not objects:
             return "the same code"
-        if not self.run([self.linked("normlab_tests", objects), "-j1"], 900):
-            return "the unit tests"
-        return ""
+        program = self.linked("normlab_tests", objects)
+        if "best" in objects.values() and (test := self.failing_test(program, ENTRY)):
+            return test
+        for name, rung in objects.items():
+            if not self.suite(self.linked("normlab", [name]), rung):
+                if rung not in self.passes:
+                    self.passes[rung] = self.suite(BUILD / "normlab", rung)
+                if not self.passes[rung]:
+                    raise RuntimeError(f"{rung} fails without a change")
+                return f"{rung}, the suite"
+            rungs = rung if rung != "best" else "optimized/*_threaded"
+            if test := self.failing_test(program, "implementations/*", rungs):
+                return test
+        return self.failing_test(program, OTHERS.replace("(", "(implementations|")) or ""
 
     def try_mutant(self, mutant, seed):
         file, line, old, new = mutant
@@ -255,16 +306,23 @@ def main():
     if not rows:
         writer.writeheader()
     mine = []
+    if not Workplace(0).short(BUILD / "normlab", "*"):
+        raise SystemExit("the short list fails without a change")
 
     def work(number):
         place = Workplace(number)
         while queue and time.monotonic() < end and sum(r["fate"] != "none" for r in mine) < options.mutants:
-            row = place.try_mutant(queue.pop(0), options.seed)
+            begin = time.monotonic()
+            try:
+                row = place.try_mutant(queue.pop(0), options.seed)
+            except RuntimeError as error:  # not recorded, so that the next run tries it again
+                print(error, flush=True)
+                continue
             mine.append(row)
             writer.writerow(row)
             if row["fate"] != "none":
-                print(f"{row['fate']:8} {row['file']}:{row['line']}  {row['old']}  ->  {row['new']}  {row['by']}",
-                      flush=True)
+                print(f"{row['fate']:8} {row['file']}:{row['line']}  {row['old']}  ->  {row['new']}  {row['by']}"
+                      f"  ({time.monotonic() - begin:.0f} s)", flush=True)
 
     with ThreadPoolExecutor(options.jobs) as pool:
         for _ in pool.map(work, range(options.jobs)):

@@ -89,6 +89,8 @@ says "s is 2 and must be 1"
 says "repeat: normlab check 'layernorm/forward/f32/3x5x2/normal' --impl 'layernorm/naive@c'"
 eval "run $(sed -n 's/.*repeat: normlab //p' stderr)"
 check "  which fails again" "$([ $code -eq 1 ] || echo "exit code $code")"
+exits "check --first" 1 check --first --impl layernorm/naive "layernorm/forward/f32/3x{5x2,5x3,5}/normal"
+check "  has one row" "$([ "$(column verdict stdout)" = fail ] || cat stdout)"
 
 for shape in 4611686018427387904x4 1x4611686018427387904; do
     exits "the shape $shape" 2 check rmsnorm/forward/f32/$shape/normal

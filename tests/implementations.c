@@ -7,6 +7,7 @@
 #include "tuning.h"
 
 #include <criterion/parameterized.h>
+#include <fnmatch.h>
 #include <stdio.h>
 
 TestSuite(implementations, .init = one_thread);
@@ -30,11 +31,15 @@ static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge",
 /* A group longer than the pieces in which kernels sum long groups. */
 enum { LONG = 16384 + 68 };
 
-/* The parameter of a test: the index of an implementation in the table. */
+/* The parameter of a test: the index of an implementation in the table, and NL_TEST_IMPL is a
+ * pattern of those to test. */
 static struct criterion_test_params every_entry(void) {
     static size_t index[4096];
-    for (size_t i = 0; i < nl_impl_count(); i++) index[i] = i;
-    return cr_make_param_array(size_t, index, nl_impl_count());
+    const char *only = getenv("NL_TEST_IMPL");
+    size_t count = 0;
+    for (size_t i = 0; i < nl_impl_count(); i++)
+        if (!only || fnmatch(only, nl_impl_at(i)->name, 0) == 0) index[count++] = i;
+    return cr_make_param_array(size_t, index, count);
 }
 
 /* Steps through the problems of an implementation, each with an even and an odd *i. */

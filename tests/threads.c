@@ -3,6 +3,7 @@
 #include "jobs.h"
 #include "trial.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -39,6 +40,34 @@ static int compare(int threads) {
 Test(threads, more_than_any_machine_has) {
     static const int many[] = {65, 4097, 100000, INT_MAX};
     for (int i = 0; i < 4; i++) cr_assert(compare(many[i]) > 0, "no threaded implementation");
+}
+
+/* The threads of this process, which OpenMP keeps; 0: unknown. */
+static int running(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    for (struct dirent *e; tasks && (e = readdir(tasks));) count += e->d_name[0] != '.';
+    if (tasks) closedir(tasks);
+    return count;
+}
+
+Test(threads, one_starts_none) {
+    const int before = running();
+    if (!before) cr_skip_test("no /proc");
+    for (size_t i = 0; i < nl_impl_count() * JOBS; i++) {
+        const nl_impl *m = nl_impl_at(i / JOBS);
+        const struct job *job = &jobs[i % JOBS];
+        char text[100];
+        nl_problem p = {.op = job->op, .pass = job->pass};
+        if (!nl_accepts(m, &p) || !nl_isa_runs(m->isa)) continue;
+        snprintf(text, sizeof text, "%s/%s/f32/4097x31/normal", nl_op_name(p.op),
+                 nl_pass_name(p.pass));
+        trial t;
+        trial_make(&t, text);
+        trial_place(&t, m), trial_call(&t, m->threaded ? 1 : 2);
+        if (running() > before) cr_assert_fail("%s@%s starts a thread", m->name, m->isa);
+        trial_end(&t);
+    }
 }
 
 static void *nothing(void *context) {

@@ -127,6 +127,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
                                {"update-errors", OPTION_TEXT, &update, 0, 0},
                                {"quick", OPTION_FLAG, &out->quick, 0, 0},
                                {"long", OPTION_FLAG, &out->also_long, 0, 0},
+                               {"first", OPTION_FLAG, &out->first, 0, 0},
                                {"threads", OPTION_COUNT, &out->threads, 1, 4096},
                                {"processes", OPTION_COUNT, &out->processes, 1, 1000},
                                {"seconds", OPTION_NUMBER, &seconds, 1e-6, 1e6},

@@ -17,6 +17,7 @@ typedef struct case_options {
     const char *errors; /* the largest errors on record, or NULL */
     bool update_errors;
     bool also_long; /* check: the suite's long cases too */
+    bool first;     /* check: stop at the first failure */
     bool named;     /* cases were given on the command line */
     bool race; /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
     case_list cases;

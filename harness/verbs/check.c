@@ -27,6 +27,7 @@ static const char help[] =
     "  --load FILE.so     also the kernels of a library (normlab_kernel.h); may be repeated\n"
     "  --threads N        threads for those that use them (1)\n"
     "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
+    "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
     "  --long             the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
     "the\n"
@@ -68,7 +69,7 @@ typedef struct job {
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return case_options_selects(j->o, impl, c);
+    return !(j->o->first && j->all.fail) && case_options_selects(j->o, impl, c);
 }
 
 static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
@@ -156,15 +157,16 @@ int verb_check(int argc, char **argv) {
     if (!ready || !report_open(&j.out, o.out))
         return free(counts), error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
     j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
-    bool input_ok = true, stopped = false;
-    for (size_t i = 0; i < o.cases.count && input_ok && !stopped; i++) {
+    bool input_ok = true, stopped = false, ended = false;
+    for (size_t i = 0; i < o.cases.count && input_ok && !stopped && !ended; i++) {
         progress(i, o.cases.count, o.cases.items[i].text);
         input_ok = check_all(&j, &o.cases.items[i]);
         stopped = report_interrupted(&j.out, i + 1, o.cases.count);
+        ended = o.first && j.all.fail;
     }
     progress(1, 1, "");
     summarize(counts);
-    for (size_t i = 0; whole && !stopped && !o.impl && i < nl_impl_count(); i++) {
+    for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))
             continue;
@@ -178,7 +180,8 @@ int verb_check(int argc, char **argv) {
     hints_print(stderr);
     bool written = report_close(&j.out),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
-    if (o.errors && !o.update_errors && !stopped) good = record_compare(&j.largest) && good;
+    if (o.errors && !o.update_errors && !stopped && !ended)
+        good = record_compare(&j.largest) && good;
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
     if (o.update_errors && good) good = record_update(&j.largest);
     error_record_close(&j.largest);
