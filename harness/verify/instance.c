@@ -76,6 +76,7 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
     size_t whole = (scratch_bytes + 63) / 64 * 64; /* scratch is 64-byte aligned at both ends */
     if (whole && !place(out, NL_ARGS, whole, where, &out->scratch))
         return instance_free(out), false;
+    out->scratch_byte = where == PLACE_END ? 0xff : 0; /* a fallback for NaN may hide one of them */
     instance_fill(out);
     return true;
 }
@@ -90,7 +91,7 @@ void instance_refill(instance *in) {
 
 void instance_fill(instance *in) {
     instance_refill(in);
-    if (in->scratch) memset(in->scratch, 0xff, in->scratch_bytes);
+    if (in->scratch) memset(in->scratch, in->scratch_byte, in->scratch_bytes);
 }
 
 bool instance_consumes(const instance *in, nl_arg s) {

@@ -21,6 +21,7 @@ typedef struct instance {
     const nl_impl *impl;
     void *at[NL_ARGS], *scratch;
     size_t scratch_bytes;
+    int scratch_byte; /* fills it */
     void *map[NL_ARGS + 1];
     size_t map_bytes[NL_ARGS + 1];
     arena *shared; /* whose memory it is, or NULL */

@@ -187,6 +187,9 @@ const mutant mutants[] = {
     {"the last element of rows beyond 33000",
      "layernorm/forward/f32/2x65537/last:1e4",
      {.lost_element = 65537, .from = 33000, .in_suite = true}},
+    {"right where scratch is NaN",
+     "layernorm/forward/f32/5x37/normal",
+     {.next_gamma = true, .trusts_scratch = true}},
     {"right on the first call", "rmsnorm/forward/f32/5x37/normal", {.right_calls = 1}},
     {"right on calls 1 to 10", "rmsnorm/forward/f32/5x37/normal", {.right_calls = 10}},
 };
