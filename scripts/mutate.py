@@ -2,7 +2,11 @@
 """Mutation testing: changes one place of the library, and sees whether the tests notice.
 
     scripts/mutate.py [--minutes 10] [--mutants N] [--seed 1] [--jobs 2]
-        tries mutants of core/, optimized/ and the plain rungs, in an order that the seed decides
+        tries mutants of the files of core/, optimized/ and the plain rungs, each file in turn, in an order
+        that the seed decides; first again those that survived, unless tests/equivalent_mutants.txt has them
+    scripts/mutate.py --quick ...
+        without the built-in suite and the slower unit tests, and for three rungs at most: what survives is to
+        be tried again
     scripts/mutate.py --update
         writes the score and the survivors of all runs so far into docs/verification.md
 
@@ -12,8 +16,10 @@ that rung fails, or of another with the same header, or the built-in suite for t
 or a unit test. The same object code as without the change is no mutant. Runs append to
 build/mutate/mutants.csv, and skip what it holds."""
 import argparse
+import collections
 import contextlib
 import csv
+import itertools
 import json
 import os
 import platform
@@ -57,10 +63,11 @@ batchnorm/{{forward,inference}}/f32/{{9x20,9x3x49}}/normal/no-beta
 batchnorm/forward/f32/{{9x20,9x3x49}}/normal{{/no-rstd,/no-mean,/no-running_mean}}
 batchnorm/backward/f32/{{9x20,9x3x49}}/normal{{/no-dgamma,/no-dbeta}}
 batchnorm/forward/{{f32,f16}}/9x64/{{nan,inf,constant,huge,tiny,exact,normal/biased-running-var,normal/momentum=0.99}}"""
-# Unit tests that can see a change, beside implementations: of entry points, and of kernels.
-ENTRY = "@(arguments|registry|layer|tune|suite|dtype|threads|routing)/*"
-KERNELS = "@(demonstrations|extremes|gradients|long_rows|museum|routing|step|threads)/*"
-AT_MOST = 5  # of the rungs with the same header
+# Unit tests that can see a change, beside implementations/*: of entry points; of kernels, and slower ones.
+ENTRY = "@(arguments|registry|layer|tune|suite|dtype|routing)/*"
+KERNELS, SLOW = "@(demonstrations|extremes|gradients|step)/*", "@(long_rows|museum|routing|threads)/*"
+INTRINSICS = WORK / "intrinsics.h"  # compiled once: most of the time of a file that does not compile
+QUICK = "--quick" in sys.argv
 
 
 def without_comments(lines):
@@ -86,6 +93,13 @@ def all_mutants():
     return found
 
 
+def compiler(command, output):
+    """The command without guesses of branches, which see a `continue` even where it changes nothing."""
+    words = [w for w in shlex.split(command) if w != "-Werror"]
+    words[words.index("-o") + 1] = str(output)
+    return words + ["-w", "-g0", "-fno-guess-branch-probability"]
+
+
 class Workplace:
     """A copy of the sources, and what the build did with them."""
     units = {}     # object: (compile command, the repository's files it is made of)
@@ -104,15 +118,15 @@ class Workplace:
             file.write_text(file.read_text().replace(f'"{ROOT}/', f'"{self.home}/'))
 
     def compile(self, unit, name, mutated=True):
-        """Without guesses of branches, which see a `continue` even where it changes nothing."""
         command = self.units[unit][0]
         for folder in FOLDERS if mutated else ():
             command = command.replace(f"{ROOT}/{folder}", f"{self.home}/{folder}")
         if mutated:
             command = command.replace(f"{BUILD}/generated", f"{self.home}/generated")
-        words = [w for w in shlex.split(command) if w != "-Werror"]
-        words[words.index("-o") + 1] = str(self.home / name)
-        done = subprocess.run(words + ["-w", "-g0", "-fno-guess-branch-probability"], cwd=BUILD, capture_output=True)
+        words = compiler(command, self.home / name)
+        if "_optimized" in unit:
+            words += ["-include", INTRINSICS]
+        done = subprocess.run(words, cwd=BUILD, capture_output=True)
         return (self.home / name).read_bytes() if done.returncode == 0 else None
 
     def original(self, unit):
@@ -141,8 +155,8 @@ class Workplace:
                        capture_output=True)
         return self.home / target
 
-    def short(self, program, rung):
-        return self.run([program, "check", "--first", "--impl", rung, "--threads", 3, "short.txt"], 6,
+    def short(self, program, rung, seconds=6):
+        return self.run([program, "check", "--first", "--impl", rung, "--threads", 3, "short.txt"], seconds,
                         NL_TUNING="tuning")[0] == 0
 
     def suite(self, program, rung):
@@ -156,7 +170,7 @@ class Workplace:
             words += ["--errors", "errors.csv"]
         return self.run(words, 100, NL_TUNING="tuning")[0] == 0
 
-    def failing_test(self, program, tests, impl="optimized/*_threaded"):
+    def failing_test(self, program, tests, impl="*"):
         """The first test that fails, which passes without the change; None if all pass."""
         code, text = self.run([program, "-j1", "--fail-fast", "--filter", tests], 60, NL_TEST_IMPL=impl)
         failed = re.search(r"\[FAIL\] (\w+)::(\w+)", text)
@@ -183,7 +197,7 @@ class Workplace:
                 yield f"{rung}, a short list", None
             yield name, rung
             count += 1
-            if count == AT_MOST:
+            if QUICK and count == 3:
                 return
 
     def killer(self, units, rng):
@@ -200,9 +214,10 @@ class Workplace:
         if "best" in objects.values() and (test := self.failing_test(program, ENTRY)):
             return test
         for rung in objects.values():
-            some = rung if rung != "best" else "optimized/*_threaded"
-            if test := self.failing_test(program, "implementations/*", some):
+            if rung != "best" and (test := self.failing_test(program, "implementations/*", rung)):
                 return f"{test}, {rung}"
+        if (test := self.failing_test(program, KERNELS)) or QUICK:
+            return test or ""
         for name, rung in objects.items():
             if not self.suite(self.linked("normlab", [name]), rung):
                 if rung not in self.passes:
@@ -210,7 +225,7 @@ class Workplace:
                 if not self.passes[rung]:
                     raise RuntimeError(f"{rung} fails without a change")
                 return f"{rung}, the suite"
-        return self.failing_test(program, KERNELS) or ""
+        return self.failing_test(program, SLOW) or ""
 
     def try_mutant(self, mutant, seed):
         file, line, old, new = mutant
@@ -244,27 +259,37 @@ def prepare():
     for target, folder in (("normlab", "normlab_program"), ("normlab_tests", "tests/CMakeFiles/normlab_tests")):
         path = BUILD / ("" if "/" in folder else "CMakeFiles") / f"{folder}.dir" / "link.txt"
         Workplace.link[target] = path.read_text().strip()
+    words = next(compiler(command, f"{INTRINSICS}.gch") for unit, (command, _) in Workplace.units.items()
+                 if "_optimized" in unit)
+    words[words.index("-c"):words.index("-w")] = ["-x", "c-header", str(INTRINSICS)]
+    INTRINSICS.parent.mkdir(parents=True, exist_ok=True)
+    INTRINSICS.write_text(f"#include <{'arm_neon.h' if ISA == 'neon' else 'immintrin.h'}>\n")
+    subprocess.run(words, cwd=BUILD, check=True)
 
 
 def recorded():
     if not TABLE.exists():
         return []
-    with open(TABLE, newline="") as file:
-        return list(csv.DictReader(file))
+    with open(TABLE, newline="") as file:  # of a mutant tried twice, the last
+        return list({(r["file"], r["line"], r["new"]): r for r in csv.DictReader(file)}.values())
 
 
 def reasons():
-    """{(file, the mutant's line): why it is equivalent}"""
-    rows = (line.split(" | ") for line in EQUIVALENT.read_text().splitlines()
-            if line and line[0] != "#") if EQUIVALENT.exists() else ()
-    return {(file, new): why for file, new, why in rows}
+    """{(file, the mutant's line, its spaces single): why it is equivalent}"""
+    lines = EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else ()
+    rows = (line.split(" | ") for line in lines if line and line[0] != "#")
+    return {(file, " | ".join(new)): why for file, *new, why in rows}
+
+
+def place(row):
+    return str(row["file"]), " ".join(row["new"].split())
 
 
 def summary(rows):
     why = reasons()
     tried = [r for r in rows if r["fate"] != "none"]
     alive = [r for r in tried if r["fate"] == "SURVIVED"]
-    open_ones = [r for r in alive if (str(r["file"]), r["new"]) not in why]
+    open_ones = [r for r in alive if place(r) not in why]
     valid = len(tried) - len(alive) + len(open_ones)
     score = 100 * (valid - len(open_ones)) / valid if valid else float("nan")
     text = (f"{len(tried)} mutants, {len(tried) - len(alive)} killed, {len(alive) - len(open_ones)} equivalent, "
@@ -276,12 +301,12 @@ def update():
     text, alive, why, _ = summary(recorded())
 
     def code(line):
-        return "`` " + line.replace("|", "\\|") + " ``"
+        return "`` " + " ".join(line.split()).replace("|", "\\|") + " ``"
     lines = [text + "."]
     if alive:
         lines += ["", "| where | was | is | why it lives |", "|---|---|---|---|"]
     lines += [f"| {r['file']}:{r['line']} | {code(r['old'])} | {code(r['new'])} | "
-              f"{why.get((r['file'], r['new']), 'not killed yet')} |"
+              f"{why.get(place(r), 'not killed yet')} |"
               for r in sorted(alive, key=lambda r: (r["file"], int(r["line"])))]
     PAGE.write_text(markers.replace(PAGE, PAGE.read_text(), "mutants", "\n".join(lines)))
 
@@ -292,6 +317,7 @@ def main():
     parser.add_argument("--mutants", type=int, default=sys.maxsize)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
     if options.update:
@@ -299,18 +325,22 @@ def main():
     end = time.monotonic() + 60 * options.minutes
     prepare()
     rows = recorded()
-    done = {(r["file"], int(r["line"]), r["new"]) for r in rows}
+    _, _, _, open_ones = summary(rows)
+    done = {(r["file"], int(r["line"]), r["new"]) for r in rows if QUICK or r not in open_ones}
     order = all_mutants()
     random.Random(options.seed).shuffle(order)
-    queue = [m for m in order if (str(m[0]), m[1], m[3].strip()) not in done]
-    print(f"{len(order)} mutants, {len(done)} of them tried before")
-    WORK.mkdir(parents=True, exist_ok=True)
+    turn = collections.defaultdict(itertools.count)  # each file in turn, however long it is
+    order = [m for _, m in sorted(((next(turn[m[0]]), m) for m in order), key=lambda pair: pair[0])]
+    tried = {(r["file"], int(r["line"]), r["new"]) for r in rows}
+    queue = [m for m in order if key(m) not in done]
+    queue.sort(key=lambda m: key(m) not in tried)
+    print(f"{len(order)} mutants, {len(tried)} of them tried before")
     table = open(TABLE, "a", newline="", buffering=1)
     writer = csv.DictWriter(table, FIELDS)
     if not rows:
         writer.writeheader()
     mine = []
-    if not Workplace(0).short(BUILD / "normlab", "*"):
+    if not Workplace(0).short(BUILD / "normlab", "*", 60):
         raise SystemExit("the short list fails without a change")
 
     def work(number):

@@ -1,5 +1,6 @@
 /* The table of implementations: complete, without duplicates, in step with the kernel folders, and
  * with an nl_best() for every problem. SPDX-License-Identifier: MIT */
+#include "isa.h"
 #include "jobs.h"
 #include "layer.h"
 
@@ -137,6 +138,15 @@ Test(registry, top_of_the_ladder) {
                 cr_assert_fail("%s has rank %d, %s %d", k->name, k->rank, top->name, top->rank);
         }
     }
+}
+
+/* Of each architecture, also those that this build leaves out. */
+Test(registry, instruction_sets_are_in_order) {
+    static const char *const all[][4] = {{"c", "sse2", "avx2", "avx512"}, {"c", "neon"}};
+    for (int k = 0; k < 2; k++)
+        for (int i = 1; i < 4 && all[k][i] && nl_isa_index(all[k][1]) >= 0; i++)
+            cr_assert(nl_isa_index(all[k][i]) == i, "%s: %d", all[k][i], nl_isa_index(all[k][i]));
+    cr_assert(nl_isa_index("c") == 0 && nl_isa_index("none") == -1);
 }
 
 Test(registry, find) {
