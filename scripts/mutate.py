@@ -65,7 +65,7 @@ batchnorm/backward/f32/{{9x20,9x3x49}}/normal{{/no-dgamma,/no-dbeta}}
 batchnorm/forward/{{f32,f16}}/9x64/{{nan,inf,constant,huge,tiny,exact,normal/biased-running-var,normal/momentum=0.99}}"""
 # Unit tests that can see a change, beside implementations/*: of entry points; of kernels, and slower ones.
 ENTRY = "@(arguments|registry|layer|tune|suite|dtype|routing)/*"
-KERNELS, SLOW = "@(demonstrations|extremes|gradients|step)/*", "@(long_rows|museum|routing|threads)/*"
+KERNELS, SLOW = "@(demonstrations|extremes|gradients|registry|step)/*", "@(long_rows|museum|routing|threads)/*"
 INTRINSICS = WORK / "intrinsics.h"  # compiled once: most of the time of a file that does not compile
 QUICK = "--quick" in sys.argv
 

@@ -3,6 +3,7 @@
 #include "isa.h"
 #include "jobs.h"
 #include "layer.h"
+#include "registry.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -80,7 +81,7 @@ Test(registry, entries_are_complete) {
             {!k->dtypes || k->dtypes >> NL_DTYPES, "dtypes none or beyond nl_dtype"},
             {forward != !!k->forward, "forward does not fit passes"},
             {backward != !!k->backward, "backward does not fit passes"},
-            {k->lanes < 1, "lanes"},
+            {k->lanes < 1 || k->lanes & (k->lanes - 1), "lanes are no power of two"},
             {k->method > NL_REFINED, "method"},
         };
         for (size_t j = 0; j < sizeof checks / sizeof *checks; j++)
@@ -162,6 +163,7 @@ Test(registry, find) {
                   !nl_find("layernorm/naive.c", NULL) && !nl_find("layernorm", "c") &&
                   !nl_find(NULL, NULL) && !nl_find(NULL, "c"),
               "something unknown is found");
+    cr_assert(nl_is_peer("peer/name") && !nl_is_peer("peer") && !nl_is_peer("layernorm/peer/"));
     cr_assert(nl_isa_runs("c") && !nl_isa_runs("none") && !nl_isa_runs("") && !nl_isa_runs(NULL),
               "c runs: %d, none: %d", nl_isa_runs("c"), nl_isa_runs("none"));
 }
