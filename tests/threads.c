@@ -42,6 +42,12 @@ Test(threads, more_than_any_machine_has) {
     for (int i = 0; i < 4; i++) cr_assert(compare(many[i]) > 0, "no threaded implementation");
 }
 
+Test(threads, at_least_64_may_be_asked_for) {
+    if (!nl_has_openmp()) cr_skip_test("built without OpenMP");
+    use_threads(64);
+    cr_assert(nl_max_threads() == 64, "%d", nl_max_threads());
+}
+
 /* The threads of this process, which OpenMP keeps; 0: unknown. */
 static int running(void) {
     DIR *tasks = opendir("/proc/self/task");
