@@ -38,31 +38,10 @@ import markers
 ROOT = Path(__file__).resolve().parent.parent
 BUILD, WORK = ROOT / "build" / "dev", ROOT / "build" / "mutate"
 PAGE, EQUIVALENT = ROOT / "docs" / "verification.md", ROOT / "tests" / "equivalent_mutants.txt"
-TABLE = WORK / "mutants.csv"
+TABLE, SHORT = WORK / "mutants.csv", ROOT / "tests" / "mutate.txt"
 FIELDS = ["file", "line", "old", "new", "fate", "by"]
 FOLDERS = ["core", "include", "layernorm", "rmsnorm", "batchnorm", "optimized"]
 ISA = "neon" if platform.machine() in ("aarch64", "arm64") else "avx2"  # of optimized/ in the preset dev
-ROWS = "{layernorm,rmsnorm,qwen2_rmsnorm}"
-UNEVEN = "{offset:16,outliers,first:1e4,last:1e4,alternating:1e6}"
-SHORT = f"""{ROWS}/{{forward,backward}}/{{f32,f16,bf16}}/{{1x1,3x7,9x64,33x131}}/normal{{,/residual}}
-{ROWS}/forward/{{f32,f16,bf16}}/9x64/{{offset:16,nan,inf,constant,huge,exact}}{{,/cast-before-weight}}
-{ROWS}/forward/{{f32,bf16}}/9x{{30,70}}/outliers{{,/in-place,/no-affine,/residual/in-place}}
-{ROWS}/backward/{{f32,bf16}}/9x{{30,70}}/outliers{{,/in-place,/no-affine,/residual}}
-{ROWS}/{{forward,backward}}/f32/5x{{545,4129,16391}}/{UNEVEN}
-{ROWS}/forward/f32/2x65537/first:1e4
-{ROWS}/{{forward,backward}}/{{f16,bf16}}/5x{{545,4129}}/{{normal,exact}}
-{ROWS}/forward/f32/9x{{30,530}}/normal{{/no-gamma,/no-rstd,/residual{{/no-residual_out,/in-place={{x,residual}}}}}}
-layernorm/forward/f32/9x{{30,530}}/normal{{/no-beta,/no-mean,/residual/no-residual_out/no-mean}}
-{ROWS}/backward/f32/9x{{30,530}}/normal{{/no-gamma,/no-dgamma,/residual/in-place=dresidual}}
-layernorm/backward/f32/9x{{30,530}}/normal{{/no-dbeta,/no-dgamma/no-dbeta}}
-{ROWS}/{{forward,backward}}/{{f32,bf16}}/130x70/normal{{,/stores=streaming}}
-batchnorm/{{forward,backward,inference}}/{{f32,f16,bf16}}/{{3x7,9x64,130x20,8x5x49}}/{{normal,offset:16}}{{,/no-affine,/in-place}}
-batchnorm/{{forward,backward}}/f32/{{545x20,4129x3,3x545,3x2x545,2x2x16391}}/{UNEVEN}
-batchnorm/{{forward,backward,inference}}/f32/{{9x20,9x3x49,9x300}}/normal{{/no-gamma,/stores=streaming}}
-batchnorm/{{forward,inference}}/f32/{{9x20,9x3x49}}/normal/no-beta
-batchnorm/forward/f32/{{9x20,9x3x49}}/normal{{/no-rstd,/no-mean,/no-running_mean}}
-batchnorm/backward/f32/{{9x20,9x3x49}}/normal{{/no-dgamma,/no-dbeta}}
-batchnorm/forward/{{f32,f16}}/9x64/{{nan,inf,constant,huge,tiny,exact,normal/biased-running-var,normal/momentum=0.99}}"""
 # Unit tests that can see a change, beside implementations/*: of entry points; of kernels, and slower ones.
 ENTRY = "@(arguments|registry|layer|tune|suite|dtype|routing)/*"
 KERNELS, SLOW = "@(demonstrations|extremes|gradients|registry|step)/*", "@(long_rows|museum|routing|threads)/*"
@@ -113,7 +92,6 @@ class Workplace:
         for folder in FOLDERS:
             shutil.copytree(ROOT / folder, self.home / folder)
         shutil.copytree(BUILD / "generated", self.home / "generated")
-        (self.home / "short.txt").write_text(SHORT)
         (self.home / "tuning").write_text("fork_forward 1000\nfork_backward 1000\n")
         for file in (self.home / "generated").glob("*/*.c"):
             file.write_text(file.read_text().replace(f'"{ROOT}/', f'"{self.home}/'))
@@ -158,7 +136,7 @@ class Workplace:
         return self.home / target
 
     def short(self, program, rung, seconds=6):
-        return self.run([program, "check", "--first", "--impl", rung, "--threads", 3, "short.txt"], seconds,
+        return self.run([program, "check", "--first", "--impl", rung, "--threads", 3, SHORT], seconds,
                         NL_TUNING="tuning")[0] == 0
 
     def suite(self, program, rung):
@@ -368,8 +346,7 @@ def main():
                       f"  ({time.monotonic() - begin:.0f} s)", flush=True)
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        for _ in pool.map(work, range(options.jobs)):
-            pass
+        list(pool.map(work, range(options.jobs)))
     text, _, _, left = summary(mine)
     print(text)
     return not mine or bool(left)
