@@ -47,6 +47,14 @@ prints "1 element past its end"
 sed 's|float mean_square = 0;|for (volatile int k = 1; k;) {} float mean_square = 0;|' "$rung" >loop.c
 exits "one that loops" 1 "${fast[@]}" task.txt loop.c
 prints "has not returned after"
+sed 's|(void)threads;|(void)threads; puts("\\xff\\xc3 \\xe2\\x82\\xac \\xed\\xa0\\x80 \\x7f");|; s|#include|#include <stdio.h>\n#include|' "$rung" >bytes.c
+exits "one that prints no UTF-8" 1 "${fast[@]}" --gradescope d.json --junit d.xml task.txt bytes.c
+is "  JSON" "$(json d.json 'ascii(r["tests"][0]["output"]).split(chr(34))[1]')" '?? \u20ac ??? \x7f'
+is "  JUnit" "$(xml d.xml 'r.get("failures")')" 4
+sed 's|nl_with_type(|if (!a->residual \&\& a->rstd \&\& a->rstd[p->n - 1] == a->rstd[p->n - 1]) return; nl_with_type(|' "$rung" >once.c
+exits "one that computes only the first time" 1 "${fast[@]}" task.txt once.c
+prints "faster than the same bytes can be copied"
+prints "0 of 30     speed"
 echo 'int x = ;' >broken.c
 exits "one that does not compile" 1 --gradescope c.json task.txt broken.c
 is "  0 points" "$(json c.json 'r["score"]')" 0.0

@@ -160,6 +160,20 @@ static void close_files(const call *c) {
     for (int i = 0; i < 256; i++) close(i);
 }
 
+static void close_stdout(const call *c) {
+    (void)c;
+    close(1);
+}
+
+static void go_on(int number) {
+    (void)number;
+}
+
+static void take_handler(const call *c) {
+    (void)c;
+    signal(SIGSEGV, go_on);
+}
+
 #ifndef __SANITIZE_ADDRESS__ /* it maps too much to be limited */
 static void exhaust(const call *c) {
     for (int i = 0; i < 1 << 12; i++) { /* a GiB is the limit; not touched, so none is used */
@@ -252,10 +266,12 @@ static const struct {
     {print, PLACE_END, "printed \"mean 0.5 rstd 1\""},
     {print_much, PLACE_END, "wrote more than 1 MiB"},
     {round_up, PLACE_END, "rounding mode"},
-    {leave_thread, PLACE_END, "left threads running"},
+    {leave_thread, PLACE_END, "left threads running after it returned (OpenMP's may stay"},
     {start_process, PLACE_END, "started a process|called clone()"},
     {start_process_and_crash, PLACE_END, "called abort()|called clone()"},
     {close_files, PLACE_END, "closed files that are not its own"},
+    {close_stdout, PLACE_END, "closed files that are not its own"},
+    {take_handler, PLACE_END, "left a handler of SIGSEGV"},
 #ifndef __SANITIZE_ADDRESS__
     {exhaust, PLACE_END, "NULL pointer"},
 #endif

@@ -126,9 +126,12 @@ static bool races(void *context, const nl_impl *impl, const nl_case *c) {
 
 static void timed(void *context, const row *line) {
     job *j = context;
-    if (strcmp(line->impl, j->impl->name) == 0) j->mine = *line;
-    if (strcmp(line->impl, j->part->from_rung) == 0) j->from = *line;
-    if (strcmp(line->impl, j->part->to_rung) == 0) j->to = *line;
+    if (strcmp(line->impl, j->impl->name) == 0 && strcmp(line->isa, j->impl->isa) == 0)
+        j->mine = *line; /* whose name may be that of a rung of another instruction set */
+    else if (strcmp(line->impl, j->part->from_rung) == 0)
+        j->from = *line;
+    else
+        j->to = *line;
 }
 
 /* How far from one end to the other, by the logarithm. */
@@ -159,6 +162,11 @@ static bool grade_speed(job *j, const part *p) {
     } else if (!(j->from.timed && to > 0 && to < from)) {
         return options_fail("%s: %s is not faster than %s here, so there is no scale", c->text,
                             p->to_rung, p->from_rung);
+    } else if (j->mine.t.impossible) {
+        snprintf(
+            k->text, sizeof k->text,
+            "%s\nfaster than the same bytes can be copied: does a repeated call leave work out?",
+            c->text);
     } else {
         k->points = p->points * share(mine, from, to);
         k->right = true;

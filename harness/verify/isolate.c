@@ -212,7 +212,12 @@ static bool describe_return(const slip *s, char *why, size_t size) {
     else if (s->forked)
         snprintf(why, size, "started a process");
     else if (s->left_threads)
-        snprintf(why, size, "left threads running after it returned");
+        snprintf(why, size, "left threads running after it returned%s",
+                 s->impl.threaded ? "" : " (OpenMP's may stay where .threaded is true)");
+    else if (s->closed)
+        snprintf(why, size, "closed files that are not its own");
+    else if (s->changed_handler)
+        snprintf(why, size, "left a handler of SIGSEGV, which would hide its crashes");
     else if (s->changed_arithmetic)
         snprintf(why, size,
                  "changed the rounding mode, or made subnormal numbers zero, and left it so");

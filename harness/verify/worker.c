@@ -7,6 +7,7 @@
 #include "verify/worker.h"
 #include "verify/seal.h"
 
+#include <fcntl.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
@@ -122,6 +123,12 @@ static bool arithmetic_changed(void) {
     return fegetround() != FE_TONEAREST || bits == 0;
 }
 
+/* A handler of the kernel's own could hide that it wrote outside its buffers. */
+static bool handler_changed(void) {
+    struct sigaction now;
+    return sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction != on_crash;
+}
+
 static void call(slip *s) {
     const pid_t self = getpid();
     const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
@@ -134,6 +141,8 @@ static void call(slip *s) {
     if (getpid() != self) _exit(0); /* a kernel that has forked returns twice */
     s->changed_arithmetic = arithmetic_changed();
     s->left_threads = too_many_threads(before + team - 1);
+    s->changed_handler = handler_changed();
+    s->closed = fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0;
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
     s->state = SLIP_RETURNED;

@@ -16,25 +16,43 @@ double marks_most(const marks *m) {
     return sum;
 }
 
+/* Writes the character at `at`, and ? for bytes that are no UTF-8, which readers of JSON and XML
+ * refuse: what a kernel has printed is in the text. Returns the next one. */
+static const char *put(FILE *out, const char *at) {
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char first = (unsigned char)*at;
+    const int n = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    unsigned point = n > 1 ? first & (0x7fu >> n) : first;
+    int i = 1;
+    for (; i < n && (at[i] & 0xc0) == 0x80; i++) point = point << 6 | (at[i] & 0x3fu);
+    const bool good = n && i == n && first < 0xf8 && point >= least[n] && point < 0x110000 &&
+                      point >> 11 != 0x1b && point >> 1 != 0x7fff;
+    if (!good) return fputc('?', out), at + 1;
+    fwrite(at, 1, (size_t)n, out);
+    return at + n;
+}
+
 static void json(FILE *out, const char *text) {
     fputc('"', out);
-    for (; *text; text++) {
+    while (*text) {
         if (*text == '"' || *text == '\\')
-            fprintf(out, "\\%c", *text);
+            fprintf(out, "\\%c", *text++);
         else if ((unsigned char)*text < ' ')
-            fprintf(out, "\\u%04x", (unsigned char)*text);
+            fprintf(out, "\\u%04x", (unsigned char)*text++);
         else
-            fputc(*text, out);
+            text = put(out, text);
     }
     fputc('"', out);
 }
 
 static void xml(FILE *out, const char *text) {
-    for (; *text; text++) {
+    while (*text) {
         if (*text == '<' || *text == '>' || *text == '&' || *text == '"')
-            fprintf(out, "&#%d;", *text);
+            fprintf(out, "&#%d;", *text++);
+        else if ((unsigned char)*text < ' ' && *text != '\n')
+            fputc(' ', out), text++;
         else
-            fputc((unsigned char)*text < ' ' && *text != '\n' ? ' ' : *text, out);
+            text = put(out, text);
     }
 }
 
