@@ -80,7 +80,7 @@ refuses() { # refuses WHAT LINE MESSAGE
     says "bad.txt:3: $3"
 }
 refuses "an unknown key" "points 3" "'points' should be title, category, speed, error or forbid"
-refuses "points that are none" "category ten a: rmsnorm/forward/f32/3x7/normal" "'ten' should be a number from 0 on"
+refuses "points that are none" "category ten a: rmsnorm/forward/f32/3x7/normal" "'ten' should be a number from 0 to 1e+09"
 refuses "no colon" "category 1 rmsnorm/forward/f32/3x7/normal" "should be: category POINTS NAME: CASE..."
 refuses "no case" "category 1 a: " "should be: category POINTS NAME: CASE..."
 refuses "no such case" "category 1 a: rmsnorm/sideways/f32/3x7/normal" "case rmsnorm/sideways"

@@ -160,6 +160,14 @@ static void close_files(const call *c) {
     for (int i = 0; i < 256; i++) close(i);
 }
 
+static void write_megabytes_before(const call *c) {
+    c->out[-(2 << 20)] = 1;
+}
+
+static void write_pages_past(const call *c) {
+    c->out[c->p->n * c->p->c + 1040] = 1;
+}
+
 static void close_stdout(const call *c) {
     (void)c;
     close(1);
@@ -247,6 +255,7 @@ static const struct {
     {write_past, PLACE_END, "wrote %s[24] of row 4: 1 element past its end"},
     {write_far_past, PLACE_END, "wrote %s[123] of row 4: 100 elements past its end"},
     {write_before, PLACE_START, "wrote %s[-1] of row 0: 1 element before its start"},
+    {write_megabytes_before, PLACE_START, "far from all its buffers"},
     {read_past, PLACE_END, "read x[24] of row 4: 1 element past its end"},
     {read_before, PLACE_START, "read x[-2] of row 0: 2 elements before its start"},
     {read_gamma_past, PLACE_END, "read gamma[24]: 1 element past its end"},
@@ -311,6 +320,25 @@ Test(hostile, every_mistake_is_named) {
     }
     fprintf(stderr, "%zu of %zu mistakes named\n", named, all);
     cr_assert(named == all && all >= 40);
+}
+
+static size_t much_scratch(const nl_problem *p) {
+    (void)p;
+    return SIZE_MAX / 1024;
+}
+
+/* Beyond y's guard is memory for dx, which forward has not; and scratch may be miscounted. */
+Test(hostile, no_absent_buffer_and_no_huge_one) {
+    trial t;
+    trial_make(&t, passes[0].text);
+    now = write_pages_past;
+    verdict v = verify(&t.c, &t.data, &t.want, &kernel, PLACE_END, 1);
+    cr_expect(v.outcome == OUTCOME_FAIL && strstr(v.why, "far from all its buffers"), "%s", v.why);
+    nl_impl greedy = kernel;
+    greedy.scratch = much_scratch;
+    v = verify(&t.c, &t.data, &t.want, &greedy, PLACE_END, 1);
+    cr_expect(v.outcome == OUTCOME_FAIL && strstr(v.why, "more than 1 GiB"), "%s", v.why);
+    trial_end(&t);
 }
 
 /* bench, too, calls it where it can do no harm, first: also a case that is not copied there. */

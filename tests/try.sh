@@ -24,6 +24,11 @@ prints "held to no bound on "
 check "  nothing on stderr" "$(cat stderr)"
 check "  nothing is left" "$(ls -A tmp)"
 check "  one screen" "$([ "$(wc -l < stdout)" -le 35 ] || wc -l stdout)"
+cp "$rung" ./-o.c
+exits "a file like an option" 0 -- -o.c rmsnorm/forward/f32/3x7/normal
+"$normlab" try "$rung" rmsnorm/forward/f32/3x7/normal >&- 2> stderr
+is_code=$?
+check "stdout closed" "$([ $is_code -eq 1 ] && grep -q 'writing to stdout' stderr && ! grep -q printed stderr || cat stderr)"
 exits "a vector kernel" 0 "${fast[@]}" "$root/optimized/batch_inference.c"
 prints "try/batch_inference@$("$normlab" list --csv | awk -F, '$1 == "optimized/batch_inference" && $10 { i = $2 } END { print i }'): "
 exits "a demonstration" 0 "${fast[@]}" "$root/rmsnorm/half_eps.c"

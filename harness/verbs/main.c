@@ -5,9 +5,11 @@
 #include "verbs/verbs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The peers that the build found; NL_PEERS is a list like PEER(onednn). */
 #define PEER(name) void name##_register(void (*note)(const char *text));
@@ -90,7 +92,14 @@ static bool isa_is_known(void) {
     return false;
 }
 
+/* Else a file of ours would become the stdout that whoever started this has closed. */
+static void open_standard(void) {
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY); /* writing fails as before */
+}
+
 int main(int argc, char **argv) {
+    open_standard();
     if (argc > 0) process_program = argv[0];
     for (size_t i = 0; peers[i]; i++) peers[i](note);
     if (argc < 2) return usage(stderr), NL_EXIT_USAGE;

@@ -15,11 +15,11 @@ static const char *verb(const slip *s) {
     return verbs[s->access];
 }
 
-/* The buffer whose memory or guard pages hold the address; NL_ARGS + 1: none. */
+/* The buffer of this case whose memory or guard pages hold the address; NL_ARGS + 1: none. */
 static int buffer_at(const slip *s) {
     int i = 0;
     for (; i <= NL_ARGS; i++) {
-        const char *map = s->in.map[i];
+        const char *map = i < NL_ARGS && !s->in.at[i] ? NULL : s->in.map[i];
         if (map && s->address >= map && s->address < map + s->in.map_bytes[i]) break;
     }
     return i;

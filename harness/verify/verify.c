@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/verify.h"
 #include "verify/isolate.h"
+#include "verify/worker.h"
 
 /* A verdict, and all that it follows from: many rungs compute the same bits, at both placements. */
 typedef struct known {
@@ -32,6 +33,7 @@ static verdict check(const instance *in, const answer *a) {
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads) {
     const size_t scratch = nl_scratch_bytes(impl, &c->problem);
+    if (scratch > MEMORY_MOST) return failure("%s", "its .scratch is more than 1 GiB");
     arena *shared = isolate_arena(instance_room(c, data, scratch));
     instance in;
     if (!shared || !instance_make_in(shared, c, data, impl, scratch, where, &in))

@@ -24,7 +24,6 @@
 #include <sys/prctl.h>
 #endif
 
-enum { MEMORY_MOST = 1 << 30 };
 #define SANITIZERS_MAP ((size_t)1 << 40) /* they reserve more than this, and cannot be limited */
 
 extern void __gcov_dump(void) __attribute__((weak));
@@ -201,7 +200,7 @@ _Noreturn void worker_serve(slip *s, int line, const int output[2]) {
     dup2(output[1], 2);
     close_others(line);
     limit_all();
-    stack = mmap(NULL, STACK_GUARD + STACK_BYTES, PROT_NONE,
+    stack = mmap(NULL, 2 * STACK_GUARD + STACK_BYTES, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     pthread_attr_t with_stack;
     pthread_t thread;

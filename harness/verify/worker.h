@@ -23,7 +23,13 @@ typedef struct slip {
     char *address, *stack; /* where it was; the lowest byte of the stack, below it a guard */
 } slip;
 
-enum { STACK_BYTES = 8 << 20, STACK_GUARD = 64 << 20, OUTPUT_MOST = 1 << 20 };
+/* The second guard, above the stack, is for writes far before a buffer: buffers may lie there. */
+enum {
+    STACK_BYTES = 8 << 20,
+    STACK_GUARD = 64 << 20,
+    OUTPUT_MOST = 1 << 20,
+    MEMORY_MOST = 1 << 30
+};
 
 /* Serves calls: one for each byte from the line, with a byte back after each. Never returns. What
  * kernels print on stdout and stderr goes to these files. */

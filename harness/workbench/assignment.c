@@ -3,7 +3,6 @@
 #include "base/csv.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,8 @@ static char *word(char **rest) {
 static bool number(const scan *s, const char *text, double least, double *out) {
     char *end;
     *out = strtod(text, &end);
-    if (end != text && !*end && isfinite(*out) && *out >= least) return true;
-    return scan_error(s, s->first_line, "'%s' should be a number from %g on", text, least);
+    if (end != text && !*end && *out >= least && *out <= 1e9) return true;
+    return scan_error(s, s->first_line, "'%s' should be a number from %g to %g", text, least, 1e9);
 }
 
 static bool copy(const scan *s, const char *text, char *to, size_t size) {

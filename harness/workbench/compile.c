@@ -147,7 +147,7 @@ bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
     add(&c, "-I%s/core%s", headers, "");
     add(&c, "-I%s/optimized%s", headers, "");
     add_words(&c, "-shared -fPIC");
-    add(&c, "%s%s", file, "");
+    add(&c, "%s%s", *file == '-' ? "./" : "", file);
     add_words(&c, "-lm -o");
     if (add(&c, "%s%s", out->library, "")) return run(&c, error, size);
     return snprintf(error, size, "the command of the compiler is too long"), false;
