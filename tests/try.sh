@@ -24,6 +24,11 @@ prints "held to no bound on "
 check "  nothing on stderr" "$(cat stderr)"
 check "  nothing is left" "$(ls -A tmp)"
 check "  one screen" "$([ "$(wc -l < stdout)" -le 35 ] || wc -l stdout)"
+for r in rmsnorm/naive layernorm/naive batchnorm/naive batchnorm/inference layernorm/backward_recompute; do
+    sed 's/v\.eps/1e-5f/g' "$root/$r.c" > eps.c
+    exits "eps that is the usual one: $r" 1 eps.c
+    prints "  FAIL  another eps, another momentum"
+done
 cp "$rung" ./-o.c
 exits "a file like an option" 0 -- -o.c rmsnorm/forward/f32/3x7/normal
 "$normlab" try "$rung" rmsnorm/forward/f32/3x7/normal >&- 2> stderr

@@ -213,7 +213,8 @@ static bool describe_return(const slip *s, char *why, size_t size) {
         snprintf(why, size, "started a process");
     else if (s->left_threads)
         snprintf(why, size, "left threads running after it returned%s",
-                 s->impl.threaded ? "" : " (OpenMP's may stay where .threaded is true)");
+                 s->impl.threaded ? ", more than the call's `threads`"
+                                  : " (OpenMP's may stay where .threaded is true)");
     else if (s->closed)
         snprintf(why, size, "closed files that are not its own");
     else if (s->changed_handler)
