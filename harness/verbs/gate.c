@@ -18,6 +18,8 @@ static size_t index_of(const nl_impl *impl) {
     return i;
 }
 
+enum { SMALL = 1 << 14 }; /* elements: so that it takes a fraction of a second */
+
 typedef struct job {
     gate *gates;
     unsigned long long bit;
@@ -61,6 +63,7 @@ bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error
         ok = short_suite_add(g, &any, &cases, error, error_size);
     for (size_t i = 0; some && ok && i < cases.count; i++) {
         const nl_case *at = &cases.items[i];
+        if (at->problem.n * at->problem.c * at->problem.s > SMALL) continue;
         const check_settings settings = {.threads = at->threads ? at->threads : 1,
                                          .context = &j,
                                          .selects = selects,
