@@ -55,9 +55,10 @@ static const int never[] = {SCMP_SYS(fork),
                             SCMP_SYS(mount),
                             SCMP_SYS(bpf)};
 
-typedef struct scmp_arg_cmp condition;
-
-static void refuse(scmp_filter_ctx all, int call, condition when) {
+/* When the argument with this index is, or is not, a; or is b under the mask a. */
+static void refuse(scmp_filter_ctx all, int call, unsigned index, enum scmp_compare how,
+                   scmp_datum_t a, scmp_datum_t b) {
+    const struct scmp_arg_cmp when = {.arg = index, .op = how, .datum_a = a, .datum_b = b};
     seccomp_rule_add_array(all, SCMP_ACT_TRAP, call, 1, &when);
 }
 
@@ -68,14 +69,14 @@ void seal(void) {
         seccomp_rule_add(all, SCMP_ACT_TRAP, never[i], 0);
     const int files[] = {SCMP_SYS(open), SCMP_SYS(openat)};
     for (unsigned i = 0; i < 2; i++) { /* the flags are the second argument, or the third */
-        refuse(all, files[i], SCMP_CMP(i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_WRONLY));
-        refuse(all, files[i], SCMP_CMP(i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_RDWR));
-        refuse(all, files[i], SCMP_CMP(i + 1, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT));
+        refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_WRONLY);
+        refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_RDWR);
+        refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT);
     }
     const scmp_datum_t self = (scmp_datum_t)getpid();
-    refuse(all, SCMP_SYS(kill), SCMP_A0(SCMP_CMP_NE, self));
-    refuse(all, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self));
-    refuse(all, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    refuse(all, SCMP_SYS(kill), 0, SCMP_CMP_NE, self, 0);
+    refuse(all, SCMP_SYS(tgkill), 0, SCMP_CMP_NE, self, 0);
+    refuse(all, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
     /* A filter cannot read clone3's arguments; without it the C library takes clone. */
     seccomp_rule_add(all, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     seccomp_load(all);
