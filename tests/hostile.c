@@ -104,6 +104,11 @@ static void leave(const call *c) {
     exit(3);
 }
 
+static void leave_at_once(const call *c) {
+    (void)c;
+    _exit(3);
+}
+
 static void leave_well(const call *c) {
     (void)c;
     exit(0);
@@ -183,10 +188,12 @@ static void take_handler(const call *c) {
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* it maps too much to be limited */
+static char *volatile kept;
+
 static void exhaust(const call *c) {
     for (int i = 0; i < 1 << 12; i++) { /* a GiB is the limit; not touched, so none is used */
-        char *more = malloc(1 << 20);
-        more[0] = 1;
+        kept = malloc(1 << 20);
+        kept[0] = 1;
     }
     c->out[0] = 1;
 }
@@ -268,8 +275,9 @@ static const struct {
     {divide, PLACE_END, "divided an integer by zero"},
     {trap, PLACE_END, "SIGILL"},
     {give_up, PLACE_END, "called abort()"},
-    {leave, PLACE_END, "exit code 3"},
-    {leave_well, PLACE_END, "exit code 0"},
+    {leave, PLACE_END, "called exit()"},
+    {leave_well, PLACE_END, "called exit()"},
+    {leave_at_once, PLACE_END, "ended the process with exit code 3"},
     {kill_itself, PLACE_END, "signal 9"},
     {loop, PLACE_END, "has not returned after"},
     {print, PLACE_END, "printed \"mean 0.5 rstd 1\""},

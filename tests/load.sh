@@ -88,6 +88,23 @@ refuses endless.so "or no end"
 library undefined <<< 'int not_anywhere(void);
 int normlab_kernel_abi(void) { return not_anywhere(); }'
 refuses undefined.so "not_anywhere"
+# What ends the process that loads it.
+ends() { # ends NAME WORDS < CODE: which defines abi(), scratch() and perhaps more
+    { cat; echo '
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }
+static const nl_impl k = {.name = "mine/end", .isa = "c", .about = "-", .ops = NL_BIT(NL_RMSNORM),
+    .passes = NL_BIT(NL_FORWARD), .dtypes = 1, .lanes = 1, .forward = forward, .scratch = scratch};
+int normlab_kernel_abi(void) { return abi(); }
+const nl_impl *normlab_kernel(size_t i) { return i ? NULL : &k; }'; } | library "$1" -include stdlib.h
+    refuses "$1.so" "$2"
+}
+ends at_once "ended the process that loaded it, with exit code 0" <<< '
+__attribute__((constructor)) static void leave(void) { exit(0); }
+static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { return p->c; }'
+ends when_asked "ended the process that loaded it (Aborted)" <<< '
+static int abi(void) { abort(); } static size_t scratch(const nl_problem *p) { return p->c; }'
+ends in_scratch "ended the process that loaded it (Aborted)" <<< '
+static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { (void)p; abort(); }'
 printf '#include "kernel.h"\n' > unfinished.c
 $cc -shared -fPIC '-DNL_NAME="mine/unfinished"' -I"$root/include" -I"$root/core" unfinished.c -o unfinished.so
 refuses unfinished.so "does its file end with NL_IMPL"

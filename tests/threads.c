@@ -64,7 +64,7 @@ Test(threads, one_starts_none) {
         const nl_impl *m = nl_impl_at(i / JOBS);
         const struct job *job = &jobs[i % JOBS];
         char text[100];
-        nl_problem p = {.op = job->op, .pass = job->pass};
+        nl_problem p = {.op = job->op, .pass = job->pass, .c = 31};
         if (!nl_accepts(m, &p) || !nl_isa_runs(m->isa)) continue;
         snprintf(text, sizeof text, "%s/%s/f32/4097x31/normal", nl_op_name(p.op),
                  nl_pass_name(p.pass));

@@ -130,4 +130,8 @@ kill -INT $watcher
 wait $watcher; code=$?
 check "--watch ends with Ctrl-C" "$([ $code -eq 130 ] || echo "exit code $code")"
 
+mkfifo pipe.c
+exits "a pipe" 2 pipe.c
+says "pipe.c is not a file"
+
 summary

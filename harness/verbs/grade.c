@@ -157,18 +157,19 @@ static bool grade_speed(job *j, const part *p) {
         return options_fail("%s: %s", c->text, error);
     const double from = j->from.t.ns.median, mine = j->mine.t.ns.median;
     const double to = limit ? (double)case_bytes(c) / j->mine.t.limit_gbps : j->to.t.ns.median;
+    if (j->mine.timed && !(j->from.timed && to > 0))
+        return interrupted() || options_fail("%s: %s and %s cannot be timed on it", c->text,
+                                             p->from_rung, p->to_rung);
     if (!j->mine.timed) {
         snprintf(k->text, sizeof k->text, "%s\n%s", c->text, j->mine.v.why);
-    } else if (!(j->from.timed && to > 0 && to < from)) {
-        return options_fail("%s: %s is not faster than %s here, so there is no scale", c->text,
-                            p->to_rung, p->from_rung);
     } else if (j->mine.t.impossible) {
         snprintf(
             k->text, sizeof k->text,
             "%s\nfaster than the same bytes can be copied: does a repeated call leave work out?",
             c->text);
     } else {
-        k->points = p->points * share(mine, from, to);
+        const bool scale = to < from; /* else the machine knows no difference: all or nothing */
+        k->points = p->points * (scale ? share(mine, from, to) : mine <= 1.05 * from);
         k->right = true;
         snprintf(k->text, sizeof k->text, "%s\n%.2f times as fast as %s; %s is at %.2f", c->text,
                  from / mine, p->from_rung, p->to_rung, from / to);
@@ -293,8 +294,7 @@ int verb_grade(int argc, char **argv) {
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)
         return options_fail("which ASSIGNMENT and which FILE.c?"), options_see_help();
-    if (access(argv[first + 1], R_OK) != 0)
-        return options_fail("cannot read %s", argv[first + 1]), NL_EXIT_USAGE;
+    if (!options_can_read(argv[first + 1])) return NL_EXIT_USAGE;
     if (!assignment_read(argv[first], &j.work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     random_seed((uint64_t)seed);

@@ -3,11 +3,14 @@
 #include "verbs/verbs.h"
 #include "workbench/load.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char *verb = "";
 
@@ -19,6 +22,13 @@ bool options_fail(const char *format, ...) {
     va_end(rest);
     fputc('\n', stderr);
     return false;
+}
+
+bool options_can_read(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0 || access(path, R_OK) != 0)
+        return options_fail("cannot read %s: %s", path, strerror(errno));
+    return S_ISREG(about.st_mode) || options_fail("%s is not a file", path);
 }
 
 int options_see_help(void) {

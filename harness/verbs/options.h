@@ -34,6 +34,9 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
 /* Prints "normlab VERB: ..." with the verb of the last options_read; always returns false. */
 bool options_fail(const char *format, ...);
 
+/* Is it a file that can be read? False: after a message. */
+bool options_can_read(const char *path);
+
 /* Prints "See `normlab VERB --help`." on stderr. Returns NL_EXIT_USAGE. */
 int options_see_help(void);
 

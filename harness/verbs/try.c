@@ -114,7 +114,7 @@ static int watch(const char *file, const attempt_options *o) {
 
 static bool is_kernel_file(const char *file) {
     if (!file) return options_fail("which FILE.c?");
-    if (access(file, R_OK) != 0) return options_fail("cannot read %s", file);
+    if (!options_can_read(file)) return false;
     return ends_with(file, ".c") || ends_with(file, ".so") ||
            options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
                         "does, and try that",

@@ -73,7 +73,7 @@ static bool is_random(const nl_case *c) {
  * Probable: their errors average out but for the drift, and stray from it by less than 9 standard
  * deviations, twice since the drift strays as well. */
 static bound bound_of_sum(terms t, size_t m) {
-    const double lanes = t.in->impl ? t.in->impl->lanes : 1;
+    const double lanes = fmin(t.in->impl ? t.in->impl->lanes : 1, (double)m);
     const double chain = (double)m / lanes, certain = chain + lanes;
     double probable = 2 * 9 * sqrt(chain / 3) + lanes;
     if (probable >= certain || !is_random(t.in->c)) return (bound){certain, certain};

@@ -200,8 +200,10 @@ static void describe_end(child *k, bool in_time, double seconds, char *why, size
     else if (WIFSIGNALED(status))
         snprintf(why, size, "was ended by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
+    else if (s->exited)
+        snprintf(why, size, "called exit()");
     else
-        snprintf(why, size, "ended the process with exit code %d, as by exit()",
+        snprintf(why, size, "ended the process with exit code %d, as by _exit()",
                  WEXITSTATUS(status));
 }
 

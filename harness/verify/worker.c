@@ -11,6 +11,7 @@
 #include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -64,6 +65,12 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     here->access = number == SIGSEGV ? access_of(context) : ACCESS_UNKNOWN;
     here->signal = number;
     leave(1);
+}
+
+/* The first exit handler to run: the others are the parent's, or a runtime's. */
+static void on_exit_called(void) {
+    here->exited = true;
+    leave(0);
 }
 
 static void watch_crashes(void) {
@@ -199,6 +206,7 @@ _Noreturn void worker_serve(slip *s, int line, const int output[2]) {
     dup2(output[0], 1);
     dup2(output[1], 2);
     close_others(line);
+    atexit(on_exit_called);
     limit_all();
     stack = mmap(NULL, 2 * STACK_GUARD + STACK_BYTES, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

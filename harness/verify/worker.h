@@ -18,6 +18,7 @@ typedef struct slip {
     nl_status status;
     char message[256];
     bool forked, left_threads, changed_arithmetic, changed_handler, closed;
+    bool exited;      /* by exit() */
     int signal, code; /* of the crash, 0: none; of SIGSYS: the system call */
     enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;
     char *address, *stack; /* where it was; the lowest byte of the stack, below it a guard */

@@ -6,9 +6,14 @@
 #include "registry.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
 
@@ -145,6 +150,49 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
     return true;
 }
 
+/* Asks each kernel for its scratch, as every call does. */
+static void ask_scratch(const struct library *l) {
+    for (const nl_impl *const *k = l->kernels; *k; k++)
+        for (int op = 0; op < NL_OPS; op++)
+            for (int pass = 0; pass < NL_PASSES; pass++) {
+                const nl_problem p = {.op = (nl_op)op,
+                                      .pass = (nl_pass)pass,
+                                      .n = 3,
+                                      .c = 7,
+                                      .s = 1};
+                if ((*k)->ops & NL_BIT(op) && (*k)->passes & NL_BIT(pass)) nl_scratch_bytes(*k, &p);
+            }
+}
+
+/* What runs when a library is loaded may end the process: a child finds out first. */
+static bool rehearse(const char *path, char *error, size_t size) {
+    enum { DONE = 42, SECONDS = 10 };
+    int status = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct library unused = {0};
+        const int nowhere = open("/dev/null", O_WRONLY);
+        dup2(nowhere, 1), dup2(nowhere, 2);
+        alarm(SECONDS);
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (library && add_all(library, &unused, error, size)) ask_scratch(&unused);
+        _exit(DONE);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return true;
+    if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == DONE)) return true;
+    static const char *const where = "look at what runs when it is loaded, at "
+                                     "normlab_kernel_abi(), normlab_kernel() and .scratch";
+    if (WIFEXITED(status))
+        return refuse(error, size, "ended the process that loaded it, with exit code %d: %s",
+                      WEXITSTATUS(status), where);
+    return refuse(error, size, "ended the process that loaded it (%s): %s",
+                  WTERMSIG(status) == SIGALRM ? "not done after 10 seconds"
+                                              : strsignal(WTERMSIG(status)),
+                  where);
+}
+
 bool load_kernels(const char *path, const char *origin, char *error, size_t size) {
     char here[4096];
     if (count == MOST) return refuse(error, size, "at most %d libraries can be loaded", MOST);
@@ -153,6 +201,7 @@ bool load_kernels(const char *path, const char *origin, char *error, size_t size
         return refuse(error, size, "the path is too long");
     void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (library) return dlclose(library), refuse(error, size, "is loaded already");
+    if (!rehearse(here, error, size)) return false;
     library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const size_t length = strlen(path);
