@@ -40,8 +40,12 @@ static bool place(instance *in, size_t which, size_t bytes, placement where, voi
     if (!map) return false;
     in->map[which] = map;
     in->map_bytes[which] = inner + 2 * page;
-    if (in->shared) memset(map + page, 0xff, inner);
-    *at = map + page + (where == PLACE_END ? inner - bytes : skew);
+    char *begin = map + page, *buffer = begin + (where == PLACE_END ? inner - bytes : skew);
+    if (in->shared) { /* what another instance left beside the buffer */
+        memset(begin, 0xff, (size_t)(buffer - begin));
+        memset(buffer + bytes, 0xff, (size_t)(begin + inner - buffer) - bytes);
+    }
+    *at = buffer;
     return true;
 }
 

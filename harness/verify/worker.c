@@ -99,7 +99,11 @@ static void protect(const instance *in, const bool *writable) {
     if (memcmp(&want, &now, sizeof now) == 0) return;
     now = want;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    mprotect(in->shared->base, in->shared->bytes, PROT_NONE);
+    static char *end; /* of what any instance has used */
+    for (int i = 0; i <= NL_ARGS; i++)
+        if ((char *)in->map[i] + in->map_bytes[i] > end)
+            end = (char *)in->map[i] + in->map_bytes[i];
+    mprotect(in->shared->base, (size_t)(end - in->shared->base), PROT_NONE);
     for (int i = 0; i <= NL_ARGS; i++)
         if (in->map[i])
             mprotect((char *)in->map[i] + page, in->map_bytes[i] - 2 * page,
