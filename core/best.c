@@ -78,9 +78,9 @@ static const nl_impl *highest_rank(const nl_problem *p) {
     const nl_impl *best = NULL;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);
-        if (impl->rank < 0 || impl->demonstration || !nl_is_own(impl)) continue;
-        if (!nl_accepts(impl, p) || !nl_isa_runs(impl->isa)) continue;
-        if (!best || impl->rank >= best->rank) best = impl; /* wider ISAs come later */
+        if (impl->rank < (best ? best->rank : 0) || impl->demonstration) continue;
+        if (!nl_accepts(impl, p) || !nl_isa_runs(impl->isa) || !nl_is_own(impl)) continue;
+        best = impl; /* wider ISAs come later */
     }
     return best;
 }

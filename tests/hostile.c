@@ -121,7 +121,7 @@ static void kill_itself(const call *c) {
 
 static void loop(const call *c) {
     (void)c;
-    for (volatile int i = 0;; i++) sink = (float)i;
+    for (volatile unsigned i = 0;; i++) sink = (float)i;
 }
 
 static void print(const call *c) {

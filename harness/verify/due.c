@@ -7,6 +7,7 @@
 bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
     const size_t groups = ref_groups(&in->c->problem);
     *out = (dues){.in = in, .want = want};
+    out->ratio = (double)(ref_unit(NL_F32) / ref_unit(in->c->problem.dtype));
     out->allowed = malloc((groups + 1) * sizeof *out->allowed);
     for (size_t g = 0; out->allowed && g < groups; g++) {
         const allowance a = out->allowed[g] = allow(in, want, g);
@@ -33,6 +34,11 @@ static bound just(double units) {
     return (bound){units, units};
 }
 
+/* fmaxl() is slower than the rest of a comparison. The larger one, or b if a is NaN. */
+static long double larger(long double a, long double b) {
+    return a > b ? a : b;
+}
+
 /* more + times * b */
 static bound scaled(double more, double times, bound b) {
     return (bound){more + times * b.probable, more + times * b.certain};
@@ -42,17 +48,18 @@ static due exactly(nl_dtype t, long double want, long double gauge, bound allowe
     return (due){t, want, want, want, gauge, allowed, promised};
 }
 
-static due due_y(const dues *d, size_t i, const allowance *a, double ratio) {
+static due due_y(const dues *d, size_t i, const allowance *a) {
     const nl_problem *p = &d->in->c->problem;
+    const double ratio = d->ratio;
     const float *gamma = d->in->data->input[NL_GAMMA], *beta = d->in->data->input[NL_BETA];
     const nl_dtype t = p->dtype;
     const size_t j = nl_feature_of(p, i);
     long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0, x = d->want->xhat[i];
-    due out = exactly(t, gain * x + shift, fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(shift),
+    due out = exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
                       scaled(1, ratio, a->units), a->promised);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
     /* near a tie xhat may be rounded up or down */
-    long double off = a->units.probable * 0x1p-24L * fmaxl(1, fabsl(x));
+    long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
     long double one = gain * ref_round(t, x - off) + shift;
     long double two = gain * ref_round(t, x + off) + shift;
     out.want = gain * ref_round(t, x) + shift;
@@ -65,12 +72,12 @@ due due_at(const dues *d, nl_arg s, size_t i) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const nl_dtype t = nl_args[s].extent == NL_TENSOR ? p->dtype : NL_F32;
-    const double ratio = (double)(ref_unit(NL_F32) / ref_unit(t));
+    const double ratio = d->ratio;
     const bool column = s == NL_DGAMMA || s == NL_DBETA;
     const size_t g = nl_args[s].extent == NL_TENSOR ? nl_group_of(p, i) : column ? 0 : i;
     const allowance *a = &d->allowed[g];
     switch (s) {
-    case NL_Y: return due_y(d, i, a, ratio);
+    case NL_Y: return due_y(d, i, a);
     case NL_RESIDUAL_OUT:
         return exactly(t, w->sum[i], fabsl((long double)w->sum[i]),
                        just(t == NL_F32 ? 1 : 1 + 2 * ratio), true);
@@ -101,12 +108,15 @@ due due_at(const dues *d, nl_arg s, size_t i) {
 }
 
 double error_units(nl_dtype d, double got, long double low, long double high, long double gauge) {
-    long double unit = ref_unit(d), too_large = ref_largest(d) * (1 + unit);
     if (isnan(low) || isnan(got)) return isnan(low) && isnan(got) ? 0 : INFINITY;
-    if (isinf(got) && copysignl(1, low) == copysign(1, got) && fabsl(low) >= too_large)
-        return 0; /* the right value overflows this storage type, or is infinite itself */
-    long double v = isinf(got) ? copysignl(too_large, got) : (long double)got;
+    long double v = got;
+    if (isinf(got)) {
+        long double too_large = ref_largest(d) * (1 + ref_unit(d));
+        if (!signbit(low) == !signbit(got) && fabsl(low) >= too_large)
+            return 0; /* the right value overflows this storage type, or is infinite itself */
+        v = copysignl(too_large, got);
+    }
     long double miss = v < low ? low - v : v > high ? v - high : 0;
-    double error = (double)(miss / (unit * fmaxl(gauge, ref_smallest_normal(d))));
+    double error = (double)(miss / (ref_unit(d) * larger(gauge, ref_smallest_normal(d))));
     return isnan(error) ? INFINITY : error;
 }

@@ -23,6 +23,7 @@ typedef struct dues {
     allowance *allowed; /* one per group */
     size_t promised;    /* groups with a bound */
     double kappa;       /* the largest of all groups */
+    double ratio;       /* of f32's unit to that of the tensors */
 } dues;
 
 /* False: out of memory. *in and *want must outlive *out. */
