@@ -1,5 +1,8 @@
 /* Kernels that do harm: each gets the verdict that it deserves, and the harness lives on.
  * SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* feenableexcept, pthread_getattr_np */
+#endif
 #include "benched.h"
 #include "trial.h"
 
@@ -139,6 +142,27 @@ static void round_up(const call *c) {
     fesetround(FE_UPWARD);
 }
 
+static void trap_later(const call *c) {
+    (void)c;
+    feenableexcept(FE_DIVBYZERO);
+}
+
+static void trap_now(const call *c) {
+    volatile float zero = 0;
+    feenableexcept(FE_DIVBYZERO);
+    sink = (float)c->p->n / zero;
+}
+
+static void end_thread(const call *c) {
+    (void)c;
+    pthread_exit(NULL);
+}
+
+static void unmap(const call *c) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), out = (uintptr_t)c->out;
+    munmap((void *)(out - out % page), page);
+}
+
 static void *wait_long(void *unused) {
     sleep(20);
     return unused;
@@ -165,8 +189,15 @@ static void close_files(const call *c) {
     for (int i = 0; i < 256; i++) close(i);
 }
 
-static void write_megabytes_before(const call *c) {
-    c->out[-(2 << 20)] = 1;
+/* Buffers may lie there, and a write far before one must not land on the stack unseen. */
+static void write_above_stack(const call *c) {
+    pthread_attr_t stack;
+    void *at;
+    size_t bytes;
+    (void)c;
+    pthread_getattr_np(pthread_self(), &stack);
+    pthread_attr_getstack(&stack, &at, &bytes);
+    ((volatile char *)at)[bytes + 1] = 1;
 }
 
 static void write_pages_past(const call *c) {
@@ -262,7 +293,7 @@ static const struct {
     {write_past, PLACE_END, "wrote %s[24] of row 4: 1 element past its end"},
     {write_far_past, PLACE_END, "wrote %s[123] of row 4: 100 elements past its end"},
     {write_before, PLACE_START, "wrote %s[-1] of row 0: 1 element before its start"},
-    {write_megabytes_before, PLACE_START, "far from all its buffers"},
+    {write_above_stack, PLACE_END, "far from all its buffers"},
     {read_past, PLACE_END, "read x[24] of row 4: 1 element past its end"},
     {read_before, PLACE_START, "read x[-2] of row 0: 2 elements before its start"},
     {read_gamma_past, PLACE_END, "read gamma[24]: 1 element past its end"},
@@ -283,6 +314,10 @@ static const struct {
     {print, PLACE_END, "printed \"mean 0.5 rstd 1\""},
     {print_much, PLACE_END, "wrote more than 1 MiB"},
     {round_up, PLACE_END, "rounding mode"},
+    {trap_later, PLACE_END, "exceptions trap"},
+    {trap_now, PLACE_END, "floating-point exception that traps"},
+    {end_thread, PLACE_END, "pthread_exit()"},
+    {unmap, PLACE_END, "unmapped memory"},
     {leave_thread, PLACE_END, "left threads running after it returned (OpenMP's may stay"},
     {start_process, PLACE_END, "started a process|called clone()"},
     {start_process_and_crash, PLACE_END, "called abort()|called clone()"},

@@ -132,8 +132,19 @@ Test(load, refuses_what_cannot_be) {
     for (size_t i = 0; i < 100; i++) endless[i] = (nl_threshold){NL_OF_C, 1 + i};
     cr_assert(load_accepts(&good, why, sizeof why), "%s", why);
     refuses(BUT(k->name = NULL), "NL_IMPL");
-    static const char *const names[] = {"",      "mine",  "/mine", "mine/", "a/b/c",
-                                        "a,b/c", "a/b@c", "a/b*",  "a/b c", "a/\n"};
+    static const char *const names[] =
+        {"",
+         "mine",
+         "/mine",
+         "mine/",
+         "a/b/c",
+         "a,b/c",
+         "a/b@c",
+         "a/b*",
+         "a/b c",
+         "a/\n",
+         "mine/0123456789012345678901234567890123456789012345678901234"
+         "56789"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         refuses(BUT(k->name = names[i]), "should be FOLDER/NAME");
     refuses(BUT(k->name = "peer/mine"), "peers");
@@ -141,6 +152,10 @@ Test(load, refuses_what_cannot_be) {
     refuses(BUT(k->isa = "mmx"), "isa is 'mmx'");
     refuses(BUT(k->about = NULL), "about");
     refuses(BUT(k->about = "a \"b\""), "about");
+    refuses(BUT(k->about = "a\033[31m"), "about");
+    static char endless_about[300];
+    memset(endless_about, 'a', sizeof endless_about - 1);
+    refuses(BUT(k->about = endless_about), "about");
     refuses(BUT(k->ops = 0), "ops is 0");
     refuses(BUT(k->ops = NL_BIT(NL_OPS)), "ops is");
     refuses(BUT(k->dtypes = 0), "dtypes is 0");

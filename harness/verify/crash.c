@@ -102,7 +102,12 @@ void crash_describe(const slip *s, char *why, size_t size) {
     switch (s->signal) {
     case SIGSEGV: describe_access(s, why, size); return;
     case SIGBUS: snprintf(why, size, "accessed memory that is not there (SIGBUS)"); return;
-    case SIGFPE: snprintf(why, size, "divided an integer by zero (SIGFPE)"); return;
+    case SIGFPE:
+        snprintf(why, size,
+                 s->code >= FPE_FLTDIV && s->code <= FPE_FLTSUB
+                     ? "met a floating-point exception that traps (SIGFPE)"
+                     : "divided an integer by zero (SIGFPE)");
+        return;
     case SIGILL:
         snprintf(why, size,
                  "ran an instruction that this processor lacks (SIGILL), or reached one that "

@@ -202,6 +202,8 @@ static void describe_end(child *k, bool in_time, double seconds, char *why, size
                  strsignal(WTERMSIG(status)));
     else if (s->exited)
         snprintf(why, size, "called exit()");
+    else if (s->ended_thread)
+        snprintf(why, size, "ended its thread, as by pthread_exit()");
     else
         snprintf(why, size, "ended the process with exit code %d, as by _exit()",
                  WEXITSTATUS(status));
@@ -219,11 +221,14 @@ static bool describe_return(const slip *s, char *why, size_t size) {
                                   : " (OpenMP's may stay where .threaded is true)");
     else if (s->closed)
         snprintf(why, size, "closed files that are not its own");
+    else if (s->unmapped)
+        snprintf(why, size, "unmapped memory of the call's buffers");
     else if (s->changed_handler)
         snprintf(why, size, "left a handler of SIGSEGV, which would hide its crashes");
     else if (s->changed_arithmetic)
         snprintf(why, size,
-                 "changed the rounding mode, or made subnormal numbers zero, and left it so");
+                 "changed the rounding mode, made subnormal numbers zero or exceptions trap, and "
+                 "left it so");
     else
         return false;
     return true;

@@ -101,7 +101,7 @@ static void protect(const instance *in, const bool *writable) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     static char *end; /* of what any instance has used */
     for (int i = 0; i <= NL_ARGS; i++)
-        if ((char *)in->map[i] + in->map_bytes[i] > end)
+        if (in->map[i] && (char *)in->map[i] + in->map_bytes[i] > end)
             end = (char *)in->map[i] + in->map_bytes[i];
     mprotect(in->shared->base, (size_t)(end - in->shared->base), PROT_NONE);
     for (int i = 0; i <= NL_ARGS; i++)
@@ -123,13 +123,16 @@ static bool too_many_threads(int most) {
     return threads_now() > most;
 }
 
-/* Another rounding mode, or subnormals taken for zeros? The bits are looked at, because a comparison
- * may itself take a subnormal for zero. */
+/* Another rounding mode, subnormals taken for zeros, or exceptions that trap? The bits are looked at,
+ * because a comparison may itself take a subnormal for zero. */
 static bool arithmetic_changed(void) {
     volatile float tiny = 0x1p-140f, one = 1;
     const float product = tiny * one;
     unsigned bits;
     memcpy(&bits, &product, sizeof bits);
+#ifdef __GLIBC__
+    if (fegetexcept() != 0) return true;
+#endif
     return fegetround() != FE_TONEAREST || bits == 0;
 }
 
@@ -137,6 +140,13 @@ static bool arithmetic_changed(void) {
 static bool handler_changed(void) {
     struct sigaction now;
     return sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction != on_crash;
+}
+
+/* Is a part of the buffers no longer mapped? */
+static bool memory_lost(const instance *in) {
+    for (int i = 0; i <= NL_ARGS; i++)
+        if (in->map[i] && msync(in->map[i], in->map_bytes[i], MS_ASYNC) != 0) return true;
+    return false;
 }
 
 static void call(slip *s) {
@@ -152,6 +162,7 @@ static void call(slip *s) {
     s->changed_arithmetic = arithmetic_changed();
     s->left_threads = too_many_threads(before + team - 1);
     s->changed_handler = handler_changed();
+    s->unmapped = memory_lost(&s->in);
     s->closed = fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0;
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
@@ -222,6 +233,6 @@ _Noreturn void worker_serve(slip *s, int line, const int output[2]) {
         pthread_attr_init(&with_stack) == 0 &&
         pthread_attr_setstack(&with_stack, stack, STACK_BYTES) == 0 &&
         pthread_create(&thread, &with_stack, serve, &line) == 0)
-        pthread_join(thread, NULL);
-    _exit(2);
+        s->ended_thread = pthread_join(thread, NULL) == 0;
+    leave(2);
 }

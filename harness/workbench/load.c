@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
+enum { MOST = 16, EACH = 16, THRESHOLDS = 64, NAME = 60, ABOUT = 200 };
 
 static struct library {
     const char *origin;
@@ -43,12 +43,19 @@ const char *load_origin(const char *impl, const char *isa) {
     return NULL;
 }
 
-/* "FOLDER/NAME" of characters that need no quotes in patterns, CSV and shells. */
+/* A short "FOLDER/NAME" of characters that need no quotes in patterns, CSV and shells. */
 static bool good_name(const char *name) {
     const char *slash = strchr(name, '/');
     size_t plain = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "/_.+-");
-    return slash && slash > name && slash[1] && !strchr(slash + 1, '/') && !name[plain];
+    return slash && slash > name && slash[1] && !strchr(slash + 1, '/') && !name[plain] &&
+           plain <= NAME;
+}
+
+static bool good_about(const char *about) {
+    size_t n = 0;
+    while (n <= ABOUT && about[n] && about[n] != '"' && (unsigned char)about[n] >= ' ') n++;
+    return n <= ABOUT && !about[n];
 }
 
 static bool good_thresholds(const nl_threshold *t) {
@@ -72,8 +79,8 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
     if (!good_name(m->name))
         return refuse(why, size,
                       "the name '%.60s' should be FOLDER/NAME, as rmsnorm/mine, of letters, digits "
-                      "and _ . + -",
-                      m->name);
+                      "and _ . + -, of at most %d",
+                      m->name, NAME);
     if (nl_is_peer(m->name))
         return refuse(why, size, "%s: peer/ is for the peers of docs/peers.md", m->name);
     if (!m->isa || nl_isa_index(m->isa) < 0)
@@ -84,9 +91,11 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
     if (!nl_isa_runs(m->isa))
         return refuse(why, size, "%s needs %s, which this processor or NL_ISA does not allow",
                       m->name, m->isa);
-    if (!m->about || strpbrk(m->about, "\"\n"))
-        return refuse(why, size, "%s: about should describe it in one line, without quotes",
-                      m->name);
+    if (!m->about || !good_about(m->about))
+        return refuse(why, size,
+                      "%s: about should describe it in one line of at most %d characters, without "
+                      "quotes or control characters",
+                      m->name, ABOUT);
     if (!m->ops || m->ops >> NL_OPS)
         return refuse(why, size, "%s: ops is %#x and should have bits below %#x", m->name, m->ops,
                       NL_BIT(NL_OPS));

@@ -8,11 +8,12 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
-command=$(sed -n 's/^[ *!/]*     \([a-z+]* .* -o rmsnorm\.so\)/\1/p' "$source")
+command=$(sed -n 's/^[ *!/]*     \([a-z0-9+]* .* -o rmsnorm\.so\)/\1/p' "$source")
 read -r -a words <<< "${command/rmsnorm.so/$work/rmsnorm.so}"
 echo "${words[*]}"
 type "${words[0]}" > /dev/null || { echo "skip  there is no ${words[0]}"; exit 77; }
 [ "${words[0]}" != gfortran ] || words+=(-J "$work")
+[ "${words[0]}" != python3 ] || python3 -c 'import numba' 2> /dev/null || { echo "skip  there is no numba"; exit 77; }
 "${words[@]}"
 name=$("$normlab" list --csv --load "$work/rmsnorm.so" | grep '^[a-z]*/rmsnorm,' | cut -d, -f1)
 "$normlab" try --seconds 0.001 "$work/rmsnorm.so"
