@@ -284,7 +284,7 @@ static const nl_impl kernel = {.name = "hostile",
                                .backward = backward,
                                .scratch = scratch};
 
-/* On 5 rows of 24. %s is y or dx; behind | is what a build with libseccomp says. */
+/* On 5 rows of 24. %s is y or dx; behind | is what a build with libseccomp or the sanitizer says. */
 static const struct {
     void (*kernel)(const call *);
     placement where;
@@ -316,7 +316,7 @@ static const struct {
     {round_up, PLACE_END, "rounding mode"},
     {trap_later, PLACE_END, "exceptions trap"},
     {trap_now, PLACE_END, "floating-point exception that traps"},
-    {end_thread, PLACE_END, "pthread_exit()"},
+    {end_thread, PLACE_END, "pthread_exit()|AddressSanitizer"},
     {unmap, PLACE_END, "unmapped memory"},
     {leave_thread, PLACE_END, "left threads running after it returned (OpenMP's may stay"},
     {start_process, PLACE_END, "started a process|called clone()"},
