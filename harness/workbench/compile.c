@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/compile.h"
 #include "normlab.h"
+#include "workbench/load.h"
 
 #include "kernel_build.h" /* generated: BUILD_..., and a line ISA_FLAGS(isa, flags) for each ISA */
 
@@ -84,11 +85,11 @@ static const char *flags_of(const char *isa) {
     return "";
 }
 
-/* "try/NAME", with a _ for what a name cannot have. */
-static void name_kernel(const char *file, char name[100]) {
+/* "try/NAME", cut where it is too long, with a _ for what a name cannot have. */
+static void name_kernel(const char *file, char name[LOAD_NAME + 1]) {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-    int length = snprintf(name, 100, "try/%.*s", (int)strlen(base) - 2, base);
-    for (int i = 4; i < length && name[i]; i++) {
+    snprintf(name, LOAD_NAME + 1, "try/%.*s", (int)strlen(base) - 2, base);
+    for (int i = 4; name[i]; i++) {
         char c = name[i];
         bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         if (!good && !strchr("_.+-", c)) name[i] = '_';
@@ -111,7 +112,7 @@ static bool run(command *c, char *error, size_t size) {
 }
 
 bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
-    char headers[PATH], name[100];
+    char headers[PATH], name[LOAD_NAME + 1];
     bool installed;
     command c = {.count = 0};
     *error = '\0', *out->folder = '\0';

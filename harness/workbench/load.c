@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST = 16, EACH = 16, THRESHOLDS = 64, NAME = 60, ABOUT = 200 };
+enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
 
 static struct library {
     const char *origin;
@@ -49,13 +49,13 @@ static bool good_name(const char *name) {
     size_t plain = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "/_.+-");
     return slash && slash > name && slash[1] && !strchr(slash + 1, '/') && !name[plain] &&
-           plain <= NAME;
+           plain <= LOAD_NAME;
 }
 
 static bool good_about(const char *about) {
     size_t n = 0;
-    while (n <= ABOUT && about[n] && about[n] != '"' && (unsigned char)about[n] >= ' ') n++;
-    return n <= ABOUT && !about[n];
+    while (n <= LOAD_ABOUT && about[n] && about[n] != '"' && (unsigned char)about[n] >= ' ') n++;
+    return n <= LOAD_ABOUT && !about[n];
 }
 
 static bool good_thresholds(const nl_threshold *t) {
@@ -80,7 +80,7 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
         return refuse(why, size,
                       "the name '%.60s' should be FOLDER/NAME, as rmsnorm/mine, of letters, digits "
                       "and _ . + -, of at most %d",
-                      m->name, NAME);
+                      m->name, LOAD_NAME);
     if (nl_is_peer(m->name))
         return refuse(why, size, "%s: peer/ is for the peers of docs/peers.md", m->name);
     if (!m->isa || nl_isa_index(m->isa) < 0)
@@ -95,7 +95,7 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
         return refuse(why, size,
                       "%s: about should describe it in one line of at most %d characters, without "
                       "quotes or control characters",
-                      m->name, ABOUT);
+                      m->name, LOAD_ABOUT);
     if (!m->ops || m->ops >> NL_OPS)
         return refuse(why, size, "%s: ops is %#x and should have bits below %#x", m->name, m->ops,
                       NL_BIT(NL_OPS));

@@ -5,6 +5,8 @@
 
 #include "normlab.h"
 
+enum { LOAD_NAME = 60, LOAD_ABOUT = 200 }; /* the longest, in characters */
+
 /* Adds the kernels of the library; origin is the file that the user named. False: none is added,
  * and error says why and what to do. */
 bool load_kernels(const char *path, const char *origin, char *error, size_t error_size);
