@@ -1,6 +1,7 @@
 /* Any number of threads is legal: more than the machine can start give the bits of one thread, and
  * neither end the process nor crash it. SPDX-License-Identifier: MIT */
 #include "jobs.h"
+#include "parallel.h"
 #include "trial.h"
 
 #include <dirent.h>
@@ -74,6 +75,24 @@ Test(threads, one_starts_none) {
         if (running() > before) cr_assert_fail("%s@%s starts a thread", m->name, m->isa);
         trial_end(&t);
     }
+}
+
+/* MiB of address space of this process; 0: unknown. */
+static size_t mapped(void) {
+    size_t pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%zu", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    return pages * (size_t)sysconf(_SC_PAGESIZE) >> 20;
+}
+
+/* A thread that is not joined keeps its stack, 8 MiB. */
+Test(threads, those_that_try_are_joined) {
+    if (!nl_has_openmp() || !mapped()) cr_skip_test("built without OpenMP, or no /proc");
+    nl_team(64);
+    const size_t before = mapped();
+    for (int threads = 65; threads <= 128; threads++) nl_team(threads);
+    cr_assert(mapped() < before + 256, "%zu MiB, before %zu", mapped(), before);
 }
 
 static void *nothing(void *context) {
