@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 TestSuite(hostile, .init = one_thread);
@@ -161,6 +162,57 @@ static void end_thread(const call *c) {
 static void unmap(const call *c) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), out = (uintptr_t)c->out;
     munmap((void *)(out - out % page), page);
+}
+
+#ifdef __SSE2__ /* fegetround() does not see it */
+static void round_vectors_up(const call *c) {
+    (void)c;
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x4000);
+}
+#endif
+
+static void set_alarm(const call *c) {
+    (void)c;
+    alarm(20);
+}
+
+static void block_signals(const call *c) {
+    sigset_t all;
+    (void)c;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+}
+
+static void limit_memory(const call *c) {
+    struct rlimit most;
+    (void)c;
+    getrlimit(RLIMIT_STACK, &most);
+    most.rlim_cur = 1 << 20;
+    setrlimit(RLIMIT_STACK, &most);
+}
+
+static void replace_stdout(const call *c) {
+    const int nowhere = open("/dev/null", O_RDONLY);
+    (void)c;
+    dup2(nowhere, 1);
+    close(nowhere);
+}
+
+static void write_anywhere(const call *c) {
+    (void)c;
+    for (int fd = 3; fd < 64; fd++)
+        if (write(fd, "x", 1) < 0) continue;
+}
+
+static void truncate_file(const call *c) {
+    (void)c;
+    close(open("/dev/null", O_RDONLY | O_TRUNC));
+}
+
+static void limit_parent(const call *c) {
+    struct rlimit old;
+    (void)c;
+    prlimit(getppid(), RLIMIT_CORE, NULL, &old); /* asks only: no harm where nothing keeps it */
 }
 
 static void *wait_long(void *unused) {
@@ -314,8 +366,18 @@ static const struct {
     {print, PLACE_END, "printed \"mean 0.5 rstd 1\""},
     {print_much, PLACE_END, "wrote more than 1 MiB"},
     {round_up, PLACE_END, "rounding mode"},
-    {trap_later, PLACE_END, "exceptions trap"},
+    {trap_later, PLACE_END, "floating-point arithmetic changed"},
     {trap_now, PLACE_END, "floating-point exception that traps"},
+#ifdef __SSE2__
+    {round_vectors_up, PLACE_END, "rounding mode"},
+#endif
+    {set_alarm, PLACE_END, "left a timer running"},
+    {block_signals, PLACE_END, "left signals blocked"},
+    {limit_memory, PLACE_END, "limits of the process"},
+    {replace_stdout, PLACE_END, "put others in their place"},
+    {write_anywhere, PLACE_END, "wrote to files that are not its own"},
+    {truncate_file, PLACE_END, "nan, should be|called openat()"},
+    {limit_parent, PLACE_END, "nan, should be|called prlimit64()"},
     {end_thread, PLACE_END, "pthread_exit()|AddressSanitizer"},
     {unmap, PLACE_END, "unmapped memory"},
     {leave_thread, PLACE_END, "left threads running after it returned (OpenMP's may stay"},

@@ -105,6 +105,11 @@ ends when_asked "ended the process that loaded it (Aborted)" <<< '
 static int abi(void) { abort(); } static size_t scratch(const nl_problem *p) { return p->c; }'
 ends in_scratch "ended the process that loaded it (Aborted)" <<< '
 static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { (void)p; abort(); }'
+library upward -include fenv.h <<< '
+__attribute__((constructor)) static void round_up(void) { fesetround(FE_UPWARD); }
+int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
+const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }'
+refuses upward.so "changes floating-point arithmetic when it is loaded"
 printf '#include "kernel.h"\n' > unfinished.c
 $cc -shared -fPIC '-DNL_NAME="mine/unfinished"' -I"$root/include" -I"$root/core" unfinished.c -o unfinished.so
 refuses unfinished.so "does its file end with NL_IMPL"

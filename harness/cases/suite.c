@@ -65,6 +65,12 @@ static const char *const suite[] = {
     /* sizes between those that anyone publishes, with every remainder by 8 */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
+    /* every width up to a hundred and some, those of well-known models, other eps and gains */
+    ROWS "/{forward,backward}/f32/2x{68..130}/normal",
+    ROWS "/{forward,backward}/{f32,bf16}/2x{768,2048,2560,3584,4096,5120,8192}/normal",
+    ROWS "/{forward,backward}/f32/9x64/{normal,scale:0.001}/{eps=0.5,gain=8,gain=0}",
+    ROWS "/forward/f32/100x7/{nan,inf}",
+    "batchnorm/{forward,backward,inference}/f32/9x{7,64}/normal/{eps=0.5,gain=8}",
     /* a few values are most of a sum */
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,

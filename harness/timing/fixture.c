@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
+#include "base/arithmetic.h"
 #include "parallel.h"
 #include "timing/flush.h"
 #include "timing/partial.h"
@@ -91,6 +92,7 @@ verdict fixture_verify(fixture *f, const nl_impl *impl, int threads) {
 }
 
 verdict fixture_check(fixture *f, const nl_impl *impl) {
+    if (!arithmetic_is_usual()) return arithmetic_restore(), failure("%s", ARITHMETIC_CHANGED);
     bool partial = impl == &partial_impl;
     if (partial && !f->partial.memory && !partial_answer(&f->c, &f->data, &f->partial))
         return failure("out of %s", "memory");

@@ -117,11 +117,21 @@ static bool grade_category(job *j, const part *p) {
     return true;
 }
 
+/* The rung of the widest instruction set that runs here. */
+static const nl_impl *widest(const char *name) {
+    const nl_impl *found = NULL;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (strcmp(m->name, name) == 0 && nl_isa_runs(m->isa)) found = m;
+    }
+    return found;
+}
+
 static bool races(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return impl == j->impl || ((impl == nl_find(j->part->from_rung, NULL) ||
-                                impl == nl_find(j->part->to_rung, NULL)) &&
-                               nl_accepts(impl, &c->problem));
+    return impl == j->impl ||
+           ((impl == widest(j->part->from_rung) || impl == widest(j->part->to_rung)) &&
+            nl_accepts(impl, &c->problem));
 }
 
 static void timed(void *context, const row *line) {
@@ -171,8 +181,9 @@ static bool grade_speed(job *j, const part *p) {
         const bool scale = to < from; /* else the machine knows no difference: all or nothing */
         k->points = p->points * (scale ? share(mine, from, to) : mine <= 1.05 * from);
         k->right = true;
-        snprintf(k->text, sizeof k->text, "%s\n%.2f times as fast as %s; %s is at %.2f", c->text,
-                 from / mine, p->from_rung, p->to_rung, from / to);
+        snprintf(k->text, sizeof k->text, "%s\n%.2f times as fast as %s; %s%s%s is at %.2f",
+                 c->text, from / mine, p->from_rung, p->to_rung, limit ? "" : "@",
+                 limit ? "" : widest(p->to_rung)->isa, from / to);
     }
     return true;
 }
@@ -298,7 +309,7 @@ int verb_grade(int argc, char **argv) {
     if (!assignment_read(argv[first], &j.work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     random_seed((uint64_t)seed);
-    interrupt_watch();
+    interrupt_watch(); /* so that what a compiler leaves is removed */
     j.marks = (marks){.title = j.work.title, .file = argv[first + 1]};
     bool ok = true;
     if (get_kernel(&j, argv[first + 1], error, sizeof error))

@@ -1,4 +1,5 @@
 /* `normlab VERB ...`. SPDX-License-Identifier: MIT */
+#include "base/blame.h"
 #include "machine/machine.h"
 #include "tuning.h"
 #include "verbs/processes.h"
@@ -98,8 +99,7 @@ static void open_standard(void) {
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY); /* writing fails as before */
 }
 
-int main(int argc, char **argv) {
-    open_standard();
+static int run(int argc, char **argv) {
     if (argc > 0) process_program = argv[0];
     for (size_t i = 0; peers[i]; i++) peers[i](note);
     if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
@@ -117,4 +117,12 @@ int main(int argc, char **argv) {
     bool roof = strcmp(argv[1], "roof") == 0;
     fprintf(stderr, "normlab: there is no verb '%s'%s\n\n", argv[1], roof ? ": it is `limit`" : "");
     return usage(stderr), NL_EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+    open_standard();
+    blame_watch(NL_EXIT_FAILED);
+    const int code = run(argc, argv);
+    blame_nobody();
+    return code;
 }

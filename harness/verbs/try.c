@@ -68,9 +68,11 @@ static bool get_kernel(const char *file, double *seconds, char *compiler, size_t
 
 static int try_once(const char *file, const attempt_options *o) {
     const size_t before = nl_impl_count();
+    interrupt_watch(); /* so that what a compiler leaves is removed */
     char compiler[200] = "";
     double seconds = 0;
-    if (!get_kernel(file, &seconds, compiler, sizeof compiler)) return NL_EXIT_FAILED;
+    if (!get_kernel(file, &seconds, compiler, sizeof compiler))
+        return interrupted() ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
     if (*compiler) printf("%s: compiled by %s in %.2f s\n", file, compiler, seconds);
     int code = NL_EXIT_OK;
     for (size_t i = before; i < nl_impl_count() && code == NL_EXIT_OK; i++)

@@ -10,8 +10,10 @@
 enum { NEAR_NULL = 1 << 20 };
 
 static const char *verb(const slip *s) {
-    static const char *const verbs[] =
-        {[ACCESS_UNKNOWN] = "read or wrote", [ACCESS_READ] = "read", [ACCESS_WRITE] = "wrote"};
+    static const char *const verbs[] = {[ACCESS_UNKNOWN] = "read or wrote",
+                                        [ACCESS_READ] = "read",
+                                        [ACCESS_WRITE] = "wrote",
+                                        [ACCESS_JUMP] = "jumped to code"};
     return verbs[s->access];
 }
 
@@ -89,7 +91,10 @@ static void describe_access(const slip *s, char *why, size_t size) {
                  "overflowed its stack of %d MiB: too large arrays, or endless recursion",
                  STACK_BYTES >> 20);
     else if (s->code == SI_KERNEL || s->code <= 0)
-        snprintf(why, size, "used a pointer that is no address at all (SIGSEGV)");
+        snprintf(
+            why, size,
+            "used a pointer that is no address at all, or loads or stores an aligned vector where "
+            "it is not aligned (SIGSEGV)");
     else if ((uintptr_t)s->address < NEAR_NULL)
         describe_null(s, why, size);
     else

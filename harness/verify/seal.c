@@ -49,6 +49,13 @@ static const int never[] = {SCMP_SYS(fork),
                             SCMP_SYS(fchmodat),
                             SCMP_SYS(chown),
                             SCMP_SYS(fchownat),
+                            SCMP_SYS(fchmod),
+                            SCMP_SYS(fchown),
+                            SCMP_SYS(lchown),
+                            SCMP_SYS(setxattr),
+                            SCMP_SYS(lsetxattr),
+                            SCMP_SYS(setpriority),
+                            SCMP_SYS(pidfd_getfd),
                             SCMP_SYS(utimensat),
                             SCMP_SYS(setpgid),
                             SCMP_SYS(setsid),
@@ -72,10 +79,12 @@ void seal(void) {
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_WRONLY);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_RDWR);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT);
+        refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_TRUNC, O_TRUNC);
     }
     const scmp_datum_t self = (scmp_datum_t)getpid();
     refuse(all, SCMP_SYS(kill), 0, SCMP_CMP_NE, self, 0);
     refuse(all, SCMP_SYS(tgkill), 0, SCMP_CMP_NE, self, 0);
+    refuse(all, SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0, 0);
     refuse(all, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
     /* A filter cannot read clone3's arguments; without it the C library takes clone. */
     seccomp_rule_add(all, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);

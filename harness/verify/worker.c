@@ -5,10 +5,9 @@
 #define _GNU_SOURCE /* the registers of a signal's context */
 #endif
 #include "verify/worker.h"
+#include "base/arithmetic.h"
 #include "verify/seal.h"
 
-#include <fcntl.h>
-#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -123,17 +123,22 @@ static bool too_many_threads(int most) {
     return threads_now() > most;
 }
 
-/* Another rounding mode, subnormals taken for zeros, or exceptions that trap? The bits are looked at,
- * because a comparison may itself take a subnormal for zero. */
-static bool arithmetic_changed(void) {
-    volatile float tiny = 0x1p-140f, one = 1;
-    const float product = tiny * one;
-    unsigned bits;
-    memcpy(&bits, &product, sizeof bits);
-#ifdef __GLIBC__
-    if (fegetexcept() != 0) return true;
-#endif
-    return fegetround() != FE_TONEAREST || bits == 0;
+/* What a call should leave as it was, beside memory and arithmetic. */
+typedef struct surroundings {
+    sigset_t blocked;
+    struct rlimit limits[6];
+    struct stat output[2];
+} surroundings;
+
+static surroundings usual;
+
+static void look_around(surroundings *s) {
+    static const int limits[] = {RLIMIT_DATA,  RLIMIT_AS,  RLIMIT_NOFILE,
+                                 RLIMIT_STACK, RLIMIT_CPU, RLIMIT_NPROC};
+    memset(s, 0, sizeof *s);
+    pthread_sigmask(SIG_BLOCK, NULL, &s->blocked);
+    for (int i = 0; i < 6; i++) getrlimit(limits[i], &s->limits[i]);
+    for (int i = 0; i < 2; i++) fstat(i + 1, &s->output[i]);
 }
 
 /* A handler of the kernel's own could hide that it wrote outside its buffers. */
@@ -142,11 +147,42 @@ static bool handler_changed(void) {
     return sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction != on_crash;
 }
 
+static bool timer_runs(void) {
+    static const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+    struct itimerval now;
+    for (int i = 0; i < 3; i++)
+        if (getitimer(timers[i], &now) == 0 && (now.it_value.tv_sec || now.it_value.tv_usec))
+            return true;
+    return false;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
 /* Is a part of the buffers no longer mapped? */
 static bool memory_lost(const instance *in) {
     for (int i = 0; i <= NL_ARGS; i++)
         if (in->map[i] && msync(in->map[i], in->map_bytes[i], MS_ASYNC) != 0) return true;
     return false;
+}
+
+/* What the next call would suffer from. */
+static const char *left_behind(const instance *in) {
+    surroundings now;
+    look_around(&now);
+    if (!arithmetic_is_usual()) return ARITHMETIC_CHANGED;
+    if (memory_lost(in)) return "unmapped memory of the call's buffers";
+    if (handler_changed()) return "left a handler of SIGSEGV, which would hide its crashes";
+    if (memcmp(&now.blocked, &usual.blocked, sizeof now.blocked) != 0)
+        return "left signals blocked, or no longer blocked";
+    if (timer_runs()) return "left a timer running";
+    if (memcmp(now.limits, usual.limits, sizeof now.limits) != 0)
+        return "changed the limits of the process";
+    for (int i = 0; i < 2; i++)
+        if (!same_file(&now.output[i], &usual.output[i]))
+            return "closed files that are not its own, or put others in their place";
+    return NULL;
 }
 
 static void call(slip *s) {
@@ -159,11 +195,8 @@ static void call(slip *s) {
     s->status = instance_call(&s->in, s->threads);
     fflush(NULL);
     if (getpid() != self) _exit(0); /* a kernel that has forked returns twice */
-    s->changed_arithmetic = arithmetic_changed();
     s->left_threads = too_many_threads(before + team - 1);
-    s->changed_handler = handler_changed();
-    s->unmapped = memory_lost(&s->in);
-    s->closed = fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0;
+    s->left = left_behind(&s->in);
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
     s->state = SLIP_RETURNED;
@@ -172,6 +205,7 @@ static void call(slip *s) {
 static void *serve(void *context) {
     const int *line = context;
     watch_crashes();
+    look_around(&usual);
     for (char byte; read(*line, &byte, 1) == 1;) {
         call(here);
         if (write(*line, &byte, 1) != 1) break;

@@ -17,7 +17,8 @@ typedef struct slip {
     enum { SLIP_WAITS, SLIP_RUNS, SLIP_RETURNED } state;
     nl_status status;
     char message[256];
-    bool forked, left_threads, changed_arithmetic, changed_handler, closed, unmapped;
+    bool forked, left_threads;
+    const char *left; /* what else the call left changed: a constant of this program, or NULL */
     bool exited, ended_thread; /* by exit(), by pthread_exit() */
     int signal, code;          /* of the crash, 0: none; of SIGSYS: the system call */
     enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;

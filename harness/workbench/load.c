@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/load.h"
+#include "base/arithmetic.h"
 #include "isa.h"
 #include "layer.h"
 #include "normlab_kernel.h"
@@ -218,6 +219,13 @@ bool load_kernels(const char *path, const char *origin, char *error, size_t size
         return refuse(error, size, "%s%s", dlerror(),
                       source ? " (a source file: compile it first, normlab_kernel.h says how)"
                              : "");
+    }
+    if (!arithmetic_is_usual()) {
+        arithmetic_restore();
+        return dlclose(library),
+               refuse(error, size,
+                      "changes floating-point arithmetic when it is loaded, as what is linked "
+                      "with -ffast-math does: leave that option out");
     }
     struct library *next = &libraries[count];
     *next = (struct library){.origin = origin};

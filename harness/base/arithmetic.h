@@ -1,0 +1,16 @@
+/* How this thread computes in floating point. SPDX-License-Identifier: MIT */
+#ifndef NL_ARITHMETIC_H
+#define NL_ARITHMETIC_H
+
+#include <stdbool.h>
+
+/* Rounds to nearest, in full precision, takes subnormals for what they are, traps on nothing. */
+bool arithmetic_is_usual(void);
+void arithmetic_restore(void);
+
+/* What is said of a kernel that leaves it otherwise. */
+#define ARITHMETIC_CHANGED                                                                 \
+    "left floating-point arithmetic changed: the rounding mode, the precision, traps, or " \
+    "subnormals taken for zero"
+
+#endif

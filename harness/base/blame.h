@@ -1,0 +1,12 @@
+/* Kernels that are timed run in this process, and are asked for their scratch in it: one that ends it is
+ * named, and its exit code is never one of success. SPDX-License-Identifier: MIT */
+#ifndef NL_BLAME_H
+#define NL_BLAME_H
+
+extern const char *volatile blame_kernel; /* that is being called, NULL: none, or unknown */
+
+/* From now on until blame_nobody(), whoever calls exit() in this process fails with `code`. */
+void blame_watch(int code);
+void blame_nobody(void);
+
+#endif
