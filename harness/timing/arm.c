@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/arm.h"
 #include "base/arithmetic.h"
-#include "base/blame.h"
 #include "base/clock.h"
+
+const char *volatile arm_calls;
 
 static void call(void *context, size_t turn) {
     const arm *a = context;
@@ -10,7 +11,7 @@ static void call(void *context, size_t turn) {
     for (int i = 0; i < 2 && a->on[i]; i++) {
         instance *in = fixture_next(a->on[i]);
         in->impl = a->impl[i];
-        blame_kernel = in->impl->name;
+        arm_calls = in->impl->name;
         instance_call(in, a->threads);
     }
 }
@@ -28,7 +29,7 @@ static void begin(void *context, size_t calls) {
 /* Other bits than before may still be right, as where threads add up in any order. */
 static void after(void *context) {
     arm *a = context;
-    blame_kernel = NULL;
+    arm_calls = NULL;
     for (int i = 0; i < 2 && a->on[i] && a->after.outcome != OUTCOME_FAIL; i++) {
         uint64_t hash = instance_hash(a->on[i]->last);
         if (hash == a->hash[i] && arithmetic_is_usual()) continue;

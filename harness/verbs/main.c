@@ -1,7 +1,7 @@
 /* `normlab VERB ...`. SPDX-License-Identifier: MIT */
-#include "base/blame.h"
 #include "machine/machine.h"
 #include "tuning.h"
+#include "verbs/blame.h"
 #include "verbs/processes.h"
 #include "verbs/verbs.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/blame.h"
+#include "verbs/blame.h"
+#include "timing/arm.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *volatile blame_kernel;
 static pid_t owner; /* 0: not watching */
 static int failure;
 
@@ -16,7 +16,7 @@ static void say(const char *text) {
 }
 
 static void name(const char *did) {
-    const char *who = blame_kernel;
+    const char *who = arm_calls;
     say("\nnormlab: ");
     say(who ? who : "a kernel");
     say(did);
@@ -31,7 +31,7 @@ static void on_exit_called(void) {
 }
 
 static void on_crash(int number) {
-    if (getpid() == owner && blame_kernel) name(" crashed");
+    if (getpid() == owner && arm_calls) name(" crashed");
     signal(number, SIG_DFL);
     raise(number);
 }

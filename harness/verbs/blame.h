@@ -3,8 +3,6 @@
 #ifndef NL_BLAME_H
 #define NL_BLAME_H
 
-extern const char *volatile blame_kernel; /* that is being called, NULL: none, or unknown */
-
 /* From now on until blame_nobody(), whoever calls exit() in this process fails with `code`. */
 void blame_watch(int code);
 void blame_nobody(void);
