@@ -132,21 +132,12 @@ Test(load, refuses_what_cannot_be) {
     for (size_t i = 0; i < 100; i++) endless[i] = (nl_threshold){NL_OF_C, 1 + i};
     cr_assert(load_accepts(&good, why, sizeof why), "%s", why);
     refuses(BUT(k->name = NULL), "NL_IMPL");
-    static const char *const names[] =
-        {"",
-         "mine",
-         "/mine",
-         "mine/",
-         "a/b/c",
-         "a,b/c",
-         "a/b@c",
-         "a/b*",
-         "a/b c",
-         "a/\n",
-         "mine/0123456789012345678901234567890123456789012345678901234"
-         "56789"};
+    static const char *const names[] = {"",      "mine",  "/mine", "mine/", "a/b/c",
+                                        "a,b/c", "a/b@c", "a/b*",  "a/b c", "a/\n"};
+    static const char longest[] = "mine/0123456789012345678901234567890123456789012345678901234567";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         refuses(BUT(k->name = names[i]), "should be FOLDER/NAME");
+    refuses(BUT(k->name = longest), "should be FOLDER/NAME");
     refuses(BUT(k->name = "peer/mine"), "peers");
     refuses(BUT(k->isa = NULL), "isa is 'NULL'");
     refuses(BUT(k->isa = "mmx"), "isa is 'mmx'");

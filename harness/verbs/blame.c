@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static pid_t owner; /* 0: not watching */
-static int failure;
+static int exit_code;
 
 static void say(const char *text) {
     if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
@@ -27,7 +27,7 @@ static void on_exit_called(void) {
     if (getpid() != owner) return;
     fflush(NULL);
     name(" called exit()");
-    _exit(failure);
+    _exit(exit_code);
 }
 
 static void on_crash(int number) {
@@ -38,7 +38,7 @@ static void on_crash(int number) {
 
 void blame_watch(int code) {
     static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    owner = getpid(), failure = code;
+    owner = getpid(), exit_code = code;
     atexit(on_exit_called);
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         struct sigaction now;
