@@ -110,6 +110,10 @@ is "Gradescope: a wrong kernel" "$(json autograder/results/results.json 'r["scor
 cp "$rung" autograder/submission/kernel.c
 autograder
 is "Gradescope: a right one" "$(json autograder/results/results.json '{t["status"] for t in r["tests"]}')" "{'passed'}"
+rm autograder/results/results.json
+cp leave.c autograder/submission/kernel.c
+autograder
+is "Gradescope: one that ends the program" "$(json autograder/results/results.json 'r["score"], "ended" in r["output"]')" "0 True"
 touch autograder/submission/two.c
 autograder
 is "Gradescope: two files" "$(json autograder/results/results.json 'r["output"]')" "Hand in one .c file."
