@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "machine/machine.h"
 #include "studies/study.h"
+#include "verbs/blame.h"
 #include "verbs/options.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
@@ -24,7 +25,9 @@ enum { STUDIES = sizeof studies / sizeof *studies };
 /* Ends the program after Ctrl-C, with the points so far written: no study has to know. */
 static void progress_or_exit(size_t done, size_t total, const char *what) {
     progress(done, total, what);
-    if (progress_interrupted()) exit(NL_EXIT_INTERRUPTED);
+    if (!progress_interrupted()) return;
+    blame_nobody();
+    exit(NL_EXIT_INTERRUPTED);
 }
 
 static void note(const char *text) {
