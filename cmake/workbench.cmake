@@ -3,7 +3,7 @@
 list(JOIN flags " " build_flags)
 string(REPLACE " -Werror" "" build_flags "-std=gnu17 ${build_flags}")
 # A kernel that counts its lines would write the counts beside itself, into a folder that is gone.
-string(REGEX REPLACE "--coverage|-fprofile[^ ]*" "" own_flags "${CMAKE_C_FLAGS} ${OpenMP_C_FLAGS}")
+string(REGEX REPLACE "--coverage|'?-fprofile[^ ]*" "" own_flags "${CMAKE_C_FLAGS} ${OpenMP_C_FLAGS}")
 string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
 set(vector_flags "")
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
