@@ -183,7 +183,7 @@ static void block_signals(const call *c) {
     pthread_sigmask(SIG_SETMASK, &all, NULL);
 }
 
-static void limit_memory(const call *c) {
+static void limit_stack(const call *c) {
     struct rlimit most;
     (void)c;
     getrlimit(RLIMIT_STACK, &most);
@@ -373,7 +373,7 @@ static const struct {
 #endif
     {set_alarm, PLACE_END, "left a timer running"},
     {block_signals, PLACE_END, "left signals blocked"},
-    {limit_memory, PLACE_END, "limits of the process"},
+    {limit_stack, PLACE_END, "limits of the process"},
     {replace_stdout, PLACE_END, "put others in their place"},
     {write_anywhere, PLACE_END, "wrote to files that are not its own"},
     {truncate_file, PLACE_END, "nan, should be|called openat()"},

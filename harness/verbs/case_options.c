@@ -18,13 +18,17 @@ static bool is_best(const char *pattern, size_t length) {
     return length == 4 && memcmp(pattern, "best", 4) == 0;
 }
 
-/* Is this the widest ISA of its name that runs here, the last in the table? */
-static bool is_widest(const nl_impl *impl) {
-    const nl_impl *widest = NULL;
+const nl_impl *impl_widest(const char *name) {
+    const nl_impl *widest = NULL; /* the last in the table */
     for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *other = nl_impl_at(i);
-        if (strcmp(other->name, impl->name) == 0 && nl_isa_runs(other->isa)) widest = other;
+        const nl_impl *m = nl_impl_at(i);
+        if (strcmp(m->name, name) == 0 && nl_isa_runs(m->isa)) widest = m;
     }
+    return widest;
+}
+
+static bool is_widest(const nl_impl *impl) {
+    const nl_impl *widest = impl_widest(impl->name);
     return !widest || impl == widest;
 }
 

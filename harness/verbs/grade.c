@@ -5,6 +5,7 @@
 #include "base/replace.h"
 #include "registry.h"
 #include "timing/bench.h"
+#include "verbs/case_options.h"
 #include "verbs/hints.h"
 #include "verbs/options.h"
 #include "verbs/terminal.h"
@@ -117,20 +118,10 @@ static bool grade_category(job *j, const part *p) {
     return true;
 }
 
-/* The rung of the widest instruction set that runs here. */
-static const nl_impl *widest(const char *name) {
-    const nl_impl *found = NULL;
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *m = nl_impl_at(i);
-        if (strcmp(m->name, name) == 0 && nl_isa_runs(m->isa)) found = m;
-    }
-    return found;
-}
-
 static bool races(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
     return impl == j->impl ||
-           ((impl == widest(j->part->from_rung) || impl == widest(j->part->to_rung)) &&
+           ((impl == impl_widest(j->part->from_rung) || impl == impl_widest(j->part->to_rung)) &&
             nl_accepts(impl, &c->problem));
 }
 
@@ -183,7 +174,7 @@ static bool grade_speed(job *j, const part *p) {
         k->right = true;
         snprintf(k->text, sizeof k->text, "%s\n%.2f times as fast as %s; %s%s%s is at %.2f",
                  c->text, from / mine, p->from_rung, p->to_rung, limit ? "" : "@",
-                 limit ? "" : widest(p->to_rung)->isa, from / to);
+                 limit ? "" : impl_widest(p->to_rung)->isa, from / to);
     }
     return true;
 }

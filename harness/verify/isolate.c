@@ -212,15 +212,15 @@ static void describe_end(child *k, bool in_time, double seconds, char *why, size
 /* What a kernel did that returned. False: nothing wrong. */
 static bool describe_return(const slip *s, char *why, size_t size) {
     if (s->status != NL_OK)
-        snprintf(why, size, "%s", s->message);
+        snprintf(why, size, "%.*s", (int)sizeof s->message - 1, s->message);
     else if (s->forked)
         snprintf(why, size, "started a process");
     else if (s->left_threads)
         snprintf(why, size, "left threads running after it returned%s",
                  s->impl.threaded ? ", more than the call's `threads`"
                                   : " (OpenMP's may stay where .threaded is true)");
-    else if (s->left)
-        snprintf(why, size, "%s", s->left);
+    else if (*s->left)
+        snprintf(why, size, "%.*s", (int)sizeof s->left - 1, s->left);
     else
         return false;
     return true;

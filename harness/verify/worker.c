@@ -167,7 +167,7 @@ static bool memory_lost(const instance *in) {
     return false;
 }
 
-/* What the next call would suffer from. */
+/* What the next call would suffer from; "": nothing. */
 static const char *left_behind(const instance *in) {
     surroundings now;
     look_around(&now);
@@ -182,7 +182,7 @@ static const char *left_behind(const instance *in) {
     for (int i = 0; i < 2; i++)
         if (!same_file(&now.output[i], &usual.output[i]))
             return "closed files that are not its own, or put others in their place";
-    return NULL;
+    return "";
 }
 
 static void call(slip *s) {
@@ -196,7 +196,7 @@ static void call(slip *s) {
     fflush(NULL);
     if (getpid() != self) _exit(0); /* a kernel that has forked returns twice */
     s->left_threads = too_many_threads(before + team - 1);
-    s->left = left_behind(&s->in);
+    strcpy(s->left, left_behind(&s->in));
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
     s->state = SLIP_RETURNED;

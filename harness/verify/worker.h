@@ -18,7 +18,7 @@ typedef struct slip {
     nl_status status;
     char message[256];
     bool forked, left_threads;
-    const char *left; /* what else the call left changed: a constant of this program, or NULL */
+    char left[128];            /* what else the call left changed, "": nothing */
     bool exited, ended_thread; /* by exit(), by pthread_exit() */
     int signal, code;          /* of the crash, 0: none; of SIGSYS: the system call */
     enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;
