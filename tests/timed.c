@@ -5,6 +5,7 @@
 #include "timing/bench.h"
 #include "timing/race.h"
 
+#include <fenv.h>
 #include <stdio.h>
 
 static nl_case c;
@@ -21,8 +22,8 @@ static void compare(nl_arg s, const void *got) {
 }
 
 /* What is wrong with some calls: the first number of y or dx; statistics and gradients that are not
- * written; or inputs, where the call itself computes from a copy. */
-static enum fault { NUMBER, UNWRITTEN, INPUTS } fault;
+ * written; inputs, where the call itself computes from a copy; or the rounding mode, left changed. */
+static enum fault { NUMBER, UNWRITTEN, INPUTS, ROUNDING } fault;
 
 static bool is_wrong(enum fault f) {
     return f == fault && calls >= wrong_from && calls < wrong_to;
@@ -41,6 +42,7 @@ static void fake_forward(const nl_problem *p, const nl_forward_args *a, int thre
     if (is_wrong(INPUTS)) b.x = stated.input[NL_X], b.gamma = stated.input[NL_GAMMA];
     real->forward(p, &b, threads);
     if (is_wrong(NUMBER)) spoil(a->y);
+    if (is_wrong(ROUNDING)) fesetround(FE_UPWARD);
     if (is_wrong(INPUTS)) spoil(a->x), spoil(a->gamma);
 }
 
@@ -163,6 +165,17 @@ Test(timed, outputs_are_written_by_the_timed_call) {
         cr_expect(timed == 0 && strstr(last.why, "nan, should be"),
                   "%s: not written, and timed; %s", cases[i][0], last.why);
     }
+}
+
+/* Even where no bit of the outputs shows it. */
+Test(timed, arithmetic_stays_as_it_is) {
+    static const char text[] = "layernorm/forward/f32/8x64/zeros/no-affine/no-rstd";
+    fault = ROUNDING;
+    bench_calls(text, "layernorm/two_pass", 200);
+    cr_assert(timed == 1, "%s", last.why);
+    bench(text, "layernorm/two_pass", 11, calls / 2);
+    cr_expect(timed == 0 && strstr(last.why, "the rounding mode"), "timed; %s", last.why);
+    cr_expect(fegetround() == FE_TONEAREST);
 }
 
 /* A kernel that writes to its inputs fails, and no other that reads them. */
