@@ -10,14 +10,15 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
-enum { FORKS = 1, STREAMS = 2 };
+enum { FORKS = 1, STREAMS = 2, ONE_ROW_FITS = 3 };
 
 typedef struct choice {
     const char *name;
     unsigned ops, passes;
-    int when; /* FORKS, STREAMS, or 0 */
+    int when; /* one of the above, or 0 */
 } choice;
 
 static const choice choices[] = {
@@ -28,7 +29,8 @@ static const choice choices[] = {
     {"optimized/rows_backward_threaded", ROWS, NL_BIT(NL_BACKWARD), FORKS},
     {"optimized/rows_backward_streaming", ROWS, NL_BIT(NL_BACKWARD), STREAMS},
     {"optimized/rows_backward_registers", ROWS, NL_BIT(NL_BACKWARD), 0},
-    {"optimized/rows_backward_pipelined", ROWS, NL_BIT(NL_BACKWARD), 0},
+    {"optimized/rows_backward_simd", ROWS, NL_BIT(NL_BACKWARD), ONE_ROW_FITS},
+    {"optimized/rows_backward_blocks", ROWS, NL_BIT(NL_BACKWARD), 0},
     {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS},
     {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS},
@@ -52,6 +54,31 @@ static bool streams(const nl_problem *p, int threads) {
     return bytes / (size_t)threads >= nl_tuning_now()->stream_bytes;
 }
 
+static size_t first_level_cache(void) {
+    static _Atomic long found;
+    long bytes = atomic_load_explicit(&found, memory_order_relaxed);
+    if (bytes) return (size_t)bytes;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+#endif
+    if (bytes <= 0) bytes = 32768;
+    atomic_store_explicit(&found, bytes, memory_order_relaxed);
+    return (size_t)bytes;
+}
+
+/* In backward: do so many rows of x, dy and dx fit the first-level cache, with gamma, dgamma and
+ * dbeta? */
+static bool fit(const nl_problem *p, size_t rows) {
+    const size_t bytes = 3 * rows * nl_dtype_size(p->dtype) + 3 * sizeof(float);
+    return p->c <= first_level_cache() / bytes;
+}
+
+static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
+    if (when == FORKS) return fork;
+    if (when == STREAMS) return stream;
+    return when == 0 || (fit(p, 1) && !fit(p, 4));
+}
+
 /* The implementation of a choice, cached; isa NULL: the widest that runs. */
 static const nl_impl *entry_of(size_t choice, const char *isa) {
     static const nl_impl *_Atomic found[1 + NL_ISAS_MAX][CHOICES];
@@ -67,7 +94,7 @@ static const nl_impl *choose(const nl_problem *p, bool fork, bool stream, const 
     for (size_t i = 0; i < CHOICES; i++) {
         const choice *k = &choices[i];
         if (!(k->ops & NL_BIT(p->op)) || !(k->passes & NL_BIT(p->pass))) continue;
-        if ((k->when == FORKS && !fork) || (k->when == STREAMS && !stream)) continue;
+        if (!holds(k->when, p, fork, stream)) continue;
         const nl_impl *impl = entry_of(i, isa);
         if (impl && nl_accepts(impl, p)) return impl;
     }

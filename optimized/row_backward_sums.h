@@ -1,4 +1,5 @@
-/* Backward of the row norms, the sums along a row. With g = gain * dy and xhat = (x - mean) * rstd:
+/* Backward of the row norms, the first reading: the sums along each row of a block, and the block's
+ * terms of dgamma and dbeta. With g = gain * dy and xhat = (x - mean) * rstd:
  *     dx = (g + xhat * by_xhat + constant) * rstd,   dgamma += dy * xhat,   dbeta += dy
  *     by_xhat = -mean(g * xhat),   constant = -mean(g)
  * rstd^2 would leave float's range where dx does not.
@@ -12,28 +13,31 @@
 /* The recipe of a rung, as in row_statistics.h. */
 typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
-    bool blocks;    /* four rows at a time */
-    bool pipelined; /* the next row's sums in the loop that makes this row's dx */
+    int rows;       /* of a block */
+    int vectors;    /* of each sum of a row; rows * vectors is SUMS */
     bool streaming; /* stores dx past the caches and prefetches the next block */
 } backward_recipe;
 
-/* Lanes of a sum along a row: one vector for each row of a block, else four. dgamma and dbeta are
- * summed in float over a piece of as many rows or blocks; pieces are added in two floats, so that
- * the error does not grow with the number of rows. */
-enum { BLOCK = 4, STEP = 4 * VLEN, BLOCK_LANES = VLEN, ROW_LANES = STEP };
+/* The rows of a block together have SUMS vectors of each sum. dgamma and dbeta are summed in float over a
+ * piece of so many rows, each block by itself first; pieces are added in two floats, so that the
+ * error does not grow with the number of rows. */
+enum { SUMS = 4, STEP = SUMS * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of so many columns, as in row_statistics.h. Longer rows take no blocks,
- * which would be evicted between sums and dx. */
+ * which would be evicted between the two readings. */
 enum { PIECE = 16384 };
 
-typedef struct totals {
-    double g, gd;
-} totals;
+/* xhat = (x - mean) * rstd - shift, in all lanes. */
+typedef struct row_scale {
+    vf mean, rstd, shift;
+} row_scale;
 
-/* A row's terms of dx, in all lanes. */
-typedef struct dx_terms {
-    vf mean, rstd, by_xhat, constant;
-} dx_terms;
+/* The rows of a block, from r on. */
+typedef struct block {
+    size_t r;
+    row_scale scale[SUMS];
+    double g[SUMS], gx[SUMS]; /* the sums of g and of g * xhat */
+} block;
 
 NL_INLINE vf load_x(const gradients *g, size_t at, size_t k) {
     return vload(g->v.t, g->v.x, at, k);
@@ -43,67 +47,124 @@ NL_INLINE vf load_dy(const gradients *g, size_t at, size_t k) {
     return vload(g->v.t, g->v.dy, at, k);
 }
 
-NL_INLINE vf mean_of(const gradients *g, size_t r, backward_recipe q) {
-    return vset(q.centred ? g->v.mean[r] : 0);
+NL_INLINE vf xhat_of(vf x, row_scale s, backward_recipe q) {
+    if (q.centred) return vfma(x - s.mean, s.rstd, -s.shift);
+    return x * s.rstd;
+}
+
+/* The mean of (x - mean) * rstd, which would be 0 if the saved mean were not rounded. */
+NL_COLD float shift_of(const gradients *g, size_t r) {
+    const vf mean = vset(g->v.mean[r]);
+    const size_t c = g->v.c;
+    double all = 0;
+    for (size_t i = 0; i < c;) {
+        vf sum = vset(0);
+        for (const size_t end = block_end(i, c); i < end; i += VLEN) {
+            const size_t k = end - i < VLEN ? end - i : VLEN;
+            sum += vkeep(load_x(g, r * c + i, k) - mean, k);
+        }
+        all += vsum(sum);
+    }
+    const float shift = (float)(all * g->per_c * g->v.rstd[r]);
+    return isfinite(shift) ? shift : 0;
+}
+
+/* A single value is its own mean: y does not depend on x, and dx is 0. A mean of many sigma is
+ * rounded to many units of sigma. */
+NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
+    float rstd = g->v.rstd[r], mean = 0, shift = 0;
+    if (q.centred) {
+        if (g->v.c == 1) rstd *= 0;
+        mean = g->v.mean[r];
+        if (fabsf(mean) * rstd > 4) shift = shift_of(g, r);
+    }
+    return (row_scale){vset(mean), vset(rstd), vset(shift)};
 }
 
 /* Lanes past the end of the row have dy = 0 and gain = 0. */
-NL_INLINE sums add_vector(sums s, vf x, vf dy, vf gain, vf mean, backward_recipe q) {
+NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     const vf part = gain * dy;
-    if (q.centred) x -= mean, s.v += part;
-    s.vd = vfma(part, x, s.vd);
+    if (q.centred) s.v += part;
+    s.vd = vfma(part, xhat, s.vd);
     return s;
 }
 
-NL_INLINE sums add(sums s, const gradients *g, size_t at, size_t k, vf gain, vf mean,
-                   backward_recipe q) {
-    return add_vector(s, load_x(g, at, k), load_dy(g, at, k), gain, mean, q);
+/* Prefetches p's line at an element of the next block, at the line's first vector: x in the first
+ * reading, dy in the second. */
+NL_INLINE void prefetch(const gradients *g, const void *p, size_t at) {
+    const size_t size = nl_dtype_size(g->v.t), byte = at * size;
+    if (byte % 64 < VLEN * size) vprefetch((const char *)p + byte);
 }
 
-NL_INLINE totals total(sums s, backward_recipe q) {
-    return (totals){q.centred ? vsum(s.v) : 0, vsum(s.vd)};
+/* Adds k of the VLEN columns from i on, of all rows, to vector `lane` of each row's sums. */
+NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i, size_t k,
+                           int lane, backward_recipe q) {
+    const vf gain = vload(NL_F32, g->gain, i, VLEN);
+    vf dgamma = vset(0), dbeta = vset(0);
+#pragma GCC unroll 4
+    for (int a = 0; a < q.rows; a++) {
+        sums *at = s + a * q.vectors + lane;
+        const size_t first = (b->r + (size_t)a) * g->v.c + i;
+        const vf xhat = xhat_of(load_x(g, first, k), b->scale[a], q), dy = load_dy(g, first, k);
+        *at = add_terms(*at, xhat, dy, gain, q);
+        if (q.streaming) prefetch(g, g->v.x, first + (size_t)q.rows * g->v.c);
+        if (a == 0)
+            dgamma = dy * xhat, dbeta = dy;
+        else
+            dgamma = vfma(dy, xhat, dgamma), dbeta += dy;
+    }
+    vstore(NL_F32, g->dgamma, i, VLEN, vload(NL_F32, g->dgamma, i, VLEN) + dgamma);
+    if (q.centred) vstore(NL_F32, g->dbeta, i, VLEN, vload(NL_F32, g->dbeta, i, VLEN) + dbeta);
 }
 
-/* The sums of row r over columns [i, stop). */
-NL_INLINE totals sum_piece(const gradients *g, size_t r, size_t i, size_t stop, backward_recipe q) {
-    const vf mean = mean_of(g, r, q);
-    const column *col = g->columns + i / VLEN;
-    const size_t at = r * g->v.c, first = i;
-    four_sums s = no_four_sums();
-    earlier before = no_earlier();
+/* The sum of row a's vectors. */
+NL_INLINE sums of_row(const sums *s, int a, backward_recipe q) {
+    s += a * q.vectors;
+    if (q.vectors == 1) return s[0];
+    if (q.vectors == 2) return both(s[0], s[1]);
+    return both(both(s[0], s[2]), both(s[1], s[3]));
+}
+
+/* Adds all rows' blocks of sums, which end after `done` elements, to those before. */
+NL_INLINE void end_blocks(earlier *before, sums *s, size_t done, backward_recipe q) {
+#pragma GCC unroll 4
+    for (int a = 0; a < q.rows; a++) join(before + a, of_row(s, a, q), done);
+#pragma GCC unroll 4
+    for (int a = 0; a < SUMS; a++) s[a] = no_sums();
+}
+
+/* Adds the sums over columns [i, stop). A row's are added in the same order wherever it stands in
+ * a block: its dx does not depend on its place in the batch. */
+NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, backward_recipe q) {
+    const size_t first = i, step = (size_t)q.vectors * VLEN;
+    sums s[SUMS] = {no_sums(), no_sums(), no_sums(), no_sums()};
+    earlier before[SUMS] = {no_earlier(), no_earlier(), no_earlier(), no_earlier()};
     while (i + VLEN <= stop) {
-        if (i > first && q.blocks) join(&before, s.a, i - first), s.a = no_sums();
-        if (i > first && !q.blocks) end_block(&before, &s, i - first);
+        if (i > first) end_blocks(before, s, i - first, q);
         const size_t end = block_end(i, stop);
-        for (; !q.blocks && i + STEP <= end; i += STEP, col += 4) {
-            s.a = add(s.a, g, at + i, VLEN, col[0].gain, mean, q);
-            s.b = add(s.b, g, at + i + VLEN, VLEN, col[1].gain, mean, q);
-            s.c = add(s.c, g, at + i + 2 * VLEN, VLEN, col[2].gain, mean, q);
-            s.d = add(s.d, g, at + i + 3 * VLEN, VLEN, col[3].gain, mean, q);
-        }
-        for (; i + VLEN <= end; i += VLEN, col++)
-            s.a = add(s.a, g, at + i, VLEN, col->gain, mean, q);
+        for (; i + step <= end; i += step)
+#pragma GCC unroll 4
+            for (int l = 0; l < q.vectors; l++)
+                add_columns(s, g, b, i + (size_t)l * VLEN, VLEN, l, q);
+        for (; i + VLEN <= end; i += VLEN) add_columns(s, g, b, i, VLEN, 0, q);
     }
-    if (i < stop) s.a = add(s.a, g, at + i, stop - i, col->gain, mean, q);
-    return total(with_earlier(q.blocks ? s.a : all_four(s), before, stop - first), q);
+    if (i < stop) add_columns(s, g, b, i, stop - i, 0, q);
+#pragma GCC unroll 4
+    for (int a = 0; a < q.rows; a++) {
+        const sums all = with_earlier(of_row(s, a, q), before[a], stop - first);
+        if (q.centred) b->g[a] += vsum(all.v);
+        b->gx[a] += vsum(all.vd);
+    }
 }
 
-NL_INLINE totals sum_row(const gradients *g, size_t r, backward_recipe q) {
+/* The first reading of the block's rows. */
+NL_INLINE block sum_block(const gradients *g, size_t r, backward_recipe q) {
     const size_t c = g->v.c;
-    if (c <= PIECE) return sum_piece(g, r, 0, c, q);
-    totals all = {0, 0};
-    for (size_t i = 0; i < c; i += PIECE) {
-        const totals piece = sum_piece(g, r, i, c - i < PIECE ? c : i + PIECE, q);
-        all.g += piece.g, all.gd += piece.gd;
-    }
-    return all;
-}
-
-/* A single value is its own mean: y does not depend on x, and dx is 0. */
-NL_INLINE dx_terms terms_of(const gradients *g, size_t r, totals t, backward_recipe q) {
-    const float rstd = q.centred && g->v.c == 1 ? 0 * g->v.rstd[r] : g->v.rstd[r];
-    const float mean_g = (float)(t.g * g->per_c), mean_gx = (float)(t.gd * g->per_c * rstd);
-    return (dx_terms){mean_of(g, r, q), vset(rstd), vset(-mean_gx), vset(-mean_g)};
+    block b = {.r = r};
+#pragma GCC unroll 4
+    for (int a = 0; a < q.rows; a++) b.scale[a] = scale_of(g, r + (size_t)a, q);
+    for (size_t i = 0; i < c; i += PIECE) sum_piece(g, &b, i, c - i < PIECE ? c : i + PIECE, q);
+    return b;
 }
 
 #endif

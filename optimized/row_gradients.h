@@ -6,22 +6,21 @@
 
 #include "vec.h"
 
-/* VLEN columns: the gain, and the sums for dgamma and dbeta over the current piece of rows. */
-typedef struct column {
-    vf gain, dgamma, dbeta;
-} column;
+#include <string.h>
 
-/* The sums over all earlier pieces, each with its rounding error. */
+/* The sums of VLEN columns over all earlier pieces of rows, each with its rounding error. */
 typedef struct compensated {
     vf dgamma, dgamma_error, dbeta, dbeta_error;
 } compensated;
 
+/* Arrays of whole vectors: the caller's where these are that, else copies in scratch. Past the
+ * last column the gain is 0. */
 typedef struct gradients {
     nl_backward_view v;
     double per_c; /* 1 / c */
-    bool aligned; /* every row of dx begins on a vector boundary, so that it can be streamed */
-    column *columns;
-    compensated *pieces; /* NULL: there is one piece */
+    const float *gain;
+    float *dgamma, *dbeta; /* sums over the current piece of rows */
+    compensated *pieces;   /* NULL: there is one piece */
 } gradients;
 
 static inline size_t vectors_of(size_t c) {
@@ -41,38 +40,54 @@ NL_INLINE vf corrected(vf sum, vf error) {
     return sum;
 }
 
-NL_INLINE void begin_columns(const gradients *g) {
-    for (size_t j = 0; j < vectors_of(g->v.c); j++) {
-        const size_t k = lanes_of(g->v.c, j);
-        const vf gain = vgain(g->v.gamma, g->v.plus_one, j * VLEN, k);
-        g->columns[j] = (column){vkeep(gain, k), vset(0), vset(0)};
-        if (g->pieces) g->pieces[j] = (compensated){vset(0), vset(0), vset(0), vset(0)};
+NL_INLINE bool whole_vectors(const float *p, size_t c) {
+    return p && c % VLEN == 0 && (uintptr_t)p % sizeof(vf) == 0;
+}
+
+/* Lays out scratch: gain, dgamma, dbeta, pieces. */
+NL_INLINE void begin_columns(gradients *g, float *scratch, bool in_pieces) {
+    const size_t c = g->v.c, vectors = vectors_of(c), padded = vectors * VLEN;
+    float *gain = scratch;
+    g->dgamma = scratch + padded, g->dbeta = scratch + 2 * padded;
+    g->pieces = in_pieces ? (compensated *)(scratch + 3 * padded) : NULL;
+    if (!in_pieces && whole_vectors(g->v.dgamma, c)) g->dgamma = g->v.dgamma;
+    if (!in_pieces && whole_vectors(g->v.dbeta, c)) g->dbeta = g->v.dbeta;
+    g->gain = gain;
+    if (!g->v.plus_one && whole_vectors(g->v.gamma, c)) g->gain = g->v.gamma;
+    for (size_t j = 0; g->gain == gain && j < vectors; j++) {
+        const size_t k = lanes_of(c, j);
+        vstore(NL_F32, gain, j * VLEN, VLEN,
+               vkeep(vgain(g->v.gamma, g->v.plus_one, j * VLEN, k), k));
     }
+    memset(g->dgamma, 0, padded * sizeof(float));
+    memset(g->dbeta, 0, padded * sizeof(float));
+    if (in_pieces) memset((void *)g->pieces, 0, vectors * sizeof *g->pieces);
 }
 
 /* Ends a piece of rows: adds its sums to those of the pieces before. */
 static void end_piece(const gradients *g) {
     for (size_t j = 0; g->pieces && j < vectors_of(g->v.c); j++) {
-        column *col = g->columns + j;
         compensated *all = g->pieces + j;
-        add_exactly(&all->dgamma, &all->dgamma_error, col->dgamma);
-        add_exactly(&all->dbeta, &all->dbeta_error, col->dbeta);
-        col->dgamma = col->dbeta = vset(0);
+        const size_t i = j * VLEN;
+        add_exactly(&all->dgamma, &all->dgamma_error, vload(NL_F32, g->dgamma, i, VLEN));
+        add_exactly(&all->dbeta, &all->dbeta_error, vload(NL_F32, g->dbeta, i, VLEN));
+        vstore(NL_F32, g->dgamma, i, VLEN, vset(0));
+        vstore(NL_F32, g->dbeta, i, VLEN, vset(0));
     }
 }
 
 NL_INLINE void end_columns(const gradients *g) {
     end_piece(g);
     for (size_t j = 0; j < vectors_of(g->v.c); j++) {
-        const size_t k = lanes_of(g->v.c, j);
-        column col = g->columns[j];
+        const size_t i = j * VLEN, k = lanes_of(g->v.c, j);
+        vf dgamma = vload(NL_F32, g->dgamma, i, VLEN), dbeta = vload(NL_F32, g->dbeta, i, VLEN);
         if (g->pieces) {
             const compensated all = g->pieces[j];
-            col.dgamma = corrected(all.dgamma, all.dgamma_error);
-            col.dbeta = corrected(all.dbeta, all.dbeta_error);
+            dgamma = corrected(all.dgamma, all.dgamma_error);
+            dbeta = corrected(all.dbeta, all.dbeta_error);
         }
-        if (g->v.dgamma) vstore(NL_F32, g->v.dgamma, j * VLEN, k, col.dgamma);
-        if (g->v.dbeta) vstore(NL_F32, g->v.dbeta, j * VLEN, k, col.dbeta);
+        if (g->v.dgamma != g->dgamma && g->v.dgamma) vstore(NL_F32, g->v.dgamma, i, k, dgamma);
+        if (g->v.dbeta != g->dbeta && g->v.dbeta) vstore(NL_F32, g->v.dbeta, i, k, dbeta);
     }
 }
 

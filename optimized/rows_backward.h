@@ -8,41 +8,32 @@
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
-/* Blocks of four rows, and pieces of as many rows or blocks as a sum has lanes. */
-static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},      {NL_OF_C, STEP},
-                                              {NL_OF_C, SUM_BLOCK}, {NL_OF_C, PIECE},
-                                              {NL_OF_N, BLOCK},     {NL_OF_N, BLOCK_LANES},
-                                              {NL_OF_N, ROW_LANES}, {0}};
-
-/* Rows from r on, one after the other. */
-NL_INLINE void put_rows(const gradients *g, const gradients *outer, size_t r, backward_recipe q) {
-    const size_t lanes = q.blocks ? BLOCK_LANES : ROW_LANES;
-    backward_recipe last = q;
-    last.pipelined = false;
-    totals t;
-    for (bool known = false; r < g->v.n; r++) {
-        if (!known) t = sum_row(g, r, q);
-        const dx_terms terms = terms_of(g, r, t, q);
-        known = q.pipelined && r + 1 < g->v.n && g->v.c <= PIECE;
-        if (known)
-            t = put_row(g, r, terms, q);
-        else
-            put_row(g, r, terms, last);
-        if ((r + 1) % lanes == 0) end_piece(outer);
-    }
-}
+/* What decides in which order is added: vectors, blocks of sums, pieces of rows and of columns. */
+static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},
+                                              {NL_OF_C, STEP},
+                                              {NL_OF_C, SUM_BLOCK},
+                                              {NL_OF_C, PIECE},
+                                              {NL_OF_N, SUMS},
+                                              {NL_OF_N, PIECE_ROWS},
+                                              {0}};
 
 /* A rung's loop over all rows, with storage type and layer as constants. g is a copy whose address
  * does not escape, so its fields stay in registers; outlined code gets `outer`, the original. */
 typedef void all_rows_function(const gradients *g, const gradients *outer, backward_recipe q);
 
 NL_INLINE void all_rows(const gradients *g, const gradients *outer, backward_recipe q) {
+    backward_recipe single = q;
+    single.rows = 1;
+    const size_t rows = (size_t)q.rows;
     size_t r = 0;
-    for (; q.blocks && g->v.c <= PIECE && r + BLOCK <= g->v.n; r += BLOCK) {
+    for (; q.rows > 1 && g->v.c <= PIECE && r + rows <= g->v.n; r += rows) {
         put_block(g, r, q);
-        if ((r / BLOCK + 1) % BLOCK_LANES == 0) end_piece(outer);
+        if ((r + rows) % PIECE_ROWS == 0) end_piece(outer);
     }
-    put_rows(g, outer, r, q);
+    for (; r < g->v.n; r++) {
+        put_block(g, r, single);
+        if ((r + 1) % PIECE_ROWS == 0) end_piece(outer);
+    }
     if (q.streaming) vfence();
 }
 
@@ -67,12 +58,8 @@ NL_INLINE void backward_of_type(nl_dtype t, const void *context) {
 
 NL_INLINE void rows_backward_by(const nl_problem *p, const nl_backward_args *a,
                                 all_rows_function *rows, backward_recipe q) {
-    const size_t n = p->n, c = p->c, vector = VLEN * nl_dtype_size(p->dtype);
-    gradients g = {.v = nl_backward_view_of(p, a), .per_c = 1 / (double)c, .columns = a->scratch};
-    g.aligned = c % VLEN == 0 && (uintptr_t)a->dx % vector == 0;
-    if (n > (c > PIECE ? BLOCK_LANES : ROW_LANES))
-        g.pieces = (compensated *)(g.columns + vectors_of(c));
-    begin_columns(&g);
+    gradients g = {.v = nl_backward_view_of(p, a), .per_c = 1 / (double)p->c};
+    begin_columns(&g, a->scratch, p->n > PIECE_ROWS);
     const backward_call call = {&g, rows, q};
     nl_with_dtype(p->dtype, backward_of_type, &call);
     end_columns(&g);
@@ -84,7 +71,7 @@ NL_INLINE void rows_backward(const nl_problem *p, const nl_backward_args *a, bac
 }
 
 static size_t rows_backward_scratch(const nl_problem *p) {
-    return vectors_of(p->c) * (sizeof(column) + (p->n > BLOCK_LANES ? sizeof(compensated) : 0));
+    return vectors_of(p->c) * (3 * sizeof(vf) + (p->n > PIECE_ROWS ? sizeof(compensated) : 0));
 }
 
 #endif

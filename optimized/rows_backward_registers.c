@@ -7,7 +7,11 @@
 
 enum { VECTORS = 4 };
 
-/* By name, as in row_backward_sums.h; those past the end of a row are never touched. */
+/* By name, as in row_sums.h; those past the end of a row are never touched. */
+typedef struct column {
+    vf gain, dgamma, dbeta;
+} column;
+
 typedef struct columns {
     column a, b, c, d;
 } columns;
@@ -16,13 +20,31 @@ typedef struct cell {
     vf x, dy;
 } cell;
 
+NL_INLINE column load_column(const gradients *g, size_t j) {
+    const size_t i = j * VLEN;
+    return (column){vload(NL_F32, g->gain, i, VLEN), vload(NL_F32, g->dgamma, i, VLEN),
+                    vload(NL_F32, g->dbeta, i, VLEN)};
+}
+
+NL_INLINE void store_column(const gradients *g, size_t j, column col) {
+    vstore(NL_F32, g->dgamma, j * VLEN, VLEN, col.dgamma);
+    vstore(NL_F32, g->dbeta, j * VLEN, VLEN, col.dbeta);
+}
+
 NL_INLINE cell cell_at(const gradients *g, size_t at, size_t k) {
     return (cell){load_x(g, at, k), load_dy(g, at, k)};
 }
 
-NL_INLINE void put_cell(const gradients *g, size_t at, size_t k, cell v, column *col, dx_terms t,
+NL_INLINE sums add_cell(cell v, column *col, row_scale scale, backward_recipe q) {
+    const vf xhat = xhat_of(v.x, scale, q);
+    col->dgamma = vfma(v.dy, xhat, col->dgamma);
+    if (q.centred) col->dbeta += v.dy;
+    return add_terms(no_sums(), xhat, v.dy, col->gain, q);
+}
+
+NL_INLINE void put_cell(const gradients *g, size_t at, size_t k, cell v, vf gain, dx_terms t,
                         backward_recipe q) {
-    const vf dx = dx_of(v.x, v.dy, col->gain, t, &col->dgamma, &col->dbeta, q);
+    const vf dx = dx_of(v.x, v.dy, gain, t, q);
     vstore(g->v.t, g->v.dx, at, k, with_dresidual(g, at, k, dx));
 }
 
@@ -30,39 +52,40 @@ NL_INLINE void put_cell(const gradients *g, size_t at, size_t k, cell v, column 
 NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vectors, size_t k,
                          backward_recipe q) {
     const size_t at = r * g->v.c;
-    const vf mean = mean_of(g, r, q);
+    const row_scale scale = scale_of(g, r, q);
     four_sums s = no_four_sums();
     cell a, b, c, d;
     a = cell_at(g, at, vectors == 1 ? k : VLEN);
-    s.a = add_vector(s.a, a.x, a.dy, cols->a.gain, mean, q);
+    s.a = add_cell(a, &cols->a, scale, q);
     if (vectors > 1) b = cell_at(g, at + VLEN, vectors == 2 ? k : VLEN);
-    if (vectors > 1) s.b = add_vector(s.b, b.x, b.dy, cols->b.gain, mean, q);
+    if (vectors > 1) s.b = add_cell(b, &cols->b, scale, q);
     if (vectors > 2) c = cell_at(g, at + 2 * VLEN, vectors == 3 ? k : VLEN);
-    if (vectors > 2) s.c = add_vector(s.c, c.x, c.dy, cols->c.gain, mean, q);
+    if (vectors > 2) s.c = add_cell(c, &cols->c, scale, q);
     if (vectors > 3) d = cell_at(g, at + 3 * VLEN, k);
-    if (vectors > 3) s.d = add_vector(s.d, d.x, d.dy, cols->d.gain, mean, q);
-    const dx_terms t = terms_of(g, r, total(all_four(s), q), q);
-    put_cell(g, at, vectors == 1 ? k : VLEN, a, &cols->a, t, q);
-    if (vectors > 1) put_cell(g, at + VLEN, vectors == 2 ? k : VLEN, b, &cols->b, t, q);
-    if (vectors > 2) put_cell(g, at + 2 * VLEN, vectors == 3 ? k : VLEN, c, &cols->c, t, q);
-    if (vectors > 3) put_cell(g, at + 3 * VLEN, k, d, &cols->d, t, q);
+    if (vectors > 3) s.d = add_cell(d, &cols->d, scale, q);
+    const sums all = all_four(s);
+    const dx_terms t = terms_of(g, scale, q.centred ? vsum(all.v) : 0, vsum(all.vd));
+    put_cell(g, at, vectors == 1 ? k : VLEN, a, cols->a.gain, t, q);
+    if (vectors > 1) put_cell(g, at + VLEN, vectors == 2 ? k : VLEN, b, cols->b.gain, t, q);
+    if (vectors > 2) put_cell(g, at + 2 * VLEN, vectors == 3 ? k : VLEN, c, cols->c.gain, t, q);
+    if (vectors > 3) put_cell(g, at + 3 * VLEN, k, d, cols->d.gain, t, q);
 }
 
 /* The columns are loaded and stored once for each piece of rows. */
 NL_INLINE void short_rows(const gradients *g, const gradients *outer, int vectors,
                           backward_recipe q) {
     const size_t n = g->v.n, k = g->v.c - (size_t)(vectors - 1) * VLEN;
-    for (size_t begin = 0; begin < n; begin += ROW_LANES) {
-        const size_t end = n - begin < ROW_LANES ? n : begin + ROW_LANES;
-        columns cols = {.a = g->columns[0]};
-        if (vectors > 1) cols.b = g->columns[1];
-        if (vectors > 2) cols.c = g->columns[2];
-        if (vectors > 3) cols.d = g->columns[3];
+    for (size_t begin = 0; begin < n; begin += PIECE_ROWS) {
+        const size_t end = n - begin < PIECE_ROWS ? n : begin + PIECE_ROWS;
+        columns cols = {.a = load_column(g, 0)};
+        if (vectors > 1) cols.b = load_column(g, 1);
+        if (vectors > 2) cols.c = load_column(g, 2);
+        if (vectors > 3) cols.d = load_column(g, 3);
         for (size_t r = begin; r < end; r++) short_row(g, &cols, r, vectors, k, q);
-        g->columns[0] = cols.a;
-        if (vectors > 1) g->columns[1] = cols.b;
-        if (vectors > 2) g->columns[2] = cols.c;
-        if (vectors > 3) g->columns[3] = cols.d;
+        store_column(g, 0, cols.a);
+        if (vectors > 1) store_column(g, 1, cols.b);
+        if (vectors > 2) store_column(g, 2, cols.c);
+        if (vectors > 3) store_column(g, 3, cols.d);
         end_piece(outer);
     }
 }
@@ -78,14 +101,14 @@ NL_INLINE void rows_by_length(const gradients *g, const gradients *outer, backwa
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward_by(p, a, rows_by_length, (backward_recipe){.pipelined = false});
+    rows_backward_by(p, a, rows_by_length, (backward_recipe){.rows = 1, .vectors = 4});
 }
 
-static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},      {NL_OF_C, 2 * VLEN},
-                                          {NL_OF_C, 3 * VLEN},  {NL_OF_C, VECTORS *VLEN},
-                                          {NL_OF_N, ROW_LANES}, {0}};
+static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},       {NL_OF_C, 2 * VLEN},
+                                          {NL_OF_C, 3 * VLEN},   {NL_OF_C, VECTORS *VLEN},
+                                          {NL_OF_N, PIECE_ROWS}, {0}};
 
 NL_IMPL(.about = "rows of up to four vectors, kept in registers", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN,
-        .thresholds = thresholds, .rank = 6, .method = NL_TWO_PASS, .lanes = ROW_LANES,
+        .thresholds = thresholds, .rank = 6, .method = NL_TWO_PASS, .lanes = STEP,
         .backward = backward, .scratch = rows_backward_scratch);

@@ -1,16 +1,16 @@
-/* idea   A row at a time in vectors: the sums along it, then dx, dgamma and dbeta in one run over
- *        its columns.
- * gain   VLEN elements a step, and dgamma's error does not grow with the number of rows.
- * fails  gain, dgamma and dbeta are loaded for every vector of x, and two of them stored: more
- *        traffic than x, dy and dx.
+/* idea   A row at a time in vectors, read twice: for its sums and its terms of dgamma and dbeta, which
+ *        need no sums, then for dx.
+ * gain   VLEN elements a step. The second reading stores nothing but dx: stores that miss the
+ *        first-level cache, alternating with stores that hit it, take twice the time.
+ * fails  dgamma and dbeta are loaded and stored once a row.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (backward_recipe){.blocks = false});
+    rows_backward(p, a, (backward_recipe){.rows = 1, .vectors = 4});
 }
 
 NL_IMPL(.about = "a row at a time in vectors", .ops = ROW_NORMS, .passes = NL_BIT(NL_BACKWARD),
         .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds, .rank = 10, .method = NL_TWO_PASS,
-        .lanes = ROW_LANES, .backward = backward, .scratch = rows_backward_scratch);
+        .lanes = 4 * VLEN, .backward = backward, .scratch = rows_backward_scratch);

@@ -1,16 +1,15 @@
 /* idea   rows_backward_blocks, storing dx past the caches and prefetching the next block.
  * gain   An ordinary store first reads the line it will overwrite: a quarter of all traffic, saved.
- * fails  Where dx would have stayed in a cache. Rows that do not begin on a vector's boundary are
- *        stored in the ordinary way.
+ * fails  Where dx would have stayed in a cache.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (backward_recipe){.blocks = true, .streaming = true});
+    rows_backward(p, a, (backward_recipe){.rows = 4, .vectors = 1, .streaming = true});
 }
 
 NL_IMPL(.about = "blocks, dx stored past the caches", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 7, .method = NL_TWO_PASS, .lanes = BLOCK_LANES, .backward = backward,
+        .rank = 7, .method = NL_TWO_PASS, .lanes = VLEN, .backward = backward,
         .scratch = rows_backward_scratch);

@@ -106,5 +106,5 @@ static const nl_threshold thresholds[] = {{NL_OF_N, RUN_MIN},
 
 NL_IMPL(.about = "runs of rows among threads, the same bits with any number", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds, .rank = 5,
-        .threaded = true, .method = NL_TWO_PASS, .lanes = BLOCK_LANES, .backward = backward,
+        .threaded = true, .method = NL_TWO_PASS, .lanes = VLEN, .backward = backward,
         .scratch = scratch);
