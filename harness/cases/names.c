@@ -17,6 +17,18 @@ const char *dtype_name(int dtype) {
     return nl_dtype_name((nl_dtype)dtype);
 }
 
+const char *method_name(const nl_impl *m) {
+    static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
+                                          [NL_SHIFTED] = "shifted",
+                                          [NL_WELFORD] = "welford",
+                                          [NL_TWO_PASS] = "two-pass",
+                                          [NL_REFINED] = "refined"};
+    bool centred = false;
+    for (nl_op op = 0; op < NL_OPS; op++)
+        centred = centred || (m->ops & NL_BIT(op) && nl_layers[op].centred);
+    return centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
+}
+
 static bool find_name(const char *text, const char *(*name)(int), int count, int *found) {
     for (int i = 0; i < count; i++)
         if (strcmp(text, name(i)) == 0) return *found = i, true;

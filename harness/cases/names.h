@@ -9,6 +9,9 @@ const char *op_name(int op);
 const char *pass_name(int pass);
 const char *dtype_name(int dtype);
 
+/* How an implementation computes the variance: "two-pass", or "-" for those that compute none. */
+const char *method_name(const nl_impl *impl);
+
 bool pass_from_name(const char *name, nl_pass *pass);
 bool dtype_from_name(const char *name, nl_dtype *dtype);
 

@@ -32,11 +32,6 @@ static const char *names(unsigned bits, const char *(*name)(int), char between, 
 }
 
 int verb_list(int argc, char **argv) {
-    static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
-                                          [NL_SHIFTED] = "shifted",
-                                          [NL_WELFORD] = "welford",
-                                          [NL_TWO_PASS] = "two-pass",
-                                          [NL_REFINED] = "refined"};
     bool csv = false;
     char a[128], b[128], d[128];
     const option_spec specs[] = {{"csv", OPTION_FLAG, &csv, 0, 0},
@@ -59,11 +54,7 @@ int verb_list(int argc, char **argv) {
         names(m->passes, pass_name, between, b);
         names(m->dtypes, dtype_name, between, d);
         bool runs = nl_isa_runs(m->isa);
-        /* The method is that of the variance: only implementations that compute one have it. */
-        bool centred = false;
-        for (nl_op op = 0; op < NL_OPS; op++)
-            centred = centred || (m->ops & NL_BIT(op) && nl_layers[op].centred);
-        const char *method = centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
+        const char *method = method_name(m);
         if (csv)
             printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,%zu,\"%s\"\n", m->name, m->isa, a, b, d,
                    method, m->lanes, m->threaded, m->range_safe, runs, m->demonstration, m->c_max,

@@ -1,0 +1,44 @@
+"""BatchNorm, LayerNorm, RMSNorm and Qwen2RMSNorm on the CPU, verified against a long-double reference.
+
+>>> import numpy, normlab
+>>> x = numpy.random.default_rng(0).normal(size=(4, 64)).astype("float32")
+>>> y = normlab.layer_norm(x)
+>>> print(normlab.judge(y, "layernorm", x).verdict)
+right
+
+Arrays are NumPy's, C-contiguous, of float32, float16 or ml_dtypes.bfloat16; they are used in place,
+without a copy. Tensors of other libraries work through DLPack or the buffer protocol; results are
+NumPy arrays, or the objects given as `out`. Parameters and statistics are float32.
+
+Errors are ValueError (shapes, layout, values; often in the library's own words) or TypeError
+(types). After an error no output has been written.
+"""
+from ._core import MAX_THREADS as max_threads
+from ._core import VERSION as __version__
+from .layers import (
+    batch_norm,
+    batch_norm_backward,
+    layer_norm,
+    layer_norm_backward,
+    qwen2_rms_norm,
+    qwen2_rms_norm_backward,
+    rms_norm,
+    rms_norm_backward,
+)
+from .table import Implementation, best, implementations
+
+__all__ = [
+    "Implementation",
+    "__version__",
+    "batch_norm",
+    "batch_norm_backward",
+    "best",
+    "implementations",
+    "layer_norm",
+    "layer_norm_backward",
+    "max_threads",
+    "qwen2_rms_norm",
+    "qwen2_rms_norm_backward",
+    "rms_norm",
+    "rms_norm_backward",
+]

@@ -1,0 +1,68 @@
+"""The table of implementations."""
+from typing import Any, NamedTuple, Union
+
+import numpy as np
+
+from . import _core
+
+
+class Implementation(NamedTuple):
+    """A row of the table. str() is its name for `impl=`, "optimized/rows_simd@avx2"."""
+
+    name: str  #: the path of its file without .c, "rmsnorm/naive"
+    isa: str  #: the instruction set that it needs; "c": plain C
+    about: str  #: a description in one line
+    ops: tuple[str, ...]  #: what it takes: "layernorm", ...
+    passes: tuple[str, ...]  #: "forward", "backward", "inference"
+    dtypes: tuple[str, ...]  #: "f32", "f16", "bf16"
+    c_max: int  #: the largest number of features that it takes; 0: any
+    method: str  #: of the variance: "two-pass", ...; "-": computes none
+    lanes: int  #: independent accumulators in each sum
+    threaded: bool  #: uses more than one thread when given them
+    range_safe: bool  #: right even where a sum of squares leaves float's range
+    demonstration: bool  #: made to show an error: held to no bound
+    rank: int  #: best() takes the highest if it has no rule
+    runs_here: bool  #: has this processor the instruction set?
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.isa}"
+
+
+#: For `impl=`: a row of the table, "NAME" (on the widest instruction set that runs here), or "NAME@ISA".
+#: None: what best() chooses.
+Impl = Union[Implementation, str, None]
+
+
+def implementations() -> list[Implementation]:
+    """All implementations, in the order of the table; those with `runs_here` can be called."""
+    return [Implementation(*row) for row in _core.implementations()]
+
+
+def number(names: dict[str, int], what: str, name: str) -> int:
+    """Of a name in a table of the library. ValueError: it has none."""
+    if name in names:
+        return names[name]
+    raise ValueError(f"{what} {name!r}: {', '.join(names)}")
+
+
+def dtype_name(dtype: Any) -> str:
+    """The library's name of a storage type: "f32", "f16", "bf16", a NumPy dtype, or its name."""
+    if isinstance(dtype, str) and dtype in _core.DTYPES:
+        return dtype
+    short = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+    text = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    if text not in short:
+        raise TypeError(f"dtype {text}: it must be float32, float16 or bfloat16")
+    return short[text]
+
+
+def best(op: str, n: int, c: int, s: int = 1, *, direction: str = "forward", dtype: Any = "f32",
+         threads: int = 1) -> Implementation:
+    """The recommended implementation for n rows of c features (BatchNorm: [n][c][s]).
+
+    op: "layernorm", "rmsnorm", "qwen2_rmsnorm" or "batchnorm"; direction: "forward", "backward" or
+    "inference". What `impl=None` runs. ValueError: none takes the problem, or a name is unknown.
+    """
+    return Implementation(*_core.best(
+        number(_core.OPS, "op", op), number(_core.PASSES, "direction", direction),
+        _core.DTYPES[dtype_name(dtype)], n, c, s, threads))

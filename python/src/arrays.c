@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "arrays.h"
+
+PyArrayObject *array_from(PyObject *given, const char *name) {
+    if (PyArray_CheckExact(given)) return (PyArrayObject *)Py_NewRef(given);
+    PyObject *module = PyImport_ImportModule("normlab._arrays"), *array = NULL;
+    if (module) array = PyObject_CallMethod(module, "as_array", "Os", given, name);
+    Py_XDECREF(module);
+    return (PyArrayObject *)array;
+}
+
+/* NumPy numbers the types of other packages as they come: this one is ml_dtypes.bfloat16. */
+static bool is_bfloat16(PyArrayObject *a) {
+    static int number = -1;
+    PyArray_Descr *type = PyArray_DESCR(a);
+    if (type->type_num < NPY_USERDEF || PyArray_ITEMSIZE(a) != 2) return false;
+    if (type->type_num == number) return true;
+    PyObject *name = PyObject_GetAttrString((PyObject *)type->typeobj, "__name__");
+    const bool found = name && PyUnicode_CompareWithASCIIString(name, "bfloat16") == 0;
+    if (found) number = type->type_num;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return found;
+}
+
+bool array_dtype(PyArrayObject *a, const char *name, nl_dtype *out) {
+    PyArray_Descr *type = PyArray_DESCR(a);
+    if (PyArray_ISNOTSWAPPED(a)) {
+        if (type->type_num == NPY_FLOAT) return *out = NL_F32, true;
+        if (type->type_num == NPY_HALF) return *out = NL_F16, true;
+        if (is_bfloat16(a)) return *out = NL_BF16, true;
+    }
+    if (name)
+        PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32, float16 or ml_dtypes.bfloat16",
+                     name, type);
+    return false;
+}
+
+bool array_problem(PyArrayObject *x, bool channels_last, nl_problem *p) {
+    const bool channels_first = nl_layers[p->op].channels_first && !channels_last;
+    const int axes = PyArray_NDIM(x), least = nl_layers[p->op].channels_first ? 2 : 1;
+    if (axes < least) {
+        PyErr_Format(PyExc_ValueError, "x has %d axes; %s takes at least %d", axes,
+                     nl_op_name(p->op), least);
+        return false;
+    }
+    const int features = channels_first ? 1 : axes - 1;
+    p->n = p->s = 1, p->c = (size_t)PyArray_DIM(x, features);
+    for (int i = 0; i < features; i++) p->n *= (size_t)PyArray_DIM(x, i);
+    for (int i = features + 1; i < axes; i++) p->s *= (size_t)PyArray_DIM(x, i);
+    return true;
+}
+
+/* The shape of an argument: x's, that of its rows, or (c,). */
+static int shape_of(nl_arg arg, const nl_problem *p, PyArrayObject *x,
+                    npy_intp shape[NPY_MAXDIMS]) {
+    const nl_extent extent = nl_args[arg].extent;
+    const int axes = PyArray_NDIM(x);
+    for (int i = 0; i < axes; i++) shape[i] = PyArray_DIM(x, i);
+    if (extent == NL_TENSOR) return axes;
+    if (extent == NL_GROUPS && !nl_layers[p->op].by_channel) return axes - 1;
+    shape[0] = (npy_intp)p->c;
+    return 1;
+}
+
+static PyObject *shape_tuple(int axes, const npy_intp *shape) {
+    PyObject *tuple = PyTuple_New(axes);
+    for (int i = 0; tuple && i < axes; i++) PyTuple_SetItem(tuple, i, PyLong_FromSsize_t(shape[i]));
+    return tuple;
+}
+
+static bool wrong_shape(const char *name, PyArrayObject *a, PyArrayObject *x, int axes,
+                        const npy_intp *shape) {
+    PyObject *has = shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a)),
+             *of = shape_tuple(PyArray_NDIM(x), PyArray_DIMS(x)), *due = shape_tuple(axes, shape);
+    if (has && of && due)
+        PyErr_Format(PyExc_ValueError, "%s has shape %S; x of shape %S needs %S", name, has, of,
+                     due);
+    Py_XDECREF(has), Py_XDECREF(of), Py_XDECREF(due);
+    return false;
+}
+
+bool array_suits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x) {
+    const char *name = nl_arg_name(arg, p->pass);
+    const bool tensor = nl_args[arg].extent == NL_TENSOR;
+    const bool written = nl_passes[p->pass].writes & NL_BIT(arg);
+    PyArray_Descr *type = PyArray_DESCR(a), *due = PyArray_DESCR(x);
+    npy_intp shape[NPY_MAXDIMS];
+    if (tensor ? type->type_num != due->type_num || !PyArray_ISNOTSWAPPED(a)
+               : type->type_num != NPY_FLOAT || !PyArray_ISNOTSWAPPED(a)) {
+        if (tensor)
+            PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, due);
+        else
+            PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32", name, type);
+        return false;
+    }
+    const int axes = shape_of(arg, p, x, shape);
+    if (axes != PyArray_NDIM(a) || !PyArray_CompareLists(shape, PyArray_DIMS(a), axes))
+        return wrong_shape(name, a, x, axes, shape);
+    if (!PyArray_IS_C_CONTIGUOUS(a)) {
+        PyErr_Format(PyExc_ValueError,
+                     written ? "%s is not C-contiguous: results go into arrays that are"
+                             : "%s is not C-contiguous: pass numpy.ascontiguousarray(%s)",
+                     name, name);
+        return false;
+    }
+    if (written && !PyArray_ISWRITEABLE(a)) {
+        PyErr_Format(PyExc_ValueError, "%s is read-only", name);
+        return false;
+    }
+    return true;
+}
+
+PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x) {
+    npy_intp shape[NPY_MAXDIMS];
+    const int axes = shape_of(arg, p, x, shape);
+    if (nl_args[arg].extent != NL_TENSOR)
+        return (PyArrayObject *)PyArray_ZEROS(axes, shape, NPY_FLOAT, 0);
+    PyArray_Descr *type = PyArray_DESCR(x);
+    Py_INCREF(type);
+    return (PyArrayObject *)PyArray_Empty(axes, shape, type, 0);
+}

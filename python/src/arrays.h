@@ -1,0 +1,35 @@
+/* NumPy arrays as the arguments of a call: the fit of dtype, shape and layout. What a buffer must be
+ * beyond that the library checks. SPDX-License-Identifier: MIT */
+#ifndef NL_PYTHON_ARRAYS_H
+#define NL_PYTHON_ARRAYS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL normlab_numpy
+#ifndef NORMLAB_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "layer.h"
+
+/* A new reference; converts other objects through normlab._arrays, without a copy. NULL: raised. */
+PyArrayObject *array_from(PyObject *given, const char *name);
+
+/* The storage type of a tensor; false: not one of the library's, raised unless name is NULL. */
+bool array_dtype(PyArrayObject *a, const char *name, nl_dtype *out);
+
+/* Sets n, c and s by the shape of x. False: raised. */
+bool array_problem(PyArrayObject *x, bool channels_last, nl_problem *p);
+
+/* Has it the dtype, the shape and the order of this argument, and may it be written? Tensors are like
+ * x. False: raised. */
+bool array_suits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x);
+
+/* A new array for this argument: tensors of x's type, others float32 zeros. */
+PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);
+
+#endif

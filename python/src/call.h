@@ -1,0 +1,29 @@
+/* A call of the library with Python's arguments. SPDX-License-Identifier: MIT */
+#ifndef NL_PYTHON_CALL_H
+#define NL_PYTHON_CALL_H
+
+#include "arrays.h"
+
+typedef struct call {
+    nl_problem p;
+    const nl_impl *impl; /* NULL: nl_best() */
+    int threads;
+    PyObject *given[NL_ARGS];      /* borrowed; NULL: not given */
+    PyArrayObject *array[NL_ARGS]; /* owned */
+} call;
+
+/* Interns the names of arguments, once. False: raised. */
+bool call_begin(void);
+
+/* Raises what nl_message() says. */
+void *call_raise(nl_status status);
+
+/* An implementation as None, or what str() makes "NAME" or "NAME@ISA" of. False: raised. */
+bool call_impl(PyObject *given, const nl_impl **out);
+
+/* (op, pass, channels_last, before_weight, eps, momentum, biased_running_var, impl, threads, **arrays):
+ * the arrays by the library's names. */
+PyObject *call_forward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+PyObject *call_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+
+#endif

@@ -1,0 +1,185 @@
+"""Every layer, forward and backward, against NumPy's formulas in long double."""
+import normlab
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import ROW_NORMS, close, dtypes, gain_of, gradients, problems, statistics, wide
+
+settings.register_profile("quick", max_examples=60, deadline=None)
+settings.load_profile("quick")
+
+
+def parameters(random, c):
+    return random.normal(size=(2, c)).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ROW_NORMS)
+@given(problem=problems(), residual=st.booleans())
+def test_rows(name, problem, residual):
+    x, dy, random, threads = problem
+    gamma, beta = parameters(random, x.shape[-1])
+    centred = name == "layer_norm"
+    more, back, saved = {}, {}, {"rstd": np.empty(x.shape[:-1], np.float32)}
+    if centred:
+        more["beta"], saved["mean"] = beta, np.empty(x.shape[:-1], np.float32)
+    sum_ = x.astype(wide)
+    if residual:
+        r = random.normal(size=x.shape).astype(x.dtype)
+        sum_ = sum_ + r.astype(wide)
+        more.update(residual=r, residual_out=np.empty_like(x))
+    y = getattr(normlab, name)(x, gamma, eps=1e-3, threads=threads, **more, **saved)
+    gain = gain_of(name, gamma)
+    mean, rstd, xhat = statistics(sum_, (-1,), 1e-3, centred)
+    shift = beta.astype(wide) if centred else 0
+    assert type(y) is np.ndarray and y.dtype == x.dtype
+    close(y, gain * xhat + shift, abs(gain) * np.maximum(1, abs(xhat)) + abs(shift), x.dtype)
+    close(saved["rstd"], rstd[..., 0], abs(rstd[..., 0]), "float32")
+    if centred:
+        close(saved["mean"], mean[..., 0], abs(sum_).mean(axis=-1), "float32")
+    h = x
+    if residual:
+        h = more["residual_out"]
+        np.testing.assert_array_equal(h, (x.astype("f4") + r.astype("f4")).astype(x.dtype))
+        back["dresidual"] = random.normal(size=x.shape).astype(x.dtype)
+        saved.clear()  # they are of the unrounded sum
+    grads = getattr(normlab, name + "_backward")(dy, h, gamma, eps=1e-3, threads=threads, **saved, **back)
+    dx, dgamma, dbeta = gradients(h, dy, gain.reshape((1,) * (x.ndim - 1) + (-1,)), (-1,), 1e-3, centred)
+    rstd = statistics(h, (-1,), 1e-3, centred)[1]
+    dx += back.get("dresidual", wide(0))
+    scale = rstd * abs(gain * dy).max(axis=-1, keepdims=True) * (3 + abs(xhat)) + abs(dx)
+    close(grads[0], dx, scale, x.dtype)
+    rows = x.size // x.shape[-1]
+    close(grads[1], dgamma, 3 * abs(dy.astype(wide)).max() * rows, "float32")
+    assert len(grads) == 2 + centred
+    if centred:
+        close(grads[2], dbeta, abs(dy.astype(wide)).max() * rows, "float32")
+
+
+@given(problem=problems(axes=(2, 4)), last=st.booleans(), biased=st.booleans())
+def test_batch_norm(problem, last, biased):
+    x, dy, random, threads = problem
+    axis = x.ndim - 1 if last else 1
+    axes = tuple(k for k in range(x.ndim) if k != axis)
+    c = x.shape[axis]
+    if x.size == c:
+        with pytest.raises(ValueError, match="more than one value a channel"):
+            normlab.batch_norm(x, channels_last=last)
+        return
+    shape = tuple(c if k == axis else 1 for k in range(x.ndim))
+    gamma, beta = parameters(random, c)
+    running_mean, running_var = np.zeros(c, "f4"), np.ones(c, "f4")
+    saved = {"mean": np.empty(c, "f4"), "rstd": np.empty(c, "f4")}
+    options = {"channels_last": last, "threads": threads, "eps": 1e-3}
+    y = normlab.batch_norm(x, gamma, beta, running_mean=running_mean, running_var=running_var,
+                           momentum=0.25, biased_running_var=biased, **saved, **options)
+    gain, shift = gamma.reshape(shape).astype(wide), beta.reshape(shape).astype(wide)
+    mean, rstd, xhat = statistics(x, axes, 1e-3)
+    close(y, gain * xhat + shift, abs(gain) * np.maximum(1, abs(xhat)) + abs(shift), x.dtype)
+    m = x.size // c
+    var = x.astype(wide).var(axis=axes) * (1 if biased else wide(m) / (m - 1))
+    close(running_mean, mean.ravel() / 4, 1 + abs(x.astype(wide)).max(), "float32")
+    close(running_var, wide(0.75) + var / 4, 1 + var, "float32")
+    close(saved["mean"], mean.ravel(), abs(x.astype(wide)).max(), "float32")
+    close(saved["rstd"], rstd.ravel(), rstd.ravel(), "float32")
+
+    dx, dgamma, dbeta = gradients(x, dy, gain, axes, 1e-3)
+    scale = abs(rstd * gain) * abs(dy.astype(wide)).max() * (3 + abs(xhat) * 3)
+    for statistics_given in (saved, {}):
+        grads = normlab.batch_norm_backward(dy, x, gamma, **statistics_given, **options)
+        close(grads[0], dx, scale, x.dtype)
+        close(grads[1], dgamma, 3 * abs(dy.astype(wide)).max() * m, "float32")
+        close(grads[2], dbeta, abs(dy.astype(wide)).max() * m, "float32")
+
+    y = normlab.batch_norm(x, gamma, beta, running_mean=running_mean, running_var=running_var,
+                           training=False, **options)
+    xhat = (x.astype(wide) - running_mean.reshape(shape)) / np.sqrt(
+        running_var.reshape(shape).astype(wide) + wide(np.float32(1e-3)))
+    close(y, gain * xhat + shift, abs(gain) * np.maximum(1, abs(xhat)) + abs(shift), x.dtype)
+
+
+def test_channels_last_is_the_transpose():
+    x = np.random.default_rng(1).normal(size=(3, 5, 4, 6)).astype("f4")
+    nhwc = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
+    y = normlab.batch_norm(x)
+    np.testing.assert_allclose(normlab.batch_norm(nhwc, channels_last=True), y.transpose(0, 2, 3, 1),
+                               rtol=0, atol=1e-5)
+    assert not np.allclose(normlab.batch_norm(nhwc), y.transpose(0, 2, 3, 1), atol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", dtypes()[1:])
+def test_cast_before_weight(dtype):
+    random = np.random.default_rng(2)
+    x = random.normal(size=(8, 64)).astype(dtype)
+    gamma = (1 + random.normal(size=64) / 4).astype("f4")
+    last = normlab.rms_norm(x, gamma)
+    before = normlab.rms_norm(x, gamma, cast_before_weight=True)
+    xhat = normlab.rms_norm(x)
+    np.testing.assert_array_equal(before, (xhat.astype("f4") * gamma).astype(dtype))
+    assert (before != last).any()
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0, 4), (0, 7, 5)])
+def test_no_rows(shape):
+    x = np.zeros(shape, "f4")
+    assert normlab.layer_norm(x).shape == shape
+    dx, dgamma, dbeta = normlab.layer_norm_backward(x, x)
+    assert dx.shape == shape and not dgamma.any() and not dbeta.any()
+
+
+def test_in_place_and_out():
+    x = np.random.default_rng(3).normal(size=(4, 32)).astype("f4")
+    y, r = normlab.layer_norm(x), x[::-1].copy()
+    out = np.empty_like(x)
+    assert normlab.layer_norm(x, out=out) is out
+    np.testing.assert_array_equal(out, y)
+    out[...] = x
+    assert normlab.layer_norm(out, out=out) is out
+    np.testing.assert_array_equal(out, y)
+    sum_, total = r.copy(), x + r
+    normlab.layer_norm(x, residual=sum_, residual_out=sum_)
+    np.testing.assert_array_equal(sum_, total)
+    dy = r.copy()
+    want = normlab.rms_norm_backward(dy, x)
+    dgamma = np.empty(32, "f4")
+    got = normlab.rms_norm_backward(dy, x, out=dy, dgamma=dgamma)
+    assert got[0] is dy and got[1] is dgamma
+    np.testing.assert_array_equal(got[0], want[0])
+    np.testing.assert_array_equal(got[1], want[1])
+
+
+def test_every_implementation_can_be_named():
+    random = np.random.default_rng(4)
+    x = random.normal(size=(6, 16)).astype("f4")
+    names = {"layernorm": "layer_norm", "rmsnorm": "rms_norm", "qwen2_rmsnorm": "qwen2_rms_norm",
+             "batchnorm": "batch_norm"}
+    rows = normlab.implementations()
+    seen = set()
+    for row in rows:
+        for op in row.ops:
+            if "forward" not in row.passes or "f32" not in row.dtypes or row.c_max and row.c_max < 16:
+                continue
+            layer = getattr(normlab, names[op])
+            if not row.runs_here:
+                with pytest.raises(ValueError, match="which this processor lacks"):
+                    layer(x, impl=row)
+                continue
+            seen.add(op)
+            y = layer(x, impl=row)
+            np.testing.assert_array_equal(y, layer(x, impl=str(row)))
+            if not row.demonstration:
+                np.testing.assert_allclose(y, layer(x), rtol=1e-4, atol=1e-5)
+    assert seen == set(names)
+    best = normlab.best("rmsnorm", 6, 16)
+    assert best in rows
+    np.testing.assert_array_equal(normlab.rms_norm(x), normlab.rms_norm(x, impl=best))
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    x = np.random.default_rng(5).normal(size=(512, 1024)).astype("f4")
+    for layer in (normlab.layer_norm, normlab.rms_norm):
+        np.testing.assert_array_equal(layer(x, threads=1), layer(x, threads=2**40))
+    one, more = (normlab.layer_norm_backward(x, x, threads=k, impl="optimized/rows_backward_threaded")
+                 for k in (1, 3))
+    for a, b in zip(one, more):
+        np.testing.assert_array_equal(a, b)
