@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *verdict_text(const judgement *j) {
+const char *judgement_verdict(const judgement *j) {
     return j->score.judged == 0 ? "unjudged" : j->right ? "right" : "wrong";
 }
 
@@ -161,7 +161,7 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
     const nl_problem *p = j->s.p;
     char text[256];
     fprintf(out, "%s,%s,%s,%zu,%zu,%zu,%s,%.6g,%.6g,%.6g,%.4f,%zu,\"%s\",", nl_op_name(p->op),
-            nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, verdict_text(j),
+            nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, judgement_verdict(j),
             c->largest, c->its_bound, c->rms, 100 * (double)c->exact / (double)c->count, c->beyond,
             strchr(number_text(j, c->worst_of, c->worst, text), '['));
     if (j->growth.groups >= 3)

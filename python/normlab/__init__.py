@@ -15,6 +15,7 @@ Errors are ValueError (shapes, layout, values; often in the library's own words)
 """
 from ._core import MAX_THREADS as max_threads
 from ._core import VERSION as __version__
+from .cases import Case, Exhibit, case, data, museum
 from .layers import (
     batch_norm,
     batch_norm_backward,
@@ -26,19 +27,47 @@ from .layers import (
     rms_norm_backward,
 )
 from .table import Implementation, best, implementations
+from .timing import Limit, Measurement, limit, measure
+from .truth import (
+    Gradients,
+    Judgement,
+    Mistake,
+    Reference,
+    judge,
+    judge_backward,
+    reference,
+    reference_backward,
+)
 
 __all__ = [
+    "Case",
+    "Exhibit",
+    "Gradients",
     "Implementation",
+    "Judgement",
+    "Limit",
+    "Measurement",
+    "Mistake",
+    "Reference",
     "__version__",
     "batch_norm",
     "batch_norm_backward",
     "best",
+    "case",
+    "data",
     "implementations",
+    "judge",
+    "judge_backward",
     "layer_norm",
     "layer_norm_backward",
+    "limit",
     "max_threads",
+    "measure",
+    "museum",
     "qwen2_rms_norm",
     "qwen2_rms_norm_backward",
+    "reference",
+    "reference_backward",
     "rms_norm",
     "rms_norm_backward",
 ]

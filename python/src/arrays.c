@@ -80,20 +80,10 @@ static bool wrong_shape(const char *name, PyArrayObject *a, PyArrayObject *x, in
     return false;
 }
 
-bool array_suits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x) {
+bool array_fits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x) {
     const char *name = nl_arg_name(arg, p->pass);
-    const bool tensor = nl_args[arg].extent == NL_TENSOR;
     const bool written = nl_passes[p->pass].writes & NL_BIT(arg);
-    PyArray_Descr *type = PyArray_DESCR(a), *due = PyArray_DESCR(x);
     npy_intp shape[NPY_MAXDIMS];
-    if (tensor ? type->type_num != due->type_num || !PyArray_ISNOTSWAPPED(a)
-               : type->type_num != NPY_FLOAT || !PyArray_ISNOTSWAPPED(a)) {
-        if (tensor)
-            PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, due);
-        else
-            PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32", name, type);
-        return false;
-    }
     const int axes = shape_of(arg, p, x, shape);
     if (axes != PyArray_NDIM(a) || !PyArray_CompareLists(shape, PyArray_DIMS(a), axes))
         return wrong_shape(name, a, x, axes, shape);
@@ -104,19 +94,34 @@ bool array_suits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObjec
                      name, name);
         return false;
     }
-    if (written && !PyArray_ISWRITEABLE(a)) {
-        PyErr_Format(PyExc_ValueError, "%s is read-only", name);
-        return false;
-    }
     return true;
 }
 
-PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x) {
+bool array_suits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x) {
+    const char *name = nl_arg_name(arg, p->pass);
+    const bool tensor = nl_args[arg].extent == NL_TENSOR;
+    PyArray_Descr *type = PyArray_DESCR(a), *due = PyArray_DESCR(x);
+    if (type->type_num == (tensor ? due->type_num : NPY_FLOAT) && PyArray_ISNOTSWAPPED(a)) {
+        if (!array_fits(a, arg, p, x)) return false;
+        if (PyArray_ISWRITEABLE(a) || !(nl_passes[p->pass].writes & NL_BIT(arg))) return true;
+        return PyErr_Format(PyExc_ValueError, "%s is read-only", name), false;
+    }
+    if (tensor)
+        PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, due);
+    else
+        PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32", name, type);
+    return false;
+}
+
+PyArrayObject *array_zeros(nl_arg arg, const nl_problem *p, PyArrayObject *x, int type) {
     npy_intp shape[NPY_MAXDIMS];
     const int axes = shape_of(arg, p, x, shape);
-    if (nl_args[arg].extent != NL_TENSOR)
-        return (PyArrayObject *)PyArray_ZEROS(axes, shape, NPY_FLOAT, 0);
+    return (PyArrayObject *)PyArray_ZEROS(axes, shape, type, 0);
+}
+
+PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x) {
+    if (nl_args[arg].extent != NL_TENSOR) return array_zeros(arg, p, x, NPY_FLOAT);
     PyArray_Descr *type = PyArray_DESCR(x);
     Py_INCREF(type);
-    return (PyArrayObject *)PyArray_Empty(axes, shape, type, 0);
+    return (PyArrayObject *)PyArray_Empty(PyArray_NDIM(x), PyArray_DIMS(x), type, 0);
 }

@@ -4,8 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { OP, PASS, CHANNELS_LAST, BEFORE_WEIGHT, EPS, MOMENTUM, BIASED, IMPL, THREADS, SETTINGS };
-
 static PyObject *arg_names[NL_PASSES][NL_ARGS];
 
 bool call_begin(void) {
@@ -79,7 +77,7 @@ static bool get_names(PyObject *const *values, PyObject *names, call *k) {
     return true;
 }
 
-static void release(call *k) {
+void call_release(call *k) {
     for (nl_arg a = 0; a < NL_ARGS; a++) Py_XDECREF(k->array[a]);
 }
 
@@ -102,12 +100,15 @@ static bool get_arrays(bool channels_last, unsigned always, call *k) {
     return true;
 }
 
+bool call_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k) {
+    if (count == SETTINGS) return get_settings(args, k) && get_names(args + SETTINGS, names, k);
+    return PyErr_Format(PyExc_TypeError, "%d settings, not %zd", SETTINGS, count), false;
+}
+
 static bool get(PyObject *const *args, Py_ssize_t count, PyObject *names, unsigned always,
                 call *k) {
-    if (count != SETTINGS) return PyErr_Format(PyExc_TypeError, "%d settings", SETTINGS), false;
-    return get_settings(args, k) && get_names(args + SETTINGS, names, k) &&
-           get_arrays(PyObject_IsTrue(args[CHANNELS_LAST]), always & nl_takes(k->p.op, k->p.pass),
-                      k);
+    return call_read(args, count, names, k) && get_arrays(PyObject_IsTrue(args[CHANNELS_LAST]),
+                                                          always & nl_takes(k->p.op, k->p.pass), k);
 }
 
 static void *at(const call *k, nl_arg a) {
@@ -145,7 +146,7 @@ PyObject *call_forward(PyObject *self, PyObject *const *args, Py_ssize_t count, 
         const nl_status status = forward(&k);
         y = status == NL_OK ? result(&k, NL_Y) : call_raise(status);
     }
-    return release(&k), y;
+    return call_release(&k), y;
 }
 
 /* The statistics that forward would have saved. Its y needs memory of its own: the library has not
@@ -201,5 +202,5 @@ PyObject *call_backward(PyObject *self, PyObject *const *args, Py_ssize_t count,
             if (beta) PyTuple_SetItem(all, 2, result(&k, NL_DBETA));
         }
     }
-    return release(&k), all;
+    return call_release(&k), all;
 }

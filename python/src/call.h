@@ -12,6 +12,13 @@ typedef struct call {
     PyArrayObject *array[NL_ARGS]; /* owned */
 } call;
 
+/* What every function takes: the settings by position, and arrays by the library's names.
+ *     op, pass, channels_last, before_weight, eps, momentum, biased_running_var, impl, threads */
+enum { OP, PASS, CHANNELS_LAST, BEFORE_WEIGHT, EPS, MOMENTUM, BIASED, IMPL, THREADS, SETTINGS };
+
+/* Reads the settings, and sorts the arrays into k->given. False: raised. */
+bool call_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k);
+
 /* Interns the names of arguments, once. False: raised. */
 bool call_begin(void);
 
@@ -21,8 +28,9 @@ void *call_raise(nl_status status);
 /* An implementation as None, or what str() makes "NAME" or "NAME@ISA" of. False: raised. */
 bool call_impl(PyObject *given, const nl_impl **out);
 
-/* (op, pass, channels_last, before_weight, eps, momentum, biased_running_var, impl, threads, **arrays):
- * the arrays by the library's names. */
+void call_release(call *k);
+
+/* nl_forward(): y. nl_backward(): (dx, dgamma) or (dx, dgamma, dbeta). */
 PyObject *call_forward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *call_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 

@@ -3,17 +3,18 @@
 #define NORMLAB_IMPORTS_NUMPY
 #include "call.h"
 #include "cases/names.h"
+#include "data.h"
 #include "table.h"
-
-static PyObject *message(PyObject *self, PyObject *none) {
-    (void)self, (void)none;
-    return PyUnicode_FromString(nl_message());
-}
+#include "truth.h"
 
 static PyMethodDef methods[] = {
     {"forward", (PyCFunction)(void (*)(void))call_forward, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"backward", (PyCFunction)(void (*)(void))call_backward, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"message", message, METH_NOARGS, NULL},
+    {"reference", (PyCFunction)(void (*)(void))truth_reference, METH_FASTCALL | METH_KEYWORDS,
+     NULL},
+    {"judge", (PyCFunction)(void (*)(void))truth_judge, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"case", data_case, METH_O, NULL},
+    {"museum", data_museum, METH_NOARGS, NULL},
     {"implementations", table_implementations, METH_NOARGS, NULL},
     {"best", table_best, METH_VARARGS, NULL},
     {0},

@@ -1,0 +1,62 @@
+"""The data of `normlab`: the same bytes on every machine."""
+from typing import Any, NamedTuple, Optional
+
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import bfloat16
+from .table import dtype_name
+
+
+class Case(NamedTuple):
+    """A problem with its arrays, as `normlab check` and `normlab bench` spell it."""
+
+    spelling: str  #: "layernorm/forward/f32/64x1024/normal"
+    op: str  #: "layernorm"
+    direction: str  #: "forward", "backward" or "inference"
+    dtype: str  #: "f32", "f16" or "bf16"
+    n: int
+    c: int
+    s: int
+    eps: float
+    cast_before_weight: bool
+    arrays: dict[str, NDArray[Any]]  #: its inputs by name: x, gamma, beta, dy, residual, ...
+
+
+class Exhibit(NamedTuple):
+    """The data of a public bug report about a normalization layer."""
+
+    name: str
+    report: Optional[str]  #: "pytorch/pytorch#51102"; None: no public report
+    data: str  #: describes x in a few words
+    wrong: str  #: the wrong result in the report
+    cases: tuple[str, ...]  #: spellings for case()
+
+
+def case(spelling: str) -> Case:
+    """The problem and the inputs of a case, "op/pass/dtype/NxC[xS]/data[/option...]" (docs/results.md).
+
+    Tensors have the shape (n, c), or (n, c, s) if s is not 1. ValueError: the spelling is wrong, or a
+    file of npy: data.
+    """
+    fields: list[Any] = list(_core.case(spelling))
+    if fields[3] == "bf16":
+        fields[-1] = {name: a if a.dtype == "float32" else a.view(bfloat16())
+                      for name, a in fields[-1].items()}
+    return Case(*fields)
+
+
+def data(kind: str, n: int, c: int, s: Optional[int] = None, *, dtype: Any = "float32") -> NDArray[Any]:
+    """Data of a kind: "normal", "offset:4096", "outliers", "museum:pt51102", ... (docs/results.md).
+
+    Of shape (n, c), where the kinds mean each row; or (n, c, s), where they mean each channel, as of
+    NCHW. ValueError: no kind has that name.
+    """
+    op, shape = ("layernorm", f"{n}x{c}") if s is None else ("batchnorm", f"{n}x{c}x{s}")
+    x = case(f"{op}/forward/{dtype_name(dtype)}/{shape}/{kind}").arrays["x"]
+    return x if s is None else x.reshape(n, c, s)
+
+
+def museum() -> list[Exhibit]:
+    """The museum: data on which implementations were wrong (docs/museum.md)."""
+    return [Exhibit(*row) for row in _core.museum()]

@@ -1,0 +1,190 @@
+"""The truth in long double, and the judge: is anybody's output right, and if not, what went wrong?"""
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import Array, as_array
+from .table import dtype_name, number
+
+Wide = NDArray[np.longdouble]
+
+
+class Reference(NamedTuple):
+    """Forward, unrounded. Groups are rows, (...), or BatchNorm's channels, (c,)."""
+
+    y: Wide  #: (..., c), from xhat in long double
+    xhat: NDArray[np.float64]  #: (..., c), the normalized values, rounded once to float64
+    mean: Wide  #: of each group; zeros for the RMS norms
+    var: Wide  #: of each group: biased variance, or the mean square
+    rstd: Wide  #: of each group
+    running_mean: Optional[Wide]  #: (c,), the new ones, where the old ones were given
+    running_var: Optional[Wide]  #: (c,)
+
+
+class Gradients(NamedTuple):
+    """Backward, unrounded."""
+
+    dx: NDArray[np.float64]  #: (..., c), rounded once to float64
+    dgamma: Wide  #: (c,)
+    dbeta: Wide  #: (c,)
+
+
+class Mistake(NamedTuple):
+    """A known mistake, made on purpose to explain an error."""
+
+    name: str
+    text: str  #: a description in one line
+    removes: float  #: the share of the rms error that it explains; 1: all of it
+    left_rms: float  #: what it leaves, units
+    left_largest: float  #: what it leaves at most, units
+    likely: bool  #: among those that explain the error best
+
+
+class Judgement(NamedTuple):
+    """The verdict on somebody's outputs; str() is the report of `normlab judge`.
+
+    Errors are in units: the unit roundoff of the output's type (2^-24, 2^-11 or 2^-8) times the size of
+    the terms, (|gain| * max(1, |xhat|) + |beta|) for y. The bound is that of a two-pass with one
+    accumulator (docs/verification.md).
+    """
+
+    verdict: str  #: "right", "wrong", or "unjudged": no bound on these data
+    largest: float  #: the largest error, units
+    bound: float  #: of the worst number, units
+    rms: float  #: units, over the finite errors of y or dx
+    exact: float  #: share of the elements that equal the exact value rounded once
+    judged: int  #: numbers with a bound
+    beyond: int  #: numbers beyond it
+    not_finite: int  #: NaN or infinite where they should not be, or the reverse
+    worst_of: str  #: the output with the worst number: "y", "dx", "dgamma" or "dbeta"
+    worst: tuple[int, ...]  #: its place
+    mechanism: str  #: the likely mechanism of the error, in one line
+    mistakes: tuple[Mistake, ...]  #: those that were tried, best first; none where nothing needs explaining
+    text: str  #: the report
+
+    @property
+    def right(self) -> bool:
+        """Is every number within its bound?"""
+        return self.verdict == "right"
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+
+_FLOATS = ("float16", "float32", "float64", "bfloat16")
+
+
+def _tensor(given: Optional[Array], name: str, wide: bool = False) -> Optional[NDArray[Any]]:
+    """In C order, as float64 or as a type of .npy files, which bfloat16 is not."""
+    if given is None:
+        return None
+    array = as_array(given, name)
+    if array.dtype.name not in _FLOATS:
+        raise TypeError(f"{name} is {array.dtype}; it must be one of {', '.join(_FLOATS)}")
+    to = np.float64 if wide else np.float32 if array.dtype.name == "bfloat16" else array.dtype.newbyteorder("=")
+    return np.asarray(array, dtype=to, order="C")
+
+
+def _vector(given: Optional[Array], name: str) -> Optional[NDArray[Any]]:
+    """As float32. ValueError: a value is beyond it."""
+    array = _tensor(given, name)
+    if array is None or array.dtype == np.float32:
+        return array
+    with np.errstate(over="ignore"):
+        narrow = array.astype(np.float32)
+    if (np.isinf(narrow) & ~np.isinf(array)).any():
+        raise ValueError(f"{name} has a value beyond float32")
+    return narrow
+
+
+def _settings(op: str, direction: str, eps: float, channels_last: bool = False,
+              cast_before_weight: bool = False, momentum: float = 0.0,
+              biased_running_var: bool = False) -> tuple[Any, ...]:
+    return (number(_core.OPS, "op", op), _core.PASSES[direction], channels_last, cast_before_weight, eps,
+            momentum, biased_running_var, None, 1)
+
+
+def reference(op: str, x: Array, gamma: Optional[Array] = None, beta: Optional[Array] = None, *,
+              eps: float = 1e-5, residual: Optional[Array] = None,
+              running_mean: Optional[Array] = None, running_var: Optional[Array] = None,
+              training: bool = True, momentum: float = 0.1, biased_running_var: bool = False,
+              channels_last: bool = False) -> Reference:
+    """The right result in compensated long double (float128 in NumPy's words, 64 bits of precision on
+    x86), not rounded to a storage type.
+
+    op: "layernorm", "rmsnorm", "qwen2_rmsnorm" or "batchnorm". x may also be float64, and need not be
+    contiguous; parameters are rounded to float32. Other arguments as those of the layers.
+    """
+    direction = "forward" if training else "inference"
+    if op != "batchnorm":
+        momentum = 0.0
+    found = _core.reference(
+        _core.DTYPES["f32"],
+        *_settings(op, direction, eps, channels_last, False, momentum, biased_running_var),
+        x=_tensor(x, "x", True), residual=_tensor(residual, "residual", True),
+        gamma=_vector(gamma, "gamma"), beta=_vector(beta, "beta"),
+        running_mean=_vector(running_mean, "running_mean"), running_var=_vector(running_var, "running_var"))
+    fields: list[Any] = [found.get(name) for name in Reference._fields]
+    return Reference(*fields)
+
+
+def reference_backward(op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *, eps: float = 1e-5,
+                       dresidual: Optional[Array] = None, channels_last: bool = False) -> Gradients:
+    """The right gradients. The statistics are those of x, unrounded. Arguments as reference()."""
+    found = _core.reference(
+        _core.DTYPES["f32"], *_settings(op, "backward", eps, channels_last), x=_tensor(x, "x", True),
+        dy=_tensor(dy, "dy", True), dresidual=_tensor(dresidual, "dresidual", True),
+        gamma=_vector(gamma, "gamma"))
+    return Gradients(*(found[name] for name in Gradients._fields))
+
+
+def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: Array,
+           arrays: dict[str, Optional[NDArray[Any]]]) -> Judgement:
+    x = _tensor(given_x, "x")
+    if x is None:
+        raise TypeError("x is None")
+    given = as_array(output, "output").dtype
+    its = "f32" if given == np.float64 else dtype_name(given)
+    to = its if rounded_to is None else dtype_name(rounded_to)
+    if its not in ("f32", to):
+        raise ValueError(f"rounded_to {to}: the output is {its}")
+    found = _core.judge(_core.DTYPES[to], *settings, x=x, **arrays)
+    shape = x.shape if found["worst_of"] in ("y", "dx") else (-1,)
+    place = np.unravel_index(found["worst"], shape) if shape != (-1,) else (found["worst"],)
+    found["worst"] = tuple(int(k) for k in place)
+    found["mistakes"] = tuple(Mistake(*row) for row in found["mistakes"])
+    return Judgement(**found)
+
+
+def judge(y: Array, op: str, x: Array, gamma: Optional[Array] = None, beta: Optional[Array] = None, *,
+          eps: float = 1e-5, residual: Optional[Array] = None, running_mean: Optional[Array] = None,
+          running_var: Optional[Array] = None, cast_before_weight: bool = False,
+          channels_last: bool = False, rounded_to: Any = None) -> Judgement:
+    """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code.
+
+    y            of x's shape, in any of float16, float32, bfloat16, or float64, which is judged as float32
+    running_mean, running_var  for BatchNorm in inference; without them it is training
+    rounded_to   the type that y was rounded to, where y was widened since: "f16", numpy.float16, ...
+
+    Other arguments as reference(). Explains a large error by known mistakes (docs/judge.md).
+    """
+    direction = "forward" if running_mean is None else "inference"
+    return _judge(
+        _settings(op, direction, eps, channels_last, cast_before_weight), x, rounded_to, y,
+        {"y": _tensor(y, "y"), "residual": _tensor(residual, "residual"), "gamma": _vector(gamma, "gamma"),
+         "beta": _vector(beta, "beta"), "running_mean": _vector(running_mean, "running_mean"),
+         "running_var": _vector(running_var, "running_var")})
+
+
+def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *,
+                   eps: float = 1e-5, dgamma: Optional[Array] = None, dbeta: Optional[Array] = None,
+                   dresidual: Optional[Array] = None, channels_last: bool = False,
+                   rounded_to: Any = None) -> Judgement:
+    """Is dx the gradient of x, and are dgamma and dbeta those of gamma and beta? Arguments as judge()."""
+    return _judge(
+        _settings(op, "backward", eps, channels_last), x, rounded_to, dx,
+        {"dx": _tensor(dx, "dx"), "dy": _tensor(dy, "dy"), "dresidual": _tensor(dresidual, "dresidual"),
+         "gamma": _vector(gamma, "gamma"), "dgamma": _vector(dgamma, "dgamma"),
+         "dbeta": _vector(dbeta, "dbeta")})

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "truth.h"
+#include "call.h"
+#include "verbs/judgement.h"
+
+#include <stdlib.h>
+
+static void *at(const call *k, nl_arg a) {
+    return k->array[a] ? PyArray_DATA(k->array[a]) : NULL;
+}
+
+/* The library checks the problem, and what the layer takes: a call without rows computes nothing. */
+static bool check_problem(const call *k) {
+    nl_problem p = k->p;
+    p.n = 0;
+    const nl_forward_args f = {.x = at(k, NL_X),
+                               .residual = at(k, NL_RESIDUAL),
+                               .gamma = at(k, NL_GAMMA),
+                               .beta = at(k, NL_BETA),
+                               .running_mean = at(k, NL_RUNNING_MEAN),
+                               .running_var = at(k, NL_RUNNING_VAR)};
+    const nl_backward_args b = {.x = at(k, NL_X),
+                                .dy = at(k, NL_DY),
+                                .dresidual = at(k, NL_RESIDUAL),
+                                .gamma = at(k, NL_GAMMA),
+                                .dgamma = at(k, NL_DGAMMA),
+                                .dbeta = at(k, NL_DBETA)};
+    const nl_status status = p.pass == NL_BACKWARD ? nl_backward(NULL, &p, &b, k->threads)
+                                                   : nl_forward(NULL, &p, &f, k->threads);
+    return status == NL_OK || call_raise(status);
+}
+
+/* The reference needs no saved statistics, and makes the outputs. */
+static bool check_missing(const call *k) {
+    const nl_problem *p = &k->p;
+    const struct nl_pass_row *pass = &nl_passes[p->pass];
+    const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
+    unsigned needs = pass->needs & pass->reads & nl_takes(p->op, p->pass);
+    needs &= ~(NL_BIT(NL_MEAN) | NL_BIT(NL_RSTD));
+    if (k->array[NL_RUNNING_MEAN] || k->array[NL_RUNNING_VAR]) needs |= running;
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (needs & NL_BIT(a) && !k->array[a])
+            return PyErr_Format(PyExc_ValueError, "%s %s: %s is None", nl_op_name(p->op),
+                                nl_pass_name(p->pass), nl_arg_name(a, p->pass)),
+                   false;
+    const bool trains = nl_layers[p->op].running && p->pass != NL_INFERENCE;
+    if (p->n && !(trains && nl_group_size(p) == 1)) return true;
+    PyErr_Format(PyExc_ValueError, "x is too small: n = %zu, c = %zu, s = %zu", p->n, p->c, p->s);
+    return false;
+}
+
+/* The arrays that are given, of any type. */
+static bool read_arrays(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k) {
+    if (count < 1 || !call_read(args + 1, count - 1, names, k)) return false;
+    k->p.dtype = (nl_dtype)PyLong_AsLong(args[0]);
+    const bool channels_last = PyObject_IsTrue(args[1 + CHANNELS_LAST]);
+    if (!k->given[NL_X]) return PyErr_Format(PyExc_TypeError, "x is None"), false;
+    for (nl_arg a = 0; a < NL_ARGS; a++) {
+        if (!k->given[a]) continue;
+        k->array[a] = array_from(k->given[a], nl_arg_name(a, k->p.pass));
+        if (!k->array[a] || (a == NL_X && !array_problem(k->array[a], channels_last, &k->p)) ||
+            !array_fits(k->array[a], a, &k->p, k->array[NL_X]))
+            return false;
+    }
+    return check_problem(k) && check_missing(k);
+}
+
+/* A new array in the dict, shaped like the argument; NULL: raised, now or before. */
+static void *add(PyObject *all, const call *k, const char *name, nl_arg like, int type) {
+    PyObject *array = NULL;
+    if (!PyErr_Occurred()) array = (PyObject *)array_zeros(like, &k->p, k->array[NL_X], type);
+    const bool ok = array && PyDict_SetItemString(all, name, array) == 0;
+    Py_XDECREF(array); /* the dict keeps it */
+    return ok ? PyArray_DATA((PyArrayObject *)array) : NULL;
+}
+
+static bool compute(const call *k, PyObject *all) {
+    const nl_problem *p = &k->p;
+    const bool backward = p->pass == NL_BACKWARD;
+    const ref_inputs in = {.x = at(k, NL_X),
+                           .residual = backward ? NULL : at(k, NL_RESIDUAL),
+                           .dy = at(k, NL_DY),
+                           .dresidual = backward ? at(k, NL_RESIDUAL) : NULL,
+                           .gamma = at(k, NL_GAMMA),
+                           .beta = at(k, NL_BETA),
+                           .running_mean = at(k, NL_RUNNING_MEAN),
+                           .running_var = at(k, NL_RUNNING_VAR)};
+    ref_outputs out = {.xhat = add(all, k, "xhat", NL_X, NPY_DOUBLE),
+                       .mean = add(all, k, "mean", NL_MEAN, NPY_LONGDOUBLE),
+                       .var = add(all, k, "var", NL_MEAN, NPY_LONGDOUBLE),
+                       .rstd = add(all, k, "rstd", NL_MEAN, NPY_LONGDOUBLE),
+                       .magnitude = add(all, k, "magnitude", NL_MEAN, NPY_LONGDOUBLE)};
+    long double *y = NULL;
+    if (backward) {
+        out.dx = add(all, k, "dx", NL_X, NPY_DOUBLE);
+        out.dx_gauge = add(all, k, "dx_gauge", NL_X, NPY_DOUBLE);
+        out.dgamma = add(all, k, "dgamma", NL_GAMMA, NPY_LONGDOUBLE);
+        out.dgamma_gauge = add(all, k, "dgamma_gauge", NL_GAMMA, NPY_LONGDOUBLE);
+        out.dbeta = add(all, k, "dbeta", NL_GAMMA, NPY_LONGDOUBLE);
+        out.dbeta_gauge = add(all, k, "dbeta_gauge", NL_GAMMA, NPY_LONGDOUBLE);
+    } else {
+        y = add(all, k, "y", NL_X, NPY_LONGDOUBLE);
+        if (in.running_mean && p->pass == NL_FORWARD) {
+            out.running_mean = add(all, k, "running_mean", NL_GAMMA, NPY_LONGDOUBLE);
+            out.running_var = add(all, k, "running_var", NL_GAMMA, NPY_LONGDOUBLE);
+        }
+    }
+    if (PyErr_Occurred()) return false;
+    bool ok;
+    Py_BEGIN_ALLOW_THREADS;
+    ok = ref_compute(p, &in, &out, nl_max_threads());
+    for (size_t i = 0; ok && y && i < p->n * p->c * p->s; i++) {
+        const size_t j = nl_feature_of(p, i);
+        y[i] = ref_gain(p, in.gamma, j) * out.xhat[i] + (in.beta ? in.beta[j] : 0);
+    }
+    Py_END_ALLOW_THREADS;
+    return ok || (PyErr_NoMemory(), false);
+}
+
+PyObject *truth_reference(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                          PyObject *names) {
+    call k = {0};
+    PyObject *all = NULL;
+    (void)self;
+    if (read_arrays(args, count, names, &k)) all = PyDict_New();
+    if (all && !compute(&k, all)) Py_CLEAR(all);
+    return call_release(&k), all;
+}
+
+/* The mistakes that were tried, as the fields of normlab.Mistake. */
+static PyObject *mistakes(const judgement *j) {
+    PyObject *list = PyList_New(0);
+    bool ok = list;
+    for (size_t i = 0; ok && i < j->found_count; i++) {
+        const hypothesis *h = &j->found[i];
+        PyObject *one = Py_BuildValue("ssdddN", h->name, h->text, h->removes, h->left.rms,
+                                      h->left.largest, PyBool_FromLong(i < j->likely));
+        ok = one && PyList_Append(list, one) == 0;
+        Py_XDECREF(one);
+    }
+    if (!ok) Py_CLEAR(list);
+    return list;
+}
+
+static PyObject *fields(const judgement *j) {
+    const score *c = &j->score;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return PyErr_NoMemory();
+    judgement_print(j, nl_args[subject_tensor(&j->s)].name, out);
+    PyObject *all = NULL;
+    if (fclose(out) == 0)
+        all = Py_BuildValue("{s:s,s:d,s:d,s:d,s:d,s:n,s:n,s:n,s:s,s:n,s:s,s:N,s:s}", "verdict",
+                            judgement_verdict(j), "largest", c->largest, "bound", c->its_bound,
+                            "rms", c->rms, "exact", (double)c->exact / (double)c->count, "judged",
+                            (Py_ssize_t)c->judged, "beyond", (Py_ssize_t)c->beyond, "not_finite",
+                            (Py_ssize_t)c->not_finite, "worst_of", nl_args[c->worst_of].name,
+                            "worst", (Py_ssize_t)c->worst, "mechanism", judgement_mechanism(j),
+                            "mistakes", mistakes(j), "text", text);
+    free(text);
+    return all;
+}
+
+/* The tensors as the judge reads them. */
+static bool submit(const call *k, submission *of, npy tensors[NL_ARGS]) {
+    for (nl_arg a = 0; a < NL_ARGS; a++) {
+        PyArrayObject *from = k->array[a];
+        if (!from) continue;
+        if (nl_args[a].extent != NL_TENSOR) {
+            of->vector[a] = PyArray_DATA(from);
+            continue;
+        }
+        npy *to = &tensors[a];
+        *to = (npy){.type = PyArray_DESCR(from)->type,
+                    .rank = (size_t)PyArray_NDIM(from),
+                    .count = (size_t)PyArray_SIZE(from),
+                    .data = PyArray_DATA(from)};
+        if (to->rank > NPY_RANK_MAX)
+            return PyErr_Format(PyExc_ValueError, "x has more than %d axes", NPY_RANK_MAX), false;
+        for (size_t i = 0; i < to->rank; i++) to->shape[i] = (size_t)PyArray_DIM(from, (int)i);
+        of->array[a] = to;
+    }
+    return true;
+}
+
+PyObject *truth_judge(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    call k = {0};
+    submission of = {0};
+    npy tensors[NL_ARGS] = {0};
+    PyObject *all = NULL;
+    judgement *j = malloc(sizeof *j);
+    (void)self;
+    if (!j) return PyErr_NoMemory();
+    if (read_arrays(args, count, names, &k) && submit(&k, &of, tensors)) {
+        bool made;
+        of.p = k.p;
+        Py_BEGIN_ALLOW_THREADS;
+        made = judgement_make(j, &of);
+        Py_END_ALLOW_THREADS;
+        all = made ? fields(j) : PyErr_NoMemory();
+        if (made) judgement_free(j);
+    }
+    return free(j), call_release(&k), all;
+}

@@ -1,0 +1,193 @@
+"""The reference, the judge, the data and the measurements."""
+import subprocess
+from pathlib import Path
+
+import ml_dtypes
+import normlab
+import numpy as np
+import pytest
+from hypothesis import given
+from oracle import ROW_NORMS, dtypes, gain_of, gradients, problems, statistics, wide
+
+OPS = {"layer_norm": "layernorm", "rms_norm": "rmsnorm", "qwen2_rms_norm": "qwen2_rmsnorm"}
+PROGRAM = Path(normlab.__file__).with_name("normlab")
+
+
+def near(got, want, scale):
+    assert got.shape == want.shape
+    assert (abs(got - want) <= 2**-50 * scale).all(), abs(got - want).max()
+
+
+@pytest.mark.parametrize("name", ROW_NORMS)
+@given(problem=problems())
+def test_rows(name, problem):
+    x, dy, random, threads = problem
+    gamma, beta = random.normal(size=(2, x.shape[-1])).astype("f4")
+    op, centred = OPS[name], name == "layer_norm"
+    more = {"beta": beta} if centred else {}
+    found = normlab.reference(op, x, gamma, eps=1e-3, **more)
+    mean, rstd, xhat = statistics(x, (-1,), 1e-3, centred)
+    gain = gain_of(name, gamma)
+    near(found.xhat, xhat, 1 + abs(xhat))
+    near(found.y, gain * xhat + (beta if centred else 0), abs(gain * xhat) + 2)
+    near(found.rstd, rstd[..., 0], rstd[..., 0])
+    y = getattr(normlab, name)(x, gamma, eps=1e-3, threads=threads, **more)
+    judged = normlab.judge(y, op, x, gamma, eps=1e-3, **more)
+    assert judged.right and judged.worst_of == "y" and len(judged.worst) == x.ndim, judged
+    grads = getattr(normlab, name + "_backward")(dy, x, gamma, eps=1e-3, threads=threads)
+    want = normlab.reference_backward(op, dy, x, gamma, eps=1e-3)
+    dx, dgamma, dbeta = gradients(x, dy, gain.reshape((1,) * (x.ndim - 1) + (-1,)), (-1,), 1e-3, centred)
+    scale = rstd * abs(gain * dy).max() * 10 + abs(dx)
+    near(want.dx, dx, scale * 8)
+    near(want.dgamma, dgamma, 1000)
+    near(want.dbeta, dbeta if centred else want.dbeta, 1000)
+    sums = {"dgamma": grads[1], **({"dbeta": grads[2]} if centred else {})}
+    judged = normlab.judge_backward(grads[0], op, dy, x, gamma, eps=1e-3, **sums)
+    assert judged.right, judged
+
+
+@given(problem=problems(axes=(2, 4)))
+def test_batch_norm(problem):
+    x, dy, random, _ = problem
+    c = x.shape[-1]
+    if x.size == c:
+        return
+    gamma, beta = random.normal(size=(2, c)).astype("f4")
+    running = {"running_mean": random.normal(size=c).astype("f4"),
+               "running_var": random.uniform(0.5, 1, c).astype("f4")}
+    found = normlab.reference("batchnorm", x, gamma, beta, channels_last=True, momentum=0.5, **running)
+    old = running["running_mean"].astype(wide)
+    y = normlab.batch_norm(x, gamma, beta, channels_last=True, momentum=0.5, **running)
+    np.testing.assert_allclose(running["running_mean"], found.running_mean.astype("f4"), atol=1e-5)
+    np.testing.assert_allclose(running["running_var"], found.running_var.astype("f4"), rtol=1e-4)
+    near(found.running_mean, (old + found.mean) / 2, 4 + abs(found.mean))
+    assert normlab.judge(y, "batchnorm", x, gamma, beta, channels_last=True).right
+    y = normlab.batch_norm(x, gamma, beta, channels_last=True, training=False, **running)
+    assert normlab.judge(y, "batchnorm", x, gamma, beta, channels_last=True, **running).right
+    dx, dgamma, dbeta = normlab.batch_norm_backward(dy, x, gamma, channels_last=True)
+    judged = normlab.judge_backward(dx, "batchnorm", dy, x, gamma, dgamma=dgamma, dbeta=dbeta,
+                                    channels_last=True)
+    assert judged.right, judged
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2"])
+def test_prints_as_the_program(dtype, tmp_path):
+    random = np.random.default_rng(6)
+    x = random.normal(size=(4, 3, 64)).astype(dtype)
+    gamma = random.normal(size=64).astype("f4")
+    right = normlab.rms_norm(x, gamma)
+    y = (right * 1.25).astype(dtype)
+    for name, a in [("x", x), ("gamma", gamma), ("y", y), ("dy", x), ("dx", y)]:
+        np.save(tmp_path / f"{name}.npy", a)
+
+    def program(*options):
+        files = [f"--{name}={name}.npy" for name in options]
+        run = subprocess.run([PROGRAM, "judge", "rmsnorm", *files], cwd=tmp_path, capture_output=True,
+                             text=True)
+        assert run.returncode in (0, 1), run.stderr
+        return run.stdout.rstrip("\n")
+
+    judged = normlab.judge(y, "rmsnorm", x, gamma)
+    assert str(judged) == program("x", "gamma", "y").replace(": y.npy", ": y")
+    assert str(normlab.judge_backward(y, "rmsnorm", x, x, gamma)) == \
+        program("x", "gamma", "dy", "dx").replace(": dx.npy", ": dx")
+    assert judged.verdict == "wrong" and not judged.right
+    assert "constant 1.25" in judged.mechanism and judged.mistakes[0].likely
+    assert judged.mistakes[0].removes > 0.9
+    assert judged.beyond > 100 and judged.largest > judged.bound
+    place = np.unravel_index(abs(y.astype("f8") - right).argmax(), x.shape)
+    assert len(judged.worst) == len(place)
+
+
+def test_judge_types():
+    random = np.random.default_rng(7)
+    x = random.normal(size=(8, 64)).astype(ml_dtypes.bfloat16)
+    y = normlab.rms_norm(x)
+    assert "bf16" in str(normlab.judge(y, "rmsnorm", x))
+    widened = y.astype("f8").T.copy().T  # not contiguous, and of float64
+    widened.flags.writeable = False
+    assert normlab.judge(widened, "rmsnorm", x, rounded_to="bf16").right
+    assert not normlab.judge(widened, "rmsnorm", x).right
+    before = normlab.rms_norm(x, np.full(64, 1.3, "f4"), cast_before_weight=True)
+    options = {"gamma": np.full(64, 1.3), "cast_before_weight": True}
+    assert normlab.judge(before, "rmsnorm", x, **options).right
+    for call, error, words in [
+        (lambda: normlab.judge(y, "rmsnorm", x, rounded_to="f16"), ValueError, "rounded_to f16"),
+        (lambda: normlab.judge(y, "nonsense", x), ValueError, "op 'nonsense'"),
+        (lambda: normlab.judge(y[:1], "rmsnorm", x), ValueError, "y has shape"),
+        (lambda: normlab.judge(y, "rmsnorm", x, beta=np.zeros(64, "f4")), ValueError, "does not take beta"),
+        (lambda: normlab.judge(y[:0], "rmsnorm", x[:0]), ValueError, "x is too small"),
+        (lambda: normlab.judge(y, "rmsnorm", None), TypeError, "x is None"),
+        (lambda: normlab.judge(y, "rmsnorm", x.astype("c8")), TypeError, "x is complex64"),
+        (lambda: normlab.judge(y, "rmsnorm", x, np.full(64, 1e60)), ValueError, "beyond float32"),
+        (lambda: normlab.judge(np.zeros((1,) * 9, "f4"), "rmsnorm", np.zeros((1,) * 9)), ValueError,
+         "more than 8 axes"),
+        (lambda: normlab.judge(None, "rmsnorm", x), TypeError, "NoneType"),
+        (lambda: normlab.judge(y, "rmsnorm", x, eps=-1.0), ValueError, "eps = -1"),
+        (lambda: normlab.judge(y, "batchnorm", x, running_mean=np.zeros(64)), ValueError, "running_var is None"),
+        (lambda: normlab.judge(y[:1], "batchnorm", x[:1]), ValueError, "x is too small"),
+        (lambda: normlab.judge_backward(y, "rmsnorm", None, x), ValueError, "dy is None"),
+        (lambda: normlab.reference("rmsnorm", x, training=False), ValueError, "inference is forward"),
+        (lambda: normlab.reference("batchnorm", x, training=False), ValueError, "running_mean is None"),
+        (lambda: normlab.reference("batchnorm", x, momentum=2.0), ValueError, "momentum = 2"),
+        (lambda: normlab.reference("rmsnorm", None), TypeError, "x is None"),
+        (lambda: normlab.reference("rmsnorm", np.zeros((3, 0))), ValueError, "c = 0"),
+        (lambda: normlab.reference_backward("rmsnorm", None, x), ValueError, "dy is None"),
+    ]:
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_data():
+    x = normlab.data("offset:4096", 64, 1024)
+    assert x.shape == (64, 1024) and abs(x.mean() - 4096) < 0.1
+    np.testing.assert_array_equal(x, normlab.data("offset:4096", 64, 1024))
+    assert normlab.data("normal", 2, 3, 4, dtype=np.float16).shape == (2, 3, 4)
+    assert normlab.data("normal", 2, 3, 1).shape == (2, 3, 1)
+    for dtype in dtypes():
+        assert normlab.data("normal", 2, 3, dtype=dtype).dtype == dtype
+    for wrong in ["nothing", "offset", "", "normal/residual/x", "\0"]:
+        with pytest.raises(ValueError):
+            normlab.data(wrong, 2, 3)
+    with pytest.raises(ValueError):
+        normlab.data("normal", 2**40, 2**40)
+    case = normlab.case("layernorm/backward/bf16/4x8/normal/residual")
+    assert set(case.arrays) == {"x", "dy", "gamma", "dresidual"}
+    assert case.arrays["dy"].dtype == ml_dtypes.bfloat16 and case.arrays["gamma"].shape == (8,)
+
+
+def test_museum():
+    exhibits = normlab.museum()
+    assert exhibits[0].report == "pytorch/pytorch#51102" and len(exhibits) > 10
+    judged = 0
+    for exhibit in exhibits:
+        for spelling in exhibit.cases:
+            case = normlab.case(spelling)
+            assert not set(case.spelling) & set("{}*")
+            if case.op == "layernorm" and case.direction == "forward" and case.n * case.c < 1 << 16:
+                x = case.arrays["x"]
+                verdict = normlab.judge(normlab.layer_norm(x, eps=case.eps), "layernorm", x, eps=case.eps)
+                judged += 1
+                assert verdict.verdict != "wrong", verdict
+    assert judged > 5
+
+
+def test_measure():
+    rows = normlab.measure("rmsnorm/forward/f32/4x{64,128}/normal", impl="rmsnorm/naive,best", seconds=0.01)
+    assert len(rows) == 4
+    for row in rows:
+        assert row.verdict == "ok" and 0 < row.ns and not row.ns_low > row.ns
+    assert [row.comparison for row in rows].count("baseline") == 2
+    with pytest.raises(ValueError, match="should be op/pass/dtype"):
+        normlab.measure("nonsense")
+    with pytest.raises(ValueError, match="name a case"):
+        normlab.measure()
+    assert normlab.measure("layernorm/forward/f32/4x64/normal", impl=normlab.best("layernorm", 4, 64),
+                           seconds=0.01)[0].threads == 1
+
+
+def test_the_program():
+    import sys
+
+    run = subprocess.run([sys.executable, "-m", "normlab", "--version"], capture_output=True, text=True)
+    assert run.returncode == 0 and normlab.__version__ in run.stdout
