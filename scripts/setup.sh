@@ -31,6 +31,10 @@ emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qem
 needs_of_models='
 OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openblas\"))" | libopenblas0-pthread
 '
+# Without it ./check leaves out the Python package.
+needs_of_package='
+Python.h | python_headers | python3-dev
+'
 # Without it kernels are checked, but not kept from files and other processes.
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
@@ -55,6 +59,10 @@ find_python() { # sets python to one that can create .venv
     for python in python3 /usr/bin/python3; do
         "$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' && return
     done
+}
+
+python_headers() {
+    find_python && [[ -f $("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h ]]
 }
 
 cmake_is_new() {
@@ -141,6 +149,7 @@ setup() { # quick | all
     [[ $1 != all ]] || needs+=$needs_of_check
     get_programs "$needs"
     ! command -v apt-get >/dev/null || (get_programs "$needs_of_models")
+    ! command -v apt-get >/dev/null || (get_programs "$needs_of_package")
     if [[ $1 == all ]] && command -v apt-get >/dev/null; then
         (get_programs "$needs_of_emulation")
         (get_programs "$needs_of_isolation")
