@@ -1,0 +1,148 @@
+"""normlab.torch against torch itself, in float64 and with autograd. Needs torch."""
+import copy
+
+import normlab
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+import normlab.torch as nlt  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+
+ROUNDING = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
+quick = settings(max_examples=40, deadline=None)
+dtypes = st.sampled_from(list(ROUNDING))
+
+
+def parameter(*shape):
+    return torch.randn(*shape, requires_grad=True)
+
+
+def close(got, want, dtype, scale=1.0):
+    error = (got.double() - want.double()).abs().max() if got.numel() else 0
+    assert got.shape == want.shape and error <= ROUNDING[dtype] * scale * (1 + want.abs().max()), error
+
+
+def compare(ours, theirs, x, parameters, scale=1.0):
+    """Result and gradients; theirs computes in float64."""
+    dtype, dy = x.dtype, torch.randn(x.shape).to(x.dtype)
+    wide = [p.detach().double().requires_grad_() for p in (x, *parameters)]
+    x = x.detach().requires_grad_()
+    y, want = ours(x, *parameters), theirs(*wide)
+    assert y.dtype == dtype
+    close(y, want, dtype, 4)
+    got = torch.autograd.grad(y, [x, *parameters], dy)
+    due = torch.autograd.grad(want, wide, dy.double())
+    close(got[0], due[0], dtype, 32 * scale)
+    for a, b, p in zip(got[1:], due[1:], parameters):
+        assert a.dtype == p.dtype
+        close(a, b, p.dtype, 64 * scale)
+
+
+@quick
+@given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes,
+       affine=st.booleans())
+def test_layer_norm(shape, c, dtype, affine):
+    x = torch.randn(*shape, c).to(dtype)
+    compare(lambda x, *p: nlt.layer_norm(x, (c,), *p, eps=1e-2),
+            lambda x, *p: F.layer_norm(x, (c,), *p, eps=1e-2), x,
+            [parameter(c), parameter(c)] if affine else [])
+
+
+@quick
+@given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes)
+def test_rms_norms(shape, c, dtype):
+    def theirs(x, w, eps=1e-2):
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * w
+
+    x = torch.randn(*shape, c).to(dtype)
+    compare(lambda x, w: nlt.rms_norm(x, (c,), w, eps=1e-2), theirs, x, [parameter(c)])
+    compare(lambda x, w: nlt.qwen2_rms_norm(x, w, eps=1e-2), lambda x, w: theirs(x, 1 + w), x,
+            [parameter(c)])
+
+
+@quick
+@given(n=st.integers(2, 8), c=st.integers(1, 9), rest=st.lists(st.integers(1, 5), max_size=3), dtype=dtypes,
+       training=st.booleans())
+def test_batch_norm(n, c, rest, dtype, training):
+    x = torch.randn(n, c, *rest).to(dtype)
+    running = torch.randn(c), torch.rand(c) + 0.5
+    theirs = [r.double() for r in running]
+    ours = [r.clone() for r in running]
+    compare(lambda x, *p: nlt.batch_norm(x, *ours, *p, training=training, eps=0.1),
+            lambda x, *p: F.batch_norm(x, *theirs, *p, training=training, eps=0.1), x,
+            [parameter(c), parameter(c)], scale=4)
+    for a, b in zip(ours, theirs):
+        close(a, b, torch.float32, 64)
+
+
+@pytest.mark.filterwarnings("ignore:Input #. requires gradient")
+def test_gradcheck():
+    torch.manual_seed(0)
+    x, w, b = parameter(3, 7), parameter(7), parameter(7)
+    tolerances = {"eps": 1e-2, "atol": 2e-2, "rtol": 2e-2}
+    assert torch.autograd.gradcheck(lambda *a: nlt.layer_norm(a[0], (7,), *a[1:], eps=0.1), (x, w, b), **tolerances)
+    assert torch.autograd.gradcheck(lambda *a: nlt.rms_norm(a[0], (7,), a[1], eps=0.1), (x, w), **tolerances)
+    assert torch.autograd.gradcheck(
+        lambda *a: nlt.batch_norm(a[0], None, None, *a[1:], training=True, eps=0.1), (x, w, b), **tolerances)
+
+
+@pytest.mark.parametrize("make, shape", [
+    (lambda m: m.LayerNorm((4, 6)), (3, 5, 4, 6)), (lambda m: m.LayerNorm(6, elementwise_affine=False), (5, 6)),
+    (lambda m: m.LayerNorm(6, bias=False), (5, 6)), (lambda m: m.RMSNorm(6), (5, 6)),
+    (lambda m: m.RMSNorm((5, 6), eps=1e-3), (2, 5, 6)), (lambda m: m.BatchNorm1d(4), (8, 4)),
+    (lambda m: m.BatchNorm1d(4, momentum=None), (8, 4, 3)), (lambda m: m.BatchNorm2d(4, affine=False), (8, 4, 3, 2)),
+    (lambda m: m.BatchNorm2d(4, track_running_stats=False), (8, 4, 3, 2)),
+    (lambda m: m.BatchNorm3d(4), (2, 4, 3, 2, 2))])
+def test_modules_are_drop_in(make, shape):
+    torch.manual_seed(1)
+    theirs = make(torch.nn)
+    for p in theirs.parameters():
+        torch.nn.init.normal_(p)
+    ours = make(nlt)
+    ours.load_state_dict(theirs.state_dict())
+    for step in range(4):
+        if step == 2:
+            ours.eval(), theirs.eval()
+        a, b = (torch.randn(shape, generator=torch.Generator().manual_seed(step)).requires_grad_() for _ in "ab")
+        x, y = ours(a), theirs(b)
+        close(x, y, torch.float32, 8)
+        x.square().sum().backward(), y.square().sum().backward()
+        close(a.grad, b.grad, torch.float32, 200)
+    for key, value in theirs.state_dict().items():
+        close(ours.state_dict()[key], value, torch.float32, 8)
+    for a, b in zip(ours.parameters(), theirs.parameters()):
+        close(a.grad, b.grad, torch.float32, 200)
+    assert copy.deepcopy(ours)(torch.randn(shape)).shape == shape
+
+
+def test_other_tensors():
+    x = torch.randn(4, 6, 8)
+    close(nlt.layer_norm(x.transpose(0, 1), (8,)), F.layer_norm(x.transpose(0, 1), (8,)), torch.float32, 8)
+    assert nlt.layer_norm(x[:0], (8,)).shape == (0, 6, 8)
+    w = torch.randn(8, dtype=torch.bfloat16, requires_grad=True)
+    y = nlt.layer_norm(x.bfloat16(), (8,), w)
+    y.sum().backward()
+    assert y.dtype == w.grad.dtype == torch.bfloat16
+    for wrong in [x.double(), x.int(), x.to("meta"), x.to_sparse()]:
+        with pytest.raises((TypeError, ValueError, RuntimeError)):
+            nlt.layer_norm(wrong, (8,))
+    with pytest.raises(ValueError, match="normalized_shape"):
+        nlt.layer_norm(x, (7,))
+    with pytest.raises(ValueError, match="more than one value"):
+        nlt.batch_norm(x[:1, :, 0], None, None, training=True)
+
+
+def test_tensors_as_arrays():
+    """The functions of normlab take tensors, and write into them."""
+    for dtype in ROUNDING:
+        x, out = torch.randn(4, 8).to(dtype), torch.empty(4, 8, dtype=dtype)
+        assert normlab.layer_norm(x, out=out) is out
+        close(out, F.layer_norm(x.double(), (8,)), dtype, 4)
+        assert normlab.judge(out, "layernorm", x).right
+        assert type(normlab.rms_norm(x)) is np.ndarray
+    with pytest.raises(TypeError, match="x cannot be used in place.*detach"):
+        normlab.layer_norm(torch.randn(4, 8, requires_grad=True))
+    assert normlab.judge(F.layer_norm(x, (8,)), "layernorm", x).right
