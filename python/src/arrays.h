@@ -1,5 +1,5 @@
-/* NumPy arrays as the arguments of a call: the fit of dtype, shape and layout. What a buffer must be
- * beyond that the library checks. SPDX-License-Identifier: MIT */
+/* NumPy arrays as the arguments of a call: dtype, shape and layout. The library checks the rest.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_PYTHON_ARRAYS_H
 #define NL_PYTHON_ARRAYS_H
 
@@ -7,7 +7,7 @@
 #include <Python.h>
 
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL normlab_numpy
 #ifndef NORMLAB_IMPORTS_NUMPY
 #define NO_IMPORT_ARRAY

@@ -30,8 +30,9 @@ bool call_impl(PyObject *given, const nl_impl **out);
 
 void call_release(call *k);
 
-/* nl_forward(): y. nl_backward(): (dx, dgamma) or (dx, dgamma, dbeta). */
-PyObject *call_forward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
-PyObject *call_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
+/* The data of an array; NULL: there is none. */
+static inline void *call_at(const call *k, nl_arg a) {
+    return k->array[a] ? PyArray_DATA(k->array[a]) : NULL;
+}
 
 #endif

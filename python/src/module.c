@@ -4,12 +4,13 @@
 #include "call.h"
 #include "cases/names.h"
 #include "data.h"
+#include "layers.h"
 #include "table.h"
 #include "truth.h"
 
 static PyMethodDef methods[] = {
-    {"forward", (PyCFunction)(void (*)(void))call_forward, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"backward", (PyCFunction)(void (*)(void))call_backward, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"forward", (PyCFunction)(void (*)(void))layers_forward, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"backward", (PyCFunction)(void (*)(void))layers_backward, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"reference", (PyCFunction)(void (*)(void))truth_reference, METH_FASTCALL | METH_KEYWORDS,
      NULL},
     {"judge", (PyCFunction)(void (*)(void))truth_judge, METH_FASTCALL | METH_KEYWORDS, NULL},

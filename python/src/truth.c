@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "truth.h"
-#include "call.h"
-#include "verbs/judgement.h"
+#include "reference.h"
 
-#include <stdlib.h>
-
-static void *at(const call *k, nl_arg a) {
-    return k->array[a] ? PyArray_DATA(k->array[a]) : NULL;
-}
-
-/* The library checks the problem, and what the layer takes: a call without rows computes nothing. */
+/* The library checks the problem and what the layer takes: a call without rows computes nothing. */
 static bool check_problem(const call *k) {
     nl_problem p = k->p;
     p.n = 0;
-    const nl_forward_args f = {.x = at(k, NL_X),
-                               .residual = at(k, NL_RESIDUAL),
-                               .gamma = at(k, NL_GAMMA),
-                               .beta = at(k, NL_BETA),
-                               .running_mean = at(k, NL_RUNNING_MEAN),
-                               .running_var = at(k, NL_RUNNING_VAR)};
-    const nl_backward_args b = {.x = at(k, NL_X),
-                                .dy = at(k, NL_DY),
-                                .dresidual = at(k, NL_RESIDUAL),
-                                .gamma = at(k, NL_GAMMA),
-                                .dgamma = at(k, NL_DGAMMA),
-                                .dbeta = at(k, NL_DBETA)};
+    const nl_forward_args f = {.x = call_at(k, NL_X),
+                               .residual = call_at(k, NL_RESIDUAL),
+                               .gamma = call_at(k, NL_GAMMA),
+                               .beta = call_at(k, NL_BETA),
+                               .running_mean = call_at(k, NL_RUNNING_MEAN),
+                               .running_var = call_at(k, NL_RUNNING_VAR)};
+    const nl_backward_args b = {.x = call_at(k, NL_X),
+                                .dy = call_at(k, NL_DY),
+                                .dresidual = call_at(k, NL_RESIDUAL),
+                                .gamma = call_at(k, NL_GAMMA),
+                                .dgamma = call_at(k, NL_DGAMMA),
+                                .dbeta = call_at(k, NL_DBETA)};
     const nl_status status = p.pass == NL_BACKWARD ? nl_backward(NULL, &p, &b, k->threads)
                                                    : nl_forward(NULL, &p, &f, k->threads);
     return status == NL_OK || call_raise(status);
@@ -49,8 +42,7 @@ static bool check_missing(const call *k) {
     return false;
 }
 
-/* The arrays that are given, of any type. */
-static bool read_arrays(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k) {
+bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k) {
     if (count < 1 || !call_read(args + 1, count - 1, names, k)) return false;
     k->p.dtype = (nl_dtype)PyLong_AsLong(args[0]);
     const bool channels_last = PyObject_IsTrue(args[1 + CHANNELS_LAST]);
@@ -77,14 +69,14 @@ static void *add(PyObject *all, const call *k, const char *name, nl_arg like, in
 static bool compute(const call *k, PyObject *all) {
     const nl_problem *p = &k->p;
     const bool backward = p->pass == NL_BACKWARD;
-    const ref_inputs in = {.x = at(k, NL_X),
-                           .residual = backward ? NULL : at(k, NL_RESIDUAL),
-                           .dy = at(k, NL_DY),
-                           .dresidual = backward ? at(k, NL_RESIDUAL) : NULL,
-                           .gamma = at(k, NL_GAMMA),
-                           .beta = at(k, NL_BETA),
-                           .running_mean = at(k, NL_RUNNING_MEAN),
-                           .running_var = at(k, NL_RUNNING_VAR)};
+    const ref_inputs in = {.x = call_at(k, NL_X),
+                           .residual = backward ? NULL : call_at(k, NL_RESIDUAL),
+                           .dy = call_at(k, NL_DY),
+                           .dresidual = backward ? call_at(k, NL_RESIDUAL) : NULL,
+                           .gamma = call_at(k, NL_GAMMA),
+                           .beta = call_at(k, NL_BETA),
+                           .running_mean = call_at(k, NL_RUNNING_MEAN),
+                           .running_var = call_at(k, NL_RUNNING_VAR)};
     ref_outputs out = {.xhat = add(all, k, "xhat", NL_X, NPY_DOUBLE),
                        .mean = add(all, k, "mean", NL_MEAN, NPY_LONGDOUBLE),
                        .var = add(all, k, "var", NL_MEAN, NPY_LONGDOUBLE),
@@ -122,84 +114,7 @@ PyObject *truth_reference(PyObject *self, PyObject *const *args, Py_ssize_t coun
     call k = {0};
     PyObject *all = NULL;
     (void)self;
-    if (read_arrays(args, count, names, &k)) all = PyDict_New();
+    if (truth_read(args, count, names, &k)) all = PyDict_New();
     if (all && !compute(&k, all)) Py_CLEAR(all);
     return call_release(&k), all;
-}
-
-/* The mistakes that were tried, as the fields of normlab.Mistake. */
-static PyObject *mistakes(const judgement *j) {
-    PyObject *list = PyList_New(0);
-    bool ok = list;
-    for (size_t i = 0; ok && i < j->found_count; i++) {
-        const hypothesis *h = &j->found[i];
-        PyObject *one = Py_BuildValue("ssdddN", h->name, h->text, h->removes, h->left.rms,
-                                      h->left.largest, PyBool_FromLong(i < j->likely));
-        ok = one && PyList_Append(list, one) == 0;
-        Py_XDECREF(one);
-    }
-    if (!ok) Py_CLEAR(list);
-    return list;
-}
-
-static PyObject *fields(const judgement *j) {
-    const score *c = &j->score;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out) return PyErr_NoMemory();
-    judgement_print(j, nl_args[subject_tensor(&j->s)].name, out);
-    PyObject *all = NULL;
-    if (fclose(out) == 0)
-        all = Py_BuildValue("{s:s,s:d,s:d,s:d,s:d,s:n,s:n,s:n,s:s,s:n,s:s,s:N,s:s}", "verdict",
-                            judgement_verdict(j), "largest", c->largest, "bound", c->its_bound,
-                            "rms", c->rms, "exact", (double)c->exact / (double)c->count, "judged",
-                            (Py_ssize_t)c->judged, "beyond", (Py_ssize_t)c->beyond, "not_finite",
-                            (Py_ssize_t)c->not_finite, "worst_of", nl_args[c->worst_of].name,
-                            "worst", (Py_ssize_t)c->worst, "mechanism", judgement_mechanism(j),
-                            "mistakes", mistakes(j), "text", text);
-    free(text);
-    return all;
-}
-
-/* The tensors as the judge reads them. */
-static bool submit(const call *k, submission *of, npy tensors[NL_ARGS]) {
-    for (nl_arg a = 0; a < NL_ARGS; a++) {
-        PyArrayObject *from = k->array[a];
-        if (!from) continue;
-        if (nl_args[a].extent != NL_TENSOR) {
-            of->vector[a] = PyArray_DATA(from);
-            continue;
-        }
-        npy *to = &tensors[a];
-        *to = (npy){.type = PyArray_DESCR(from)->type,
-                    .rank = (size_t)PyArray_NDIM(from),
-                    .count = (size_t)PyArray_SIZE(from),
-                    .data = PyArray_DATA(from)};
-        if (to->rank > NPY_RANK_MAX)
-            return PyErr_Format(PyExc_ValueError, "x has more than %d axes", NPY_RANK_MAX), false;
-        for (size_t i = 0; i < to->rank; i++) to->shape[i] = (size_t)PyArray_DIM(from, (int)i);
-        of->array[a] = to;
-    }
-    return true;
-}
-
-PyObject *truth_judge(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-    call k = {0};
-    submission of = {0};
-    npy tensors[NL_ARGS] = {0};
-    PyObject *all = NULL;
-    judgement *j = malloc(sizeof *j);
-    (void)self;
-    if (!j) return PyErr_NoMemory();
-    if (read_arrays(args, count, names, &k) && submit(&k, &of, tensors)) {
-        bool made;
-        of.p = k.p;
-        Py_BEGIN_ALLOW_THREADS;
-        made = judgement_make(j, &of);
-        Py_END_ALLOW_THREADS;
-        all = made ? fields(j) : PyErr_NoMemory();
-        if (made) judgement_free(j);
-    }
-    return free(j), call_release(&k), all;
 }

@@ -3,8 +3,10 @@
 #ifndef NL_PYTHON_TRUTH_H
 #define NL_PYTHON_TRUTH_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "call.h"
+
+/* Reads the arguments: arrays of any type, their shapes and the problem checked. False: raised. */
+bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k);
 
 /* Tensors of float64. The right numbers as a dict: y, xhat, mean, ... or dx, dgamma and dbeta. */
 PyObject *truth_reference(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);

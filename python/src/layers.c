@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "layers.h"
+#include "call.h"
+
+#include <stdlib.h>
+
+/* Arrays for all that is given, and new ones for the outputs `always`. */
+static bool get_arrays(bool channels_last, unsigned always, call *k) {
+    const char *const x_name = nl_arg_name(NL_X, k->p.pass);
+    if (!k->given[NL_X]) return PyErr_Format(PyExc_TypeError, "x is None"), false;
+    PyArrayObject *x = k->array[NL_X] = array_from(k->given[NL_X], x_name);
+    if (!x || !array_dtype(x, x_name, &k->p.dtype) || !array_problem(x, channels_last, &k->p))
+        return false;
+    for (nl_arg a = 0; a < NL_ARGS; a++) {
+        if (!k->given[a]) {
+            if (!(always & NL_BIT(a))) continue;
+            if (!(k->array[a] = array_new(a, &k->p, x))) return false;
+            continue;
+        }
+        if (a != NL_X) k->array[a] = array_from(k->given[a], nl_arg_name(a, k->p.pass));
+        if (!k->array[a] || !array_suits(k->array[a], a, &k->p, x)) return false;
+    }
+    return true;
+}
+
+static bool get(PyObject *const *args, Py_ssize_t count, PyObject *names, unsigned always,
+                call *k) {
+    return call_read(args, count, names, k) && get_arrays(PyObject_IsTrue(args[CHANNELS_LAST]),
+                                                          always & nl_takes(k->p.op, k->p.pass), k);
+}
+
+/* What the caller gave, or the array made for it. */
+static PyObject *result(const call *k, nl_arg a) {
+    return Py_NewRef(k->given[a] ? k->given[a] : (PyObject *)k->array[a]);
+}
+
+static nl_status forward(const call *k) {
+    const nl_forward_args a = {.x = call_at(k, NL_X),
+                               .residual = call_at(k, NL_RESIDUAL),
+                               .gamma = call_at(k, NL_GAMMA),
+                               .beta = call_at(k, NL_BETA),
+                               .y = call_at(k, NL_Y),
+                               .residual_out = call_at(k, NL_RESIDUAL_OUT),
+                               .mean = call_at(k, NL_MEAN),
+                               .rstd = call_at(k, NL_RSTD),
+                               .running_mean = call_at(k, NL_RUNNING_MEAN),
+                               .running_var = call_at(k, NL_RUNNING_VAR)};
+    nl_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = nl_forward(k->impl, &k->p, &a, k->threads);
+    Py_END_ALLOW_THREADS;
+    return status;
+}
+
+PyObject *layers_forward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    call k = {0};
+    PyObject *y = NULL;
+    (void)self;
+    if (get(args, count, names, NL_BIT(NL_Y), &k)) {
+        const nl_status status = forward(&k);
+        y = status == NL_OK ? result(&k, NL_Y) : call_raise(status);
+    }
+    return call_release(&k), y;
+}
+
+/* The statistics that forward would have saved. Its y needs memory of its own: the library has not
+ * checked dx yet. */
+static bool recompute(const call *k, float *mean, float *rstd) {
+    nl_problem p = k->p;
+    p.pass = NL_FORWARD;
+    void *y = malloc(nl_bytes(&p, NL_TENSOR) + 1);
+    const nl_forward_args a = {.x = call_at(k, NL_X), .y = y, .mean = mean, .rstd = rstd};
+    if (!y) return PyErr_NoMemory(), false;
+    nl_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = nl_forward(NULL, &p, &a, k->threads);
+    Py_END_ALLOW_THREADS;
+    free(y);
+    return status == NL_OK || call_raise(status);
+}
+
+static bool backward(call *k) {
+    if (!k->array[NL_MEAN] && !k->array[NL_RSTD]) {
+        PyArrayObject *x = k->array[NL_X];
+        k->array[NL_RSTD] = array_new(NL_RSTD, &k->p, x);
+        if (nl_layers[k->p.op].centred) k->array[NL_MEAN] = array_new(NL_MEAN, &k->p, x);
+        if (PyErr_Occurred() || !recompute(k, call_at(k, NL_MEAN), call_at(k, NL_RSTD)))
+            return false;
+    }
+    const nl_backward_args a = {.x = call_at(k, NL_X),
+                                .dy = call_at(k, NL_DY),
+                                .dresidual = call_at(k, NL_RESIDUAL),
+                                .gamma = call_at(k, NL_GAMMA),
+                                .mean = call_at(k, NL_MEAN),
+                                .rstd = call_at(k, NL_RSTD),
+                                .dx = call_at(k, NL_DX),
+                                .dgamma = call_at(k, NL_DGAMMA),
+                                .dbeta = call_at(k, NL_DBETA)};
+    nl_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = nl_backward(k->impl, &k->p, &a, k->threads);
+    Py_END_ALLOW_THREADS;
+    return status == NL_OK || call_raise(status);
+}
+
+PyObject *layers_backward(PyObject *self, PyObject *const *args, Py_ssize_t count,
+                          PyObject *names) {
+    call k = {0};
+    PyObject *all = NULL;
+    (void)self;
+    if (get(args, count, names, NL_BIT(NL_DX) | NL_BIT(NL_DGAMMA) | NL_BIT(NL_DBETA), &k) &&
+        backward(&k)) {
+        const bool beta = k.array[NL_DBETA];
+        all = PyTuple_New(2 + beta);
+        if (all) {
+            PyTuple_SetItem(all, 0, result(&k, NL_DX));
+            PyTuple_SetItem(all, 1, result(&k, NL_DGAMMA));
+            if (beta) PyTuple_SetItem(all, 2, result(&k, NL_DBETA));
+        }
+    }
+    return call_release(&k), all;
+}
