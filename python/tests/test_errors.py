@@ -27,7 +27,7 @@ def of(shape, dtype="f4"):
     (3.5, TypeError, "x is float, not an array"),
     ("abc", TypeError, "x is str"),
     (X.astype("f8"), TypeError, "x is float64; it must be float32, float16 or ml_dtypes.bfloat16"),
-    (X.astype(">f4"), TypeError, "x is >f4"),
+    (X.astype(">f4"), TypeError, "x is >f4; it must be"),
     (X.astype("i4"), TypeError, "x is int32"),
     (X.astype(ml_dtypes.float8_e4m3fn), TypeError, "x is float8_e4m3fn"),
     (X.astype("c8"), TypeError, "x is complex64"),

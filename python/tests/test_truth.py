@@ -129,6 +129,8 @@ def test_judge_types():
         (lambda: normlab.judge_backward(y, "rmsnorm", None, x), ValueError, "dy is None"),
         (lambda: normlab.reference("rmsnorm", x, training=False), ValueError, "inference is forward"),
         (lambda: normlab.reference("batchnorm", x, training=False), ValueError, "running_mean is None"),
+        (lambda: normlab.reference("batchnorm", x, running_var=np.ones(64)), ValueError, "running_mean is None"),
+        (lambda: normlab.judge(y, "batchnorm", x, running_var=np.ones(64)), ValueError, "running_mean is None"),
         (lambda: normlab.reference("batchnorm", x, momentum=2.0), ValueError, "momentum = 2"),
         (lambda: normlab.reference("rmsnorm", None), TypeError, "x is None"),
         (lambda: normlab.reference("rmsnorm", np.zeros((3, 0))), ValueError, "c = 0"),
