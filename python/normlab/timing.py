@@ -1,10 +1,10 @@
 """Measurements, made by the program of the package in a process of its own: verify, time, verify again."""
-from pathlib import Path
+from os.path import dirname, join
 from typing import Any, NamedTuple
 
 from .table import Impl
 
-_PROGRAM = Path(__file__).with_name("normlab")
+_PROGRAM = join(dirname(__file__), "normlab")
 
 
 class Measurement(NamedTuple):
@@ -45,9 +45,10 @@ class Limit(NamedTuple):
 
 def _rows(verb: str, *options: str) -> list[dict[str, str]]:
     """What the program writes with --out. ValueError: it rejects the options; its own message."""
-    import csv
+    import csv  # slow to import, so only here
     import subprocess
     import tempfile
+    from pathlib import Path
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "out.csv")
