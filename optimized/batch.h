@@ -114,6 +114,20 @@ static __attribute__((noinline)) void do_channels(channels k, batch_recipe q) {
     if (some_in_double && !in_place) put_in_double(k, false);
 }
 
+/* Does the runs of so many channels at a time that both readings come from a core's own cache, if
+ * it holds one channel. A row of columns is not divided: its strips, at multiples of the row's
+ * length, would share few sets of the cache. */
+NL_INLINE void do_groups(channels k, batch_recipe q) {
+    const work *w = k.w;
+    const size_t bytes = (q.backward ? 2 : 1) * w->v.n * w->v.s * nl_dtype_size(w->v.t);
+    const bool divide = w->runs && k.threads == 1 && !q.inference && bytes <= 2 * CACHED;
+    const size_t end = k.end, group = divide ? (CACHED + bytes - 1) / bytes : end - k.j;
+    for (; k.j < end; k.j = k.end) {
+        k.end = least(k.j + group, end);
+        do_channels(k, q);
+    }
+}
+
 static size_t share_of(const work *w) {
     return w->runs ? 1 : STRIP;
 }
@@ -127,7 +141,7 @@ NL_INLINE void do_step(void *context, size_t begin, size_t end, batch_recipe q) 
         if (!q.inference) sum_pieces(k, begin, end, q);
         break;
     case OUTPUT: put_pieces(k, begin, end, q); break;
-    case ALL: do_channels(*k, q); break;
+    case ALL: do_groups(*k, q); break;
     case SHARES: /* a thread's share of the channels */
         k->w->step(&(channels){k->w, begin * share, least(end * share, k->end), ALL, 1}, 0, 1);
         break;

@@ -176,9 +176,10 @@ NL_INLINE void set_guess(channels k, batch_recipe q) {
     for (size_t j = k.j; vectors && j < k.end; j += VLEN)
         vstore(NL_F32, w->m, j, VLEN, zero ? vset(0) : vload(v.t, v.x, j, readable_lanes(*w, j)));
     for (size_t j = k.j; !vectors && j < k.end; j++) {
-        float first = zero ? 0 : nl_x(v, index_of(w, j, 0)), sum = 0;
+        const size_t at = nl_at(v, 0, j, 0);
+        float first = zero ? 0 : nl_x(v, at), sum = 0;
         for (size_t i = 1; w->runs && q.statistics == CERTIFIED && i < 16; i++)
-            sum += nl_x(v, index_of(w, j, i)) - first;
+            sum += nl_x(v, at + i) - first;
         set_columns(w, w->m, j, first + sum / 16);
     }
     if (w->runs || q.statistics != CERTIFIED) return;
