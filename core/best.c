@@ -44,7 +44,11 @@ enum { CHOICES = sizeof choices / sizeof *choices };
 static bool forks(const nl_problem *p, int threads) {
     if (threads <= 1) return false;
     const nl_tuning *t = nl_tuning_now();
-    return p->n * p->c * p->s >= (p->pass == NL_BACKWARD ? t->fork_backward : t->fork_forward);
+    const bool batch = p->op == NL_BATCHNORM && p->pass != NL_INFERENCE;
+    const size_t from = batch                    ? t->fork_batch
+                        : p->pass == NL_BACKWARD ? t->fork_backward
+                                                 : t->fork_forward;
+    return p->n * p->c * p->s >= from;
 }
 
 /* Does a thread's share of the output bypass the caches? The problem decides, else the size. */

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "dtype.h"
+#include "fork.h"
 #include "layer.h"
 #include "message.h"
 
@@ -186,6 +187,7 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     if (!p || !args) return fail(NL_BAD_ARGUMENT, "the problem or its arguments are NULL");
     if (p->pass == NL_BACKWARD)
         return fail(NL_BAD_ARGUMENT, "nl_forward was given a backward problem: use nl_backward");
+    const bool unnamed = !impl;
     nl_status status = check_problem(p, &impl, threads);
     if (status != NL_OK) return status;
 
@@ -208,7 +210,10 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);
     if (status != NL_OK) return status;
-    impl->forward(p, &a, nl_threads_for(impl, p, threads));
+    nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
+    if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
+    impl->forward(p, &a, fork.threads);
+    nl_fork_end(&fork);
     free(owned);
     return NL_OK;
 }
@@ -219,6 +224,7 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     if (p->pass != NL_BACKWARD)
         return fail(NL_BAD_ARGUMENT, "nl_backward was given a %s problem: use nl_forward",
                     (unsigned)p->pass < NL_PASSES ? nl_pass_name(p->pass) : "nonsensical");
+    const bool unnamed = !impl;
     nl_status status = check_problem(p, &impl, threads);
     if (status != NL_OK) return status;
 
@@ -235,7 +241,10 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);
     if (status != NL_OK) return status;
-    impl->backward(p, &a, nl_threads_for(impl, p, threads));
+    nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
+    if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
+    impl->backward(p, &a, fork.threads);
+    nl_fork_end(&fork);
     free(owned);
     return NL_OK;
 }

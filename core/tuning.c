@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* Half the last-level cache, since x takes the other half; capped: a large cache is shared. */
@@ -21,12 +22,19 @@ static size_t default_stream_bytes(void) {
     return half < least ? least : half > most ? most : half;
 }
 
+/* Do OpenMP's threads sleep between calls? */
+static bool threads_sleep(void) {
+    const char *policy = getenv("OMP_WAIT_POLICY");
+    return policy && strcasecmp(policy, "passive") == 0;
+}
+
 static const struct key {
     const char *name;
     size_t offset;
 } keys[] = {{"stream_bytes", offsetof(nl_tuning, stream_bytes)},
             {"fork_forward", offsetof(nl_tuning, fork_forward)},
-            {"fork_backward", offsetof(nl_tuning, fork_backward)}};
+            {"fork_backward", offsetof(nl_tuning, fork_backward)},
+            {"fork_batch", offsetof(nl_tuning, fork_batch)}};
 enum { KEYS = sizeof keys / sizeof *keys };
 
 static size_t *field(nl_tuning *t, const struct key *k) {
@@ -116,7 +124,8 @@ static const char *source = "defaults";
 static void decide(void) {
     now = (nl_tuning){.stream_bytes = default_stream_bytes(),
                       .fork_forward = NL_FORK_FORWARD,
-                      .fork_backward = NL_FORK_BACKWARD};
+                      .fork_backward = NL_FORK_BACKWARD * (threads_sleep() ? 4u : 1u),
+                      .fork_batch = NL_FORK_BATCH};
     const char *path = getenv("NL_TUNING");
     char why[200];
     if (!nl_tuning_check(&now, why, sizeof why))

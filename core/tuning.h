@@ -9,12 +9,15 @@
 
 typedef struct nl_tuning {
     size_t stream_bytes;  /* a thread's output of at least so many bytes bypasses the caches */
-    size_t fork_forward;  /* elements from which threads pay, in forward and inference */
+    size_t fork_forward;  /* elements from which threads may pay, in forward and inference */
     size_t fork_backward; /* in backward */
+    size_t fork_batch; /* in BatchNorm's training and backward, which wake threads more than once */
 } nl_tuning;
 
-/* The default sizes to fork from. */
-enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 65536 };
+/* The default sizes to fork from. The threaded rung of backward is up to a tenth slower on one thread
+ * than the others, so it is chosen from where threads surely pay: four times as much where they
+ * sleep. For all others fork.h decides. */
+enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* Read once: the defaults, and over them the file that the environment's NL_TUNING names; where
  * that cannot be used, nl_message() says so. */

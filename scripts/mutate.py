@@ -92,7 +92,7 @@ class Workplace:
         for folder in FOLDERS:
             shutil.copytree(ROOT / folder, self.home / folder)
         shutil.copytree(BUILD / "generated", self.home / "generated")
-        (self.home / "tuning").write_text("fork_forward 1000\nfork_backward 1000\n")
+        (self.home / "tuning").write_text("fork_forward 1000\nfork_backward 1000\nfork_batch 1000\n")
         for file in (self.home / "generated").glob("*/*.c"):
             file.write_text(file.read_text().replace(f'"{ROOT}/', f'"{self.home}/'))
 

@@ -14,7 +14,8 @@
 /* Low thresholds, so that the shapes are small. */
 static const nl_tuning tuning = {.stream_bytes = 16384,
                                  .fork_forward = 3072,
-                                 .fork_backward = 5120};
+                                 .fork_backward = 5120,
+                                 .fork_batch = 4096};
 
 static void use_low_thresholds(void) {
     one_thread();
@@ -38,6 +39,7 @@ static size_t lanes(void) {
 /* The rule, said once more: does it pay to fork, and to stream a thread's share? */
 static bool forks(const nl_problem *p, int threads) {
     size_t from = p->pass == NL_BACKWARD ? tuning.fork_backward : tuning.fork_forward;
+    if (p->op == NL_BATCHNORM && p->pass != NL_INFERENCE) from = tuning.fork_batch;
     return threads > 1 && p->n * p->c * p->s >= from;
 }
 
@@ -93,7 +95,8 @@ static bool is_in_optimized(const struct job *job) {
  * Nothing is routed to a layer's only rungs in plain C. */
 static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p)) {
     const size_t v = lanes(), most = tuning.stream_bytes / (t == NL_F32 ? 4 : 2);
-    const size_t edges[] = {tuning.fork_forward, tuning.fork_backward, most, 2 * most, 3 * most};
+    const size_t edges[] =
+        {tuning.fork_forward, tuning.fork_backward, tuning.fork_batch, most, 2 * most, 3 * most};
     const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1, 100};
     const bool batch = job->op == NL_BATCHNORM;
     if (!is_in_optimized(job)) return;

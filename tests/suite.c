@@ -78,8 +78,10 @@ Test(suite, has_the_sizes_to_fork_from) {
                               .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
                               .dtype = (nl_dtype)(k % NL_DTYPES)};
         if (p.pass == NL_INFERENCE && !nl_layers[p.op].running) continue;
-        const nl_threshold t = {NL_OF_ELEMENTS,
-                                p.pass == NL_BACKWARD ? NL_FORK_BACKWARD : NL_FORK_FORWARD};
+        const bool batch = p.op == NL_BATCHNORM && p.pass != NL_INFERENCE;
+        const nl_threshold t = {NL_OF_ELEMENTS, batch                   ? NL_FORK_BATCH
+                                                : p.pass == NL_BACKWARD ? NL_FORK_BACKWARD
+                                                                        : NL_FORK_FORWARD};
         cr_expect(around(&p, t, 2), "%s %s %s", nl_op_name(p.op), nl_pass_name(p.pass),
                   nl_dtype_name(p.dtype));
     }

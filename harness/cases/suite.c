@@ -215,6 +215,14 @@ static void add_thresholds(sink *to) {
     }
 }
 
+static void add_batch_forks(sink *to, const char *passes, size_t from) {
+    const size_t width = 1024, rows = from / width;
+    char shape[120];
+    snprintf(shape, sizeof shape, "{%zux{%zu,%zu,%zu},%zux5,%zux4x%zu}", rows, width - 1, width,
+             width + 1, from / 4, rows / 4, width);
+    add(to, passes, TYPES, shape, "normal{,/in-place}/threads=3");
+}
+
 /* On both sides of the size to fork from, on more threads than divide the rows; and rows that
  * threads share in pieces. */
 static void add_forks(sink *to) {
@@ -227,13 +235,8 @@ static void add_forks(sink *to) {
     add(to, ROWS "/forward", "f32", shape, "spike:32768/threads=3");
     snprintf(shape, sizeof shape, "%zux{%zu,%zu,%zu}", backward, width - 1, width, width + 1);
     add(to, ROWS "/backward", TYPES, shape, "normal{,/residual}/threads=3");
-    add(to, "batchnorm/backward", TYPES, shape, "normal/threads=3");
-    snprintf(shape, sizeof shape, "{%zux{%zu,%zu,%zu},%zux5,%zux4x%zu}", forward, width - 1, width,
-             width + 1, NL_FORK_BACKWARD / (size_t)4, forward / 4, width);
-    add(to, "batchnorm/{forward,inference}", TYPES, shape, "normal{,/in-place}/threads=3");
-    snprintf(shape, sizeof shape, "{%zux5,%zux4x%zu}", NL_FORK_BACKWARD / (size_t)4, backward / 4,
-             width);
-    add(to, "batchnorm/backward", TYPES, shape, "normal{,/in-place}/threads=3");
+    add_batch_forks(to, "batchnorm/{forward,backward}", NL_FORK_BATCH);
+    add_batch_forks(to, "batchnorm/inference", NL_FORK_FORWARD);
 }
 
 /* On both sides of the size from which outputs go past the caches of this machine. */

@@ -10,8 +10,8 @@ static void call(void *context, size_t turn) {
     (void)turn;
     for (int i = 0; i < 2 && a->on[i]; i++) {
         instance *in = fixture_next(a->on[i]);
-        in->impl = a->impl[i];
-        arm_calls = in->impl->name;
+        in->impl = a->unnamed ? NULL : a->impl[i];
+        arm_calls = a->impl[i]->name;
         instance_call(in, a->threads);
     }
 }

@@ -11,6 +11,7 @@ typedef struct arm {
     fixture *on[2]; /* the second may be NULL */
     const nl_impl *impl[2];
     int threads;
+    bool unnamed;     /* calls nl_best(), which is impl */
     uint64_t hash[2]; /* of the arguments that were last found right */
     verdict after;    /* the first failure of a timed call's outputs */
     int which;        /* of the two calls was last verified */

@@ -73,6 +73,7 @@ static void collect(bench *b) {
             continue;
         }
         b->arms[b->impls] = (arm){.on = {&b->f}, .impl = {m}, .threads = line.threads};
+        b->arms[b->impls].unnamed = b->o->unnamed && b->o->unnamed(b->o->context, m);
         b->rows[b->impls++] = line;
     }
 }

@@ -23,6 +23,8 @@ typedef struct bench_settings {
     int threads;      /* unless the case spells its own */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
+    /* Is it timed as nl_forward(NULL, ...) runs it? NULL: none is. */
+    bool (*unnamed)(void *context, const nl_impl *impl);
     /* NULL: the naive rung, or else the first. */
     bool (*is_baseline)(void *context, const nl_impl *impl);
     void (*row)(void *context, const row *line);

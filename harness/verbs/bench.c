@@ -55,6 +55,12 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     return case_options_selects(j->o, impl, c) && !gate_wrong(j->gates, impl, c);
 }
 
+/* The choice of nl_best(), which then also tries how many threads it takes. */
+static bool unnamed(void *context, const nl_impl *impl) {
+    const job *j = context;
+    return impl->threaded && j->o->impl && !impl_matches(j->o->impl, impl);
+}
+
 static bool is_baseline(void *context, const nl_impl *impl) {
     const job *j = context;
     return impl_matches(j->o->baseline, impl);
@@ -128,6 +134,7 @@ static bool bench_all(job *j) {
                                      .threads = o->threads,
                                      .context = j,
                                      .selects = selects,
+                                     .unnamed = unnamed,
                                      .is_baseline = o->baseline ? is_baseline : NULL,
                                      .row = take_row,
                                      .round = take_round,

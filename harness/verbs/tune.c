@@ -41,14 +41,17 @@ enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW,
 /* From how many rows on is `first` faster than `second`? A row is `parts` units of the key. */
 static const struct question {
     const char *key, *first, *second, *first_impl, *second_impl; /* NULL: first_impl, one thread */
+    nl_op op;
     nl_pass pass;
     size_t parts, least, most;
 } questions[] = {{"stream_bytes", "streaming", "ordinary", "optimized/rows_streaming",
-                  "optimized/rows_pipelined", NL_FORWARD, ROW, 64, ROWS},
+                  "optimized/rows_pipelined", NL_LAYERNORM, NL_FORWARD, ROW, 64, ROWS},
                  {"fork_forward", "threads", "one thread", "optimized/rows_threaded", NULL,
-                  NL_FORWARD, C, 2, 4096},
+                  NL_LAYERNORM, NL_FORWARD, C, 2, 4096},
                  {"fork_backward", "threads", "one thread", "optimized/rows_backward_threaded",
-                  NULL, NL_BACKWARD, C, 2, 4096}};
+                  NULL, NL_LAYERNORM, NL_BACKWARD, C, 2, 4096},
+                 {"fork_batch", "threads", "one thread", "optimized/batch_threaded", NULL,
+                  NL_BATCHNORM, NL_FORWARD, C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 /* What the copy reads; what it writes, the norm's input (in backward, dy); the norm's output; and x
@@ -117,7 +120,7 @@ static curve plan(const struct question *q, int threads) {
 
 /* `second` takes part twice: its ratio to itself is noise. */
 static bool measure_point(const struct question *q, curve *c, size_t i, const case_options *o) {
-    nl_problem p = {NL_LAYERNORM, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
+    nl_problem p = {q->op, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
     chain first = {c->first, p, q->second_impl ? 1 : o->threads, false};
     chain second = {c->second, p, 1, false};
     const measure_arm arms[] = {{.call = call_chain, .context = &first},
@@ -185,7 +188,7 @@ int verb_tune(int argc, char **argv) {
         return NL_EXIT_USAGE;
     }
     nl_tuning t = *nl_tuning_now(), all_fork = {.stream_bytes = t.stream_bytes};
-    size_t *const keys[QUESTIONS] = {&t.stream_bytes, &t.fork_forward, &t.fork_backward};
+    size_t *const keys[QUESTIONS] = {&t.stream_bytes, &t.fork_forward, &t.fork_backward, &t.fork_batch};
     curve curves[QUESTIONS];
     bool ok = make_buffers(o.quick);
     for (int q = 0; q < QUESTIONS; q++) curves[q] = plan(&questions[q], o.threads);

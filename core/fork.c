@@ -1,0 +1,82 @@
+/* Calls of about one size are timed on one thread and on all; the faster way is taken, and the other
+ * tried again for 1 % of the time, as threads that slept may spin now, and a busy CPU be free.
+ * SPDX-License-Identifier: MIT */
+#include "fork.h"
+
+#include <stdint.h>
+#include <time.h>
+
+enum { ONE, ALL };
+enum { TRIES = 4, LAST = 3, PLACES = 64 };
+
+/* The last three times of each way, in ns an element, of which the median counts: a single slow call
+ * is another program's. The first calls after a change find their data in another core's cache, so
+ * a way is kept for some. */
+typedef struct nl_fork_times {
+    uint64_t key;
+    int threads;
+    float ns[2][LAST];
+    float credit;  /* ns that trying the slower way may cost */
+    int left, way; /* the way now, and for how many more calls at least */
+} times;
+
+/* OpenMP's threads belong to the thread that calls. */
+static _Thread_local times all[PLACES];
+
+static uint64_t bits(size_t size) {
+    return 64 - (uint64_t)__builtin_clzll(size);
+}
+
+static times *find(const nl_problem *p, int threads) {
+    uint64_t key = ((uint64_t)p->op * NL_PASSES + p->pass) * NL_DTYPES + p->dtype + 1;
+    key = key << 24 | bits(p->n) << 16 | bits(p->c) << 8 | bits(p->s);
+    times *t = &all[key * 0x9e3779b97f4a7c15u >> 58];
+    if (t->key != key || t->threads != threads)
+        *t = (times){.key = key, .threads = threads, .left = TRIES, .way = ALL};
+    return t;
+}
+
+static float usual(const times *t, int way) {
+    const float a = t->ns[way][0], b = t->ns[way][1], c = t->ns[way][2];
+    const float low = a < b ? a : b, high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* All threads must save a tenth. One without times counts as the faster, and so is tried. */
+static int better(const times *t) {
+    return usual(t, ALL) < 0.9f * usual(t, ONE) ? ALL : ONE;
+}
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+void nl_fork_begin(nl_fork *f, const nl_problem *p) {
+    const size_t elements = p->n * p->c * p->s;
+    if (elements >= NL_FORK_SURE) return;
+    times *t = f->at = find(p, f->threads);
+    const int best = better(t), other = best == ONE ? ALL : ONE;
+    f->elements = (double)elements;
+    if (!t->left && t->credit >= TRIES * usual(t, other) * (float)elements)
+        t->left = TRIES, t->way = other, t->credit = 0;
+    else if (!t->left && t->way != best)
+        t->left = TRIES, t->way = best;
+    if (t->way == ONE) f->threads = 1;
+    f->begin = now_ns();
+}
+
+void nl_fork_note(const nl_fork *f, double ns) {
+    times *t = f->at;
+    float *last = t->ns[t->way];
+    last[2] = last[1], last[1] = last[0], last[0] = (float)(ns / f->elements);
+    if (t->left)
+        t->left--;
+    else
+        t->credit += 0.01f * (float)ns;
+}
+
+void nl_fork_end(const nl_fork *f) {
+    if (f->at) nl_fork_note(f, now_ns() - f->begin);
+}
