@@ -46,10 +46,10 @@ def is_ours(row):
 
 
 def size(row):
-    """64×1024, 516 KiB"""
+    """64×1024, 516 KiB; on two threads, 64×1024 2T, 516 KiB"""
     shape = "×".join(row[key] for key in ("n", "c", "s") if key != "s" or row["s"] != "1")
-    options = f" {row['options']}" if row["options"] else ""
-    return f"{shape}{options}, {speed.human(float(row['bytes']))}"
+    options = f" {row['options']}".replace("threads=", "") + "T" * row["options"].startswith("threads=")
+    return f"{shape}{options.rstrip()}, {speed.human(float(row['bytes']))}"
 
 
 def draw(axes, cases, looks):
@@ -109,8 +109,9 @@ if not names:
 layers = [op for op in common.LAYERS if any(rows[0]["op"] == op for rows in groups.values())]
 ratios = [1 / float(line[key]) for line in lines for key in ("speedup", "speedup_low", "speedup_high")
           if line["impl"].startswith("peer/") and line[key]] or [1]
-figure, grid = plt.subplots(1, len(layers), squeeze=False, figsize=(common.WIDE, 7.5))
-figure.subplots_adjust(left=0.115, right=0.937, top=0.775, bottom=0.115, wspace=1.16)
+most = max(sum(rows[0]["op"] == op for rows in groups.values()) for op in layers)
+figure, grid = plt.subplots(1, len(layers), squeeze=False, figsize=(common.WIDE, max(7.5, 0.21 * most + 3.4)))
+figure.subplots_adjust(left=0.115, right=0.937, top=1 - 1.69 / figure.get_figheight(), bottom=0.115, wspace=1.16)
 for op, axes in zip(layers, grid[0]):
     speed.log_axis(axes.xaxis, min(ratios + [0.5]) / 1.25, max(ratios + [2]) * 1.25)
     draw(axes, [rows for rows in groups.values() if rows[0]["op"] == op], looks)
@@ -126,7 +127,7 @@ faster, slower = (sum(line["comparison"] == word for line in against) for word i
 threads = speed.span([{"threads": float(line["threads"])} for line in lines], "threads")
 speed.heading(figure, QUESTION, fill(
     f"Ours is faster in {faster} of {len(against)} comparisons, slower in {slower}; the rest is the same or not "
-    f"resolved. {threads} thread, normal data; bytes are those that any implementation must move "
+    f"resolved. {threads} threads (T), normal data; bytes are those that any implementation must move "
     f"(caches: {speed.cache_sizes(path)}). Ours: {ours}.", 165))
 handles = [Line2D([], [], color=looks[name][0], marker=looks[name][1], linestyle="none", markersize=7,
                   label=shown.get(name, name)) for name in names]
