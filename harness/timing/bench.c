@@ -114,7 +114,7 @@ static size_t find_baseline(const bench *b) {
     for (size_t i = 0; i < b->impls; i++) {
         const nl_impl *m = b->arms[i].impl[0];
         const char *slash = strrchr(m->name, '/');
-        if (b->o->is_baseline ? b->o->is_baseline(b->o->context, m)
+        if (b->o->is_baseline ? b->o->is_baseline(b->o->context, m, b->c)
                               : slash && strcmp(slash, "/naive") == 0)
             return i;
     }

@@ -26,7 +26,7 @@ typedef struct bench_settings {
     /* Is it timed as nl_forward(NULL, ...) runs it? NULL: none is. */
     bool (*unnamed)(void *context, const nl_impl *impl);
     /* NULL: the naive rung, or else the first. */
-    bool (*is_baseline)(void *context, const nl_impl *impl);
+    bool (*is_baseline)(void *context, const nl_impl *impl, const nl_case *c);
     void (*row)(void *context, const row *line);
     void (*round)(void *context, const bench_round *r); /* or NULL */
     void (*note)(void *context, const char *text);      /* a warning; or NULL */

@@ -105,7 +105,8 @@ static bool races(void *context, const nl_impl *impl, const nl_case *c) {
                                              impl == nl_best(&c->problem, j->o->threads));
 }
 
-static bool is_baseline(void *context, const nl_impl *impl) {
+static bool is_baseline(void *context, const nl_impl *impl, const nl_case *c) {
+    (void)c;
     const job *j = context;
     return impl != j->impl && is_naive(impl, &j->at.problem);
 }

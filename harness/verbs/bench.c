@@ -24,7 +24,7 @@ static const char help[] =
     "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
     "                         with @avx2 on that one, with @* on all\n"
     "  --load FILE.so         also the kernels of a library (normlab_kernel.h); may be repeated\n"
-    "  --baseline GLOB[@ISA]  compare with this one (the naive rung, or else the first)\n"
+    "  --baseline GLOB[@ISA]  compare with this one, or `best` (the naive rung, else the first)\n"
     "  --threads N            threads for those that use them, and for the limit (1)\n"
     "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
     "  --precision P          stop when half of every interval is below this fraction (0.01)\n"
@@ -61,9 +61,9 @@ static bool unnamed(void *context, const nl_impl *impl) {
     return impl->threaded && j->o->impl && !impl_matches(j->o->impl, impl);
 }
 
-static bool is_baseline(void *context, const nl_impl *impl) {
+static bool is_baseline(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return impl_matches(j->o->baseline, impl);
+    return case_options_is_baseline(j->o, impl, c);
 }
 
 static void take_row(void *context, const row *line) {

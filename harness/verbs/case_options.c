@@ -69,6 +69,10 @@ bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_c
     return match_any(o->impl, impl, nl_best(&c->problem, case_options_threads(o, c)), o->race);
 }
 
+bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const nl_case *c) {
+    return match_any(o->baseline, impl, nl_best(&c->problem, case_options_threads(o, c)), false);
+}
+
 /* Does one of the patterns match anything, and each name without a wildcard? Prints those that do
  * not. */
 static bool known_impl(const char *patterns) {

@@ -34,6 +34,9 @@ int case_options_threads(const case_options *o, const nl_case *c);
 /* Does the implementation accept the case, and does --impl select it? */
 bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_case *c);
 
+/* Is it the one that --baseline names? */
+bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const nl_case *c);
+
 /* Of the implementations with this name, the one for the widest ISA that runs here; NULL: none runs. */
 const nl_impl *impl_widest(const char *name);
 
