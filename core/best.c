@@ -40,22 +40,26 @@ static const choice choices[] = {
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
+static size_t of_kind(const nl_problem *p, size_t forward, size_t backward, size_t batch) {
+    if (p->op == NL_BATCHNORM && p->pass != NL_INFERENCE) return batch;
+    return p->pass == NL_BACKWARD ? backward : forward;
+}
+
 /* Is the problem large enough to wake threads? */
 static bool forks(const nl_problem *p, int threads) {
-    if (threads <= 1) return false;
     const nl_tuning *t = nl_tuning_now();
-    const bool batch = p->op == NL_BATCHNORM && p->pass != NL_INFERENCE;
-    const size_t from = batch                    ? t->fork_batch
-                        : p->pass == NL_BACKWARD ? t->fork_backward
-                                                 : t->fork_forward;
-    return p->n * p->c * p->s >= from;
+    const size_t from = of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
+    return threads > 1 && p->n * p->c * p->s >= from;
 }
 
 /* Does a thread's share of the output bypass the caches? The problem decides, else the size. */
 static bool streams(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
-    size_t bytes = p->n * p->c * p->s * nl_dtype_size(p->dtype);
-    return bytes / (size_t)threads >= nl_tuning_now()->stream_bytes;
+    const nl_tuning *t = nl_tuning_now();
+    const size_t bytes = p->n * p->c * p->s * nl_dtype_size(p->dtype);
+    const size_t backward = p->dtype == NL_F32 ? t->stream_backward : t->stream_bytes;
+    const size_t from = of_kind(p, t->stream_bytes, backward, t->stream_batch);
+    return bytes / (size_t)threads >= from;
 }
 
 static size_t first_level_cache(void) {

@@ -11,15 +11,30 @@
 #include <strings.h>
 #include <unistd.h>
 
+enum { L2, L3 };
+
+/* Bytes of a level of the caches; where unknown, what every processor of today has. */
+static size_t cache_bytes(int level) {
+    static const size_t usual[] = {(size_t)1 << 20, (size_t)16 << 20};
+    long bytes = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    static const int names[] = {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    bytes = sysconf(names[level]);
+#endif
+    return bytes > 0 ? (size_t)bytes : usual[level];
+}
+
 /* Half the last-level cache, since x takes the other half; capped: a large cache is shared. */
 static size_t default_stream_bytes(void) {
-    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20;
-    long cache = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-    size_t half = cache > 0 ? (size_t)cache / 2 : (size_t)8 << 20;
+    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20, half = cache_bytes(L3) / 2;
     return half < least ? least : half > most ? most : half;
+}
+
+/* Backward moves three tensors and streams one. Its streaming rung also prefetches, which pays as
+ * soon as no tensor stays in the second level. */
+static size_t default_stream_backward(void) {
+    const size_t twice = 2 * cache_bytes(L2), most = default_stream_bytes();
+    return twice < most ? twice : most;
 }
 
 /* Do OpenMP's threads sleep between calls? */
@@ -32,6 +47,8 @@ static const struct key {
     const char *name;
     size_t offset;
 } keys[] = {{"stream_bytes", offsetof(nl_tuning, stream_bytes)},
+            {"stream_backward", offsetof(nl_tuning, stream_backward)},
+            {"stream_batch", offsetof(nl_tuning, stream_batch)},
             {"fork_forward", offsetof(nl_tuning, fork_forward)},
             {"fork_backward", offsetof(nl_tuning, fork_backward)},
             {"fork_batch", offsetof(nl_tuning, fork_batch)}};
@@ -123,6 +140,8 @@ static const char *source = "defaults";
 
 static void decide(void) {
     now = (nl_tuning){.stream_bytes = default_stream_bytes(),
+                      .stream_backward = default_stream_backward(),
+                      .stream_batch = default_stream_bytes(),
                       .fork_forward = NL_FORK_FORWARD,
                       .fork_backward = NL_FORK_BACKWARD * (threads_sleep() ? 4u : 1u),
                       .fork_batch = NL_FORK_BATCH};

@@ -13,6 +13,8 @@
 
 /* Low thresholds, so that the shapes are small. */
 static const nl_tuning tuning = {.stream_bytes = 16384,
+                                 .stream_backward = 12288,
+                                 .stream_batch = 20480,
                                  .fork_forward = 3072,
                                  .fork_backward = 5120,
                                  .fork_batch = 4096};
@@ -45,7 +47,10 @@ static bool forks(const nl_problem *p, int threads) {
 
 static bool streams(const nl_problem *p, size_t shares) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
-    return p->n * p->c * p->s * (p->dtype == NL_F32 ? 4 : 2) / shares >= tuning.stream_bytes;
+    const bool dx = p->pass == NL_BACKWARD && p->dtype == NL_F32;
+    size_t from = dx ? tuning.stream_backward : tuning.stream_bytes;
+    if (p->op == NL_BATCHNORM && p->pass != NL_INFERENCE) from = tuning.stream_batch;
+    return p->n * p->c * p->s * (p->dtype == NL_F32 ? 4 : 2) / shares >= from;
 }
 
 /* Rows of x, dy, dx, with gamma, dgamma and dbeta, in the first-level cache. */
@@ -94,9 +99,17 @@ static bool is_in_optimized(const struct job *job) {
 /* Calls visit on shapes around each threshold, given in elements, and around what registers hold.
  * Nothing is routed to a layer's only rungs in plain C. */
 static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p)) {
-    const size_t v = lanes(), most = tuning.stream_bytes / (t == NL_F32 ? 4 : 2);
-    const size_t edges[] =
-        {tuning.fork_forward, tuning.fork_backward, tuning.fork_batch, most, 2 * most, 3 * most};
+    const size_t v = lanes(), bytes = t == NL_F32 ? 4 : 2, most = tuning.stream_bytes / bytes;
+    const size_t backward = tuning.stream_backward / bytes,
+                 batch_most = tuning.stream_batch / bytes;
+    const size_t edges[] = {tuning.fork_forward,
+                            tuning.fork_backward,
+                            tuning.fork_batch,
+                            backward,
+                            batch_most,
+                            most,
+                            2 * most,
+                            3 * most};
     const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1, 100};
     const bool batch = job->op == NL_BATCHNORM;
     if (!is_in_optimized(job)) return;

@@ -48,6 +48,19 @@ Test(tune, what_is_not_resolved_decides_nothing) {
     expect("????", 4, false);
 }
 
+Test(tune, pays_in_both_states_of_the_caches) {
+    static const comparison all[] = {FASTER, SLOWER, SAME, NOT_RESOLVED};
+    for (int i = 0; i < 4; i++) {
+        cr_expect_eq(tune_both(SLOWER, all[i]), SLOWER);
+        cr_expect_eq(tune_both(all[i], all[i]), all[i]);
+        for (int k = 0; k < 4; k++)
+            cr_expect_eq(tune_both(all[i], all[k]), tune_both(all[k], all[i]));
+    }
+    cr_expect_eq(tune_both(FASTER, SAME), FASTER);
+    cr_expect_eq(tune_both(FASTER, NOT_RESOLVED), NOT_RESOLVED);
+    cr_expect_eq(tune_both(SAME, NOT_RESOLVED), NOT_RESOLVED);
+}
+
 Test(tune, what_is_to_be_used_decides_what_is_best) {
     nl_problem p = {.op = NL_LAYERNORM, .dtype = NL_F32, .n = 2, .c = 1024, .s = 1};
     cr_assert_str_eq(nl_best(&p, 2)->name, "optimized/rows_pipelined");

@@ -80,8 +80,8 @@ run tune --quick --seconds 0.001 --out new.txt
 check "tune" test "$status" -eq 0
 cp out measured
 check "says how to use it" grep -qF "export NL_TUNING='$work/new.txt'" words
-check "four keys" test "$(grep -v '^#' new.txt | cut -d' ' -f1 | paste -sd ' ')" = \
-    "stream_bytes fork_forward fork_backward fork_batch"
+check "six keys" test "$(grep -v '^#' new.txt | cut -d' ' -f1 | paste -sd ' ')" = \
+    "stream_bytes stream_backward stream_batch fork_forward fork_backward fork_batch"
 check "the sizes double" awk '$1 ~ /^[0-9]+$/ { if (n++ && $1 != 2 * last) exit 1; last = $1 }
     !NF { n = 0 } END { if (!last) exit 1 }' measured
 # From the largest size down: wins, or sizes that are not resolved.
@@ -96,7 +96,7 @@ follows() {
             else if ($2 != want) exit 1
             seen++
         }
-        END { if (seen != 4) exit 1 }' "$1"
+        END { if (seen != 6) exit 1 }' "$1"
 }
 check "the keys follow from what was measured" follows measured
 check "and are what is written" test "$(sed -nE 's/^((stream|fork)_[a-z]+ [0-9]+).*/\1/p' measured)" = \
@@ -111,7 +111,7 @@ check "and the defaults" grep -q '^tuning of nl_best() is defaults: stream_bytes
 
 run tune --quick --seconds 0.001 --threads 1
 check "without --out" test "$status" -eq 0
-check "the file is stdout" test "$(grep -c . out)" -eq 5
+check "the file is stdout" test "$(grep -c . out)" -eq 7
 check "what was measured is on stderr" grep -q 'streaming or ordinary' words
 check "one thread: says so" test "$(grep -cE '^fork_.* stays: there is one thread' words)" -eq 3
 check "and leaves the keys" test "$(grep ^fork out)" = "$(grep ^fork new.txt)"

@@ -1,6 +1,7 @@
 /* `normlab tune`: measures from which size on streaming stores and threads pay on this machine, and
  * writes the file for NL_TUNING. Times a chain, because the norm's neighbours decide what pays: a
- * copy writes the norm's input, the norm runs, and its output is read.
+ * copy writes the norm's input, the norm runs, and its output is read. A threshold is where it pays
+ * whether the chain finds its buffers in the cache or not.
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -25,7 +26,7 @@
 static const char help[] =
     "normlab tune [options]\n\n"
     "Measures from which size on streaming stores and threads pay on this machine, and writes a\n"
-    "file for NL_TUNING (docs/tuning.md). Takes about a minute.\n\n"
+    "file for NL_TUNING (docs/tuning.md). Takes two to three minutes.\n\n"
     "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
     "  --threads N    threads to compare with one (all)\n"
     "  --seconds S    for each arm and size (0.3; with --quick 0.03)\n"
@@ -38,24 +39,29 @@ static const char help[] =
 
 enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW, POINTS = 12 };
 
-/* From how many rows on is `first` faster than `second`? A row is `parts` units of the key. */
+/* From how many rows on is `first` faster than `second`: the threaded rung on all threads than on
+ * one, or, if there is none, nl_best() streaming than with ordinary stores? A row is `parts` units of
+ * the key. */
 static const struct question {
-    const char *key, *first, *second, *first_impl, *second_impl; /* NULL: first_impl, one thread */
+    const char *key, *first, *second, *threaded;
     nl_op op;
     nl_pass pass;
     size_t parts, least, most;
-} questions[] = {{"stream_bytes", "streaming", "ordinary", "optimized/rows_streaming",
-                  "optimized/rows_pipelined", NL_LAYERNORM, NL_FORWARD, ROW, 64, ROWS},
-                 {"fork_forward", "threads", "one thread", "optimized/rows_threaded", NULL,
-                  NL_LAYERNORM, NL_FORWARD, C, 2, 4096},
-                 {"fork_backward", "threads", "one thread", "optimized/rows_backward_threaded",
-                  NULL, NL_LAYERNORM, NL_BACKWARD, C, 2, 4096},
-                 {"fork_batch", "threads", "one thread", "optimized/batch_threaded", NULL,
-                  NL_BATCHNORM, NL_FORWARD, C, 2, 4096}};
+} questions[] =
+    {{"stream_bytes", "streaming", "ordinary", NULL, NL_LAYERNORM, NL_FORWARD, ROW, 64, ROWS},
+     {"stream_backward", "streaming", "ordinary", NULL, NL_LAYERNORM, NL_BACKWARD, ROW, 64, ROWS},
+     {"stream_batch", "streaming", "ordinary", NULL, NL_BATCHNORM, NL_FORWARD, ROW, 64, ROWS},
+     {"fork_forward", "threads", "one thread", "optimized/rows_threaded", NL_LAYERNORM, NL_FORWARD,
+      C, 2, 4096},
+     {"fork_backward", "threads", "one thread", "optimized/rows_backward_threaded", NL_LAYERNORM,
+      NL_BACKWARD, C, 2, 4096},
+     {"fork_batch", "threads", "one thread", "optimized/batch_threaded", NL_BATCHNORM, NL_FORWARD,
+      C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 /* What the copy reads; what it writes, the norm's input (in backward, dy); the norm's output; and x
- * in backward. Chains rotate through the buffers, so that none finds its data in the cache. */
+ * in backward. A chain that rotates goes through all of the buffers, so that it finds none of its
+ * data in a cache; a warm one uses the same part again. */
 enum { SOURCE, COPIED, OUT, KEPT, BUFFERS };
 static char *buffer[BUFFERS];
 static size_t room; /* rows of each */
@@ -65,12 +71,12 @@ typedef struct chain {
     const nl_impl *impl;
     nl_problem p;
     int threads;
-    bool failed;
+    bool rotates, failed;
 } chain;
 
 static void call_chain(void *context, size_t turn) {
     chain *c = context;
-    const size_t bytes = c->p.n * ROW, at = turn % (room / c->p.n) * bytes;
+    const size_t bytes = c->p.n * ROW, at = c->rotates ? turn % (room / c->p.n) * bytes : 0;
     char *const copied = buffer[COPIED] + at, *const out = buffer[OUT] + at;
     limit_move(&(limit_job){{buffer[SOURCE] + at}, {copied}, 1, 1, bytes, {0}}, 1);
     nl_forward_args f = {.x = copied, .gamma = gain, .beta = bias, .y = out};
@@ -104,35 +110,48 @@ typedef struct curve {
     const nl_impl *first, *second;
     const char *skipped; /* the reason, or NULL */
     size_t count, rows[POINTS];
-    estimate ratio[POINTS]; /* time of first over that of second, a logarithm */
+    estimate ratio[POINTS][2]; /* warm and rotating: time of first over second's, a logarithm */
     comparison verdict[POINTS];
 } curve;
 
+static const nl_impl *best_with(const struct question *q, nl_stores stores) {
+    return nl_best(&(nl_problem){q->op, q->pass, .n = 64, .c = C, .s = 1, .stores = stores}, 1);
+}
+
 static curve plan(const struct question *q, int threads) {
-    curve c = {.first = nl_find(q->first_impl, nl_isa_best())};
-    c.second = q->second_impl ? nl_find(q->second_impl, nl_isa_best()) : c.first;
-    if (!c.first || !c.second) c.skipped = "no implementation here depends on it";
-    if (!q->second_impl && threads == 1) c.skipped = "there is one thread";
+    curve c = {.first = q->threaded ? nl_find(q->threaded, nl_isa_best())
+                                    : best_with(q, NL_STORES_STREAMING)};
+    c.second = q->threaded ? c.first : best_with(q, NL_STORES_CACHED);
+    if (!c.first || (!q->threaded && c.first == c.second))
+        c.skipped = "no implementation here depends on it";
+    if (q->threaded && threads == 1) c.skipped = "there is one thread";
     for (size_t n = q->least; !c.skipped && n <= q->most && n <= room; n *= 2)
         c.rows[c.count++] = n;
     return c;
 }
 
 /* `second` takes part twice: its ratio to itself is noise. */
-static bool measure_point(const struct question *q, curve *c, size_t i, const case_options *o) {
+static bool measure_state(const struct question *q, curve *c, size_t i, bool rotates,
+                          const case_options *o) {
     nl_problem p = {q->op, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
-    chain first = {c->first, p, q->second_impl ? 1 : o->threads, false};
-    chain second = {c->second, p, 1, false};
+    chain first = {c->first, p, q->threaded ? o->threads : 1, rotates, false};
+    chain second = {c->second, p, 1, rotates, false};
     const measure_arm arms[] = {{.call = call_chain, .context = &first},
                                 {.call = call_chain, .context = &second},
                                 {.call = call_chain, .context = &second}};
     measure m = {.arms = arms, .count = 3, .baseline = 1, .seed = c->rows[i], .clock = clock_ns};
     m.seconds = 3 * o->seconds, m.precision = o->precision, m.interrupted = interrupted;
     const bool ok = measure_run(&m);
-    c->ratio[i] = measure_ratio(&m, 0, 1);
-    c->verdict[i] = stats_verdict(c->ratio[i], stats_band(measure_ratio(&m, 2, 1)), o->margin);
+    estimate *ratio = &c->ratio[i][rotates];
+    *ratio = measure_ratio(&m, 0, 1);
+    const comparison v = stats_verdict(*ratio, stats_band(measure_ratio(&m, 2, 1)), o->margin);
+    c->verdict[i] = rotates ? tune_both(c->verdict[i], v) : v;
     measure_free(&m);
     return ok && !first.failed && !second.failed;
+}
+
+static bool measure_point(const struct question *q, curve *c, size_t i, const case_options *o) {
+    return measure_state(q, c, i, false, o) && measure_state(q, c, i, true, o);
 }
 
 static bool measure_all(const case_options *o, curve *curves) {
@@ -146,6 +165,13 @@ static bool measure_all(const case_options *o, curve *curves) {
         }
     progress(1, 1, "");
     return ok;
+}
+
+comparison tune_both(comparison a, comparison b) {
+    static const comparison worst_first[] = {SLOWER, NOT_RESOLVED, FASTER};
+    for (int i = 0; i < 3; i++)
+        if (a == worst_first[i] || b == worst_first[i]) return worst_first[i];
+    return SAME;
 }
 
 size_t tune_from(const comparison *verdicts, size_t n, bool *known) {
@@ -165,12 +191,17 @@ static void conclude(FILE *out, const struct question *q, const curve *c, size_t
     if (!stays) *key = from < c->count ? c->rows[from] * q->parts : SIZE_MAX;
     fprintf(out, "\n%s: %s or %s?\n", q->key, q->first, q->second);
     if (c->count)
-        fprintf(out, "%12s %8s %17s   faster\n", q->parts == ROW ? "bytes" : "elements", "speed",
-                "interval");
-    for (size_t i = 0; i < c->count; i++)
-        fprintf(out, "%12zu %7.2fx %8.2f to %5.2f   %s\n", c->rows[i] * q->parts,
-                exp(-c->ratio[i].median), exp(-c->ratio[i].high), exp(-c->ratio[i].low),
-                winners[c->verdict[i]]);
+        fprintf(out, "%12s %8s %17s %9s %17s   faster\n", q->parts == ROW ? "bytes" : "elements",
+                "warm", "interval", "rotating", "interval");
+    for (size_t i = 0; i < c->count; i++) {
+        fprintf(out, "%12zu", c->rows[i] * q->parts);
+        for (int k = 0; k < 2; k++) {
+            const estimate r = c->ratio[i][k];
+            fprintf(out, " %*.2fx %8.2f to %5.2f", 7 + k, exp(-r.median), exp(-r.high),
+                    exp(-r.low));
+        }
+        fprintf(out, "   %s\n", winners[c->verdict[i]]);
+    }
     const char *how = stays ? " stays: " : *key == SIZE_MAX ? " (never)" : "";
     fprintf(out, "%s %zu%s%s\n", q->key, *key, how, stays ? stays : "");
 }
@@ -187,8 +218,10 @@ int verb_tune(int argc, char **argv) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
         return NL_EXIT_USAGE;
     }
-    nl_tuning t = *nl_tuning_now(), all_fork = {.stream_bytes = t.stream_bytes};
-    size_t *const keys[QUESTIONS] = {&t.stream_bytes, &t.fork_forward, &t.fork_backward, &t.fork_batch};
+    nl_tuning t = *nl_tuning_now(), all_fork = t;
+    all_fork.fork_forward = all_fork.fork_backward = all_fork.fork_batch = 0;
+    size_t *const keys[QUESTIONS] = {&t.stream_bytes, &t.stream_backward, &t.stream_batch,
+                                     &t.fork_forward, &t.fork_backward,   &t.fork_batch};
     curve curves[QUESTIONS];
     bool ok = make_buffers(o.quick);
     for (int q = 0; q < QUESTIONS; q++) curves[q] = plan(&questions[q], o.threads);
@@ -200,7 +233,11 @@ int verb_tune(int argc, char **argv) {
         return ok ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
     }
     FILE *words = o.out ? stdout : stderr;
-    fprintf(words, "A copy, LayerNorm f32 x %d on %s, then y is read\n", C, nl_isa_best());
+    fprintf(
+        words,
+        "Assumed: the next to run reads all of y (or dx), on the calling thread. Timed: a copy,\n"
+        "LayerNorm or BatchNorm of f32 x %d on %s, a reading of y; warm and rotating.\n",
+        C, nl_isa_best());
     for (int q = 0; q < QUESTIONS; q++) conclude(words, &questions[q], &curves[q], keys[q]);
     fprintf(file.file, "# normlab tune: %s, %d threads\n", nl_isa_best(), o.threads);
     ok = nl_tuning_write(file.file, &t);
