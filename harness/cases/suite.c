@@ -239,20 +239,20 @@ static void add_forks(sink *to) {
     add_batch_forks(to, "batchnorm/inference", NL_FORK_FORWARD);
 }
 
-static void add_stream(sink *to, const char *passes, size_t bytes) {
+static void add_stream(sink *to, const char *passes, size_t bytes, size_t bytes_in_16_bits) {
     char shape[120];
     snprintf(shape, sizeof shape, "%zux{1023,1024,1025}", bytes / 4096);
     add(to, passes, "f32", shape, "normal{,/threads=2}");
-    snprintf(shape, sizeof shape, "%zux{2047,2048,2049}", bytes / 4096);
+    snprintf(shape, sizeof shape, "%zux{2047,2048,2049}", bytes_in_16_bits / 4096);
     add(to, passes, "{f16,bf16}", shape, "normal");
 }
 
 /* On both sides of the size from which outputs go past the caches of this machine. */
 static void add_streams(sink *to) {
     const nl_tuning *t = nl_tuning_now();
-    add_stream(to, "{" ROWS "/forward,batchnorm/inference}", t->stream_bytes);
-    add_stream(to, ROWS "/backward", t->stream_backward);
-    add_stream(to, "batchnorm/{forward,backward}", t->stream_batch);
+    add_stream(to, "{" ROWS "/forward,batchnorm/inference}", t->stream_bytes, t->stream_bytes);
+    add_stream(to, ROWS "/backward", t->stream_backward, t->stream_bytes);
+    add_stream(to, "batchnorm/{forward,backward}", t->stream_batch, t->stream_batch);
 }
 
 bool suite_cases(case_list *list, bool also_long, char *error, size_t error_size) {
