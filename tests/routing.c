@@ -13,7 +13,7 @@
 
 /* Low thresholds, so that the shapes are small. */
 static const nl_tuning tuning = {.stream_bytes = 16384,
-                                 .stream_backward = 12288,
+                                 .stream_backward = 16384,
                                  .stream_batch = 20480,
                                  .fork_forward = 3072,
                                  .fork_backward = 5120,
