@@ -11,8 +11,8 @@ typedef struct nl_tuning {
     size_t stream_bytes;    /* a thread's output of at least so many bytes bypasses the caches */
     size_t stream_backward; /* the same of backward's dx in f32 */
     size_t stream_batch;    /* and in BatchNorm's training and backward */
-    size_t fork_forward;  /* elements from which threads may pay, in forward and inference */
-    size_t fork_backward; /* in backward */
+    size_t fork_forward;    /* elements from which threads may pay, in forward and inference */
+    size_t fork_backward;   /* in backward */
     size_t fork_batch; /* in BatchNorm's training and backward, which wake threads more than once */
 } nl_tuning;
 

@@ -14,13 +14,13 @@
 typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
     int rows;       /* of a block */
-    int vectors;    /* of each sum of a row; rows * vectors is SUMS */
+    int vectors;    /* of each sum of a row, 1 or 4; rows * vectors is SUMS */
     bool streaming; /* stores dx past the caches and prefetches the next block */
 } backward_recipe;
 
-/* The rows of a block together have SUMS vectors of each sum. dgamma and dbeta are summed in float over a
- * piece of so many rows, each block by itself first; pieces are added in two floats, so that the
- * error does not grow with the number of rows. */
+/* The rows of a block together have SUMS vectors of each sum. dgamma and dbeta are summed in float
+ * over a piece of so many rows, each block by itself first; pieces are added in two floats, so that
+ * the error does not grow with the number of rows. */
 enum { SUMS = 4, STEP = SUMS * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of so many columns, as in row_statistics.h. Longer rows take no blocks,
@@ -120,9 +120,7 @@ NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i
 /* The sum of row a's vectors. */
 NL_INLINE sums of_row(const sums *s, int a, backward_recipe q) {
     s += a * q.vectors;
-    if (q.vectors == 1) return s[0];
-    if (q.vectors == 2) return both(s[0], s[1]);
-    return both(both(s[0], s[2]), both(s[1], s[3]));
+    return q.vectors == 1 ? s[0] : both(both(s[0], s[2]), both(s[1], s[3]));
 }
 
 /* Adds all rows' blocks of sums, which end after `done` elements, to those before. */
