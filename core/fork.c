@@ -1,5 +1,6 @@
-/* Calls of about one size are timed on one thread and on all; the faster way is taken, and the other
- * tried again for 1 % of the time, as threads that slept may spin now, and a busy CPU be free.
+/* Calls of about one size are timed on one thread and on all; the faster way is taken, and the
+ * other tried again for 1 % of the time, as threads that slept may spin now, and a busy CPU be
+ * free.
  * SPDX-License-Identifier: MIT */
 #include "fork.h"
 
@@ -9,9 +10,9 @@
 enum { ONE, ALL };
 enum { TRIES = 4, LAST = 3, PLACES = 64 };
 
-/* The last three times of each way, in ns an element, of which the median counts: a single slow call
- * is another program's. The first calls after a change find their data in another core's cache, so
- * a way is kept for some. */
+/* The last three times of each way, in ns an element, of which the median counts: a single slow
+ * call is another program's. The first calls after a change find their data in another core's
+ * cache, so a way is kept for some. */
 typedef struct nl_fork_times {
     uint64_t key;
     int threads;

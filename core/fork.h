@@ -1,5 +1,5 @@
-/* Do threads pay, here and now? That depends on how OpenMP's threads wait, and on what else runs, so
- * nl_best()'s forks are timed. Changes no bit: a threaded rung gives the same with any number.
+/* Do threads pay, here and now? That depends on how OpenMP's threads wait, and on what else runs,
+ * so nl_best()'s forks are timed. Changes no bit: a threaded rung gives the same with any number.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_FORK_H
 #define NL_FORK_H
@@ -12,8 +12,8 @@ typedef struct nl_fork {
     double elements, begin;
 } nl_fork;
 
-/* Around a call on several threads. From NL_FORK_SURE elements on all are used and nothing is timed:
- * trying a large problem on one thread would be a long call. */
+/* Around a call on several threads. From NL_FORK_SURE elements on all are used and nothing is
+ * timed: trying a large problem on one thread would be a long call. */
 enum { NL_FORK_SURE = 1 << 21 };
 void nl_fork_begin(nl_fork *f, const nl_problem *p);
 void nl_fork_end(const nl_fork *f);

@@ -17,8 +17,8 @@ typedef struct arm {
     int which;        /* of the two calls was last verified */
 } arm;
 
-/* The name of the implementation that an arm calls; NULL: none. For who has to say which one ended the
- * process. */
+/* The name of the implementation that an arm calls; NULL: none. For who has to say which one ended
+ * the process. */
 extern const char *volatile arm_calls;
 
 /* The machine's limit: copies between the tensors that the case reads and writes. */

@@ -40,8 +40,8 @@ static const char help[] =
 enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW, POINTS = 12 };
 
 /* From how many rows on is `first` faster than `second`: the threaded rung on all threads than on
- * one, or, if there is none, nl_best() streaming than with ordinary stores? A row is `parts` units of
- * the key. */
+ * one, or, if there is none, nl_best() streaming than with ordinary stores? A row is `parts` units
+ * of the key. */
 static const struct question {
     const char *key, *first, *second, *threaded;
     nl_op op;

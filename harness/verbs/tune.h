@@ -4,7 +4,8 @@
 
 #include "base/stats.h"
 
-/* Of two states of the caches: FASTER if it is in one, and neither slower nor unknown in the other. */
+/* Of two states of the caches: FASTER if it is in one, and neither slower nor unknown in the other.
+ */
 comparison tune_both(comparison a, comparison b);
 
 /* From verdicts at n rising sizes, the index of the smallest FASTER one with no SLOWER or SAME
