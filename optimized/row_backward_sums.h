@@ -113,8 +113,12 @@ NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i
         else
             dgamma = vfma(dy, xhat, dgamma), dbeta += dy;
     }
-    vstore(NL_F32, g->dgamma, i, VLEN, vload(NL_F32, g->dgamma, i, VLEN) + dgamma);
-    if (q.centred) vstore(NL_F32, g->dbeta, i, VLEN, vload(NL_F32, g->dbeta, i, VLEN) + dbeta);
+    if (b->r % PIECE_ROWS) {
+        dgamma += vload(NL_F32, g->dgamma, i, VLEN);
+        if (q.centred) dbeta += vload(NL_F32, g->dbeta, i, VLEN);
+    }
+    vstore(NL_F32, g->dgamma, i, VLEN, dgamma);
+    if (q.centred) vstore(NL_F32, g->dbeta, i, VLEN, dbeta);
 }
 
 /* The sum of row a's vectors. */

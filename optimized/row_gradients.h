@@ -19,7 +19,7 @@ typedef struct gradients {
     nl_backward_view v;
     double per_c; /* 1 / c */
     const float *gain;
-    float *dgamma, *dbeta; /* sums over the current piece of rows */
+    float *dgamma, *dbeta; /* sums over the current piece of rows, which its first block stores */
     compensated *pieces;   /* NULL: there is one piece */
 } gradients;
 
@@ -59,35 +59,33 @@ NL_INLINE void begin_columns(gradients *g, float *scratch, bool in_pieces) {
         vstore(NL_F32, gain, j * VLEN, VLEN,
                vkeep(vgain(g->v.gamma, g->v.plus_one, j * VLEN, k), k));
     }
-    memset(g->dgamma, 0, padded * sizeof(float));
-    memset(g->dbeta, 0, padded * sizeof(float));
     if (in_pieces) memset((void *)g->pieces, 0, vectors * sizeof *g->pieces);
 }
 
-/* Ends a piece of rows: adds its sums to those of the pieces before. */
-static void end_piece(const gradients *g) {
-    for (size_t j = 0; g->pieces && j < vectors_of(g->v.c); j++) {
+/* Adds the sums of a piece of rows, which ends after `done` rows, to those of the pieces before. */
+static void end_piece(const gradients *g, size_t done) {
+    for (size_t j = 0; done && g->pieces && j < vectors_of(g->v.c); j++) {
         compensated *all = g->pieces + j;
         const size_t i = j * VLEN;
         add_exactly(&all->dgamma, &all->dgamma_error, vload(NL_F32, g->dgamma, i, VLEN));
-        add_exactly(&all->dbeta, &all->dbeta_error, vload(NL_F32, g->dbeta, i, VLEN));
-        vstore(NL_F32, g->dgamma, i, VLEN, vset(0));
-        vstore(NL_F32, g->dbeta, i, VLEN, vset(0));
+        if (g->v.centred)
+            add_exactly(&all->dbeta, &all->dbeta_error, vload(NL_F32, g->dbeta, i, VLEN));
     }
 }
 
 NL_INLINE void end_columns(const gradients *g) {
-    end_piece(g);
+    end_piece(g, g->v.n);
     for (size_t j = 0; j < vectors_of(g->v.c); j++) {
         const size_t i = j * VLEN, k = lanes_of(g->v.c, j);
-        vf dgamma = vload(NL_F32, g->dgamma, i, VLEN), dbeta = vload(NL_F32, g->dbeta, i, VLEN);
-        if (g->pieces) {
-            const compensated all = g->pieces[j];
-            dgamma = corrected(all.dgamma, all.dgamma_error);
-            dbeta = corrected(all.dbeta, all.dbeta_error);
-        }
-        if (g->v.dgamma != g->dgamma && g->v.dgamma) vstore(NL_F32, g->v.dgamma, i, k, dgamma);
-        if (g->v.dbeta != g->dbeta && g->v.dbeta) vstore(NL_F32, g->v.dbeta, i, k, dbeta);
+        const compensated *all = g->pieces ? g->pieces + j : NULL;
+        if (g->v.dgamma && g->v.dgamma != g->dgamma)
+            vstore(NL_F32, g->v.dgamma, i, k,
+                   all ? corrected(all->dgamma, all->dgamma_error)
+                       : vload(NL_F32, g->dgamma, i, VLEN));
+        if (g->v.dbeta && g->v.dbeta != g->dbeta)
+            vstore(NL_F32, g->v.dbeta, i, k,
+                   all ? corrected(all->dbeta, all->dbeta_error)
+                       : vload(NL_F32, g->dbeta, i, VLEN));
     }
 }
 

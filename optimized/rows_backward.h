@@ -27,12 +27,12 @@ NL_INLINE void all_rows(const gradients *g, const gradients *outer, backward_rec
     const size_t rows = (size_t)q.rows;
     size_t r = 0;
     for (; q.rows > 1 && g->v.c <= PIECE && r + rows <= g->v.n; r += rows) {
+        if (r % PIECE_ROWS == 0) end_piece(outer, r);
         put_block(g, r, q);
-        if ((r + rows) % PIECE_ROWS == 0) end_piece(outer);
     }
     for (; r < g->v.n; r++) {
+        if (r % PIECE_ROWS == 0) end_piece(outer, r);
         put_block(g, r, single);
-        if ((r + 1) % PIECE_ROWS == 0) end_piece(outer);
     }
     if (q.streaming) vfence();
 }

@@ -20,10 +20,8 @@ typedef struct cell {
     vf x, dy;
 } cell;
 
-NL_INLINE column load_column(const gradients *g, size_t j) {
-    const size_t i = j * VLEN;
-    return (column){vload(NL_F32, g->gain, i, VLEN), vload(NL_F32, g->dgamma, i, VLEN),
-                    vload(NL_F32, g->dbeta, i, VLEN)};
+NL_INLINE column begin_column(const gradients *g, size_t j) {
+    return (column){vload(NL_F32, g->gain, j * VLEN, VLEN), vset(0), vset(0)};
 }
 
 NL_INLINE void store_column(const gradients *g, size_t j, column col) {
@@ -71,22 +69,22 @@ NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vector
     if (vectors > 3) put_cell(g, at + 3 * VLEN, k, d, cols->d.gain, t, q);
 }
 
-/* The columns are loaded and stored once for each piece of rows. */
+/* The columns stay in registers for a piece of rows. */
 NL_INLINE void short_rows(const gradients *g, const gradients *outer, int vectors,
                           backward_recipe q) {
     const size_t n = g->v.n, k = g->v.c - (size_t)(vectors - 1) * VLEN;
     for (size_t begin = 0; begin < n; begin += PIECE_ROWS) {
         const size_t end = n - begin < PIECE_ROWS ? n : begin + PIECE_ROWS;
-        columns cols = {.a = load_column(g, 0)};
-        if (vectors > 1) cols.b = load_column(g, 1);
-        if (vectors > 2) cols.c = load_column(g, 2);
-        if (vectors > 3) cols.d = load_column(g, 3);
+        columns cols = {.a = begin_column(g, 0)};
+        end_piece(outer, begin);
+        if (vectors > 1) cols.b = begin_column(g, 1);
+        if (vectors > 2) cols.c = begin_column(g, 2);
+        if (vectors > 3) cols.d = begin_column(g, 3);
         for (size_t r = begin; r < end; r++) short_row(g, &cols, r, vectors, k, q);
         store_column(g, 0, cols.a);
         if (vectors > 1) store_column(g, 1, cols.b);
         if (vectors > 2) store_column(g, 2, cols.c);
         if (vectors > 3) store_column(g, 3, cols.d);
-        end_piece(outer);
     }
 }
 

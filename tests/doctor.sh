@@ -32,7 +32,7 @@ rows = list(csv.reader(open('out', newline=''), strict=True))
 assert rows[0] == ['topic', 'level', 'value', 'advice'], rows[0]
 for topic, level, value, advice in rows[1:]:
     assert level in ('good', 'note', 'bad', 'unknown'), (topic, level)
-    assert value and len(value) < 127, topic + ': value empty or cut off: ' + value
+    assert value and len(value) < 191, topic + ': value empty or cut off: ' + value
     assert len(advice) < 255, topic + ': advice cut off: ' + advice
     assert advice or level != 'bad', topic + ' is bad and nothing is advised'
     print(topic, level, value)

@@ -180,9 +180,11 @@ static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
         snprintf(shape, sizeof shape, "%sx2x%d", sizes, RUN);
         break;
     case NL_OF_ELEMENTS:
-        /* columns; and channels in groups, of which the last has one */
-        snprintf(shape, sizeof shape, "{%zux{%d,%d,%d},2x{32,33}x%zu}", t.size / WIDE, WIDE - 1,
-                 WIDE, WIDE + 1, t.size / 64);
+        snprintf(shape, sizeof shape, "%zux{%d,%d,%d}", t.size / WIDE, WIDE - 1, WIDE, WIDE + 1);
+        add(to, batch_heads[pass], TYPES, shape, "normal");
+        if (pass == NL_INFERENCE) return;
+        /* channels in groups, of which the last has one */
+        snprintf(shape, sizeof shape, "2x{32,33}x%zu", t.size / 64);
         add(to, batch_heads[pass], TYPES, shape, "normal");
         return;
     }

@@ -14,7 +14,7 @@ typedef enum finding_level {
 typedef struct finding {
     const char *topic; /* one word; every examination has every topic once */
     finding_level level;
-    char value[128];  /* numbers with their units; if unknown, the reason */
+    char value[192];  /* numbers with their units; if unknown, the reason */
     char advice[256]; /* what to do, or "" */
 } finding;
 
