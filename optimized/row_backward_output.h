@@ -49,7 +49,7 @@ NL_INLINE void put_dx(const gradients *g, size_t row, size_t i, dx_terms t, back
 }
 
 /* Whole vectors begin at dx's first vector boundary, as in row_output.h; the edges before and
- * after them are loaded first and stored last, since dx may be dy or x. */
+ * after them are loaded first and stored last, since dx may be dy or dresidual. */
 NL_INLINE void put_row(const gradients *g, size_t r, dx_terms t, backward_recipe q) {
     const size_t c = g->v.c, row = r * c, size = nl_dtype_size(g->v.t);
     if (c < VLEN) {
