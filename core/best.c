@@ -133,8 +133,8 @@ int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
     return nl_team(threads);
 }
 
-/* In backward, streaming rungs sum in another order than the rest, so the choice must not depend on
- * threads: the bits would. In forward the order is the same. */
+/* In backward, the streaming rung may sum in another order than the one that would be chosen
+ * without it, so the choice must not depend on threads: the bits would. In forward the order is the same. */
 const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), isa);
 }

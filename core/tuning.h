@@ -16,9 +16,9 @@ typedef struct nl_tuning {
     size_t fork_batch; /* in BatchNorm's training and backward, which wake threads more than once */
 } nl_tuning;
 
-/* The default sizes to fork from. The threaded rung of backward is up to a tenth slower on one
- * thread than the others, so it is chosen from where threads surely pay: four times as much where
- * they sleep. For all others fork.h decides. */
+/* The default sizes to fork from. The threaded rung of backward is slower on one thread than the
+ * others, for its runs are short, so it is chosen from where threads surely pay: four times as much
+ * where they sleep. For all others fork.h decides. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* Read once: the defaults, and over them the file that the environment's NL_TUNING names; where

@@ -1,6 +1,7 @@
-/* idea   Four rows at a time, as rows_backward_pairs takes two.
- * gain   A quarter of the columns' traffic is left: most, where rows are short or no two fit the
- *        first-level cache.
+/* idea   Four rows at a time in the first reading: gain, dgamma and dbeta of a column are loaded
+ *        and stored once for all four.
+ * gain   A quarter of the columns' traffic is left: most, where four rows fit the first-level
+ *        cache, or not even one.
  * fails  Four rows of x and dy are often evicted from that cache before the second reading.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"

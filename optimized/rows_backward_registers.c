@@ -1,6 +1,6 @@
 /* idea   Rows of up to four vectors: a row is read once and stays in registers, and so do the gain
  *        and the sums for dgamma and dbeta, from one row to the next.
- * gain   Short rows: five loads and two stores a vector less. It refuses wider ones.
+ * gain   Short rows: six loads and two stores a vector less. It refuses wider ones.
  * fails  Each row waits for its sums; meanwhile the processor starts on the next.
  * SPDX-License-Identifier: MIT */
 #include "rows_backward.h"

@@ -1,5 +1,5 @@
 /* idea   Each thread gets runs of rows and does with a run what nl_best() would do on one thread
- *        (registers, pipelined or streaming). At the end the dgamma and dbeta of runs are added.
+ *        (registers, simd, blocks or streaming). At the end the dgamma and dbeta of runs are added.
  * gain   The cache bandwidth of all cores. Where runs begin depends on n alone, and they are added
  *        from first to last: the bits are the same with any number of threads.
  * fails  Waking threads takes microseconds, twice; and eight rows, of any length, are one run.

@@ -177,7 +177,7 @@ static bool same_rows(const trial *a, const char *text, const char *name) {
     return same;
 }
 
-/* Row norms sum in another order in registers; backward, also when streaming. */
+/* Row norms sum in another order in registers; backward, also where one row fits the cache. */
 static size_t told_apart[2], in_turn;
 
 static void check_runs(nl_problem p) {
