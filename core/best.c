@@ -10,7 +10,6 @@
 
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 enum { FORKS = 1, STREAMS = 2, ONE_ROW_FITS = 3 };
@@ -62,23 +61,11 @@ static bool streams(const nl_problem *p, int threads) {
     return bytes / (size_t)threads >= from;
 }
 
-static size_t first_level_cache(void) {
-    static _Atomic long found;
-    long bytes = atomic_load_explicit(&found, memory_order_relaxed);
-    if (bytes) return (size_t)bytes;
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-    bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-#endif
-    if (bytes <= 0) bytes = 32768;
-    atomic_store_explicit(&found, bytes, memory_order_relaxed);
-    return (size_t)bytes;
-}
-
 /* In backward: do so many rows of x, dy and dx fit the first-level cache, with gamma, dgamma and
  * dbeta? */
 static bool fit(const nl_problem *p, size_t rows) {
     const size_t bytes = 3 * rows * nl_dtype_size(p->dtype) + 3 * sizeof(float);
-    return p->c <= first_level_cache() / bytes;
+    return p->c <= nl_first_level_cache() / bytes;
 }
 
 static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
@@ -133,8 +120,8 @@ int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
     return nl_team(threads);
 }
 
-/* In backward, the streaming rung may sum in another order than the one that would be chosen
- * without it, so the choice must not depend on threads: the bits would. In forward the order is the same. */
+/* In backward, the streaming rung may sum in another order than what is chosen without it, so the
+ * choice must not depend on threads: the bits would. In forward the order is the same. */
 const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), isa);
 }

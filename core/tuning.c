@@ -11,14 +11,15 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { L2, L3 };
+enum { L1, L2, L3 };
 
 /* Bytes of a level of the caches; where unknown, what every processor of today has. */
 static size_t cache_bytes(int level) {
-    static const size_t usual[] = {(size_t)1 << 20, (size_t)16 << 20};
+    static const size_t usual[] = {(size_t)32 << 10, (size_t)1 << 20, (size_t)16 << 20};
     long bytes = 0;
 #ifdef _SC_LEVEL3_CACHE_SIZE
-    static const int names[] = {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
     bytes = sysconf(names[level]);
 #endif
     return bytes > 0 ? (size_t)bytes : usual[level];
@@ -136,9 +137,11 @@ bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size) {
 }
 
 static nl_tuning now;
+static size_t first_level; /* asking the system takes microseconds */
 static const char *source = "defaults";
 
 static void decide(void) {
+    first_level = cache_bytes(L1);
     now = (nl_tuning){.stream_bytes = default_stream_bytes(),
                       .stream_backward = default_stream_backward(),
                       .stream_batch = default_stream_bytes(),
@@ -158,6 +161,11 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 const nl_tuning *nl_tuning_now(void) {
     pthread_once(&once, decide);
     return &now;
+}
+
+size_t nl_first_level_cache(void) {
+    pthread_once(&once, decide);
+    return first_level;
 }
 
 void nl_tuning_use(const nl_tuning *t) {

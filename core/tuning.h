@@ -25,6 +25,9 @@ enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 26214
  * that cannot be used, nl_message() says so. */
 const nl_tuning *nl_tuning_now(void);
 
+/* Bytes of a core's first-level cache for data. */
+size_t nl_first_level_cache(void);
+
 /* In a line: "defaults", or "NL_TUNING" for its file, and the numbers. */
 void nl_tuning_describe(char *text, size_t size);
 
