@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -40,12 +41,23 @@ static bool can_start(int threads) {
     free(all);
     return started == count;
 }
+
+/* fork() copies no other thread, and OpenMP's runtime would wait for those of the parent forever. */
+static bool lost_its_team(void) {
+    static _Thread_local pid_t owner;
+    if (!owner) owner = getpid();
+    return owner != getpid();
+}
 #endif
 
 /* Tries once for each calling thread, which has a team of its own, and again when it wants more. */
 int nl_team(int threads) {
 #ifdef _OPENMP
     static _Thread_local int asked = 1, most = 1, granted = 1;
+    if (threads > 1 && lost_its_team()) {
+        nl_note("a child of fork() has no threads of its parent's: it used 1 of %d", threads);
+        return 1;
+    }
     if (threads > asked) {
         asked = threads, most = granted = least(threads, most_threads());
         while (granted > 1 && !can_start(granted)) granted /= 2;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TestSuite(threads, .init = one_thread);
@@ -75,6 +76,25 @@ Test(threads, one_starts_none) {
         if (running() > before) cr_assert_fail("%s@%s starts a thread", m->name, m->isa);
         trial_end(&t);
     }
+}
+
+static void add_up(void *sum, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++) __atomic_fetch_add((size_t *)sum, i, __ATOMIC_RELAXED);
+}
+
+/* fork() copies one thread: to wait for the others, as OpenMP's runtime does, would take forever. */
+Test(threads, a_child_of_fork_computes_alone) {
+    size_t sum = 0;
+    int status;
+    nl_parallel_for(100, 2, add_up, &sum);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        nl_parallel_for(100, 2, add_up, &sum);
+        _exit(sum == 2 * 4950 ? 0 : 1);
+    }
+    cr_assert(waitpid(child, &status, 0) == child && status == 0, "status %d", status);
+    cr_assert_eq(sum, 4950);
 }
 
 /* MiB of address space of this process; 0: unknown. */
