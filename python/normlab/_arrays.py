@@ -28,22 +28,32 @@ def bfloat16() -> np.dtype[Any]:
     return dtype
 
 
+def _from_dlpack(given: Any) -> NDArray[Any]:
+    dtype = str(getattr(given, "dtype", ""))
+    if getattr(given, "is_neg", bool)():  # PyTorch exports the memory without the sign
+        raise ValueError("it is negated when it is read: pass tensor.resolve_neg()")
+    if dtype == "torch.bfloat16":  # NumPy's DLPack lacks the type
+        return _from_dlpack(given.view(sys.modules["torch"].int16)).view(bfloat16())
+    if dtype == "bfloat16":  # JAX's is that of ml_dtypes
+        return np.asarray(given, copy=False)
+    array: NDArray[Any] = np.from_dlpack(given)
+    if array.size and array.flags.owndata:  # NumPy allocates for a null pointer, as of a FakeTensor
+        raise ValueError("it has no memory")
+    return array
+
+
 def as_array(given: Any, name: str) -> NDArray[Any]:
     """The same memory as a plain NumPy array. TypeError: it is no array, or lies elsewhere."""
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be ignored: pass {name}.data")
     if isinstance(given, np.ndarray):
         return given.view(np.ndarray)
+    if not hasattr(given, "__dlpack__"):
+        try:
+            return np.asarray(memoryview(given))
+        except (TypeError, BufferError) as error:
+            raise TypeError(f"{name} is {type(given).__name__}, not an array") from error
     try:
-        if str(getattr(given, "dtype", "")) == "torch.bfloat16":  # NumPy's DLPack lacks the type
-            torch = sys.modules["torch"]
-            return np.from_dlpack(given.view(torch.int16)).view(bfloat16())
-        if hasattr(given, "__dlpack__"):
-            return np.from_dlpack(given)
-        return np.asarray(memoryview(given))
-    except (BufferError, RuntimeError) as error:
+        return _from_dlpack(given)
+    except Exception as error:  # whatever the other library raises
         raise TypeError(f"{name} cannot be used in place: {error}") from error
-    except TypeError as error:
-        if "ml_dtypes" in str(error):
-            raise
-        raise TypeError(f"{name} is {type(given).__name__}, not an array") from error

@@ -84,7 +84,10 @@ def measure(*cases: str, impl: Impl = None, baseline: Impl = None, threads: int 
         options += ["--impl", str(impl)]
     if baseline is not None:
         options += ["--baseline", str(baseline)]
-    return [Measurement(*_fields(Measurement, row)) for row in _rows("bench", *options, *cases)]
+    rows = _rows("bench", *options, "--", *cases)
+    if not rows:
+        raise ValueError(f"nothing was timed: no implementation {impl or ''} takes {', '.join(cases)}")
+    return [Measurement(*_fields(Measurement, row)) for row in rows]
 
 
 def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:

@@ -28,7 +28,7 @@ _ROWS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 def _array(tensor: Optional[Tensor]) -> Any:
     """The same memory."""
-    return None if tensor is None else as_array(tensor.detach(), "tensor")
+    return None if tensor is None else as_array(tensor.detach().resolve_neg(), "tensor")
 
 
 def _parameter(tensor: Optional[Tensor]) -> Any:

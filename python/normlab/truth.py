@@ -84,7 +84,7 @@ def _tensor(given: Optional[Array], name: str, wide: bool = False) -> Optional[N
     if array.dtype.name not in _FLOATS:
         raise TypeError(f"{name} is {array.dtype}; it must be one of {', '.join(_FLOATS)}")
     to = np.float64 if wide else np.float32 if array.dtype.name == "bfloat16" else array.dtype.newbyteorder("=")
-    return np.asarray(array, dtype=to, order="C")
+    return np.require(array, to, ("C_CONTIGUOUS", "ALIGNED"))
 
 
 def _vector(given: Optional[Array], name: str) -> Optional[NDArray[Any]]:
@@ -145,7 +145,7 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
     x = _tensor(given_x, "x")
     if x is None:
         raise TypeError("x is None")
-    given = as_array(output, "output").dtype
+    given = as_array(output, "dx" if "dx" in arrays else "y").dtype
     its = "f32" if given == np.float64 else dtype_name(given)
     to = its if rounded_to is None else dtype_name(rounded_to)
     if its not in ("f32", to):

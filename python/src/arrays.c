@@ -80,8 +80,8 @@ static bool wrong_shape(const char *name, PyArrayObject *a, PyArrayObject *x, in
     return false;
 }
 
-bool array_fits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x) {
-    const char *name = nl_arg_name(arg, p->pass);
+bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
+                PyArrayObject *x) {
     const bool written = nl_passes[p->pass].writes & NL_BIT(arg);
     npy_intp shape[NPY_MAXDIMS];
     const int axes = shape_of(arg, p, x, shape);
@@ -97,14 +97,14 @@ bool array_fits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject
     return true;
 }
 
-bool array_suits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x) {
-    const char *name = nl_arg_name(arg, p->pass);
+bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
+                 PyArrayObject *x) {
     const bool tensor = nl_args[arg].extent == NL_TENSOR;
     PyArray_Descr *type = PyArray_DESCR(a), *due = PyArray_DESCR(x);
     if (type->type_num == (tensor ? due->type_num : NPY_FLOAT) && PyArray_ISNOTSWAPPED(a)) {
-        if (!array_fits(a, arg, p, x)) return false;
+        if (!array_fits(a, name, arg, p, x)) return false;
         if (PyArray_ISWRITEABLE(a) || !(nl_passes[p->pass].writes & NL_BIT(arg))) return true;
-        return PyErr_Format(PyExc_ValueError, "%s is read-only", name), false;
+        return PyErr_Format(PyExc_ValueError, "%s is read-only: pass a copy", name), false;
     }
     if (tensor)
         PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, due);

@@ -26,10 +26,12 @@ bool array_dtype(PyArrayObject *a, const char *name, nl_dtype *out);
 bool array_problem(PyArrayObject *x, bool channels_last, nl_problem *p);
 
 /* Has it the shape and the order of this argument? False: raised. */
-bool array_fits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x);
+bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
+                PyArrayObject *x);
 
 /* And its dtype, a tensor that of x, others float32; and may outputs be written? */
-bool array_suits(PyArrayObject *a, nl_arg arg, const nl_problem *p, PyArrayObject *x);
+bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
+                 PyArrayObject *x);
 
 /* A new array for this argument: tensors of x's type, others float32 zeros. */
 PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);

@@ -14,9 +14,12 @@ bool call_begin(void) {
     return true;
 }
 
+/* In Python's word for NULL, which has as many letters. */
 void *call_raise(nl_status status) {
-    PyErr_SetString(status == NL_OUT_OF_MEMORY ? PyExc_MemoryError : PyExc_ValueError,
-                    nl_message());
+    char text[256];
+    snprintf(text, sizeof text, "%s", nl_message());
+    for (char *at = text; (at = strstr(at, "NULL"));) memcpy(at, "None", 4);
+    PyErr_SetString(status == NL_OUT_OF_MEMORY ? PyExc_MemoryError : PyExc_ValueError, text);
     return NULL;
 }
 
@@ -25,8 +28,9 @@ bool call_impl(PyObject *given, const nl_impl **out) {
     *out = NULL;
     if (given == Py_None) return true;
     PyObject *spelling = PyObject_Str(given);
-    const char *name = spelling ? PyUnicode_AsUTF8AndSize(spelling, NULL) : NULL;
-    if (name) {
+    Py_ssize_t size;
+    const char *name = spelling ? PyUnicode_AsUTF8AndSize(spelling, &size) : NULL;
+    if (name && strlen(name) == (size_t)size) {
         snprintf(text, sizeof text, "%s", name);
         if ((at = strchr(text, '@'))) *at++ = '\0';
         *out = nl_find(text, at);
@@ -38,9 +42,18 @@ bool call_impl(PyObject *given, const nl_impl **out) {
     return *out;
 }
 
+/* Names the setting, which Python's own message lacks. What else its conversion raised, stays. */
+static bool wrong_setting(const char *name, PyObject *given, const char *due) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "%s is %R; it must be a%s number", name, given, due);
+    else if (PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_ValueError, "%s is beyond a float", name);
+    return false;
+}
+
 static bool get_number(PyObject *given, const char *name, float *out) {
     const double v = PyFloat_AsDouble(given);
-    if (v == -1 && PyErr_Occurred()) return false;
+    if (v == -1 && PyErr_Occurred()) return wrong_setting(name, given, "");
     *out = (float)v;
     if (v == 0 || *out != 0) return true;
     PyErr_Format(PyExc_ValueError, "%s = %R is zero as a float", name, given);
@@ -52,8 +65,10 @@ static bool get_settings(PyObject *const *args, call *k) {
     k->p.op = (nl_op)PyLong_AsLong(args[OP]), k->p.pass = (nl_pass)PyLong_AsLong(args[PASS]);
     k->p.casting = PyObject_IsTrue(args[BEFORE_WEIGHT]) ? NL_CAST_BEFORE_WEIGHT : NL_CAST_LAST;
     k->p.biased_running_var = PyObject_IsTrue(args[BIASED]);
-    const long threads = PyLong_AsLongAndOverflow(args[THREADS], &overflow);
+    k->channels_last = PyObject_IsTrue(args[CHANNELS_LAST]);
     if (PyErr_Occurred()) return false;
+    const long threads = PyLong_AsLongAndOverflow(args[THREADS], &overflow);
+    if (PyErr_Occurred()) return wrong_setting("threads", args[THREADS], " whole");
     k->threads = overflow > 0 || threads > INT_MAX   ? INT_MAX
                  : overflow < 0 || threads < INT_MIN ? INT_MIN
                                                      : (int)threads;

@@ -8,6 +8,7 @@ typedef struct call {
     nl_problem p;
     const nl_impl *impl; /* NULL: nl_best() */
     int threads;
+    bool channels_last;
     PyObject *given[NL_ARGS];      /* borrowed; NULL: not given */
     PyArrayObject *array[NL_ARGS]; /* owned */
 } call;

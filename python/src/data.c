@@ -36,12 +36,15 @@ static PyObject *arrays_of(const nl_case *c, const nl_data *data) {
 }
 
 PyObject *data_case(PyObject *self, PyObject *spelling) {
-    const char *text = PyUnicode_AsUTF8AndSize(spelling, NULL);
+    Py_ssize_t size;
+    const char *text = PyUnicode_AsUTF8AndSize(spelling, &size);
     char error[700];
     nl_case c;
     nl_data data;
     (void)self;
     if (!text) return NULL;
+    if (strlen(text) != (size_t)size)
+        return PyErr_SetString(PyExc_ValueError, "a case has no character NUL"), NULL;
     bool ok = case_parse(text, &c, error, sizeof error);
     if (ok) {
         Py_BEGIN_ALLOW_THREADS;

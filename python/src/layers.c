@@ -4,12 +4,16 @@
 
 #include <stdlib.h>
 
+/* The layers of the package call the library's y and dx so. */
+static const char *name_of(nl_arg a, nl_pass pass) {
+    return a == NL_Y || a == NL_DX ? "out" : nl_arg_name(a, pass);
+}
+
 /* Arrays for all that is given, and new ones for the outputs `always`. */
-static bool get_arrays(bool channels_last, unsigned always, call *k) {
-    const char *const x_name = nl_arg_name(NL_X, k->p.pass);
+static bool get_arrays(unsigned always, call *k) {
     if (!k->given[NL_X]) return PyErr_Format(PyExc_TypeError, "x is None"), false;
-    PyArrayObject *x = k->array[NL_X] = array_from(k->given[NL_X], x_name);
-    if (!x || !array_dtype(x, x_name, &k->p.dtype) || !array_problem(x, channels_last, &k->p))
+    PyArrayObject *x = k->array[NL_X] = array_from(k->given[NL_X], "x");
+    if (!x || !array_dtype(x, "x", &k->p.dtype) || !array_problem(x, k->channels_last, &k->p))
         return false;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         if (!k->given[a]) {
@@ -17,16 +21,16 @@ static bool get_arrays(bool channels_last, unsigned always, call *k) {
             if (!(k->array[a] = array_new(a, &k->p, x))) return false;
             continue;
         }
-        if (a != NL_X) k->array[a] = array_from(k->given[a], nl_arg_name(a, k->p.pass));
-        if (!k->array[a] || !array_suits(k->array[a], a, &k->p, x)) return false;
+        const char *name = name_of(a, k->p.pass);
+        if (a != NL_X) k->array[a] = array_from(k->given[a], name);
+        if (!k->array[a] || !array_suits(k->array[a], name, a, &k->p, x)) return false;
     }
     return true;
 }
 
 static bool get(PyObject *const *args, Py_ssize_t count, PyObject *names, unsigned always,
                 call *k) {
-    return call_read(args, count, names, k) && get_arrays(PyObject_IsTrue(args[CHANNELS_LAST]),
-                                                          always & nl_takes(k->p.op, k->p.pass), k);
+    return call_read(args, count, names, k) && get_arrays(always & nl_takes(k->p.op, k->p.pass), k);
 }
 
 /* What the caller gave, or the array made for it. */

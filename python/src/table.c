@@ -45,7 +45,11 @@ PyObject *table_best(PyObject *self, PyObject *args) {
     Py_ssize_t n, c, s;
     int op, pass, dtype, threads;
     (void)self;
-    if (!PyArg_ParseTuple(args, "iiinnni", &op, &pass, &dtype, &n, &c, &s, &threads)) return NULL;
+    if (!PyArg_ParseTuple(args, "iiinnni", &op, &pass, &dtype, &n, &c, &s, &threads)) {
+        if (PyErr_ExceptionMatches(PyExc_OverflowError))
+            PyErr_SetString(PyExc_ValueError, "n, c, s or threads is beyond an integer of C");
+        return NULL;
+    }
     if (n < 0 || c < 1 || s < 1 || threads < 1)
         return PyErr_Format(PyExc_ValueError, "n = %zd, c = %zd, s = %zd, threads = %d", n, c, s,
                             threads);

@@ -45,13 +45,13 @@ static bool check_missing(const call *k) {
 bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k) {
     if (count < 1 || !call_read(args + 1, count - 1, names, k)) return false;
     k->p.dtype = (nl_dtype)PyLong_AsLong(args[0]);
-    const bool channels_last = PyObject_IsTrue(args[1 + CHANNELS_LAST]);
     if (!k->given[NL_X]) return PyErr_Format(PyExc_TypeError, "x is None"), false;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         if (!k->given[a]) continue;
-        k->array[a] = array_from(k->given[a], nl_arg_name(a, k->p.pass));
-        if (!k->array[a] || (a == NL_X && !array_problem(k->array[a], channels_last, &k->p)) ||
-            !array_fits(k->array[a], a, &k->p, k->array[NL_X]))
+        const char *name = nl_arg_name(a, k->p.pass);
+        k->array[a] = array_from(k->given[a], name);
+        if (!k->array[a] || (a == NL_X && !array_problem(k->array[a], k->channels_last, &k->p)) ||
+            !array_fits(k->array[a], name, a, &k->p, k->array[NL_X]))
             return false;
     }
     return check_problem(k) && check_missing(k);

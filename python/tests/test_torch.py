@@ -146,3 +146,22 @@ def test_tensors_as_arrays():
     with pytest.raises(TypeError, match="x cannot be used in place.*detach"):
         normlab.layer_norm(torch.randn(4, 8, requires_grad=True))
     assert normlab.judge(F.layer_norm(x, (8,)), "layernorm", x).right
+
+
+def test_negated_lazily():
+    x = torch.randn(3, 8)
+    close(nlt.layer_norm(torch._neg_view(x), (8,)), F.layer_norm(-x, (8,)), torch.float32)
+    for dtype in ROUNDING:
+        with pytest.raises(TypeError, match="x cannot be used in place: .* pass tensor.resolve_neg()"):
+            normlab.layer_norm(torch._neg_view(x.to(dtype)))
+
+
+def test_without_memory():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    for dtype in ROUNDING:
+        with FakeTensorMode():
+            x = torch.randn(3, 8, dtype=dtype)
+        with pytest.raises(TypeError, match="x cannot be used in place: .*memory|.*data pointer"):
+            normlab.layer_norm(x)
+    assert normlab.layer_norm(torch.empty(0, 8)).shape == (0, 8)

@@ -1,5 +1,6 @@
 """The reference, the judge, the data and the measurements."""
 import subprocess
+import sys
 from pathlib import Path
 
 import ml_dtypes
@@ -108,6 +109,10 @@ def test_judge_types():
     widened.flags.writeable = False
     assert normlab.judge(widened, "rmsnorm", x, rounded_to="bf16").right
     assert not normlab.judge(widened, "rmsnorm", x).right
+    odd = np.frombuffer(b"-" + y.tobytes(), x.dtype, y.size, 1).reshape(y.shape)  # not aligned
+    assert normlab.judge(odd, "rmsnorm", x).right
+    with pytest.raises(ValueError, match="y.* not a multiple of 2"):
+        normlab.rms_norm(x, out=np.frombuffer(bytearray(2 * y.size + 1), x.dtype, y.size, 1).reshape(y.shape))
     before = normlab.rms_norm(x, np.full(64, 1.3, "f4"), cast_before_weight=True)
     options = {"gamma": np.full(64, 1.3), "cast_before_weight": True}
     assert normlab.judge(before, "rmsnorm", x, **options).right
@@ -122,7 +127,7 @@ def test_judge_types():
         (lambda: normlab.judge(y, "rmsnorm", x, np.full(64, 1e60)), ValueError, "beyond float32"),
         (lambda: normlab.judge(np.zeros((1,) * 9, "f4"), "rmsnorm", np.zeros((1,) * 9)), ValueError,
          "more than 8 axes"),
-        (lambda: normlab.judge(None, "rmsnorm", x), TypeError, "NoneType"),
+        (lambda: normlab.judge(None, "rmsnorm", x), TypeError, "y is NoneType"),
         (lambda: normlab.judge(y, "rmsnorm", x, eps=-1.0), ValueError, "eps = -1"),
         (lambda: normlab.judge(y, "batchnorm", x, running_mean=np.zeros(64)), ValueError, "running_var is None"),
         (lambda: normlab.judge(y[:1], "batchnorm", x[:1]), ValueError, "x is too small"),
@@ -148,7 +153,7 @@ def test_data():
     assert normlab.data("normal", 2, 3, 1).shape == (2, 3, 1)
     for dtype in dtypes():
         assert normlab.data("normal", 2, 3, dtype=dtype).dtype == dtype
-    for wrong in ["nothing", "offset", "", "normal/residual/x", "\0"]:
+    for wrong in ["nothing", "offset", "", "normal/residual/x", "\0", "normal\0"]:
         with pytest.raises(ValueError):
             normlab.data(wrong, 2, 3)
     with pytest.raises(ValueError):
@@ -184,12 +189,53 @@ def test_measure():
         normlab.measure("nonsense")
     with pytest.raises(ValueError, match="name a case"):
         normlab.measure()
+    with pytest.raises(ValueError, match="case --help"):
+        normlab.measure("--help")
+    with pytest.raises(ValueError, match="nothing was timed: no implementation optimized/rows_registers takes"):
+        normlab.measure("layernorm/forward/f32/4x4096/normal", impl="optimized/rows_registers")
     assert normlab.measure("layernorm/forward/f32/4x64/normal", impl=normlab.best("layernorm", 4, 64),
                            seconds=0.01)[0].threads == 1
 
 
-def test_the_program():
-    import sys
+def test_limit(tmp_path, monkeypatch):
+    """With a program that writes its options and one rate, as the real one needs a minute."""
+    program = tmp_path / "normlab"
+    program.write_text("""#!/bin/sh
+[ "$*" = "limit --out $3 --quick --threads 2 --seconds 0.5" ] || { echo "$*" >&2; exit 2; }
+printf 'size,threads,pattern,store,gbps,gbps_low,gbps_high,rounds\\n8192,2,2 reads 1 write,-,9.5,9,,7\\n' > "$3"
+""")
+    program.chmod(0o755)
+    monkeypatch.setattr(normlab.timing, "_PROGRAM", str(program))
+    (row,) = normlab.limit(threads=2, seconds=0.5)
+    assert row[:6] == (8192, 2, "2 reads 1 write", "-", 9.5, 9.0) and np.isnan(row.gbps_high)
+    with pytest.raises(ValueError, match="--threads 3"):
+        normlab.limit(threads=3, seconds=0.5)
 
+
+def test_limit_of_the_program():
+    for given, words in [({"threads": 0}, "--threads '0'"), ({"seconds": -1}, "--seconds '-1'")]:
+        with pytest.raises(ValueError, match=words):
+            normlab.limit(**given)
+
+
+def test_a_child_of_fork():
+    """Its parent's threads are not there: to wait for them would take forever."""
+    code = """if True:
+        import os, signal, normlab, numpy
+        x = normlab.data("normal", 64, 4096)
+        def compute():
+            y = normlab.layer_norm(x, impl="optimized/rows_threaded", threads=2)
+            return y.tobytes(), normlab.judge(y, "layernorm", x).text
+        want = compute()
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            os._exit(compute() != want)
+        raise SystemExit(os.waitpid(child, 0)[1])
+    """
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code]).returncode == 0
+
+
+def test_the_program():
     run = subprocess.run([sys.executable, "-m", "normlab", "--version"], capture_output=True, text=True)
     assert run.returncode == 0 and normlab.__version__ in run.stdout
