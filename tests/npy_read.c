@@ -45,6 +45,7 @@ Test(npy_read, what_else_is_read) {
         {3, DICT("<f4", "False", "(2, 3)"), 'f', 24},
         {1, DICT("=f8", "False", "(2, 3)"), 'd', 48},
         {1, DICT("|f2", "False", "(2, 3)"), 'e', 12},
+        {1, DICT("|V2", "False", "(2, 3)"), 'E', 12},
         {1, "{\"shape\":(2L,3L,),\"descr\":\"<f4\",\"fortran_order\":False}", 'f', 24},
         {1, "  {  'fortran_order' :False , 'shape' :( 2 ,\n3 ) ,'descr': '<f4' }  \t\n", 'f', 24},
     };
@@ -86,7 +87,7 @@ Test(npy_read, broken_files) {
         {DICT("<c8", "False", "(2, 3)"), 48, "'<c8'; only floats"},
         {DICT("|O", "False", "(2, 3)"), 24, "'|O'; only floats"},
         {DICT("|b1", "False", "(2, 3)"), 6, "'|b1'; only floats"},
-        {DICT("<V2", "False", "(2, 3)"), 12, "'<V2'; only floats"},
+        {DICT("<V3", "False", "(2, 3)"), 18, "'<V3'; only floats"},
         {DICT("<f16", "False", "(2, 3)"), 96, "'<f16'; only floats"},
         {DICT("f4", "False", "(2, 3)"), 24, "only floats"},
         {DICT("", "False", "(2, 3)"), 24, "only floats"},

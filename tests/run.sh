@@ -6,7 +6,7 @@ source "$(dirname "$0")/shell/common.sh"
 
 # .npy files with the standard library alone. Values repeat to fill the shape.
 cat > npy.py <<'PYTHON'
-import ast, math, struct, sys
+import ast, math, struct, sys, zipfile
 from random import Random
 
 def write(path, descr, shape, *values):
@@ -15,7 +15,9 @@ def write(path, descr, shape, *values):
     values = [float(values[i % len(values)]) for i in range(count)]
     head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
     head += ' ' * (-(11 + len(head)) % 64) + '\n'
-    letter = {'f2': 'e', 'f4': 'f', 'f8': 'd', 'i4': 'i'}[descr[1:]]
+    letter = {'f2': 'e', 'f4': 'f', 'f8': 'd', 'i4': 'i', 'V2': 'H'}[descr[1:]]
+    if letter == 'H': # bfloat16: the first half of a float
+        values = [struct.unpack('<I', struct.pack('<f', v))[0] >> 16 for v in values]
     values = map(int, values) if letter == 'i' else values
     with open(path, 'wb') as f:
         f.write(b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode())
@@ -27,9 +29,12 @@ def read(path):
     end = 10 + struct.unpack('<H', data[8:10])[0]
     head = ast.literal_eval(data[10:end].decode())
     assert not head['fortran_order']
-    letter = {'<f2': 'e', '<f4': 'f'}[head['descr']]
+    letter = {'<f2': 'e', '<f4': 'f', '<V2': 'H'}[head['descr']]
     count = math.prod(head['shape'])
-    return head['descr'], head['shape'], struct.unpack('<%d%s' % (count, letter), data[end:])
+    values = struct.unpack('<%d%s' % (count, letter), data[end:])
+    if letter == 'H':
+        values = struct.unpack('<%df' % count, struct.pack('<%dI' % count, *(v << 16 for v in values)))
+    return head['descr'], head['shape'], values
 
 def near(got, want, tolerance):
     same = [g == w or (g != g and w != w) or abs(g - w) <= tolerance for g, w in zip(got, want)]
@@ -58,6 +63,18 @@ def layernorm(path, rows, columns):
         y += [(v - mean) / math.sqrt(var + 2 ** -10) for v in row]
     write(path, '<f4', '(%s, %s)' % (rows, columns), *x)
     write('exact-' + path, '<f4', '(%s, %s)' % (rows, columns), *y)
+
+def pack(path, *files, how='STORED'):
+    with zipfile.ZipFile(path, 'w', getattr(zipfile, 'ZIP_' + how)) as z:
+        for file in files: z.write(file)
+
+def deflate(path, *files):
+    pack(path, *files, how='DEFLATED')
+
+def unzip(path, *names):
+    with zipfile.ZipFile(path) as z:
+        assert z.testzip() is None and z.namelist() == [n + '.npy' for n in names], z.namelist()
+        z.extractall()
 
 def differ(a, b):
     assert read(a)[2] != read(b)[2], 'the values are the same'
@@ -189,6 +206,57 @@ runs "  float32 itself" layernorm --x x.npy --out y.npy
 check "  agree" "$(npy close first.npy y.npy 0)"
 said='layernorm forward f32 (3, 2, 5) with [a-z]*/[a-z_]*@[a-z0-9]*: wrote y.npy'
 check "one line says what was done" "$(grep -qx "$said" stderr || cat stderr)"
+# Backward, worked by hand: rows of two with eps 0 have xhat = -+1 and dx = 0; dgamma and dbeta are sums.
+npy write dy.npy '<f4' '(2, 2)' 1 3 5 11
+npy write dpast.npy '<f4' '(2, 2)' 7
+npy write g2.npy '<f4' '(2,)' 2 1
+for impl in best reference; do
+    runs "layernorm backward by $impl" layernorm --x rows.npy --dy dy.npy --eps 0 --out y.npy \
+        --gamma g2.npy --dresidual dpast.npy --dgamma-out m.npy --dbeta-out rstd.npy --impl $impl
+    gives "  dx" y.npy '<f4' '(2, 2)' 2e-6 7 7 7 7
+    gives "  dgamma" m.npy '<f4' '(2,)' 1e-5 -6 14
+    gives "  dbeta" rstd.npy '<f4' '(2,)' 1e-5 6 14
+done
+runs "batchnorm backward" batchnorm --x image.npy --dy image.npy --out y.npy
+mv y.npy ours.npy
+runs "  by the reference" batchnorm --x image.npy --dy image.npy --out y.npy --impl reference
+check "  agree" "$(npy close ours.npy y.npy 1e-5)"
+
+# Several axes at once: the row of four is 1, 2, 3, 4, of mean 2.5 and variance 1.25.
+npy write both.npy '<f4' '(1, 2, 2)' 1 2 3 4
+npy write g22.npy '<f4' '(2, 2)' 1 1 1 2
+for axes in 1,2 -1,-2; do
+    runs "layernorm --axes $axes" layernorm --x both.npy --axes $axes --gamma g22.npy --eps 0 \
+        --out y.npy --mean-out m.npy
+    gives "  y" y.npy '<f4' '(1, 2, 2)' 1e-6 -1.341641 -0.4472136 0.4472136 2.683282
+    gives "  mean" m.npy '<f4' '(1,)' 0 2.5
+done
+runs "batchnorm --axes 0,1: channels last" batchnorm --x image.npy --axes 0,1 --eps 0 --out y.npy \
+    --mean-out m.npy
+gives "  mean" m.npy '<f4' '(2,)' 0 4 5
+runs "batchnorm --axes 1,2: channels first" batchnorm --x image.npy --axes 1,2 --out y.npy \
+    --mean-out m.npy
+gives "  mean" m.npy '<f4' '(2,)' 0 2.5 6.5
+
+# .npz: FILE.npz is the array of the option's name; all outputs go into one.
+npy write gamma.npy '<f4' '(5,)' 1.5 -0.5 0.1 2 1
+npy pack in.npz x.npy gamma.npy b.npy
+runs "an .npz" layernorm --x in.npz --gamma in.npz --beta in.npz:b --out out.npz
+npy unzip out.npz mean rstd y > stdout
+check "  its arrays" "$(cat stdout)"
+mv y.npy ours.npy
+runs "  the same from .npy" layernorm --x x.npy --gamma g.npy --beta b.npy --out y.npy
+check "  agree" "$(npy close ours.npy y.npy 0)"
+runs "backward into an .npz" layernorm --x in.npz --dy in.npz:x --out out.npz
+check "  its arrays" "$(npy unzip out.npz dx dgamma dbeta)"
+
+# bfloat16 as ml_dtypes saves it.
+npy write brain.npy '<V2' '(2, 2)' 1 2 3 4
+npy write brain-b.npy '<V2' '(2,)' 0.5 0.5
+runs "bfloat16" layernorm --x brain.npy --beta brain-b.npy --eps 0 --out y.npy
+gives "  y" y.npy '<V2' '(2, 2)' 0 -0.5 1.5 -0.5 1.5
+check "  is said" "$(grep -q '^layernorm forward bf16' stderr || cat stderr)"
+
 npy write none.npy '<f4' '(0, 5)' 0
 runs "no rows" layernorm --x none.npy --out y.npy
 gives "  y" y.npy '<f4' '(0, 5)' 0
@@ -269,7 +337,7 @@ refuses "gamma of rank 2" "wide.npy has shape (1, 5)" \
     layernorm --x x.npy --gamma wide.npy --out y.npy
 refuses "residual of another shape" "--residual rows.npy" \
     layernorm --x x.npy --residual rows.npy --out y.npy
-refuses "residual of another type" "rh.npy is f16 of shape (3, 2, 5); x is f32" \
+refuses "residual of another type" "rh.npy is f16, and x is f32: save both as one type" \
     layernorm --x x.npy --residual rh.npy --out y.npy
 refuses "a value beyond float32" "its element 1, 1e+300" layernorm --x big.npy --out y.npy
 refuses "beta for rmsnorm" "--beta has no meaning for rmsnorm" \
@@ -296,6 +364,39 @@ for impl in best reference; do
     refuses "one value a channel, $impl" "more than one value" \
         batchnorm --x one.npy --impl $impl --out y.npy
 done
+refuses "dy of another type" "--dy rh.npy is f16, and x is f32" \
+    layernorm --x x.npy --dy rh.npy --out y.npy
+refuses "dy of another shape" "--dy rows.npy has shape (2, 2); x has (3, 2, 5)" \
+    layernorm --x x.npy --dy rows.npy --out y.npy
+refuses "dgamma of forward" "--dgamma-out has no meaning for layernorm" \
+    layernorm --x x.npy --out y.npy --dgamma-out new.npy
+refuses "dbeta of rmsnorm" "--dbeta-out has no meaning for rmsnorm backward" \
+    rmsnorm --x x.npy --dy r.npy --out y.npy --dbeta-out new.npy
+refuses "a residual in backward" "--residual has no meaning for rmsnorm backward" \
+    rmsnorm --x x.npy --dy r.npy --residual r.npy --out y.npy
+refuses "statistics in backward" "--mean-out has no" \
+    layernorm --x x.npy --dy r.npy --out y.npy --mean-out new.npy
+for axes in 0 1 0,2; do
+    refuses "layernorm --axes $axes" "save x with these last, numpy.moveaxis" \
+        layernorm --x x.npy --axes $axes --out y.npy
+done
+refuses "gamma of the last axis only" "needs (2, 5)" \
+    layernorm --x x.npy --axes 1,2 --gamma g.npy --out y.npy
+refuses "batchnorm over one axis" "all axes but one" batchnorm --x x.npy --axes 0 --out y.npy
+refuses "an axis twice" "names an axis twice" layernorm --x x.npy --axes 2,-1 --out y.npy
+refuses "an axis that is not there" "has no axis 3" layernorm --x x.npy --axes 3 --out y.npy
+refuses "axes of no numbers" "--axes '1,' should be" layernorm --x x.npy --axes 1, --out y.npy
+npy deflate tight.npz x.npy
+refuses "a compressed .npz" "save it with numpy.savez, not numpy.savez_compressed" \
+    layernorm --x tight.npz --out y.npy
+head -c 300 in.npz > cut.npz
+refuses "a cut .npz" "damaged .npz: it has no directory" layernorm --x cut.npz --out y.npy
+refuses "an array that is not there" "has no array 'beta'; it has x, gamma, b" \
+    layernorm --x in.npz --beta in.npz --out y.npy
+refuses "a missing .npz" "nowhere.npz:x: cannot open" layernorm --x nowhere.npz --out y.npy
+refuses "one array of an .npz to write" "only --out FILE.npz" layernorm --x x.npy --out new.npz:y
+refuses "two files of outputs" "--mean-out: --out new.npz gets every output" \
+    layernorm --x x.npy --out new.npz --mean-out new.npy
 refuses "a missing folder" "nowhere/y.npy" layernorm --x x.npy --out nowhere/y.npy
 refuses "one output of two" "nowhere/m.npy" layernorm --x x.npy --out y.npy --mean-out nowhere/m.npy
 refuses "the other of two" "nowhere/y.npy" \

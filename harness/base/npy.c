@@ -12,7 +12,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are not byte
 
 static const npy_type types[] = {{'e', "f2", "f16", 2, NL_F16},
                                  {'f', "f4", "f32", 4, NL_F32},
-                                 {'d', "f8", "f64", 8, NL_F32}};
+                                 {'d', "f8", "f64", 8, NL_F32},
+                                 {'E', "V2", "bf16", 2, NL_BF16}};
 enum { TYPES = sizeof types / sizeof *types };
 
 const npy_type *npy_type_of(char letter) {

@@ -9,7 +9,7 @@
 enum { NPY_RANK_MAX = 8, NPY_SHAPE_TEXT = 192 };
 
 typedef struct npy {
-    char type; /* NumPy's letters: 'e' f16, 'f' f32, 'd' f64 */
+    char type; /* NumPy's letters: 'e' f16, 'f' f32, 'd' f64, 'E' bf16 */
     size_t rank, shape[NPY_RANK_MAX];
     size_t count; /* elements: the product of the shape, 1 for rank 0 */
     void *data;   /* malloc'd, never NULL after npy_read */
@@ -21,7 +21,7 @@ void npy_free(npy *a);
  * the library computes it in. */
 typedef struct npy_type {
     char letter;
-    const char *name, *our_name; /* "f4", "f32" */
+    const char *name, *our_name; /* "f4", "f32"; bf16, of ml_dtypes, is "V2": two bytes */
     size_t bytes;
     nl_dtype dtype;
 } npy_type;

@@ -1,6 +1,7 @@
 /* A .npy file is a magic, a version, a length, a Python dict as text (type, order, shape), and the
  * elements. Sizes are checked before memory is allocated. SPDX-License-Identifier: MIT */
 #include "base/npy_read.h"
+#include "base/npz.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -93,7 +94,9 @@ static bool check_type(const header *h, npy *a, const npy_errors *to) {
     const char *big = h->type[0] == '>' ? "big-endian, " : "";
     const npy_type *type = h->type[0] ? npy_type_named(h->type + 1) : NULL;
     if (type && strchr("<=|", h->type[0])) return a->type = type->letter, true;
-    return npy_wrong(to, " holds %s'%s'; only floats '<f2', '<f4' and '<f8' can be read: save %s",
+    return npy_wrong(to,
+                     " holds %s'%s'; only floats '<f2', '<f4', '<f8' and ml_dtypes' "
+                     "bfloat16, '<V2', can be read: save %s",
                      big, h->fields ? "[...]" : h->type,
                      h->fields ? "each field as an array of its own" : "x.astype('<f4') instead");
 }
@@ -113,8 +116,7 @@ static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     if (ferror(f)) return npy_wrong(to, ": %s", strerror(errno));
     if (got < 8 || memcmp(start, "\x93NUMPY", 6) != 0)
         return npy_wrong(to,
-                         " is not a .npy file: its first bytes are not those numpy.save writes (an "
-                         ".npz holds several .npy files: unzip it)");
+                         " is not a .npy file: its first bytes are not those numpy.save writes");
     if (start[6] < 1 || start[6] > 3 || start[7] != 0)
         return npy_wrong(to, " has .npy version %d.%d; 1.0, 2.0 and 3.0 can be read: save it again",
                          start[6], start[7]);
@@ -145,20 +147,25 @@ static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     return true;
 }
 
-static bool read_array(FILE *f, npy *a, const npy_errors *to) {
+/* name: of an array in an .npz; NULL: a .npy file. */
+static bool read_array(FILE *f, const char *name, npy *a, const npy_errors *to) {
     struct stat st;
     size_t bytes;
+    uint64_t end;
     if (fstat(fileno(f), &st) != 0) return npy_wrong(to, ": %s", strerror(errno));
     if (S_ISDIR(st.st_mode)) return npy_wrong(to, " is a directory: name a .npy file in it");
+    end = (uint64_t)st.st_size;
+    if (name && !npz_find(f, name, &end, to)) return false;
     if (!read_header(f, a, &bytes, to)) return false;
     off_t here = S_ISREG(st.st_mode) ? ftello(f) : -1; /* a pipe has no size to compare with */
-    if (here >= 0 && (uintmax_t)(st.st_size - here) < bytes)
+    const int64_t left = (int64_t)end - here;
+    if (here >= 0 && (left < 0 || (uint64_t)left < bytes))
         return npy_wrong(to, " promises %zu bytes of data and holds %jd: save or copy it again",
-                         bytes, (intmax_t)(st.st_size - here));
+                         bytes, (intmax_t)(left < 0 ? 0 : left));
     a->data = malloc(bytes ? bytes : 1);
     if (!a->data) return npy_wrong(to, ": out of memory for its %zu bytes", bytes);
     if (!get(f, a->data, bytes, "its data", to)) return false;
-    if (getc(f) != EOF)
+    if (name ? (uint64_t)left > bytes : getc(f) != EOF)
         return npy_wrong(to, " goes on after the %zu bytes of its array: save one array a file",
                          bytes);
     return !ferror(f) || npy_wrong(to, ": %s", strerror(errno));
@@ -166,10 +173,13 @@ static bool read_array(FILE *f, npy *a, const npy_errors *to) {
 
 bool npy_read(const char *path, npy *out, char *error, size_t error_size) {
     npy_errors to = {path, error, error_size};
+    const char *array = npz_suffix(path);
     *out = (npy){0};
-    FILE *f = fopen(path, "rb");
+    char *file = strndup(path, array ? (size_t)(array - path) : strlen(path));
+    FILE *f = file ? fopen(file, "rb") : NULL;
+    free(file);
     if (!f) return npy_wrong(&to, ": cannot open it: %s", strerror(errno));
-    bool ok = read_array(f, out, &to);
+    bool ok = read_array(f, array ? array + (*array == ':') : NULL, out, &to);
     fclose(f);
     if (!ok) npy_free(out);
     return ok;

@@ -8,17 +8,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool put(FILE *f, const npy *a, const npy_type *type) {
+size_t npy_header(const npy *a, char out[NPY_HEADER]) {
     char shape[NPY_SHAPE_TEXT], dict[NPY_SHAPE_TEXT + 64];
     npy_shape_text(a, shape);
     int length =
         snprintf(dict, sizeof dict, "{'descr': '<%s', 'fortran_order': False, 'shape': %s, }",
-                 type->name, shape);
+                 npy_type_of(a->type)->name, shape);
     int padded = (10 + length + 1 + 63) / 64 * 64 - 10; /* the data start at a multiple of 64 */
-    if (fprintf(f, "\x93NUMPY\x01%c%c%c", 0, padded & 255, padded >> 8) < 0) return false;
-    if (fprintf(f, "%-*s\n", padded - 1, dict) < 0) return false;
-    if (a->count && fwrite(a->data, type->bytes, a->count, f) != a->count) return false;
+    return (size_t)sprintf(out, "\x93NUMPY\x01%c%c%c%-*s\n", 0, padded & 255, padded >> 8,
+                           padded - 1, dict);
+}
+
+bool npy_flush(FILE *f) {
     return fflush(f) == 0 && fsync(fileno(f)) == 0;
+}
+
+bool npy_can_replace(const npy_errors *to) {
+    struct stat st;
+    if (stat(to->path, &st) != 0 || S_ISREG(st.st_mode)) return true;
+    return npy_wrong(to, " exists and is not a regular file: name another to write");
+}
+
+static bool put(FILE *f, const npy *a, const npy_type *type) {
+    char header[NPY_HEADER];
+    const size_t length = npy_header(a, header);
+    return fwrite(header, 1, length, f) == length &&
+           (!a->count || fwrite(a->data, type->bytes, a->count, f) == a->count) && npy_flush(f);
 }
 
 /* Writes the first array, then the others by recursion, and renames only if all succeeded. */
@@ -28,12 +43,10 @@ bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, ch
     npy_errors to = {*paths, error, error_size};
     const npy_type *type = npy_type_of(arrays->type);
     npy a = *arrays;
-    struct stat st;
     replacement r;
     if (!type || a.rank > NPY_RANK_MAX || !npy_count(&a, type->bytes))
         return npy_wrong(&to, ": type '%c' or its shape cannot be written", a.type);
-    if (stat(*paths, &st) == 0 && !S_ISREG(st.st_mode))
-        return npy_wrong(&to, " exists and is not a regular file: name another to write");
+    if (!npy_can_replace(&to)) return false;
     bool ok = replace_begin(&r, *paths);
     if (!ok) return npy_wrong(&to, ": cannot write it: %s", strerror(errno));
     if (!put(r.file, &a, type)) ok = npy_wrong(&to, ": cannot write it: %s", strerror(errno));

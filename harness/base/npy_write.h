@@ -4,6 +4,8 @@
 
 #include "base/npy.h"
 
+#include <stdio.h>
+
 /* Atomic: writes a temporary file beside the target and renames it once it is complete. An existing
  * target must be a writable regular file. */
 bool npy_write(const char *path, char type, size_t rank, const size_t *shape, const void *data,
@@ -12,5 +14,11 @@ bool npy_write(const char *path, char type, size_t rank, const size_t *shape, co
 /* Several files: none is renamed before all are complete. */
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size);
+
+/* For npz_write(): the bytes before the elements, may the path be replaced, and is all on disk? */
+enum { NPY_HEADER = NPY_SHAPE_TEXT + 192 };
+size_t npy_header(const npy *a, char out[NPY_HEADER]);
+bool npy_can_replace(const npy_errors *to);
+bool npy_flush(FILE *f);
 
 #endif

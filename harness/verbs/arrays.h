@@ -27,11 +27,13 @@ typedef struct array_option {
 } array_option;
 
 typedef struct arrays {
-    const array_option *own; /* the verb's options, from OWN on; each has a value */
-    int own_count;
+    const array_option *own;   /* the verb's options, from OWN on; each has a value */
+    int own_inputs, own_count; /* the first own_inputs name an input */
     const char *layer, *value[ARRAYS_MAX];
     npy array[ARRAYS_MAX]; /* of the options that name one; arrays_load fills the inputs */
     bool backward;         /* set before arrays_check */
+    const char *axes;      /* of --axes; NULL: the layer's own */
+    int axis;              /* the first normalized one; of layers by channel, the channels' */
     nl_problem p;          /* without momentum */
 } arrays;
 
@@ -42,8 +44,14 @@ int arrays_options(int argc, char **argv, arrays *a);
 bool arrays_layer(arrays *a); /* is there a layer, and --x? */
 bool arrays_check(arrays *a); /* do the options suit the layer? */
 bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out);
-/* Checks shapes; converts gamma, beta and running statistics to float. */
+/* Reads all inputs and checks shapes; converts all but the tensors to float. */
 bool arrays_load(arrays *a);
+/* Has the tensor of this option x's type? */
+bool arrays_same_type(const arrays *a, int option);
+/* Gives all tensors a last axis of all normalized ones, or the shape (n, c, s), for readers that do
+ * not know --axes. */
+void arrays_flatten(arrays *a);
+const array_option *arrays_spec(const arrays *a, int option);
 nl_arg arrays_arg(const arrays *a, int option);
 /* Sets rank and shape to those of an argument of the problem. */
 void arrays_shape(const arrays *a, nl_arg arg, npy *out);

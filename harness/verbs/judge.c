@@ -1,6 +1,5 @@
 /* `normlab judge`: is anybody's output right, and if not, by what mechanism is it wrong?
  * SPDX-License-Identifier: MIT */
-#include "base/npy_read.h"
 #include "cases/names.h"
 #include "verbs/arrays.h"
 #include "verbs/judgement.h"
@@ -18,7 +17,7 @@ static const char purpose[] =
     "Is y the output of LAYER on x, or dx its gradient? Scores any framework's output against the\n"
     "reference, in the units of `normlab check` and within the bound of a two-pass with one\n"
     "accumulator. Tests known mistakes to explain a large error.\n"
-    "Arrays are float16, float32 or float64; y, dx and dy have the shape of x.\n";
+    "y, dx and dy have the shape of x, and may have another type.\n";
 static const char usage[] =
     "  --dgamma FILE, --dbeta FILE  with --dx: the gradients of gamma and beta, (C,)\n"
     "  --dresidual FILE           with --dx: was added to it\n"
@@ -68,32 +67,25 @@ static bool check_options(arrays *a) {
     return true;
 }
 
-/* The verb's own arrays. */
-static bool load_own(arrays *a) {
-    char error[512], due[NPY_SHAPE_TEXT], given[NPY_SHAPE_TEXT], shape[NPY_SHAPE_TEXT];
-    npy_shape_text(&a->array[IN_X], shape);
-    for (int i = OWN; i < ARRAYS; i++) {
-        const array_option *o = &own[i - OWN];
-        npy *to = &a->array[i], as = {0};
-        if (!a->value[i]) continue;
-        if (!npy_read(a->value[i], to, error, sizeof error))
-            return options_fail("--%s %s", o->name, error);
-        arrays_shape(a, o->arg, &as);
-        npy_shape_text(&as, due), npy_shape_text(to, given);
-        if (strcmp(given, due) != 0 && strcmp(due, shape) == 0)
-            return options_fail("--%s %s has shape %s; x has %s", o->name, a->value[i], given, due);
-        if (strcmp(given, due) != 0)
-            return options_fail("--%s %s has shape %s; x of shape %s needs %s", o->name,
-                                a->value[i], given, shape, due);
-        if (nl_args[o->arg].extent != NL_TENSOR && !arrays_to_float(a->value[i], to)) return false;
-    }
-    return true;
+/* A widened output is judged as what it is now, unless --rounded-to tells what it was. */
+static void note_types(const arrays *a) {
+    const int y = theirs(a);
+    const npy_type *of_x = npy_type_of(a->array[IN_X].type), *its = npy_type_of(a->array[y].type);
+    if (of_x == its || a->value[ROUNDED_TO]) return;
+    fprintf(stderr, "x is %s and %s is %s: judged as %s", of_x->our_name, own[y - OWN].name,
+            its->our_name, nl_dtype_name(its->dtype));
+    if (its->bytes > of_x->bytes && its->dtype != of_x->dtype)
+        fprintf(stderr, "; if it was rounded to %s before, give --rounded-to %s", of_x->our_name,
+                of_x->our_name);
+    fputc('\n', stderr);
 }
 
 static bool load(arrays *a) {
     char shape[NPY_SHAPE_TEXT];
     const char *to = a->value[ROUNDED_TO];
-    if (!arrays_load(a) || !load_own(a)) return false;
+    if (!arrays_load(a)) return false;
+    note_types(a);
+    arrays_flatten(a);
     npy_shape_text(&a->array[IN_X], shape);
     if (a->array[IN_X].count == 0)
         return options_fail("x of shape %s is empty: nothing to judge", shape);
@@ -141,7 +133,7 @@ static bool judge(const arrays *a, bool *right) {
 }
 
 int verb_judge(int argc, char **argv) {
-    arrays a = {.own = own, .own_count = OPTIONS - OWN};
+    arrays a = {.own = own, .own_inputs = ARRAYS - OWN, .own_count = OPTIONS - OWN};
     bool right = false;
     int code = arrays_options(argc, argv, &a);
     if (code == OPTIONS_HELP) return printf("%s%s%s", purpose, arrays_usage, usage), NL_EXIT_OK;
