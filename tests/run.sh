@@ -262,6 +262,11 @@ runs "no rows" layernorm --x none.npy --out y.npy
 gives "  y" y.npy '<f4' '(0, 5)' 0
 runs "no rows, by the reference" \
     layernorm --x none.npy --out y.npy --impl reference --mean-out m.npy
+for impl in best reference; do
+    runs "no gradients, by $impl" layernorm --x none.npy --dy none.npy --out y.npy --impl $impl \
+        --dgamma-out m.npy
+    gives "  the sum of nothing" m.npy '<f4' '(5,)' 0 0 0 0 0 0
+done
 npy write nobody.npy '<f4' '(0, 2, 3)' 0
 for impl in best reference; do
     runs "no images, by $impl" batchnorm --x nobody.npy --out y.npy --mean-out m.npy --impl $impl \

@@ -12,7 +12,7 @@
 const char arrays_usage[] =
     "LAYER is batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also: gemma, qwen3next), whose gain\n"
     "is 1 + gamma. batchnorm takes x as (N, C) or (N, C, ...); the others take rows of features.\n"
-    "Arrays are float16, float32, float64 (computed as float32), or bfloat16 as ml_dtypes saves\n"
+    "Arrays are float16, float32, float64 (run computes float32), or bfloat16 as ml_dtypes saves\n"
     "it, '<V2'. FILE is an .npy; or FILE.npz:ARRAY, from an uncompressed .npz; or FILE.npz, where\n"
     "the array has the option's name, as running_mean.\n"
     "\n"

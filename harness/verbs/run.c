@@ -173,7 +173,8 @@ static bool make(run *r, nl_arg arg) {
     size_t bytes = a->count * npy_type_of(a->type)->bytes;
     a->data = malloc(bytes + 1);
     if (!a->data) return options_fail("out of memory for an output of %zu bytes", bytes);
-    memset(a->data, 0xff, bytes);
+    const bool no_terms = (arg == NL_DGAMMA || arg == NL_DBETA) && !r->c.p.n;
+    memset(a->data, no_terms ? 0 : 0xff, bytes);
     if (r->c.in[arg]) memcpy(a->data, r->c.in[arg], bytes); /* running statistics to update */
     r->c.out[arg] = a->data;
     return true;
