@@ -48,6 +48,18 @@ Test(tune, what_is_not_resolved_decides_nothing) {
     expect("????", 4, false);
 }
 
+/* Of each: the way that a smaller threshold takes, against the other. */
+Test(tune, writes_no_value_that_loses) {
+    const comparison again[] = {SLOWER, FASTER, NOT_RESOLVED, SAME, SLOWER, FASTER};
+    cr_expect(tune_holds(again, 4, 1), "lower: faster, not resolved or the same in between");
+    cr_expect_not(tune_holds(again, 4, 0), "slower at 0");
+    cr_expect_not(tune_holds(again, 6, 1), "slower at 4");
+    cr_expect(tune_holds(again, 2, 5), "higher: the other way is not slower");
+    cr_expect_not(tune_holds(again, 2, 6), "but is at 5");
+    cr_expect(tune_holds(again, 0, 1));
+    cr_expect(tune_holds(again, 3, 3), "nothing changes");
+}
+
 Test(tune, pays_in_both_states_of_the_caches) {
     static const comparison all[] = {FASTER, SLOWER, SAME, NOT_RESOLVED};
     for (int i = 0; i < 4; i++) {

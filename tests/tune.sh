@@ -86,13 +86,15 @@ check "the sizes double" awk '$1 ~ /^[0-9]+$/ { if (n++ && $1 != 2 * last) exit 
     !NF { n = 0 } END { if (!last) exit 1 }' measured
 # From the largest size down: wins, or sizes that are not resolved.
 follows() {
-    awk '/: .* or .*\?$/ { key = substr($1, 1, length($1) - 1); first = $2; n = 0; next }
+    awk '/: .* or .*\?$/ { key = substr($1, 1, length($1) - 1); first = $2; n = again = 0; next }
+        $1 == "again" { again++ }
         key && $1 ~ /^[0-9]+$/ { size[++n] = $1; rest = $0; sub(/.* to *[^ ]+ +/, "", rest); won[n] = rest }
         key && $1 == key {
             want = "18446744073709551615"
             for (i = n; i && (won[i] == first || won[i] == "not resolved"); i--)
                 if (won[i] == first) want = size[i]
-            if ($0 ~ / stays: /) { if (n && (want !~ /^1844/ || won[n] != "not resolved")) exit 1 }
+            if ($0 ~ / stays: .* again$/) { if (!again) exit 1 }
+            else if ($0 ~ / stays: /) { if (n && (want !~ /^1844/ || won[n] != "not resolved")) exit 1 }
             else if ($2 != want) exit 1
             seen++
         }

@@ -29,7 +29,7 @@ static const char help[] =
     "file for NL_TUNING (docs/tuning.md). Takes two to three minutes.\n\n"
     "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
     "  --threads N    threads to compare with one (all)\n"
-    "  --seconds S    for each arm and size (0.3; with --quick 0.03)\n"
+    "  --seconds S    for each arm and size (0.3; with --quick 0.02)\n"
     "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
     "  --margin M     differences below this fraction are SAME (0.02)\n"
     "  --quick        short timing, y of up to 32 MiB: takes seconds\n\n"
@@ -182,13 +182,34 @@ size_t tune_from(const comparison *verdicts, size_t n, bool *known) {
     return from;
 }
 
-static void conclude(FILE *out, const struct question *q, const curve *c, size_t *key) {
+bool tune_holds(const comparison *verdicts, size_t was, size_t now) {
+    for (size_t i = was < now ? was : now; i < was || i < now; i++)
+        if (verdicts[i] == (now < was ? SLOWER : FASTER)) return false;
+    return true;
+}
+
+/* Measures once more where a threshold at index `now` changes the choice; false: it loses there. */
+static bool confirm(FILE *out, const struct question *q, curve *c, size_t was, size_t now,
+                    const case_options *o) {
+    for (size_t i = was < now ? was : now; i < was || i < now; i++) {
+        if (!measure_point(q, c, i, o)) return false;
+        const double sign = now < was ? -1 : 1;
+        fprintf(out, "again %12zu: %s over %s, warm %.2fx, rotating %.2fx\n", c->rows[i] * q->parts,
+                now < was ? q->second : q->first, now < was ? q->first : q->second,
+                exp(sign * c->ratio[i][0].median), exp(sign * c->ratio[i][1].median));
+    }
+    return tune_holds(c->verdict, was, now);
+}
+
+static void conclude(FILE *out, const struct question *q, curve *c, size_t *key,
+                     const case_options *o) {
     const char *const winners[] = {q->first, q->second, "same", "not resolved"},
                       *stays = c->skipped;
     bool known;
     const size_t from = tune_from(c->verdict, c->count, &known);
+    size_t was = 0;
+    while (was < c->count && c->rows[was] * q->parts < *key) was++;
     if (!stays && !known) stays = "the largest sizes are not resolved";
-    if (!stays) *key = from < c->count ? c->rows[from] * q->parts : SIZE_MAX;
     fprintf(out, "\n%s: %s or %s?\n", q->key, q->first, q->second);
     if (c->count)
         fprintf(out, "%12s %8s %17s %9s %17s   faster\n", q->parts == ROW ? "bytes" : "elements",
@@ -202,12 +223,24 @@ static void conclude(FILE *out, const struct question *q, const curve *c, size_t
         }
         fprintf(out, "   %s\n", winners[c->verdict[i]]);
     }
+    if (!stays && !confirm(out, q, c, was, from, o)) stays = "another value loses, measured again";
+    if (!stays) *key = from < c->count ? c->rows[from] * q->parts : SIZE_MAX;
     const char *how = stays ? " stays: " : *key == SIZE_MAX ? " (never)" : "";
     fprintf(out, "%s %zu%s%s\n", q->key, *key, how, stays ? stays : "");
 }
 
+static void report(FILE *out, curve *curves, size_t *const *keys, const case_options *o) {
+    fprintf(
+        out,
+        "Assumed: the next to run reads all of y (or dx), on the calling thread. Timed: a copy,\n"
+        "LayerNorm or BatchNorm of f32 x %d on %s, a reading of y; warm and rotating.\n"
+        "again: the default's time over that of the value found.\n",
+        C, nl_isa_best());
+    for (int q = 0; q < QUESTIONS; q++) conclude(out, &questions[q], &curves[q], keys[q], o);
+}
+
 int verb_tune(int argc, char **argv) {
-    case_options o = {.threads = nl_max_threads(), .seconds = 0.3, .quick_seconds = 0.03};
+    case_options o = {.threads = nl_max_threads(), .seconds = 0.3, .quick_seconds = 0.02};
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) fprintf(stderr, "normlab tune takes no cases. See `normlab tune --help`.\n");
@@ -227,18 +260,12 @@ int verb_tune(int argc, char **argv) {
     for (int q = 0; q < QUESTIONS; q++) curves[q] = plan(&questions[q], o.threads);
     nl_tuning_use(&all_fork);
     ok = ok && measure_all(&o, curves);
+    if (ok && !interrupted()) report(o.out ? stdout : stderr, curves, keys, &o);
     if (!ok || interrupted()) {
         if (o.out) replace_end(&file, false);
         fprintf(stderr, ok ? "interrupted: nothing is written\n" : "normlab: out of memory\n");
         return ok ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
     }
-    FILE *words = o.out ? stdout : stderr;
-    fprintf(
-        words,
-        "Assumed: the next to run reads all of y (or dx), on the calling thread. Timed: a copy,\n"
-        "LayerNorm or BatchNorm of f32 x %d on %s, a reading of y; warm and rotating.\n",
-        C, nl_isa_best());
-    for (int q = 0; q < QUESTIONS; q++) conclude(words, &questions[q], &curves[q], keys[q]);
     fprintf(file.file, "# normlab tune: %s, %d threads\n", nl_isa_best(), o.threads);
     ok = nl_tuning_write(file.file, &t);
     if (o.out) ok = replace_end(&file, ok);

@@ -12,4 +12,8 @@ comparison tune_both(comparison a, comparison b);
  * above; n: none. *known: false if there is none because the largest sizes are not resolved. */
 size_t tune_from(const comparison *verdicts, size_t n, bool *known);
 
+/* Verdicts measured once more: does none lose between a threshold that was at one index and is now
+ * at another? */
+bool tune_holds(const comparison *verdicts, size_t was, size_t now);
+
 #endif
