@@ -44,7 +44,7 @@ def question(path):
     for line in text.splitlines():
         if not line.startswith("#"):
             break
-        if not re.match(r"# *(verb|impl|claim):", line):
+        if not re.match(r"# *(verb|impl|baseline|quick|claim):", line):
             said.append(line.lstrip("# ").strip())
     asked, mark, rest = " ".join(said).partition("?")
     return asked + mark, rest.strip(), verb[1] if verb else ""
@@ -115,6 +115,21 @@ class Page:
                 "bad": [f"{what}: {seen}" for what, (verdict, _, seen) in shown if verdict == "bad"],
                 "several": len(several)}
 
+    def tuning(self):
+        """The values that normlab tune found, and where they differ the default's time over theirs."""
+        path = self.results / "tuning.log"
+        if not path.exists():
+            return None
+        text, again, key = path.read_text(encoding="utf-8"), [], ""
+        for line in text.splitlines():
+            key = match[1] if (match := re.match(r"(\w+): .* or .*\?$", line)) else key
+            if match := re.match(r"again +(\d+): (.+) over (.+), warm (.+)x, rotating (.+)x$", line):
+                again.append([key, *match.groups()])
+        found = re.findall(r"^((?:stream|fork)_\w+) (\d+)(.*)$", text, flags=re.M)
+        table = captions.markdown(["key", "size", "default", "found", "default / found, warm", "rotating"], again, 2)
+        return {"says": ", ".join(f"{key} {'never' if 'never' in how else value}" for key, value, how in found),
+                "table": again and self.html(table, "Where the values found differ from the defaults")}
+
     def claims(self):
         path = self.results / "claims.csv"
         if not path.exists() or not (rows := lines_of(path)):
@@ -173,7 +188,7 @@ def main():
                                      lstrip_blocks=True)
     experiments = list(page.experiments())
     text = environment.get_template("page.html.j2").render(
-        style=Markup((folder / "style.css").read_text()), machine=page.machine(), claims=page.claims(),
+        style=Markup((folder / "style.css").read_text()), machine=page.machine(), tuning=page.tuning(), claims=page.claims(),
         experiments=experiments, ladder=page.ladder(), museum=page.museum(), link=page.link,
         headline=next((e for e in experiments if e["name"] == "ln_vs_rms"), None))
     options.out.parent.mkdir(parents=True, exist_ok=True)

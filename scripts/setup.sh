@@ -162,9 +162,17 @@ verb_of() { # EXPERIMENT: the verb in its line "# verb: bench", "# verb: check" 
     sed -nE 's/^# *verb: *(bench|check|study) *$/\1/p' "$1"
 }
 
-# Checks every case of every experiment, in one call. A study has no cases.
+quick_of() { # EXPERIMENT: the cases in its line "# quick: CASES", or the file
+    sed -n 's/^# *quick: *//p' "$1" | grep . || echo "$1"
+}
+
+# Checks the quick cases of every experiment, in one call. A study has no cases.
 check_experiments() { # PROGRAM [--quick]
-    local file files=()
-    for file in experiments/*.txt; do [[ $(verb_of "$file") == study ]] || files+=("$file"); done
-    "$1" check "${@:2}" "${files[@]}"
+    local file cases=() all=()
+    for file in experiments/*.txt; do
+        [[ $(verb_of "$file") != study ]] || continue
+        read -ra cases < <(quick_of "$file")
+        all+=("${cases[@]}")
+    done
+    "$1" check "${@:2}" "${all[@]}"
 }

@@ -5,12 +5,13 @@
 source "$(dirname "$0")/shell/common.sh"
 mkdir -p scripts experiments plots build/release .venv/bin bin
 cp "$root/reproduce" .
-{ echo 'setup() { :; }' && sed -n '/^verb_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
+{ echo 'setup() { :; }' && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
 echo '# verb: bench' | tee experiments/one.txt >experiments/two.txt
+echo '# quick: a/few cases' >>experiments/two.txt
 touch plots/one.py plots/two.py
 cat >build/release/normlab <<'SH'
 #!/usr/bin/env bash
-echo "$*" >>called
+echo "${NL_TUNING##*/} $*" >>called
 out=${*: -1}
 [[ $out == "$(cat fails)" ]] && exit 1
 echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
@@ -26,7 +27,7 @@ PATH=$PWD/bin:$PATH
 reproduce() { # NAME CODE
     sleep 1 # a run's folder is named after the second
     rm -f called
-    ./reproduce >stdout 2>stderr
+    ./reproduce "${@:3}" >stdout 2>stderr
     code=$?
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(cat stdout stderr | tail -3)")"
     folder=$(sed -n 's/^Kept in //p' stdout)
@@ -39,6 +40,20 @@ reproduce "a run" 0
 check "  names the machine" "$([[ $folder == results/runs/Some-R-CPU/* ]] || echo "$folder")"
 for name in one two; do for ending in csv png svg machine.txt; do has $name.$ending; done; done
 echo mine >results/mine.csv
+
+check "  tunes first" "$([[ $(head -n 1 called) == ' tune --out results/tuning.txt' ]] || head -n 1 called)"
+check "  and uses that" "$(sed 1d called | grep -v '^tuning.txt ')"
+has tuning.txt
+check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || cat called)"
+reproduce "a quick run" 0 --quick
+check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
+check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
+
+echo results/tuning.txt >fails
+reproduce "a run in which tune fails" 1
+check "  has the defaults" "$(grep -v '^ ' called)"
+lacks results/tuning.txt
+lacks "$folder/tuning.txt"
 
 echo results/one.csv >fails
 reproduce "a run in which an experiment fails" 1

@@ -26,6 +26,21 @@ make conditioning check '{layernorm,rmsnorm}/forward/f32/50x{64,1024}/offset:{1.
 make museum check experiments/museum.txt
 make eps study eps
 make depth study depth
+
+# A cliff is a step to the next larger size, and only beyond the limit's own. Bytes, ns and GB/s of 1x1, 1x4, ...
+{
+    echo case,impl,op,pass,dtype,n,c,s,threads,bytes,ns,limit_gbps,verdict
+    while read -r n c bytes ns gbps; do echo "x,optimized/rows_simd,rmsnorm,forward,f32,$n,$c,1,1,$bytes,$ns,$gbps,ok"; done
+} >"$folder/growth.csv" <<'ROWS'
+1 1 8 10 1
+1 4 32 39 1
+1 16 128 313 1
+4 4 128 160 1
+4 16 512 1280 0.25
+64 16 8192 20000 0.25
+ROWS
+cliffs=$(python3 plots/growth.py "$folder/growth.csv" "$folder/growth" 2>/dev/null | cut -d, -f3-6 | tr '\n' ' ')
+[[ $cliffs == "from,to,rise,limit_rise 1×4,1×16,2.01,1.00 " ]] || fail "plots/growth.py finds $cliffs"
 report() { # RESULTS
     python3 scripts/report.py --results "$1" --out "$page" --program "$program"
 }
@@ -35,6 +50,13 @@ cat >"$results/claims.csv" <<'CSV'
 name,claim,source,quantity,unit,predicate_low,predicate_high,margin,how,case,verdict,value,low,high,aa_band,rounds,flips,skipped,first
 one,"one <b> & two",nobody,saving,%,-inf,7,2,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,,,first
 CSV
+cat >"$results/tuning.log" <<'TXT'
+stream_batch: streaming or ordinary?
+again     33554432: ordinary over streaming, warm 1.23x, rotating 1.17x
+stream_batch 33554432
+fork_batch: threads or one thread?
+fork_batch 18446744073709551615 (never)
+TXT
 [[ $(report "$results") == "report: $page" ]] || fail "does not say where the page is"
 has() {
     grep -qF -- "$1" "$page" || fail "the page lacks $1"
@@ -47,6 +69,8 @@ for file in experiments/*.txt; do has "id=\"$(basename "$file" .txt)-experiment\
 has 'one &lt;b&gt; &amp; two'
 has '<td class="bad">REFUTED'
 has '&lt; 7 %'
+has 'stream_batch 33554432, fork_batch never'
+has '1.23</td>'
 has '12.34 [12, 13] %'
 has 'rows_pipelined.c">pipelined</a>'
 has 'https://github.com/pytorch/pytorch/issues/51102'
