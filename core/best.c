@@ -51,9 +51,12 @@ static bool forks(const nl_problem *p, int threads) {
     return threads > 1 && p->n * p->c * p->s >= from;
 }
 
-/* Does a thread's share of the output bypass the caches? The problem decides, else the size. */
-static bool streams(const nl_problem *p, int threads) {
+/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves. */
+enum { NARROW = 64 };
+
+bool nl_streams_each(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
+    if (p->op != NL_BATCHNORM && p->c <= NARROW) return false;
     const nl_tuning *t = nl_tuning_now();
     const size_t bytes = p->n * p->c * p->s * nl_dtype_size(p->dtype);
     const size_t backward = p->dtype == NL_F32 ? t->stream_backward : t->stream_bytes;
@@ -108,7 +111,7 @@ static const nl_impl *highest_rank(const nl_problem *p) {
 }
 
 const nl_impl *nl_best(const nl_problem *p, int threads) {
-    const nl_impl *impl = choose(p, forks(p, threads), streams(p, 1), NULL);
+    const nl_impl *impl = choose(p, forks(p, threads), nl_streams_each(p, 1), NULL);
     return impl ? impl : highest_rank(p);
 }
 
@@ -123,5 +126,5 @@ int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
 /* In backward, the streaming rung may sum in another order than what is chosen without it, so the
  * choice must not depend on threads: the bits would. In forward the order is the same. */
 const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa) {
-    return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), isa);
+    return choose(p, false, nl_streams_each(p, p->pass == NL_BACKWARD ? 1 : threads), isa);
 }

@@ -13,4 +13,7 @@ int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads);
  * on the rung's own ISA. Exported for kernels of --load. */
 NL_API const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa);
 
+/* Does a thread's share of the output bypass the caches? The problem decides, else the size. */
+NL_API bool nl_streams_each(const nl_problem *p, int threads);
+
 #endif

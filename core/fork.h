@@ -13,8 +13,9 @@ typedef struct nl_fork {
 } nl_fork;
 
 /* Around a call on several threads. From NL_FORK_SURE elements on all are used and nothing is
- * timed: trying a large problem on one thread would be a long call. */
-enum { NL_FORK_SURE = 1 << 21 };
+ * timed: trying a large problem on one thread would be a long call, and on a busy machine a time
+ * slice that a thread waits for is a small part of it. */
+enum { NL_FORK_SURE = 1 << 24 };
 void nl_fork_begin(nl_fork *f, const nl_problem *p);
 void nl_fork_end(const nl_fork *f);
 

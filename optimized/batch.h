@@ -148,16 +148,23 @@ NL_INLINE void do_step(void *context, size_t begin, size_t end, batch_recipe q) 
     }
 }
 
-/* Threads share the channels; if there are too few, the samples. Either way a sum adds the same
- * pieces in the same order. */
+/* Do threads share the channels, and not the pieces of the samples? Runs of a channel stay in a
+ * core's cache between the readings. Parts of a row of columns share few sets of it, so they wait
+ * for each other between steps if the pieces keep four fifths of the threads busy. */
+static bool by_channels(const work *w, size_t t) {
+    const size_t turns = (w->pieces + t - 1) / t;
+    if ((w->v.c + share_of(w) - 1) / share_of(w) < t) return false;
+    return w->runs ? w->pieces < 4 * t : 5 * w->pieces < 4 * turns * t;
+}
+
+/* Either way a sum adds the same pieces in the same order. */
 static void run_all(work w, float *scratch, int threads) {
     w.m = scratch, w.a = w.m + w.padded, w.b = w.a + w.padded;
     w.gain = w.b + w.padded, w.bias = w.gain + w.padded, w.sums = w.bias + w.padded;
-    const size_t shares = (w.v.c + share_of(&w) - 1) / share_of(&w), t = (size_t)threads;
     channels all = {&w, 0, w.v.c, ALL, threads};
-    if (threads > 1 && shares >= t && w.pieces < 4 * t) {
+    if (threads > 1 && by_channels(&w, (size_t)threads)) {
         all.what = SHARES;
-        nl_parallel_for(shares, threads, w.step, &all);
+        nl_parallel_for((w.v.c + share_of(&w) - 1) / share_of(&w), threads, w.step, &all);
     } else {
         w.step(&all, 0, 1);
     }

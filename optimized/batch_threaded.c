@@ -4,14 +4,23 @@
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch.h"
+#include "best.h"
 
 static void step(void *context, size_t begin, size_t end) {
     do_step(context, begin, end,
             (batch_recipe){.statistics = CERTIFIED, .tiles = true, .prefetch_rows = 2});
 }
 
+static void step_streaming(void *context, size_t begin, size_t end) {
+    do_step(context, begin, end,
+            (batch_recipe){.statistics = CERTIFIED,
+                           .tiles = true,
+                           .prefetch_rows = 2,
+                           .streaming = true});
+}
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
-    batch_forward(p, a, threads, step);
+    batch_forward(p, a, threads, nl_streams_each(p, threads) ? step_streaming : step);
 }
 
 NL_IMPL(.about = "certified, on several threads", .ops = NL_BIT(NL_BATCHNORM),
