@@ -49,7 +49,7 @@ def where(cliff):
 
 def named(cliff):
     rise, a, b = cliff
-    return f"{text(a)} → {text(b)}: {rise:.1f}"
+    return f"{text(a)} → {text(b)}: {rise:.2f}"
 
 
 path, out = common.arguments(__file__, MAKE)

@@ -8,14 +8,18 @@ TestSuite(fork);
 
 static nl_problem p = {.op = NL_LAYERNORM, .n = 64, .c = 1024, .s = 1};
 
+static int timed;
+
 /* So many calls; returns how many of them had both threads. */
 static int call(int calls, double one_ns, double both_ns) {
     int forked = 0;
+    timed = 0;
     for (int i = 0; i < calls; i++) {
         nl_fork f = {.threads = 2};
         nl_fork_begin(&f, &p);
         if (f.at) nl_fork_note(&f, f.threads == 2 ? both_ns : one_ns);
         forked += f.threads == 2;
+        timed += f.at != NULL;
     }
     return forked;
 }
@@ -45,6 +49,17 @@ Test(fork, a_single_slow_call_decides_nothing) {
     cr_expect_eq(call(50, 100, 20), 50);
     call(2, 100, 8000);
     cr_expect_eq(call(50, 100, 20), 0, "two do");
+}
+
+/* Reading the clock costs as much as a few rows. */
+Test(fork, times_few_calls_on_one_thread) {
+    call(100, 20, 100);
+    call(800, 20, 100);
+    cr_expect(timed >= 100 && timed < 120, "%d", timed);
+    p.n = 128;
+    call(100, 100, 20);
+    call(800, 100, 20);
+    cr_expect_eq(timed, 800, "two threads may have to wait");
 }
 
 Test(fork, large_problems_always_fork) {
