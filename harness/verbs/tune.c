@@ -29,7 +29,7 @@ static const char help[] =
     "file for NL_TUNING (docs/tuning.md). Takes two to three minutes.\n\n"
     "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
     "  --threads N    threads to compare with one (all)\n"
-    "  --seconds S    for each arm and size (0.3; with --quick 0.02)\n"
+    "  --seconds S    for each arm and size (0.3; with --quick 0.01)\n"
     "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
     "  --margin M     differences below this fraction are SAME (0.02)\n"
     "  --quick        short timing, y of up to 32 MiB: takes seconds\n\n"
@@ -240,7 +240,7 @@ static void report(FILE *out, curve *curves, size_t *const *keys, const case_opt
 }
 
 int verb_tune(int argc, char **argv) {
-    case_options o = {.threads = nl_max_threads(), .seconds = 0.3, .quick_seconds = 0.02};
+    case_options o = {.threads = nl_max_threads(), .seconds = 0.3, .quick_seconds = 0.01};
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     if (o.named) fprintf(stderr, "normlab tune takes no cases. See `normlab tune --help`.\n");
