@@ -40,6 +40,21 @@ sed -i 's/< 200/> 200/' mine.txt
 exits "and its opposite" 0 mine.txt --seconds 0.001
 verdict stdout 0 REFUTED
 
+printf 'claim: x\nsource: a test\nquantity: saving\npredicate: < -10\nmargin: 1\nwhere: pytorch forward/f32/4x64/normal\nwhere: jax forward/f32/4x64/normal\n' > there.txt
+header=how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why
+printf '%s\n' $header pytorch,forward/f32/4x64/normal,ok,1,0.9,1.1,0.01,50, > there.csv
+exits "measured in a framework" 0 there.txt --measured there.csv
+verdict stdout 0 SUPPORTED
+check "  its figure" "$(grep -q -- '-171.8' stdout || cat stdout)"
+check "  and not in another" "$(grep -q 'jax.*python -m normlab.frameworks' stdout || cat stdout)"
+printf '%s\n' $header pytorch,forward/f32/4x64/normal,fail,,,,,0,"y is wrong" > there.csv
+exits "wrong in a framework" 1 there.txt --measured there.csv
+verdict stdout 0 'NOT RESOLVED'
+check "  says what" "$(grep -q 'fail: y is wrong' stdout || cat stdout)"
+sed -i 's/log_low/low/' there.csv
+exits "a file without a column" 2 there.txt --measured there.csv
+says "there.csv:1: the column log_low is missing"
+
 exits "an unknown claim" 2 seven_to_fiveteen
 quiet
 says "no claim is called 'seven_to_fiveteen'"

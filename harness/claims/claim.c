@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "claims/claim.h"
 #include "base/csv.h"
+#include "claims/elsewhere.h"
 #include "timing/modes.h"
 
 #include <math.h>
@@ -91,7 +92,8 @@ static const char *incomplete(const claim *c) {
     if (isnan(c->margin)) return "there is no line `margin:`";
     if (!c->settings) return "there is no line `where:`";
     for (size_t i = 0; i < c->settings; i++)
-        if (c->q->of && (!mode_find(c->at[i].how) || !*c->at[i].tail))
+        if (c->q->of &&
+            ((!mode_find(c->at[i].how) && !elsewhere_is(c->at[i].how)) || !*c->at[i].tail))
             return "a `where:` needs a mode that `normlab claims --help` lists, and a case";
     return NULL;
 }

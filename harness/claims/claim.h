@@ -6,7 +6,7 @@
 #include "timing/paper.h"
 #include "claims/quantity.h"
 
-enum { SETTINGS_MAX = 12, CLAIM_TEXT = 400 };
+enum { SETTINGS_MAX = 24, CLAIM_TEXT = 400 };
 
 /* Where a claim is measured. The first setting is the one that the claim means. */
 typedef struct setting {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/measure.h"
 #include "base/interrupt.h"
+#include "claims/elsewhere.h"
 #include "timing/race.h"
 
 #include <stdio.h>
@@ -34,6 +35,10 @@ static bool make_plan(claims_job *j, plan *p) {
     for (size_t i = 0; i < j->count; i++)
         for (size_t k = 0; k < j->claims[i].settings; k++) {
             setting *s = &j->claims[i].at[k];
+            if (elsewhere_is(s->how)) {
+                j->settings_measured += s->measured;
+                continue;
+            }
             if (j->quick && is_large(s))
                 snprintf(s->why, sizeof s->why, "left out by --quick");
             else

@@ -1,5 +1,6 @@
 /* `normlab claims`. SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
+#include "claims/elsewhere.h"
 #include "claims/measure.h"
 #include "claims/write.h"
 #include "machine/machine.h"
@@ -27,6 +28,8 @@ static void help(void) {
         "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
         "                  times that above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n"
+        "  --measured FILE.csv  the layers inside frameworks, which\n"
+        "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
         "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
         "                  them; may be repeated\n\n"
         "Verdicts: SUPPORTED, REFUTED, SAME (no difference beyond the claim's margin), or\n"
@@ -40,7 +43,7 @@ static void help(void) {
                *quantities[i].unit ? " (" : "", quantities[i].unit, *quantities[i].unit ? ")" : "");
     printf("\nModes:\n");
     for (size_t i = 0; i < modes_count; i++) printf("  %-13s %s\n", modes[i].name, modes[i].about);
-    printf("\nExamples:\n"
+    printf("\nAlso pytorch, torch_compile, onnxruntime and jax, with --measured.\n\nExamples:\n"
            "  normlab claims\n"
            "  normlab claims seven_to_fifteen two_scans\n"
            "  normlab claims --quick --out results/claims.csv\n"
@@ -86,15 +89,20 @@ static bool add_named(claims_job *j, const char *name) {
 
 /* Returns -1 to continue, or the exit code. */
 static int parse(int argc, char **argv, claims_job *j, const char **path) {
+    const char *measured = NULL;
+    char error[700];
     const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
                                  {"seconds", OPTION_NUMBER, &j->seconds, 1e-6, 1e6},
                                  {"quick", OPTION_FLAG, &j->quick, 0, 0},
+                                 {"measured", OPTION_TEXT, &measured, 0, 0},
                                  {"load", OPTION_LOAD, NULL, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 4, false, &first);
+    int first, code = options_read(argc, argv, specs, 5, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc || add_all(j);
     for (int i = first; ok && i < argc; i++) ok = add_named(j, argv[i]);
+    if (ok && !elsewhere_read(measured, j->claims, j->count, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_USAGE;
     if (!j->seconds) j->seconds = j->quick ? 0.02 : 0.2;
     return ok ? OPTIONS_DONE : options_see_help();
 }

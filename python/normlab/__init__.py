@@ -27,7 +27,7 @@ from .layers import (
     rms_norm_backward,
 )
 from .table import Implementation, best, implementations
-from .timing import Limit, Measurement, limit, measure
+from .timing import Limit, Measurement, Race, limit, measure, race
 from .truth import (
     Gradients,
     Judgement,
@@ -48,6 +48,7 @@ __all__ = [
     "Limit",
     "Measurement",
     "Mistake",
+    "Race",
     "Reference",
     "__version__",
     "batch_norm",
@@ -66,6 +67,7 @@ __all__ = [
     "museum",
     "qwen2_rms_norm",
     "qwen2_rms_norm_backward",
+    "race",
     "reference",
     "reference_backward",
     "rms_norm",

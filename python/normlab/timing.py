@@ -1,7 +1,9 @@
-"""Measurements, made by the program of the package in a process of its own: verify, time, verify again."""
+"""Measurements: of kernels, by the program of the package in a process of its own; of Python's functions, here."""
+from collections.abc import Callable
 from os.path import dirname, join
 from typing import Any, NamedTuple
 
+from . import _core
 from .table import Impl
 
 _PROGRAM = join(dirname(__file__), "normlab")
@@ -41,6 +43,19 @@ class Limit(NamedTuple):
     gbps: float
     gbps_low: float
     gbps_high: float
+
+
+Interval = tuple[float, float, float]  #: a median, and the ends of its interval of 95 % confidence
+
+
+class Race(NamedTuple):
+    """Functions that took turns in rounds. Intervals hold all together with 95 % confidence."""
+
+    ns: list[Interval]  #: of one call
+    log_ratios: list[Interval]  #: log(time / time of the first function), within rounds
+    savings: list[Interval]  #: per cent of the first's time; the interval is extended by the A/A band
+    band: float  #: of the first function's log ratio to itself, in the same rounds
+    rounds: int
 
 
 def _rows(verb: str, *options: str) -> list[dict[str, str]]:
@@ -95,3 +110,15 @@ def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
     cache, on one thread and on `threads`: `normlab limit --quick`. Each point takes `seconds`."""
     options = ["--quick", "--threads", str(threads), "--seconds", str(seconds)]
     return [Limit(*_fields(Limit, row)) for row in _rows("limit", *options)]
+
+
+def race(*calls: Callable[[], object], seconds: float = 0.3, precision: float = 0.005) -> Race:
+    """Times functions without arguments against the first one, by the rules of `normlab bench`
+    (docs/measuring.md), without its verification: judge() what they compute.
+
+    seconds      of timing per function
+    precision    stop when half of every interval is below this fraction
+    """
+    if not calls:
+        raise ValueError("name a function")
+    return Race(*_core.race(calls, seconds, precision))

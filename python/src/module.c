@@ -5,6 +5,7 @@
 #include "cases/names.h"
 #include "data.h"
 #include "layers.h"
+#include "race.h"
 #include "table.h"
 #include "truth.h"
 
@@ -18,6 +19,8 @@ static PyMethodDef methods[] = {
     {"museum", data_museum, METH_NOARGS, NULL},
     {"implementations", table_implementations, METH_NOARGS, NULL},
     {"best", table_best, METH_VARARGS, NULL},
+    {"race", race_calls, METH_VARARGS, NULL},
+    {"machine", race_machine, METH_O, NULL},
     {0},
 };
 

@@ -1,0 +1,101 @@
+"""The command `python -m normlab.frameworks`."""
+import argparse
+import csv
+import sys
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, Optional
+
+from .. import _core
+from . import __doc__ as about
+from . import exhibits, saving, step
+from .registry import JUDGED, TIMED, each
+
+Rows = list[Any]
+
+
+def progress(done: int, total: int, begun: float, what: str) -> None:
+    left = (monotonic() - begun) / done * (total - done) if done else 0
+    eta = f", {int(left) // 60}:{int(left) % 60:02d} left" if done else ""
+    end, clear = ("\r", "\x1b[K") if sys.stderr.isatty() else ("\n", "")
+    print(f"{done}/{total} {what}{eta}{clear}", end=end, file=sys.stderr, flush=True)
+
+
+def collect(function: Callable[..., Any], names: Sequence[str], arguments: list[tuple[Any, ...]],
+            show: Callable[[Any], str]) -> Rows:
+    """The rows of all frameworks; one that is missing is named once."""
+    rows: Rows = []
+    begun, done, total = monotonic(), 0, len(names) * len(arguments)
+    for name in names:
+        missing = 0
+        for of, row in zip(arguments, each(function, [(name, *of) for of in arguments])):
+            done += 1
+            progress(done, total, begun, f"{name} {of[0]}")
+            if isinstance(row, BaseException):
+                print(f"FAIL {name} {of[0]}: its process died", file=sys.stderr)
+            elif not row.version and row.verdict == "skip":
+                print(f"skipped: {name}: {row.why}", file=sys.stderr)
+                missing = len(arguments) - arguments.index(of) - 1
+            else:
+                rows.append(row)
+                print(show(row), flush=True)
+            if missing:
+                done += missing
+                break
+    return rows
+
+
+def write(path: str, rows: Rows) -> None:
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(rows[0]._fields)
+        for row in rows:
+            table.writerow([f"{v:.6g}" if isinstance(v, float) and v == v else "" if v != v else v for v in row])
+    _core.machine(path)
+    print(f"results: {path}", file=sys.stderr)
+
+
+def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m normlab.frameworks", description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--judge", action="store_true", help="judge the museum and special values instead")
+    what.add_argument("--step", action="store_true", help="time a training step of a transformer instead")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing")
+    parser.add_argument("--out", metavar="FILE.csv", help="the rows for programs")
+    parser.add_argument("--only", action="append", choices=JUDGED, metavar="FRAMEWORK",
+                        help=f"one of {', '.join(JUDGED)}; may be repeated")
+    parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
+                        help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="of timing per arm (0.3; with --quick 0.05)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch on a GPU")
+    return parser.parse_args(given)
+
+
+def main(given: Optional[Sequence[str]] = None) -> int:
+    """0: done. 1: nothing could be done, or this library was wrong."""
+    options = read_options(given)
+    seconds = options.seconds or (0.05 if options.quick else 0.3)
+    if options.judge:
+        cases = options.case or exhibits.cases(options.quick)
+        rows = collect(exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits.line)
+    elif options.step:
+        names = options.only or ("pytorch", "torch_compile")
+        rows = collect(step.measure_by_name, names, [(size, options.threads, seconds) for size in
+                                                     step.sizes(options.quick)], step.line)
+    else:
+        cases = options.case or saving.cases([4, 64] if options.quick else [4, 64, 512, 2048, 16384])
+        rows = collect(saving.measure_by_name, options.only or TIMED,
+                       [(c, options.threads, seconds, options.device) for c in cases], saving.line)
+    if rows and options.out:
+        write(options.out, rows)
+    ours_wrong = [row for row in rows if row.how == "normlab" and row.verdict in ("fail", "wrong")]
+    return 1 if ours_wrong or not any(row.verdict != "skip" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

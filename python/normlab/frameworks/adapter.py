@@ -1,0 +1,52 @@
+"""What is asked of a framework: its layers on NumPy arrays, ready to be called again and again."""
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Optional, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgamma, dbeta
+
+
+class Missing(Exception):
+    """The framework is not installed, or has no such layer. str() says which, and how to get it."""
+
+
+class Problem(NamedTuple):
+    """A layer with its inputs."""
+
+    op: str  #: "layernorm", "rmsnorm" or "batchnorm"
+    training: bool  #: forward and backward, else forward alone
+    eps: float
+    arrays: Arrays  #: x and dy of one type; gamma and beta, float32, may be absent
+
+    @property
+    def dtype(self) -> str:
+        return str(self.arrays["x"].dtype.name)
+
+    def parameter(self, name: str) -> Optional[NDArray[Any]]:
+        """gamma or beta in x's type, as in a model that was converted to that type."""
+        return self.arrays[name].astype(self.arrays["x"].dtype) if name in self.arrays else None
+
+
+class Layer(NamedTuple):
+    """A prepared layer. A call ends when its result is there."""
+
+    call: Callable[[], Any]
+    outputs: Callable[[Any], Arrays]  #: of what a call returned
+
+
+class Framework(Protocol):
+    """Its constructor raises Missing."""
+
+    version: str
+
+    def layer(self, problem: Problem) -> Layer:
+        """Missing: the framework does not have it."""
+        ...
+
+
+def to_numpy(tensor: Any) -> NDArray[Any]:
+    from .._arrays import as_array
+
+    return np.ascontiguousarray(as_array(tensor, "tensor"))

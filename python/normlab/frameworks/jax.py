@@ -1,0 +1,57 @@
+"""JAX: jax.jit of the norm as JAX has it. jax.nn.standardize is its LayerNorm, and computes the variance as
+mean(x^2) - mean(x)^2 unless told "stable"; RMSNorm is a formula. Sums are in float32, as in Flax."""
+import os
+from typing import Any
+
+from .adapter import Arrays, Layer, Missing, Problem, to_numpy
+
+
+class Jax:
+    algorithm = "fast"
+
+    def __init__(self, threads: int) -> None:
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        if threads == 1:
+            os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+        try:
+            import jax
+        except ImportError:
+            raise Missing("JAX is not installed: pip install jax") from None
+        self.jax, self.version = jax, f"JAX {jax.__version__}"
+
+    def layer(self, problem: Problem) -> Layer:
+        if problem.op == "batchnorm":
+            raise Missing("JAX has no BatchNorm")
+        jax, jnp, eps, algorithm = self.jax, self.jax.numpy, problem.eps, self.algorithm
+        given = {name: jnp.array(array) for name in ("x", "gamma", "beta")
+                 if (array := problem.arrays["x"] if name == "x" else problem.parameter(name)) is not None}
+        if problem.op == "rmsnorm":
+            given.pop("beta", None)
+
+        def norm(given: dict[str, Any]) -> Any:
+            x = given["x"].astype(jnp.float32)
+            if problem.op == "layernorm":
+                y = jax.nn.standardize(x, axis=-1, epsilon=eps, algorithm=algorithm)
+            else:
+                y = x * jax.lax.rsqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + eps)
+            y = y * given.get("gamma", 1) + given.get("beta", 0)
+            return y.astype(given["x"].dtype)
+
+        def train(given: dict[str, Any], dy: Any) -> Any:
+            y, backward = jax.vjp(norm, given)
+            return y, backward(dy)[0]
+
+        function, more = jax.jit(norm), ()
+        if problem.training:
+            function, more = jax.jit(train), (jnp.array(problem.arrays["dy"]),)
+
+        def outputs(result: Any) -> Arrays:
+            if not problem.training:
+                return {"y": to_numpy(result)}
+            return {"y": to_numpy(result[0]), **{f"d{name}": to_numpy(a) for name, a in result[1].items()}}
+
+        return Layer(lambda: jax.block_until_ready(function(given, *more)), outputs)
+
+
+class JaxStable(Jax):
+    algorithm = "stable"

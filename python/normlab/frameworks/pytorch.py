@@ -1,0 +1,77 @@
+"""PyTorch: eager, and compiled by torch.compile."""
+import warnings
+from collections.abc import Callable
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .adapter import Arrays, Layer, Missing, Problem, to_numpy
+
+
+class PyTorch:
+    compiled = False
+
+    def __init__(self, threads: int, device: str = "cpu") -> None:
+        try:
+            import torch
+        except ImportError:
+            raise Missing("PyTorch is not installed: pip install torch") from None
+        if device == "cuda" and not torch.cuda.is_available():
+            raise Missing("PyTorch sees no GPU")
+        torch.set_num_threads(threads)
+        self.torch, self.device = torch, device
+        self.version = f"PyTorch {torch.__version__.split('+')[0]}"
+
+    def tensor(self, array: Optional[NDArray[Any]], gradient: bool) -> Any:
+        """A copy on the device."""
+        if array is None:
+            return None
+        bits = array.view(np.int16) if array.dtype.name == "bfloat16" else array
+        made = self.torch.from_numpy(bits.copy())
+        if array.dtype.name == "bfloat16":
+            made = made.view(self.torch.bfloat16)
+        return made.to(self.device).requires_grad_(gradient)
+
+    def function(self, problem: Problem) -> Callable[..., Any]:
+        F, c = self.torch.nn.functional, problem.arrays["x"].shape[1]
+        eps = problem.eps
+        if problem.op == "layernorm":
+            return lambda x, gamma, beta: F.layer_norm(x, (c,), gamma, beta, eps)
+        if problem.op == "rmsnorm":
+            return lambda x, gamma, beta: F.rms_norm(x, (c,), gamma, eps)
+        return lambda x, gamma, beta: F.batch_norm(x, None, None, gamma, beta, True, 0.1, eps)
+
+    def layer(self, problem: Problem) -> Layer:
+        torch, training = self.torch, problem.training
+        x = self.tensor(problem.arrays["x"], training)
+        gamma, beta = (self.tensor(problem.parameter(name), training) for name in ("gamma", "beta"))
+        if problem.op == "rmsnorm":
+            beta = None
+        function = self.function(problem)
+        if self.compiled:
+            torch.compiler.reset()
+            function = torch.compile(function, dynamic=False)
+        wait = torch.cuda.synchronize if self.device == "cuda" else None
+        inputs = {name: t for name, t in (("dx", x), ("dgamma", gamma), ("dbeta", beta)) if t is not None}
+        dy = self.tensor(problem.arrays["dy"], False) if training else None
+
+        def call() -> Any:
+            y = function(x, gamma, beta)
+            result = (y, *torch.autograd.grad(y, list(inputs.values()), dy)) if training else (y,)
+            if wait:
+                wait()
+            return result
+
+        def outputs(result: Any) -> Arrays:
+            names = ("y", *inputs)
+            return {name: to_numpy(t.detach().cpu()) for name, t in zip(names, result)}
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call()  # compiles
+        return Layer(call, outputs)
+
+
+class TorchCompile(PyTorch):
+    compiled = True

@@ -1,0 +1,50 @@
+"""The frameworks by name, and a process for each."""
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from importlib import import_module
+from multiprocessing import get_context
+from typing import Any, Union
+
+from .adapter import Framework, Missing
+
+TIMED = ("pytorch", "torch_compile", "onnxruntime", "jax", "normlab")
+JUDGED = ("pytorch", "torch_compile", "onnxruntime", "jax", "jax_stable", "normlab")
+_CLASSES = {"pytorch": ("pytorch", "PyTorch"), "torch_compile": ("pytorch", "TorchCompile"),
+            "onnxruntime": ("onnx", "OnnxRuntime"), "jax": ("jax", "Jax"), "jax_stable": ("jax", "JaxStable"),
+            "normlab": ("ours", "Normlab")}
+_made: dict[tuple[Any, ...], Framework] = {}
+
+
+def make(name: str, threads: int, device: str = "cpu") -> Framework:
+    """Missing: it is not installed, or cannot use the device."""
+    key = (name, threads, device)
+    if key not in _made:
+        module, kind = _CLASSES[name]
+        if device != "cpu" and module != "pytorch":
+            raise Missing(f"{name} runs on the CPU only")
+        more = {"device": device} if module == "pytorch" else {}
+        _made[key] = getattr(import_module(f"{__package__}.{module}"), kind)(threads, **more)
+    return _made[key]
+
+
+def version_of(name: str, threads: int, device: str) -> Union[str, Missing]:
+    try:
+        return make(name, threads, device).version
+    except Missing as missing:
+        return missing
+
+
+def each(function: Callable[..., Any], work: list[tuple[Any, ...]]) -> Iterator[Any]:
+    """function(*arguments) for each, in one fresh process: two OpenMP runtimes in a process disturb each
+    other's times. A call that kills its process yields the exception."""
+    pool = ProcessPoolExecutor(1, get_context("spawn"))
+    try:
+        for arguments in work:
+            try:
+                yield pool.submit(function, *arguments).result()
+            except BrokenProcessPool as error:
+                pool = ProcessPoolExecutor(1, get_context("spawn"))
+                yield error
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,87 @@
+"""The time that RMSNorm saves over LayerNorm inside one framework: verified, timed in turns, verified again."""
+import warnings
+from math import nan
+from typing import Any, NamedTuple
+
+from ..timing import race
+from .adapter import Arrays, Framework, Layer, Missing, Problem
+from .registry import make
+from .verify import judge_all, problem, wrong
+
+
+class Saving(NamedTuple):
+    """A row of the results. Savings are in per cent of LayerNorm's time; times in nanoseconds a call."""
+
+    how: str  #: the framework's name, as in `where:` of a claim
+    version: str
+    case: str  #: "forward/f32/64x1024/normal"
+    threads: int
+    device: str
+    verdict: str  #: "ok", "fail": wrong, so not timed; "skip"
+    layernorm_ns: float = nan
+    rmsnorm_ns: float = nan
+    saving: float = nan
+    saving_low: float = nan  #: with the A/A band
+    saving_high: float = nan
+    log_ratio: float = nan  #: of RMSNorm's time over LayerNorm's
+    log_low: float = nan
+    log_high: float = nan
+    aa_band: float = nan  #: of LayerNorm against itself
+    rounds: int = 0
+    why: str = ""
+
+
+def same(a: Arrays, b: Arrays) -> bool:
+    return all(a[name].tobytes() == b[name].tobytes() for name in a)
+
+
+def measure(framework: Framework, how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Saving:
+    """Both layers in a framework that has been made."""
+    row = Saving(how, framework.version, case, threads, device, "ok")
+    layers: list[tuple[Problem, Layer, Arrays]] = []
+    try:
+        for op in ("layernorm", "rmsnorm"):
+            given = problem(op, case)
+            layer = framework.layer(given)
+            layers.append((given, layer, layer.outputs(layer.call())))
+    except Missing as missing:
+        return row._replace(verdict="skip", why=str(missing))
+    for given, _, outputs in layers:
+        if why := wrong(judge_all(given, outputs)):
+            return row._replace(verdict="fail", why=f"{given.op}: {why}")
+    timed = race(*(layer.call for _, layer, _ in layers), seconds=seconds)
+    for given, layer, before in layers:
+        after = layer.outputs(layer.call())
+        if not same(before, after) and (why := wrong(judge_all(given, after))):
+            return row._replace(verdict="fail", why=f"{given.op}, after timing: {why}")
+    ratio, saved = timed.log_ratios[1], timed.savings[1]
+    return row._replace(
+        layernorm_ns=timed.ns[0][0], rmsnorm_ns=timed.ns[1][0], saving=saved[0], saving_low=saved[1],
+        saving_high=saved[2], log_ratio=ratio[0], log_low=ratio[1], log_high=ratio[2], aa_band=timed.band,
+        rounds=timed.rounds)
+
+
+def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Saving:
+    """For a process of its own."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return measure(make(how, threads, device), how, case, threads, seconds, device)
+    except Missing as missing:
+        return Saving(how, "", case, threads, device, "skip", why=str(missing))
+    except Exception as error:  # a framework's own failure is a result
+        return Saving(how, "", case, threads, device, "fail", why=f"{type(error).__name__}: {error}"[:200])
+
+
+def cases(rows: list[int], passes: tuple[str, ...] = ("forward", "both"),
+          dtypes: tuple[str, ...] = ("f32", "bf16")) -> list[str]:
+    return [f"{direction}/{dtype}/{n}x1024/normal" for direction in passes for dtype in dtypes for n in rows]
+
+
+def line(row: Any) -> str:
+    """For people."""
+    head = f"{row.how:14} {row.case:30} "
+    if row.verdict != "ok":
+        return f"{head}{row.verdict}: {row.why}"
+    return (f"{head}{row.layernorm_ns / 1e3:10.1f} {row.rmsnorm_ns / 1e3:10.1f} us  saves {row.saving:6.1f} % "
+            f"[{row.saving_low:.1f}, {row.saving_high:.1f}]")

@@ -1,0 +1,59 @@
+"""Problems from the spelling of cases, and the judgement of what a framework made of them."""
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cases import case
+from ..truth import Judgement, judge, judge_backward, reference_backward
+from .adapter import Arrays, Problem
+
+ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+
+def problem(op: str, tail: str) -> Problem:
+    """Of a case without its layer, "forward/f32/64x1024/normal". backward and both are training, "both" as
+    in claims. The parameters are rounded to x's type. ValueError: the spelling is wrong."""
+    direction, _, rest = tail.partition("/")
+    read = case(f"{op}/forward/{rest}")
+    arrays = dict(read.arrays)
+    if direction != "forward":
+        arrays["dy"] = case(f"{op}/backward/{rest}").arrays["dy"]
+    for name in ("gamma", "beta"):
+        if name in arrays:
+            arrays[name] = arrays[name].astype(arrays["x"].dtype).astype(np.float32)
+    return Problem(op, direction != "forward", read.eps, arrays)
+
+
+def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any]) -> Optional[NDArray[Any]]:
+    """The float32 nearest to the exact sum among those that 16 bits round to `got`: what a gradient of a
+    parameter may have been before it was rounded to the parameter's type."""
+    if got is None or got.dtype == np.float32:
+        return got
+    wide = got.astype(np.float64)
+    reach = abs(wide) * ROUNDOFF[got.dtype.name]
+    with np.errstate(invalid="ignore"):
+        near: NDArray[Any] = np.clip(exact.astype(np.float64), wide - reach, wide + reach).astype(np.float32)
+    return near
+
+
+def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
+    """Of y; and in training of dx, and of dx with dgamma and dbeta."""
+    a, eps, op = given.arrays, given.eps, given.op
+    beta = None if op == "rmsnorm" else a.get("beta")
+    found = [judge(outputs["y"], op, a["x"], a.get("gamma"), beta, eps=eps)]
+    if given.training:
+        truth = reference_backward(op, a["dy"], a["x"], a.get("gamma"), eps=eps)
+        sums = {name: before_rounding(outputs.get(name), getattr(truth, name)) for name in ("dgamma", "dbeta")}
+        found.append(judge_backward(outputs["dx"], op, a["dy"], a["x"], a.get("gamma"), eps=eps))
+        found.append(judge_backward(outputs["dx"], op, a["dy"], a["x"], a.get("gamma"), eps=eps, **sums))
+    return found
+
+
+def wrong(found: list[Judgement]) -> str:
+    """What is wrong, in a few words; empty: nothing."""
+    for one in found:
+        if not one.right:
+            size = "NaN" if one.not_finite else f"{one.largest:.2g} units"
+            return f"{one.worst_of} is {one.verdict}: {size}"
+    return ""

@@ -1,0 +1,14 @@
+/* Times Python's callables as `normlab bench` times kernels. SPDX-License-Identifier: MIT */
+#ifndef NL_PYTHON_RACE_H
+#define NL_PYTHON_RACE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* (calls, seconds for each, precision) -> the fields of normlab.Race. Holds Python's lock. */
+PyObject *race_calls(PyObject *self, PyObject *args);
+
+/* (path of a results file) Writes the machine's facts beside it. */
+PyObject *race_machine(PyObject *self, PyObject *path);
+
+#endif

@@ -1,0 +1,126 @@
+"""normlab.frameworks: the judge comes before the clock. A framework that is not installed is skipped by name."""
+import csv
+
+import normlab
+import numpy as np
+import pytest
+from normlab.frameworks import __main__ as command
+from normlab.frameworks import exhibits, saving, step, verify
+from normlab.frameworks.adapter import Layer, Missing
+from normlab.frameworks.ours import Normlab
+from normlab.frameworks.registry import TIMED, make
+
+FORWARD, BOTH = "forward/f32/4x64/normal", "both/bf16/4x64/normal"
+
+
+class Off(Normlab):
+    """Adds to one output, after some calls."""
+
+    version = "wrong on purpose"
+
+    def __init__(self, name, op, after=0):
+        super().__init__(1)
+        self.name, self.op, self.after, self.timed = name, op, after, 0
+
+    def layer(self, problem):
+        right = super().layer(problem)
+
+        def call():
+            self.timed += 1
+            return right.call()
+
+        def outputs(result):
+            made = dict(right.outputs(result))
+            if problem.op == self.op and self.timed > self.after:
+                made[self.name] = made[self.name] + made[self.name].dtype.type(0.25)
+            return made
+
+        return Layer(call, outputs)
+
+
+@pytest.mark.parametrize("op", ["layernorm", "rmsnorm"])
+@pytest.mark.parametrize("name", ["y", "dx", "dgamma"])
+def test_what_is_wrong_is_not_timed(name, op):
+    wrong = Off(name, op)
+    row = saving.measure(wrong, "wrong", BOTH, 1, 0.001)
+    assert row.verdict == "fail" and op in row.why and f"{name} is wrong" in row.why
+    assert np.isnan(row.saving) and row.rounds == 0 and wrong.timed == 2
+
+
+def test_wrong_later():
+    """Right until the clock starts."""
+    row = saving.measure(Off("y", "rmsnorm", after=2), "wrong", FORWARD, 1, 0.001)
+    assert row.verdict == "fail" and "after timing: y is wrong" in row.why
+
+
+@pytest.mark.parametrize("case", [FORWARD, BOTH, "both/f16/3x17/normal/no-affine"])
+def test_ours(case):
+    row = saving.measure(Normlab(1), "normlab", case, 1, 0.001)
+    assert row.verdict == "ok", row.why
+    assert row.saving_low <= row.saving <= row.saving_high < 100 and row.rounds > 3
+    assert np.isclose(row.saving, -100 * np.expm1(row.log_ratio))
+
+
+def test_sixteen_bits():
+    """A gradient in 16 bits is right if a right one rounds to it, and only then."""
+    given = verify.problem("layernorm", "both/bf16/64x32/normal")
+    outputs = dict(Normlab(1).layer(given).outputs(Normlab(1).layer(given).call()))
+    kind = given.arrays["x"].dtype
+    outputs["dgamma"] = outputs["dgamma"].astype(kind)
+    assert not verify.wrong(verify.judge_all(given, outputs))
+    near = outputs["dgamma"]
+    outputs["dgamma"] = (near.astype("f4") * 1.02).astype(kind)
+    assert "dgamma is wrong" in verify.wrong(verify.judge_all(given, outputs))
+    outputs["dgamma"] = near * near.dtype.type(np.nan)
+    assert verify.wrong(verify.judge_all(given, outputs))
+
+
+@pytest.mark.parametrize("name", TIMED[:-1])
+def test_frameworks(name):
+    try:
+        framework = make(name, 1)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    row = saving.measure(framework, name, FORWARD, 1, 0.001)
+    assert row.verdict == "ok" and row.rounds > 3, row.why
+    found = exhibits.judge_case(framework, name, "layernorm/forward/f32/4x1024/museum:control/no-affine")
+    assert found.verdict == "right", found
+
+
+def test_the_judge():
+    cases = exhibits.cases(quick=True)
+    assert len(set(cases)) == len(cases) > 200
+    for case in [c for c in cases if "pt51102" in c or "8x64/nan" in c or "1024x64" in c]:
+        found = exhibits.judge_case(Normlab(1), "normlab", case)
+        assert found.verdict in ("right", "unjudged") and not found.not_finite, found
+    wrong = exhibits.judge_case(Off("dx", "rmsnorm"), "wrong", "rmsnorm/backward/f32/8x64/museum:dnnl-rms-dx")
+    assert wrong.verdict == "wrong" and wrong.output == "dx" and wrong.units > 1e4
+
+
+def test_the_command(tmp_path, capsys):
+    out = tmp_path / "out.csv"
+    assert command.main(["--only", "normlab", "--case", FORWARD, "--seconds", "0.001", "--out", str(out)]) == 0
+    rows = list(csv.DictReader(open(out)))
+    assert [row["case"] for row in rows] == [FORWARD] and rows[0]["verdict"] == "ok"
+    assert "saves" in capsys.readouterr().out
+    assert command.main(["--only", "normlab", "--case", FORWARD, "--device", "cuda"]) == 1
+    assert "skipped: normlab: normlab runs on the CPU only" in capsys.readouterr().err
+
+
+def test_race():
+    race = normlab.race(lambda: None, lambda: sum(range(300)), seconds=0.005)
+    assert race.ns[1][0] > 2 * race.ns[0][0] and race.log_ratios[1][0] > 0 > race.savings[1][0]
+    assert race.log_ratios[0] == (0, 0, 0) and race.band < 1
+    with pytest.raises(ZeroDivisionError):
+        normlab.race(lambda: 1 / 0, seconds=0.001)
+    with pytest.raises(ValueError):
+        normlab.race()
+
+
+def test_step():
+    try:
+        make("pytorch", 1)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    row = step.measure_by_name("pytorch", "8x16x1", 1, 0.001)
+    assert row.verdict == "ok" and row.rounds > 3
