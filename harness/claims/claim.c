@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "claims/claim.h"
 #include "base/csv.h"
-#include "claims/elsewhere.h"
 #include "timing/modes.h"
 
 #include <math.h>
@@ -83,6 +82,13 @@ static const char *set_key(claim *c, const char *key, const char *value) {
     return read_setting(value, &c->at[c->settings++]) ? NULL : "'HOW' or 'HOW pass/dtype/NxC/data'";
 }
 
+bool claim_is_elsewhere(const setting *s) {
+    static const char *const frameworks[] = {"pytorch", "torch_compile", "onnxruntime", "jax"};
+    for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++)
+        if (strcmp(s->how, frameworks[i]) == 0) return true;
+    return false;
+}
+
 /* Returns NULL, or what is missing in the claim or wrong with a setting. */
 static const char *incomplete(const claim *c) {
     if (!*c->text) return "there is no line `claim:`";
@@ -93,7 +99,7 @@ static const char *incomplete(const claim *c) {
     if (!c->settings) return "there is no line `where:`";
     for (size_t i = 0; i < c->settings; i++)
         if (c->q->of &&
-            ((!mode_find(c->at[i].how) && !elsewhere_is(c->at[i].how)) || !*c->at[i].tail))
+            ((!mode_find(c->at[i].how) && !claim_is_elsewhere(&c->at[i])) || !*c->at[i].tail))
             return "a `where:` needs a mode that `normlab claims --help` lists, and a case";
     return NULL;
 }

@@ -30,4 +30,7 @@ typedef struct claim {
 /* Reads the claim in a file and names it after the file. False: error says where and what. */
 bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 
+/* Is it measured in a framework, by another program (elsewhere.h), instead of in a mode? */
+bool claim_is_elsewhere(const setting *s);
+
 #endif

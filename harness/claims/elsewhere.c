@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const frameworks[] = {"pytorch", "torch_compile", "onnxruntime", "jax"};
-
-bool elsewhere_is(const char *how) {
-    for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++)
-        if (strcmp(how, frameworks[i]) == 0) return true;
-    return false;
-}
-
 enum { HOW, CASE, VERDICT, RATIO, LOW, HIGH, BAND, ROUNDS, WHY, COLUMNS };
 static const char *const columns[COLUMNS] = {"how",       "case",    "verdict",
                                              "log_ratio", "log_low", "log_high",
@@ -46,7 +38,7 @@ static void fill_all(claim *claims, size_t count, char *const field[COLUMNS]) {
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < claims[i].settings; k++) {
             setting *at = &claims[i].at[k];
-            if (elsewhere_is(at->how) && strcmp(at->how, field[HOW]) == 0 &&
+            if (claim_is_elsewhere(at) && strcmp(at->how, field[HOW]) == 0 &&
                 strcmp(at->tail, field[CASE]) == 0)
                 fill(&claims[i], at, field);
         }
@@ -58,7 +50,7 @@ bool elsewhere_read(const char *path, claim *claims, size_t count, char *error, 
     char *text = NULL, *field[COLUMNS];
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < claims[i].settings; k++)
-            if (elsewhere_is(claims[i].at[k].how))
+            if (claim_is_elsewhere(&claims[i].at[k]))
                 snprintf(claims[i].at[k].why, sizeof claims[i].at[k].why,
                          "not measured: python -m normlab.frameworks, then --measured");
     if (!path) return true;

@@ -5,9 +5,6 @@
 
 #include "claims/claim.h"
 
-/* Does a setting name a framework instead of a mode? */
-bool elsewhere_is(const char *how);
-
 /* Fills the settings of the claims that the file measured; all others of frameworks get a reason in
  * why. path NULL: no file. False: error says what is wrong with the file. */
 bool elsewhere_read(const char *path, claim *claims, size_t count, char *error, size_t error_size);

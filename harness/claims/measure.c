@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/measure.h"
 #include "base/interrupt.h"
-#include "claims/elsewhere.h"
 #include "timing/race.h"
 
 #include <stdio.h>
@@ -35,7 +34,7 @@ static bool make_plan(claims_job *j, plan *p) {
     for (size_t i = 0; i < j->count; i++)
         for (size_t k = 0; k < j->claims[i].settings; k++) {
             setting *s = &j->claims[i].at[k];
-            if (elsewhere_is(s->how)) {
+            if (claim_is_elsewhere(s)) {
                 j->settings_measured += s->measured;
                 continue;
             }

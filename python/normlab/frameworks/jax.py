@@ -41,9 +41,8 @@ class Jax:
             y, backward = jax.vjp(norm, given)
             return y, backward(dy)[0]
 
-        function, more = jax.jit(norm), ()
-        if problem.training:
-            function, more = jax.jit(train), (jnp.array(problem.arrays["dy"]),)
+        function = jax.jit(train if problem.training else norm)
+        more = [jnp.array(problem.arrays["dy"])] if problem.training else []
 
         def outputs(result: Any) -> Arrays:
             if not problem.training:

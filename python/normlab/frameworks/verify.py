@@ -44,9 +44,10 @@ def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
     found = [judge(outputs["y"], op, a["x"], a.get("gamma"), beta, eps=eps)]
     if given.training:
         truth = reference_backward(op, a["dy"], a["x"], a.get("gamma"), eps=eps)
-        sums = {name: before_rounding(outputs.get(name), getattr(truth, name)) for name in ("dgamma", "dbeta")}
+        dgamma, dbeta = (before_rounding(outputs.get(name), getattr(truth, name)) for name in ("dgamma", "dbeta"))
         found.append(judge_backward(outputs["dx"], op, a["dy"], a["x"], a.get("gamma"), eps=eps))
-        found.append(judge_backward(outputs["dx"], op, a["dy"], a["x"], a.get("gamma"), eps=eps, **sums))
+        found.append(judge_backward(outputs["dx"], op, a["dy"], a["x"], a.get("gamma"), eps=eps,
+                                    dgamma=dgamma, dbeta=dbeta))
     return found
 
 
