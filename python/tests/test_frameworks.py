@@ -8,7 +8,7 @@ from normlab.frameworks import __main__ as command
 from normlab.frameworks import exhibits, saving, step, verify
 from normlab.frameworks.adapter import Layer, Missing
 from normlab.frameworks.ours import Normlab
-from normlab.frameworks.registry import TIMED, make
+from normlab.frameworks.registry import make
 
 FORWARD, BOTH = "forward/f32/4x64/normal", "both/bf16/4x64/normal"
 
@@ -64,7 +64,8 @@ def test_ours(case):
 def test_sixteen_bits():
     """A gradient in 16 bits is right if a right one rounds to it, and only then."""
     given = verify.problem("layernorm", "both/bf16/64x32/normal")
-    outputs = dict(Normlab(1).layer(given).outputs(Normlab(1).layer(given).call()))
+    layer = Normlab(1).layer(given)
+    outputs = dict(layer.outputs(layer.call()))
     kind = given.arrays["x"].dtype
     outputs["dgamma"] = outputs["dgamma"].astype(kind)
     assert not verify.wrong(verify.judge_all(given, outputs))
@@ -75,7 +76,7 @@ def test_sixteen_bits():
     assert verify.wrong(verify.judge_all(given, outputs))
 
 
-@pytest.mark.parametrize("name", TIMED[:-1])
+@pytest.mark.parametrize("name", ["pytorch", "onnxruntime", "jax"])  # torch.compile takes a minute
 def test_frameworks(name):
     try:
         framework = make(name, 1)
@@ -89,8 +90,8 @@ def test_frameworks(name):
 
 def test_the_judge():
     cases = exhibits.cases(quick=True)
-    assert len(set(cases)) == len(cases) > 200
-    for case in [c for c in cases if "pt51102" in c or "8x64/nan" in c or "1024x64" in c]:
+    assert len(set(cases)) == len(cases) > 100
+    for case in [c for c in cases if "pt51102" in c or "8x64/nan" in c or "1024x16" in c]:
         found = exhibits.judge_case(Normlab(1), "normlab", case)
         assert found.verdict in ("right", "unjudged") and not found.not_finite, found
     wrong = exhibits.judge_case(Off("dx", "rmsnorm"), "wrong", "rmsnorm/backward/f32/8x64/museum:dnnl-rms-dx")
@@ -100,7 +101,7 @@ def test_the_judge():
 def test_the_command(tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert command.main(["--only", "normlab", "--case", FORWARD, "--seconds", "0.001", "--out", str(out)]) == 0
-    rows = list(csv.DictReader(open(out)))
+    rows = list(csv.DictReader(out.read_text().splitlines()))
     assert [row["case"] for row in rows] == [FORWARD] and rows[0]["verdict"] == "ok"
     assert "saves" in capsys.readouterr().out
     assert command.main(["--only", "normlab", "--case", FORWARD, "--device", "cuda"]) == 1

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Writes what frameworks save and get wrong into docs/frameworks.md.
+
+    python -m normlab.frameworks --out results/frameworks.csv
+    python -m normlab.frameworks --step --out results/frameworks_step.csv
+    python -m normlab.frameworks --judge --out results/frameworks_judge.csv
+    normlab claims --measured results/frameworks.csv --out results/claims.csv
+    scripts/frameworks.py [results]
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there
+
+Standard library only. Running it twice changes nothing the second time."""
+import argparse
+import sys
+from pathlib import Path
+
+import markers
+from claims import caption, figure, holds, read
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "frameworks.md"
+NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX",
+         "jax_stable": "JAX, stable", "normlab": "normlab"}
+PASSES = {"forward": "forward", "both": "training", "backward": "backward"}
+NOTHING = ("nothing to explain", "no known mechanism explains it")
+
+
+def columns(rows):
+    return [how for how in NAMES if any(row["how"] == how for row in rows)]
+
+
+def versions(rows):
+    return ", ".join(dict.fromkeys(row["version"] for row in rows if row["version"] not in ("", "-")))
+
+
+def table(head, rows, left=1):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
+    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in rows])
+
+
+def saving(row):
+    if row is None:
+        return ""
+    if row["verdict"] == "skip":
+        return "–"
+    if row["verdict"] == "fail":
+        return f"not timed: {row['why']}"
+    low, high = (f"{float(row[end]):.0f}" if row[end] not in ("inf", "-inf") else "?" for end in ("saving_low", "saving_high"))
+    micro = [float(row[op]) / 1e3 for op in ("layernorm_ns", "rmsnorm_ns")]
+    return f"**{float(row['saving']):.0f}** [{low}, {high}]<br>{micro[0]:.4g}, {micro[1]:.4g}"
+
+
+def savings(rows):
+    at, names = {(row["case"], row["how"]): row for row in rows}, columns(rows)
+    lines = []
+    for case in dict.fromkeys(row["case"] for row in rows):
+        way, dtype, shape, *_ = case.split("/")
+        lines.append([f"{PASSES[way]}, {dtype}, {shape}", *(saving(at.get((case, how))) for how in names)])
+    return table(["", *(NAMES[how] for how in names)], lines) + f"\n\n{versions(rows)}, one thread."
+
+
+def claims(rows):
+    mine = [row for row in rows if row["how"] in NAMES and row["value"]]
+    return table(["claim", "holds when", "in", "case", "verdict", "figure"],
+                 [[f"[{row['name']}](../experiments/claims/{row['name']}.txt)", holds(row), NAMES[row["how"]],
+                   row["case"].removesuffix("/normal"), f"**{row['verdict']}**", figure(row)] for row in mine], 5)
+
+
+def steps(rows):
+    interval = lambda row, name: f"{float(row[name]):.1f} [{float(row[name + '_low']):.1f}, {float(row[name + '_high']):.1f}]"
+    return table(["", "tokens x width x layers", "step, ms", "the norms' share, %", "RMSNorm saves, % of the step"],
+                 [[NAMES[row["how"]], row["case"], f"{float(row['step_ns']) / 1e6:.1f}", interval(row, "share"),
+                   interval(row, "saving")] for row in rows if row["verdict"] == "ok"], 2)
+
+
+def short(number):
+    return f"{float(number):.2g}".replace("e+0", "e").replace("e+", "e")
+
+
+def finding(row):
+    """Its size, where it is wrong or has no bound."""
+    if row["verdict"] in ("right", "skip"):
+        return row["verdict"]
+    size = "NaN" if row["not_finite"] != "0" else short(row["units"])
+    size = f"{row['output']} {size}" if row["output"] in ("dgamma", "dbeta") else size
+    return f"**{size}**" if row["verdict"] == "wrong" else f"({size})"
+
+
+def cell(rows):
+    """The types with the same finding share a word; mechanisms follow."""
+    found = {}
+    for row in rows:
+        if finding(row) != "skip":
+            found.setdefault(finding(row), []).append(row["case"].split("/")[2])
+    if not found:
+        return "–"
+    text = "<br>".join(what if what == "right" and len(found) == 1 else f"{', '.join(types)}: {what}"
+                       for what, types in found.items())
+    why = dict.fromkeys(row["mechanism"] for row in rows if row["verdict"] == "wrong" and row["mechanism"] not in NOTHING)
+    return "<br>".join([text, *(f"*{one}*" for one in why)])
+
+
+def judged(rows):
+    names, by = columns(rows), {}
+    for row in rows:
+        op, way, _, rest = row["case"].split("/", 3)
+        by.setdefault((op, way, rest), {}).setdefault(row["how"], []).append(row)
+    lines, right = [], []
+    for (op, way, rest), cells in by.items():
+        shape, data, *_ = rest.split("/")
+        what = f"{data.removeprefix('museum:')} {shape}"
+        if all(row["verdict"] in ("right", "skip") for rows in cells.values() for row in rows):
+            right.append(f"{what} ({op} {way})")
+        else:
+            lines.append([what, f"{op} {way}", *(cell(cells.get(how, [])) for how in names)])
+    return (table(["data", "", *(NAMES[how] for how in names)], lines, 2) + f"\n\n{versions(rows)}, one thread. All are right on "
+            + ", ".join(right) + ".")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results")
+    folder = parser.parse_args().results
+    old = text = PAGE.read_text()
+    for name, file, make in (("savings", "frameworks", savings), ("claims", "claims", claims),
+                             ("step", "frameworks_step", steps), ("judge", "frameworks_judge", judged)):
+        path = folder / f"{file}.csv"
+        if path.exists() and (rows := read(path)) and any(row["how"] in NAMES for row in rows):
+            text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
+    if text != old:
+        PAGE.write_text(text)
+    print(PAGE.name, "rewritten" if text != old else "is up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
