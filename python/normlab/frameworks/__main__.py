@@ -9,7 +9,7 @@ from typing import Any, Optional
 from .. import _core
 from . import __doc__ as about
 from . import exhibits, saving, step
-from .registry import JUDGED, TIMED, each
+from .registry import JUDGED, NAMES, TIMED, each
 
 Rows = list[Any]
 
@@ -21,10 +21,9 @@ def progress(done: int, total: int, begun: float, what: str) -> None:
     print(f"{done}/{total} {what}{eta}{clear}", end=end, file=sys.stderr, flush=True)
 
 
-def collect(function: Callable[..., Any], names: Sequence[str], arguments: list[tuple[Any, ...]],
-            show: Callable[[Any], str]) -> Rows:
-    """The rows of all frameworks; one that is missing is named once."""
-    rows: Rows = []
+def collect(rows: Rows, function: Callable[..., Any], names: Sequence[str], arguments: list[tuple[Any, ...]],
+            show: Callable[[Any], str]) -> None:
+    """Adds the rows of all frameworks; one that is missing is named once."""
     begun, done, total = monotonic(), 0, len(names) * len(arguments)
     for name in names:
         missing = 0
@@ -42,7 +41,6 @@ def collect(function: Callable[..., Any], names: Sequence[str], arguments: list[
             if missing:
                 done += missing
                 break
-    return rows
 
 
 def write(path: str, rows: Rows) -> None:
@@ -63,8 +61,8 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     what.add_argument("--step", action="store_true", help="time a training step of a transformer instead")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing")
     parser.add_argument("--out", metavar="FILE.csv", help="the rows for programs")
-    parser.add_argument("--only", action="append", choices=JUDGED, metavar="FRAMEWORK",
-                        help=f"one of {', '.join(JUDGED)}; may be repeated")
+    parser.add_argument("--only", action="append", choices=NAMES, metavar="FRAMEWORK",
+                        help=f"one of {', '.join(NAMES)}; may be repeated")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
                         help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
@@ -74,28 +72,32 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
 
 
 def main(given: Optional[Sequence[str]] = None) -> int:
-    """0: done. 1: nothing could be done, or this library was wrong."""
+    """0: done. 1: nothing could be done, or this library was wrong. 130: Ctrl-C; the rows so far are kept."""
     options = read_options(given)
     seconds = options.seconds or (0.05 if options.quick else 0.3)
-    if options.judge:
-        cases = options.case or exhibits.cases(options.quick)
-        rows = collect(exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits.line)
-    elif options.step:
-        names = options.only or ("pytorch", "torch_compile")
-        rows = collect(step.measure_by_name, names, [(size, options.threads, seconds) for size in
-                                                     step.sizes(options.quick)], step.line)
-    else:
-        cases = options.case or saving.cases([4, 64] if options.quick else [4, 64, 512, 2048, 16384])
-        rows = collect(saving.measure_by_name, options.only or TIMED,
-                       [(c, options.threads, seconds, options.device) for c in cases], saving.line)
+    rows: Rows = []
+    work: list[tuple[Any, ...]]
+    interrupted = False
+    try:
+        if options.judge:
+            cases = options.case or exhibits.cases(options.quick)
+            collect(rows, exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits.line)
+        elif options.step:
+            work = [(size, options.threads, seconds) for size in step.sizes(options.quick)]
+            collect(rows, step.measure_by_name, options.only or step.NAMES, work, step.line)
+        else:
+            cases = options.case or saving.cases([4, 64] if options.quick else [4, 64, 512, 2048, 16384])
+            work = [(c, options.threads, seconds, options.device) for c in cases]
+            collect(rows, saving.measure_by_name, options.only or TIMED, work, saving.line)
+    except KeyboardInterrupt:  # keeps the rows so far
+        interrupted = True
     if rows and options.out:
         write(options.out, rows)
+    if interrupted:
+        return 130
     ours_wrong = [row for row in rows if row.how == "normlab" and row.verdict in ("fail", "wrong")]
     return 1 if ours_wrong or not any(row.verdict != "skip" for row in rows) else 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(main())

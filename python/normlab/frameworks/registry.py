@@ -9,7 +9,8 @@ from typing import Any, Union
 from .adapter import Framework, Missing
 
 TIMED = ("pytorch", "torch_compile", "onnxruntime", "jax", "normlab")
-JUDGED = ("pytorch", "torch_compile", "onnxruntime", "jax", "jax_stable", "normlab")
+JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")  # torch.compile takes seconds a shape
+NAMES = (*TIMED, "jax_stable")
 _CLASSES = {"pytorch": ("pytorch", "PyTorch"), "torch_compile": ("pytorch", "TorchCompile"),
             "onnxruntime": ("onnx", "OnnxRuntime"), "jax": ("jax", "Jax"), "jax_stable": ("jax", "JaxStable"),
             "normlab": ("ours", "Normlab")}

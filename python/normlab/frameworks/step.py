@@ -8,6 +8,9 @@ from .adapter import Missing
 from .registry import make
 
 
+NAMES = ("pytorch", "torch_compile")
+
+
 class Step(NamedTuple):
     """A row of the results. Per cent are of the step with LayerNorm."""
 
@@ -72,7 +75,7 @@ def measure_by_name(how: str, case: str, threads: int, seconds: float) -> Step:
         framework: Any = make(how, threads)
     except Missing as missing:
         return Step(how, "", case, threads, "skip", why=str(missing))
-    if how not in ("pytorch", "torch_compile"):
+    if how not in NAMES:
         return Step(how, "", case, threads, "skip", why="only PyTorch has a step here")
     torch, (tokens, width, layers) = framework.torch, map(int, case.split("x"))
     x = torch.randn(1, tokens, width, generator=torch.Generator().manual_seed(1))
