@@ -77,7 +77,7 @@ def short(number):
 
 def finding(row):
     """Its size, where it is wrong or has no bound."""
-    if row["verdict"] in ("right", "skip"):
+    if row["verdict"] in ("right", "skip", "error"):
         return row["verdict"]
     size = "NaN" if row["not_finite"] != "0" else short(row["units"])
     size = f"{row['output']} {size}" if row["output"] in ("dgamma", "dbeta") else size
@@ -103,16 +103,16 @@ def judged(rows):
     for row in rows:
         op, way, _, rest = row["case"].split("/", 3)
         by.setdefault((op, way, rest), {}).setdefault(row["how"], []).append(row)
-    lines, right = [], []
+    lines, right = [], {}
     for (op, way, rest), cells in by.items():
         shape, data, *_ = rest.split("/")
-        what = f"{data.removeprefix('museum:')} {shape}"
+        data = data.removeprefix("museum:")
         if all(row["verdict"] in ("right", "skip") for rows in cells.values() for row in rows):
-            right.append(f"{what} ({op} {way})")
+            right.setdefault(f"{op} {way}", []).append(data)
         else:
-            lines.append([what, f"{op} {way}", *(cell(cells.get(how, [])) for how in names)])
-    return (table(["data", "", *(NAMES[how] for how in names)], lines, 2) + f"\n\n{versions(rows)}, one thread. All are right on "
-            + ", ".join(right) + ".")
+            lines.append([f"{data} {shape}", f"{op} {way}", *(cell(cells.get(how, [])) for how in names)])
+    return (table(["data", "", *(NAMES[how] for how in names)], lines, 2) + f"\n\n{versions(rows)}, one thread. All are right "
+            "in " + "; in ".join(f"{layer} on {', '.join(data)}" for layer, data in right.items()) + ".")
 
 
 def main():

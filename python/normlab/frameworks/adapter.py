@@ -2,7 +2,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Optional, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgamma, dbeta
@@ -44,9 +43,3 @@ class Framework(Protocol):
     def layer(self, problem: Problem) -> Layer:
         """Missing: the framework does not have it."""
         ...
-
-
-def to_numpy(tensor: Any) -> NDArray[Any]:
-    from .._arrays import as_array
-
-    return np.ascontiguousarray(as_array(tensor, "tensor"))

@@ -19,7 +19,7 @@ class Finding(NamedTuple):
     version: str
     case: str  #: "layernorm/forward/f32/5x4/museum:pt51102/no-affine"
     output: str  #: the one with the largest error: "y", "dx", "dgamma" or "dbeta"
-    verdict: str  #: "right", "wrong", "unjudged", or "skip"
+    verdict: str  #: "right", "wrong", "unjudged", "skip", or "error": none came
     not_finite: int = 0
     units: float = nan
     bound: float = nan
@@ -68,11 +68,11 @@ def judge_by_name(how: str, case: str) -> Finding:
             return judge_case(make(how, 1), how, case)
     except Missing as missing:
         return Finding(how, "", case, "", "skip", why=str(missing))
-    except Exception as error:  # data beyond the type, or a framework's own failure
-        return Finding(how, "-", case, "", "skip", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+    except Exception as error:  # a framework's own failure is a result
+        return Finding(how, "-", case, "", "error", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
 
 
 def line(row: Any) -> str:
     """For people."""
-    said = row.why if row.verdict == "skip" else "NaN" if row.not_finite else f"{row.units:.2g} units"
+    said = row.why if row.why else "NaN" if row.not_finite else f"{row.units:.2g} units"
     return f"{row.how:14} {row.case:58} {row.output:5} {row.verdict}: {said} {row.mechanism}".rstrip()

@@ -6,7 +6,8 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from .adapter import Arrays, Layer, Missing, Problem, to_numpy
+from .._arrays import as_array
+from .adapter import Arrays, Layer, Missing, Problem
 
 
 class PyTorch:
@@ -65,7 +66,7 @@ class PyTorch:
 
         def outputs(result: Any) -> Arrays:
             names = ("y", *inputs)
-            return {name: to_numpy(t.detach().cpu()) for name, t in zip(names, result)}
+            return {name: np.ascontiguousarray(as_array(t.detach().cpu(), name)) for name, t in zip(names, result)}
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
