@@ -167,7 +167,9 @@ Test(claims, those_there_are) {
             for (int side = 0; side < 2 && *s->tail; side++) {
                 char text[CASE_TEXT];
                 nl_case one;
-                snprintf(text, sizeof text, "%s/%s", side ? "rmsnorm" : "layernorm", s->tail);
+                bool both = strncmp(s->tail, "both/", 5) == 0; /* forward and backward */
+                snprintf(text, sizeof text, "%s/%s%s", side ? "rmsnorm" : "layernorm",
+                         both ? "backward" : "", s->tail + (both ? 4 : 0));
                 if (!case_parse(text, &one, error, sizeof error)) cr_assert_fail("%s", error);
                 cr_expect(!m || mode_impl(m, side, &one.problem), "%s: no %s runs %s", c.name,
                           s->how, text);

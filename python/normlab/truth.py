@@ -133,11 +133,17 @@ def reference(op: str, x: Array, gamma: Optional[Array] = None, beta: Optional[A
 def reference_backward(op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *, eps: float = 1e-5,
                        dresidual: Optional[Array] = None, channels_last: bool = False) -> Gradients:
     """The right gradients. The statistics are those of x, unrounded. Arguments as reference()."""
-    found = _core.reference(
+    found = gradients(op, dy, x, gamma, eps=eps, dresidual=dresidual, channels_last=channels_last)
+    return Gradients(*(found[name] for name in Gradients._fields))
+
+
+def gradients(op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *, eps: float = 1e-5,
+              dresidual: Optional[Array] = None, channels_last: bool = False) -> dict[str, Any]:
+    """The fields of Gradients and the sizes of their terms, by name with _gauge."""
+    return _core.reference(
         _core.DTYPES["f32"], *_settings(op, "backward", eps, channels_last), x=_tensor(x, "x", True),
         dy=_tensor(dy, "dy", True), dresidual=_tensor(dresidual, "dresidual", True),
         gamma=_vector(gamma, "gamma"))
-    return Gradients(*(found[name] for name in Gradients._fields))
 
 
 def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: Array,

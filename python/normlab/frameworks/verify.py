@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cases import case
-from ..truth import Judgement, judge, judge_backward, reference_backward
+from ..truth import Judgement, gradients, judge, judge_backward
 from .adapter import Arrays, Problem
 
 ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
@@ -25,13 +25,12 @@ def problem(op: str, tail: str) -> Problem:
     return Problem(op, direction != "forward", read.eps, arrays)
 
 
-def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any]) -> Optional[NDArray[Any]]:
-    """The float32 nearest to the exact sum among those that 16 bits round to `got`: what a gradient of a
-    parameter may have been before it was rounded to the parameter's type."""
+def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], gauge: NDArray[Any]) -> Optional[NDArray[Any]]:
+    """The float32 nearest to the exact sum within one unit of `got`, which has 16 bits: its unit is the roundoff
+    of its type times the size of the terms, as for y and dx, and the judge knows the unit of float32 only."""
     if got is None or got.dtype == np.float32:
         return got
-    wide = got.astype(np.float64)
-    reach = abs(wide) * ROUNDOFF[got.dtype.name]
+    wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * gauge.astype(np.float64)
     with np.errstate(invalid="ignore"):
         near: NDArray[Any] = np.clip(exact.astype(np.float64), wide - reach, wide + reach).astype(np.float32)
     return near
@@ -43,8 +42,9 @@ def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
     beta = None if op == "rmsnorm" else a.get("beta")
     found = [judge(outputs["y"], op, a["x"], a.get("gamma"), beta, eps=eps)]
     if given.training:
-        truth = reference_backward(op, a["dy"], a["x"], a.get("gamma"), eps=eps)
-        dgamma, dbeta = (before_rounding(outputs.get(name), getattr(truth, name)) for name in ("dgamma", "dbeta"))
+        truth = gradients(op, a["dy"], a["x"], a.get("gamma"), eps=eps)
+        dgamma, dbeta = (before_rounding(outputs.get(name), truth[name], truth[f"{name}_gauge"])
+                         for name in ("dgamma", "dbeta"))
         found.append(judge_backward(outputs["dx"], op, a["dy"], a["x"], a.get("gamma"), eps=eps,
                                     dgamma=dgamma, dbeta=dbeta))
     return found
