@@ -13,8 +13,6 @@ class Jax:
 
     def __init__(self, threads: int) -> None:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
-        if threads == 1:
-            os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
         try:
             import jax
         except ImportError:

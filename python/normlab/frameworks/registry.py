@@ -1,10 +1,11 @@
 """The frameworks by name, and a process for each."""
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from multiprocessing import get_context
-from typing import Any, Union
+from typing import Any
 
 from .adapter import Framework, Missing
 
@@ -29,11 +30,10 @@ def make(name: str, threads: int, device: str = "cpu") -> Framework:
     return _made[key]
 
 
-def version_of(name: str, threads: int, device: str) -> Union[str, Missing]:
-    try:
-        return make(name, threads, device).version
-    except Missing as missing:
-        return missing
+def confine(threads: int) -> None:
+    """Lets this process compute on so many CPUs: JAX takes all that it may."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
 def each(function: Callable[..., Any], work: list[tuple[Any, ...]]) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..timing import race
 from .adapter import Arrays, Framework, Layer, Missing, Problem
-from .registry import make
+from .registry import confine, make
 from .verify import judge_all, problem, wrong
 
 
@@ -63,6 +63,7 @@ def measure(framework: Framework, how: str, case: str, threads: int, seconds: fl
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Saving:
     """For a process of its own."""
+    confine(threads)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..timing import race
 from .adapter import Missing
-from .registry import make
+from .registry import confine, make
 
 
 NAMES = ("pytorch", "torch_compile")
@@ -71,6 +71,7 @@ def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], Any]:
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float) -> Step:
     """For a process of its own. Its norms are those that the savings verify."""
+    confine(threads)
     try:
         framework: Any = make(how, threads)
     except Missing as missing:
