@@ -45,7 +45,7 @@ def saving(row):
         return f"not timed: {row['why']}"
     low, high = (f"{float(row[end]):.0f}" if row[end] not in ("inf", "-inf") else "?" for end in ("saving_low", "saving_high"))
     micro = [float(row[op]) / 1e3 for op in ("layernorm_ns", "rmsnorm_ns")]
-    return f"**{float(row['saving']):.0f}** [{low}, {high}]<br>{micro[0]:.4g}, {micro[1]:.4g}"
+    return f"**{float(row['saving']):.0f}** [{low}, {high}]<br>{', '.join(f'{time:.4g}' if time < 1000 else f'{time:.0f}' for time in micro)}"
 
 
 def savings(rows):

@@ -54,6 +54,6 @@ def wrong(found: list[Judgement]) -> str:
     """What is wrong, in a few words; empty: nothing."""
     for one in found:
         if not one.right:
-            size = "NaN" if one.not_finite else f"{one.largest:.2g} units"
+            size = "NaN" if one.not_finite else f"{one.largest:.3g} units"
             return f"{one.worst_of} is {one.verdict}: {size}"
     return ""
