@@ -16,7 +16,7 @@ NAMES = {  # from top to bottom; the modes of harness/timing/modes.c come from c
     "pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX, jit",
     "normlab": "normlab, from Python", "simd": "our SIMD", "streaming": "our SIMD, streaming", "threads": "our SIMD, all threads",
     "simd_two_pass": "our SIMD, two passes", "scalar": "our plain C", "naive": "our naive", "unfused": "our unfused",
-    "unfused_rms": "our RMSNorm unfused only",
+    "unfused_rms": "our unfused RMSNorm",
 }
 LOOKS = ["#88CCEE", "o"], ["#44AA99", "s"], ["#117733", "^"], ["#AA4499", "D"], ["#332288", "P"], ["#000000", "X"]
 WORDS = {"forward": "forward", "both": "training"}
