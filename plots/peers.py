@@ -2,6 +2,7 @@
 point: the peer's time over ours, from ratios within the same rounds, with its interval.
 """
 from itertools import product
+from statistics import geometric_mean
 from textwrap import fill
 
 import matplotlib.pyplot as plt
@@ -41,6 +42,12 @@ def rate(row):
     return f"{float(row['gbps']):.3g}{rungs.mark(row)}" if row and row["gbps"] else "–"
 
 
+def typical(name, rows):
+    """Geometric mean of the peer's time over ours."""
+    ratios = [1 / float(row["speedup"]) for row in rows if library(row) == name]
+    return f": {geometric_mean(ratios):.2f} × our time (geometric mean)" if ratios else ""
+
+
 def is_ours(row):
     return row["comparison"] == "baseline" and not row["impl"].startswith("peer/")
 
@@ -66,7 +73,8 @@ def draw(axes, cases, looks):
             ours = next(filter(is_ours, rows), None)
             labels.append((y, size(rows[0])))
             peers = [row for row in rows if row["impl"].startswith("peer/")]
-            rates = " | ".join(map(rate, [ours, *peers]))
+            rates = " | ".join(map(rate, [ours, *(next((row for row in peers if library(row) == name), None)
+                                                  for name in looks)]))
             axes.axhline(y, color="#F0F0F0", linewidth=0.8, zorder=0)
             for i, row in enumerate(peers):
                 colour, marker = looks[library(row)]
@@ -118,7 +126,7 @@ for op, axes in zip(layers, grid[0]):
     axes.set_title(common.LAYERS[op], pad=21)
     axes.text(0, 1.012, "peer is faster", transform=axes.transAxes, ha="left", va="bottom", fontsize=9)
     axes.text(1, 1.012, "ours is faster", transform=axes.transAxes, ha="right", va="bottom", fontsize=9)
-    axes.text(1.02, 1.012, "ours | peer\nGB/s", transform=axes.transAxes, ha="left", va="bottom", fontsize=9)
+    axes.text(1.02, 1.012, f"ours | peer{'s' * (len(names) > 1)}\nGB/s", transform=axes.transAxes, ha="left", va="bottom", fontsize=9)
     axes.set_xlabel("peer's time / our time")
 ours = ", ".join(dict.fromkeys(line["impl"] + ("" if line["isa"] == "c" else f"@{line['isa']}") for line in lines
                                if is_ours(line)))
@@ -130,7 +138,7 @@ speed.heading(figure, QUESTION, fill(
     f"resolved. {threads} threads (T), normal data; bytes are those that any implementation must move "
     f"(caches: {speed.cache_sizes(path)}). Ours: {ours}.", 165))
 handles = [Line2D([], [], color=looks[name][0], marker=looks[name][1], linestyle="none", markersize=7,
-                  label=shown.get(name, name)) for name in names]
+                  label=shown.get(name, name) + typical(name, against)) for name in names]
 handles += [Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="none", markersize=7,
                    label="hollow: the same, or not resolved"),
             Line2D([], [], color="black", alpha=0.5, linewidth=3, label="interval of the ratio")]

@@ -30,6 +30,7 @@ exits "check without --impl" 0 check $good
 check "  has no peer" "$(column impl ^peer/)"
 exits "check --impl best" 0 check --impl best $good
 check "  is no peer" "$(column impl ^peer/)"
+check "  and loads no PyTorch" "$(LD_DEBUG=files "$normlab" check --impl best $good 2>&1 | grep -m 1 libtorch)"
 exits "--version" 0 --version
 check "  has the version of each" "$(for peer in $peers; do
     grep -q "^peer ${peer#peer/}: .*[0-9]\.[0-9]" stdout || echo "no $peer"; done)"
@@ -37,30 +38,35 @@ check "  has the version of each" "$(for peer in $peers; do
 # What every version gets right, in shapes of each layout and awkward ones.
 for rows in layernorm rmsnorm; do
     grep -q "_$rows$" <<< "$peers" || continue
-    passes='{forward,backward}'
-    [ $rows = rmsnorm ] && passes=forward
-    exits "$rows" 0 check --impl "peer/*" "$rows/$passes/f32/{1,3,64}x{1..67+6,1000}/normal{,/no-affine,/in-place}"
+    exits "$rows" 0 check --impl "peer/*" "$rows/forward/f32/{1,3,64}x{1..67+6,1000}/normal{,/no-affine,/in-place}"
     check "  all of them are ok" "$(grep -q "^[0-9]* cases: [1-9][0-9]* ok, 0 demo, 0 skipped, 0 failed" stderr ||
         tail -3 stderr)"
     exits "$rows with a residual" 0 check --impl "peer/*" "$rows/forward/f32/9x{7,64}/normal/residual{,/in-place}"
     taken=$("$normlab" list --csv | awk -F, -v name="_$rows$" '$1 ~ /^peer/ && $1 ~ name { print $5 }')
-    for type in $taken; do
+    for type in $(tr ' ' '\n' <<< "$taken" | sort -u); do
         exits "$rows in $type, around the library" 0 check --impl "peer/*" \
             "$rows/forward/$type/9x{7,64}/normal{,/residual}{,/cast-before-weight}"
     done
+    [ $rows = layernorm ] || grep -q "torch_$rows" <<< "$peers" || continue
+    right='peer/*'
+    [ $rows = rmsnorm ] && right='peer/torch*'
+    exits "$rows backward" 0 check --impl "$right" \
+        "$rows/backward/f32/{1,3,64}x{7..67+6,1000}/normal{,/no-affine,/in-place}" "$rows/backward/f32/9x{7,64}/normal/residual"
 done
 exits batchnorm 0 check --impl "peer/*" "batchnorm/{forward,inference,backward}/f32/{2,9}x{1..19+6}x{1,3,49}/{normal,offset:16}{,/no-affine,/in-place}"
 exits "batchnorm's running statistics" 0 check --impl "peer/*" "batchnorm/forward/f32/9x7{,x49}/normal/{biased-running-var,momentum=0.99}"
 exits "batchnorm on two threads" 0 check --threads 2 --impl "peer/*" "batchnorm/{forward,backward}/f32/{64x64,8x5x49}/normal"
 
-# A bug that oneDNN has had since it has RMSNorm: either it is fixed, or found and not timed.
-if grep -q onednn_rmsnorm <<< "$peers"; then
-    run bench --quick --impl 'best,peer/onednn*' rmsnorm/backward/f32/8x64/normal
+# Their bugs: either fixed, or found and not timed.
+known() { # known PEER CASE
+    grep -q "$1" <<< "$peers" || return
+    run bench --quick --impl "best,peer/$1" "$2"
     verdict=$(column verdict ^peer/) ns=$(column ns ^peer/)
-    check "oneDNN's RMSNorm backward: $verdict" "$([ "$verdict,$ns" = fail, ] ||
-        { [ "$verdict" = ok ] && [ -n "$ns" ]; } || cat stdout)"
+    check "$1 on $2: $verdict" "$([ "$verdict,$ns" = fail, ] || { [ "$verdict" = ok ] && [ -n "$ns" ]; } || cat stdout)"
     check "  which is not a failure of the run" "$([ $code -eq 0 ] || echo "exit code $code")"
-fi
+}
+known onednn_rmsnorm rmsnorm/backward/f32/8x64/normal
+known torch_layernorm layernorm/backward/bf16/9x64/normal
 exits "bench" 0 bench --quick --impl 'best,peer/*' $good
 check "  times both" "$([ "$(column ns . | grep -c '^[0-9]')" -ge 2 ] || cat stdout)"
 check "  and ours is the baseline" "$(column baseline . | grep ^peer/)"

@@ -1,14 +1,13 @@
 /* oneDNN's layer and batch normalization as implementations of the table, verified and timed like
  * ours. What oneDNN lacks is computed around it, as its users must do: docs/peers.md.
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "peers/onednn.h"
 #include "kernel.h"
 #include "layer.h"
 #include "peers/onednn_primitive.h"
+#include "peers/runtimes.h"
 #include "registry.h"
 
-#include <link.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,26 +160,12 @@ static bool takes(const nl_impl *m, nl_op op, nl_dtype t, char name[64]) {
     return true;
 }
 
-static int count_runtimes(struct dl_phdr_info *info, size_t size, void *count) {
-    (void)size;
-    for (const char *const *name = (const char *const[]){"libgomp", "libiomp", "libomp", NULL};
-         *name; name++)
-        if (strstr(info->dlpi_name, *name)) ++*(int *)count;
-    return 0;
-}
-
 void onednn_register(void (*note)(const char *text)) {
     static char about[IMPLS][160];
     static const nl_op ops[IMPLS] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM};
     const dnnl_version_t *v = dnnl_version();
-    int runtimes = 0;
     char theirs[64];
-    dl_iterate_phdr(count_runtimes, &runtimes);
-    if (runtimes > 1) {
-        note("normlab: oneDNN is left out: it loads a second OpenMP runtime (docs/peers.md)");
-        return;
-    }
-    if (!onednn_start(note)) return;
+    if (!one_openmp_runtime("oneDNN", note) || !onednn_start(note)) return;
     for (int i = 0; i < IMPLS; i++) {
         nl_impl *m = &impls[i];
         for (nl_dtype t = 0; t < NL_DTYPES; t++)

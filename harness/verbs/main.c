@@ -20,6 +20,13 @@ NL_PEERS
 static void (*const peers[])(void (*note)(const char *text)) = {NL_PEERS NULL};
 #undef PEER
 
+/* Other libraries take time to load, so only a command that names or shows peers has them. */
+static bool wants_peers(int argc, char **argv) {
+    bool wants = argc > 1 && (strcmp(argv[1], "list") == 0 || strcmp(argv[1], "--version") == 0);
+    for (int i = 1; i < argc; i++) wants |= strstr(argv[i], "peer/") != NULL;
+    return wants;
+}
+
 static void note(const char *text) {
     fprintf(stderr, "%s\n", text);
 }
@@ -101,7 +108,7 @@ static void open_standard(void) {
 
 static int run(int argc, char **argv) {
     if (argc > 0) process_program = argv[0];
-    for (size_t i = 0; peers[i]; i++) peers[i](note);
+    for (size_t i = 0; peers[i] && wants_peers(argc, argv); i++) peers[i](note);
     if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(argv[1], verbs[i].name) != 0) continue;

@@ -1,0 +1,21 @@
+/* Loads PyTorch's layers only when they are asked for: PyTorch takes as long to load as some
+ * measurements take. SPDX-License-Identifier: MIT */
+#include "peers/torch.h"
+#include "peers/runtimes.h"
+#include "registry.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+void torch_register(void (*note)(const char *text)) {
+    char why[400];
+    void *library = dlopen(NL_TORCH_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    const nl_impl *(*layers)(void (*)(const char *)) =
+        library ? (const nl_impl *(*)(void (*)(const char *)))dlsym(library, "torch_layers") : NULL;
+    if (!layers) {
+        snprintf(why, sizeof why, "normlab: PyTorch is left out: %s", dlerror());
+        note(why);
+    } else if (one_openmp_runtime("PyTorch", note)) {
+        for (const nl_impl *m = layers(note); m->name; m++) nl_registry_add(m);
+    }
+}
