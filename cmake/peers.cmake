@@ -72,6 +72,20 @@ if(NORMLAB_PEERS)
     endif()
     nl_add_peer(torch "PyTorch in ${torch}" "${why}")
 
+    # The archives of its releases have both; the Python package has the library without headers.
+    find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h PATH_SUFFIXES onnxruntime
+        onnxruntime/core/session)
+    find_library(ONNXRUNTIME_LIBRARY onnxruntime)
+    mark_as_advanced(ONNXRUNTIME_INCLUDE_DIR ONNXRUNTIME_LIBRARY)
+    set(why "")
+    if(NOT ONNXRUNTIME_INCLUDE_DIR OR NOT ONNXRUNTIME_LIBRARY)
+        set(why "ONNX Runtime was not found")
+    else()
+        target_include_directories(normlab_program SYSTEM PRIVATE ${ONNXRUNTIME_INCLUDE_DIR})
+        target_compile_definitions(normlab_program PRIVATE NL_ONNXRUNTIME_LIBRARY="${ONNXRUNTIME_LIBRARY}")
+    endif()
+    nl_add_peer(onnxruntime "ONNX Runtime in ${ONNXRUNTIME_LIBRARY}" "${why}")
+
     list(JOIN missing ", " missing)
     if(peers)
         target_sources(normlab_program PRIVATE harness/peers/runtimes.c)
