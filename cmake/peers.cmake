@@ -69,7 +69,7 @@ if(NORMLAB_PEERS)
         target_include_directories(normlab_torch SYSTEM PRIVATE ${torch}/include
             ${torch}/include/torch/csrc/api/include)
         target_link_libraries(normlab_torch PRIVATE ${torch}/lib/libtorch_cpu.so ${torch}/lib/libc10.so
-            ${OpenMP_C_FLAGS})
+            ${OpenMP_C_LIBRARIES})
         add_dependencies(normlab_program normlab_torch)
         target_compile_definitions(normlab_program PRIVATE NL_TORCH_LIBRARY="$<TARGET_FILE:normlab_torch>")
     endif()
