@@ -45,7 +45,7 @@ def rate(row):
 def typical(name, rows):
     """Geometric mean of the peer's time over ours."""
     ratios = [1 / float(row["speedup"]) for row in rows if library(row) == name]
-    return f": {geometric_mean(ratios):.2f} × our time (geometric mean)" if ratios else ""
+    return f": {geometric_mean(ratios):.2f}" if ratios else ""
 
 
 def is_ours(row):
@@ -73,8 +73,7 @@ def draw(axes, cases, looks):
             ours = next(filter(is_ours, rows), None)
             labels.append((y, size(rows[0])))
             peers = [row for row in rows if row["impl"].startswith("peer/")]
-            rates = " | ".join(map(rate, [ours, *(next((row for row in peers if library(row) == name), None)
-                                                  for name in looks)]))
+            rates = " | ".join(map(rate, [ours, *peers] if len(looks) == 1 else [ours]))
             axes.axhline(y, color="#F0F0F0", linewidth=0.8, zorder=0)
             for i, row in enumerate(peers):
                 colour, marker = looks[library(row)]
@@ -126,7 +125,8 @@ for op, axes in zip(layers, grid[0]):
     axes.set_title(common.LAYERS[op], pad=21)
     axes.text(0, 1.012, "peer is faster", transform=axes.transAxes, ha="left", va="bottom", fontsize=9)
     axes.text(1, 1.012, "ours is faster", transform=axes.transAxes, ha="right", va="bottom", fontsize=9)
-    axes.text(1.02, 1.012, f"ours | peer{'s' * (len(names) > 1)}\nGB/s", transform=axes.transAxes, ha="left", va="bottom", fontsize=9)
+    axes.text(1.02, 1.012, "ours | peer\nGB/s" if len(names) == 1 else "ours\nGB/s", transform=axes.transAxes,
+              ha="left", va="bottom", fontsize=9)
     axes.set_xlabel("peer's time / our time")
 ours = ", ".join(dict.fromkeys(line["impl"] + ("" if line["isa"] == "c" else f"@{line['isa']}") for line in lines
                                if is_ours(line)))
@@ -136,7 +136,7 @@ threads = speed.span([{"threads": float(line["threads"])} for line in lines], "t
 speed.heading(figure, QUESTION, fill(
     f"Ours is faster in {faster} of {len(against)} comparisons, slower in {slower}; the rest is the same or not "
     f"resolved. {threads} threads (T), normal data; bytes are those that any implementation must move "
-    f"(caches: {speed.cache_sizes(path)}). Ours: {ours}.", 165))
+    f"(caches: {speed.cache_sizes(path)}). Ours: {ours}. Beside a library: the geometric mean of its ratios.", 165))
 handles = [Line2D([], [], color=looks[name][0], marker=looks[name][1], linestyle="none", markersize=7,
                   label=shown.get(name, name) + typical(name, against)) for name in names]
 handles += [Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="none", markersize=7,
@@ -146,5 +146,5 @@ if any(line["flag"] for line in lines):
     handles.append(Line2D([], [], linestyle="none", label="‡ IMPOSSIBLE: beyond the limit"))
 if any(line["verdict"] == "fail" for line in lines):
     handles.append(Line2D([], [], label="FAIL: wrong, so not timed", **common.FAILED | {"markersize": 10}))
-figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.004, 0), ncols=len(handles))
+figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.004, 0.014), ncols=len(handles))
 common.save(figure, out, common.machine(path, lines))
