@@ -128,8 +128,7 @@ for op, axes in zip(layers, grid[0]):
     axes.text(1.02, 1.012, "ours | peer\nGB/s" if len(names) == 1 else "ours\nGB/s", transform=axes.transAxes,
               ha="left", va="bottom", fontsize=9)
     axes.set_xlabel("peer's time / our time")
-ours = ", ".join(dict.fromkeys(line["impl"] + ("" if line["isa"] == "c" else f"@{line['isa']}") for line in lines
-                               if is_ours(line)))
+ours = ", ".join(dict.fromkeys(line["impl"].split("/")[-1] for line in lines if is_ours(line)))
 against = [line for line in lines if line["impl"].startswith("peer/") and line["speedup"]]
 faster, slower = (sum(line["comparison"] == word for line in against) for word in ("SLOWER", "FASTER"))
 threads = speed.span([{"threads": float(line["threads"])} for line in lines], "threads")
@@ -146,5 +145,5 @@ if any(line["flag"] for line in lines):
     handles.append(Line2D([], [], linestyle="none", label="‡ IMPOSSIBLE: beyond the limit"))
 if any(line["verdict"] == "fail" for line in lines):
     handles.append(Line2D([], [], label="FAIL: wrong, so not timed", **common.FAILED | {"markersize": 10}))
-figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.004, 0.014), ncols=len(handles))
+figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.004, 0.014), ncols=len(handles), columnspacing=1.2)
 common.save(figure, out, common.machine(path, lines))
