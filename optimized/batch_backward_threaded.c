@@ -1,6 +1,7 @@
 /* idea   batch_backward_tiles on several threads: each takes some channels; or, where channels
  *        are few, some pieces of the samples, whose sums are added in a fixed order, so that the
  *        bits are the same with any number of threads.
+ *        dx is streamed where batch_backward_streaming would be taken.
  * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */

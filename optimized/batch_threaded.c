@@ -1,5 +1,6 @@
 /* idea   batch_prefetch on several threads: each takes some channels; or, where channels are few,
  *        some pieces of the samples, and then all wait for all sums.
+ *        y is streamed where batch_streaming would be taken.
  * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
