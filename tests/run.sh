@@ -394,6 +394,8 @@ refuses "axes of no numbers" "--axes '1,' should be" layernorm --x x.npy --axes 
 npy deflate tight.npz x.npy
 refuses "a compressed .npz" "save it with numpy.savez, not numpy.savez_compressed" \
     layernorm --x tight.npz --out y.npy
+refuses "an .npz that holds the input as output" "holds an input, and would be replaced" \
+    layernorm --x in.npz:x --out ./in.npz
 head -c 300 in.npz > cut.npz
 refuses "a cut .npz" "damaged .npz: it has no directory" layernorm --x cut.npz --out y.npy
 refuses "an array that is not there" "has no array 'beta'; it has x, gamma, b" \
