@@ -58,8 +58,8 @@ comparison stats_verdict(estimate r, double band, double margin) {
     return NOT_RESOLVED;
 }
 
-bool stats_impossible(estimate log_time, double log_bytes, double band, double margin) {
-    return log_bytes - log_time.high > margin + band;
+bool stats_impossible(estimate log_ratio, double band, double margin) {
+    return -log_ratio.high > margin + band;
 }
 
 /* Intervals and band shrink as 1 / sqrt(rounds). The factor is the smaller of two: to clear each

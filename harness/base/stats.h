@@ -39,9 +39,8 @@ comparison stats_verdict(estimate log_ratio, double band, double margin);
 /* The band of an A/A arm: the end of its interval farther from 0, without sign. */
 double stats_band(estimate log_ratio);
 
-/* Is a rate beyond the limit by more than margin and band? log_time: own time over the limit's;
- * log_bytes: own bytes over the limit's. */
-bool stats_impossible(estimate log_time, double log_bytes, double band, double margin);
+/* Is a time below the limit's by more than margin and band? log_ratio: time over the limit's. */
+bool stats_impossible(estimate log_ratio, double band, double margin);
 
 /* Estimates how many rounds after n resolve the verdict; 0 when it is resolved. */
 size_t stats_rounds_to_go(estimate log_ratio, double band, double margin, size_t n);

@@ -21,7 +21,8 @@ typedef struct arm {
  * the process. */
 extern const char *volatile arm_calls;
 
-/* The machine's limit: copies between the tensors that the case reads and writes. */
+/* The machine's limit: reads every input of the case once and writes every output once, with hardly
+ * any arithmetic: case_bytes(). */
 typedef struct limit_arm {
     fixture *on;
     int threads;
@@ -30,9 +31,6 @@ typedef struct limit_arm {
 
 /* Times a short trial of each way to copy, on all threads and on one, and takes the fastest. */
 limit_arm limit_arm_make(fixture *on, int threads);
-
-/* The bytes it moves in one call. */
-size_t limit_arm_bytes(const fixture *on);
 
 /* Verifies the arm on refilled buffers; the first failure. */
 verdict arm_verify(arm *a);

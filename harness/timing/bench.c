@@ -173,7 +173,6 @@ static bool time_arms(bench *b, char *error, size_t error_size) {
                           .again = b->impls,
                           .limit = b->impls + 1,
                           .bytes = (double)case_bytes(b->c),
-                          .limit_bytes = (double)limit_arm_bytes(&b->f),
                           .margin = o->margin};
     measure_arm *calls = malloc(count * sizeof *calls);
     timing *timings = malloc(o->processes * b->impls * sizeof *timings);

@@ -67,38 +67,49 @@ void limit_move(const limit_job *job, int threads) {
 /* Wide vectors and long steps matter in the caches only, where a trial is short. */
 static const double long_call_ns = 1e6;
 
+typedef struct candidates {
+    limit_way way[2 * (AHEAD_BLOCKS + 1) + 3];
+    double least[2 * (AHEAD_BLOCKS + 1) + 3];
+    size_t count, best;
+} candidates;
+
+/* Tries each that is within `near` of the best, so many times, in turns: what disturbs one trial
+ * is gone before the next of the same way. */
+static void sweep(candidates *c, size_t times, double near, double (*trial)(void *, limit_way),
+                  void *context) {
+    for (size_t t = 0; t < times; t++) {
+        const double most = near * c->least[c->best];
+        for (size_t i = 0; i < c->count; i++) {
+            if (c->least[i] <= most) c->least[i] = fmin(c->least[i], trial(context, c->way[i]));
+            if (c->least[i] < c->least[c->best]) c->best = i;
+        }
+    }
+}
+
+static void add(candidates *c, limit_way way) {
+    c->way[c->count] = way, c->least[c->count] = INFINITY;
+    c->count++;
+}
+
 limit_way limit_choose(limit_store stores, bool reads, double (*trial)(void *, limit_way),
                        void *context) {
-    enum { FIRST = 2 * (AHEAD_BLOCKS + 1), REPEATS = 3 };
-    limit_way ways[FIRST + 3];
-    double least[FIRST + 3];
-    size_t count = 0, best = 0;
+    enum { REPEATS = 3 };
+    candidates c = {.count = 0};
     for (limit_store s = LIMIT_ORDINARY; s <= (STREAMS ? LIMIT_STREAM : LIMIT_ORDINARY); s++)
         for (limit_ahead a = 0; a <= (reads ? AHEAD_BLOCKS : AHEAD_NOTHING); a++)
-            if (stores == LIMIT_EITHER || s == stores)
-                ways[count++] = (limit_way){.store = s, .ahead = a};
-    if (count == 0) ways[count++] = (limit_way){0};
-    for (size_t i = 0; i < count; i++) {
-        least[i] = trial(context, ways[i]);
-        if (least[i] < least[best]) best = i;
+            if (stores == LIMIT_EITHER || s == stores) add(&c, (limit_way){.store = s, .ahead = a});
+    if (c.count == 0) add(&c, (limit_way){0});
+    sweep(&c, 1, INFINITY, trial, context);
+    if (c.least[c.best] < long_call_ns) {
+        const size_t times = (size_t)fmin(1 + long_call_ns / c.least[c.best], 16);
+        sweep(&c, times, INFINITY, trial, context);
+        const limit_way first = c.way[c.best];
+        for (int i = 1; i < 4; i++)
+            add(&c, (limit_way){first.store, first.ahead, .brief = i & 1, .narrower = i & 2});
+        sweep(&c, times, INFINITY, trial, context);
     }
-    limit_way first = ways[best];
-    for (int i = 1; i < 4 && least[best] < long_call_ns; i++) {
-        ways[count] = first;
-        ways[count].brief = i & 1, ways[count].narrower = i & 2;
-        least[count] = trial(context, ways[count]);
-        count++;
-    }
-    for (int r = 0; r < REPEATS; r++) {
-        for (size_t i = 0; i < count; i++)
-            if (least[i] < least[best]) best = i;
-        double near = (1 + 0.12 / (r + 1)) * least[best];
-        for (size_t i = 0; i < count; i++)
-            if (least[i] <= near) least[i] = fmin(least[i], trial(context, ways[i]));
-    }
-    for (size_t i = 0; i < count; i++)
-        if (least[i] < least[best]) best = i;
-    return ways[best];
+    for (int r = 0; r < REPEATS; r++) sweep(&c, 1, 1 + 0.12 / (r + 1), trial, context);
+    return c.way[c.best];
 }
 
 const char *limit_way_name(limit_way w, char text[64]) {

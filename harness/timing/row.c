@@ -16,10 +16,9 @@ timing timing_read(const measure *m, size_t arm, const yardstick *by) {
     t.verdict = stats_verdict(t.log_ratio, t.band, by->margin);
     t.rounds_to_go = stats_rounds_to_go(t.log_ratio, t.band, by->margin, m->rounds);
     estimate to_limit = measure_ratio(m, arm, by->limit);
-    double more = log(by->bytes / by->limit_bytes);
-    t.limit_gbps = by->limit_bytes / measure_time(m, by->limit).median;
-    t.limit_pct = 100 * exp(more - to_limit.median);
-    t.impossible = stats_impossible(to_limit, more, t.band, by->margin);
+    t.limit_gbps = by->bytes / measure_time(m, by->limit).median;
+    t.limit_pct = 100 * exp(-to_limit.median);
+    t.impossible = stats_impossible(to_limit, t.band, by->margin);
     return t;
 }
 

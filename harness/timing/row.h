@@ -31,12 +31,12 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* What an arm is compared with: the arms of the baseline's repetition and of the limit, the bytes
- * that the case and the limit move, and the margin, a log ratio. */
+/* What an arm is compared with: the arms of the baseline's repetition and of the limit, case_bytes(),
+ * and the margin, a log ratio. */
 typedef struct yardstick {
     const char *baseline; /* its name */
     size_t again, limit;
-    double bytes, limit_bytes, margin;
+    double bytes, margin;
 } yardstick;
 
 timing timing_read(const measure *m, size_t arm, const yardstick *by);
