@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 import common
 
 MAKE = "normlab study experiments/ablation.txt --out results/ablation.csv"
+LEARNT = 300  # steps, from which on the losses of the arms part
 LOOKS = {  # series -> (label, colour, marker, linestyle)
     "full": ("both (LayerNorm)", "#0072B2", "D", "-"),
     "rescale": ("rescaling alone (RMSNorm)", "#009E73", "x", "--"),
@@ -23,6 +24,9 @@ losses = sorted((name for name in panels if name.startswith("loss, rate ")), key
 errors = next((name for name in panels if name.startswith("errors after ")), None)
 if not losses or not errors:
     common.fail(f"{path}: it has no losses, or no errors at the end; make it with: {MAKE}")
+steps = int(re.search(r"\d+", errors)[0])
+if steps < LEARNT:
+    common.not_drawn(out, f"After {steps} steps no network has learnt to read, with a norm or without; run it without --quick.")
 
 
 def arms(panel):
@@ -76,7 +80,6 @@ last.xaxis.set_major_formatter("{x:g}")
 last.xaxis.set_minor_formatter("")
 last.set_ylim(0, 1)
 last.yaxis.set_major_formatter("{x:.0%}")
-steps = re.search(r"\d+", errors)[0]
 last.set_title(f"misread after {steps} steps", pad=20)
 last.text(0, 1.02, "all, where one came apart", transform=last.transAxes, fontsize=9)
 last.set_xlabel("learning rate")

@@ -31,6 +31,7 @@ fact(key) = shell("sed -n 's/^".key.": *//p' ".quoted(MACHINE))
 stats CSV using (column("threads")) nooutput
 corner = sprintf("%s, %s cpus, %s · commit %s · %s", fact("cpu"), word(fact("cpus"), 1), \
     STATS_max > 1 ? sprintf("up to %d threads", STATS_max) : "1 thread", fact("commit"), fact("date")[:10])
+if (fact("quick") eq "yes") { corner = "QUICK, a first look · ".corner }
 if (fact("cpu") eq "") {
     corner = "unknown machine"
     print "warning: there is no ".MACHINE.", so the figure says \"unknown machine\""

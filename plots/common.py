@@ -23,6 +23,7 @@ plt.rcParams.update({
 })
 
 RED, GREY = "#D55E00", "#666666"
+QUICK = "QUICK, a first look · "  # in the corner of a figure whose results were made with --quick
 FAILED = {"marker": "X", "color": RED, "markersize": 14, "markeredgecolor": "black", "linestyle": "none"}
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm",
           "batchnorm": "BatchNorm"}
@@ -99,13 +100,25 @@ def machine(path, lines):
         return "unknown machine"
     cpu, cpus, commit, date = (facts.get(key, "unknown") for key in ("cpu", "cpus", "commit", "date"))
     threads = max(int(line.get("threads", 1)) for line in lines)
-    return (f"{cpu}, {cpus.split()[0]} cpus, {'1 thread' if threads == 1 else f'up to {threads} threads'}"
-            f" · commit {commit} · {date[:10]}")
+    return (f"{QUICK * (facts.get('quick') == 'yes')}{cpu}, {cpus.split()[0]} cpus, "
+            f"{'1 thread' if threads == 1 else f'up to {threads} threads'} · commit {commit} · {date[:10]}")
+
+
+def not_drawn(out, why):
+    """Ends a script whose figure would mean nothing; the report shows the reason, OUT.why.txt."""
+    for old in (".png", ".svg"):
+        Path(f"{out}{old}").unlink(missing_ok=True)
+    Path(f"{out}.why.txt").write_text(f"{why}\n", encoding="utf-8")
+    print(f"not drawn: {why}", file=sys.stderr)
+    raise SystemExit(77)
 
 
 def save(figure, out, corner):
     """Writes OUT.png and OUT.svg; the same input gives the same bytes."""
-    figure.text(0.995, 0.008, corner, ha="right", va="bottom", color=GREY, fontsize=9)
+    quick = corner.startswith(QUICK)
+    figure.text(0.995, 0.008, corner, ha="right", va="bottom", color=RED if quick else GREY, fontsize=9,
+                weight="bold" if quick else "normal")
+    Path(f"{out}.why.txt").unlink(missing_ok=True)
     try:
         figure.savefig(f"{out}.png")
         figure.savefig(f"{out}.svg", metadata={"Date": None})

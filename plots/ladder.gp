@@ -118,7 +118,7 @@ do for [ending in "png svg"] {
     set grid xtics lc rgb PALE lt 1
     set xtics nomirror out tc rgb BLACK
     set label heading at screen 0.006, screen 1 - 34.0 / H
-    set label corner at screen 0.994, screen 18.0 / H right noenhanced tc rgb GREY
+    set label corner at screen 0.994, screen 18.0 / H right noenhanced tc rgb (corner[:5] eq "QUICK" ? RED : GREY)
     set bmargin at screen below
     do for [k=1:C] {
         picture = k > matrices

@@ -9,17 +9,18 @@ from matplotlib.patches import Patch
 import matplotlib.pyplot as plt
 
 import common
+import modes
 import speed
 
 MAKE = "normlab study experiments/ln_vs_rms.txt --out results/ln_vs_rms.csv"
-LOOKS = {  # the modes of harness/timing/modes.c: words, colour, marker, line
-    "unfused": ("unfused: a loop per operation", "#CC79A7", "P", (0, (4, 1.5))),
-    "naive": ("naive: the formula, fused", "#000000", "o", (0, (4, 1.5))),
-    "scalar": ("plain C, fused", "#0072B2", "s", (0, (4, 1.5))),
-    "simd_two_pass": ("SIMD, LayerNorm reads twice", "#E69F00", ">", "-"),
-    "simd": ("SIMD, statistics in one reading", "#009E73", "p", "-"),
-    "streaming": ("SIMD, streaming stores", "#56B4E9", "^", "-"),
-    "threads": ("SIMD, all threads", "#D55E00", "D", "-"),
+LOOKS = {  # colour, marker, line
+    "unfused": ("#CC79A7", "P", (0, (4, 1.5))),
+    "naive": ("#000000", "o", (0, (4, 1.5))),
+    "scalar": ("#0072B2", "s", (0, (4, 1.5))),
+    "simd_two_pass": ("#E69F00", ">", "-"),
+    "simd": ("#009E73", "p", "-"),
+    "streaming": ("#56B4E9", "^", "-"),
+    "threads": ("#D55E00", "D", "-"),
 }
 PARTS = ("low", "high", "band", "model")
 LOW, HIGH = -25, 80
@@ -47,7 +48,7 @@ for axes, panel in zip(grid.flat, shown):
     axes.axhline(0, color="#444444", linewidth=0.9, zorder=0.7)
     for name, height in (("7 to 15", 11), ("40.8", 40.8), ("64", 64)):
         axes.annotate(name, (1.01, height), xycoords=("axes fraction", "data"), va="center", fontsize=9, color="#444444")
-    for i, (mode, (_, colour, marker, dash)) in enumerate(LOOKS.items()):
+    for mode, (colour, marker, dash) in LOOKS.items():
         if mode not in panels[panel]:
             continue
         xs, ys = panels[panel][mode]
@@ -72,13 +73,13 @@ for axes, panel in zip(grid.flat, shown):
     if list(grid.flat).index(axes) >= len(shown) - columns:
         axes.set_xlabel("x and y together" if "backward" not in panel else "x and y together (dx and dy as many again)")
 figure.text(0.012, 0.515, "time saved, 1 − t(RMSNorm) / t(LayerNorm), %", rotation=90, ha="center", va="center")
-words = "; ".join(f"{LOOKS[mode][0].split(':')[0]} {value:.0f} %" for mode, value in largest.items())
+words = "; ".join(f"{modes.WORDS[mode]}: {value:.0f} %" for mode, value in largest.items())
 speed.heading(figure, "How much time does RMSNorm save over LayerNorm?",
               fill("Rows of 1024, both layers of equal engineering, in turns, verified before and after. At "
                    f"{speed.human(max(x for xs, _ in panels[shown[0]].values() for x in xs))}, {shown[0]}: {words}.", 165))
 used = [mode for mode in LOOKS if any(mode in panels[panel] for panel in shown)]
-handles = [Line2D([], [], color=LOOKS[mode][1], marker=LOOKS[mode][2], linestyle=LOOKS[mode][3], label=LOOKS[mode][0])
-           for mode in used]
+handles = [Line2D([], [], color=colour, marker=marker, linestyle=dash, label=modes.WORDS[mode])
+           for mode, (colour, marker, dash) in LOOKS.items() if mode in used]
 handles += [
     Line2D([], [], color="#444444", marker="o", markerfacecolor="white", linestyle="none",
            label="hollow: model, passes not made × bandwidth"),

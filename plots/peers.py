@@ -106,12 +106,8 @@ names = list(dict.fromkeys(library(line) for line in lines if line["impl"].start
 shown = versions(path)
 looks = {name: LOOKS[i % len(LOOKS)] for i, name in enumerate(names)}
 if not names:
-    figure = plt.figure(figsize=(common.WIDE, 7.5))
-    speed.heading(figure, QUESTION, f"{len(groups)} cases were timed.")
-    figure.text(0.5, 0.5, "This build of normlab knows no other library, so only ours was timed.\n"
-                "docs/peers.md says where to get one.", ha="center", va="center", fontsize=14)
-    common.save(figure, out, common.machine(path, lines))
-    raise SystemExit
+    common.not_drawn(out, "This build of normlab knows no other library, so only ours was timed: docs/peers.md says where "
+                          "to get one.")
 
 layers = [op for op in common.LAYERS if any(rows[0]["op"] == op for rows in groups.values())]
 ratios = [1 / float(line[key]) for line in lines for key in ("speedup", "speedup_low", "speedup_high")

@@ -5,13 +5,12 @@ import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
 import common
+import modes
 import speed
 
 MAKE = "normlab study experiments/rmsnorm2019.txt --out results/rmsnorm2019.csv"
-LOOKS = {"unfused": ("unfused", "#CC79A7", "P"), "naive": ("naive", "#000000", "o"),
-         "scalar": ("plain C, fused", "#0072B2", "s"), "simd_two_pass": ("SIMD, LayerNorm reads twice", "#E69F00", ">"),
-         "simd": ("SIMD, statistics in one reading", "#009E73", "p"),
-         "partial": ("pRMSNorm, plain C", "#D55E00", "D")}
+LOOKS = {"unfused": ("#CC79A7", "P"), "naive": ("#000000", "o"), "scalar": ("#0072B2", "s"),
+         "simd_two_pass": ("#E69F00", ">"), "simd": ("#009E73", "p"), "partial": ("#D55E00", "D")}
 
 SHARE = "norm's share of the step"
 
@@ -34,7 +33,7 @@ def fact(table, series):
 
 def draw(axes, panel, layer, height):
     """The savings here, a mark with whiskers for each mode and size."""
-    for mode, (_, colour, marker) in reversed(LOOKS.items()):  # unfused on top
+    for mode, (colour, marker) in reversed(LOOKS.items()):  # unfused on top
         if (mode == "partial") != (layer == "pRMSNorm") or mode not in panels[panel]:
             continue
         for size in sizes:
@@ -86,8 +85,8 @@ speed.heading(figure, "What did the RMSNorm paper measure, and what does it come
               f"{inside} of {len(tables)} come out within the paper's ±.\nWhere its norm time saved lies beyond what the "
               "transfers explain, something besides them was saved, such as launches of kernels.")
 handles = [Line2D([], [], color="#D9D9D9", linewidth=9, label="the paper, with its ±"),
-           *[Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=7, label=words)
-             for words, colour, marker in LOOKS.values()]]
+           *[Line2D([], [], color=colour, marker=marker, linestyle="none", markersize=7, label=modes.WORDS[mode])
+             for mode, (colour, marker) in LOOKS.items()]]
 if len(sizes) > 1:
     handles.append(Line2D([], [], color="#444444", marker="o", markerfacecolor="white", linestyle="none",
                           label=f"hollow: x and y of {speed.human(sizes[0])}; filled: {speed.human(sizes[-1])}"))

@@ -20,6 +20,9 @@ import markers
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
+sys.path.insert(0, str(ROOT / "plots"))
+from modes import WORDS
+
 MODES = ["unfused", "naive", "scalar", "simd_two_pass", "simd", "partial"]
 
 
@@ -69,28 +72,16 @@ def holds(row):
     return f"{row['quantity']} {text} {unit}".strip()
 
 
-def elsewhere(rows):
-    """The settings with another verdict, by verdict."""
-    found = {}
-    for row in rows[1:]:
-        if row["value"] and row["verdict"] != rows[0]["verdict"]:
-            case = row["case"].removeprefix("forward/f32/").removesuffix("/normal")
-            found.setdefault(row["verdict"], []).append(f"{row['how']} {case}".strip().removeprefix("- "))
-    return "; ".join(f"{verdict}: {', '.join(where)}" for verdict, where in found.items())
-
-
 def claims_table(rows):
-    by_name = {}
+    lines = ["| claim | said by | answer | what was found here | it holds when | measured, in the setting it means | A/A ± |",
+             "|---|---|---|---|---|---:|---:|"]
     for row in rows:
-        by_name.setdefault(row["name"], []).append(row)
-    lines = ["| claim | said by | it holds when | verdict | figure | A/A ± | flips |", "|---|---|---|---|---:|---:|---|"]
-    for name, mine in by_name.items():
-        first = mine[0]
-        band = f"{float(first['aa_band']):.2g}" if first["aa_band"] else ""
-        where = f"{first['how']} {first['case'].removeprefix('forward/f32/').removesuffix('/normal')}".removeprefix("- ")
-        cells = [f"[{name}](../experiments/claims/{name}.txt): {first['claim']}", link(first["source"]), holds(first),
-                 f"**{first['verdict']}**", f"{figure(first)}<br>{where}", band,
-                 "<br>".join(filter(None, [elsewhere(mine), first["why"]]))]
+        if row["setting"] != "0":
+            continue
+        band = f"{float(row['aa_band']):.2g}" if row["aa_band"] else ""
+        cells = [f"[{row['name']}](../experiments/claims/{row['name']}.txt): {row['claim']}", link(row["source"]),
+                 f"**{row['answer']}**", "<br>".join(filter(None, [row["sentence"], row["why"]])), holds(row),
+                 "<br>".join(filter(None, [figure(row), row["where"]])), band]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 
@@ -101,12 +92,12 @@ def paper_table(rows):
     modes = [mode for mode in MODES if ("norm", mode, sizes[-1]) in at]
     tables = dict.fromkeys(panel.removesuffix(", paper") for panel, *_ in at if panel.endswith(", paper"))
     lines = ["Share of the norm's time saved here, in per cent, against the MiB of x and y together:", "",
-             "| MiB | " + " | ".join(modes) + " |", "|---:|" + "---:|" * len(modes)]
+             "| MiB | " + " | ".join(WORDS[m] for m in modes) + " |", "|---:|" + "---:|" * len(modes)]
     for x in sizes:
         cells = [f"{at[('norm', m, x)]:.1f} [{at[('norm, low', m, x)]:.1f}, {at[('norm, high', m, x)]:.1f}]" for m in modes]
         lines.append(f"| {x / 2**20:g} | " + " | ".join(cells) + " |")
     lines += ["", f"Share of the step saved, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
-              "| table | norm's share | layer | the paper | of norm time | " + " | ".join(modes) + " | why |",
+              "| table | norm's share | layer | the paper | of norm time | " + " | ".join(WORDS[m] for m in modes) + " | why |",
               "|---|---:|---|---:|---:|" + "---:|" * len(modes) + "---|"]
     for table in tables:
         fact = lambda series: at[(f"{table}, paper", series, 0)]

@@ -18,6 +18,7 @@ echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
 SH
 cat >.venv/bin/python <<'SH'
 #!/usr/bin/env bash
+[[ $1 != plots/two.py || ! -e empty ]] || { echo why >"$3.why.txt" && exit 77; }
 [[ $1 != plots/* ]] || { echo "$RANDOM" >"$3.png" && echo svg >"$3.svg"; }
 SH
 printf '#!/bin/sh\n' | tee bin/cmake >bin/gnuplot
@@ -48,6 +49,12 @@ check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' c
 reproduce "a quick run" 0 --quick
 check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
 check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
+
+touch empty
+reproduce "a figure that would mean nothing" 0 --quick
+has two.why.txt
+check "  no figure of an earlier run" "$(ls results/two.png 2>/dev/null)"
+rm empty
 
 echo results/tuning.txt >fails
 reproduce "a run in which tune fails" 1

@@ -17,10 +17,11 @@ typedef struct question {
 } question;
 
 /* same: the figure that means no difference, or NaN. A timed quantity has `of`, which converts the
- * log ratio of a race; any other has `get`. */
+ * log ratio of a race; any other has `get`. A sentence puts a figure between before and after. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;
+    const char *before, *after;
     figure (*of)(double share, estimate log_ratio, double band);
     bool (*get)(const question *q, figure *out);
 } quantity;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/write.h"
 #include "base/csv.h"
+#include "claims/words.h"
 
 #include <math.h>
 
@@ -45,21 +46,21 @@ static void print_predicate(FILE *out, const claim *c) {
 }
 
 static void write_text(FILE *out, const claim *c) {
-    char flips[2000];
+    char sentence[2000];
     const char *unit = c->q->unit;
-    fprintf(out, "\n%s: %s (%s)\n  %s%s%s%s ", c->name, c->text, c->source, c->q->name,
-            *unit ? " (" : "", unit, *unit ? ")" : "");
+    claim_sentence(c, sentence, sizeof sentence);
+    fprintf(out, "\n%s: %s (%s)\n  %s: %s\n  %s%s%s%s ", c->name, c->text, c->source,
+            claim_answer_name(claim_answer_of(c)), sentence, c->q->name, *unit ? " (" : "", unit,
+            *unit ? ")" : "");
     print_predicate(out, c);
     fprintf(out, ", margin %.4g\n", c->margin);
     for (size_t i = 0; i < c->settings; i++) {
         const setting *s = &c->at[i];
-        fprintf(out, "  %s %-12s %-13s %-34s ", i ? " " : ">", claim_verdict_name(s->verdict),
-                s->how, s->tail);
+        fprintf(out, "  %s %-19s %-13s %-34s ", i ? " " : ">",
+                claim_outcome_name(claim_outcome_of(c, s)), s->how, s->tail);
         print_figure(out, s);
         fputc('\n', out);
     }
-    claim_flips(c, flips, sizeof flips);
-    if (*flips) fprintf(out, "  flips: %s\n", flips);
     if (*c->why) fprintf(out, "  %s\n", c->why);
 }
 
@@ -68,8 +69,9 @@ static void number(FILE *out, double v) {
 }
 
 static void write_csv(FILE *out, const claim *c) {
-    char flips[2000];
+    char flips[2000], sentence[2000], where[200];
     claim_flips(c, flips, sizeof flips);
+    claim_sentence(c, sentence, sizeof sentence);
     for (size_t i = 0; i < c->settings; i++) {
         const setting *s = &c->at[i];
         csv_text(out, c->name), csv_text(out, c->text), csv_text(out, c->source);
@@ -84,7 +86,11 @@ static void write_csv(FILE *out, const claim *c) {
         number(out, s->measured && s->f.rounds ? s->f.band : NAN);
         fprintf(out, "%zu,", s->f.rounds);
         csv_text(out, flips), csv_text(out, c->why), csv_text(out, s->measured ? "" : s->why);
-        fprintf(out, "%s\n", i ? "" : "first");
+        claim_where(c, s, where, sizeof where);
+        fprintf(out, "%s,%s,", i ? "" : "first", claim_answer_name(claim_answer_of(c)));
+        csv_text(out, sentence);
+        csv_text(out, where);
+        fprintf(out, "%s\n", claim_outcome_name(claim_outcome_of(c, s)));
     }
 }
 
@@ -95,6 +101,6 @@ void claims_write_text(FILE *out, const claim *claims, size_t count) {
 void claims_write_csv(FILE *out, const claim *claims, size_t count) {
     fprintf(out, "name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,"
                  "setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,"
-                 "first\n");
+                 "first,answer,sentence,where,outcome\n");
     for (size_t i = 0; i < count; i++) write_csv(out, &claims[i]);
 }

@@ -88,7 +88,7 @@ void machine_write(FILE *out) {
     doctor_write(out);
 }
 
-bool machine_write_beside(const char *csv_path) {
+bool machine_write_beside(const char *csv_path, bool quick) {
     char path[4096];
     size_t length = strlen(csv_path);
     if (length > 4 && strcmp(csv_path + length - 4, ".csv") == 0) length -= 4;
@@ -96,5 +96,6 @@ bool machine_write_beside(const char *csv_path) {
     FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "w") : NULL;
     if (!f) return false;
     machine_write(f);
+    fprintf(f, "quick: %s\n", quick ? "yes" : "no");
     return fclose(f) == 0;
 }

@@ -9,7 +9,8 @@
  * double, threads, peers, date, doctor. */
 void machine_write(FILE *out);
 
-/* Writes them beside a results file: x.csv gets x.machine.txt. */
-bool machine_write_beside(const char *csv_path);
+/* Writes them beside a results file, and whether it was measured with --quick: x.csv gets
+ * x.machine.txt. */
+bool machine_write_beside(const char *csv_path, bool quick);
 
 #endif

@@ -6,7 +6,7 @@
 #include "normlab.h"
 
 typedef struct mode {
-    const char *name, *about;
+    const char *name, *words, *about; /* words: what figures and prose call it (plots/modes.py) */
     const char *impl[2]; /* LayerNorm's and RMSNorm's; "best": the choice of nl_best() */
     bool threaded;
     int transfers[2];  /* tensors moved, in f32 without a residual; 0: the usual two */

@@ -177,7 +177,7 @@ int verb_bench(int argc, char **argv) {
     for (size_t i = 0; i < o.cases.count; i++)
         for (size_t k = 0; k < nl_impl_count(); k++)
             arms += case_options_selects(&o, nl_impl_at(k), &o.cases.items[i]);
-    if (!report_open(&j.out, o.out)) return cases_free(&o.cases), NL_EXIT_USAGE;
+    if (!report_open(&j.out, o.out, o.quick)) return cases_free(&o.cases), NL_EXIT_USAGE;
     j.gates = calloc(nl_impl_count(), sizeof *j.gates);
     if (!j.gates) return fprintf(stderr, "normlab: out of memory\n"), NL_EXIT_FAILED;
     j.rounds = o.out ? open_rounds(o.out) : NULL;

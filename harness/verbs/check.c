@@ -154,7 +154,7 @@ int verb_check(int argc, char **argv) {
         ready = error_record_open(&j.largest, o.errors, o.update_errors, error, sizeof error) ||
                 (fprintf(stderr, "normlab: %s\n", error), false);
     if (!counts) fprintf(stderr, "normlab: out of memory\n");
-    if (!ready || !report_open(&j.out, o.out))
+    if (!ready || !report_open(&j.out, o.out, o.quick))
         return free(counts), error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
     j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
     bool input_ok = true, stopped = false, ended = false;

@@ -2,6 +2,7 @@
 #include "base/interrupt.h"
 #include "claims/elsewhere.h"
 #include "claims/measure.h"
+#include "claims/words.h"
 #include "claims/write.h"
 #include "machine/machine.h"
 #include "timing/modes.h"
@@ -32,10 +33,11 @@ static void help(void) {
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
         "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
         "                  them; may be repeated\n\n"
-        "Verdicts: SUPPORTED, REFUTED, SAME (no difference beyond the claim's margin), or\n"
-        "NOT RESOLVED (the interval, extended by the A/A band, is wider than the question). The\n"
-        "first setting is the one that the claim means; the claim flips where another setting has\n"
-        "another verdict. A refuted claim is a result: exit code 0.\n\n"
+        "Answers: HOLDS; FAILS; DEPENDS, where settings disagree; NOT RESOLVED (the interval,\n"
+        "extended by the A/A band, is wider than the question); NOT RUN, with --quick. The first\n"
+        "setting, marked >, is the one that the claim means. A claim that fails is a result: exit\n"
+        "code 0. The CSV also has the verdict of each setting: SUPPORTED, REFUTED, SAME (no\n"
+        "difference beyond the claim's margin) or NOT RESOLVED.\n\n"
         "Quantities:\n",
         folder, QUICK_MAX, QUICK_MAX);
     for (size_t i = 0; i < quantities_count; i++)
@@ -112,11 +114,11 @@ static void print_failure(const claim *c, const setting *s) {
 }
 
 static void summary(const claims_job *j) {
-    size_t verdicts[CLAIM_VERDICTS] = {0};
-    for (size_t i = 0; i < j->count; i++) verdicts[j->claims[i].at[0].verdict]++;
+    size_t answers[CLAIM_ANSWERS] = {0};
+    for (size_t i = 0; i < j->count; i++) answers[claim_answer_of(&j->claims[i])]++;
     fprintf(stderr, "%zu claims: ", j->count);
-    for (int v = 0; v < CLAIM_VERDICTS; v++)
-        fprintf(stderr, "%s%zu %s", v ? ", " : "", verdicts[v], claim_verdict_name(v));
+    for (int a = 0; a < CLAIM_ANSWERS; a++)
+        fprintf(stderr, "%s%zu %s", a ? ", " : "", answers[a], claim_answer_name(a));
     fprintf(stderr, "; %zu settings measured, %zu failed\n", j->settings_measured,
             j->settings_failed);
 }
@@ -128,7 +130,7 @@ int verb_claims(int argc, char **argv) {
     if (code >= 0) return free(j.claims), code;
     interrupt_watch();
     FILE *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
-    if (path && (!csv || !machine_write_beside(path))) {
+    if (path && (!csv || !machine_write_beside(path, j.quick))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return free(j.claims), NL_EXIT_USAGE;
     }

@@ -156,7 +156,7 @@ int verb_limit(int argc, char **argv) {
     memset(memory, 0, room); /* first touch; zeros avoid slow subnormals */
     bool table = o.out || isatty(STDOUT_FILENO);
     FILE *csv = o.out ? fopen(o.out, "w") : table ? NULL : stdout;
-    if ((o.out && !csv) || (o.out && !machine_write_beside(o.out))) {
+    if ((o.out && !csv) || (o.out && !machine_write_beside(o.out, o.quick))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
         return munmap(memory, room), NL_EXIT_USAGE;
     }

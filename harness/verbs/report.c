@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool report_open(report *r, const char *csv_path) {
+bool report_open(report *r, const char *csv_path, bool quick) {
     bool terminal = isatty(STDOUT_FILENO);
     *r = (report){.path = csv_path, .colour = colour_wanted(stdout)};
     if (csv_path || terminal) r->table = stdout;
@@ -21,7 +21,7 @@ bool report_open(report *r, const char *csv_path) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", csv_path, strerror(errno));
         return false;
     }
-    if (csv_path && !machine_write_beside(csv_path)) {
+    if (csv_path && !machine_write_beside(csv_path, quick)) {
         fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", csv_path);
         return fclose(r->csv), false;
     }

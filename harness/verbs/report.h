@@ -16,7 +16,7 @@ typedef struct report {
 } report;
 
 /* False: the file cannot be written, after a message. From now on Ctrl-C only sets a flag. */
-bool report_open(report *r, const char *csv_path);
+bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
 /* So many failures are printed; the others are in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };

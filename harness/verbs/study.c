@@ -96,7 +96,7 @@ int verb_study(int argc, char **argv) {
     interrupt_watch();
     study_out out = {.csv = path ? fopen(path, "w") : stdout, .note = note};
     out.progress = progress_or_exit;
-    if (!out.csv || (path && !machine_write_beside(path))) {
+    if (!out.csv || (path && !machine_write_beside(path, quick))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return NL_EXIT_USAGE;
     }

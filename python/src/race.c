@@ -64,10 +64,11 @@ PyObject *race_calls(PyObject *self, PyObject *args) {
     return free(arms), all;
 }
 
-PyObject *race_machine(PyObject *self, PyObject *path) {
-    const char *text = PyUnicode_AsUTF8AndSize(path, NULL);
+PyObject *race_machine(PyObject *self, PyObject *args) {
+    const char *text;
+    int quick;
     (void)self;
-    if (!text) return NULL;
-    if (!machine_write_beside(text)) return PyErr_SetFromErrno(PyExc_OSError);
+    if (!PyArg_ParseTuple(args, "sp", &text, &quick)) return NULL;
+    if (!machine_write_beside(text, quick)) return PyErr_SetFromErrno(PyExc_OSError);
     Py_RETURN_NONE;
 }

@@ -9,6 +9,6 @@
 PyObject *race_calls(PyObject *self, PyObject *args);
 
 /* (path of a results file) Writes the machine's facts beside it. */
-PyObject *race_machine(PyObject *self, PyObject *path);
+PyObject *race_machine(PyObject *self, PyObject *args);
 
 #endif

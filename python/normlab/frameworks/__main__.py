@@ -43,13 +43,13 @@ def collect(rows: Rows, function: Callable[..., Any], names: Sequence[str], argu
                 break
 
 
-def write(path: str, rows: Rows) -> None:
+def write(path: str, rows: Rows, quick: bool) -> None:
     with open(path, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(rows[0]._fields)
         for row in rows:
             table.writerow([f"{v:.6g}" if isinstance(v, float) and v == v else "" if v != v else v for v in row])
-    _core.machine(path)
+    _core.machine(path, quick)
     print(f"results: {path}", file=sys.stderr)
 
 
@@ -92,7 +92,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     except KeyboardInterrupt:  # keeps the rows so far
         interrupted = True
     if rows and options.out:
-        write(options.out, rows)
+        write(options.out, rows, options.quick)
     if interrupted:
         return 130
     ours_wrong = [row for row in rows if row.how == "normlab" and row.verdict in ("fail", "wrong")]

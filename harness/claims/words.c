@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "claims/words.h"
+#include "timing/modes.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *claim_outcome_name(claim_outcome o) {
+    static const char *const names[CLAIM_OUTCOMES] = {"as claimed",    "more",
+                                                      "less",          "the other way round",
+                                                      "no difference", "not resolved",
+                                                      "not run"};
+    return names[o];
+}
+
+const char *claim_answer_name(claim_answer a) {
+    static const char *const names[CLAIM_ANSWERS] = {"HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED",
+                                                     "NOT RUN"};
+    return names[a];
+}
+
+/* Of what was claimed: -1 below, 0 in it, 1 above. */
+static int side_of(const claim *c, const setting *s) {
+    const predicate *p = &c->expected;
+    double same = c->q->same;
+    bool one = p->low == p->high;
+    if (s->verdict == SUPPORTED) return 0;
+    if (s->verdict == REFUTED) return s->f.wide.low > p->high ? 1 : -1;
+    if (one ? fabs(p->low - same) <= c->margin : p->low < same && same < p->high) return 0;
+    return same <= p->low ? -1 : 1;
+}
+
+claim_outcome claim_outcome_of(const claim *c, const setting *s) {
+    const predicate *p = &c->expected;
+    double same = c->q->same;
+    if (!s->measured) return NOT_RUN;
+    if (s->verdict == UNRESOLVED) return OPEN;
+    int side = side_of(c, s);
+    if (side == 0) return AS_CLAIMED;
+    if (s->verdict == EQUAL) return NO_DIFFERENCE;
+    bool points = p->low != p->high && (p->low >= same || p->high <= same); /* to one side */
+    if (points && (side > 0 ? s->f.wide.low >= same && p->high <= same
+                            : s->f.wide.high <= same && p->low >= same))
+        return OTHER_WAY;
+    return (side > 0) != (p->high <= same && p->low < same) ? MORE : LESS;
+}
+
+claim_answer claim_answer_of(const claim *c) {
+    unsigned sides = 0;
+    for (size_t i = 0; i < c->settings; i++)
+        if (claim_outcome_of(c, &c->at[i]) < OPEN) sides |= 1u << (side_of(c, &c->at[i]) + 1);
+    claim_outcome first = claim_outcome_of(c, &c->at[0]);
+    if (sides & (sides - 1)) return DEPENDS;
+    if (first == NOT_RUN) return UNTRIED;
+    if (first == OPEN) return UNDECIDED;
+    return first == AS_CLAIMED ? HOLDS : FAILS;
+}
+
+enum { NAMED = 3 }; /* more settings are counted */
+
+/* Text that is cut at the end of its room. */
+typedef struct words {
+    char *text;
+    size_t size, used;
+} words;
+
+__attribute__((format(printf, 2, 3))) static void add(words *w, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int n = w->used < w->size ? vsnprintf(w->text + w->used, w->size - w->used, format, list) : 0;
+    va_end(list);
+    w->used += n > 0 ? (size_t)n : 0;
+}
+
+/* The first line of a file about a data cache of processor 0. */
+static bool read_cache(int index, const char *what, char line[16]) {
+    char path[100];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+    FILE *f = fopen(path, "r");
+    bool ok = f && fgets(line, 16, f);
+    if (f) fclose(f);
+    return ok;
+}
+
+/* Where bytes lie that every call uses again. sysconf() counts the caches of the whole package, and on a
+ * virtual machine those of others. */
+static void add_place(words *w, size_t bytes) {
+    char level[16], type[16], size[16];
+    int i = 0;
+    for (; read_cache(i, "level", level) && read_cache(i, "type", type) &&
+           read_cache(i, "size", size);
+         i++)
+        if (*type != 'I' && bytes <= strtoul(size, NULL, 10) << 10) {
+            add(w, "in L%d", atoi(level));
+            return;
+        }
+    if (i)
+        add(w, "from memory");
+    else
+        add(w, "%.3g MiB", (double)bytes / 0x1p20);
+}
+
+static const char *how_words(const char *how) {
+    static const char *const others[][2] = {{"pytorch", "PyTorch"},
+                                            {"torch_compile", "torch.compile"},
+                                            {"onnxruntime", "ONNX Runtime"},
+                                            {"jax", "JAX"},
+                                            {"instruction", "by itself"},
+                                            {"newton", "with a Newton step"},
+                                            {"true", "1 / sqrt"}};
+    const mode *m = mode_find(how);
+    for (size_t i = 0; !m && i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i][0], how) == 0) return others[i][1];
+    return m ? m->words : strcmp(how, "-") == 0 ? "" : how;
+}
+
+void claim_where(const claim *c, const setting *s, char *text, size_t size) {
+    static const char *const types[] = {"f32", "f16", "bf16"};
+    words w = {text, size, 0};
+    nl_case k;
+    char one[CASE_TEXT], error[700];
+    bool both = strncmp(s->tail, "both/", 5) == 0;
+    snprintf(one, sizeof one, "layernorm/%s%s", both ? "backward" : "", s->tail + (both ? 4 : 0));
+    add(&w, "%s", how_words(s->how));
+    if (!*s->tail || !case_parse(one, &k, error, sizeof error)) return;
+    add(&w, "%s", *text ? ", " : "");
+    if (c->q->of)
+        add_place(&w, case_bytes(&k));
+    else
+        add(&w, "%zu x %zu", k.problem.n, k.problem.c);
+    if (both) add(&w, ", forward and backward");
+    if (!both && k.problem.pass == NL_BACKWARD) add(&w, ", backward");
+    if (k.problem.dtype != NL_F32) add(&w, ", %s", types[k.problem.dtype]);
+    if (strncmp(k.data, "offset:", 7) == 0)
+        add(&w, ", mean %s sigma off", k.data + 7);
+    else if (strcmp(k.data, "normal") != 0)
+        add(&w, ", %s", k.data);
+    if (k.text[k.options]) add(&w, ", %s", k.text + k.options);
+}
+
+/* A number and the words around it. */
+typedef struct phrase {
+    const char *before, *after;
+    double v;
+} phrase;
+
+static phrase phrase_of(const claim *c, double v) {
+    bool step = c->share < 1;
+    if (c->q->of == figure_saving && v < 0) {
+        double times = 1 - v / 100;
+        return times < 2 ? (phrase){"RMSNorm takes ", step ? " % longer a step" : " % longer", -v}
+                         : (phrase){"RMSNorm takes ", " times as long", times};
+    }
+    if (c->q->of == figure_saving && step) return (phrase){"RMSNorm saves ", " % of the step", v};
+    if (c->q->of == figure_speedup && v < 1 && v > 0)
+        return (phrase){"RMSNorm takes ", " times as long", 1 / v};
+    return (phrase){c->q->before, c->q->after, v};
+}
+
+static void add_number(words *w, double v) {
+    add(w, fabs(v) >= 100 ? "%.0f" : "%.3g", v);
+}
+
+static void add_figure(words *w, const claim *c, const setting *s) {
+    char where[200];
+    phrase p = phrase_of(c, s->f.value.median);
+    claim_where(c, s, where, sizeof where);
+    add(w, "%s", p.before);
+    add_number(w, p.v);
+    add(w, "%s", p.after);
+    if (*where) add(w, " (%s)", where);
+}
+
+/* From one figure to another; words that both have are there once. */
+static void add_range(words *w, const claim *c, const setting *least, const setting *most) {
+    char from[200], to[200];
+    phrase a = phrase_of(c, least->f.value.median), b = phrase_of(c, most->f.value.median);
+    bool alike = strcmp(a.before, b.before) == 0 && strcmp(a.after, b.after) == 0;
+    claim_where(c, least, from, sizeof from);
+    claim_where(c, most, to, sizeof to);
+    add(w, "%s", a.before);
+    add_number(w, a.v);
+    add(w, "%s%s%s%s to %s",
+        !alike                           ? a.after
+        : strncmp(a.after, " %", 2) == 0 ? " %"
+                                         : "",
+        *from ? " (" : "", from, *from ? ")" : "", alike ? "" : b.before);
+    add_number(w, b.v);
+    add(w, "%s%s%s%s", b.after, *to ? " (" : "", to, *to ? ")" : "");
+}
+
+static bool look_alike(const claim *c, const setting *a, const setting *b) {
+    char text[2][32];
+    words w[2] = {{text[0], sizeof text[0], 0}, {text[1], sizeof text[1], 0}};
+    add_number(&w[0], phrase_of(c, a->f.value.median).v);
+    add_number(&w[1], phrase_of(c, b->f.value.median).v);
+    return strcmp(text[0], text[1]) == 0;
+}
+
+/* The settings of one outcome: where there is no difference, in words; how many are not resolved; of the
+ * others the smallest and the largest figure. */
+static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
+    const setting *least = NULL, *most = NULL;
+    size_t seen = 0;
+    for (size_t i = 0; i < c->settings && o != OPEN; i++) {
+        const setting *s = &c->at[i];
+        if (claim_outcome_of(c, s) != o) continue;
+        if (!least || s->f.value.median < least->f.value.median) least = s;
+        if (!most || s->f.value.median > most->f.value.median) most = s;
+        char where[200];
+        claim_where(c, s, where, sizeof where);
+        if (o == NO_DIFFERENCE && seen < NAMED) add(w, "%s%s", seen ? "; " : "", where);
+        seen++;
+    }
+    if (o == OPEN)
+        add(w, "%zu setting%s", count, count > 1 ? "s" : "");
+    else if (o == NO_DIFFERENCE && seen > NAMED)
+        add(w, "; and %zu more", seen - NAMED);
+    else if (o != NO_DIFFERENCE && look_alike(c, least, most))
+        add_figure(w, c, least);
+    else if (o != NO_DIFFERENCE)
+        add_range(w, c, least, most);
+}
+
+/* How far the nearest end of the question is that the interval reaches across; `edge` gets it. */
+static double distance(const claim *c, const setting *s, double *edge) {
+    double margin = c->expected.low == c->expected.high ? c->margin : 0, least = INFINITY,
+           ends[] = {c->expected.low - margin, c->expected.high + margin, c->q->same - c->margin,
+                     c->q->same + c->margin};
+    for (size_t i = 0; i < 4; i++) {
+        double d = fabs(ends[i] - s->f.value.median);
+        if (s->f.wide.low <= ends[i] && ends[i] <= s->f.wide.high && d < least)
+            least = d, *edge = ends[i];
+    }
+    return least;
+}
+
+/* What it would take to resolve a setting. An interval shrinks with the root of the time; the A/A band
+ * is the machine's. */
+static void add_needed(words *w, const claim *c, const setting *s) {
+    double edge = NAN, d = distance(c, s, &edge), half = s->f.value.high - s->f.value.median;
+    if (!isfinite(d) || !isfinite(s->f.wide.low) || !isfinite(s->f.wide.high)) {
+        add(w, "there is no interval: measure again, with more --seconds");
+        return;
+    }
+    if (edge < s->f.value.median) half = s->f.value.median - s->f.value.low;
+    double times = pow(half / (d - s->f.band), 2);
+    add(w, "its interval with the noise, %.3g to %.3g, contains %.3g. ", s->f.wide.low,
+        s->f.wide.high, edge);
+    if (d <= half / 10)
+        add(w, "It is too near to that for a verdict");
+    else if (d <= s->f.band)
+        add(w, "It takes a quieter machine: the A/A band alone is +-%.2g", s->f.band);
+    else
+        add(w, "It takes %.0f times the --seconds", fmax(2, ceil(times)));
+}
+
+void claim_sentence(const claim *c, char *text, size_t size) {
+    words w = {text, size, 0};
+    claim_answer answer = claim_answer_of(c);
+    size_t count[CLAIM_OUTCOMES] = {0};
+    *text = '\0';
+    for (size_t i = 0; i < c->settings; i++) count[claim_outcome_of(c, &c->at[i])]++;
+    if (answer == UNTRIED) {
+        char where[200];
+        claim_where(c, &c->at[0], where, sizeof where);
+        add(&w, "%s%s%s", where, *where ? ": " : "", *c->at[0].why ? c->at[0].why : "not measured");
+    }
+    if (answer == UNDECIDED) {
+        add_figure(&w, c, &c->at[0]);
+        add(&w, "; ");
+        add_needed(&w, c, &c->at[0]);
+        count[OPEN]--;
+    }
+    bool elsewhere = w.used > 0;
+    for (claim_outcome o = AS_CLAIMED; o <= OPEN; o++) {
+        if (!count[o]) continue;
+        add(&w, "%s", w.used ? ". " : "");
+        if (answer != HOLDS || o != AS_CLAIMED) {
+            char name[32];
+            snprintf(name, sizeof name, "%s", claim_outcome_name(o));
+            if (*name >= 'a') *name = (char)(*name - 'a' + 'A');
+            add(&w, "%s%s: ", name, elsewhere ? " elsewhere" : "");
+        }
+        add_group(&w, c, o, count[o]);
+    }
+    size_t others = count[NOT_RUN] - (answer == UNTRIED);
+    if (others) add(&w, ". Not run: %zu setting%s", others, others > 1 ? "s" : "");
+    add(&w, ".");
+}
