@@ -4,7 +4,7 @@
     scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab]
 
 The page is a single file with pictures, tables and data, and loads nothing. It names missing results with
-the command that makes them. Links to sources lead into the repository. Needs Jinja2 (requirements.txt). Exit
+the command that makes them. Links to sources lead into the repository. Needs Jinja2 and Pillow (requirements.txt). Exit
 code: 0 done, 2 something needed was missing.
 SPDX-License-Identifier: MIT"""
 import argparse
@@ -15,9 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "scripts"), str(ROOT / "scripts" / "page")]
+import answer
 import captions
 import inline
 import museum
+import pictures
 import readme
 
 try:
@@ -56,15 +58,42 @@ class Page:
     def __init__(self, results, out, program):
         self.results, self.here, self.program = results, out.resolve().parent, program
 
-    def html(self, text, caption, page=None):
-        return Markup(inline.tables(text, caption, page or ROOT / "README.md", self.here))
+    def html(self, text, caption, page=None, stacked=False):
+        return Markup(inline.tables(text, caption, page or ROOT / "README.md", self.here, stacked))
+
+    def rows(self, name):
+        """The lines of results/NAME.csv; [] without them."""
+        path = self.results / f"{name}.csv"
+        return lines_of(path) if path.exists() else []
 
     def link(self, path):
         return inline.target(str(path), ROOT / "README.md", self.here)
 
-    def figure(self, name, title):
-        path = self.results / f"{name}.svg"
-        return path.exists() and Markup(inline.svg(path.read_text(encoding="utf-8"), name, title))
+    def pictures(self, name):
+        """An experiment's slide, its figure, and a small one of either for the contents, where they exist."""
+        figure, slide = self.results / f"{name}.png", pictures.slide(self.results, name)
+        figure = figure if figure.exists() else None
+        why = self.results / f"{name}.why.txt"
+        return {"slide": slide and pictures.data(slide, 1280), "figure": figure and pictures.data(figure),
+                "thumb": (slide or figure) and pictures.data(slide or figure, pictures.THUMB),
+                "undrawn": "" if figure or not why.exists() else why.read_text(encoding="utf-8").strip()}
+
+    def answer(self):
+        """The first screen."""
+        claims = self.rows("claims")
+        ladder = self.results / "ladder.csv"
+        first, saved = answer.of_saving(self.rows("ln_vs_rms"), self.facts("ln_vs_rms").get("caches", ""))
+        last, steps = answer.of_ladder(readme.Results(ladder)) if ladder.exists() else (None, [])
+        slide = pictures.slide(self.results, "ln_vs_rms") or pictures.slide(self.results, "headline")
+        shown = slide or self.results / "ln_vs_rms.png"
+        quick = [name for name in self.names() if self.facts(name).get("quick") == "yes"]
+        return {"sentences": [s for s in (first, answer.of_claims(claims if "answer" in (claims or [{}])[0] else []), last)
+                              if s], "numbers": [n for n in (saved, *steps) if n],
+                "picture": shown.exists() and pictures.data(shown, 1280 if slide else pictures.WIDE),
+                "quick": len(quick), "of": len(self.names())}
+
+    def names(self):
+        return sorted(path.name.removesuffix(".machine.txt") for path in self.results.glob("*.machine.txt"))
 
     def experiment(self, name, asked, about, command, source):
         """One experiment: the question, the figure, and sentences and a table from the data."""
@@ -75,8 +104,8 @@ class Page:
         says, title, table = captions.of(rows)
         facts = self.facts(name)
         return e | {"says": says, "title": title, "table": table and self.html(table, title),
-                    "figure": self.figure(name, asked), "data": inline.data_link(path),
-                    "size": f"{path.stat().st_size / 1024:.0f} KiB",
+                    "data": inline.data_link(path), "size": f"{path.stat().st_size / 1024:.0f} KiB",
+                    **self.pictures(name), "quick": facts.get("quick") == "yes",
                     "where": facts and "{}, commit {}, {}".format(
                         *(facts.get(key, "unknown") for key in ("cpu", "commit")),
                         facts.get("date", "unknown")[:10])}
@@ -112,7 +141,7 @@ class Page:
         several = {(run.get("cpu"), run.get("commit")) for run in runs}
         return {"facts": {k: v for k, v in facts.items() if not k.startswith("doctor")},
                 "doctor": facts.get("doctor", ""), "looked": shown and self.html(table, "The doctor’s findings"),
-                "bad": [f"{what}: {seen}" for what, (verdict, _, seen) in shown if verdict == "bad"],
+                "bad": ", ".join(what for what, (verdict, *_) in shown if verdict == "bad"),
                 "several": len(several)}
 
     def tuning(self):
@@ -131,23 +160,21 @@ class Page:
                 "table": again and self.html(table, "Where the values found differ from the defaults")}
 
     def claims(self):
-        path = self.results / "claims.csv"
-        if not path.exists() or not (rows := lines_of(path)):
+        path, rows = self.results / "claims.csv", self.rows("claims")
+        if not rows or "answer" not in rows[0]:  # of an older normlab
             return None
         meant = [row for row in rows if row["first"]]
         table = captions.markdown(
-            ["claim", "verdict", "said", "measured", "A/A ±", "where another verdict holds", "source"],
-            [[row["claim"], row["verdict"], captions.said(row), *captions.measured(row), row["flips"],
-              row["source"]] for row in meant], 0)
+            ["claim", "answer", "what was found here", "source"],
+            [[row["claim"], row["answer"], " ".join(filter(None, [row["sentence"], row["why"]])), row["source"]]
+             for row in meant], 0)
         every = captions.markdown(
-            ["claim", "how", "case", "verdict", "measured", "A/A ±"],
-            [[row["name"], row["how"], f"`{row['case']}`", row["verdict"], *captions.measured(row)]
-             for row in rows], 0)
-        verdicts = captions.Counter(row["verdict"] for row in meant)
-        return {"table": self.html(table, "The claims, each in the setting it means"),
-                "every": self.html(every, "Every setting"), "data": inline.data_link(path),
-                "figure": self.figure("claims", "The claims"),
-                "says": f"{len(meant)} claims: " + ", ".join(f"{n} {v}" for v, n in verdicts.items())}
+            ["claim", "said", "where", "case", "found", "measured", "A/A ±", "verdict"],
+            [[row["name"], captions.said(row), row["where"], f"`{row['case']}`", row["outcome"], *captions.measured(row),
+              row["verdict"]] for row in rows], 0)
+        return {"table": self.html(table, "The claims", stacked=True), "every": self.html(every, "Every setting"),
+                "data": inline.data_link(path), "quick": self.facts("claims").get("quick") == "yes",
+                "says": answer.of_claims(rows)}
 
     def ladder(self):
         path = self.results / "ladder.csv"
@@ -188,9 +215,9 @@ def main():
                                      lstrip_blocks=True)
     experiments = list(page.experiments())
     text = environment.get_template("page.html.j2").render(
-        style=Markup((folder / "style.css").read_text()), machine=page.machine(), tuning=page.tuning(), claims=page.claims(),
-        experiments=experiments, ladder=page.ladder(), museum=page.museum(), link=page.link,
-        headline=next((e for e in experiments if e["name"] == "ln_vs_rms"), None))
+        style=Markup((folder / "style.css").read_text()), machine=page.machine(), answer=page.answer(),
+        tuning=page.tuning(), claims=page.claims(),
+        experiments=experiments, ladder=page.ladder(), museum=page.museum(), link=page.link)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(text, encoding="utf-8")
     print(f"report: {options.out.resolve()}")

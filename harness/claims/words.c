@@ -149,14 +149,12 @@ typedef struct phrase {
 
 static phrase phrase_of(const claim *c, double v) {
     bool step = c->share < 1;
-    if (c->q->of == figure_saving && v < 0) {
-        double times = 1 - v / 100;
-        return times < 2 ? (phrase){"RMSNorm takes ", step ? " % longer a step" : " % longer", -v}
-                         : (phrase){"RMSNorm takes ", " times as long", times};
-    }
+    double times = c->q->of == figure_saving ? 1 - v / 100 : c->q->of == figure_speedup ? 1 / v : 0;
+    if (times >= 2) return (phrase){"RMSNorm takes ", " times as long", times};
+    if (times > 1)
+        return (phrase){"RMSNorm takes ", step ? " % longer a step" : " % longer",
+                        100 * (times - 1)};
     if (c->q->of == figure_saving && step) return (phrase){"RMSNorm saves ", " % of the step", v};
-    if (c->q->of == figure_speedup && v < 1 && v > 0)
-        return (phrase){"RMSNorm takes ", " times as long", 1 / v};
     return (phrase){c->q->before, c->q->after, v};
 }
 
@@ -179,6 +177,10 @@ static void add_range(words *w, const claim *c, const setting *least, const sett
     char from[200], to[200];
     phrase a = phrase_of(c, least->f.value.median), b = phrase_of(c, most->f.value.median);
     bool alike = strcmp(a.before, b.before) == 0 && strcmp(a.after, b.after) == 0;
+    if (alike && a.v > b.v) {
+        add_range(w, c, most, least);
+        return;
+    }
     claim_where(c, least, from, sizeof from);
     claim_where(c, most, to, sizeof to);
     add(w, "%s", a.before);
@@ -276,8 +278,10 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         count[OPEN]--;
     }
     bool elsewhere = w.used > 0;
-    for (claim_outcome o = AS_CLAIMED; o <= OPEN; o++) {
-        if (!count[o]) continue;
+    claim_outcome first = claim_outcome_of(c, &c->at[0]);
+    for (int i = -1; i <= OPEN; i++) { /* first what was found where the claim means it */
+        claim_outcome o = i < 0 ? first : (claim_outcome)i;
+        if (!count[o] || (i < 0 ? o >= OPEN : o == first && o < OPEN)) continue;
         add(&w, "%s", w.used ? ". " : "");
         if (answer != HOLDS || o != AS_CLAIMED) {
             char name[32];

@@ -1,40 +1,22 @@
-"""Converts files for the page: figures to inline SVG, Markdown tables to HTML, data to links that need no
-server. Standard library only. SPDX-License-Identifier: MIT"""
+"""Converts files for the page: Markdown tables to HTML, data to links that need no server. Standard library
+only. SPDX-License-Identifier: MIT"""
 import base64
+import gzip
 import re
 from html import escape
 from os.path import relpath
 
 # The class of a cell by its first word. Colour never stands alone: the word is there too.
-VERDICTS = {"ok": "good", "SUPPORTED": "good", "FASTER": "good", "good": "good",
+VERDICTS = {"HOLDS": "good", "FAILS": "bad", "DEPENDS": "note", "NOT RUN": "note",
+            "ok": "good", "SUPPORTED": "good", "FASTER": "good", "good": "good",
             "fail": "bad", "REFUTED": "bad", "SLOWER": "bad", "bad": "bad",
             "demo": "note", "note": "note", "NOT RESOLVED": "note", "unknown": "note", "skip": "note",
             "SAME": "same"}
 
 
-def svg(text, name, title):
-    """The <svg> element of a file. Prefixes ids with the name, because figures share ids; limits the style
-    sheet to the figure; leaves out metadata and comments."""
-    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text[text.index("<svg"):], flags=re.S)
-    ids = set(re.findall(r"""\bid=["']([^"']+)["']""", text))
-
-    def mine(match):
-        before, found, after = match.groups()
-        return before + (f"{name}-{found}" if found in ids else found) + after
-
-    text = re.sub(r"""(\bid=["'])([^"']+)(["'])""", mine, text)
-    text = re.sub(r"""(href=["']#)([^"']+)(["'])""", mine, text)
-    text = re.sub(r"""(url\(["']?#)([^"')]+)(["']?\))""", mine, text)
-    text = re.sub(r"(<style[^>]*>)\s*\*\s*\{", rf"\1#{name}-svg *{{", text)
-    head, rest = text.split(">", 1)
-    head = re.sub(r"""\s(width|height|version)=["'][^"']*["']""", "", head)
-    title = escape(title, quote=True)
-    return f'{head} id="{name}-svg" role="img" aria-label="{title}">{rest}'
-
-
 def data_link(path):
-    """A link that contains the file."""
-    return "data:text/csv;base64," + base64.b64encode(path.read_bytes()).decode()
+    """A link that contains the file, compressed; the same file gives the same link."""
+    return "data:application/gzip;base64," + base64.b64encode(gzip.compress(path.read_bytes(), mtime=0)).decode()
 
 
 def target(link, page, here):
@@ -53,7 +35,7 @@ def words(text, page, here):
                   lambda m: f'<a href="{escape(target(m[2], page, here))}">{m[1]}</a>', text)
 
 
-def cell(text, head, right, page, here):
+def cell(text, head, right, page, here, stacked=False):
     """Gives a number below "% of limit" a bar of that length, and a verdict its colour."""
     kind = next((VERDICTS[v] for v in VERDICTS if re.match(rf"{v}(?![\w:])", text)), "")
     style = ""
@@ -62,12 +44,13 @@ def cell(text, head, right, page, here):
     kinds = " ".join(filter(None, ["number" if right else "", kind]))
     if anchor := re.match(r'<a id="([^"]*)"></a>', text):  # a link target
         text, style = text[anchor.end():], f' id="{anchor[1]}"'
-    return f'<td class="{kinds}"{style}>{words(text, page, here)}</td>'
+    label = f' data-label="{escape(head, quote=True)}"' if stacked else ""
+    return f'<td class="{kinds}"{style}{label}>{words(text, page, here)}</td>'
 
 
-def table(text, caption, page, here):
+def table(text, caption, page, here, stacked=False):
     """A Markdown table as HTML, in its own scrolling box. A first column without a heading names groups of
-    rows."""
+    rows. stacked: on a phone a row is a list of its cells instead."""
     lines = [[part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n")]
     heads, marks, *rows = lines
     grouped = not heads[0]
@@ -75,23 +58,23 @@ def table(text, caption, page, here):
     columns = list(zip(heads, right))[grouped:]
     label = escape(caption, quote=True)
     html = [f'<div class="scroll" role="region" tabindex="0" aria-label="{label}">',
-            f"<table><caption>{label}</caption><thead><tr>"]
+            f"<table{' class=stacked' * stacked}><caption>{label}</caption><thead><tr>"]
     html += [f'<th scope="col"{" class=number" if r else ""}>{words(h, page, here)}</th>' for h, r in columns]
     html.append("</tr></thead><tbody>")
     for row in rows:
         if grouped and row[0]:
             html.append(f'<tr><th scope="rowgroup" colspan="{len(columns)}">{words(row[0], page, here)}</th></tr>')
-        cells = [cell(text, *column, page, here) for text, column in zip(row[grouped:], columns)]
+        cells = [cell(text, *column, page, here, stacked) for text, column in zip(row[grouped:], columns)]
         html.append(f"<tr>{''.join(cells)}</tr>")
     return "\n".join(html) + "</tbody></table></div>"
 
 
-def tables(text, caption, page, here):
+def tables(text, caption, page, here, stacked=False):
     """Markdown of headings, tables and paragraphs as HTML."""
     parts = []
     for block in re.split(r"\n\s*\n", text.strip()):
         if block.startswith("|"):
-            parts.append(table(block, caption, page, here))
+            parts.append(table(block, caption, page, here, stacked))
         elif block.startswith("### "):
             caption = block[4:]
             parts.append(f"<h3>{words(caption, page, here)}</h3>")

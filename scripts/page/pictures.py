@@ -1,0 +1,28 @@
+"""Pictures for the page: WebP of few colours, which figures have, inside the file. Needs Pillow, which
+Matplotlib brings. SPDX-License-Identifier: MIT"""
+import base64
+import io
+
+from PIL import Image
+
+WIDE, THUMB, COLOURS = 1920, 320, 96
+
+
+def data(path, width=WIDE):
+    """The picture in a file as (link that contains it, width, height)."""
+    with Image.open(path) as picture:
+        picture = picture.convert("RGB")
+    if picture.width > width:
+        picture = picture.resize((width, round(picture.height * width / picture.width)), Image.Resampling.LANCZOS)
+    picture = picture.quantize(COLOURS, dither=Image.Dither.NONE).convert("RGB")
+    out = io.BytesIO()
+    picture.save(out, "WEBP", lossless=True, method=4)
+    return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode(), *picture.size
+
+
+def slide(results, name):
+    """The slide of an experiment, or None."""
+    for path in (results / "slides" / f"{name}.png", results / "slides" / "light" / f"{name}.png"):
+        if path.exists():
+            return path
+    return None
