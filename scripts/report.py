@@ -172,7 +172,7 @@ class Page:
             ["claim", "said", "where", "case", "found", "measured", "A/A ±", "verdict"],
             [[row["name"], captions.said(row), row["where"], f"`{row['case']}`", row["outcome"], *captions.measured(row),
               row["verdict"]] for row in rows], 0)
-        return {"table": self.html(table, "The claims", stacked=True), "every": self.html(every, "Every setting"),
+        return {"table": self.html(table, "Every claim and its answer", stacked=True), "every": self.html(every, "Every setting"),
                 "data": inline.data_link(path), "quick": self.facts("claims").get("quick") == "yes",
                 "says": answer.of_claims(rows)}
 

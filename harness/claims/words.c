@@ -294,4 +294,5 @@ void claim_sentence(const claim *c, char *text, size_t size) {
     size_t others = count[NOT_RUN] - (answer == UNTRIED);
     if (others) add(&w, ". Not run: %zu setting%s", others, others > 1 ? "s" : "");
     add(&w, ".");
+    if ('a' <= *text && *text <= 'z') *text = (char)(*text - 'a' + 'A');
 }

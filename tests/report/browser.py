@@ -1,8 +1,8 @@
 """Opens the report in a real browser and reports faults: a missing or empty picture, a message on the
 console, a request that leaves the page, a repeated id, a broken link, a page wider than a phone, letters too
-small or too pale, no access by keyboard.
+small or too pale, no access by keyboard, and what axe-core finds against WCAG 2.2, level AA.
 
-    tests/report/browser.py report/index.html RESULTS [--shots FOLDER]
+    tests/report/browser.py report/index.html RESULTS [--shots FOLDER] [--axe axe.min.js]
 
 Needs Selenium, Chromium and its driver. Exit code: 0 all right, 1 something wrong.
 SPDX-License-Identifier: MIT"""
@@ -17,7 +17,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys
 
-PHONE, WIDE = (375, 812), (1280, 900)
+PHONE, WIDE, PAPER = (390, 844), (1280, 900), 718  # A4 within margins of 1 cm, in pixels of 1/96 inch
+MOST = 4 * 2**20
 
 # WCAG 2: the contrast ratio of every element's text and background.
 CONTRAST = """
@@ -41,8 +42,19 @@ const lost = [...document.querySelectorAll("a[href^='#']")].map(a => a.getAttrib
         u.getAttribute("xlink:href")).slice(1)));
 return [ids.filter((id, i) => ids.indexOf(id) < i).slice(0, 5), lost.filter(id => !once.has(id)).slice(0, 5)];"""
 PICTURES = """
-return [...document.querySelectorAll("figure .picture svg")].map(s => { const r = s.getBoundingClientRect(),
-    b = s.getBBox(); return [s.id, r.width, r.height, b.width, s.querySelectorAll("path,use,text").length]; });"""
+return [...document.querySelectorAll(".picture img")].map(i => [i.id || i.alt, i.naturalWidth, i.naturalHeight,
+    i.hasAttribute("alt")]);"""
+# What is wider than the page and does not scroll in a box of its own.
+CUT = """
+return [...document.body.querySelectorAll("*")].filter(e => { const r = e.getBoundingClientRect();
+    return r.width && (r.right > arguments[0] + 1 || r.left < -1) && !e.closest(".scroll, .skip") &&
+        getComputedStyle(e).position != "absolute" && !e.closest("thead"); })
+    .map(e => e.tagName + "." + e.className + " " + e.textContent.slice(0, 30)).slice(0, 5);"""
+AXE = """
+const done = arguments[0];
+axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(
+    r => done(r.violations.map(v => v.id + ": " + v.help + ", " + v.nodes.map(n => n.target.join(" ")).slice(0, 3).join("; "))),
+    e => done(["axe failed: " + e]));"""
 SMALL = """
 return [...document.body.querySelectorAll("*:not(svg *)")].filter(e => e.innerText && !e.matches("sub, sup") &&
     parseFloat(getComputedStyle(e).fontSize) < 12).map(e => e.tagName + " " + e.innerText.slice(0, 30)).slice(0, 5);"""
@@ -56,10 +68,10 @@ def browser():
     return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
 
 
-def look(driver, size, dark, shots=None, name=""):
+def look(driver, size, dark, shots=None, name="", media="screen"):
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
         "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE})
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [
         {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
     if shots:
         shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": {
@@ -75,18 +87,23 @@ def requests(driver):
             yield message["params"]["request"]["url"]
 
 
-def problems(driver, page, results, shots):
+def problems(driver, page, results, shots, axe):
     address = page.resolve().as_uri()
     driver.get(address)
-    drawn = {path.stem for path in results.glob("*.svg")}
+    if page.stat().st_size > MOST:
+        yield f"{page.stat().st_size / 2**20:.1f} MiB, more than {MOST / 2**20:.0f}"
+    drawn = {path.stem for path in results.glob("*.png")}
     for entry in driver.get_log("browser"):
-        yield f"on the console: {entry['message']}"
-    there = {row[0].removesuffix("-svg"): row[1:] for row in driver.execute_script(PICTURES)}
-    for name in sorted(drawn - set(there)):
+        yield f"on the console: {entry['message'][:200]}"
+    shown = driver.execute_script(PICTURES)
+    for name in sorted(drawn - {row[0].removesuffix("-picture") for row in shown}):
         yield f"there is no picture {name}"
-    for name, (width, height, drawing, parts) in there.items():
-        if width < 600 or height < 200 or drawing < 100 or parts < 20:
-            yield f"picture {name} is {width:.0f} x {height:.0f} with {parts} parts"
+    for name, width, height, described in shown:
+        if not width or not height or (name and width < 600) or not described:
+            yield f"picture {name} is {width} x {height}{'' if described else ' and has no alt'}"
+    if top := driver.execute_script("const p = document.querySelector('.says').getBoundingClientRect(); return p.top"):
+        if top > WIDE[1] / 2:
+            yield f"the answer begins {top:.0f} pixels down"
     twice, lost = driver.execute_script(IDS)
     if twice or lost:
         yield f"ids there twice: {twice}; links to nowhere: {lost}"
@@ -102,7 +119,14 @@ def problems(driver, page, results, shots):
         small = driver.execute_script(SMALL)
         if small:
             yield f"{name}: letters below 12 pixels: {small}"
+        if cut := driver.execute_script(CUT, size[0]):
+            yield f"{name}: cut off: {cut}"
+        if axe:
+            driver.execute_script("if (!window.axe) (0, eval)(arguments[0])", axe)
+            yield from (f"{name}: axe: {line}" for line in driver.execute_async_script(AXE))
     driver.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    if cut := driver.execute_script(CUT, PHONE[0]):
+        yield f"phone, all unfolded: cut off: {cut}"
     width = driver.execute_script("return document.documentElement.scrollWidth")
     if width > PHONE[0]:
         yield f"phone, all unfolded: {width} pixels wide"
@@ -113,7 +137,11 @@ def problems(driver, page, results, shots):
     driver.switch_to.active_element.send_keys(Keys.ENTER)
     if driver.execute_script("return document.activeElement.id") != "main":
         yield "the skip link does not lead to the results"
-    pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+    look(driver, (PAPER, 1000), False, media="print")
+    if (width := driver.execute_script("return document.documentElement.scrollWidth")) > PAPER + 1:
+        yield f"on A4: {width} pixels wide, not {PAPER}"
+    pdf = base64.b64decode(driver.execute_cdp_cmd("Page.printToPDF", {
+        "printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69})["data"])
     if shots:
         (shots / "page.pdf").write_bytes(pdf)
     if not pdf.startswith(b"%PDF") or pdf.count(b"/Type /Page\n") < 2:
@@ -122,7 +150,7 @@ def problems(driver, page, results, shots):
         if url.split("#")[0] != address and not url.startswith("data:"):
             yield f"asks for {url}"
     for entry in driver.get_log("browser"):
-        yield f"on the console: {entry['message']}"
+        yield f"on the console: {entry['message'][:200]}"
 
 
 def main():
@@ -131,12 +159,14 @@ def main():
     parser.add_argument("page", type=Path)
     parser.add_argument("results", type=Path, help="the folder it was made from")
     parser.add_argument("--shots", type=Path, help="leaves screenshots and a PDF there")
+    parser.add_argument("--axe", type=Path, help="axe-core's script")
     options = parser.parse_args()
+    axe = options.axe and options.axe.read_text(encoding="utf-8")
     if options.shots:
         options.shots.mkdir(parents=True, exist_ok=True)
     driver = browser()
     try:
-        wrong = list(problems(driver, options.page, options.results, options.shots))
+        wrong = list(problems(driver, options.page, options.results, options.shots, axe))
     finally:
         driver.quit()
     for line in wrong:

@@ -47,9 +47,17 @@ report() { # RESULTS
 
 mkdir "$folder/none" && if report "$folder/none" 2>/dev/null; then fail "made of nothing"; fi
 cat >"$results/claims.csv" <<'CSV'
-name,claim,source,quantity,unit,predicate_low,predicate_high,margin,how,case,verdict,value,low,high,aa_band,rounds,flips,skipped,first
-one,"one <b> & two",nobody,saving,%,-inf,7,2,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,,,first
+name,claim,source,quantity,unit,predicate_low,predicate_high,margin,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first,answer,sentence,where,outcome
+one,"one <b> & two",nobody,saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,,because,,first,FAILS,"More: RMSNorm saves 12.3 % (SIMD, in L2).","SIMD, in L2",more
+two,never run,nobody,saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,NOT RESOLVED,,,,,0,,,left out by --quick,first,NOT RUN,"SIMD, in L2: left out by --quick.","SIMD, in L2",not run
 CSV
+cat >"$results/ablation.csv" <<'CSV'
+study,panel,series,x,y
+ablation,"loss, rate 0.1","full, seed 0",0,2.3
+ablation,errors after 60 steps,"full, seed 0",0.1,0.9
+CSV
+cp "$results/depth.machine.txt" "$results/ablation.machine.txt"
+python3 plots/ablation.py "$results/ablation.csv" "$results/ablation" 2>/dev/null && fail "draws networks that learnt nothing"
 cat >"$results/tuning.log" <<'TXT'
 stream_batch: streaming or ordinary?
 again     33554432: ordinary over streaming, warm 1.23x, rotating 1.17x
@@ -62,11 +70,21 @@ has() {
     grep -qF -- "$1" "$page" || fail "the page lacks $1"
 }
 for name in ladder conditioning eps depth; do
-    has "id=\"$name-svg\""
-    has "download=\"$name.csv\""
+    has "id=\"$name-picture\""
+    has "download=\"$name.csv.gz\""
 done
+lacks() {
+    ! grep -qF -- "$1" "$page" || fail "the page has $1"
+}
+lacks 'id="ablation-picture"'
+has 'There is no figure. After 60 steps no network has learnt to read'
+has '<strong>QUICK</strong>: '
+has '<strong class="bad">QUICK</strong>, a first look'
+has 'Of 2 claims about the two, 1 fail, 1 were not run.'
 for file in experiments/*.txt; do has "id=\"$(basename "$file" .txt)-experiment\""; done
 has 'one &lt;b&gt; &amp; two'
+has '<td class="bad" data-label="answer">FAILS'
+has 'More: RMSNorm saves 12.3 % (SIMD, in L2). because'
 has '<td class="bad">REFUTED'
 has '&lt; 7 %'
 has 'stream_batch 33554432, fork_batch never'
@@ -75,29 +93,55 @@ has '12.34 [12, 13] %'
 has 'rows_pipelined.c">pipelined</a>'
 has 'https://github.com/pytorch/pytorch/issues/51102'
 has "$(sed -n 's/^doctor: //p' "$results/depth.machine.txt")"
-data=$(grep -oP '(?<=href="data:text/csv;base64,)[^"]+(?=" download="eps.csv")' "$page")
-base64 -d <<<"$data" | cmp - "$results/eps.csv" || fail "what is downloaded is not the data"
+data=$(grep -oP '(?<=href="data:application/gzip;base64,)[^"]+(?=" download="eps.csv.gz")' "$page")
+base64 -d <<<"$data" | gunzip | cmp - "$results/eps.csv" || fail "what is downloaded is not the data"
 
+sed -i 's/^quick: .*/quick: no/' "$results"/*.machine.txt
+cp "$results/depth.png" "$results/ln_vs_rms.png"
+cat >"$results/ln_vs_rms.csv" <<'CSV'
+study,panel,series,x,y
+ln_vs_rms,f32 forward,simd,8192,28.1
+ln_vs_rms,f32 forward,threads,134217728,0.5
+ln_vs_rms,"f32 forward, low",threads,134217728,-1
+ln_vs_rms,"f32 forward, high",threads,134217728,2
+ln_vs_rms,f32 forward,unfused,134217728,-250
+CSV
+report "$results" >/dev/null
+lacks QUICK
+has 'RMSNorm saves 28 % as fused SIMD'
+has 'shows no difference on all threads'
+has 'and takes 3.5 times as long as single operations'
+has '−1 to 2 %</dd>'
+has 'times as fast as the formula as printed'
+
+# Keyboard and screen reader, if axe-core is there.
+axe=$(python3 -c 'import importlib.util as i; print(next(iter(i.find_spec("axe_playwright_python").submodule_search_locations)))' \
+    2>/dev/null)/axe.min.js
+if [[ -f $axe ]]; then
+    axe=(--axe "$axe")
+else
+    axe=() && echo "NOT CHECKED with axe-core: pip install --no-deps axe-playwright-python"
+fi
 for python in python3 /usr/bin/python3; do
     if "$python" -c 'import selenium' 2>/dev/null && type chromedriver &>/dev/null; then
-        "$python" tests/report/browser.py "$page" "$results" ${SHOTS:+--shots "$SHOTS"}
+        "$python" tests/report/browser.py "$page" "$results" ${SHOTS:+--shots "$SHOTS"} "${axe[@]}"
 
         python3 - "$page" "$folder/report/spoilt.html" <<'PYTHON'
 import sys
 from pathlib import Path
 text = Path(sys.argv[1]).read_text()
-text = text.replace('id="eps-svg"', 'id="depth-svg"')
-text = text.replace("<body>", '<body><button>first</button><div style="width: 700px; color: #ddd; '
+text = text.replace('id="eps-picture"', 'id="depth-picture"')
+text = text.replace("<body>", '<body><button>first</button><div style="width: 900px; color: #ddd; '
                     'background: #fff; font-size: 9px">pale, small and wide</div><a href="#gone">x</a>')
-text = text.replace("default-src 'none'", "default-src *", 1).replace("img-src data:", "img-src *", 1)
-text = text.replace("</main>", '<img src="http://127.0.0.1:9/x.png" alt=""></main>')
+text = text.replace("default-src 'none'", "default-src *", 1).replace("img-src data:", "img-src * data:", 1)
+text = text.replace("</main>", '<img src="http://127.0.0.1:9/x.png"></main>')
 Path(sys.argv[2]).write_text(text)
 PYTHON
-        if "$python" tests/report/browser.py "$folder/report/spoilt.html" "$results" 2>"$folder/said"; then
+        if "$python" tests/report/browser.py "$folder/report/spoilt.html" "$results" "${axe[@]}" 2>"$folder/said"; then
             fail "the browser finds nothing wrong with a page that is spoilt"
         fi
-        for fault in "no picture eps" "there twice: ['depth-svg'" "nowhere: ['gone'" "pixels wide" "contrast" \
-            "letters below" "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
+        for fault in "no picture eps" "there twice: ['depth-picture'" "nowhere: ['gone'" "pixels wide" "contrast" \
+            "letters below" "cut off: ['DIV" "on A4" ${axe:+"axe: image-alt"} "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
             grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"
         done
         exit 0
