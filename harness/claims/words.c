@@ -8,57 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *claim_outcome_name(claim_outcome o) {
-    static const char *const names[CLAIM_OUTCOMES] = {"as claimed",    "more",
-                                                      "less",          "the other way round",
-                                                      "no difference", "not resolved",
-                                                      "not run"};
-    return names[o];
-}
-
-const char *claim_answer_name(claim_answer a) {
-    static const char *const names[CLAIM_ANSWERS] = {"HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED",
-                                                     "NOT RUN"};
-    return names[a];
-}
-
-/* Of what was claimed: -1 below, 0 in it, 1 above. */
-static int side_of(const claim *c, const setting *s) {
-    const predicate *p = &c->expected;
-    double same = c->q->same;
-    bool one = p->low == p->high;
-    if (s->verdict == SUPPORTED) return 0;
-    if (s->verdict == REFUTED) return s->f.wide.low > p->high ? 1 : -1;
-    if (one ? fabs(p->low - same) <= c->margin : p->low < same && same < p->high) return 0;
-    return same <= p->low ? -1 : 1;
-}
-
-claim_outcome claim_outcome_of(const claim *c, const setting *s) {
-    const predicate *p = &c->expected;
-    double same = c->q->same;
-    if (!s->measured) return NOT_RUN;
-    if (s->verdict == UNRESOLVED) return OPEN;
-    int side = side_of(c, s);
-    if (side == 0) return AS_CLAIMED;
-    if (s->verdict == EQUAL) return NO_DIFFERENCE;
-    bool points = p->low != p->high && (p->low >= same || p->high <= same); /* to one side */
-    if (points && (side > 0 ? s->f.wide.low >= same && p->high <= same
-                            : s->f.wide.high <= same && p->low >= same))
-        return OTHER_WAY;
-    return (side > 0) != (p->high <= same && p->low < same) ? MORE : LESS;
-}
-
-claim_answer claim_answer_of(const claim *c) {
-    unsigned sides = 0;
-    for (size_t i = 0; i < c->settings; i++)
-        if (claim_outcome_of(c, &c->at[i]) < OPEN) sides |= 1u << (side_of(c, &c->at[i]) + 1);
-    claim_outcome first = claim_outcome_of(c, &c->at[0]);
-    if (sides & (sides - 1)) return DEPENDS;
-    if (first == NOT_RUN) return UNTRIED;
-    if (first == OPEN) return UNDECIDED;
-    return first == AS_CLAIMED ? HOLDS : FAILS;
-}
-
 enum { NAMED = 3 }; /* more settings are counted */
 
 /* Text that is cut at the end of its room. */

@@ -1,38 +1,9 @@
 /* The answer to a claim in words: what a reader of verdicts would have to compute or look up.
- * docs/claims.md explains the answers. SPDX-License-Identifier: MIT */
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_CLAIMS_WORDS_H
 #define NL_CLAIMS_WORDS_H
 
-#include "claims/claim.h"
-
-typedef enum claim_outcome {
-    AS_CLAIMED,
-    MORE,
-    LESS,
-    OTHER_WAY,
-    NO_DIFFERENCE,
-    OPEN, /* not resolved */
-    NOT_RUN,
-    CLAIM_OUTCOMES
-} claim_outcome;
-
-typedef enum claim_answer {
-    HOLDS,
-    FAILS,
-    DEPENDS, /* settings lie on different sides of what was claimed */
-    UNDECIDED,
-    UNTRIED,
-    CLAIM_ANSWERS
-} claim_answer;
-
-/* A setting's: "as claimed", "more", "less", "the other way round", "no difference", "not resolved",
- * "not run". More and less are distances from no difference: 3 % slower is less than 10 % slower. */
-claim_outcome claim_outcome_of(const claim *c, const setting *s);
-const char *claim_outcome_name(claim_outcome o);
-
-/* The claim's: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN". */
-claim_answer claim_answer_of(const claim *c);
-const char *claim_answer_name(claim_answer a);
+#include "claims/answer.h"
 
 /* What was found, in one sentence. */
 void claim_sentence(const claim *c, char *text, size_t size);

@@ -1,0 +1,37 @@
+/* The answer to a claim, from the verdicts of its settings. docs/claims.md explains the answers.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_CLAIMS_ANSWER_H
+#define NL_CLAIMS_ANSWER_H
+
+#include "claims/claim.h"
+
+typedef enum claim_outcome {
+    AS_CLAIMED,
+    MORE,
+    LESS,
+    OTHER_WAY,
+    NO_DIFFERENCE,
+    OPEN, /* not resolved */
+    NOT_RUN,
+    CLAIM_OUTCOMES
+} claim_outcome;
+
+typedef enum claim_answer {
+    HOLDS,
+    FAILS,
+    DEPENDS, /* settings lie on different sides of what was claimed */
+    UNDECIDED,
+    UNTRIED,
+    CLAIM_ANSWERS
+} claim_answer;
+
+/* A setting's: "as claimed", "more", "less", "the other way round", "no difference", "not resolved",
+ * "not run". More and less are distances from no difference: 3 % slower is less than 10 % slower. */
+claim_outcome claim_outcome_of(const claim *c, const setting *s);
+const char *claim_outcome_name(claim_outcome o);
+
+/* The claim's: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN". */
+claim_answer claim_answer_of(const claim *c);
+const char *claim_answer_name(claim_answer a);
+
+#endif
