@@ -41,6 +41,18 @@ make depth study depth
 ROWS
 cliffs=$(python3 plots/growth.py "$folder/growth.csv" "$folder/growth" 2>/dev/null | cut -d, -f3-6 | tr '\n' ' ')
 [[ $cliffs == "from,to,rise,limit_rise 1×4,1×16,2.01,1.00 " ]] || fail "plots/growth.py finds $cliffs"
+# A chart of one's own: drawn, or told what is missing.
+chart() { # ARGUMENT...: of the ladder
+    python3 plots/chart.py "$results/ladder.csv" --x impl --y ns --by op --out "$folder/chart" "$@" 2>&1
+}
+chart --filter c=64 --filter 'impl=optimized/rows_[sp]*' --filter 'op=*norm' >/dev/null || fail "no chart"
+[[ -s $folder/chart.png && -s $folder/chart.svg ]] || fail "no files of the chart"
+for said in "--filter 'c=64' (it also is '128')|--filter isa=c" "leaves nothing|--filter op=none" \
+    "should be COLUMN=GLOB|--filter beauty=7" "curves cannot be told apart|--by impl --x c --filter op=layernorm"; do
+    # shellcheck disable=SC2046
+    found=$(chart $(cut -d'|' -f2 <<<"$said")) && fail "a chart of ${said#*|}"
+    [[ $found == *"${said%%|*}"* ]] || fail "a chart says $found, not ${said%%|*}"
+done
 report() { # RESULTS
     python3 scripts/report.py --results "$1" --out "$page" --program "$program"
 }

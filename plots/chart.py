@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Draws your own chart from results of any bench, check or study, in the look of the other figures.
+
+A curve for each value of --by, at most seven; bars if x is no number. Several files, as of two machines,
+stand side by side. Wrong and skipped rows are left out. Exit code: 0 done, 2 the results cannot be drawn so.
+
+examples:
+  python plots/chart.py results/growth.csv --x c --y gbps --by n --filter op=rmsnorm --filter pass=forward --log xy
+  python plots/chart.py here/growth.csv there/growth.csv --x c --y limit_pct --by n --filter op=layernorm \\
+      --filter pass=forward --log x
+  python plots/chart.py results/ladder.csv --x impl --y speedup --by op --filter pass=forward --filter n=64 \\
+      --filter 'impl=optimized/rows_*' --filter dtype=f32 --filter options= --title 'What vectors bring'
+  python plots/chart.py results/ln_vs_rms.csv --x x --y y --by series --filter 'panel=f32 forward' --log x \\
+      --xlabel 'bytes of x and y' --ylabel 'time saved, %' --out saved
+"""
+import argparse
+from fnmatch import fnmatchcase
+from math import isfinite
+from pathlib import Path
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FuncFormatter
+
+import common
+import modes
+import rungs
+import speed
+
+UNITS = {"ns": "time of a call, ns", "gbps": "GB/s", "limit_pct": "% of the rate of copying", "error_u": "largest error, units",
+         "bound_u": "bound, units", "speedup": "times as fast as the baseline", "bytes": "bytes moved", "c": "features",
+         "n": "rows", "s": "positions", "threads": "threads", "impl": "implementation", "op": "layer", "dtype": "storage type"}
+LOOKS = [("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", "-."), ("#000000", "D", ":"), ("#CC79A7", "v", "-"),
+         ("#E69F00", "P", "--"), ("#56B4E9", "X", "-.")]
+KEYS = "panel series op pass dtype data options n c s threads impl isa size pattern store case".split()  # what tells rows apart
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="plots/chart.py", formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     description=__doc__.partition("examples:")[0], epilog="examples:" + __doc__.partition("examples:")[2])
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS.csv")
+    parser.add_argument("--x", required=True, metavar="COLUMN")
+    parser.add_argument("--y", required=True, metavar="COLUMN")
+    parser.add_argument("--by", required=True, metavar="COLUMN", help="a curve for each of its values")
+    parser.add_argument("--filter", action="append", default=[], metavar="COLUMN=GLOB", help="only these rows; may be repeated")
+    parser.add_argument("--log", default="", choices=("x", "y", "xy"), help="logarithmic axes")
+    parser.add_argument("--title", default="", help="the answer that you read from it")
+    parser.add_argument("--xlabel", metavar="WORDS")
+    parser.add_argument("--ylabel", metavar="WORDS")
+    parser.add_argument("--out", default="chart", metavar="NAME", help="NAME.png and NAME.svg (chart)")
+    return parser.parse_args()
+
+
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def name(column, value):
+    """What figures call it."""
+    if isfinite(number(value)):
+        return f"{value} {UNITS.get(column, column)}"
+    return {"impl": rungs.name, "op": lambda v: common.LAYERS.get(v, v), "series": lambda v: modes.WORDS.get(v, v)}.get(
+        column, str)(value)
+
+
+def chosen(path, o):
+    """The rows of a file that the filters leave."""
+    rows = common.read(path, f"{o.x} {o.y} {o.by}", "normlab bench, check or study with --out")
+    for text in o.filter:
+        column, equals, glob = text.partition("=")
+        if not equals or column not in rows[0]:
+            common.fail(f"--filter {text}: should be COLUMN=GLOB, with a column of {path}: {' '.join(rows[0])}")
+        kept = [row for row in rows if fnmatchcase(row[column], glob)]
+        if not kept:
+            common.fail(f"--filter {text} leaves nothing of {path}; {column} is {some({row[column] for row in rows})}")
+        rows = kept
+    kept = [row for row in rows if row.get("verdict", "ok") in ("ok", "demo") and isfinite(number(row[o.y]))]
+    if not kept:
+        common.fail(f"{path}: no right row has a number in {o.y}")
+    return kept
+
+
+def some(values):
+    values = sorted(values)
+    return ", ".join(values[:8]) + (f" and {len(values) - 8} more" if len(values) > 8 else "")
+
+
+def series(path, o, rows):
+    """value of --by -> x -> row; complains of rows that would lie on each other."""
+    found = {}
+    for row in rows:
+        at = found.setdefault(row[o.by], {})
+        other = at.setdefault(row[o.x], row)
+        if other is not row:
+            column = next(c for c in KEYS if c == "case" or c in row and row[c] != other[c])
+            common.fail(f"{path}: several rows have {o.by} {row[o.by]} and {o.x} {row[o.x]}: choose one with --filter "
+                        f"'{column}={other.get(column)}' (it also is '{row.get(column)}')")
+    if len(found) > len(LOOKS):
+        common.fail(f"{path}: {len(found)} curves cannot be told apart, {len(LOOKS)} can: choose with --filter {o.by}=GLOB from "
+                    f"{some(found)}")
+    return found
+
+
+def ends(row, y):
+    """The interval of y, if the results have one."""
+    if y == "gbps" and row.get("ns_low"):
+        return [number(row["bytes"]) / number(row[f"ns_{end}"]) for end in ("high", "low")]
+    return [number(row.get(f"{y}_{end}") or "nan") for end in ("low", "high")]
+
+
+def draw(axes, found, o, looks, xs):
+    numeric = all(isfinite(number(x)) for x in xs)
+    for i, (value, at) in enumerate(found.items()):
+        colour, marker, dash = looks[value]
+        points = [(number(x) if numeric else xs.index(x) + (i - (len(found) - 1) / 2) * 0.8 / len(found), row) for x, row in at.items()]
+        points.sort(key=lambda point: point[0])
+        places, ys = [p[0] for p in points], [number(row[o.y]) for _, row in points]
+        if numeric:
+            axes.plot(places, ys, color=colour, marker=marker, linestyle=dash, linewidth=2, markersize=7, label=name(o.by, value))
+        else:
+            axes.bar(places, ys, 0.8 / len(found), color=colour, label=name(o.by, value))
+        for place, (low, high) in zip(places, (ends(row, o.y) for _, row in points)):
+            axes.vlines(place, low, high, color=colour if numeric else "black", linewidth=4 if numeric else 1.5, alpha=0.45)
+        for place, y, (_, row) in zip(places, ys, points):
+            if row.get("flag"):
+                axes.annotate(rungs.IMPOSSIBLE[0], (place, y), (0, 6), textcoords="offset points", ha="center")
+    if numeric and "x" in o.log:
+        speed.size_axis(axes, [number(x) for x in xs], text=lambda v: f"{v:g}")
+    elif not numeric:
+        axes.set_xticks(range(len(xs)), [name(o.x, x) for x in xs], rotation=30 if len(xs) > 6 else 0, ha="right" if len(xs) > 6 else "center")
+        axes.grid(axis="x", visible=False)
+    if "y" in o.log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axes.set_xlabel(o.xlabel, fontsize=14)
+
+
+def main():
+    o = options()
+    o.xlabel, o.ylabel = o.xlabel or UNITS.get(o.x, o.x), o.ylabel or UNITS.get(o.y, o.y)
+    files = [(path, rows, series(path, o, rows)) for path in o.results for rows in [chosen(path, o)]]
+    values = list(dict.fromkeys(value for *_, found in files for value in found))
+    if len(values) > len(LOOKS):
+        common.fail(f"{len(values)} curves cannot be told apart, {len(LOOKS)} can: choose with --filter {o.by}=GLOB from {some(values)}")
+    looks = dict(zip(values, LOOKS))
+    xs = list(dict.fromkeys(row[o.x] for _, rows, _ in files for row in rows))
+    if all(isfinite(number(x)) for x in xs):
+        xs.sort(key=number)
+    figure, grid = plt.subplots(1, len(files), sharey=True, squeeze=False)
+    figure.subplots_adjust(left=0.075, right=0.98, top=0.82, bottom=0.2 if len(xs) < 7 else 0.26, wspace=0.06)
+    for axes, (path, rows, found) in zip(grid[0], files):
+        draw(axes, found, o, looks, xs)
+        axes.tick_params(labelsize=12)
+        if len(files) > 1:
+            axes.set_title(fill(common.machine(path, rows), 120 // len(files)), fontsize=10)
+    grid[0][0].set_ylabel(o.ylabel, fontsize=14)
+    flagged = [rungs.IMPOSSIBLE] * any(row.get("flag") for _, rows, _ in files for row in rows)
+    speed.heading(figure, o.title or f"{o.ylabel} against {o.xlabel}", "; ".join([*o.filter, *flagged]))
+    handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
+    figure.legend(handles.values(), handles.keys(), loc="lower left", ncols=min(len(handles), 4), fontsize=13, bbox_to_anchor=(0.01, 0.03))
+    quick = common.QUICK if any(common.machine(path, rows).startswith(common.QUICK) for path, rows, _ in files) else ""
+    common.save(figure, o.out, common.machine(*files[0][:2]) if len(files) == 1 else f"{quick}{len(files)} files")
+    print(f"{o.out}.png, {o.out}.svg")
+
+
+if __name__ == "__main__":
+    main()
