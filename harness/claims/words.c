@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/words.h"
+#include "base/caches.h"
 #include "timing/modes.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAMED = 3 }; /* more settings are counted */
@@ -24,29 +24,18 @@ __attribute__((format(printf, 2, 3))) static void add(words *w, const char *form
     w->used += n > 0 ? (size_t)n : 0;
 }
 
-/* The first line of a file about a data cache of processor 0. */
-static bool read_cache(int index, const char *what, char line[16]) {
-    char path[100];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
-    FILE *f = fopen(path, "r");
-    bool ok = f && fgets(line, 16, f);
-    if (f) fclose(f);
-    return ok;
-}
-
-/* Where bytes lie that every call uses again. sysconf() counts the caches of the whole package, and on a
- * virtual machine those of others. */
+/* Where bytes lie that every call uses again. */
 static void add_place(words *w, size_t bytes) {
-    char level[16], type[16], size[16];
-    int i = 0;
-    for (; read_cache(i, "level", level) && read_cache(i, "type", type) &&
-           read_cache(i, "size", size);
-         i++)
-        if (*type != 'I' && bytes <= strtoul(size, NULL, 10) << 10) {
-            add(w, "in L%d", atoi(level));
+    bool known = false;
+    for (int level = 1; level <= CACHE_LEVELS; level++) {
+        const size_t size = cache_bytes(level);
+        known = known || size;
+        if (size && bytes <= size) {
+            add(w, "in L%d", level);
             return;
         }
-    if (i)
+    }
+    if (known)
         add(w, "from memory");
     else
         add(w, "%.3g MiB", (double)bytes / 0x1p20);

@@ -57,11 +57,14 @@ static int long_double_bits(void) {
 }
 
 void machine_write(FILE *out) {
-    char text[256], when[32];
+    char text[256], model[32], when[32];
     struct utsname system;
     time_t now = time(NULL);
     if (!read_value("/proc/cpuinfo", "model name", text, sizeof text)) strcpy(text, "unknown");
     fprintf(out, "cpu: %s\n", text);
+    if (read_value("/proc/cpuinfo", "cpu family", text, sizeof text) &&
+        read_value("/proc/cpuinfo", "model\t", model, sizeof model))
+        fprintf(out, "family: %s, model %s\n", text, model); /* of x86: the name often hides it */
     fprintf(out, "cpus: %ld online\n", sysconf(_SC_NPROCESSORS_ONLN));
     write_caches(out);
     fprintf(out, "memory: %.1f GiB\n",

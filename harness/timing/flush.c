@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/flush.h"
+#include "base/caches.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -24,12 +24,10 @@ __attribute__((target("clflushopt"))) static void flush_lines(char *p, size_t by
 #endif
 
 size_t last_cache_bytes(void) {
-    long bytes = -1;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes <= 0) bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#endif
-    return bytes > 0 ? (size_t)bytes : (size_t)32 << 20;
+    static size_t last;
+    for (int level = CACHE_LEVELS; !last && level > 0; level--) last = cache_bytes(level);
+    if (!last) last = (size_t)32 << 20;
+    return last;
 }
 
 void flush(const void *p, size_t bytes) {

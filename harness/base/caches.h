@@ -1,0 +1,13 @@
+/* The caches of processor 0, as the kernel lists them. sysconf() counts those of a whole package, and
+ * on a virtual machine so those of others. SPDX-License-Identifier: MIT */
+#ifndef NL_CACHES_H
+#define NL_CACHES_H
+
+#include <stddef.h>
+
+enum { CACHE_LEVELS = 4 };
+
+/* Bytes of the data cache of a level, 1 to CACHE_LEVELS; 0: there is none, or it is unknown. */
+size_t cache_bytes(int level);
+
+#endif
