@@ -166,11 +166,12 @@ def legend(axes, results):
     if any(p.verdict == "fail" for p in results):
         lines.append(("", common.FAILED | {"markersize": 9}, "FAIL"))
     axes.text(0.1, 0, f"largest error, RMSNorm, c = {longest}", weight="bold")
+    for x, dtype in (0.89, "f16"), (1, "bf16"):
+        axes.text(x, 0, dtype, ha="right", weight="bold")
     for i, (rung, look, what) in enumerate(lines, 1):
         axes.add_line(Line2D([0, 0.04, 0.08], [i - 0.25] * 3, markevery=[1], **look))
         axes.text(0.1, i, what)
         for x, dtype in (0.89, "f16"), (1, "bf16"):
-            axes.text(x, 0, dtype, ha="right", weight="bold")
             units = [p.units for p in normal if (p.c, p.dtype) == (longest, dtype)
                      and rung == (p.rung if p.rung in HALVES else "float")]
             axes.text(x, i, f"{max(units):.{0 if max(units) >= 100 else 2}f}" if units else "", ha="right")

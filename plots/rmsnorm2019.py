@@ -45,7 +45,7 @@ def draw(axes, panel, layer, height):
 
 
 figure, (steps, norms) = plt.subplots(1, 2, sharey=True, figsize=(common.WIDE, 8.4), gridspec_kw={"width_ratios": [1.5, 1]})
-figure.subplots_adjust(left=0.27, right=0.985, top=0.825, bottom=0.15, wspace=0.05)
+figure.subplots_adjust(left=0.28, right=0.985, top=0.825, bottom=0.15, wspace=0.05)
 labels, inside = [], 0
 for i, table in enumerate(reversed(tables)):
     for layer, height in (("RMSNorm", 2 * i + 1), ("pRMSNorm", 2 * i)):
@@ -57,9 +57,9 @@ for i, table in enumerate(reversed(tables)):
         draw(norms, "norm", layer, height)
         labels.append((height, layer))
     key, _, model = table.partition(": ")
-    steps.annotate(f"{key.replace('-', ' ').split()[0]}  {model}", (-0.115, 2 * i + 0.72), xycoords=("axes fraction", "data"),
+    steps.annotate(f"{key.replace('-', ' ').split()[0]}  {model}", (-0.13, 2 * i + 0.72), xycoords=("axes fraction", "data"),
                    ha="right", va="center", weight="bold", annotation_clip=False)
-    steps.annotate(f"norm: {fact(table, SHARE):.0f} % of the step", (-0.115, 2 * i + 0.28),
+    steps.annotate(f"norm: {fact(table, SHARE):.0f} % of the step", (-0.13, 2 * i + 0.28),
                    xycoords=("axes fraction", "data"), ha="right", va="center", annotation_clip=False)
     best = ours(f"{table}, step", "unfused", sizes[-1])[0]
     inside += abs(best - fact(table, "RMSNorm")) <= fact(table, "RMSNorm, +-")

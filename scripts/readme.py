@@ -2,8 +2,8 @@
 """Writes the measured parts of README.md from the results.
 
     scripts/readme.py [results/ladder.csv] [--program build/release/normlab]
-        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->, and copies
-        the figures beside the results into docs/pictures/
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->, here and in
+        plots/README.md, and copies the slides beside the results into docs/pictures/slides/slides/
     scripts/readme.py --check [--program build/release/normlab]
         writes nothing; exit code 1 when the ladder in README.md lacks a rung of `normlab list` or has
         a removed one, or a page links to a file, or a place in a page, that does not exist
@@ -25,12 +25,9 @@ import markers
 import rungs
 
 README = ROOT / "README.md"
-PICTURES = ROOT / "docs" / "pictures"
-FIGURES = {
-    "ln_vs_rms": "How much time RMSNorm saves over LayerNorm",
-    "ladder": "What each idea buys: every rung of the ladder",
-    "conditioning": "How the error grows when the mean moves away from zero",
-}
+PLOTS = ROOT / "plots" / "README.md"
+PICTURES = ROOT / "docs" / "pictures" / "slides"
+SHOWN = ["headline", "ladder", "conditioning"]  # the README's slides; plots/README.md shows all
 FOLDED = {"rmsnorm": "RMSNorm, and in the same files Qwen2RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ["forward", "inference", "backward"]
 
@@ -61,21 +58,34 @@ def caption(results):
     return ", ".join([*words, f"commit {facts.get('commit', 'unknown')}", facts.get("date", "unknown")[:10]])
 
 
-def pictures(results):
-    """Copies the figures, and returns the Markdown for those that exist."""
-    parts = []
-    for name, says in FIGURES.items():
-        picture, source = PICTURES / f"{name}.png", results.with_name(f"{name}.png")
-        if source.exists():
+def slides(results):
+    """Copies the small slides into docs/pictures/slides, and returns name -> (question, source) of those that are there."""
+    found = {}
+    for path in sorted((ROOT / "plots" / "slides").glob("*.py")):
+        picture, drawn = PICTURES / f"{path.stem}.png", results.parent / "slides" / "small" / f"{path.stem}.png"
+        if drawn.exists():
             PICTURES.mkdir(parents=True, exist_ok=True)
-            if not picture.exists() or not filecmp.cmp(source, picture, shallow=False):
-                shutil.copyfile(source, picture)
-        if not picture.exists():
-            continue
-        data = results.with_name(f"{name}.csv")
-        where = f"*{says}. {caption(data)}.*" if data.exists() else f"*{says}.*"
-        parts.append(f"![{says}](docs/pictures/{name}.png)\n\n{where}")
-    return "\n\n".join(parts)
+            if not picture.exists() or not filecmp.cmp(drawn, picture, shallow=False):
+                shutil.copyfile(drawn, picture)
+        if picture.exists():
+            text = path.read_text()
+            found[path.stem] = text.split('"""')[1].strip(), re.search(r'^SOURCE = "(\w+)"', text, flags=re.M)[1]
+    return found
+
+
+def pictures(found):
+    return "\n\n".join(f"![{found[name][0]}](docs/pictures/slides/{name}.png)" for name in SHOWN if name in found)
+
+
+def gallery(found):
+    """A row a slide: its experiment and itself."""
+    rows = []
+    for name, (question, source) in found.items():
+        file = ROOT / "experiments" / f"{source}.txt"
+        where = f"[{source}](../experiments/{source}.txt)" if file.exists() else f"`{source}`"
+        picture = f'<img src="../docs/pictures/slides/{name}.png" width="560" alt="{question}">'
+        rows.append(f"| [{name}](slides/{name}.py)<br>experiment: {where} | {picture} |")
+    return "\n".join(["| slide | |", "|---|---|", *rows])
 
 
 def human(ns):
@@ -212,7 +222,9 @@ def example(results):
 def rewrite(path, program):
     results = Results(path)
     old = README.read_text()
-    text = markers.replace(README, old, "pictures", pictures(path))
+    found = slides(path)
+    text = markers.replace(README, old, "pictures", pictures(found))
+    PLOTS.write_text(markers.replace(PLOTS, PLOTS.read_text(), "slides", gallery(found)))
     text = markers.replace(README, text, "ladder", ladder(results, implementations(program)))
     text = markers.replace(README, text, "caption", f"Measured on {caption(path)}.")
     text = markers.replace(README, text, "row", example(results))

@@ -25,6 +25,8 @@ quiet
 says "results: eps.csv"
 check "  has the same points" "$(cmp eps.csv first.csv 2>&1)"
 check "  has the machine beside it" "$(grep -q '^cpu: ' eps.machine.txt 2>&1 || ls)"
+exits "a study that times" 0 peak --quick
+points stdout peak
 exits "two studies, one of them twice" 0 length --quick eps length
 points stdout length eps
 
@@ -73,7 +75,7 @@ for file in "$root"/experiments/*.txt; do
     name=$(basename "$file" .txt)
     check "experiments/$name.txt is a study" "$(grep -q "^  $name  *[A-Z].*?$" help || cat help)"
     check "  and says nothing else" "$(grep -v '^#' "$file")"
-    check "  and has a figure" "$([ -f "$root/plots/$name.py" ] || [ -f "$root/plots/$name.gp" ] || echo "no plots/$name.py")"
+    check "  and has a figure" "$([ -f "$root/plots/$name.py" ] || [ -f "$root/plots/$name.gp" ] || [ -f "$root/plots/slides/$name.py" ] || echo "no plots/$name.py")"
 done
 
 summary

@@ -1,0 +1,30 @@
+/* How many flops a second, when nothing is loaded? One chain of multiply-adds waits for the last
+ * result; several hide that latency, until the units are busy. SPDX-License-Identifier: MIT */
+#include "base/clock.h"
+#include "normlab.h"
+#include "studies/study.h"
+#include "timing/peak.h"
+
+enum { TRIES = 20 };
+
+/* Gflop/s at best: a chain has no reason to be faster than the machine, only slower. */
+static double rate(const peak_way *way, int chains, size_t steps) {
+    double most = 0;
+    for (int t = 0; t < TRIES; t++) {
+        double begin = clock_ns(), flops = way->run(steps, chains), ns = clock_ns() - begin;
+        if (ns > 0 && flops / ns > most) most = flops / ns;
+    }
+    return most;
+}
+
+static bool run(study_out *o, bool quick) {
+    static const int chains[] = {1, 2, 4, 8, PEAK_CHAINS};
+    for (size_t i = 0; i < peak_count; i++)
+        for (size_t k = 0; k < sizeof chains / sizeof *chains && nl_isa_runs(peak_ways[i].isa); k++)
+            study_point(o, "one thread", peak_ways[i].isa, chains[k],
+                        rate(&peak_ways[i], chains[k], quick ? 100000 : 1000000));
+    return true;
+}
+
+const study study_peak = {"peak", "How many flops a second, when nothing is loaded or stored?",
+                          run};

@@ -1,0 +1,109 @@
+"""Draws the slides of plots/slides/ from results: light, dark and grey, as PNG, SVG and PDF, a deck and a contact sheet.
+
+    python plots/deck.py RESULTS [NAME...]
+
+writes RESULTS/slides/THEME/NAME.*, RESULTS/slides/small/NAME.png for pages of text, RESULTS/slides/contact.png, RESULTS/slides.pdf and RESULTS/slides-dark.pdf. A slide that
+lacks results is not drawn, and stderr has the reason; so has one whose layout has a fault. Exit code: 0 done,
+2 nothing drawn.
+"""
+import importlib.util
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.backends.backend_pdf import PdfPages
+from PIL import Image
+
+import layout
+import slide
+
+FOLDER = Path(__file__).resolve().parent / "slides"
+FIRST = "headline ladder roofline card".split()  # the others follow by name
+
+
+def names():
+    found = sorted(path.stem for path in FOLDER.glob("*.py"))
+    return [name for name in FIRST if name in found] + [name for name in found if name not in FIRST]
+
+
+def page_of(name, results, theme):
+    """The finished page; raises slide.Missing."""
+    spec = importlib.util.spec_from_file_location(f"slides_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = slide.Page(results, module.SOURCE, module.__doc__.strip(), theme)
+    try:
+        page.finish(module.draw(page))
+    except slide.Missing:
+        plt.close(page.figure)
+        raise
+    return page
+
+
+def draw(results, theme, chosen):
+    """Draws the slides of a theme; returns the names drawn, and the complaints."""
+    folder, drawn, said, faults = results / "slides" / theme, [], [], []
+    folder.mkdir(parents=True, exist_ok=True)
+    deck = results / f"slides{'-' + theme if theme != 'light' else ''}.pdf"
+    with PdfPages(deck, metadata={"CreationDate": None}) as pages:
+        for name in chosen:
+            for old in [*folder.glob(f"{name}.*"), *(results / "slides" / "small").glob(f"{name}.png" * (theme == "light") or "-")]:
+                old.unlink(missing_ok=True)
+            try:
+                page = page_of(name, results, theme)
+            except slide.Missing as missing:
+                said.append(f"slide {name} is not drawn: {missing}")
+                continue
+            faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]
+            page.figure.savefig(folder / f"{name}.png", dpi=144, facecolor=page.back)
+            page.figure.savefig(folder / f"{name}.svg", facecolor=page.back, metadata={"Date": None})
+            page.figure.savefig(folder / f"{name}.pdf", facecolor=page.back, metadata={"CreationDate": None})
+            if theme == "light":
+                small(folder / f"{name}.png", results / "slides" / "small" / f"{name}.png")
+            pages.savefig(page.figure, facecolor=page.back)
+            plt.close(page.figure)
+            drawn.append(name)
+    return drawn, said, faults
+
+
+def small(picture, out):
+    """For pages of text: 1280 pixels wide, of 32 colours."""
+    out.parent.mkdir(exist_ok=True)
+    image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
+    image.quantize(32, dither=Image.Dither.NONE).save(out, optimize=True)
+
+
+def contact(results, drawn):
+    """All light slides on one page."""
+    columns = max(1, round(len(drawn) ** 0.5))
+    rows = -(-len(drawn) // columns)
+    figure, grid = plt.subplots(rows, columns, squeeze=False, figsize=(slide.WIDE, slide.WIDE / columns * rows * 9 / 16))
+    figure.subplots_adjust(0.005, 0.005, 0.995, 0.995, 0.02, 0.02)
+    for axes, name in zip(grid.flat, drawn + [None] * (rows * columns - len(drawn))):
+        axes.set_axis_off()
+        if name:
+            axes.imshow(plt.imread(results / "slides" / "light" / f"{name}.png"), aspect="auto", interpolation="antialiased")
+            axes.add_patch(plt.Rectangle((0, 0), 1, 1, transform=axes.transAxes, fill=False, edgecolor="#999999"))
+    figure.savefig(results / "slides" / "contact.png", dpi=144)
+
+
+def main(results, *chosen):
+    results, chosen = Path(results), list(chosen) or names()
+    with ProcessPoolExecutor() as pool:
+        done = list(pool.map(draw, [results] * len(slide.THEMES), slide.THEMES, [chosen] * len(slide.THEMES)))
+    drawn, said, _ = done[0]
+    faults = [fault for _, _, found in done for fault in found]
+    for words in said + faults:
+        print(words, file=sys.stderr)
+    if not drawn:
+        return 2
+    contact(results, drawn)
+    print(f"{len(drawn)} slides: {results}/slides.pdf, {results}/slides/contact.png")
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))

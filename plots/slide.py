@@ -1,0 +1,253 @@
+"""The look of a slide: one message, read from the last row. plots/slides/ holds one file a slide; deck.py draws them.
+
+A slide is 13.33 x 7.5 inches: 16 points are the smallest letters of the message, 11 those of the foot.
+"""
+import csv
+from math import log2
+from pathlib import Path
+
+import common
+import speed
+
+import matplotlib.pyplot as plt
+from matplotlib.patches import Polygon
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+WIDE, TALL = common.WIDE, 7.5
+# In each theme lightness alone distinguishes the colours, and so do eyes without red or green cones: tests/slides.
+NAMES = "ink indigo wine blue red rose amber".split()
+THEMES = {
+    "light": ("#FFFFFF", "#1A1A1A", "#595959", "#DDDDDD", "#EEEEEE",
+              "#000000 #332288 #882255 #0072B2 #D55E00 #CC79A7 #E69F00"),
+    "dark": ("#14181D", "#F6F6F6", "#B4B4B4", "#3A4048", "#262C34",
+             "#F6F6F6 #6C91F3 #B95C90 #46BFFF #BF3F18 #FFD0FC #E0C57C"),
+    "grey": ("#FFFFFF", "#000000", "#555555", "#DDDDDD", "#EEEEEE",
+             "#000000 #1E1E1E #383838 #525252 #6E6E6E #8B8B8B #A8A8A8"),
+}
+# The order in which series take a look: colour, marker, dash.
+LOOKS = [("blue", "o", "-"), ("amber", "s", (0, (5, 1.5))), ("ink", "^", (0, (1, 1.2))), ("red", "D", (0, (7, 1.5, 1, 1.5))),
+         ("rose", "v", (0, (3, 1))), ("wine", "P", (0, (4, 1, 1, 1, 1, 1))), ("indigo", "X", (0, (9, 2)))]
+TITLE, TEXT, NOTE, FOOT = 28, 17, 14, 11
+
+
+class Missing(Exception):
+    """Why a slide cannot be drawn from these results."""
+
+
+class Page:
+    """One slide in one theme. A slide's draw(page) calls axes(), line(), names() and note(), and returns the answer."""
+
+    def __init__(self, results, source, question, theme="light"):
+        self.results, self.source, self.question = Path(results), source, question
+        self.back, self.ink, self.muted, self.rule, self.band, colours = THEMES[theme]
+        self.colours = dict(zip(NAMES, colours.split()))
+        self.figure = plt.figure(figsize=(WIDE, TALL), facecolor=self.back)
+        self.series = {}  # axes -> [(name, artist, x, y, look)]
+        self.facts = facts(self.path(source))
+        self.quick = self.facts.get("quick") == "yes"
+
+    def path(self, name):
+        return self.results / f"{name}.csv"
+
+    def read(self, name=None):
+        """The rows of results, of the slide's own experiment unless named."""
+        path = self.path(name or self.source)
+        if not path.exists() or not (rows := list(csv.DictReader(path.open(encoding="utf-8")))):
+            raise Missing(f"there are no results of {name or self.source}")
+        return rows
+
+    def rows(self, **wanted):
+        """The rows with these values in their columns, on the widest instruction set; timed ones without the impossible."""
+        found = [row for row in common.on_widest(self.read()) if row["verdict"] in ("ok", "demo") and not row["flag"]
+                 and not row["options"].strip() and all(row[key] == value for key, value in wanted.items())]
+        if not found:
+            raise Missing(f"{self.source} lacks {' '.join(wanted.values())}")
+        return found
+
+    def curves(self):
+        """Of a study: panel -> series -> (xs, ys)."""
+        return common.curves(self.read())
+
+    def axes(self, left=1.15, right=2.6, xlabel="", ylabel="", bottom=1.85, top=2.15):
+        """One panel; the margins are in inches, and names stand in the right one."""
+        box = left / WIDE, bottom / TALL, 1 - (left + right) / WIDE, 1 - (bottom + top) / TALL
+        axes = self.figure.add_axes(box, facecolor=self.back)
+        axes.grid(False)
+        axes.grid(True, axis="y", color=self.rule, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.tick_params(which="both", labelsize=TEXT, colors=self.ink, length=0, pad=6)
+        for side in axes.spines:
+            axes.spines[side].set(visible=side == "bottom", color=self.muted)
+        axes.set_xlabel(xlabel, fontsize=TEXT, color=self.ink, labelpad=6)
+        # Above the axis, where it reads without turning one's head.
+        axes.text(0, 1 + 0.16 / (axes.get_position().height * TALL), ylabel, transform=axes.transAxes, fontsize=TEXT,
+                  color=self.muted, va="bottom")
+        self.series[axes] = []
+        return axes
+
+    def line(self, axes, xs, ys, name, low=None, high=None, look=None):
+        """A curve with its own colour, marker and dash; low and high are the ends of its intervals."""
+        colour, marker, dash = look or LOOKS[len(self.series[axes])]
+        colour = self.colours[colour]
+        drawn, = axes.plot(xs, ys, color=colour, marker=marker, linestyle=dash, linewidth=3.2, markersize=10,
+                           markeredgecolor=self.back, markeredgewidth=0.8, zorder=3, label=name,
+                           markevery=max(1, len(xs) // 12))
+        if low is not None:
+            axes.vlines(xs, low, high, color=colour, linewidth=6, alpha=0.35, zorder=2)
+        self.series[axes].append((name, drawn))
+        return drawn
+
+    def names(self, axes, end=-1):
+        """The names of the curves at their right ends, or with end 0 at their left ones, pushed apart."""
+        height = axes.get_position().height * TALL * 72
+        scale, step = axes.transAxes.inverted(), TEXT * 1.3 / height
+        low, high = sorted(axes.get_ylim())
+        ends = []
+        for name, drawn in self.series[axes]:
+            x, y = drawn.get_xdata()[end], min(max(drawn.get_ydata()[end], low), high)
+            ends.append([*scale.transform(axes.transData.transform((x, y))), name, drawn])
+        ends.sort(key=lambda end: end[1])
+        at = [end[1] for end in ends]
+        for _ in range(500):
+            for i in range(len(at) - 1):
+                lines = 1 + max(ends[i][2].count("\n"), ends[i + 1][2].count("\n"))
+                push = max(0, step * lines - (at[i + 1] - at[i])) / 2
+                at[i], at[i + 1] = at[i] - push, at[i + 1] + push
+            at = [min(max(y, 0), 1) if i in (0, len(at) - 1) else y for i, y in enumerate(at)]
+        inch = (1 if end else -1) / (axes.get_position().width * WIDE)
+        edge = 1 if end else 0
+        for y, (x0, y0, name, drawn) in zip(at, ends):
+            axes.plot([x0, edge + 0.12 * inch, edge + 0.22 * inch], [y0, y, y], transform=axes.transAxes, clip_on=False,
+                      color=drawn.get_color(), linewidth=1, zorder=1)
+            axes.plot(edge + 0.22 * inch, y, transform=axes.transAxes, clip_on=False, marker=drawn.get_marker(),
+                      color=drawn.get_color(), markersize=11, linestyle="none")
+            axes.text(edge + 0.36 * inch, y, name, transform=axes.transAxes, fontsize=TEXT, color=self.ink, va="center",
+                      ha="left" if end else "right")
+
+    def bars(self, axes, rows):
+        """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour)."""
+        for i, (name, value, low, high, words, colour) in enumerate(rows):
+            axes.barh(i, value, height=0.62, color=self.colours[colour], zorder=2)
+            if low is not None:
+                axes.hlines(i, low, high, color=self.ink, linewidth=3, zorder=3)
+            axes.annotate(words, (max(value, high or value), i), (10, 0), textcoords="offset points", fontsize=TEXT,
+                          color=self.ink, va="center", zorder=4, bbox={"facecolor": self.back, "edgecolor": "none", "pad": 1})
+        axes.set_yticks(range(len(rows)), [row[0] for row in rows])
+        axes.set_ylim(len(rows) - 0.45, -0.55)
+        axes.grid(False)
+        axes.grid(True, axis="x", color=self.rule, linewidth=0.8)
+
+    def across(self, axes, low, high, words, place=0.02):
+        """A band of what people claim, named at its left end; of no width: a line."""
+        if low == high:
+            axes.axhline(low, color=self.muted, linewidth=1.6, linestyle=(0, (2, 2)), zorder=0.6)
+        axes.axhspan(low, high, color=self.rule, alpha=0.7, zorder=0.5, linewidth=0)
+        axes.text(place, (low + high) / 2 if low != high else low, words, transform=axes.get_yaxis_transform(),
+                  fontsize=NOTE + 2, color=self.muted, va="center" if low != high else "bottom")
+
+    def points(self, axes, rows):
+        """Named points (x, y, name), the name right of each."""
+        for (x, y, name), (colour, marker, _) in zip(rows, LOOKS):
+            axes.plot(x, y, marker=marker, color=self.colours[colour], markersize=15, zorder=3)
+            left, right = axes.get_xlim()
+            crowded = any(x < a and log2(a / x) < 0.2 * log2(right / left) and abs(log2(b / y)) < 1.5 for a, b, _ in rows)
+            axes.annotate(name, (x, y), (0, 22) if crowded else (14, 0), textcoords="offset points", fontsize=TEXT,
+                          color=self.ink, va="center", ha="center" if crowded else "left")
+
+    def note(self, words):
+        """What one must know to read the slide, below it."""
+        self.put(0.3, 0.72, words, NOTE, self.muted, WIDE - 0.6, most=2, va="center")
+
+    def put(self, x, y, words, size, colour, width, most=1, **more):
+        """Text in a width, in inches, of as many lines as are allowed; or else in smaller letters."""
+        while len(lines := self.wrapped(words, size, width, more.get("weight", "normal"))) > most and size > 12:
+            size -= 1
+        self.figure.text(x / WIDE, y / TALL, "\n".join(lines), fontsize=size, color=colour, linespacing=1.15, **more)
+        return len(lines) * size * 1.3 / 72
+
+    def wrapped(self, words, size, width, weight):
+        probe = self.figure.text(0, 0, "", fontsize=size, weight=weight)
+        renderer, lines = self.figure.canvas.get_renderer(), [""]
+        for word in words.split(" "):
+            longer = f"{lines[-1]} {word}".strip()
+            probe.set_text(longer)
+            if probe.get_window_extent(renderer).width > width * self.figure.dpi and lines[-1]:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        probe.remove()
+        return lines
+
+    def finish(self, answer):
+        """The answer as the title, the question below it, the foot, and QUICK across the corner."""
+        tall = self.put(0.3, TALL - 0.3, answer, TITLE, self.ink, WIDE - 1.6, most=2, weight="bold", va="top")
+        self.put(0.3, TALL - 0.32 - tall, self.question, TEXT, self.muted, WIDE - 1.6, va="top")
+        self.put(0.3, 0.2, f"normlab · experiment {self.source}", FOOT, self.muted, 5, va="bottom")
+        known = self.facts or {}
+        cpus = known.get("cpus", "unknown").split()[0]
+        where = (f"{known['cpu']}, {cpus} CPUs · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}"
+                 if known else "unknown machine")
+        self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, where, fontsize=FOOT, color=self.muted, ha="right", va="bottom")
+        if self.quick:
+            corner = [(1 - 1.45 / WIDE, 1), (1 - 0.85 / WIDE, 1), (1, 1 - 0.85 / TALL), (1, 1 - 1.45 / TALL)]
+            self.figure.add_artist(Polygon(corner, transform=self.figure.transFigure, facecolor=self.colours["red"]))
+            self.figure.text(1 - 0.575 / WIDE, 1 - 0.575 / TALL, "QUICK", rotation=-45, rotation_mode="anchor",
+                             fontsize=16, weight="bold", color="#FFFFFF", ha="center", va="center")
+
+
+def facts(path):
+    """The machine beside the results; {} if unknown."""
+    try:
+        lines = path.with_suffix(".machine.txt").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
+
+
+def fastest(rows):
+    """Of those made for one thread."""
+    return min((row for row in rows if not row["impl"].endswith("_threaded") and not row["flag"]), key=lambda row: float(row["ns"]))
+
+
+def log_x(axes, xs, most=7, text=lambda x: f"{x:.0f}"):
+    """A logarithmic axis with ticks at the sizes, as many as there is room for."""
+    speed.size_axis(axes, xs, most, text)
+    axes.xaxis.set_minor_locator(NullLocator())
+    wide = max(xs) / min(xs)
+    axes.set_xlim(min(xs) / wide**0.06, max(xs) * wide**0.02)
+
+
+def log_y(axes, low, high, text=lambda y: f"{y:g}", base=10):
+    axes.set_yscale("log", base=base)
+    axes.set_ylim(low, high)
+    if base == 10 and high / low < 300:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 50 else (1, 3)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: text(y)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def power(base):
+    """10³"""
+    digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    return lambda v: f"{base}{str(round(log2(v) / log2(base))).translate(digits)}"
+
+
+def tiny(value):
+    """9 × 10⁻⁶"""
+    digits, _, exponent = f"{value:.0e}".partition("e")
+    return f"{digits} × " * (digits != "1") + power(10)(10.0**int(exponent))
+
+
+def home(path, size):
+    """Where so many bytes live: L1, L2, L3 or memory."""
+    return next((name for name, room in speed.caches(path) if size <= room), "memory")
+
+
+def signed(value):
+    """−3, with a true minus."""
+    return f"{value:.0f}".replace("-", "−").replace("−0", "0") if abs(value) < 0.5 else f"{value:.0f}".replace("-", "−")
+
+
+def times(ratio):
+    """13.6×"""
+    return f"{ratio:.1f}×" if ratio < 99.5 else f"{ratio:.0f}×"

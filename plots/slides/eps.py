@@ -1,0 +1,26 @@
+"""What does eps do to rows with a small sigma?"""
+import slide
+
+SOURCE = "eps"
+PANEL = "output, eps 1e-5"
+SERIES = {"layernorm, eps inside the root": "√(σ² + eps)", "layernorm, eps outside the root": "σ + eps"}
+
+
+def draw(page):
+    panel = page.curves().get(PANEL, {})
+    if not all(name in panel for name in SERIES):
+        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
+    axes = page.axes(xlabel="standard deviation σ of the row", ylabel="rms of y: without eps it is 1", right=2.2)
+    half = {}
+    for name, words in SERIES.items():
+        xs, ys = panel[name]
+        keep = [i for i, x in enumerate(xs) if x > 1e-8]
+        page.line(axes, [xs[i] for i in keep], [ys[i] for i in keep], words)
+        half[words] = min(xs, key=lambda x: abs(ys[xs.index(x)] - 0.5))
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda x, _: slide.power(10)(x))
+    axes.set_ylim(0, 1.05)
+    page.names(axes)
+    page.note("LayerNorm with eps = 10⁻⁵; half of the row is σ, half −σ.")
+    inside, outside = half.values()
+    return f"With eps 10⁻⁵ inside the root a row of σ = {inside:.1g} comes out half as large; outside, one of {slide.tiny(outside)}"

@@ -1,0 +1,33 @@
+"""How much time does RMSNorm save inside PyTorch, ONNX Runtime and JAX?"""
+import slide
+
+SOURCE = "frameworks"
+NAMES = {"pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX, jit",
+         "normlab": "normlab, from Python"}
+
+
+def words(ratio):
+    return f"{ratio:.1f} times as long" if ratio > 1.2 else f"{100 * (ratio - 1):.0f} % more" if ratio >= 1 else f"{100 * (1 - ratio):.0f} % less"
+
+
+def draw(page):
+    found = {}
+    for row in page.read():
+        if row["verdict"] == "ok" and row["case"].startswith("forward/f32/") and row["how"] in NAMES:
+            rows = int(row["case"].split("/")[2].split("x")[0])
+            low, high = sorted(1 - float(row[end]) / 100 for end in ("saving_low", "saving_high"))
+            found.setdefault(row["how"], {})[rows] = 1 - float(row["saving"]) / 100, low, high
+    if not found:
+        raise slide.Missing(f"{SOURCE} lacks forward in f32")
+    rows = max(set.intersection(*(set(sizes) for sizes in found.values())) or {0})
+    bars = [(NAMES[how], *found[how][rows], words(found[how][rows][0]), "red" if found[how][rows][0] > 1 else "blue")
+            for how in NAMES if rows in found.get(how, {})]
+    if not bars:
+        raise slide.Missing(f"{SOURCE} has no number of rows in common")
+    axes = page.axes(left=3.2, right=0.6, xlabel="RMSNorm's time over LayerNorm's")
+    page.bars(axes, bars)
+    axes.set_xlim(0, 1.4 * max(bar[3] for bar in bars))
+    axes.axvline(1, color=page.ink, linewidth=2, zorder=3)
+    page.note(f"f32, forward, {rows} rows. Beyond 1 RMSNorm is slower than LayerNorm. Strokes: intervals.")
+    least, most = (end(bars, key=lambda bar: bar[1]) for end in (min, max))
+    return f"RMSNorm's time against LayerNorm's: {words(least[1])} in {least[0]}, {words(most[1])} in {most[0]}"

@@ -1,0 +1,56 @@
+"""What does each idea buy? LayerNorm of 64 × 1024 floats, forward, one thread."""
+import common
+import rungs
+import slide
+import speed
+
+SOURCE = "ladder"
+CASE = "layernorm/forward/f32/64x1024/normal"
+WORDS = {  # the idea in five words
+    "layernorm/naive": "the formula, in three readings",
+    "layernorm/two_pass": "mean first, then squared deviations",
+    "layernorm/one_pass": "both sums in one reading",
+    "layernorm/welford": "running mean, a division each",
+    "layernorm/refined": "a third pass for accuracy",
+    "optimized/rows_simd": "sixteen values in one instruction",
+    "optimized/rows_accumulators": "four sums hide the latency",
+    "optimized/rows_shifted": "one reading, shifted sums",
+    "optimized/rows_certified": "one reading with a certificate",
+    "optimized/rows_pipelined": "sums the next row meanwhile",
+    "optimized/rows_registers": "short rows stay in registers",
+    "optimized/rows_streaming": "stores that bypass the caches",
+}
+SHOWN = 6  # and the best
+
+
+def draw(page):
+    rows = [row for row in common.on_widest(page.read())
+            if row["case"] == CASE and row["verdict"] == "ok" and row["ns"] and not row["flag"]]
+    by = {row["impl"]: row for row in rows}
+    if "layernorm/naive" not in by or len(by) < 3:
+        raise slide.Missing(f"{SOURCE} lacks {CASE}")
+    best = slide.fastest(rows)
+    known = [impl for impl in WORDS if impl in by and by[impl] is not best]
+    keep = [impl for impl in ("layernorm/naive", "layernorm/one_pass", "optimized/rows_simd", "optimized/rows_shifted",
+                              "optimized/rows_accumulators", "layernorm/two_pass", *known) if impl in known]
+    chosen = sorted(dict.fromkeys(keep[:SHOWN]), key=lambda impl: -float(by[impl]["ns"])) + [best["impl"]]
+    naive, bars = float(by["layernorm/naive"]["ns"]), []
+    for impl in chosen:
+        row = by[impl]
+        rate = float(row["gbps"])
+        low, high = (float(row["bytes"]) / float(row[end] or row["ns"]) for end in ("ns_high", "ns_low"))
+        colour = "red" if row is best else "blue" if rungs.is_optimized(impl) else "amber"
+        words = WORDS.get(impl, "")
+        bars.append((f"{rungs.name(impl)}", rate, low, high,
+                     slide.times(naive / float(row["ns"])) + f"  {words}" * bool(words), colour))
+    limit = float(best["limit_gbps"])
+    axes = page.axes(left=2.3, right=0.6, xlabel="GB/s: each input and output counted once")
+    page.bars(axes, bars)
+    axes.set_xlim(0, max(limit, bars[-1][1]) * 1.6)
+    axes.axvline(limit, color=page.muted, linewidth=4, zorder=1)
+    axes.text(limit, -0.62, f"the limit, {limit:.0f} GB/s", fontsize=slide.TEXT, color=page.muted, ha="center", va="bottom")
+    plain = sum(not rungs.is_optimized(impl) for impl in chosen)
+    page.note(f"The upper {plain}: plain C, the others SIMD. Strokes: 95 % intervals. ×: speed-up over naive. "
+              "Limit: copying the same buffers.")
+    return (f"From naive to {rungs.name(best['impl'])}: {naive / float(best['ns']):.1f} times as fast, "
+            f"{float(best['limit_pct']):.0f} % of the machine's limit")

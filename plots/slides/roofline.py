@@ -1,0 +1,86 @@
+"""What bounds a norm: moving its bytes, or computing? f32, forward, one thread."""
+import common
+import rungs
+import slide
+import speed
+
+SOURCE = "ladder"
+FLOPS = {"layernorm": 8, "rmsnorm": 4}  # an element: sums 1 + 3, output 4; sum of squares 2, output 2
+PATTERN = "copy"  # what a norm does, in the faster kind of store
+
+
+def roofs(page):
+    """[(where, GB/s)] of L1 to memory: the best copy of a working set that fills at most half of it."""
+    best = {}
+    for row in page.read("limit"):
+        if row["threads"] == "1" and row["pattern"] == PATTERN:
+            size, rate = float(row["size"]), float(row["gbps"])
+            best[size] = max(best.get(size, 0), rate)
+    rooms = speed.caches(page.path("limit"))
+    found, least = [], 0
+    for name, room in rooms + [("memory", float("inf"))]:
+        inside = [rate for size, rate in best.items() if 2 * least < size <= (room / 2 if room < 1e18 else room)]
+        found += [(name, max(inside) if name != "memory" else best[max(best)])] * bool(inside)
+        least = room
+    return found
+
+
+def peak(page):
+    """Gflop/s of fused multiply-adds, of the study `peak`; None without one."""
+    try:
+        return max(float(row["y"]) for row in page.read("peak") if row["panel"] == "one thread")
+    except (slide.Missing, ValueError):
+        return None
+
+
+def points(page):
+    """Of each layer naive and the fastest rung, at 64 x 1024."""
+    rows = [row for row in common.on_widest(page.read()) if row["op"] in FLOPS and row["dtype"] == "f32" and row["ns"]
+            and row["pass"] == "forward" and not row["options"] and row["verdict"] == "ok" and not row["flag"]]
+    for op in FLOPS:
+        mine = [row for row in rows if row["op"] == op and (row["n"], row["c"]) == ("64", "1024")]
+        naive = [row for row in mine if row["impl"] == f"{op}/naive"]
+        if mine and naive:
+            yield naive[0]
+            yield slide.fastest(mine)
+
+
+def draw(page):
+    lines, top, marks = roofs(page), peak(page), list(points(page))
+    if not lines or not marks:
+        raise slide.Missing("ladder or limit lacks what it shows")
+    axes = page.axes(left=2.5, right=1.1, xlabel="flops a byte", ylabel="Gflop/s")
+    axes.yaxis.tick_right()
+    low, high = 0.125, 32 if top else 4
+    axes.set_xscale("log", base=2)
+    axes.set_xlim(low, high)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}")
+    ceiling = top or lines[0][1] * high
+    least = min(FLOPS[row["op"]] * int(row["n"]) * int(row["c"]) / float(row["ns"]) for row in marks)
+    slide.log_y(axes, min(low * lines[-1][1] / 2, least / 4), ceiling * 1.9)
+    for name, rate in lines:
+        ends = [low, min(high, ceiling / rate)]
+        drawn, = axes.plot(ends, [end * rate for end in ends], color=page.muted, linewidth=2.5, zorder=1)
+        page.series[axes].append((f"{name}, {rate:.0f} GB/s", drawn))
+    page.names(axes, 0)
+    if top:
+        axes.plot([top / lines[0][1], high], [top, top], color=page.muted, linewidth=2.5, zorder=1)
+        axes.text(high, top * 1.06, f"fused multiply-adds, {top:.0f}", fontsize=slide.TEXT, color=page.ink, ha="right", va="bottom")
+    best = {}
+    for row in marks:
+        x = FLOPS[row["op"]] * int(row["n"]) * int(row["c"]) / float(row["bytes"])
+        y = x * float(row["gbps"])
+        colour, marker, _ = slide.LOOKS[list(FLOPS).index(row["op"])]
+        naive = row["impl"].endswith("/naive")
+        axes.plot(x, y, marker=marker, markersize=15, color=page.colours[colour], linestyle="none", zorder=4,
+                  markerfacecolor=page.back if naive else page.colours[colour], markeredgewidth=3)
+        at, side = ((0, -27), "center") if row["op"] == "rmsnorm" else ((16, 0), "left")
+        axes.annotate(f"{common.LAYERS[row['op']]} {rungs.name(row['impl'])}", (x, y), at, textcoords="offset points", ha=side, va="center",
+                      fontsize=slide.TEXT, color=page.ink, zorder=5,
+                      bbox={"facecolor": page.back, "edgecolor": "none", "pad": 1.5})
+        best[row["op"]] = x, float(row["limit_pct"])
+    page.note("64 × 1024: x and y fit L2. Lines: the fastest copy in each place. Flops as in the formula, bytes once each. "
+              + ("" if top else "The peak of multiply-adds was not measured."))
+    x, share = best["layernorm"] if "layernorm" in best else next(iter(best.values()))
+    return (f"Bytes bound a norm: {x:.1f} flops a byte" + (f", and computing binds from {top / lines[1][1]:.1f} on in {lines[1][0]}" if top else "")
+            + f". The best rung is at {share:.0f} % of the limit")

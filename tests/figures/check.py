@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Draws every slide and every handout from the results in results.tar.xz, of a quick run (other libraries' made up), and fails on text on text, text
+off the page, letters below 9 points, colours that merge without red or green cones or in grey, and a series with neither a
+marker nor a dash of its own. Spoils a figure in each of these ways first: a test must be able to fail.
+
+    tests/figures/check.py [--results FOLDER]   other results instead
+SPDX-License-Identifier: MIT"""
+import contextlib
+import io
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import xml.etree.ElementTree as xml
+from itertools import combinations
+from pathlib import Path
+from unittest.mock import patch
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "plots"))
+import deck
+import layout
+import slide
+
+import matplotlib.pyplot as plt
+from colorspacious import cspace_convert, deltaE
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+from matplotlib.transforms import Bbox
+
+CONES = 10  # the least distance between colours (CAM02-UCS) without red or green cones
+LIGHTNESS = 6  # and of L* in grey
+NO_CONES = "deuteranomaly", "protanomaly"
+
+
+def rgb(colour):
+    return [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+def without(kind, colour):
+    seen = cspace_convert(rgb(colour), {"name": "sRGB1+CVD", "cvd_type": kind, "severity": 100}, "sRGB1")
+    return [min(max(v, 0), 1) for v in seen]
+
+
+def merging(colours, grey):
+    """Pairs of colours that someone cannot tell apart."""
+    for a, b in combinations(colours, 2):
+        for kind in NO_CONES:
+            if not grey and deltaE(without(kind, a), without(kind, b), input_space="sRGB1") < CONES:
+                yield f"{a} and {b} merge in {kind}"
+        if abs(cspace_convert(rgb(a), "sRGB1", "CIELab")[0] - cspace_convert(rgb(b), "sRGB1", "CIELab")[0]) < LIGHTNESS:
+            yield f"{a} and {b} merge in grey"
+
+
+def alike(page):
+    """Series with neither a marker nor a dash of their own."""
+    for series in page.series.values():
+        lines = [line for _, line in series if line.get_marker() != "None"]
+        if len(lines) > 7:
+            yield f"{len(lines)} series: {[line.get_label() for line in lines]}"
+        looks = [(line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines]
+        for i, (marker, dash) in enumerate(looks):
+            others = looks[:i] + looks[i + 1:]
+            if any(m == marker for m, _ in others) and any(d == dash for _, d in others):
+                yield f"neither marker nor dash of its own: {lines[i].get_label()!r}"
+
+
+def of_page(page):
+    return [*layout.of_figure(page.figure, points=True), *alike(page)]
+
+
+def of_svg(path):
+    """The faults of gnuplot's SVG, whose groups say where a text stands, how large and how aligned."""
+    tree, texts = xml.parse(path).getroot(), {}
+    page = Bbox.from_bounds(0, 0, *map(float, tree.get("viewBox").split()[2:]))
+    for group in tree.iterfind(".//{*}g"):
+        text = group.find("{*}text")
+        words = "".join(text.itertext()).strip() if text is not None else ""
+        if not words:
+            continue
+        found = re.match(r"translate\(([\d.-]+),([\d.-]+)\)( rotate)?", group.get("transform"))
+        spans = text.findall("{*}tspan")
+        size = max([float(span.get("font-size") or group.get("font-size")) for span in spans if span.text]
+                   or [float(group.get("font-size"))])
+        weight = "bold" if any(span.get("font-weight") for span in spans) else "normal"
+        box = TextPath((0, 0), words, size=size, prop=FontProperties(family="DejaVu Sans", weight=weight)).get_extents()
+        shift = {"start": 0, "middle": 0.5, "end": 1}[group.get("text-anchor")] * box.x1
+        x, y = float(found[1]), float(found[2])
+        wide = Bbox.from_extents(x - shift, y - box.y1, x + box.x1 - shift, y - box.y0)
+        if found[3]:
+            wide = Bbox.from_extents(x - box.y1, y - box.x1 + shift, x - box.y0, y + shift)
+        # 1920 pixels are 13.33 inches: two pixels a point. A white edge is the same text below itself.
+        texts[words, found[1], found[2]] = words, size / 2, wide
+    return layout.faults(list(texts.values()), page) if texts else ["there is no text in it"]
+
+
+def handout(script, results, out):
+    """The faults of a script's figure; None if it has nothing to draw."""
+    csv, drawn = results / f"{script.stem}.csv", []
+    if script.suffix == ".gp":
+        subprocess.run(["gnuplot", "-c", script, csv, out / script.stem], check=True)
+        return of_svg(out / f"{script.stem}.svg")
+    with patch.object(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure)), contextlib.redirect_stdout(io.StringIO()), \
+            contextlib.redirect_stderr(io.StringIO()), patch.object(sys, "argv", [script.name, str(csv), str(out / "x")]):
+        try:
+            runpy.run_path(str(script))
+        except SystemExit:
+            return None
+    found = [fault for figure in set(drawn) for fault in layout.of_figure(figure)]
+    plt.close("all")
+    return found
+
+
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1920 1080"><g transform="translate(9,50)" font-size="18"
+text-anchor="start"><text>one</text></g><g transform="translate(20,50)" font-size="18" text-anchor="start"><text>two</text></g>
+<g transform="translate(9,90)" font-size="16" text-anchor="end"><text>small</text></g></svg>"""
+
+
+def planted(results):
+    """Each fault, made on purpose, and the words that must name it."""
+    path = results / "planted.svg"
+    path.write_text(SVG)
+    for words in "text on text: 'one' and 'two'", "off the page: 'small'", "letters of 8 points: 'small'":
+        yield words, of_svg(path)
+
+    def page():
+        return deck.page_of("headline", results, "light")
+
+    def on_text(p):
+        text = next(text for text in p.figure.texts if text.get_text())
+        p.figure.text(*text.get_position(), "planted", va=text.get_va())
+
+    faults = {
+        "text on text": on_text,
+        "off the page": lambda p: p.figure.text(0.99, 0.5, "planted", fontsize=20),
+        "text on a point": lambda p: p.axes_[0].annotate("planted", p.series[p.axes_[0]][0][1].get_xydata()[0], ha="center", va="center"),
+        "letters of 8 points": lambda p: p.figure.text(0.9, 0.5, "planted", fontsize=8),
+        "neither marker nor dash": lambda p: [line.set(marker="o", linestyle="-") for a in p.axes_ for _, line in p.series[a]],
+    }
+    for words, spoil in faults.items():
+        p = page()
+        p.axes_ = list(p.series)
+        before = of_page(p)
+        spoil(p)
+        yield words, [fault for fault in of_page(p) if fault not in before]
+        plt.close(p.figure)
+    yield "merge in grey", list(merging(["#D55E00", "#009E73"], False))
+    yield "merge in deuteranomaly", list(merging(["#B0A000", "#D08030"], False))
+
+
+def main():
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        out, results = Path(folder), Path(sys.argv[2]) if sys.argv[1:2] == ["--results"] else None
+        if not results:
+            results = out / "results"
+            with tarfile.open(Path(__file__).with_name("results.tar.xz")) as packed:
+                packed.extractall(results, filter="data")
+            for path in results.glob("*.csv"):
+                shutil.copy(results / "machine.txt", path.with_suffix(".machine.txt"))
+            with open(results / "ladder.machine.txt", "a", encoding="utf-8") as facts:
+                facts.write("quick: yes\n")
+        for words, found in planted(results):
+            if not any(words in fault for fault in found):
+                wrong.append(f"does not see what is planted: {words}; {found}")
+        for theme, (*_, colours) in slide.THEMES.items():
+            wrong += [f"{theme}: {pair}" for pair in merging(colours.split(), theme == "grey")]
+        count = 0
+        for name in deck.names():
+            for theme in slide.THEMES:
+                try:
+                    page = deck.page_of(name, results, theme)
+                except slide.Missing as missing:
+                    print(f"not drawn: slide {name}: {missing}") if theme == "light" else None
+                    continue
+                wrong += [f"slide {name}, {theme}: {fault}" for fault in of_page(page)]
+                plt.close(page.figure)
+                count += 1
+        for script in sorted([*(ROOT / "plots").glob("*.py"), *(ROOT / "plots").glob("*.gp")]):
+            if not (results / f"{script.stem}.csv").exists():
+                continue
+            found = handout(script, results, out)
+            if found is None:
+                print(f"not drawn: {script.name}")
+                continue
+            wrong += [f"{script.name}: {fault}" for fault in found]
+            count += 1
+    for fault in wrong:
+        print(fault, file=sys.stderr)
+    print(f"{count} figures, {len(wrong)} faults")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
