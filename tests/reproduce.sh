@@ -5,7 +5,7 @@
 source "$(dirname "$0")/shell/common.sh"
 mkdir -p scripts experiments plots build/release .venv/bin bin
 cp "$root/reproduce" .
-{ echo 'setup() { :; }' && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
+{ printf '%s() { :; }\n' setup own_folder get_venv && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
 echo '# verb: bench' | tee experiments/one.txt >experiments/two.txt
 echo '# quick: a/few cases' >>experiments/two.txt
 touch plots/one.py plots/two.py
@@ -55,6 +55,9 @@ reproduce "a figure that would mean nothing" 0 --quick
 has two.why.txt
 check "  no figure of an earlier run" "$(ls results/two.png 2>/dev/null)"
 rm empty
+
+reproduce "slides" 0 --slides
+check "  measures nothing" "$(cat called 2>/dev/null)"
 
 echo results/tuning.txt >fails
 reproduce "a run in which tune fails" 1
