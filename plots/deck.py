@@ -2,9 +2,9 @@
 
     python plots/deck.py RESULTS [NAME...]
 
-writes RESULTS/slides/THEME/NAME.*, RESULTS/slides/small/NAME.png for pages of text, RESULTS/slides/contact.png, RESULTS/slides.pdf and RESULTS/slides-dark.pdf. A slide that
-lacks results is not drawn, and stderr has the reason; so has one whose layout has a fault. Exit code: 0 done,
-2 nothing drawn.
+writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), all on one page
+(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. A slide that lacks results is not
+drawn, and stderr has the reason; so has one whose layout has a fault. Exit code: 0 done, 2 nothing drawn.
 """
 import importlib.util
 import sys
