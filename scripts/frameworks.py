@@ -4,12 +4,14 @@
     python -m normlab.frameworks --out results/frameworks.csv
     python -m normlab.frameworks --step --out results/frameworks_step.csv
     python -m normlab.frameworks --judge --out results/frameworks_judge.csv
+    normlab check --impl 'peer/onednn*' CASE... --out results/frameworks_onednn.csv   with the cases of the last
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -18,7 +20,8 @@ from claims import caption, figure, holds, read
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "frameworks.md"
 NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX",
-         "jax_stable": "JAX, stable", "normlab": "normlab"}
+         "jax_stable": "JAX, stable", "onednn": "oneDNN", "normlab": "normlab"}
+VERDICTS = {"ok": "right", "fail": "wrong", "demo": "unjudged", "skip": "skip"}  # of `normlab check`
 PASSES = {"forward": "forward", "both": "training", "backward": "backward"}
 NOTHING = ("nothing to explain", "no known mechanism explains it")
 
@@ -115,6 +118,15 @@ def judged(rows):
             "in " + "; in ".join(f"{layer} on {', '.join(data)}" for layer, data in right.items()) + ".")
 
 
+def of_check(path):
+    """The results of `normlab check` for oneDNN, as rows of the judge."""
+    facts = dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines() if ": " in line)
+    version = next((text.split(",")[0] for key, text in facts.items() if key.startswith("peer onednn")), "")
+    return [{"how": "onednn", "version": version, "case": row["case"], "output": "", "units": row["error_u"], "mechanism": "",
+             "verdict": VERDICTS[row["verdict"]], "not_finite": "0" if math.isfinite(float(row["error_u"] or 0)) else "1"}
+            for row in read(path)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results")
@@ -124,6 +136,8 @@ def main():
                              ("step", "frameworks_step", steps), ("judge", "frameworks_judge", judged)):
         path = folder / f"{file}.csv"
         if path.exists() and (rows := read(path)) and any(row["how"] in NAMES for row in rows):
+            if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
+                rows += of_check(more)
             text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
     if text != old:
         PAGE.write_text(text)

@@ -3,6 +3,7 @@
 #     own_folder     once, first
 #     setup quick    for what both need
 #     setup all      and for what only the whole of ./check needs
+#     setup_peers    then, for what only ./reproduce --peers needs: .venv-peers
 # Programs come from apt-get; without it, the script prints what is missing and exits with 2. Python
 # packages, and CMake if it is missing or too old, go to .venv and nowhere else.
 # shellcheck shell=bash
@@ -30,6 +31,10 @@ emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qem
 # Without it the study model_step fails, and with it ./reproduce.
 needs_of_models='
 OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openblas\"))" | libopenblas0-pthread
+'
+# Without it ./reproduce --peers leaves out PyTorch.
+needs_of_peers='
+a C++ compiler | command -v g++ | g++ | gcc-c++ | gcc | gcc
 '
 # Without it ./check leaves out the Python package.
 needs_of_package='
@@ -124,24 +129,27 @@ get_programs() { # TABLE
     exit 2
 }
 
+make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes it, and again when they changed
+    local stamp
+    stamp=$(echo "$PWD" "${@:3}" && "$python" --version && cat "$2")
+    if [[ $stamp != "$(cat "$1/stamp" 2>/dev/null)" ]] || ! "$1/bin/python" -c ''; then
+        echo "Making $1 from $2 ${*:3}"
+        rm -rf "$1"
+        if ! "$python" -m venv "$1" ||
+            ! "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2" "${@:3}"; then
+            echo "pip could not install the Python packages of $2" >&2
+            exit 2
+        fi
+        echo "$stamp" >"$1/stamp"
+    fi
+}
+
 get_venv() {
     local -a extra=()
     PATH=${PATH//"$PWD/.venv/bin:"/}
     find_python 2>/dev/null
     cmake_is_new || extra=("cmake==$cmake_pinned")
-    local stamp
-    stamp=$(echo "$PWD" "${extra[@]}" && "$python" --version && cat requirements.txt)
-    if [[ $stamp != "$(cat .venv/stamp 2>/dev/null)" ]] || ! .venv/bin/python -c ''; then
-        echo "Making .venv from requirements.txt ${extra[*]}"
-        rm -rf .venv
-        if ! "$python" -m venv .venv ||
-            ! .venv/bin/python -m pip install --quiet --disable-pip-version-check \
-                -r requirements.txt "${extra[@]}"; then
-            echo "pip could not install the Python packages" >&2
-            exit 2
-        fi
-        echo "$stamp" >.venv/stamp
-    fi
+    make_venv .venv requirements.txt "${extra[@]}"
     export PATH=$PWD/.venv/bin:$PATH
 }
 
@@ -156,6 +164,12 @@ setup() { # quick | all
         (get_programs "$needs_of_browser")
     fi
     get_venv
+}
+
+setup_peers() { # after setup
+    ! command -v apt-get >/dev/null || (get_programs "$needs_of_peers")
+    echo "PyTorch from PyPI includes CUDA, 8 GB that are not used, and takes minutes; PIP_EXTRA_INDEX_URL can name an index of its CPU wheels"
+    make_venv .venv-peers requirements-peers.txt
 }
 
 verb_of() { # EXPERIMENT: the verb in its line "# verb: bench", "# verb: check" or "# verb: study"

@@ -3,11 +3,12 @@
 # says where it cannot. Usage: tests/reproduce.sh PROGRAM, which it does not use.
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
-mkdir -p scripts experiments plots build/release .venv/bin bin
+mkdir -p scripts experiments plots build/{release,peers} .venv{,-peers}/bin bin
 cp "$root/reproduce" .
-{ printf '%s() { :; }\n' setup own_folder get_venv && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
+{ printf '%s() { :; }\n' setup own_folder get_venv && echo 'setup_peers() { echo setup_peers >>called; }' && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
 echo '# verb: bench' | tee experiments/one.txt >experiments/two.txt
 echo '# quick: a/few cases' >>experiments/two.txt
+printf '# verb: bench\n# impl: best,peer/*\n' >experiments/peers.txt
 touch plots/one.py plots/two.py
 cat >build/release/normlab <<'SH'
 #!/usr/bin/env bash
@@ -21,8 +22,14 @@ cat >.venv/bin/python <<'SH'
 [[ $1 != plots/two.py || ! -e empty ]] || { echo why >"$3.why.txt" && exit 77; }
 [[ $1 != plots/* ]] || { echo "$RANDOM" >"$3.png" && echo svg >"$3.svg"; }
 SH
+cat >.venv-peers/bin/python <<'SH'
+#!/usr/bin/env bash
+echo "python $*" >>called
+[[ $2 == pip ]] || printf 'how,version,case\none,1,some/case\n' >"${*: -1}"
+SH
 printf '#!/bin/sh\n' | tee bin/cmake >bin/gnuplot
-chmod +x build/release/normlab .venv/bin/python bin/*
+cp build/{release,peers}/normlab
+chmod +x build/*/normlab .venv*/bin/python bin/*
 PATH=$PWD/bin:$PATH
 
 reproduce() { # NAME CODE
@@ -45,6 +52,7 @@ echo mine >results/mine.csv
 check "  tunes first" "$([[ $(head -n 1 called) == ' tune --out results/tuning.txt' ]] || head -n 1 called)"
 check "  and uses that" "$(sed 1d called | grep -v '^tuning.txt ')"
 has tuning.txt
+check "  has no peer" "$(grep -E 'peers|python' called)"
 check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || cat called)"
 reproduce "a quick run" 0 --quick
 check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
@@ -58,6 +66,15 @@ rm empty
 
 reproduce "slides" 0 --slides
 check "  measures nothing" "$(cat called 2>/dev/null)"
+
+reproduce "the peers" 0 --peers
+check "  installs them first" "$([[ $(head -n 1 called) == setup_peers ]] || head -n 1 called)"
+check "  and no other experiment" "$(grep 'experiments/[^p]' called)"
+check "  beside ours" "$(grep -Fq 'bench experiments/peers.txt --impl best,peer/*' called || cat called)"
+check "  judges oneDNN on the frameworks' cases" \
+    "$(grep -Fq 'check --impl peer/onednn* some/case --out' called || cat called)"
+check "  and claims has the frameworks" "$(grep -q 'claims --measured results/frameworks.csv' called || cat called)"
+for name in peers frameworks{,_step,_judge,_onednn}; do has $name.csv; done
 
 echo results/tuning.txt >fails
 reproduce "a run in which tune fails" 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./check and ./reproduce refuse a folder that they cannot write to or that another one uses.
+# ./check and ./reproduce refuse a folder that they cannot write to or that another one uses, and an
+# environment that pip cannot make.
 # Usage: tests/scripts.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 type flock setpriv > /dev/null || exit 77
@@ -24,4 +25,15 @@ as_user=()
 refuses "check, read-only" "cannot be written to" "${as_user[@]}" ./check --quick
 refuses "reproduce, read-only" "cannot be written to" "${as_user[@]}" ./reproduce --quick
 chmod u+w . build
+
+# The environment of --peers.
+./reproduce --peers --help >stdout 2>stderr
+check "reproduce --peers --help" "$(grep -q '^  --peers' stdout || cat stdout stderr)"
+check "  installs nothing" "$([ ! -e .venv-peers ] || echo .venv-peers)"
+bad_environment() (
+    source scripts/setup.sh
+    find_python && echo ./no_such_package >bad.txt && make_venv bad bad.txt
+)
+refuses "a package that cannot be installed" "pip could not install the Python packages of bad.txt" bad_environment
+check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
 summary

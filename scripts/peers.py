@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Writes how long other libraries take beside ours into docs/peers.md.
+
+    ./reproduce --peers
+    scripts/peers.py [results/peers.csv]
+        rewrites the text between the markers <!-- peers:begin --> and <!-- peers:end -->
+
+Standard library only. Running it twice changes nothing the second time."""
+import argparse
+import re
+import sys
+from pathlib import Path
+from statistics import geometric_mean
+
+import markers
+from claims import caption, read
+from frameworks import table
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
+NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime"}
+LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
+PASSES = ("forward", "inference", "backward")
+
+
+def library(row):
+    """peer/onednn_rmsnorm -> onednn"""
+    return row["impl"].removeprefix("peer/").rpartition("_")[0]
+
+
+def facts(path):
+    return dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines() if ": " in line)
+
+
+def versions(path):
+    found = {key.partition("_")[0]: text.split(",")[0] for key, text in facts(path).items() if key.startswith("peer ")}
+    return ", ".join(found.values())
+
+
+def size_class(path):
+    """Of a row, by the first cache that holds the bytes it must move."""
+    sizes = [(level, int(kib) * 1024) for level, kib in re.findall(r"(L\d) (\d+)K", facts(path).get("caches", ""))]
+    return lambda row: next((f"fits {level}" for level, size in sizes if float(row["bytes"]) <= size), "from memory")
+
+
+def ratio(row):
+    """The peer's time over ours, with its interval; an open end is infinite or zero."""
+    ends = [float(row[key]) if row[key] else 0 for key in ("speedup", "speedup_low", "speedup_high")]
+    value, high, low = (1 / end if end else float("inf") for end in ends)
+    return value, 0 if low == float("inf") else low, high
+
+
+def span(low, high):
+    return f"[{low:.2f}, {'?' if high == float('inf') else f'{high:.2f}'}]"
+
+
+def mean(rows):
+    """Geometric mean, with the means of both ends of the intervals; extremes and number."""
+    if not rows:
+        return "–"
+    values, lows, highs = zip(*map(ratio, rows))
+    ends = [geometric_mean(side) if all(0 < end < float("inf") for end in side) else edge
+            for side, edge in ((lows, 0), (highs, float("inf")))]
+    return f"**{geometric_mean(values):.2f}** {span(*ends)}<br>{min(values):.2f} to {max(values):.2f}, {len(rows)}"
+
+
+def case_name(row):
+    options = row["options"].replace("threads=2", "two threads")
+    return ", ".join(filter(None, [f"{LAYERS[row['op']]} {row['pass']}", row["dtype"], row["case"].split("/")[3], options]))
+
+
+def behind(timed, best):
+    ahead = sorted((row for row in timed if row["comparison"] == "FASTER"), key=lambda row: ratio(row)[0])
+    open_ = sum(ratio(row)[0] < 1 for row in timed) - len(ahead)
+    text = [f"Ours is behind in {len(ahead)} of {len(timed)} comparisons, ahead in "
+            f"{sum(row['comparison'] == 'SLOWER' for row in timed)}; {open_} more are below 1 but not resolved."]
+    if ahead:
+        lines = [[case_name(row), NAMES[library(row)], f"**{ratio(row)[0]:.2f}** {span(*ratio(row)[1:])}",
+                  best[row["case"]]["impl"].split("/")[-1]] for row in ahead]
+        text += ["", table(["behind", "peer", "its time / ours", "ours"], lines, 2)]
+    return "\n".join(text)
+
+
+def means(timed, names, classes):
+    groups = [(f"{LAYERS[op]} {way}", lambda row, op=op, way=way: (row["op"], row["pass"]) == (op, way))
+              for op in LAYERS for way in PASSES]
+    groups += [("all", lambda row: True)]
+    groups += [(f"f32, one thread, {name}", lambda row, name=name: (classes(row), row["dtype"], row["threads"]) == (name, "f32", "1"))
+               for name in ("fits L1", "fits L2", "fits L3", "from memory")]
+    groups += [("bf16", lambda row: row["dtype"] == "bf16"), ("two threads", lambda row: row["options"] == "threads=2")]
+    lines = [[title, *(mean([row for row in timed if library(row) == name and wanted(row)]) for name in names)]
+             for title, wanted in groups if any(map(wanted, timed))]
+    return table(["", *(NAMES[name] for name in names)], lines)
+
+
+def cell(row):
+    if row is None or row["verdict"] == "skip":
+        return "–"
+    if not row["speedup"]:
+        return "wrong" if row["verdict"] == "fail" else "not timed"
+    return f"{ratio(row)[0]:.2f} {span(*ratio(row)[1:])}"
+
+
+def cases(peers, best, names):
+    at = {(row["case"], library(row)): row for row in peers}
+    lines = [[case_name(row), f"{float(row['ns']) / 1e3:.4g}" if row["ns"] else "–", *(cell(at.get((case, name))) for name in names)]
+             for case, row in best.items()]
+    return table(["", "ours, us", *(NAMES[name] for name in names)], lines)
+
+
+def measured(path):
+    rows = read(path)
+    peers = [row for row in rows if row["impl"].startswith("peer/") and library(row) in NAMES]
+    if not peers:
+        sys.exit(f"{path} has no peer: ./reproduce --peers")
+    best = {row["case"]: row for row in rows if row not in peers and row["verdict"] != "skip"}
+    timed = [row for row in peers if row["speedup"]]
+    names = [name for name in NAMES if any(library(row) == name for row in peers)]
+    return "\n\n".join([
+        f"{versions(path)}.", behind(timed, best),
+        "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the "
+        "extremes and the number of cases. A case that a peer computes wrongly is not in it.",
+        means(timed, names, size_class(path)),
+        "Each case, with its [interval](glossary.md#interval):", cases(peers, best, names), caption(path)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results" / "peers.csv")
+    old = PAGE.read_text()
+    text = markers.replace(PAGE, old, "peers", measured(parser.parse_args().results))
+    if text != old:
+        PAGE.write_text(text)
+    print(PAGE.name, "rewritten" if text != old else "is up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
