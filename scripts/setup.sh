@@ -168,7 +168,7 @@ setup() { # quick | all
 
 setup_peers() { # after setup
     ! command -v apt-get >/dev/null || (get_programs "$needs_of_peers")
-    echo "PyTorch from PyPI includes CUDA, 8 GB that are not used, and takes minutes; PIP_EXTRA_INDEX_URL can name an index of its CPU wheels"
+    echo "PyTorch from PyPI includes CUDA, 5 GB that are not used, and takes minutes; PIP_EXTRA_INDEX_URL can name an index of its CPU wheels"
     make_venv .venv-peers requirements-peers.txt
 }
 
