@@ -48,6 +48,16 @@ def test_what_is_wrong_is_not_timed(name, op):
     assert np.isnan(row.saving) and row.rounds == 0 and wrong.timed == 2
 
 
+@pytest.mark.parametrize("case", [FORWARD, BOTH])
+def test_both_layers_use_the_same_memory(case):
+    first, second = saving.pair(case)
+    assert second.op == "rmsnorm" and all(second.arrays[name] is first.arrays[name] for name in ("x", "gamma"))
+    assert ("dy" in second.arrays) == (case == BOTH) and second.arrays.get("dy") is first.arrays.get("dy")
+    ours = Normlab(1)
+    ran = [dict(layer.outputs(layer.call())) for layer in map(ours.layer, (first, second))]
+    assert (ran[0]["y"] != ran[1]["y"]).any() and len(ours._made) == 2
+
+
 def test_wrong_later():
     """Right until the clock starts."""
     row = saving.measure(Off("y", "rmsnorm", after=2), "wrong", FORWARD, 1, 0.001)

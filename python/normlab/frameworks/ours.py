@@ -2,6 +2,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import normlab
 
@@ -11,6 +12,11 @@ from .adapter import Arrays, Layer, Problem
 class Normlab:
     def __init__(self, threads: int) -> None:
         self.threads, self.version = threads, f"normlab {normlab.__version__}"
+        self._made: dict[tuple[Any, ...], NDArray[Any]] = {}
+
+    def _output(self, name: str, x: NDArray[Any]) -> NDArray[Any]:
+        """All layers write to the same memory, as they read the same."""
+        return self._made.setdefault((name, x.shape, x.dtype), np.empty_like(x))
 
     def layer(self, problem: Problem) -> Layer:
         op, threads, a = problem.op, self.threads, dict(problem.arrays)
@@ -19,7 +25,7 @@ class Normlab:
         name = {"layernorm": "layer_norm", "rmsnorm": "rms_norm", "batchnorm": "batch_norm"}[op]
         forward, backward = getattr(normlab, name), getattr(normlab, f"{name}_backward")
         groups = x.shape[1] if op == "batchnorm" else x.shape[0]
-        y, dx = np.empty_like(x), np.empty_like(x)
+        y, dx = self._output("y", x), self._output("dx", x)
         kept = {key: np.empty(groups, "f4") for key in ("mean", "rstd") if op != "rmsnorm" or key == "rstd"}
 
         def infer() -> Any:
