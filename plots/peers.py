@@ -141,5 +141,6 @@ if any(line["flag"] for line in lines):
     handles.append(Line2D([], [], linestyle="none", label="‡ IMPOSSIBLE: beyond the limit"))
 if any(line["verdict"] == "fail" for line in lines):
     handles.append(Line2D([], [], label="FAIL: wrong, so not timed", **common.FAILED | {"markersize": 10}))
-figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.004, 0.014), ncols=len(handles), columnspacing=1.2)
+figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.004, 0.014), ncols=len(handles) if len(handles) < 7 else 4,
+              columnspacing=1.2)
 common.save(figure, out, common.machine(path, lines))
