@@ -168,7 +168,8 @@ setup() { # quick | all
 
 setup_peers() { # after setup
     ! command -v apt-get >/dev/null || (get_programs "$needs_of_peers")
-    echo "PyTorch from PyPI includes CUDA, 5 GB that are not used, and takes minutes; PIP_EXTRA_INDEX_URL can name an index of its CPU wheels"
+    [[ -e .venv-peers/stamp ]] || echo "PyTorch from PyPI includes CUDA, 5 GB that are not used, and takes minutes." \
+        "PIP_EXTRA_INDEX_URL can name an index of its CPU wheels."
     make_venv .venv-peers requirements-peers.txt
 }
 
