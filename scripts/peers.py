@@ -117,7 +117,7 @@ def measured(path):
     names = [name for name in NAMES if any(library(row) == name for row in peers)]
     return "\n\n".join([
         f"{versions(path)}.", behind(timed, best),
-        "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the "
+        "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the\n"
         "extremes and the number of cases. A case that a peer computes wrongly is not in it.",
         means(timed, names, size_class(path)),
         "Each case, with its [interval](glossary.md#interval):", cases(peers, best, names), caption(path)])
