@@ -35,11 +35,15 @@ def read(path):
         return list(csv.DictReader(file))
 
 
+def facts(path):
+    """Of the machine.txt beside a CSV."""
+    return dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines() if ": " in line)
+
+
 def caption(path):
-    facts = dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines()
-                 if ": " in line)
-    return (f"Measured on {facts.get('cpu', 'unknown')}, {facts.get('cpus', '').split(' ')[0]} CPUs, "
-            f"commit {facts.get('commit', 'unknown')}, {facts.get('date', 'unknown')[:10]}.")
+    known = facts(path)
+    return (f"Measured on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
+            f"commit {known.get('commit', 'unknown')}, {known.get('date', 'unknown')[:10]}.")
 
 
 def link(source):

@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 import markers
-from claims import caption, figure, holds, read
+from claims import caption, facts, figure, holds, read
+from markers import table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "frameworks.md"
 NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX",
@@ -32,11 +33,6 @@ def columns(rows):
 
 def versions(rows):
     return ", ".join(dict.fromkeys(row["version"] for row in rows if row["version"] not in ("", "-")))
-
-
-def table(head, rows, left=1):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
-    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in rows])
 
 
 def saving(row):
@@ -120,8 +116,7 @@ def judged(rows):
 
 def of_check(path):
     """The results of `normlab check` for oneDNN, as rows of the judge."""
-    facts = dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines() if ": " in line)
-    version = next((text.split(",")[0] for key, text in facts.items() if key.startswith("peer onednn")), "")
+    version = next((text.split(",")[0] for key, text in facts(path).items() if key.startswith("peer onednn")), "")
     return [{"how": "onednn", "version": version, "case": row["case"], "output": "", "units": row["error_u"], "mechanism": "",
              "verdict": VERDICTS[row["verdict"]], "not_finite": "0" if math.isfinite(float(row["error_u"] or 0)) else "1"}
             for row in read(path)]

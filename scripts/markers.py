@@ -13,3 +13,9 @@ def replace(page, text, name, content):
         sys.exit(f"{page.name} should have {begin} and {end}, once each")
     head, rest = text.split(begin)
     return head + begin + ("\n" + content if content else "") + "\n" + end + rest.split(end)[1]
+
+
+def table(head, rows, left=1):
+    """In Markdown; numbers, after so many columns of words, are aligned to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
+    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in rows])

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import markers
-from claims import caption, read
-from frameworks import table
+from claims import caption, facts, read
+from markers import table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
 NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime"}
@@ -25,10 +25,6 @@ PASSES = ("forward", "inference", "backward")
 def library(row):
     """peer/onednn_rmsnorm -> onednn"""
     return row["impl"].removeprefix("peer/").rpartition("_")[0]
-
-
-def facts(path):
-    return dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines() if ": " in line)
 
 
 def versions(path):
