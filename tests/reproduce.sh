@@ -5,7 +5,10 @@
 source "$(dirname "$0")/shell/common.sh"
 mkdir -p scripts experiments plots build/{release,peers} .venv{,-peers}/bin bin
 cp "$root/reproduce" .
-{ printf '%s() { :; }\n' setup own_folder get_venv && echo 'setup_peers() { echo setup_peers >>called; }' && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"; } >scripts/setup.sh
+{
+    printf '%s() { :; }\n' setup own_folder get_venv
+    echo 'setup_peers() { echo setup_peers >>called; }' && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"
+} >scripts/setup.sh
 echo '# verb: bench' | tee experiments/one.txt >experiments/two.txt
 echo '# quick: a/few cases' >>experiments/two.txt
 printf '# verb: bench\n# impl: best,peer/*\n' >experiments/peers.txt
