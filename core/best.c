@@ -22,8 +22,10 @@ typedef struct choice {
 
 static const choice choices[] = {
     {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
+    {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), 0},
+    {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), 0},
     {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), 0},
     {"optimized/rows_backward_threaded", ROWS, NL_BIT(NL_BACKWARD), FORKS},
     {"optimized/rows_backward_streaming", ROWS, NL_BIT(NL_BACKWARD), STREAMS},

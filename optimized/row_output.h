@@ -5,9 +5,8 @@
 
 #include "row_statistics.h"
 
-/* Writes y of the row's k elements from i on, given their x. */
-NL_INLINE void put_x(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q, bool stream) {
-    if (v.residual_out) vstore(v.t, v.residual_out, i, k, x);
+/* y of the row's k elements from i on, given their x. */
+NL_INLINE vf y_of(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q) {
     vf y = x * vset(s.rstd);
     if (q.centred && q.statistics == TWO_PASS) y = (x - vset(s.m)) * vset(s.rstd);
     if (q.centred && q.statistics != TWO_PASS)
@@ -18,6 +17,12 @@ NL_INLINE void put_x(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q,
         y = vfma(y, gain, vload(NL_F32, v.beta, i, k));
     else if (v.gamma)
         y *= gain;
+    return y;
+}
+
+NL_INLINE void put_x(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q, bool stream) {
+    if (v.residual_out) vstore(v.t, v.residual_out, i, k, x);
+    const vf y = y_of(v, i, k, x, s, q);
     if (stream)
         vstream(v.t, v.y, i, y);
     else

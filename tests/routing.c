@@ -64,9 +64,13 @@ static bool fit(const nl_problem *p, size_t rows) {
 static const char *on_one_thread(const nl_problem *p, size_t shares) {
     bool backward = p->pass == NL_BACKWARD;
     if (p->op != NL_BATCHNORM) {
+        /* Rows of 16 bits and at most 16 steps of four vectors are kept. */
+        const bool kept = !backward && p->dtype != NL_F32 && p->c <= lanes() * 64;
+        if (streams(p, shares) && kept) return "rows_kept_streaming";
         if (streams(p, shares)) return backward ? "rows_backward_streaming" : "rows_streaming";
         if (p->c <= lanes() * (backward ? 4 : 8))
             return backward ? "rows_backward_registers" : "rows_registers";
+        if (kept) return "rows_kept";
         if (!backward) return "rows_pipelined";
         return fit(p, 1) && !fit(p, 4) ? "rows_backward_simd" : "rows_backward_blocks";
     }
@@ -111,7 +115,8 @@ static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p))
                             most,
                             2 * most,
                             3 * most};
-    const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1, 64, 65, 100};
+    const size_t widths[] = {4 * v - 1, 4 * v,      4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1,
+                             64 * v,    64 * v + 1, 64,        65,        100};
     const bool batch = job->op == NL_BATCHNORM;
     if (!is_in_optimized(job)) return;
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .s = 1, .eps = 1e-5f};

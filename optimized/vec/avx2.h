@@ -73,6 +73,8 @@ NL_INLINE float vsum(vf v) {
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
 }
 
+#include "pairs.h"
+
 NL_INLINE void vfence(void) {
     _mm_sfence();
 }

@@ -36,8 +36,7 @@ NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
         _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, apart, _mm512_castsi256_si512(half)));
 }
 
-/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. AVX512_BF16 has an
- * instruction for it, but that flushes subnormals to zero. */
+/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. */
 NL_INLINE __m512i vbf16(vf v) {
     const __m512i u = _mm512_castps_si512(v);
     const __mmask16 odd = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));
@@ -47,8 +46,21 @@ NL_INLINE __m512i vbf16(vf v) {
     return _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
 }
 
+/* AVX512_BF16 converts in one instruction, but flushes subnormals to zero: where it is absent, or
+ * one of the lanes is subnormal, vbf16() does it. Not an intrinsic: that would need its own ISA. */
+NL_INLINE bool vconverts(vf a, vf b) {
+    const __mmask16 in_a = _mm512_fpclass_ps_mask(a, 0x20), in_b = _mm512_fpclass_ps_mask(b, 0x20);
+    return __builtin_expect(_kortestz_mask16_u8(in_a, in_b) && __builtin_cpu_supports("avx512bf16"),
+                            true);
+}
+
 NL_INLINE __m256i vhalves(nl_dtype t, vf v) {
     if (t == NL_F16) return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    if (vconverts(v, v)) {
+        __m256i halves;
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(halves) : "v"(v));
+        return halves;
+    }
     const __m512i upper = _mm512_set_epi16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 31, 29,
                                            27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
     return _mm512_castsi512_si256(_mm512_permutexvar_epi16(upper, vbf16(v)));
@@ -75,6 +87,30 @@ NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
         _mm512_stream_ps((float *)p + i, v);
     else
         _mm256_stream_si256((__m256i *)((uint16_t *)p + i), vhalves(t, v));
+}
+
+/* Two vectors of a 16-bit type, which fill a cache line. */
+NL_INLINE __m512i vhalves2(nl_dtype t, vf a, vf b) {
+    if (t == NL_BF16 && vconverts(a, b)) {
+        __m512i halves;
+        __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(halves) : "v"(a), "v"(b));
+        return halves;
+    }
+    return _mm512_inserti64x4(_mm512_castsi256_si512(vhalves(t, a)), vhalves(t, b), 1);
+}
+
+NL_INLINE void vstore2(nl_dtype t, void *p, size_t i, vf a, vf b) {
+    if (t == NL_F32)
+        vstore(t, p, i, VLEN, a), vstore(t, p, i + VLEN, VLEN, b);
+    else
+        _mm512_storeu_si512((uint16_t *)p + i, vhalves2(t, a, b));
+}
+
+NL_INLINE void vstream2(nl_dtype t, void *p, size_t i, vf a, vf b) {
+    if (t == NL_F32)
+        vstream(t, p, i, a), vstream(t, p, i + VLEN, b);
+    else
+        _mm512_stream_si512((__m512i *)((uint16_t *)p + i), vhalves2(t, a, b));
 }
 
 NL_INLINE vf vround(nl_dtype t, vf v) {

@@ -34,5 +34,7 @@ NL_INLINE float vsum(vf v) {
     return v;
 }
 
+#include "pairs.h"
+
 NL_INLINE void vfence(void) {
 }

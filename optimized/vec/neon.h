@@ -66,5 +66,7 @@ NL_INLINE float vsum(vf v) {
     return vget_lane_f32(vpadd_f32(a, a), 0);
 }
 
+#include "pairs.h"
+
 NL_INLINE void vfence(void) {
 }

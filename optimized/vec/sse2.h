@@ -88,6 +88,8 @@ NL_INLINE float vsum(vf v) {
     return _mm_cvtss_f32(_mm_add_ss(v, _mm_shuffle_ps(v, v, 1)));
 }
 
+#include "pairs.h"
+
 NL_INLINE void vfence(void) {
     _mm_sfence();
 }

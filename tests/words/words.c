@@ -163,6 +163,32 @@ static bool vstore_and_vstream_are_right(nl_dtype t) {
     return true;
 }
 
+/* Two vectors beside each other; what is stored of either must not go by the other. */
+static bool pairs_are_right(nl_dtype t) {
+    for (int where = START; where < PLACES; where++)
+        for (size_t n = 0; n < VALUES; n += VLEN) {
+            lanes v[2];
+            char *at = place(where, t, 2 * VLEN);
+            for (size_t l = 0; l < VLEN; l++)
+                v[n / VLEN % 2].at[l] = value(t, n + l),
+                             v[1 - n / VLEN % 2].at[l] = moderate(n + l);
+            for (int streams = 0; streams < (where == ODD ? 1 : 2); streams++) {
+                begin(streams ? "vstream2" : "vstore2", t, VLEN, places[where]);
+                if (streams)
+                    vstream2(t, base(at, t, 5), 5, vector(v[0]), vector(v[1]));
+                else
+                    vstore2(t, base(at, t, 5), 5, vector(v[0]), vector(v[1]));
+                vfence();
+                for (size_t l = 0; l < 2 * VLEN; l++) {
+                    const float got = nl_load(t, at, l);
+                    const float want = nl_round(t, v[l / VLEN].at[l % VLEN]);
+                    if (!same(got, want)) return fail(l, got, want);
+                }
+            }
+        }
+    return true;
+}
+
 /* Storing every value; vround, which must give the same; and vkeep. */
 static bool rounding_is_right(nl_dtype t) {
     for (size_t n = 0; n < VALUES; n += VLEN) {
@@ -271,7 +297,8 @@ bool NAMED(NL_ISA)(char *why, size_t size) {
     bool ok = map != MAP_FAILED && mprotect(page, page_size, PROT_READ | PROT_WRITE) == 0;
     if (!ok) snprintf(why, size, "no memory");
     for (nl_dtype t = 0; ok && NL_BIT(t) <= NL_VEC_DTYPES; t++)
-        ok = vload_is_right(t) && vstore_and_vstream_are_right(t) && rounding_is_right(t);
+        ok = vload_is_right(t) && vstore_and_vstream_are_right(t) && pairs_are_right(t) &&
+             rounding_is_right(t);
     ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vprefetch_is_right();
     if (map != MAP_FAILED) munmap(map, 3 * page_size);
     return ok;

@@ -1,0 +1,18 @@
+/* idea   Rows of 16 bits, converted once: the loop that sums a row keeps its x - K as floats, and
+ *        the loop that writes it, two rows later, reads these.
+ * gain   A conversion and LayerNorm's subtraction saved, y stored in whole lines, and no loop waits
+ *        for a row's square root: beside two bytes an element, arithmetic is what takes the time.
+ * fails  In f32 there is nothing to convert. Three rows of floats must fit the first-level cache:
+ *        it refuses rows longer than a block of sums.
+ * SPDX-License-Identifier: MIT */
+#include "rows_kept.h"
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    kept_forward(p, a, (row_recipe){.statistics = CERTIFIED});
+}
+
+NL_IMPL(.about = "16-bit rows converted once, kept as floats", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .c_max = KEPT,
+        .thresholds = kept_thresholds, .rank = 11, .range_safe = true, .method = NL_REFINED,
+        .lanes = 4 * VLEN, .forward = forward);

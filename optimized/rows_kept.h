@@ -1,0 +1,201 @@
+/* Rows of 16 bits, converted once: the loop that sums a row keeps its x - K as floats, and the loop
+ * that writes it reads these. Both are one loop, for different rows. For rows of one block of sums.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ROWS_KEPT_H
+#define NL_ROWS_KEPT_H
+
+#include "rows.h"
+
+enum { KEPT = SUM_BLOCK, PAIR = 2 * VLEN };
+
+static const nl_threshold kept_thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_C, PAIR}, {NL_OF_C, STEP},
+                                               {NL_OF_C, KEPT}, {NL_OF_N, 2},    {0}};
+
+/* accumulate() that keeps d. */
+NL_INLINE void keep(sums *s, nl_view row, float *kept, size_t i, vf m) {
+    const vf d = vload(row.t, row.x, i, VLEN) - m;
+    vstore(NL_F32, kept, i, VLEN, d);
+    s->v += d;
+    s->vd = vfma(d, d, s->vd);
+}
+
+/* start_sums() that keeps d. */
+NL_INLINE four_sums keep_odd(nl_view row, float *kept, vf m) {
+    const size_t odd = row.c % VLEN, k = row.c < VLEN ? odd : VLEN;
+    four_sums t = no_four_sums();
+    if (odd == 0) return t;
+    vf d = vload(row.t, row.x, 0, k) - m;
+    vstore(NL_F32, kept, 0, k, d);
+    d = vkeep(d, odd);
+    t.a = (sums){d, d * d};
+    return t;
+}
+
+/* Sums and keeps the elements from i on, in the order of sum_piece(). */
+NL_INLINE totals keep_rest(four_sums t, nl_view row, float *kept, size_t i, vf m) {
+    for (; i + STEP <= row.c; i += STEP) {
+        keep(&t.a, row, kept, i, m);
+        keep(&t.b, row, kept, i + VLEN, m);
+        keep(&t.c, row, kept, i + 2 * VLEN, m);
+        keep(&t.d, row, kept, i + 3 * VLEN, m);
+    }
+    for (; i < row.c; i += VLEN) keep(&t.a, row, kept, i, m);
+    const sums all = all_four(t);
+    return (totals){vsum(all.v), vsum(all.vd)};
+}
+
+NL_INLINE totals keep_row(nl_view row, float *kept, float guess) {
+    const vf m = vset(guess);
+    return keep_rest(keep_odd(row, kept, m), row, kept, row.c % VLEN, m);
+}
+
+/* y of k elements, from what was kept: x without the mean's first part. */
+NL_INLINE vf kept_y(nl_view row, const float *kept, size_t i, size_t k, stats s, row_recipe q) {
+    s.m = 0;
+    return y_of(row, i, k, vload(NL_F32, kept, i, k), s, q);
+}
+
+/* The vector at i, or the row's last if that begins earlier. */
+NL_INLINE void put_one(nl_view row, const float *kept, size_t i, stats s, row_recipe q) {
+    const size_t k = row.c < VLEN ? row.c : VLEN, at = i < row.c - k ? i : row.c - k;
+    vstore(row.t, row.y, at, k, kept_y(row, kept, at, k, s, q));
+}
+
+NL_INLINE void put_pair(nl_view row, const float *kept, size_t i, stats s, row_recipe q) {
+    const vf a = kept_y(row, kept, i, VLEN, s, q), b = kept_y(row, kept, i + VLEN, VLEN, s, q);
+    if (q.streaming)
+        vstream2(row.t, row.y, i, a, b);
+    else
+        vstore2(row.t, row.y, i, a, b);
+}
+
+/* Writes the elements before the first pair and returns where that begins: if streamed, at the first
+ * line of y; else where the sums' vectors do, so that the loads of what was kept are aligned. */
+NL_INLINE size_t put_head(nl_view row, const float *kept, stats s, row_recipe q) {
+    const size_t size = nl_dtype_size(row.t), off = (uintptr_t)row.y % 64;
+    size_t begin = row.c % VLEN;
+    if (q.streaming) begin = off ? (64 - off) / size : 0;
+    if (begin > row.c) begin = row.c;
+    for (size_t i = 0; i < begin; i += VLEN) put_one(row, kept, i, s, q);
+    return begin;
+}
+
+NL_INLINE void put_rest(nl_view row, const float *kept, size_t i, stats s, row_recipe q) {
+    for (; i + PAIR <= row.c; i += PAIR) put_pair(row, kept, i, s, q);
+    for (; i < row.c; i += VLEN) put_one(row, kept, i, s, q);
+}
+
+/* The row's elements from i on. */
+NL_INLINE nl_view part_from(nl_view row, size_t i) {
+    const size_t bytes = i * nl_dtype_size(row.t);
+    row.x = (const char *)row.x + bytes, row.y = (char *)row.y + bytes, row.c -= i;
+    row.gamma += i;
+    if (row.beta) row.beta += i;
+    return row;
+}
+
+/* Writes a row from what was kept of it, and keeps another. */
+NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view next, float *to,
+                              float guess, row_recipe q) {
+    const vf m = vset(guess);
+    four_sums t = keep_odd(next, to, m);
+    const size_t begin = put_head(row, kept, s, q), odd = row.c % VLEN;
+    const nl_view out = part_from(row, begin), in = part_from(next, odd);
+    const size_t end = (begin > odd ? out.c : in.c) / STEP * STEP;
+    for (size_t i = 0; i < end; i += STEP) {
+        prefetch_step(in, i, q);
+        keep(&t.a, in, to + odd, i, m);
+        keep(&t.b, in, to + odd, i + VLEN, m);
+        put_pair(out, kept + begin, i, s, q);
+        keep(&t.c, in, to + odd, i + 2 * VLEN, m);
+        keep(&t.d, in, to + odd, i + 3 * VLEN, m);
+        put_pair(out, kept + begin, i + PAIR, s, q);
+    }
+    put_rest(row, kept, begin + end, s, q);
+    return keep_rest(t, next, to, odd + end, m);
+}
+
+/* Row r's statistics from its sums around the guess. Where a second reading took another mean, what
+ * was kept is made again: rare. */
+NL_COLD void keep_again(const nl_view *v, size_t r, float *kept, float m) {
+    keep_row(nl_row(*v, r), kept, m);
+}
+
+NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept, float guess,
+                           totals t, row_recipe q) {
+    const stats s = stats_from(v, r, per_c, guess, t, q);
+    if (q.centred && !s.in_double && s.m != guess) keep_again(v, r, kept, s.m);
+    return s;
+}
+
+/* With a cache line more than a row, to align its vectors. */
+typedef float kept_row[KEPT + 16] __attribute__((aligned(64)));
+
+/* While row r is kept, row r - 2 is written and the statistics of row r - 1 are made, and the guess
+ * of row r + 1: each is a chain of dependent operations, as long as some twenty vectors take. */
+NL_INLINE void kept_rows(nl_view v, row_recipe q) {
+    const nl_view whole = v;
+    const double per_c = 1 / (double)v.c;
+    kept_row space[3], gamma, beta;
+    const size_t shift = v.c % VLEN ? VLEN - v.c % VLEN : 0; /* aligns the sums' vectors */
+    if (shift && v.n > 2 && !q.streaming) {
+        v.gamma = memcpy(gamma + shift, v.gamma, v.c * sizeof *gamma);
+        if (v.beta) v.beta = memcpy(beta + shift, v.beta, v.c * sizeof *beta);
+    }
+    float *from = space[0] + shift, *summed = space[1] + shift, *to = space[2] + shift;
+    float guess = 0, next_guess = guess_mean(v, per_c, q);
+    stats s = {0};
+    totals t = {0, 0};
+    for (size_t r = 0; r < v.n + 2; r++) {
+        const bool puts = r >= 2, keeps = r < v.n;
+        const nl_view row = nl_row(v, puts ? r - 2 : 0), next = nl_row(v, keeps ? r : 0);
+        const stats now = s;
+        if (r >= 1 && r <= v.n) s = kept_stats(&whole, r - 1, per_c, summed, guess, t, q);
+        guess = next_guess;
+        if (r + 1 < v.n) next_guess = guess_mean(nl_row(v, r + 1), per_c, q);
+        if (puts && now.in_double)
+            in_double(&whole, r - 2, q.centred);
+        else if (puts)
+            nl_keep(row, now.m + now.c, now.rstd);
+        if (puts && keeps && !now.in_double) {
+            t = put_and_keep(row, from, now, next, to, guess, q);
+        } else {
+            if (puts && !now.in_double) put_rest(row, from, put_head(row, from, now, q), now, q);
+            if (keeps) t = keep_row(next, to, guess);
+        }
+        float *const written = from;
+        from = summed, summed = to, to = written;
+    }
+    if (q.streaming) vfence();
+}
+
+/* The common case of rows.h, for a type and a layer. */
+NL_INLINE void kept_of_type(nl_dtype t, nl_view v, row_recipe q) {
+    v.t = t, v.residual = v.residual_out = NULL, v.cast_before_weight = false;
+    if (!q.centred) v.beta = NULL;
+    assume(v.gamma && (!q.centred || v.beta));
+    kept_rows(v, q);
+}
+
+NL_INLINE void kept_of_layer(nl_view v, bool centred, bool plus_one, row_recipe q) {
+    v.plus_one = plus_one, q.centred = centred;
+    if (v.t == NL_F16)
+        kept_of_type(NL_F16, v, q);
+    else
+        kept_of_type(NL_BF16, v, q);
+}
+
+/* The body of a rung's forward(). */
+NL_INLINE void kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+    const nl_view v = nl_view_of(p, a);
+    if (!v.gamma || v.residual || v.cast_before_weight || v.centred != !!v.beta)
+        rows_in_general(v, q);
+    else if (v.centred)
+        kept_of_layer(v, true, false, q);
+    else if (v.plus_one)
+        kept_of_layer(v, false, true, q);
+    else
+        kept_of_layer(v, false, false, q);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* idea   rows_kept, storing y past the caches.
+ * gain   That of rows_streaming. One loop reads and writes memory, so it is never idle: a row of 16
+ *        bits leaves room in the first-level cache for what was kept.
+ * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
+ * SPDX-License-Identifier: MIT */
+#include "rows_kept.h"
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .streaming = true});
+}
+
+NL_IMPL(.about = "16-bit rows kept as floats, y stored past the caches", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .c_max = KEPT,
+        .thresholds = kept_thresholds, .rank = 7, .range_safe = true, .method = NL_REFINED,
+        .lanes = 4 * VLEN, .forward = forward);
