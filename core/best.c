@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
-enum { FORKS = 1, STREAMS = 2, ONE_ROW_FITS = 3 };
+enum { FORKS = 1, STREAMS = 2, ONE_ROW_FITS = 3, STREAMS_LINES = 4 };
 
 typedef struct choice {
     const char *name;
@@ -22,7 +22,8 @@ typedef struct choice {
 
 static const choice choices[] = {
     {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
-    {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
+    {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
+    {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), 0},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), 0},
@@ -73,9 +74,16 @@ static bool fit(const nl_problem *p, size_t rows) {
     return p->c <= nl_first_level_cache() / bytes;
 }
 
+/* Rows that share a line of y: ordinary stores write its two parts, and a line that was just streamed
+ * comes back from memory for that. */
+static bool share_lines(const nl_problem *p) {
+    return p->stores != NL_STORES_STREAMING && p->c * nl_dtype_size(p->dtype) % 64 != 0;
+}
+
 static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
     if (when == FORKS) return fork;
     if (when == STREAMS) return stream;
+    if (when == STREAMS_LINES) return stream && !share_lines(p);
     return when == 0 || (fit(p, 1) && !fit(p, 4));
 }
 

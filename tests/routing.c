@@ -66,7 +66,8 @@ static const char *on_one_thread(const nl_problem *p, size_t shares) {
     if (p->op != NL_BATCHNORM) {
         /* Rows of 16 bits and at most 16 steps of four vectors are kept. */
         const bool kept = !backward && p->dtype != NL_F32 && p->c <= lanes() * 64;
-        if (streams(p, shares) && kept) return "rows_kept_streaming";
+        const bool lines = p->stores == NL_STORES_STREAMING || p->c % 32 == 0;
+        if (streams(p, shares) && kept) return lines ? "rows_kept_streaming" : "rows_kept";
         if (streams(p, shares)) return backward ? "rows_backward_streaming" : "rows_streaming";
         if (p->c <= lanes() * (backward ? 4 : 8))
             return backward ? "rows_backward_registers" : "rows_registers";
