@@ -68,10 +68,11 @@ def draw(results, theme, chosen):
 
 
 def small(picture, out):
-    """For pages of text: 1280 pixels wide, of 32 colours."""
+    """For pages of text: 1280 pixels wide, of the 128 colours that lie farthest apart. The usual choice merges orange
+    and amber."""
     out.parent.mkdir(exist_ok=True)
     image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
-    image.quantize(32, dither=Image.Dither.NONE).save(out, optimize=True)
+    image.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
 
 
 def contact(results, drawn):

@@ -49,7 +49,7 @@ def draw(page):
     lines, top, marks = roofs(page), peak(page), list(points(page))
     if not lines or not marks:
         raise slide.Missing("ladder or limit lacks what it shows")
-    axes = page.axes(left=2.5, right=1.1, xlabel="flops a byte", ylabel="Gflop/s")
+    axes = page.axes(left=2.7, right=1.1, xlabel="flops a byte", ylabel="Gflop/s")
     axes.yaxis.tick_right()
     low, high = 0.125, 32 if top else 4
     axes.set_xscale("log", base=2)

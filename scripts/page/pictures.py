@@ -14,7 +14,7 @@ def data(path, width=WIDE):
         picture = picture.convert("RGB")
     if picture.width > width:
         picture = picture.resize((width, round(picture.height * width / picture.width)), Image.Resampling.LANCZOS)
-    picture = picture.quantize(COLOURS, dither=Image.Dither.NONE).convert("RGB")
+    picture = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).convert("RGB")
     out = io.BytesIO()
     picture.save(out, "WEBP", lossless=True, method=4)
     return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode(), *picture.size
