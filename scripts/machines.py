@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Keeps what was measured on several machines, and writes their table in docs/machines/README.md.
+
+    scripts/machines.py --add NAME [results/regret.csv]
+        copies the times of what nl_best() chose, and the machine's facts, to docs/machines/NAME.csv
+        and NAME.machine.txt, and writes the table
+    scripts/machines.py
+        writes the table
+    scripts/machines.py --check
+        writes nothing; exit code 1 when the table is not that of the files
+
+Standard library only. NAME is the microarchitecture, such as zen5."""
+import argparse
+import csv
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "plots"))
+import markers
+import rungs
+
+HOME = ROOT / "docs" / "machines"
+COLUMNS = ["case", "impl", "isa", "ns", "limit_gbps", "limit_pct", "flag"]
+FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags", "commit", "date"]
+LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm", "batchnorm": "BatchNorm"}
+
+
+def facts_of(path):
+    return dict(line.split(": ", 1) for line in path.read_text().splitlines() if ": " in line)
+
+
+def add(name, results):
+    with open(results, newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["comparison"] == "baseline" and row["verdict"] == "ok"]
+    if not rows:
+        sys.exit(f"{results} has no choice of nl_best(); make it with: ./reproduce")
+    facts = facts_of(results.with_suffix(".machine.txt"))
+    if facts.get("quick") == "yes":
+        sys.exit(f"{results} was measured with --quick; a table that is kept needs ./reproduce")
+    with open(HOME / f"{name}.csv", "w", newline="") as file:
+        out = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows)
+    (HOME / f"{name}.machine.txt").write_text("".join(f"{key}: {facts.get(key, 'unknown')}\n" for key in FACTS))
+
+
+def cell(row):
+    if not row:
+        return ""
+    ns, share = float(row["ns"]), float(row["limit_pct"])
+    unit, size = next((unit, size) for unit, size in (("ms", 1e6), ("µs", 1e3), ("ns", 1)) if ns >= size or size == 1)
+    return f"{share:.0f}{rungs.mark(row)} ({ns / size:.3g} {unit})"
+
+
+def table():
+    names = sorted(path.stem for path in HOME.glob("*.csv"))
+    facts = {name: facts_of(HOME / f"{name}.machine.txt") for name in names}
+    times = {}
+    for name in names:
+        with open(HOME / f"{name}.csv", newline="") as file:
+            for row in csv.DictReader(file):
+                times.setdefault(row["case"], {})[name] = row
+    lines = ["| machine | processor | caches | compiler | commit | date |", "|---|---|---|---|---|---|"]
+    for name in names:
+        f = facts[name]
+        lines.append(f"| {name} | {f['cpu']}, family {f['family']}, {f['cpus'].split()[0]} CPUs | {f['caches']} | {f['compiler']} | "
+                     f"{f['commit']} | {f['date'][:10]} |")
+    lines += ["", "| | | " + " | ".join(names) + " |", "|---|---|" + "---:|" * len(names)]
+    last = ""
+    for case, of in times.items():
+        op, pass_, dtype, shape = case.split("/")[:4]
+        head = f"{LAYERS[op]} {pass_} {dtype}"
+        lines.append(f"| {head * (head != last)} | {shape.replace('x', ' × ')} | "
+                     + " | ".join(cell(of.get(name)) for name in names) + " |")
+        last = head
+    return "\n".join(lines) + f"\n\n{rungs.IMPOSSIBLE}." * (rungs.IMPOSSIBLE[0] in "".join(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "regret.csv")
+    parser.add_argument("--add", metavar="NAME")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if options.add and not re.fullmatch(r"[a-z0-9-]+", options.add):
+        parser.error("NAME should be of lower-case letters, digits and -")
+    if options.add:
+        add(options.add, options.results)
+    page = HOME / "README.md"
+    old = page.read_text()
+    new = markers.replace(page, old, "machines", table())
+    if options.check and new != old:
+        sys.exit("docs/machines/README.md: its table is not that of the files: run scripts/machines.py")
+    if new != old:
+        page.write_text(new)
+
+
+main()
