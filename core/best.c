@@ -54,12 +54,16 @@ static bool forks(const nl_problem *p, int threads) {
     return threads > 1 && p->n * p->c * p->s >= from;
 }
 
-/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves. */
-enum { NARROW = 64 };
+/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves. And
+ * rows_registers, which takes up to eight vectors forward, adds in another order: whether it computes a
+ * row must not depend on a thread's share of the bytes. */
+static bool narrow(const nl_problem *p) {
+    return p->op != NL_BATCHNORM && p->c <= (p->pass == NL_BACKWARD ? 64 : 128);
+}
 
 bool nl_streams_each(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
-    if (p->op != NL_BATCHNORM && p->c <= NARROW) return false;
+    if (narrow(p)) return false;
     const nl_tuning *t = nl_tuning_now();
     const size_t bytes = p->n * p->c * p->s * nl_dtype_size(p->dtype);
     const size_t backward = p->dtype == NL_F32 ? t->stream_backward : t->stream_bytes;

@@ -55,6 +55,9 @@ def draw(results, theme, chosen):
             except slide.Missing as missing:
                 said.append(f"slide {name} is not drawn: {missing}")
                 continue
+            except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:  # the others go on
+                said.append(f"slide {name} is not drawn: its results are damaged: {type(error).__name__}: {error}")
+                continue
             faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]
             page.figure.savefig(folder / f"{name}.png", dpi=144, facecolor=page.back)
             page.figure.savefig(folder / f"{name}.svg", facecolor=page.back, metadata={"Date": None})

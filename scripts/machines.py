@@ -32,18 +32,24 @@ def facts_of(path):
 
 
 def add(name, results):
-    with open(results, newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["comparison"] == "baseline" and row["verdict"] == "ok"]
-    if not rows:
+    try:
+        with open(results, newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["comparison"] == "baseline" and row["verdict"] == "ok"]
+        facts = facts_of(results.with_suffix(".machine.txt"))
+    except (OSError, KeyError, UnicodeDecodeError) as error:
+        sys.exit(f"{results} and its .machine.txt should be of a bench: {error}; make them with: ./reproduce")
+    lacks = [key for key in FACTS if not facts.get(key)]
+    if lacks:
+        sys.exit(f"{results.with_suffix('.machine.txt')} lacks {', '.join(lacks)}")
+    if not rows or any(row["case"].split("/")[0] not in LAYERS or not row["limit_pct"] for row in rows):
         sys.exit(f"{results} has no choice of nl_best(); make it with: ./reproduce")
-    facts = facts_of(results.with_suffix(".machine.txt"))
     if facts.get("quick") == "yes":
         sys.exit(f"{results} was measured with --quick; a table that is kept needs ./reproduce")
     with open(HOME / f"{name}.csv", "w", newline="") as file:
         out = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
         out.writeheader()
         out.writerows(rows)
-    (HOME / f"{name}.machine.txt").write_text("".join(f"{key}: {facts.get(key, 'unknown')}\n" for key in FACTS))
+    (HOME / f"{name}.machine.txt").write_text("".join(f"{key}: {facts[key]}\n" for key in FACTS))
 
 
 def cell(row):

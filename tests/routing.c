@@ -47,7 +47,8 @@ static bool forks(const nl_problem *p, int threads) {
 
 static bool streams(const nl_problem *p, size_t shares) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
-    if (p->op != NL_BATCHNORM && p->c <= 64) return false; /* narrow rows never */
+    const size_t narrow = p->pass == NL_BACKWARD ? 64 : 128; /* eight of the widest vectors */
+    if (p->op != NL_BATCHNORM && p->c <= narrow) return false;
     const bool dx = p->pass == NL_BACKWARD && p->dtype == NL_F32;
     size_t from = dx ? tuning.stream_backward : tuning.stream_bytes;
     if (p->op == NL_BATCHNORM && p->pass != NL_INFERENCE) from = tuning.stream_batch;
@@ -140,7 +141,18 @@ static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p))
     }
 }
 
+/* rows_registers adds in another order: a thread's share decides nothing about it. */
+static void check_order(const nl_problem *p) {
+    if (p->pass != NL_FORWARD || p->op == NL_BATCHNORM) return;
+    const nl_impl *registers = rung("rows_registers"), *alone = nl_best_each(p, 1, NULL);
+    for (int threads = 2; threads <= 3; threads++)
+        if ((nl_best_each(p, threads, NULL) == registers) != (alone == registers))
+            cr_assert_fail("%s %s %zux%zu: other sums on %d threads", nl_op_name(p->op),
+                           nl_dtype_name(p->dtype), p->n, p->c, threads);
+}
+
 static void check_names(nl_problem p) {
+    check_order(&p);
     for (int threads = 1; threads <= 3; threads++)
         for (int stores = NL_STORES_AUTO; stores <= NL_STORES_STREAMING; stores++) {
             p.stores = (nl_stores)stores;

@@ -18,11 +18,11 @@ static bool read_line(int index, const char *what, char line[16]) {
 
 size_t cache_bytes(int level) {
     char at[16], type[16], size[16];
-    bool listed = false;
-    for (int i = 0; read_line(i, "level", at) && read_line(i, "type", type) &&
-                    read_line(i, "size", size); /* "1024K" */
-         i++, listed = true)
-        if (atoi(at) == level && *type != 'I') return strtoul(size, NULL, 10) << 10;
+    int listed = 0;
+    for (; read_line(listed, "level", at); listed++)
+        if (atoi(at) == level && read_line(listed, "type", type) && *type != 'I' &&
+            read_line(listed, "size", size)) /* "1024K" */
+            return strtoul(size, NULL, 10) << 10;
 #ifdef _SC_LEVEL3_CACHE_SIZE
     static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
                                 _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE};

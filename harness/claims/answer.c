@@ -24,7 +24,9 @@ static int side_of(const claim *c, const setting *s) {
     bool one = p->low == p->high;
     if (s->verdict == SUPPORTED) return 0;
     if (s->verdict == REFUTED) return s->f.wide.low > p->high ? 1 : -1;
-    if (one ? fabs(p->low - same) <= c->margin : p->low < same && same < p->high) return 0;
+    if (one ? s->f.wide.low >= p->low - c->margin && s->f.wide.high <= p->high + c->margin
+            : p->low < same && same < p->high)
+        return 0;
     return same <= p->low ? -1 : 1;
 }
 
@@ -36,11 +38,11 @@ claim_outcome claim_outcome_of(const claim *c, const setting *s) {
     int side = side_of(c, s);
     if (side == 0) return AS_CLAIMED;
     if (s->verdict == EQUAL) return NO_DIFFERENCE;
-    bool points = p->low != p->high && (p->low >= same || p->high <= same); /* to one side */
-    if (points && (side > 0 ? s->f.wide.low >= same && p->high <= same
-                            : s->f.wide.high <= same && p->low >= same))
-        return OTHER_WAY;
-    return (side > 0) != (p->high <= same && p->low < same) ? MORE : LESS;
+    const bool above = p->low >= same && p->high > same, below = p->high <= same && p->low < same;
+    if (isnan(same)) return side > 0 ? MORE : LESS;
+    if (!above && !below) return MORE; /* than about no difference */
+    if (above == (side > 0)) return MORE;
+    return (above ? s->f.wide.high <= same : s->f.wide.low >= same) ? OTHER_WAY : LESS;
 }
 
 claim_answer claim_answer_of(const claim *c) {

@@ -88,7 +88,8 @@ typedef struct phrase {
 static phrase phrase_of(const claim *c, double v) {
     bool step = c->share < 1;
     double times = c->q->of == figure_saving ? 1 - v / 100 : c->q->of == figure_speedup ? 1 / v : 0;
-    if (times >= 2) return (phrase){"RMSNorm takes ", " times as long", times};
+    if (times >= 2)
+        return (phrase){"RMSNorm takes ", step ? " times as long a step" : " times as long", times};
     if (times > 1)
         return (phrase){"RMSNorm takes ", step ? " % longer a step" : " % longer",
                         100 * (times - 1)};
@@ -135,9 +136,11 @@ static void add_range(words *w, const claim *c, const setting *least, const sett
 static bool look_alike(const claim *c, const setting *a, const setting *b) {
     char text[2][32];
     words w[2] = {{text[0], sizeof text[0], 0}, {text[1], sizeof text[1], 0}};
-    add_number(&w[0], phrase_of(c, a->f.value.median).v);
-    add_number(&w[1], phrase_of(c, b->f.value.median).v);
-    return strcmp(text[0], text[1]) == 0;
+    const phrase p = phrase_of(c, a->f.value.median), q = phrase_of(c, b->f.value.median);
+    add_number(&w[0], p.v);
+    add_number(&w[1], q.v);
+    return strcmp(text[0], text[1]) == 0 && strcmp(p.before, q.before) == 0 &&
+           strcmp(p.after, q.after) == 0;
 }
 
 /* The settings of one outcome: where there is no difference, in words; how many are not resolved; of the

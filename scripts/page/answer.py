@@ -14,7 +14,7 @@ SAID = {"HOLDS": "{} hold", "FAILS": "{} fail", "DEPENDS": "{} depend on how and
 def saves(value, low, high):
     """A saving in per cent with its interval, so that a reader need not compute."""
     if low is not None and high is not None and low <= 0 <= high:
-        return "shows no difference"
+        return "shows no difference" if -2 <= low and high <= 2 else "shows no resolved difference"
     if value >= 0:
         return f"saves {value:.2g} %"
     return f"takes {1 - value / 100:.2g} times as long" if value <= -100 else f"takes {-value:.2g} % longer"
