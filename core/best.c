@@ -78,8 +78,8 @@ static bool fit(const nl_problem *p, size_t rows) {
     return p->c <= nl_first_level_cache() / bytes;
 }
 
-/* Rows that share a line of y: ordinary stores write its two parts, and a line that was just streamed
- * comes back from memory for that. */
+/* Rows that share a line of y, whose two parts ordinary stores write: streaming lost there in 16 bits
+ * (docs/optimized.md; why is not known: docs/what-did-not-help.md). */
 static bool share_lines(const nl_problem *p) {
     return p->stores != NL_STORES_STREAMING && p->c * nl_dtype_size(p->dtype) % 64 != 0;
 }

@@ -2,6 +2,7 @@
  * the fastest way is chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
+#include "timing/arm.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -77,6 +78,37 @@ Test(limit, moves_what_it_says) {
                           threads, n, name);
             }
         }
+}
+
+/* What is counted is moved: outputs of parameters and statistics too, of a single row and of several. */
+Test(limit, writes_every_output_of_a_case) {
+    static const char *const cases[] = {"layernorm/backward/f32/1x1024/normal",
+                                        "layernorm/backward/f16/3x100/normal",
+                                        "layernorm/forward/bf16/3x70/normal/residual",
+                                        "batchnorm/forward/f32/8x20x3/normal",
+                                        "batchnorm/inference/f32/8x20x3/normal"};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        nl_case one;
+        fixture f;
+        char error[700];
+        cr_assert(case_parse(cases[k], &one, error, sizeof error), "%s", error);
+        cr_assert(fixture_make(&f, &one, 0, 1, error, sizeof error), "%s", error);
+        limit_arm arm = {.on = &f, .threads = 1};
+        measure_arm m = limit_arm_measured(&arm);
+        const struct nl_pass_row *pass = &nl_passes[one.problem.pass];
+        for (nl_arg s = 0; s < NL_ARGS; s++)
+            if (f.in->at[s] && pass->writes & ~pass->reads & NL_BIT(s))
+                memset(f.in->at[s], 0x55, f.data.bytes[s]);
+        m.call(m.context, 0);
+        for (nl_arg s = 0; s < NL_ARGS; s++) {
+            const char *at = f.in->at[s];
+            if (!at || !(pass->writes & ~pass->reads & NL_BIT(s))) continue;
+            cr_expect(memcmp(at, "\x55\x55", 2) != 0, "%s: %s", cases[k], nl_args[s].name);
+            cr_expect(memcmp(at + f.data.bytes[s] - 2, "\x55\x55", 2) != 0, "%s: end of %s",
+                      cases[k], nl_args[s].name);
+        }
+        fixture_free(&f);
+    }
 }
 
 /* A machine on which one way is best by 4 %, and whose trials are up to 10 % too slow, but for one
