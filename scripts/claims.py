@@ -130,9 +130,7 @@ def rewrite(path):
     paper = path.with_name("rmsnorm2019.csv")
     if paper.exists():
         text = markers.replace(PAGE, text, "paper", paper_table(read(paper)) + "\n\n" + caption(paper))
-    if text != old:
-        PAGE.write_text(text)
-    print(PAGE.name, "rewritten" if text != old else "is up to date")
+    markers.save(PAGE, old, text)
 
 
 def check():

@@ -134,9 +134,7 @@ def main():
             if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
                 rows += of_check(more)
             text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
-    if text != old:
-        PAGE.write_text(text)
-    print(PAGE.name, "rewritten" if text != old else "is up to date")
+    markers.save(PAGE, old, text)
     return 0
 
 

@@ -15,6 +15,13 @@ def replace(page, text, name, content):
     return head + begin + ("\n" + content if content else "") + "\n" + end + rest.split(end)[1]
 
 
+def save(page, old, text):
+    """Writes the page if it changed, and says which."""
+    if text != old:
+        page.write_text(text)
+    print(page.name, "rewritten" if text != old else "is up to date")
+
+
 def table(head, rows, left=1):
     """In Markdown; numbers, after so many columns of words, are aligned to the right."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]

@@ -142,9 +142,7 @@ def rewrite(path, program):
     demonstrations = {impl["impl"] for impl in listed(program) if impl["demonstration"] == "1"}
     text = markers.replace(PAGE, old, "collection", collection())
     text = markers.replace(PAGE, text, "tables", tables(rows, demonstrations))
-    if text != old:
-        PAGE.write_text(text)
-    print(PAGE.name, "rewritten" if text != old else "is up to date")
+    markers.save(PAGE, old, text)
 
 
 def check(program):

@@ -124,9 +124,7 @@ def main():
     parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results" / "peers.csv")
     old = PAGE.read_text()
     text = markers.replace(PAGE, old, "peers", measured(parser.parse_args().results))
-    if text != old:
-        PAGE.write_text(text)
-    print(PAGE.name, "rewritten" if text != old else "is up to date")
+    markers.save(PAGE, old, text)
     return 0
 
 

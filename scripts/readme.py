@@ -228,9 +228,7 @@ def rewrite(path, program):
     text = markers.replace(README, text, "ladder", ladder(results, implementations(program)))
     text = markers.replace(README, text, "caption", f"Measured on {caption(path)}.")
     text = markers.replace(README, text, "row", example(results))
-    if text != old:
-        README.write_text(text)
-    print("README.md", "rewritten" if text != old else "is up to date")
+    markers.save(README, old, text)
 
 
 def pages():
