@@ -180,7 +180,8 @@ def refusal(program, command):
     tries = [] if "--load" in arguments else [[verb, *arguments, "--help"]]
     if verb in ("check", "bench") and "--load" not in arguments:
         globs = [value for option, value in zip(arguments, arguments[1:]) if option in ("--impl", "--baseline")]
-        cases = [word for word in arguments if word.count("/") >= 4 and "/file/" not in word]
+        cases = [word for word in arguments if word.count("/") >= 4 and word not in globs
+                 and "/file/" not in word]
         tries += [["check", "--quick", "--impl", glob, "rmsnorm/forward/f32/3x4/normal"] for glob in globs]
         tries += [["check", "--quick", "--impl", "best", *cases]] * bool(cases)
     return next((done.stderr.split("\n")[0] for done in (run(program, *words) for words in tries)
