@@ -1,0 +1,23 @@
+"""What does padding do to the tokens beside it?"""
+import slide
+
+SOURCE = "batch_statistics"
+PANEL = "padding"
+NAMES = {"BatchNorm, mean 2 sigma": "BatchNorm,\nmean 2 σ", "BatchNorm, mean 0": "BatchNorm,\nmean 0",
+         "LayerNorm, mean 2 sigma": "LayerNorm", "RMSNorm, mean 2 sigma": "RMSNorm"}
+
+
+def draw(page):
+    panel = page.curves().get(PANEL, {})
+    if not set(NAMES) <= set(panel):
+        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
+    axes = page.axes(xlabel="padding, % of the rows", ylabel="how far the output of the real tokens moves (rms)", right=2.6)
+    for name, shown in NAMES.items():
+        xs, ys = panel[name]
+        page.line(axes, [100 * x for x in xs], ys, shown)
+    axes.set_ylim(0, None)
+    page.names(axes)
+    page.note("Zeros that count as tokens, beside 252 real rows; the output of those alone has an rms of 1 around its mean.")
+    half = {name: dict(zip(*panel[name]))[0.5] for name in NAMES}
+    return (f"When half of the rows are padding BatchNorm's output moves by {100 * half['BatchNorm, mean 0']:.0f} %, "
+            f"LayerNorm's and RMSNorm's by {100 * max(half[name] for name in NAMES if 'Batch' not in name):.0f} %")
