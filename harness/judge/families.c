@@ -80,6 +80,18 @@ static void add_members(mistake_list *l) {
     f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX, f->divisor = (long double)n;
 }
 
+/* The means are 0: in backward as if mean and rstd did not depend on x. */
+static void add_no_means(mistake_list *l) {
+    const bool backward = l->s->p->pass == NL_BACKWARD;
+    if (backward && !l->right.centred) return; /* the same as without its only term */
+    formula *f =
+        backward
+            ? mistake_add(l, "no-means", 0,
+                          "both means were left out: dx as if mean and rstd were constant")
+            : mistake_add(l, "zero-means", 0, "the means are 0: is 1 / c a division of integers?");
+    f->undivided = backward ? OF_G | OF_GX : OF_MEAN | OF_SQUARES, f->divisor = HUGE_VALL;
+}
+
 static void add_rows(mistake_list *l, const char *name, size_t number, const char *what,
                      size_t first, size_t end) {
     formula *f = mistake_add(l, name, number, "dgamma or dbeta: %s", what);
@@ -120,7 +132,7 @@ static void add_fitted(mistake_list *l, workspace *w) {
 void families_add(mistake_list *l, workspace *w) {
     const nl_pass pass = l->s->p->pass;
     add_eps(l);
-    if (pass != NL_INFERENCE) add_axes(l), add_members(l);
+    if (pass != NL_INFERENCE) add_axes(l), add_members(l), add_no_means(l);
     if (pass == NL_BACKWARD) add_gradients(l);
     add_fitted(l, w);
 }

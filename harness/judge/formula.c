@@ -53,6 +53,11 @@ long double formula_divisor(const formula *r, int sum, long double length) {
     return r->undivided & sum ? r->divisor : length;
 }
 
+void formula_carry(const formula *r, size_t groups, long double length, long double *mean) {
+    for (size_t g = 1; g < groups && r->carried; g++)
+        mean[g] += mean[g - 1] / (r->carried == SUMS ? 1 : length);
+}
+
 bool formula_is_summed(const workspace *w, const formula *r, size_t i) {
     const size_t e = nl_member_of(w->s->p, i);
     return e >= r->member && e < r->members_end;
@@ -84,6 +89,7 @@ static void statistics(workspace *w, const formula *r) {
         const long double length = pass && r->unbiased && m > 1 ? m - 1 : m;
         for (size_t g = 0; g < groups; g++)
             sum[g] /= formula_divisor(r, pass ? OF_SQUARES : OF_MEAN, length);
+        formula_carry(r, forward ? groups : 0, length, sum);
     }
     for (size_t g = groups; g-- > 0;) {
         const long double v = w->g[g], sigma = sqrtl(v + r->eps);

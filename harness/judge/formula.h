@@ -40,6 +40,7 @@ enum { SWAPPED = 1, OTHER_BIAS, OLD = 4 };         /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS }; /* gain_in */
 enum { XHAT, RAW_X, CENTRED_X };                   /* dx_of and dgamma_of */
 enum { NO_TERM, TERM, TERM_WITHOUT_XHAT };         /* mean_g and mean_gx */
+enum { SUMS = 1, MEANS };                          /* carried */
 
 typedef struct formula {
     int axis, centred, root, residual, casting, gain, beta;
@@ -48,8 +49,10 @@ typedef struct formula {
     int rounded;         /* y is rounded to the storage type rounded - 1, then to its own */
     int undivided;       /* these sums are divided by `divisor` instead of their length */
     int stale;           /* each group takes these statistics of the group before it, or OF_FIRST */
+    int carried;         /* a group's sums begin with the SUMS, or MEANS, of the group before */
     int shifted;         /* feature j takes these of feature j + 1; BACK: of j - 1 */
     int saved, running, x_as_sum;
+    int mean_unshifted;                             /* the saved mean is that of x - x_0 */
     int mean_g, mean_gx, gain_in, dx_of, dgamma_of; /* backward */
     int no_rstd;                                    /* dx is not multiplied by rstd */
     int gradients_gained;       /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
@@ -112,6 +115,8 @@ long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);
 /* What a sum is divided by; length: what it should be. */
 long double formula_divisor(const formula *r, int sum, long double length);
+/* The means of groups whose sums begin with what is left of the group before. */
+void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
 bool formula_is_summed(const workspace *w, const formula *r, size_t i);
 /* The element that element i takes `what` of, or -1: beyond the row. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);

@@ -47,6 +47,7 @@ void formula_backward(workspace *w, const formula *r) {
     const long double m = (long double)w->count / (long double)(groups ? groups : 1);
     for (size_t g = 0; g < groups; g++) w->g[g] = w->gx[g] = 0;
     for (int pass = 0; pass < 2; pass++) { /* the sums, then dx */
+        if (pass) formula_carry(r, groups, m, w->g), formula_carry(r, groups, m, w->gx);
         for (size_t i = 0; i < w->count; i++) {
             const size_t g = formula_group(s, r, i);
             const ptrdiff_t from = formula_from(s, r, OF_GAMMA, i);

@@ -16,7 +16,10 @@ static void saved_statistics(workspace *w, const formula *r) {
         }
         const long double v = w->g[g], sigma = sqrtl(v + r->eps);
         const long double rstd = r->saved == SIGMA ? sigma : r->saved == VARIANCE ? v : w->rstd[g];
-        formula_put_either(w, NL_MEAN, g, w->mean[g], r->stale ? s->want->mean[g] : w->mean[g]);
+        const long double shift =
+            r->mean_unshifted ? formula_input(s, SUMMED, nl_element(p, g, 0)) : 0;
+        const long double kept = w->mean[g] - shift;
+        formula_put_either(w, NL_MEAN, g, kept, r->stale ? s->want->mean[g] : kept);
         formula_put_either(w, NL_RSTD, g, rstd, r->stale ? s->want->rstd[g] : rstd);
         if (!s->in->running_mean || !w->of[NL_RUNNING_MEAN].value) continue;
         const float mean = s->in->running_mean[g], var = s->in->running_var[g];

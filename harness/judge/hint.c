@@ -19,6 +19,7 @@ typedef struct enquiry {
     sample call[SAMPLES];
     region wrong[NL_ARGS];
     nl_arg shown; /* the output to speak of */
+    bool right_apart;
 } enquiry;
 
 static bool is_wrong(const enquiry *q) {
@@ -40,6 +41,14 @@ static bool look(enquiry *q, int call) {
         const bool tensor = o == subject_tensor(&q->s);
         if (q->wrong[o].wrong && (!is_wrong(q) || tensor)) q->shown = o;
     }
+    return true;
+}
+
+/* Is a call in place right where its outputs have their own buffers? */
+static bool look_apart(enquiry *q) {
+    if (!q->call[APART].memory) return true;
+    if (!look(q, APART)) return false;
+    q->right_apart = !is_wrong(q);
     return true;
 }
 
@@ -144,6 +153,12 @@ static void find_cause(enquiry *q, hint *out) {
         snprintf(cause, size, "scratch was used before it was set");
         return;
     }
+    if (q->right_apart) {
+        snprintf(cause, size,
+                 "right where outputs have their own buffers: an input was overwritten before it "
+                 "was last read");
+        return;
+    }
     if (find_any_nan(q, cause, size) || find_zeros(q, cause, size) ||
         find_mechanism(&q->s, false, cause, size, &tried) || find_there(q, cause, size, &tried))
         return;
@@ -177,7 +192,7 @@ bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_
                      .narrow = c->problem.dtype,
                      .threads = nl_threads_for(impl, &c->problem, threads)};
     const bool ok = dues_make(&q->shell, &a->want, &q->dues) &&
-                    samples_take(&q->shell, threads, q->call) && look(q, FIRST);
+                    samples_take(&q->shell, threads, q->call) && look_apart(q) && look(q, FIRST);
     if (ok && is_wrong(q)) say_where(q, out);
     if (ok) find_cause(q, out);
     samples_free(q->call);

@@ -25,13 +25,15 @@ static void take(void *context, const instance *in) {
 
 bool samples_take(const instance *of, int threads, sample out[SAMPLES]) {
     const unsigned char nan = 0xff;
-    const examination how[SAMPLES] = {[FIRST] = {threads, nan, nan},
-                                      [AGAIN] = {threads, nan, nan},
-                                      [OVER_ZEROS] = {threads, 0, nan},
-                                      [ZERO_SCRATCH] = {threads, nan, 0},
-                                      [ONE_THREAD] = {1, nan, nan}};
+    const examination how[SAMPLES] =
+        {[FIRST] = {threads, nan, nan},    [AGAIN] = {threads, nan, nan},
+         [OVER_ZEROS] = {threads, 0, nan}, [ZERO_SCRATCH] = {threads, nan, 0},
+         [ONE_THREAD] = {1, nan, nan},     [APART] = {threads, nan, nan}};
+    nl_case apart = *of->c;
+    apart.in_place = 0;
     for (int k = 0; k < SAMPLES; k++) {
-        examine(of->c, of->data, of->impl, how[k], take, &out[k]);
+        if (k == APART && !of->c->in_place) continue;
+        examine(k == APART ? &apart : of->c, of->data, of->impl, how[k], take, &out[k]);
         if (k == FIRST && !out[k].memory) return false;
     }
     return true;

@@ -11,8 +11,9 @@ typedef struct sample {
     size_t bytes;
 } sample;
 
-/* As in a check; the same again; over outputs, and over scratch, of zeros; with one thread. */
-enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, SAMPLES };
+/* As in a check; the same again; over outputs, and over scratch, of zeros; with one thread; and
+ * if the case is in place, with outputs in their own buffers. */
+enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, APART, SAMPLES };
 
 /* Of the instance's case, data and implementation; its buffers are not used. False: the first
  * call failed, or out of memory; free all the same. */

@@ -74,7 +74,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     size_t m = group_size(p), groups = ref_groups(p);
     bool inference = p->pass == NL_INFERENCE, cast = p->casting == NL_CAST_BEFORE_WEIGHT;
     bool late = w.right_calls && ++calls > w.right_calls;
-    float last = 1, stale_mean = 0, stale_rstd = 0, last_mean = 0;
+    float last = 1, stale_mean = 0, stale_rstd = 0, last_mean = 0, carried[2] = {0};
     const wrong given = w;
     (void)threads;
     w = wrong_for(p, (const void *[NL_ARGS]){[NL_X] = a->x,
@@ -91,17 +91,22 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     const size_t saved = groups;
     if (w.run) m = w.run, groups = p->n * p->c * p->s / m;
     for (size_t g = 0; g < groups; g++) {
-        float mean = w.unset_scratch ? *(const float *)a->scratch : 0, var = 0;
+        float mean = w.unset_scratch ? *(const float *)a->scratch : carried[0], var = carried[1];
         const bool centred = is_centred(p) != w.other_centre;
         for (size_t e = 0; e < m && centred; e++)
             if (!is_lost(e)) mean = plus(mean, value_at(p, a, g, e));
+        if (w.carried_sums) carried[0] = mean;
         mean = inference ? a->running_mean[g] : mean / (float)(w.sums_for_means ? 1 : m);
+        if (w.no_means) mean = 0;
         for (size_t e = 0; e < m; e++) {
             float d = value_at(p, a, g, e) - (w.one_pass ? 0 : mean);
             if (!is_lost(e)) var = plus(var, d * d);
         }
+        if (w.carried_sums) carried[1] = var;
         const size_t counted = w.sums_for_means ? 1 : w.unbiased ? m - 1 : m;
         var = inference ? a->running_var[g] : var / (float)counted;
+        if (w.carried_means) carried[0] = mean, carried[1] = var;
+        if (w.no_means) var = 0;
         if (w.one_pass) var -= mean * mean;
         var *= 1 + w.var_off;
         if (w.stale_from && g >= w.stale_from) mean = stale_mean;
@@ -142,7 +147,8 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         last = rstd, last_mean = mean;
         for (size_t o = w.run ? 0 : g; o < (w.run ? saved : g + 1); o++) {
             if (w.run && element(p, o, 0) / w.run != g) continue;
-            if (a->mean) a->mean[o] = mean + w.mean_off;
+            const float shift = w.unshifted_mean ? sum_at(p, a, element(p, o, 0)) : 0;
+            if (a->mean) a->mean[o] = mean - shift + w.mean_off;
             if (a->rstd) a->rstd[o] = rstd * (1 + w.rstd_off);
             if (!a->running_mean || inference || w.old_running) continue;
             float more = p->biased_running_var != w.biased_running ? 1 : (float)m / (float)(m - 1);
@@ -176,8 +182,10 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
         if (a->dgamma && !w.adds_dgamma) a->dgamma[j] = w.keeps_dgamma ? kept[j] : 0;
         if (a->dbeta) a->dbeta[j] = 0;
     }
+    float mean_g = 0, mean_gx = 0;
     for (size_t g = 0; g < groups; g++) {
-        float mean = a->mean ? a->mean[g] : 0, rstd = a->rstd[g], mean_g = 0, mean_gx = 0;
+        float mean = a->mean ? a->mean[g] : 0, rstd = a->rstd[g];
+        if (!w.carried_sums) mean_g = mean_gx = 0;
         for (size_t e = 0; e < 2 * m; e++) { /* first the sums, then dx */
             size_t i = element(p, g, e % m), j = feature(p, i);
             float dy = nl_load(p->dtype, a->dy, i), gain = gain_of(p, a->gamma, j);
@@ -191,7 +199,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                 nl_store(p->dtype, a->dx, i, flush(dx));
                 continue;
             }
-            if ((!w.lost_lane || e % 16 != 7) && !is_lost(e))
+            if ((!w.lost_lane || e % 16 != 7) && !is_lost(e) && !w.no_means)
                 mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
             if (w.last_rows_dgamma && a->dgamma) a->dgamma[j] = 0;
             float to_dgamma = (w.gained_dgamma ? gain : 1) * dy;
