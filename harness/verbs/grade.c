@@ -11,8 +11,8 @@
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 #include "verify/check.h"
-#include "workbench/assignment.h"
 #include "workbench/compile.h"
+#include "workbench/lab.h"
 #include "workbench/load.h"
 #include "workbench/marks.h"
 
@@ -26,8 +26,9 @@ static const char help[] =
     "normlab grade [options] ASSIGNMENT FILE.c\n\n"
     "Grades a kernel: compiles it as `normlab try` does, checks the categories of the assignment,\n"
     "each right on all its cases or not, and, if all are right, gives points for speed and error\n"
-    "on fixed scales. FILE.so, compiled already, will do as well. docs/grading.md describes the\n"
-    "assignment and how to set up an autograder.\n\n"
+    "on fixed scales. FILE.so, compiled already, will do as well. ASSIGNMENT is a file, a folder\n"
+    "with an assignment.txt, or a lab by name or number (`normlab lab` lists them).\n"
+    "docs/grading.md describes the assignment and how to set up an autograder.\n\n"
     "  --seed N           other random data, the same for everybody with this number (0)\n"
     "  --threads N        threads for those that use them (1)\n"
     "  --seconds S        of timing per implementation and case (0.2)\n"
@@ -37,7 +38,8 @@ static const char help[] =
     "Exit codes: 0 every category is right, 1 not, or it does not compile, 2 bad usage or a bad\n"
     "assignment.\n\n"
     "Examples:\n"
-    "  normlab grade labs/rmsnorm.txt mine.c\n"
+    "  normlab grade 1 1-first-rung.c\n"
+    "  normlab grade examples/grading/rmsnorm.txt mine.c\n"
     "  normlab grade --seed 4711 --gradescope /autograder/results/results.json rmsnorm.txt "
     "mine.c\n";
 
@@ -76,7 +78,7 @@ static void describe_failure(const job *j, const nl_case *c, mark *k) {
     const row line = {.c = c, .impl = j->impl->name, .isa = j->impl->isa, .v = *v};
     char *hint = NULL;
     size_t size;
-    FILE *f = open_memstream(&hint, &size);
+    FILE *f = v->outcome == OUTCOME_FAIL ? open_memstream(&hint, &size) : NULL;
     if (f)
         hints_note(j->impl, &line, c->threads ? c->threads : j->threads), hints_print(f), fclose(f);
     snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
@@ -295,9 +297,9 @@ int verb_grade(int argc, char **argv) {
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)
-        return options_fail("which ASSIGNMENT and which FILE.c?"), options_see_help();
+        return options_fail("which ASSIGNMENT (or lab) and which FILE.c?"), options_see_help();
     if (!options_can_read(argv[first + 1])) return NL_EXIT_USAGE;
-    if (!assignment_read(argv[first], &j.work, error, sizeof error))
+    if (!lab_assignment(argv[first], &j.work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     random_seed((uint64_t)seed);
     interrupt_watch(); /* so that what a compiler leaves is removed */

@@ -40,6 +40,7 @@ static const struct verb {
     {"check", verb_check, "verify implementations against the long-double reference"},
     {"new", verb_new, "write a kernel file to begin with"},
     {"try", verb_try, "compile one kernel file, verify and time it, in seconds"},
+    {"lab", verb_lab, "list the labs, or write the files of one to begin with"},
     {"grade", verb_grade, "points for one kernel file, by an assignment"},
     {"bench", verb_bench, "verify, then time"},
     {"limit", verb_limit, "measure this machine's limit"},

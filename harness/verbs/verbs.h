@@ -10,6 +10,7 @@ int verb_list(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_new(int argc, char **argv);
 int verb_try(int argc, char **argv);
+int verb_lab(int argc, char **argv);
 int verb_grade(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_run(int argc, char **argv);

@@ -115,18 +115,34 @@ static bool read_line(const scan *s, assignment *a, char *line) {
                       key);
 }
 
-bool assignment_read(const char *path, assignment *out, char *error, size_t error_size) {
-    scan s = {.path = path, .error = error, .error_size = error_size};
-    char *text, *line;
+/* Reads what s is at, and frees the text. */
+static bool read_lines(scan *s, char *text, assignment *out) {
+    bool ok = true, right = false;
     *out = (assignment){0};
-    bool ok = scan_file(&s, &text), right = false;
-    while (ok && (line = scan_line(&s))) ok = read_line(&s, out, line);
+    for (char *line; ok && (line = scan_line(s));) ok = read_line(s, out, line);
     free(text);
     for (size_t i = 0; i < out->count; i++) right = right || out->parts[i].kind == PART_CATEGORY;
-    if (ok && !*out->title) ok = scan_error(&s, 0, "it has no title");
-    if (ok && !right) ok = scan_error(&s, 0, "it has no category: nothing would be checked");
+    if (ok && !*out->title) ok = scan_error(s, 0, "it has no title");
+    if (ok && !right) ok = scan_error(s, 0, "it has no category: nothing would be checked");
     if (!ok) assignment_free(out);
     return ok;
+}
+
+bool assignment_read(const char *path, assignment *out, char *error, size_t error_size) {
+    scan s = {.path = path, .error = error, .error_size = error_size};
+    char *text;
+    *out = (assignment){0};
+    return scan_file(&s, &text) && read_lines(&s, text, out);
+}
+
+bool assignment_parse(const char *name, const char *from, assignment *out, char *error,
+                      size_t error_size) {
+    scan s = {.path = name, .error = error, .error_size = error_size, .line = 1};
+    char *text = s.at = strdup(from);
+    *out = (assignment){0};
+    if (!text) return scan_error(&s, 0, "no memory for its text");
+    s.end = text + strlen(text);
+    return read_lines(&s, text, out);
 }
 
 void assignment_free(assignment *a) {

@@ -28,6 +28,9 @@ typedef struct assignment {
 
 /* False: error names the line, what is wrong with it and what it should be. */
 bool assignment_read(const char *path, assignment *out, char *error, size_t error_size);
+/* Of a text that is no file; name: for the error. */
+bool assignment_parse(const char *name, const char *text, assignment *out, char *error,
+                      size_t error_size);
 void assignment_free(assignment *a);
 
 /* The first forbidden word in a source without its comments and texts, or NULL. */

@@ -1,0 +1,27 @@
+/* The labs of labs/, which the build embeds, so that they need no folder of the project.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_LAB_H
+#define NL_LAB_H
+
+#include "workbench/assignment.h"
+
+/* The texts of a lab's files; NULL: it has none, as the lab without a compiler. */
+typedef struct lab {
+    const char *name; /* of its folder: "2-one-pass" */
+    const char *page, *start, *assignment;
+} lab;
+
+const lab *lab_at(size_t i); /* NULL: there are no more */
+
+/* By name, number or folder: "2-one-pass", "2", "labs/2-one-pass/". NULL: there is none. */
+const lab *lab_find(const char *name);
+
+/* The page's first line, without its mark; and how long the lab takes, "about 2 hours", or "". */
+const char *lab_title(const lab *l, char text[100]);
+const char *lab_takes(const lab *l, char text[100]);
+
+/* The assignment of an assignment's file, of a folder that has one, or of a lab by lab_find. Files
+ * come first. False: error says what is wrong. */
+bool lab_assignment(const char *what, assignment *out, char *error, size_t error_size);
+
+#endif

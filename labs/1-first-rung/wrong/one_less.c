@@ -1,0 +1,34 @@
+/* Wrong: divides by c - 1, as the sample variance does.
+ * SPDX-License-Identifier: MIT */
+// expect: points 0..0
+// expect: hint n - 1 for n
+// expect: wrong the formula
+// expect: wrong eps
+// expect: wrong rstd
+// expect: wrong every width
+// expect: wrong 16-bit storage
+// expect: wrong arguments left out
+// expect: wrong in place and residual
+// expect: wrong uneven data
+#include "kernel.h"
+
+NL_INLINE void rmsnorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+
+        float squares = 0;
+        for (size_t i = 0; i < v.c; i++) squares += nl_x(row, i) * nl_x(row, i);
+        float rstd = 1 / sqrtf(squares / (v.c - 1) + v.eps);
+
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) * rstd);
+        nl_keep(row, 0, rstd);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, rmsnorm);
+}
+
+NL_IMPL(.about = "the mean over c - 1", .ops = NL_BIT(NL_RMSNORM), .passes = NL_BIT(NL_FORWARD),
+        .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS, .lanes = 1, .forward = forward);

@@ -1,0 +1,29 @@
+/* Wrong: keeps the squares in y: in place they overwrite x, and in 16 bits they are rounded.
+ * SPDX-License-Identifier: MIT */
+// expect: points 60..60
+// expect: hint an input was overwritten before it was last read
+// expect: wrong 16-bit storage
+// expect: wrong in place and residual
+#include "kernel.h"
+
+NL_INLINE void rmsnorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+
+        for (size_t i = 0; i < v.c; i++) nl_store(v.t, row.y, i, nl_x(row, i) * nl_x(row, i));
+        float squares = 0;
+        for (size_t i = 0; i < v.c; i++) squares += nl_load(v.t, row.y, i);
+        float rstd = 1 / sqrtf(squares / v.c + v.eps);
+
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) * rstd);
+        nl_keep(row, 0, rstd);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, rmsnorm);
+}
+
+NL_IMPL(.about = "the squares in y", .ops = NL_BIT(NL_RMSNORM), .passes = NL_BIT(NL_FORWARD),
+        .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS, .lanes = 1, .forward = forward);

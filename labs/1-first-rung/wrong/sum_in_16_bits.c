@@ -1,0 +1,29 @@
+/* Wrong: the sum is rounded to the storage type after each addition.
+ * SPDX-License-Identifier: MIT */
+// expect: points 70..70
+// expect: hint sums and squares in 16 bits
+// expect: wrong 16-bit storage
+#include "kernel.h"
+
+NL_INLINE void rmsnorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+
+        float squares = 0;
+        for (size_t i = 0; i < v.c; i++)
+            squares = nl_round(v.t, squares + nl_round(v.t, nl_x(row, i) * nl_x(row, i)));
+        float rstd = 1 / sqrtf(squares / v.c + v.eps);
+
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) * rstd);
+        nl_keep(row, 0, rstd);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, rmsnorm);
+}
+
+NL_IMPL(.about = "the sum in the storage type", .ops = NL_BIT(NL_RMSNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS,
+        .lanes = 1, .forward = forward);
