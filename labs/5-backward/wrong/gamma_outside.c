@@ -1,0 +1,42 @@
+/* Wrong: gamma is taken out of the bracket, which is right only where gamma is constant.
+ * SPDX-License-Identifier: MIT */
+// expect: points 10..10
+// expect: hint gamma outside the bracket
+// expect: wrong dx
+// expect: wrong dgamma and dbeta
+// expect: wrong dresidual, eps, gamma
+// expect: wrong in place
+// expect: wrong 16-bit storage
+// expect: wrong uneven data
+#include "kernel.h"
+
+NL_INLINE void layernorm(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t r = 0; r < v.n; r++) {
+        nl_backward_view row = nl_backward_row(v, r);
+
+        float mean = *row.mean, rstd = *row.rstd, mean_g = 0, mean_gx = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            mean_g += nl_load(v.t, row.dy, i);
+            mean_gx += nl_load(v.t, row.dy, i) * (nl_load(v.t, row.x, i) - mean) * rstd;
+        }
+        mean_g /= v.c;
+        mean_gx /= v.c;
+
+        for (size_t i = 0; i < v.c; i++) {
+            float dy = nl_load(v.t, row.dy, i), xhat = (nl_load(v.t, row.x, i) - mean) * rstd;
+            nl_put_dx(row, i, nl_gain(v.gamma, false, i) * rstd * (dy - mean_g - xhat * mean_gx));
+            if (v.dgamma) v.dgamma[i] += dy * xhat;
+            if (v.dbeta) v.dbeta[i] += dy;
+        }
+    }
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    nl_backward_with_type(p, a, layernorm);
+}
+
+NL_IMPL(.about = "gamma in front", .ops = NL_BIT(NL_LAYERNORM), .passes = NL_BIT(NL_BACKWARD),
+        .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS, .lanes = 1,
+        .backward = backward);

@@ -1,0 +1,41 @@
+/* Wrong: the formula of RMSNorm: the term mean(g) is left out.
+ * SPDX-License-Identifier: MIT */
+// expect: points 0..0
+// expect: hint the term mean(g) was left out
+// expect: wrong dx
+// expect: wrong dgamma and dbeta
+// expect: wrong dresidual, eps, gamma
+// expect: wrong without gamma
+// expect: wrong in place
+// expect: wrong 16-bit storage
+// expect: wrong uneven data
+#include "kernel.h"
+
+NL_INLINE void layernorm(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t r = 0; r < v.n; r++) {
+        nl_backward_view row = nl_backward_row(v, r);
+
+        float mean = *row.mean, rstd = *row.rstd, mean_gx = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            mean_gx += nl_g(row, i) * (nl_load(v.t, row.x, i) - mean) * rstd;
+        }
+        mean_gx /= v.c;
+
+        for (size_t i = 0; i < v.c; i++) {
+            float dy = nl_load(v.t, row.dy, i), xhat = (nl_load(v.t, row.x, i) - mean) * rstd;
+            nl_put_dx(row, i, rstd * (nl_g(row, i) - xhat * mean_gx));
+            if (v.dgamma) v.dgamma[i] += dy * xhat;
+            if (v.dbeta) v.dbeta[i] += dy;
+        }
+    }
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    nl_backward_with_type(p, a, layernorm);
+}
+
+NL_IMPL(.about = "without mean(g)", .ops = NL_BIT(NL_LAYERNORM), .passes = NL_BIT(NL_BACKWARD),
+        .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS, .lanes = 1,
+        .backward = backward);
