@@ -6,6 +6,7 @@
 
             <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function
             <!-- code: core/view.h "first line" "last" -->   from the line that begins so to the next one that does
+            <!-- diff: rmsnorm/naive.c rmsnorm/one_pass.c rmsnorm -->   a function of two files, compared
 
         and writes the last line of each chapter and the table of contents in docs/course/README.md
     scripts/course.py --check [--program build/release/normlab]
@@ -15,6 +16,7 @@
 
 Standard library only. Running --update twice changes nothing the second time."""
 import argparse
+import difflib
 import itertools
 import os
 import re
@@ -31,7 +33,9 @@ ROOT = Path(__file__).resolve().parent.parent
 COURSE = ROOT / "docs" / "course"
 # The lab, a folder's number in labs/, that each chapter leads to.
 LABS = {4: 1, 5: 1, 6: 1, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 15: 8, 17: 1, 18: 8}
-MARKER = re.compile(r'^<!-- code: (\S+) (?:(\w+)|"([^"]+)" "([^"]+)") -->\n(?:\n?```\w*\n.*?^```\n)?', re.M | re.S)
+BLOCK = r' -->\n(?:\n?```\w*\n.*?^```\n)?'
+CODE = re.compile(r'^<!-- code: (\S+) (?:(\w+)|"((?:\\"|[^"])+)" "((?:\\"|[^"])+)")' + BLOCK, re.M | re.S)
+DIFF = re.compile(r'^<!-- diff: (\S+) (\S+) (\w+)' + BLOCK, re.M | re.S)
 LANGUAGES = {".h": "c", ".sh": "bash", ".txt": "text", ".py": "python"}
 
 
@@ -52,6 +56,7 @@ def begins(lines, i, function):
 
 def excerpt(file, function, first, last):
     """The lines of a file that a marker names. Raises ValueError with the reason."""
+    first, last = ((text or "").replace('\\"', '"') for text in (first, last))
     if not (ROOT / file).is_file():
         raise ValueError(f"{file} does not exist")
     lines = (ROOT / file).read_text().splitlines()
@@ -72,7 +77,14 @@ def with_code(text):
         head = match[0].split("\n", 1)[0]
         language = LANGUAGES.get(Path(match[1]).suffix, Path(match[1]).suffix[1:])
         return f"{head}\n```{language}\n{excerpt(*match.groups())}\n```\n"
-    return MARKER.sub(block, text)
+
+    def difference(match):
+        old, new = (excerpt(file, match[3], None, None).splitlines() for file in match.group(1, 2))
+        lines = [line for line in list(difflib.unified_diff(old, new, lineterm="", n=1))[2:] if line[:2] != "@@"]
+        if not lines:
+            raise ValueError(f"{match[3]} is the same in {match[1]} and {match[2]}")
+        return "\n".join([match[0].split("\n", 1)[0], "```diff", *lines, "```", ""])
+    return DIFF.sub(difference, CODE.sub(block, text))
 
 
 def navigation(page):

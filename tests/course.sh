@@ -6,6 +6,7 @@ type python3 >/dev/null || exit 77
 cp -r "$root/scripts" . && mkdir plots docs docs/course core labs labs/1-one experiments
 cp "$root/plots/rungs.py" plots && touch plots/picture.png experiments/ladder.txt labs/1-one/README.md
 printf '%s\n' 'int twice(int x);' '' 'int twice(int x)' '{' '    return 2 * x;' '}' '' 'int y;' >core/twice.c
+sed 's/2 \* x/x + x/' core/twice.c >core/sum.c
 printf '%s\n' '# Contents' '' '<!-- contents:begin -->' '<!-- contents:end -->' >docs/course/README.md
 printf '%s\n' '# 0. How' '' 'Read it.' >docs/course/00-how.md
 cat >docs/course/04-twice.md <<'TEXT'
@@ -16,6 +17,8 @@ Two is more than one. So we double.
 <!-- code: core/twice.c twice -->
 
 <!-- code: core/twice.c "int y" "int y" -->
+
+<!-- diff: core/twice.c core/sum.c twice -->
 
 ![a picture of twice](../../plots/picture.png)
 
@@ -76,8 +79,8 @@ check "a chapter without its code is refused" "$([ $code -eq 1 ] || echo "exit c
 says "out of date: run scripts/course.py --update"
 course --update
 succeeds "update"
-for line in '    return 2 \* x;' 'int y;' 'Previous: \[0\. How\]\(00-how.md\) .* Lab: \[1-one\].*'; do
-    check "  puts in $line" "$(grep -qxE "$line" docs/course/04-twice.md || tail -n 50 docs/course/04-twice.md)"
+for line in '    return 2 \* x;' '-    return 2 \* x;' '\+    return x \+ x;' 'int y;' 'Previous: \[0\. How\]\(00-how.md\) .* Lab: \[1-one\].*'; do
+    check "  puts in $line" "$(grep -qxE -- "$line" docs/course/04-twice.md || tail -n 50 docs/course/04-twice.md)"
 done
 check "  and the contents" "$(grep -qF '| [4. Twice](04-twice.md) | Two is more than one. So we double. |' \
     docs/course/README.md || cat docs/course/README.md)"
@@ -90,6 +93,7 @@ prints "2 chapters, 2 commands"
 
 refuses "code that drifted" 's/return 2/return 3/' "out of date"
 refuses "a function that is gone" 's/twice.c twice/twice.c thrice/' "core/twice.c has 0 times a function thrice"
+refuses "functions without a difference" 's/core.sum.c/core\/twice.c/' "twice is the same in core/twice.c and core/twice.c"
 refuses "a file that is gone" 's/twice.c twice/once.c twice/' "core/once.c does not exist"
 refuses "another number" 's/^# 4/# 5/' 'begins with "# 4. TITLE"'
 refuses "no idea" 's/^Two is.*/- Two/' "the idea, in two or three sentences"
