@@ -1,5 +1,6 @@
 /* Thresholds: defaults, file and current values. SPDX-License-Identifier: MIT */
 #include "tuning.h"
+#include "caches.h"
 #include "message.h"
 
 #include <errno.h>
@@ -9,32 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-enum { L1, L2, L3 };
-
-/* Bytes of a level of the caches; where unknown, what every processor of today has. */
+/* Bytes of a level of the caches, 1 to 3; where unknown, what every processor of today has. */
 static size_t cache_bytes(int level) {
     static const size_t usual[] = {(size_t)32 << 10, (size_t)1 << 20, (size_t)16 << 20};
-    long bytes = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    static const int names[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
-                                _SC_LEVEL3_CACHE_SIZE};
-    bytes = sysconf(names[level]);
-#endif
-    return bytes > 0 ? (size_t)bytes : usual[level];
+    const size_t known = nl_cache_bytes(level);
+    return known ? known : usual[level - 1];
 }
 
 /* Half the last-level cache, since x takes the other half; capped: a large cache is shared. */
 static size_t default_stream_bytes(void) {
-    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20, half = cache_bytes(L3) / 2;
+    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20, half = cache_bytes(3) / 2;
     return half < least ? least : half > most ? most : half;
 }
 
 /* Backward moves three tensors and streams one. Its streaming rung also prefetches, which pays as
  * soon as no tensor stays in the second level. */
 static size_t default_stream_backward(void) {
-    const size_t twice = 2 * cache_bytes(L2), most = default_stream_bytes();
+    const size_t twice = 2 * cache_bytes(2), most = default_stream_bytes();
     return twice < most ? twice : most;
 }
 
@@ -141,7 +134,7 @@ static size_t first_level; /* asking the system takes microseconds */
 static const char *source = "defaults";
 
 static void decide(void) {
-    first_level = cache_bytes(L1);
+    first_level = cache_bytes(1);
     now = (nl_tuning){.stream_bytes = default_stream_bytes(),
                       .stream_backward = default_stream_backward(),
                       .stream_batch = default_stream_bytes(),

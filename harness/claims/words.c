@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/words.h"
-#include "base/caches.h"
+#include "caches.h"
 #include "timing/modes.h"
 
 #include <math.h>
@@ -27,8 +27,8 @@ __attribute__((format(printf, 2, 3))) static void add(words *w, const char *form
 /* Where bytes lie that every call uses again. */
 static void add_place(words *w, size_t bytes) {
     bool known = false;
-    for (int level = 1; level <= CACHE_LEVELS; level++) {
-        const size_t size = cache_bytes(level);
+    for (int level = 1; level <= NL_CACHE_LEVELS; level++) {
+        const size_t size = nl_cache_bytes(level);
         known = known || size;
         if (size && bytes <= size) {
             add(w, "in L%d", level);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/flush.h"
-#include "base/caches.h"
+#include "caches.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ __attribute__((target("clflushopt"))) static void flush_lines(char *p, size_t by
 
 size_t last_cache_bytes(void) {
     static size_t last;
-    for (int level = CACHE_LEVELS; !last && level > 0; level--) last = cache_bytes(level);
+    for (int level = NL_CACHE_LEVELS; !last && level > 0; level--) last = nl_cache_bytes(level);
     if (!last) last = (size_t)32 << 20;
     return last;
 }

@@ -1,6 +1,6 @@
 /* Interface: Documentation/ABI/testing/sysfs-devices-system-cpu of the Linux kernel.
  * SPDX-License-Identifier: MIT */
-#include "base/caches.h"
+#include "caches.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static bool read_line(int index, const char *what, char line[16]) {
     return ok;
 }
 
-size_t cache_bytes(int level) {
+size_t nl_cache_bytes(int level) {
     char at[16], type[16], size[16];
     int listed = 0;
     for (; read_line(listed, "level", at); listed++)

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-enum { CACHE_LEVELS = 4 };
+enum { NL_CACHE_LEVELS = 4 };
 
-/* Bytes of the data cache of a level, 1 to CACHE_LEVELS; 0: there is none, or it is unknown. */
-size_t cache_bytes(int level);
+/* Bytes of the data cache of a level, 1 to NL_CACHE_LEVELS; 0: there is none, or it is unknown. */
+size_t nl_cache_bytes(int level);
 
 #endif
