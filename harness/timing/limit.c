@@ -68,8 +68,8 @@ void limit_move(const limit_job *job, int threads) {
 static const double long_call_ns = 1e6;
 
 typedef struct candidates {
-    limit_way way[2 * (AHEAD_BLOCKS + 1) + 3];
-    double least[2 * (AHEAD_BLOCKS + 1) + 3];
+    limit_way way[2 * (AHEAD_LOADED + 1) + 3];
+    double least[2 * (AHEAD_LOADED + 1) + 3];
     size_t count, best;
 } candidates;
 
@@ -96,7 +96,7 @@ limit_way limit_choose(limit_store stores, bool reads, double (*trial)(void *, l
     enum { REPEATS = 3 };
     candidates c = {.count = 0};
     for (limit_store s = LIMIT_ORDINARY; s <= (STREAMS ? LIMIT_STREAM : LIMIT_ORDINARY); s++)
-        for (limit_ahead a = 0; a <= (reads ? AHEAD_BLOCKS : AHEAD_NOTHING); a++)
+        for (limit_ahead a = 0; a <= (reads ? AHEAD_LOADED : AHEAD_NOTHING); a++)
             if (stores == LIMIT_EITHER || s == stores) add(&c, (limit_way){.store = s, .ahead = a});
     if (c.count == 0) add(&c, (limit_way){0});
     sweep(&c, 1, INFINITY, trial, context);
@@ -113,7 +113,8 @@ limit_way limit_choose(limit_store stores, bool reads, double (*trial)(void *, l
 }
 
 const char *limit_way_name(limit_way w, char text[64]) {
-    static const char *const aheads[] = {"", " + lines ahead", " + blocks ahead"};
+    static const char *const aheads[] = {"", " + lines ahead", " + blocks ahead",
+                                         " + blocks loaded"};
     snprintf(text, 64, "%s x %d%s%s", find(w.narrower)->isa, w.brief ? 2 : 8,
              w.store == LIMIT_STREAM ? " + streaming" : "", aheads[w.ahead]);
     return text;

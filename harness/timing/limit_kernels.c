@@ -64,7 +64,6 @@ NL_INLINE void move(const limit_job *j, int reads, int writes, bool streams, lim
         for (int k = 0; k < unroll; k++) move_one(j, reads, writes, streams, i + (size_t)k * BYTES);
     }
     for (; i + BYTES <= j->bytes; i += BYTES) move_one(j, reads, writes, streams, i);
-    if (streams) vfence();
     size_t rest = j->bytes - i;
     if (rest == 0) return;
     if (reads > 0)
@@ -74,14 +73,36 @@ NL_INLINE void move(const limit_job *j, int reads, int writes, bool streams, lim
     if (writes > 1) memmove((char *)j->out[1] + i, (const char *)j->in[1] + i, rest);
 }
 
+/* In place, a streaming store soon after the load of its line makes that line's other loads wait. */
+NL_INLINE void move_loaded(const limit_job *j, int reads, int writes, bool streams, int unroll) {
+    enum { BLOCK = 4096 };
+    char kept[2][BLOCK] __attribute__((aligned(64)));
+    limit_job load = {.out = {kept[0], kept[1]}}, store = {.in = {kept[0], kept[1]}};
+    for (size_t i = 0; i < j->bytes; i += BLOCK) {
+        load.bytes = store.bytes = j->bytes - i < BLOCK ? j->bytes - i : BLOCK;
+        for (int r = 0; r < reads; r++) load.in[r] = (const char *)j->in[r] + i;
+        for (int w = 0; w < writes; w++) store.out[w] = (char *)j->out[w] + i;
+        move(&load, reads, writes, false, AHEAD_NOTHING, unroll);
+        move(&store, writes, writes, streams, AHEAD_NOTHING, unroll);
+    }
+}
+
+NL_INLINE void move_so(const limit_job *j, int reads, int writes, bool streams, limit_ahead ahead,
+                       int unroll) {
+    if (ahead == AHEAD_LOADED)
+        move_loaded(j, reads, writes, streams, unroll);
+    else
+        move(j, reads, writes, streams, ahead, unroll);
+}
+
 NL_INLINE void move_by(const limit_job *j, bool streams, limit_ahead ahead, int unroll) {
     switch (j->reads * 10 + j->writes) {
     case 10: read_only(j, ahead); break;
     case 1: move(j, 0, 1, streams, AHEAD_NOTHING, unroll); break;
-    case 11: move(j, 1, 1, streams, ahead, unroll); break;
-    case 21: move(j, 2, 1, streams, ahead, unroll); break;
-    case 31: move(j, 3, 1, streams, ahead, unroll); break;
-    case 22: move(j, 2, 2, streams, ahead, unroll); break;
+    case 11: move_so(j, 1, 1, streams, ahead, unroll); break;
+    case 21: move_so(j, 2, 1, streams, ahead, unroll); break;
+    case 31: move_so(j, 3, 1, streams, ahead, unroll); break;
+    case 22: move_so(j, 2, 2, streams, ahead, unroll); break;
     }
 }
 
@@ -90,11 +111,15 @@ NL_INLINE void move_ahead(const limit_job *j, bool streams, int unroll) {
     case AHEAD_NOTHING: move_by(j, streams, AHEAD_NOTHING, unroll); break;
     case AHEAD_LINES: move_by(j, streams, AHEAD_LINES, unroll); break;
     case AHEAD_BLOCKS: move_by(j, streams, AHEAD_BLOCKS, unroll); break;
+    case AHEAD_LOADED: move_by(j, streams, AHEAD_LOADED, unroll); break;
     }
 }
 
-void LIMIT_NAME(const limit_job *j);
-void LIMIT_NAME(const limit_job *j) {
+/* The job is copied: a store could change the caller's, whose pointers would be loaded again for every
+ * vector. */
+void LIMIT_NAME(const limit_job *job);
+void LIMIT_NAME(const limit_job *job) {
+    const limit_job own = *job, *j = &own;
     uintptr_t bits = (uintptr_t)j->out[0] | (uintptr_t)(j->writes > 1 ? j->out[1] : j->out[0]);
     bool streams = j->way.store == LIMIT_STREAM && bits % BYTES == 0;
     if (streams && j->way.brief)
@@ -105,4 +130,5 @@ void LIMIT_NAME(const limit_job *j) {
         move_ahead(j, false, 2);
     else
         move_ahead(j, false, 8);
+    if (streams) vfence();
 }
