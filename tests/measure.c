@@ -1,6 +1,6 @@
 /* The measuring engine, driven by a clock that moves only when an arm is called.
  * SPDX-License-Identifier: MIT */
-#include "timing/measure.h"
+#include "timing/row.h"
 #include "base/random.h"
 
 #include <criterion/criterion.h>
@@ -62,6 +62,24 @@ Test(measure, stops_when_precise) {
     cr_expect(verdict_of(&m, 2) == SLOWER && verdict_of(&m, 1) == SAME);
     cr_expect(fabs(measure_time(&m, 2).median - 1300) < 13);
     cr_expect(fabs(exp(measure_ratio(&m, 2, 0).median) - 1.3) < 0.01);
+    done(&m);
+}
+
+/* With the option `streaming` the limit that is shown only streams. Ordinary stores may beat it, and so
+ * may a rung that uses them: impossible is what beats every way to copy. */
+Test(measure, impossible_is_what_beats_every_limit) {
+    enum { BASELINE, AGAIN, SLOW, FAST, TOO_FAST, STREAMING, ANY, ARMS };
+    static const double ns[ARMS] = {1000, 1000, 900, 500, 300, 800, 450};
+    fake f[ARMS];
+    for (size_t i = 0; i < ARMS; i++) f[i] = (fake){ns[i], 0.001, 0, 0, 0, i};
+    measure m = {.seed = 1};
+    const yardstick by = {.again = AGAIN, .limit = STREAMING, .fastest = ANY, .margin = 0.02};
+    cr_assert(run(&m, f, ARMS, 10));
+    for (size_t i = SLOW; i <= TOO_FAST; i++) {
+        const timing t = timing_read(&m, i, &by);
+        cr_expect(fabs(t.limit_pct - 100 * ns[STREAMING] / ns[i]) < 2, "%g %%", t.limit_pct);
+        cr_expect(t.impossible == (i == TOO_FAST), "%g ns", ns[i]);
+    }
     done(&m);
 }
 
@@ -203,7 +221,7 @@ typedef struct faulty {
     size_t period, seen;
 } faulty;
 
-static void verify(void *context) {
+static void verify_outputs(void *context) {
     faulty *k = context;
     k->seen += k->f.calls % k->period == 0;
 }
@@ -217,7 +235,9 @@ Test(measure, any_call_may_be_the_one_that_is_verified) {
                 fake other = {.ns = 100e3 / (double)calls[i]};
                 faulty k = {other, period, 0};
                 k.f.calls = phase;
-                const measure_arm arms[] = {{.call = fake_call, .context = &k, .after = verify},
+                const measure_arm arms[] = {{.call = fake_call,
+                                             .context = &k,
+                                             .after = verify_outputs},
                                             {.call = fake_call, .context = &other}};
                 measure m = {.arms = arms, .count = 2, .seconds = 0.04, .precision = -1, .seed = 1};
                 m.clock = fake_clock;

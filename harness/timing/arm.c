@@ -105,8 +105,7 @@ static double limit_trial(void *context, limit_way way) {
     return measure_trial(&m, clock_ns);
 }
 
-limit_arm limit_arm_make(fixture *on, int threads) {
-    const limit_store stores = on->c.streaming ? LIMIT_STREAM : LIMIT_EITHER;
+limit_arm limit_arm_make(fixture *on, limit_store stores, int threads) {
     limit_arm all = {.on = on, .threads = threads}, one = {.on = on, .threads = 1};
     all.way = limit_choose(stores, true, limit_trial, &all);
     if (threads == 1 || limit_trial(&one, all.way) > 2 * limit_trial(&all, all.way)) return all;

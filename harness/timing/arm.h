@@ -29,8 +29,9 @@ typedef struct limit_arm {
     limit_way way;
 } limit_arm;
 
-/* Times a short trial of each way to copy, on all threads and on one, and takes the fastest. */
-limit_arm limit_arm_make(fixture *on, int threads);
+/* Times a short trial of each way to copy with such stores, on all threads and on one, and takes the
+ * fastest. */
+limit_arm limit_arm_make(fixture *on, limit_store stores, int threads);
 
 /* Verifies the arm on refilled buffers; the first failure. */
 verdict arm_verify(arm *a);

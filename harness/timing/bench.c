@@ -24,7 +24,7 @@ typedef struct bench {
     arm *arms; /* the implementations, then the baseline again */
     row *rows; /* [impls] */
     size_t impls;
-    limit_arm limit;
+    limit_arm limits[2]; /* with the case's stores; with any, unless that is the same */
 } bench;
 
 /* One set of buffers; for rotating, enough sets to fill the last-level cache twice. */
@@ -123,11 +123,10 @@ static size_t find_baseline(const bench *b) {
 
 /* The arm, as its lines in the file of rounds name it. */
 static bench_round name_arm(const bench *b, size_t i) {
+    static const char *const others[] = {"(baseline again)", "(limit)", "(fastest limit)"};
     const nl_impl *impl = i <= b->impls ? b->arms[i].impl[0] : NULL;
     return (bench_round){.c = b->c,
-                         .impl = !impl           ? "(limit)"
-                                 : i == b->impls ? "(baseline again)"
-                                                 : impl->name,
+                         .impl = i < b->impls ? impl->name : others[i - b->impls],
                          .isa = impl ? impl->isa : "-",
                          .threads = impl ? b->arms[i].threads : b->threads};
 }
@@ -166,12 +165,15 @@ static size_t measure_arms(bench *b, measure *m, const yardstick *by, timing *ti
 
 static bool time_arms(bench *b, char *error, size_t error_size) {
     const bench_settings *o = b->o;
-    size_t baseline = find_baseline(b), count = b->impls + 2;
+    const bool streaming = b->c->streaming;
+    size_t baseline = find_baseline(b), count = b->impls + 2 + streaming;
     b->arms[b->impls] = b->arms[baseline];
-    b->limit = limit_arm_make(&b->f, b->threads);
+    b->limits[0] = limit_arm_make(&b->f, streaming ? LIMIT_STREAM : LIMIT_EITHER, b->threads);
+    if (streaming) b->limits[1] = limit_arm_make(&b->f, LIMIT_EITHER, b->threads);
     const yardstick by = {.baseline = b->arms[baseline].impl[0]->name,
                           .again = b->impls,
                           .limit = b->impls + 1,
+                          .fastest = count - 1,
                           .bytes = (double)case_bytes(b->c),
                           .margin = o->margin};
     measure_arm *calls = malloc(count * sizeof *calls);
@@ -179,7 +181,8 @@ static bool time_arms(bench *b, char *error, size_t error_size) {
     timing *one = malloc(o->processes * sizeof *one);
     size_t done = 0;
     for (size_t i = 0; calls && i < count; i++)
-        calls[i] = i == by.limit ? limit_arm_measured(&b->limit) : arm_measured(&b->arms[i]);
+        calls[i] =
+            i < by.limit ? arm_measured(&b->arms[i]) : limit_arm_measured(&b->limits[i - by.limit]);
     measure m = {.arms = calls,
                  .count = count,
                  .baseline = baseline,
