@@ -202,6 +202,6 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     if (j.unbounded)
         printf("held to no bound on %zu, %s\n", j.unbounded,
                impl->demonstration ? "as a demonstration"
-                                   : "whose squares leave float's range: it is not .range_safe");
+                                   : "where its method promises nothing (.method, .range_safe)");
     return NL_EXIT_OK;
 }
