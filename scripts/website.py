@@ -87,7 +87,7 @@ def in_lists(text):
 
 def as_markdown(text):
     """GitHub's Markdown as Python-Markdown reads it: a list may follow a paragraph, and details hold Markdown."""
-    text = re.sub(r"<details>", '<details markdown="1">', text)
+    text = re.sub(r"<details( open)?>", r'<details\1 markdown="1">', text)
     text = re.sub(r"(<summary>.*?</summary>)\n(?=\S)", r"\1\n\n", text)
     return re.sub(r"(?m)^(?!\s*(?:[-*] |\d+\. |\||#|>|<!--))(\S.*\n)(?=(?:- |1\. )\S)", r"\1\n", text)
 
@@ -164,7 +164,7 @@ def words_of(comment):
     """A C comment as Markdown: its indented lines are code."""
     lines = [re.sub(r"^ ?\* ?", "", line) for line in comment.strip().removeprefix("/*").removesuffix("*/").split("\n")]
     return "\n".join(f"\n    {line.strip()}\n" if line.startswith("  ") else re.sub(r"[*_<]", r"\\\g<0>", line.strip())
-                     for line in lines)
+                     for line in lines).replace("\n\n\n    ", "\n    ")
 
 
 def header():
@@ -210,10 +210,10 @@ def python_api():
 
 
 def whole_course():
-    """All chapters on one page, to be printed."""
+    """All chapters on one page, to be printed, with the answers."""
     parts = ["---\nsearch:\n  exclude: true\n---\n# The course on one page\n"]
     for page in course.chapters():
-        body = page.read_text().rstrip().rpartition("\n")[0]
+        body = page.read_text().rstrip().rpartition("\n")[0].replace("<details>", "<details open>")
         parts.append(re.sub(r"^#", "##", body, flags=re.M) + "\n")
     return "\n".join(parts)
 
