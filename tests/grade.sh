@@ -68,6 +68,12 @@ exits "a forbidden word" 1 task.txt forbidden.c
 prints "the assignment forbids 'fopen'"
 sed 's|(void)threads;|(void)threads; /* fopen */ const char *s = "#pragma \\" fopen"; (void)s; int my_fopen = 0; (void)my_fopen;|' "$rung" >allowed.c
 exits "in a comment, a text or a longer word it is none" 0 "${fast[@]}" task.txt allowed.c
+sed 's|^title.*|&\nmethod two-pass|' task.txt >asks.txt
+exits "the method that it asks for" 0 "${fast[@]}" asks.txt "$rung"
+sed -i 's|two-pass|refined|' asks.txt
+exits "another one" 1 asks.txt "$rung"
+prints "its .method is not refined, which the assignment asks for"
+prints "0 of 100 points"
 exits "a kernel for another layer" 1 "${fast[@]}" task.txt "$root/layernorm/naive.c"
 prints "it does not take that"
 
@@ -83,7 +89,8 @@ refuses() { # refuses WHAT LINE MESSAGE
     exits "$1" 2 bad.txt "$rung"
     says "bad.txt:3: $3"
 }
-refuses "an unknown key" "points 3" "'points' should be title, category, speed, error or forbid"
+refuses "an unknown key" "points 3" "'points' should be title, category, speed, error, method or forbid"
+refuses "no such method" "method three-pass" "'three-pass' should be one-pass, shifted, welford, two-pass or refined"
 refuses "points that are none" "category ten a: rmsnorm/forward/f32/3x7/normal" "'ten' should be a number from 0 to 1e+09"
 refuses "no colon" "category 1 rmsnorm/forward/f32/3x7/normal" "should be: category POINTS NAME: CASE..."
 refuses "no case" "category 1 a: " "should be: category POINTS NAME: CASE..."

@@ -17,16 +17,20 @@ const char *dtype_name(int dtype) {
     return nl_dtype_name((nl_dtype)dtype);
 }
 
-const char *method_name(const nl_impl *m) {
+const char *method_at(int method) {
     static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
                                           [NL_SHIFTED] = "shifted",
                                           [NL_WELFORD] = "welford",
                                           [NL_TWO_PASS] = "two-pass",
                                           [NL_REFINED] = "refined"};
+    return methods[method];
+}
+
+const char *method_name(const nl_impl *m) {
     bool centred = false;
     for (nl_op op = 0; op < NL_OPS; op++)
         centred = centred || (m->ops & NL_BIT(op) && nl_layers[op].centred);
-    return centred && m->passes & NL_BIT(NL_FORWARD) ? methods[m->method] : "-";
+    return centred && m->passes & NL_BIT(NL_FORWARD) ? method_at(m->method) : "-";
 }
 
 static bool find_name(const char *text, const char *(*name)(int), int count, int *found) {
@@ -43,6 +47,11 @@ bool pass_from_name(const char *name, nl_pass *pass) {
 bool dtype_from_name(const char *name, nl_dtype *dtype) {
     int found;
     return find_name(name, dtype_name, NL_DTYPES, &found) && (*dtype = (nl_dtype)found, true);
+}
+
+bool method_from_name(const char *name, nl_method *method) {
+    int found;
+    return find_name(name, method_at, NL_REFINED + 1, &found) && (*method = (nl_method)found, true);
 }
 
 /* "a, b or c". */
@@ -78,4 +87,8 @@ const char *pass_names(void) {
 
 const char *dtype_names(void) {
     return list_names(dtype_name, NL_DTYPES);
+}
+
+const char *method_names(void) {
+    return list_names(method_at, NL_REFINED + 1);
 }

@@ -92,6 +92,22 @@ static void add_no_means(mistake_list *l) {
     f->undivided = backward ? OF_G | OF_GX : OF_MEAN | OF_SQUARES, f->divisor = HUGE_VALL;
 }
 
+/* Sums in vectors: a lane that the sum of the lanes takes twice; and in the last vector the lanes
+ * behind the end, which hold 0 - mean once the mean is subtracted. */
+static void add_lanes(mistake_list *l) {
+    const size_t m = nl_group_size(l->s->p);
+    for (size_t lanes = 4, before = 0; lanes <= 16; lanes *= 2) {
+        const size_t padding = (lanes - m % lanes) % lanes;
+        if (lanes / 2 < m)
+            mistake_add(l, "lane-twice", lanes, "the sums count lane 0 of %zu twice", lanes)
+                ->lanes = lanes;
+        if (!l->right.centred || padding == before) continue;
+        mistake_add(l, "padding", lanes, "the squares count %zu lane%s not real: 0 - mean in each",
+                    padding, padding == 1 ? " that is" : "s that are")
+            ->padding = before = padding;
+    }
+}
+
 static void add_rows(mistake_list *l, const char *name, size_t number, const char *what,
                      size_t first, size_t end) {
     formula *f = mistake_add(l, name, number, "dgamma or dbeta: %s", what);
@@ -133,6 +149,7 @@ void families_add(mistake_list *l, workspace *w) {
     const nl_pass pass = l->s->p->pass;
     add_eps(l);
     if (pass != NL_INFERENCE) add_axes(l), add_members(l), add_no_means(l);
+    if (pass == NL_FORWARD) add_lanes(l);
     if (pass == NL_BACKWARD) add_gradients(l);
     add_fitted(l, w);
 }

@@ -80,6 +80,7 @@ static void statistics(workspace *w, const formula *r) {
             if (forward && !formula_is_summed(w, r, i)) continue;
             long double v = formula_input(s, r->residual == NOT_IN_SUMS ? IGNORED : r->residual, i);
             if (pass) v -= r->centred == IN_OUTPUT ? 0 : w->mean[g], v *= v;
+            if (r->lanes && nl_member_of(s->p, i) % r->lanes == 0) v *= 2;
             if (r->sums_in_16_bits)
                 v = ref_round(s->narrow, sum[g] + ref_round(s->narrow, v));
             else
@@ -87,8 +88,10 @@ static void statistics(workspace *w, const formula *r) {
             sum[g] = v;
         }
         const long double length = pass && r->unbiased && m > 1 ? m - 1 : m;
-        for (size_t g = 0; g < groups; g++)
+        for (size_t g = 0; g < groups; g++) {
+            if (pass) sum[g] += (long double)r->padding * w->mean[g] * w->mean[g];
             sum[g] /= formula_divisor(r, pass ? OF_SQUARES : OF_MEAN, length);
+        }
         formula_carry(r, forward ? groups : 0, length, sum);
     }
     for (size_t g = groups; g-- > 0;) {
@@ -97,6 +100,7 @@ static void statistics(workspace *w, const formula *r) {
                      : r->root == OUTSIDE ? 1 / (sqrtl(v) + r->eps)
                      : r->root == NO_ROOT ? 1 / (v + r->eps)
                                           : sigma;
+        if (r->rstd_rounded) w->rstd[g] = ref_round(s->narrow, w->rstd[g]);
     }
     for (size_t g = groups; g-- > 1;) {
         const size_t from = r->stale & OF_FIRST ? 0 : g - 1;

@@ -46,6 +46,8 @@ typedef struct formula {
     int axis, centred, root, residual, casting, gain, beta;
     int unbiased, inference, not_normalized;
     int sums_in_16_bits; /* every sum and square is rounded to the subject's narrow type */
+    int rstd_rounded;    /* to the subject's narrow type */
+    int truncated;       /* y is rounded towards zero */
     int rounded;         /* y is rounded to the storage type rounded - 1, then to its own */
     int undivided;       /* these sums are divided by `divisor` instead of their length */
     int stale;           /* each group takes these statistics of the group before it, or OF_FIRST */
@@ -60,6 +62,8 @@ typedef struct formula {
     int gradients_swapped;      /* dgamma and dbeta */
     size_t together;            /* of ROWS_TOGETHER and PARTS */
     size_t member, members_end; /* only these of a group's elements are summed */
+    size_t lanes;               /* every lanes-th element is summed twice, from the first on */
+    size_t padding;             /* so many elements of 0 - mean are among the squares */
     size_t row, rows_end;       /* only these rows go into dgamma and dbeta */
     long double eps, divisor, factor, offset;
 } formula;

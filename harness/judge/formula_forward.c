@@ -20,7 +20,8 @@ static void saved_statistics(workspace *w, const formula *r) {
             r->mean_unshifted ? formula_input(s, SUMMED, nl_element(p, g, 0)) : 0;
         const long double kept = w->mean[g] - shift;
         formula_put_either(w, NL_MEAN, g, kept, r->stale ? s->want->mean[g] : kept);
-        formula_put_either(w, NL_RSTD, g, rstd, r->stale ? s->want->rstd[g] : rstd);
+        formula_put_either(w, NL_RSTD, g, rstd,
+                           r->stale || r->rstd_rounded ? s->want->rstd[g] : rstd);
         if (!s->in->running_mean || !w->of[NL_RUNNING_MEAN].value) continue;
         const float mean = s->in->running_mean[g], var = s->in->running_var[g];
         const long double fresh = biased ? v : v * m / (m - 1);
@@ -28,6 +29,12 @@ static void saved_statistics(workspace *w, const formula *r) {
         formula_put(w, NL_RUNNING_MEAN, g, old ? mean : (1 - weight) * mean + weight * w->mean[g]);
         formula_put(w, NL_RUNNING_VAR, g, old ? var : (1 - weight) * var + weight * fresh);
     }
+}
+
+/* The neighbour of v in t that is not beyond it. */
+static long double towards_zero(nl_dtype t, long double v) {
+    const long double near = ref_round(t, v);
+    return fabsl(near) <= fabsl(v) ? near : ref_round(t, near * (1 - 1.25L * ref_unit(t)));
 }
 
 void formula_forward(workspace *w, const formula *r) {
@@ -50,6 +57,7 @@ void formula_forward(workspace *w, const formula *r) {
         v = r->beta == BETA_FIRST ? (v + shift) * gain : v * gain + shift;
         if (r->residual == LAST && s->in->residual) v += s->in->residual[i];
         v = v * r->factor + r->offset;
+        if (r->truncated) v = towards_zero(s->p->dtype, v);
         formula_put(w, NL_Y, i, r->rounded ? ref_round((nl_dtype)(r->rounded - 1), v) : v);
     }
     saved_statistics(w, r);

@@ -16,7 +16,7 @@ pattern growth_pattern(const subject *s, double *rest) {
     group_sums *sums = calloc(groups + 1, sizeof *sums);
     const double *y = s->got[NL_Y];
     pattern out = {0};
-    long double offset = 0, scale = 0, all = 0, gauges = 0;
+    long double offset = 0, scale = 0, shrinking = 0, all = 0, gauges = 0;
     for (size_t i = 0; sums && y && i < p->n * p->c * p->s; i++) {
         size_t j = nl_feature_of(p, i);
         group_sums *g = &sums[nl_group_of(p, i)];
@@ -33,12 +33,14 @@ pattern growth_pattern(const subject *s, double *rest) {
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
         long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
+        if (xd < 0) shrinking += slope;
         offset += flat, scale += slope, all += g.dd, gauges += g.gauge, out.groups++;
         rest[i] = (double)(sqrtl(fmaxl(0, g.dd - flat - slope) / g.gauge) / ref_unit(p->dtype));
     }
     free(sums);
     if (!(all > 0)) return out;
     out.offset = (double)(offset / all), out.scale = (double)(scale / all);
+    out.shrinking = scale > 0 ? (double)(shrinking / scale) : 0;
     out.rest = fmax(0, 1 - out.offset - out.scale);
     out.rest_rms = (double)(sqrtl(out.rest * all / gauges) / ref_unit(p->dtype));
     return out;
@@ -80,6 +82,9 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
      * offset fitted to m elements take 2 / m of such noise. */
     double m = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
     bool rest_is_rounding = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / m;
+    if (grows(all, 1.5, 2.6) && p->shrinking > 0.99)
+        return "squares around a mean that is a little off, not corrected: the variance is always "
+               "too large, by the square of kappa";
     if (grows(all, 1.5, 2.6))
         return "one-pass variance, E[x^2] - mean^2: grows with the square of kappa";
     if (grows(all, 0.6, 1.5) && grows(rest, 0.6, 1.5))

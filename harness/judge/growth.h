@@ -10,7 +10,8 @@
  * each group's rest, in units. Needs y. */
 typedef struct pattern {
     double offset, scale, rest;
-    double rest_rms; /* of all groups, units */
+    double shrinking; /* share of `scale` from groups whose factor is below 1 */
+    double rest_rms;  /* of all groups, units */
     size_t groups;
 } pattern;
 pattern growth_pattern(const subject *s, double *rest);

@@ -2,10 +2,12 @@
 #include "judge/hint.h"
 #include "best.h"
 #include "layer.h"
+#include "judge/growth.h"
 #include "judge/mechanism.h"
 #include "judge/method.h"
 #include "judge/samples.h"
 #include "judge/where.h"
+#include "verify/verify.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,6 +134,59 @@ static bool find_there(const enquiry *q, char *cause, size_t size, size_t *tried
     return find_mechanism(&s, true, cause, size, tried);
 }
 
+/* Only the saved mean is wrong, and by little: a method that corrects its mean has saved the one
+ * before. */
+static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
+    const nl_method method = q->shell.impl->method;
+    const size_t means = q->wrong[NL_MEAN].wrong;
+    if (!means || q->s.p->pass != NL_FORWARD || (method != NL_REFINED && method != NL_SHIFTED))
+        return false;
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        if (o != NL_MEAN && q->wrong[o].wrong) return false;
+    for (size_t i = 0; i < q->wrong[NL_MEAN].count; i++)
+        if (fabsl(q->s.got[NL_MEAN][i] - q->s.want->mean[i]) * q->s.want->rstd[i] > 1e-3L)
+            return false;
+    snprintf(cause, size, "likely: the mean was saved before its correction, which y has");
+    return true;
+}
+
+/* The case with rows of so many features; false: it has no such spelling. */
+static bool shorten(const nl_case *c, size_t features, nl_case *out) {
+    char text[CASE_TEXT];
+    const char *shape = c->text;
+    for (int i = 0; i < 3 && shape; i++) shape = strchr(shape, '/') ? strchr(shape, '/') + 1 : NULL;
+    const char *end = shape ? strchr(shape, '/') : NULL;
+    if (!end || *shape < '0' || *shape > '9') return false;
+    snprintf(text, sizeof text, "%.*s%zux%zu%s", (int)(shape - c->text), c->text, c->problem.n,
+             features, end);
+    return case_parse(text, out, (char[700]){0}, 700);
+}
+
+/* In long rows only, and an offset and a factor for each row are all that is wrong: its sums are. */
+static bool find_length(const enquiry *q, char *cause, size_t size) {
+    enum { LONG = 1024, SHORT = 64 };
+    const nl_problem *p = q->s.p;
+    nl_case c;
+    nl_data data;
+    answer want;
+    if (p->pass != NL_FORWARD || nl_layers[p->op].by_channel || p->c < LONG || q->shown != NL_Y ||
+        !shorten(q->shell.c, SHORT, &c) || !data_make(&c, &data, (char[700]){0}, 700))
+        return false;
+    double *rest = calloc(ref_groups(p) + 1, sizeof *rest);
+    const bool made = rest && answer_make(&c, &data, &want);
+    const bool rows = made && growth_pattern(&q->s, rest).rest < 0.01;
+    const bool right =
+        rows && verify(&c, &data, &want, q->shell.impl, PLACE_END, 1).outcome == OUTCOME_OK;
+    if (made) answer_free(&want);
+    data_free(&data), free(rest);
+    if (right)
+        snprintf(cause, size,
+                 "right in rows of %d. Here each row has a wrong factor or offset: its sums of %zu "
+                 "terms lose digits, or elements",
+                 SHORT, p->c);
+    return right;
+}
+
 static void find_cause(enquiry *q, hint *out) {
     char *cause = out->cause;
     const size_t size = sizeof out->cause;
@@ -170,6 +225,7 @@ static void find_cause(enquiry *q, hint *out) {
         snprintf(cause, size, "likely: %s", method);
         return;
     }
+    if (find_first_mean(q, cause, size) || find_length(q, cause, size)) return;
     if (q->call[ONE_THREAD].memory && look(q, ONE_THREAD) && !is_wrong(q)) {
         snprintf(cause, size, "right with one thread: threads share the work wrongly");
         return;

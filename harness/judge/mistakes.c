@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum { FWD = NL_BIT(NL_FORWARD), BWD = NL_BIT(NL_BACKWARD), INF = NL_BIT(NL_INFERENCE) };
-/* HALVES: y is 16 bits; NARROW: x or y is; PLACES: more than one; GROUPS_BEFORE: for most groups
- * there is one, MEANS_BEFORE: and they have means; GRADIENTS: dgamma and dbeta were given; AFFINE:
- * gamma and beta were. */
-enum { ANY, WIDE, HALVES, NARROW, PLACES, GROUPS_BEFORE, MEANS_BEFORE, GRADIENTS, AFFINE };
+/* HALVES: y is 16 bits; NARROW: x or y is; RMS: and there is no mean; PLACES: more than one;
+ * GROUPS_BEFORE: for most groups there is one, MEANS_BEFORE: and they have means; GRADIENTS: dgamma
+ * and dbeta were given; AFFINE: gamma and beta were. */
+enum { ANY, WIDE, HALVES, NARROW, RMS, PLACES, GROUPS_BEFORE, MEANS_BEFORE, GRADIENTS, AFFINE };
 
 #define AT(field) offsetof(formula, field)
 
@@ -111,6 +111,9 @@ static const struct row {
      INF, ANY},
     {"low-sums", "sums and squares in 16 bits, one after another", AT(sums_in_16_bits), 1, FWD,
      NARROW},
+    {"rstd-rounded", "rstd was rounded to 16 bits", AT(rstd_rounded), 1, FWD, RMS},
+    {"truncated", "y was rounded towards zero, not to nearest", AT(truncated), 1, FWD | INF,
+     HALVES},
     {"stored-f16", "y was rounded to f16, then widened", AT(rounded), NL_F16 + 1, FWD | INF, WIDE},
     {"stored-bf16", "y was rounded to bf16, then widened", AT(rounded), NL_BF16 + 1, FWD | INF,
      WIDE},
@@ -159,6 +162,7 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                           [WIDE] = s->p->dtype == NL_F32,
                           [HALVES] = s->p->dtype != NL_F32,
                           [NARROW] = s->narrow != NL_F32,
+                          [RMS] = s->narrow != NL_F32 && !l->right.centred,
                           [PLACES] = s->p->s > 1,
                           [GROUPS_BEFORE] = nl_group_count(s->p) > 2,
                           [GRADIENTS] = s->got[NL_DGAMMA] && s->got[NL_DBETA],

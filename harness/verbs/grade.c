@@ -3,6 +3,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/replace.h"
+#include "cases/names.h"
 #include "registry.h"
 #include "timing/bench.h"
 #include "verbs/case_options.h"
@@ -246,6 +247,11 @@ static bool get_kernel(job *j, const char *file, char *why, size_t size) {
     if (source) compile_remove(&c);
     free(source);
     if (ok) j->impl = nl_impl_at(before);
+    if (ok && j->work.asks_method && j->impl->method != j->work.method)
+        ok = false, snprintf(why, size,
+                             "its .method is not %s, which the assignment asks for: the bound on "
+                             "its errors follows from it",
+                             method_at(j->work.method));
     return ok;
 }
 

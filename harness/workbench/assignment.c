@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/assignment.h"
 #include "base/csv.h"
+#include "cases/names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -99,6 +100,12 @@ static bool read_forbidden(const scan *s, assignment *a, char *rest) {
     return true;
 }
 
+static bool read_method(const scan *s, assignment *a, const char *name) {
+    a->asks_method = true;
+    return method_from_name(name, &a->method) ||
+           scan_error(s, s->first_line, "'%s' should be %s", name, method_names());
+}
+
 static bool read_line(const scan *s, assignment *a, char *line) {
     static const char *const kinds[] =
         {[PART_CATEGORY] = "category", [PART_SPEED] = "speed", [PART_ERROR] = "error"};
@@ -108,11 +115,12 @@ static bool read_line(const scan *s, assignment *a, char *line) {
     const char *key = word(&rest);
     if (!*key || *key == '#') return true;
     if (strcmp(key, "title") == 0) return copy(s, rest, a->title, sizeof a->title);
+    if (strcmp(key, "method") == 0) return read_method(s, a, rest);
     if (strcmp(key, "forbid") == 0) return read_forbidden(s, a, rest);
     for (int kind = PART_CATEGORY; kind <= PART_ERROR; kind++)
         if (strcmp(key, kinds[kind]) == 0) return read_part(s, a, kind, rest);
-    return scan_error(s, s->first_line, "'%s' should be title, category, speed, error or forbid",
-                      key);
+    return scan_error(s, s->first_line,
+                      "'%s' should be title, category, speed, error, method or forbid", key);
 }
 
 /* Reads what s is at, and frees the text. */

@@ -24,6 +24,8 @@ typedef struct assignment {
     size_t count;
     char forbidden[FORBIDDEN_MAX][64]; /* words that the source must not have */
     size_t forbidden_count;
+    bool asks_method; /* the kernel must promise this one */
+    nl_method method;
 } assignment;
 
 /* False: error names the line, what is wrong with it and what it should be. */

@@ -1,0 +1,39 @@
+/* The mistake: the first sum is of x itself. In a long row far from zero it becomes so large that
+ * each x is rounded to multiples of 256 when it is added, and m lies many sigma away from the
+ * mean. Then the second pass loses digits as a one-pass does.
+ * SPDX-License-Identifier: MIT */
+// expect: points 70..70
+// expect: wrong long rows
+// expect: hint lose digits, or elements
+#include "kernel.h"
+
+NL_INLINE void layernorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+
+        float total = 0;
+        for (size_t i = 0; i < v.c; i++) total += nl_x(row, i);
+        float m = total / v.c;
+
+        float sum = 0, squares = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            float d = nl_x(row, i) - m;
+            sum += d;
+            squares += d * d;
+        }
+        float c = sum / v.c;
+        float rstd = 1 / sqrtf((squares - c * sum) / v.c + v.eps);
+
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, (nl_x(row, i) - m - c) * rstd);
+        nl_keep(row, m + c, rstd);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, layernorm);
+}
+
+NL_IMPL(.about = "the first sum is of x itself", .ops = NL_BIT(NL_LAYERNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_REFINED,
+        .lanes = 1, .forward = forward);
