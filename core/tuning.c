@@ -11,24 +11,17 @@
 #include <string.h>
 #include <strings.h>
 
-/* Bytes of a level of the caches, 1 to 3; where unknown, what every processor of today has. */
-static size_t cache_bytes(int level) {
-    static const size_t usual[] = {(size_t)32 << 10, (size_t)1 << 20, (size_t)16 << 20};
+/* Bytes of a level of the caches; where unknown, what every processor of today has. */
+static size_t cache_bytes(int level, size_t usual) {
     const size_t known = nl_cache_bytes(level);
-    return known ? known : usual[level - 1];
+    return known ? known : usual;
 }
 
 /* Half the last-level cache, since x takes the other half; capped: a large cache is shared. */
 static size_t default_stream_bytes(void) {
-    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20, half = cache_bytes(3) / 2;
+    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20;
+    const size_t half = cache_bytes(3, (size_t)16 << 20) / 2;
     return half < least ? least : half > most ? most : half;
-}
-
-/* Backward moves three tensors and streams one. Its streaming rung also prefetches, which pays as
- * soon as no tensor stays in the second level. */
-static size_t default_stream_backward(void) {
-    const size_t twice = 2 * cache_bytes(2), most = default_stream_bytes();
-    return twice < most ? twice : most;
 }
 
 /* Do OpenMP's threads sleep between calls? */
@@ -134,9 +127,9 @@ static size_t first_level; /* asking the system takes microseconds */
 static const char *source = "defaults";
 
 static void decide(void) {
-    first_level = cache_bytes(1);
+    first_level = cache_bytes(1, (size_t)32 << 10);
     now = (nl_tuning){.stream_bytes = default_stream_bytes(),
-                      .stream_backward = default_stream_backward(),
+                      .stream_backward = default_stream_bytes(),
                       .stream_batch = default_stream_bytes(),
                       .fork_forward = NL_FORK_FORWARD,
                       .fork_backward = NL_FORK_BACKWARD * (threads_sleep() ? 4u : 1u),
