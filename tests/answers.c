@@ -1,5 +1,6 @@
 /* The answers to claims, and their sentences. SPDX-License-Identifier: MIT */
 #include "claims/words.h"
+#include "claims/write.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static claim *claim_with(const char *quantity, predicate expected, double margin
 }
 
 static const char *sentence_of(const claim *c) {
-    static char text[2000];
+    static char text[CLAIM_WORDS + 20];
     size_t used =
         (size_t)snprintf(text, sizeof text, "%s: ", claim_answer_name(claim_answer_of(c)));
     claim_sentence(c, text + used, sizeof text - used);
@@ -166,6 +167,27 @@ Test(answers, sentences) {
          to_fifteen,
          {{1, 0, 2}, {5, 4, 6}},
          "FAILS: No difference: SIMD. Less: RMSNorm saves 5 % (unfused)."},
+        /* The end that matters is that of the verdict which is nearest, not the nearest end. */
+        {"saving",
+         slower,
+         {{1, -12, 20}},
+         "NOT RESOLVED: RMSNorm saves 1 % (SIMD); its interval with the noise, -12 to 20, contains "
+         "-10. It takes 2 times the --seconds."},
+        {"saving",
+         to_fifteen,
+         {{14, 2, 15.1}},
+         "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the noise, 2 to 15.1, "
+         "contains "
+         "7. It takes 3 times the --seconds."},
+        {"traffic",
+         {45, 55},
+         {{-250, -250, -250}},
+         "FAILS: The other way round: RMSNorm moves 3.5 times the bytes (SIMD)."},
+        {"error_ratio",
+         {2, INFINITY},
+         {{NAN, 1, 2}, {3, 3, 3}},
+         "NOT RESOLVED: SIMD: its result is no number. As claimed elsewhere: LayerNorm's largest "
+         "error is 3 times RMSNorm's (unfused)."},
         {"root_error",
          {-INFINITY, 2},
          {{4334, 4334, 4334}},
@@ -187,7 +209,7 @@ Test(answers, what_noise_takes) {
     claim *c = claim_with("saving", to_fifteen, 2, 1, &(estimate){14, 11, 17});
     c->at[0].f.value = (estimate){14, 13, 15}, c->at[0].f.band = 2;
     cr_expect(strstr(sentence_of(c), "It takes a quieter machine: the A/A band alone is +-2."));
-    c->at[0].f.band = 0.5;
+    c->at[0].f.wide = (estimate){14, 12.5, 15.5}, c->at[0].f.band = 0.5;
     cr_expect(strstr(sentence_of(c), "It takes 4 times the --seconds."), "%s", sentence_of(c));
 }
 
@@ -195,6 +217,37 @@ Test(answers, share_of_a_step) {
     claim *c = claim_with("saving", to_fifteen, 2, 1, &(estimate){9, 8, 10});
     c->share = 0.4;
     cr_expect(strstr(sentence_of(c), "RMSNorm saves 9 % of the step (SIMD)"), "%s", sentence_of(c));
+    c = claim_with("saving", slower, 2, 1, &(estimate){-150, -151, -149});
+    c->share = 0.4;
+    cr_expect(strstr(sentence_of(c), "A step with RMSNorm takes 2.5 times as long (SIMD)"), "%s",
+              sentence_of(c));
+}
+
+/* With the longest names, in every outcome. */
+Test(answers, long_sentences_are_whole) {
+    const estimate found[] = {{10, 9, 11}, {27, 26, 28}, {5, 4, 6}, {-20, -22, -18},
+                              {1, 0, 2},   {14, 12, 16}, MISSING};
+    claim *c = claim_with("saving", to_fifteen, 2, 0, found);
+    c->settings = SETTINGS_MAX;
+    for (size_t i = 0; i < SETTINGS_MAX; i++) {
+        setting *s = &c->at[i];
+        const estimate e = found[i % 7];
+        memset(s->how, 'm', sizeof s->how - 1);
+        snprintf(s->tail, sizeof s->tail, "both/bf16/64x1024/offset:%0150d/residual", 16);
+        s->measured = !isnan(e.low), s->f = (figure){e, e, 0, 10};
+        s->f.value.median += 0.01 * (double)i;
+        s->verdict = s->measured ? claim_decide(e, to_fifteen, 0, 2) : UNRESOLVED;
+    }
+    char text[CLAIM_WORDS], flips[CLAIM_WORDS];
+    claim_sentence(c, text, sizeof text);
+    cr_expect(strlen(text) > 2000 && strstr(text, "00016 sigma off") &&
+                  strstr(text, " settings.") && text[strlen(text) - 1] == '.',
+              "%s", text);
+    for (size_t i = 0; i < SETTINGS_MAX; i++)
+        c->at[i].verdict = i ? REFUTED : SUPPORTED, c->at[i].measured = true;
+    memset(c->at[SETTINGS_MAX - 1].tail, 'z', sizeof c->at[0].tail - 1);
+    claim_flips(c, flips, sizeof flips);
+    cr_expect(strlen(flips) > 5000 && strstr(flips, "zzz"), "%zu", strlen(flips));
 }
 
 Test(answers, where) {

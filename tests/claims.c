@@ -1,5 +1,6 @@
 /* The verdicts of claims, their files, the paper's table, pRMSNorm, and that wrong kernels are not
  * timed. SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "claims/write.h"
 #include "timing/partial.h"
 #include "timing/race.h"
@@ -142,6 +143,8 @@ Test(claims, files) {
         {WHOLE "predicate: > 7\nverdict: SUPPORTED\n", "'verdict: SUPPORTED'"},
         {WHOLE "paper: T99\n", "paper.c"},
         {WHOLE "predicate: > 7\nshare: 120\n", "per cent"},
+        {WHOLE "predicate: > 7\nquantity: speedup\nshare: 15\n", "quantity: saving"},
+        {WHOLE "quantity: traffic\npaper: T8\n", "quantity: saving"},
         {"claim: x\n", "source"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -190,6 +193,33 @@ Test(claims, flips) {
     cr_expect(strcmp(text, "REFUTED: b on t, d") == 0, "%s", text);
     claim_flips(&c, small, sizeof small);
     cr_expect(strncmp(small, text, 11) == 0 && small[11] == '\0', "cut, and ended");
+}
+
+/* A full buffer ends between two characters of UTF-8. */
+Test(claims, cut_between_characters) {
+    static const char *const table[][2] = {
+        {"", ""},
+        {"ab", "ab"},
+        {"a\xc3", "a"},
+        {"a\xc3\xa9", "a\xc3\xa9"},
+        {"a\xe2\x82", "a"},
+        {"a\xe2\x82\xac", "a\xe2\x82\xac"},
+        {"a\xf0\x9f\x98", "a"},
+        {"a\xf0\x9f\x98\x80", "a\xf0\x9f\x98\x80"},
+        {"\xa9", "\xa9"}, /* no UTF-8 at all */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[8];
+        strcpy(text, table[i][0]);
+        text_end_whole(text);
+        cr_expect(strcmp(text, table[i][1]) == 0, "row %zu", i);
+    }
+    static claim c = {.settings = 2,
+                      .at = {{.verdict = SUPPORTED, .measured = true},
+                             {.how = "\xc3\xa9\xc3\xa9", .verdict = REFUTED, .measured = true}}};
+    char small[13]; /* "REFUTED: ", and three bytes */
+    claim_flips(&c, small, sizeof small);
+    cr_expect(strcmp(small, "REFUTED: \xc3\xa9") == 0, "%s", small);
 }
 
 static void wrong_forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -42,6 +42,23 @@ sed -i 's/< 200/> 200/' mine.txt
 exits "and its opposite" 0 mine.txt --seconds 0.001
 verdict stdout 0 REFUTED
 
+counted() { # counted NAME CODE QUANTITY PREDICATE WHERE
+    printf 'claim: x\nsource: a test\nquantity: %s\npredicate: %s\nmargin: 1\nwhere: %s\n' "${@:3}" > counted.txt
+    exits "$1" "$2" counted.txt
+}
+counted "the traffic of two ways of executing" 0 traffic '< 0' 'unfused_rms forward/f32/64x1024/normal'
+verdict stdout 0 SUPPORTED
+prints "RMSNorm moves 3.5 times the bytes"
+counted "  where nobody counted it" 1 traffic '< 0' 'unfused forward/f16/64x1024/normal'
+says "are counted forward, in f32"
+counted "errors of which both are 0" 0 error_ratio '> 4' 'scalar forward/f32/4x8/zeros'
+verdict stdout 0 SAME
+
+name=$(printf 'é%.0s' {1..40})
+printf 'claim: Sch\xf6n\nsource: a test\nquantity: parameters\npredicate: = 1\nmargin: 0\nwhere: - forward/f32/4x8/normal\n' > "$name.txt"
+exits "a long name, and text in Latin-1" 0 "$name.txt"
+check "  the name ends between two characters" "$(head -2 stdout | tail -1 | cut -d, -f1 | iconv -f utf-8 -t utf-8 2>&1 >/dev/null)"
+
 printf 'claim: x\nsource: a test\nquantity: saving\npredicate: < -10\nmargin: 1\nwhere: pytorch forward/f32/4x64/normal\nwhere: jax forward/f32/4x64/normal\n' > there.txt
 header=how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why
 printf '%s\n' $header pytorch,forward/f32/4x64/normal,ok,1,0.9,1.1,0.01,50, > there.csv

@@ -109,6 +109,15 @@ bool scan_record(scan *s) {
     return true;
 }
 
+void text_end_whole(char *text) {
+    size_t n = strlen(text), follow = 0; /* bytes 10xxxxxx after the first of a character */
+    while (follow < 3 && follow < n && (text[n - 1 - follow] & 0xc0) == 0x80) follow++;
+    if (follow == n) return;
+    unsigned char first = (unsigned char)text[n - 1 - follow];
+    if (follow < (size_t)((first >= 0xc0) + (first >= 0xe0) + (first >= 0xf0)))
+        text[n - 1 - follow] = '\0';
+}
+
 void csv_text(FILE *out, const char *text) {
     if (!text[strcspn(text, ",\"\n")]) {
         fprintf(out, "%s,", text);

@@ -37,6 +37,9 @@ char *scan_line(scan *s);
  * the last line it means that the line was cut off. */
 bool scan_record(scan *s);
 
+/* Removes the beginning of a UTF-8 character that did not fit: for text cut by a full buffer. */
+void text_end_whole(char *text);
+
 /* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */
 void csv_text(FILE *out, const char *text);
 void csv_number(FILE *out, double v);

@@ -89,6 +89,11 @@ bool claim_is_elsewhere(const setting *s) {
     return false;
 }
 
+const char *setting_why(const setting *s) {
+    if (!s->measured) return *s->why ? s->why : "not measured";
+    return isnan(s->f.value.median) ? "its result is no number" : "";
+}
+
 /* Returns NULL, or what is missing in the claim or wrong with a setting. */
 static const char *incomplete(const claim *c) {
     if (!*c->text) return "there is no line `claim:`";
@@ -96,6 +101,8 @@ static const char *incomplete(const claim *c) {
     if (!c->q) return "there is no line `quantity:`";
     if (isnan(c->expected.low)) return "there is no line `predicate:` or `paper:`";
     if (isnan(c->margin)) return "there is no line `margin:`";
+    if ((c->paper || c->share < 1) && c->q->of != figure_saving)
+        return "`share:` and `paper:` are about a step: they need `quantity: saving`";
     if (!c->settings) return "there is no line `where:`";
     for (size_t i = 0; i < c->settings; i++)
         if (c->q->of &&
@@ -107,7 +114,8 @@ static const char *incomplete(const claim *c) {
 static void name_of(const char *path, char *name, size_t size) {
     const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path;
     const char *dot = strrchr(start, '.');
-    snprintf(name, size, "%.*s", (int)(dot ? dot - start : (long)strlen(start)), start);
+    int length = (int)(dot ? dot - start : (long)strlen(start));
+    if (snprintf(name, size, "%.*s", length, start) >= (int)size) text_end_whole(name);
 }
 
 bool claim_read(const char *path, claim *out, char *error, size_t error_size) {

@@ -30,6 +30,9 @@ typedef struct claim {
 /* Reads the claim in a file and names it after the file. False: error says where and what. */
 bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 
+/* Why it has no figure; "" if it has one. */
+const char *setting_why(const setting *s);
+
 /* Is it measured in a framework, by another program (elsewhere.h), instead of in a mode? */
 bool claim_is_elsewhere(const setting *s);
 

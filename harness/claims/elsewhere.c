@@ -26,7 +26,9 @@ static void fill(claim *c, setting *at, char *const field[COLUMNS]) {
     at->measured = strcmp(field[VERDICT], "ok") == 0 && v[LOW] <= v[RATIO] && v[RATIO] <= v[HIGH] &&
                    v[BAND] >= 0 && v[ROUNDS] >= 1;
     if (!at->measured) {
-        snprintf(at->why, sizeof at->why, "%.20s: %.300s", field[VERDICT], field[WHY]);
+        if (snprintf(at->why, sizeof at->why, "%s: %s", field[VERDICT], field[WHY]) >=
+            (int)sizeof at->why)
+            text_end_whole(at->why);
         return;
     }
     at->f = c->q->of(c->share, (estimate){v[RATIO], v[LOW], v[HIGH]}, v[BAND]);

@@ -60,10 +60,13 @@ static bool traffic(const question *q, figure *out) {
     fixture *two[2];
     if (!get_two(q, two)) return false;
     if (!m) return fail(q, "no mode is called '%s'", q->how);
-    double bytes[2];
-    for (int i = 0; i < 2; i++)
-        bytes[i] = m->transfers[i] ? (double)m->transfers[i] : (double)case_bytes(&two[i]->c);
-    return exactly(100 * (1 - bytes[1] / bytes[0]), out);
+    const nl_case *c = &two[0]->c;
+    if (!m->transfers[0])
+        return exactly(100 * (1 - (double)case_bytes(&two[1]->c) / (double)case_bytes(c)), out);
+    if (c->problem.pass != NL_FORWARD || c->problem.dtype != NL_F32 || c->residual)
+        return fail(q, "the transfers of '%s' are counted forward, in f32 without a residual",
+                    q->how);
+    return exactly(100 * (1 - (double)m->transfers[1] / m->transfers[0]), out);
 }
 
 /* How often x must be read for right statistics: once, if an implementation that reads it once
@@ -86,7 +89,7 @@ static bool scans(const question *q, figure *out) {
     return exactly(reads_needed(two[0]) / reads_needed(two[1]), out);
 }
 
-/* LayerNorm's largest error over RMSNorm's. */
+/* LayerNorm's largest error over RMSNorm's; 1 where both are 0 or both infinite. */
 static bool error_ratio(const question *q, figure *out) {
     const mode *m = mode_find(q->how);
     double error[2];
@@ -99,7 +102,7 @@ static bool error_ratio(const question *q, figure *out) {
         if (v.outcome == OUTCOME_FAIL) return fail(q, "%s", v.why);
         error[i] = v.error_u;
     }
-    return exactly(error[0] / error[1], out);
+    return exactly(error[0] == error[1] ? 1 : error[0] / error[1], out);
 }
 
 /* The largest |rms^2 / (sigma^2 + mean^2) - 1| of a row, from the saved statistics. */
@@ -119,7 +122,8 @@ static bool identity(const question *q, figure *out) {
                 *root = two[1]->in->at[NL_RSTD];
     for (size_t r = 0; r < two[0]->c.problem.n; r++) {
         double sigma = 1 / (double)rstd[r], rms = 1 / (double)root[r];
-        worst = fmax(worst, fabs(rms * rms / (sigma * sigma + (double)mean[r] * mean[r]) - 1));
+        double off = fabs(rms * rms / (sigma * sigma + (double)mean[r] * mean[r]) - 1);
+        worst = off > worst || isnan(off) ? off : worst;
     }
     return exactly(worst, out);
 }
@@ -177,11 +181,13 @@ static bool root_error(const question *q, figure *out) {
 
 const quantity quantities[] = {
     {"saving", "%", "time saved by RMSNorm over LayerNorm, 1 - t_RMS / t_LN; with share, of a step",
-     0, "RMSNorm saves ", " %", .of = figure_saving},
+     0, "RMSNorm saves ", " %", "RMSNorm takes ", " % longer", " times as long",
+     .of = figure_saving},
     {"speedup", "x", "LayerNorm's time over RMSNorm's", 1, "RMSNorm is ", " times as fast",
-     .of = figure_speedup},
+     "RMSNorm takes ", " % longer", " times as long", .of = figure_speedup},
     {"traffic", "%", "bytes, or transfers of whole tensors, that RMSNorm saves", 0,
-     "RMSNorm saves ", " % of the bytes", .get = traffic},
+     "RMSNorm saves ", " % of the bytes", "RMSNorm moves ", " % more bytes", " times the bytes",
+     .get = traffic},
     {"scans", "x", "how often LayerNorm reads x for right statistics, over RMSNorm", NAN,
      "LayerNorm's scans are ", " times RMSNorm's", .get = scans},
     {"error_ratio", "x", "LayerNorm's largest error over RMSNorm's", 1,

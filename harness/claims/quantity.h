@@ -17,11 +17,12 @@ typedef struct question {
 } question;
 
 /* same: the figure that means no difference, or NaN. A timed quantity has `of`, which converts the
- * log ratio of a race; any other has `get`. A sentence puts a figure between before and after. */
+ * log ratio of a race; any other has `get`. A sentence puts a figure between before and after, and
+ * where RMSNorm needs more than LayerNorm, how much more, between needs and more or times. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;
-    const char *before, *after;
+    const char *before, *after, *needs, *more, *times;
     figure (*of)(double share, estimate log_ratio, double band);
     bool (*get)(const question *q, figure *out);
 } quantity;

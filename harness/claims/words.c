@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/words.h"
+#include "base/csv.h"
 #include "caches.h"
 #include "timing/modes.h"
 
@@ -10,7 +11,7 @@
 
 enum { NAMED = 3 }; /* more settings are counted */
 
-/* Text that is cut at the end of its room. */
+/* Text that is cut at the end of its room, between two characters. */
 typedef struct words {
     char *text;
     size_t size, used;
@@ -21,6 +22,7 @@ __attribute__((format(printf, 2, 3))) static void add(words *w, const char *form
     va_start(list, format);
     int n = w->used < w->size ? vsnprintf(w->text + w->used, w->size - w->used, format, list) : 0;
     va_end(list);
+    if (n > 0 && w->used + (size_t)n >= w->size) text_end_whole(w->text);
     w->used += n > 0 ? (size_t)n : 0;
 }
 
@@ -86,15 +88,13 @@ typedef struct phrase {
 } phrase;
 
 static phrase phrase_of(const claim *c, double v) {
+    const quantity *q = c->q;
     bool step = c->share < 1;
-    double times = c->q->of == figure_saving ? 1 - v / 100 : c->q->of == figure_speedup ? 1 / v : 0;
-    if (times >= 2)
-        return (phrase){"RMSNorm takes ", step ? " times as long a step" : " times as long", times};
-    if (times > 1)
-        return (phrase){"RMSNorm takes ", step ? " % longer a step" : " % longer",
-                        100 * (times - 1)};
-    if (c->q->of == figure_saving && step) return (phrase){"RMSNorm saves ", " % of the step", v};
-    return (phrase){c->q->before, c->q->after, v};
+    double times = !q->needs ? 0 : q->of == figure_speedup ? 1 / v : 1 - v / 100;
+    const char *needs = step ? "a step with RMSNorm takes " : q->needs;
+    if (times >= 2) return (phrase){needs, q->times, times};
+    if (times > 1) return (phrase){needs, q->more, 100 * (times - 1)};
+    return (phrase){q->before, step ? " % of the step" : q->after, v};
 }
 
 static void add_number(words *w, double v) {
@@ -102,7 +102,7 @@ static void add_number(words *w, double v) {
 }
 
 static void add_figure(words *w, const claim *c, const setting *s) {
-    char where[200];
+    char where[CLAIM_WHERE];
     phrase p = phrase_of(c, s->f.value.median);
     claim_where(c, s, where, sizeof where);
     add(w, "%s", p.before);
@@ -113,7 +113,7 @@ static void add_figure(words *w, const claim *c, const setting *s) {
 
 /* From one figure to another; words that both have are there once. */
 static void add_range(words *w, const claim *c, const setting *least, const setting *most) {
-    char from[200], to[200];
+    char from[CLAIM_WHERE], to[CLAIM_WHERE];
     phrase a = phrase_of(c, least->f.value.median), b = phrase_of(c, most->f.value.median);
     bool alike = strcmp(a.before, b.before) == 0 && strcmp(a.after, b.after) == 0;
     if (alike && a.v > b.v) {
@@ -153,7 +153,7 @@ static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
         if (claim_outcome_of(c, s) != o) continue;
         if (!least || s->f.value.median < least->f.value.median) least = s;
         if (!most || s->f.value.median > most->f.value.median) most = s;
-        char where[200];
+        char where[CLAIM_WHERE];
         claim_where(c, s, where, sizeof where);
         if (o == NO_DIFFERENCE && seen < NAMED) add(w, "%s%s", seen ? "; " : "", where);
         seen++;
@@ -168,37 +168,55 @@ static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
         add_range(w, c, least, most);
 }
 
-/* How far the nearest end of the question is that the interval reaches across; `edge` gets it. */
-static double distance(const claim *c, const setting *s, double *edge) {
-    double margin = c->expected.low == c->expected.high ? c->margin : 0, least = INFINITY,
-           ends[] = {c->expected.low - margin, c->expected.high + margin, c->q->same - c->margin,
-                     c->q->same + c->margin};
-    for (size_t i = 0; i < 4; i++) {
-        double d = fabs(ends[i] - s->f.value.median);
-        if (s->f.wide.low <= ends[i] && ends[i] <= s->f.wide.high && d < least)
-            least = d, *edge = ends[i];
+/* The end of a verdict's range that the interval crosses, and the factor by which its half towards that
+ * end must shrink; 1: it need not. */
+typedef struct crossing {
+    double end, far, half, band, factor;
+} crossing;
+
+static crossing towards(const figure *f, double end, bool up) {
+    crossing x = {.end = end, .far = fabs(end - f->value.median), .factor = 1};
+    x.half = fabs((up ? f->value.high : f->value.low) - f->value.median);
+    x.band = up ? f->wide.high - f->value.high : f->value.low - f->wide.low;
+    if (x.half + x.band > x.far) x.factor = (x.far - x.band) / x.half;
+    return x;
+}
+
+/* What the verdict takes that is nearest: of the ranges around the figure that each give one, that in which
+ * the interval fits with the least shrinking. */
+static crossing nearest(const claim *c, const figure *f) {
+    const double margin = c->expected.low == c->expected.high ? c->margin : 0,
+                 low = c->expected.low - margin, high = c->expected.high + margin,
+                 ranges[][2] = {{low, high},
+                                {-INFINITY, low},
+                                {high, INFINITY},
+                                {c->q->same - c->margin, c->q->same + c->margin}};
+    crossing best = {.factor = -INFINITY};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        if (!(ranges[i][0] <= f->value.median && f->value.median <= ranges[i][1])) continue;
+        crossing a = towards(f, ranges[i][0], false), b = towards(f, ranges[i][1], true);
+        if (b.factor < a.factor) a = b;
+        if (a.factor >= best.factor) best = a;
     }
-    return least;
+    return best;
 }
 
 /* What it would take to resolve a setting. An interval shrinks with the root of the time; the A/A band
  * is the machine's. */
 static void add_needed(words *w, const claim *c, const setting *s) {
-    double edge = NAN, d = distance(c, s, &edge), half = s->f.value.high - s->f.value.median;
-    if (!isfinite(d) || !isfinite(s->f.wide.low) || !isfinite(s->f.wide.high)) {
+    if (!isfinite(s->f.wide.low) || !isfinite(s->f.wide.high)) {
         add(w, "there is no interval: measure again, with more --seconds");
         return;
     }
-    if (edge < s->f.value.median) half = s->f.value.median - s->f.value.low;
-    double times = pow(half / (d - s->f.band), 2);
+    const crossing x = nearest(c, &s->f);
     add(w, "its interval with the noise, %.3g to %.3g, contains %.3g. ", s->f.wide.low,
-        s->f.wide.high, edge);
-    if (d <= half / 10)
+        s->f.wide.high, x.end);
+    if (x.far <= x.half / 10)
         add(w, "It is too near to that for a verdict");
-    else if (d <= s->f.band)
-        add(w, "It takes a quieter machine: the A/A band alone is +-%.2g", s->f.band);
+    else if (x.factor <= 0.1)
+        add(w, "It takes a quieter machine: the A/A band alone is +-%.2g", x.band);
     else
-        add(w, "It takes %.0f times the --seconds", fmax(2, ceil(times)));
+        add(w, "It takes %.0f times the --seconds", fmax(2, ceil(1 / (x.factor * x.factor))));
 }
 
 void claim_sentence(const claim *c, char *text, size_t size) {
@@ -207,12 +225,12 @@ void claim_sentence(const claim *c, char *text, size_t size) {
     size_t count[CLAIM_OUTCOMES] = {0};
     *text = '\0';
     for (size_t i = 0; i < c->settings; i++) count[claim_outcome_of(c, &c->at[i])]++;
-    if (answer == UNTRIED) {
-        char where[200];
+    if ((answer == UNTRIED || answer == UNDECIDED) && *setting_why(&c->at[0])) {
+        char where[CLAIM_WHERE];
         claim_where(c, &c->at[0], where, sizeof where);
-        add(&w, "%s%s%s", where, *where ? ": " : "", *c->at[0].why ? c->at[0].why : "not measured");
-    }
-    if (answer == UNDECIDED) {
+        add(&w, "%s%s%s", where, *where ? ": " : "", setting_why(&c->at[0]));
+        count[OPEN] -= answer == UNDECIDED;
+    } else if (answer == UNDECIDED) {
         add_figure(&w, c, &c->at[0]);
         add(&w, "; ");
         add_needed(&w, c, &c->at[0]);

@@ -5,6 +5,9 @@
 
 #include "claims/answer.h"
 
+/* Room for the longest sentence and list of settings; for the longest place. */
+enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
+
 /* What was found, in one sentence. */
 void claim_sentence(const claim *c, char *text, size_t size);
 

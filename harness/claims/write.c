@@ -22,12 +22,13 @@ void claim_flips(const claim *c, char *text, size_t size) {
             before = s->how;
         }
     }
+    if (used >= size) text_end_whole(text);
 }
 
 static void print_figure(FILE *out, const setting *s) {
     const figure *f = &s->f;
-    if (!s->measured) {
-        fprintf(out, "%s", *s->why ? s->why : "not measured");
+    if (*setting_why(s)) {
+        fprintf(out, "%s", setting_why(s));
         return;
     }
     fprintf(out, "%.4g", f->value.median);
@@ -46,7 +47,7 @@ static void print_predicate(FILE *out, const claim *c) {
 }
 
 static void write_text(FILE *out, const claim *c) {
-    char sentence[2000];
+    char sentence[CLAIM_WORDS];
     const char *unit = c->q->unit;
     claim_sentence(c, sentence, sizeof sentence);
     fprintf(out, "\n%s: %s (%s)\n  %s: %s\n  %s%s%s%s ", c->name, c->text, c->source,
@@ -69,7 +70,7 @@ static void number(FILE *out, double v) {
 }
 
 static void write_csv(FILE *out, const claim *c) {
-    char flips[2000], sentence[2000], where[200];
+    char flips[CLAIM_WORDS], sentence[CLAIM_WORDS], where[CLAIM_WHERE];
     claim_flips(c, flips, sizeof flips);
     claim_sentence(c, sentence, sizeof sentence);
     for (size_t i = 0; i < c->settings; i++) {
@@ -85,7 +86,7 @@ static void write_csv(FILE *out, const claim *c) {
             number(out, s->measured ? s->f.value.high : NAN);
         number(out, s->measured && s->f.rounds ? s->f.band : NAN);
         fprintf(out, "%zu,", s->f.rounds);
-        csv_text(out, flips), csv_text(out, c->why), csv_text(out, s->measured ? "" : s->why);
+        csv_text(out, flips), csv_text(out, c->why), csv_text(out, setting_why(s));
         claim_where(c, s, where, sizeof where);
         fprintf(out, "%s,%s,", i ? "" : "first", claim_answer_name(claim_answer_of(c)));
         csv_text(out, sentence);

@@ -53,6 +53,7 @@ const mode modes[] = {
      "RMSNorm unfused, LayerNorm in SIMD",
      "RMSNorm unfused against LayerNorm in SIMD",
      {"optimized/rows_pipelined", "rmsnorm/unfused"},
+     .transfers = {2, 7},
      .reads = 0},
     {"partial",
      "plain C, pRMSNorm",
