@@ -108,6 +108,18 @@ Test(measure, one_number_of_calls) {
     done(&s);
 }
 
+/* Where one square takes longer than the time, the minimum of rounds is enough. */
+Test(measure, a_part_of_a_square) {
+    enum { ARMS = 30 };
+    fake f[ARMS];
+    for (size_t i = 0; i < ARMS; i++) f[i] = (fake){1e9, 0.5, 0, 0, 0, i};
+    measure m = {.seed = 1, .precision = 1e-9};
+    cr_assert(run(&m, f, ARMS, 0.001) && measure_min_rounds(ARMS) < ARMS);
+    cr_expect(m.rounds == measure_min_rounds(ARMS), "%zu rounds", m.rounds);
+    cr_expect(m.stopped == STOPPED_TIME && isfinite(measure_time(&m, 3).high));
+    done(&m);
+}
+
 /* In every complete block each arm is in each position once, and blocks differ. */
 Test(measure, latin_squares) {
     enum { ARMS = 5 };

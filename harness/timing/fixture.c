@@ -96,7 +96,7 @@ verdict fixture_check(fixture *f, const nl_impl *impl) {
     bool partial = impl == &partial_impl;
     if (partial && !f->partial.memory && !partial_answer(&f->c, &f->data, &f->partial))
         return failure("out of %s", "memory");
-    return outputs_check(f->last, partial ? &f->partial : &f->want);
+    return verify_result(f->last, partial ? &f->partial : &f->want);
 }
 
 /* The spelling after the layer and the pass. */

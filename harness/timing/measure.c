@@ -112,8 +112,10 @@ static void draw_square(const measure *m, size_t block, size_t *arms, size_t *ro
     }
 }
 
-/* Appends a block of rounds, or fewer if interrupted. False: out of memory. */
-static bool run_block(measure *m, size_t block, size_t *order, size_t *turn) {
+/* Appends a block of rounds; fewer if interrupted, or if the first block would take longer than the time.
+ * False: out of memory. */
+static bool run_block(measure *m, size_t block, double until, size_t *order, size_t *turn) {
+    const size_t enough = block == 0 ? measure_min_rounds(m->count) : SIZE_MAX;
     size_t n = m->count, room = (m->rounds + n) * n;
     double *ns = realloc(m->ns, room * sizeof *ns);
     if (ns) m->ns = ns;
@@ -122,6 +124,7 @@ static bool run_block(measure *m, size_t block, size_t *order, size_t *turn) {
     if (!ns || !position) return false;
     draw_square(m, block, order, order + n, order + 2 * n);
     for (size_t r = 0; r < n && !is_interrupted(m); r++) {
+        if (m->rounds >= enough && m->clock() >= until) break;
         size_t untimed = untimed_calls(m->calls, order[2 * n + r]);
         for (size_t i = 0; i < n; i++) {
             size_t arm = order[(order[n + r] + i) % n], at = m->rounds * n + arm;
@@ -148,17 +151,17 @@ bool measure_run(measure *m) {
     if (!order) return false;
     m->reading = time_reading(m);
     m->calls = shared_calls(m, &turn);
-    double start = m->clock();
+    const double until = m->clock() + m->seconds * 1e9;
     bool ok = true;
     for (size_t block = 0;; block++) {
-        ok = run_block(m, block, order, &turn);
+        ok = run_block(m, block, until, order, &turn);
         m->stopped = STOPPED_INTERRUPTED;
         if (!ok || is_interrupted(m)) break;
         if (m->rounds < fewest) continue;
         m->stopped = STOPPED_PRECISE;
         if (precise(m)) break;
         m->stopped = STOPPED_TIME;
-        if (m->clock() - start >= m->seconds * 1e9) break;
+        if (m->clock() >= until) break;
     }
     free(order);
     return ok;

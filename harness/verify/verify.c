@@ -17,11 +17,11 @@ static bool same(const known *a, unsigned long answer, uint64_t hash, const nl_i
            a->impl.demonstration == impl->demonstration;
 }
 
-/* Compares the outputs, unless the same bits have just been compared within the same bound. */
-static verdict check(const instance *in, const answer *a) {
+verdict verify_result(const instance *in, const answer *a) {
     enum { KNOWN = 32 };
     static known last[KNOWN];
     static size_t next;
+    if (!in->impl || !a->number) return outputs_check(in, a);
     const uint64_t hash = instance_hash(in);
     for (known *k = last; k < last + KNOWN; k++)
         if (same(k, a->number, hash, in->impl)) return k->v;
@@ -40,7 +40,7 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
         return failure("out of %s", "memory");
     char why[sizeof((verdict){0}.why)];
     const verdict v =
-        isolate_call(&in, threads, why, sizeof why) ? check(&in, a) : failure("%s", why);
+        isolate_call(&in, threads, why, sizeof why) ? verify_result(&in, a) : failure("%s", why);
     instance_free(&in);
     return v;
 }
