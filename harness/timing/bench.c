@@ -44,7 +44,7 @@ static size_t scratch_wanted(const bench *b) {
     size_t most = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        if (!b->o->selects(b->o->context, m, b->c)) continue;
+        if (!nl_isa_runs(m->isa) || !b->o->selects(b->o->context, m, b->c)) continue;
         size_t bytes = nl_scratch_bytes(m, &b->c->problem);
         if (bytes > most) most = bytes;
     }
@@ -60,7 +60,7 @@ static void collect(bench *b) {
         row line = {.c = b->c,
                     .impl = m->name,
                     .isa = m->isa,
-                    .scratch_bytes = nl_scratch_bytes(m, &b->c->problem),
+                    .scratch_bytes = nl_isa_runs(m->isa) ? nl_scratch_bytes(m, &b->c->problem) : 0,
                     .threads = nl_threads_for(m, &b->c->problem, b->threads)};
         line.v.outcome = OUTCOME_SKIP;
         if (crowded)

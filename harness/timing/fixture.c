@@ -117,7 +117,7 @@ fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error
     nl_case c;
     if (!case_parse(text, &c, error, error_size)) return NULL;
     for (size_t i = 0; i < nl_impl_count(); i++) {
-        if (!nl_accepts(nl_impl_at(i), &c.problem)) continue;
+        if (!nl_isa_runs(nl_impl_at(i)->isa) || !nl_accepts(nl_impl_at(i), &c.problem)) continue;
         size_t bytes = nl_scratch_bytes(nl_impl_at(i), &c.problem);
         if (bytes > scratch) scratch = bytes;
     }

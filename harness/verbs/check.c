@@ -83,7 +83,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     const int threads = case_options_threads(j->o, c);
     row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
     if (m) w.threads = nl_threads_for(m, &c->problem, threads);
-    if (m) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
+    if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
     report_row(j->rows || failed ? &j->out : &j->quiet, &w);
     if (failed && j->all.fail < FAILURES_MAX) report_failure(&w, j->o->threads);
     if (failed && j->all.fail == FAILURES_MAX)
