@@ -2,19 +2,21 @@
 """Draws your own chart from results of any bench, check or study, in the look of the other figures.
 
 A curve for each value of --by, at most seven; bars if x is no number. Several files, as of two machines,
-stand side by side. Wrong and skipped rows are left out. Exit code: 0 done, 2 the results cannot be drawn so.
+stand side by side. Wrong, skipped and not measured rows are left out. Exit code: 0 done, 2 the results cannot be drawn so.
 
 examples:
-  python plots/chart.py results/growth.csv --x c --y gbps --by n --filter op=rmsnorm --filter pass=forward --log xy
-  python plots/chart.py here/growth.csv there/growth.csv --x c --y limit_pct --by n --filter op=layernorm \\
-      --filter pass=forward --log x
+  python plots/chart.py results/growth.csv --x c --y gbps --by n --filter op=rmsnorm --filter pass=forward \\
+      --log xy --out growth
+  python plots/chart.py here/ladder.csv there/ladder.csv --x impl --y limit_pct --by op --filter pass=forward \\
+      --filter n=64 --filter 'impl=optimized/rows_*' --filter dtype=f32 --filter options= --out machines
   python plots/chart.py results/ladder.csv --x impl --y speedup --by op --filter pass=forward --filter n=64 \\
-      --filter 'impl=optimized/rows_*' --filter dtype=f32 --filter options= --title 'What vectors bring'
+      --filter 'impl=optimized/rows_*' --filter dtype=f32 --filter options= --title 'What vectors bring' --out vectors
   python plots/chart.py results/ln_vs_rms.csv --x x --y y --by series --filter 'panel=f32 forward' --log x \\
       --xlabel 'bytes of x and y' --ylabel 'time saved, %' --out saved
 """
 import argparse
 from fnmatch import fnmatchcase
+from itertools import zip_longest
 from math import isfinite
 from pathlib import Path
 from textwrap import fill
@@ -29,10 +31,11 @@ import speed
 
 UNITS = {"ns": "time of a call, ns", "gbps": "GB/s", "limit_pct": "% of the rate of copying", "error_u": "largest error, units",
          "bound_u": "bound, units", "speedup": "times as fast as the baseline", "bytes": "bytes moved", "c": "features",
-         "n": "rows", "s": "positions", "threads": "threads", "impl": "implementation", "op": "layer", "dtype": "storage type"}
+         "n": "rows", "s": "positions", "threads": "threads", "impl": "implementation", "op": "layer", "dtype": "storage type", "how": "way of executing"}
 LOOKS = [("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", "-."), ("#000000", "D", ":"), ("#CC79A7", "v", "-"),
          ("#E69F00", "P", "--"), ("#56B4E9", "X", "-.")]
-KEYS = "panel series op pass dtype data options n c s threads impl isa size pattern store case".split()  # what tells rows apart
+KEYS = "panel series op pass dtype data options n c s threads impl isa size pattern store name how case".split()  # what tells rows apart
+LEFT_OUT = "fail", "skip", "wrong", "error"
 
 
 def options():
@@ -58,12 +61,17 @@ def number(text):
         return float("nan")
 
 
+def plain(words):
+    """So that Matplotlib does not take a $ for mathematics."""
+    return words.replace("$", r"\$")
+
+
 def name(column, value):
     """What figures call it."""
     if isfinite(number(value)):
-        return f"{value} {UNITS.get(column, column)}"
-    return {"impl": rungs.name, "op": lambda v: common.LAYERS.get(v, v), "series": lambda v: modes.WORDS.get(v, v)}.get(
-        column, str)(value)
+        return f"{value} {UNITS.get(column, column)}".removesuffix("s" * (value == "1"))
+    return plain({"impl": rungs.name, "op": lambda v: common.LAYERS.get(v, v), "series": lambda v: modes.WORDS.get(v, v), "how": lambda v: modes.WORDS.get(v, v)}.get(
+        column, str)(value))
 
 
 def chosen(path, o):
@@ -77,10 +85,20 @@ def chosen(path, o):
         if not kept:
             common.fail(f"--filter {text} leaves nothing of {path}; {column} is {some({row[column] for row in rows})}")
         rows = kept
-    kept = [row for row in rows if row.get("verdict", "ok") in ("ok", "demo") and isfinite(number(row[o.y]))]
+    kept = [row for row in rows if row.get("verdict") not in LEFT_OUT and isfinite(number(row[o.y]))]
     if not kept:
-        common.fail(f"{path}: no right row has a number in {o.y}")
+        common.fail(f"{path}: no right row has a number in {o.y}; there is {some({row[o.y] or 'nothing' for row in rows})}")
+    for axis, column in ("x", o.x), ("y", o.y):
+        if axis in o.log and (beyond := [row[column] for row in kept if not number(row[column]) > 0]):
+            common.fail(f"{path}: {column} is {beyond[0]} in {len(beyond)} of {len(kept)} rows, and a logarithmic axis has no place "
+                        f"for that: leave {axis} out of --log, or these rows out with --filter")
     return kept
+
+
+def cases(texts):
+    """Of the spellings of cases the parts that differ."""
+    parts = list(zip_longest(*(text.split("/") for text in texts), fillvalue=""))
+    return [" ".join(words) for words in zip(*(part for part in parts if len(set(part)) > 1))] or texts
 
 
 def some(values):
@@ -106,9 +124,14 @@ def series(path, o, rows):
 
 def ends(row, y):
     """The interval of y, if the results have one."""
-    if y == "gbps" and row.get("ns_low"):
-        return [number(row["bytes"]) / number(row[f"ns_{end}"]) for end in ("high", "low")]
-    return [number(row.get(f"{y}_{end}") or "nan") for end in ("low", "high")]
+    prefix = {"gbps": "ns_", "value": ""}.get(y, f"{y}_")  # a claim's value has the columns low and high
+    low, high = (number(row.get(f"{prefix}{end}") or "nan") for end in ("low", "high"))
+    return [number(row["bytes"]) / (end or float("nan")) for end in (high, low)] if y == "gbps" and "bytes" in row else [low, high]
+
+
+def crowded(xs, o):
+    """Are there too many names for one line?"""
+    return len(xs) * len(o.results) > 12 and not all(isfinite(number(x)) for x in xs)
 
 
 def draw(axes, found, o, looks, xs):
@@ -128,9 +151,11 @@ def draw(axes, found, o, looks, xs):
             if row.get("flag"):
                 axes.annotate(rungs.IMPOSSIBLE[0], (place, y), (0, 6), textcoords="offset points", ha="center")
     if numeric and "x" in o.log:
-        speed.size_axis(axes, [number(x) for x in xs], text=lambda v: f"{v:g}")
+        speed.size_axis(axes, [number(x) for x in xs], text=lambda v: f"{v:,.0f}" if v >= 1e4 else f"{v:g}")
     elif not numeric:
-        axes.set_xticks(range(len(xs)), [name(o.x, x) for x in xs], rotation=30 if len(xs) > 6 else 0, ha="right" if len(xs) > 6 else "center")
+        turn = 90 if crowded(xs, o) else 30 if len(xs) > 6 else 0
+        names = [plain(words) for words in cases(xs)] if o.x == "case" else [name(o.x, x) for x in xs]
+        axes.set_xticks(range(len(xs)), names, rotation=turn, ha="right" if turn == 30 else "center")
         axes.grid(axis="x", visible=False)
     if "y" in o.log:
         axes.set_yscale("log")
@@ -140,7 +165,7 @@ def draw(axes, found, o, looks, xs):
 
 def main():
     o = options()
-    o.xlabel, o.ylabel = o.xlabel or UNITS.get(o.x, o.x), o.ylabel or UNITS.get(o.y, o.y)
+    o.xlabel, o.ylabel = plain(o.xlabel or UNITS.get(o.x, o.x)), plain(o.ylabel or UNITS.get(o.y, o.y))
     files = [(path, rows, series(path, o, rows)) for path in o.results for rows in [chosen(path, o)]]
     values = list(dict.fromkeys(value for *_, found in files for value in found))
     if len(values) > len(LOOKS):
@@ -150,15 +175,15 @@ def main():
     if all(isfinite(number(x)) for x in xs):
         xs.sort(key=number)
     figure, grid = plt.subplots(1, len(files), sharey=True, squeeze=False)
-    figure.subplots_adjust(left=0.075, right=0.98, top=0.82, bottom=0.2 if len(xs) < 7 else 0.26, wspace=0.06)
+    figure.subplots_adjust(left=0.075, right=0.98, top=0.82, bottom=0.34 if crowded(xs, o) else 0.26 if len(xs) > 6 else 0.2, wspace=0.06)
     for axes, (path, rows, found) in zip(grid[0], files):
         draw(axes, found, o, looks, xs)
         axes.tick_params(labelsize=12)
         if len(files) > 1:
-            axes.set_title(fill(common.machine(path, rows), 120 // len(files)), fontsize=10)
+            axes.set_title(fill(f"{common.machine(path, rows)} · {speed.cache_sizes(path)}", 140 // len(files)), fontsize=10)
     grid[0][0].set_ylabel(o.ylabel, fontsize=14)
     flagged = [rungs.IMPOSSIBLE] * any(row.get("flag") for _, rows, _ in files for row in rows)
-    speed.heading(figure, o.title or f"{o.ylabel} against {o.xlabel}", "; ".join([*o.filter, *flagged]))
+    speed.heading(figure, plain(o.title) or f"{o.ylabel} against {o.xlabel}", plain("; ".join([*o.filter, *flagged])))
     handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     figure.legend(handles.values(), handles.keys(), loc="lower left", ncols=min(len(handles), 4), fontsize=13, bbox_to_anchor=(0.01, 0.03))
     quick = common.QUICK if any(common.machine(path, rows).startswith(common.QUICK) for path, rows, _ in files) else ""

@@ -2,7 +2,6 @@
 
 Sizes are those of a slide, 13.3 x 7.5 inches; 9 points are the smallest letters.
 """
-import csv
 import sys
 from pathlib import Path
 
@@ -10,6 +9,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+
+import files
 
 WIDE = 1920 / 144
 plt.rcParams.update({
@@ -66,10 +67,9 @@ def read(path, needs, make):
     """The lines of the CSV as dictionaries."""
     again = f"\n  to make the results: {make}"
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            lines = list(csv.DictReader(file))
-    except OSError as error:
-        fail(f"{path}: {error.strerror}{again}")
+        lines = files.rows(path)
+    except files.FAULTS as error:
+        fail(f"{files.says(path, error)}{again}")
     if not lines:
         fail(f"{path}: there are no results in it{again}")
     missing = [name for name in needs.split() if name not in lines[0]]
@@ -90,16 +90,12 @@ def curves(lines):
 
 def machine(path, lines):
     """One line about where and when the results were made, from NAME.machine.txt beside them."""
-    facts_path, facts = path.with_suffix(".machine.txt"), {}
-    try:
-        for line in facts_path.read_text(encoding="utf-8").splitlines():
-            key, _, value = line.partition(": ")
-            facts[key] = value
-    except OSError:
-        print(f'warning: there is no {facts_path}, so the figure says "unknown machine"', file=sys.stderr)
+    facts = files.facts(path)
+    if not facts:
+        print(f'warning: there is no {path.with_suffix(".machine.txt")}, so the figure says "unknown machine"', file=sys.stderr)
         return "unknown machine"
     cpu, cpus, commit, date = (facts.get(key, "unknown") for key in ("cpu", "cpus", "commit", "date"))
-    threads = max(int(line.get("threads", 1)) for line in lines)
+    threads = max(int(text) if (text := str(line.get("threads", 1))).isdigit() else 1 for line in lines)
     return (f"{QUICK * (facts.get('quick') == 'yes')}{cpu}, {cpus.split()[0]} cpus, "
             f"{'1 thread' if threads == 1 else f'up to {threads} threads'} · commit {commit} · {date[:10]}")
 
@@ -118,8 +114,8 @@ def save(figure, out, corner):
     quick = corner.startswith(QUICK)
     figure.text(0.995, 0.008, corner, ha="right", va="bottom", color=RED if quick else GREY, fontsize=9,
                 weight="bold" if quick else "normal")
-    Path(f"{out}.why.txt").unlink(missing_ok=True)
     try:
+        Path(f"{out}.why.txt").unlink(missing_ok=True)
         figure.savefig(f"{out}.png")
         figure.savefig(f"{out}.svg", metadata={"Date": None})
     except OSError as error:

@@ -3,8 +3,9 @@
     python plots/deck.py RESULTS [NAME...]
 
 writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), all on one page
-(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. A slide that lacks results is not
-drawn, and stderr has the reason; so has one whose layout has a fault. Exit code: 0 done, 2 nothing drawn.
+(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, deck and page hold these
+alone. A slide that lacks results is not drawn, and stderr has the reason; so has one whose layout has a fault. Exit code:
+0 done, 2 nothing drawn.
 """
 import importlib.util
 import sys
@@ -15,6 +16,7 @@ import matplotlib.pyplot as plt
 from matplotlib.backends.backend_pdf import PdfPages
 from PIL import Image
 
+import files
 import layout
 import slide
 
@@ -27,6 +29,10 @@ def names():
     return [name for name in FIRST if name in found] + [name for name in found if name not in FIRST]
 
 
+def deck_of(results, theme):
+    return results / f"slides{'-' + theme if theme != 'light' else ''}.pdf"
+
+
 def page_of(name, results, theme):
     """The finished page; raises slide.Missing."""
     spec = importlib.util.spec_from_file_location(f"slides_{name}", FOLDER / f"{name}.py")
@@ -35,7 +41,7 @@ def page_of(name, results, theme):
     page = slide.Page(results, module.SOURCE, module.__doc__.strip(), theme)
     try:
         page.finish(module.draw(page))
-    except slide.Missing:
+    except (slide.Missing, *files.FAULTS):
         plt.close(page.figure)
         raise
     return page
@@ -44,19 +50,15 @@ def page_of(name, results, theme):
 def draw(results, theme, chosen):
     """Draws the slides of a theme; returns the names drawn, and the complaints."""
     folder, drawn, said, faults = results / "slides" / theme, [], [], []
-    folder.mkdir(parents=True, exist_ok=True)
-    deck = results / f"slides{'-' + theme if theme != 'light' else ''}.pdf"
-    with PdfPages(deck, metadata={"CreationDate": None}) as pages:
+    with PdfPages(deck_of(results, theme), metadata={"CreationDate": None}) as pages:
         for name in chosen:
-            for old in [*folder.glob(f"{name}.*"), *(results / "slides" / "small").glob(f"{name}.png" * (theme == "light") or "-")]:
-                old.unlink(missing_ok=True)
             try:
                 page = page_of(name, results, theme)
             except slide.Missing as missing:
                 said.append(f"slide {name} is not drawn: {missing}")
                 continue
-            except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:  # the others go on
-                said.append(f"slide {name} is not drawn: its results are damaged: {type(error).__name__}: {error}")
+            except files.FAULTS as error:  # the others go on
+                said.append(f"slide {name} is not drawn: {files.says('what it reads', error)}")
                 continue
             faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]
             page.figure.savefig(folder / f"{name}.png", dpi=144, facecolor=page.back)
@@ -70,10 +72,21 @@ def draw(results, theme, chosen):
     return drawn, said, faults
 
 
+def clear(results, chosen):
+    """Makes the folders, and removes the chosen slides, or all of them, with the decks and the contact sheet."""
+    for name in [*slide.THEMES, "small"]:
+        folder = results / "slides" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            if old.suffix in (".png", ".svg", ".pdf") and (old.stem in chosen or not chosen):
+                old.unlink()
+    for old in [*(deck_of(results, theme) for theme in slide.THEMES), results / "slides" / "contact.png"]:
+        old.unlink(missing_ok=True)
+
+
 def small(picture, out):
     """For pages of text: 1280 pixels wide, of the 128 colours that lie farthest apart. The usual choice merges orange
     and amber."""
-    out.parent.mkdir(exist_ok=True)
     image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
     image.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
 
@@ -93,9 +106,20 @@ def contact(results, drawn):
 
 
 def main(results, *chosen):
-    results, chosen = Path(results), list(chosen) or names()
-    with ProcessPoolExecutor() as pool:
-        done = list(pool.map(draw, [results] * len(slide.THEMES), slide.THEMES, [chosen] * len(slide.THEMES)))
+    results, unknown = Path(results), [name for name in chosen if name not in names()]
+    if unknown:
+        print(f"there is no slide {unknown[0]}; there are {', '.join(names())}", file=sys.stderr)
+        return 2
+    if not results.is_dir():
+        print(f"{results} is no folder of results; ./reproduce makes one", file=sys.stderr)
+        return 2
+    try:
+        clear(results, chosen)
+        with ProcessPoolExecutor(len(slide.THEMES)) as pool:
+            done = list(pool.map(draw, [results] * len(slide.THEMES), slide.THEMES, [chosen or names()] * len(slide.THEMES)))
+    except OSError as error:
+        print(files.says(results, error), file=sys.stderr)
+        return 2
     drawn, said, _ = done[0]
     faults = [fault for _, _, found in done for fault in found]
     for words in said + faults:

@@ -2,11 +2,11 @@
 
 A slide is 13.33 x 7.5 inches: 16 points are the smallest letters of the message, 11 those of the foot.
 """
-import csv
 from math import log2
 from pathlib import Path
 
 import common
+import files
 import speed
 
 import matplotlib.pyplot as plt
@@ -43,7 +43,7 @@ class Page:
         self.colours = dict(zip(NAMES, colours.split()))
         self.figure = plt.figure(figsize=(WIDE, TALL), facecolor=self.back)
         self.series = {}  # axes -> [(name, artist, x, y, look)]
-        self.facts = facts(self.path(source))
+        self.facts = files.facts(self.path(source))
         self.quick = self.facts.get("quick") == "yes"
 
     def path(self, name):
@@ -52,7 +52,7 @@ class Page:
     def read(self, name=None):
         """The rows of results, of the slide's own experiment unless named."""
         path = self.path(name or self.source)
-        if not path.exists() or not (rows := list(csv.DictReader(path.open(encoding="utf-8")))):
+        if not path.exists() or not (rows := files.rows(path)):
             raise Missing(f"there are no results of {name or self.source}")
         return rows
 
@@ -166,42 +166,41 @@ class Page:
         return len(lines) * size * 1.3 / 72
 
     def wrapped(self, words, size, width, weight):
-        probe = self.figure.text(0, 0, "", fontsize=size, weight=weight)
-        renderer, lines = self.figure.canvas.get_renderer(), [""]
+        lines = [""]
         for word in words.split(" "):
             longer = f"{lines[-1]} {word}".strip()
-            probe.set_text(longer)
-            if probe.get_window_extent(renderer).width > width * self.figure.dpi and lines[-1]:
+            if lines[-1] and self.wide(longer, size, weight) > width:
                 lines.append(word)
             else:
                 lines[-1] = longer
-        probe.remove()
         return lines
+
+    def wide(self, words, size, weight="normal"):
+        """In inches."""
+        probe = self.figure.text(0, 0, words, fontsize=size, weight=weight)
+        width = probe.get_window_extent(self.figure.canvas.get_renderer()).width / self.figure.dpi
+        probe.remove()
+        return width
 
     def finish(self, answer):
         """The answer as the title, the question below it, the foot, and QUICK across the corner."""
         tall = self.put(0.3, TALL - 0.3, answer, TITLE, self.ink, WIDE - 1.6, most=2, weight="bold", va="top")
         self.put(0.3, TALL - 0.32 - tall, self.question, TEXT, self.muted, WIDE - 1.6, va="top")
-        self.put(0.3, 0.2, f"normlab · experiment {self.source}", FOOT, self.muted, 5, va="bottom")
-        known = self.facts or {}
+        source = f"normlab · experiment {self.source}"
+        self.put(0.3, 0.2, source, FOOT, self.muted, 5, va="bottom")
+        known = {"cpu": "unknown machine"} | self.facts
         cpus = known.get("cpus", "unknown").split()[0]
-        where = (f"{known['cpu']}, {cpus} CPUs · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}"
-                 if known else "unknown machine")
-        self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, where, fontsize=FOOT, color=self.muted, ha="right", va="bottom")
+        after = f", {cpus} CPUs · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}" if self.facts else ""
+        cpu, room = known["cpu"], WIDE - 0.9 - self.wide(source, FOOT)
+        while self.wide(cpu + after, FOOT) > room and len(cpu) > 1:
+            cpu = f"{cpu[:-2]}…"
+        self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, cpu + after, fontsize=FOOT, color=self.muted, ha="right", va="bottom")
         if self.quick:
             corner = [(1 - 1.45 / WIDE, 1), (1 - 0.85 / WIDE, 1), (1, 1 - 0.85 / TALL), (1, 1 - 1.45 / TALL)]
             self.figure.add_artist(Polygon(corner, transform=self.figure.transFigure, facecolor=self.colours["red"]))
             self.figure.text(1 - 0.575 / WIDE, 1 - 0.575 / TALL, "QUICK", rotation=-45, rotation_mode="anchor",
                              fontsize=16, weight="bold", color="#FFFFFF", ha="center", va="center")
 
-
-def facts(path):
-    """The machine beside the results; {} if unknown."""
-    try:
-        lines = path.with_suffix(".machine.txt").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {}
-    return dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
 def fastest(rows):

@@ -10,7 +10,6 @@
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
-import csv
 import math
 import re
 import sys
@@ -21,7 +20,8 @@ import markers
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 sys.path.insert(0, str(ROOT / "plots"))
-from modes import WORDS
+import files
+from modes import WORDS, longer, takes
 
 MODES = ["unfused", "naive", "scalar", "simd_two_pass", "simd", "partial"]
 
@@ -30,18 +30,8 @@ def claims():
     return [path.stem for path in sorted((ROOT / "experiments" / "claims").glob("*.txt"))]
 
 
-def read(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def facts(path):
-    """Of the machine.txt beside a CSV."""
-    return dict(line.split(": ", 1) for line in path.with_suffix(".machine.txt").read_text().splitlines() if ": " in line)
-
-
 def caption(path):
-    known = facts(path)
+    known = files.machine(path)
     return (f"Measured on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
             f"commit {known.get('commit', 'unknown')}, {known.get('date', 'unknown')[:10]}.")
 
@@ -58,6 +48,8 @@ def short(text):
 def figure(row):
     if not row["value"]:
         return row["skipped"] or "not measured"
+    if row["quantity"] == "saving":
+        return takes(*(float(row[key] or "nan") for key in ("value", "low", "high")))
     text = short(row["value"])
     if row["rounds"] != "0" and row["low"] and row["high"]:
         text += f" [{short(row['low'])}, {short(row['high'])}]"
@@ -67,6 +59,8 @@ def figure(row):
 def holds(row):
     """The predicate in words."""
     low, high, unit = row["predicate_low"], row["predicate_high"], row["unit"]
+    if row["quantity"] == "saving" and not low and float(high) <= 0:
+        return longer(float(high))
     if low == high:
         text = f"= {short(low)}"
     elif not low or not high:
@@ -126,10 +120,10 @@ def paper_table(rows):
 
 def rewrite(path):
     old = PAGE.read_text()
-    text = markers.replace(PAGE, old, "claims", claims_table(read(path)) + "\n\n" + caption(path))
+    text = markers.replace(PAGE, old, "claims", claims_table(files.rows(path)) + "\n\n" + caption(path))
     paper = path.with_name("rmsnorm2019.csv")
     if paper.exists():
-        text = markers.replace(PAGE, text, "paper", paper_table(read(paper)) + "\n\n" + caption(paper))
+        text = markers.replace(PAGE, text, "paper", paper_table(files.rows(paper)) + "\n\n" + caption(paper))
     markers.save(PAGE, old, text)
 
 
@@ -150,7 +144,8 @@ def main():
     options = parser.parse_args()
     if options.check:
         return check()
-    rewrite(options.results)
+    with files.needed(options.results):
+        rewrite(options.results)
     return 0
 
 

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import markers
-from claims import caption, facts, figure, holds, read
+from claims import caption, figure, files, holds, takes
 from markers import table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "frameworks.md"
@@ -42,9 +42,9 @@ def saving(row):
         return "–"
     if row["verdict"] == "fail":
         return f"not timed: {row['why']}"
-    low, high = (f"{float(row[end]):.0f}" if row[end] not in ("inf", "-inf") else "?" for end in ("saving_low", "saving_high"))
+    size, ends = takes(*(float(row[f"saving{end}"]) for end in ("", "_low", "_high"))).split(" ", 1)
     micro = [float(row[op]) / 1e3 for op in ("layernorm_ns", "rmsnorm_ns")]
-    return f"**{float(row['saving']):.0f}** [{low}, {high}]<br>{', '.join(f'{time:.4g}' if time < 1000 else f'{time:.0f}' for time in micro)}"
+    return f"**{size}** {ends}<br>{', '.join(f'{time:.4g}' if time < 1000 else f'{time:.0f}' for time in micro)}"
 
 
 def savings(rows):
@@ -64,10 +64,11 @@ def claims(rows):
 
 
 def steps(rows):
-    interval = lambda row, name: f"{float(row[name]):.1f} [{float(row[name + '_low']):.1f}, {float(row[name + '_high']):.1f}]"
-    return table(["", "tokens x width x layers", "step, ms", "the norms' share, %", "RMSNorm saves, % of the step"],
-                 [[NAMES[row["how"]], row["case"], f"{float(row['step_ns']) / 1e6:.1f}", interval(row, "share"),
-                   interval(row, "saving")] for row in rows if row["verdict"] == "ok"], 2)
+    numbers = lambda row, name: [float(row[name + end]) for end in ("", "_low", "_high")]
+    return table(["", "tokens x width x layers", "step, ms", "the norms' share, %", "a step with RMSNorm takes"],
+                 [[NAMES[row["how"]], row["case"], f"{float(row['step_ns']) / 1e6:.1f}",
+                   "{:.1f} [{:.1f}, {:.1f}]".format(*numbers(row, "share")), takes(*numbers(row, "saving"))]
+                  for row in rows if row["verdict"] == "ok"], 2)
 
 
 def short(number):
@@ -116,10 +117,10 @@ def judged(rows):
 
 def of_check(path):
     """The results of `normlab check` for oneDNN, as rows of the judge."""
-    version = next((text.split(",")[0] for key, text in facts(path).items() if key.startswith("peer onednn")), "")
+    version = next((text.split(",")[0] for key, text in files.facts(path).items() if key.startswith("peer onednn")), "")
     return [{"how": "onednn", "version": version, "case": row["case"], "output": "", "units": row["error_u"], "mechanism": "",
              "verdict": VERDICTS[row["verdict"]], "not_finite": "0" if math.isfinite(float(row["error_u"] or 0)) else "1"}
-            for row in read(path)]
+            for row in files.rows(path)]
 
 
 def main():
@@ -130,10 +131,11 @@ def main():
     for name, file, make in (("savings", "frameworks", savings), ("claims", "claims", claims),
                              ("step", "frameworks_step", steps), ("judge", "frameworks_judge", judged)):
         path = folder / f"{file}.csv"
-        if path.exists() and (rows := read(path)) and any(row["how"] in NAMES for row in rows):
-            if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
-                rows += of_check(more)
-            text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
+        with files.needed(path):
+            if path.exists() and (rows := files.rows(path)) and any(row["how"] in NAMES for row in rows):
+                if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
+                    rows += of_check(more)
+                text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
     markers.save(PAGE, old, text)
     return 0
 

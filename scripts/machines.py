@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "plots"))
+import files
 import markers
 import rungs
 
@@ -27,17 +28,12 @@ FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "fla
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm", "batchnorm": "BatchNorm"}
 
 
-def facts_of(path):
-    return dict(line.split(": ", 1) for line in path.read_text().splitlines() if ": " in line)
-
-
 def add(name, results):
     try:
-        with open(results, newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["comparison"] == "baseline" and row["verdict"] == "ok"]
-        facts = facts_of(results.with_suffix(".machine.txt"))
-    except (OSError, KeyError, UnicodeDecodeError) as error:
-        sys.exit(f"{results} and its .machine.txt should be of a bench: {error}; make them with: ./reproduce")
+        rows = [row for row in files.rows(results) if row["comparison"] == "baseline" and row["verdict"] == "ok"]
+    except files.FAULTS as error:
+        sys.exit(f"{files.says(results, error)}; it should be of a bench: ./reproduce")
+    facts = files.facts(results)
     lacks = [key for key in FACTS if not facts.get(key)]
     if lacks:
         sys.exit(f"{results.with_suffix('.machine.txt')} lacks {', '.join(lacks)}")
@@ -62,12 +58,11 @@ def cell(row):
 
 def table():
     names = sorted(path.stem for path in HOME.glob("*.csv"))
-    facts = {name: facts_of(HOME / f"{name}.machine.txt") for name in names}
+    facts = {name: files.facts(HOME / f"{name}.csv") for name in names}
     times = {}
     for name in names:
-        with open(HOME / f"{name}.csv", newline="") as file:
-            for row in csv.DictReader(file):
-                times.setdefault(row["case"], {})[name] = row
+        for row in files.rows(HOME / f"{name}.csv"):
+            times.setdefault(row["case"], {})[name] = row
     lines = ["| machine | processor | caches | compiler | commit | date |", "|---|---|---|---|---|---|"]
     for name in names:
         f = facts[name]

@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "plots"))
+import files
 import markers
 import rungs
 
@@ -132,8 +133,7 @@ def listed(program):
 
 
 def rewrite(path, program):
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = files.rows(path)
     shown = {row["data"].removeprefix("museum:") for row in rows}
     lacks = [name for name, *_ in exhibits() if name not in shown]
     if lacks:
@@ -176,7 +176,8 @@ def main():
     options = parser.parse_args()
     if options.check:
         return check(options.program)
-    rewrite(options.results, options.program)
+    with files.needed(options.results):
+        rewrite(options.results, options.program)
     return 0
 
 

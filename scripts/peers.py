@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 import markers
-from claims import caption, facts, read
+from claims import caption, files
 from markers import table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
@@ -28,13 +28,13 @@ def library(row):
 
 
 def versions(path):
-    found = {key.partition("_")[0]: text.split(",")[0] for key, text in facts(path).items() if key.startswith("peer ")}
+    found = {key.partition("_")[0]: text.split(",")[0] for key, text in files.facts(path).items() if key.startswith("peer ")}
     return ", ".join(found.values())
 
 
 def size_class(path):
     """Of a row, by the first cache that holds the bytes it must move."""
-    sizes = [(level, int(kib) * 1024) for level, kib in re.findall(r"(L\d) (\d+)K", facts(path).get("caches", ""))]
+    sizes = [(level, int(kib) * 1024) for level, kib in re.findall(r"(L\d) (\d+)K", files.facts(path).get("caches", ""))]
     return lambda row: next((f"fits {level}" for level, size in sizes if float(row["bytes"]) <= size), "from memory")
 
 
@@ -104,7 +104,7 @@ def cases(peers, best, names):
 
 
 def measured(path):
-    rows = read(path)
+    rows = files.rows(path)
     peers = [row for row in rows if row["impl"].startswith("peer/") and library(row) in NAMES]
     if not peers:
         sys.exit(f"{path} has no peer: ./reproduce --peers")
@@ -122,8 +122,9 @@ def measured(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results" / "peers.csv")
-    old = PAGE.read_text()
-    text = markers.replace(PAGE, old, "peers", measured(parser.parse_args().results))
+    old, path = PAGE.read_text(), parser.parse_args().results
+    with files.needed(path):
+        text = markers.replace(PAGE, old, "peers", measured(path))
     markers.save(PAGE, old, text)
     return 0
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "plots"))
+import files
 import markers
 import rungs
 
@@ -42,17 +43,10 @@ def implementations(program):
     return sorted(impls.values(), key=lambda impl: rungs.place(impl["impl"]))
 
 
-def machine(results):
-    """The "key: value" lines beside a results file."""
-    lines = results.with_suffix(".machine.txt").read_text().splitlines()
-    return dict(line.split(": ", 1) for line in lines if ": " in line)
-
-
 def caption(results):
-    facts = machine(results)
+    facts = files.machine(results)
     cpus = facts.get("cpus", "").replace(" online", "")
-    with open(results, newline="") as file:
-        threads = {int(row.get("threads", 0)) for row in csv.DictReader(file)} - {0}  # not in a study
+    threads = {int(row.get("threads", 0)) for row in files.rows(results)} - {0}  # not in a study
     words = [facts.get("cpu", "unknown"), f"{cpus} CPU" + "s" * (cpus != "1")]
     words += [f"{max(threads)} thread" + "s" * (max(threads) > 1)] if threads else []
     return ", ".join([*words, f"commit {facts.get('commit', 'unknown')}", facts.get("date", "unknown")[:10]])
@@ -107,15 +101,14 @@ class Results:
     """The f32 rows of a results file without options, and the two shapes in the table."""
 
     def __init__(self, path):
-        with open(path, newline="") as file:
-            rows = [row for row in csv.DictReader(file)
-                    if row["dtype"] == "f32" and row["data"] == "normal" and not row["options"]]
+        rows = [row for row in files.rows(path)
+                if row["dtype"] == "f32" and row["data"] == "normal" and not row["options"]]
         self.at = {(row["impl"], row["op"], row["pass"], shape(row)): row for row in rows}
         self.isas = list(dict.fromkeys(row["isa"] for row in self.at.values()
                                        if rungs.is_optimized(row["impl"]) and row["ns"]))
         usual = [row for row in rows if row["op"] == "layernorm" and row["pass"] == "forward"]
         if not usual:
-            sys.exit(f"{path} has no layernorm/forward/f32/.../normal: is it results/ladder.csv?")
+            raise files.Damaged(f"{path} has no layernorm/forward/f32/.../normal: is it results/ladder.csv?")
         self.small, self.large = shape(min(usual, key=size)), shape(max(usual, key=size))
 
     def find(self, impl, op, pass_, where):
@@ -281,7 +274,8 @@ def main():
     options = parser.parse_args()
     if options.check:
         return check(options.program)
-    rewrite(options.results, options.program)
+    with files.needed(options.results):
+        rewrite(options.results, options.program)
     return 0
 
 

@@ -4,23 +4,28 @@
     scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab]
 
 The page is a single file with pictures, tables and data, and loads nothing. It names missing results with
-the command that makes them. Links to sources lead into the repository. Needs Jinja2 and Pillow (requirements.txt). Exit
-code: 0 done, 2 something needed was missing.
+the command that makes them, and damaged ones at its top. Links to sources lead into the repository. Needs Jinja2 and
+Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something needed was missing.
 SPDX-License-Identifier: MIT"""
 import argparse
 import csv
+import math
 import re
+import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "scripts"), str(ROOT / "scripts" / "page")]
 import answer
 import captions
+import files
 import inline
 import museum
 import pictures
 import readme
+import rungs
 
 try:
     import jinja2
@@ -31,11 +36,6 @@ except ImportError:
 EXPERIMENTS = ROOT / "experiments"
 FIRST = ["ln_vs_rms", "rmsnorm2019", "model_step", "ablation", "ladder"]
 LIMIT = "What can this machine move, and from where on do streaming stores pay?"
-
-
-def lines_of(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def question(path):
@@ -57,6 +57,15 @@ class Page:
 
     def __init__(self, results, out, program):
         self.results, self.here, self.program = results, out.resolve().parent, program
+        self.damaged = {}  # what is left out of the page, and why
+
+    def whole(self, name, make, otherwise=None):
+        """What make() returns; or, where that shows results/NAME to be damaged, `otherwise`, and a note for the page."""
+        try:
+            return make()
+        except files.FAULTS as error:
+            self.damaged[files.says(self.results / name, error)] = None
+            return otherwise
 
     def html(self, text, caption, page=None, stacked=False):
         return Markup(inline.tables(text, caption, page or ROOT / "README.md", self.here, stacked))
@@ -64,7 +73,7 @@ class Page:
     def rows(self, name):
         """The lines of results/NAME.csv; [] without them."""
         path = self.results / f"{name}.csv"
-        return lines_of(path) if path.exists() else []
+        return files.rows(path) if path.exists() else []
 
     def link(self, path):
         return inline.target(str(path), ROOT / "README.md", self.here)
@@ -76,20 +85,21 @@ class Page:
         why = self.results / f"{name}.why.txt"
         return {"slide": slide and pictures.data(slide, 1280), "figure": figure and pictures.data(figure),
                 "thumb": (slide or figure) and pictures.data(slide or figure, pictures.THUMB),
-                "undrawn": "" if figure or not why.exists() else why.read_text(encoding="utf-8").strip()}
+                "undrawn": "" if figure or not why.exists() else why.read_text(encoding="utf-8", errors="replace").strip()}
 
     def answer(self):
         """The first screen."""
-        claims = self.rows("claims")
         ladder = self.results / "ladder.csv"
-        first, saved = answer.of_saving(self.rows("ln_vs_rms"), self.facts("ln_vs_rms").get("caches", ""))
-        last, steps = answer.of_ladder(readme.Results(ladder)) if ladder.exists() else (None, [])
+        caches = self.facts("ln_vs_rms").get("caches", "")
+        first, saved = self.whole("ln_vs_rms.csv", lambda: answer.of_saving(self.rows("ln_vs_rms"), caches), (None, None))
+        claims = self.whole("claims.csv", lambda: answer.of_claims(self.claims_rows()))
+        last, steps = self.whole("ladder.csv", lambda: answer.of_ladder(readme.Results(ladder)), (None, [])) if ladder.exists() else (
+            None, [])
         slide = pictures.slide(self.results, "ln_vs_rms") or pictures.slide(self.results, "headline")
         shown = slide or self.results / "ln_vs_rms.png"
         quick = [name for name in self.names() if self.facts(name).get("quick") == "yes"]
-        return {"sentences": [s for s in (first, answer.of_claims(claims if "answer" in (claims or [{}])[0] else []), last)
-                              if s], "numbers": [n for n in (saved, *steps) if n],
-                "picture": shown.exists() and pictures.data(shown, 1280 if slide else pictures.WIDE),
+        return {"sentences": [s for s in (first, claims, last) if s], "numbers": [n for n in (saved, *steps) if n],
+                "picture": shown.exists() and self.whole(shown.name, lambda: pictures.data(shown, 1280 if slide else pictures.WIDE)),
                 "quick": len(quick), "of": len(self.names())}
 
     def names(self):
@@ -99,11 +109,16 @@ class Page:
         """One experiment: the question, the figure, and sentences and a table from the data."""
         path = self.results / f"{name}.csv"
         e = {"name": name, "question": asked, "about": about, "command": command, "source": source}
-        if not path.exists() or not (rows := lines_of(path)):
-            return e
+        return self.whole(path.name, lambda: e | self.found(name, path), e) if path.exists() else e
+
+    def found(self, name, path):
+        """The results of an experiment; {} where there are none."""
+        rows = files.rows(path)
+        if not rows:
+            return {}
         says, title, table = captions.of(rows)
         facts = self.facts(name)
-        return e | {"says": says, "title": title, "table": table and self.html(table, title),
+        return {"says": says, "title": title, "table": table and self.html(table, title),
                     "data": inline.data_link(path), "size": f"{path.stat().st_size / 1024:.0f} KiB",
                     **self.pictures(name), "quick": facts.get("quick") == "yes",
                     "where": facts and "{}, commit {}, {}".format(
@@ -123,8 +138,7 @@ class Page:
                               self.link("harness/verbs/limit.c"))
 
     def facts(self, name):
-        path = self.results / f"{name}.machine.txt"
-        return readme.machine(path.with_suffix("").with_suffix(".csv")) if path.exists() else {}
+        return files.facts(self.results / f"{name}.csv")
 
     def machine(self):
         """The facts of the latest run, and separately the doctor's summary and findings."""
@@ -144,12 +158,34 @@ class Page:
                 "bad": ", ".join(what for what, (verdict, *_) in shown if verdict == "bad"),
                 "several": len(several)}
 
+    def since(self):
+        """What changed against the run before, among those that ./reproduce keeps; None without one of the same kind."""
+        for run in sorted((self.results / "runs").glob("*/*"), key=lambda run: run.name, reverse=True):
+            pairs = [(path, self.results / path.name) for path in run.glob("*.csv")
+                     if files.facts(path).get("quick") == self.facts(path.stem).get("quick")]
+            if any(now.exists() and now.read_bytes() != before.read_bytes() for before, now in pairs):
+                break
+        else:
+            return None
+        text = subprocess.run([self.program, "compare", "--csv", run, self.results], capture_output=True, text=True)
+        rows = [row for row in csv.DictReader(text.stdout.splitlines()) if row["verdict"] in inline.COMPARED]
+        moved = sorted((row for row in rows if row["verdict"] in ("FASTER", "SLOWER")),
+                       key=lambda row: -abs(math.log(float(row["ratio"]))))
+        table = captions.markdown(
+            ["case", "implementation", "what", "now over then", "verdict"],
+            [[f"`{row['case']}`", f"{rungs.name(row['impl'])}, {row['isa']}", row["measure"],
+              "{:.3f} [{:.3f}, {:.3f}]".format(*(float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))), row["verdict"]]
+             for row in moved[:20]], 0)
+        counts = Counter(row["verdict"] for row in rows)
+        return rows and {"run": run.name[:10], "says": ", ".join(f"{counts[v]} {v}" for v in inline.COMPARED if counts[v]),
+                         "table": moved and self.html(table, "The largest changes")}
+
     def tuning(self):
         """The values that normlab tune found, and where they differ the default's time over theirs."""
         path = self.results / "tuning.log"
         if not path.exists():
             return None
-        text, again, key = path.read_text(encoding="utf-8"), [], ""
+        text, again, key = path.read_text(encoding="utf-8", errors="replace"), [], ""
         for line in text.splitlines():
             key = match[1] if (match := re.match(r"(\w+): .* or .*\?$", line)) else key
             if match := re.match(r"again +(\d+): (.+) over (.+), warm (.+)x, rotating (.+)x$", line):
@@ -159,9 +195,14 @@ class Page:
         return {"says": ", ".join(f"{key} {'never' if 'never' in how else value}" for key, value, how in found),
                 "table": again and self.html(table, "Where the values found differ from the defaults")}
 
+    def claims_rows(self):
+        """[] also of an older normlab, which gave no answers."""
+        rows = self.rows("claims")
+        return rows if rows and "answer" in rows[0] else []
+
     def claims(self):
-        path, rows = self.results / "claims.csv", self.rows("claims")
-        if not rows or "answer" not in rows[0]:  # of an older normlab
+        path, rows = self.results / "claims.csv", self.claims_rows()
+        if not rows:
             return None
         meant = [row for row in rows if row["first"]]
         table = captions.markdown(
@@ -192,7 +233,7 @@ class Page:
         path = self.results / "museum.csv"
         if not path.exists():
             return None
-        rows = lines_of(path)
+        rows = files.rows(path)
         demos = {i["impl"] for i in museum.listed(self.program) if i["demonstration"] == "1"}
         return {"collection": self.html(museum.collection(), "The exhibits", museum.PAGE),
                 "tables": self.html(museum.tables(rows, demos), "Outcome", museum.PAGE)}
@@ -213,15 +254,18 @@ def main():
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(folder), autoescape=True,
                                      undefined=jinja2.StrictUndefined, trim_blocks=True,
                                      lstrip_blocks=True)
-    experiments = list(page.experiments())
+    experiments, first = list(page.experiments()), page.answer()
+    parts = {name: page.whole(f"{name}.csv", getattr(page, name)) for name in ("claims", "ladder", "museum")}
     text = environment.get_template("page.html.j2").render(
-        style=Markup((folder / "style.css").read_text()), machine=page.machine(), answer=page.answer(),
-        tuning=page.tuning(), claims=page.claims(),
-        experiments=experiments, ladder=page.ladder(), museum=page.museum(), link=page.link)
+        style=Markup((folder / "style.css").read_text()), machine=page.machine(), answer=first,
+        since=page.whole("runs", page.since),
+        tuning=page.tuning(), experiments=experiments, link=page.link, damaged=page.damaged, **parts)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(text, encoding="utf-8")
     print(f"report: {options.out.resolve()}")
-    return 0
+    for line in page.damaged:
+        print(f"left out: {line}", file=sys.stderr)
+    return bool(page.damaged)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 """How much time does RMSNorm save inside PyTorch, ONNX Runtime and JAX?"""
 import slide
+from modes import takes
 
 SOURCE = "frameworks"
 NAMES = {"pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX, jit",
          "normlab": "normlab, from Python"}
-
-
-def words(ratio):
-    return f"{ratio:.1f} times as long" if ratio > 1.2 else f"{100 * (ratio - 1):.0f} % more" if ratio >= 1 else f"{100 * (1 - ratio):.0f} % less"
 
 
 def draw(page):
@@ -20,7 +17,7 @@ def draw(page):
     if not found:
         raise slide.Missing(f"{SOURCE} lacks forward in f32")
     rows = max(set.intersection(*(set(sizes) for sizes in found.values())) or {0})
-    bars = [(NAMES[how], *found[how][rows], words(found[how][rows][0]), "red" if found[how][rows][0] > 1 else "blue")
+    bars = [(NAMES[how], *found[how][rows], takes(100 * (1 - found[how][rows][0])), "red" if found[how][rows][0] > 1 else "blue")
             for how in NAMES if rows in found.get(how, {})]
     if not bars:
         raise slide.Missing(f"{SOURCE} has no number of rows in common")
@@ -30,4 +27,4 @@ def draw(page):
     axes.axvline(1, color=page.ink, linewidth=2, zorder=3)
     page.note(f"f32, forward, {rows} rows. Beyond 1 RMSNorm is slower than LayerNorm. Strokes: intervals.")
     least, most = (end(bars, key=lambda bar: bar[1]) for end in (min, max))
-    return f"RMSNorm's time against LayerNorm's: {words(least[1])} in {least[0]}, {words(most[1])} in {most[0]}"
+    return f"RMSNorm's time against LayerNorm's: {least[4]} in {least[0]}, {most[4]} in {most[0]}"

@@ -12,7 +12,7 @@ WORDS = {  # the idea in five words
     "layernorm/one_pass": "both sums in one reading",
     "layernorm/welford": "running mean, a division each",
     "layernorm/refined": "a third pass for accuracy",
-    "optimized/rows_simd": "sixteen values in one instruction",
+    "optimized/rows_simd": "{} values in one instruction",
     "optimized/rows_accumulators": "four sums hide the latency",
     "optimized/rows_shifted": "one reading, shifted sums",
     "optimized/rows_certified": "one reading with a certificate",
@@ -20,6 +20,7 @@ WORDS = {  # the idea in five words
     "optimized/rows_registers": "short rows stay in registers",
     "optimized/rows_streaming": "stores that bypass the caches",
 }
+LANES = {"avx512": "sixteen", "avx2": "eight", "sse2": "four", "neon": "four", "c": "single"}
 SHOWN = 6  # and the best
 
 
@@ -40,7 +41,7 @@ def draw(page):
         rate = float(row["gbps"])
         low, high = (float(row["bytes"]) / float(row[end] or row["ns"]) for end in ("ns_high", "ns_low"))
         colour = "red" if row is best else "blue" if rungs.is_optimized(impl) else "amber"
-        words = WORDS.get(impl, "")
+        words = WORDS.get(impl, "").format(LANES.get(row["isa"], "many"))
         bars.append((f"{rungs.name(impl)}", rate, low, high,
                      slide.times(naive / float(row["ns"])) + f"  {words}" * bool(words), colour))
     limit = float(best["limit_gbps"])

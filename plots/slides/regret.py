@@ -25,6 +25,8 @@ def draw(page):
     axes.axhline(5, color=page.muted, linewidth=2, linestyle=(0, (2, 2)))
     axes.text(1, 5.5, "5 %", fontsize=slide.TEXT, color=page.muted, va="bottom")
     slide.log_y(axes, 0.08, max(regrets) * 2, lambda y: f"{y:g}")
-    page.note("Every layer, pass and storage type, from 1 × 64 to 32768 × 1024, one thread; ratios within the same rounds, noise included.")
+    sizes = [sorted(cases.values(), key=lambda rows: int(rows[0]["bytes"]))[end][0] for end in (0, -1)]
+    page.note("{} cases, from {} to {}, one thread; ratios within the same rounds, noise included.".format(
+        len(regrets), *(f"{row['n']} × {row['c']}" + f" × {row['s']}" * (row["s"] != "1") for row in sizes)))
     near = sum(regret <= 5 for regret in regrets)
     return f"nl_best() is within 5 % of the fastest rung in {near} of {len(regrets)} cases; at worst the fastest gains {regrets[-1]:.0f} %"

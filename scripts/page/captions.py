@@ -6,6 +6,7 @@ from collections import Counter
 from statistics import median
 
 import rungs
+from modes import longer, takes
 from readme import human
 
 SAYS = {"ok": "within their bounds", "demo": "shown and not judged, as the method promises nothing there",
@@ -132,14 +133,14 @@ def of_ablation(rows):
 
 
 def of_ln_vs_rms(rows):
-    """The saving of each mode at the smallest and the largest working set."""
+    """The time of each mode at the smallest and the largest working set."""
     found = {}
     for row in rows:
         if row["panel"] == "f32 forward":
             found.setdefault(row["series"], []).append((number(row["x"]), number(row["y"])))
     for mode, points in found.items():
         (small, a), (large, b) = min(points), max(points)
-        yield f"{mode} saves {a:.2g} % at {small / 1024:.0f} KiB and {b:.2g} % at {large / 1024:.0f} KiB"
+        yield f"with {mode} RMSNorm takes {takes(a)} at {small / 1024:.0f} KiB and {takes(b)} at {large / 1024:.0f} KiB"
 
 
 ALSO = {"model_step": of_model_step, "ablation": of_ablation, "ln_vs_rms": of_ln_vs_rms}
@@ -188,6 +189,8 @@ def said(row):
     """The predicate of a claim."""
     low, high, unit = number(row["predicate_low"]), number(row["predicate_high"]), row["unit"]
     unit = unit and f" {unit}"
+    if row["quantity"] == "saving" and not math.isfinite(low) and high <= 0:
+        return longer(high)
     if low == high:
         return f"= {low:.4g}{unit}"
     if not math.isfinite(low) or not math.isfinite(high):
@@ -199,6 +202,8 @@ def measured(row):
     """The figure of a claim with its interval, and its A/A band."""
     if not row["value"]:
         return row["skipped"] or "not measured", ""
+    if row["quantity"] == "saving":
+        return takes(*(number(row[key]) for key in ("value", "low", "high"))), row["aa_band"] and f'{number(row["aa_band"]):.2g}'
     interval = f' [{number(row["low"]):.4g}, {number(row["high"]):.4g}]' if row["rounds"] != "0" else ""
     unit = row["unit"] and f' {row["unit"]}'
     return f'{number(row["value"]):.4g}{interval}{unit}', row["aa_band"] and f'{number(row["aa_band"]):.2g}'

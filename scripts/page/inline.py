@@ -12,6 +12,7 @@ VERDICTS = {"HOLDS": "good", "FAILS": "bad", "DEPENDS": "note", "NOT RUN": "note
             "fail": "bad", "REFUTED": "bad", "SLOWER": "bad", "bad": "bad",
             "demo": "note", "note": "note", "NOT RESOLVED": "note", "unknown": "note", "skip": "note",
             "SAME": "same"}
+COMPARED = "FASTER", "SLOWER", "SAME", "NOT RESOLVED"  # the verdicts of `normlab compare`
 
 
 def data_link(path):
@@ -20,10 +21,16 @@ def data_link(path):
 
 
 def target(link, page, here):
-    """A link in a page of the repository, relative to the folder `here`."""
-    if re.match(r"[a-z]+:|#", link):
+    """A link in a page of the repository, relative to the folder `here`; None if it leads neither there nor to the web."""
+    if re.match(r"https?://|#", link):
         return link
-    return relpath(page.parent / link, here).replace("\\", "/")
+    return None if ":" in link else relpath(page.parent / link, here).replace("\\", "/")
+
+
+def anchor(match, page, here):
+    """The HTML of a link in escaped Markdown, or its text as it stands."""
+    link = target(match[2], page, here)
+    return f'<a href="{link.replace(chr(34), "&quot;")}">{match[1]}</a>' if link else match[0]
 
 
 def words(text, page, here):
@@ -31,8 +38,7 @@ def words(text, page, here):
     text = escape(text.replace("\\|", "|"), quote=False)
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
     text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
-    return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)",
-                  lambda m: f'<a href="{escape(target(m[2], page, here))}">{m[1]}</a>', text)
+    return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", lambda match: anchor(match, page, here), text)
 
 
 def cell(text, head, right, page, here, stacked=False):
@@ -42,8 +48,8 @@ def cell(text, head, right, page, here, stacked=False):
     if "% of limit" in head and re.fullmatch(r"[\d.]+", text):
         kind, style = "bar", f' style="--part: {min(float(text), 100):g}%"'
     kinds = " ".join(filter(None, ["number" if right else "", kind]))
-    if anchor := re.match(r'<a id="([^"]*)"></a>', text):  # a link target
-        text, style = text[anchor.end():], f' id="{anchor[1]}"'
+    if place := re.match(r'<a id="([^"]*)"></a>', text):  # a link target
+        text, style = text[place.end():], f' id="{place[1]}"'
     label = f' data-label="{escape(head, quote=True)}"' if stacked else ""
     return f'<td class="{kinds}"{style}{label}>{words(text, page, here)}</td>'
 

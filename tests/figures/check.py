@@ -7,12 +7,12 @@ marker nor a dash of its own. Spoils a figure in each of these ways first: a tes
 SPDX-License-Identifier: MIT"""
 import contextlib
 import io
+import os
 import re
 import runpy
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import xml.etree.ElementTree as xml
 from itertools import combinations
@@ -20,7 +20,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "plots"))
+sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "scripts")]
+import charts
 import deck
 import layout
 import slide
@@ -115,6 +116,20 @@ def handout(script, results, out):
     return found
 
 
+def chart(results, arguments):
+    """The faults of an example of plots/chart.py."""
+    drawn, said = [], io.StringIO()
+    with patch.object(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure)), contextlib.redirect_stdout(io.StringIO()), \
+            contextlib.redirect_stderr(said), patch.object(sys, "argv", ["chart.py", *charts.given(arguments, results=results, here=results, there=results)]):
+        try:
+            runpy.run_path(str(ROOT / "plots" / "chart.py"), run_name="__main__")
+        except SystemExit:
+            return [said.getvalue().strip()]
+    found = [fault for figure in set(drawn) for fault in layout.of_figure(figure)]
+    plt.close("all")
+    return found if drawn else ["nothing is drawn"]
+
+
 SVG = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1920 1080"><g transform="translate(9,50)" font-size="18"
 text-anchor="start"><text>one</text></g><g transform="translate(20,50)" font-size="18" text-anchor="start"><text>two</text></g>
 <g transform="translate(9,90)" font-size="16" text-anchor="end"><text>small</text></g></svg>"""
@@ -152,21 +167,61 @@ def planted(results):
     yield "merge in deuteranomaly", list(merging(["#B0A000", "#D08030"], False))
 
 
+def refused(*arguments):
+    """What the deck says, and its exit code."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        code = deck.main(*map(str, arguments))
+    return said.getvalue(), code
+
+
+def of_deck(results):
+    """What is wrong with what the deck writes, or refuses to draw."""
+    folder = results.with_name("few")
+    folder.mkdir()
+    for name in "ladder.csv", "ladder.machine.txt":
+        shutil.copy(results / name, folder)
+    for arguments, words in (((folder, "no_such"), "there is no slide no_such; there are "),
+                             ((folder / "ladder.csv", "card"), "ladder.csv is no folder"),
+                             ((folder / "none", "card"), "none is no folder")):
+        said, code = refused(*arguments)
+        if code != 2 or words not in said or said.count("\n") != 1:
+            yield f"deck {arguments[1:]} ends with {code} and says {said!r}, not {words!r}"
+    said, code = refused(folder, "card")
+    made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "contact.png", folder / "slides" / "small" / "card.png"]
+    if code or not all(path.exists() for path in made):
+        yield f"no deck of one slide: {said}"
+    os.truncate(folder / "ladder.csv", 1000)
+    said, code = refused(folder, "card")
+    if code != 2 or "ladder.csv:" not in said or "fields, not" not in said:
+        yield f"a deck of cut results ends with {code} and says {said!r}"
+    yield from (f"stale: {path.name}" for path in made if path.exists())
+    shutil.rmtree(folder / "slides")
+    (folder / "slides").write_text("")
+    said, code = refused(folder, "card")
+    if code != 2 or said.count("\n") != 1:
+        yield f"a file for a folder: {code}, {said!r}"
+    facts = results / "ladder.machine.txt"
+    kept = facts.read_text()
+    facts.write_text(re.sub("^cpu: .*", f"cpu: {'A Processor with a long name ' * 9}", kept, flags=re.M))
+    page = deck.page_of("card", results, "light")
+    yield from (f"a long name: {fault}" for fault in of_page(page))
+    plt.close(page.figure)
+    facts.write_text(kept)
+
+
 def main():
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         out, results = Path(folder), Path(sys.argv[2]) if sys.argv[1:2] == ["--results"] else None
         if not results:
-            results = out / "results"
-            with tarfile.open(Path(__file__).with_name("results.tar.xz")) as packed:
-                packed.extractall(results)
-            for path in results.glob("*.csv"):
-                shutil.copy(results / "machine.txt", path.with_suffix(".machine.txt"))
+            results = charts.unpack(out / "results")
             with open(results / "ladder.machine.txt", "a", encoding="utf-8") as facts:
                 facts.write("quick: yes\n")
         for words, found in planted(results):
             if not any(words in fault for fault in found):
                 wrong.append(f"does not see what is planted: {words}; {found}")
+        wrong += of_deck(results)
         for theme, (*_, colours) in slide.THEMES.items():
             wrong += [f"{theme}: {pair}" for pair in merging(colours.split(), theme == "grey")]
         count = 0
@@ -180,6 +235,10 @@ def main():
                 wrong += [f"slide {name}, {theme}: {fault}" for fault in of_page(page)]
                 plt.close(page.figure)
                 count += 1
+        for _, (_, script, *arguments) in charts.examples():
+            found = chart(results, arguments)
+            wrong += [f"{script}, {charts.option(arguments, '--out')}: {fault}" for fault in found]
+            count += 1
         for script in sorted([*(ROOT / "plots").glob("*.py"), *(ROOT / "plots").glob("*.gp")]):
             if not (results / f"{script.stem}.csv").exists():
                 continue

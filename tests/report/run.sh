@@ -53,6 +53,22 @@ for said in "--filter 'c=64' (it also is '128')|--filter isa=c" "leaves nothing|
     found=$(chart $(cut -d'|' -f2 <<<"$said")) && fail "a chart of ${said#*|}"
     [[ $found == *"${said%%|*}"* ]] || fail "a chart says $found, not ${said%%|*}"
 done
+refuses() { # WORDS ARGUMENT...: a chart ends with one line that has the words
+    found=$(python3 plots/chart.py "${@:2}" --out "${out:-$folder/refused}" 2>&1 >/dev/null) && fail "a chart of ${*:2}"
+    [[ $found == *"$1"* && $(grep -v '^  to make' <<<"$found" | wc -l) == 1 ]] || fail "a chart of ${*:2} says $found, not $1"
+}
+printf 'n,y,by\n0,1,a\n1,0,a\n2,-1,a\n' >"$folder/zero.csv"
+printf 'n,y,by\n1,2,$\\frac{$\n2,3,\xe9\n' >"$folder/odd.csv"
+printf 'n,y,by\n1,2,a\n2,3\n' >"$folder/cut.csv"
+for name in zero odd cut; do echo 'cpu: some' >"$folder/$name.machine.txt"; done
+refuses "n is 0 in 1 of 3 rows" "$folder/zero.csv" --x n --y y --by by --log x
+refuses "y is 0 in 2 of 3 rows" "$folder/zero.csv" --x n --y y --by by --log y
+refuses "cut.csv:3: has 2 fields, not 3" "$folder/cut.csv" --x n --y y --by by
+refuses "Is a directory" "$folder" --x n --y y --by by
+out=$folder/zero.csv/chart refuses "cannot write it: Not a directory" "$folder/odd.csv" --x n --y y --by by
+python3 plots/chart.py "$folder/odd.csv" --x n --y y --by by --title 'Costs $5 and $6' --out "$folder/odd" 2>&1 >/dev/null |
+    grep . && fail "a chart with a dollar"
+
 report() { # RESULTS
     python3 scripts/report.py --results "$1" --out "$page" --program "$program"
 }
@@ -60,7 +76,7 @@ report() { # RESULTS
 mkdir "$folder/none" && if report "$folder/none" 2>/dev/null; then fail "made of nothing"; fi
 cat >"$results/claims.csv" <<'CSV'
 name,claim,source,quantity,unit,predicate_low,predicate_high,margin,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first,answer,sentence,where,outcome
-one,"one <b> & two",nobody,saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,,because,,first,FAILS,"More: RMSNorm saves 12.3 % (SIMD, in L2).","SIMD, in L2",more
+one,"one <b> & two","[it](https://example.org/?a=1&b=2) or [this](javascript:alert)",saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,,because,,first,FAILS,"More: RMSNorm saves 12.3 % (SIMD, in L2).","SIMD, in L2",more
 two,never run,nobody,saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,NOT RESOLVED,,,,,0,,,left out by --quick,first,NOT RUN,"SIMD, in L2: left out by --quick.","SIMD, in L2",not run
 CSV
 cat >"$results/ablation.csv" <<'CSV'
@@ -77,6 +93,8 @@ stream_batch 33554432
 fork_batch: threads or one thread?
 fork_batch 18446744073709551615 (never)
 TXT
+python3 plots/chart.py "$results/claims.csv" --x where --y value --by name --out "$folder/claims" &>"$folder/log" ||
+    fail "no chart of claims" "$(cat "$folder/log")"
 [[ $(report "$results") == "report: $page" ]] || fail "does not say where the page is"
 has() {
     grep -qF -- "$1" "$page" || fail "the page lacks $1"
@@ -95,13 +113,15 @@ has '<strong class="bad">QUICK</strong>, a first look'
 has 'Of 2 claims about the two, 1 fail, 1 were not run.'
 for file in experiments/*.txt; do has "id=\"$(basename "$file" .txt)-experiment\""; done
 has 'one &lt;b&gt; &amp; two'
+has 'href="https://example.org/?a=1&amp;b=2"'
+lacks 'href="javascript:'
 has '<td class="bad" data-label="answer">FAILS'
 has 'More: RMSNorm saves 12.3 % (SIMD, in L2). because'
 has '<td class="bad">REFUTED'
 has '&lt; 7 %'
 has 'stream_batch 33554432, fork_batch never'
 has '1.23</td>'
-has '12.34 [12, 13] %'
+has '12.3 [12, 13] % less'
 has 'rows_pipelined.c">pipelined</a>'
 has 'https://github.com/pytorch/pytorch/issues/51102'
 has "$(sed -n 's/^doctor: //p' "$results/depth.machine.txt")"
@@ -125,6 +145,42 @@ has 'shows no difference on all threads'
 has 'and takes 3.5 times as long as single operations'
 has '−1 to 2 %</dd>'
 has 'times as fast as the formula as printed'
+
+# Against a run before.
+lacks 'Against the run before'
+mkdir -p "$results/runs/here/2026-01-02-030405" && cp "$results"/ladder.{csv,machine.txt} "$results/runs/here/2026-01-02-030405"
+report "$results" >/dev/null
+lacks 'Against the run before'
+python3 - "$results/runs/here/2026-01-02-030405/ladder.csv" <<'PYTHON'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+for row in rows:
+    for key in "ns", "ns_low", "ns_high":
+        row[key] = row[key] and str(20 * float(row[key]))
+out = csv.DictWriter(open(sys.argv[1], "w"), rows[0])
+out.writeheader()
+out.writerows(rows)
+PYTHON
+report "$results" >/dev/null
+has 'Against the run before, of 2026-01-02: '
+has '<td class="good">FASTER'
+rm -r "$results/runs"
+report "$results" >/dev/null
+
+# Damaged results are named and left out; the others stay.
+cp -r "$results" "$folder/damaged"
+truncate -s -20 "$folder/damaged/ladder.csv"
+sed -i 's/^eps,\([^,]*,[^,]*\|"[^"]*","[^"]*"\),.*/eps,a,b,much,more/' "$folder/damaged/eps.csv"
+printf '\xff,' | cat - "$folder/damaged/claims.csv" >"$folder/claims.csv" && mv "$folder/claims.csv" "$folder/damaged/claims.csv"
+printf 'PNG' >"$folder/damaged/depth.png"
+report "$folder/damaged" >/dev/null 2>"$folder/log" && fail "the report of damaged results says all is well"
+for name in ladder.csv eps.csv claims.csv; do
+    grep -q "^left out: .*$name" "$folder/log" || fail "the report does not say that $name is damaged" "$(cat "$folder/log")"
+done
+grep -q Traceback "$folder/log" && fail "$(cat "$folder/log")"
+has '<strong>Left out</strong>: '
+has 'id="conditioning-picture"'
+report "$results" >/dev/null
 
 # Keyboard and screen reader, if axe-core is there.
 axe=$(python3 -c 'import importlib.util as i; print(next(iter(i.find_spec("axe_playwright_python").submodule_search_locations)))' \

@@ -1,0 +1,67 @@
+"""Reads results, and the facts of the machine beside them. Bytes that are no UTF-8 become a replacement character: names
+and claims are a user's. Standard library only, because scripts/ use it too."""
+import csv
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Damaged(ValueError):
+    """Says which file and line are damaged, and how."""
+
+
+# What reading of damaged results can raise.
+FAULTS = ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError
+
+
+def rows(path):
+    """The lines of a CSV as dictionaries; raises OSError or Damaged."""
+    found = []
+    with open(path, newline="", encoding="utf-8-sig", errors="replace") as file:
+        lines = csv.reader(file, strict=True)
+        try:
+            head = next(lines, None)
+            if not head:
+                raise Damaged(f"{path}: there are no results in it")
+            for line in lines:
+                if line and len(line) != len(head):
+                    raise Damaged(f"{path}:{lines.line_num}: has {len(line)} fields, not {len(head)}")
+                if line:
+                    found.append(dict(zip(head, line)))
+        except csv.Error as error:
+            raise Damaged(f"{path}:{lines.line_num}: {error}") from None
+    return found
+
+
+def facts(path):
+    """Of the machine, from NAME.machine.txt beside NAME.csv; {} without it."""
+    try:
+        text = Path(path).with_suffix(".machine.txt").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
+
+
+def machine(path):
+    """The facts; raises Damaged without them."""
+    if known := facts(path):
+        return known
+    raise Damaged(f"{path}: {path.with_suffix('.machine.txt').name} should be beside it, and name the machine")
+
+
+def says(path, error):
+    """A fault in one line."""
+    if isinstance(error, Damaged):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or path}: {error.strerror}"
+    return f"{path} is damaged: {type(error).__name__}: {error}"
+
+
+@contextmanager
+def needed(path):
+    """Ends the program with one line where its work with a file fails."""
+    try:
+        yield
+    except FAULTS as error:
+        sys.exit(says(path, error))

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Draws the examples of plots/chart.py, and shows them in plots/README.md.
+
+    scripts/charts.py [results]
+        runs the commands in the help of chart.py, keeps their pictures in docs/pictures/charts, and rewrites
+        the text between the markers <!-- charts:begin --> and <!-- charts:end -->; the machine called "there"
+        is that of tests/figures/results.tar.xz
+    scripts/charts.py --check
+        writes nothing; exit code 1 when the page has other commands than the help
+
+Needs Matplotlib: run it with .venv/bin/python, which ./reproduce makes."""
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+import markers
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "plots"))
+PAGE, PICTURES = ROOT / "plots" / "README.md", ROOT / "docs" / "pictures" / "charts"
+
+
+def examples():
+    """The text of each command, and its arguments."""
+    text = (ROOT / "plots" / "chart.py").read_text(encoding="utf-8").split('"""')[1].replace("\\\\\n", "\\\n")
+    commands = ["python " + part.rstrip() for part in text.split("examples:")[1].split("\n  python ")[1:]]
+    return [(command, shlex.split(command.replace("\\\n", " "))) for command in commands]
+
+
+def option(arguments, which):
+    return arguments[arguments.index(which) + 1]
+
+
+def given(arguments, **folders):
+    """The arguments with these folders for results, here and there."""
+    return [str(folders[text.split("/")[0]] / text.split("/")[1]) if text.split("/")[0] in folders else text for text in arguments]
+
+
+def unpack(folder):
+    """The results that the figures' test has, of another machine."""
+    with tarfile.open(ROOT / "tests" / "figures" / "results.tar.xz") as packed:
+        packed.extractall(folder)
+    for path in folder.glob("*.csv"):
+        shutil.copy(folder / "machine.txt", path.with_suffix(".machine.txt"))
+    return folder
+
+
+def shown():
+    return "\n\n".join(f"    .venv/bin/{text.replace(chr(10) + '  ', chr(10) + '    ')}\n\n"
+                       f"![Chart: {option(arguments, '--y')} against {option(arguments, '--x')}](../docs/pictures/charts/{option(arguments, '--out')}.png)" for text, arguments in examples())
+
+
+def draw(results):
+    import deck
+
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        there = unpack(Path(folder) / "there")
+        for _, (_, script, *arguments) in examples():
+            out = Path(folder) / option(arguments, "--out")
+            paths = given(arguments, results=results, here=results, there=there)
+            subprocess.run([sys.executable, ROOT / script, *paths, "--out", out], check=True, stdout=subprocess.DEVNULL)
+            deck.small(Path(f"{out}.png"), PICTURES / f"{out.name}.png")
+
+
+def main(*arguments):
+    if arguments[:1] == ("--help",):
+        print(__doc__)
+        return 0
+    old = PAGE.read_text(encoding="utf-8")
+    text = markers.replace(PAGE, old, "charts", shown())
+    if arguments == ("--check",):
+        print("plots/README.md: its charts are not those of plots/chart.py: run scripts/charts.py", file=sys.stderr) if text != old else None
+        return int(text != old)
+    draw(Path(*arguments or [ROOT / "results"]).resolve())
+    markers.save(PAGE, old, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
