@@ -22,6 +22,7 @@ echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
 SH
 cat >.venv/bin/python <<'SH'
 #!/usr/bin/env bash
+[[ $1 != plots/two.py || ! -e broken ]] || exit 2
 [[ $1 != plots/two.py || ! -e empty ]] || { echo why >"$3.why.txt" && exit 77; }
 [[ $1 != plots/* ]] || { echo "$RANDOM" >"$3.png" && echo svg >"$3.svg"; }
 SH
@@ -66,6 +67,12 @@ reproduce "a figure that would mean nothing" 0 --quick
 has two.why.txt
 check "  no figure of an earlier run" "$(ls results/two.png 2>/dev/null)"
 rm empty
+
+touch broken
+reproduce "a figure that fails" 1
+prints 'plots/two.py'
+prints 'no results/two.png'
+rm broken
 
 reproduce "slides" 0 --slides
 check "  measures nothing" "$(cat called 2>/dev/null)"
