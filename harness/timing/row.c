@@ -15,7 +15,7 @@ timing timing_read(const measure *m, size_t arm, const yardstick *by) {
     for (size_t r = 0; r < m->rounds; r++) t.ns_min = fmin(t.ns_min, m->ns[r * m->count + arm]);
     t.verdict = stats_verdict(t.log_ratio, t.band, by->margin);
     t.rounds_to_go = stats_rounds_to_go(t.log_ratio, t.band, by->margin, m->rounds);
-    estimate to_limit = measure_ratio(m, arm, by->fastest);
+    estimate to_limit = measure_ratio(m, arm, by->limit);
     t.limit_gbps = by->bytes / measure_time(m, by->limit).median;
     t.limit_pct = 100 * exp(-to_limit.median);
     t.impossible = stats_impossible(measure_ratio(m, arm, by->fastest), t.band, by->margin);

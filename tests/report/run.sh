@@ -184,7 +184,7 @@ report "$results" >/dev/null
 
 # Keyboard and screen reader, if axe-core is there.
 axe=$(python3 -c 'import importlib.util as i; print(next(iter(i.find_spec("axe_playwright_python").submodule_search_locations)))' \
-    2>/dev/null)/axe.min.js
+    2>/dev/null || true)/axe.min.js
 if [[ -f $axe ]]; then
     axe=(--axe "$axe")
 else
