@@ -48,7 +48,7 @@ check "with --impl as well" test "$(isas)" = "$here"
 bench "$case" --seconds 0.005 --impl "$simd@$narrowest"
 check "@$narrowest selects another" test "$(isas)" = "$narrowest "
 bench "$case" --seconds 0.005 --impl "$simd@*"
-check "@* selects all" test "$(isas)" = "$built"
+check "@* selects all" test "$(isas | tr ' ' '\n' | sort)" = "$(printf %s "$built" | tr ' ' '\n' | sort)" # skipped ones come first
 export NL_ISA=$narrowest
 bench "$case" --seconds 0.005
 check "NL_ISA narrows" test "$(isas)" = "$narrowest "
@@ -82,9 +82,6 @@ check "the machine stands beside" grep -q '^cpu: ' two.machine.txt
 check "and the doctor's findings" grep -q '^doctor: ' two.machine.txt
 check "the limit and the baseline again are in the rounds" grep -q '(limit).*' two.rounds.csv
 check "(baseline again)" grep -q '(baseline again)' two.rounds.csv
-check "with no other limit" test "$(grep -c '(fastest limit)' two.rounds.csv)" -eq 0
-bench "$case/streaming" --seconds 0.005 --processes 2 --out two.csv
-check "but with streaming" grep -q '(fastest limit)' two.rounds.csv
 
 "$program" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \
     >/dev/null 2>words &

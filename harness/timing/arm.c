@@ -2,6 +2,7 @@
 #include "timing/arm.h"
 #include "base/arithmetic.h"
 #include "base/clock.h"
+#include "caches.h"
 
 const char *volatile arm_calls;
 
@@ -105,10 +106,21 @@ static double limit_trial(void *context, limit_way way) {
     return measure_trial(&m, clock_ns);
 }
 
-limit_arm limit_arm_make(fixture *on, limit_store stores, int threads) {
+static limit_arm limit_arm_make(fixture *on, limit_store stores, int threads) {
     limit_arm all = {.on = on, .threads = threads}, one = {.on = on, .threads = 1};
     all.way = limit_choose(stores, true, limit_trial, &all);
     if (threads == 1 || limit_trial(&one, all.way) > 2 * limit_trial(&all, all.way)) return all;
     one.way = limit_choose(stores, true, limit_trial, &one);
     return limit_trial(&one, one.way) < limit_trial(&all, all.way) ? one : all;
+}
+
+size_t limit_arms_make(fixture *on, int threads, limit_arm arms[2]) {
+    const bool large = case_bytes(&on->c) > nl_cache_bytes(2);
+    if (!limit_has_streaming() || !(large || on->c.streaming)) {
+        arms[0] = limit_arm_make(on, LIMIT_EITHER, threads);
+        return 1;
+    }
+    arms[0] = limit_arm_make(on, LIMIT_ORDINARY, threads);
+    arms[1] = limit_arm_make(on, LIMIT_STREAM, threads);
+    return 2;
 }

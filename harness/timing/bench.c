@@ -24,7 +24,7 @@ typedef struct bench {
     arm *arms; /* the implementations, then the baseline again */
     row *rows; /* [impls] */
     size_t impls;
-    limit_arm limits[2]; /* with the case's stores; with any, unless that is the same */
+    limit_arm limits[2];
 } bench;
 
 /* One set of buffers; for rotating, enough sets to fill the last-level cache twice. */
@@ -123,7 +123,7 @@ static size_t find_baseline(const bench *b) {
 
 /* The arm, as its lines in the file of rounds name it. */
 static bench_round name_arm(const bench *b, size_t i) {
-    static const char *const others[] = {"(baseline again)", "(limit)", "(fastest limit)"};
+    static const char *const others[] = {"(baseline again)", "(limit)", "(streaming limit)"};
     const nl_impl *impl = i <= b->impls ? b->arms[i].impl[0] : NULL;
     return (bench_round){.c = b->c,
                          .impl = i < b->impls ? impl->name : others[i - b->impls],
@@ -165,17 +165,16 @@ static size_t measure_arms(bench *b, measure *m, const yardstick *by, timing *ti
 
 static bool time_arms(bench *b, char *error, size_t error_size) {
     const bench_settings *o = b->o;
-    const bool streaming = b->c->streaming;
-    size_t baseline = find_baseline(b), count = b->impls + 2 + streaming;
+    const size_t baseline = find_baseline(b);
     b->arms[b->impls] = b->arms[baseline];
-    b->limits[0] = limit_arm_make(&b->f, streaming ? LIMIT_STREAM : LIMIT_EITHER, b->threads);
-    if (streaming) b->limits[1] = limit_arm_make(&b->f, LIMIT_EITHER, b->threads);
     const yardstick by = {.baseline = b->arms[baseline].impl[0]->name,
                           .again = b->impls,
                           .limit = b->impls + 1,
-                          .fastest = count - 1,
+                          .limits = limit_arms_make(&b->f, b->threads, b->limits),
+                          .streaming = b->c->streaming,
                           .bytes = (double)case_bytes(b->c),
                           .margin = o->margin};
+    const size_t count = by.limit + by.limits;
     measure_arm *calls = malloc(count * sizeof *calls);
     timing *timings = malloc(o->processes * b->impls * sizeof *timings);
     timing *one = malloc(o->processes * sizeof *one);

@@ -8,7 +8,7 @@
 /* One arm in one round. */
 typedef struct bench_round {
     const nl_case *c;
-    const char *impl, *isa; /* "(baseline again)", "(limit)", "(fastest limit)" */
+    const char *impl, *isa; /* "(baseline again)", "(limit)", "(streaming limit)" */
     int threads;
     size_t process, round, position, calls;
     double ns;

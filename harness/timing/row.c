@@ -3,7 +3,16 @@
 
 #include <math.h>
 
+static size_t fastest_limit(const measure *m, const yardstick *by) {
+    size_t fastest = by->limit;
+    for (size_t i = fastest + 1; i < by->limit + by->limits; i++)
+        if (measure_time(m, i).median < measure_time(m, fastest).median) fastest = i;
+    return fastest;
+}
+
 timing timing_read(const measure *m, size_t arm, const yardstick *by) {
+    const size_t fastest = fastest_limit(m, by),
+                 shown = by->streaming ? by->limit + by->limits - 1 : fastest;
     timing t = {.ns = measure_time(m, arm),
                 .ns_min = INFINITY,
                 .rounds = m->rounds,
@@ -15,10 +24,9 @@ timing timing_read(const measure *m, size_t arm, const yardstick *by) {
     for (size_t r = 0; r < m->rounds; r++) t.ns_min = fmin(t.ns_min, m->ns[r * m->count + arm]);
     t.verdict = stats_verdict(t.log_ratio, t.band, by->margin);
     t.rounds_to_go = stats_rounds_to_go(t.log_ratio, t.band, by->margin, m->rounds);
-    estimate to_limit = measure_ratio(m, arm, by->limit);
-    t.limit_gbps = by->bytes / measure_time(m, by->limit).median;
-    t.limit_pct = 100 * exp(-to_limit.median);
-    t.impossible = stats_impossible(measure_ratio(m, arm, by->fastest), t.band, by->margin);
+    t.limit_gbps = by->bytes / measure_time(m, shown).median;
+    t.limit_pct = 100 * exp(-measure_ratio(m, arm, shown).median);
+    t.impossible = stats_impossible(measure_ratio(m, arm, fastest), t.band, by->margin);
     return t;
 }
 

@@ -31,11 +31,12 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* What an arm is compared with: the arms of the baseline's repetition, of the limit that is shown, and
- * of the one that nothing can beat; case_bytes(); and the margin, a log ratio. */
+/* What an arm is compared with: the arms of the baseline's repetition and of the limits, of which the
+ * fastest counts; case_bytes(); and the margin, a log ratio. */
 typedef struct yardstick {
-    const char *baseline; /* its name */
-    size_t again, limit, fastest;
+    const char *baseline;        /* its name */
+    size_t again, limit, limits; /* the first of them, and how many */
+    bool streaming;              /* shows the last limit, which streams */
     double bytes, margin;
 } yardstick;
 
