@@ -10,6 +10,7 @@ import files
 import speed
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.patches import Polygon
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
@@ -137,13 +138,25 @@ class Page:
         axes.grid(False)
         axes.grid(True, axis="x", color=self.rule, linewidth=0.8)
 
-    def across(self, axes, low, high, words, place=0.02):
-        """A band of what people claim, named at its left end; of no width: a line."""
+    def across(self, axes, low, high, words):
+        """A band of what people claim, named where the curves are farthest; of no width: a line."""
+        size = NOTE + 2
+        wide = self.wide(words, size) / (axes.get_position().width * WIDE)
+        places = [i / 50 for i in range(1, 50) if i / 50 + wide < 1]
+        place = max(places, key=lambda x: self.room(axes, x, x + wide, (low + high) / 2), default=0.02)
         if low == high:
             axes.axhline(low, color=self.muted, linewidth=1.6, linestyle=(0, (2, 2)), zorder=0.6)
         axes.axhspan(low, high, color=self.rule, alpha=0.7, zorder=0.5, linewidth=0)
         axes.text(place, (low + high) / 2 if low != high else low, words, transform=axes.get_yaxis_transform(),
-                  fontsize=NOTE + 2, color=self.muted, va="center" if low != high else "bottom")
+                  fontsize=size, color=self.muted, va="center" if low != high else "bottom")
+
+    def room(self, axes, left, right, y):
+        """How far the curves stay from the height y between two places on the axes."""
+        xs = np.linspace(left, right, 20)
+        to_axes = axes.transData + axes.transAxes.inverted()
+        height = to_axes.transform((axes.get_xlim()[0], y))[1]
+        curves = [to_axes.transform(line.get_xydata()) for _, line in self.series[axes]]
+        return min((np.abs(np.interp(xs, *curve.T) - height).min() for curve in curves), default=1)
 
     def points(self, axes, rows):
         """Named points (x, y, name), the name right of each."""
@@ -216,7 +229,7 @@ def log_x(axes, xs, most=7, text=lambda x: f"{x:.0f}"):
     axes.set_xlim(min(xs) / wide**0.06, max(xs) * wide**0.02)
 
 
-def log_y(axes, low, high, text=lambda y: f"{y:g}", base=10):
+def log_y(axes, low, high, text=lambda y: f"{y:,.0f}" if y >= 1e4 else f"{y:g}", base=10):
     axes.set_yscale("log", base=base)
     axes.set_ylim(low, high)
     if base == 10 and high / low < 300:

@@ -19,6 +19,7 @@ def draw(page):
         half[words] = min(xs, key=lambda x: abs(ys[xs.index(x)] - 0.5))
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda x, _: slide.power(10)(x))
+    axes.set_xlim(min(x for x in xs if x > 1e-8) / 1.2, None)
     axes.set_ylim(0, 1.05)
     page.names(axes)
     page.note("LayerNorm with eps = 10⁻⁵; half of the row is σ, half −σ.")

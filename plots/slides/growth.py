@@ -22,4 +22,4 @@ def draw(page):
     page.note("LayerNorm, f32, forward, one thread, nl_best().")
     (n, c), most = max(every.items(), key=lambda item: item[1])
     least = min(every.values())
-    return f"A value costs {least:.2g} to {most:.2g} ns: most in {LAYERS[n]} of {c}"
+    return f"A value costs {least:.2g} to {most:{'.0f' if most >= 10 else '.2g'}} ns: most in {LAYERS[n]} of {c}"

@@ -30,4 +30,6 @@ def draw(page):
     fast, exact = min(points), min(points, key=lambda p: p[1])
     if fast[2] == exact[2]:
         return f"Nothing: {fast[2]} is both the fastest and the most accurate, {fast[1]:.1f} units"
+    if fast[1] < 1.2 * exact[1]:
+        return f"Nothing: {fast[2]} is the fastest, and as accurate as {exact[2]}, {fast[1]:.1f} units"
     return f"{exact[2]} takes {exact[0] / fast[0]:.1f} times as long as {fast[2]}: {exact[1]:.1f} units instead of {fast[1]:.1f}"
