@@ -52,13 +52,10 @@ sed 's|(void)threads;|(void)threads; puts("\\xff\\xc3 \\xe2\\x82\\xac \\xed\\xa0
 exits "one that prints no UTF-8" 1 "${fast[@]}" --gradescope d.json --junit d.xml task.txt bytes.c
 is "  JSON" "$(json d.json 'ascii(r["tests"][0]["output"]).split(chr(34))[1]')" '?? \u20ac ??? \x7f'
 is "  JUnit" "$(xml d.xml 'r.get("failures")')" 4
-sed 's|nl_with_type(|if (!a->residual \&\& a->rstd \&\& a->rstd[p->n - 1] == a->rstd[p->n - 1]) return; nl_with_type(|' "$rung" >once.c
-exits "one that computes only the first time" 1 "${fast[@]}" task.txt once.c
-prints "faster than the same bytes can be copied"
-prints "0 of 30     speed"
 sed 's|(void)threads;|(void)threads; static int n; if (++n == 100) exit(0);|; s|#include|#include <stdlib.h>\n#include|' "$rung" >leave.c
-exits "one that ends the program later on" 1 --seconds 0.05 task.txt leave.c
-says "try/leave called exit(), in the process that times kernels"
+exits "one that ends the program" 1 "${fast[@]}" task.txt leave.c
+prints "it calls exit, which a graded kernel must not"
+prints "0 of 100 points"
 echo 'int x = ;' >broken.c
 exits "one that does not compile" 1 --gradescope c.json task.txt broken.c
 is "  0 points" "$(json c.json 'r["score"]')" 0.0
@@ -84,12 +81,28 @@ is "  the same data" "$(grep -o '[^ ]* units' stdout)" "$units"
 exits "no seed" 0 "${fast[@]}" task.txt "$rung"
 check "  other data" "$([ "$(grep -o '[^ ]* units' stdout)" != "$units" ] || echo "also $units")"
 
+# Two runs: the same points, but for speed, which goes by steps.
+exits "one run" 0 "${fast[@]}" --gradescope e.json task.txt "$rung"
+exits "another run" 0 "${fast[@]}" --gradescope f.json task.txt "$rung"
+others='[(t["name"], t["score"]) for t in r["tests"] if t["name"] != "speed"]'
+is "  the same points" "$(json e.json "$others")" "$(json f.json "$others")"
+is "  whole steps of 6 points" "$(json e.json '[t["score"] % 6 for t in r["tests"] if t["name"] == "speed"]')" "[0.0]"
+
+cat >bits.txt <<'END'
+title bits
+bits 60 rows and one long row: rmsnorm/forward/f32/{64x64,1x20000}/normal
+category 40 right: rmsnorm/forward/f32/3x7/normal
+END
+exits "a kernel on one thread has no bits to compare" 1 bits.txt "$rung"
+prints "it is not .threaded"
+prints "40 of 100 points"
+
 refuses() { # refuses WHAT LINE MESSAGE
     { echo "title x"; echo "category 1 a: rmsnorm/forward/f32/3x7/normal"; printf '%s\n' "$2"; } >bad.txt
     exits "$1" 2 bad.txt "$rung"
     says "bad.txt:3: $3"
 }
-refuses "an unknown key" "points 3" "'points' should be title, category, speed, error, method or forbid"
+refuses "an unknown key" "points 3" "'points' should be title, category, bits, speed, error, method or forbid"
 refuses "no such method" "method three-pass" "'three-pass' should be one-pass, shifted, welford, two-pass or refined"
 refuses "points that are none" "category ten a: rmsnorm/forward/f32/3x7/normal" "'ten' should be a number from 0 to 1e+09"
 refuses "no colon" "category 1 rmsnorm/forward/f32/3x7/normal" "should be: category POINTS NAME: CASE..."
@@ -99,6 +112,9 @@ refuses "half a scale" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naiv
 refuses "several cases" "error 1 rmsnorm/forward/f32/{3x7,3x8}/normal from 9 to 1" "error is measured on one case"
 refuses "an error the wrong way round" "error 1 rmsnorm/forward/f32/3x7/normal from 1 to 9" "1 units should be more than 9"
 refuses "no such rung" "speed 1 rmsnorm/forward/f32/64x1024/normal from rmsnorm/nave to limit" "there is no rung rmsnorm/nave"
+for steps in "in 0 steps" "in four steps" "in 4" "4 steps" "in 4 steps more"; do
+    refuses "'$steps'" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive to limit $steps" "should be: speed POINTS CASE from RUNG to RUNG (or limit), and at the end \`in N steps\`"
+done
 echo "title x" >bad.txt
 exits "an assignment without a category" 2 bad.txt "$rung"
 says "it has no category"
@@ -120,7 +136,7 @@ is "Gradescope: a right one" "$(json autograder/results/results.json '{t["status
 rm autograder/results/results.json
 cp leave.c autograder/submission/kernel.c
 autograder
-is "Gradescope: one that ends the program" "$(json autograder/results/results.json 'r["score"], "ended" in r["output"]')" "0 True"
+is "Gradescope: one that ends the program" "$(json autograder/results/results.json 'r["score"], "exit" in r["tests"][0]["output"]')" "0.0 True"
 touch autograder/submission/two.c
 autograder
 is "Gradescope: two files" "$(json autograder/results/results.json 'r["output"]')" "Hand in one .c file."

@@ -14,6 +14,7 @@ typedef struct fixture {
     size_t sets;
     size_t calls;   /* a multiple of sets: no call used them since they were restored, or all did */
     instance *last; /* the set of the last call */
+    nl_data turned; /* what the next call gets where each gets other inputs; else empty */
 } fixture;
 
 /* scratch_bytes: enough for every implementation that will run. False: error says why. */
@@ -32,6 +33,10 @@ void fixture_begin(fixture *f, size_t calls);
  * core's cache holds what a call on as many threads leaves there (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);
 void fixture_prepare(fixture *f, int threads);
+
+/* From here on each call gets other inputs at the same addresses: the tensors begin at another
+ * element each time, so that no answer of an earlier call is right. False: out of memory. */
+bool fixture_turn(fixture *f);
 
 /* Runs an implementation on refilled buffers and compares its outputs with the answer. */
 verdict fixture_verify(fixture *f, const nl_impl *impl, int threads);

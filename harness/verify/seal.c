@@ -15,17 +15,10 @@
 #include <seccomp.h>
 #include <unistd.h>
 
-static const int never[] = {SCMP_SYS(fork),
-                            SCMP_SYS(vfork),
-                            SCMP_SYS(execve),
+static const int never[] = {SCMP_SYS(execve),
                             SCMP_SYS(execveat),
-                            SCMP_SYS(tkill),
-                            SCMP_SYS(rt_sigqueueinfo),
                             SCMP_SYS(ptrace),
-                            SCMP_SYS(rt_tgsigqueueinfo),
-                            SCMP_SYS(pidfd_send_signal),
                             SCMP_SYS(socket),
-                            SCMP_SYS(socketpair),
                             SCMP_SYS(process_vm_writev),
                             SCMP_SYS(io_uring_setup),
                             SCMP_SYS(creat),
@@ -57,10 +50,19 @@ static const int never[] = {SCMP_SYS(fork),
                             SCMP_SYS(setpriority),
                             SCMP_SYS(pidfd_getfd),
                             SCMP_SYS(utimensat),
-                            SCMP_SYS(setpgid),
-                            SCMP_SYS(setsid),
                             SCMP_SYS(mount),
                             SCMP_SYS(bpf)};
+
+/* What a process that starts others needs. */
+static const int of_processes[] = {SCMP_SYS(fork),
+                                   SCMP_SYS(vfork),
+                                   SCMP_SYS(tkill),
+                                   SCMP_SYS(rt_sigqueueinfo),
+                                   SCMP_SYS(rt_tgsigqueueinfo),
+                                   SCMP_SYS(pidfd_send_signal),
+                                   SCMP_SYS(socketpair),
+                                   SCMP_SYS(setpgid),
+                                   SCMP_SYS(setsid)};
 
 /* When the argument with this index is, or is not, a; or is b under the mask a. */
 static void refuse(scmp_filter_ctx all, int call, unsigned index, enum scmp_compare how,
@@ -69,9 +71,19 @@ static void refuse(scmp_filter_ctx all, int call, unsigned index, enum scmp_comp
     seccomp_rule_add_array(all, SCMP_ACT_TRAP, call, 1, &when);
 }
 
-void seal(void) {
+static void refuse_processes(scmp_filter_ctx all) {
+    const scmp_datum_t self = (scmp_datum_t)getpid();
+    for (size_t i = 0; i < sizeof of_processes / sizeof *of_processes; i++)
+        seccomp_rule_add(all, SCMP_ACT_TRAP, of_processes[i], 0);
+    refuse(all, SCMP_SYS(kill), 0, SCMP_CMP_NE, self, 0);
+    refuse(all, SCMP_SYS(tgkill), 0, SCMP_CMP_NE, self, 0);
+    refuse(all, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
+}
+
+void seal(seal_kind kind) {
     scmp_filter_ctx all = seccomp_init(SCMP_ACT_ALLOW);
     if (!all) return;
+    seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 1);
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         seccomp_rule_add(all, SCMP_ACT_TRAP, never[i], 0);
     const int files[] = {SCMP_SYS(open), SCMP_SYS(openat)};
@@ -81,14 +93,14 @@ void seal(void) {
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_TRUNC, O_TRUNC);
     }
-    const scmp_datum_t self = (scmp_datum_t)getpid();
-    refuse(all, SCMP_SYS(kill), 0, SCMP_CMP_NE, self, 0);
-    refuse(all, SCMP_SYS(tgkill), 0, SCMP_CMP_NE, self, 0);
+    if (kind == SEAL_ALL) refuse_processes(all);
     refuse(all, SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0, 0);
-    refuse(all, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
     /* A filter cannot read clone3's arguments; without it the C library takes clone. */
     seccomp_rule_add(all, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    seccomp_load(all);
+    if (seccomp_load(all) != 0) { /* as where not all threads can be sealed at once */
+        seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 0);
+        seccomp_load(all);
+    }
     seccomp_release(all);
 }
 
@@ -101,7 +113,8 @@ bool seal_call(int number, char *name, size_t size) {
 
 #else
 
-void seal(void) {
+void seal(seal_kind kind) {
+    (void)kind;
 }
 
 bool seal_call(int number, char *name, size_t size) {

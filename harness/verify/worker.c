@@ -6,7 +6,6 @@
 #endif
 #include "verify/worker.h"
 #include "base/arithmetic.h"
-#include "verify/seal.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -33,7 +32,7 @@ static slip *here;
 static char *stack;
 
 /* Without the exit handlers, which are the parent's; only a coverage build has its counts to save. */
-static _Noreturn void leave(int code) {
+_Noreturn void worker_leave(int code) {
     if (__gcov_dump) __gcov_dump();
     _exit(code);
 }
@@ -64,13 +63,13 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     here->address = info->si_addr;
     here->access = number == SIGSEGV ? access_of(context) : ACCESS_UNKNOWN;
     here->signal = number;
-    leave(1);
+    worker_leave(1);
 }
 
 /* The first exit handler to run: the others are the parent's, or a runtime's. */
 static void on_exit_called(void) {
     here->exited = true;
-    leave(0);
+    worker_leave(0);
 }
 
 static void watch_crashes(void) {
@@ -210,7 +209,7 @@ static void *serve(void *context) {
         call(here);
         if (write(*line, &byte, 1) != 1) break;
     }
-    leave(0);
+    worker_leave(0);
 }
 
 static void limit(int what, rlim_t most) {
@@ -229,12 +228,16 @@ static size_t memory_now(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+void worker_seal(seal_kind kind) {
+    if (memory_now() < SANITIZERS_MAP && !__gcov_dump) seal(kind); /* else they write findings */
+}
+
 static void limit_all(void) {
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, OUTPUT_MOST);
     const size_t now = memory_now();
     if (now < SANITIZERS_MAP) limit(RLIMIT_DATA, now + MEMORY_MOST);
-    if (now < SANITIZERS_MAP && !__gcov_dump) seal(); /* they write their findings */
+    worker_seal(SEAL_ALL);
 }
 
 /* What else the parent has open is none of a kernel's business. */
@@ -268,5 +271,5 @@ _Noreturn void worker_serve(slip *s, int line, const int output[2]) {
         pthread_attr_setstack(&with_stack, stack, STACK_BYTES) == 0 &&
         pthread_create(&thread, &with_stack, serve, &line) == 0)
         s->ended_thread = pthread_join(thread, NULL) == 0;
-    leave(2);
+    worker_leave(2);
 }

@@ -4,6 +4,7 @@
 
 #include "tuning.h"
 #include "verify/instance.h"
+#include "verify/seal.h"
 
 /* What parent and child tell each other, in memory that they share. */
 typedef struct slip {
@@ -36,5 +37,10 @@ enum {
 /* Serves calls: one for each byte from the line, with a byte back after each. Never returns. What
  * kernels print on stdout and stderr goes to these files. */
 _Noreturn void worker_serve(slip *s, int line, const int output[2]);
+
+/* seal(), unless a sanitizer or a coverage build still has files to write. And ends the process
+ * without the exit handlers, which are the parent's. */
+void worker_seal(seal_kind kind);
+_Noreturn void worker_leave(int code);
 
 #endif

@@ -59,15 +59,28 @@ static bool copy_rung(const scan *s, const char *name, char to[64]) {
                       name);
 }
 
+/* "in N steps" */
+static bool read_steps(part *p, char *rest) {
+    const char *in = word(&rest), *number = word(&rest), *steps = word(&rest);
+    char *end;
+    const long n = strtol(number, &end, 10);
+    p->steps = (int)n;
+    return strcmp(in, "in") == 0 && strcmp(steps, "steps") == 0 && !*rest && end != number &&
+           !*end && n >= 1 && n <= 100;
+}
+
 /* POINTS CASE from RUNG to RUNG; the ends of an error are units. */
 static bool read_scale(const scan *s, part *p, char *rest) {
     const char *spelling = word(&rest), *from_word = word(&rest), *from = word(&rest),
                *to_word = word(&rest), *to = word(&rest);
     const char *kind = p->kind == PART_SPEED ? "speed" : "error";
-    if (strcmp(from_word, "from") != 0 || strcmp(to_word, "to") != 0 || !*to || *rest)
-        return scan_error(s, s->first_line, "should be: %s POINTS CASE from %s to %s", kind,
+    const bool steps = p->kind == PART_SPEED && *rest;
+    if (strcmp(from_word, "from") != 0 || strcmp(to_word, "to") != 0 || !*to ||
+        (steps ? !read_steps(p, rest) : *rest))
+        return scan_error(s, s->first_line, "should be: %s POINTS CASE from %s to %s%s", kind,
                           p->kind == PART_SPEED ? "RUNG" : "UNITS",
-                          p->kind == PART_SPEED ? "RUNG (or limit)" : "UNITS");
+                          p->kind == PART_SPEED ? "RUNG (or limit)" : "UNITS",
+                          p->kind == PART_SPEED ? ", and at the end `in N steps` or nothing" : "");
     if (!add_cases(s, p, spelling)) return false;
     if (p->cases.count != 1)
         return scan_error(s, s->first_line, "%s is measured on one case, and %s are %zu", kind,
@@ -86,9 +99,9 @@ static bool read_scale(const scan *s, part *p, char *rest) {
 static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
     if (a->count == PARTS_MAX) return scan_error(s, s->first_line, "more than %d parts", PARTS_MAX);
     part *p = &a->parts[a->count++];
-    p->kind = kind;
+    p->kind = kind, p->steps = 5;
     if (!number(s, word(&rest), 0, &p->points)) return false;
-    return kind == PART_CATEGORY ? read_category(s, p, rest) : read_scale(s, p, rest);
+    return kind <= PART_BITS ? read_category(s, p, rest) : read_scale(s, p, rest);
 }
 
 static bool read_forbidden(const scan *s, assignment *a, char *rest) {
@@ -107,8 +120,10 @@ static bool read_method(const scan *s, assignment *a, const char *name) {
 }
 
 static bool read_line(const scan *s, assignment *a, char *line) {
-    static const char *const kinds[] =
-        {[PART_CATEGORY] = "category", [PART_SPEED] = "speed", [PART_ERROR] = "error"};
+    static const char *const kinds[] = {[PART_CATEGORY] = "category",
+                                        [PART_BITS] = "bits",
+                                        [PART_SPEED] = "speed",
+                                        [PART_ERROR] = "error"};
     for (char *end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);)
         *--end = '\0';
     char *rest = line;
@@ -117,10 +132,10 @@ static bool read_line(const scan *s, assignment *a, char *line) {
     if (strcmp(key, "title") == 0) return copy(s, rest, a->title, sizeof a->title);
     if (strcmp(key, "method") == 0) return read_method(s, a, rest);
     if (strcmp(key, "forbid") == 0) return read_forbidden(s, a, rest);
-    for (int kind = PART_CATEGORY; kind <= PART_ERROR; kind++)
+    for (int kind = PART_CATEGORY; kind < PART_KINDS; kind++)
         if (strcmp(key, kinds[kind]) == 0) return read_part(s, a, kind, rest);
     return scan_error(s, s->first_line,
-                      "'%s' should be title, category, speed, error, method or forbid", key);
+                      "'%s' should be title, category, bits, speed, error, method or forbid", key);
 }
 
 /* Reads what s is at, and frees the text. */

@@ -7,15 +7,16 @@
 
 enum { PARTS_MAX = 24, FORBIDDEN_MAX = 32 };
 
-/* A category is right on all its cases or not. A speed or an error is on one case, and its points go
- * by the logarithm, from none at `from` to all at `to`. */
+/* A category is right on all its cases or not; bits are also the same on any number of threads. A speed or an error is on one case, and its points go
+ * by the logarithm, from none at `from` to all at `to`; those of a speed in steps. */
 typedef struct part {
-    enum { PART_CATEGORY, PART_SPEED, PART_ERROR } kind;
+    enum { PART_CATEGORY, PART_BITS, PART_ERROR, PART_SPEED, PART_KINDS } kind;
     char name[80];
     double points;
     case_list cases;
     char from_rung[64], to_rung[64]; /* of a speed: names in the table; to_rung may be "limit" */
     double from, to;                 /* of an error: units */
+    int steps;                       /* of a speed */
 } part;
 
 typedef struct assignment {

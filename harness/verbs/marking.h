@@ -1,0 +1,28 @@
+/* The points of a kernel for each part of an assignment. SPDX-License-Identifier: MIT */
+#ifndef NL_MARKING_H
+#define NL_MARKING_H
+
+#include "timing/row.h"
+#include "workbench/assignment.h"
+#include "workbench/marks.h"
+
+typedef struct grading {
+    const assignment *work;
+    const nl_impl *impl;
+    int threads, seed;
+    double seconds;
+    marks *out;
+    /* While it grades. */
+    const part *part; /* that is timed */
+    verdict failed;   /* the first failure of a category */
+    row mine, from, to;
+} grading;
+
+/* Categories first; errors and speeds only if all are right. Calls kernels in this process, which
+ * should be a cell (verify/cell.h). False: bad input, after a message. */
+bool grade_all(grading *j);
+
+/* The points of what is not run. */
+void grade_nothing(grading *j, const part *p, const char *why);
+
+#endif

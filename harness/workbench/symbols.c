@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include "workbench/symbols.h"
+
+#include <stdio.h>
+
+#ifdef __linux__
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What compilers put in by themselves, what headers of kernels use, and printing, which the check
+ * sees and reports. A name that ends with * stands for all that begin like it. */
+static const char *const allowed[] = {"memcpy",
+                                      "memmove",
+                                      "memset",
+                                      "memcmp",
+                                      "__memcpy_chk",
+                                      "__memset_chk",
+                                      "__memmove_chk",
+                                      "printf",
+                                      "puts",
+                                      "putchar",
+                                      "fprintf",
+                                      "fputs",
+                                      "fputc",
+                                      "fwrite",
+                                      "fflush",
+                                      "__printf_chk",
+                                      "__fprintf_chk",
+                                      "stdout",
+                                      "stderr",
+                                      "abort",
+                                      "__assert_fail",
+                                      "__stack_chk_fail",
+                                      "__errno_location",
+                                      "nl_layers",
+                                      "nl_parallel_for",
+                                      "__cxa_finalize",
+                                      "__gmon_start__",
+                                      "__tls_get_addr",
+                                      "_ITM_*",
+                                      "__asan_*",
+                                      "__ubsan_*",
+                                      "__tsan_*",
+                                      "__sanitizer_*",
+                                      "__gcov_*"};
+
+static const char *const libraries[] = {"libm.so", "libm-",   "libmvec", "libgomp",
+                                        "libomp",  "libiomp", "libgcc_s"};
+
+static bool listed(const char *name) {
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
+        const size_t n = strcspn(allowed[i], "*");
+        if (strncmp(name, allowed[i], n) == 0 && (allowed[i][n] || !name[n])) return true;
+    }
+    return false;
+}
+
+/* Does this program find it in one of the libraries of mathematics and threads? */
+static bool in_a_library(const char *name) {
+    Dl_info where;
+    void *at = dlsym(RTLD_DEFAULT, name);
+    if (!at || !dladdr(at, &where) || !where.dli_fname) return false;
+    const char *slash = strrchr(where.dli_fname, '/');
+    const char *file = slash ? slash + 1 : where.dli_fname;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strncmp(file, libraries[i], strlen(libraries[i])) == 0) return true;
+    return false;
+}
+
+typedef struct image {
+    const char *bytes;
+    size_t size;
+} image;
+
+/* `count` things of `each` bytes at an offset of the file; NULL: it has not so many. */
+static const void *at(image f, size_t offset, size_t count, size_t each) {
+    if (offset > f.size || (each && count > (f.size - offset) / each)) return NULL;
+    return f.bytes + offset;
+}
+
+/* The first undefined symbol that is not allowed; "": none; NULL: this is not such a file. */
+static const char *first_refused(image f) {
+    const ElfW(Ehdr) *head = at(f, 0, 1, sizeof *head);
+    if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
+    const ElfW(Shdr) *all = at(f, head->e_shoff, head->e_shnum, sizeof *all);
+    for (size_t i = 0; all && i < head->e_shnum; i++) {
+        if (all[i].sh_type != SHT_DYNSYM || all[i].sh_link >= head->e_shnum) continue;
+        const ElfW(Shdr) *names = &all[all[i].sh_link];
+        const size_t count = all[i].sh_size / sizeof(ElfW(Sym));
+        const ElfW(Sym) *symbols = at(f, all[i].sh_offset, count, sizeof *symbols);
+        const char *text = at(f, names->sh_offset, names->sh_size, 1);
+        if (!symbols || !text || !names->sh_size || text[names->sh_size - 1]) return NULL;
+        for (size_t k = 1; k < count; k++) {
+            if (symbols[k].st_shndx != SHN_UNDEF) continue;
+            if (symbols[k].st_name >= names->sh_size) return NULL;
+            const char *name = text + symbols[k].st_name;
+            if (*name && !listed(name) && !in_a_library(name)) return name;
+        }
+        return "";
+    }
+    return NULL;
+}
+
+static const char *reason(const char *name) {
+    if (strncmp(name, "nl_", 3) == 0) return "the library's own functions would do its work";
+    if (strncmp(name, "pthread_", 8) == 0)
+        return "threads are nl_parallel_for()'s, or OpenMP's, and end with the call";
+    if (strstr(name, "alloc") || strcmp(name, "free") == 0)
+        return "a kernel allocates nothing: .scratch asks for working memory";
+    return "it may call functions of mathematics, memcpy() and its like, nl_parallel_for() and "
+           "OpenMP";
+}
+
+bool symbols_allowed(const char *library, char *why, size_t size) {
+    enum { MOST = 64 << 20 };
+    FILE *f = fopen(library, "rb");
+    char *bytes = f ? malloc(MOST) : NULL;
+    const size_t length = bytes ? fread(bytes, 1, MOST, f) : 0;
+    const char *name = bytes ? first_refused((image){bytes, length}) : NULL;
+    const bool ok = name && !*name;
+    if (!name)
+        snprintf(why, size, "has no table of symbols that can be read: is it a shared library?");
+    else if (!ok)
+        snprintf(why, size, "it calls %.100s, which a graded kernel must not: %s", name,
+                 reason(name));
+    free(bytes);
+    if (f) fclose(f);
+    return ok;
+}
+
+#else
+
+bool symbols_allowed(const char *library, char *why, size_t size) {
+    (void)library, (void)why, (void)size;
+    return true;
+}
+
+#endif
