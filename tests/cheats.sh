@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Kernels that cheat get no points, and the page says why: each file of tests/cheats/, graded with a secret
-# seed and without forbidden words.
+# seed and without forbidden words, by the assignment beside it where there is one.
 # Usage: tests/cheats.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 unset CC NL_ISA NO_COLOR
@@ -21,8 +21,10 @@ graded=0
 for cheat in "$root"/tests/cheats/*.c; do
     name=$(basename "$cheat")
     if grep -q '^// needs: seccomp' "$cheat" && [ "$sealed" -eq 0 ]; then continue; fi
+    task=${cheat%.c}.txt
+    [ -e "$task" ] || task=task.txt
     echo '{"score": 100}' >results.json
-    exits "$name" 1 --seconds 0.05 --seed 4711 --gradescope results.json task.txt "$cheat"
+    exits "$name" 1 --seconds 0.05 --seed 4711 --gradescope results.json "$task" "$cheat"
     prints "0 of 100 points"
     while read -r hint; do prints "$hint"; done < <(sed -n 's|^// expect: hint ||p' "$cheat")
     check "  the points are the grader's" "$([ "$(json results.json 'r["score"], r["output"]')" = "0.0 cheats" ] || cat results.json)"

@@ -66,6 +66,9 @@ static void grade_in_cell(void *context) {
     char why[sizeof j->out->why] = "";
     bool ok = load_kernels(j->library, j->file, why, sizeof why);
     const nl_impl *impl = ok ? nl_impl_at(before) : NULL;
+    if (ok && nl_impl_count() > before + 1) /* others could take the names of rungs */
+        ok = false, snprintf(why, sizeof why, "it has %zu kernels, and one is graded: leave one",
+                             nl_impl_count() - before);
     if (ok && j->work.asks_method && impl->method != j->work.method)
         ok = false, snprintf(why, sizeof why,
                              "its .method is not %s, which the assignment asks for: the bound on "
@@ -93,7 +96,9 @@ static bool grade_file(job *j) {
     if (!ok && !*why) snprintf(why, sizeof why, "it does not compile");
     j->library = source ? c.library : j->file;
     j->out->ok = true;
-    ok = ok && (!source || symbols_allowed(j->library, why, sizeof why)) &&
+    ok = ok &&
+         (!source || (compile_is_alone(&c, why, sizeof why) &&
+                      symbols_allowed(j->library, why, sizeof why))) &&
          cell_run(grade_in_cell, j, why, sizeof why);
     if (ok) memcpy(why, j->out->why, sizeof why);
     if (*why) nothing_at_all(j, why);

@@ -134,6 +134,7 @@ bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
         return *out->folder = '\0', false;
     }
     snprintf(out->library, sizeof out->library, "%s/kernel.so", out->folder);
+    snprintf(out->files, sizeof out->files, "%s/kernel.d", out->folder);
     name_kernel(file, name);
 
     add_words(&c, out->compiler);
@@ -149,13 +150,36 @@ bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
     add(&c, "-I%s/optimized%s", headers, "");
     add_words(&c, "-shared -fPIC");
     add(&c, "%s%s", *file == '-' ? "./" : "", file);
-    add_words(&c, "-lm -o");
+    add_words(&c, "-lm -MD -MF");
+    add(&c, "%s%s", out->files, "");
+    add_words(&c, "-o");
     if (add(&c, "%s%s", out->library, "")) return run(&c, error, size);
     return snprintf(error, size, "the command of the compiler is too long"), false;
 }
 
+/* The compiler's list for make: the library, a colon, the file, and what it includes. */
+bool compile_is_alone(const compiled *c, char *why, size_t size) {
+    char name[PATH], headers[PATH], optimized[PATH + 20];
+    bool installed;
+    FILE *f = find_headers(headers, &installed) ? fopen(c->files, "r") : NULL;
+    bool ok = f != NULL;
+    snprintf(optimized, sizeof optimized, "%s/optimized", headers);
+    if (!ok) snprintf(why, size, "cannot read %s, where the compiler lists files", c->files);
+    for (int i = 0; ok && fscanf(f, "%4095s", name) == 1;) {
+        const size_t n = strlen(name);
+        const bool more = name[n - 1] == '\\'; /* a space in a name, or the end of a line */
+        const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+        ok = i <= 1 || ((n < 2 || strcmp(name + n - 2, ".c") != 0) &&
+                        (!*base || strcmp(base, "vec.h") == 0 || !exists(optimized, base)));
+        if (!ok) snprintf(why, size, "it includes %.300s, which has a kernel already", name);
+        i += !more;
+    }
+    if (f) fclose(f);
+    return ok;
+}
+
 void compile_remove(const compiled *c) {
     if (!*c->folder) return;
-    unlink(c->library);
+    unlink(c->library), unlink(c->files);
     rmdir(c->folder);
 }

@@ -21,6 +21,7 @@ enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
 static struct library {
     const char *origin;
     const nl_impl *kernels[EACH + 1];
+    nl_impl copies[EACH]; /* which kernels point to: what was checked cannot change any more */
 } libraries[MOST];
 static size_t count;
 
@@ -145,6 +146,7 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
                       abi(), NL_KERNEL_ABI);
     for (const nl_impl *m; (m = kernel(n)); n++) {
         if (n == EACH) return refuse(error, size, "has more than %d kernels, or no end", EACH);
+        m = memcpy(&out->copies[n], m, sizeof *m);
         if (!load_accepts(m, error, size)) return false;
         if (taken(m, out->kernels, n)) {
             const char *from = load_origin(m->name, m->isa);
