@@ -6,6 +6,8 @@
 
             <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function
             <!-- code: core/view.h "first line" "last" -->   from the line that begins so to the next one that does
+            <!-- gcc 12.2: COMMAND -->                       a command and what it prints, where cc is that version
+                                                             for x86-64; elsewhere it stays as it is
             <!-- diff: rmsnorm/naive.c rmsnorm/one_pass.c rmsnorm -->   a function of two files, compared
 
         and writes the last line of each chapter and the table of contents in docs/course/README.md
@@ -17,6 +19,7 @@
 Standard library only. Running --update twice changes nothing the second time."""
 import argparse
 import difflib
+import functools
 import itertools
 import os
 import re
@@ -36,6 +39,7 @@ LABS = {4: 1, 5: 1, 6: 1, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 1
 BLOCK = r' -->\n(?:\n?```\w*\n.*?^```\n)?'
 CODE = re.compile(r'^<!-- code: (\S+) (?:(\w+)|"((?:\\"|[^"])+)" "((?:\\"|[^"])+)")' + BLOCK, re.M | re.S)
 DIFF = re.compile(r'^<!-- diff: (\S+) (\S+) (\w+)' + BLOCK, re.M | re.S)
+ASSEMBLY = re.compile(r"^<!-- gcc (\S+): (.+?)" + BLOCK, re.M | re.S)
 LANGUAGES = {".h": "c", ".sh": "bash", ".txt": "text", ".py": "python"}
 
 
@@ -71,8 +75,28 @@ def excerpt(file, function, first, last):
     raise ValueError(f'{file}: after the {what} no line begins with "{last}"')
 
 
+@functools.cache
+def compiler():
+    """The version of cc if it is GCC for x86-64, else ''."""
+    done = subprocess.run("cc -dumpmachine && cc -dumpfullversion", shell=True, capture_output=True, text=True)
+    machine, _, version = done.stdout.partition("\n")
+    return version.strip() if machine.startswith("x86_64") else ""
+
+
+def printed(command):
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT)
+    if not done.stdout.strip():
+        raise ValueError(f"prints nothing: {command}{done.stderr[:500]}")
+    return textwrap.dedent(done.stdout.replace("\t", "    ").rstrip())
+
+
 def with_code(text):
     """The text with every excerpt as the sources have it now."""
+    def assembly(match):
+        if not compiler().startswith(match[1] + "."):
+            return match[0]
+        return f"<!-- gcc {match[1]}: {match[2]} -->\n```console\n$ {match[2]}\n{printed(match[2])}\n```\n"
+
     def block(match):
         head = match[0].split("\n", 1)[0]
         language = LANGUAGES.get(Path(match[1]).suffix, Path(match[1]).suffix[1:])
@@ -84,7 +108,7 @@ def with_code(text):
         if not lines:
             raise ValueError(f"{match[3]} is the same in {match[1]} and {match[2]}")
         return "\n".join([match[0].split("\n", 1)[0], "```diff", *lines, "```", ""])
-    return DIFF.sub(difference, CODE.sub(block, text))
+    return ASSEMBLY.sub(assembly, DIFF.sub(difference, CODE.sub(block, text)))
 
 
 def navigation(page):

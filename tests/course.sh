@@ -4,7 +4,7 @@
 source "$(dirname "$0")/shell/common.sh"
 type python3 >/dev/null || exit 77
 cp -r "$root/scripts" . && mkdir plots docs docs/course core labs labs/1-one experiments
-cp "$root/plots/rungs.py" plots && touch plots/picture.png experiments/ladder.txt labs/1-one/README.md
+cp "$root"/plots/{rungs,files}.py plots && touch plots/picture.png experiments/ladder.txt labs/1-one/README.md
 printf '%s\n' 'int twice(int x);' '' 'int twice(int x)' '{' '    return 2 * x;' '}' '' 'int y;' >core/twice.c
 sed 's/2 \* x/x + x/' core/twice.c >core/sum.c
 printf '%s\n' '# Contents' '' '<!-- contents:begin -->' '<!-- contents:end -->' >docs/course/README.md
@@ -19,6 +19,8 @@ Two is more than one. So we double.
 <!-- code: core/twice.c "int y" "int y" -->
 
 <!-- diff: core/twice.c core/sum.c twice -->
+
+<!-- gcc VERSION: cc -S -o - core/sum.c | grep globl -->
 
 ![a picture of twice](../../plots/picture.png)
 
@@ -61,6 +63,8 @@ For a reason that takes five words.
 
 Nobody said it; checked with two fingers and two more fingers, in this room.
 TEXT
+version=$(python3 -c 'import sys; sys.path.insert(0, "scripts"); import course; print(course.compiler() or "0.0")')
+sed -i "s/gcc VERSION/gcc ${version%.*}/" docs/course/04-twice.md
 course() { python3 scripts/course.py "$@" >stdout 2>stderr; code=$?; }
 succeeds() { check "$1" "$([ $code -eq 0 ] || cat stderr)"; } # NAME
 # refuses NAME SED WORDS: a chapter changed so is refused, with these words.
@@ -93,6 +97,8 @@ prints "2 chapters, 2 commands"
 
 refuses "code that drifted" 's/return 2/return 3/' "out of date"
 refuses "a function that is gone" 's/twice.c twice/twice.c thrice/' "core/twice.c has 0 times a function thrice"
+[ "$version" = 0.0 ] || refuses "another output of the compiler" 's/^.globl.twice|\.globl +twice/&d/' "out of date"
+[ "$version" = 0.0 ] || refuses "a command that prints nothing" 's/grep globl/grep glibl/' "prints nothing: cc -S"
 refuses "functions without a difference" 's/core.sum.c/core\/twice.c/' "twice is the same in core/twice.c and core/twice.c"
 refuses "a file that is gone" 's/twice.c twice/once.c twice/' "core/once.c does not exist"
 refuses "another number" 's/^# 4/# 5/' 'begins with "# 4. TITLE"'
