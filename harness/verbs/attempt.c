@@ -70,12 +70,12 @@ static bool try_cases(job *j, const char *subject, const case_list *cases, bool 
     const size_t count = j->checked - checked;
     if (interrupted() || count == 0) return true;
     const char *paint = !j->out.colour ? "" : *wrong ? "\033[31m" : "\033[32m";
-    printf("  %s%-4s%s  %-28s", paint, *wrong ? "FAIL" : "ok", j->out.colour ? "\033[0m" : "",
+    printf("  %s%-4s%s  %-28s ", paint, *wrong ? "FAIL" : "ok", j->out.colour ? "\033[0m" : "",
            subject);
     if (*wrong)
         printf("%s\n", cases->items[i - 1].text);
     else
-        printf("%5zu case%s\n", count, count == 1 ? "" : "s");
+        printf("%4zu case%s\n", count, count == 1 ? "" : "s");
     return true;
 }
 
