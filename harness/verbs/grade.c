@@ -28,7 +28,7 @@ static const char help[] =
     "docs/grading.md describes the assignment and how to set up an autograder.\n\n"
     "  --seed N           other random data, the same for everybody with this number (0)\n"
     "  --threads N        threads for those that use them (1)\n"
-    "  --seconds S        of timing per implementation and case (0.2)\n"
+    "  --seconds S        of timing per implementation and case (0.2); 0: no points for speed\n"
     "  --gradescope FILE  write Gradescope's results.json\n"
     "  --junit FILE       write JUnit XML\n"
     "  --card FILE.svg    write a card; one that is there gives the points before\n\n"
@@ -146,7 +146,7 @@ int verb_grade(int argc, char **argv) {
     char error[9000];
     const option_spec specs[] = {{"seed", OPTION_COUNT, &j.how.seed, 0, 2147483647},
                                  {"threads", OPTION_COUNT, &j.how.threads, 1, 4096},
-                                 {"seconds", OPTION_NUMBER, &j.how.seconds, 1e-6, 1e6},
+                                 {"seconds", OPTION_NUMBER, &j.how.seconds, 0, 1e6},
                                  {"gradescope", OPTION_TEXT, &files[GRADESCOPE], 0, 0},
                                  {"junit", OPTION_TEXT, &files[JUNIT], 0, 0},
                                  {"card", OPTION_TEXT, &files[CARD], 0, 0}};
