@@ -15,6 +15,7 @@ sed 's|(void)threads;|(void)threads; FILE *f = fopen("seal", "w"); if (f) fclose
     "$root/rmsnorm/naive.c" >seal.c
 "$normlab" try seal.c rmsnorm/forward/f32/3x7/normal >stdout 2>&1
 sealed=$(grep -c 'called openat' stdout)
+rm -f seal
 json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
 
 graded=0
