@@ -1,0 +1,33 @@
+/* Wrong: the usual eps, whatever the call asks for.
+ * SPDX-License-Identifier: MIT */
+// expect: points 60..60
+// expect: wrong the formula
+// expect: hint eps = 1e-5
+#include "kernel.h"
+
+NL_INLINE void layernorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+
+        float shift = nl_x(row, 0), sum = 0, squares = 0;
+        for (size_t i = 0; i < v.c; i++) {
+            float d = nl_x(row, i) - shift;
+            sum += d;
+            squares += d * d;
+        }
+        float c = sum / v.c;
+        float rstd = 1 / sqrtf(squares / v.c - c * c + 1e-5f);
+
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, (nl_x(row, i) - shift - c) * rstd);
+        nl_keep(row, shift + c, rstd);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, layernorm);
+}
+
+NL_IMPL(.about = "one reading, shifted by the first element", .ops = NL_BIT(NL_LAYERNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_SHIFTED,
+        .lanes = 1, .forward = forward);
