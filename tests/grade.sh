@@ -63,6 +63,12 @@ prints "0 of 100 points"
 sed 's|(void)threads;|(void)threads; FILE *f = fopen("x", "r"); (void)f;|; s|#include|#include <stdio.h>\n#include|' "$rung" >forbidden.c
 exits "a forbidden word" 1 task.txt forbidden.c
 prints "the assignment forbids 'fopen'"
+{ printf '/* a byte of zero: \0 */\n' && cat forbidden.c; } >hidden.c
+exits "one behind a byte of zero" 1 task.txt hidden.c
+prints "the assignment forbids 'fopen'"
+{ head -c 1100000 /dev/zero | tr '\0' '\n' && cat forbidden.c; } >long.c
+exits "one behind a million of lines" 1 task.txt long.c
+prints "it has more than 1048574 characters"
 sed 's|(void)threads;|(void)threads; /* fopen */ const char *s = "#pragma \\" fopen"; (void)s; int my_fopen = 0; (void)my_fopen;|' "$rung" >allowed.c
 exits "in a comment, a text or a longer word it is none" 0 "${fast[@]}" task.txt allowed.c
 sed 's|^title.*|&\nmethod two-pass|' task.txt >asks.txt

@@ -197,10 +197,9 @@ const char *assignment_forbids(const assignment *a, const char *source) {
         for (size_t i = 0; i < a->forbidden_count; i++) {
             const char *w = a->forbidden[i];
             const size_t n = strlen(w);
-            const bool whole =
-                !(is_letter(*w) && is_letter(before)) &&
-                !(is_letter(w[n - 1]) && is_letter(at[n < strlen(at) ? n : strlen(at)]));
-            if (strncmp(at, w, n) == 0 && whole) return w;
+            if (strncmp(at, w, n) != 0) continue;
+            if (!(is_letter(*w) && is_letter(before)) && !(is_letter(w[n - 1]) && is_letter(at[n])))
+                return w;
         }
     }
     return NULL;
