@@ -28,6 +28,14 @@ static const struct plant {
     {LN, "gamma[j + 1] for gamma[j]", "right: mean, rstd", {.next_gamma = true}},
     {LN, "x[j + 1] for x[j]", NULL, {.next_x = true}},
     {LN, "gamma was not applied", NULL, {.no_gamma = true}},
+    {LN, "gamma was applied twice", "right: mean, rstd", {.twice_gamma = true}},
+    {"qwen2_rmsnorm/forward/f32/5x37/normal", "applied twice", NULL, {.twice_gamma = true}},
+    {LN_BACK, "gamma was applied twice", NULL, {.twice_gamma = true}},
+    {LN, "the sign: -xhat for xhat", "right: mean, rstd", {.negated = true}},
+    {RMS, "the sign: -xhat for xhat", "right: rstd", {.negated = true}},
+    {LN_BACK, "the sign: -dx for dx", "right: dgamma, dbeta", {.negated = true}},
+    {LN, "mean and rstd are swapped", "right: y", {.swapped_stats = true}},
+    {"layernorm/forward/f32/5x37/offset:4", "about x[0]", "right: mean", {.about_first = true}},
     {LN, "beta was not added", NULL, {.no_beta = true}},
     {"batchnorm/inference/f32/5x7x4/normal", "beta was not added", NULL, {.no_beta = true}},
     {LN, "beta was added before the gain", NULL, {.beta_first = true}},
@@ -157,7 +165,8 @@ Test(hints, name_the_cause) {
     fprintf(stderr, "%zu named, %zu unknown\n", named, unknown);
 }
 
-/* A rung that promises more than its method gives: two passes with a rounded mean are not refined. */
+/* A rung that promises more than its method gives: two passes with a rounded mean are not
+ * refined. */
 Test(hints, name_the_method) {
     trial t;
     hint h;
@@ -172,7 +181,8 @@ Test(hints, name_the_method) {
     trial_end(&t);
 }
 
-/* Of many failures, the smallest ordinary one that has a cause; a failure without numbers has none. */
+/* Of many failures, the smallest ordinary one that has a cause; a failure without numbers has
+ * none. */
 Test(hints, choose_the_case_that_teaches) {
     static const char *const cases[] = {"layernorm/forward/f32/1x1/normal",
                                         "layernorm/forward/f16/3x37/normal",

@@ -63,6 +63,13 @@ bool formula_is_summed(const workspace *w, const formula *r, size_t i) {
     return e >= r->member && e < r->members_end;
 }
 
+/* What is subtracted before the square. */
+static long double square_about(const workspace *w, const formula *r, size_t g) {
+    const subject *s = w->s;
+    if (r->centred == ABOUT_FIRST) return formula_input(s, r->residual, nl_element(s->p, g, 0));
+    return r->centred == IN_OUTPUT ? 0 : w->mean[g];
+}
+
 /* w->mean, w->rstd, and w->g as the variance. */
 static void statistics(workspace *w, const formula *r) {
     const subject *s = w->s;
@@ -79,7 +86,7 @@ static void statistics(workspace *w, const formula *r) {
             const size_t g = formula_group(s, r, i);
             if (forward && !formula_is_summed(w, r, i)) continue;
             long double v = formula_input(s, r->residual == NOT_IN_SUMS ? IGNORED : r->residual, i);
-            if (pass) v -= r->centred == IN_OUTPUT ? 0 : w->mean[g], v *= v;
+            if (pass) v -= square_about(w, r, g), v *= v;
             if (r->lanes && nl_member_of(s->p, i) % r->lanes == 0) v *= 2;
             if (r->sums_in_16_bits)
                 v = ref_round(s->narrow, sum[g] + ref_round(s->narrow, v));
@@ -136,14 +143,16 @@ ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i) {
 }
 
 long double formula_gain_at(const subject *s, const formula *r, size_t j) {
-    if (!s->in->gamma || r->gain == NO_GAIN) return 1;
-    return s->in->gamma[j] + (r->gain == ONE_PLUS ? 1.0L : 0.0L);
+    const bool none = !s->in->gamma || r->gain == NO_GAIN;
+    const long double gain = none ? 1 : s->in->gamma[j] + (r->gain == ONE_PLUS ? 1.0L : 0.0L);
+    return r->gained == TWICE ? gain * gain : r->gained == NEGATED ? -gain : gain;
 }
 
 long double formula_normalized(const workspace *w, const formula *r, size_t i) {
     const size_t g = formula_group(w->s, r, i);
     const long double x = formula_input(w->s, r->residual, i);
-    const bool centre = r->centred == EVERYWHERE || r->centred == IN_OUTPUT || r->inference;
+    const bool centre = r->centred == EVERYWHERE || r->centred == IN_OUTPUT ||
+                        r->centred == ABOUT_FIRST || r->inference;
     if (r->not_normalized) return x;
     const long double v = (x - (centre ? w->mean[g] : 0)) * w->rstd[g];
     return r->casting == NL_CAST_BEFORE_WEIGHT ? ref_round(w->s->p->dtype, v) : v;

@@ -21,8 +21,9 @@ typedef enum axis {
     PARTS
 } axis;
 
-enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT }; /* centred: where the mean is subtracted */
-enum { INSIDE, OUTSIDE, NO_ROOT, TIMES_SIGMA };      /* root; NO_ROOT: divides by the variance */
+/* centred: where the mean is subtracted; ABOUT_FIRST: from the output, and x[0] from the squares */
+enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST };
+enum { INSIDE, OUTSIDE, NO_ROOT, TIMES_SIGMA }; /* root; NO_ROOT: divides by the variance */
 enum {
     SUMMED,
     IGNORED,
@@ -32,10 +33,11 @@ enum {
 };                                             /* residual; ROUNDED: x + residual is;
                                                          LAST: added to y */
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
+enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 };  /* bits: undivided, stale */
 enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16 }; /* bits of shifted */
-enum { RSTD, SIGMA, VARIANCE };                    /* saved: what is stored as rstd */
+enum { RSTD, SIGMA, VARIANCE, EXCHANGED };         /* saved: as rstd; EXCHANGED: with the mean */
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4 };         /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS }; /* gain_in */
 enum { XHAT, RAW_X, CENTRED_X };                   /* dx_of and dgamma_of */
@@ -43,7 +45,7 @@ enum { NO_TERM, TERM, TERM_WITHOUT_XHAT };         /* mean_g and mean_gx */
 enum { SUMS = 1, MEANS };                          /* carried */
 
 typedef struct formula {
-    int axis, centred, root, residual, casting, gain, beta;
+    int axis, centred, root, residual, casting, gain, gained, beta;
     int unbiased, inference, not_normalized;
     int sums_in_16_bits; /* every sum and square is rounded to the subject's narrow type */
     int rstd_rounded;    /* to the subject's narrow type */

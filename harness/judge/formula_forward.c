@@ -19,9 +19,14 @@ static void saved_statistics(workspace *w, const formula *r) {
         const long double shift =
             r->mean_unshifted ? formula_input(s, SUMMED, nl_element(p, g, 0)) : 0;
         const long double kept = w->mean[g] - shift;
-        formula_put_either(w, NL_MEAN, g, kept, r->stale ? s->want->mean[g] : kept);
-        formula_put_either(w, NL_RSTD, g, rstd,
-                           r->stale || r->rstd_rounded ? s->want->rstd[g] : rstd);
+        if (r->saved == EXCHANGED) {
+            formula_put(w, NL_MEAN, g, rstd);
+            formula_put(w, NL_RSTD, g, kept);
+        } else {
+            formula_put_either(w, NL_MEAN, g, kept, r->stale ? s->want->mean[g] : kept);
+            formula_put_either(w, NL_RSTD, g, rstd,
+                               r->stale || r->rstd_rounded ? s->want->rstd[g] : rstd);
+        }
         if (!s->in->running_mean || !w->of[NL_RUNNING_MEAN].value) continue;
         const float mean = s->in->running_mean[g], var = s->in->running_var[g];
         const long double fresh = biased ? v : v * m / (m - 1);

@@ -9,8 +9,21 @@
 enum { FWD = NL_BIT(NL_FORWARD), BWD = NL_BIT(NL_BACKWARD), INF = NL_BIT(NL_INFERENCE) };
 /* HALVES: y is 16 bits; NARROW: x or y is; RMS: and there is no mean; PLACES: more than one;
  * GROUPS_BEFORE: for most groups there is one, MEANS_BEFORE: and they have means; GRADIENTS: dgamma
- * and dbeta were given; AFFINE: gamma and beta were. */
-enum { ANY, WIDE, HALVES, NARROW, RMS, PLACES, GROUPS_BEFORE, MEANS_BEFORE, GRADIENTS, AFFINE };
+ * and dbeta were given; AFFINE: gamma and beta were; GAIN: gamma was; CENTRED: there is a mean. */
+enum {
+    ANY,
+    WIDE,
+    HALVES,
+    NARROW,
+    RMS,
+    PLACES,
+    GROUPS_BEFORE,
+    MEANS_BEFORE,
+    GRADIENTS,
+    AFFINE,
+    GAIN,
+    CENTRED
+};
 
 #define AT(field) offsetof(formula, field)
 
@@ -30,6 +43,9 @@ static const struct row {
     {"gain-plus-one", "a gain of 1 + gamma for gamma", AT(gain), ONE_PLUS, FWD | INF | BWD, ANY},
     {"gain-plain", "a gain of gamma for 1 + gamma", AT(gain), GAMMA, FWD | INF | BWD, ANY},
     {"gamma-missing", "gamma was not applied", AT(gain), NO_GAIN, FWD | INF | BWD, ANY},
+    {"gamma-twice", "gamma was applied twice", AT(gained), TWICE, FWD | INF | BWD, GAIN},
+    {"negated", "the sign: -xhat for xhat, as of mean - x", AT(gained), NEGATED, FWD | INF, ANY},
+    {"dx-negated", "the sign: -dx for dx", AT(gained), NEGATED, BWD, ANY},
     {"gamma-shifted", "gamma shifted by one: gamma[j + 1] for gamma[j]", AT(shifted), OF_GAMMA,
      FWD | INF | BWD, ANY},
     {"gamma-shifted-back", "gamma shifted by one: gamma[j - 1] for gamma[j]", AT(shifted),
@@ -72,6 +88,8 @@ static const struct row {
      IN_OUTPUT, FWD, ANY},
     {"mean-kept-in-output", "the mean was subtracted in the variance only", AT(centred), IN_SQUARES,
      FWD, ANY},
+    {"squares-about-first", "the variance about x[0]: (mean - x[0])^2 was not subtracted",
+     AT(centred), ABOUT_FIRST, FWD, CENTRED},
     {"mean-sum", "the sum for the mean: not divided by n", AT(undivided), OF_MEAN, FWD, ANY},
     {"squares-sum", "the sum of squares for the variance: not divided by n", AT(undivided),
      OF_SQUARES, FWD, ANY},
@@ -93,6 +111,7 @@ static const struct row {
      AT(mean_unshifted), 1, FWD, ANY},
     {"saved-sigma", "sigma was saved as rstd", AT(saved), SIGMA, FWD, ANY},
     {"saved-variance", "the variance was saved as rstd", AT(saved), VARIANCE, FWD, ANY},
+    {"statistics-swapped", "mean and rstd are swapped", AT(saved), EXCHANGED, FWD, CENTRED},
     {"momentum-swapped", "momentum the other way: it weighs the old statistic", AT(running),
      SWAPPED, FWD, ANY},
     {"running-bias", "running_var took the other variance: n - 1 for n, or n for n - 1",
@@ -167,6 +186,8 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                           [GROUPS_BEFORE] = nl_group_count(s->p) > 2,
                           [GRADIENTS] = s->got[NL_DGAMMA] && s->got[NL_DBETA],
                           [AFFINE] = s->in->gamma && s->in->beta,
+                          [GAIN] = s->in->gamma,
+                          [CENTRED] = l->right.centred,
                           [MEANS_BEFORE] = nl_group_count(s->p) > 2 && l->right.centred};
     const int own = nl_layers[s->p->op].by_channel ? CHANNELS : FEATURES;
     if (r->at == AT(axis) && r->value == own) return false;

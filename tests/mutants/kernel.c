@@ -16,7 +16,9 @@ static float plus(float a, float b) {
 
 static float gain_of(const nl_problem *p, const float *gamma, size_t j) {
     bool plus_one = (p->op == NL_QWEN2_RMSNORM) != w.other_gain;
-    return !gamma || (w.no_gamma && j >= w.feature) ? 1 : plus_one ? 1 + gamma[j] : gamma[j];
+    const bool none = !gamma || (w.no_gamma && j >= w.feature);
+    const float gain = none ? 1 : plus_one ? 1 + gamma[j] : gamma[j];
+    return gain * (w.twice_gamma ? gain : 1) * (w.negated ? -1 : 1);
 }
 
 static void touch(const nl_problem *p, const nl_forward_args *a) {
@@ -99,7 +101,8 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         mean = inference ? a->running_mean[g] : mean / (float)(w.sums_for_means ? 1 : m);
         if (w.no_means) mean = 0;
         for (size_t e = 0; e < m; e++) {
-            float d = value_at(p, a, g, e) - (w.one_pass ? 0 : mean);
+            const float about = w.one_pass ? 0 : w.about_first ? value_at(p, a, g, 0) : mean;
+            float d = value_at(p, a, g, e) - about;
             if (!is_lost(e)) var = plus(var, d * d);
         }
         if (w.carried_sums) carried[1] = var;
@@ -150,6 +153,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             const float shift = w.unshifted_mean ? sum_at(p, a, element(p, o, 0)) : 0;
             if (a->mean) a->mean[o] = mean - shift + w.mean_off;
             if (a->rstd) a->rstd[o] = rstd * (1 + w.rstd_off);
+            if (a->mean && w.swapped_stats) a->mean[o] = rstd, a->rstd[o] = mean;
             if (!a->running_mean || inference || w.old_running) continue;
             float more = p->biased_running_var != w.biased_running ? 1 : (float)m / (float)(m - 1);
             float fresh = w.momentum_swapped ? 1 - p->momentum : p->momentum;

@@ -28,7 +28,8 @@ typedef struct wrong {
         no_dbeta, lost_lane, lost_run, other_centre, no_gamma, no_beta, beta_first, next_x,
         last_stats, sums_for_means, no_root, sigma, residual_last, unset_scratch, unsteady, noise,
         last_feature_off, first_row_off, no_gx, no_rstd, x_in_dgamma, gained_dgamma, mean_dgamma,
-        last_rows_dgamma, trusts_scratch, carried_sums, carried_means, no_means, unshifted_mean;
+        last_rows_dgamma, trusts_scratch, carried_sums, carried_means, no_means, unshifted_mean,
+        twice_gamma, negated, swapped_stats, about_first;
     float eps;      /* instead of the problem's; 0: its own */
     size_t feature; /* no_gamma and no_beta are meant from this feature on */
     size_t run;     /* statistics over runs of so many elements in memory */
