@@ -66,6 +66,12 @@ prints "the assignment forbids 'fopen'"
 { printf '/* a byte of zero: \0 */\n' && cat forbidden.c; } >hidden.c
 exits "one behind a byte of zero" 1 task.txt hidden.c
 prints "the assignment forbids 'fopen'"
+sed -z 's|fopen|fo\\  \npen|' forbidden.c >spliced.c
+exits "one across two lines" 1 task.txt spliced.c
+prints "the assignment forbids 'fopen'"
+sed '1i static const char *s = R"(" /* )";' forbidden.c >raw.c
+exits "one behind a raw text" 1 task.txt raw.c
+prints "the assignment forbids 'R\"'"
 { head -c 1100000 /dev/zero | tr '\0' '\n' && cat forbidden.c; } >long.c
 exits "one behind a million of lines" 1 task.txt long.c
 prints "it has more than 1048574 characters"

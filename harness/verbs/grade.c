@@ -92,10 +92,11 @@ static void nothing_at_all(job *j, const char *why) {
 static bool grade_file(job *j) {
     const size_t length = strlen(j->file);
     char *source = length > 2 && strcmp(j->file + length - 2, ".c") == 0 ? read_all(j->file) : NULL;
+    const bool long_one = source && strlen(source) == READ_MOST;
     const char *word = source ? assignment_forbids(&j->work, source) : NULL;
     char why[sizeof j->out->why] = "";
     compiled c = {.isa = "c"};
-    const bool long_one = source && strlen(source) == READ_MOST;
+    const double patience = 120 + 100 * j->how.seconds; /* a case of `check` may take 105 seconds */
     if (word) snprintf(why, sizeof why, "the assignment forbids '%s'", word);
     if (long_one) snprintf(why, sizeof why, "it has more than %d characters", READ_MOST - 1);
     bool ok = !word && !long_one && (!source || compile_kernel(j->file, &c, why, sizeof why));
@@ -105,7 +106,7 @@ static bool grade_file(job *j) {
     ok = ok &&
          (!source || (compile_is_alone(&c, why, sizeof why) &&
                       symbols_allowed(j->library, why, sizeof why))) &&
-         cell_run(grade_in_cell, j, why, sizeof why);
+         cell_run(grade_in_cell, j, patience, why, sizeof why);
     if (ok) memcpy(why, j->out->why, sizeof why);
     if (*why) nothing_at_all(j, why);
     if (source) compile_remove(&c);

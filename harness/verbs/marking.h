@@ -22,6 +22,12 @@ typedef struct grading {
  * should be a cell (verify/cell.h). False: bad input, after a message. */
 bool grade_all(grading *j);
 
+/* The points for a part's speed, which has been checked: times the kernel beside both rungs. */
+bool grade_speed(grading *j, const part *p, mark *k);
+
+/* How far a value is from one end to the other, by the logarithm, 0 to 1. */
+double grade_share(double value, double from, double to);
+
 /* The points of what is not run. */
 void grade_nothing(grading *j, const part *p, const char *why);
 

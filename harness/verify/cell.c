@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #endif
 #include "verify/cell.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "verify/isolate.h"
 #include "verify/seal.h"
@@ -24,6 +25,7 @@
 static struct end {
     bool done;
     volatile int call; /* the system call that was refused; -1: none */
+    volatile unsigned alive;
 } * end;
 
 void *cell_memory(size_t bytes) {
@@ -35,6 +37,10 @@ static void on_refused(int number, siginfo_t *info, void *context) {
     (void)number, (void)context;
     end->call = info->si_syscall;
     _exit(1);
+}
+
+void cell_alive(void) {
+    if (end) end->alive++;
 }
 
 void cell_close(void) {
@@ -72,8 +78,11 @@ static void describe(int status, char *why, size_t size) {
         snprintf(why, size, "ended the process that grades, as by exit()");
 }
 
-bool cell_run(void (*work)(void *context), void *context, char *why, size_t size) {
+bool cell_run(void (*work)(void *context), void *context, double patience, char *why, size_t size) {
     int status = 0;
+    unsigned alive = 0;
+    double until = clock_ns() + patience * 1e9;
+    bool late = false;
     if (!end && !(end = cell_memory(sizeof *end)))
         return snprintf(why, size, "out of memory"), false;
     *end = (struct end){.call = -1};
@@ -83,8 +92,13 @@ bool cell_run(void (*work)(void *context), void *context, char *why, size_t size
     if (child < 0) return snprintf(why, size, "cannot start a process"), false;
     for (bool told = false; waitpid(child, &status, WNOHANG) == 0;) {
         if (interrupted() && !told) told = kill(child, SIGINT) == 0;
+        if (end->alive != alive) alive = end->alive, until = clock_ns() + patience * 1e9;
+        if (!late && clock_ns() > until) late = kill(child, SIGKILL) == 0;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
-    if (!end->done) describe(status, why, size);
-    return end->done;
+    if (late)
+        snprintf(why, size, "a call did not return within %g seconds: an endless loop?", patience);
+    else if (!end->done)
+        describe(status, why, size);
+    return end->done && !late;
 }

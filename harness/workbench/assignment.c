@@ -185,13 +185,29 @@ static const char *skip(const char *at) {
     return end + (*end != '\0');
 }
 
+/* A backslash at the end of a line joins it to the next, also within a word. */
+static void join_lines(char *text) {
+    char *to = text;
+    for (const char *at = text; *at;) {
+        const size_t blank = *at == '\\' ? strspn(at + 1, " \t\v\f\r") : 0;
+        if (*at == '\\' && at[1 + blank] == '\n')
+            at += blank + 2;
+        else
+            *to++ = *at++;
+    }
+    *to = '\0';
+}
+
 static bool is_letter(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-const char *assignment_forbids(const assignment *a, const char *source) {
+const char *assignment_forbids(const assignment *a, char *source) {
     char before = ' ';
+    join_lines(source);
     for (const char *at = source; *at; before = *at++) {
+        if (a->forbidden_count && before == 'R' && *at == '"')
+            return "R\""; /* a raw text ends elsewhere than others do */
         for (const char *next; (next = skip(at)) > at; before = ' ') at = next;
         if (!*at) break;
         for (size_t i = 0; i < a->forbidden_count; i++) {

@@ -7,8 +7,9 @@
 
 enum { PARTS_MAX = 24, FORBIDDEN_MAX = 32 };
 
-/* A category is right on all its cases or not; bits are also the same on any number of threads. A speed or an error is on one case, and its points go
- * by the logarithm, from none at `from` to all at `to`; those of a speed in steps. */
+/* A category is right on all its cases or not; bits are also the same on any number of threads. A
+ * speed or an error is on one case, and its points go by the logarithm, from none at `from` to all
+ * at `to`; those of a speed in steps. */
 typedef struct part {
     enum { PART_CATEGORY, PART_BITS, PART_ERROR, PART_SPEED, PART_KINDS } kind;
     char name[80];
@@ -36,7 +37,8 @@ bool assignment_parse(const char *name, const char *text, assignment *out, char 
                       size_t error_size);
 void assignment_free(assignment *a);
 
-/* The first forbidden word in a source without its comments and texts, or NULL. */
-const char *assignment_forbids(const assignment *a, const char *source);
+/* The first forbidden word in a source without its comments and texts, or NULL. Its continued lines
+ * are joined. */
+const char *assignment_forbids(const assignment *a, char *source);
 
 #endif

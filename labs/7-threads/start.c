@@ -5,8 +5,8 @@
 #include "parallel.h"
 #include "vec.h"
 
-/* RMSNorm on one thread. A row is summed in pieces, each by itself; the sums of the pieces are added
- * from first to last. */
+/* RMSNorm on one thread. A row is summed in pieces, each by itself; the sums of the pieces are
+ * added from first to last. */
 enum { PIECE = 4096 };
 
 /* Elements i to i + k - 1 of x, with their residual; zero in the other lanes. */

@@ -1,6 +1,5 @@
-/* The mistake: the reciprocal root from the bits of the float and one step of Newton, which is right to
- * three digits.
- * SPDX-License-Identifier: MIT */
+/* The mistake: the reciprocal root from the bits of the float and one step of Newton, which is
+ * right to three digits. SPDX-License-Identifier: MIT */
 // expect: points 0..0
 // expect: wrong right
 // expect: wrong every width
