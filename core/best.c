@@ -54,9 +54,9 @@ static bool forks(const nl_problem *p, int threads) {
     return threads > 1 && p->n * p->c * p->s >= from;
 }
 
-/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves. And
- * rows_registers, which takes up to eight vectors forward, adds in another order: whether it computes a
- * row must not depend on a thread's share of the bytes. */
+/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves.
+ * And rows_registers, which takes up to eight vectors forward, adds in another order: whether it
+ * computes a row must not depend on a thread's share of the bytes. */
 static bool narrow(const nl_problem *p) {
     return p->op != NL_BATCHNORM && p->c <= (p->pass == NL_BACKWARD ? 64 : 128);
 }
@@ -78,8 +78,8 @@ static bool fit(const nl_problem *p, size_t rows) {
     return p->c <= nl_first_level_cache() / bytes;
 }
 
-/* Rows that share a line of y, whose two parts ordinary stores write: streaming lost there in 16 bits
- * (docs/optimized.md; why is not known: docs/what-did-not-help.md). */
+/* Rows that share a line of y, whose two parts ordinary stores write: streaming lost there in 16
+ * bits (docs/optimized.md; why is not known: docs/what-did-not-help.md). */
 static bool share_lines(const nl_problem *p) {
     return p->stores != NL_STORES_STREAMING && p->c * nl_dtype_size(p->dtype) % 64 != 0;
 }

@@ -1,5 +1,5 @@
-/* The caches of processor 0, as the kernel lists them. sysconf() counts those of a whole package, and
- * on a virtual machine so those of others. SPDX-License-Identifier: MIT */
+/* The caches of processor 0, as the kernel lists them. sysconf() counts those of a whole package,
+ * and on a virtual machine so those of others. SPDX-License-Identifier: MIT */
 #ifndef NL_CACHES_H
 #define NL_CACHES_H
 

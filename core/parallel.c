@@ -42,7 +42,8 @@ static bool can_start(int threads) {
     return started == count;
 }
 
-/* fork() copies no other thread, and OpenMP's runtime would wait for those of the parent forever. */
+/* fork() copies no other thread, and OpenMP's runtime would wait for those of the parent
+ * forever. */
 static bool lost_its_team(void) {
     static _Thread_local pid_t owner;
     if (!owner) owner = getpid();

@@ -69,8 +69,9 @@ NL_INLINE void put_pair(nl_view row, const float *kept, size_t i, stats s, row_r
         vstore2(row.t, row.y, i, a, b);
 }
 
-/* Writes the elements before the first pair and returns where that begins: if streamed, at the first
- * line of y; else where the sums' vectors do, so that the loads of what was kept are aligned. */
+/* Writes the elements before the first pair and returns where that begins: if streamed, at the
+ * first line of y; else where the sums' vectors do, so that the loads of what was kept are
+ * aligned. */
 NL_INLINE size_t put_head(nl_view row, const float *kept, stats s, row_recipe q) {
     const size_t size = nl_dtype_size(row.t), off = (uintptr_t)row.y % 64;
     size_t begin = row.c % VLEN;

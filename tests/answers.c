@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-/* A claim about a quantity whose settings get these intervals, a NaN for one that was not measured. */
+/* A claim about a quantity whose settings get these intervals, a NaN for one that was not
+ * measured. */
 static claim *claim_with(const char *quantity, predicate expected, double margin, size_t count,
                          const estimate *found) {
     static const char *const hows[] = {"simd", "unfused", "unfused_rms", "pytorch"};

@@ -336,7 +336,8 @@ static const nl_impl kernel = {.name = "hostile",
                                .backward = backward,
                                .scratch = scratch};
 
-/* On 5 rows of 24. %s is y or dx; behind | is what a build with libseccomp or the sanitizer says. */
+/* On 5 rows of 24. %s is y or dx; behind | is what a build with libseccomp or the sanitizer
+ * says. */
 static const struct {
     void (*kernel)(const call *);
     placement where;

@@ -80,7 +80,8 @@ Test(limit, moves_what_it_says) {
         }
 }
 
-/* What is counted is moved: outputs of parameters and statistics too, of a single row and of several. */
+/* What is counted is moved: outputs of parameters and statistics too, of a single row and of
+ * several. */
 Test(limit, writes_every_output_of_a_case) {
     static const char *const cases[] = {"layernorm/backward/f32/1x1024/normal",
                                         "layernorm/backward/f16/3x100/normal",

@@ -65,8 +65,8 @@ Test(measure, stops_when_precise) {
     done(&m);
 }
 
-/* The limit is the one that was faster in the rounds. With the option `streaming` the one that streams is
- * shown, which a rung with ordinary stores may beat: impossible is what beats both. */
+/* The limit is the one that was faster in the rounds. With the option `streaming` the one that
+ * streams is shown, which a rung with ordinary stores may beat: impossible is what beats both. */
 Test(measure, impossible_is_what_beats_every_limit) {
     enum { BASELINE, AGAIN, SLOW, FAST, TOO_FAST, ORDINARY, STREAMING, ARMS };
     static const double ns[][2] = {{450, 800}, {800, 450}};

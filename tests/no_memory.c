@@ -27,8 +27,8 @@ static const command commands[] = {
     {verb_study, {"study", "--quick", "eps"}},
 };
 
-/* Runs a command in a process of its own, in which so many allocations succeed and the next one fails.
- * Returns its status. *all: none failed. */
+/* Runs a command in a process of its own, in which so many allocations succeed and the next one
+ * fails. Returns its status. *all: none failed. */
 static int attempt(const command *c, long successes, bool *all) {
     char *argv[WORDS + 1] = {NULL};
     int argc = 0, status = 0;

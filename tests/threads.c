@@ -82,7 +82,8 @@ static void add_up(void *sum, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) __atomic_fetch_add((size_t *)sum, i, __ATOMIC_RELAXED);
 }
 
-/* fork() copies one thread: to wait for the others, as OpenMP's runtime does, would take forever. */
+/* fork() copies one thread: to wait for the others, as OpenMP's runtime does, would take
+ * forever. */
 Test(threads, a_child_of_fork_computes_alone) {
     size_t sum = 0;
     int status;

@@ -22,7 +22,8 @@ static void compare(nl_arg s, const void *got) {
 }
 
 /* What is wrong with some calls: the first number of y or dx; statistics and gradients that are not
- * written; inputs, where the call itself computes from a copy; or the rounding mode, left changed. */
+ * written; inputs, where the call itself computes from a copy; or the rounding mode, left
+ * changed. */
 static enum fault { NUMBER, UNWRITTEN, INPUTS, ROUNDING } fault;
 
 static bool is_wrong(enum fault f) {

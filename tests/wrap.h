@@ -1,5 +1,5 @@
-/* Lets a test decide what fopen() finds in /proc and /sys, and which allocation fails. The linker sends
- * the calls of what it links statically here (--wrap). SPDX-License-Identifier: MIT */
+/* Lets a test decide what fopen() finds in /proc and /sys, and which allocation fails. The linker
+ * sends the calls of what it links statically here (--wrap). SPDX-License-Identifier: MIT */
 #ifndef NL_TEST_WRAP_H
 #define NL_TEST_WRAP_H
 

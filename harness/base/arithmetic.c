@@ -1,5 +1,5 @@
-/* The control registers as they are: a comparison of numbers may itself be changed, and fegetround()
- * of x86-64 reads the x87 unit only. SPDX-License-Identifier: MIT */
+/* The control registers as they are: a comparison of numbers may itself be changed, and
+ * fegetround() of x86-64 reads the x87 unit only. SPDX-License-Identifier: MIT */
 #include "base/arithmetic.h"
 
 #include <fenv.h>

@@ -1,5 +1,5 @@
-/* Reading .npy files, format versions 1.0, 2.0 and 3.0, and FILE.npz:ARRAY. Input is untrusted until checked.
- * SPDX-License-Identifier: MIT */
+/* Reading .npy files, format versions 1.0, 2.0 and 3.0, and FILE.npz:ARRAY. Input is untrusted
+ * until checked. SPDX-License-Identifier: MIT */
 #ifndef NL_NPY_READ_H
 #define NL_NPY_READ_H
 

@@ -25,8 +25,9 @@ typedef enum claim_answer {
     CLAIM_ANSWERS
 } claim_answer;
 
-/* A setting's: "as claimed", "more", "less", "the other way round", "no difference", "not resolved",
- * "not run". More and less are distances from no difference: 3 % slower is less than 10 % slower. */
+/* A setting's: "as claimed", "more", "less", "the other way round", "no difference", "not
+ * resolved", "not run". More and less are distances from no difference: 3 % slower is less than
+ * 10 % slower. */
 claim_outcome claim_outcome_of(const claim *c, const setting *s);
 const char *claim_outcome_name(claim_outcome o);
 

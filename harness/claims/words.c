@@ -143,8 +143,8 @@ static bool look_alike(const claim *c, const setting *a, const setting *b) {
            strcmp(p.after, q.after) == 0;
 }
 
-/* The settings of one outcome: where there is no difference, in words; how many are not resolved; of the
- * others the smallest and the largest figure. */
+/* The settings of one outcome: where there is no difference, in words; how many are not resolved;
+ * of the others the smallest and the largest figure. */
 static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
     const setting *least = NULL, *most = NULL;
     size_t seen = 0;
@@ -168,8 +168,8 @@ static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
         add_range(w, c, least, most);
 }
 
-/* The end of a verdict's range that the interval crosses, and the factor by which its half towards that
- * end must shrink; 1: it need not. */
+/* The end of a verdict's range that the interval crosses, and the factor by which its half towards
+ * that end must shrink; 1: it need not. */
 typedef struct crossing {
     double end, far, half, band, factor;
 } crossing;
@@ -182,8 +182,8 @@ static crossing towards(const figure *f, double end, bool up) {
     return x;
 }
 
-/* What the verdict takes that is nearest: of the ranges around the figure that each give one, that in which
- * the interval fits with the least shrinking. */
+/* What the verdict takes that is nearest: of the ranges around the figure that each give one, that
+ * in which the interval fits with the least shrinking. */
 static crossing nearest(const claim *c, const figure *f) {
     const double margin = c->expected.low == c->expected.high ? c->margin : 0,
                  low = c->expected.low - margin, high = c->expected.high + margin,
@@ -201,8 +201,8 @@ static crossing nearest(const claim *c, const figure *f) {
     return best;
 }
 
-/* What it would take to resolve a setting. An interval shrinks with the root of the time; the A/A band
- * is the machine's. */
+/* What it would take to resolve a setting. An interval shrinks with the root of the time; the A/A
+ * band is the machine's. */
 static void add_needed(words *w, const claim *c, const setting *s) {
     if (!isfinite(s->f.wide.low) || !isfinite(s->f.wide.high)) {
         add(w, "there is no interval: measure again, with more --seconds");

@@ -65,8 +65,8 @@ static void say_where(const enquiry *q, hint *out) {
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
 }
 
-/* Of the wrong numbers that are NaN: those that stay zeros over zeros were never written; those that
- * are other numbers there were added to what was there. */
+/* Of the wrong numbers that are NaN: those that stay zeros over zeros were never written; those
+ * that are other numbers there were added to what was there. */
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
     size_t unwritten = 0, added = 0;
@@ -162,7 +162,8 @@ static bool shorten(const nl_case *c, size_t features, nl_case *out) {
     return case_parse(text, out, (char[700]){0}, 700);
 }
 
-/* In long rows only, and an offset and a factor for each row are all that is wrong: its sums are. */
+/* In long rows only, and an offset and a factor for each row are all that is wrong: its sums
+ * are. */
 static bool find_length(const enquiry *q, char *cause, size_t size) {
     enum { LONG = 1024, SHORT = 64 };
     const nl_problem *p = q->s.p;

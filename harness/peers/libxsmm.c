@@ -1,6 +1,6 @@
-/* Row norms of LIBXSMM's primitives as implementations of the table: for each row one that sums x and
- * x^2, and one that it generates from the equation of y, as in its sample equation_layernorm. What
- * they lack is computed around them: docs/peers.md. SPDX-License-Identifier: MIT */
+/* Row norms of LIBXSMM's primitives as implementations of the table: for each row one that sums x
+ * and x^2, and one that it generates from the equation of y, as in its sample equation_layernorm.
+ * What they lack is computed around them: docs/peers.md. SPDX-License-Identifier: MIT */
 #include "peers/libxsmm.h"
 #include "kernel.h"
 #include "layer.h"

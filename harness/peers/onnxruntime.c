@@ -9,7 +9,8 @@
 
 enum { ONES, ZEROS, SUM, MEANS, KEPT };
 
-/* [size] floats that stay: of a gain of one, no shift, x + residual, and means that nobody wants. */
+/* [size] floats that stay: of a gain of one, no shift, x + residual, and means that nobody
+ * wants. */
 static float *keep(int which, size_t size) {
     static struct {
         float *at;

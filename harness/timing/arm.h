@@ -29,10 +29,10 @@ typedef struct limit_arm {
     limit_way way;
 } limit_arm;
 
-/* Times short trials of each way to copy, on all threads and on one; the fastest becomes an arm. Beyond a
- * core's own caches, or if the case asks for streaming, the fastest with ordinary stores and the fastest
- * that streams: the rounds decide between them, for a cache that is shared with others may hold in a trial
- * what it then does not. Returns how many. */
+/* Times short trials of each way to copy, on all threads and on one; the fastest becomes an arm.
+ * Beyond a core's own caches, or if the case asks for streaming, the fastest with ordinary stores
+ * and the fastest that streams: the rounds decide between them, for a cache that is shared with
+ * others may hold in a trial what it then does not. Returns how many. */
 size_t limit_arms_make(fixture *on, int threads, limit_arm arms[2]);
 
 /* Verifies the arm on refilled buffers; the first failure. */

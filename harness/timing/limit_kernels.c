@@ -73,7 +73,8 @@ NL_INLINE void move(const limit_job *j, int reads, int writes, bool streams, lim
     if (writes > 1) memmove((char *)j->out[1] + i, (const char *)j->in[1] + i, rest);
 }
 
-/* In place, a streaming store soon after the load of its line makes that line's other loads wait. */
+/* In place, a streaming store soon after the load of its line makes that line's other loads
+ * wait. */
 NL_INLINE void move_loaded(const limit_job *j, int reads, int writes, bool streams, int unroll) {
     enum { BLOCK = 4096 };
     char kept[2][BLOCK] __attribute__((aligned(64)));
@@ -115,8 +116,8 @@ NL_INLINE void move_ahead(const limit_job *j, bool streams, int unroll) {
     }
 }
 
-/* The job is copied: a store could change the caller's, whose pointers would be loaded again for every
- * vector. */
+/* The job is copied: a store could change the caller's, whose pointers would be loaded again for
+ * every vector. */
 void LIMIT_NAME(const limit_job *job);
 void LIMIT_NAME(const limit_job *job) {
     const limit_job own = *job, *j = &own;

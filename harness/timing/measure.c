@@ -112,8 +112,8 @@ static void draw_square(const measure *m, size_t block, size_t *arms, size_t *ro
     }
 }
 
-/* Appends a block of rounds; fewer if interrupted, or if the first block would take longer than the time.
- * False: out of memory. */
+/* Appends a block of rounds; fewer if interrupted, or if the first block would take longer than the
+ * time. False: out of memory. */
 static bool run_block(measure *m, size_t block, double until, size_t *order, size_t *turn) {
     const size_t enough = block == 0 ? measure_min_rounds(m->count) : SIZE_MAX;
     size_t n = m->count, room = (m->rounds + n) * n;

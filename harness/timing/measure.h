@@ -1,8 +1,8 @@
 /* Times several arms against each other. They take turns in rounds, in the order of a Latin square
- * (every arm is in every position equally often, unless one square takes longer than the time) that is
- * drawn anew for each block of rounds; all make the same number of calls a round. So a slow moment of the machine, a warm cache or other
- * processes affect all arms alike, and ratios within a round mean something.
- * SPDX-License-Identifier: MIT */
+ * (every arm is in every position equally often, unless one square takes longer than the time) that
+ * is drawn anew for each block of rounds; all make the same number of calls a round. So a slow
+ * moment of the machine, a warm cache or other processes affect all arms alike, and ratios within a
+ * round mean something. SPDX-License-Identifier: MIT */
 #ifndef NL_MEASURE_H
 #define NL_MEASURE_H
 

@@ -31,8 +31,8 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* What an arm is compared with: the arms of the baseline's repetition and of the limits, of which the
- * fastest counts; case_bytes(); and the margin, a log ratio. */
+/* What an arm is compared with: the arms of the baseline's repetition and of the limits, of which
+ * the fastest counts; case_bytes(); and the margin, a log ratio. */
 typedef struct yardstick {
     const char *baseline;        /* its name */
     size_t again, limit, limits; /* the first of them, and how many */

@@ -1,5 +1,5 @@
-/* Kernels that are timed run in this process, and are asked for their scratch in it: one that ends it is
- * named, and its exit code is never one of success. SPDX-License-Identifier: MIT */
+/* Kernels that are timed run in this process, and are asked for their scratch in it: one that ends
+ * it is named, and its exit code is never one of success. SPDX-License-Identifier: MIT */
 #ifndef NL_BLAME_H
 #define NL_BLAME_H
 

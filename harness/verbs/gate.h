@@ -11,8 +11,8 @@ typedef struct gate {
     char why[500]; /* what it got wrong */
 } gate;
 
-/* gates: [nl_impl_count()], of zeros at first. Verifies whom the options select for the case and who
- * is new to its layer, pass and type. False: error says why. */
+/* gates: [nl_impl_count()], of zeros at first. Verifies whom the options select for the case and
+ * who is new to its layer, pass and type. False: error says why. */
 bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error,
                size_t error_size);
 

@@ -1,4 +1,5 @@
-/* `normlab lab [LAB]`: the labs, and the files of one to begin with. SPDX-License-Identifier: MIT */
+/* `normlab lab [LAB]`: the labs, and the files of one to begin with.
+ * SPDX-License-Identifier: MIT */
 #include "workbench/lab.h"
 #include "verbs/options.h"
 #include "verbs/verbs.h"

@@ -1,4 +1,5 @@
-/* Calls an implementation once more, isolated, to look at its outputs. SPDX-License-Identifier: MIT */
+/* Calls an implementation once more, isolated, to look at its outputs.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_EXAMINE_H
 #define NL_EXAMINE_H
 

@@ -1,5 +1,5 @@
-/* Calls implementations in a child process, where they can do no harm: a crash, an endless loop or an
- * exit() of a kernel is a sentence about this case. SPDX-License-Identifier: MIT */
+/* Calls implementations in a child process, where they can do no harm: a crash, an endless loop or
+ * an exit() of a kernel is a sentence about this case. SPDX-License-Identifier: MIT */
 #ifndef NL_ISOLATE_H
 #define NL_ISOLATE_H
 

@@ -8,7 +8,8 @@
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads);
 
-/* Checks the outputs of a call; the verdict on bits that were checked a moment ago is remembered. */
+/* Checks the outputs of a call; the verdict on bits that were checked a moment ago is
+ * remembered. */
 verdict verify_result(const instance *in, const answer *a);
 
 /* Checks the output of a model's own LayerNorm (NAME.y.npy) with the bound of two-pass. */

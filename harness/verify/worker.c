@@ -1,5 +1,5 @@
-/* The process in which kernels run: guard pages around its buffers, inputs that cannot be written, a
- * limit on memory and output, and a handler that notes how it crashed.
+/* The process in which kernels run: guard pages around its buffers, inputs that cannot be written,
+ * a limit on memory and output, and a handler that notes how it crashed.
  * SPDX-License-Identifier: MIT */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* the registers of a signal's context */
@@ -31,13 +31,15 @@ extern void __gcov_dump(void) __attribute__((weak));
 static slip *here;
 static char *stack;
 
-/* Without the exit handlers, which are the parent's; only a coverage build has its counts to save. */
+/* Without the exit handlers, which are the parent's; only a coverage build has its counts to
+ * save. */
 _Noreturn void worker_leave(int code) {
     if (__gcov_dump) __gcov_dump();
     _exit(code);
 }
 
-/* What did the faulting instruction do? From the page fault's error code, or the syndrome register. */
+/* What did the faulting instruction do? From the page fault's error code, or the syndrome
+ * register. */
 static int access_of(const ucontext_t *at) {
 #if defined(__x86_64__)
     enum { WRITE = 2, FETCH = 16 };

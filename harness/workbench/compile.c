@@ -49,7 +49,8 @@ static bool exists(const char *folder, const char *name) {
     return snprintf(path, sizeof path, "%s/%s", folder, name) < PATH && access(path, R_OK) == 0;
 }
 
-/* The folder that has core/ and optimized/: the installed one beside this program, or the source. */
+/* The folder that has core/ and optimized/: the installed one beside this program, or the
+ * source. */
 static bool find_headers(char folder[PATH], bool *installed) {
     char program[PATH];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);

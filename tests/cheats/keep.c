@@ -1,5 +1,5 @@
-/* Is right as long as it is checked; called again with the same buffers, it keeps what it has written.
- * SPDX-License-Identifier: MIT */
+/* Is right as long as it is checked; called again with the same buffers, it keeps what it has
+ * written. SPDX-License-Identifier: MIT */
 // expect: hint does it keep an answer, or leave work out?
 #include "kernel.h"
 
