@@ -21,7 +21,7 @@ static const nl_threshold batch_thresholds[] = {{NL_OF_N, TILE_ROWS},
                                                 {NL_OF_S, SHORT},
                                                 {NL_OF_S, 4 * VLEN},
                                                 {NL_OF_S, SUM_BLOCK},
-                                                {NL_OF_S, SPAN},
+                                                {NL_OF_S, RUN},
                                                 {NL_OF_GROUP, SPAN},
                                                 {NL_OF_ELEMENTS, CACHED / 8}, /* dy too, f32 */
                                                 {NL_OF_ELEMENTS, CACHED / 4},

@@ -42,8 +42,8 @@ NL_INLINE void sum_runs(work w, nl_dtype t, size_t row, size_t end, size_t begin
     for (size_t j = begin; j < j_end; j++) d[j] = squares[j] = 0;
     for (; row < end; row++)
         for (size_t j = begin; j < j_end; j++)
-            for (size_t k = 0; k < w.v.s; k += SPAN)
-                sum_span(w, t, nl_at(w.v, row, j, k), least(SPAN, w.v.s - k), w.m[j], &d[j],
+            for (size_t k = 0; k < w.v.s; k += RUN)
+                sum_span(w, t, nl_at(w.v, row, j, k), least(RUN, w.v.s - k), w.m[j], &d[j],
                          &squares[j], q);
 }
 

@@ -18,11 +18,12 @@ typedef struct batch_recipe {
 } batch_recipe;
 
 enum {
-    STRIP = 64,      /* channels whose statistics are made together */
-    SHORT = 32,      /* channels with fewer values a sample are read as columns */
-    PIECE = 256,     /* rows of columns that are summed in float; pieces are added in double */
-    BLOCK = 16,      /* rows of a piece that are summed by themselves, then join those before */
-    SPAN = 16384,    /* elements of a run that are summed in float, and of all runs of a piece */
+    STRIP = 64,   /* channels whose statistics are made together */
+    SHORT = 32,   /* channels with fewer values a sample are read as columns */
+    PIECE = 256,  /* rows of columns that are summed in float; pieces are added in double */
+    BLOCK = 16,   /* rows of a piece that are summed by themselves, then join those before */
+    SPAN = 16384, /* elements of all runs of a piece */
+    RUN = 16 * SUM_BLOCK, /* elements of a run that are summed in float; then in double */
     CACHED = 524288, /* bytes of x (and dy) that a core's own cache keeps between two readings */
     LANES = VLEN < 4 ? 4 : 16 /* of a sum, at least: a block has 16 rows, and a run four vectors */
 };

@@ -13,7 +13,7 @@ static double most_units;
 static void begin(void) {
     const char *isa = nl_isa_best();
     if (strcmp(isa, "c") == 0) cr_skip("plain C: one lane");
-    most_units = strcmp(isa, "sse2") == 0 || strcmp(isa, "neon") == 0 ? 16 : 8;
+    most_units = 8;
     one_thread();
 }
 
