@@ -19,7 +19,7 @@ prints "$(sed -n 's/^# //p;q' "$root/labs/$one/README.md")"
 exits "a lab by number" 0 1
 prints "normlab try $one.c --watch"
 prints "normlab grade $one $one.c"
-check "  writes its page" "$(cmp $one.md "$root/labs/$one/README.md" 2>&1)"
+check "  writes its page" "$(diff <(sed "s|]($root/|](../../|g" $one.md) "$root/labs/$one/README.md")"
 check "  and a file to begin with" "$(cmp $one.c "$root/labs/$one/start.c" 2>&1)"
 check "  and the assignment" "$(cmp $one.txt "$root/labs/$one/assignment.txt" 2>&1)"
 echo mine > $one.c
@@ -30,6 +30,9 @@ check "  is left as it is, and no other is written" "$([ "$(cat $one.c)" = mine 
 exits "no such lab" 2 99
 says "there is no lab '99': \`normlab lab\` lists them"
 exits "two labs" 2 1 2
+exits "one with pictures" 0 reading
+check "  its links lead somewhere" "$(grep -o ']([^):#]*' reading.md | sed 's/.*](//' | while read -r to; do
+    [[ -z $to || -e $to ]] || echo "$to"; done)"
 mkdir away
 cp "$normlab" away/normlab
 (cd away && ./normlab lab $one > stdout 2> stderr)

@@ -34,7 +34,7 @@ static const struct group {
       TYPES "/9x{7,3x49}/normal/in-place", TYPES "/9x{7,3x49}/normal/in-place",
       TYPES "/9x{7,3x49}/normal/in-place"}},
     {"arguments left out",
-     {"f32/3x{7,64}/normal{/no-affine,/no-gamma,/no-rstd}",
+     {"f32/3x{7,64}/normal{/no-affine,/no-gamma,/no-rstd,/residual/no-residual_out}",
       "f32/3x{7,64}/normal{/no-affine,/no-gamma,/no-dgamma}",
       "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-beta,/no-rstd,/no-mean,/no-running_mean}",
       "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-dgamma,/no-dbeta}",

@@ -90,13 +90,15 @@ bool grade_speed(grading *j, const part *p, mark *k) {
             "%s\nfaster than the same bytes can be copied: does a repeated call leave work out?",
             c->text);
     } else {
-        const int steps = steps_reached(mine, from, to, p->steps);
+        const bool useless = j->mine.t.band >= log(1.25);
+        const int steps = useless ? 0 : steps_reached(mine, from, to, p->steps);
         char busy[120] = "";
         k->points = p->points * steps / p->steps;
         if (j->mine.t.band >= 0.05)
             snprintf(busy, sizeof busy,
-                     "\nthe machine is busy: %s differs from itself by %.0f %%; grade again",
-                     j->mine.t.baseline, 100 * expm1(j->mine.t.band));
+                     "\nthe machine is busy: %s differs from itself by %.0f %%%s; grade again",
+                     j->mine.t.baseline, 100 * expm1(j->mine.t.band),
+                     useless ? ", too much for points" : "");
         snprintf(k->text, sizeof k->text,
                  "%s\n%.2f times as fast as %s; %s%s%s is at %.2f\nstep %d of %d%s", c->text,
                  from / mine, p->from_rung, p->to_rung, limit ? "" : "@",

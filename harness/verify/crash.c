@@ -79,6 +79,7 @@ static void describe_null(const slip *s, char *why, size_t size) {
         used += (size_t)snprintf(why + used, size - used, "%s%s", before, nl_arg_name(i, p->pass));
         before = ", ";
     }
+    if (!s->in.scratch_bytes && used < size) snprintf(why + used, size - used, "%sscratch", before);
 }
 
 static void describe_access(const slip *s, char *why, size_t size) {

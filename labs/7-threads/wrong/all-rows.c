@@ -1,0 +1,83 @@
+/* The mistake: every thread does all rows. y is right, but where x is overwritten, the next thread adds the
+ * residual once more. SPDX-License-Identifier: MIT */
+// expect: points 50..50
+// expect: wrong four threads
+// expect: hint rmsnorm/forward/f32/9x64/normal/residual/in-place/threads=4
+#include "parallel.h"
+#include "vec.h"
+
+enum { PIECE = 4096 };
+
+/* Elements i to i + k - 1 of x, with their residual; zero in the other lanes. */
+NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
+    vf x = vload(row.t, row.x, i, k);
+    if (row.residual) x += vload(row.t, row.residual, i, k);
+    return x;
+}
+
+/* The sum of the squares of the elements from begin to end - 1, in four vectors. */
+NL_INLINE float sum_piece(nl_view row, size_t begin, size_t end) {
+    vf a = vset(0), b = a, c = a, d = a;
+    size_t i = begin;
+    for (; i + 4 * VLEN <= end; i += 4 * VLEN) {
+        const vf p = load_x(row, i, VLEN), q = load_x(row, i + VLEN, VLEN);
+        const vf r = load_x(row, i + 2 * VLEN, VLEN), s = load_x(row, i + 3 * VLEN, VLEN);
+        a += p * p, b += q * q, c += r * r, d += s * s;
+    }
+    for (; i < end; i += VLEN) {
+        const vf p = load_x(row, i, end - i < VLEN ? end - i : VLEN);
+        a += p * p;
+    }
+    return vsum(a + b + (c + d));
+}
+
+NL_INLINE float sum_row(nl_view row) {
+    float sum = 0;
+    for (size_t begin = 0; begin < row.c; begin += PIECE)
+        sum += sum_piece(row, begin, row.c - begin < PIECE ? row.c : begin + PIECE);
+    return sum;
+}
+
+NL_INLINE void put(nl_view row, float rstd, size_t i, size_t k) {
+    const vf x = load_x(row, i, k);
+    vf xhat = x * vset(rstd);
+    if (row.residual_out) vstore(row.t, row.residual_out, i, k, x);
+    if (row.cast_before_weight) xhat = vround(row.t, xhat);
+    vstore(row.t, row.y, i, k, xhat * vgain(row.gamma, row.plus_one, i, k));
+}
+
+/* The elements from begin to end - 1 of y; VLEN as a constant is faster than as the value of k. */
+NL_INLINE void put_piece(nl_view row, float rstd, size_t begin, size_t end) {
+    size_t i = begin;
+    for (; i + VLEN <= end; i += VLEN) put(row, rstd, i, VLEN);
+    if (i < end) put(row, rstd, i, end - i);
+}
+
+NL_INLINE void rmsnorm(nl_view v) {
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+        const float rstd = 1 / sqrtf(sum_row(row) / (float)v.c + v.eps);
+        put_piece(row, rstd, 0, v.c);
+        nl_keep(row, 0, rstd);
+    }
+}
+
+typedef struct job {
+    const nl_problem *p;
+    const nl_forward_args *a;
+} job;
+
+static void rows(void *context, size_t begin, size_t end) {
+    const job *j = context;
+    (void)begin, (void)end;
+    nl_with_type(j->p, j->a, rmsnorm);
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    job j = {p, a};
+    nl_parallel_for(p->n, threads, rows, &j);
+}
+
+NL_IMPL(.about = "every thread does all rows", .ops = NL_BIT(NL_RMSNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 0, .method = NL_TWO_PASS,
+        .lanes = 4 * VLEN, .threaded = true, .forward = forward);

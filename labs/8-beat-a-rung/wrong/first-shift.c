@@ -1,0 +1,82 @@
+/* The mistake: one reading around the row's first element, which is like any other but where it is an
+ * outlier. SPDX-License-Identifier: MIT */
+// expect: points 30..30
+// expect: wrong uneven data
+// expect: hint layernorm/forward/f32/9x64/museum:outlier-first
+#include "vec.h"
+
+NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
+    vf x = vload(row.t, row.x, i, k);
+    if (row.residual) x += vload(row.t, row.residual, i, k);
+    return x;
+}
+
+NL_INLINE size_t lanes_from(nl_view row, size_t i) {
+    return row.c - i < VLEN ? row.c - i : VLEN;
+}
+
+typedef struct sums {
+    float d, squares;
+} sums;
+
+/* Of d = x - m, and of its squares if they are wanted. */
+NL_INLINE sums sum_around(nl_view row, float m, bool squares) {
+    const vf shift = vset(m);
+    vf a = vset(0), b = a, c = a, d = a, aa = a, bb = a, cc = a, dd = a;
+    size_t i = 0;
+    for (; i + 4 * VLEN <= row.c; i += 4 * VLEN) {
+        const vf p = load_x(row, i, VLEN) - shift, q = load_x(row, i + VLEN, VLEN) - shift;
+        const vf r = load_x(row, i + 2 * VLEN, VLEN) - shift;
+        const vf s = load_x(row, i + 3 * VLEN, VLEN) - shift;
+        a += p, b += q, c += r, d += s;
+        if (squares) aa = vfma(p, p, aa), bb = vfma(q, q, bb);
+        if (squares) cc = vfma(r, r, cc), dd = vfma(s, s, dd);
+    }
+    for (; i < row.c; i += VLEN) {
+        const size_t k = lanes_from(row, i);
+        const vf p = vkeep(load_x(row, i, k) - shift, k);
+        a += p;
+        if (squares) aa = vfma(p, p, aa);
+    }
+    return (sums){vsum(a + b + (c + d)), vsum(aa + bb + (cc + dd))};
+}
+
+NL_INLINE void put(nl_view row, float mean, float error, float rstd, size_t i, size_t k) {
+    const vf x = load_x(row, i, k);
+    vf y = (x - vset(mean) - vset(error)) * vset(rstd);
+    if (row.residual_out) vstore(row.t, row.residual_out, i, k, x);
+    if (row.cast_before_weight) y = vround(row.t, y);
+    y *= vgain(row.gamma, row.plus_one, i, k);
+    if (row.beta) y += vload(NL_F32, row.beta, i, k);
+    vstore(row.t, row.y, i, k, y);
+}
+
+/* VLEN as a constant is faster than as the value of k. */
+NL_INLINE void put_row(nl_view row, float mean, float error, float rstd) {
+    size_t i = 0;
+    for (; i + VLEN <= row.c; i += VLEN) put(row, mean, error, rstd, i, VLEN);
+    if (i < row.c) put(row, mean, error, rstd, i, lanes_from(row, i));
+}
+
+NL_INLINE void layernorm(nl_view v) {
+    const float per_c = 1 / (float)v.c;
+    for (size_t r = 0; r < v.n; r++) {
+        nl_view row = nl_row(v, r);
+        const float first = nl_x(row, 0), error = 0;
+        const sums s = sum_around(row, first, true);
+        const float shifted = s.d * per_c, mean = first + shifted;
+        const float var = s.squares * per_c - shifted * shifted;
+        const float rstd = 1 / sqrtf((var > 0 ? var : var < 0 ? 0 : var) + v.eps);
+        put_row(row, mean, error, rstd);
+        nl_keep(row, mean + error, rstd);
+    }
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    nl_with_type(p, a, layernorm);
+}
+
+NL_IMPL(.about = "one reading around x[0]", .ops = NL_BIT(NL_LAYERNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 0, .method = NL_TWO_PASS,
+        .lanes = VLEN, .forward = forward);
