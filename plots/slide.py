@@ -180,7 +180,7 @@ class Page:
 
     def wrapped(self, words, size, width, weight):
         lines = [""]
-        for word in words.split(" "):
+        for word in words.replace(" %", "\u00a0%").split(" "):
             longer = f"{lines[-1]} {word}".strip()
             if lines[-1] and self.wide(longer, size, weight) > width:
                 lines.append(word)
