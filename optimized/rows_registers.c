@@ -1,5 +1,5 @@
-/* idea   Rows of up to eight vectors stay in registers, with gamma and beta. Reading registers
- *        again is free, so the mean is refined at no cost.
+/* idea   Rows of up to eight vectors, or four where there are 16 registers, stay in registers, with
+ *        gamma and beta. Reading registers again is free, so the mean is refined at no cost.
  * gain   Short rows, where the overhead of loops dominates. It refuses wider ones; a residual or a
  *        cast before the weight takes the loops of rows.h.
  * fails  Only out-of-order execution overlaps the sums of a row with the output of the row before;
@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
 
-enum { VECTORS = 8 };
+enum { VECTORS = REGISTERS / 4 };
 
 NL_INLINE float sum_of(vf *x, int vectors) {
 #pragma GCC unroll 4

@@ -5,7 +5,7 @@
 #endif
 #include <immintrin.h>
 
-enum { VLEN = 8 };
+enum { VLEN = 8, REGISTERS = 16 }; /* lanes of a vector; vectors */
 typedef __m256 vf;
 #include "bf16.h"
 

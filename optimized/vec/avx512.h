@@ -6,7 +6,7 @@
 #endif
 #include <immintrin.h>
 
-enum { VLEN = 16 };
+enum { VLEN = 16, REGISTERS = 32 }; /* lanes of a vector; vectors */
 typedef __m512 vf;
 
 NL_INLINE __mmask16 vmask(size_t k) {

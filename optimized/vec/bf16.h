@@ -2,11 +2,11 @@
  * own (or one that flushes subnormals). SPDX-License-Identifier: MIT */
 typedef uint32_t vu __attribute__((vector_size(sizeof(vf))));
 
-/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. */
+/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. A NaN, which the
+ * addition may turn into a number, becomes one of all ones. */
 NL_INLINE vu vbf16(vf v) {
-    vu u = (vu)v, nan = (vu)((u & 0x7fffffff) > 0x7f800000);
-    vu rounded = u + 0x7fff + (u >> 16 & 1);
-    return (nan & (u | 0x400000)) | (~nan & rounded);
+    const vu u = (vu)v;
+    return (u + 0x7fff + (u >> 16 & 1)) | (vu)(v != v);
 }
 
 NL_INLINE vf vround_bf16(vf v) {

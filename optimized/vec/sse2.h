@@ -5,7 +5,7 @@
 #endif
 #include <emmintrin.h>
 
-enum { VLEN = 4 };
+enum { VLEN = 4, REGISTERS = 16 }; /* lanes of a vector; vectors */
 typedef __m128 vf;
 #include "bf16.h"
 
