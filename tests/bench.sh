@@ -19,7 +19,7 @@ column() { # NAME FILE: the values of a column, one a line
 all() { # PATTERN COLUMN FILE: at least one value, and every one matches
     column "$2" "$3" | grep -q . && ! column "$2" "$3" | grep -vqE "^($1)$"
 }
-case=layernorm/forward/f32/8x64/normal
+case=layernorm/forward/f32/8x16/normal
 
 bench "$case" --seconds 0.01
 check "a case is timed" test $status -eq 0

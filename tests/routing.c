@@ -38,6 +38,12 @@ static size_t lanes(void) {
     return (size_t)rung("rows_simd")->lanes;
 }
 
+/* Vectors of a row of x that stay in registers. */
+static size_t vectors_kept(bool backward) {
+    const char *isa = nl_isa_best();
+    return !backward && (strcmp(isa, "avx512") == 0 || strcmp(isa, "neon") == 0) ? 8 : 4;
+}
+
 /* The rule, said once more: does it pay to fork, and to stream a thread's share? */
 static bool forks(const nl_problem *p, int threads) {
     size_t from = p->pass == NL_BACKWARD ? tuning.fork_backward : tuning.fork_forward;
@@ -70,7 +76,7 @@ static const char *on_one_thread(const nl_problem *p, size_t shares) {
         const bool lines = p->stores == NL_STORES_STREAMING || p->c % 32 == 0;
         if (streams(p, shares) && kept) return lines ? "rows_kept_streaming" : "rows_kept";
         if (streams(p, shares)) return backward ? "rows_backward_streaming" : "rows_streaming";
-        if (p->c <= lanes() * (backward ? 4 : 8))
+        if (p->c <= lanes() * vectors_kept(backward))
             return backward ? "rows_backward_registers" : "rows_registers";
         if (kept) return "rows_kept";
         if (!backward) return "rows_pipelined";
