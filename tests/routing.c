@@ -41,7 +41,7 @@ static size_t lanes(void) {
 /* Vectors of a row of x that stay in registers. */
 static size_t vectors_kept(bool backward) {
     const char *isa = nl_isa_best();
-    return !backward && (strcmp(isa, "avx512") == 0 || strcmp(isa, "neon") == 0) ? 8 : 4;
+    return !backward && strcmp(isa, "avx2") != 0 && strcmp(isa, "sse2") != 0 ? 8 : 4;
 }
 
 /* The rule, said once more: does it pay to fork, and to stream a thread's share? */
