@@ -6,6 +6,7 @@ unset CC NL_ISA NO_COLOR
 under_test=grade
 rung=$root/rmsnorm/naive.c
 fast=(--seconds 0.001)
+export CC=$quick
 cat >task.txt <<'END'
 # A comment.
 title RMSNorm & "more"

@@ -58,10 +58,6 @@ between() { # between POINTS A..B
     awk -v p="$1" -v r="$2" 'BEGIN { split(r, e, /\.\./); if (p < e[1] - 1e-6 || p > e[2] + 1e-6) print p " points, not " r }'
 }
 points() { sed -nE 's/^([0-9.]+) of [0-9.]+ points$/\1/p' stdout; }
-# What is wrong is not timed, and most of the time went into -O3.
-quick=$work/quick-cc
-printf '#!/bin/sh\nexec %s "$@" -O1\n' "$(type -P cc gcc clang | head -1)" > "$quick"
-chmod +x "$quick"
 grade_wrong() { # FILE: leaves what it prints in graded/
     local out=graded/$(basename "$(dirname "$(dirname "$1")")")-$(basename "$1")
     grep -q '^// expect: wrong' "$1" && export CC=$quick

@@ -10,6 +10,7 @@ rung=$root/rmsnorm/naive.c
 "$normlab" try "$rung" rmsnorm/forward/f32/3x7/normal > stdout 2> stderr ||
     { grep -q 'cannot run the compiler' stderr && { echo "skip  no compiler"; exit 77; }; }
 fast=(--seconds 0.001)
+export CC=$quick
 
 exits "a right kernel" 0 "${fast[@]}" "$rung"
 prints "naive.c: compiled by "
