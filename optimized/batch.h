@@ -67,8 +67,10 @@ NL_INLINE void sum_pieces(const channels *k, size_t begin, size_t end, batch_rec
     }
 }
 
-/* A cast before the weight is rare: one loop serves all types. */
-NL_INLINE void put_pieces(const channels *k, size_t begin, size_t end, batch_recipe q) {
+/* A cast before the weight is rare: one loop serves all types. Outlined too: beside these loops the
+ * compiler spills addresses in those of sum_pieces(). */
+static __attribute__((noinline)) void put_pieces(const channels *k, size_t begin, size_t end,
+                                                 batch_recipe q) {
     const work *w = k->w;
     part p = {k, begin * w->piece, least(end * w->piece, w->v.n), NULL, false, q};
     if (!w->cast) {

@@ -5,7 +5,7 @@
 
 #include "batch_work.h"
 
-enum { LINE = 64 /* bytes of a cache line */ };
+enum { LINE = 64 /* bytes of a cache line */, PAIR = 2 * VLEN };
 
 /* Prefetches x (and dy) at an element; an address beyond the tensor is harmless. */
 NL_INLINE void prefetch_at(work w, nl_dtype t, size_t at, batch_recipe q) {
@@ -20,9 +20,19 @@ typedef struct coefficients {
     vf m, a, b, gain, bias;
 } coefficients;
 
-/* Writes k elements of y from element `at` on, in the columns from f on. */
-NL_INLINE void put_vector(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
-                          size_t k, bool stream, batch_recipe q) {
+/* Those of a vector of columns, in registers. */
+NL_INLINE coefficients loaded(work w, size_t f) {
+    return (coefficients){true,
+                          vload(NL_F32, w.m, f, VLEN),
+                          vload(NL_F32, w.a, f, VLEN),
+                          vload(NL_F32, w.b, f, VLEN),
+                          vload(NL_F32, w.gain, f, VLEN),
+                          vload(NL_F32, w.bias, f, VLEN)};
+}
+
+/* k elements of y from element `at` on, in the columns from f on. */
+NL_INLINE vf output_of(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f, size_t k,
+                       batch_recipe q) {
     const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);
     vf y = vload(t, w.v.x, at, readable);
     y -= p.run ? p.m : vload(NL_F32, w.m, f, VLEN);
@@ -33,22 +43,46 @@ NL_INLINE void put_vector(work w, nl_dtype t, bool cast, coefficients p, size_t 
                  p.run ? p.bias : vload(NL_F32, w.bias, f, VLEN));
     if (q.backward)
         y = (y + vload(t, w.dy, at, readable)) * (p.run ? p.gain : vload(NL_F32, w.gain, f, VLEN));
-    if (stream)
-        vstream(t, w.v.y, at, y);
+    return y;
+}
+
+/* Writes the elements of two vectors; streamed ones begin at a line. */
+NL_INLINE void put_pair(work w, nl_dtype t, bool cast, coefficients p, coefficients p_next,
+                        size_t at, size_t f, batch_recipe q) {
+    const vf y = output_of(w, t, cast, p, at, f, VLEN, q);
+    const vf next = output_of(w, t, cast, p_next, at + VLEN, f + VLEN, VLEN, q);
+    if (q.streaming)
+        vstream2(t, w.v.y, at, y, next);
     else
-        vstore(t, w.v.y, at, k, y);
+        vstore2(t, w.v.y, at, y, next);
 }
 
 NL_INLINE void put_few(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                        size_t count, batch_recipe q) {
-    for (size_t i = 0; i < count; i += VLEN)
-        put_vector(w, t, cast, p, at + i, f + i, least(VLEN, count - i), false, q);
+    for (size_t i = 0; i < count; i += VLEN) {
+        const size_t k = least(VLEN, count - i);
+        vstore(t, w.v.y, at + i, k, output_of(w, t, cast, p, at + i, f + i, k, q));
+    }
+}
+
+/* Writes two rows of columns at a time, for which the coefficients are loaded once. */
+NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_t count,
+                       batch_recipe q) {
+    const coefficients own = {.run = false};
+    size_t i = 0;
+    for (; i + PAIR <= count; i += PAIR) {
+        const coefficients p = loaded(w, f + i), next = loaded(w, f + i + VLEN);
+        put_pair(w, t, cast, p, next, at + i, f + i, q);
+        put_pair(w, t, cast, p, next, at + w.columns + i, f + i, q);
+    }
+    put_few(w, t, cast, own, at + i, f + i, count - i, q);
+    put_few(w, t, cast, own, at + w.columns + i, f + i, count - i, q);
 }
 
 /* The same for any `count`. Streams only whole lines. Prefetches x by `ahead` elements, if any. */
 NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                         size_t count, size_t ahead, batch_recipe q) {
-    const size_t size = nl_dtype_size(t), step = q.tiles ? 4 * VLEN : VLEN;
+    const size_t size = nl_dtype_size(t), step = q.tiles ? 2 * PAIR : VLEN;
     size_t from = 0, to = count / VLEN * VLEN;
     if (q.streaming) {
         const size_t over = ((uintptr_t)w.v.y + at * size) % LINE / size;
@@ -58,14 +92,21 @@ NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at
     }
     put_few(w, t, cast, p, at + to, f + to, count - to, q);
     const size_t steps = (to - from) / step;
-    for (size_t i = from + steps * step; i < to; i += VLEN)
-        put_vector(w, t, cast, p, at + i, f + i, VLEN, q.streaming, q);
+    size_t rest = from + steps * step;
+    for (; rest + PAIR <= to; rest += PAIR) put_pair(w, t, cast, p, p, at + rest, f + rest, q);
+    put_few(w, t, cast, p, at + rest, f + rest, to - rest, q);
     for (size_t k = 0; k < steps; k++) {
         const size_t i = from + (q.reverse ? steps - 1 - k : k) * step;
-#pragma GCC unroll 4
-        for (size_t on = i; on < i + step; on += VLEN) {
+        if (!q.tiles) {
+            if (ahead) prefetch_at(w, t, at + i + ahead, q);
+            put_few(w, t, cast, p, at + i, f + i, VLEN, q);
+            continue;
+        }
+#pragma GCC unroll 2
+        for (size_t on = i; on < i + step; on += PAIR) {
             if (ahead) prefetch_at(w, t, at + on + ahead, q);
-            put_vector(w, t, cast, p, at + on, f + on, VLEN, q.streaming, q);
+            if (ahead) prefetch_at(w, t, at + on + VLEN + ahead, q);
+            put_pair(w, t, cast, p, p, at + on, f + on, q);
         }
     }
 }
