@@ -7,11 +7,13 @@
     normlab check --impl 'peer/onednn*' CASE... --out results/frameworks_onednn.csv   with the cases of the last
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
-        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there, and
+        copies the figure of the savings, frameworks.png, to docs/pictures
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
 import math
+import shutil
 import sys
 from pathlib import Path
 
@@ -136,6 +138,8 @@ def main():
                 if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
                     rows += of_check(more)
                 text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
+                if name == "savings" and (picture := path.with_suffix(".png")).exists():
+                    shutil.copy(picture, PAGE.parent / "pictures")
     markers.save(PAGE, old, text)
     return 0
 
