@@ -94,8 +94,8 @@ NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t be
         }
 }
 
-/* Goes row by row, so that x and y are accessed in memory order; in bf16 by two rows where that pays:
- * its conversion takes the time, not memory. */
+/* Goes row by row, so that x and y are accessed in memory order; in bf16 by two rows where that
+ * pays: its conversion takes the time, not memory. */
 NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
                            size_t f_end, batch_recipe q) {
     const coefficients own = {.run = false};

@@ -129,21 +129,27 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
     return s;
 }
 
-/* With a cache line more than a row, to align its vectors. */
-typedef float kept_row[KEPT + 16] __attribute__((aligned(64)));
+/* With a cache line more than a row, to align its vectors, and a third of a page: a load waits for
+ * an earlier store with the same 12 low bits of the address, and rows beside each other would
+ * differ by one line. */
+typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
 /* While row r is kept, row r - 2 is written and the statistics of row r - 1 are made, and the guess
  * of row r + 1: each is a chain of dependent operations, as long as some twenty vectors take. */
 NL_INLINE void kept_rows(nl_view v, row_recipe q) {
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
-    kept_row space[3], gamma, beta;
+    /* gamma, beta and tensors often begin with a page; so these begin an eighth of one later. */
+    struct {
+        float before[128];
+        kept_row space[3], gamma, beta;
+    } own __attribute__((aligned(4096)));
     const size_t shift = v.c % VLEN ? VLEN - v.c % VLEN : 0; /* aligns the sums' vectors */
     if (shift && v.n > 2 && !q.streaming) {
-        v.gamma = memcpy(gamma + shift, v.gamma, v.c * sizeof *gamma);
-        if (v.beta) v.beta = memcpy(beta + shift, v.beta, v.c * sizeof *beta);
+        v.gamma = memcpy(own.gamma + shift, v.gamma, v.c * sizeof *own.gamma);
+        if (v.beta) v.beta = memcpy(own.beta + shift, v.beta, v.c * sizeof *own.beta);
     }
-    float *from = space[0] + shift, *summed = space[1] + shift, *to = space[2] + shift;
+    float *from = own.space[0] + shift, *summed = own.space[1] + shift, *to = own.space[2] + shift;
     float guess = 0, next_guess = guess_mean(v, per_c, q);
     stats s = {0};
     totals t = {0, 0};
