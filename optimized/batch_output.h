@@ -14,13 +14,13 @@ NL_INLINE void prefetch_at(work w, nl_dtype t, size_t at, batch_recipe q) {
     if (q.backward) vprefetch((const void *)((uintptr_t)w.dy + bytes));
 }
 
-/* The coefficients of y: for a run those of its channel, else those of each column, in memory. */
+/* The coefficients of y: those of a run's channel, or of a vector of columns; not held, they are
+ * loaded for each vector. */
 typedef struct coefficients {
-    bool run;
+    bool held;
     vf m, a, b, gain, bias;
 } coefficients;
 
-/* Those of a vector of columns, in registers. */
 NL_INLINE coefficients loaded(work w, size_t f) {
     return (coefficients){true,
                           vload(NL_F32, w.m, f, VLEN),
@@ -34,15 +34,12 @@ NL_INLINE coefficients loaded(work w, size_t f) {
 NL_INLINE vf output_of(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f, size_t k,
                        batch_recipe q) {
     const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);
+    if (!p.held) p = loaded(w, f);
     vf y = vload(t, w.v.x, at, readable);
-    y -= p.run ? p.m : vload(NL_F32, w.m, f, VLEN);
-    y = vfma(y, p.run ? p.a : vload(NL_F32, w.a, f, VLEN),
-             p.run ? p.b : vload(NL_F32, w.b, f, VLEN));
-    if (cast)
-        y = vfma(vround(t, y), p.run ? p.gain : vload(NL_F32, w.gain, f, VLEN),
-                 p.run ? p.bias : vload(NL_F32, w.bias, f, VLEN));
-    if (q.backward)
-        y = (y + vload(t, w.dy, at, readable)) * (p.run ? p.gain : vload(NL_F32, w.gain, f, VLEN));
+    y -= p.m;
+    y = vfma(y, p.a, p.b);
+    if (cast) y = vfma(vround(t, y), p.gain, p.bias);
+    if (q.backward) y = (y + vload(t, w.dy, at, readable)) * p.gain;
     return y;
 }
 
@@ -68,7 +65,7 @@ NL_INLINE void put_few(work w, nl_dtype t, bool cast, coefficients p, size_t at,
 /* Writes two rows of columns at a time, for which the coefficients are loaded once. */
 NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_t count,
                        batch_recipe q) {
-    const coefficients own = {.run = false};
+    const coefficients own = {.held = false};
     size_t i = 0;
     for (; i + PAIR <= count; i += PAIR) {
         const coefficients p = loaded(w, f + i), next = loaded(w, f + i + VLEN);

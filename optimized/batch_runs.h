@@ -53,7 +53,10 @@ NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, s
         for (size_t k = 0; k < j_end - begin; k++) {
             const size_t j = q.reverse ? j_end - 1 - k : begin + k;
             const size_t at = nl_at(w.v, q.reverse ? end - 1 - i : row + i, j, 0);
-            coefficients p = {.run = true, .m = vset(w.m[j]), .a = vset(w.a[j]), .b = vset(w.b[j])};
+            coefficients p = {.held = true,
+                              .m = vset(w.m[j]),
+                              .a = vset(w.a[j]),
+                              .b = vset(w.b[j])};
             if (cast || q.backward) p.gain = vset(w.gain[j]);
             if (cast) p.bias = vset(w.bias[j]);
             put_span(w, t, cast, p, at, 0, w.v.s, 0, q);

@@ -2,7 +2,7 @@
 # `normlab grade`: right, wrong, crashing and refused kernels, bad assignments, and the files that it writes
 # as Gradescope and CI services read them. Usage: tests/grade.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
-unset CC NL_ISA NO_COLOR
+unset NL_ISA NO_COLOR
 under_test=grade
 rung=$root/rmsnorm/naive.c
 fast=(--seconds 0.001)
