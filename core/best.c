@@ -12,7 +12,14 @@
 #include <string.h>
 
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
-enum { FORKS = 1, STREAMS = 2, ONE_ROW_FITS = 3, STREAMS_LINES = 4 };
+enum {
+    FORKS = 1,
+    STREAMS = 2,
+    ONE_ROW_FITS = 3,
+    STREAMS_LINES = 4,
+    ROW_ALONE = 5,
+    COLUMNS_SPILL = 6
+};
 
 typedef struct choice {
     const char *name;
@@ -26,6 +33,7 @@ static const choice choices[] = {
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), 0},
+    {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), 0},
     {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), 0},
     {"optimized/rows_backward_threaded", ROWS, NL_BIT(NL_BACKWARD), FORKS},
@@ -37,6 +45,7 @@ static const choice choices[] = {
     {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS},
     {"optimized/batch_backward_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), STREAMS},
+    {"optimized/batch_backward_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), COLUMNS_SPILL},
     {"optimized/batch_inference_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), FORKS},
     {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS},
 };
@@ -78,6 +87,20 @@ static bool fit(const nl_problem *p, size_t rows) {
     return p->c <= nl_first_level_cache() / bytes;
 }
 
+/* x and y fill three eighths of the last-level cache: beside what else is there, some of x comes
+ * from memory (docs/optimized.md, docs/tuning.md). */
+static bool spills(const nl_problem *p) {
+    return p->n * p->c * p->s >= nl_last_level_cache() * 3 / 16 / nl_dtype_size(p->dtype);
+}
+
+/* Where it does not pay to read the next row while this one is written: with y, gamma and beta,
+ * both outgrow the first-level cache; in 16 bits the conversions hide that. */
+static bool each_row_alone(const nl_problem *p) {
+    const size_t parameters = p->op == NL_LAYERNORM ? 2 : 1;
+    const size_t bytes = (3 + parameters) * sizeof(float);
+    return spills(p) || (p->dtype == NL_F32 && p->c > (nl_first_level_cache() - 1) / bytes);
+}
+
 /* Rows that share a line of y, whose two parts ordinary stores write: streaming lost there in 16
  * bits (docs/optimized.md; why is not known: docs/what-did-not-help.md). */
 static bool share_lines(const nl_problem *p) {
@@ -88,6 +111,8 @@ static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
     if (when == FORKS) return fork;
     if (when == STREAMS) return stream;
     if (when == STREAMS_LINES) return stream && !share_lines(p);
+    if (when == ROW_ALONE) return each_row_alone(p);
+    if (when == COLUMNS_SPILL) return p->s < 32 && spills(p);
     return when == 0 || (fit(p, 1) && !fit(p, 4));
 }
 

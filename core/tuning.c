@@ -17,11 +17,10 @@ static size_t cache_bytes(int level, size_t usual) {
     return known ? known : usual;
 }
 
-/* Half the last-level cache, since x takes the other half; capped: a large cache is shared. */
-static size_t default_stream_bytes(void) {
-    const size_t least = (size_t)4 << 20, most = (size_t)32 << 20;
-    const size_t half = cache_bytes(3, (size_t)16 << 20) / 2;
-    return half < least ? least : half > most ? most : half;
+static size_t bounded_last_level(void) {
+    const size_t least = (size_t)8 << 20, most = (size_t)64 << 20;
+    const size_t bytes = cache_bytes(3, (size_t)16 << 20);
+    return bytes < least ? least : bytes > most ? most : bytes;
 }
 
 /* Do OpenMP's threads sleep between calls? */
@@ -123,14 +122,15 @@ bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size) {
 }
 
 static nl_tuning now;
-static size_t first_level; /* asking the system takes microseconds */
+static size_t first_level, last_level; /* asking the system takes microseconds */
 static const char *source = "defaults";
 
 static void decide(void) {
-    first_level = cache_bytes(1, (size_t)32 << 10);
-    now = (nl_tuning){.stream_bytes = default_stream_bytes(),
-                      .stream_backward = default_stream_bytes(),
-                      .stream_batch = default_stream_bytes(),
+    first_level = cache_bytes(1, (size_t)32 << 10), last_level = bounded_last_level();
+    const size_t half = last_level / 2; /* x takes the other */
+    now = (nl_tuning){.stream_bytes = half,
+                      .stream_backward = half,
+                      .stream_batch = half,
                       .fork_forward = NL_FORK_FORWARD,
                       .fork_backward = NL_FORK_BACKWARD * (threads_sleep() ? 4u : 1u),
                       .fork_batch = NL_FORK_BATCH};
@@ -152,6 +152,11 @@ const nl_tuning *nl_tuning_now(void) {
 size_t nl_first_level_cache(void) {
     pthread_once(&once, decide);
     return first_level;
+}
+
+size_t nl_last_level_cache(void) {
+    pthread_once(&once, decide);
+    return last_level;
 }
 
 void nl_tuning_use(const nl_tuning *t) {

@@ -28,6 +28,9 @@ const nl_tuning *nl_tuning_now(void);
 /* Bytes of a core's first-level cache for data. */
 size_t nl_first_level_cache(void);
 
+/* Bytes of the last-level cache, 8 to 64 MiB: a larger one is shared with others. */
+size_t nl_last_level_cache(void);
+
 /* In a line: "defaults", or "NL_TUNING" for its file, and the numbers. */
 void nl_tuning_describe(char *text, size_t size);
 

@@ -1,5 +1,5 @@
 /* What nl_best() names is what runs, at every size: shapes on both sides of each threshold (what
- * registers hold, the fork thresholds, stream_bytes), for every layer and pass.
+ * registers and caches hold, the fork thresholds, stream_bytes), for every layer and pass.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "jobs.h"
@@ -68,6 +68,20 @@ static bool fit(const nl_problem *p, size_t rows) {
     return p->c * (3 * rows * (p->dtype == NL_F32 ? 4 : 2) + 12) <= (size_t)bytes;
 }
 
+/* Does some of x come from memory? The last level's size is the library's own: it knows its bounds. */
+static bool spills(const nl_problem *p) {
+    const size_t y = p->n * p->c * p->s * (p->dtype == NL_F32 ? 4 : 2);
+    return 16 * y >= 3 * nl_last_level_cache();
+}
+
+/* Two rows of x, one of y, gamma and (LayerNorm) beta, all f32, in the first-level cache, and room to
+ * spare. */
+static bool two_rows_fit(const nl_problem *p) {
+    long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    if (bytes <= 0) bytes = 32768;
+    return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < (size_t)bytes;
+}
+
 static const char *on_one_thread(const nl_problem *p, size_t shares) {
     bool backward = p->pass == NL_BACKWARD;
     if (p->op != NL_BATCHNORM) {
@@ -78,13 +92,16 @@ static const char *on_one_thread(const nl_problem *p, size_t shares) {
         if (streams(p, shares)) return backward ? "rows_backward_streaming" : "rows_streaming";
         if (p->c <= lanes() * vectors_kept(backward))
             return backward ? "rows_backward_registers" : "rows_registers";
+        if (!backward && (spills(p) || (p->dtype == NL_F32 && !two_rows_fit(p))))
+            return "rows_certified";
         if (kept) return "rows_kept";
         if (!backward) return "rows_pipelined";
         return fit(p, 1) && !fit(p, 4) ? "rows_backward_simd" : "rows_backward_blocks";
     }
     if (p->pass == NL_INFERENCE)
         return streams(p, shares) ? "batch_inference_streaming" : "batch_inference";
-    if (backward) return streams(p, shares) ? "batch_backward_streaming" : "batch_backward_tiles";
+    if (backward && streams(p, shares)) return "batch_backward_streaming";
+    if (backward) return p->s < 32 && spills(p) ? "batch_backward_reverse" : "batch_backward_tiles";
     return streams(p, shares) ? "batch_streaming" : "batch_prefetch";
 }
 
@@ -177,9 +194,26 @@ static void check_names(nl_problem p) {
         }
 }
 
+/* Shapes around what the first-level and the last-level cache hold. */
+static void walk_caches(const struct job *job, nl_dtype t) {
+    const size_t bytes = t == NL_F32 ? 4 : 2, spill = nl_last_level_cache() * 3 / 16 / bytes;
+    const size_t runs[] = {1, 31, 32};
+    nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .n = 2, .s = 1, .eps = 1e-5f};
+    if (!is_in_optimized(job)) return;
+    for (p.c = 1; p.op != NL_BATCHNORM && p.c < 8192; p.c++) check_names(p);
+    for (size_t r = 0; r < (p.op == NL_BATCHNORM ? 3 : 1); r++)
+        for (size_t off = 0; off < 3; off++) {
+            p.s = runs[r], p.c = 1000, p.n = spill / (p.c * p.s) + off;
+            check_names(p);
+        }
+}
+
 Test(routing, names_at_every_threshold) {
     for (size_t j = 0; j < JOBS; j++)
-        for (nl_dtype t = NL_F32; t <= NL_BF16; t++) walk(&jobs[j], t, check_names);
+        for (nl_dtype t = NL_F32; t <= NL_BF16; t++) {
+            walk(&jobs[j], t, check_names);
+            walk_caches(&jobs[j], t);
+        }
 }
 
 /* A call by name, or of NULL; and whether y or dx has the same bits as a's. */

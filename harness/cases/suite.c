@@ -42,6 +42,9 @@ static const char *const suite[] = {
     ROWS "/forward/{f16,bf16}/9x64/normal{/in-place,/no-affine,/residual{,/in-place}}"
          "/cast-before-weight",
     ROWS "/backward/" TYPES "/9x64/normal{/no-affine{/in-place,/residual},/residual/in-place}",
+    "batchnorm/forward/{f16,bf16}/{9x64,9x3x49}/huge/in-place/cast-before-weight",
+    /* a second reading, also of rows of 16 bits that were kept */
+    "layernorm/forward/{f16,bf16}/9x300/first:1e4{,/in-place}",
     "batchnorm/forward/" TYPES "/9x7/normal{/momentum=1,/no-affine/momentum=0.5,"
     "/in-place/biased-running-var,/no-affine/in-place}",
     ROWS "/{forward,backward}/f32/9x64/{normal/threads=4,scale:0.001/eps=0}",
