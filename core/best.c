@@ -18,7 +18,8 @@ enum {
     ONE_ROW_FITS = 3,
     STREAMS_LINES = 4,
     ROW_ALONE = 5,
-    COLUMNS_SPILL = 6
+    COLUMNS_SPILL = 6,
+    ROW_HELD = 7
 };
 
 typedef struct choice {
@@ -32,7 +33,7 @@ static const choice choices[] = {
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
-    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), 0},
+    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ROW_HELD},
     {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), 0},
     {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), 0},
@@ -111,6 +112,7 @@ static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
     if (when == FORKS) return fork;
     if (when == STREAMS) return stream;
     if (when == STREAMS_LINES) return stream && !share_lines(p);
+    if (when == ROW_HELD) return p->op != NL_LAYERNORM || p->c <= 64; /* four vectors of AVX-512 */
     if (when == ROW_ALONE) return each_row_alone(p);
     if (when == COLUMNS_SPILL) return p->s < 32 && spills(p);
     return when == 0 || (fit(p, 1) && !fit(p, 4));

@@ -1,9 +1,8 @@
-/* idea   Rows of up to eight vectors, or four where there are 16 registers, stay in registers, with
- *        gamma and beta. Reading registers again is free, so the mean is refined at no cost.
+/* idea   Rows of up to eight vectors, or four where there are 16 registers, without loops. Gamma and
+ *        beta stay in registers, and a row stays there or near: the mean is refined at little cost.
  * gain   Short rows, where the overhead of loops dominates. It refuses wider ones; a residual or a
  *        cast before the weight takes the loops of rows.h.
- * fails  Only out-of-order execution overlaps the sums of a row with the output of the row before;
- *        that is enough.
+ * fails  LayerNorm's rows of five to eight vectors: too many values for the registers.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
 
@@ -17,71 +16,124 @@ NL_INLINE float sum_of(vf *x, int vectors) {
     return vsum(x[0]);
 }
 
-NL_INLINE stats stats_of(nl_view row, double per_c, const vf *x, int vectors, bool centred) {
-    vf sum[VECTORS], squares[VECTORS];
-    float m = 0;
-#pragma GCC unroll 8
-    for (int a = 0; a < vectors; a++) sum[a] = x[a];
-    if (centred) m = (float)(sum_of(sum, vectors) * per_c);
+/* The vectors of a row. */
+typedef struct held_row {
+    vf v[VECTORS];
+} held_row;
+
+NL_INLINE held_row load_row(nl_view row, int vectors) {
+    held_row x;
 #pragma GCC unroll 8
     for (int a = 0; a < vectors; a++) {
-        vf d = x[a];
-        if (centred) d = vkeep(d - vset(m), lanes_of(row.c, (size_t)a));
-        sum[a] = d;
-        squares[a] = d * d;
+        const size_t k = lanes_of(row.c, (size_t)a);
+        x.v[a] = vload(row.t, row.x, k ? (size_t)a * VLEN : 0, k);
     }
-    totals s = {centred ? sum_of(sum, vectors) : 0, sum_of(squares, vectors)};
+    return x;
+}
+
+NL_INLINE float mean_of(held_row x, double per_c, int vectors) {
+    return (float)(sum_of(x.v, vectors) * per_c);
+}
+
+/* Around m: the mean but for its rounding, or 0. */
+NL_INLINE stats stats_of(nl_view row, double per_c, held_row d, float m, int vectors,
+                         bool centred) {
+    held_row squares;
+#pragma GCC unroll 8
+    for (int a = 0; a < vectors; a++) {
+        if (centred) d.v[a] = vkeep(d.v[a] - vset(m), lanes_of(row.c, (size_t)a));
+        squares.v[a] = d.v[a] * d.v[a];
+    }
+    totals s = {centred ? sum_of(d.v, vectors) : 0, sum_of(squares.v, vectors)};
     stats result = from_sums(row, per_c, m, s);
     result.in_double = out_of_range(row, s);
     return result;
 }
 
-NL_INLINE void short_rows(nl_view v, int vectors, bool centred) {
-    const double per_c = 1 / (double)v.c;
-    const nl_view whole = v;
-    vf gain[VECTORS], beta[VECTORS], x[VECTORS];
+typedef struct parameters {
+    held_row gain, beta;
+} parameters;
+
+NL_INLINE parameters load_parameters(nl_view v, int vectors) {
+    parameters p;
 #pragma GCC unroll 8
     for (int a = 0; a < vectors; a++) {
         const size_t k = lanes_of(v.c, (size_t)a), i = k ? (size_t)a * VLEN : 0;
-        gain[a] = vgain(v.gamma, v.plus_one, i, k);
-        beta[a] = v.beta ? vload(NL_F32, v.beta, i, k) : vset(0);
+        p.gain.v[a] = vgain(v.gamma, v.plus_one, i, k);
+        p.beta.v[a] = v.beta ? vload(NL_F32, v.beta, i, k) : vset(0);
     }
+    return p;
+}
+
+NL_INLINE void put_held(nl_view row, held_row x, stats s, parameters p, int vectors, bool centred) {
+    nl_keep(row, s.m + s.c, s.rstd);
+#pragma GCC unroll 8
+    for (int a = 0; a < vectors; a++) {
+        const size_t k = lanes_of(row.c, (size_t)a);
+        vf y = x.v[a] * vset(s.rstd);
+        if (centred) y = vfma(x.v[a] - vset(s.m), vset(s.rstd), vset(-s.shift));
+        if (centred)
+            y = vfma(y, p.gain.v[a], p.beta.v[a]);
+        else
+            y *= p.gain.v[a];
+        if (k) vstore(row.t, row.y, (size_t)a * VLEN, k, y);
+    }
+}
+
+NL_INLINE void short_rows(nl_view v, int vectors, bool centred) {
+    const double per_c = 1 / (double)v.c;
+    const nl_view whole = v;
+    const parameters p = load_parameters(v, vectors);
     for (size_t r = 0; r < v.n; r++) {
         const nl_view row = nl_row(v, r);
-#pragma GCC unroll 8
-        for (int a = 0; a < vectors; a++) {
-            const size_t k = lanes_of(v.c, (size_t)a);
-            x[a] = vload(v.t, row.x, k ? (size_t)a * VLEN : 0, k);
-        }
-        const stats s = stats_of(row, per_c, x, vectors, centred);
-        if (s.in_double) {
+        const held_row x = load_row(row, vectors);
+        const float m = centred ? mean_of(x, per_c, vectors) : 0;
+        const stats s = stats_of(row, per_c, x, m, vectors, centred);
+        if (s.in_double)
             in_double(&whole, r, centred);
-            continue;
-        }
-        nl_keep(row, s.m + s.c, s.rstd);
-#pragma GCC unroll 8
-        for (int a = 0; a < vectors; a++) {
-            const size_t k = lanes_of(v.c, (size_t)a);
-            vf y = x[a] * vset(s.rstd);
-            if (centred) y = vfma(x[a] - vset(s.m), vset(s.rstd), vset(-s.shift));
-            if (centred)
-                y = vfma(y, gain[a], beta[a]);
-            else
-                y *= gain[a];
-            if (k) vstore(v.t, row.y, (size_t)a * VLEN, k, y);
-        }
+        else
+            put_held(row, x, s, p, vectors, centred);
     }
+}
+
+/* LayerNorm's mean, its variance and its output wait for each other. Here each is another row's:
+ * the output of row r, the variance of the next, and the mean of the one after that. */
+NL_INLINE void staged_rows(nl_view v, int vectors) {
+    const double per_c = 1 / (double)v.c;
+    const nl_view whole = v;
+    const parameters p = load_parameters(v, vectors);
+    if (v.n == 0) return;
+    float m = mean_of(load_row(v, vectors), per_c, vectors);
+    stats next = stats_of(v, per_c, load_row(v, vectors), m, vectors, true);
+    if (v.n > 1) m = mean_of(load_row(nl_row(v, 1), vectors), per_c, vectors);
+    for (size_t r = 0; r < v.n; r++) {
+        const nl_view row = nl_row(v, r), after = nl_row(v, r + 1);
+        const stats s = next;
+        if (r + 1 < v.n) next = stats_of(after, per_c, load_row(after, vectors), m, vectors, true);
+        if (r + 2 < v.n) m = mean_of(load_row(nl_row(v, r + 2), vectors), per_c, vectors);
+        if (s.in_double)
+            in_double(&whole, r, true);
+        else
+            put_held(row, load_row(row, vectors), s, p, vectors, true);
+    }
+}
+
+NL_INLINE void rows_of(nl_view v, int vectors, bool centred) {
+    if (centred && REGISTERS > 16)
+        staged_rows(v, vectors);
+    else
+        short_rows(v, vectors, centred);
 }
 
 NL_INLINE void rows_by_length(nl_view v, bool centred) {
     if (v.c <= VLEN)
-        short_rows(v, 1, centred);
+        rows_of(v, 1, centred);
     else if (v.c <= 2 * VLEN)
-        short_rows(v, 2, centred);
+        rows_of(v, 2, centred);
     else if (v.c <= 4 * VLEN)
-        short_rows(v, 4, centred);
+        rows_of(v, 4, centred);
     else
-        short_rows(v, VECTORS, centred);
+        rows_of(v, VECTORS, centred);
 }
 
 NL_INLINE void rows_of_type(nl_dtype t, const void *view) {

@@ -90,7 +90,8 @@ static const char *on_one_thread(const nl_problem *p, size_t shares) {
         const bool lines = p->stores == NL_STORES_STREAMING || p->c % 32 == 0;
         if (streams(p, shares) && kept) return lines ? "rows_kept_streaming" : "rows_kept";
         if (streams(p, shares)) return backward ? "rows_backward_streaming" : "rows_streaming";
-        if (p->c <= lanes() * vectors_kept(backward))
+        const bool loops = !backward && p->op == NL_LAYERNORM && p->c > 64;
+        if (p->c <= lanes() * vectors_kept(backward) && !loops)
             return backward ? "rows_backward_registers" : "rows_registers";
         if (!backward && (spills(p) || (p->dtype == NL_F32 && !two_rows_fit(p))))
             return "rows_certified";
