@@ -88,14 +88,15 @@ static bool fit(const nl_problem *p, size_t rows) {
     return p->c <= nl_first_level_cache() / bytes;
 }
 
-/* x and y fill three eighths of the last-level cache: beside what else is there, some of x comes
- * from memory (docs/optimized.md, docs/tuning.md). */
+/* y, or dx, takes 3/16 of the last-level cache: with x (and dy), and beside what others have there,
+ * some of x comes from memory (docs/optimized.md). */
 static bool spills(const nl_problem *p) {
     return p->n * p->c * p->s >= nl_last_level_cache() * 3 / 16 / nl_dtype_size(p->dtype);
 }
 
-/* Where it does not pay to read the next row while this one is written: with y, gamma and beta,
- * both outgrow the first-level cache; in 16 bits the conversions hide that. */
+/* Where it does not pay to read the next row while this one is written: some of x comes from
+ * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte (in 16 bits the
+ * conversions hide that). */
 static bool each_row_alone(const nl_problem *p) {
     const size_t parameters = p->op == NL_LAYERNORM ? 2 : 1;
     const size_t bytes = (3 + parameters) * sizeof(float);
@@ -114,7 +115,7 @@ static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
     if (when == STREAMS_LINES) return stream && !share_lines(p);
     if (when == ROW_HELD) return p->op != NL_LAYERNORM || p->c <= 64; /* four vectors of AVX-512 */
     if (when == ROW_ALONE) return each_row_alone(p);
-    if (when == COLUMNS_SPILL) return p->s < 32 && spills(p);
+    if (when == COLUMNS_SPILL) return p->s < 32 /* SHORT of batch_work.h */ && spills(p);
     return when == 0 || (fit(p, 1) && !fit(p, 4));
 }
 

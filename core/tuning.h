@@ -28,7 +28,8 @@ const nl_tuning *nl_tuning_now(void);
 /* Bytes of a core's first-level cache for data. */
 size_t nl_first_level_cache(void);
 
-/* Bytes of the last-level cache, 8 to 64 MiB: a larger one is shared with others. */
+/* Bytes of the third-level cache, from 8 to 64 MiB, since a larger one is shared with others; where
+ * unknown, 16 MiB. */
 size_t nl_last_level_cache(void);
 
 /* In a line: "defaults", or "NL_TUNING" for its file, and the numbers. */

@@ -35,10 +35,10 @@ NL_INLINE float mean_of(held_row x, double per_c, int vectors) {
     return (float)(sum_of(x.v, vectors) * per_c);
 }
 
-/* Around m: the mean but for its rounding, or 0. */
-NL_INLINE stats stats_of(nl_view row, double per_c, held_row d, float m, int vectors,
+/* The statistics of x, summed around m: the rounded mean, or 0 in RMSNorm. */
+NL_INLINE stats stats_of(nl_view row, double per_c, held_row x, float m, int vectors,
                          bool centred) {
-    held_row squares;
+    held_row d = x, squares;
 #pragma GCC unroll 8
     for (int a = 0; a < vectors; a++) {
         if (centred) d.v[a] = vkeep(d.v[a] - vset(m), lanes_of(row.c, (size_t)a));
@@ -160,7 +160,7 @@ static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},
                                           {NL_OF_C, VECTORS *VLEN},
                                           {0}};
 
-NL_IMPL(.about = "rows of up to eight vectors, kept in registers", .ops = ROW_NORMS,
+NL_IMPL(.about = "rows of up to eight vectors, without loops", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN,
         .thresholds = thresholds, .rank = 6, .range_safe = true, .method = NL_REFINED,
         .lanes = VLEN, .forward = forward);

@@ -1,6 +1,6 @@
 /* idea   Rows are independent: each thread gets a run of them and does what nl_best() would do with
- *        it on one thread (registers, pipelined or streaming). Where there are fewer rows than
- *        threads, threads share a long row, in the pieces in which every rung here sums it.
+ *        it on one thread. Where there are fewer rows than threads, threads share a long row, in the
+ *        pieces in which every rung here sums it.
  * gain   The cache bandwidth of all cores; fewer saturate memory.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */

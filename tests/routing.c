@@ -2,6 +2,7 @@
  * registers and caches hold, the fork thresholds, stream_bytes), for every layer and pass.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
+#include "caches.h"
 #include "jobs.h"
 #include "layer.h"
 #include "registry.h"
@@ -9,15 +10,14 @@
 #include "tuning.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 /* Low thresholds, so that the shapes are small. */
-static const nl_tuning tuning = {.stream_bytes = 16384,
-                                 .stream_backward = 12288,
-                                 .stream_batch = 20480,
-                                 .fork_forward = 3072,
-                                 .fork_backward = 5120,
-                                 .fork_batch = 4096};
+static nl_tuning tuning = {.stream_bytes = 16384,
+                           .stream_backward = 12288,
+                           .stream_batch = 20480,
+                           .fork_forward = 3072,
+                           .fork_backward = 5120,
+                           .fork_batch = 4096};
 
 static void use_low_thresholds(void) {
     one_thread();
@@ -63,23 +63,19 @@ static bool streams(const nl_problem *p, size_t shares) {
 
 /* Rows of x, dy, dx, with gamma, dgamma and dbeta, in the first-level cache. */
 static bool fit(const nl_problem *p, size_t rows) {
-    long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-    if (bytes <= 0) bytes = 32768;
-    return p->c * (3 * rows * (p->dtype == NL_F32 ? 4 : 2) + 12) <= (size_t)bytes;
+    return p->c * (3 * rows * (p->dtype == NL_F32 ? 4 : 2) + 12) <= nl_first_level_cache();
 }
 
-/* Does some of x come from memory? The last level's size is the library's own: it knows its bounds. */
+/* Does some of x come from memory? */
 static bool spills(const nl_problem *p) {
     const size_t y = p->n * p->c * p->s * (p->dtype == NL_F32 ? 4 : 2);
     return 16 * y >= 3 * nl_last_level_cache();
 }
 
-/* Two rows of x, one of y, gamma and (LayerNorm) beta, all f32, in the first-level cache, and room to
- * spare. */
+/* Two rows of x, one of y, gamma and (LayerNorm) beta, all f32, in the first-level cache, and not all
+ * of it. */
 static bool two_rows_fit(const nl_problem *p) {
-    long bytes = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-    if (bytes <= 0) bytes = 32768;
-    return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < (size_t)bytes;
+    return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < nl_first_level_cache();
 }
 
 static const char *on_one_thread(const nl_problem *p, size_t shares) {
@@ -198,13 +194,19 @@ static void check_names(nl_problem p) {
 /* Shapes around what the first-level and the last-level cache hold. */
 static void walk_caches(const struct job *job, nl_dtype t) {
     const size_t bytes = t == NL_F32 ? 4 : 2, spill = nl_last_level_cache() * 3 / 16 / bytes;
-    const size_t runs[] = {1, 31, 32};
+    const bool batch = job->op == NL_BATCHNORM;
+    const size_t runs[] = {1, 31, 32}, widths[] = {1024, 64, 100};
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .n = 2, .s = 1, .eps = 1e-5f};
     if (!is_in_optimized(job)) return;
-    for (p.c = 1; p.op != NL_BATCHNORM && p.c < 8192; p.c++) check_names(p);
-    for (size_t r = 0; r < (p.op == NL_BATCHNORM ? 3 : 1); r++)
+    for (size_t floats = 4; !batch && floats <= 5; floats++)
         for (size_t off = 0; off < 3; off++) {
-            p.s = runs[r], p.c = 1000, p.n = spill / (p.c * p.s) + off;
+            p.c = nl_first_level_cache() / (4 * floats) + off - 1;
+            check_names(p);
+        }
+    for (size_t k = 0; k < 3; k++)
+        for (size_t off = 0; off < 3; off++) {
+            p.c = batch ? 1024 : widths[k], p.s = batch ? runs[k] : 1;
+            p.n = spill / (p.c * p.s) + off - 1;
             check_names(p);
         }
 }
@@ -215,6 +217,27 @@ Test(routing, names_at_every_threshold) {
             walk(&jobs[j], t, check_names);
             walk_caches(&jobs[j], t);
         }
+}
+
+/* As by default: what spills from the last-level cache is not all streamed. */
+static void stream_from_half(void) {
+    const size_t half = nl_last_level_cache() / 2;
+    tuning.stream_bytes = tuning.stream_backward = tuning.stream_batch = half;
+    nl_tuning_use(&tuning);
+}
+
+Test(routing, names_below_the_streams) {
+    lanes(); /* or skip */
+    stream_from_half();
+    for (size_t j = 0; j < JOBS; j++)
+        for (nl_dtype t = NL_F32; t <= NL_BF16; t++) walk_caches(&jobs[j], t);
+}
+
+Test(routing, last_level_is_bounded) {
+    const size_t known = nl_cache_bytes(3), all = nl_last_level_cache(), mib = 1 << 20;
+    cr_assert(all >= 8 * mib && all <= 64 * mib);
+    if (!known) cr_assert_eq(all, 16 * mib);
+    if (known >= 8 * mib && known <= 64 * mib) cr_assert_eq(all, known);
 }
 
 /* A call by name, or of NULL; and whether y or dx has the same bits as a's. */
@@ -255,6 +278,9 @@ static void check_runs(nl_problem p) {
         /* Stores and threads change no bit. */
         if (p.op == NL_BATCHNORM && !same_rows(&named, text, on_one_thread(&p, 1)))
             cr_assert_fail("%s, %d threads: %s has other bits", text, threads, best->name);
+        if (p.op == NL_BATCHNORM && p.pass == NL_BACKWARD &&
+            !same_rows(&named, text, "batch_backward_reverse"))
+            cr_assert_fail("%s, %d threads: %s and reverse differ", text, threads, best->name);
         if (p.op != NL_BATCHNORM) {
             const bool backward = p.pass == NL_BACKWARD;
             const char *each =
@@ -263,6 +289,8 @@ static void check_runs(nl_problem p) {
                 cr_assert_fail("%s, %d threads: %s did not run %s", text, threads, best->name,
                                each);
             const char *other = backward ? "rows_backward_blocks" : "rows_pipelined";
+            if (strcmp(each, other) == 0 && !backward && !same_rows(&named, text, "rows_certified"))
+                cr_assert_fail("%s, %d threads: pipelined and certified differ", text, threads);
             told_apart[backward] += strcmp(each, other) && !same_rows(&named, text, other);
         }
         trial_end(&named), trial_end(&unnamed);

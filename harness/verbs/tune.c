@@ -114,14 +114,14 @@ typedef struct curve {
     comparison verdict[POINTS];
 } curve;
 
-static const nl_impl *best_with(const struct question *q, nl_stores stores) {
-    return nl_best(&(nl_problem){q->op, q->pass, .n = 64, .c = C, .s = 1, .stores = stores}, 1);
+static const nl_impl *best_with(const struct question *q, size_t n, nl_stores stores) {
+    return nl_best(&(nl_problem){q->op, q->pass, .n = n, .c = C, .s = 1, .stores = stores}, 1);
 }
 
 static curve plan(const struct question *q, int threads) {
     curve c = {.first = q->threaded ? nl_find(q->threaded, nl_isa_best())
-                                    : best_with(q, NL_STORES_STREAMING)};
-    c.second = q->threaded ? c.first : best_with(q, NL_STORES_CACHED);
+                                    : best_with(q, 64, NL_STORES_STREAMING)};
+    c.second = q->threaded ? c.first : best_with(q, 64, NL_STORES_CACHED);
     if (!c.first || (!q->threaded && c.first == c.second))
         c.skipped = "no implementation here depends on it";
     if (q->threaded && threads == 1) c.skipped = "there is one thread";
@@ -136,6 +136,10 @@ static bool measure_state(const struct question *q, curve *c, size_t i, bool rot
     nl_problem p = {q->op, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
     chain first = {c->first, p, q->threaded ? o->threads : 1, rotates, false};
     chain second = {c->second, p, 1, rotates, false};
+    if (!q->threaded) { /* which rungs these are depends on the size */
+        first.impl = best_with(q, p.n, NL_STORES_STREAMING);
+        second.impl = best_with(q, p.n, NL_STORES_CACHED);
+    }
     const measure_arm arms[] = {{.call = call_chain, .context = &first},
                                 {.call = call_chain, .context = &second},
                                 {.call = call_chain, .context = &second}};
