@@ -12,20 +12,12 @@
 #include <string.h>
 
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
-enum {
-    FORKS = 1,
-    STREAMS = 2,
-    ONE_ROW_FITS = 3,
-    STREAMS_LINES = 4,
-    ROW_ALONE = 5,
-    COLUMNS_SPILL = 6,
-    ROW_HELD = 7
-};
+enum { ALWAYS, FORKS, STREAMS, STREAMS_LINES, ROW_HELD, ROW_ALONE, ONE_ROW_FITS, COLUMNS_SPILL };
 
 typedef struct choice {
     const char *name;
     unsigned ops, passes;
-    int when; /* one of the above, or 0 */
+    int when; /* one of the above */
 } choice;
 
 static const choice choices[] = {
@@ -35,13 +27,13 @@ static const choice choices[] = {
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ROW_HELD},
     {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
-    {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), 0},
-    {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), 0},
+    {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
+    {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/rows_backward_threaded", ROWS, NL_BIT(NL_BACKWARD), FORKS},
     {"optimized/rows_backward_streaming", ROWS, NL_BIT(NL_BACKWARD), STREAMS},
-    {"optimized/rows_backward_registers", ROWS, NL_BIT(NL_BACKWARD), 0},
+    {"optimized/rows_backward_registers", ROWS, NL_BIT(NL_BACKWARD), ALWAYS},
     {"optimized/rows_backward_simd", ROWS, NL_BIT(NL_BACKWARD), ONE_ROW_FITS},
-    {"optimized/rows_backward_blocks", ROWS, NL_BIT(NL_BACKWARD), 0},
+    {"optimized/rows_backward_blocks", ROWS, NL_BIT(NL_BACKWARD), ALWAYS},
     {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS},
     {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS},
     {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS},
@@ -110,13 +102,14 @@ static bool share_lines(const nl_problem *p) {
 }
 
 static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
+    if (when == ALWAYS) return true;
     if (when == FORKS) return fork;
     if (when == STREAMS) return stream;
     if (when == STREAMS_LINES) return stream && !share_lines(p);
     if (when == ROW_HELD) return p->op != NL_LAYERNORM || p->c <= 64; /* four vectors of AVX-512 */
     if (when == ROW_ALONE) return each_row_alone(p);
     if (when == COLUMNS_SPILL) return p->s < 32 /* SHORT of batch_work.h */ && spills(p);
-    return when == 0 || (fit(p, 1) && !fit(p, 4));
+    return fit(p, 1) && !fit(p, 4); /* ONE_ROW_FITS */
 }
 
 /* The implementation of a choice, cached; isa NULL: the widest that runs. */

@@ -1,7 +1,8 @@
 /* idea   Rows of up to eight vectors, or four where there are 16 registers, without loops. Gamma and
  *        beta stay in registers, and a row stays there or near: the mean is refined at little cost.
- * gain   Short rows, where the overhead of loops dominates. It refuses wider ones; a residual or a
- *        cast before the weight takes the loops of rows.h.
+ * gain   Short rows, where the overhead of loops dominates. With 32 registers LayerNorm's mean,
+ *        variance and output are of three rows at a time, for they wait for each other. It refuses
+ *        wider rows; a residual or a cast before the weight takes the loops of rows.h.
  * fails  LayerNorm's rows of five to eight vectors: too many values for the registers.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
