@@ -12,7 +12,17 @@
 #include <string.h>
 
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
-enum { ALWAYS, FORKS, STREAMS, STREAMS_LINES, ROW_HELD, ROW_ALONE, ONE_ROW_FITS, COLUMNS_SPILL };
+enum {
+    ALWAYS,
+    FORKS,
+    STREAMS,
+    STREAMS_ROWS,
+    STREAMS_LINES,
+    ROW_HELD,
+    ROW_ALONE,
+    ONE_ROW_FITS,
+    COLUMNS_SPILL
+};
 
 typedef struct choice {
     const char *name;
@@ -23,8 +33,7 @@ typedef struct choice {
 static const choice choices[] = {
     {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
-    {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), STREAMS},
-    {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS},
+    {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ROW_HELD},
     {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
@@ -80,35 +89,52 @@ static bool fit(const nl_problem *p, size_t rows) {
     return p->c <= nl_first_level_cache() / bytes;
 }
 
-/* y, or dx, takes 3/16 of the last-level cache: with x (and dy), and beside what others have there,
- * some of x comes from memory (docs/optimized.md). */
-static bool spills(const nl_problem *p) {
-    return p->n * p->c * p->s >= nl_last_level_cache() * 3 / 16 / nl_dtype_size(p->dtype);
+/* y, or dx, takes so many sixteenths of the last-level cache: with x (and dy), and beside what
+ * others have there, some of x comes from memory (docs/optimized.md). */
+static bool spills(const nl_problem *p, size_t sixteenths) {
+    const size_t bytes = nl_last_level_cache() / 16 * sixteenths;
+    return p->n * p->c * p->s >= bytes / nl_dtype_size(p->dtype);
+}
+
+/* What rows_kept has in the first-level cache, three rows of floats, gamma and beta, is at most a
+ * third of it: so much stays there beside the lines that come from memory. */
+static bool kept_fits(const nl_problem *p) {
+    const size_t arrays = p->op == NL_LAYERNORM ? 5 : 4;
+    return p->c <= nl_first_level_cache() / 3 / (arrays * sizeof(float));
 }
 
 /* Where it does not pay to read the next row while this one is written: some of x comes from
- * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte (in 16 bits the
- * conversions hide that). */
+ * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte. In 16 bits the
+ * conversions hide that, and what rows_kept keeps need not be read again. */
 static bool each_row_alone(const nl_problem *p) {
-    const size_t parameters = p->op == NL_LAYERNORM ? 2 : 1;
-    const size_t bytes = (3 + parameters) * sizeof(float);
-    return spills(p) || (p->dtype == NL_F32 && p->c > (nl_first_level_cache() - 1) / bytes);
+    if (p->dtype != NL_F32) return spills(p, 6) && !kept_fits(p);
+    const size_t arrays = p->op == NL_LAYERNORM ? 5 : 4;
+    return spills(p, 3) || p->c > (nl_first_level_cache() - 1) / (arrays * sizeof(float));
 }
 
-/* Rows that share a line of y, whose two parts ordinary stores write: streaming lost there in 16
- * bits (docs/optimized.md; why is not known: docs/what-did-not-help.md). */
+/* Do rows share a line of y? */
 static bool share_lines(const nl_problem *p) {
-    return p->stores != NL_STORES_STREAMING && p->c * nl_dtype_size(p->dtype) % 64 != 0;
+    return p->c * nl_dtype_size(p->dtype) % 64 != 0;
+}
+
+/* Widths at which streaming loses (docs/optimized.md): a row begins up to 31 bytes short of whole
+ * pages after the one before it, so that a load of x seems to overlap a pending store of y; and
+ * rows of 16 bits that share lines, unless they are too wide to be kept. */
+static bool better_cached(const nl_problem *p) {
+    if (p->stores == NL_STORES_STREAMING) return false;
+    if (p->c * nl_dtype_size(p->dtype) % 4096 > 4096 - 32) return true;
+    return p->dtype != NL_F32 && share_lines(p) && p->c <= 1024;
 }
 
 static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
     if (when == ALWAYS) return true;
     if (when == FORKS) return fork;
     if (when == STREAMS) return stream;
+    if (when == STREAMS_ROWS) return stream && !better_cached(p);
     if (when == STREAMS_LINES) return stream && !share_lines(p);
     if (when == ROW_HELD) return p->op != NL_LAYERNORM || p->c <= 64; /* four vectors of AVX-512 */
     if (when == ROW_ALONE) return each_row_alone(p);
-    if (when == COLUMNS_SPILL) return p->s < 32 /* SHORT of batch_work.h */ && spills(p);
+    if (when == COLUMNS_SPILL) return p->s < 32 /* SHORT of batch_work.h */ && spills(p, 3);
     return fit(p, 1) && !fit(p, 4); /* ONE_ROW_FITS */
 }
 

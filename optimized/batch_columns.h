@@ -103,6 +103,7 @@ NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end
     const bool two = t == NL_BF16 && REGISTERS > 16 && q.tiles && !q.streaming && !q.reverse &&
                      (q.inference || w.cached);
     const size_t ahead = w.columns > L1_COLUMNS ? (size_t)q.prefetch_rows * w.columns : 0;
+    shared_line line = {.held = 0};
     for (size_t done = 0; done < rows; done += BLOCK)
         for (size_t f = begin; f < f_end; f += L1_COLUMNS)
             for (size_t i = done, next; i < least(done + BLOCK, rows); i = next) {
@@ -112,8 +113,9 @@ NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end
                 if (next == i + 2)
                     put_two(w, t, cast, at, f, width, q);
                 else
-                    put_span(w, t, cast, own, at, f, width, q.reverse ? -ahead : ahead, q);
+                    put_span(w, t, cast, own, at, f, width, q.reverse ? -ahead : ahead, &line, q);
             }
+    put_waiting(&line);
 }
 
 #endif

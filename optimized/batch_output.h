@@ -4,8 +4,9 @@
 #define NL_BATCH_OUTPUT_H
 
 #include "batch_work.h"
+#include "lines.h"
 
-enum { LINE = 64 /* bytes of a cache line */, PAIR = 2 * VLEN };
+enum { PAIR = 2 * VLEN };
 
 /* Prefetches x (and dy) at an element; an address beyond the tensor is harmless. */
 NL_INLINE void prefetch_at(work w, nl_dtype t, size_t at, batch_recipe q) {
@@ -54,12 +55,18 @@ NL_INLINE void put_pair(work w, nl_dtype t, bool cast, coefficients p, coefficie
         vstore2(t, w.v.y, at, y, next);
 }
 
-NL_INLINE void put_few(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
-                       size_t count, batch_recipe q) {
+/* The same of `count` elements, stored from `to` on. */
+NL_INLINE void put_edge(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
+                        size_t count, void *to, batch_recipe q) {
     for (size_t i = 0; i < count; i += VLEN) {
         const size_t k = least(VLEN, count - i);
-        vstore(t, w.v.y, at + i, k, output_of(w, t, cast, p, at + i, f + i, k, q));
+        vstore(t, to, i, k, output_of(w, t, cast, p, at + i, f + i, k, q));
     }
+}
+
+NL_INLINE void put_few(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
+                       size_t count, batch_recipe q) {
+    put_edge(w, t, cast, p, at, f, count, (char *)w.v.y + at * nl_dtype_size(t), q);
 }
 
 /* Writes two rows of columns at a time, for which the coefficients are loaded once. */
@@ -76,24 +83,15 @@ NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_
     put_few(w, t, cast, own, at + w.columns + i, f + i, count - i, q);
 }
 
-/* The same for any `count`. Streams only whole lines. Prefetches x by `ahead` elements, if any. */
-NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
-                        size_t count, size_t ahead, batch_recipe q) {
-    const size_t size = nl_dtype_size(t), step = q.tiles ? 2 * PAIR : VLEN;
-    size_t from = 0, to = count / VLEN * VLEN;
-    if (q.streaming) {
-        const size_t over = ((uintptr_t)w.v.y + at * size) % LINE / size;
-        from = least(over ? LINE / size - over : 0, count);
-        to = from + (count - from) / (LINE / size) * (LINE / size);
-        put_few(w, t, cast, p, at, f, from, q);
-    }
-    put_few(w, t, cast, p, at + to, f + to, count - to, q);
-    const size_t steps = (to - from) / step;
-    size_t rest = from + steps * step;
-    for (; rest + PAIR <= to; rest += PAIR) put_pair(w, t, cast, p, p, at + rest, f + rest, q);
-    put_few(w, t, cast, p, at + rest, f + rest, to - rest, q);
+/* Whole steps, then the rest. Prefetches x by `ahead` elements, if any. */
+NL_INLINE void put_vectors(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
+                           size_t count, size_t ahead, batch_recipe q) {
+    const size_t step = q.tiles ? 2 * PAIR : VLEN, steps = count / step;
+    size_t rest = steps * step;
+    for (; rest + PAIR <= count; rest += PAIR) put_pair(w, t, cast, p, p, at + rest, f + rest, q);
+    put_few(w, t, cast, p, at + rest, f + rest, count - rest, q);
     for (size_t k = 0; k < steps; k++) {
-        const size_t i = from + (q.reverse ? steps - 1 - k : k) * step;
+        const size_t i = (q.reverse ? steps - 1 - k : k) * step;
         if (!q.tiles) {
             if (ahead) prefetch_at(w, t, at + i + ahead, q);
             put_few(w, t, cast, p, at + i, f + i, VLEN, q);
@@ -106,6 +104,25 @@ NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at
             put_pair(w, t, cast, p, p, at + on, f + on, q);
         }
     }
+}
+
+/* The same for any `count`. Streams only whole lines. */
+NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
+                        size_t count, size_t ahead, shared_line *line, batch_recipe q) {
+    const size_t size = nl_dtype_size(t), vectors = count / VLEN * VLEN;
+    if (!q.streaming) {
+        put_few(w, t, cast, p, at + vectors, f + vectors, count - vectors, q);
+        put_vectors(w, t, cast, p, at, f, vectors, ahead, q);
+        return;
+    }
+    char *const y = (char *)w.v.y + at * size;
+    const whole_lines l = whole_lines_of(y, size, count);
+    put_edge(w, t, cast, p, at, f, l.begin, head_at(line, y, l.begin * size), q);
+    put_vectors(w, t, cast, p, at + l.begin, f + l.begin, l.end - l.begin, ahead, q);
+    put_if_whole(line);
+    if (l.end == count) return;
+    void *const rest = tail_at(line, y + l.end * size, (count - l.end) * size);
+    put_edge(w, t, cast, p, at + l.end, f + l.end, count - l.end, rest, q);
 }
 
 #endif

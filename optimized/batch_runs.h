@@ -49,6 +49,7 @@ NL_INLINE void sum_runs(work w, nl_dtype t, size_t row, size_t end, size_t begin
 
 NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
                         size_t j_end, batch_recipe q) {
+    shared_line line = {.held = 0};
     for (size_t i = 0; i < end - row; i++)
         for (size_t k = 0; k < j_end - begin; k++) {
             const size_t j = q.reverse ? j_end - 1 - k : begin + k;
@@ -59,8 +60,9 @@ NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, s
                               .b = vset(w.b[j])};
             if (cast || q.backward) p.gain = vset(w.gain[j]);
             if (cast) p.bias = vset(w.bias[j]);
-            put_span(w, t, cast, p, at, 0, w.v.s, 0, q);
+            put_span(w, t, cast, p, at, 0, w.v.s, 0, &line, q);
         }
+    put_waiting(&line);
 }
 
 #endif

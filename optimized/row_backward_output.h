@@ -3,6 +3,7 @@
 #ifndef NL_ROW_BACKWARD_OUTPUT_H
 #define NL_ROW_BACKWARD_OUTPUT_H
 
+#include "lines.h"
 #include "row_backward_sums.h"
 
 /* A row's terms of dx, in all lanes. */
@@ -48,20 +49,8 @@ NL_INLINE void put_dx(const gradients *g, size_t row, size_t i, dx_terms t, back
     }
 }
 
-/* Whole vectors begin at dx's first vector boundary, as in row_output.h; the edges before and
- * after them are loaded first and stored last, since dx may be dy or dresidual. */
-NL_INLINE void put_row(const gradients *g, size_t r, dx_terms t, backward_recipe q) {
-    const size_t c = g->v.c, row = r * c, size = nl_dtype_size(g->v.t);
-    if (c < VLEN) {
-        vstore(g->v.t, g->v.dx, row, c, dx_at(g, row, 0, c, t, q));
-        return;
-    }
-    const size_t off = ((uintptr_t)g->v.dx / size + row) % VLEN;
-    size_t i = off ? VLEN - off : 0;
-    const size_t begin = i, end = i + (c - i) / VLEN * VLEN;
-    vf head = vset(0), tail = vset(0);
-    if (begin) head = dx_at(g, row, 0, VLEN, t, q);
-    if (end < c) tail = dx_at(g, row, c - VLEN, VLEN, t, q);
+NL_INLINE void put_vectors(const gradients *g, size_t row, size_t i, size_t end, dx_terms t,
+                           backward_recipe q) {
     for (; i + STEP <= end; i += STEP) {
         put_dx(g, row, i, t, q);
         put_dx(g, row, i + VLEN, t, q);
@@ -69,15 +58,59 @@ NL_INLINE void put_row(const gradients *g, size_t r, dx_terms t, backward_recipe
         put_dx(g, row, i + 3 * VLEN, t, q);
     }
     for (; i < end; i += VLEN) put_dx(g, row, i, t, q);
+}
+
+/* dx of the row's elements [begin, end), stored from `to` on. */
+NL_INLINE void put_part(const gradients *g, size_t row, size_t begin, size_t end, void *to,
+                        dx_terms t, backward_recipe q) {
+    for (size_t i = begin; i < end; i += VLEN) {
+        const size_t k = end - i < VLEN ? end - i : VLEN;
+        vstore(g->v.t, to, i - begin, k, dx_at(g, row, i, k, t, q));
+    }
+}
+
+NL_INLINE void put_row_in_lines(const gradients *g, size_t row, shared_line *line, dx_terms t,
+                                backward_recipe q) {
+    const size_t c = g->v.c, size = nl_dtype_size(g->v.t);
+    char *const dx = (char *)g->v.dx + row * size;
+    const whole_lines w = whole_lines_of(dx, size, c);
+    put_part(g, row, 0, w.begin, head_at(line, dx, w.begin * size), t, q);
+    put_vectors(g, row, w.begin, w.end, t, q);
+    put_if_whole(line);
+    if (w.end == c) return;
+    void *const rest = tail_at(line, dx + w.end * size, (c - w.end) * size);
+    put_part(g, row, w.end, c, rest, t, q);
+}
+
+/* Whole vectors begin at dx's first vector boundary, as in row_output.h; the edges before and
+ * after them are loaded first and stored last, since dx may be dy or dresidual. */
+NL_INLINE void put_row(const gradients *g, size_t row, dx_terms t, backward_recipe q) {
+    const size_t c = g->v.c, size = nl_dtype_size(g->v.t);
+    if (c < VLEN) {
+        vstore(g->v.t, g->v.dx, row, c, dx_at(g, row, 0, c, t, q));
+        return;
+    }
+    const size_t off = ((uintptr_t)g->v.dx / size + row) % VLEN;
+    const size_t begin = off ? VLEN - off : 0, end = begin + (c - begin) / VLEN * VLEN;
+    vf head = vset(0), tail = vset(0);
+    if (begin) head = dx_at(g, row, 0, VLEN, t, q);
+    if (end < c) tail = dx_at(g, row, c - VLEN, VLEN, t, q);
+    put_vectors(g, row, begin, end, t, q);
     if (begin) vstore(g->v.t, g->v.dx, row, VLEN, head);
     if (end < c) vstore(g->v.t, g->v.dx, row + c - VLEN, VLEN, tail);
 }
 
 /* A block's rows, from r on. */
-NL_INLINE void put_block(const gradients *g, size_t r, backward_recipe q) {
+NL_INLINE void put_block(const gradients *g, size_t r, shared_line *line, backward_recipe q) {
     const block b = sum_block(g, r, q);
-    for (int a = 0; a < q.rows; a++)
-        put_row(g, r + (size_t)a, terms_of(g, b.scale[a], b.g[a], b.gx[a]), q);
+    for (int a = 0; a < q.rows; a++) {
+        const size_t row = (r + (size_t)a) * g->v.c;
+        const dx_terms t = terms_of(g, b.scale[a], b.g[a], b.gx[a]);
+        if (q.streaming)
+            put_row_in_lines(g, row, line, t, q);
+        else
+            put_row(g, row, t, q);
+    }
 }
 
 #endif

@@ -75,13 +75,12 @@ NL_INLINE void put_row(nl_view row, stats s, row_recipe q) {
     const edges e = load_edges(row);
     size_t i = e.begin;
     for (; i + STEP <= e.end; i += STEP) {
-        if (q.streaming) prefetch_next_row(row, i, 1, 3);
-        put(row, i, s, q, q.streaming);
-        put(row, i + VLEN, s, q, q.streaming);
-        put(row, i + 2 * VLEN, s, q, q.streaming);
-        put(row, i + 3 * VLEN, s, q, q.streaming);
+        put(row, i, s, q, false);
+        put(row, i + VLEN, s, q, false);
+        put(row, i + 2 * VLEN, s, q, false);
+        put(row, i + 3 * VLEN, s, q, false);
     }
-    for (; i < e.end; i += VLEN) put(row, i, s, q, q.streaming);
+    for (; i < e.end; i += VLEN) put(row, i, s, q, false);
     put_edges(row, e, s, q);
 }
 

@@ -78,17 +78,6 @@ NL_INLINE totals finish_sums(four_sums *s, earlier before, size_t elements, nl_v
     return (totals){vsum(all.v), vsum(all.vd)};
 }
 
-/* Of the next row, `quarters` quarters from quarter `from` on are prefetched while this one is
- * processed; this is the share of the step at element i. */
-NL_INLINE void prefetch_next_row(nl_view row, size_t i, size_t from, size_t quarters) {
-    const size_t size = nl_dtype_size(row.t), step = STEP * size * quarters / 4;
-    const size_t at = (row.c + from * row.c / 4 + i * quarters / 4) * size;
-    for (size_t byte = at; byte < at + step; byte += 64) {
-        vprefetch((const char *)row.x + byte);
-        if (row.residual) vprefetch((const char *)row.residual + byte);
-    }
-}
-
 /* The sums around m over elements [begin, end). */
 NL_INLINE totals sum_piece(nl_view row, size_t begin, size_t end, float m, row_recipe q) {
     const vf shift = vset(m);
@@ -98,10 +87,8 @@ NL_INLINE totals sum_piece(nl_view row, size_t begin, size_t end, float m, row_r
     size_t i = first;
     while (!q.one_sum && i + STEP <= end) {
         if (i > first) end_block(&before, &s, i - first);
-        for (const size_t stop = block_end(i, end); i + STEP <= stop; i += STEP) {
-            if (q.streaming) prefetch_next_row(row, i, 0, 1);
+        for (const size_t stop = block_end(i, end); i + STEP <= stop; i += STEP)
             accumulate_step(&s, row, i, shift);
-        }
     }
     return finish_sums(&s, before, end - first, row, i, end, shift);
 }

@@ -4,7 +4,7 @@
 #ifndef NL_ROWS_H
 #define NL_ROWS_H
 
-#include "row_output.h"
+#include "row_lines.h"
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
@@ -15,6 +15,7 @@ static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},  {NL_OF_C, 16},
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
+    shared_line line = {.held = 0};
     stats s = {0};
     bool known = false; /* s is this row's */
     for (size_t r = 0; r < v.n; r++) {
@@ -22,6 +23,7 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
         if (!known) s = row_stats(&whole, r, per_c, q);
         known = q.pipelined && r + 1 < v.n && v.c <= PIECE && !s.in_double;
         if (s.in_double) {
+            put_waiting(&line);
             in_double(&whole, r, q.centred);
             continue;
         }
@@ -30,10 +32,13 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
             const float guess = guess_mean(next, per_c, q);
             const totals sums = put_row_and_sum(row, s, next, guess, q);
             s = stats_from(&whole, r + 1, per_c, guess, sums, q);
+        } else if (q.streaming) {
+            put_row_in_lines(row, &line, s, q);
         } else {
             put_row(row, s, q);
         }
     }
+    put_waiting(&line);
     if (q.streaming) vfence();
 }
 

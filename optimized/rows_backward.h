@@ -25,15 +25,17 @@ NL_INLINE void all_rows(const gradients *g, const gradients *outer, backward_rec
     backward_recipe single = q;
     single.rows = 1;
     const size_t rows = (size_t)q.rows;
+    shared_line line = {.held = 0};
     size_t r = 0;
     for (; q.rows > 1 && g->v.c <= PIECE && r + rows <= g->v.n; r += rows) {
         if (r % PIECE_ROWS == 0) end_piece(outer, r);
-        put_block(g, r, q);
+        put_block(g, r, &line, q);
     }
     for (; r < g->v.n; r++) {
         if (r % PIECE_ROWS == 0) end_piece(outer, r);
-        put_block(g, r, single);
+        put_block(g, r, &line, single);
     }
+    put_waiting(&line);
     if (q.streaming) vfence();
 }
 

@@ -55,10 +55,16 @@ static void some_sums(void *context, size_t begin, size_t end) {
 /* Without a mean, m and shift are 0 and change no bit. */
 static void some_output(void *context, size_t begin, size_t end) {
     const job *j = context;
-    row_recipe q = {.centred = true, .statistics = CERTIFIED};
-    q.streaming = strcmp(j->each->name, "optimized/rows_streaming") == 0;
-    put_row(piece_of(j, begin, end), j->s, q);
-    if (q.streaming) vfence();
+    const nl_view part = piece_of(j, begin, end);
+    const row_recipe q = {.centred = true, .statistics = CERTIFIED};
+    if (strcmp(j->each->name, "optimized/rows_streaming") != 0) {
+        put_row(part, j->s, q);
+        return;
+    }
+    shared_line line = {.held = 0};
+    put_row_in_lines(part, &line, j->s, q);
+    put_waiting(&line);
+    vfence();
 }
 
 static size_t pieces_of(size_t c) {

@@ -67,9 +67,9 @@ static bool fit(const nl_problem *p, size_t rows) {
 }
 
 /* Does some of x come from memory? */
-static bool spills(const nl_problem *p) {
+static bool spills(const nl_problem *p, size_t sixteenths) {
     const size_t y = p->n * p->c * p->s * (p->dtype == NL_F32 ? 4 : 2);
-    return 16 * y >= 3 * nl_last_level_cache();
+    return 16 * y >= sixteenths * nl_last_level_cache();
 }
 
 /* Two rows of x, one of y, gamma and (LayerNorm) beta, all f32, in the first-level cache, and not all
@@ -78,19 +78,26 @@ static bool two_rows_fit(const nl_problem *p) {
     return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < nl_first_level_cache();
 }
 
+static bool certified(const nl_problem *p) {
+    if (p->dtype == NL_F32) return spills(p, 3) || !two_rows_fit(p);
+    return spills(p, 6) && 3 * p->c * (p->op == NL_LAYERNORM ? 20 : 16) > nl_first_level_cache();
+}
+
 static const char *on_one_thread(const nl_problem *p, size_t shares) {
     bool backward = p->pass == NL_BACKWARD;
     if (p->op != NL_BATCHNORM) {
         /* Rows of 16 bits and at most 16 steps of four vectors are kept. */
         const bool kept = !backward && p->dtype != NL_F32 && p->c <= lanes() * 64;
-        const bool lines = p->stores == NL_STORES_STREAMING || p->c % 32 == 0;
-        if (streams(p, shares) && kept) return lines ? "rows_kept_streaming" : "rows_kept";
-        if (streams(p, shares)) return backward ? "rows_backward_streaming" : "rows_streaming";
+        const size_t bytes = p->c * (p->dtype == NL_F32 ? 4 : 2);
+        const bool lines = bytes % 64 == 0, stores = p->stores == NL_STORES_STREAMING;
+        const bool cached = bytes % 4096 > 4064 || (p->dtype != NL_F32 && !lines && p->c <= 1024);
+        if (streams(p, shares) && backward) return "rows_backward_streaming";
+        if (streams(p, shares) && kept && lines) return "rows_kept_streaming";
+        if (streams(p, shares) && (stores || !cached)) return "rows_streaming";
         const bool loops = !backward && p->op == NL_LAYERNORM && p->c > 64;
         if (p->c <= lanes() * vectors_kept(backward) && !loops)
             return backward ? "rows_backward_registers" : "rows_registers";
-        if (!backward && (spills(p) || (p->dtype == NL_F32 && !two_rows_fit(p))))
-            return "rows_certified";
+        if (!backward && certified(p)) return "rows_certified";
         if (kept) return "rows_kept";
         if (!backward) return "rows_pipelined";
         return fit(p, 1) && !fit(p, 4) ? "rows_backward_simd" : "rows_backward_blocks";
@@ -98,7 +105,8 @@ static const char *on_one_thread(const nl_problem *p, size_t shares) {
     if (p->pass == NL_INFERENCE)
         return streams(p, shares) ? "batch_inference_streaming" : "batch_inference";
     if (backward && streams(p, shares)) return "batch_backward_streaming";
-    if (backward) return p->s < 32 && spills(p) ? "batch_backward_reverse" : "batch_backward_tiles";
+    if (backward)
+        return p->s < 32 && spills(p, 3) ? "batch_backward_reverse" : "batch_backward_tiles";
     return streams(p, shares) ? "batch_streaming" : "batch_prefetch";
 }
 
@@ -137,8 +145,9 @@ static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p))
                             most,
                             2 * most,
                             3 * most};
-    const size_t widths[] = {4 * v - 1, 4 * v,      4 * v + 1, 8 * v - 1, 8 * v, 8 * v + 1,
-                             64 * v,    64 * v + 1, 64,        65,        100};
+    const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1,    8 * v,           8 * v + 1,
+                             64,        65,    100,       64 * v,       64 * v + 1,      1023,
+                             1025,      2000,  4096,      4064 / bytes, 4064 / bytes + 1};
     const bool batch = job->op == NL_BATCHNORM;
     if (!is_in_optimized(job)) return;
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .s = 1, .eps = 1e-5f};
@@ -152,7 +161,7 @@ static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p))
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
             for (size_t off = 0; off < 3; off++) {
                 p.c = widths[w], p.n = edges[e] / p.c + off;
-                visit(p);
+                if (p.n > 1) visit(p);
             }
     }
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
@@ -193,22 +202,24 @@ static void check_names(nl_problem p) {
 
 /* Shapes around what the first-level and the last-level cache hold. */
 static void walk_caches(const struct job *job, nl_dtype t) {
-    const size_t bytes = t == NL_F32 ? 4 : 2, spill = nl_last_level_cache() * 3 / 16 / bytes;
+    const size_t bytes = t == NL_F32 ? 4 : 2, first = nl_first_level_cache();
     const bool batch = job->op == NL_BATCHNORM;
-    const size_t runs[] = {1, 31, 32}, widths[] = {1024, 64, 100};
+    const size_t runs[] = {1, 31, 32}, third = first / (job->op == NL_LAYERNORM ? 60 : 48);
+    const size_t widths[] = {1024, 64, 100, third, third + 1};
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .n = 2, .s = 1, .eps = 1e-5f};
     if (!is_in_optimized(job)) return;
     for (size_t floats = 4; !batch && floats <= 5; floats++)
         for (size_t off = 0; off < 3; off++) {
-            p.c = nl_first_level_cache() / (4 * floats) + off - 1;
+            p.c = first / (4 * floats) + off - 1;
             check_names(p);
         }
-    for (size_t k = 0; k < 3; k++)
-        for (size_t off = 0; off < 3; off++) {
-            p.c = batch ? 1024 : widths[k], p.s = batch ? runs[k] : 1;
-            p.n = spill / (p.c * p.s) + off - 1;
-            check_names(p);
-        }
+    for (size_t spill = nl_last_level_cache() * 3 / 16 / bytes, twice = 0; twice < 2; twice++)
+        for (size_t k = 0; k < (batch ? 3 : 5); k++)
+            for (size_t off = 0; off < 3; off++) {
+                p.c = batch ? 1024 : widths[k], p.s = batch ? runs[k] : 1;
+                p.n = (spill << twice) / (p.c * p.s) + off - 1;
+                check_names(p);
+            }
 }
 
 Test(routing, names_at_every_threshold) {

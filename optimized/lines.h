@@ -1,0 +1,59 @@
+/* The whole cache lines of an output that is stored past the caches, and the lines between.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_LINES_H
+#define NL_LINES_H
+
+#include "vec.h"
+
+enum { LINE = 64 /* bytes of a cache line */ };
+
+/* Of so many elements from y on, those in whole lines: [begin, end). */
+typedef struct whole_lines {
+    size_t begin, end;
+} whole_lines;
+
+NL_INLINE whole_lines whole_lines_of(const void *y, size_t size, size_t count) {
+    const size_t off = (uintptr_t)y % LINE, first = off ? (LINE - off) / size : 0;
+    const size_t begin = first < count ? first : count;
+    return (whole_lines){begin, begin + (count - begin) / (LINE / size) * (LINE / size)};
+}
+
+/* A line of y in which one row ends and the next begins. An ordinary store to it would fetch it
+ * from memory, and all later stores wait for that: so it waits here until it is whole. */
+typedef struct shared_line {
+    _Alignas(LINE) char bytes[LINE];
+    size_t held; /* so many of them are written; 0: none waits */
+    char *y;     /* where they belong */
+} shared_line;
+
+/* The first bytes of a line, which never becomes whole. */
+NL_INLINE void put_waiting(shared_line *line) {
+    if (line->held) memcpy(line->y, line->bytes, line->held);
+    line->held = 0;
+}
+
+/* Where to store the bytes before a row's whole lines: behind what waits, if they follow it. */
+NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
+    if (line->held && line->y + line->held != (char *)y) put_waiting(line);
+    if (line->held == 0) return y;
+    line->held += bytes;
+    return line->bytes + line->held - bytes;
+}
+
+/* Where to store the bytes after a row's whole lines. */
+NL_INLINE void *tail_at(shared_line *line, void *y, size_t bytes) {
+    line->y = y, line->held = bytes;
+    return line->bytes;
+}
+
+/* Call at a row's end: a load of these bytes waits for the stores of its head. */
+NL_INLINE void put_if_whole(shared_line *line) {
+    if (line->held != LINE) return;
+    float whole[LINE / sizeof(float)]; /* only bits are moved; they may be halves */
+    memcpy(whole, line->bytes, LINE);
+    for (size_t i = 0; i < LINE / sizeof(float); i += VLEN)
+        vstream(NL_F32, line->y, i, vload(NL_F32, whole, i, VLEN));
+    line->held = 0;
+}
+
+#endif
