@@ -23,7 +23,6 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
         if (!known) s = row_stats(&whole, r, per_c, q);
         known = q.pipelined && r + 1 < v.n && v.c <= PIECE && !s.in_double;
         if (s.in_double) {
-            put_waiting(&line);
             in_double(&whole, r, q.centred);
             continue;
         }

@@ -53,7 +53,7 @@ for choice, fastest in points:
 panels = dict(sorted(panels.items(), key=lambda p: (p[0][0] == "BatchNorm", p[0][0], PASSES.index(p[0][1]))))
 most = max(regret for _, fastest in points for regret, _ in fastest.values())
 figure, grid = plt.subplots(1, len(panels), squeeze=False, sharex=True, figsize=(common.WIDE, 7.5))
-figure.subplots_adjust(left=0.09, right=0.985, top=0.79, bottom=0.14, wspace=1.05)
+figure.subplots_adjust(left=0.1, right=0.985, top=0.79, bottom=0.14, wspace=1.05)
 for axes, ((layer, name), mine) in zip(grid[0], panels.items()):
     axes.axvspan(1, 1.1, color="#EAF2EA", zorder=0)
     for y, (choice, fastest) in enumerate(mine):
