@@ -20,7 +20,7 @@ typedef struct nl_fork_times {
     uint64_t key;
     int threads;
     float ns[2][LAST];
-    float credit;  /* ns that trying the slower way may cost */
+    float credit;  /* ns that trying the slower way may cost; negative: has cost too much */
     int left, way; /* the way now, and for how many more calls at least */
     unsigned untimed;
 } times;
@@ -65,7 +65,7 @@ void nl_fork_begin(nl_fork *f, const nl_problem *p) {
     const int best = better(t), other = best == ONE ? ALL : ONE;
     f->elements = (double)elements;
     if (!t->left && t->credit >= TRIES * usual(t, other) * (float)elements)
-        t->left = TRIES, t->way = other, t->credit = 0;
+        t->left = TRIES, t->way = other;
     else if (!t->left && t->way != best)
         t->left = TRIES, t->way = best;
     if (t->way == ONE) f->threads = 1;
@@ -77,10 +77,13 @@ void nl_fork_note(const nl_fork *f, double ns) {
     times *t = f->at;
     float *last = t->ns[t->way];
     last[2] = last[1], last[1] = last[0], last[0] = (float)(ns / f->elements);
-    if (t->left)
-        t->left--;
-    else
+    if (!t->left) {
         t->credit += 0.01f * (float)ns * (t->way == ONE ? TIMED : 1);
+        return;
+    }
+    t->left--;
+    /* What it took, not what was expected: threads that sleep wake in 20 us or in 300. */
+    if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 
 void nl_fork_end(const nl_fork *f) {

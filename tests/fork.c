@@ -36,6 +36,24 @@ Test(fork, takes_the_faster_way) {
     cr_expect_lt(call(10000, 100, 96), 125, "what gains next to nothing");
 }
 
+/* Of four tries, the first waits for a thread that sleeps, and no median sees it. */
+static double given(int calls, double one_ns, double wake_ns, double both_ns) {
+    double ns = 0;
+    for (int i = 0, last = 1; i < calls; i++) {
+        nl_fork f = {.threads = 2};
+        nl_fork_begin(&f, &p);
+        const double took = f.threads == 1 ? one_ns : last == 1 ? wake_ns : both_ns;
+        if (f.at) nl_fork_note(&f, took);
+        ns += took, last = f.threads;
+    }
+    return ns;
+}
+
+Test(fork, pays_for_slow_wakes) {
+    given(8, 20, 1000, 30);
+    cr_expect_lt(given(40000, 20, 1000, 30), 1.012 * 40000 * 20);
+}
+
 Test(fork, notices_a_change) {
     call(20, 20, 100);
     cr_expect_eq(call(1900, 20, 10), 0);
