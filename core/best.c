@@ -96,11 +96,15 @@ static bool spills(const nl_problem *p, size_t sixteenths) {
     return p->n * p->c * p->s >= bytes / nl_dtype_size(p->dtype);
 }
 
-/* What rows_kept has in the first-level cache, three rows of floats, gamma and beta, is at most a
- * third of it: so much stays there beside the lines that come from memory. */
+/* Forward: bytes of an element of three rows of floats, gamma and (LayerNorm) beta. */
+static size_t with_parameters(const nl_problem *p) {
+    return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
+}
+
+/* What rows_kept has in the first-level cache, three rows and the parameters, is at most a third of
+ * it: so much stays there beside the lines that come from memory. */
 static bool kept_fits(const nl_problem *p) {
-    const size_t arrays = p->op == NL_LAYERNORM ? 5 : 4;
-    return p->c <= nl_first_level_cache() / 3 / (arrays * sizeof(float));
+    return p->c <= nl_first_level_cache() / 3 / with_parameters(p);
 }
 
 /* Where it does not pay to read the next row while this one is written: some of x comes from
@@ -108,8 +112,7 @@ static bool kept_fits(const nl_problem *p) {
  * conversions hide that, and what rows_kept keeps need not be read again. */
 static bool each_row_alone(const nl_problem *p) {
     if (p->dtype != NL_F32) return spills(p, 6) && !kept_fits(p);
-    const size_t arrays = p->op == NL_LAYERNORM ? 5 : 4;
-    return spills(p, 3) || p->c > (nl_first_level_cache() - 1) / (arrays * sizeof(float));
+    return spills(p, 3) || p->c > (nl_first_level_cache() - 1) / with_parameters(p);
 }
 
 /* Do rows share a line of y? */

@@ -83,7 +83,7 @@ NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_
     put_few(w, t, cast, own, at + w.columns + i, f + i, count - i, q);
 }
 
-/* Whole steps, then the rest. Prefetches x by `ahead` elements, if any. */
+/* What is no whole step, then the steps. Prefetches x by `ahead` elements, if any. */
 NL_INLINE void put_vectors(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                            size_t count, size_t ahead, batch_recipe q) {
     const size_t step = q.tiles ? 2 * PAIR : VLEN, steps = count / step;
