@@ -68,7 +68,7 @@ for axes, ((layer, name), mine) in zip(grid[0], panels.items()):
              xlim=(0.97, 1.05 * max(most, 1.15)))
     axes.tick_params(axis="y", length=0)
     axes.set_title(f"{layer}\n{name}")
-    axes.set_xlabel("time / the fastest's")
+figure.supxlabel("time / the fastest's", y=0.07, fontsize=plt.rcParams["axes.labelsize"])
 words = []
 for other, (_, _, name) in LOOKS.items():
     found = [fastest.get(other, (1.0,))[0] for _, fastest in points]
