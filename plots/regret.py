@@ -63,7 +63,7 @@ for axes, ((layer, name), mine) in zip(grid[0], panels.items()):
             axes.plot(regret, y, marker=marker, color=colour, markersize=6, markerfacecolor=colour if sure else "white")
             if regret > 1.1 and not other:
                 axes.annotate(rungs.name(row["impl"]), (regret, y), xytext=(0, 5), textcoords="offset points",
-                              fontsize=9, ha="right")
+                              fontsize=9, ha="left" if regret < 1.3 else "right")
     axes.set(yticks=range(len(mine)), yticklabels=[text(choice) for choice, _ in mine], ylim=(len(mine) - 0.5, -0.8),
              xlim=(0.97, 1.05 * max(most, 1.15)))
     axes.tick_params(axis="y", length=0)
