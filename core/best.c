@@ -120,12 +120,10 @@ static bool share_lines(const nl_problem *p) {
     return p->c * nl_dtype_size(p->dtype) % 64 != 0;
 }
 
-/* Widths at which streaming loses (docs/optimized.md): a row begins up to 31 bytes short of whole
- * pages after the one before it, so that a load of x seems to overlap a pending store of y; and
- * rows of 16 bits that share lines, unless they are too wide to be kept. */
+/* Where streaming loses (docs/optimized.md): rows of 16 bits that share lines, unless they are too
+ * wide to be kept. */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING) return false;
-    if (p->c * nl_dtype_size(p->dtype) % 4096 > 4096 - 32) return true;
     return p->dtype != NL_F32 && share_lines(p) && p->c <= 1024;
 }
 

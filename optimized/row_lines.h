@@ -4,6 +4,7 @@
 
 #include "lines.h"
 #include "row_output.h"
+#include "tuning.h"
 
 /* Elements [i, end) of a row, stored from `to` on. */
 NL_INLINE void put_part(nl_view row, size_t i, size_t end, void *to, stats s, row_recipe q) {
@@ -12,6 +13,26 @@ NL_INLINE void put_part(nl_view row, size_t i, size_t end, void *to, stats s, ro
         const size_t k = end - i < VLEN ? end - i : VLEN;
         put_x(row, i, k, load_x(row, i, k), s, q, false);
     }
+}
+
+/* What the ends of rows need: the line that two share, and the last elements of gamma and beta with
+ * room for a vector behind them. A masked load that reaches into a page that is not there is right,
+ * but takes as long as hundreds of others. */
+enum { LAST = LINE / 2 };
+
+typedef struct row_ends {
+    shared_line line;
+    size_t from;
+    float gamma[LAST + VLEN], beta[LAST + VLEN];
+} row_ends;
+
+NL_INLINE row_ends row_ends_of(nl_view v) {
+    row_ends ends = {.line.held = 0, .from = v.c < LAST ? 0 : v.c - LAST};
+    for (size_t i = ends.from; i < v.c; i++) {
+        if (v.gamma) ends.gamma[i - ends.from] = v.gamma[i];
+        if (v.beta) ends.beta[i - ends.from] = v.beta[i];
+    }
+    return ends;
 }
 
 /* Prefetches, of the next row, the step at element i. */
@@ -23,23 +44,100 @@ NL_INLINE void prefetch_next_row(nl_view row, size_t i) {
     }
 }
 
-NL_INLINE void put_row_in_lines(nl_view row, shared_line *line, stats s, row_recipe q) {
-    const size_t size = nl_dtype_size(row.t);
-    const whole_lines w = whole_lines_of(row.y, size, row.c);
-    put_part(row, 0, w.begin, head_at(line, row.y, w.begin * size), s, q);
-    size_t i = w.begin;
-    for (; i + STEP <= w.end; i += STEP) {
-        prefetch_next_row(row, i);
+/* Elements [i, end) of a row, which are whole lines of y. */
+NL_INLINE void put_lines(nl_view row, size_t i, size_t end, stats s, row_recipe q, bool ahead) {
+    for (; i + STEP <= end; i += STEP) {
+        if (ahead) prefetch_next_row(row, i);
         put(row, i, s, q, true);
         put(row, i + VLEN, s, q, true);
         put(row, i + 2 * VLEN, s, q, true);
         put(row, i + 3 * VLEN, s, q, true);
     }
-    for (; i < w.end; i += VLEN) put(row, i, s, q, true);
-    put_if_whole(line);
-    if (i == row.c) return;
-    char *const rest = (char *)row.y + i * size;
-    put_part(row, i, row.c, tail_at(line, rest, (row.c - i) * size), s, q);
+    for (; i < end; i += VLEN) put(row, i, s, q, true);
+}
+
+NL_INLINE void put_before(nl_view row, whole_lines w, row_ends *ends, stats s, row_recipe q) {
+    const size_t bytes = w.begin * nl_dtype_size(row.t);
+    put_part(row, 0, w.begin, head_at(&ends->line, row.y, bytes), s, q);
+}
+
+NL_INLINE void put_after(nl_view row, whole_lines w, row_ends *ends, stats s, row_recipe q) {
+    const size_t bytes = w.end * nl_dtype_size(row.t), count = row.c - w.end;
+    put_if_whole(&ends->line);
+    if (count == 0) return;
+    row.x = (const char *)row.x + bytes, row.y = (char *)row.y + bytes;
+    if (row.residual) row.residual = (const char *)row.residual + bytes;
+    if (row.residual_out) row.residual_out = (char *)row.residual_out + bytes;
+    if (row.gamma) row.gamma = ends->gamma + (w.end - ends->from);
+    if (row.beta) row.beta = ends->beta + (w.end - ends->from);
+    void *const to = tail_at(&ends->line, row.y, count * nl_dtype_size(row.t));
+    put_part(row, 0, count, to, s, q);
+}
+
+NL_INLINE void put_row_in_lines(nl_view row, row_ends *ends, stats s, row_recipe q, bool ahead) {
+    const whole_lines w = whole_lines_of(row.y, nl_dtype_size(row.t), row.c);
+    put_before(row, w, ends, s, q);
+    put_lines(row, w.begin, w.end, s, q, ahead);
+    put_after(row, w, ends, s, q);
+}
+
+/* Wide rows: two, with gamma and beta, take 5/4 of the first-level cache or more. Where loads miss
+ * it, prefetching from memory makes them wait. So a few rows are read, then written block by block
+ * of columns, without prefetching: gamma and beta are still cached from the row before. */
+enum { TOGETHER = 4, COLUMNS = 512, WIDEST = TOGETHER * PIECE };
+
+NL_INLINE bool are_wide(nl_view v, row_recipe q) {
+    const size_t bytes = 2 * nl_dtype_size(v.t) + (q.centred ? 2 : 1) * sizeof(float);
+    return v.c > nl_first_level_cache() * 5 / 4 / bytes && v.c <= WIDEST;
+}
+
+typedef struct row_group {
+    size_t rows, r[TOGETHER];
+    stats s[TOGETHER];
+} row_group;
+
+NL_INLINE bool has_room(const row_group *g, size_t c) {
+    return g->rows < TOGETHER && (g->rows + 1) * c <= WIDEST;
+}
+
+NL_INLINE void put_group(nl_view v, const row_group *g, row_ends *ends, row_recipe q) {
+    const size_t size = nl_dtype_size(v.t);
+    for (size_t i = 0; i < v.c; i += COLUMNS)
+        for (size_t a = 0; a < g->rows; a++) {
+            const nl_view row = nl_row(v, g->r[a]);
+            const whole_lines w = whole_lines_of(row.y, size, row.c);
+            const size_t begin = w.begin + i,
+                         end = begin + COLUMNS < w.end ? begin + COLUMNS : w.end;
+            put_lines(row, begin, end, g->s[a], q, false);
+        }
+    for (size_t a = 0; a < g->rows; a++) {
+        const nl_view row = nl_row(v, g->r[a]);
+        const whole_lines w = whole_lines_of(row.y, size, row.c);
+        put_before(row, w, ends, g->s[a], q);
+        put_after(row, w, ends, g->s[a], q);
+    }
+}
+
+/* All rows, where they are wide. */
+NL_INLINE void wide_rows(nl_view v, row_recipe q) {
+    const nl_view whole = v;
+    const double per_c = 1 / (double)v.c;
+    row_ends ends = row_ends_of(v);
+    for (size_t r = 0; r < v.n;) {
+        row_group g = {.rows = 0};
+        for (; r < v.n && has_room(&g, v.c); r++) {
+            const stats s = row_stats(&whole, r, per_c, q);
+            if (s.in_double) {
+                in_double(&whole, r, q.centred);
+                continue;
+            }
+            nl_keep(nl_row(v, r), s.m + s.c, s.rstd);
+            g.r[g.rows] = r, g.s[g.rows++] = s;
+        }
+        put_group(v, &g, &ends, q);
+    }
+    put_waiting(&ends.line);
+    vfence();
 }
 
 #endif

@@ -13,9 +13,14 @@ static const nl_threshold row_thresholds[] = {{NL_OF_C, VLEN},  {NL_OF_C, 16},
                                               {NL_OF_C, PIECE}, {0}};
 
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
+    if (q.streaming && are_wide(v, q)) {
+        wide_rows(v, q);
+        return;
+    }
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
-    shared_line line = {.held = 0};
+    row_ends ends;
+    if (q.streaming) ends = row_ends_of(v);
     stats s = {0};
     bool known = false; /* s is this row's */
     for (size_t r = 0; r < v.n; r++) {
@@ -32,13 +37,14 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
             const totals sums = put_row_and_sum(row, s, next, guess, q);
             s = stats_from(&whole, r + 1, per_c, guess, sums, q);
         } else if (q.streaming) {
-            put_row_in_lines(row, &line, s, q);
+            put_row_in_lines(row, &ends, s, q, true);
         } else {
             put_row(row, s, q);
         }
     }
-    put_waiting(&line);
-    if (q.streaming) vfence();
+    if (!q.streaming) return;
+    put_waiting(&ends.line);
+    vfence();
 }
 
 typedef struct rows_call {

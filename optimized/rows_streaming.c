@@ -1,9 +1,8 @@
 /* idea   rows_certified, storing y past the caches, in whole lines (row_lines.h); meanwhile the next
- *        row is prefetched.
+ *        row is prefetched, or, where rows are wide, four are read and then written together.
  * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved.
  *        Memory is never idle, yet only one row, gamma and beta share the first-level cache.
- * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time;
- *        and where a row begins just short of whole pages after the one before it.
+ * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
  * SPDX-License-Identifier: MIT */
 #include "rows.h"
 

@@ -61,9 +61,9 @@ static void some_output(void *context, size_t begin, size_t end) {
         put_row(part, j->s, q);
         return;
     }
-    shared_line line = {.held = 0};
-    put_row_in_lines(part, &line, j->s, q);
-    put_waiting(&line);
+    row_ends ends = row_ends_of(part);
+    put_row_in_lines(part, &ends, j->s, q, false);
+    put_waiting(&ends.line);
     vfence();
 }
 

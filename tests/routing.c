@@ -90,7 +90,7 @@ static const char *on_one_thread(const nl_problem *p, size_t shares) {
         const bool kept = !backward && p->dtype != NL_F32 && p->c <= lanes() * 64;
         const size_t bytes = p->c * (p->dtype == NL_F32 ? 4 : 2);
         const bool lines = bytes % 64 == 0, stores = p->stores == NL_STORES_STREAMING;
-        const bool cached = bytes % 4096 > 4064 || (p->dtype != NL_F32 && !lines && p->c <= 1024);
+        const bool cached = p->dtype != NL_F32 && !lines && p->c <= 1024;
         if (streams(p, shares) && backward) return "rows_backward_streaming";
         if (streams(p, shares) && kept && lines) return "rows_kept_streaming";
         if (streams(p, shares) && (stores || !cached)) return "rows_streaming";
@@ -145,9 +145,8 @@ static void walk(const struct job *job, nl_dtype t, void (*visit)(nl_problem p))
                             most,
                             2 * most,
                             3 * most};
-    const size_t widths[] = {4 * v - 1, 4 * v, 4 * v + 1, 8 * v - 1,    8 * v,           8 * v + 1,
-                             64,        65,    100,       64 * v,       64 * v + 1,      1023,
-                             1025,      2000,  4096,      4064 / bytes, 4064 / bytes + 1};
+    const size_t widths[] = {4 * v - 1, 4 * v,  4 * v + 1,  8 * v - 1, 8 * v, 8 * v + 1, 64,  65,
+                             100,       64 * v, 64 * v + 1, 1023,      1025,  2000,      4096};
     const bool batch = job->op == NL_BATCHNORM;
     if (!is_in_optimized(job)) return;
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .s = 1, .eps = 1e-5f};
