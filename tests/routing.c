@@ -307,6 +307,25 @@ static void check_runs(nl_problem p) {
     }
 }
 
+/* Streamed in groups, beside rows that are not finite, every row is written as if alone. */
+Test(routing, wide_rows) {
+    static const char *const cases[] = {"f32/12x10243x1/nan",
+                                        "f32/12x10243x1/nan/residual/in-place",
+                                        "bf16/6x10240x1/normal/in-place", "f32/5x70001x1/normal",
+                                        "f16/2x40000x1/inf"};
+    const nl_op ops[] = {NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM};
+    lanes(); /* or skip */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases * 3; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "%s/forward/%s", nl_op_name(ops[i % 3]), cases[i / 3]);
+        trial streamed, alone;
+        run(&streamed, text, rung("rows_streaming"), rung("rows_streaming"), 1);
+        run(&alone, text, rung("rows_certified"), rung("rows_certified"), 1);
+        cr_assert(same_results(&streamed, &alone), "%s: streaming has other bits", text);
+        trial_end(&streamed), trial_end(&alone);
+    }
+}
+
 Test(routing, what_is_named_runs) {
     for (size_t j = 0; j < JOBS; j++)
         walk(&jobs[j], jobs[j].op == NL_RMSNORM ? NL_BF16 : NL_F32, check_runs);
