@@ -161,8 +161,10 @@ typedef struct nl_impl {
 /* Compute a problem, with nl_best() if impl is NULL, on at most `threads` >= 1 threads: below the
  * fork threshold (see nl_best()) the threaded rungs of optimized/ use one, and none uses more than
  * max(64, 4 for each processor) or than the process can start (a child of fork(): one). With impl
- * NULL, one also where timing finds it as fast; the bits are the same. On any status but NL_OK
- * nothing is written, and nl_message() names the error. n = 0 is NL_OK and accesses nothing. */
+ * NULL, one also where timing finds it as fast, with the rung and so the bits of `threads`; another
+ * `threads` may mean another rung, and dgamma and dbeta that differ in their last bits. On any
+ * status but NL_OK nothing is written, and nl_message() names the error. n = 0 is NL_OK and
+ * accesses nothing. */
 NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,
                             int threads);
 NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,
