@@ -19,9 +19,12 @@ enum {
     STREAMS_ROWS,
     STREAMS_LINES,
     ROW_HELD,
+    ROW_KEPT,
+    KEPT_FAR,
     ROW_ALONE,
     ONE_ROW_FITS,
-    COLUMNS_SPILL
+    COLUMNS_TURN,
+    COLUMNS_RETURN
 };
 
 typedef struct choice {
@@ -35,19 +38,23 @@ static const choice choices[] = {
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ROW_HELD},
+    {"optimized/rows_kept_prefetch", ROWS, NL_BIT(NL_FORWARD), KEPT_FAR},
     {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/rows_backward_threaded", ROWS, NL_BIT(NL_BACKWARD), FORKS},
-    {"optimized/rows_backward_streaming", ROWS, NL_BIT(NL_BACKWARD), STREAMS},
+    {"optimized/rows_backward_streaming", ROWS, NL_BIT(NL_BACKWARD), STREAMS_ROWS},
     {"optimized/rows_backward_registers", ROWS, NL_BIT(NL_BACKWARD), ALWAYS},
+    {"optimized/rows_backward_kept_prefetch", ROWS, NL_BIT(NL_BACKWARD), KEPT_FAR},
+    {"optimized/rows_backward_kept", ROWS, NL_BIT(NL_BACKWARD), ROW_KEPT},
     {"optimized/rows_backward_simd", ROWS, NL_BIT(NL_BACKWARD), ONE_ROW_FITS},
     {"optimized/rows_backward_blocks", ROWS, NL_BIT(NL_BACKWARD), ALWAYS},
     {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS},
     {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS},
+    {"optimized/batch_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), COLUMNS_TURN},
     {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS},
     {"optimized/batch_backward_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), STREAMS},
-    {"optimized/batch_backward_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), COLUMNS_SPILL},
+    {"optimized/batch_backward_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), COLUMNS_RETURN},
     {"optimized/batch_inference_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), FORKS},
     {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS},
 };
@@ -101,17 +108,30 @@ static size_t with_parameters(const nl_problem *p) {
     return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
 }
 
-/* What rows_kept has in the first-level cache, three rows and the parameters, is at most a third of
- * it: so much stays there beside the lines that come from memory. */
+/* Are x and y (x, dy and dx) larger than so many second-level caches? */
+static bool outgrows(const nl_problem *p, size_t caches) {
+    const size_t bytes = (p->pass == NL_BACKWARD ? 3 : 2) * nl_dtype_size(p->dtype);
+    return p->n * p->c * p->s > caches * nl_second_level_cache() / bytes;
+}
+
+/* Do they come from memory, or from a cache that is nearly as far? */
+static bool far(const nl_problem *p) {
+    return spills(p, 6) || (nl_last_level_is_far() && outgrows(p, 2));
+}
+
+/* Does half of the first-level cache (in backward two thirds) hold what is kept of a row in 16 bits,
+ * so that it stays there beside the lines that come from memory? Forward that is three rows and the
+ * parameters; backward xhat, g, gain, dgamma and dbeta, with x, dy and dx. */
 static bool kept_fits(const nl_problem *p) {
-    return p->c <= nl_first_level_cache() / 3 / with_parameters(p);
+    if (p->pass == NL_FORWARD) return p->c <= nl_first_level_cache() / 2 / with_parameters(p);
+    return p->c <= nl_first_level_cache() / 3 * 2 / (5 * sizeof(float) + 6);
 }
 
 /* Where it does not pay to read the next row while this one is written: some of x comes from
  * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte. In 16 bits the
- * conversions hide that, and what rows_kept keeps need not be read again. */
+ * conversions hide that. */
 static bool each_row_alone(const nl_problem *p) {
-    if (p->dtype != NL_F32) return spills(p, 6) && !kept_fits(p);
+    if (p->dtype != NL_F32) return spills(p, 6);
     return spills(p, 3) || p->c > (nl_first_level_cache() - 1) / with_parameters(p);
 }
 
@@ -121,10 +141,15 @@ static bool share_lines(const nl_problem *p) {
 }
 
 /* Where streaming loses (docs/optimized.md): rows of 16 bits that share lines, unless they are too
- * wide to be kept. */
+ * wide to be kept, in backward half as wide. */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING) return false;
-    return p->dtype != NL_F32 && share_lines(p) && p->c <= 1024;
+    return p->dtype != NL_F32 && share_lines(p) && p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
+}
+
+/* Are channels read as columns (SHORT of batch_work.h)? */
+static bool are_columns(const nl_problem *p) {
+    return p->s < 32;
 }
 
 static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
@@ -134,8 +159,11 @@ static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
     if (when == STREAMS_ROWS) return stream && !better_cached(p);
     if (when == STREAMS_LINES) return stream && !share_lines(p);
     if (when == ROW_HELD) return p->op != NL_LAYERNORM || p->c <= 64; /* four vectors of AVX-512 */
+    if (when == ROW_KEPT) return kept_fits(p) && p->c > 256; /* shorter ones: four at a time */
+    if (when == KEPT_FAR) return kept_fits(p) && far(p);
     if (when == ROW_ALONE) return each_row_alone(p);
-    if (when == COLUMNS_SPILL) return p->s < 32 /* SHORT of batch_work.h */ && spills(p, 3);
+    if (when == COLUMNS_TURN) return are_columns(p) && outgrows(p, 1) && !spills(p, 3);
+    if (when == COLUMNS_RETURN) return are_columns(p) && outgrows(p, 1);
     return fit(p, 1) && !fit(p, 4); /* ONE_ROW_FITS */
 }
 

@@ -17,9 +17,7 @@ static size_t cache_bytes(int level, size_t usual) {
     return known ? known : usual;
 }
 
-static size_t bounded_last_level(void) {
-    const size_t least = (size_t)8 << 20, most = (size_t)64 << 20;
-    const size_t bytes = cache_bytes(3, (size_t)16 << 20);
+static size_t bounded(size_t bytes, size_t least, size_t most) {
     return bytes < least ? least : bytes > most ? most : bytes;
 }
 
@@ -122,11 +120,15 @@ bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size) {
 }
 
 static nl_tuning now;
-static size_t first_level, last_level; /* asking the system takes microseconds */
+static size_t first_level, second_level, last_level; /* asking the system takes microseconds */
+static bool last_level_is_far;
 static const char *source = "defaults";
 
 static void decide(void) {
-    first_level = cache_bytes(1, (size_t)32 << 10), last_level = bounded_last_level();
+    first_level = cache_bytes(1, (size_t)32 << 10), second_level = cache_bytes(2, (size_t)1 << 20);
+    const size_t third = cache_bytes(3, (size_t)16 << 20);
+    last_level = bounded(third, (size_t)8 << 20, (size_t)64 << 20);
+    last_level_is_far = third > last_level;
     const size_t half = last_level / 2; /* x takes the other */
     now = (nl_tuning){.stream_bytes = half,
                       .stream_backward = half,
@@ -152,6 +154,16 @@ const nl_tuning *nl_tuning_now(void) {
 size_t nl_first_level_cache(void) {
     pthread_once(&once, decide);
     return first_level;
+}
+
+size_t nl_second_level_cache(void) {
+    pthread_once(&once, decide);
+    return second_level;
+}
+
+bool nl_last_level_is_far(void) {
+    pthread_once(&once, decide);
+    return last_level_is_far;
 }
 
 size_t nl_last_level_cache(void) {

@@ -10,10 +10,12 @@
 typedef struct dx_terms {
     row_scale scale;
     vf by_xhat, constant;
+    const kept_row *kept;
 } dx_terms;
 
 NL_INLINE dx_terms terms_of(const gradients *g, row_scale scale, double sum_g, double sum_gx) {
-    return (dx_terms){scale, vset(-(float)(sum_gx * g->per_c)), vset(-(float)(sum_g * g->per_c))};
+    const vf by_xhat = vset(-(float)(sum_gx * g->per_c));
+    return (dx_terms){scale, by_xhat, vset(-(float)(sum_g * g->per_c)), NULL};
 }
 
 NL_INLINE vf dx_of(vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
@@ -29,9 +31,18 @@ NL_INLINE vf with_dresidual(const gradients *g, size_t at, size_t k, vf dx) {
     return dx;
 }
 
+/* The same from what was kept. */
+NL_INLINE vf kept_dx(const kept_row *kept, size_t i, dx_terms t, backward_recipe q) {
+    const vf xhat = vload(NL_F32, kept->xhat, i, VLEN), g = vload(NL_F32, kept->g, i, VLEN);
+    vf rest = xhat * t.by_xhat;
+    if (q.centred) rest = vfma(xhat, t.by_xhat, t.constant);
+    return (g + rest) * t.scale.rstd;
+}
+
 /* dx of the row's k elements from i on; `row` is the row's first element. */
 NL_INLINE vf dx_at(const gradients *g, size_t row, size_t i, size_t k, dx_terms t,
                    backward_recipe q) {
+    if (q.kept) return with_dresidual(g, row + i, k, kept_dx(t.kept, i, t, q));
     const vf gain = vload(NL_F32, g->gain, i, k);
     const vf dx = dx_of(load_x(g, row + i, k), load_dy(g, row + i, k), gain, t, q);
     return with_dresidual(g, row + i, k, dx);
@@ -39,14 +50,15 @@ NL_INLINE vf dx_at(const gradients *g, size_t row, size_t i, size_t k, dx_terms 
 
 NL_INLINE void put_dx(const gradients *g, size_t row, size_t i, dx_terms t, backward_recipe q) {
     const vf dx = dx_at(g, row, i, VLEN, t, q);
-    if (q.streaming) {
+    if (q.prefetch) {
         const size_t ahead = row + (size_t)q.rows * g->v.c + i;
         prefetch(g, g->v.dy, ahead);
         if (g->v.dresidual) prefetch(g, g->v.dresidual, ahead);
-        vstream(g->v.t, g->v.dx, row + i, dx);
-    } else {
-        vstore(g->v.t, g->v.dx, row + i, VLEN, dx);
     }
+    if (q.streaming)
+        vstream(g->v.t, g->v.dx, row + i, dx);
+    else
+        vstore(g->v.t, g->v.dx, row + i, VLEN, dx);
 }
 
 NL_INLINE void put_vectors(const gradients *g, size_t row, size_t i, size_t end, dx_terms t,
@@ -102,10 +114,12 @@ NL_INLINE void put_row(const gradients *g, size_t row, dx_terms t, backward_reci
 
 /* A block's rows, from r on. */
 NL_INLINE void put_block(const gradients *g, size_t r, shared_line *line, backward_recipe q) {
-    const block b = sum_block(g, r, q);
+    kept_row kept;
+    const block b = sum_block(g, r, &kept, q);
     for (int a = 0; a < q.rows; a++) {
         const size_t row = (r + (size_t)a) * g->v.c;
-        const dx_terms t = terms_of(g, b.scale[a], b.g[a], b.gx[a]);
+        dx_terms t = terms_of(g, b.scale[a], b.g[a], b.gx[a]);
+        t.kept = &kept;
         if (q.streaming)
             put_row_in_lines(g, row, line, t, q);
         else

@@ -15,7 +15,9 @@ typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
     int rows;       /* of a block */
     int vectors;    /* of each sum of a row, 1 or 4; rows * vectors is SUMS */
-    bool streaming; /* stores dx past the caches and prefetches the next block */
+    bool kept;      /* a row's xhat and g stay as floats for the second reading; rows is 1 */
+    bool prefetch;  /* the next block's x and dy, and the lines of dx unless they are streamed */
+    bool streaming; /* stores dx past the caches */
 } backward_recipe;
 
 /* The rows of a block together have SUMS vectors of each sum. dgamma and dbeta are summed in float
@@ -32,9 +34,19 @@ typedef struct row_scale {
     vf mean, rstd, shift;
 } row_scale;
 
+/* What is kept of a row. Between the arrays is more than a third of a page, as in rows_kept.h. */
+enum { KEPT = SUM_BLOCK };
+
+typedef float kept_array[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
+
+typedef struct kept_row {
+    kept_array xhat, g;
+} kept_row;
+
 /* The rows of a block, from r on. */
 typedef struct block {
     size_t r;
+    kept_row *kept;
     row_scale scale[SUMS];
     double g[SUMS], gx[SUMS]; /* the sums of g and of g * xhat */
 } block;
@@ -89,7 +101,7 @@ NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     return s;
 }
 
-/* Prefetches p's line at an element of the next block, at the line's first vector: x in the first
+/* Prefetches p's line at an element, at the line's first vector: of the next block x in the first
  * reading, dy in the second. */
 NL_INLINE void prefetch(const gradients *g, const void *p, size_t at) {
     const size_t size = nl_dtype_size(g->v.t), byte = at * size;
@@ -99,21 +111,31 @@ NL_INLINE void prefetch(const gradients *g, const void *p, size_t at) {
 /* Adds k of the VLEN columns from i on, of all rows, to vector `lane` of each row's sums. */
 NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i, size_t k,
                            int lane, backward_recipe q) {
+    const bool begins = b->r % PIECE_ROWS == 0;
     const vf gain = vload(NL_F32, g->gain, i, VLEN);
     vf dgamma = vset(0), dbeta = vset(0);
+    if (q.kept && !begins) {
+        dgamma = vload(NL_F32, g->dgamma, i, VLEN);
+        if (q.centred) dbeta = vload(NL_F32, g->dbeta, i, VLEN);
+    }
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) {
         sums *at = s + a * q.vectors + lane;
         const size_t first = (b->r + (size_t)a) * g->v.c + i;
         const vf xhat = xhat_of(load_x(g, first, k), b->scale[a], q), dy = load_dy(g, first, k);
         *at = add_terms(*at, xhat, dy, gain, q);
-        if (q.streaming) prefetch(g, g->v.x, first + (size_t)q.rows * g->v.c);
-        if (a == 0)
+        if (q.kept) {
+            vstore(NL_F32, b->kept->xhat, i, VLEN, xhat);
+            vstore(NL_F32, b->kept->g, i, VLEN, gain * dy);
+        }
+        if (q.prefetch) prefetch(g, g->v.x, first + (size_t)q.rows * g->v.c);
+        if (q.prefetch && !q.streaming) prefetch(g, g->v.dx, first);
+        if (a == 0 && !q.kept)
             dgamma = dy * xhat, dbeta = dy;
         else
             dgamma = vfma(dy, xhat, dgamma), dbeta += dy;
     }
-    if (b->r % PIECE_ROWS) {
+    if (!q.kept && !begins) {
         dgamma += vload(NL_F32, g->dgamma, i, VLEN);
         if (q.centred) dbeta += vload(NL_F32, g->dbeta, i, VLEN);
     }
@@ -160,9 +182,9 @@ NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, ba
 }
 
 /* The first reading of the block's rows. */
-NL_INLINE block sum_block(const gradients *g, size_t r, backward_recipe q) {
+NL_INLINE block sum_block(const gradients *g, size_t r, kept_row *kept, backward_recipe q) {
     const size_t c = g->v.c;
-    block b = {.r = r};
+    block b = {.r = r, .kept = kept};
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) b.scale[a] = scale_of(g, r + (size_t)a, q);
     for (size_t i = 0; i < c; i += PIECE) sum_piece(g, &b, i, c - i < PIECE ? c : i + PIECE, q);

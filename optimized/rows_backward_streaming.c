@@ -6,7 +6,8 @@
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (backward_recipe){.rows = 4, .vectors = 1, .streaming = true});
+    const backward_recipe q = {.rows = 4, .vectors = 1, .prefetch = true, .streaming = true};
+    rows_backward(p, a, q);
 }
 
 NL_IMPL(.about = "blocks, dx stored past the caches", .ops = ROW_NORMS,

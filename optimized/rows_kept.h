@@ -95,6 +95,17 @@ NL_INLINE nl_view part_from(nl_view row, size_t i) {
     return row;
 }
 
+/* Prefetches x further on, and the lines of y that this row will be written to two rows later. For
+ * stores complete in order: where one waits for a line from memory, those of what is kept wait
+ * behind it, and fewer lines are fetched at once. */
+NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {
+    const size_t size = nl_dtype_size(row.t), end = (i + STEP) * size;
+    for (size_t byte = i * size; q.prefetch_bytes && byte < end; byte += LINE) {
+        vprefetch((const char *)row.x + byte + q.prefetch_bytes);
+        vprefetch((const char *)row.y + byte);
+    }
+}
+
 /* Writes a row from what was kept of it, and keeps another. */
 NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view next, float *to,
                               float guess, row_recipe q) {
@@ -104,7 +115,7 @@ NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view n
     const nl_view out = part_from(row, begin), in = part_from(next, odd);
     const size_t end = (begin > odd ? out.c : in.c) / STEP * STEP;
     for (size_t i = 0; i < end; i += STEP) {
-        prefetch_step(in, i, q);
+        prefetch_both(in, i, q);
         keep(&t.a, in, to + odd, i, m);
         keep(&t.b, in, to + odd, i + VLEN, m);
         put_pair(out, kept + begin, i, s, q);

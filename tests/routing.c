@@ -79,35 +79,54 @@ static bool two_rows_fit(const nl_problem *p) {
 }
 
 static bool certified(const nl_problem *p) {
-    if (p->dtype == NL_F32) return spills(p, 3) || !two_rows_fit(p);
-    return spills(p, 6) && 3 * p->c * (p->op == NL_LAYERNORM ? 20 : 16) > nl_first_level_cache();
+    return p->dtype == NL_F32 ? spills(p, 3) || !two_rows_fit(p) : spills(p, 6);
+}
+
+/* Are all tensors larger than so many second-level caches? */
+static bool outgrows(const nl_problem *p, size_t caches) {
+    const size_t tensors = p->pass == NL_BACKWARD ? 3 : 2, bytes = p->dtype == NL_F32 ? 4 : 2;
+    return p->n * p->c * p->s > caches * nl_second_level_cache() / (tensors * bytes);
+}
+
+static bool far(const nl_problem *p) {
+    return spills(p, 6) || (nl_cache_bytes(3) > 64 << 20 && outgrows(p, 2));
+}
+
+/* Do floats of a row of 16 bits stay in the first-level cache? */
+static bool kept_fits(const nl_problem *p) {
+    const size_t first = nl_first_level_cache();
+    if (p->pass == NL_FORWARD) return 2 * p->c * (p->op == NL_LAYERNORM ? 20 : 16) <= first;
+    return p->c <= first / 3 * 2 / 26;
 }
 
 static const char *on_one_thread(const nl_problem *p, size_t shares) {
     bool backward = p->pass == NL_BACKWARD;
     if (p->op != NL_BATCHNORM) {
         /* Rows of 16 bits and at most 16 steps of four vectors are kept. */
-        const bool kept = !backward && p->dtype != NL_F32 && p->c <= lanes() * 64;
+        const bool kept = p->dtype != NL_F32 && p->c <= lanes() * 64;
         const size_t bytes = p->c * (p->dtype == NL_F32 ? 4 : 2);
         const bool lines = bytes % 64 == 0, stores = p->stores == NL_STORES_STREAMING;
-        const bool cached = p->dtype != NL_F32 && !lines && p->c <= 1024;
-        if (streams(p, shares) && backward) return "rows_backward_streaming";
-        if (streams(p, shares) && kept && lines) return "rows_kept_streaming";
-        if (streams(p, shares) && (stores || !cached)) return "rows_streaming";
+        const bool cached = p->dtype != NL_F32 && !lines && p->c <= (backward ? 512 : 1024);
+        if (streams(p, shares) && kept && lines && !backward) return "rows_kept_streaming";
+        if (streams(p, shares) && (stores || !cached))
+            return backward ? "rows_backward_streaming" : "rows_streaming";
         const bool loops = !backward && p->op == NL_LAYERNORM && p->c > 64;
         if (p->c <= lanes() * vectors_kept(backward) && !loops)
             return backward ? "rows_backward_registers" : "rows_registers";
+        if (kept && kept_fits(p) && far(p))
+            return backward ? "rows_backward_kept_prefetch" : "rows_kept_prefetch";
         if (!backward && certified(p)) return "rows_certified";
-        if (kept) return "rows_kept";
-        if (!backward) return "rows_pipelined";
+        if (!backward) return kept ? "rows_kept" : "rows_pipelined";
+        if (kept && kept_fits(p) && p->c > 256) return "rows_backward_kept";
         return fit(p, 1) && !fit(p, 4) ? "rows_backward_simd" : "rows_backward_blocks";
     }
     if (p->pass == NL_INFERENCE)
         return streams(p, shares) ? "batch_inference_streaming" : "batch_inference";
     if (backward && streams(p, shares)) return "batch_backward_streaming";
     if (backward)
-        return p->s < 32 && spills(p, 3) ? "batch_backward_reverse" : "batch_backward_tiles";
-    return streams(p, shares) ? "batch_streaming" : "batch_prefetch";
+        return p->s < 32 && outgrows(p, 1) ? "batch_backward_reverse" : "batch_backward_tiles";
+    if (streams(p, shares)) return "batch_streaming";
+    return p->s < 32 && outgrows(p, 1) && !spills(p, 3) ? "batch_reverse" : "batch_prefetch";
 }
 
 static const char *expected(const nl_problem *p, int threads) {
@@ -199,12 +218,17 @@ static void check_names(nl_problem p) {
         }
 }
 
-/* Shapes around what the first-level and the last-level cache hold. */
+/* Shapes around what each level of the caches holds. */
 static void walk_caches(const struct job *job, nl_dtype t) {
     const size_t bytes = t == NL_F32 ? 4 : 2, first = nl_first_level_cache();
-    const bool batch = job->op == NL_BATCHNORM;
-    const size_t runs[] = {1, 31, 32}, third = first / (job->op == NL_LAYERNORM ? 60 : 48);
-    const size_t widths[] = {1024, 64, 100, third, third + 1};
+    const bool batch = job->op == NL_BATCHNORM, backward = job->pass == NL_BACKWARD;
+    const size_t kept =
+        backward ? first / 3 * 2 / 26 : first / 2 / (job->op == NL_LAYERNORM ? 20 : 16);
+    const size_t widths[] = {1024, 64, 100, 256, 257, 500, 516, kept, kept + 1},
+                 runs[] = {1, 31, 32};
+    const size_t second = nl_second_level_cache() / ((backward ? 3 : 2) * bytes);
+    const size_t spill = nl_last_level_cache() * 3 / 16 / bytes;
+    const size_t elements[] = {second, 2 * second, spill, 2 * spill};
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .n = 2, .s = 1, .eps = 1e-5f};
     if (!is_in_optimized(job)) return;
     for (size_t floats = 4; !batch && floats <= 5; floats++)
@@ -212,11 +236,11 @@ static void walk_caches(const struct job *job, nl_dtype t) {
             p.c = first / (4 * floats) + off - 1;
             check_names(p);
         }
-    for (size_t spill = nl_last_level_cache() * 3 / 16 / bytes, twice = 0; twice < 2; twice++)
-        for (size_t k = 0; k < (batch ? 3 : 5); k++)
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        for (size_t k = 0; k < (batch ? 3 : sizeof widths / sizeof *widths); k++)
             for (size_t off = 0; off < 3; off++) {
                 p.c = batch ? 1024 : widths[k], p.s = batch ? runs[k] : 1;
-                p.n = (spill << twice) / (p.c * p.s) + off - 1;
+                p.n = elements[i] / (p.c * p.s) + off - 1;
                 check_names(p);
             }
 }

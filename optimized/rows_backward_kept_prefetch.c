@@ -1,0 +1,17 @@
+/* idea   rows_backward_kept, with the next row's x and dy prefetched, and this one's dx.
+ * gain   As rows_kept_prefetch: stores of dx to lines that are in no cache nearby would hold up
+ *        those of dgamma, dbeta and the kept floats.
+ * fails  Where the tensors sit in a core's own cache.
+ * SPDX-License-Identifier: MIT */
+#include "rows_backward.h"
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    const backward_recipe q = {.rows = 1, .vectors = 4, .kept = true, .prefetch = true};
+    rows_backward(p, a, q);
+}
+
+NL_IMPL(.about = "16-bit rows kept as floats, x, dy and dx prefetched", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .c_max = KEPT,
+        .thresholds = row_thresholds, .rank = 4, .method = NL_TWO_PASS, .lanes = 4 * VLEN,
+        .backward = backward, .scratch = rows_backward_scratch);

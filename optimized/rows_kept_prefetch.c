@@ -1,0 +1,17 @@
+/* idea   rows_kept, with x prefetched 1 KiB ahead, and the lines of y two rows before they are
+ *        written.
+ * gain   Where y is in no cache nearby, its stores wait for their lines, and those of the kept
+ *        floats behind them, since stores complete in order: a prefetch does not wait.
+ * fails  Where x and y sit in a core's own cache: two instructions a line for nothing.
+ * SPDX-License-Identifier: MIT */
+#include "rows_kept.h"
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .prefetch_bytes = 1024});
+}
+
+NL_IMPL(.about = "16-bit rows kept as floats, x and the lines of y prefetched", .ops = ROW_NORMS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .c_max = KEPT,
+        .thresholds = kept_thresholds, .rank = 6, .range_safe = true, .method = NL_REFINED,
+        .lanes = 4 * VLEN, .forward = forward);
