@@ -67,9 +67,9 @@ static size_t of_kind(const nl_problem *p, size_t forward, size_t backward, size
 
 /* Is the problem large enough to wake threads? */
 static bool forks(const nl_problem *p, int threads) {
+    if (threads <= 1) return false;
     const nl_tuning *t = nl_tuning_now();
-    const size_t from = of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
-    return threads > 1 && p->n * p->c * p->s >= from;
+    return p->n * p->c * p->s >= of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
 }
 
 /* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves.
@@ -79,28 +79,43 @@ static bool narrow(const nl_problem *p) {
     return p->op != NL_BATCHNORM && p->c <= (p->pass == NL_BACKWARD ? 64 : 128);
 }
 
+/* Of y, or of dx. */
+static size_t bytes_of(const nl_problem *p) {
+    return p->n * p->c * p->s * nl_dtype_size(p->dtype);
+}
+
 bool nl_streams_each(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
     if (narrow(p)) return false;
     const nl_tuning *t = nl_tuning_now();
-    const size_t bytes = p->n * p->c * p->s * nl_dtype_size(p->dtype);
+    const size_t bytes = threads == 1 ? bytes_of(p) : bytes_of(p) / (size_t)threads;
     const size_t backward = p->dtype == NL_F32 ? t->stream_backward : t->stream_bytes;
-    const size_t from = of_kind(p, t->stream_bytes, backward, t->stream_batch);
-    return bytes / (size_t)threads >= from;
+    return bytes >= of_kind(p, t->stream_bytes, backward, t->stream_batch);
 }
+
+/* The conditions run at every call, which may be of one short row: they multiply, and divide by
+ * constants only. */
 
 /* In backward: do so many rows of x, dy and dx fit the first-level cache, with gamma, dgamma and
  * dbeta? */
-static bool fit(const nl_problem *p, size_t rows) {
-    const size_t bytes = 3 * rows * nl_dtype_size(p->dtype) + 3 * sizeof(float);
-    return p->c <= nl_first_level_cache() / bytes;
+static bool fit(const nl_problem *p, const nl_caches *k, size_t rows) {
+    return p->c * (3 * rows * nl_dtype_size(p->dtype) + 3 * sizeof(float)) <= k->first;
 }
 
 /* y, or dx, takes so many sixteenths of the last-level cache: with x (and dy), and beside what
  * others have there, some of x comes from memory (docs/optimized.md). */
-static bool spills(const nl_problem *p, size_t sixteenths) {
-    const size_t bytes = nl_last_level_cache() / 16 * sixteenths;
-    return p->n * p->c * p->s >= bytes / nl_dtype_size(p->dtype);
+static bool spills(const nl_problem *p, const nl_caches *k, size_t sixteenths) {
+    return bytes_of(p) >= k->last / 16 * sixteenths;
+}
+
+/* Are x and y (x, dy and dx) larger than so many second-level caches? */
+static bool outgrows(const nl_problem *p, const nl_caches *k, size_t caches) {
+    return bytes_of(p) * (p->pass == NL_BACKWARD ? 3 : 2) > caches * k->second;
+}
+
+/* Do they come from memory, or from a cache that is nearly as far? */
+static bool far(const nl_problem *p, const nl_caches *k) {
+    return spills(p, k, 6) || (k->is_far && outgrows(p, k, 2));
 }
 
 /* Forward: bytes of an element of three rows of floats, gamma and (LayerNorm) beta. */
@@ -108,31 +123,20 @@ static size_t with_parameters(const nl_problem *p) {
     return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
 }
 
-/* Are x and y (x, dy and dx) larger than so many second-level caches? */
-static bool outgrows(const nl_problem *p, size_t caches) {
-    const size_t bytes = (p->pass == NL_BACKWARD ? 3 : 2) * nl_dtype_size(p->dtype);
-    return p->n * p->c * p->s > caches * nl_second_level_cache() / bytes;
-}
-
-/* Do they come from memory, or from a cache that is nearly as far? */
-static bool far(const nl_problem *p) {
-    return spills(p, 6) || (nl_last_level_is_far() && outgrows(p, 2));
-}
-
 /* Does half of the first-level cache (in backward two thirds) hold what is kept of a row in 16 bits,
  * so that it stays there beside the lines that come from memory? Forward that is three rows and the
  * parameters; backward xhat, g, gain, dgamma and dbeta, with x, dy and dx. */
-static bool kept_fits(const nl_problem *p) {
-    if (p->pass == NL_FORWARD) return p->c <= nl_first_level_cache() / 2 / with_parameters(p);
-    return p->c <= nl_first_level_cache() / 3 * 2 / (5 * sizeof(float) + 6);
+static bool kept_fits(const nl_problem *p, const nl_caches *k) {
+    if (p->pass == NL_FORWARD) return p->c * with_parameters(p) <= k->first / 2;
+    return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
 }
 
 /* Where it does not pay to read the next row while this one is written: some of x comes from
  * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte. In 16 bits the
  * conversions hide that. */
-static bool each_row_alone(const nl_problem *p) {
-    if (p->dtype != NL_F32) return spills(p, 6);
-    return spills(p, 3) || p->c > (nl_first_level_cache() - 1) / with_parameters(p);
+static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
+    if (p->dtype != NL_F32) return spills(p, k, 6);
+    return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 
 /* Do rows share a line of y? */
@@ -152,19 +156,22 @@ static bool are_columns(const nl_problem *p) {
     return p->s < 32;
 }
 
-static bool holds(int when, const nl_problem *p, bool fork, bool stream) {
-    if (when == ALWAYS) return true;
-    if (when == FORKS) return fork;
-    if (when == STREAMS) return stream;
-    if (when == STREAMS_ROWS) return stream && !better_cached(p);
-    if (when == STREAMS_LINES) return stream && !share_lines(p);
-    if (when == ROW_HELD) return p->op != NL_LAYERNORM || p->c <= 64; /* four vectors of AVX-512 */
-    if (when == ROW_KEPT) return kept_fits(p) && p->c > 256; /* shorter ones: four at a time */
-    if (when == KEPT_FAR) return kept_fits(p) && far(p);
-    if (when == ROW_ALONE) return each_row_alone(p);
-    if (when == COLUMNS_TURN) return are_columns(p) && outgrows(p, 1) && !spills(p, 3);
-    if (when == COLUMNS_RETURN) return are_columns(p) && outgrows(p, 1);
-    return fit(p, 1) && !fit(p, 4); /* ONE_ROW_FITS */
+static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, bool stream) {
+    const bool halves = p->dtype != NL_F32;
+    switch (when) {
+    case FORKS: return fork;
+    case STREAMS: return stream;
+    case STREAMS_ROWS: return stream && !better_cached(p);
+    case STREAMS_LINES: return stream && !share_lines(p);
+    case ROW_HELD: return p->op != NL_LAYERNORM || p->c <= 64;     /* four vectors of AVX-512 */
+    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* shorter: four at a time */
+    case KEPT_FAR: return halves && far(p, k) && kept_fits(p, k);
+    case ROW_ALONE: return each_row_alone(p, k);
+    case ONE_ROW_FITS: return fit(p, k, 1) && !fit(p, k, 4);
+    case COLUMNS_TURN: return are_columns(p) && outgrows(p, k, 1) && !spills(p, k, 3);
+    case COLUMNS_RETURN: return are_columns(p) && outgrows(p, k, 1);
+    default: return true; /* ALWAYS */
+    }
 }
 
 /* The implementation of a choice, cached; isa NULL: the widest that runs. */
@@ -179,10 +186,11 @@ static const nl_impl *entry_of(size_t choice, const char *isa) {
 }
 
 static const nl_impl *choose(const nl_problem *p, bool fork, bool stream, const char *isa) {
+    const nl_caches *caches = nl_caches_now();
     for (size_t i = 0; i < CHOICES; i++) {
         const choice *k = &choices[i];
         if (!(k->ops & NL_BIT(p->op)) || !(k->passes & NL_BIT(p->pass))) continue;
-        if (!holds(k->when, p, fork, stream)) continue;
+        if (!holds(k->when, p, caches, fork, stream)) continue;
         const nl_impl *impl = entry_of(i, isa);
         if (impl && nl_accepts(impl, p)) return impl;
     }

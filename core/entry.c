@@ -59,7 +59,8 @@ fail_alignment(const nl_problem *p, const void *const at[BUFFERS], const size_t 
 }
 
 /* On one short row this check costs as much as the kernel, so it is inlined: the buffers that an
- * entry point lacks are then constants. */
+ * entry point lacks are then constants. Callers name these too: to fill gaps, compilers clear the
+ * whole array first, which takes as long as the other tests. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
                                   size_t scratch_bytes) {
     const struct nl_pass_row *pass = &nl_passes[p->pass];
@@ -195,6 +196,7 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     const size_t scratch = a.scratch ? nl_scratch_bytes(impl, p) : 0;
     const void *const at[BUFFERS] = {[NL_X] = a.x,
                                      [NL_RESIDUAL] = a.residual,
+                                     [NL_DY] = NULL,
                                      [NL_GAMMA] = a.gamma,
                                      [NL_BETA] = a.beta,
                                      [NL_MEAN] = a.mean,
@@ -203,6 +205,9 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
                                      [NL_RUNNING_VAR] = a.running_var,
                                      [NL_Y] = a.y,
                                      [NL_RESIDUAL_OUT] = a.residual_out,
+                                     [NL_DX] = NULL,
+                                     [NL_DGAMMA] = NULL,
+                                     [NL_DBETA] = NULL,
                                      [SCRATCH] = scratch ? a.scratch : NULL};
     status = check_buffers(p, at, scratch);
     if (status != NL_OK || !p->n) return status;
@@ -213,8 +218,8 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
     impl->forward(p, &a, fork.threads);
-    nl_fork_end(&fork);
-    free(owned);
+    if (fork.at) nl_fork_end(&fork);
+    if (owned) free(owned);
     return NL_OK;
 }
 
@@ -230,11 +235,21 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
 
     nl_backward_args a = *args;
     const size_t scratch = a.scratch ? nl_scratch_bytes(impl, p) : 0;
-    const void *const at[BUFFERS] = {[NL_X] = a.x,         [NL_RESIDUAL] = a.dresidual,
-                                     [NL_DY] = a.dy,       [NL_GAMMA] = a.gamma,
-                                     [NL_MEAN] = a.mean,   [NL_RSTD] = a.rstd,
-                                     [NL_DX] = a.dx,       [NL_DGAMMA] = a.dgamma,
-                                     [NL_DBETA] = a.dbeta, [SCRATCH] = scratch ? a.scratch : NULL};
+    const void *const at[BUFFERS] = {[NL_X] = a.x,
+                                     [NL_RESIDUAL] = a.dresidual,
+                                     [NL_DY] = a.dy,
+                                     [NL_GAMMA] = a.gamma,
+                                     [NL_BETA] = NULL,
+                                     [NL_MEAN] = a.mean,
+                                     [NL_RSTD] = a.rstd,
+                                     [NL_RUNNING_MEAN] = NULL,
+                                     [NL_RUNNING_VAR] = NULL,
+                                     [NL_Y] = NULL,
+                                     [NL_RESIDUAL_OUT] = NULL,
+                                     [NL_DX] = a.dx,
+                                     [NL_DGAMMA] = a.dgamma,
+                                     [NL_DBETA] = a.dbeta,
+                                     [SCRATCH] = scratch ? a.scratch : NULL};
     status = check_buffers(p, at, scratch);
     if (status != NL_OK || !p->n) return status;
 
@@ -244,7 +259,7 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
     impl->backward(p, &a, fork.threads);
-    nl_fork_end(&fork);
-    free(owned);
+    if (fork.at) nl_fork_end(&fork);
+    if (owned) free(owned);
     return NL_OK;
 }

@@ -120,16 +120,16 @@ bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size) {
 }
 
 static nl_tuning now;
-static size_t first_level, second_level, last_level; /* asking the system takes microseconds */
-static bool last_level_is_far;
+static nl_caches caches;
 static const char *source = "defaults";
 
 static void decide(void) {
-    first_level = cache_bytes(1, (size_t)32 << 10), second_level = cache_bytes(2, (size_t)1 << 20);
     const size_t third = cache_bytes(3, (size_t)16 << 20);
-    last_level = bounded(third, (size_t)8 << 20, (size_t)64 << 20);
-    last_level_is_far = third > last_level;
-    const size_t half = last_level / 2; /* x takes the other */
+    caches = (nl_caches){.first = cache_bytes(1, (size_t)32 << 10),
+                         .second = cache_bytes(2, (size_t)1 << 20),
+                         .last = bounded(third, (size_t)8 << 20, (size_t)64 << 20)};
+    caches.is_far = third > caches.last;
+    const size_t half = caches.last / 2; /* x takes the other */
     now = (nl_tuning){.stream_bytes = half,
                       .stream_backward = half,
                       .stream_batch = half,
@@ -151,24 +151,9 @@ const nl_tuning *nl_tuning_now(void) {
     return &now;
 }
 
-size_t nl_first_level_cache(void) {
+const nl_caches *nl_caches_now(void) {
     pthread_once(&once, decide);
-    return first_level;
-}
-
-size_t nl_second_level_cache(void) {
-    pthread_once(&once, decide);
-    return second_level;
-}
-
-bool nl_last_level_is_far(void) {
-    pthread_once(&once, decide);
-    return last_level_is_far;
-}
-
-size_t nl_last_level_cache(void) {
-    pthread_once(&once, decide);
-    return last_level;
+    return &caches;
 }
 
 void nl_tuning_use(const nl_tuning *t) {

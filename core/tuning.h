@@ -25,18 +25,17 @@ enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 26214
  * that cannot be used, nl_message() says so. */
 const nl_tuning *nl_tuning_now(void);
 
-/* Bytes of a core's first-level cache for data, and of its second-level cache; where unknown, 32 KiB
- * and 1 MiB. */
-size_t nl_first_level_cache(void);
-size_t nl_second_level_cache(void);
+/* Bytes of a core's own caches, the first level's for data, and of the third level; where unknown,
+ * 32 KiB, 1 MiB and 16 MiB. */
+typedef struct nl_caches {
+    size_t first, second;
+    size_t last; /* from 8 to 64 MiB, since a larger one is shared with others */
+    bool is_far; /* the third level is larger: so many cores share it that its lines come from
+                    nearly as far as memory's */
+} nl_caches;
 
-/* Bytes of the third-level cache, from 8 to 64 MiB, since a larger one is shared with others; where
- * unknown, 16 MiB. */
-size_t nl_last_level_cache(void);
-
-/* Is the third-level cache larger than that? Then it is shared by so many cores that its lines come
- * from nearly as far as memory's. */
-bool nl_last_level_is_far(void);
+/* Read once: asking the system takes microseconds. */
+const nl_caches *nl_caches_now(void);
 
 /* In a line: "defaults", or "NL_TUNING" for its file, and the numbers. */
 void nl_tuning_describe(char *text, size_t size);

@@ -88,7 +88,7 @@ enum { TOGETHER = 4, COLUMNS = 512, WIDEST = TOGETHER * PIECE };
 
 NL_INLINE bool are_wide(nl_view v, row_recipe q) {
     const size_t bytes = 2 * nl_dtype_size(v.t) + (q.centred ? 2 : 1) * sizeof(float);
-    return v.c > nl_first_level_cache() * 5 / 4 / bytes && v.c <= WIDEST;
+    return v.c > nl_caches_now()->first * 5 / 4 / bytes && v.c <= WIDEST;
 }
 
 typedef struct row_group {

@@ -63,19 +63,19 @@ static bool streams(const nl_problem *p, size_t shares) {
 
 /* Rows of x, dy, dx, with gamma, dgamma and dbeta, in the first-level cache. */
 static bool fit(const nl_problem *p, size_t rows) {
-    return p->c * (3 * rows * (p->dtype == NL_F32 ? 4 : 2) + 12) <= nl_first_level_cache();
+    return p->c * (3 * rows * (p->dtype == NL_F32 ? 4 : 2) + 12) <= nl_caches_now()->first;
 }
 
 /* Does some of x come from memory? */
 static bool spills(const nl_problem *p, size_t sixteenths) {
     const size_t y = p->n * p->c * p->s * (p->dtype == NL_F32 ? 4 : 2);
-    return 16 * y >= sixteenths * nl_last_level_cache();
+    return 16 * y >= sixteenths * nl_caches_now()->last;
 }
 
 /* Two rows of x, one of y, gamma and (LayerNorm) beta, all f32, in the first-level cache, and not all
  * of it. */
 static bool two_rows_fit(const nl_problem *p) {
-    return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < nl_first_level_cache();
+    return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < nl_caches_now()->first;
 }
 
 static bool certified(const nl_problem *p) {
@@ -85,7 +85,7 @@ static bool certified(const nl_problem *p) {
 /* Are all tensors larger than so many second-level caches? */
 static bool outgrows(const nl_problem *p, size_t caches) {
     const size_t tensors = p->pass == NL_BACKWARD ? 3 : 2, bytes = p->dtype == NL_F32 ? 4 : 2;
-    return p->n * p->c * p->s > caches * nl_second_level_cache() / (tensors * bytes);
+    return p->n * p->c * p->s > caches * nl_caches_now()->second / (tensors * bytes);
 }
 
 static bool far(const nl_problem *p) {
@@ -94,7 +94,7 @@ static bool far(const nl_problem *p) {
 
 /* Do floats of a row of 16 bits stay in the first-level cache? */
 static bool kept_fits(const nl_problem *p) {
-    const size_t first = nl_first_level_cache();
+    const size_t first = nl_caches_now()->first;
     if (p->pass == NL_FORWARD) return 2 * p->c * (p->op == NL_LAYERNORM ? 20 : 16) <= first;
     return p->c <= first / 3 * 2 / 26;
 }
@@ -220,14 +220,14 @@ static void check_names(nl_problem p) {
 
 /* Shapes around what each level of the caches holds. */
 static void walk_caches(const struct job *job, nl_dtype t) {
-    const size_t bytes = t == NL_F32 ? 4 : 2, first = nl_first_level_cache();
+    const size_t bytes = t == NL_F32 ? 4 : 2, first = nl_caches_now()->first;
     const bool batch = job->op == NL_BATCHNORM, backward = job->pass == NL_BACKWARD;
     const size_t kept =
         backward ? first / 3 * 2 / 26 : first / 2 / (job->op == NL_LAYERNORM ? 20 : 16);
     const size_t widths[] = {1024, 64, 100, 256, 257, 500, 516, kept, kept + 1},
                  runs[] = {1, 31, 32};
-    const size_t second = nl_second_level_cache() / ((backward ? 3 : 2) * bytes);
-    const size_t spill = nl_last_level_cache() * 3 / 16 / bytes;
+    const size_t second = nl_caches_now()->second / ((backward ? 3 : 2) * bytes);
+    const size_t spill = nl_caches_now()->last * 3 / 16 / bytes;
     const size_t elements[] = {second, 2 * second, spill, 2 * spill};
     nl_problem p = {.op = job->op, .pass = job->pass, .dtype = t, .n = 2, .s = 1, .eps = 1e-5f};
     if (!is_in_optimized(job)) return;
@@ -255,7 +255,7 @@ Test(routing, names_at_every_threshold) {
 
 /* As by default: what spills from the last-level cache is not all streamed. */
 static void stream_from_half(void) {
-    const size_t half = nl_last_level_cache() / 2;
+    const size_t half = nl_caches_now()->last / 2;
     tuning.stream_bytes = tuning.stream_backward = tuning.stream_batch = half;
     nl_tuning_use(&tuning);
 }
@@ -268,7 +268,7 @@ Test(routing, names_below_the_streams) {
 }
 
 Test(routing, last_level_is_bounded) {
-    const size_t known = nl_cache_bytes(3), all = nl_last_level_cache(), mib = 1 << 20;
+    const size_t known = nl_cache_bytes(3), all = nl_caches_now()->last, mib = 1 << 20;
     cr_assert(all >= 8 * mib && all <= 64 * mib);
     if (!known) cr_assert_eq(all, 16 * mib);
     if (known >= 8 * mib && known <= 64 * mib) cr_assert_eq(all, known);
