@@ -131,6 +131,11 @@ static bool kept_fits(const nl_problem *p, const nl_caches *k) {
     return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
 }
 
+/* Forward: rows of a few lines, of which prefetching takes too much. */
+static bool brief(const nl_problem *p) {
+    return p->pass == NL_FORWARD && p->c < 256;
+}
+
 /* Where it does not pay to read the next row while this one is written: some of x comes from
  * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte. In 16 bits the
  * conversions hide that. */
@@ -165,7 +170,7 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case STREAMS_LINES: return stream && !share_lines(p);
     case ROW_HELD: return p->op != NL_LAYERNORM || p->c <= 64;     /* four vectors of AVX-512 */
     case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* shorter: four at a time */
-    case KEPT_FAR: return halves && far(p, k) && kept_fits(p, k);
+    case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case ROW_ALONE: return each_row_alone(p, k);
     case ONE_ROW_FITS: return fit(p, k, 1) && !fit(p, k, 4);
     case COLUMNS_TURN: return are_columns(p) && outgrows(p, k, 1) && !spills(p, k, 3);

@@ -113,7 +113,7 @@ static const char *on_one_thread(const nl_problem *p, size_t shares) {
         const bool loops = !backward && p->op == NL_LAYERNORM && p->c > 64;
         if (p->c <= lanes() * vectors_kept(backward) && !loops)
             return backward ? "rows_backward_registers" : "rows_registers";
-        if (kept && kept_fits(p) && far(p))
+        if (kept && kept_fits(p) && far(p) && (backward || p->c >= 256))
             return backward ? "rows_backward_kept_prefetch" : "rows_kept_prefetch";
         if (!backward && certified(p)) return "rows_certified";
         if (!backward) return kept ? "rows_kept" : "rows_pipelined";
@@ -224,7 +224,7 @@ static void walk_caches(const struct job *job, nl_dtype t) {
     const bool batch = job->op == NL_BATCHNORM, backward = job->pass == NL_BACKWARD;
     const size_t kept =
         backward ? first / 3 * 2 / 26 : first / 2 / (job->op == NL_LAYERNORM ? 20 : 16);
-    const size_t widths[] = {1024, 64, 100, 256, 257, 500, 516, kept, kept + 1},
+    const size_t widths[] = {1024, 64, 100, 255, 256, 257, 500, 516, kept, kept + 1},
                  runs[] = {1, 31, 32};
     const size_t second = nl_caches_now()->second / ((backward ? 3 : 2) * bytes);
     const size_t spill = nl_caches_now()->last * 3 / 16 / bytes;
