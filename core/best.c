@@ -140,7 +140,7 @@ static bool brief(const nl_problem *p) {
  * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte. In 16 bits the
  * conversions hide that. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
-    if (p->dtype != NL_F32) return spills(p, k, 6);
+    if (p->dtype != NL_F32) return spills(p, k, 6) && !kept_fits(p, k);
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 

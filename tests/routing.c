@@ -78,10 +78,6 @@ static bool two_rows_fit(const nl_problem *p) {
     return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < nl_caches_now()->first;
 }
 
-static bool certified(const nl_problem *p) {
-    return p->dtype == NL_F32 ? spills(p, 3) || !two_rows_fit(p) : spills(p, 6);
-}
-
 /* Are all tensors larger than so many second-level caches? */
 static bool outgrows(const nl_problem *p, size_t caches) {
     const size_t tensors = p->pass == NL_BACKWARD ? 3 : 2, bytes = p->dtype == NL_F32 ? 4 : 2;
@@ -97,6 +93,11 @@ static bool kept_fits(const nl_problem *p) {
     const size_t first = nl_caches_now()->first;
     if (p->pass == NL_FORWARD) return 2 * p->c * (p->op == NL_LAYERNORM ? 20 : 16) <= first;
     return p->c <= first / 3 * 2 / 26;
+}
+
+static bool certified(const nl_problem *p) {
+    if (p->dtype != NL_F32) return spills(p, 6) && !kept_fits(p);
+    return spills(p, 3) || !two_rows_fit(p);
 }
 
 static const char *on_one_thread(const nl_problem *p, size_t shares) {
