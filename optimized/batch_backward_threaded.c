@@ -1,4 +1,4 @@
-/* idea   batch_backward_tiles on several threads: each takes some channels; or, where channels
+/* idea   batch_backward_reverse on several threads: each takes some channels; or, where channels
  *        are few, some pieces of the samples, whose sums are added in a fixed order, so that the
  *        bits are the same with any number of threads.
  *        dx is streamed where batch_backward_streaming would be taken.
@@ -9,7 +9,7 @@
 #include "best.h"
 
 static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.backward = true, .tiles = true});
+    do_step(context, begin, end, (batch_recipe){.backward = true, .tiles = true, .reverse = true});
 }
 
 static void step_streaming(void *context, size_t begin, size_t end) {

@@ -100,15 +100,15 @@ NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end
                            size_t f_end, batch_recipe q) {
     const coefficients own = {.held = false};
     const size_t rows = end - row;
-    const bool two = t == NL_BF16 && REGISTERS > 16 && q.tiles && !q.streaming && !q.reverse &&
-                     (q.inference || w.cached);
+    const bool two =
+        t == NL_BF16 && REGISTERS > 16 && q.tiles && !q.streaming && (q.inference || w.cached);
     const size_t ahead = w.columns > L1_COLUMNS ? (size_t)q.prefetch_rows * w.columns : 0;
     shared_line line = {.held = 0};
     for (size_t done = 0; done < rows; done += BLOCK)
         for (size_t f = begin; f < f_end; f += L1_COLUMNS)
             for (size_t i = done, next; i < least(done + BLOCK, rows); i = next) {
                 next = two ? least(i + 2, least(done + BLOCK, rows)) : i + 1;
-                const size_t at = (q.reverse ? end - 1 - i : row + i) * w.columns + f;
+                const size_t at = (q.reverse ? end - next : row + i) * w.columns + f;
                 const size_t width = least(L1_COLUMNS, f_end - f);
                 if (next == i + 2)
                     put_two(w, t, cast, at, f, width, q);

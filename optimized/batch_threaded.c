@@ -1,4 +1,4 @@
-/* idea   batch_prefetch on several threads: each takes some channels; or, where channels are few,
+/* idea   batch_reverse on several threads: each takes some channels; or, where channels are few,
  *        some pieces of the samples, and then all wait for all sums.
  *        y is streamed where batch_streaming would be taken.
  * gain   Scales with the cores that have caches or memory of their own.
@@ -9,7 +9,10 @@
 
 static void step(void *context, size_t begin, size_t end) {
     do_step(context, begin, end,
-            (batch_recipe){.statistics = CERTIFIED, .tiles = true, .prefetch_rows = 2});
+            (batch_recipe){.statistics = CERTIFIED,
+                           .tiles = true,
+                           .prefetch_rows = 2,
+                           .reverse = true});
 }
 
 static void step_streaming(void *context, size_t begin, size_t end) {
