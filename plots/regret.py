@@ -52,6 +52,7 @@ for choice, fastest in points:
     panels.setdefault((common.LAYERS[choice["op"]], choice["pass"]), []).append((choice, fastest))
 panels = dict(sorted(panels.items(), key=lambda p: (p[0][0] == "BatchNorm", p[0][0], PASSES.index(p[0][1]))))
 most = max(regret for _, fastest in points for regret, _ in fastest.values())
+left, right = 0.97, 1.05 * max(most, 1.15)
 figure, grid = plt.subplots(1, len(panels), squeeze=False, sharex=True, figsize=(common.WIDE, 7.5))
 figure.subplots_adjust(left=0.1, right=0.985, top=0.79, bottom=0.14, wspace=1.05)
 for axes, ((layer, name), mine) in zip(grid[0], panels.items()):
@@ -63,9 +64,9 @@ for axes, ((layer, name), mine) in zip(grid[0], panels.items()):
             axes.plot(regret, y, marker=marker, color=colour, markersize=6, markerfacecolor=colour if sure else "white")
             if regret > 1.1 and not other:
                 axes.annotate(rungs.name(row["impl"]), (regret, y), xytext=(0, 5), textcoords="offset points",
-                              fontsize=9, ha="left" if regret < 1.3 else "right")
+                              fontsize=9, ha="left" if regret - left < 0.4 * (right - left) else "right")
     axes.set(yticks=range(len(mine)), yticklabels=[text(choice) for choice, _ in mine], ylim=(len(mine) - 0.5, -0.8),
-             xlim=(0.97, 1.05 * max(most, 1.15)))
+             xlim=(left, right))
     axes.tick_params(axis="y", length=0)
     axes.set_title(f"{layer}\n{name}")
 figure.supxlabel("time / the fastest's", y=0.07, fontsize=plt.rcParams["axes.labelsize"])
