@@ -93,7 +93,7 @@ NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
     return (row_scale){vset(mean), vset(rstd), vset(shift)};
 }
 
-/* Lanes past the end of the row have dy = 0 and gain = 0. */
+/* Lanes past the end of the row have dy = 0, gain = 0 and xhat = 0: that of x = 0 may be infinite. */
 NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     const vf part = gain * dy;
     if (q.centred) s.v += part;
@@ -122,7 +122,8 @@ NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i
     for (int a = 0; a < q.rows; a++) {
         sums *at = s + a * q.vectors + lane;
         const size_t first = (b->r + (size_t)a) * g->v.c + i;
-        const vf xhat = xhat_of(load_x(g, first, k), b->scale[a], q), dy = load_dy(g, first, k);
+        const vf xhat = vkeep(xhat_of(load_x(g, first, k), b->scale[a], q), k);
+        const vf dy = load_dy(g, first, k);
         *at = add_terms(*at, xhat, dy, gain, q);
         if (q.kept) {
             vstore(NL_F32, b->kept->xhat, i, VLEN, xhat);

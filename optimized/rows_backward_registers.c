@@ -33,8 +33,8 @@ NL_INLINE cell cell_at(const gradients *g, size_t at, size_t k) {
     return (cell){load_x(g, at, k), load_dy(g, at, k)};
 }
 
-NL_INLINE sums add_cell(cell v, column *col, row_scale scale, backward_recipe q) {
-    const vf xhat = xhat_of(v.x, scale, q);
+NL_INLINE sums add_cell(cell v, column *col, size_t k, row_scale scale, backward_recipe q) {
+    const vf xhat = vkeep(xhat_of(v.x, scale, q), k);
     col->dgamma = vfma(v.dy, xhat, col->dgamma);
     if (q.centred) col->dbeta += v.dy;
     return add_terms(no_sums(), xhat, v.dy, col->gain, q);
@@ -54,13 +54,13 @@ NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vector
     four_sums s = no_four_sums();
     cell a, b, c, d;
     a = cell_at(g, at, vectors == 1 ? k : VLEN);
-    s.a = add_cell(a, &cols->a, scale, q);
+    s.a = add_cell(a, &cols->a, vectors == 1 ? k : VLEN, scale, q);
     if (vectors > 1) b = cell_at(g, at + VLEN, vectors == 2 ? k : VLEN);
-    if (vectors > 1) s.b = add_cell(b, &cols->b, scale, q);
+    if (vectors > 1) s.b = add_cell(b, &cols->b, vectors == 2 ? k : VLEN, scale, q);
     if (vectors > 2) c = cell_at(g, at + 2 * VLEN, vectors == 3 ? k : VLEN);
-    if (vectors > 2) s.c = add_cell(c, &cols->c, scale, q);
+    if (vectors > 2) s.c = add_cell(c, &cols->c, vectors == 3 ? k : VLEN, scale, q);
     if (vectors > 3) d = cell_at(g, at + 3 * VLEN, k);
-    if (vectors > 3) s.d = add_cell(d, &cols->d, scale, q);
+    if (vectors > 3) s.d = add_cell(d, &cols->d, k, scale, q);
     const sums all = all_four(s);
     const dx_terms t = terms_of(g, scale, q.centred ? vsum(all.v) : 0, vsum(all.vd));
     put_cell(g, at, vectors == 1 ? k : VLEN, a, cols->a.gain, t, q);

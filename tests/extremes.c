@@ -107,3 +107,41 @@ Test(extremes, backward_scales_with_x) {
     }
     cr_assert(compared > 0, "no optimized backward");
 }
+
+/* Constant rows, whose mean times rstd leaves float's range: what is summed past the end of a row,
+ * where x reads as zero, must not be infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
+Test(extremes, backward_of_constant_rows_is_finite) {
+    static const size_t widths[] = {1, 3, 17, 33, 63, 130, 300, 513};
+    enum { ROWS = 5, WIDE = 513, ALL = ROWS * WIDE, WIDTHS = sizeof widths / sizeof *widths };
+    static float x[ALL], dy[ALL], dx[ALL], dgamma[WIDE], dbeta[WIDE];
+    size_t compared = 0;
+    for (size_t i = 0; i < nl_impl_count() * WIDTHS; i++) {
+        const nl_impl *m = nl_impl_at(i / WIDTHS);
+        nl_problem p = {.op = NL_LAYERNORM, .pass = NL_BACKWARD, .n = ROWS, .s = 1};
+        p.c = widths[i % WIDTHS], p.dtype = m->dtypes & NL_BIT(NL_F32) ? NL_F32 : NL_BF16;
+        if (strncmp(m->name, "optimized/", 10) != 0 || !nl_accepts(m, &p) || !nl_isa_runs(m->isa))
+            continue;
+        float mean[ROWS], rstd[ROWS];
+        uint64_t seed = 7;
+        nl_store(p.dtype, x, 0, 2e36f);
+        for (size_t r = 0; r < ROWS; r++) mean[r] = nl_load(p.dtype, x, 0), rstd[r] = 316;
+        for (size_t e = 0; e < ROWS * p.c; e++) {
+            nl_store(p.dtype, x, e, mean[0]);
+            nl_store(p.dtype, dy, e, (float)(random_bits(&seed) % 100) / 64);
+        }
+        nl_backward_args a = {.x = x, .dy = dy, .mean = mean, .rstd = rstd, .dx = dx};
+        a.dgamma = dgamma, a.dbeta = dbeta;
+        if (nl_backward(m, &p, &a, 1) != NL_OK) cr_assert_fail("%s: %s", m->name, nl_message());
+        for (size_t e = 0; e < ROWS * p.c; e++, compared++) {
+            const size_t row = e / p.c * p.c;
+            double g = 0;
+            for (size_t j = row; j < row + p.c; j++) g += (double)nl_load(p.dtype, dy, j);
+            double want = 316 * ((double)nl_load(p.dtype, dy, e) - g / (double)p.c);
+            if (p.c == 1) want = 0;
+            if (!(fabs((double)nl_load(p.dtype, dx, e) - want) <= 316 * 0x1p-7))
+                cr_assert_fail("%s@%s, c = %zu: dx[%zu] is %g, not %g", m->name, m->isa, p.c, e,
+                               (double)nl_load(p.dtype, dx, e), want);
+        }
+    }
+    cr_assert(compared > 0, "no optimized backward");
+}

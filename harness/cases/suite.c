@@ -32,6 +32,7 @@ static const char *const suite[] = {
     "{uniform,offset:16,constant,outliers,zeros}{,/in-place,/no-affine}",
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "{layernorm,rmsnorm,qwen2_rmsnorm,batchnorm}/forward/f32/33x40/{huge,tiny}",
+    ROWS "/forward/bf16/{33x40,9x300}/huge",
     /* outputs close to zero, whose storage type holds few digits of them */
     ROWS "/forward/{f32/9x{7,64}/normal/gain=1e-38,{f16,bf16}/9x{7,64}/normal/gain=1e-5}",
     "batchnorm/{forward,inference}/{f32/9x{7,3x49}/normal/gain=1e-38,"
