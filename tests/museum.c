@@ -135,7 +135,7 @@ Test(museum, the_values_are_the_same_everywhere) {
         drop(&r);
     }
     cases_free(&list);
-    cr_assert(hash == 0x6d8f60288e032e3a, "the hash of all values is %#llx",
+    cr_assert(hash == 0x1be7b364249fbe3a, "the hash of all values is %#llx",
               (unsigned long long)hash);
 }
 
@@ -259,7 +259,7 @@ Test(museum, one_mean_term_more_is_rejected) {
         drop(&r);
     }
     cases_free(&list);
-    cr_assert(judged == 6, "%zu judged", judged);
+    cr_assert(judged == 8, "%zu judged", judged);
 }
 
 /* After its header the file must be exactly this. */
