@@ -23,8 +23,8 @@ enum {
     KEPT_FAR,
     ROW_ALONE,
     ONE_ROW_FITS,
-    COLUMNS_TURN,
-    COLUMNS_RETURN
+    COLUMNS_BETWEEN,
+    COLUMNS_OUTGROW
 };
 
 typedef struct choice {
@@ -51,10 +51,11 @@ static const choice choices[] = {
     {"optimized/rows_backward_blocks", ROWS, NL_BIT(NL_BACKWARD), ALWAYS},
     {"optimized/batch_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), FORKS},
     {"optimized/batch_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), STREAMS},
-    {"optimized/batch_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), COLUMNS_TURN},
+    {"optimized/batch_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), COLUMNS_BETWEEN},
     {"optimized/batch_backward_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), FORKS},
     {"optimized/batch_backward_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), STREAMS},
-    {"optimized/batch_backward_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), COLUMNS_RETURN},
+    {"optimized/batch_backward_reverse", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD),
+     COLUMNS_OUTGROW},
     {"optimized/batch_inference_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), FORKS},
     {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS},
 };
@@ -156,9 +157,10 @@ static bool better_cached(const nl_problem *p) {
     return p->dtype != NL_F32 && share_lines(p) && p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
 }
 
-/* Are channels read as columns (SHORT of batch_work.h)? */
-static bool are_columns(const nl_problem *p) {
-    return p->s < 32;
+/* Are channels read as columns (SHORT of batch_work.h), of tensors larger than the second-level
+ * cache? What was read last is still in it. */
+static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
+    return p->s < 32 && outgrows(p, k, 1);
 }
 
 static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, bool stream) {
@@ -173,8 +175,8 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case ROW_ALONE: return each_row_alone(p, k);
     case ONE_ROW_FITS: return fit(p, k, 1) && !fit(p, k, 4);
-    case COLUMNS_TURN: return are_columns(p) && outgrows(p, k, 1) && !spills(p, k, 3);
-    case COLUMNS_RETURN: return are_columns(p) && outgrows(p, k, 1);
+    case COLUMNS_BETWEEN: return columns_outgrow(p, k) && !spills(p, k, 3);
+    case COLUMNS_OUTGROW: return columns_outgrow(p, k);
     default: return true; /* ALWAYS */
     }
 }

@@ -218,8 +218,8 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
     impl->forward(p, &a, fork.threads);
-    if (fork.at) nl_fork_end(&fork);
-    if (owned) free(owned);
+    nl_fork_end(&fork);
+    free(owned);
     return NL_OK;
 }
 
@@ -259,7 +259,7 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
     impl->backward(p, &a, fork.threads);
-    if (fork.at) nl_fork_end(&fork);
-    if (owned) free(owned);
+    nl_fork_end(&fork);
+    free(owned);
     return NL_OK;
 }

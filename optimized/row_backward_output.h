@@ -18,10 +18,13 @@ NL_INLINE dx_terms terms_of(const gradients *g, row_scale scale, double sum_g, d
     return (dx_terms){scale, by_xhat, vset(-(float)(sum_g * g->per_c)), NULL};
 }
 
+NL_INLINE vf without_g(vf xhat, dx_terms t, backward_recipe q) {
+    if (q.centred) return vfma(xhat, t.by_xhat, t.constant);
+    return xhat * t.by_xhat;
+}
+
 NL_INLINE vf dx_of(vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
-    const vf xhat = xhat_of(x, t.scale, q);
-    vf rest = xhat * t.by_xhat;
-    if (q.centred) rest = vfma(xhat, t.by_xhat, t.constant);
+    const vf rest = without_g(xhat_of(x, t.scale, q), t, q);
     return vfma(dy, gain, rest) * t.scale.rstd;
 }
 
@@ -31,18 +34,16 @@ NL_INLINE vf with_dresidual(const gradients *g, size_t at, size_t k, vf dx) {
     return dx;
 }
 
-/* The same from what was kept. */
-NL_INLINE vf kept_dx(const kept_row *kept, size_t i, dx_terms t, backward_recipe q) {
-    const vf xhat = vload(NL_F32, kept->xhat, i, VLEN), g = vload(NL_F32, kept->g, i, VLEN);
-    vf rest = xhat * t.by_xhat;
-    if (q.centred) rest = vfma(xhat, t.by_xhat, t.constant);
-    return (g + rest) * t.scale.rstd;
+/* dx from what was kept. */
+NL_INLINE vf kept_dx(size_t i, dx_terms t, backward_recipe q) {
+    const vf xhat = vload(NL_F32, t.kept->xhat, i, VLEN), g = vload(NL_F32, t.kept->g, i, VLEN);
+    return (g + without_g(xhat, t, q)) * t.scale.rstd;
 }
 
 /* dx of the row's k elements from i on; `row` is the row's first element. */
 NL_INLINE vf dx_at(const gradients *g, size_t row, size_t i, size_t k, dx_terms t,
                    backward_recipe q) {
-    if (q.kept) return with_dresidual(g, row + i, k, kept_dx(t.kept, i, t, q));
+    if (q.kept) return with_dresidual(g, row + i, k, kept_dx(i, t, q));
     const vf gain = vload(NL_F32, g->gain, i, k);
     const vf dx = dx_of(load_x(g, row + i, k), load_dy(g, row + i, k), gain, t, q);
     return with_dresidual(g, row + i, k, dx);

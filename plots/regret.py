@@ -69,7 +69,7 @@ for axes, ((layer, name), mine) in zip(grid[0], panels.items()):
              xlim=(left, right))
     axes.tick_params(axis="y", length=0)
     axes.set_title(f"{layer}\n{name}")
-figure.supxlabel("time / the fastest's", y=0.07, fontsize=plt.rcParams["axes.labelsize"])
+figure.supxlabel("time / the fastest's", y=0.085, fontsize=plt.rcParams["axes.labelsize"])
 words = []
 for other, (_, _, name) in LOOKS.items():
     found = [fastest.get(other, (1.0,))[0] for _, fastest in points]
@@ -81,5 +81,5 @@ speed.heading(figure, "How far is nl_best()'s choice from the fastest rung?",
 figure.legend(handles=[Line2D([], [], color=colour, marker=marker, linestyle="none", label=f"against {name}")
                        for colour, marker, name in LOOKS.values()]
               + [Line2D([], [], color="black", marker="o", markerfacecolor="white", linestyle="none", label="hollow: not resolved")],
-              loc="lower left", bbox_to_anchor=(0.004, 0), ncols=3)
+              loc="lower left", bbox_to_anchor=(0.004, 0.025), ncols=3)
 common.save(figure, out, common.machine(path, lines))
