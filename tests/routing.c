@@ -225,7 +225,7 @@ static void walk_caches(const struct job *job, nl_dtype t) {
     const bool batch = job->op == NL_BATCHNORM, backward = job->pass == NL_BACKWARD;
     const size_t kept =
         backward ? first / 3 * 2 / 26 : first / 2 / (job->op == NL_LAYERNORM ? 20 : 16);
-    const size_t widths[] = {1024, 64, 100, 255, 256, 257, 500, 516, kept, kept + 1},
+    const size_t widths[] = {1024, 64, 100, 255, 256, 257, 511, 513, kept, kept + 1},
                  runs[] = {1, 31, 32};
     const size_t second = nl_caches_now()->second / ((backward ? 3 : 2) * bytes);
     const size_t spill = nl_caches_now()->last * 3 / 16 / bytes;
