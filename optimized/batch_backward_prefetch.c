@@ -2,16 +2,11 @@
  * gain   A processor's own prefetcher does not follow four streams at once well.
  * fails  Where a cache holds x and dy: there it prefetches nothing.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2});
-}
+#include "batch/batch.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    batch_backward(p, a, 1, step);
+    batch_backward(p, a, 1, (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2});
 }
 
 NL_IMPL(.about = "gradients, x and dy prefetched two rows ahead", .ops = NL_BIT(NL_BATCHNORM),

@@ -2,16 +2,15 @@
  * gain   dx first reads what the sums read last, which is still in a cache.
  * fails  Where all of x and dy stays in the cache anyway, or almost none of it.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2, .reverse = true});
-}
+#include "batch/batch.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    batch_backward(p, a, 1, step);
+    batch_backward(p, a, 1,
+                   (batch_recipe){.backward = true,
+                                  .tiles = true,
+                                  .prefetch_rows = 2,
+                                  .reverse = true});
 }
 
 NL_IMPL(.about = "dx begins where the sums ended", .ops = NL_BIT(NL_BATCHNORM),

@@ -3,15 +3,11 @@
  * gain   Many times the speed: the plain rung strides from row to row and adds one value at a time.
  * fails  The sums live in memory: each vector of x and dy loads and stores both.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.backward = true});
-}
+#include "batch/batch.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    batch_backward(p, a, 1, step);
+    batch_backward(p, a, 1, (batch_recipe){.backward = true});
 }
 
 NL_IMPL(.about = "the gradients in vectors", .ops = NL_BIT(NL_BATCHNORM),

@@ -2,16 +2,15 @@
  * gain   No line of dx is read before it is written, which saves one transfer of six.
  * fails  Where dx would have stayed in a cache, for us or for whoever reads it next.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2, .streaming = true});
-}
+#include "batch/batch.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    batch_backward(p, a, 1, step);
+    batch_backward(p, a, 1,
+                   (batch_recipe){.backward = true,
+                                  .tiles = true,
+                                  .prefetch_rows = 2,
+                                  .streaming = true});
 }
 
 NL_IMPL(.about = "gradients, dx stored past the caches", .ops = NL_BIT(NL_BATCHNORM),

@@ -5,20 +5,16 @@
  * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
+#include "batch/batch.h"
 #include "best.h"
 
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.backward = true, .tiles = true, .reverse = true});
-}
-
-static void step_streaming(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.backward = true, .tiles = true, .prefetch_rows = 2, .streaming = true});
-}
-
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
-    batch_backward(p, a, threads, nl_streams_each(p, threads) ? step_streaming : step);
+    const batch_recipe q = {.backward = true, .tiles = true, .reverse = true};
+    const batch_recipe streaming = {.backward = true,
+                                    .tiles = true,
+                                    .prefetch_rows = 2,
+                                    .streaming = true};
+    batch_backward(p, a, threads, nl_streams_each(p, threads) ? streaming : q);
 }
 
 NL_IMPL(.about = "gradients on several threads", .ops = NL_BIT(NL_BATCHNORM),

@@ -3,15 +3,11 @@
  * gain   Saves seven of eight loads and stores of the sums, where the cache holds x and dy.
  * fails  Larger tensors are read row by row, in memory order, and gain little.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.backward = true, .tiles = true});
-}
+#include "batch/batch.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    batch_backward(p, a, 1, step);
+    batch_backward(p, a, 1, (batch_recipe){.backward = true, .tiles = true});
 }
 
 NL_IMPL(.about = "the gradients in vectors, sums in registers", .ops = NL_BIT(NL_BATCHNORM),

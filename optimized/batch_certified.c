@@ -5,15 +5,11 @@
  * gain   Saves one reading of three, with the accuracy of refined and the whole range of float.
  * fails  Where all channels begin with an outlier, it is refined plus one wasted reading.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.statistics = CERTIFIED, .tiles = true});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1, (batch_recipe){.statistics = CERTIFIED, .tiles = true});
 }
 
 NL_IMPL(.about = "one reading with a certificate: its sums tell when a second is needed",

@@ -4,15 +4,11 @@
  *        and multiply the error by mean/sigma.
  * fails  Single samples, where computing rstd is most of the work.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.inference = true, .tiles = true});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1, (batch_recipe){.inference = true, .tiles = true});
 }
 
 NL_IMPL(.about = "the running statistics in vectors", .ops = NL_BIT(NL_BATCHNORM),

@@ -2,16 +2,11 @@
  * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved.
  * fails  Where y would have stayed in a cache, for us or for whoever reads it next.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.inference = true, .tiles = true, .streaming = true});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1, (batch_recipe){.inference = true, .tiles = true, .streaming = true});
 }
 
 NL_IMPL(.about = "the running statistics, y past the caches", .ops = NL_BIT(NL_BATCHNORM),

@@ -3,20 +3,13 @@
  * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
+#include "batch/batch.h"
 #include "best.h"
 
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.inference = true, .tiles = true});
-}
-
-static void step_streaming(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.inference = true, .tiles = true, .streaming = true});
-}
-
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
-    batch_forward(p, a, threads, nl_streams_each(p, threads) ? step_streaming : step);
+    const batch_recipe q = {.inference = true, .tiles = true};
+    const batch_recipe streaming = {.inference = true, .tiles = true, .streaming = true};
+    batch_forward(p, a, threads, nl_streams_each(p, threads) ? streaming : q);
 }
 
 NL_IMPL(.about = "the running statistics, on several threads", .ops = NL_BIT(NL_BATCHNORM),

@@ -3,16 +3,12 @@
  *        piece begins elsewhere: the processor's own prefetcher comes late or not at all.
  * fails  Where a cache holds the tensor: there it prefetches nothing.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.statistics = CERTIFIED, .tiles = true, .prefetch_rows = 2});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1,
+                  (batch_recipe){.statistics = CERTIFIED, .tiles = true, .prefetch_rows = 2});
 }
 
 NL_IMPL(.about = "certified, x prefetched two rows ahead", .ops = NL_BIT(NL_BATCHNORM),

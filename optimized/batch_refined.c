@@ -3,15 +3,11 @@
  * gain   The top of the accuracy ladder.
  * fails  Reads x three times, as two-pass does.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.statistics = REFINED, .tiles = true});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1, (batch_recipe){.statistics = REFINED, .tiles = true});
 }
 
 NL_IMPL(.about = "refined two-pass in vectors", .ops = NL_BIT(NL_BATCHNORM),

@@ -2,19 +2,15 @@
  * gain   The output first reads what the statistics read last, which is still in a cache.
  * fails  Where all of x stays in the cache anyway, or almost none of it.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.statistics = CERTIFIED,
-                           .tiles = true,
-                           .prefetch_rows = 2,
-                           .reverse = true});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1,
+                  (batch_recipe){.statistics = CERTIFIED,
+                                 .tiles = true,
+                                 .prefetch_rows = 2,
+                                 .reverse = true});
 }
 
 NL_IMPL(.about = "the output begins where the statistics ended", .ops = NL_BIT(NL_BATCHNORM),

@@ -3,15 +3,11 @@
  * gain   VLEN channels, or VLEN values of one, at a time.
  * fails  Across channels each vector of x costs four more loads and stores, for the sums.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.statistics = TWO_PASS});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1, (batch_recipe){.statistics = TWO_PASS});
 }
 
 NL_IMPL(.about = "two-pass in vectors", .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD),

@@ -2,19 +2,15 @@
  * gain   An ordinary store first reads the line it will overwrite: a quarter of all traffic, saved.
  * fails  Where y would have stayed in a cache, for us or for whoever reads it next.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.statistics = CERTIFIED,
-                           .tiles = true,
-                           .prefetch_rows = 2,
-                           .streaming = true});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1,
+                  (batch_recipe){.statistics = CERTIFIED,
+                                 .tiles = true,
+                                 .prefetch_rows = 2,
+                                 .streaming = true});
 }
 
 NL_IMPL(.about = "certified, y stored past the caches", .ops = NL_BIT(NL_BATCHNORM),

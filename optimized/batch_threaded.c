@@ -4,27 +4,19 @@
  * gain   Scales with the cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
+#include "batch/batch.h"
 #include "best.h"
 
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.statistics = CERTIFIED,
-                           .tiles = true,
-                           .prefetch_rows = 2,
-                           .reverse = true});
-}
-
-static void step_streaming(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end,
-            (batch_recipe){.statistics = CERTIFIED,
-                           .tiles = true,
-                           .prefetch_rows = 2,
-                           .streaming = true});
-}
-
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
-    batch_forward(p, a, threads, nl_streams_each(p, threads) ? step_streaming : step);
+    const batch_recipe q = {.statistics = CERTIFIED,
+                            .tiles = true,
+                            .prefetch_rows = 2,
+                            .reverse = true};
+    const batch_recipe streaming = {.statistics = CERTIFIED,
+                                    .tiles = true,
+                                    .prefetch_rows = 2,
+                                    .streaming = true};
+    batch_forward(p, a, threads, nl_streams_each(p, threads) ? streaming : q);
 }
 
 NL_IMPL(.about = "certified, on several threads", .ops = NL_BIT(NL_BATCHNORM),

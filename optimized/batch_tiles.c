@@ -4,15 +4,11 @@
  * fails  Eight rows at a time are eight streams from memory, and prefetchers follow one better. So
  *        larger tensors are still read row by row.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
-
-static void step(void *context, size_t begin, size_t end) {
-    do_step(context, begin, end, (batch_recipe){.statistics = TWO_PASS, .tiles = true});
-}
+#include "batch/batch.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    batch_forward(p, a, 1, step);
+    batch_forward(p, a, 1, (batch_recipe){.statistics = TWO_PASS, .tiles = true});
 }
 
 NL_IMPL(.about = "two-pass in vectors, sums in registers", .ops = NL_BIT(NL_BATCHNORM),

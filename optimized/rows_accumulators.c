@@ -2,7 +2,7 @@
  * gain   The sums run at the speed of the loads, where the row is in the first-level cache.
  * fails  Rows from memory: there the adder was never the bottleneck.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

@@ -4,11 +4,15 @@
  *        cache, or not even one.
  * fails  Four rows of x and dy are often evicted from that cache before the second reading.
  * SPDX-License-Identifier: MIT */
-#include "rows_backward.h"
+#include "rows/backward_blocks.h"
+
+static const backward_recipe recipe = {.rows = 4, .vectors = 1};
+
+#include "rows/backward.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (backward_recipe){.rows = 4, .vectors = 1});
+    rows_backward(p, a);
 }
 
 NL_IMPL(.about = "four rows at a time, each column loaded once", .ops = ROW_NORMS,

@@ -4,11 +4,15 @@
  *        the first-level cache: where x and dy are in 16 bits, arithmetic is what takes the time.
  * fails  In f32 there is nothing to convert. In short rows, four rows at a time overlap more.
  * SPDX-License-Identifier: MIT */
-#include "rows_backward.h"
+#include "rows/backward_blocks.h"
+
+static const backward_recipe recipe = {.rows = 1, .vectors = 4, .kept = true};
+
+#include "rows/backward.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (backward_recipe){.rows = 1, .vectors = 4, .kept = true});
+    rows_backward(p, a);
 }
 
 NL_IMPL(.about = "16-bit rows converted once, kept as floats", .ops = ROW_NORMS,

@@ -3,12 +3,15 @@
  *        those of dgamma, dbeta and the kept floats.
  * fails  Where the tensors sit in a core's own cache.
  * SPDX-License-Identifier: MIT */
-#include "rows_backward.h"
+#include "rows/backward_blocks.h"
+
+static const backward_recipe recipe = {.rows = 1, .vectors = 4, .kept = true, .prefetch = true};
+
+#include "rows/backward.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    const backward_recipe q = {.rows = 1, .vectors = 4, .kept = true, .prefetch = true};
-    rows_backward(p, a, q);
+    rows_backward(p, a);
 }
 
 NL_IMPL(.about = "16-bit rows kept as floats, x, dy and dx prefetched", .ops = ROW_NORMS,

@@ -3,11 +3,11 @@
  * gain   Short rows: six loads and two stores a vector less. It refuses wider ones.
  * fails  Each row waits for its sums; meanwhile the processor starts on the next.
  * SPDX-License-Identifier: MIT */
-#include "rows_backward.h"
+#include "rows/backward_output.h"
 
 enum { VECTORS = 4 };
 
-/* By name, as in row_sums.h; those past the end of a row are never touched. */
+/* By name, as in rows/sums.h; those past the end of a row are never touched. */
 typedef struct column {
     vf gain, dgamma, dbeta;
 } column;
@@ -88,7 +88,9 @@ NL_INLINE void short_rows(const gradients *g, const gradients *outer, int vector
     }
 }
 
-NL_INLINE void rows_by_length(const gradients *g, const gradients *outer, backward_recipe q) {
+static const backward_recipe recipe = {.rows = 1, .vectors = 4};
+
+NL_INLINE void all_rows(const gradients *g, const gradients *outer, backward_recipe q) {
     switch (vectors_of(g->v.c)) {
     case 1: short_rows(g, outer, 1, q); break;
     case 2: short_rows(g, outer, 2, q); break;
@@ -97,9 +99,11 @@ NL_INLINE void rows_by_length(const gradients *g, const gradients *outer, backwa
     }
 }
 
+#include "rows/backward.h"
+
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward_by(p, a, rows_by_length, (backward_recipe){.rows = 1, .vectors = 4});
+    rows_backward(p, a);
 }
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},       {NL_OF_C, 2 * VLEN},

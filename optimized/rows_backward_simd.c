@@ -4,11 +4,15 @@
  *        first-level cache, alternating with stores that hit it, take twice the time.
  * fails  dgamma and dbeta are loaded and stored once a row.
  * SPDX-License-Identifier: MIT */
-#include "rows_backward.h"
+#include "rows/backward_blocks.h"
+
+static const backward_recipe recipe = {.rows = 1, .vectors = 4};
+
+#include "rows/backward.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    rows_backward(p, a, (backward_recipe){.rows = 1, .vectors = 4});
+    rows_backward(p, a);
 }
 
 NL_IMPL(.about = "a row at a time in vectors", .ops = ROW_NORMS, .passes = NL_BIT(NL_BACKWARD),

@@ -2,12 +2,18 @@
  * gain   An ordinary store first reads the line it will overwrite: a quarter of all traffic, saved.
  * fails  Where dx would have stayed in a cache.
  * SPDX-License-Identifier: MIT */
-#include "rows_backward.h"
+#include "rows/backward_blocks.h"
+
+static const backward_recipe recipe = {.rows = 4,
+                                       .vectors = 1,
+                                       .prefetch = true,
+                                       .streaming = true};
+
+#include "rows/backward.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    const backward_recipe q = {.rows = 4, .vectors = 1, .prefetch = true, .streaming = true};
-    rows_backward(p, a, q);
+    rows_backward(p, a);
 }
 
 NL_IMPL(.about = "blocks, dx stored past the caches", .ops = ROW_NORMS,

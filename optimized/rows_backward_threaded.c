@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "parallel.h"
-#include "rows_backward.h"
+#include "rows/backward_sums.h"
 
 /* The columns that a thread adds up at a time: a multiple of VLEN on every ISA. */
 enum { COLUMNS = 64 };

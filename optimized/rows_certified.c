@@ -4,7 +4,7 @@
  * gain   One reading, with the accuracy of refined on any data and the range of rmsnorm/scaled.
  * fails  Where every row begins with an outlier, it is refined plus one wasted reading.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

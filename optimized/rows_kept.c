@@ -5,11 +5,11 @@
  * fails  In f32 there is nothing to convert. Three rows of floats must fit the first-level cache:
  *        it refuses rows longer than a block of sums.
  * SPDX-License-Identifier: MIT */
-#include "rows_kept.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    kept_forward(p, a, (row_recipe){.statistics = CERTIFIED});
+    rows_kept_forward(p, a, (row_recipe){.statistics = CERTIFIED});
 }
 
 NL_IMPL(.about = "16-bit rows converted once, kept as floats", .ops = ROW_NORMS,

@@ -4,11 +4,11 @@
  *        floats behind them, since stores complete in order: a prefetch does not wait.
  * fails  Where x and y sit in a core's own cache: two instructions a line for nothing.
  * SPDX-License-Identifier: MIT */
-#include "rows_kept.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .prefetch_bytes = 1024});
+    rows_kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .prefetch_bytes = 1024});
 }
 
 NL_IMPL(.about = "16-bit rows kept as floats, x and the lines of y prefetched", .ops = ROW_NORMS,

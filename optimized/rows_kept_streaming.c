@@ -3,11 +3,11 @@
  *        bits leaves room in the first-level cache for what was kept.
  * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
  * SPDX-License-Identifier: MIT */
-#include "rows_kept.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .streaming = true});
+    rows_kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .streaming = true});
 }
 
 NL_IMPL(.about = "16-bit rows kept as floats, y stored past the caches", .ops = ROW_NORMS,

@@ -5,7 +5,7 @@
  *        Where two rows, y, gamma and beta fill the first-level cache, or some of x comes from
  *        memory, rows_certified is faster.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

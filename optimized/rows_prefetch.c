@@ -2,7 +2,7 @@
  * gain   Helps processors whose own prefetcher stops at a page, or follows two streams badly.
  * fails  Elsewhere: it costs an instruction a line, and near the end fetches what nobody reads.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 enum { AHEAD = 4096 }; /* bytes */
 

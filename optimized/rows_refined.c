@@ -3,7 +3,7 @@
  * gain   The top of the accuracy ladder; the latency of the second pass hides the addition.
  * fails  Reads x three times, as two-pass does.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

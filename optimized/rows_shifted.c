@@ -3,7 +3,7 @@
  * gain   One reading for the statistics, and the error of refined as long as K is near the mean.
  * fails  Where the row begins with an outlier: then it is one-pass again, with all its error.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

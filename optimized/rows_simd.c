@@ -2,7 +2,7 @@
  * gain   VLEN chains of additions instead of one: up to 16 times the speed, and less error too.
  * fails  The next addition waits for the last one: the adder idles three cycles of four.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

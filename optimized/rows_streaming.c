@@ -4,7 +4,7 @@
  *        Memory is never idle, yet only one row, gamma and beta share the first-level cache.
  * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "rows/rows.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "parallel.h"
-#include "rows.h"
+#include "rows/output.h"
 
 typedef struct job {
     const nl_problem *p;
@@ -57,14 +57,10 @@ static void some_output(void *context, size_t begin, size_t end) {
     const job *j = context;
     const nl_view part = piece_of(j, begin, end);
     const row_recipe q = {.centred = true, .statistics = CERTIFIED};
-    if (strcmp(j->each->name, "optimized/rows_streaming") != 0) {
+    if (strcmp(j->each->name, "optimized/rows_streaming") == 0)
+        row_streamed(&part, &j->s);
+    else
         put_row(part, j->s, q);
-        return;
-    }
-    row_ends ends = row_ends_of(part);
-    put_row_in_lines(part, &ends, j->s, q, false);
-    put_waiting(&ends.line);
-    vfence();
 }
 
 static size_t pieces_of(size_t c) {

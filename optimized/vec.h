@@ -25,8 +25,14 @@
 /* What vload and vstore know, on every instruction set; tests/words tests these. */
 #define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 
-/* Rare paths are outlined to keep the hot loops small. */
-#define NL_COLD static __attribute__((noinline, cold, unused))
+/* What is compiled once for each instruction set has a name for each: nl_rows_forward_avx2. */
+#define NL_OF_ISA_(name, isa) nl_##name##_##isa
+#define NL_OF_ISA_OF_(name, isa) NL_OF_ISA_(name, isa)
+#define NL_OF_ISA(name) NL_OF_ISA_OF_(name, NL_ISA)
+
+/* Rare paths are outlined to keep the hot loops small; large ones, to compile them one by one. */
+#define NL_OUTLINED __attribute__((noinline))
+#define NL_COLD static NL_OUTLINED __attribute__((cold, unused))
 
 /* Prefetches the line at p into the second-level cache. */
 NL_INLINE void vprefetch(const void *p) {

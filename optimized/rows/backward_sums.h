@@ -7,10 +7,10 @@
 #ifndef NL_ROW_BACKWARD_SUMS_H
 #define NL_ROW_BACKWARD_SUMS_H
 
-#include "row_gradients.h"
-#include "row_sums.h"
+#include "gradients.h"
+#include "sums.h"
 
-/* The recipe of a rung, as in row_statistics.h. */
+/* The recipe of a rung: compile-time constants in its loops. */
 typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
     int rows;       /* of a block */
@@ -25,7 +25,7 @@ typedef struct backward_recipe {
  * the error does not grow with the number of rows. */
 enum { SUMS = 4, STEP = SUMS * VLEN, PIECE_ROWS = STEP };
 
-/* Rows are summed in pieces of so many columns, as in row_statistics.h. Longer rows take no blocks,
+/* Rows are summed in pieces of so many columns, as in rows.h. Longer rows take no blocks,
  * which would be evicted between the two readings. */
 enum { PIECE = 16384 };
 
@@ -34,7 +34,7 @@ typedef struct row_scale {
     vf mean, rstd, shift;
 } row_scale;
 
-/* What is kept of a row. Between the arrays is more than a third of a page, as in rows_kept.h. */
+/* What is kept of a row. Between the arrays is more than a third of a page, as in kept.c. */
 enum { KEPT = SUM_BLOCK };
 
 typedef float kept_array[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
@@ -190,6 +190,21 @@ NL_INLINE block sum_block(const gradients *g, size_t r, kept_row *kept, backward
     for (int a = 0; a < q.rows; a++) b.scale[a] = scale_of(g, r + (size_t)a, q);
     for (size_t i = 0; i < c; i += PIECE) sum_piece(g, &b, i, c - i < PIECE ? c : i + PIECE, q);
     return b;
+}
+
+enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
+
+/* What decides in which order is added: vectors, blocks of sums, pieces of rows and of columns. */
+static const nl_threshold row_thresholds[] __attribute__((unused)) = {{NL_OF_C, VLEN},
+                                                                      {NL_OF_C, STEP},
+                                                                      {NL_OF_C, SUM_BLOCK},
+                                                                      {NL_OF_C, PIECE},
+                                                                      {NL_OF_N, SUMS},
+                                                                      {NL_OF_N, PIECE_ROWS},
+                                                                      {0}};
+
+static inline size_t rows_backward_scratch(const nl_problem *p) {
+    return vectors_of(p->c) * (3 * sizeof(vf) + (p->n > PIECE_ROWS ? sizeof(compensated) : 0));
 }
 
 #endif

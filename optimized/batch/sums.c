@@ -1,15 +1,9 @@
+/* BatchNorm's sums: of x - m and its square, or of dy and dy * (x - mean) in backward.
+ * SPDX-License-Identifier: MIT */
+#include "work.h"
+
 /* Adjacent channels: a vector holds one value of each of VLEN channels, and its lanes are never
- * added to each other. The tensor is n rows of `columns`. SPDX-License-Identifier: MIT */
-#ifndef NL_BATCH_COLUMNS_H
-#define NL_BATCH_COLUMNS_H
-
-#include "batch_output.h"
-
-enum {
-    TILE_ROWS = 8,    /* rows of a tile */
-    NARROW = 256,     /* columns: a block of them is a single span of memory */
-    L1_COLUMNS = 1024 /* columns whose sums stay in the first-level cache */
-};
+ * added to each other. The tensor is n rows of `columns`. */
 
 /* A tile's place in its piece: in the first block; at a block's beginning, at its end, or both. */
 typedef struct place {
@@ -94,28 +88,91 @@ NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t be
         }
 }
 
-/* Goes row by row, so that x and y are accessed in memory order; in bf16 by two rows where that
- * pays: its conversion takes the time, not memory. */
-NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
-                           size_t f_end, batch_recipe q) {
-    const coefficients own = {.held = false};
-    const size_t rows = end - row;
-    const bool two =
-        t == NL_BF16 && REGISTERS > 16 && q.tiles && !q.streaming && (q.inference || w.cached);
-    const size_t ahead = w.columns > L1_COLUMNS ? (size_t)q.prefetch_rows * w.columns : 0;
-    shared_line line = {.held = 0};
-    for (size_t done = 0; done < rows; done += BLOCK)
-        for (size_t f = begin; f < f_end; f += L1_COLUMNS)
-            for (size_t i = done, next; i < least(done + BLOCK, rows); i = next) {
-                next = two ? least(i + 2, least(done + BLOCK, rows)) : i + 1;
-                const size_t at = (q.reverse ? end - next : row + i) * w.columns + f;
-                const size_t width = least(L1_COLUMNS, f_end - f);
-                if (next == i + 2)
-                    put_two(w, t, cast, at, f, width, q);
-                else
-                    put_span(w, t, cast, own, at, f, width, q.reverse ? -ahead : ahead, &line, q);
-            }
-    put_waiting(&line);
+/* Channels whose values are contiguous, s at a time. */
+
+/* Adds the k first of the VLEN elements from `at` on. */
+NL_INLINE void accumulate(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m,
+                          batch_recipe q) {
+    const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);
+    vf e = vkeep(vload(t, w.v.x, at, readable) - m, k);
+    vf g = q.backward ? vkeep(vload(t, w.dy, at, readable), k) : e;
+    *d += g;
+    *squares = vfma(e, g, *squares);
 }
 
-#endif
+/* Adds to *d and *squares the sums over `count` elements from `at` on. */
+NL_INLINE void sum_span(work w, nl_dtype t, size_t at, size_t count, float around, double *d,
+                        double *squares, batch_recipe q) {
+    const vf m = vset(around), zero = vset(0);
+    vf d_before = zero, s_before = zero;
+    const size_t end = at + count;
+    for (size_t i = at; i < end;) {
+        vf d0 = zero, d1 = d0, d2 = d0, d3 = d0, s0 = d0, s1 = d0, s2 = d0, s3 = d0;
+        const size_t stop = block_end(i, end);
+        for (; i + 4 * VLEN <= stop; i += 4 * VLEN) {
+            accumulate(&d0, &s0, w, t, i, VLEN, m, q);
+            accumulate(&d1, &s1, w, t, i + VLEN, VLEN, m, q);
+            accumulate(&d2, &s2, w, t, i + 2 * VLEN, VLEN, m, q);
+            accumulate(&d3, &s3, w, t, i + 3 * VLEN, VLEN, m, q);
+        }
+        for (; i + VLEN <= stop; i += VLEN) accumulate(&d0, &s0, w, t, i, VLEN, m, q);
+        if (i < stop) accumulate(&d1, &s1, w, t, i, stop - i, m, q), i = stop;
+        d_before += (d0 + d1) + (d2 + d3), s_before += (s0 + s1) + (s2 + s3);
+    }
+    *d += vsum(d_before), *squares += vsum(s_before);
+}
+
+NL_INLINE void sum_runs(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t j_end,
+                        float *sums, batch_recipe q) {
+    double *d = (double *)sums, *squares = d + w.padded;
+    for (size_t j = begin; j < j_end; j++) d[j] = squares[j] = 0;
+    for (; row < end; row++)
+        for (size_t j = begin; j < j_end; j++)
+            for (size_t k = 0; k < w.v.s; k += RUN)
+                sum_span(w, t, nl_at(w.v, row, j, k), least(RUN, w.v.s - k), w.m[j], &d[j],
+                         &squares[j], q);
+}
+
+NL_INLINE void sum_part(const part *p, nl_dtype t, bool backward) {
+    const channels *k = p->k;
+    const size_t width = k->w->width;
+    batch_recipe q = k->w->q;
+    q.backward = backward;
+    if (k->w->runs)
+        sum_runs(*k->w, t, p->row, p->end, k->j, k->end, p->sums, q);
+    else
+        sum_columns(*k->w, t, p->row, p->end, k->j * width, k->end * width, p->sums, q);
+}
+
+static void sum_f32(const part *p) {
+    sum_part(p, NL_F32, false);
+}
+static void sum_f16(const part *p) {
+    sum_part(p, NL_F16, false);
+}
+static void sum_bf16(const part *p) {
+    sum_part(p, NL_BF16, false);
+}
+static void sum_dy_f32(const part *p) {
+    sum_part(p, NL_F32, true);
+}
+static void sum_dy_f16(const part *p) {
+    sum_part(p, NL_F16, true);
+}
+static void sum_dy_bf16(const part *p) {
+    sum_part(p, NL_BF16, true);
+}
+
+static part_function *const sum[2][NL_DTYPES] = {
+    {[NL_F32] = sum_f32, [NL_F16] = sum_f16, [NL_BF16] = sum_bf16},
+    {[NL_F32] = sum_dy_f32, [NL_F16] = sum_dy_f16, [NL_BF16] = sum_dy_bf16},
+};
+
+void batch_sums(const channels *k, size_t begin, size_t end) {
+    const work *w = k->w;
+    for (size_t i = begin; i < end; i++) {
+        const size_t row = i * w->piece;
+        const part p = {k, row, least(row + w->piece, w->v.n), w->sums + 4 * i * w->padded};
+        sum[w->q.backward][w->v.t](&p);
+    }
+}

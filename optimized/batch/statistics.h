@@ -3,7 +3,7 @@
 #ifndef NL_BATCH_STATISTICS_H
 #define NL_BATCH_STATISTICS_H
 
-#include "batch_strips.h"
+#include "strips.h"
 
 #include <float.h>
 
@@ -86,7 +86,7 @@ NL_COLD bool read_again(const work *w, strip *s) {
     for (size_t i = 0; i < s->count; i++)
         if (!is_near(w, s->d[i], s->squares[i])) s->m[i] = s->mean[i];
     spread(w, s, w->m, s->m);
-    w->step(&all, 0, w->pieces);
+    batch_sums(&all, 0, w->pieces);
     merge(w, s);
     for (size_t i = 0; i < s->count; i++)
         if (is_near(w, old.d[i], old.squares[i]))
@@ -187,7 +187,7 @@ NL_INLINE void set_guess(channels k, batch_recipe q) {
     head.v.n = (15 + v.s) / v.s, head.v.n = least(head.v.n + head.v.n % 2, v.n);
     head.pieces = 1, head.per_count = 1 / (double)(head.v.n * v.s);
     channels first = {.w = &head, .j = k.j, .end = k.end, .what = SUMS};
-    head.step(&first, 0, 1);
+    batch_sums(&first, 0, 1);
     set_mean(first);
 }
 

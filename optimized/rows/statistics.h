@@ -3,32 +3,17 @@
 #ifndef NL_ROW_STATISTICS_H
 #define NL_ROW_STATISTICS_H
 
-#include "row_sums.h"
+#include "rows.h"
+#include "sums.h"
 
 #include <float.h>
 
-/* The recipe of a rung: constants in every function inlined into it, so that the compiler drops
- * what a rung does not use, and the three layers are compared at equal engineering. */
-typedef struct row_recipe {
-    bool centred; /* LayerNorm */
-    enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
-    bool one_sum;          /* one vector for each sum, not four */
-    bool pipelined;        /* the next row's sums in the loop that writes this row */
-    bool streaming;        /* stores y past the caches and prefetches the next row */
-    size_t prefetch_bytes; /* distance at which x is prefetched, 0: not at all */
-} row_recipe;
-
 /* xhat = (x - m) * rstd - shift, and the mean is m + c. in_double: no float result is right, and
  * the row is computed in double. */
-typedef struct stats {
+struct stats {
     float m, c, rstd, shift;
     bool in_double;
-} stats;
-
-/* Long rows are summed in pieces of this many elements, a piece in blocks (row_sums.h), and the
- * pieces' sums in double: rounding stays that of a short row, and threads can share a row without
- * changing a bit. */
-enum { PIECE = 16384, STEP = 4 * VLEN };
+};
 
 /* Sums of d = x - m and of d^2. */
 typedef struct totals {
@@ -153,17 +138,25 @@ NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, to
     return refine(v, r, per_c, m + (float)(s.d * per_c));
 }
 
+/* One reading, around the guess. */
 NL_INLINE stats row_stats(const nl_view *v, size_t r, double per_c, row_recipe q) {
     const nl_view row = nl_row(*v, r);
-    if (q.centred && q.statistics <= REFINED) {
-        float first = q.statistics == REFINED ? nl_x(row, 0) : 0;
-        float m = first + (float)(sum_row(row, first, q).d * per_c);
-        totals s = sum_row(row, m, q);
-        if (q.statistics == TWO_PASS) s.d = 0; /* takes m for the mean itself */
-        return from_sums(row, per_c, m, s);
-    }
-    float guess = guess_mean(row, per_c, q);
+    const float guess = guess_mean(row, per_c, q);
     return stats_from(v, r, per_c, guess, sum_row(row, guess, q), q);
+}
+
+/* Two readings: around zero, or the first element, and around the mean. */
+NL_INLINE stats row_stats_twice(const nl_view *v, size_t r, double per_c, row_recipe q) {
+    if (!q.centred) return row_stats(v, r, per_c, q);
+    const nl_view row = nl_row(*v, r);
+    const float first = q.statistics == REFINED ? nl_x(row, 0) : 0;
+    const float m = first + (float)(sum_row(row, first, q).d * per_c);
+    if (q.statistics == REFINED) return from_sums(row, per_c, m, sum_row(row, m, q));
+    totals s = sum_row(row, m, q);
+    s.d = 0; /* takes m for the mean itself */
+    stats result = from_sums(row, per_c, m, s);
+    result.shift = 0; /* also where rstd is infinite */
+    return result;
 }
 
 #endif

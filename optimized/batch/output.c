@@ -1,19 +1,8 @@
-/* BatchNorm's output: y, or dx in backward, for a span of adjacent elements.
- * SPDX-License-Identifier: MIT */
-#ifndef NL_BATCH_OUTPUT_H
-#define NL_BATCH_OUTPUT_H
-
-#include "batch_work.h"
-#include "lines.h"
+/* BatchNorm's output: y, or dx in backward. SPDX-License-Identifier: MIT */
+#include "vec/lines.h"
+#include "work.h"
 
 enum { PAIR = 2 * VLEN };
-
-/* Prefetches x (and dy) at an element; an address beyond the tensor is harmless. */
-NL_INLINE void prefetch_at(work w, nl_dtype t, size_t at, batch_recipe q) {
-    const size_t bytes = at * nl_dtype_size(t);
-    vprefetch((const void *)((uintptr_t)w.v.x + bytes));
-    if (q.backward) vprefetch((const void *)((uintptr_t)w.dy + bytes));
-}
 
 /* The coefficients of y: those of a run's channel, or of a vector of columns; not held, they are
  * loaded for each vector. */
@@ -86,17 +75,12 @@ NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_
 /* What is no whole step, then the steps. Prefetches x by `ahead` elements, if any. */
 NL_INLINE void put_vectors(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                            size_t count, size_t ahead, batch_recipe q) {
-    const size_t step = q.tiles ? 2 * PAIR : VLEN, steps = count / step;
+    const size_t step = 2 * PAIR, steps = count / step;
     size_t rest = steps * step;
     for (; rest + PAIR <= count; rest += PAIR) put_pair(w, t, cast, p, p, at + rest, f + rest, q);
     put_few(w, t, cast, p, at + rest, f + rest, count - rest, q);
     for (size_t k = 0; k < steps; k++) {
         const size_t i = (q.reverse ? steps - 1 - k : k) * step;
-        if (!q.tiles) {
-            if (ahead) prefetch_at(w, t, at + i + ahead, q);
-            put_few(w, t, cast, p, at + i, f + i, VLEN, q);
-            continue;
-        }
 #pragma GCC unroll 2
         for (size_t on = i; on < i + step; on += PAIR) {
             if (ahead) prefetch_at(w, t, at + on + ahead, q);
@@ -125,4 +109,114 @@ NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at
     put_edge(w, t, cast, p, at + l.end, f + l.end, count - l.end, rest, q);
 }
 
-#endif
+/* Goes row by row, so that x and y are accessed in memory order; in bf16 by two rows where that
+ * pays: its conversion takes the time, not memory. */
+NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
+                           size_t f_end, batch_recipe q) {
+    const coefficients own = {.held = false};
+    const size_t rows = end - row;
+    const bool two = t == NL_BF16 && REGISTERS > 16 && !q.streaming && (q.inference || w.cached);
+    const size_t ahead = w.columns > L1_COLUMNS ? (size_t)q.prefetch_rows * w.columns : 0;
+    shared_line line = {.held = 0};
+    for (size_t done = 0; done < rows; done += BLOCK)
+        for (size_t f = begin; f < f_end; f += L1_COLUMNS)
+            for (size_t i = done, next; i < least(done + BLOCK, rows); i = next) {
+                next = two ? least(i + 2, least(done + BLOCK, rows)) : i + 1;
+                const size_t at = (q.reverse ? end - next : row + i) * w.columns + f;
+                const size_t width = least(L1_COLUMNS, f_end - f);
+                if (next == i + 2)
+                    put_two(w, t, cast, at, f, width, q);
+                else
+                    put_span(w, t, cast, own, at, f, width, q.reverse ? -ahead : ahead, &line, q);
+            }
+    put_waiting(&line);
+}
+
+NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
+                        size_t j_end, batch_recipe q) {
+    shared_line line = {.held = 0};
+    for (size_t i = 0; i < end - row; i++)
+        for (size_t k = 0; k < j_end - begin; k++) {
+            const size_t j = q.reverse ? j_end - 1 - k : begin + k;
+            const size_t at = nl_at(w.v, q.reverse ? end - 1 - i : row + i, j, 0);
+            coefficients p = {.held = true,
+                              .m = vset(w.m[j]),
+                              .a = vset(w.a[j]),
+                              .b = vset(w.b[j])};
+            if (cast || q.backward) p.gain = vset(w.gain[j]);
+            if (cast) p.bias = vset(w.bias[j]);
+            put_span(w, t, cast, p, at, 0, w.v.s, 0, &line, q);
+        }
+    put_waiting(&line);
+}
+
+NL_INLINE void put_part(const part *p, nl_dtype t, bool cast, bool backward, bool streaming) {
+    const channels *k = p->k;
+    const size_t width = k->w->width;
+    batch_recipe q = k->w->q;
+    q.backward = backward, q.streaming = streaming;
+    if (k->w->runs)
+        put_runs(*k->w, t, cast, p->row, p->end, k->j, k->end, q);
+    else
+        put_columns(*k->w, t, cast, p->row, p->end, k->j * width, k->end * width, q);
+}
+
+static void y_f32(const part *p) {
+    put_part(p, NL_F32, false, false, false);
+}
+static void y_f16(const part *p) {
+    put_part(p, NL_F16, false, false, false);
+}
+static void y_bf16(const part *p) {
+    put_part(p, NL_BF16, false, false, false);
+}
+static void stream_y_f32(const part *p) {
+    put_part(p, NL_F32, false, false, true);
+}
+static void stream_y_f16(const part *p) {
+    put_part(p, NL_F16, false, false, true);
+}
+static void stream_y_bf16(const part *p) {
+    put_part(p, NL_BF16, false, false, true);
+}
+static void dx_f32(const part *p) {
+    put_part(p, NL_F32, false, true, false);
+}
+static void dx_f16(const part *p) {
+    put_part(p, NL_F16, false, true, false);
+}
+static void dx_bf16(const part *p) {
+    put_part(p, NL_BF16, false, true, false);
+}
+static void stream_dx_f32(const part *p) {
+    put_part(p, NL_F32, false, true, true);
+}
+static void stream_dx_f16(const part *p) {
+    put_part(p, NL_F16, false, true, true);
+}
+static void stream_dx_bf16(const part *p) {
+    put_part(p, NL_BF16, false, true, true);
+}
+
+/* A cast before the weight is rare: one loop serves all types. */
+static void put_cast(const part *p) {
+    const batch_recipe q = p->k->w->q;
+    put_part(p, p->k->w->v.t, true, false, q.streaming);
+}
+
+static part_function *const put[2][2][NL_DTYPES] = {
+    {{[NL_F32] = y_f32, [NL_F16] = y_f16, [NL_BF16] = y_bf16},
+     {[NL_F32] = stream_y_f32, [NL_F16] = stream_y_f16, [NL_BF16] = stream_y_bf16}},
+    {{[NL_F32] = dx_f32, [NL_F16] = dx_f16, [NL_BF16] = dx_bf16},
+     {[NL_F32] = stream_dx_f32, [NL_F16] = stream_dx_f16, [NL_BF16] = stream_dx_bf16}},
+};
+
+void batch_output(const channels *k, size_t begin, size_t end) {
+    const work *w = k->w;
+    const part p = {k, begin * w->piece, least(end * w->piece, w->v.n), NULL};
+    if (w->cast)
+        put_cast(&p);
+    else
+        put[w->q.backward][w->q.streaming][w->v.t](&p);
+    if (w->q.streaming) vfence();
+}

@@ -3,7 +3,7 @@
 #ifndef NL_BATCH_GRADIENTS_H
 #define NL_BATCH_GRADIENTS_H
 
-#include "batch_strips.h"
+#include "strips.h"
 
 /* m is the mean that forward saved. */
 static void set_saved(channels k) {

@@ -1,15 +1,8 @@
 /* Rows of 16 bits, converted once: the loop that sums a row keeps its x - K as floats, and the loop
  * that writes it reads these. Both are one loop, for different rows. For rows of one block of sums.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ROWS_KEPT_H
-#define NL_ROWS_KEPT_H
-
-#include "rows.h"
-
-enum { KEPT = SUM_BLOCK, PAIR = 2 * VLEN };
-
-static const nl_threshold kept_thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_C, PAIR}, {NL_OF_C, STEP},
-                                               {NL_OF_C, KEPT}, {NL_OF_N, 2},    {0}};
+#include "output.h"
+#include "vec/lines.h"
 
 /* accumulate() that keeps d. */
 NL_INLINE void keep(sums *s, nl_view row, float *kept, size_t i, vf m) {
@@ -147,7 +140,7 @@ typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64
 
 /* While row r is kept, row r - 2 is written and the statistics of row r - 1 are made, and the guess
  * of row r + 1: each is a chain of dependent operations, as long as some twenty vectors take. */
-NL_INLINE void kept_rows(nl_view v, row_recipe q) {
+NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
     /* gamma, beta and tensors often begin with a page; so these begin an eighth of one later. */
@@ -187,33 +180,44 @@ NL_INLINE void kept_rows(nl_view v, row_recipe q) {
     if (q.streaming) vfence();
 }
 
-/* The common case of rows.h, for a type and a layer. */
-NL_INLINE void kept_of_type(nl_dtype t, nl_view v, row_recipe q) {
-    v.t = t, v.residual = v.residual_out = NULL, v.cast_before_weight = false;
-    if (!q.centred) v.beta = NULL;
-    assume(v.gamma && (!q.centred || v.beta));
-    kept_rows(v, q);
+/* The common case, as in instances.h. */
+NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {
+    row_recipe q = call->q;
+    nl_view v = nl_view_of(call->p, call->a);
+    if (!centred) v.beta = NULL;
+    v.t = t, v.plus_one = plus_one, v.residual = v.residual_out = NULL;
+    v.cast_before_weight = false, q.centred = centred;
+    all_rows(v, q);
 }
 
-NL_INLINE void kept_of_layer(nl_view v, bool centred, bool plus_one, row_recipe q) {
-    v.plus_one = plus_one, q.centred = centred;
-    if (v.t == NL_F16)
-        kept_of_type(NL_F16, v, q);
+static void layernorm_f16(const rows_call *call) {
+    common_rows(call, NL_F16, true, false);
+}
+static void layernorm_bf16(const rows_call *call) {
+    common_rows(call, NL_BF16, true, false);
+}
+static void rmsnorm_f16(const rows_call *call) {
+    common_rows(call, NL_F16, false, false);
+}
+static void rmsnorm_bf16(const rows_call *call) {
+    common_rows(call, NL_BF16, false, false);
+}
+static void plus_one_f16(const rows_call *call) {
+    common_rows(call, NL_F16, false, true);
+}
+static void plus_one_bf16(const rows_call *call) {
+    common_rows(call, NL_BF16, false, true);
+}
+
+void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+    const bool half = p->dtype == NL_F16, centred = nl_layers[p->op].centred;
+    const rows_call call = {p, a, q};
+    if (!a->gamma || a->residual || p->casting == NL_CAST_BEFORE_WEIGHT || centred != !!a->beta)
+        rows_forward(p, a, q);
+    else if (centred)
+        half ? layernorm_f16(&call) : layernorm_bf16(&call);
+    else if (nl_layers[p->op].plus_one)
+        half ? plus_one_f16(&call) : plus_one_bf16(&call);
     else
-        kept_of_type(NL_BF16, v, q);
+        half ? rmsnorm_f16(&call) : rmsnorm_bf16(&call);
 }
-
-/* The body of a rung's forward(). */
-NL_INLINE void kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
-    const nl_view v = nl_view_of(p, a);
-    if (!v.gamma || v.residual || v.cast_before_weight || v.centred != !!v.beta)
-        rows_in_general(v, q);
-    else if (v.centred)
-        kept_of_layer(v, true, false, q);
-    else if (v.plus_one)
-        kept_of_layer(v, false, true, q);
-    else
-        kept_of_layer(v, false, false, q);
-}
-
-#endif

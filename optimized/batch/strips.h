@@ -3,7 +3,7 @@
 #ifndef NL_BATCH_STRIPS_H
 #define NL_BATCH_STRIPS_H
 
-#include "batch_work.h"
+#include "work.h"
 
 /* m, a and b point into the arrays of `work` where a channel is one column, else into `own`. */
 typedef struct strip {

@@ -1,5 +1,5 @@
 /* Backward of the row norms, the state that all rows share: each column's gain and its sums for
- * dgamma and dbeta. row_backward_sums.h and row_backward_output.h go along the rows.
+ * dgamma and dbeta. backward_sums.h and backward_output.h go along the rows.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ROW_GRADIENTS_H
 #define NL_ROW_GRADIENTS_H

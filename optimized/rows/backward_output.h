@@ -3,8 +3,8 @@
 #ifndef NL_ROW_BACKWARD_OUTPUT_H
 #define NL_ROW_BACKWARD_OUTPUT_H
 
-#include "lines.h"
-#include "row_backward_sums.h"
+#include "vec/lines.h"
+#include "backward_sums.h"
 
 /* A row's terms of dx, in all lanes. */
 typedef struct dx_terms {
@@ -95,7 +95,7 @@ NL_INLINE void put_row_in_lines(const gradients *g, size_t row, shared_line *lin
     put_part(g, row, w.end, c, rest, t, q);
 }
 
-/* Whole vectors begin at dx's first vector boundary, as in row_output.h; the edges before and
+/* Whole vectors begin at dx's first vector boundary, as in output.h; the edges before and
  * after them are loaded first and stored last, since dx may be dy or dresidual. */
 NL_INLINE void put_row(const gradients *g, size_t row, dx_terms t, backward_recipe q) {
     const size_t c = g->v.c, size = nl_dtype_size(g->v.t);
@@ -111,21 +111,6 @@ NL_INLINE void put_row(const gradients *g, size_t row, dx_terms t, backward_reci
     put_vectors(g, row, begin, end, t, q);
     if (begin) vstore(g->v.t, g->v.dx, row, VLEN, head);
     if (end < c) vstore(g->v.t, g->v.dx, row + c - VLEN, VLEN, tail);
-}
-
-/* A block's rows, from r on. */
-NL_INLINE void put_block(const gradients *g, size_t r, shared_line *line, backward_recipe q) {
-    kept_row kept;
-    const block b = sum_block(g, r, &kept, q);
-    for (int a = 0; a < q.rows; a++) {
-        const size_t row = (r + (size_t)a) * g->v.c;
-        dx_terms t = terms_of(g, b.scale[a], b.g[a], b.gx[a]);
-        t.kept = &kept;
-        if (q.streaming)
-            put_row_in_lines(g, row, line, t, q);
-        else
-            put_row(g, row, t, q);
-    }
 }
 
 #endif

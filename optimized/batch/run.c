@@ -1,0 +1,130 @@
+/* The steps of a BatchNorm: sums, statistics, output; by groups of channels, and among threads.
+ * SPDX-License-Identifier: MIT */
+#include "gradients.h"
+#include "parallel.h"
+#include "statistics.h"
+
+static work work_for(const nl_problem *p) {
+    const bool runs = p->s >= SHORT, backward = p->pass == NL_BACKWARD;
+    work w = {.runs = runs, .width = runs ? 1 : p->s, .total = p->n * p->c * p->s};
+    w.columns = p->c * w.width;
+    w.padded = (w.columns + STRIP - 1) / STRIP * STRIP;
+    w.piece = runs ? (SPAN + p->s - 1) / p->s : PIECE;
+    w.pieces = (p->n + w.piece - 1) / w.piece;
+    w.per_count = 1 / (double)(p->n * p->s);
+    w.cached = (backward ? 2 : 1) * w.total * nl_dtype_size(p->dtype) <= CACHED;
+    w.cast = !backward && p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
+    return w;
+}
+
+/* Streaming begins vectors where lines of y begin, so the last one of a row may end past the
+ * arrays. */
+size_t batch_scratch(const nl_problem *p) {
+    const work w = work_for(p);
+    const size_t arrays = 5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces);
+    return (arrays * w.padded + VLEN) * sizeof(float);
+}
+
+static void batch_step(void *context, size_t begin, size_t end);
+
+/* Runs one step for all pieces, shared among threads. */
+NL_INLINE void for_pieces(channels k, int what) {
+    k.what = what;
+    if (k.threads > 1)
+        nl_parallel_for(k.w->pieces, k.threads, batch_step, &k);
+    else
+        batch_step(&k, 0, k.w->pieces);
+}
+
+/* Runs all steps for some channels. */
+static void do_channels(channels k) {
+    const batch_recipe q = k.w->q;
+    bool some_in_double = false;
+    if (q.inference) {
+        set_running(k);
+    } else if (q.backward) {
+        set_saved(k);
+        for_pieces(k, SUMS);
+        set_gradients(k);
+    } else {
+        set_guess(k, q);
+        for_pieces(k, SUMS);
+        if (q.statistics != CERTIFIED) {
+            set_mean(k);
+            for_pieces(k, SUMS);
+        }
+        some_in_double = set_parameters(k, q);
+    }
+    const bool in_place = k.w->v.x == k.w->v.y;
+    if (some_in_double && in_place) put_in_double(k, true);
+    for_pieces(k, OUTPUT);
+    if (some_in_double && !in_place) put_in_double(k, false);
+}
+
+/* Does the runs of so many channels at a time that both readings come from a core's own cache, if
+ * it holds one channel. A row of columns is not divided: its strips, at multiples of the row's
+ * length, would share few sets of the cache. */
+static void do_groups(channels k) {
+    const work *w = k.w;
+    const batch_recipe q = w->q;
+    const size_t bytes = (q.backward ? 2 : 1) * w->v.n * w->v.s * nl_dtype_size(w->v.t);
+    const bool divide = w->runs && k.threads == 1 && !q.inference && bytes <= 2 * CACHED;
+    const size_t end = k.end, group = divide ? (CACHED + bytes - 1) / bytes : end - k.j;
+    for (; k.j < end; k.j = k.end) {
+        k.end = least(k.j + group, end);
+        do_channels(k);
+    }
+}
+
+static size_t share_of(const work *w) {
+    return w->runs ? 1 : STRIP;
+}
+
+/* A step of the work on pieces, or shares, [begin, end) of some channels; threads run it. */
+static void batch_step(void *context, size_t begin, size_t end) {
+    const channels *k = context;
+    const size_t share = share_of(k->w);
+    channels own = {k->w, begin * share, least(end * share, k->end), ALL, 1};
+    switch (k->what) {
+    case SUMS: batch_sums(k, begin, end); break;
+    case OUTPUT: batch_output(k, begin, end); break;
+    case ALL: do_groups(*k); break;
+    case SHARES: do_groups(own); break; /* a thread's share of the channels */
+    }
+}
+
+/* Do threads share the channels, and not the pieces of the samples? Runs of a channel stay in a
+ * core's cache between the readings. Parts of a row of columns share few sets of it, so they wait
+ * for each other between steps if the pieces keep four fifths of the threads busy. */
+static bool by_channels(const work *w, size_t t) {
+    const size_t turns = (w->pieces + t - 1) / t;
+    if ((w->v.c + share_of(w) - 1) / share_of(w) < t) return false;
+    return w->runs ? w->pieces < 4 * t : 5 * w->pieces < 4 * turns * t;
+}
+
+/* Either way a sum adds the same pieces in the same order. */
+static void run_all(work w, float *scratch, int threads) {
+    w.m = scratch, w.a = w.m + w.padded, w.b = w.a + w.padded;
+    w.gain = w.b + w.padded, w.bias = w.gain + w.padded, w.sums = w.bias + w.padded;
+    channels all = {&w, 0, w.v.c, ALL, threads};
+    if (threads > 1 && by_channels(&w, (size_t)threads)) {
+        all.what = SHARES;
+        nl_parallel_for((w.v.c + share_of(&w) - 1) / share_of(&w), threads, batch_step, &all);
+    } else {
+        do_groups(all);
+    }
+}
+
+void batch_forward(const nl_problem *p, const nl_forward_args *a, int threads, batch_recipe q) {
+    work w = work_for(p);
+    w.v = nl_view_of(p, a), w.q = q;
+    run_all(w, a->scratch, threads);
+}
+
+void batch_backward(const nl_problem *p, const nl_backward_args *a, int threads, batch_recipe q) {
+    const nl_backward_view back = nl_backward_view_of(p, a);
+    work w = work_for(p);
+    w.v = nl_view_of(p, &(nl_forward_args){.x = a->x, .gamma = a->gamma, .y = a->dx});
+    w.dy = a->dy, w.back = &back, w.q = q;
+    run_all(w, a->scratch, threads);
+}

@@ -1,0 +1,76 @@
+/* What the steps of a BatchNorm share. columns.h goes along rows of adjacent channels, runs.h along
+ * the values of one channel. SPDX-License-Identifier: MIT */
+#ifndef NL_BATCH_WORK_H
+#define NL_BATCH_WORK_H
+
+#include "batch.h"
+
+/* One lane of a vector sums one column: a channel of [n][c][1]. Where s is short, a channel is s
+ * adjacent columns, which are added at the end; where it is long, a channel is summed along its
+ * runs and counts as one column. The arrays have an element for each column, and are padded to
+ * whole strips:
+ *
+ *     y = (x - m) * a + b            or, with a cast before the weight,
+ *     y = D((x - m) * a + b) * gain + bias
+ *
+ * Backward, y stands for dx, and dy is summed instead of x - m:
+ *
+ *     dx = ((x - m) * a + b + dy) * gain
+ */
+typedef struct work {
+    nl_view v;                    /* backward: y is dx */
+    const void *dy;               /* backward only */
+    const nl_backward_view *back; /* backward only */
+    batch_recipe q;
+    double per_count; /* 1 / (n * s) */
+    size_t total, columns, padded;
+    size_t width;         /* columns of a channel */
+    size_t piece, pieces; /* samples of a piece, and how many pieces */
+    bool runs, cast, cached;
+    float *m, *a, *b, *gain, *bias;
+    float *sums; /* four arrays per piece: d, d * (x - m), and both for the current block; d is
+                    x - m, or dy in backward. Of runs: two arrays of double */
+} work;
+
+/* Channels [j, end) of all samples, and what a step does with them: both sums, output, or ALL in
+ * turn; SHARES runs ALL on each thread's share. */
+typedef struct channels {
+    const work *w;
+    size_t j, end;
+    enum { ALL, SUMS, OUTPUT, SHARES } what;
+    int threads;
+} channels;
+
+NL_INLINE size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* A whole vector may be read wherever the tensor goes on, even into the next row: the arrays have
+ * room for the extra lanes. */
+NL_INLINE size_t readable_lanes(work w, size_t at) {
+    return least(w.total - at, VLEN);
+}
+
+/* Prefetches x (and dy) at an element; an address beyond the tensor is harmless. */
+NL_INLINE void prefetch_at(work w, nl_dtype t, size_t at, batch_recipe q) {
+    const size_t bytes = at * nl_dtype_size(t);
+    vprefetch((const void *)((uintptr_t)w.v.x + bytes));
+    if (q.backward) vprefetch((const void *)((uintptr_t)w.dy + bytes));
+}
+
+/* The loops: the sums of pieces [begin, end) of some channels (sums.c), and their output. */
+#define batch_sums NL_OF_ISA(batch_sums)
+#define batch_output NL_OF_ISA(batch_output)
+void batch_sums(const channels *k, size_t begin, size_t end);
+void batch_output(const channels *k, size_t begin, size_t end);
+
+/* Rows [row, end) of some channels. */
+typedef struct part {
+    const channels *k;
+    size_t row, end;
+    float *sums;
+} part;
+
+typedef void part_function(const part *p);
+
+#endif

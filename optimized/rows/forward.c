@@ -1,0 +1,57 @@
+/* The loops over all rows that are read once and whose y goes through the caches: row by row, or
+ * pipelined. SPDX-License-Identifier: MIT */
+#include "output.h"
+
+NL_INLINE void put_or_in_double(const nl_view *v, size_t r, stats s, row_recipe q) {
+    const nl_view row = nl_row(*v, r);
+    if (s.in_double) {
+        in_double(v, r, q.centred);
+        return;
+    }
+    nl_keep(row, s.m + s.c, s.rstd);
+    put_row(row, s, q);
+}
+
+/* The last row, and one that is computed in double, are no part of the pipeline. */
+NL_INLINE void pipelined_rows(nl_view v, double per_c, row_recipe q) {
+    const nl_view whole = v;
+    stats s = {0};
+    bool known = false; /* s is this row's */
+    for (size_t r = 0; r < v.n; r++) {
+        const nl_view row = nl_row(v, r), next = nl_row(v, r + 1);
+        if (!known) s = row_stats(&whole, r, per_c, q);
+        known = r + 1 < v.n && !s.in_double;
+        if (!known) {
+            put_or_in_double(&whole, r, s, q);
+            continue;
+        }
+        nl_keep(row, s.m + s.c, s.rstd);
+        const float guess = guess_mean(next, per_c, q);
+        const totals sums = put_row_and_sum(row, s, next, guess, q);
+        s = stats_from(&whole, r + 1, per_c, guess, sums, q);
+    }
+}
+
+NL_INLINE void all_rows(nl_view v, row_recipe q) {
+    const double per_c = 1 / (double)v.c;
+    const nl_view whole = v;
+    if (q.pipelined && v.c <= PIECE) {
+        pipelined_rows(v, per_c, q);
+        return;
+    }
+    for (size_t r = 0; r < v.n; r++) {
+        const stats s = row_stats(&whole, r, per_c, q);
+        put_or_in_double(&whole, r, s, q);
+    }
+}
+
+#include "instances.h"
+
+void rows_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+    if (q.streaming)
+        rows_streamed(p, a, q);
+    else if (q.statistics <= REFINED)
+        rows_read_twice(p, a, q);
+    else
+        run_rows(p, a, q);
+}

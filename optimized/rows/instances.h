@@ -1,0 +1,98 @@
+/* One loop over all rows, compiled for each layer and storage type. A file defines all_rows() and
+ * includes this; run_rows() calls the instance for a view. The instances are functions of their own,
+ * because compilers take more than twice the time for a function of twice the size.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_INSTANCES_H
+#define NL_INSTANCES_H
+
+NL_INLINE void assume(bool fact) {
+    if (!fact) __builtin_unreachable();
+}
+
+/* The common case: gamma and (LayerNorm) beta, and nothing else. These facts are compile-time
+ * constants, so the loops contain no branches on them. */
+NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {
+    row_recipe q = call->q;
+    nl_view v = nl_view_of(call->p, call->a);
+    assume(v.gamma && (!centred || v.beta));
+    if (!centred) v.beta = NULL;
+    v.residual = v.residual_out = NULL;
+    v.cast_before_weight = false, v.t = t, v.plus_one = plus_one, q.centred = centred;
+    all_rows(v, q);
+}
+
+/* All other cases: tests per vector which arrays there are, and is never pipelined. */
+NL_INLINE void general_rows(const rows_call *call, nl_dtype t, bool centred) {
+    row_recipe q = call->q;
+    nl_view v = nl_view_of(call->p, call->a);
+    q.pipelined = false, q.centred = centred, v.t = t;
+    all_rows(v, q);
+}
+
+static void layernorm_f32(const rows_call *call) {
+    common_rows(call, NL_F32, true, false);
+}
+static void layernorm_f16(const rows_call *call) {
+    common_rows(call, NL_F16, true, false);
+}
+static void layernorm_bf16(const rows_call *call) {
+    common_rows(call, NL_BF16, true, false);
+}
+static void rmsnorm_f32(const rows_call *call) {
+    common_rows(call, NL_F32, false, false);
+}
+static void rmsnorm_f16(const rows_call *call) {
+    common_rows(call, NL_F16, false, false);
+}
+static void rmsnorm_bf16(const rows_call *call) {
+    common_rows(call, NL_BF16, false, false);
+}
+static void plus_one_f32(const rows_call *call) {
+    common_rows(call, NL_F32, false, true);
+}
+static void plus_one_f16(const rows_call *call) {
+    common_rows(call, NL_F16, false, true);
+}
+static void plus_one_bf16(const rows_call *call) {
+    common_rows(call, NL_BF16, false, true);
+}
+static void centred_f32(const rows_call *call) {
+    general_rows(call, NL_F32, true);
+}
+static void centred_f16(const rows_call *call) {
+    general_rows(call, NL_F16, true);
+}
+static void centred_bf16(const rows_call *call) {
+    general_rows(call, NL_BF16, true);
+}
+static void uncentred_f32(const rows_call *call) {
+    general_rows(call, NL_F32, false);
+}
+static void uncentred_f16(const rows_call *call) {
+    general_rows(call, NL_F16, false);
+}
+static void uncentred_bf16(const rows_call *call) {
+    general_rows(call, NL_BF16, false);
+}
+
+typedef void rows_instance(const rows_call *call);
+
+enum { LAYERNORM, RMSNORM, PLUS_ONE, CENTRED, UNCENTRED };
+static rows_instance *const instances[][NL_DTYPES] = {
+    [LAYERNORM] = {[NL_F32] = layernorm_f32, [NL_F16] = layernorm_f16, [NL_BF16] = layernorm_bf16},
+    [RMSNORM] = {[NL_F32] = rmsnorm_f32, [NL_F16] = rmsnorm_f16, [NL_BF16] = rmsnorm_bf16},
+    [PLUS_ONE] = {[NL_F32] = plus_one_f32, [NL_F16] = plus_one_f16, [NL_BF16] = plus_one_bf16},
+    [CENTRED] = {[NL_F32] = centred_f32, [NL_F16] = centred_f16, [NL_BF16] = centred_bf16},
+    [UNCENTRED] = {[NL_F32] = uncentred_f32, [NL_F16] = uncentred_f16, [NL_BF16] = uncentred_bf16},
+};
+
+NL_INLINE void run_rows(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+    const nl_layer *layer = &nl_layers[p->op];
+    const bool cast = p->casting == NL_CAST_BEFORE_WEIGHT;
+    const bool common = a->gamma && !a->residual && !cast && layer->centred == !!a->beta;
+    int which = layer->centred ? CENTRED : UNCENTRED;
+    if (common) which = layer->centred ? LAYERNORM : layer->plus_one ? PLUS_ONE : RMSNORM;
+    instances[which][p->dtype](&(rows_call){p, a, q});
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* LayerNorm, RMSNorm and Qwen2RMSNorm in vector words, one row after the other. A rung is a recipe:
+ * it passes one to a function below. Their loops are compiled once for each instruction set, layer
+ * and storage type (instances.h), and all rungs share them. SPDX-License-Identifier: MIT */
+#ifndef NL_ROWS_H
+#define NL_ROWS_H
+
+#include "vec.h"
+
+enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
+
+/* How a rung computes a row. */
+typedef struct row_recipe {
+    bool centred; /* LayerNorm; set by the loops from the view */
+    enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
+    bool one_sum;          /* one vector for each sum, not four */
+    bool pipelined;        /* the next row's sums in the loop that writes this row */
+    bool streaming;        /* stores y past the caches and prefetches the next row */
+    size_t prefetch_bytes; /* distance at which x is prefetched, 0: not at all */
+} row_recipe;
+
+/* Long rows are summed in pieces of this many elements, a piece in blocks (sums.h), and the pieces'
+ * sums in double: rounding stays that of a short row, and threads can share a row without changing
+ * a bit. */
+enum { PIECE = 16384, STEP = 4 * VLEN };
+
+static const nl_threshold row_thresholds[]
+    __attribute__((unused)) = {{NL_OF_C, VLEN},      {NL_OF_C, 16},    {NL_OF_C, STEP},
+                               {NL_OF_C, SUM_BLOCK}, {NL_OF_C, PIECE}, {0}};
+
+/* The body of a rung's forward(). */
+#define rows_forward NL_OF_ISA(rows_forward)
+void rows_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+
+/* The same for 16-bit rows of at most KEPT elements, which are converted once (kept.c). */
+enum { KEPT = SUM_BLOCK, PAIR = 2 * VLEN };
+
+static const nl_threshold kept_thresholds[]
+    __attribute__((unused)) = {{NL_OF_C, VLEN}, {NL_OF_C, PAIR}, {NL_OF_C, STEP},
+                               {NL_OF_C, KEPT}, {NL_OF_N, 2},    {0}};
+
+#define rows_kept_forward NL_OF_ISA(rows_kept_forward)
+void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+
+/* A call as the loops of the files below receive it. */
+typedef struct rows_call {
+    const nl_problem *p;
+    const nl_forward_args *a;
+    row_recipe q;
+} rows_call;
+
+/* rows_forward() of recipes that read a row twice (two_pass.c), and of those that stream
+ * (streaming.c). */
+#define rows_read_twice NL_OF_ISA(rows_read_twice)
+#define rows_streamed NL_OF_ISA(rows_streamed)
+void rows_read_twice(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+void rows_streamed(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+
+/* y of one row, or of a piece of one, past the caches: (x - m) * rstd - shift, then gamma and beta. */
+typedef struct stats stats;
+#define row_streamed NL_OF_ISA(row_streamed)
+void row_streamed(const nl_view *row, const stats *s);
+
+#endif

@@ -1,0 +1,20 @@
+/* The loop over all rows that are read twice before they are written.
+ * SPDX-License-Identifier: MIT */
+#include "output.h"
+
+NL_INLINE void all_rows(nl_view v, row_recipe q) {
+    const double per_c = 1 / (double)v.c;
+    const nl_view whole = v;
+    for (size_t r = 0; r < v.n; r++) {
+        const nl_view row = nl_row(v, r);
+        const stats s = row_stats_twice(&whole, r, per_c, q);
+        nl_keep(row, s.m + s.c, s.rstd);
+        put_row(row, s, q);
+    }
+}
+
+#include "instances.h"
+
+void rows_read_twice(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+    run_rows(p, a, q);
+}
