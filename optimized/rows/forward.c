@@ -2,8 +2,7 @@
  * pipelined. SPDX-License-Identifier: MIT */
 #include "output.h"
 
-NL_INLINE void put_or_in_double(const nl_view *v, size_t r, stats s, row_recipe q) {
-    const nl_view row = nl_row(*v, r);
+NL_INLINE void put_or_in_double(const nl_view *v, nl_view row, size_t r, stats s, row_recipe q) {
     if (s.in_double) {
         in_double(v, r, q.centred);
         return;
@@ -22,7 +21,7 @@ NL_INLINE void pipelined_rows(nl_view v, double per_c, row_recipe q) {
         if (!known) s = row_stats(&whole, r, per_c, q);
         known = r + 1 < v.n && !s.in_double;
         if (!known) {
-            put_or_in_double(&whole, r, s, q);
+            put_or_in_double(&whole, row, r, s, q);
             continue;
         }
         nl_keep(row, s.m + s.c, s.rstd);
@@ -35,13 +34,14 @@ NL_INLINE void pipelined_rows(nl_view v, double per_c, row_recipe q) {
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const double per_c = 1 / (double)v.c;
     const nl_view whole = v;
+    assume(q.statistics != TWO_PASS);
     if (q.pipelined && v.c <= PIECE) {
         pipelined_rows(v, per_c, q);
         return;
     }
     for (size_t r = 0; r < v.n; r++) {
         const stats s = row_stats(&whole, r, per_c, q);
-        put_or_in_double(&whole, r, s, q);
+        put_or_in_double(&whole, nl_row(v, r), r, s, q);
     }
 }
 
@@ -50,7 +50,7 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
 void rows_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
     if (q.streaming)
         rows_streamed(p, a, q);
-    else if (q.statistics <= REFINED)
+    else if (q.statistics == TWO_PASS)
         rows_read_twice(p, a, q);
     else
         run_rows(p, a, q);

@@ -5,10 +5,6 @@
 #ifndef NL_INSTANCES_H
 #define NL_INSTANCES_H
 
-NL_INLINE void assume(bool fact) {
-    if (!fact) __builtin_unreachable();
-}
-
 /* The common case: gamma and (LayerNorm) beta, and nothing else. These facts are compile-time
  * constants, so the loops contain no branches on them. */
 NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {

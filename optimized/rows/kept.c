@@ -141,6 +141,7 @@ typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64
 /* While row r is kept, row r - 2 is written and the statistics of row r - 1 are made, and the guess
  * of row r + 1: each is a chain of dependent operations, as long as some twenty vectors take. */
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
+    assume(q.statistics == CERTIFIED);
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
     /* gamma, beta and tensors often begin with a page; so these begin an eighth of one later. */

@@ -5,10 +5,16 @@
 
 #include "statistics.h"
 
+NL_INLINE void assume(bool fact) {
+    if (!fact) __builtin_unreachable();
+}
+
 /* y of the row's k elements from i on, given their x. */
 NL_INLINE vf y_of(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q) {
     vf y = x * vset(s.rstd);
-    if (q.centred) y = vfma(x - vset(s.m), vset(s.rstd), vset(-s.shift));
+    if (q.centred && q.statistics == TWO_PASS) y = (x - vset(s.m)) * vset(s.rstd);
+    if (q.centred && q.statistics != TWO_PASS)
+        y = vfma(x - vset(s.m), vset(s.rstd), vset(-s.shift));
     if (v.cast_before_weight) y = vround(v.t, y);
     const vf gain = vgain(v.gamma, v.plus_one, i, k);
     if (v.beta)

@@ -132,31 +132,23 @@ NL_INLINE bool is_certain(double per_c, totals s) {
 NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, totals s,
                            row_recipe q) {
     if (!q.centred) return root_mean_square(*v, per_c, s, q);
-    if (q.statistics == SHIFTED) return from_sums(*v, per_c, m, s);
+    if (q.statistics != CERTIFIED) return from_sums(*v, per_c, m, s);
     if (out_of_range(*v, s)) return (stats){.in_double = true};
     if (is_certain(per_c, s)) return from_sums(*v, per_c, m, s);
     return refine(v, r, per_c, m + (float)(s.d * per_c));
 }
 
-/* One reading, around the guess. */
+/* One reading around the guess; refined, a reading before makes that the mean. */
 NL_INLINE stats row_stats(const nl_view *v, size_t r, double per_c, row_recipe q) {
     const nl_view row = nl_row(*v, r);
-    const float guess = guess_mean(row, per_c, q);
-    return stats_from(v, r, per_c, guess, sum_row(row, guess, q), q);
-}
-
-/* Two readings: around zero, or the first element, and around the mean. */
-NL_INLINE stats row_stats_twice(const nl_view *v, size_t r, double per_c, row_recipe q) {
-    if (!q.centred) return row_stats(v, r, per_c, q);
-    const nl_view row = nl_row(*v, r);
-    const float first = q.statistics == REFINED ? nl_x(row, 0) : 0;
-    const float m = first + (float)(sum_row(row, first, q).d * per_c);
-    if (q.statistics == REFINED) return from_sums(row, per_c, m, sum_row(row, m, q));
-    totals s = sum_row(row, m, q);
-    s.d = 0; /* takes m for the mean itself */
-    stats result = from_sums(row, per_c, m, s);
-    result.shift = 0; /* also where rstd is infinite */
-    return result;
+    float m = 0;
+    if (q.centred && q.statistics == REFINED) {
+        const float first = nl_x(row, 0);
+        m = first + (float)(sum_row(row, first, q).d * per_c);
+    } else {
+        m = guess_mean(row, per_c, q);
+    }
+    return stats_from(v, r, per_c, m, sum_row(row, m, q), q);
 }
 
 #endif

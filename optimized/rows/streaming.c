@@ -97,6 +97,7 @@ NL_INLINE void put_group(nl_view v, const row_group *g, size_t columns, row_reci
 }
 
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
+    assume(q.statistics == CERTIFIED);
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
     const size_t together = rows_together(&whole), columns = together > 1 ? COLUMNS : v.c;
@@ -129,7 +130,7 @@ void rows_streamed(const nl_problem *p, const nl_forward_args *a, row_recipe q) 
 
 /* Of any type: only threads that share a row call it. */
 void row_streamed(const nl_view *v, const stats *s) {
-    const row_recipe q = {.centred = true};
+    const row_recipe q = {.centred = true, .statistics = CERTIFIED};
     const whole_lines w = whole_lines_of(v->y, nl_dtype_size(v->t), v->c);
     row_ends ends = row_ends_of(*v);
     put_lines(*v, w.begin, w.end, *s, q, false);

@@ -2,12 +2,18 @@
  * SPDX-License-Identifier: MIT */
 #include "output.h"
 
+NL_INLINE stats row_stats_twice(nl_view row, double per_c, row_recipe q) {
+    if (!q.centred) return root_mean_square(row, per_c, sum_row(row, 0, q), q);
+    const float m = (float)(sum_row(row, 0, q).d * per_c);
+    return from_sums(row, per_c, m, (totals){0, sum_row(row, m, q).squares});
+}
+
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const double per_c = 1 / (double)v.c;
-    const nl_view whole = v;
+    q.statistics = TWO_PASS; /* a constant in the loops */
     for (size_t r = 0; r < v.n; r++) {
         const nl_view row = nl_row(v, r);
-        const stats s = row_stats_twice(&whole, r, per_c, q);
+        const stats s = row_stats_twice(row, per_c, q);
         nl_keep(row, s.m + s.c, s.rstd);
         put_row(row, s, q);
     }
