@@ -1,5 +1,5 @@
 """What do norms do to the size of activations and gradients over many random layers? One column for each
-wiring; forward above, backward below.
+wiring; forward above, backward below it, and last the gradients of the weights.
 """
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
@@ -18,16 +18,18 @@ LOOKS = {  # series -> (label, colour, marker, linestyle)
     "RMSNorm": ("RMSNorm", "#009E73", "x", "--"),
 }
 
+ROWS = {"activations": "rms of activations", "gradients": "of their gradients", "weight gradients": "of weights' gradients"}
+
 path, out = common.arguments(__file__, MAKE)
 panels = common.curves(rows := common.read(path, "panel series x y", MAKE))
-missing = [f"{w} {q}" for w in WIRINGS for q in ("activations", "gradients") if f"{w} {q}" not in panels]
+missing = [f"{w} {q}" for w in WIRINGS for q in ROWS if f"{w} {q}" not in panels]
 if missing:
     common.fail(f"{path}: there is no {missing[0]} in it; make it with: {MAKE}")
 
-figure, grid = plt.subplots(2, 3, sharex=True)
-figure.subplots_adjust(left=0.06, right=0.985, top=0.81, bottom=0.15, wspace=0.17, hspace=0.28)
+figure, grid = plt.subplots(3, 3, sharex=True)
+figure.subplots_adjust(left=0.06, right=0.985, top=0.81, bottom=0.15, wspace=0.17, hspace=0.34)
 for column, (wiring, formula) in zip(grid.T, WIRINGS.items()):
-    for axes, quantity, end in zip(column, ("activations", "gradients"), (-1, 0)):
+    for axes, quantity, end in zip(column, ROWS, (-1, 0, 0)):
         panel = panels[f"{wiring} {quantity}"]
         for points in panels[f"{wiring} {quantity}, expected"].values():
             axes.plot(*points, color="#CCCCCC", linewidth=5, zorder=1, solid_capstyle="butt")
@@ -41,9 +43,9 @@ for column, (wiring, formula) in zip(grid.T, WIRINGS.items()):
         axes.text(0, 1.03, f"{'last' if end else 'first'} layer: {sizes}", transform=axes.transAxes, fontsize=9)
         if end:
             axes.set_title(f"{wiring}: {formula}", pad=20)
-    column[1].set_xlabel("layer")
-grid[0][0].set_ylabel("rms of activations")
-grid[1][0].set_ylabel("rms of gradients, 1 at the end")
+    column[-1].set_xlabel("layer")
+for axes, words in zip(grid[:, 0], ROWS.values()):
+    axes.set_ylabel(words)
 figure.suptitle("What do norms do to activations and gradients over many random layers?", x=0.008, ha="left",
                 y=0.975)
 figure.text(0.008, 0.905, "He's initialization. Forward from the left, backward from the right. Wide grey lines: "

@@ -13,6 +13,7 @@ typedef struct kept {
 
 typedef struct work {
     const network *net;
+    const float *x; /* the input of layer 0 */
     kept *layers;
     float *weights, *a, *b; /* a matrix, two tensors */
 } work;
@@ -95,18 +96,37 @@ static bool forward(work *w, size_t l, float *x) {
     return norm_forward(net, k, x);
 }
 
-static bool backward(work *w, size_t l, float *d) {
+static double rms(const float *x, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+    return sqrt(sum / (double)n);
+}
+
+/* The rms of the gradient of the matrix between `in` and an output with gradient d: of the sum of
+ * in_i * d_j over the rows. Overwrites w->weights. */
+static double matrix_gradient(work *w, const float *in, const float *d) {
+    size_t c = w->net->width;
+    memset(w->weights, 0, c * c * sizeof *w->weights);
+    for (size_t r = 0; r < w->net->rows; r++, in += c, d += c)
+        for (size_t i = 0; i < c; i++)
+            for (size_t j = 0; j < c; j++) w->weights[i * c + j] += in[i] * d[j];
+    return rms(w->weights, c * c);
+}
+
+static bool backward(work *w, size_t l, float *d, double *weights) {
     const network *net = w->net;
     const kept *k = &w->layers[l];
     bool ok = true;
     if (net->wiring == PLAIN) {
         rectify(net, d, k->relu);
         ok = norm_backward(net, k, d);
+        *weights = matrix_gradient(w, l ? k[-1].relu : w->x, d);
         multiply(net, d, matrix(w, 2 * l, 2, true), w->a);
         memcpy(d, w->a, elements(net) * sizeof *d);
         return ok;
     }
     if (net->wiring == POST_NORM) ok = norm_backward(net, k, d);
+    *weights = matrix_gradient(w, k->relu, d);
     multiply(net, d, matrix(w, 2 * l + 1, 2, true), w->a);
     rectify(net, w->a, k->relu);
     multiply(net, w->a, matrix(w, 2 * l, 1, true), w->b);
@@ -115,17 +135,11 @@ static bool backward(work *w, size_t l, float *d) {
     return ok;
 }
 
-static double rms(const float *x, size_t n) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
-    return sqrt(sum / (double)n);
-}
-
 bool network_run(const network *net, const float *x, const float *g, float *y, float *dx,
-                 double *activation, double *gradient) {
+                 network_sizes sizes) {
     size_t n = elements(net), statistics = net->rows + net->width, each = 2 * (n + statistics);
     float *room = malloc((net->layers * each + net->width * net->width + 2 * n) * sizeof *room);
-    work w = {.net = net, .layers = malloc(net->layers * sizeof *w.layers)};
+    work w = {.net = net, .x = x, .layers = malloc(net->layers * sizeof *w.layers)};
     bool ok = room && w.layers;
     for (size_t l = 0; ok && l < net->layers; l++) {
         float *at = room + l * each;
@@ -133,14 +147,14 @@ bool network_run(const network *net, const float *x, const float *g, float *y, f
     }
     if (ok) w.a = room + net->layers * each, w.b = w.a + n, w.weights = w.b + n;
     memcpy(y, x, n * sizeof *y), memcpy(dx, g, n * sizeof *dx);
-    activation[0] = rms(y, n), gradient[net->layers] = rms(dx, n);
+    sizes.activation[0] = rms(y, n), sizes.gradient[net->layers] = rms(dx, n);
     for (size_t l = 0; ok && l < net->layers; l++) {
         ok = forward(&w, l, y);
-        activation[l + 1] = rms(y, n);
+        sizes.activation[l + 1] = rms(y, n);
     }
     for (size_t l = net->layers; ok && l-- > 0;) {
-        ok = backward(&w, l, dx);
-        gradient[l] = rms(dx, n);
+        ok = backward(&w, l, dx, &sizes.weights[l]);
+        sizes.gradient[l] = rms(dx, n);
     }
     free(room), free(w.layers);
     return ok;

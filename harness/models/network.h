@@ -18,9 +18,14 @@ typedef struct network {
     const float *normal;        /* [2 layers][width][width] standard normal numbers */
 } network;
 
-/* Computes y from x [rows][width], and dx from g, the gradient of y. activation and gradient,
- * [layers + 1], get the rms of both before every layer and at the end. False: out of memory. */
+/* The rms of the activations and of their gradients before every layer and at the end, [layers + 1];
+ * and of the gradient of every layer's last matrix (W if PLAIN, else V), [layers]. */
+typedef struct network_sizes {
+    double *activation, *gradient, *weights;
+} network_sizes;
+
+/* Computes y from x [rows][width], and dx from g, the gradient of y. False: out of memory. */
 bool network_run(const network *net, const float *x, const float *g, float *y, float *dx,
-                 double *activation, double *gradient);
+                 network_sizes sizes);
 
 #endif

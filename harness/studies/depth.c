@@ -1,5 +1,6 @@
-/* The size of activations and gradients over many random layers, with each norm and without, in
- * three wirings. Panels that end in ", expected" are theory. SPDX-License-Identifier: MIT */
+/* The size of activations, of their gradients and of the weights' gradients over many random
+ * layers, with each norm and without, in three wirings. Panels that end in ", expected" are theory.
+ * SPDX-License-Identifier: MIT */
 #include "models/network.h"
 #include "layer.h"
 #include "base/random.h"
@@ -25,9 +26,16 @@ static const struct arm {
 enum { ARMS = sizeof arms / sizeof *arms, LAYERS = 64 };
 static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
 
+/* [0] to [LAYERS] of each; the weights of layer l, counted from 1, are at [l]. */
+typedef struct curves {
+    double activation[LAYERS + 1], gradient[LAYERS + 1], weights[LAYERS + 1];
+} curves;
+
 /* Mean squares in the limit of wide layers. The row norms divide by the mean square of the ReLU's
- * output; BatchNorm divides by its variance over the batch, a share of 1 - 1/pi. */
-static void expect(const struct arm *arm, wiring wiring, double *activation, double *gradient) {
+ * output; BatchNorm divides by its variance over the batch, a share of 1 - 1/pi. A weight's
+ * gradient is a sum of input times gradient of the output: its mean square is a product. */
+static void expect(const struct arm *arm, wiring wiring, curves *e) {
+    double *activation = e->activation, *gradient = e->gradient, *weights = e->weights;
     double share = nl_layers[arm->norm].by_channel ? 1 - 1 / 3.14159265358979 : 1;
     double stretch = (double)arm->stretch * (double)arm->stretch, factor[LAYERS];
     activation[0] = gradient[LAYERS] = 1;
@@ -42,23 +50,37 @@ static void expect(const struct arm *arm, wiring wiring, double *activation, dou
         else
             factor[l] = 2 / (1 + share), activation[l + 1] = 1;
     }
-    for (size_t l = LAYERS; l-- > 0;) gradient[l] = gradient[l + 1] * factor[l];
+    for (size_t l = LAYERS; l-- > 0;) {
+        gradient[l] = gradient[l + 1] * factor[l];
+        weights[l + 1] = !arm->has_norm        ? activation[l] * gradient[l + 1]
+                         : wiring == PLAIN     ? activation[l] * gradient[l]
+                         : wiring == POST_NORM ? gradient[l] / 2
+                                               : gradient[l + 1];
+        /* A gradient behind BatchNorm adds up to 0 over the batch: the ReLU's mean drops out. */
+        double behind = wiring == PRE_NORM ? 1 - 1 / gradient[l + 1] : l || wiring == POST_NORM;
+        weights[l + 1] *= 1 - (1 - share) * behind;
+    }
     for (size_t l = 0; l <= LAYERS; l++)
-        activation[l] = sqrt(activation[l]), gradient[l] = sqrt(gradient[l]);
+        activation[l] = sqrt(activation[l]), gradient[l] = sqrt(gradient[l]),
+        weights[l] = sqrt(weights[l]);
 }
 
-static void points(study_out *o, const char *wiring, const char *what, const char *name,
-                   const double *y) {
-    char panel[80];
-    snprintf(panel, sizeof panel, "%s %s", wiring, what);
-    for (size_t l = 0; l <= LAYERS; l++) study_point(o, panel, name, (double)l, y[l]);
+static void points(study_out *o, const char *wiring, const char *theory, const char *name,
+                   const curves *y) {
+    const double *of[] = {y->activation, y->gradient, y->weights};
+    static const char *const what[] = {"activations", "gradients", "weight gradients"};
+    for (size_t k = 0; k < 3; k++) {
+        char panel[80];
+        snprintf(panel, sizeof panel, "%s %s%s", wiring, what[k], theory);
+        for (size_t l = k == 2; l <= LAYERS; l++) study_point(o, panel, name, (double)l, of[k][l]);
+    }
 }
 
 static bool run(study_out *o, bool quick) {
     network net = {.layers = LAYERS, .width = quick ? 64 : 256, .rows = quick ? 32 : 128};
     size_t n = net.width * net.rows, weights = 2 * net.layers * net.width * net.width;
     float *normal = malloc(weights * sizeof *normal), *x = malloc(4 * n * sizeof *x);
-    double activation[LAYERS + 1], gradient[LAYERS + 1];
+    curves got, expected = {.weights = {0}};
     bool ok = normal && x;
     for (size_t i = 0; ok && i < weights; i++) normal[i] = (float)random_normal(1, i);
     for (size_t i = 0; ok && i < 2 * n; i++) x[i] = (float)random_normal(2, i);
@@ -70,13 +92,14 @@ static bool run(study_out *o, bool quick) {
         study_progress(o, i, WIRINGS * ARMS, name);
         if (net.wiring != PLAIN && arm->stretch != 1) continue;
         net.has_norm = arm->has_norm, net.norm = arm->norm, net.stretch = arm->stretch;
-        ok = network_run(&net, x, x + n, x + 2 * n, x + 3 * n, activation, gradient);
+        ok = network_run(&net, x, x + n, x + 2 * n, x + 3 * n,
+                         (network_sizes){got.activation, got.gradient, got.weights + 1});
         if (!ok) break;
-        points(o, name, "activations", arm->name, activation);
-        points(o, name, "gradients", arm->name, gradient);
-        expect(arm, net.wiring, activation, gradient);
-        points(o, name, "activations, expected", arm->name, activation);
-        points(o, name, "gradients, expected", arm->name, gradient);
+        /* In He's network without a norm each row adds 1/2 to the mean square. */
+        for (size_t l = 1; l <= LAYERS; l++) got.weights[l] /= sqrt((double)net.rows / 2);
+        expect(arm, net.wiring, &expected);
+        points(o, name, "", arm->name, &got);
+        points(o, name, ", expected", arm->name, &expected);
     }
     free(normal), free(x);
     return ok;
