@@ -199,6 +199,9 @@ Test(studies, depth) {
             double power = k == 0 ? l : k == 1 ? 64 - l : 63;
             cr_assert(fabs(stretched / plain / pow(1.1, power) - 1) < 1e-4, "%s, layer %d: %g",
                       panel, l, stretched);
+            stretched = theory(csv, s, panel, "no norm, W * 1.1", l);
+            cr_assert(fabs(stretched / pow((double)1.1f, power) - 1) < 1e-7, "%s, expected, %d: %g",
+                      panel, l, stretched);
         }
     for (int k = 0; k < 27; k++)
         for (int l = 1; l <= 64; l++) {
