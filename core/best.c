@@ -157,7 +157,7 @@ static bool better_cached(const nl_problem *p) {
     return p->dtype != NL_F32 && share_lines(p) && p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
 }
 
-/* Are channels read as columns (SHORT of batch_work.h), of tensors larger than the second-level
+/* Are channels read as columns (SHORT of batch/batch.h), of tensors larger than the second-level
  * cache? What was read last is still in it. */
 static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
     return p->s < 32 && outgrows(p, k, 1);

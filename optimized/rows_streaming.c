@@ -1,4 +1,4 @@
-/* idea   rows_certified, storing y past the caches, in whole lines (row_lines.h); meanwhile the next
+/* idea   rows_certified, storing y past the caches, in whole lines (rows/streaming.c); meanwhile the next
  *        row is prefetched, or, where rows are wide, four are read and then written together.
  * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved.
  *        Memory is never idle, yet only one row, gamma and beta share the first-level cache.
