@@ -2,7 +2,7 @@
 # root, then call
 #     own_folder     once, first
 #     setup quick    for what both need
-#     setup all      and for what only the whole of ./check needs
+#     setup all      and for what only ./check --all needs
 #     setup_peers    then, for what only ./reproduce --peers needs: .venv-peers
 # Programs come from apt-get; without it, the script prints what is missing and exits with 2. Python
 # packages, and CMake if it is missing or too old, go to .venv and nowhere else.
@@ -23,7 +23,7 @@ clang          | includes clang stdio.h             | clang libc6-dev  | clang  
 sanitizers     | sanitizes clang                    | libclang-rt-dev  | compiler-rt     | compiler-rt | llvm
 OpenMP (clang) | includes clang omp.h -fopenmp      | libomp-dev       | libomp-devel    | openmp    | libomp
 '
-# Without these ./check leaves out the steps on an emulator.
+# Without these ./check --all leaves out the steps on an emulator.
 needs_of_emulation='
 a compiler for aarch64 | includes aarch64-linux-gnu-gcc stdio.h              | gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qemu-user
@@ -36,7 +36,7 @@ OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openbl
 needs_of_peers='
 a C++ compiler | command -v g++ | g++ | gcc-c++ | gcc | gcc
 '
-# Without it ./check leaves out the Python package.
+# Without it ./check --all leaves out the Python package.
 needs_of_package='
 Python.h | python_headers | python3-dev
 '
@@ -44,7 +44,7 @@ Python.h | python_headers | python3-dev
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
 '
-# Without these ./check makes the report, but does not open it in a browser.
+# Without these ./check --all makes the report, but does not open it in a browser.
 needs_of_browser='
 a browser | command -v chromedriver               | chromium-driver
 Selenium  | /usr/bin/python3 -c "import selenium" | python3-selenium
@@ -157,10 +157,10 @@ setup() { # quick | all
     [[ $1 != all ]] || needs+=$needs_of_check
     get_programs "$needs"
     ! command -v apt-get >/dev/null || (get_programs "$needs_of_models")
-    ! command -v apt-get >/dev/null || (get_programs "$needs_of_package")
+    ! command -v apt-get >/dev/null || (get_programs "$needs_of_isolation")
     if [[ $1 == all ]] && command -v apt-get >/dev/null; then
         (get_programs "$needs_of_emulation")
-        (get_programs "$needs_of_isolation")
+        (get_programs "$needs_of_package")
         (get_programs "$needs_of_browser")
     fi
     get_venv

@@ -15,14 +15,14 @@ refuses() { # NAME WORDS COMMAND...
 }
 exec 9> build/lock
 flock 9
-refuses "check beside another" "Another ./check or ./reproduce runs in" ./check --quick
+refuses "check beside another" "Another ./check or ./reproduce runs in" ./check
 refuses "reproduce beside another" "Another ./check or ./reproduce runs in" ./reproduce --quick
 exec 9>&-
 
 chmod 755 . && touch stdout stderr && chmod a-w build .
 as_user=()
 [ "$(id -u)" -ne 0 ] || as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-refuses "check, read-only" "cannot be written to" "${as_user[@]}" ./check --quick
+refuses "check, read-only" "cannot be written to" "${as_user[@]}" ./check
 refuses "reproduce, read-only" "cannot be written to" "${as_user[@]}" ./reproduce --quick
 chmod u+w . build
 
