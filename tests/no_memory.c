@@ -41,7 +41,7 @@ static int attempt(const command *c, long successes, bool *all) {
         if (allocations_left >= 0) spill("all", "", 0);
         allocations_left = -1;
         fflush(NULL);
-        _exit(code); /* Criterion's handlers of exit() may wait for a thread that fork() did not copy */
+        _exit(code); /* exit() may wait for Criterion's thread, which fork() did not copy */
     }
     waitpid(pid, &status, 0);
     *all = remove("all") == 0;
