@@ -68,9 +68,8 @@ static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind,
     for (int i = 0; i < 4; i++)
         if (with >> i & 1) length += sprintf(text + length, "%s", parts[i]);
     if (o->skew) sprintf(text + length, "/skew=%zu", o->skew);
-    /* The properties compare calls; only backward reads some of the answer, mean and rstd. */
-    if (o->groups && o->job->pass != NL_BACKWARD)
-        trial_make_data(t, text);
+    if (o->groups) /* the properties */
+        trial_make_calls(t, text);
     else
         trial_make(t, text);
     o->worked++;

@@ -278,8 +278,7 @@ Test(routing, last_level_is_bounded) {
 /* A call by name, or of NULL; and whether y or dx has the same bits as a's. */
 static void run(trial *t, const char *text, const nl_impl *impl, const nl_impl *called,
                 int threads) {
-    bool saved = impl->passes & NL_BIT(NL_BACKWARD); /* by the answer, for backward */
-    saved ? trial_make(t, text) : trial_make_data(t, text);
+    trial_make_calls(t, text);
     trial_place(t, impl);
     t->in.impl = called;
     nl_status status = instance_call(&t->in, threads);

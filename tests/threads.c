@@ -27,7 +27,7 @@ static int compare(int threads) {
         snprintf(text, sizeof text, "%s/%s/f32/%s/normal", nl_op_name(p.op), nl_pass_name(p.pass),
                  batch ? "4097x33" : "70001x3");
         trial one, many;
-        trial_make(&one, text), trial_make(&many, text);
+        trial_make_calls(&one, text), trial_make_calls(&many, text);
         trial_place(&one, m), trial_place(&many, m);
         trial_call(&one, 1), trial_call(&many, threads);
         if (!same_results(&one, &many))
@@ -71,7 +71,7 @@ Test(threads, one_starts_none) {
         snprintf(text, sizeof text, "%s/%s/f32/4097x31/normal", nl_op_name(p.op),
                  nl_pass_name(p.pass));
         trial t;
-        trial_make(&t, text);
+        trial_make_calls(&t, text);
         trial_place(&t, m), trial_call(&t, m->threaded ? 1 : 2);
         if (running() > before) cr_assert_fail("%s@%s starts a thread", m->name, m->isa);
         trial_end(&t);

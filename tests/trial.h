@@ -27,6 +27,14 @@ static inline void trial_make(trial *t, const char *text) {
     if (!answer_make(&t->c, &t->data, &t->want)) cr_assert_fail("%s: no memory", text);
 }
 
+/* For comparing calls: backward reads the mean and rstd of the answer, forward nothing of it. */
+static inline void trial_make_calls(trial *t, const char *text) {
+    if (strstr(text, "/backward/"))
+        trial_make(t, text);
+    else
+        trial_make_data(t, text);
+}
+
 static inline bool trial_place(trial *t, const nl_impl *impl) {
     size_t scratch = nl_scratch_bytes(impl, &t->c.problem);
     bool ok = instance_make(&t->c, &t->data, impl, scratch, PLACE_END, &t->in);
