@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps what was measured on several machines, and writes their table in docs/machines/README.md, and some
-rows of it into README.md.
+"""Keeps what was measured on several machines, and writes their table in docs/machines/README.md.
 
     scripts/machines.py --add NAME [results/regret.csv]
         copies the times of what nl_best() chose, and the machine's facts, to docs/machines/NAME.csv
@@ -84,23 +83,6 @@ def table(names, times):
     return "\n".join(lines) + f"\n\n{rungs.IMPOSSIBLE}." * (rungs.IMPOSSIBLE[0] in "".join(lines))
 
 
-SHAPES = {"64 × 1024": ["64x1024"], "2048 × 1024": ["2048x1024"], "from memory": ["16384x1024", "32768x1024"]}
-KINDS = ["layernorm/forward/f32", "rmsnorm/forward/f32", "layernorm/backward/f32", "rmsnorm/backward/f32",
-         "layernorm/forward/bf16", "batchnorm/forward/f32", "batchnorm/inference/f32"]
-
-
-def short_table(names, times):
-    """Shares only, of a few kinds; from memory is the first of two sizes that a machine has."""
-    rows = []
-    for kind in KINDS:
-        op, pass_, dtype = kind.split("/")
-        for title, shapes in SHAPES.items():
-            found = [[times.get(f"{kind}/{shape}/normal", {}).get(name) for shape in shapes] for name in names]
-            cells = [next((cell(row).partition(" ")[0] for row in rows_of if row), "") for rows_of in found]
-            rows.append([f"{LAYERS[op]} {pass_} {dtype}" * (title == next(iter(SHAPES))), title, *cells])
-    return markers.table(["", "", *names], rows, left=2)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "regret.csv")
@@ -112,13 +94,13 @@ def main():
     if options.add:
         add(options.add, options.results)
     names, times = kept()
-    for page, content in ((HOME / "README.md", table(names, times)), (ROOT / "README.md", short_table(names, times))):
-        old = page.read_text()
-        new = markers.replace(page, old, "machines", content)
-        if options.check and new != old:
-            sys.exit(f"{page.relative_to(ROOT)}: its table is not that of the files: run scripts/machines.py")
-        if new != old:
-            page.write_text(new)
+    page = HOME / "README.md"
+    old = page.read_text()
+    new = markers.replace(page, old, "machines", table(names, times))
+    if options.check and new != old:
+        sys.exit("docs/machines/README.md: its table is not that of the files: run scripts/machines.py")
+    if new != old:
+        page.write_text(new)
 
 
 main()

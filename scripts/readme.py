@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Writes the measured parts of README.md from the results.
+"""Writes the measured parts of README.md and docs/ladder.md from the results.
 
     scripts/readme.py [results/ladder.csv] [--program build/release/normlab]
-        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->, here and in
-        plots/README.md, and copies the slides beside the results into docs/pictures/slides/slides/
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> of both and of
+        plots/README.md, and copies the slides beside the results into docs/pictures/slides/
     scripts/readme.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 when the ladder in README.md lacks a rung of `normlab list` or has
-        a removed one, or a page links to a file, or a place in a page, that does not exist
+        writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has a removed one, README.md
+        is longer than two screens, either has an empty cell, CITATION.cff has another version than the library, or
+        a page links to a file, or a place in a page, that does not exist
 
-A rung without results gets a line without numbers. Standard library only. Running it twice changes
-nothing the second time."""
+Standard library only. Running it twice changes nothing the second time."""
 import argparse
 import csv
 import filecmp
@@ -26,10 +26,15 @@ import markers
 import rungs
 
 README = ROOT / "README.md"
+LADDER = ROOT / "docs" / "ladder.md"
 PLOTS = ROOT / "plots" / "README.md"
 PICTURES = ROOT / "docs" / "pictures" / "slides"
-SHOWN = ["headline", "ladder", "conditioning"]  # the README's slides; plots/README.md shows all
-FOLDED = {"rmsnorm": "RMSNorm, and in the same files Qwen2RMSNorm", "batchnorm": "BatchNorm"}
+SHOWN = ["headline"]  # the README's slides; plots/README.md shows all
+LINES = 120  # of the README: two screens
+# The README's rungs of LayerNorm forward; the fastest of the others follows.
+IDEAS = ["layernorm/naive", "layernorm/two_pass", "layernorm/one_pass", "optimized/rows_simd",
+         "optimized/rows_accumulators", "optimized/rows_shifted", "optimized/rows_certified"]
+LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ["forward", "inference", "backward"]
 
 
@@ -98,22 +103,21 @@ def shape(row):
 
 
 class Results:
-    """The f32 rows of a results file without options, and the two shapes in the table."""
+    """The rows of a results file on normal data without options, and the two shapes in the tables of f32."""
 
     def __init__(self, path):
-        rows = [row for row in files.rows(path)
-                if row["dtype"] == "f32" and row["data"] == "normal" and not row["options"]]
-        self.at = {(row["impl"], row["op"], row["pass"], shape(row)): row for row in rows}
+        rows = [row for row in files.rows(path) if row["data"] == "normal" and not row["options"]]
+        self.at = {(row["impl"], row["op"], row["pass"], shape(row)): row for row in rows if row["dtype"] == "f32"}
+        self.half = {}  # (impl, op, pass) -> its first row in bf16
+        for row in rows:
+            if row["dtype"] == "bf16" and row["ns"]:
+                self.half.setdefault((row["impl"], row["op"], row["pass"]), row)
         self.isas = list(dict.fromkeys(row["isa"] for row in self.at.values()
                                        if rungs.is_optimized(row["impl"]) and row["ns"]))
-        usual = [row for row in rows if row["op"] == "layernorm" and row["pass"] == "forward"]
+        usual = [row for row in self.at.values() if row["op"] == "layernorm" and row["pass"] == "forward"]
         if not usual:
             raise files.Damaged(f"{path} has no layernorm/forward/f32/.../normal: is it results/ladder.csv?")
         self.small, self.large = shape(min(usual, key=size)), shape(max(usual, key=size))
-
-    def find(self, impl, op, pass_, where):
-        """The row of the widest instruction set that the rung was timed on."""
-        return self.at.get((impl["impl"], op, pass_, where))
 
     @staticmethod
     def faster(row):
@@ -125,35 +129,43 @@ class Results:
         return f"({text})" if row["comparison"] == "NOT RESOLVED" else text
 
 
-def cells(row):
-    """How many times as fast as naive, and per cent of the limit."""
-    if not row or not row["ns"]:
-        return ["", ""]
-    share = float(row["limit_pct"])
-    return [Results.faster(row), (f"{share:.0f}" if share >= 10 else f"{share:.1f}") + rungs.mark(row)]
+def share(row):
+    limit = float(row["limit_pct"])
+    return (f"{limit:.0f}" if limit >= 10 else f"{limit:.1f}") + rungs.mark(row)
 
 
-def table(results, impls, op):
-    """The rungs of a layer."""
-    small, large = results.small, results.large
-    heads = ["rung", "idea", f"{small}: time", "× naive", "% of limit", "error, units",
-             f"{large}: × naive", "% of limit"]
-    lines = ["| " + " | ".join(["", *heads]) + " |", "|---|---|---|" + "---:|" * 6]
-    for pass_ in PASSES:
-        heading = pass_
-        for impl in impls:
-            if op not in impl["ops"].split() or pass_ not in impl["passes"].split():
-                continue
-            row, far = (results.find(impl, op, pass_, where) for where in (small, large))
-            right = row and row["verdict"] in ("ok", "demo") and row["ns"]
-            texts = [heading, f"[{rungs.name(impl['impl'])}]({impl['impl']}.c)",
-                     impl["about"].replace("|", "\\|"), human(float(row["ns"])) if right else "",
-                     *cells(row),
-                     f"{float(row['error_u']):.3g}" if right else row["verdict"] if row else "",
-                     *cells(far)]
-            lines.append("| " + " | ".join(texts) + " |")
-            heading = ""
-    return "\n".join(lines)
+def idea(impl, folder):
+    return [f"[{rungs.name(impl['impl'])}]({folder}{impl['impl']}.c)", impl["about"].replace("|", "\\|")]
+
+
+def timed(row):
+    """Time, speed-up, share of the limit, error. A rung that was wrong or did not run has its verdict instead."""
+    if row["ns"]:
+        return [human(float(row["ns"])), Results.faster(row) or "-", share(row), f"{float(row['error_u']):.3g}"]
+    return ["-", "-", "-", row["verdict"]]
+
+
+HEADS = ["time", "× naive", "% of limit", "error, units"]
+
+
+def table(results, impls, op, pass_):
+    """The rungs of a layer and a pass in f32; with the columns of the large size if each rung has it."""
+    rows = [(impl, results.at.get((impl["impl"], op, pass_, results.small)),
+             results.at.get((impl["impl"], op, pass_, results.large))) for impl in impls]
+    rows = [row for row in rows if row[1]]
+    wide = results.small != results.large and all(far for *_, far in rows)
+    heads = ["rung", "idea", f"{results.small}: time", *HEADS[1:]]
+    heads += [f"{results.large}: × naive", "% of limit"] * wide
+    lines = [[*idea(impl, "../"), *timed(row), *(timed(far)[1:3] if wide else [])] for impl, row, far in rows]
+    return markers.table(heads, lines, left=2) if rows else ""
+
+
+def halves(results, impls, op, pass_):
+    """The rungs that f32 at the small size lacks, in bf16."""
+    lacking = [(impl, results.half[impl["impl"], op, pass_]) for impl in impls
+               if (impl["impl"], op, pass_, results.small) not in results.at and (impl["impl"], op, pass_) in results.half]
+    rows = [[*idea(impl, "../"), shape(row), *timed(row)] for impl, row in lacking]
+    return markers.table(["rung, bf16", "idea", "size", *HEADS], rows, left=3) if rows else ""
 
 
 def legend(text):
@@ -161,67 +173,46 @@ def legend(text):
     return [f"{rungs.IMPOSSIBLE}."] * (rungs.IMPOSSIBLE[0] in text)
 
 
+def sections(results, impls):
+    """(title, table) of each layer and pass, and of its rungs in bf16."""
+    for op, layer in LAYERS.items():
+        for pass_ in PASSES:
+            of = [impl for impl in impls if op in impl["ops"].split() and pass_ in impl["passes"].split()]
+            tables = [text for text in (table(results, of, op, pass_), halves(results, of, op, pass_)) if text]
+            if tables:
+                yield f"{layer} {pass_}", tables
+
+
 def ladder(results, impls):
-    """LayerNorm's table, and the others folded."""
-    on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
-    parts = [f"**LayerNorm.**{on}", table(results, impls, "layernorm")]
-    for op, layer in FOLDED.items():
-        parts += [f"<details><summary>{layer}</summary>", table(results, impls, op), "</details>"]
+    """Every rung."""
+    parts = ["\n\n".join([f"## {title}", *tables]) for title, tables in sections(results, impls)]
     return "\n\n".join([*parts, *legend("".join(parts))])
 
 
-def example(results):
-    """One row, column by column."""
-    name = "layernorm/two_pass"
-    row = results.at[(name, "layernorm", "forward", results.small)]
-    interval = ", ".join(f"{float(row[end]):.0f}" for end in ("ns_low", "ns_high") if row[end])
-    bounds = ", ".join(f"{float(row[end]):.3g}" for end in ("speedup_low", "speedup_high")
-                       if row[end])
-    band = f"{float(row['aa_band']):.3g}" if row["aa_band"] else "?"
-    says = [
-        ("case", f"`{row['case']}`", "what was computed: layer, pass, storage type, rows x "
-         "features, kind of data"),
-        ("impl, isa, threads", f"`{name}`, `{row['isa']}`, {row['threads']}", "how: the file "
-         f"[{name}.c]({name}.c), plain C, on one thread"),
-        ("verdict", row["verdict"], "every output was within its bound, before and after timing"),
-        ("error_u", f"{float(row['error_u']):.4g}", "the largest error of y, in units: 2^-24 times "
-         "the size of the terms that make up y"),
-        ("bound_u", f"{float(row['bound_u']):.4g}", "the largest error that the method and these "
-         "data allow"),
-        ("ns", f"{float(row['ns']):.0f}", f"a call took {human(float(row['ns']))}, the median of "
-         "many rounds"),
-        ("ns_low, ns_high", interval, "the interval of that median"),
-        ("speedup", f"{float(row['speedup']):.3g}", f"times as fast as `{row['baseline']}`, in "
-         "the same rounds"),
-        ("speedup_low, speedup_high", bounds, "the interval of the speed-up"),
-        ("aa_band", band, "the difference between the baseline and itself, as a fraction: noise"),
-        ("comparison", row["comparison"], {
-            "FASTER": "the whole interval lies above 1, and beyond the noise",
-            "SLOWER": "the whole interval lies below 1, and beyond the noise",
-            "SAME": "interval and noise lie within 2 % of 1",
-            "NOT RESOLVED": "the interval does not lie beyond the noise, nor within 2 % of 1: this "
-                            "run cannot say",
-        }.get(row["comparison"], "")),
-        ("gbps", f"{float(row['gbps']):.3g}", "gigabytes a second: `bytes` / `ns`"),
-        ("limit_pct", f"{float(row['limit_pct']):.3g}{rungs.mark(row)}", "per cent of what plain copying of the "
-         "same buffers reached in the same rounds"),
-        ("bytes", row["bytes"], "each input read once, each output written once; the rung itself "
-         "reads x three times"),
-    ]
-    lines = ["| column | value | means |", "|---|---|---|"]
-    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in says])
+def short_ladder(results, impls):
+    """A rung for each idea, and the fastest."""
+    at = {impl["impl"]: results.at.get((impl["impl"], "layernorm", "forward", results.small)) for impl in impls}
+    others = [impl for impl in impls if (row := at[impl["impl"]]) and row["ns"]
+              and impl["threaded"] == "0" and impl["impl"] not in IDEAS]
+    fastest = min(others, key=lambda impl: float(at[impl["impl"]]["ns"]), default=None)
+    chosen = [impl for impl in impls if impl["impl"] in IDEAS or impl is fastest]
+    rows = [[*idea(impl, ""), *timed(row)] for impl in chosen if (row := at[impl["impl"]])]
+    text = markers.table(["rung", "idea", *HEADS], rows, left=2)
+    return "\n\n".join([text, *legend(text)])
 
 
 def rewrite(path, program):
-    results = Results(path)
-    old = README.read_text()
-    found = slides(path)
-    text = markers.replace(README, old, "pictures", pictures(found))
-    PLOTS.write_text(markers.replace(PLOTS, PLOTS.read_text(), "slides", gallery(found)))
-    text = markers.replace(README, text, "ladder", ladder(results, implementations(program)))
-    text = markers.replace(README, text, "caption", f"Measured on {caption(path)}.")
-    text = markers.replace(README, text, "row", example(results))
-    markers.save(README, old, text)
+    results, found, impls = Results(path), slides(path), implementations(program)
+    on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
+    measured = f"Measured on {caption(path)}.{on}"
+    for page, parts in (
+            (README, {"pictures": pictures(found), "ladder": short_ladder(results, impls), "caption": measured}),
+            (LADDER, {"ladder": ladder(results, impls), "caption": measured}),
+            (PLOTS, {"slides": gallery(found)})):
+        old = text = page.read_text()
+        for name, content in parts.items():
+            text = markers.replace(page, text, name, content)
+        markers.save(page, old, text)
 
 
 def pages():
@@ -250,13 +241,31 @@ def dead_links(page):
             yield target
 
 
+def empty_cells(page):
+    """The lines of a page's tables in which a cell is empty, apart from a head without a word."""
+    lines = prose(page).split("\n")
+    for line, after in zip(lines, [*lines[1:], ""]):
+        if line.startswith("|") and not after.startswith("|-") and re.search(r"\|\s*\|", line):
+            yield line
+
+
+def versions():
+    """Of the library, and as CITATION.cff has it."""
+    return [(re.search(pattern, (ROOT / name).read_text(), flags=re.M) or ["", "none"])[1] for name, pattern in (
+        ("include/normlab.h", r'^#define NL_VERSION "(.*)"'), ("CITATION.cff", r"^version: *(\S+)"))]
+
+
 def check(program):
-    text = README.read_text()
-    shown = markers.between(text, "ladder")
-    has = set(re.findall(r"\]\((\w+/\w+)\.c\)", shown))
+    has = set(re.findall(r"\]\(\.\./(\w+/\w+)\.c\)", markers.between(LADDER.read_text(), "ladder")))
     there = {impl["impl"] for impl in implementations(program)}
-    wrong = [f"README.md: the ladder lacks {impl}: run scripts/readme.py" for impl in sorted(there - has)]
-    wrong += [f"README.md: the ladder has {impl}, which is gone" for impl in sorted(has - there)]
+    wrong = [f"docs/ladder.md lacks {impl}" for impl in sorted(there - has)]
+    wrong += [f"docs/ladder.md has {impl}, which is gone" for impl in sorted(has - there)]
+    wrong += ["run normlab bench experiments/ladder.txt --out results/ladder.csv, then scripts/readme.py"] * bool(wrong)
+    lines = README.read_text().count("\n")
+    wrong += [f"README.md has {lines} lines, more than two screens ({LINES}): move something to docs/"] * (lines > LINES)
+    wrong += [f"{page.name}: an empty cell: {line}" for page in (README, LADDER) for line in empty_cells(page)]
+    library, cited = versions()
+    wrong += [f"CITATION.cff has version {cited}, include/normlab.h {library}"] * (library != cited)
     for page in pages():
         wrong += [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
                   for target in dead_links(page)]

@@ -222,12 +222,10 @@ class Page:
         if not path.exists():
             return None
         results, impls = readme.Results(path), readme.implementations(self.program)
-        names = {"layernorm": "LayerNorm"} | readme.FOLDED
-        tables = {name: readme.table(results, impls, op) for op, name in names.items()}
-        return {"on": ", ".join(results.isas), "small": results.small, "large": results.large,
-                "where": readme.caption(path) if self.facts("ladder") else "",
-                "layers": [(name, self.html(table, name)) for name, table in tables.items()],
-                "legend": readme.legend("".join(tables.values()))}
+        sections = list(readme.sections(results, impls))
+        return {"on": ", ".join(results.isas), "where": readme.caption(path) if self.facts("ladder") else "",
+                "layers": [(title, [self.html(table, title, readme.LADDER) for table in tables]) for title, tables in sections],
+                "legend": readme.legend(str(sections))}
 
     def museum(self):
         path = self.results / "museum.csv"

@@ -3,7 +3,7 @@
 # environment that pip cannot make. The scripts that write results into pages refuse damaged ones.
 # Usage: tests/scripts.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
-type flock setpriv > /dev/null || exit 77
+type flock setpriv git > /dev/null || exit 77
 
 cp -r "$root"/check "$root"/reproduce "$root"/scripts "$root"/experiments .
 mkdir build
@@ -38,7 +38,8 @@ refuses "a package that cannot be installed" "pip could not install the Python p
 check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
 
 # Damaged results end a script with one line, and leave the pages alone.
-mkdir pages given && cp -r "$root"/{README.md,docs,plots,scripts,experiments} pages && mkdir -p pages/harness/timing
+mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,plots,scripts,experiments} pages && mkdir -p pages/harness/timing pages/include
+cp "$root"/include/normlab.h pages/include
 cp "$root"/harness/timing/modes.c pages/harness/timing
 cp -r pages as_it_was
 head -c 300 "$root"/docs/machines/zen5.csv >cut.csv
@@ -63,4 +64,32 @@ cp cut.csv given/frameworks.csv
 python3 pages/scripts/frameworks.py given >stdout 2>stderr
 check "frameworks.py, cut.csv" "$([ $? -eq 1 ] && [ "$(wc -l <stderr)" -eq 1 ] || echo "it says: $(tail -2 stderr)")"
 check "  no page has changed" "$(diff -rq as_it_was pages | grep -v __pycache__)"
+
+# readme.py --check finds what is planted in a page, and not before.
+finds() { # WORDS FILE SED...: after sed has changed the file
+    python3 pages/scripts/readme.py --check --program "$normlab" 2>before
+    sed -i "${@:3}" pages/"$2"
+    python3 pages/scripts/readme.py --check --program "$normlab" 2>stderr
+    check "readme.py --check: $1" "$([ $? -eq 1 ] && grep -qF -- "$1" stderr && ! grep -qF -- "$1" before || cat before stderr)"
+    cp as_it_was/"$2" pages/"$2"
+}
+finds "docs/ladder.md lacks layernorm/naive" docs/ladder.md '/layernorm\/naive.c/d'
+finds "docs/ladder.md has layernorm/gone, which is gone" docs/ladder.md 's/layernorm\/naive.c/layernorm\/gone.c/'
+finds "ladder.md: an empty cell" docs/ladder.md '0,/layernorm\/naive.c/s/ | [0-9][^|]* |$/ | |/'
+finds "README.md: an empty cell" README.md 's/^\(| .*naive.c.*\) [^ ]* |$/\1 |  |/'
+finds "more than two screens" README.md '1,30p'
+finds "CITATION.cff has version 9.9.9" CITATION.cff 's/^version:.*/version: 9.9.9/'
+finds "docs/ladder.md links to gone.md" docs/ladder.md 's/](glossary.md#rung)/](gone.md)/'
+
+# The stopwatch times a clone, keeps the rows that it does not measure, and a failing command leaves the page alone.
+mkdir watched && cp -r "$root"/scripts watched && cd watched && git init -q . || exit 1
+printf '#!/bin/sh\n[ -f CONTRIBUTING.md ] && [ ! -f untracked ]\n' >check && chmod +x check && touch untracked
+printf '%s\n' '# Times' '<!-- stopwatch:begin -->' '| `./check --all` | 9:59 min | 99 s | elsewhere |' '<!-- stopwatch:end -->' >CONTRIBUTING.md
+commit() { git add check CONTRIBUTING.md && git -c user.name=a -c user.email=a@b commit -qm "$1"; }
+commit first && python3 scripts/stopwatch.py --times 2 check >../stdout 2>../stderr
+check "stopwatch.py" "$([ $? -eq 0 ] && grep -q '^| `./check` | 0 s | 0 s | .*, of 2 |$' CONTRIBUTING.md || cat ../stderr CONTRIBUTING.md)"
+check "  other rows stay" "$(grep -q '^| `./check --all` | 9:59 min | 99 s | elsewhere |$' CONTRIBUTING.md || cat CONTRIBUTING.md)"
+echo 'echo broken; exit 3' >check && cp CONTRIBUTING.md ../before && commit second && python3 scripts/stopwatch.py --times 1 check 2>../stderr
+check "  a command that fails" "$([ $? -eq 1 ] && grep -q '^exit code 3: ./check' ../stderr && cmp CONTRIBUTING.md ../before || cat ../stderr)"
+cd ..
 summary
