@@ -21,6 +21,7 @@ TestSuite(hostile, .init = one_thread);
 /* What a kernel of any pass gets. */
 typedef struct call {
     const nl_problem *p;
+    const void *arguments;
     const float *x, *gamma;
     float *out; /* y or dx */
     char *scratch;
@@ -58,6 +59,14 @@ static void write_input(const call *c) {
 
 static void write_gamma(const call *c) {
     ((float *)c->gamma)[2] = 1;
+}
+
+static void write_problem(const call *c) {
+    ((nl_problem *)c->p)->n /= 2;
+}
+
+static void write_arguments(const call *c) {
+    *(const void **)c->arguments = c->gamma; /* the first is x */
 }
 
 static void write_scratch_past(const call *c) {
@@ -311,12 +320,12 @@ static void (*now)(const call *);
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    now(&(call){p, a->x, a->gamma, a->y, a->scratch});
+    now(&(call){p, a, a->x, a->gamma, a->y, a->scratch});
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    now(&(call){p, a->x, a->gamma, a->dx, a->scratch});
+    now(&(call){p, a, a->x, a->gamma, a->dx, a->scratch});
 }
 
 static size_t scratch(const nl_problem *p) {
@@ -352,6 +361,8 @@ static const struct {
     {read_gamma_past, PLACE_END, "read gamma[24]: 1 element past its end"},
     {write_input, PLACE_END, "wrote x[3] of row 1: an input"},
     {write_gamma, PLACE_END, "wrote gamma[2]: an input"},
+    {write_problem, PLACE_END, "wrote n of its problem"},
+    {write_arguments, PLACE_END, "wrote x of its arguments"},
     {write_scratch_past, PLACE_END, "wrote scratch[byte 64]: 1 byte past its end"},
     {write_null, PLACE_END, "wrote through a NULL pointer, 16 bytes from it"},
     {wild, PLACE_END, "a pointer that is no address"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/crash.h"
+#include "verify/constants.h"
 #include "verify/seal.h"
 
 #include <signal.h>
@@ -85,8 +86,11 @@ static void describe_null(const slip *s, char *why, size_t size) {
 static void describe_access(const slip *s, char *why, size_t size) {
     const char *stack = s->stack;
     const int i = buffer_at(s);
+    char field[60];
     if (i <= NL_ARGS)
         describe_buffer(s, i, why, size);
+    else if (constants_name(s->in.c->problem.pass, s->constants, s->address, field, sizeof field))
+        snprintf(why, size, "%s %s, which a call must not write", verb(s), field);
     else if (s->address >= stack - STACK_GUARD && s->address < stack + STACK_BYTES)
         snprintf(why, size,
                  "overflowed its stack of %d MiB: too large arrays, or endless recursion",

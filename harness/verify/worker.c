@@ -6,6 +6,7 @@
 #endif
 #include "verify/worker.h"
 #include "base/arithmetic.h"
+#include "verify/constants.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -190,6 +191,7 @@ static void call(slip *s) {
     const pid_t self = getpid();
     const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
     s->stack = stack;
+    s->constants = constants_guard(&s->impl);
     protect(&s->in, s->writable);
     if (memcmp(&s->tuning, nl_tuning_now(), sizeof s->tuning) != 0) nl_tuning_use(&s->tuning);
     s->state = SLIP_RUNS;

@@ -24,6 +24,7 @@ typedef struct slip {
     int signal, code;          /* of the crash, 0: none; of SIGSYS: the system call */
     enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;
     char *address, *stack; /* where it was; the lowest byte of the stack, below it a guard */
+    char *constants;       /* the problem and the arguments, as the kernel gets them */
 } slip;
 
 /* The second guard, above the stack, is for writes far before a buffer: buffers may lie there. */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#endif
+#include "verify/constants.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ARGS = 512 }; /* where the arguments begin, after the problem */
+_Static_assert(sizeof(nl_problem) <= ARGS, "the problem would reach into the arguments");
+
+static char *page;
+static nl_impl own; /* whose kernel is called */
+
+static size_t page_bytes(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Returns the copy of the problem; the arguments follow. */
+static const nl_problem *copy(const nl_problem *p, const void *args, size_t bytes) {
+    mprotect(page, page_bytes(), PROT_READ | PROT_WRITE);
+    memcpy(page, p, sizeof *p);
+    memcpy(page + ARGS, args, bytes);
+    mprotect(page, page_bytes(), PROT_READ);
+    return (const nl_problem *)page;
+}
+
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    p = copy(p, a, sizeof *a);
+    own.forward(p, (const nl_forward_args *)(page + ARGS), threads);
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    p = copy(p, a, sizeof *a);
+    own.backward(p, (const nl_backward_args *)(page + ARGS), threads);
+}
+
+char *constants_guard(nl_impl *impl) {
+    if (!page) page = mmap(NULL, page_bytes(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return page = NULL;
+    own = *impl;
+    if (impl->forward) impl->forward = forward;
+    if (impl->backward) impl->backward = backward;
+    return page;
+}
+
+typedef struct field {
+    const char *name;
+    size_t at;
+} field;
+
+#define OF(f) \
+    { #f, offsetof(nl_problem, f) }
+static const field problem[] = {OF(op),       OF(pass),
+                                OF(dtype),    OF(casting),
+                                OF(n),        OF(c),
+                                OF(s),        OF(eps),
+                                OF(momentum), OF(biased_running_var),
+                                OF(stores)};
+#undef OF
+#define OF(f) \
+    { #f, offsetof(nl_forward_args, f) }
+static const field forward_args[] = {OF(x),           OF(residual), OF(gamma),
+                                     OF(beta),        OF(y),        OF(residual_out),
+                                     OF(mean),        OF(rstd),     OF(running_mean),
+                                     OF(running_var), OF(scratch)};
+#undef OF
+#define OF(f) \
+    { #f, offsetof(nl_backward_args, f) }
+static const field backward_args[] = {OF(x),    OF(dy), OF(dresidual), OF(gamma), OF(mean),
+                                      OF(rstd), OF(dx), OF(dgamma),    OF(dbeta), OF(scratch)};
+
+bool constants_name(nl_pass pass, const char *copies, const char *address, char *text,
+                    size_t size) {
+    if (!copies || address < copies || address >= copies + page_bytes()) return false;
+    const bool args = address >= copies + ARGS, back = pass == NL_BACKWARD;
+    const size_t at = (size_t)(address - copies) - (args ? ARGS : 0);
+    const field *f = !args ? problem : back ? backward_args : forward_args;
+    const size_t count = !args  ? sizeof problem / sizeof *f
+                         : back ? sizeof backward_args / sizeof *f
+                                : sizeof forward_args / sizeof *f;
+    size_t i = 0;
+    while (i + 1 < count && f[i + 1].at <= at) i++;
+    snprintf(text, size, "%s of its %s", f[i].name, args ? "arguments" : "problem");
+    return true;
+}

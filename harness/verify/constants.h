@@ -1,0 +1,17 @@
+/* The problem and the argument structure of a call, in memory that a kernel cannot write.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_CONSTANTS_H
+#define NL_CONSTANTS_H
+
+#include "normlab.h"
+
+#include <stdbool.h>
+
+/* Makes *impl call its kernel with a read-only copy of the problem and the arguments: one call of
+ * one implementation at a time. Returns where the copies lie; NULL: out of memory. */
+char *constants_guard(nl_impl *impl);
+
+/* Is the address in the copies? Then writes which field it is, as "n of its problem". */
+bool constants_name(nl_pass pass, const char *copies, const char *address, char *text, size_t size);
+
+#endif
