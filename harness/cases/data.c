@@ -44,6 +44,7 @@ static void fill(void *context, size_t begin, size_t end) {
                     .g = nl_group_of(p, i),
                     .e = nl_member_of(p, i),
                     .m = nl_group_size(p),
+                    .centred = nl_layers[p->op].centred,
                     .j = nl_feature_of(p, i)};
         double residual = w->kind.exact ? floor(17 * random_uniform(NL_RESIDUAL, i)) - 8
                                         : random_normal(NL_RESIDUAL, i);
@@ -53,13 +54,26 @@ static void fill(void *context, size_t begin, size_t end) {
             if (w->kind.exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
             nl_store(p->dtype, in[NL_X], i, (float)x);
         }
-        if (in[NL_DY]) /* mean(dy) is not zero, so that a wrong term with it shows */
-            nl_store(p->dtype, in[NL_DY], i, (float)(0.5 + random_normal(NL_DY, i)));
+        /* mean(dy) is not zero, so that a wrong term with it shows */
+        double dy =
+            w->kind.exact ? 1 + floor(3 * random_uniform(NL_DY, i)) : 0.5 + random_normal(NL_DY, i);
+        if (in[NL_DY]) nl_store(p->dtype, in[NL_DY], i, (float)dy);
     }
 }
 
 int data_threads(const nl_problem *p) {
     return p->n * p->c * p->s < 32768 ? 1 : nl_max_threads();
+}
+
+/* Rounds gamma to multiples of half a step of the tensors' type near 1, and beta to one bit more
+ * than that type has: many of them, and of sums with them, lie between two of its numbers. */
+static void make_ties(const nl_problem *p, float *gamma, float *beta, size_t j) {
+    const int bits = p->dtype == NL_BF16 ? 8 : 11;
+    int exponent;
+    if (gamma) gamma[j] = (float)ldexp(rint(ldexp((double)gamma[j], bits)), -bits);
+    if (!beta) return;
+    const double fraction = frexp((double)beta[j], &exponent);
+    beta[j] = (float)ldexp(rint(ldexp(fraction, bits + 1)), exponent - bits - 1);
 }
 
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
@@ -94,6 +108,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
         if (f[NL_GAMMA])
             f[NL_GAMMA][j] = (float)(gain - less + gain * 0.25 * random_normal(NL_GAMMA, j));
         if (f[NL_BETA]) f[NL_BETA][j] = (float)(gain * 0.5 * random_normal(NL_BETA, j));
+        if (w.kind.ties && c->gain == 1) make_ties(p, f[NL_GAMMA], f[NL_BETA], j);
         if (f[NL_RUNNING_MEAN]) f[NL_RUNNING_MEAN][j] = (float)random_normal(NL_RUNNING_MEAN, j);
         if (f[NL_RUNNING_VAR])
             f[NL_RUNNING_VAR][j] = (float)(0.5 + random_uniform(NL_RUNNING_VAR, j));

@@ -50,15 +50,15 @@ static double outliers(place at, double k) {
 
 /* mean + size * (+1 or -1), in pairs of opposite signs; the integers are so small that no partial
  * sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, or E[x^2] would
- * round.
+ * round; for the RMS norms all have mean 0, and no zero, or their root would.
  */
 static double exact(place at, double k) {
     bool small = at.m > 65536;
     double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);
     double size = small ? 1 : ldexp(1, (int)pick(at.g + (1ull << 40), 3));
     (void)k;
-    if (at.m % 2) mean = 0;
-    if (at.m % 2 && at.e == at.m - 1) return 0;
+    if (at.m % 2 || !at.centred) mean = 0;
+    if (at.m % 2 && at.centred && at.e == at.m - 1) return 0;
     double sign = pick(at.g * (at.m / 2 + 1) + at.e / 2 + (1ull << 41), 2) != 0 ? 1 : -1;
     return mean + size * (at.e % 2 ? -sign : sign);
 }
@@ -196,6 +196,7 @@ bool kind_find(const char *name, data_kind *out) {
             (data_kind){.value = k->value,
                         .k = k->number ? strtod(name + length, &end) : 0,
                         .exact = k->value == exact,
+                        .ties = k->value == exact || k->value == zeros,
                         .random = k->value == normal || k->value == scaled || k->value == uniform};
         if (!k->number || (end != name + length && *end == '\0' && isfinite(out->k))) return true;
     }

@@ -9,6 +9,7 @@
 /* What x may depend on: element i of the tensor is element e of m in group g; its feature is j. */
 typedef struct place {
     size_t i, g, e, m, j;
+    bool centred; /* the group loses its mean */
 } place;
 
 /* A kind, found by name; ":K" is a number:
@@ -34,6 +35,7 @@ typedef struct place {
 typedef struct data_kind {
     double (*value)(place at, double k); /* NULL: x is in a file */
     double k;
+    bool ties; /* gamma and beta make outputs that lie between two numbers of the tensors' type */
     bool exact;
     bool random; /* independent values: rounding errors of their sums average out */
 } data_kind;

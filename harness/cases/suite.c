@@ -28,6 +28,9 @@ static const char *const suite[] = {
     "batchnorm/{forward,inference}/" TYPES "/{9x7,50x64,8x5x49}/"
     "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
     "{,/in-place,/no-affine,/momentum=0.99,/biased-running-var}",
+    /* gradients that no operation rounds: ties, and dgamma and dbeta that lack no row */
+    ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
+    "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{9x7,50x64,8x5x49}/"
     "{uniform,offset:16,constant,outliers,zeros}{,/in-place,/no-affine}",
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
@@ -157,6 +160,8 @@ static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
     if (t.axis == NL_OF_N) {
         snprintf(shape, sizeof shape, "%sx3", sizes);
         add(to, ROWS "/{forward,backward}", TYPES, shape, "normal");
+        snprintf(shape, sizeof shape, "%sx2", sizes);
+        add(to, ROWS "/backward", TYPES, shape, "exact/eps=0");
         return;
     }
     const int few = spike ? 2 : 3, rows = backward ? 5 : few; /* a block and one */

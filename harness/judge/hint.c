@@ -91,8 +91,7 @@ static bool find_zeros(const enquiry *q, char *cause, size_t size) {
     for (size_t i = 0; i < r->count; i++) {
         const due d = due_at(&q->dues, q->shown, i);
         const double got = q->call[FIRST].of[q->shown][i];
-        if (!d.promised || error_units(d.dtype, got, d.low, d.high, d.gauge) <= d.allowed.probable)
-            continue;
+        if (!d.promised || due_met(&d, got)) continue;
         if (got != 0) return false;
         most = fmax(most, fabs((double)d.want));
     }

@@ -43,7 +43,7 @@ bool region_make(const subject *s, nl_arg output, region *r) {
         const double got = s->got[output][i];
         const spot at = spot_of(p, output, i);
         if (!d.promised || (!isfinite(d.want) && !isfinite(got))) continue;
-        if (error_units(d.dtype, got, d.low, d.high, d.gauge) <= d.allowed.probable) continue;
+        if (due_met(&d, got)) continue;
         if (!r->wrong++) r->first = i;
         r->rows[at.row] = r->features[at.feature] = r->places[at.place] = true;
     }

@@ -9,8 +9,12 @@
 
 static const double u = 0x1p-24;
 
+bool exact_data(const instance *in) {
+    return strcmp(in->c->data, "exact") == 0;
+}
+
 bool exact_expected(const instance *in) {
-    return strcmp(in->c->data, "exact") == 0 && in->impl && in->impl->method != NL_WELFORD;
+    return exact_data(in) && in->impl && in->impl->method != NL_WELFORD;
 }
 
 /* Of which terms is the sum? */
@@ -136,6 +140,26 @@ static double refined_mean(double sum, double k, double far) {
     return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
 
+static bool is_power_of_two(long double v) {
+    int exponent;
+    return frexpl(v, &exponent) == 0.5L;
+}
+
+/* What no operation rounds: y of a group of zeros, which is beta; and gradients of exact data where
+ * rstd, and for dx the size of the group, are powers of two. */
+static void find_exact(const instance *in, const ref_outputs *want, size_t g, allowance *a) {
+    enum { LARGEST_EXACT = 64 }; /* its sums of g have few enough bits */
+    const nl_problem *p = &in->c->problem;
+    const size_t m = nl_group_size(p);
+    if (p->pass != NL_BACKWARD) {
+        a->exact = want->magnitude[g] == 0 && want->mean[g] == 0;
+        return;
+    }
+    const bool saved = !in->impl || in->impl->method != NL_REFINED;
+    a->unit_xhat = exact_data(in) && saved && is_power_of_two(want->rstd[g]);
+    a->exact = a->unit_xhat && m <= LARGEST_EXACT && is_power_of_two(m);
+}
+
 /* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
  * that to the error of rstd: an error of the mean enters rstd by its square. far: the largest
  * distance of a value from the mean; raw: E[x^2] over the variance. */
@@ -166,6 +190,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const bound eight = {8, 8};
     allowance a = {.units = eight, .rstd = eight};
     a.promised = !(in->impl && in->impl->demonstration);
+    find_exact(in, want, g, &a);
     /* NaN and Inf have no bound: only their class is compared. */
     if (!isfinite(magnitude) || !isfinite(square) || magnitude == 0) return a;
     if (centred) a.kappa = magnitude * rstd;

@@ -17,12 +17,14 @@ enum { LANES_MAX = 256 };
 
 /* The error allowed to float arithmetic in one group. */
 typedef struct allowance {
-    bound units;   /* of xhat or dx, on the scale of max(1, |xhat|) */
-    bound rstd;    /* of rstd itself */
-    bound sum;     /* of the sum that gives the mean, relative to the sum of |x| */
-    double kappa;  /* mean |x| over sigma, the condition of subtracting the mean; in backward, the
+    bound units;    /* of xhat or dx, on the scale of max(1, |xhat|) */
+    bound rstd;     /* of rstd itself */
+    bound sum;      /* of the sum that gives the mean, relative to the sum of |x| */
+    double kappa;   /* mean |x| over sigma, the condition of subtracting the mean; in backward, the
                      error that xhat starts with, in units */
-    bool promised; /* false: the method has no bound on these data */
+    bool promised;  /* false: the method has no bound on these data */
+    bool unit_xhat; /* backward, exact data: saved statistics make each xhat 1, -1 or 0 */
+    bool exact;     /* no operation of y or dx rounds, but the one that stores it */
 } allowance;
 
 /* For group g of the instance's case, given the reference's statistics. */
@@ -30,6 +32,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g);
 
 /* Of the sums of feature j over all rows: which is NL_DGAMMA or NL_DBETA. */
 bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j);
+
+bool exact_data(const instance *in);
 
 /* Exact data, and a method that does not round on them: the statistics must match exactly. */
 bool exact_expected(const instance *in);

@@ -12,6 +12,7 @@ bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
     for (size_t g = 0; out->allowed && g < groups; g++) {
         const allowance a = out->allowed[g] = allow(in, want, g);
         out->kappa = fmax(out->kappa, a.kappa), out->promised += a.promised;
+        out->exact += a.unit_xhat;
     }
     return out->allowed != NULL;
 }
@@ -45,7 +46,18 @@ static bound scaled(double more, double times, bound b) {
 }
 
 static due exactly(nl_dtype t, long double want, long double gauge, bound allowed, bool promised) {
-    return (due){t, want, want, want, gauge, allowed, promised};
+    return (due){t, want, want, want, gauge, allowed, NAN, promised};
+}
+
+/* A float of so many units' error, on its way to 16 bits. Below the normal numbers errors are
+ * absolute. */
+static long double blur_of(nl_dtype t, double units, long double gauge) {
+    return t == NL_F32 ? NAN : units * 0x1p-24L * larger(gauge, ref_smallest_normal(NL_F32));
+}
+
+/* Is v a float? Then the last operation does not round it. */
+static bool is_float(long double v) {
+    return (long double)(float)v == v;
 }
 
 static due due_y(const dues *d, size_t i, const allowance *a) {
@@ -57,6 +69,7 @@ static due due_y(const dues *d, size_t i, const allowance *a) {
     long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0, x = d->want->xhat[i];
     due out = exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
                       scaled(1, ratio, a->units), a->promised);
+    out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
     /* near a tie xhat may be rounded up or down */
     long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
@@ -65,6 +78,8 @@ static due due_y(const dues *d, size_t i, const allowance *a) {
     out.want = gain * ref_round(t, x) + shift;
     out.low = fminl(one, two), out.high = fmaxl(one, two);
     out.allowed = just(1 + 3 * ratio);
+    const bool exact = is_float(gain) && is_float(gain * ref_round(t, x)) && is_float(out.want);
+    out.blur = blur_of(t, exact ? 0 : 3, out.gauge);
     return out;
 }
 
@@ -76,24 +91,32 @@ due due_at(const dues *d, nl_arg s, size_t i) {
     const bool column = s == NL_DGAMMA || s == NL_DBETA;
     const size_t g = nl_args[s].extent == NL_TENSOR ? nl_group_of(p, i) : column ? 0 : i;
     const allowance *a = &d->allowed[g];
+    due out;
     switch (s) {
     case NL_Y: return due_y(d, i, a);
     case NL_RESIDUAL_OUT:
-        return exactly(t, w->sum[i], fabsl((long double)w->sum[i]),
-                       just(t == NL_F32 ? 1 : 1 + 2 * ratio), true);
+        out = exactly(t, w->sum[i], fabsl((long double)w->sum[i]),
+                      just(t == NL_F32 ? 1 : 1 + 2 * ratio), true);
+        out.blur = blur_of(t, is_float(out.want) ? 0 : 1, out.gauge);
+        return out;
     case NL_DX:
-        return exactly(t, w->dx[i], w->dx_gauge[i], scaled(1, ratio, a->units), a->promised);
+        out = exactly(t, w->dx[i], w->dx_gauge[i], scaled(1, ratio, a->units), a->promised);
+        out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
+        return out;
     case NL_MEAN:
         return exactly(t, w->mean[i], w->magnitude[i],
                        exact_expected(d->in) ? just(0) : scaled(4, 2, a->sum), a->promised);
     case NL_RSTD: return exactly(t, w->rstd[i], w->rstd[i], scaled(1, 1, a->rstd), a->promised);
     case NL_DGAMMA:
         return exactly(t, w->dgamma[i], w->dgamma_gauge[i],
-                       scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, s, i)),
+                       d->exact == ref_groups(p)
+                           ? just(8)
+                           : scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, s, i)),
                        d->promised == ref_groups(p));
     case NL_DBETA:
         return exactly(t, w->dbeta[i], w->dbeta_gauge[i],
-                       scaled(2, 1, allow_column(d->in, w, s, i)), true);
+                       exact_data(d->in) ? just(0) : scaled(2, 1, allow_column(d->in, w, s, i)),
+                       true);
     default: break;
     }
     const size_t m = nl_group_size(p);
@@ -105,6 +128,23 @@ due due_at(const dues *d, nl_arg s, size_t i) {
                        scaled(8, 2, a->sum), a->promised);
     return exactly(t, w->running_var[i], fabsl(var[i]) + momentum * more * (w->var[i] + p->eps),
                    scaled(8, 2, a->rstd), a->promised);
+}
+
+/* Rounding keeps the order of numbers, so the ends of what a float may be have the ends of what is
+ * stored. What lies within half of got's spacing needs no ends. */
+bool due_rounded(const due *d, double got) {
+    if (isnan(d->blur) || !isfinite(d->low) || !isfinite(d->high)) return true;
+    int exponent;
+    const double fraction = fabs(frexp(got, &exponent)); /* below a power of two it is halved */
+    const double half = ldexp((double)ref_unit(d->dtype), exponent - (fraction > 0.5 ? 1 : 2));
+    if (got != 0 && fabsl(got - d->low) < half && fabsl(got - d->high) < half) return true;
+    return got >= (double)ref_round(d->dtype, d->low - d->blur) &&
+           got <= (double)ref_round(d->dtype, d->high + d->blur);
+}
+
+bool due_met(const due *d, double got) {
+    return error_units(d->dtype, got, d->low, d->high, d->gauge) <= d->allowed.probable &&
+           due_rounded(d, got);
 }
 
 double error_units(nl_dtype d, double got, long double low, long double high, long double gauge) {

@@ -13,7 +13,8 @@ typedef struct due {
     long double gauge; /* the size of the terms of its sum: the error's unit is that of dtype times
                           this */
     bound allowed;
-    bool promised; /* false: the method has no bound for this number */
+    long double blur; /* in 16 bits: how far off the float may be that was rounded; else NaN */
+    bool promised;    /* false: the method has no bound for this number */
 } due;
 
 /* What all numbers of a call share. */
@@ -22,6 +23,7 @@ typedef struct dues {
     const ref_outputs *want;
     allowance *allowed; /* one per group */
     size_t promised;    /* groups with a bound */
+    size_t exact;       /* groups whose share of dgamma no operation rounds */
     double kappa;       /* the largest of all groups */
     double ratio;       /* of f32's unit to that of the tensors */
 } dues;
@@ -34,6 +36,12 @@ void dues_free(dues *d);
 bool due_has(const instance *in, nl_arg s);
 size_t due_count(const nl_problem *p, nl_arg s);
 due due_at(const dues *d, nl_arg s, size_t i);
+
+/* Is got right? Within the bound, and what rounding makes of a float that is within its own. */
+bool due_met(const due *d, double got);
+
+/* Could got be a float of the due size, rounded to nearest, ties to even? */
+bool due_rounded(const due *d, double got);
 
 /* The distance of got from [low, high] in units of d's rounding error times the gauge. Infinite if
  * exactly one of got and low is NaN. */

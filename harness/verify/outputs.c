@@ -11,14 +11,14 @@
 
 /* The result of all comparisons so far. */
 typedef struct tally {
-    size_t compared;
+    size_t compared, misrounded[NL_ARGS];
     double error[NL_ARGS], bound[NL_ARGS]; /* the largest of each output */
     double worst; /* the largest error / bound of a promised number; the rest is about it */
     bool unpromised;
     nl_arg arg;
     size_t index;
-    double got, want, its_error;
-    bound its_bound;
+    double got, its_error;
+    due its_due;
 } tally;
 
 const char *outcome_name(outcome o) {
@@ -37,30 +37,33 @@ static void check(tally *t, nl_arg s, size_t i, double got, const due *d) {
     if (nl_args[s].extent != NL_TENSOR && !isfinite(low) && !isfinite(got))
         low = high = got; /* the mean of a group with an Inf may be Inf or NaN */
     double error = error_units(d->dtype, got, low, high, d->gauge), most = d->allowed.probable;
+    const bool rounded = due_rounded(d, got);
     t->compared++;
     if (!(error < t->error[s])) t->error[s] = error, t->bound[s] = most;
     if (!d->promised) {
         t->unpromised = true;
         return;
     }
-    double ratio = error <= most ? error / (most > 0 ? most : 1) : 2 + error;
+    t->misrounded[s] += !rounded;
+    double ratio = error <= most && rounded ? error / (most > 0 ? most : 1) : 2 + error;
     if (ratio <= t->worst) return;
     t->worst = ratio;
-    t->arg = s, t->index = i, t->got = got, t->want = (double)low;
-    t->its_error = error, t->its_bound = d->allowed;
+    t->arg = s, t->index = i, t->got = got, t->its_error = error, t->its_due = *d;
 }
 
 static void merge(tally *into, const tally *t) {
     into->compared += t->compared;
     into->unpromised |= t->unpromised;
-    for (nl_arg s = 0; s < NL_ARGS; s++)
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        into->misrounded[s] += t->misrounded[s];
         if (t->error[s] > into->error[s] ||
             (t->error[s] == into->error[s] && t->bound[s] > into->bound[s]))
             into->error[s] = t->error[s], into->bound[s] = t->bound[s];
+    }
     if (t->worst <= into->worst) return;
     into->worst = t->worst;
-    into->arg = t->arg, into->index = t->index, into->got = t->got, into->want = t->want;
-    into->its_error = t->its_error, into->its_bound = t->its_bound;
+    into->arg = t->arg, into->index = t->index, into->got = t->got;
+    into->its_error = t->its_error, into->its_due = t->its_due;
 }
 
 typedef struct job {
@@ -95,6 +98,22 @@ static verdict check_untouched(const instance *in) {
     return v;
 }
 
+static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
+    const bound b = t->its_due.allowed;
+    char more[120] = "";
+    v->outcome = OUTCOME_FAIL;
+    if (t->its_error <= b.probable)
+        snprintf(more, sizeof more,
+                 ", but float arithmetic rounded once cannot give it; %zu of %zu numbers are so",
+                 t->misrounded[t->arg], due_count(p, t->arg));
+    else if (t->its_error <= b.certain)
+        snprintf(more, sizeof more, " by the probable bound, %.4g by the certain one", b.certain);
+    snprintf(v->why, sizeof v->why,
+             "%s[%zu] is %.9g, should be %.9g: off by %.4g units of %.4g allowed%s",
+             nl_args[t->arg].name, t->index, t->got, (double)t->its_due.low, t->its_error,
+             b.probable, more);
+}
+
 verdict outputs_check(const instance *in, const answer *a) {
     const nl_problem *p = &in->c->problem;
     if (in->impl && (in->impl->lanes < 1 || in->impl->lanes > LANES_MAX))
@@ -123,15 +142,6 @@ verdict outputs_check(const instance *in, const answer *a) {
                  .compared = total.compared};
     for (nl_arg s = 0; s < NL_ARGS; s++) v.largest[s] = total.bound[s] > 0 ? total.error[s] : NAN;
     if (total.worst < 2) return v;
-    v.outcome = OUTCOME_FAIL;
-    const bound b = total.its_bound;
-    char certain[80] = "";
-    if (total.its_error <= b.certain)
-        snprintf(certain, sizeof certain, " by the probable bound, %.4g by the certain one",
-                 b.certain);
-    snprintf(v.why, sizeof v.why,
-             "%s[%zu] is %.9g, should be %.9g: off by %.4g units of %.4g allowed%s",
-             nl_args[total.arg].name, total.index, total.got, total.want, total.its_error,
-             b.probable, certain);
+    describe_worst(p, &total, &v);
     return v;
 }

@@ -14,10 +14,27 @@ static float plus(float a, float b) {
     return w.half_sums ? nl_round(NL_F16, a + b) : a + b;
 }
 
+static float in_16_bits(const nl_problem *p, bool here, float v) {
+    return here ? nl_round(p->dtype, v) : v;
+}
+
+/* Stores a number as the mistake has it: cut off, or ties rounded away from zero. */
+static void store(const nl_problem *p, void *to, size_t i, float v) {
+    const float nearest = nl_round(p->dtype, v), off = nearest - v;
+    uint16_t *at = (uint16_t *)to + i;
+    nl_store(p->dtype, to, i, v);
+    if (p->dtype == NL_F32 || !isfinite(nearest) || nearest == 0) return;
+    if (w.toward_zero && fabsf(nearest) > fabsf(v)) --*at;
+    if (w.ties_away && fabsf(nearest) < fabsf(v)) {
+        const uint16_t next = (uint16_t)(*at + 1);
+        if (nl_load(p->dtype, &next, 0) - v == -off) *at = next;
+    }
+}
+
 static float gain_of(const nl_problem *p, const float *gamma, size_t j) {
     bool plus_one = (p->op == NL_QWEN2_RMSNORM) != w.other_gain;
     const bool none = !gamma || (w.no_gamma && j >= w.feature);
-    const float gain = none ? 1 : plus_one ? 1 + gamma[j] : gamma[j];
+    const float gain = none ? 1 : plus_one ? in_16_bits(p, w.half_gain, 1 + gamma[j]) : gamma[j];
     return gain * (w.twice_gamma ? gain : 1) * (w.negated ? -1 : 1);
 }
 
@@ -57,7 +74,7 @@ static float sum_at(const nl_problem *p, const nl_forward_args *a, size_t i) {
     float x = nl_load(p->dtype, a->x, i);
     if (!a->residual || w.no_residual || w.residual_last) return x;
     x += nl_load(p->dtype, a->residual, i);
-    return w.rounded_sum ? nl_round(p->dtype, x) : x;
+    return in_16_bits(p, w.rounded_sum, x);
 }
 
 /* Element e of group g. */
@@ -114,6 +131,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         var *= 1 + w.var_off;
         if (w.stale_from && g >= w.stale_from) mean = stale_mean;
         float rstd = w.eps_outside ? 1 / (sqrtf(var) + eps) : 1 / sqrtf(var + eps);
+        mean = in_16_bits(p, w.half_mean, mean), rstd = in_16_bits(p, w.half_rstd, rstd);
         if (w.no_root) rstd *= rstd;
         if (w.sigma) rstd = 1 / rstd;
         if (w.stale_from && g >= w.stale_from) rstd = stale_rstd;
@@ -124,18 +142,22 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             size_t i = at(p, g, e), j = feature(p, i);
             float x = sum_at(p, a, w.next_x ? at(p, g, (e + 1) % m) : i);
             float xhat = (x - its_mean) * its_rstd;
-            if (cast != w.other_cast) xhat = nl_round(p->dtype, xhat);
+            if (cast != w.other_cast || w.half_xhat) xhat = nl_round(p->dtype, xhat);
             const float beta = a->beta && !(w.no_beta && j >= w.feature) ? a->beta[j] : 0;
             if (w.beta_first) xhat += beta;
             float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j);
             if (!w.beta_first) y += beta;
+            if (w.folded && !cast) { /* as many libraries do: right */
+                const float scale = gain_of(p, a->gamma, j) * rstd;
+                y = x * scale + (beta - mean * scale);
+            }
             if (w.residual_last && a->residual) y += nl_load(p->dtype, a->residual, i);
             if (w.noise || (w.last_feature_off && j == p->c - 1) || (w.first_row_off && g == 0))
                 y += 1e-3f * (float)(i * 2654435761u % 997) / 997;
             if (w.unsteady) y *= 1 + 1e-3f * (float)(getpid() % 1000);
             x = sum_at(p, a, i);
             x = w.x_for_sum ? nl_load(p->dtype, a->x, i) : x;
-            if (a->residual_out) nl_store(p->dtype, a->residual_out, i, x);
+            if (a->residual_out) store(p, a->residual_out, i, x);
             const bool leave[] = {0,
                                   0,
                                   0,
@@ -145,7 +167,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                                   e % 16 == 7,
                                   g * 3 / groups == 1};
             y = late || w.y == ZEROS ? 0 : w.y == NANS && i == 7 ? NAN : y;
-            if (!leave[w.y]) nl_store(p->dtype, a->y, i, flush(y));
+            if (!leave[w.y]) store(p, a->y, i, flush(y));
         }
         last = rstd, last_mean = mean;
         for (size_t o = w.run ? 0 : g; o < (w.run ? saved : g + 1); o++) {
@@ -162,6 +184,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         }
     }
     touch(p, a);
+    if (w.write_problem) ((nl_problem *)p)->eps = 0;
     w = given;
 }
 
@@ -194,20 +217,33 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             size_t i = element(p, g, e % m), j = feature(p, i);
             float dy = nl_load(p->dtype, a->dy, i), gain = gain_of(p, a->gamma, j);
             float xhat = (nl_load(p->dtype, a->x, i) - mean) * rstd;
+            xhat = in_16_bits(p, w.half_xhat, xhat);
             float in = w.gamma_outside ? dy : gain * dy, out = w.gamma_outside ? gain : 1;
+            if (w.raw_sums) xhat = nl_load(p->dtype, a->x, i);
+            if (e == m) {
+                mean_g = in_16_bits(p, w.half_mean_g, mean_g);
+                mean_gx = in_16_bits(p, w.half_mean_gx, mean_gx);
+            }
             if (e >= m) {
                 float means = mean_g * (float)(is_centred(p) + w.more_means);
                 float dx =
                     (w.no_rstd ? 1 : rstd) * out * (in - means - (w.no_gx ? 0 : xhat * mean_gx));
+                if (w.raw_sums) { /* here mean_gx is of g * x, and xhat is x */
+                    const float b = (mean_g * mean - mean_gx) * rstd * rstd * rstd;
+                    dx = rstd * in + b * xhat + (-b * mean - mean_g * rstd);
+                }
                 if (a->dresidual && !w.no_dresidual) dx += nl_load(p->dtype, a->dresidual, i);
-                nl_store(p->dtype, a->dx, i, flush(dx));
+                store(p, a->dx, i, flush(dx));
                 continue;
             }
             if ((!w.lost_lane || e % 16 != 7) && !is_lost(e) && !w.no_means)
                 mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
             if (w.last_rows_dgamma && a->dgamma) a->dgamma[j] = 0;
             float to_dgamma = (w.gained_dgamma ? gain : 1) * dy;
-            to_dgamma *= w.x_in_dgamma ? nl_load(p->dtype, a->x, i) : xhat;
+            if (w.raw_sums)
+                to_dgamma *= xhat * rstd - mean * rstd;
+            else
+                to_dgamma *= w.x_in_dgamma ? nl_load(p->dtype, a->x, i) : xhat;
             if (w.mean_dgamma) to_dgamma /= (float)(p->n * p->s);
             if (a->dgamma && !is_lost_row(g, share, groups)) a->dgamma[j] += to_dgamma;
             if (a->dbeta && !w.no_dbeta) a->dbeta[j] += dy;

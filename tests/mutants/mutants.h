@@ -30,9 +30,13 @@ typedef struct wrong {
         last_feature_off, first_row_off, no_gx, no_rstd, x_in_dgamma, gained_dgamma, mean_dgamma,
         last_rows_dgamma, trusts_scratch, carried_sums, carried_means, no_means, unshifted_mean,
         twice_gamma, negated, swapped_stats, about_first;
-    float eps;      /* instead of the problem's; 0: its own */
-    size_t feature; /* no_gamma and no_beta are meant from this feature on */
-    size_t run;     /* statistics over runs of so many elements in memory */
+    bool half_xhat, half_mean_g, half_mean_gx, half_mean, half_rstd, half_gain; /* in 16 bits */
+    bool toward_zero, ties_away; /* how y, residual_out and dx are stored */
+    bool write_problem;
+    bool folded, raw_sums; /* no mistakes: y = x * a + b; and dx so, from sums of g and g * x */
+    float eps;             /* instead of the problem's; 0: its own */
+    size_t feature;        /* no_gamma and no_beta are meant from this feature on */
+    size_t run;            /* statistics over runs of so many elements in memory */
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
     size_t sums_end;                            /* no sum along a row goes farther; 0: it does */
     size_t residual_end;                        /* nor does the residual in them */
