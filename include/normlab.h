@@ -111,7 +111,9 @@ typedef struct nl_backward_args {
 } nl_backward_args;
 
 /* How the statistics are computed, which decides the bound on the error (docs/verification.md). In
- * backward, TWO_PASS takes those forward saved, with a rounded mean; REFINED recomputes them. */
+ * backward, TWO_PASS takes those forward saved, with a rounded mean; ONE_PASS too, but sums g and
+ * g * x, not g * xhat, so its error grows with mean/sigma; REFINED recomputes them. All but SHIFTED
+ * and REFINED may normalize as x * a + b, with one a and b for each row or channel. */
 typedef enum nl_method {
     NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
     NL_SHIFTED,  /* the same on x - K, K near the mean: error grows with ((K - mean)/sigma)^2 */

@@ -149,6 +149,36 @@ Test(checker, promises) {
     trial_end(&t);
 }
 
+/* What folds the mean into an offset, or sums g * x, is right within a bound that grows with
+ * mean / sigma; a method that promises more is not. Each fails where that bound is left out. */
+Test(checker, folded_forms) {
+    static const struct {
+        const char *text;
+        wrong form;
+        nl_method right, wrong;
+    } forms[] = {
+        {"layernorm/forward/f32/100x1000/exact", {.folded = true}, NL_TWO_PASS, NL_REFINED},
+        {"batchnorm/forward/f32/64x9/exact", {.folded = true}, NL_ONE_PASS, NL_ONE_PASS},
+        {"layernorm/forward/f16/9x64/exact", {.folded = true}, NL_TWO_PASS, NL_TWO_PASS},
+        {"layernorm/backward/f32/33x7/offset:4096", {.raw_sums = true}, NL_ONE_PASS, NL_TWO_PASS},
+        {"layernorm/backward/bf16/9x64/normal", {.raw_sums = true}, NL_ONE_PASS, NL_ONE_PASS},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        trial t;
+        trial_make(&t, forms[i].text);
+        for (int k = 0; k < 2; k++) {
+            const nl_method method = k ? forms[i].wrong : forms[i].right;
+            nl_impl form = mutant_kernel(method, forms[i].form);
+            const bool right = method == forms[i].right;
+            const verdict v = verify(&t.c, &t.data, &t.want, &form, PLACE_END, 1);
+            if (v.outcome != (right ? OUTCOME_OK : OUTCOME_FAIL))
+                cr_assert_fail("%s, method %d: %s %s", forms[i].text, (int)method,
+                               outcome_name(v.outcome), v.why);
+        }
+        trial_end(&t);
+    }
+}
+
 /* Without lanes, or with absurdly many, any error would be within the bound. */
 Test(checker, lanes_make_the_bound) {
     static const int lanes[] = {1, 256, 0, -1, 257, 1 << 30};

@@ -160,6 +160,13 @@ static void find_exact(const instance *in, const ref_outputs *want, size_t g, al
     a->exact = a->unit_xhat && m <= LARGEST_EXACT && is_power_of_two(m);
 }
 
+/* What it costs to apply the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
+ * one rounding each of x * a, mean * a and b. */
+static double folded_units(nl_method method, const ref_outputs *want, size_t g) {
+    const bool may_fold = method != NL_REFINED && method != NL_SHIFTED;
+    return may_fold ? 3 * (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
+}
+
 /* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
  * that to the error of rstd: an error of the mean enters rstd by its square. far: the largest
  * distance of a value from the mean; raw: E[x^2] over the variance. */
@@ -199,6 +206,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     bool over = square * (double)m > FLT_MAX / 4 || magnitude * (double)m > FLT_MAX / 4;
     bool under = square < 0x1p-100 && p->eps < 0x1p-100f;
     if ((over || under) && !safe) a.promised = false;
+    const double folded = backward || !centred ? 0 : folded_units(method, want, g);
+    a.units.probable += folded, a.units.certain += folded;
     if (p->pass == NL_INFERENCE) return a;
     a.sum = sum_of_group(in, want, g, terms_of(p->pass, method));
     const bound root = backward ? a.sum : squares_of_group(in, want, g, method);
@@ -207,6 +216,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const double kappa = a.kappa, far = shifted ? spread(p, want, g) : 0;
     if (backward && centred) /* the rounding error of the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
+    const bool raw = backward && centred && method == NL_ONE_PASS; /* sums of g and g * x */
+    const double mean_of_raw = raw ? (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
     const double sums[] = {a.sum.probable, a.sum.certain};
     const double roots[] = {root.probable, root.certain};
     double *units[] = {&a.units.probable, &a.units.certain};
@@ -218,13 +229,13 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
         if (backward && method == NL_REFINED) /* recomputes the statistics */
             k = 3 + sum + (sum + 2) * refined_mean(sum, kappa, far);
         if (backward)
-            *units[i] += sum + 4 * k;
+            *units[i] += sum + 4 * k + (2 * sum + 8) * mean_of_raw;
         else if (!centred)
             *units[i] += roots[i];
         else
             *units[i] +=
                 statistics_units(method, sum, roots[i], k, far, square * rstd * rstd, &its_rstd);
-        if (backward && i == 0) a.kappa = k;
+        if (backward && i == 0) a.kappa = k + 2 * mean_of_raw;
         /* x + residual is itself a rounded sum; dresidual is added last */
         if (in->c->residual) *units[i] += backward ? 1 : 2 * (1 + k);
         *of_rstd[i] += its_rstd + (in->c->residual ? 2 * (1 + k) : 0);
