@@ -20,7 +20,8 @@ typedef struct place {
  *   spike:K      N(0, 1), but element K of every group, or its last, is 1000
  *   constant     every group (row or channel) is one value
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
- *   exact        small integers; mean and variance are exact in any order of summation
+ *   exact        small integers; mean and variance are exact in any order of summation, and
+ *                dbeta; without eps dgamma, too, where a group of LayerNorm or BatchNorm is even
  *   zeros, nan, inf, huge, tiny      special values in some groups
  *   lognormal:K  exp(K * N(0, 1))
  *   cauchy       N(0, 1) / N(0, 1)
