@@ -246,7 +246,8 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                 to_dgamma *= w.x_in_dgamma ? nl_load(p->dtype, a->x, i) : xhat;
             if (w.mean_dgamma) to_dgamma /= (float)(p->n * p->s);
             if (a->dgamma && !is_lost_row(g, share, groups)) a->dgamma[j] += to_dgamma;
-            if (a->dbeta && !w.no_dbeta) a->dbeta[j] += dy;
+            const bool no_dbeta = w.no_dbeta || (w.lost_dbeta && is_lost_row(g, share, groups));
+            if (a->dbeta && !no_dbeta) a->dbeta[j] += dy;
         }
     }
     for (size_t j = 0; j < p->c && a->dgamma && w.keeps_dgamma; j++) kept[j] = a->dgamma[j];

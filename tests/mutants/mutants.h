@@ -31,8 +31,8 @@ typedef struct wrong {
         last_rows_dgamma, trusts_scratch, carried_sums, carried_means, no_means, unshifted_mean,
         twice_gamma, negated, swapped_stats, about_first;
     bool half_xhat, half_mean_g, half_mean_gx, half_mean, half_rstd, half_gain; /* in 16 bits */
-    bool toward_zero, ties_away; /* how y, residual_out and dx are stored */
-    bool write_problem;
+    bool toward_zero, ties_away;    /* how y, residual_out and dx are stored */
+    bool write_problem, lost_dbeta; /* dbeta misses lost_rows, too */
     bool folded, raw_sums; /* no mistakes: y = x * a + b; and dx so, from sums of g and g * x */
     float eps;             /* instead of the problem's; 0: its own */
     size_t feature;        /* no_gamma and no_beta are meant from this feature on */
