@@ -13,8 +13,26 @@ bool exact_data(const instance *in) {
     return strcmp(in->c->data, "exact") == 0;
 }
 
-bool exact_expected(const instance *in) {
+/* And a method that does not round on them. */
+static bool exact_expected(const instance *in) {
     return exact_data(in) && in->impl && in->impl->method != NL_WELFORD;
+}
+
+static bool is_power_of_two(long double v) {
+    int exponent;
+    return frexpl(v, &exponent) == 0.5L;
+}
+
+/* By how many units an exact sum of m terms, divided, may be off: who multiplies by 1 / m rounds
+ * twice, unless m is a power of two. */
+static double divided(size_t m) {
+    return is_power_of_two(m) ? 0 : 2;
+}
+
+bound allow_mean(const instance *in, const allowance *a) {
+    const double exact = divided(nl_group_size(&in->c->problem));
+    if (exact_expected(in)) return (bound){exact, exact};
+    return (bound){4 + 2 * a->sum.probable, 4 + 2 * a->sum.certain};
 }
 
 /* Of which terms is the sum? */
@@ -140,11 +158,6 @@ static double refined_mean(double sum, double k, double far) {
     return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
 
-static bool is_power_of_two(long double v) {
-    int exponent;
-    return frexpl(v, &exponent) == 0.5L;
-}
-
 /* What no operation rounds: y of a group of zeros, which is beta; and gradients of exact data where
  * rstd, and for dx the size of the group, are powers of two. */
 static void find_exact(const instance *in, const ref_outputs *want, size_t g, allowance *a) {
@@ -160,11 +173,15 @@ static void find_exact(const instance *in, const ref_outputs *want, size_t g, al
     a->exact = a->unit_xhat && m <= LARGEST_EXACT && is_power_of_two(m);
 }
 
+/* Does the method promise no more than an error that grows with the mean? */
+static bool may_fold(nl_method method) {
+    return method != NL_REFINED && method != NL_SHIFTED;
+}
+
 /* What it costs to apply the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
  * one rounding each of x * a, mean * a and b. */
 static double folded_units(nl_method method, const ref_outputs *want, size_t g) {
-    const bool may_fold = method != NL_REFINED && method != NL_SHIFTED;
-    return may_fold ? 3 * (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
+    return may_fold(method) ? 3 * (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
 }
 
 /* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
@@ -211,7 +228,13 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     if (p->pass == NL_INFERENCE) return a;
     a.sum = sum_of_group(in, want, g, terms_of(p->pass, method));
     const bound root = backward ? a.sum : squares_of_group(in, want, g, method);
-    if (exact_expected(in) && !backward) return a;
+    if (exact_expected(in) && !backward) {
+        const double mean = may_fold(method) ? divided(m) * a.kappa : 0;
+        const double root = method == NL_ONE_PASS ? divided(m) * 1.5 * square * rstd * rstd : 0;
+        a.units.probable = a.units.certain = a.units.certain + mean + root;
+        a.rstd.probable = a.rstd.certain = a.rstd.certain + root;
+        return a;
+    }
     const bool shifted = centred && (method == NL_SHIFTED || method == NL_REFINED);
     const double kappa = a.kappa, far = shifted ? spread(p, want, g) : 0;
     if (backward && centred) /* the rounding error of the saved mean */

@@ -35,7 +35,7 @@ bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, si
 
 bool exact_data(const instance *in);
 
-/* Exact data, and a method that does not round on them: the statistics must match exactly. */
-bool exact_expected(const instance *in);
+/* Of the saved mean: nothing on exact data, unless dividing rounds or the method does. */
+bound allow_mean(const instance *in, const allowance *a);
 
 #endif

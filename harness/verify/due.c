@@ -103,9 +103,7 @@ due due_at(const dues *d, nl_arg s, size_t i) {
         out = exactly(t, w->dx[i], w->dx_gauge[i], scaled(1, ratio, a->units), a->promised);
         out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
         return out;
-    case NL_MEAN:
-        return exactly(t, w->mean[i], w->magnitude[i],
-                       exact_expected(d->in) ? just(0) : scaled(4, 2, a->sum), a->promised);
+    case NL_MEAN: return exactly(t, w->mean[i], w->magnitude[i], allow_mean(d->in, a), a->promised);
     case NL_RSTD: return exactly(t, w->rstd[i], w->rstd[i], scaled(1, 1, a->rstd), a->promised);
     case NL_DGAMMA:
         return exactly(t, w->dgamma[i], w->dgamma_gauge[i],
