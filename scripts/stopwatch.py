@@ -25,7 +25,7 @@ PROGRAM = "cmake --preset release && cmake --build --preset release --target nor
 # name: (what the page calls it, what is made first, what is timed)
 ROWS = {
     "program": ("the program: `cmake --preset release`, then `--build` with the target `normlab_program`", "true", PROGRAM),
-    "header": ("a changed header of `optimized/`: build again, and check one rung", f"{PROGRAM} && test -f optimized/rows.h && echo >>optimized/rows.h",
+    "header": ("a changed header of `optimized/`: build again, and check one rung", f"{PROGRAM} && test -f optimized/rows/rows.h && echo >>optimized/rows/rows.h",
                f"{PROGRAM} && build/release/normlab check --impl optimized/rows_pipelined"),
     "check": ("`./check`", "true", "./check"),
     "all": ("`./check --all`", "true", "./check --all"),
