@@ -1,7 +1,7 @@
 /* The spelling of one case. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "base/npy_read.h"
-#include "cases/kinds.h"
+#include "cases/museum.h"
 #include "cases/names.h"
 
 #include <errno.h>
@@ -14,6 +14,18 @@ unsigned case_args(const nl_case *c) {
     unsigned args = nl_takes(c->problem.op, c->problem.pass) & ~c->absent;
     if (!c->residual) args &= ~(NL_BIT(NL_RESIDUAL) | NL_BIT(NL_RESIDUAL_OUT));
     return args;
+}
+
+bool case_is_exact(const nl_case *c) {
+    bool all = c->kind[NL_X].exact;
+    for (nl_arg a = 0; a < NL_ARGS; a++) all = all && (a == NL_X || !c->kind[a].value);
+    return all;
+}
+
+bool case_is_random(const nl_case *c) {
+    bool all = !*c->data || c->kind[NL_X].random; /* no data: the user's own arrays */
+    for (nl_arg a = 0; a < NL_ARGS; a++) all = all && (!c->kind[a].value || c->kind[a].random);
+    return all;
 }
 
 nl_arg case_output_over(const nl_case *c, nl_arg input) {
@@ -62,14 +74,52 @@ static bool parse_arg(const char *name, nl_pass pass, unsigned *args) {
     return false;
 }
 
+/* The argument of a name that ends at `end`, or NL_ARGS. */
+static nl_arg arg_before(const char *name, const char *end, nl_pass pass) {
+    const size_t length = (size_t)(end - name);
+    nl_arg a = 0;
+    while (a < NL_ARGS && (strncmp(name, nl_arg_name(a, pass), length) != 0 ||
+                           nl_arg_name(a, pass)[length] != '\0'))
+        a++;
+    return a;
+}
+
+/* "skew=4", of all outputs, or "skew-gamma=4". A buffer stays aligned to its elements. */
+static bool parse_skew(const char *text, nl_case *c) {
+    const char *value = strchr(text, '=');
+    size_t bytes;
+    if (!value || !parse_count(value + 1, 0, 65536, &bytes)) return false;
+    if (value == text) {
+        for (nl_arg a = NL_Y; a < NL_ARGS; a++) c->skew[a] = (unsigned)bytes;
+        return bytes % 4 == 0;
+    }
+    const nl_arg a = arg_before(text + 1, value, c->problem.pass);
+    if (*text != '-' || a == NL_ARGS) return false;
+    c->skew[a] = (unsigned)bytes;
+    return bytes % (nl_args[a].extent == NL_TENSOR ? nl_dtype_size(c->problem.dtype) : 4) == 0;
+}
+
+/* "gamma=scale:1e30", the values of an input; "residual=..." is also the option `residual`. */
+static bool parse_values(const char *text, nl_case *c) {
+    const char *value = strchr(text, '=');
+    const nl_pass pass = c->problem.pass;
+    const nl_arg a = value ? arg_before(text, value, pass) : NL_ARGS;
+    const unsigned given = NL_BIT(NL_X) | NL_BIT(NL_MEAN) | NL_BIT(NL_RSTD);
+    if (a == NL_ARGS ||
+        !(nl_takes(c->problem.op, pass) & nl_passes[pass].reads & ~given & NL_BIT(a)))
+        return false;
+    if (a == NL_RESIDUAL) c->residual = true;
+    return kind_find(value + 1, &c->kind[a]) && c->kind[a].value && !museum_find(value + 1);
+}
+
 static bool parse_option(const char *text, nl_case *c) {
     nl_problem *p = &c->problem;
     size_t count;
     if (strcmp(text, "rotating") == 0) return c->cache = CACHE_ROTATING, true;
     if (strcmp(text, "streaming") == 0) return c->streaming = true;
     if (strcmp(text, "cold") == 0) return c->cache = CACHE_COLD, true;
-    if (strncmp(text, "skew=", 5) == 0)
-        return parse_count(text + 5, 0, 65536, &c->skew) && c->skew % 4 == 0;
+    if (strncmp(text, "skew", 4) == 0) return parse_skew(text + 4, c);
+    if (strcmp(text, "team=1") == 0) return c->lone_team = true;
     if (strncmp(text, "threads=", 8) == 0) {
         if (!parse_count(text + 8, 1, 4096, &count)) return false;
         return c->threads = (int)count, true;
@@ -87,7 +137,7 @@ static bool parse_option(const char *text, nl_case *c) {
     if (strncmp(text, "gain=", 5) == 0) return parse_number(text + 5, &c->gain);
     if (strncmp(text, "eps=", 4) == 0) return parse_number(text + 4, &p->eps);
     if (strncmp(text, "momentum=", 9) == 0) return parse_number(text + 9, &p->momentum);
-    return false;
+    return parse_values(text, c);
 }
 
 /* Cuts the next component off *rest; "npy:" takes all up to its ".npy", slashes included. */
@@ -164,7 +214,6 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     nl_case c = {.problem = {.eps = 1e-5f, .momentum = 0.1f, .s = 1}, .gain = 1};
     char copy[CASE_TEXT], *rest = copy;
     const char *wrong = NULL, *should = NULL;
-    data_kind kind;
     if (strlen(text) >= sizeof copy) {
         snprintf(error, error_size, "a case is at most %d characters long", CASE_TEXT - 1);
         return false;
@@ -185,7 +234,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         wrong = dtype, should = dtype_names();
     } else if (strcmp(shape, "file") != 0 && !parse_shape(shape, &c.problem)) {
         wrong = shape, should = "NxC or NxCxS, as 64x1024, or `file` for npy data";
-    } else if (strlen(data) >= sizeof c.data || !kind_find(data, &kind)) {
+    } else if (strlen(data) >= sizeof c.data || !kind_find(data, &c.kind[NL_X])) {
         wrong = data, should = kind_names();
     }
     if (wrong) {
@@ -198,9 +247,10 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         if (parse_option(option, &c)) continue;
         snprintf(error, error_size,
                  "case %s: option '%s' should be residual, in-place, in-place=INPUT, no-affine, "
-                 "no-ARGUMENT, gain=K, cast-before-weight, biased-running-var, eps=E, momentum=M, "
-                 "threads=N, stores=cached, stores=streaming, streaming, rotating, cold or "
-                 "skew=BYTES (a multiple of 4)",
+                 "no-ARGUMENT, gain=K, INPUT=DATA, cast-before-weight, biased-running-var, eps=E, "
+                 "momentum=M, "
+                 "threads=N, team=1, stores=cached, stores=streaming, streaming, rotating, cold, "
+                 "skew=BYTES or skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)",
                  text, option);
         return false;
     }

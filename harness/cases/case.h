@@ -7,6 +7,7 @@
 #ifndef NL_CASE_H
 #define NL_CASE_H
 
+#include "cases/kinds.h"
 #include "layer.h"
 
 #define CASE_TEXT 512
@@ -25,16 +26,24 @@ typedef struct nl_case {
     unsigned in_place; /* NL_BIT() of the inputs that outputs overwrite */
     float gain;        /* multiplies the gain and beta */
     cache_state cache;
-    bool streaming; /* the limit uses streaming stores */
-    int threads;    /* 0: the command line's */
-    size_t skew;    /* bytes between the page offsets of inputs and outputs */
-    char data[256]; /* "normal", "offset:16", "npy:x.npy": kinds.h */
+    bool streaming;          /* the limit uses streaming stores */
+    int threads;             /* 0: the command line's */
+    bool lone_team;          /* OpenMP grants one of them, however many are asked for */
+    unsigned skew[NL_ARGS];  /* bytes from the start of a page to each buffer */
+    data_kind kind[NL_ARGS]; /* of each input; one without a value has the default */
+    char data[256];          /* of x: "normal", "offset:16", "npy:x.npy": kinds.h */
     char text[CASE_TEXT];
     size_t options; /* where in text the options begin, "residual/in-place"; its end if none */
 } nl_case;
 
 /* Parses a spelling without braces. False: error names the wrong part and what it may be. */
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
+
+/* Are x and what goes with it `exact` data, with no kind of its own for another input? */
+bool case_is_exact(const nl_case *c);
+
+/* Are all inputs that the sums add up independent random values? */
+bool case_is_random(const nl_case *c);
 
 /* NL_BIT() of each argument of the call. */
 unsigned case_args(const nl_case *c);

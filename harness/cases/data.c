@@ -30,9 +30,16 @@ size_t case_state_bytes(const nl_case *c) {
 
 typedef struct job {
     const nl_case *c;
-    data_kind kind;
     nl_data *out;
 } job;
+
+/* Random streams below NL_ARGS belong to the arguments: these are of an input's own kind of data. */
+enum { OWN_STREAMS = 32 };
+
+static double own_value(const nl_case *c, nl_arg a, place at) {
+    at.stream = OWN_STREAMS + a;
+    return c->kind[a].value(at, c->kind[a].k);
+}
 
 /* Elements begin to end - 1 of the tensors. */
 static void fill(void *context, size_t begin, size_t end) {
@@ -40,23 +47,27 @@ static void fill(void *context, size_t begin, size_t end) {
     const nl_problem *p = &w->c->problem;
     void *const *in = w->out->input;
     for (size_t i = begin; i < end; i++) {
-        place at = {.i = i,
+        place at = {.stream = NL_X,
+                    .i = i,
                     .g = nl_group_of(p, i),
                     .e = nl_member_of(p, i),
                     .m = nl_group_size(p),
                     .centred = nl_layers[p->op].centred,
                     .j = nl_feature_of(p, i)};
-        double residual = w->kind.exact ? floor(17 * random_uniform(NL_RESIDUAL, i)) - 8
-                                        : random_normal(NL_RESIDUAL, i);
+        const data_kind *kind = w->c->kind;
+        double residual = kind[NL_RESIDUAL].value ? own_value(w->c, NL_RESIDUAL, at)
+                          : kind[NL_X].exact      ? floor(17 * random_uniform(NL_RESIDUAL, i)) - 8
+                                                  : random_normal(NL_RESIDUAL, i);
         if (in[NL_RESIDUAL]) nl_store(p->dtype, in[NL_RESIDUAL], i, (float)residual);
-        if (w->kind.value) {
-            double x = w->kind.value(at, w->kind.k);
-            if (w->kind.exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
+        if (kind[NL_X].value) {
+            double x = kind[NL_X].value(at, kind[NL_X].k);
+            if (kind[NL_X].exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
             nl_store(p->dtype, in[NL_X], i, (float)x);
         }
         /* mean(dy) is not zero, so that a wrong term with it shows */
-        double dy =
-            w->kind.exact ? 1 + floor(3 * random_uniform(NL_DY, i)) : 0.5 + random_normal(NL_DY, i);
+        const double dy = kind[NL_DY].value  ? own_value(w->c, NL_DY, at)
+                          : kind[NL_X].exact ? 1 + floor(3 * random_uniform(NL_DY, i))
+                                             : 0.5 + random_normal(NL_DY, i);
         if (in[NL_DY]) nl_store(p->dtype, in[NL_DY], i, (float)dy);
     }
 }
@@ -67,13 +78,40 @@ int data_threads(const nl_problem *p) {
 
 /* Rounds gamma to multiples of half a step of the tensors' type near 1, and beta to one bit more
  * than that type has: many of them, and of sums with them, lie between two of its numbers. */
-static void make_ties(const nl_problem *p, float *gamma, float *beta, size_t j) {
+static void make_ties(const nl_problem *p, double *gamma, double *beta) {
     const int bits = p->dtype == NL_BF16 ? 8 : 11;
     int exponent;
-    if (gamma) gamma[j] = (float)ldexp(rint(ldexp((double)gamma[j], bits)), -bits);
-    if (!beta) return;
-    const double fraction = frexp((double)beta[j], &exponent);
-    beta[j] = (float)ldexp(rint(ldexp(fraction, bits + 1)), exponent - bits - 1);
+    *gamma = ldexp(rint(ldexp((double)(float)*gamma, bits)), -bits);
+    const double fraction = frexp((double)(float)*beta, &exponent);
+    *beta = ldexp(rint(ldexp(fraction, bits + 1)), exponent - bits - 1);
+}
+
+static const nl_arg of_features[] = {NL_GAMMA, NL_BETA, NL_RUNNING_MEAN, NL_RUNNING_VAR};
+
+static void fill_features(const nl_case *c, float *const *f) {
+    const nl_problem *p = &c->problem;
+    const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
+    const size_t half = (p->c + 1) / 2; /* two groups, of which each has what is special */
+    for (size_t j = 0; j < p->c; j++) { /* never constant, so that a wrong index shows */
+        double usual[NL_ARGS] = {[NL_GAMMA] =
+                                     gain - less + gain * 0.25 * random_normal(NL_GAMMA, j),
+                                 [NL_BETA] = gain * 0.5 * random_normal(NL_BETA, j),
+                                 [NL_RUNNING_MEAN] = random_normal(NL_RUNNING_MEAN, j),
+                                 [NL_RUNNING_VAR] = 0.5 + random_uniform(NL_RUNNING_VAR, j)};
+        if (c->kind[NL_X].ties && gain == 1) make_ties(p, &usual[NL_GAMMA], &usual[NL_BETA]);
+        const bool upper = j >= half;
+        const place at = {.i = j,
+                          .g = upper ? 2 : 0,
+                          .e = upper ? j - half : j,
+                          .m = upper ? p->c - half : half,
+                          .centred = true,
+                          .j = j};
+        for (size_t k = 0; k < sizeof of_features / sizeof *of_features; k++) {
+            const nl_arg a = of_features[k];
+            const double own = c->kind[a].value ? own_value(c, a, at) : usual[a];
+            if (f[a]) f[a][j] = (float)(a == NL_RUNNING_VAR ? fabs(own) : own);
+        }
+    }
 }
 
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
@@ -95,25 +133,14 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
                  nl_arg_name(a, p->pass));
         return data_free(out), false;
     }
-    kind_find(c->data, &w.kind);
-    if (w.kind.exact && p->n * p->c * p->s > (4u << 20)) {
+    if (c->kind[NL_X].exact && p->n * p->c * p->s > (4u << 20)) {
         snprintf(error, error_size, "case %s: exact data stay exact up to 4194304 elements",
                  c->text);
         return data_free(out), false;
     }
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
-    float **f = (float **)out->input;
-    const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
-    for (size_t j = 0; j < p->c; j++) { /* never constant, so that a wrong index shows */
-        if (f[NL_GAMMA])
-            f[NL_GAMMA][j] = (float)(gain - less + gain * 0.25 * random_normal(NL_GAMMA, j));
-        if (f[NL_BETA]) f[NL_BETA][j] = (float)(gain * 0.5 * random_normal(NL_BETA, j));
-        if (w.kind.ties && c->gain == 1) make_ties(p, f[NL_GAMMA], f[NL_BETA], j);
-        if (f[NL_RUNNING_MEAN]) f[NL_RUNNING_MEAN][j] = (float)random_normal(NL_RUNNING_MEAN, j);
-        if (f[NL_RUNNING_VAR])
-            f[NL_RUNNING_VAR][j] = (float)(0.5 + random_uniform(NL_RUNNING_VAR, j));
-    }
-    if (w.kind.value || data_load_files(c, out, error, error_size)) return true;
+    fill_features(c, (float *const *)out->input);
+    if (c->kind[NL_X].value || data_load_files(c, out, error, error_size)) return true;
     return data_free(out), false;
 }
 

@@ -20,32 +20,32 @@ static double pick(size_t n, size_t limit) {
 }
 
 static double normal(place at, double k) {
-    return k + random_normal(NL_X, at.i);
+    return k + random_normal(at.stream, at.i);
 }
 
 static double scaled(place at, double k) {
-    return k * random_normal(NL_X, at.i);
+    return k * random_normal(at.stream, at.i);
 }
 
 /* The last element where a group is shorter. */
 static double spike(place at, double k) {
     size_t e = k < (double)at.m ? (size_t)k : at.m - 1;
-    return at.e == e ? 1000 : random_normal(NL_X, at.i);
+    return at.e == e ? 1000 : random_normal(at.stream, at.i);
 }
 
 static double uniform(place at, double k) {
     (void)k;
-    return 2 * random_uniform(NL_X, at.i) - 1;
+    return 2 * random_uniform(at.stream, at.i) - 1;
 }
 
 static double constant(place at, double k) {
     (void)k;
-    return 10 * random_normal(NL_X, at.g);
+    return 10 * random_normal(at.stream, at.g);
 }
 
 static double outliers(place at, double k) {
     (void)k;
-    return random_normal(NL_X, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
+    return random_normal(at.stream, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
 }
 
 /* mean + size * (+1 or -1), in pairs of opposite signs; the integers are so small that no partial
@@ -63,6 +63,13 @@ static double exact(place at, double k) {
     return mean + size * (at.e % 2 ? -sign : sign);
 }
 
+/* A third is 0 and a sixth is -0. */
+static double sparse(place at, double k) {
+    const double u = random_uniform(PICK, at.i);
+    (void)k;
+    return u > 0.5 ? random_normal(at.stream, at.i) : u > 1.0 / 6 ? 0 : -0.0;
+}
+
 static double zeros(place at, double k) {
     (void)at, (void)k;
     return 0;
@@ -71,7 +78,7 @@ static double zeros(place at, double k) {
 /* One special value in every other group. */
 static double special(place at, double value) {
     bool here = at.g % 2 == 0 && at.e == (size_t)pick(at.g, at.m);
-    return here ? value : random_normal(NL_X, at.i);
+    return here ? value : random_normal(at.stream, at.i);
 }
 
 static double nan_somewhere(place at, double k) {
@@ -86,12 +93,12 @@ static double inf_somewhere(place at, double k) {
 
 static double huge(place at, double k) {
     (void)k;
-    return 1e30 * random_normal(NL_X, at.i);
+    return 1e30 * random_normal(at.stream, at.i);
 }
 
 static double tiny(place at, double k) {
     (void)k;
-    return 1e-39 * random_normal(NL_X, at.i);
+    return 1e-39 * random_normal(at.stream, at.i);
 }
 
 /* 2^v: the series of exp over the fraction, because libm's exp2 differs between machines. */
@@ -104,36 +111,36 @@ static double power_of_two(double v) {
 }
 
 static double lognormal(place at, double k) {
-    return power_of_two(k * random_normal(NL_X, at.i) * 1.4426950408889634);
+    return power_of_two(k * random_normal(at.stream, at.i) * 1.4426950408889634);
 }
 
 static double cauchy(place at, double k) {
     (void)k;
-    return random_normal(NL_X, at.i) / random_normal(BELOW, at.i);
+    return random_normal(at.stream, at.i) / random_normal(BELOW, at.i);
 }
 
 static double decay(place at, double k) {
-    return power_of_two(-(double)at.e / k) * random_normal(NL_X, at.i);
+    return power_of_two(-(double)at.e / k) * random_normal(at.stream, at.i);
 }
 
 static double head(place at, double k) {
-    return random_normal(NL_X, at.i) + (at.e < 16 ? k : 0);
+    return random_normal(at.stream, at.i) + (at.e < 16 ? k : 0);
 }
 
 static double first(place at, double k) {
-    return at.e == 0 ? k : random_normal(NL_X, at.i);
+    return at.e == 0 ? k : random_normal(at.stream, at.i);
 }
 
 static double middle(place at, double k) {
-    return at.e == at.m / 2 ? k : random_normal(NL_X, at.i);
+    return at.e == at.m / 2 ? k : random_normal(at.stream, at.i);
 }
 
 static double last(place at, double k) {
-    return at.e == at.m - 1 ? k : random_normal(NL_X, at.i);
+    return at.e == at.m - 1 ? k : random_normal(at.stream, at.i);
 }
 
 static double alternating(place at, double k) {
-    return random_normal(NL_X, at.i) + (at.e % 2 ? -k : k);
+    return random_normal(at.stream, at.i) + (at.e % 2 ? -k : k);
 }
 
 static double ramp(place at, double k) {
@@ -156,6 +163,7 @@ static const struct kind {
              {"constant", false, constant},
              {"outliers", false, outliers},
              {"exact", false, exact},
+             {"sparse", false, sparse},
              {"zeros", false, zeros},
              {"nan", false, nan_somewhere},
              {"inf", false, inf_somewhere},
@@ -173,12 +181,12 @@ static const struct kind {
 
 const char *kind_names(void) {
     static char text[800];
-    snprintf(
-        text, sizeof text,
-        "normal, uniform, offset:K, scale:K, spike:K, constant, outliers, exact, zeros, nan, inf, "
-        "huge, tiny, lognormal:K, cauchy, decay:K, head:K, first:K, middle:K, last:K, "
-        "alternating:K, ramp:K, npy:FILE.npy or museum:NAME with one of the names %s",
-        museum_names());
+    snprintf(text, sizeof text,
+             "normal, uniform, offset:K, scale:K, spike:K, constant, outliers, sparse, exact, "
+             "zeros, nan, inf, "
+             "huge, tiny, lognormal:K, cauchy, decay:K, head:K, first:K, middle:K, last:K, "
+             "alternating:K, ramp:K, npy:FILE.npy or museum:NAME with one of the names %s",
+             museum_names());
     return text;
 }
 

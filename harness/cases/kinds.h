@@ -5,9 +5,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* What x may depend on: element i of the tensor is element e of m in group g; its feature is j. */
+/* What a value may depend on: element i of the array, drawn from a random stream of its own, is
+ * element e of m in group g; its feature is j. */
 typedef struct place {
+    uint64_t stream;
     size_t i, g, e, m, j;
     bool centred; /* the group loses its mean */
 } place;
@@ -20,6 +23,7 @@ typedef struct place {
  *   spike:K      N(0, 1), but element K of every group, or its last, is 1000
  *   constant     every group (row or channel) is one value
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
+ *   sparse       N(0, 1), but a third of the values is 0 and a sixth -0
  *   exact        small integers; mean and variance are exact in any order of summation, and
  *                dbeta; without eps dgamma, too, where a group of LayerNorm or BatchNorm is even
  *   zeros, nan, inf, huge, tiny      special values in some groups

@@ -33,6 +33,9 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g);
 /* Of the sums of feature j over all rows: which is NL_DGAMMA or NL_DBETA. */
 bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j);
 
+/* Is it finite, but too large for a sum of floats? No method promises to be right there. */
+bool leaves_range(long double sum);
+
 bool exact_data(const instance *in);
 
 /* Of the saved mean: nothing on exact data, unless dividing rounds or the method does. */

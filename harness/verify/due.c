@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/due.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@ bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
     for (size_t g = 0; out->allowed && g < groups; g++) {
         const allowance a = out->allowed[g] = allow(in, want, g);
         out->kappa = fmax(out->kappa, a.kappa), out->promised += a.promised;
+        if (isfinite(want->rstd[g])) out->rstd = fmax(out->rstd, (double)want->rstd[g]);
         out->exact += a.unit_xhat;
     }
     return out->allowed != NULL;
@@ -46,7 +48,7 @@ static bound scaled(double more, double times, bound b) {
 }
 
 static due exactly(nl_dtype t, long double want, long double gauge, bound allowed, bool promised) {
-    return (due){t, want, want, want, gauge, allowed, NAN, promised};
+    return (due){t, want, want, want, gauge, allowed, NAN, promised, false};
 }
 
 /* A float of so many units' error, on its way to 16 bits. Below the normal numbers errors are
@@ -60,7 +62,55 @@ static bool is_float(long double v) {
     return (long double)(float)v == v;
 }
 
-static due due_y(const dues *d, size_t i, const allowance *a) {
+/* An operation on numbers below the normal ones is off by 2^-150, and its result is then
+ * multiplied. */
+static void add_underflow(due *out, long double times) {
+    const long double off = times * 0x1p-150L;
+    const double more = (double)(off / (ref_unit(out->dtype) *
+                                        larger(out->gauge, ref_smallest_normal(out->dtype))));
+    if (!isfinite(more)) return;
+    out->allowed.probable += more, out->allowed.certain += more;
+    out->blur += off;
+}
+
+/* gain * rstd, a factor for all of a channel, may leave float's range where the result does not. It
+ * multiplies numbers of this size. */
+static void fold(const dues *d, size_t g, long double gain, long double size, due *out) {
+    const long double factor = fabsl(gain) * d->want->rstd[g];
+    if (isfinite(factor) && factor > FLT_MAX) out->promised = false;
+    if (factor < FLT_MIN && factor > 0) add_underflow(out, size);
+}
+
+static due due_dx(const dues *d, size_t i, size_t g) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    const allowance *a = &d->allowed[g];
+    const long double gain = fabsl(ref_gain(p, d->in->data->input[NL_GAMMA], nl_feature_of(p, i)));
+    const long double rstd = w->rstd[g], scale = larger(fabsl((long double)w->xhat[i]), 1) + 1;
+    due out =
+        exactly(p->dtype, w->dx[i], w->dx_gauge[i], scaled(1, d->ratio, a->units), a->promised);
+    out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.gauge);
+    /* a product with x - mean is multiplied by rstd twice */
+    if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
+    if (nl_layers[p->op].by_channel && gain > 0) fold(d, g, gain, out.gauge / rstd / gain, &out);
+    return out;
+}
+
+static due due_dgamma(const dues *d, size_t i) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    const long double gauge = w->dgamma_gauge[i];
+    const bound b = d->exact == ref_groups(p)
+                        ? just(8)
+                        : scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, NL_DGAMMA, i));
+    due out = exactly(NL_F32, w->dgamma[i], gauge, b,
+                      d->promised == ref_groups(p) && !leaves_range(gauge));
+    add_underflow(&out, (double)(p->n * p->s) * fmax(1, d->rstd));
+    return out;
+}
+
+static due due_y(const dues *d, size_t i, size_t g) {
+    const allowance *a = &d->allowed[g];
     const nl_problem *p = &d->in->c->problem;
     const double ratio = d->ratio;
     const float *gamma = d->in->data->input[NL_GAMMA], *beta = d->in->data->input[NL_BETA];
@@ -69,10 +119,12 @@ static due due_y(const dues *d, size_t i, const allowance *a) {
     long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0, x = d->want->xhat[i];
     due out = exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
                       scaled(1, ratio, a->units), a->promised);
+    const long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
+    out.loose = isinf(gain); /* times an xhat near zero, or as x * inf - mean * inf */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
+    if (nl_layers[p->op].by_channel) fold(d, g, gain, fabsl(x) / d->want->rstd[g], &out);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
     /* near a tie xhat may be rounded up or down */
-    long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
     long double one = gain * ref_round(t, x - off) + shift;
     long double two = gain * ref_round(t, x + off) + shift;
     out.want = gain * ref_round(t, x) + shift;
@@ -93,28 +145,20 @@ due due_at(const dues *d, nl_arg s, size_t i) {
     const allowance *a = &d->allowed[g];
     due out;
     switch (s) {
-    case NL_Y: return due_y(d, i, a);
+    case NL_Y: return due_y(d, i, g);
     case NL_RESIDUAL_OUT:
         out = exactly(t, w->sum[i], fabsl((long double)w->sum[i]),
                       just(t == NL_F32 ? 1 : 1 + 2 * ratio), true);
         out.blur = blur_of(t, is_float(out.want) ? 0 : 1, out.gauge);
         return out;
-    case NL_DX:
-        out = exactly(t, w->dx[i], w->dx_gauge[i], scaled(1, ratio, a->units), a->promised);
-        out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
-        return out;
+    case NL_DX: return due_dx(d, i, g);
     case NL_MEAN: return exactly(t, w->mean[i], w->magnitude[i], allow_mean(d->in, a), a->promised);
     case NL_RSTD: return exactly(t, w->rstd[i], w->rstd[i], scaled(1, 1, a->rstd), a->promised);
-    case NL_DGAMMA:
-        return exactly(t, w->dgamma[i], w->dgamma_gauge[i],
-                       d->exact == ref_groups(p)
-                           ? just(8)
-                           : scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, s, i)),
-                       d->promised == ref_groups(p));
+    case NL_DGAMMA: return due_dgamma(d, i);
     case NL_DBETA:
         return exactly(t, w->dbeta[i], w->dbeta_gauge[i],
                        exact_data(d->in) ? just(0) : scaled(2, 1, allow_column(d->in, w, s, i)),
-                       true);
+                       !leaves_range(w->dbeta_gauge[i]));
     default: break;
     }
     const size_t m = nl_group_size(p);

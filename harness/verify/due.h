@@ -15,6 +15,7 @@ typedef struct due {
     bound allowed;
     long double blur; /* in 16 bits: how far off the float may be that was rounded; else NaN */
     bool promised;    /* false: the method has no bound for this number */
+    bool loose;       /* any NaN or Inf is right where one is due: which depends on rounding */
 } due;
 
 /* What all numbers of a call share. */
@@ -24,7 +25,7 @@ typedef struct dues {
     allowance *allowed; /* one per group */
     size_t promised;    /* groups with a bound */
     size_t exact;       /* groups whose share of dgamma no operation rounds */
-    double kappa;       /* the largest of all groups */
+    double kappa, rstd; /* the largest of all groups */
     double ratio;       /* of f32's unit to that of the tensors */
 } dues;
 

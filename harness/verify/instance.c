@@ -33,8 +33,8 @@ static char *take(arena *shared, size_t bytes) {
     return shared->base + shared->used - bytes;
 }
 
-static bool place(instance *in, size_t which, size_t bytes, placement where, void **at) {
-    size_t skew = where == PLACE_START && which >= NL_Y && which < NL_ARGS ? in->c->skew : 0;
+static bool place_buffer(instance *in, size_t which, size_t bytes, placement where, void **at) {
+    const size_t skew = where == PLACE_START && which < NL_ARGS ? in->c->skew[which] : 0;
     size_t page = page_bytes(), inner = whole_pages(bytes + skew);
     char *map = in->shared ? take(in->shared, inner + 2 * page) : map_own(inner);
     if (!map) return false;
@@ -52,7 +52,7 @@ static bool place(instance *in, size_t which, size_t bytes, placement where, voi
 size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes) {
     size_t total = whole_pages(scratch_bytes) + 2 * page_bytes();
     for (nl_arg s = 0; s < NL_ARGS; s++)
-        total += whole_pages(data->bytes[s] + c->skew) + 2 * page_bytes();
+        total += whole_pages(data->bytes[s] + c->skew[s]) + 2 * page_bytes();
     return total;
 }
 
@@ -72,13 +72,14 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         bool absent = !data->bytes[s] && !data->input[s];
         if (absent && !(s == NL_Y || s == NL_DX)) continue;
-        if (!place(out, s, data->bytes[s], where, &out->at[s])) return instance_free(out), false;
+        if (!place_buffer(out, s, data->bytes[s], where, &out->at[s]))
+            return instance_free(out), false;
     }
     out->at[c->problem.pass == NL_BACKWARD ? NL_Y : NL_DX] = NULL;
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (c->in_place & NL_BIT(s)) out->at[case_output_over(c, s)] = out->at[s];
     size_t whole = (scratch_bytes + 63) / 64 * 64; /* scratch is 64-byte aligned at both ends */
-    if (whole && !place(out, NL_ARGS, whole, where, &out->scratch))
+    if (whole && !place_buffer(out, NL_ARGS, whole, where, &out->scratch))
         return instance_free(out), false;
     out->scratch_byte = where == PLACE_END ? 0xff : 0; /* a fallback for NaN may hide one of them */
     instance_fill(out);
