@@ -1,19 +1,21 @@
 /* The built-in suite has cases on both sides of every threshold that an implementation publishes,
- * for each layer, pass and type that it takes, and of the sizes to fork from; and it leaves out
- * every argument. SPDX-License-Identifier: MIT */
+ * for each layer, pass and type that it takes, and of the sizes to fork from; it leaves out every
+ * argument; and every input has every kind of value. SPDX-License-Identifier: MIT */
+#include "cases/data.h"
 #include "cases/suite.h"
 #include "layer.h"
 #include "support.h"
 #include "tuning.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 static case_list cases;
 
 static void make(void) {
     char error[700];
-    cr_assert(suite_cases(&cases, false, error, sizeof error), "%s", error);
+    cr_assert(suite_cases(&cases, SUITE_FOR_ALL, 0, error, sizeof error), "%s", error);
 }
 
 static void clear(void) {
@@ -87,18 +89,16 @@ Test(suite, has_the_sizes_to_fork_from) {
     }
 }
 
-/* Of each layer, pass and type, each argument that may be NULL is left out alone; and each input
- * that may be overwritten is overwritten alone, with a residual if the layer takes one. */
+/* Of each layer, pass and type, each argument that may be NULL is left out, and each input that may
+ * be overwritten is overwritten alone. */
 Test(suite, leaves_out_and_overwrites_every_argument) {
     static struct seen { unsigned absent, overwritten; } seen[NL_OPS][NL_PASSES][NL_DTYPES];
-    const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
     for (size_t i = 0; i < cases.count; i++) {
         const nl_case *c = &cases.items[i];
         const nl_problem *p = &c->problem;
         struct seen *s = &seen[p->op][p->pass][p->dtype];
-        if (!(c->absent & (c->absent - 1)) || c->absent == running) s->absent |= c->absent;
-        if (c->residual == nl_layers[p->op].residual && !(c->in_place & (c->in_place - 1)))
-            s->overwritten |= c->in_place;
+        s->absent |= c->absent;
+        if (!(c->in_place & (c->in_place - 1))) s->overwritten |= c->in_place;
     }
     for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
         const nl_op op = (nl_op)(k / NL_DTYPES / NL_PASSES);
@@ -115,4 +115,62 @@ Test(suite, leaves_out_and_overwrites_every_argument) {
                   nl_pass_name(pass), nl_dtype_name((nl_dtype)(k % NL_DTYPES)), s->absent, absent,
                   s->overwritten, overwritten);
     }
+}
+
+/* The values that a kernel may treat otherwise than the rest. */
+enum { IS_NAN, PLUS_INF, MINUS_INF, ZERO, MINUS_ZERO, NEGATIVE, POSITIVE, SMALL, LARGE, VALUES };
+static const char *const values[] = {"NaN",      "+inf",     "-inf",      "0",   "-0",
+                                     "negative", "positive", "subnormal", "huge"};
+
+static unsigned values_of(nl_dtype t, const void *array, size_t count) {
+    const float least = t == NL_F16 ? 0x1p-14f : 0x1p-126f, most = t == NL_F16 ? 3e4f : 1e19f;
+    unsigned seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float v = nl_load(t, array, i), size = fabsf(v);
+        seen |= isnan(v)   ? NL_BIT(IS_NAN)
+                : isinf(v) ? NL_BIT(v > 0 ? PLUS_INF : MINUS_INF)
+                : v == 0
+                    ? NL_BIT(signbit(v) ? MINUS_ZERO : ZERO)
+                    : NL_BIT(v < 0 ? NEGATIVE : POSITIVE) | (size < least ? NL_BIT(SMALL) : 0u) |
+                          (size > most ? NL_BIT(LARGE) : 0u);
+    }
+    return seen;
+}
+
+/* In each layer and pass, and in each type and pass; forward's statistics, which backward reads, are
+ * what they are. */
+Test(suite, every_input_has_every_kind_of_value) {
+    static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
+    for (size_t i = 0; i < cases.count; i++) {
+        const nl_case *c = &cases.items[i];
+        const nl_problem *p = &c->problem;
+        nl_data d;
+        char error[700];
+        if (p->n * p->c * p->s > 20000) continue;
+        cr_assert(data_make(c, &d, error, sizeof error), "%s", error);
+        for (nl_arg a = 0; a < NL_ARGS; a++) {
+            const nl_dtype t = nl_args[a].extent == NL_TENSOR ? p->dtype : NL_F32;
+            if (!d.input[a]) continue;
+            const unsigned seen = values_of(t, d.input[a], d.bytes[a] / nl_dtype_bytes(t));
+            by_layer[p->op][p->pass][a] |= seen, by_type[p->dtype][p->pass][a] |= seen;
+        }
+        data_free(&d);
+    }
+    size_t compared = 0;
+    for (int k = 0; k < NL_OPS * NL_DTYPES * NL_PASSES * NL_ARGS * VALUES; k++) {
+        const int v = k % VALUES;
+        const nl_arg a = (nl_arg)(k / VALUES % NL_ARGS);
+        const nl_pass pass = (nl_pass)(k / VALUES / NL_ARGS % NL_PASSES);
+        const nl_dtype t = (nl_dtype)(k / VALUES / NL_ARGS / NL_PASSES % NL_DTYPES);
+        const nl_op op = (nl_op)(k / VALUES / NL_ARGS / NL_PASSES / NL_DTYPES);
+        if (!(nl_takes(op, pass) & nl_passes[pass].reads & NL_BIT(a)) || a == NL_MEAN ||
+            a == NL_RSTD || (pass == NL_INFERENCE && !nl_layers[op].running) ||
+            (a == NL_RUNNING_VAR && (v == NEGATIVE || v == MINUS_INF || v == MINUS_ZERO)))
+            continue;
+        compared++;
+        cr_expect(by_layer[op][pass][a] & by_type[t][pass][a] & NL_BIT(v),
+                  "%s %s, or %s: %s is never %s", nl_op_name(op), nl_pass_name(pass),
+                  nl_dtype_name(t), nl_arg_name(a, pass), values[v]);
+    }
+    cr_assert(compared > 0);
 }

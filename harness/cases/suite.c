@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
+#include "cases/dimensions.h"
 #include "layer.h"
 #include "tuning.h"
 
@@ -7,86 +8,42 @@
 
 #define ROWS "{layernorm,rmsnorm,qwen2_rmsnorm}"
 #define TYPES "{f32,f16,bf16}"
-/* What registers hold, and wider; f32 also where threads share the work. */
-#define FORWARD_SHAPES "{" TYPES "/9x{4,30,1530},f32/{32x1024,1x32768}}/normal"
-#define BACKWARD_SHAPES "{" TYPES "/9x{4,30,1530},f32/64x1024}/normal"
-#define BATCH_SHAPES "{" TYPES "/{9x7,9x3x49,9x300},f32/{64x1024,16384x5}}/normal"
-
 #define UNEVEN                                                                             \
     "{head:1e6,decay:64,lognormal:3,cauchy,alternating:1e6,first:1e4,middle:1e4,last:1e4," \
     "ramp:1000}"
 
 static const char *const suite[] = {
+    /* every width, with every tail */
     ROWS "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
+    ROWS "/{forward,backward}/f32/2x{68..130}/normal",
     "batchnorm/{forward,backward,inference}/" TYPES "/{0,3}x{1..67+6}x{1,2,49}/normal",
-    "batchnorm/inference/f32/1x5/normal",
-    ROWS "/forward/" TYPES "/9x{7,64,1000}/"
-         "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
-         "{,/residual,/residual/in-place,/in-place,/no-affine,/cast-before-weight}",
-    ROWS "/backward/" TYPES "/9x{7,64,1000}/{uniform,offset:16,"
-         "constant,outliers,zeros}{,/residual,/residual/in-place,/in-place,/no-affine}",
-    "batchnorm/{forward,inference}/" TYPES "/{9x7,50x64,8x5x49}/"
-    "{uniform,offset:16,constant,outliers,exact,zeros,nan,inf}"
-    "{,/in-place,/no-affine,/momentum=0.99,/biased-running-var}",
     /* gradients that no operation rounds: ties, and dgamma and dbeta that lack no row */
     ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
-    "batchnorm/backward/" TYPES "/{9x7,50x64,8x5x49}/"
-    "{uniform,offset:16,constant,outliers,zeros}{,/in-place,/no-affine}",
-    "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
-    "{layernorm,rmsnorm,qwen2_rmsnorm,batchnorm}/forward/f32/33x40/{huge,tiny}",
-    ROWS "/forward/bf16/{33x40,9x300}/huge",
-    /* outputs close to zero, whose storage type holds few digits of them */
-    ROWS "/forward/{f32/9x{7,64}/normal/gain=1e-38,{f16,bf16}/9x{7,64}/normal/gain=1e-5}",
-    "batchnorm/{forward,inference}/{f32/9x{7,3x49}/normal/gain=1e-38,"
-    "{f16,bf16}/9x{7,3x49}/normal/gain=1e-5}",
-    "{" ROWS "/backward/" TYPES "/9x{7,64},batchnorm/backward/" TYPES "/9x{7,3x49}}/scale:4096",
-    /* options together */
-    ROWS "/forward/" TYPES "/9x64/normal/no-affine/residual{,/in-place}",
-    ROWS "/forward/{f16,bf16}/9x64/normal{/in-place,/no-affine,/residual{,/in-place}}"
-         "/cast-before-weight",
-    ROWS "/backward/" TYPES "/9x64/normal{/no-affine{/in-place,/residual},/residual/in-place}",
-    "batchnorm/forward/{f16,bf16}/{9x64,9x3x49}/huge/in-place/cast-before-weight",
-    "batchnorm/forward/" TYPES "/9x7/normal{/momentum=1,/no-affine/momentum=0.5,"
-    "/in-place/biased-running-var,/no-affine/in-place}",
-    ROWS "/{forward,backward}/f32/9x64/{normal/threads=4,scale:0.001/eps=0}",
-    "batchnorm/{forward,backward,inference}/f32/{9x7,32x32x4}/{normal/threads=4,scale:0.001/eps=0}",
-    /* arguments left out, inputs overwritten alone, stores */
-    ROWS "/forward/" FORWARD_SHAPES
-         "{/no-gamma,/no-rstd,/stores={cached,streaming},/residual{/no-rstd,"
-         "/no-residual_out{,/no-rstd},/in-place={x,residual}}}/threads=3",
-    "layernorm/forward/" FORWARD_SHAPES "{/no-beta,/no-mean{,/no-rstd},"
-    "/residual{,/no-residual_out}/no-mean{,/no-rstd}}/threads=3",
-    ROWS "/backward/" BACKWARD_SHAPES
-         "{/no-gamma,/stores={cached,streaming},{,/residual}/no-dgamma,"
-         "/residual/in-place=dresidual}/threads=3",
-    "layernorm/backward/" BACKWARD_SHAPES "{,/residual}{,/no-dgamma}/no-dbeta/threads=3",
-    "batchnorm/{forward,backward,inference}/" BATCH_SHAPES
-    "{/no-gamma,/stores={cached,streaming}}/threads=3",
-    "batchnorm/{forward,inference}/" BATCH_SHAPES "/no-beta/threads=3",
-    "batchnorm/forward/" BATCH_SHAPES
-    "{/no-rstd,/no-running_mean,/no-mean{,/no-rstd{,/no-running_mean}}}/threads=3",
-    "batchnorm/backward/" BATCH_SHAPES "{/no-dgamma,{,/no-dgamma}/no-dbeta}/threads=3",
-    /* sizes between those that anyone publishes, with every remainder by 8 */
+    /* sizes between those that anyone publishes, with every remainder by 8; those of models */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
-    /* every width up to a hundred and some, those of well-known models, other eps and gains */
-    ROWS "/{forward,backward}/f32/2x{68..130}/normal",
-    ROWS "/{forward,backward}/{f32,bf16}/2x{768,2048,2560,3584,4096,5120,8192}/normal",
-    ROWS "/{forward,backward}/f32/9x64/{normal,scale:0.001}/{eps=0.5,gain=8,gain=0}",
-    ROWS "/forward/f32/100x7/{nan,inf}",
-    "batchnorm/{forward,backward,inference}/f32/9x{7,64}/normal/{eps=0.5,gain=8}",
+    ROWS "/{forward,backward}/{f32,bf16}/2x{768,2048,2560,3584,4096,5120,8192,12288}/normal",
+    /* means from one to a million sigma away, in short rows and long ones */
+    "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
+    "layernorm/forward/f32/2x{1536,5120}/offset:{16,256,4096}",
+    "batchnorm/forward/f32/{5120x2,4x3x1280}/offset:{16,256,4096}",
     /* a few values are most of a sum */
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
-    "layernorm/forward/{f16,bf16}/9x300/first:1e4{,/in-place}", /* kept rows, read again */
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,
     ROWS "/{forward,backward}/f32/2x65537/{first:1e4,last:1e4}",
     "batchnorm/{forward,backward}/f32/65537x2/{first:1e4,last:1e4}",
     /* many rows, long rows */
     "{" ROWS "/{forward/f32,backward/{f32,bf16}},batchnorm/{forward,backward}/f32}"
     "/100001x3/normal",
-    ROWS "/{forward,backward}/" TYPES "/2x{65536,65537}/normal",
+    ROWS "/{forward,backward}/" TYPES "/{65537x1,2x{65536,65537}}/normal",
     ROWS "/{forward,backward}/f32/2x65537/normal/residual",
+};
+
+/* More than 8 MiB, and than a process usually has as its stack. */
+static const char *const large_suite[] = {
+    "{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
+    "2049x1025/normal",
 };
 
 static const char *const long_suite[] = {
@@ -265,13 +222,19 @@ static void add_streams(sink *to) {
     add_stream(to, "batchnorm/{forward,backward}", t->stream_batch, t->stream_batch);
 }
 
-bool suite_cases(case_list *list, bool also_long, char *error, size_t error_size) {
+bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error,
+                 size_t error_size) {
     sink to = {list, error, error_size, true};
     for (size_t i = 0; i < sizeof suite / sizeof *suite; i++)
         if (!cases_add(list, suite[i], error, error_size)) return false;
+    if (!covering_cases(list, seed, error, error_size)) return false;
+    for (uint64_t i = 0; i < DRAWN; i++)
+        if (!drawn_case(list, seed, i, error, error_size)) return false;
     add_thresholds(&to), add_forks(&to);
-    for (size_t i = 0; also_long && i < sizeof long_suite / sizeof *long_suite; i++)
+    for (size_t i = 0; depth != SUITE_FOR_ALL && i < sizeof large_suite / sizeof *large_suite; i++)
+        if (!cases_add(list, large_suite[i], error, error_size)) return false;
+    for (size_t i = 0; depth == SUITE_LONG && i < sizeof long_suite / sizeof *long_suite; i++)
         if (!cases_add(list, long_suite[i], error, error_size)) return false;
-    if (also_long) add_streams(&to);
+    if (depth == SUITE_LONG) add_streams(&to);
     return to.ok && cases_add_museum(list, error, error_size);
 }

@@ -1,13 +1,22 @@
-/* The built-in suite of `normlab check`: every layer, pass, type and kind of data, and sizes on
- * both sides of every threshold that an implementation or the choice between them publishes.
+/* The built-in suite of `normlab check`: every width, a covering array of all that a case may vary,
+ * cases that a seed draws, and sizes on both sides of every threshold that an implementation or the
+ * choice between them publishes.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_SUITE_H
 #define NL_SUITE_H
 
 #include "cases/case_list.h"
 
-/* Adds its cases, with the museum's; also the long ones: 10^6 rows, 2^20 features, outputs past the
- * caches. */
-bool suite_cases(case_list *list, bool also_long, char *error, size_t error_size);
+#include <stdint.h>
+
+/* As many cases as every check draws. */
+enum { DRAWN = 1500 };
+
+/* For all implementations; with larger cases, for a few; also with long ones: 10^6 rows, 2^20
+ * features, outputs past the caches. */
+typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_depth;
+
+/* Adds its cases, with the museum's. */
+bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error, size_t error_size);
 
 #endif

@@ -84,7 +84,7 @@ static bool try_group(job *j, size_t group, bool *wrong) {
     char error[700];
     bool ok = short_suite_subject(group)
                   ? short_suite_add(group, j->impl, &cases, error, sizeof error)
-                  : suite_cases(&cases, false, error, sizeof error);
+                  : suite_cases(&cases, SUITE_FOR_FEW, 0, error, sizeof error);
     if (!ok) fprintf(stderr, "normlab: %s\n", error);
     const char *subject = short_suite_subject(group);
     ok = ok && try_cases(j, subject ? subject : "the whole suite", &cases, wrong);

@@ -118,14 +118,16 @@ static bool add_cases(case_list *cases, const char *text) {
 /* The help of a verb lists its options, each at the start of a line; it takes no others. */
 static bool has_option(const char *help, const char *name) {
     char line[40];
-    snprintf(line, sizeof line, "\n  --%s ", name);
-    return strstr(help, line) != NULL;
+    snprintf(line, sizeof line, "\n  --%s", name);
+    const char *found = strstr(help, line);
+    return found && strchr(" [", found[strlen(line)]);
 }
 
 int case_options_read(int argc, char **argv, const char *help, case_options *out) {
     const char *update = NULL;
     double seconds = 0;
     int first;
+    out->also_long = -1;
     out->precision = 0.01, out->margin = 0.02, out->processes = 1;
     const option_spec all[] = {{"load", OPTION_LOAD, NULL, 0, 0},
                                {"impl", OPTION_TEXT, &out->impl, 0, 0},
@@ -134,7 +136,8 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
                                {"errors", OPTION_TEXT, &out->errors, 0, 0},
                                {"update-errors", OPTION_TEXT, &update, 0, 0},
                                {"quick", OPTION_FLAG, &out->quick, 0, 0},
-                               {"long", OPTION_FLAG, &out->also_long, 0, 0},
+                               {"long", OPTION_MAYBE, &out->also_long, 0, 1e6},
+                               {"seed", OPTION_COUNT, &out->seed, 0, 1000000},
                                {"first", OPTION_FLAG, &out->first, 0, 0},
                                {"threads", OPTION_COUNT, &out->threads, 1, 4096},
                                {"processes", OPTION_COUNT, &out->processes, 1, 1000},
@@ -149,7 +152,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
-    if (out->also_long && first < argc)
+    if (out->also_long >= 0 && first < argc)
         return options_fail("--long is for check's suite"), options_see_help();
     if ((out->impl && !known_impl(out->impl)) || (out->baseline && !known_impl(out->baseline)))
         return options_see_help();

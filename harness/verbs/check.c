@@ -1,7 +1,9 @@
 /* `normlab check`: compares every implementation of a case with the reference, twice: with guard
  * pages at the ends of its buffers, then at their starts. SPDX-License-Identifier: MIT */
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "best.h"
+#include "cases/dimensions.h"
 #include "cases/suite.h"
 #include "registry.h"
 #include "verbs/case_options.h"
@@ -12,6 +14,7 @@
 #include "verbs/verbs.h"
 #include "verify/check.h"
 #include "verify/error_file.h"
+#include "verify/shrink.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +32,10 @@ static const char help[] =
     "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
     "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
-    "  --long             the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
+    "  --long[=SECONDS]   the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
     "the\n"
-    "                     caches\n"
+    "                     caches; then cases drawn for so many seconds\n"
+    "  --seed N           other cases are drawn (0)\n"
     "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
     "                     only with the suite\n"
     "  --update-errors FILE  put the errors of what runs here on record\n\n"
@@ -61,6 +65,7 @@ static void add(count *n, const verdict *v) {
 
 typedef struct job {
     const case_options *o;
+    bool whole;         /* the suite: a failure is shown on the smallest case there is */
     report out, quiet;  /* quiet: without a table */
     bool rows;          /* in the table: every row, not only failures */
     count *counts, all; /* counts: one per implementation, then one for models */
@@ -77,6 +82,26 @@ static bool note(void *context, const nl_case *c, const nl_impl *m, const verdic
     return !j->o->errors || !nl_is_own(m) || error_record_note(&j->largest, m, c, v);
 }
 
+/* Prints a failure on the smallest case that has it, once. */
+static void show(job *j, const nl_impl *m, row w, int threads) {
+    static struct shown {
+        const nl_impl *impl;
+        char text[CASE_TEXT];
+    } shown[FAILURES_MAX];
+    nl_case small = *w.c;
+    if (j->whole && m && shrink(&small, &w.v, m, threads)) {
+        progress_clear();
+        fprintf(stderr, "(the smallest case like %s)\n", w.c->text);
+        w.c = &small;
+    }
+    size_t i = 0;
+    while (i < j->all.fail && (shown[i].impl != m || strcmp(shown[i].text, small.text) != 0)) i++;
+    shown[j->all.fail].impl = m;
+    strcpy(shown[j->all.fail].text, small.text);
+    if (i == j->all.fail || !m) report_failure(&w, j->o->threads);
+    if (m) hints_note(m, &w, case_options_threads(j->o, &small));
+}
+
 static void take(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
     job *j = context;
     const bool failed = v->outcome == OUTCOME_FAIL;
@@ -85,10 +110,12 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     if (m) w.threads = nl_threads_for(m, &c->problem, threads);
     if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
     report_row(j->rows || failed ? &j->out : &j->quiet, &w);
-    if (failed && j->all.fail < FAILURES_MAX) report_failure(&w, j->o->threads);
+    if (failed && j->all.fail < FAILURES_MAX)
+        show(j, m, w, threads);
+    else if (failed && m)
+        hints_note(m, &w, threads);
     if (failed && j->all.fail == FAILURES_MAX)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
-    if (failed && m) hints_note(m, &w, threads);
     size_t i = 0;
     while (nl_impl_at(i) != m) i++;
     add(&j->counts[i], v);
@@ -133,20 +160,41 @@ static void summarize(const count *counts) {
     }
 }
 
+/* Draws cases until the time is up. False: interrupted. */
+static bool draw_on(job *j) {
+    const double end = clock_ns() + 1e9 * j->o->also_long;
+    char error[700];
+    size_t drawn = 0;
+    for (bool ok = true; ok && clock_ns() < end && !(j->o->first && j->all.fail); drawn++) {
+        case_list one = {0};
+        ok = drawn_case(&one, (uint64_t)j->o->seed, DRAWN + drawn, error, sizeof error);
+        if (ok) progress(drawn, drawn + 1, one.items[0].text);
+        ok = ok ? check_all(j, &one.items[0]) && !interrupted()
+                : (fprintf(stderr, "normlab: %s\n", error), false);
+        j->out.last = NULL;
+        cases_free(&one);
+    }
+    fprintf(stderr, "%zu more cases drawn from seed %d\n", drawn, j->o->seed);
+    return !interrupted();
+}
+
 int verb_check(int argc, char **argv) {
     case_options o = {.threads = 1};
     job j = {.o = &o};
     char error[700];
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
-    bool whole = !o.named;
-    if (o.errors && (o.named || o.also_long || (o.impl && strstr(o.impl, "best")))) {
+    const bool whole = j.whole = !o.named;
+    if (o.errors && (o.named || o.also_long >= 0 || (o.impl && strstr(o.impl, "best")))) {
         fprintf(stderr,
                 "normlab: --%serrors is for the suite: no cases, no --long and no --impl best\n",
                 o.update_errors ? "update-" : "");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
-    if (whole && !suite_cases(&o.cases, o.also_long, error, sizeof error))
+    const suite_depth depth = o.also_long >= 0 ? SUITE_LONG
+                              : o.impl         ? SUITE_FOR_FEW
+                                               : SUITE_FOR_ALL;
+    if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
     count *counts = j.counts = calloc(nl_impl_count() + 1, sizeof *counts);
     bool ready = counts != NULL;
@@ -164,6 +212,7 @@ int verb_check(int argc, char **argv) {
         stopped = report_interrupted(&j.out, i + 1, o.cases.count);
         ended = o.first && j.all.fail;
     }
+    if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
     summarize(counts);
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {

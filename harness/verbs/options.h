@@ -11,6 +11,7 @@ typedef enum option_kind {
     OPTION_FLAG,
     OPTION_TEXT,
     OPTION_NUMBER,
+    OPTION_MAYBE, /* a number, or without one `least` */
     OPTION_COUNT,
     OPTION_LOAD
 } option_kind;

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "cases/dimensions.h"
+#include "base/random.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ROW_FORWARD = 1 << FAMILY_ROW_FORWARD,
+    ROW_BACKWARD = 1 << FAMILY_ROW_BACKWARD,
+    BATCH_FORWARD = 1 << FAMILY_BATCH_FORWARD,
+    BATCH_BACKWARD = 1 << FAMILY_BATCH_BACKWARD,
+    INFER = 1 << FAMILY_INFERENCE,
+    ROWS = ROW_FORWARD | ROW_BACKWARD,
+    BATCH = BATCH_FORWARD | BATCH_BACKWARD,
+    BATCHES = BATCH | INFER,
+    FORWARDS = ROW_FORWARD | BATCH_FORWARD | INFER,
+    BACKWARDS = ROW_BACKWARD | BATCH_BACKWARD,
+    ALL = ROWS | BATCHES
+};
+
+enum { CLASSES_MAX = 10, ELEMENTS_MAX = 75000, USUAL_MAX = 12000, ROW_STREAMS = 64 };
+
+static const struct dimension {
+    unsigned families;
+    const char *name, *classes[CLASSES_MAX];
+} dimensions[] = {
+#include "cases/dimensions.inc"
+};
+
+enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions };
+
+/* The rows of a family, separated by spaces: the letter of a class for each of its dimensions. */
+static const char *const covering[FAMILIES] = {
+#define ROW_FORWARD_ROWS FAMILY_ROW_FORWARD
+#define ROW_BACKWARD_ROWS FAMILY_ROW_BACKWARD
+#define BATCH_FORWARD_ROWS FAMILY_BATCH_FORWARD
+#define BATCH_BACKWARD_ROWS FAMILY_BATCH_BACKWARD
+#define INFER_ROWS FAMILY_INFERENCE
+#include "cases/covering.inc"
+};
+
+static const nl_pass passes[FAMILIES] = {NL_FORWARD, NL_BACKWARD, NL_FORWARD, NL_BACKWARD,
+                                         NL_INFERENCE};
+
+enum { OPS_MOST = 4 };
+
+/* A source of random numbers: its stream depends on the seed, and it counts. With `turns`, the
+ * alternatives of a class take turns, for each layer by itself, so that none is missed. */
+typedef struct draws {
+    uint64_t stream, next;
+    size_t (*turns)[CLASSES_MAX][OPS_MOST], turn;
+} draws;
+
+/* 0 to count - 1. */
+static size_t draw(draws *d, size_t count) {
+    return (size_t)(random_uniform(d->stream, d->next++) * (double)count);
+}
+
+/* The end of an alternative in braces: a ',' or the '}'. */
+static const char *alternative_end(const char *text) {
+    for (int depth = 0; depth || (*text != ',' && *text != '}'); text++)
+        depth += (*text == '{') - (*text == '}');
+    return text;
+}
+
+/* "4..60+4": one of these. */
+static int draw_range(draws *d, const char *text, char *out, size_t size) {
+    size_t first = 0, last = 0, step = 1;
+    if (sscanf(text, "%zu..%zu+%zu", &first, &last, &step) < 2) return -1;
+    return snprintf(out, size, "%zu", first + step * draw(d, (last - first) / step + 1));
+}
+
+/* Writes a class, up to its end or condition, with one alternative for each brace. */
+static void draw_class(draws *d, const char *text, const char *end, char *out, size_t size) {
+    size_t used = 0;
+    out[0] = '\0';
+    while (text < end && *text && *text != ' ' && used + 1 < size) {
+        if (*text != '{') {
+            out[used++] = *text++, out[used] = '\0';
+            continue;
+        }
+        const char *of[64];
+        size_t count = 0;
+        for (const char *at = text; *at != '}' || !count; at = alternative_end(at + 1))
+            if (count < 63) of[count++] = at + 1;
+        const char *chosen = of[d->turn % count], *stop = alternative_end(chosen);
+        d->turn /= count;
+        int length = draw_range(d, chosen, out + used, size - used);
+        if (length < 0) {
+            draw_class(d, chosen, stop, out + used, size - used);
+            length = (int)strlen(out + used);
+        }
+        used += (size_t)length;
+        text = alternative_end(of[count - 1]) + 1;
+    }
+}
+
+static bool is_size(const struct dimension *m) {
+    return strlen(m->name) == 1 && strchr("ncs", *m->name);
+}
+
+static size_t least(const struct dimension *m, size_t class) {
+    return strtoull(m->classes[class] + (*m->classes[class] == '{'), NULL, 10);
+}
+
+/* A case while its classes are chosen. */
+typedef struct draft {
+    char op[20], dtype[8], shape[64], data[80], options[CASE_TEXT];
+    size_t elements, most; /* of n * c * s, if the least sizes of the classes allow it */
+} draft;
+
+static bool write_text(char *out, size_t size, const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    const int length = vsnprintf(out, size, format, rest);
+    va_end(rest);
+    return length >= 0 && (size_t)length < size;
+}
+
+static bool spell(const draft *k, nl_pass pass, const char *more, char *text, size_t size) {
+    return write_text(text, size, "%s/%s/%s/%s/%s%s%s%s", k->op, nl_pass_name(pass), k->dtype,
+                      k->shape, k->data, k->options, *more ? "/" : "", more);
+}
+
+/* A size as drawn, or from its least to what those that follow leave of the elements. */
+static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t value) {
+    const bool batch = f == FAMILY_BATCH_FORWARD || f == FAMILY_BATCH_BACKWARD;
+    const size_t from = least(&dimensions[i], classes[i]);
+    size_t rest = k->elements;
+    for (size_t next = i + 1; next < DIMENSIONS && is_size(&dimensions[next]); next++)
+        if (dimensions[next].families & 1u << f) rest *= least(&dimensions[next], classes[next]);
+    const size_t most = k->most / rest, limit = ELEMENTS_MAX / rest;
+    if (value > most) value = most > from ? from + value % (most - from + 1) : from;
+    if (value > limit) value = limit ? limit : 1; /* classes that a seed drew do not fit */
+    if (batch && *dimensions[i].name == 's' && value == 1 && strncmp(k->shape, "1x", 2) == 0)
+        value = 2; /* one value has no variance */
+    k->elements *= value;
+    const size_t used = strlen(k->shape);
+    write_text(k->shape + used, sizeof k->shape - used, "%s%zu", used ? "x" : "", value);
+}
+
+/* Adds a class to the case. False: it is not possible beside the others. */
+static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws *d, char *error,
+                      size_t error_size) {
+    const struct dimension *m = &dimensions[i];
+    const char *spelling = m->classes[classes[i]];
+    char part[80], text[CASE_TEXT];
+    nl_case c;
+    d->turn = d->turns ? d->turns[i][classes[i]][classes[0]]++ : draw(d, 1 << 20);
+    draw_class(d, spelling, spelling + strlen(spelling), part, sizeof part);
+    if (is_size(m)) return add_size(k, f, classes, i, strtoull(part, NULL, 10)), true;
+    if (strcmp(m->name, "op") == 0) return write_text(k->op, sizeof k->op, "%s", part);
+    if (strcmp(m->name, "dtype") == 0) return write_text(k->dtype, sizeof k->dtype, "%s", part);
+    if (strcmp(m->name, "x") == 0) return write_text(k->data, sizeof k->data, "%s", part);
+    if (!*part) return true;
+    if (!spell(k, passes[f], part, text, sizeof text) || !case_parse(text, &c, error, error_size))
+        return false;
+    const size_t used = strlen(k->options);
+    return write_text(k->options + used, sizeof k->options - used, "/%s", part);
+}
+
+/* The case of a family with these classes; `whole`: each must be possible beside the others, else
+ * it is left out. False: error says which is not. */
+static bool compose(family f, const size_t *classes, bool whole, draws *d, case_list *list,
+                    char *error, size_t error_size) {
+    /* most are small, for a check's time; some are large enough for threads to share */
+    draft k = {.op = "batchnorm", .elements = 1, .most = draw(d, 8) ? USUAL_MAX : ELEMENTS_MAX};
+    char text[CASE_TEXT];
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        if (dimensions[i].families & 1u << f &&
+            !add_class(&k, f, classes, i, d, error, error_size) && whole)
+            return false;
+    return spell(&k, passes[f], "", text, sizeof text) && cases_add(list, text, error, error_size);
+}
+
+static size_t class_count(const struct dimension *m) {
+    size_t count = 0;
+    while (count < CLASSES_MAX && m->classes[count]) count++;
+    return count;
+}
+
+bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
+    for (family f = 0; f < FAMILIES; f++) {
+        size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
+        draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + f, .turns = turns};
+        const char *row = covering[f];
+        for (size_t number = 0; row && *row; number++, row += strspn(row, " ")) {
+            size_t classes[DIMENSIONS] = {0};
+            for (size_t i = 0; i < DIMENSIONS; i++) {
+                if (!(dimensions[i].families & 1u << f)) continue;
+                classes[i] = (size_t)(*row++ - 'a');
+                if (classes[i] < class_count(&dimensions[i])) continue;
+                snprintf(error, error_size,
+                         "row %zu of family %d in covering.inc is of another "
+                         "table: run scripts/covering.py",
+                         number, f);
+                return false;
+            }
+            d.next = number * ROW_STREAMS;
+            if (!compose(f, classes, true, &d, list, error, error_size)) return false;
+        }
+    }
+    return true;
+}
+
+bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size) {
+    size_t classes[DIMENSIONS];
+    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES,
+               .next = index * 2 * ROW_STREAMS};
+    const family f = (family)draw(&d, FAMILIES);
+    for (size_t i = 0; i < DIMENSIONS; i++) {
+        const bool usual = !*dimensions[i].classes[0] && draw(&d, 3);
+        classes[i] = usual ? 0 : draw(&d, class_count(&dimensions[i]));
+    }
+    return compose(f, classes, false, &d, list, error, error_size);
+}

@@ -1,0 +1,28 @@
+/* The contract as dimensions: what a case may vary, and the classes of each (dimensions.inc).
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_DIMENSIONS_H
+#define NL_DIMENSIONS_H
+
+#include "cases/case_list.h"
+
+#include <stdint.h>
+
+/* The layers and passes that share their dimensions. */
+typedef enum family {
+    FAMILY_ROW_FORWARD,
+    FAMILY_ROW_BACKWARD,
+    FAMILY_BATCH_FORWARD,
+    FAMILY_BATCH_BACKWARD,
+    FAMILY_INFERENCE,
+    FAMILIES
+} family;
+
+/* Adds a case for each row of the covering array (covering.inc), where any three classes that can
+ * meet do. Values within a class depend on the seed. */
+bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
+
+/* Adds case number `index` of those that a seed draws: any class of each dimension, often the
+ * default. */
+bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
+
+#endif
