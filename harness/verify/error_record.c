@@ -8,8 +8,7 @@
 #include <string.h>
 
 size_t error_record_column(error_record *e, const char *data) {
-    const bool together = strncmp(data, "museum:", 7) == 0 || strncmp(data, "spike:", 6) == 0;
-    size_t length = together ? strcspn(data, ":") : strlen(data), k = 0; /* "museum", "spike" */
+    size_t length = strcspn(data, ":"), k = 0; /* "offset" of "offset:16" */
     while (k < e->kind_count &&
            (strlen(e->kinds[k]) != length || memcmp(e->kinds[k], data, length)))
         k++;
@@ -22,6 +21,18 @@ int error_record_order(const void *a, const void *b) {
     const error_line *l = a, *m = b;
     int name = strcmp(l->name, m->name), isa = strcmp(l->isa, m->isa);
     return name ? name : isa ? isa : strcmp(l->problem, m->problem);
+}
+
+/* The kind of x, or one for all cases in which another input is not as usual. */
+static const char *column_of(const nl_case *c) {
+    bool usual = c->gain == 1;
+    for (nl_arg a = 0; a < NL_ARGS; a++) usual = usual && (a == NL_X || !c->kind[a].value);
+    return usual ? c->data : "others";
+}
+
+/* y and dx have a line for each type, and so has residual_out; the rest are floats in all. */
+static bool has_type(nl_arg output) {
+    return nl_args[output].extent == NL_TENSOR;
 }
 
 static size_t index_of(const nl_impl *impl) {
@@ -43,8 +54,9 @@ static error_line *new_line(const nl_impl *impl, const nl_problem *p, nl_arg out
     error_line *l = malloc(sizeof *l);
     if (!l) return NULL;
     *l = (error_line){.name = impl->name, .isa = impl->isa, .impl = impl};
-    snprintf(l->problem, sizeof l->problem, "%s/%s/%s%s%s", nl_op_name(p->op),
-             nl_pass_name(p->pass), nl_dtype_name(p->dtype), main ? "" : "/",
+    snprintf(l->problem, sizeof l->problem, "%s/%s%s%s%s%s", nl_op_name(p->op),
+             nl_pass_name(p->pass), has_type(output) ? "/" : "",
+             has_type(output) ? nl_dtype_name(p->dtype) : "", main ? "" : "/",
              main ? "" : nl_args[output].name);
     for (size_t k = 0; k < KINDS_MAX; k++) l->u[k] = NAN;
     return l;
@@ -56,14 +68,15 @@ bool error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, c
     e->ran[at] = true;
     if (impl->demonstration) return true;
     if (v->outcome != OUTCOME_OK || !(v->bound_u > 0)) return true;
-    if ((k = error_record_column(e, c->data)) == KINDS_MAX) return true;
-    size_t job = ((size_t)p->op * NL_PASSES + p->pass) * NL_DTYPES + p->dtype;
-    error_line **lines = &e->now[at * LINES_PER_IMPL + job * NL_ARGS];
+    if ((k = error_record_column(e, column_of(c))) == KINDS_MAX) return true;
+    const size_t problem = ((size_t)p->op * NL_PASSES + p->pass) * NL_DTYPES;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         if (isnan(v->largest[s])) continue;
-        if (!lines[s] && !(lines[s] = new_line(impl, p, s))) return false;
-        if (v->largest[s] <= lines[s]->u[k]) continue;
-        lines[s]->u[k] = v->largest[s], lines[s]->where[k] = c;
+        const size_t job = problem + (has_type(s) ? p->dtype : 0);
+        error_line **line = &e->now[at * LINES_PER_IMPL + job * NL_ARGS + s];
+        if (!*line && !(*line = new_line(impl, p, s))) return false;
+        if (v->largest[s] <= (*line)->u[k]) continue;
+        (*line)->u[k] = v->largest[s], (*line)->where[k] = c;
     }
     return true;
 }

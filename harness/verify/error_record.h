@@ -12,7 +12,7 @@ enum { KINDS_MAX = 64, LINES_PER_IMPL = NL_OPS * NL_PASSES * NL_DTYPES * NL_ARGS
  * with a column a kind of data. */
 typedef struct error_line {
     const char *name, *isa;
-    char problem[64];    /* "layernorm/forward/f32", "layernorm/forward/f32/rstd" */
+    char problem[64];    /* "layernorm/forward/f32", "layernorm/forward/rstd" */
     const nl_impl *impl; /* NULL: not in the table */
     size_t number;       /* of the line in the file */
     double u[KINDS_MAX]; /* the largest error in units; NAN: none */
@@ -52,7 +52,7 @@ error_counts error_record_compare(const error_record *e,
                                   void (*take)(void *context, const error_finding *f),
                                   void *context);
 
-/* The column of a kind of data, added if missing; KINDS_MAX: no room for another. */
+/* The column of a kind of data, whatever its number, added if missing; KINDS_MAX: no room for another. */
 size_t error_record_column(error_record *e, const char *data);
 
 /* Is it a line of an implementation that did not run? */
