@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 formula *mistake_add(mistake_list *l, const char *name, size_t number, const char *format, ...) {
     mistake *m = &l->out[l->count < MISTAKES_MAX - 1 ? l->count++ : l->count];
@@ -17,6 +18,13 @@ formula *mistake_add(mistake_list *l, const char *name, size_t number, const cha
     vsnprintf(m->text, sizeof m->text, format, more);
     va_end(more);
     return &m->formula;
+}
+
+static void mistake_prefix(mistake_list *l, const char *prefix) {
+    mistake *m = &l->out[l->count - 1];
+    char name[sizeof m->name];
+    snprintf(name, sizeof name, "%s%.12s", prefix, m->name);
+    memcpy(m->name, name, sizeof name);
 }
 
 static const struct {
@@ -41,6 +49,79 @@ static void add_eps(mistake_list *l) {
         ->eps /= (long double)nl_group_size(l->s->p);
 }
 
+static const char *type_text(int t) {
+    return nl_dtype_name((nl_dtype)t);
+}
+
+/* Rounded to 16 bits where it should have stayed a float: what, and of what type. */
+static const struct {
+    int what;
+    const char *name, *text;
+} roundings[] = {{A_X, "x", "x was"},
+                 {A_SUM, "sum", "x + residual was"},
+                 {A_GAMMA, "gamma", "gamma was"},
+                 {A_GAIN, "gain", "1 + gamma was"},
+                 {A_BETA, "beta", "beta was"},
+                 {A_MEAN, "mean", "the mean was"},
+                 {A_RSTD, "rstd", "rstd was"},
+                 {A_MEAN | A_RSTD, "statistics", "mean and rstd were"},
+                 {AN_XHAT, "xhat", "xhat was"},
+                 {AN_OUTPUT, "stored", ""},
+                 {A_DY, "dy", "dy was"},
+                 {A_MEAN_OF_G, "means", "the means of g and g * xhat were"},
+                 {A_DGAMMA, "dgamma", "dgamma was"},
+                 {A_DBETA, "dbeta", "dbeta was"},
+                 {A_DGAMMA | A_DBETA, "gradients", "dgamma and dbeta were"},
+                 {STEPS | A_MEAN, "steps", "every step was"}};
+
+static void add_rounding(mistake_list *l, size_t i, int type, bool cut) {
+    const bool stored = roundings[i].what == AN_OUTPUT;
+    const char *output = l->s->p->pass == NL_BACKWARD ? "dx was" : "y was";
+    char name[24];
+    snprintf(name, sizeof name, "%s-%s%s", roundings[i].name, cut ? "cut-" : "", type_text(type));
+    formula *f =
+        mistake_add(l, name, 0, "%s rounded %sto %s%s%s", stored ? output : roundings[i].text,
+                    cut ? "towards zero " : "", type_text(type), cut ? ", not to nearest" : "",
+                    stored && l->s->p->dtype == NL_F32 ? ", then widened" : "");
+    f->rounds = roundings[i].what, f->to = type, f->cuts_off = cut;
+}
+
+static void add_roundings(mistake_list *l) {
+    const int backward = A_DY | A_MEAN_OF_G | A_DGAMMA | A_DBETA;
+    for (int type = NL_F16; type <= NL_BF16; type++)
+        for (size_t i = 0; i < sizeof roundings / sizeof *roundings; i++) {
+            const int what = roundings[i].what;
+            const bool both = what == (A_MEAN | A_RSTD) || what == (A_DGAMMA | A_DBETA);
+            if ((what & backward) && l->s->p->pass != NL_BACKWARD) continue;
+            if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
+            if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
+            if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
+            add_rounding(l, i, type, false);
+            if (what & (A_X | A_SUM | AN_OUTPUT)) add_rounding(l, i, type, true);
+        }
+}
+
+/* Sums, or only the squares in them, in a type that rounds them; overflow: and that they leave. */
+static void add_narrow_sums(mistake_list *l, bool overflow) {
+    double most = 0;
+    for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
+        if (isfinite(l->s->in->x[i])) most = fmax(most, fabs(l->s->in->x[i]));
+    for (int type = 0; type < (int)NL_DTYPES; type++) {
+        const long double largest = ref_largest((nl_dtype)type);
+        if (((long double)most * most > largest) != overflow) continue;
+        formula *f = mistake_add(l, type_text(type), 0,
+                                 overflow ? "x^2 overflows %s, from %.3g on: rstd is 0"
+                                          : "the squares were rounded to %s",
+                                 type_text(type), (double)sqrtl(largest));
+        f->squares_in = type + 1;
+        mistake_prefix(l, "squares-in-");
+        f = mistake_add(l, type_text(type), 0, "sums and squares in %s, one after another",
+                        type_text(type));
+        f->sums_in = type + 1;
+        mistake_prefix(l, "sums-in-");
+    }
+}
+
 /* Statistics over several axes of x, or over groups of features. */
 static void add_axes(mistake_list *l) {
     static const char *const words[] = {"two", "three", "four", "five", "six", "seven", "eight"};
@@ -52,6 +133,13 @@ static void add_axes(mistake_list *l) {
         formula *f =
             mistake_add(l, "stats-axes", k + 2, "statistics over the last %s axes", words[k]);
         f->axis = ROWS_TOGETHER, f->together = rows;
+    }
+    for (size_t parts = 2; parts <= 64 && parts < p->n && channels; parts++) {
+        if (p->n % parts) continue;
+        formula *f =
+            mistake_add(l, "stats-parts", parts,
+                        "statistics of each of %zu parts of the batch: not synchronized", parts);
+        f->axis = BATCH_PARTS, f->together = p->n / parts;
     }
     for (size_t groups = 2; groups <= 64 && groups < p->c; groups++) {
         if (p->c % groups) continue;
@@ -90,6 +178,9 @@ static void add_no_means(mistake_list *l) {
                           "both means were left out: dx as if mean and rstd were constant")
             : mistake_add(l, "zero-means", 0, "the means are 0: is 1 / c a division of integers?");
     f->undivided = backward ? OF_G | OF_GX : OF_MEAN | OF_SQUARES, f->divisor = HUGE_VALL;
+    if (!backward) return;
+    f = mistake_add(l, "as-rms-norm", 0, "the gradient of RMSNorm: without any mean of x or of g");
+    f->centred = NOWHERE, f->mean_g = 0;
 }
 
 /* Sums in vectors: a lane that the sum of the lanes takes twice; and in the last vector the lanes
@@ -123,12 +214,28 @@ static void add_gradients(mistake_list *l) {
     add_rows(l, "first-row-only", 0, "the first row only", 0, 1);
     add_rows(l, "without-last-row", 0, "the last row is missing", 0, n - 1);
     add_rows(l, "without-first-row", 0, "the first row is missing", 1, n);
+    if (n > 3) add_rows(l, "first-half-only", 0, "the first half of the rows only", 0, n / 2);
+    if (n > 3) add_rows(l, "second-half-only", 0, "the second half of the rows only", n / 2, n);
     if (nl_layers[l->s->p->op].by_channel) return;
     for (size_t t = 0, begin = 0, end; t < threads && threads > 1 && t < 16; t++, begin = end) {
         end = begin + n / threads + (t < n % threads);
         snprintf(share, sizeof share, "rows %zu to %zu only, one thread's share", begin, end - 1);
         if (end > begin) add_rows(l, "rows-of-thread", t + 1, share, begin, end);
     }
+}
+
+/* Outputs of zeros: each, and all. */
+static void add_zeros(mistake_list *l) {
+    unsigned all = 0;
+    for (nl_arg o = 0; o < NL_ARGS; o++) {
+        if (!l->s->got[o]) continue;
+        all |= NL_BIT(o);
+        mistake_add(l, nl_args[o].name, 0, "%s is 0: nothing was computed", nl_args[o].name)
+            ->zeroed = NL_BIT(o);
+        mistake_prefix(l, "zero-");
+    }
+    if (all & (all - 1))
+        mistake_add(l, "zeros", 0, "all outputs are 0: nothing was computed")->zeroed = all;
 }
 
 static void add_fitted(mistake_list *l, workspace *w) {
@@ -145,10 +252,17 @@ static void add_fitted(mistake_list *l, workspace *w) {
     for (size_t i = first; i < l->count; i++) l->out[i].fitted = true;
 }
 
+void families_begin(mistake_list *l) {
+    if (l->s->p->pass != NL_INFERENCE) add_narrow_sums(l, true);
+    add_zeros(l);
+}
+
 void families_add(mistake_list *l, workspace *w) {
     const nl_pass pass = l->s->p->pass;
     add_eps(l);
     if (pass != NL_INFERENCE) add_axes(l), add_members(l), add_no_means(l);
+    add_roundings(l);
+    if (pass != NL_INFERENCE) add_narrow_sums(l, false);
     if (pass == NL_FORWARD) add_lanes(l);
     if (pass == NL_BACKWARD) add_gradients(l);
     add_fitted(l, w);

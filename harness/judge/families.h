@@ -11,7 +11,7 @@ typedef struct mistake {
     formula formula;
 } mistake;
 
-enum { MISTAKES_MAX = 160 };
+enum { MISTAKES_MAX = 300 };
 
 /* The list under construction. */
 typedef struct mistake_list {
@@ -25,6 +25,7 @@ typedef struct mistake_list {
 formula *mistake_add(mistake_list *l, const char *name, size_t number, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+void families_begin(mistake_list *l); /* those that suppose least */
 void families_add(mistake_list *l, workspace *w);
 
 #endif

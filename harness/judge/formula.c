@@ -14,8 +14,11 @@ size_t formula_group(const subject *s, const formula *r, size_t i) {
     case CHANNELS: return i / inner % c;
     case INSTANCES: return i / inner;
     case POSITIONS: return i % (c * inner);
+    case PLACES_OF_SAMPLES: return row * inner + i % inner;
     case ROWS_TOGETHER: return row / r->together;
     case PARTS: return row * (c / r->together) + i / inner % c / r->together;
+    case BATCH_PARTS: return row / r->together * c + i / inner % c;
+    case CHANNELS_LAST: return i % c;
     case EVERYTHING: break;
     }
     return 0;
@@ -23,7 +26,9 @@ size_t formula_group(const subject *s, const formula *r, size_t i) {
 
 size_t formula_groups(const subject *s, const formula *r) {
     const nl_problem *p = s->p;
-    return p->n ? formula_group(s, r, p->n * p->c * p->s - 1) + 1 : 0;
+    return r->axis == CHANNELS_LAST ? p->c
+           : p->n                   ? formula_group(s, r, p->n * p->c * p->s - 1) + 1
+                                    : 0;
 }
 
 formula formula_right(const subject *s) {
@@ -33,8 +38,9 @@ formula formula_right(const subject *s) {
                      .gain = l->plus_one ? ONE_PLUS : GAMMA,
                      .inference = p->pass == NL_INFERENCE,
                      .casting = p->pass == NL_BACKWARD ? NL_CAST_LAST : (int)p->casting,
-                     .mean_g = l->centred ? TERM : NO_TERM,
-                     .mean_gx = TERM,
+                     .rstd_power = 1,
+                     .mean_g = l->centred,
+                     .mean_gx = 1,
                      .members_end = SIZE_MAX,
                      .rows_end = SIZE_MAX,
                      .eps = p->eps,
@@ -42,11 +48,41 @@ formula formula_right(const subject *s) {
                      .factor = 1};
 }
 
-long double formula_input(const subject *s, int residual, size_t i) {
-    long double x = s->in->x[i];
-    if (!s->in->residual || residual == IGNORED || residual == LAST) return x;
-    x += s->in->residual[i];
-    return residual == ROUNDED ? ref_round(s->narrow, x) : x;
+/* The neighbour of v in t that is not beyond it. */
+static long double towards_zero(nl_dtype t, long double v) {
+    const long double near = ref_round(t, v);
+    return fabsl(near) <= fabsl(v) ? near : ref_round(t, near * (1 - 1.25L * ref_unit(t)));
+}
+
+long double formula_rounded(const formula *r, int what, long double v) {
+    if (!(r->rounds & what)) return v;
+    return r->cuts_off ? towards_zero((nl_dtype)r->to, v) : ref_round((nl_dtype)r->to, v);
+}
+
+long double formula_stored(const workspace *w, const formula *r, long double v) {
+    const nl_dtype t = w->s->p->dtype;
+    v = formula_rounded(r, AN_OUTPUT | STEPS, v * r->factor + r->offset);
+    if (r->range == FLUSHED && fabsl(v) < ref_smallest_normal(t)) return 0;
+    if (r->range == SATURATED && fabsl(v) > ref_largest(t)) return copysignl(ref_largest(t), v);
+    return v;
+}
+
+long double formula_input(const subject *s, const formula *r, size_t i) {
+    long double x = formula_rounded(r, A_X, s->in->x[i]);
+    if (r->range == X_FLUSHED && fabsl(x) < ref_smallest_normal(s->narrow)) x = 0;
+    if (!s->in->residual || r->residual == IGNORED || r->residual == LAST) return x;
+    const long double past = s->in->residual[i];
+    x += r->residual == TWICE_SUMMED ? 2 * past : r->residual == SUBTRACTED ? -past : past;
+    return formula_rounded(r, A_SUM | STEPS, x);
+}
+
+long double formula_dy(const subject *s, const formula *r, size_t i) {
+    const long double dy = formula_rounded(r, A_DY, s->in->dy[i]);
+    return r->residual == IN_DY && s->in->dresidual ? dy + s->in->dresidual[i] : dy;
+}
+
+size_t formula_feature(const subject *s, const formula *r, size_t i) {
+    return r->axis == CHANNELS_LAST ? i % s->p->c : nl_feature_of(s->p, i);
 }
 
 long double formula_divisor(const formula *r, int sum, long double length) {
@@ -65,9 +101,25 @@ bool formula_is_summed(const workspace *w, const formula *r, size_t i) {
 
 /* What is subtracted before the square. */
 static long double square_about(const workspace *w, const formula *r, size_t g) {
-    const subject *s = w->s;
-    if (r->centred == ABOUT_FIRST) return formula_input(s, r->residual, nl_element(s->p, g, 0));
+    if (r->centred == ABOUT_FIRST) return formula_input(w->s, r, nl_element(w->s->p, g, 0));
     return r->centred == IN_OUTPUT ? 0 : w->mean[g];
+}
+
+/* One more term of a sum: x, or its square about the mean. */
+static long double add_term(const formula *r, bool square, long double sum, long double v) {
+    if (square) v = formula_rounded(r, STEPS, v), v *= v;
+    if (square && r->squares_in) v = ref_round((nl_dtype)(r->squares_in - 1), v);
+    if (!r->sums_in) return sum + formula_rounded(r, STEPS, v);
+    const nl_dtype t = (nl_dtype)(r->sums_in - 1);
+    return ref_round(t, sum + ref_round(t, v));
+}
+
+static long double rstd_of(const formula *r, long double v) {
+    const long double sigma = formula_rounded(r, STEPS, sqrtl(v + r->eps));
+    const long double rstd = r->root == INSIDE    ? 1 / sigma
+                             : r->root == OUTSIDE ? 1 / (sqrtl(v) + r->eps)
+                                                  : sigma;
+    return formula_rounded(r, A_RSTD | STEPS, rstd);
 }
 
 /* w->mean, w->rstd, and w->g as the variance. */
@@ -76,6 +128,8 @@ static void statistics(workspace *w, const formula *r) {
     const size_t groups = formula_groups(s, r);
     const bool forward = s->p->pass != NL_BACKWARD;
     const long double m = (long double)w->count / (long double)(groups ? groups : 1);
+    formula summed = *r; /* what the sums take */
+    if (r->residual == NOT_IN_SUMS) summed.residual = IGNORED;
     for (size_t g = 0; g < groups; g++) {
         w->mean[g] = r->inference ? s->in->running_mean[g] : 0;
         w->g[g] = r->inference ? s->in->running_var[g] : 0;
@@ -85,29 +139,24 @@ static void statistics(workspace *w, const formula *r) {
         for (size_t i = 0; i < w->count; i++) {
             const size_t g = formula_group(s, r, i);
             if (forward && !formula_is_summed(w, r, i)) continue;
-            long double v = formula_input(s, r->residual == NOT_IN_SUMS ? IGNORED : r->residual, i);
-            if (pass) v -= square_about(w, r, g), v *= v;
-            if (r->lanes && nl_member_of(s->p, i) % r->lanes == 0) v *= 2;
-            if (r->sums_in_16_bits)
-                v = ref_round(s->narrow, sum[g] + ref_round(s->narrow, v));
-            else
-                v += sum[g];
-            sum[g] = v;
+            long double v = formula_input(s, &summed, i) - (pass ? square_about(w, r, g) : 0);
+            sum[g] = add_term(r, pass, sum[g], v);
+            if (r->lanes && nl_member_of(s->p, i) % r->lanes == 0)
+                sum[g] = add_term(r, pass, sum[g], v);
         }
         const long double length = pass && r->unbiased && m > 1 ? m - 1 : m;
         for (size_t g = 0; g < groups; g++) {
             if (pass) sum[g] += (long double)r->padding * w->mean[g] * w->mean[g];
             sum[g] /= formula_divisor(r, pass ? OF_SQUARES : OF_MEAN, length);
+            sum[g] = formula_rounded(r, STEPS, sum[g]);
         }
         formula_carry(r, forward ? groups : 0, length, sum);
+        for (size_t g = 0; g < groups && !pass; g++)
+            w->mean[g] = formula_rounded(r, A_MEAN, w->mean[g]);
     }
     for (size_t g = groups; g-- > 0;) {
-        const long double v = w->g[g], sigma = sqrtl(v + r->eps);
-        w->rstd[g] = r->root == INSIDE    ? 1 / sigma
-                     : r->root == OUTSIDE ? 1 / (sqrtl(v) + r->eps)
-                     : r->root == NO_ROOT ? 1 / (v + r->eps)
-                                          : sigma;
-        if (r->rstd_rounded) w->rstd[g] = ref_round(s->narrow, w->rstd[g]);
+        w->rstd[g] = rstd_of(r, w->g[g]);
+        if (r->inference) w->mean[g] = formula_rounded(r, A_MEAN, w->mean[g]);
     }
     for (size_t g = groups; g-- > 1;) {
         const size_t from = r->stale & OF_FIRST ? 0 : g - 1;
@@ -143,18 +192,26 @@ ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i) {
 }
 
 long double formula_gain_at(const subject *s, const formula *r, size_t j) {
-    const bool none = !s->in->gamma || r->gain == NO_GAIN;
-    const long double gain = none ? 1 : s->in->gamma[j] + (r->gain == ONE_PLUS ? 1.0L : 0.0L);
+    const float *gamma = r->affine_swapped ? s->in->beta : s->in->gamma;
+    if (!gamma || r->gain == NO_GAIN) return r->gained == NEGATED ? -1 : 1;
+    long double gain = formula_rounded(r, A_GAMMA, gamma[j]);
+    if (r->gain == ONE_PLUS) gain = formula_rounded(r, A_GAIN | STEPS, 1 + gain);
     return r->gained == TWICE ? gain * gain : r->gained == NEGATED ? -gain : gain;
 }
 
 long double formula_normalized(const workspace *w, const formula *r, size_t i) {
     const size_t g = formula_group(w->s, r, i);
-    const long double x = formula_input(w->s, r->residual, i);
+    const long double x = formula_input(w->s, r, i), mean = w->mean[g], rstd = w->rstd[g];
     const bool centre = r->centred == EVERYWHERE || r->centred == IN_OUTPUT ||
                         r->centred == ABOUT_FIRST || r->inference;
-    if (r->not_normalized) return x;
-    const long double v = (x - (centre ? w->mean[g] : 0)) * w->rstd[g];
+    if (r->output == NOT_NORMALIZED) return x;
+    long double v = formula_rounded(r, STEPS,
+                                    r->centred == ADDED ? x + mean
+                                    : centre            ? x - mean
+                                                        : x);
+    if (w->s->p->pass == NL_BACKWARD || r->rstd_power) v *= rstd;
+    if (w->s->p->pass != NL_BACKWARD && r->rstd_power == 2) v *= rstd;
+    v = formula_rounded(r, AN_XHAT | STEPS, v);
     return r->casting == NL_CAST_BEFORE_WEIGHT ? ref_round(w->s->p->dtype, v) : v;
 }
 
@@ -166,4 +223,6 @@ void formula_evaluate(workspace *w, const formula *r) {
         formula_backward(w, r);
     else
         formula_forward(w, r);
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        for (size_t i = 0; r->zeroed & NL_BIT(o) && i < w->of[o].count; i++) w->of[o].value[i] = 0;
 }

@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 /* Which elements share statistics: the layer's own groups; the features of a row; a channel; the
- * whole array; a channel of one sample; one position in all samples; `together` rows; `together`
- * features or channels of one sample. */
+ * whole array; a channel of one sample; one position in all samples; a place of one sample, over its
+ * channels; `together` rows; `together` features or channels of one sample; a channel in `together`
+ * samples; a channel as if channels were the last axis. */
 typedef enum axis {
     GROUPS,
     FEATURES,
@@ -17,52 +18,83 @@ typedef enum axis {
     EVERYTHING,
     INSTANCES,
     POSITIONS,
+    PLACES_OF_SAMPLES,
     ROWS_TOGETHER,
-    PARTS
+    PARTS,
+    BATCH_PARTS,
+    CHANNELS_LAST
 } axis;
 
-/* centred: where the mean is subtracted; ABOUT_FIRST: from the output, and x[0] from the squares */
-enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST };
-enum { INSIDE, OUTSIDE, NO_ROOT, TIMES_SIGMA }; /* root; NO_ROOT: divides by the variance */
+/* centred: where the mean is subtracted; ABOUT_FIRST: from the output, and x[0] from the squares;
+ * ADDED: it is added in the output */
+enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED };
+enum { INSIDE, OUTSIDE, TIMES_SIGMA }; /* root */
+/* residual; LAST: added to y; ALSO_LAST: to x and y; IN_DY: dresidual is added to dy */
 enum {
     SUMMED,
     IGNORED,
-    ROUNDED,
     NOT_IN_SUMS,
-    LAST
-};                                             /* residual; ROUNDED: x + residual is;
-                                                         LAST: added to y */
+    LAST,
+    ALSO_LAST,
+    TWICE_SUMMED,
+    SUBTRACTED,
+    EARLY_ROUNDED,
+    IN_DY
+};
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
+enum { COMPUTED, COPIED, NOT_NORMALIZED };     /* output; COPIED: x, or dy */
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 };  /* bits: undivided, stale */
 enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16 }; /* bits of shifted */
 enum { RSTD, SIGMA, VARIANCE, EXCHANGED };         /* saved: as rstd; EXCHANGED: with the mean */
+enum { WHOLE, UNSHIFTED, CORRECTION };             /* mean_saved: minus x[0]; minus itself */
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4 };         /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS }; /* gain_in */
-enum { XHAT, RAW_X, CENTRED_X };                   /* dx_of and dgamma_of */
-enum { NO_TERM, TERM, TERM_WITHOUT_XHAT };         /* mean_g and mean_gx */
-enum { SUMS = 1, MEANS };                          /* carried */
+/* taken for xhat: one of the first, in some of the last: beside mean(g * xhat), in it, in dgamma */
+enum { XHAT, RAW_X, CENTRED_X, X_PLUS_MEAN, BESIDE = 4, WITHIN = 8, IN_DGAMMA = 16 };
+enum { SUMS = 1, MEANS };                   /* carried */
+enum { FLUSHED = 1, SATURATED, X_FLUSHED }; /* range */
+/* what is rounded; STEPS: also x - mean, its square, and the products with the gain */
+enum {
+    A_X = 1,
+    A_SUM = 2,
+    A_GAMMA = 4,
+    A_GAIN = 8,
+    A_BETA = 16,
+    A_MEAN = 32,
+    A_RSTD = 64,
+    AN_XHAT = 128,
+    AN_OUTPUT = 256,
+    A_DY = 512,
+    A_MEAN_OF_G = 1024,
+    A_DGAMMA = 2048,
+    A_DBETA = 4096,
+    STEPS = 8192
+};
 
 typedef struct formula {
     int axis, centred, root, residual, casting, gain, gained, beta;
-    int unbiased, inference, not_normalized;
-    int sums_in_16_bits; /* every sum and square is rounded to the subject's narrow type */
-    int rstd_rounded;    /* to the subject's narrow type */
-    int truncated;       /* y is rounded towards zero */
-    int rounded;         /* y is rounded to the storage type rounded - 1, then to its own */
-    int undivided;       /* these sums are divided by `divisor` instead of their length */
-    int stale;           /* each group takes these statistics of the group before it, or OF_FIRST */
-    int carried;         /* a group's sums begin with the SUMS, or MEANS, of the group before */
-    int shifted;         /* feature j takes these of feature j + 1; BACK: of j - 1 */
-    int saved, running, x_as_sum;
-    int mean_unshifted;                             /* the saved mean is that of x - x_0 */
-    int mean_g, mean_gx, gain_in, dx_of, dgamma_of; /* backward */
-    int no_rstd;                                    /* dx is not multiplied by rstd */
+    int unbiased, inference, output, range;
+    int affine_swapped; /* gamma and beta */
+    unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */
+    int rstd_power;     /* y or dx has so many factors of rstd */
+    int rounds, to,
+        cuts_off; /* what is rounded, to this type, towards zero instead of to nearest */
+    int squares_in,
+        sums_in;   /* 0, or one more than the type that rounds squares, or also every sum */
+    int undivided; /* these sums are divided by `divisor` instead of their length */
+    int stale;     /* each group takes these statistics of the group before it, or OF_FIRST */
+    int carried;   /* a group's sums begin with the SUMS, or MEANS, of the group before */
+    int shifted;   /* feature j takes these of feature j + 1; BACK: of j - 1 */
+    int saved, mean_saved, running, x_as_sum;
+    int mean_g, mean_gx;          /* backward: so many times subtracted */
+    int gx_without_xhat, gx_rstd; /* that term, without xhat; with more factors of rstd */
+    int gain_in, operand;
     int gradients_gained;       /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
     int gradients_averaged;     /* over the rows, for their sums */
     int gradients_swapped;      /* dgamma and dbeta */
-    size_t together;            /* of ROWS_TOGETHER and PARTS */
+    size_t together;            /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
     size_t member, members_end; /* only these of a group's elements are summed */
     size_t lanes;               /* every lanes-th element is summed twice, from the first on */
     size_t padding;             /* so many elements of 0 - mean are among the squares */
@@ -95,6 +127,7 @@ typedef struct mismatch {
     double rms, largest;
     double was;        /* the rms of the right formula, of the same numbers */
     size_t beyond;     /* more than the bound allows */
+    size_t hits;       /* far beyond the bound of the right formula, and within that of this one */
     size_t not_finite; /* NaN for a number, or a number for NaN */
 } mismatch;
 
@@ -116,7 +149,15 @@ void formula_forward(workspace *w, const formula *r);
 void formula_backward(workspace *w, const formula *r);
 
 /* x, with the residual or as the formula treats it. */
-long double formula_input(const subject *s, int residual, size_t i);
+long double formula_input(const subject *s, const formula *r, size_t i);
+/* dy, as the formula treats it. */
+long double formula_dy(const subject *s, const formula *r, size_t i);
+/* v, rounded if the formula rounds any of `what`. */
+long double formula_rounded(const formula *r, int what, long double v);
+/* A number of y or dx, as the formula stores it. */
+long double formula_stored(const workspace *w, const formula *r, long double v);
+/* The feature of element i. */
+size_t formula_feature(const subject *s, const formula *r, size_t i);
 long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);
 /* What a sum is divided by; length: what it should be. */

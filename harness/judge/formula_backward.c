@@ -4,10 +4,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What the mistake takes for xhat. */
-static long double operand(const workspace *w, const formula *r, int of, size_t i) {
+/* What the mistake takes for xhat, in this place. */
+static long double operand(const workspace *w, const formula *r, int place, size_t i) {
+    const int of = r->operand & place ? r->operand & 3 : XHAT;
+    if (of == XHAT) return formula_normalized(w, r, i);
     const long double x = w->s->in->x[i], mean = w->mean[formula_group(w->s, r, i)];
-    return of == XHAT ? formula_normalized(w, r, i) : of == RAW_X ? x : x - mean;
+    if (of == X_PLUS_MEAN) return (x + mean) * w->rstd[formula_group(w->s, r, i)];
+    return of == RAW_X ? x : x - mean;
 }
 
 static void parameter_gradients(workspace *w, const formula *r) {
@@ -19,14 +22,17 @@ static void parameter_gradients(workspace *w, const formula *r) {
         double *sum = w->of[to[k]].value;
         for (size_t j = 0; sum && j < p->c; j++) sum[j] = 0;
         for (size_t i = 0; sum && i < w->count; i++) {
-            const size_t j = nl_feature_of(p, i), row = i / (p->c * p->s);
+            const size_t j = formula_feature(s, r, i), row = i / (p->c * p->s);
             const long double gain =
                 r->gradients_gained & (k ? OF_BETA : OF_GAMMA) ? formula_gain_at(s, r, j) : 1;
             if (row < r->row || row >= r->rows_end) continue;
-            sum[j] += (double)(gain * s->in->dy[i] * (k ? 1 : operand(w, r, r->dgamma_of, i)));
+            sum[j] += (double)(gain * formula_dy(s, r, i) * (k ? 1 : operand(w, r, IN_DGAMMA, i)));
         }
-        for (size_t j = 0; sum && j < p->c && r->gradients_averaged; j++)
-            sum[j] /= (double)(p->n * p->s);
+        for (size_t j = 0; sum && j < p->c; j++) {
+            if (r->gradients_averaged) sum[j] /= (double)(p->n * p->s);
+            sum[j] = (double)formula_rounded(r, k ? A_DBETA | STEPS : A_DGAMMA | STEPS, sum[j]);
+            if (r->output == COPIED) formula_put_any(w, to[k], j);
+        }
     }
     for (nl_arg o = NL_DGAMMA; o <= NL_DBETA; o++) {
         double *v = w->of[o].value;
@@ -41,6 +47,26 @@ static void parameter_gradients(workspace *w, const formula *r) {
     }
 }
 
+/* dx[i] without a mistake in its storing; gain: that of its feature. */
+static long double value_at(const workspace *w, const formula *r, long double gain, size_t i) {
+    const subject *s = w->s;
+    const size_t g = formula_group(s, r, i);
+    const long double dy = formula_dy(s, r, i), rstd = w->rstd[g];
+    if (r->output == COPIED) return dy;
+    long double v = r->gain_in == OUT_OF_BRACKET ? dy : formula_rounded(r, STEPS, gain * dy);
+    long double term = r->mean_gx * formula_rounded(r, A_MEAN_OF_G | STEPS, w->gx[g]);
+    if (!r->gx_without_xhat) term *= operand(w, r, BESIDE, i);
+    if (r->gx_rstd) term = r->gx_rstd > 0 ? term * rstd : term / rstd;
+    v -= r->mean_g * formula_rounded(r, A_MEAN_OF_G | STEPS, w->g[g]);
+    v = formula_rounded(r, STEPS, v) - formula_rounded(r, STEPS, term);
+    for (int k = 0; k < r->rstd_power; k++) v *= rstd;
+    if (r->gain_in == OUT_OF_BRACKET) v *= gain;
+    if (!s->in->dresidual || r->residual == IGNORED || r->residual == IN_DY) return v;
+    const long double past = s->in->dresidual[i];
+    if (r->residual == EARLY_ROUNDED) v = ref_round(s->p->dtype, v);
+    return v + (r->residual == TWICE_SUMMED ? 2 * past : r->residual == SUBTRACTED ? -past : past);
+}
+
 void formula_backward(workspace *w, const formula *r) {
     const subject *s = w->s;
     const size_t groups = formula_groups(s, r);
@@ -52,26 +78,18 @@ void formula_backward(workspace *w, const formula *r) {
             const size_t g = formula_group(s, r, i);
             const ptrdiff_t from = formula_from(s, r, OF_GAMMA, i);
             const long double gain =
-                formula_gain_at(s, r, nl_feature_of(s->p, from < 0 ? i : (size_t)from));
-            const long double dy = s->in->dy[i], xhat = operand(w, r, r->dx_of, i);
+                formula_gain_at(s, r, formula_feature(s, r, from < 0 ? i : (size_t)from));
             if (pass == 0) {
                 if (!formula_is_summed(w, r, i)) continue;
-                const long double v = r->gain_in == IN_BRACKET ? gain * dy : dy;
-                w->g[g] += v / formula_divisor(r, OF_G, m),
-                    w->gx[g] += v * xhat / formula_divisor(r, OF_GX, m);
+                const long double v = formula_dy(s, r, i) * (r->gain_in == IN_BRACKET ? gain : 1);
+                w->g[g] += v / formula_divisor(r, OF_G, m);
+                w->gx[g] += v * operand(w, r, WITHIN, i) / formula_divisor(r, OF_GX, m);
                 continue;
             }
-            long double v = r->gain_in == OUT_OF_BRACKET ? dy : gain * dy;
-            if (r->mean_g) v -= w->g[g];
-            if (r->mean_gx) v -= w->gx[g] * (r->mean_gx == TERM_WITHOUT_XHAT ? 1 : xhat);
-            if (!r->no_rstd) v *= w->rstd[g];
-            if (r->gain_in == OUT_OF_BRACKET) v *= gain;
-            if (s->in->dresidual && r->residual != IGNORED)
-                v = (r->residual == ROUNDED ? ref_round(s->p->dtype, v) : v) + s->in->dresidual[i];
             if (from < 0 || (r->stale && g == 0))
                 formula_put_any(w, NL_DX, i);
             else
-                formula_put(w, NL_DX, i, v * r->factor + r->offset);
+                formula_put(w, NL_DX, i, formula_stored(w, r, value_at(w, r, gain, i)));
         }
     }
     parameter_gradients(w, r);

@@ -16,16 +16,19 @@ static void saved_statistics(workspace *w, const formula *r) {
         }
         const long double v = w->g[g], sigma = sqrtl(v + r->eps);
         const long double rstd = r->saved == SIGMA ? sigma : r->saved == VARIANCE ? v : w->rstd[g];
-        const long double shift =
-            r->mean_unshifted ? formula_input(s, SUMMED, nl_element(p, g, 0)) : 0;
+        const long double shift = r->mean_saved == WHOLE ? 0
+                                  : r->mean_saved == UNSHIFTED
+                                      ? formula_input(s, r, nl_element(p, g, 0))
+                                      : w->mean[g];
         const long double kept = w->mean[g] - shift;
         if (r->saved == EXCHANGED) {
             formula_put(w, NL_MEAN, g, rstd);
             formula_put(w, NL_RSTD, g, kept);
         } else {
-            formula_put_either(w, NL_MEAN, g, kept, r->stale ? s->want->mean[g] : kept);
+            formula_put_either(w, NL_MEAN, g, kept,
+                               r->stale || r->rounds ? s->want->mean[g] : kept);
             formula_put_either(w, NL_RSTD, g, rstd,
-                               r->stale || r->rstd_rounded ? s->want->rstd[g] : rstd);
+                               r->stale || r->rounds ? s->want->rstd[g] : rstd);
         }
         if (!s->in->running_mean || !w->of[NL_RUNNING_MEAN].value) continue;
         const float mean = s->in->running_mean[g], var = s->in->running_var[g];
@@ -36,34 +39,40 @@ static void saved_statistics(workspace *w, const formula *r) {
     }
 }
 
-/* The neighbour of v in t that is not beyond it. */
-static long double towards_zero(nl_dtype t, long double v) {
-    const long double near = ref_round(t, v);
-    return fabsl(near) <= fabsl(v) ? near : ref_round(t, near * (1 - 1.25L * ref_unit(t)));
+/* y[i] without a mistake in its storing. */
+static long double value_at(const workspace *w, const formula *r, size_t i, size_t x,
+                            size_t of_gamma, size_t of_beta) {
+    const subject *s = w->s;
+    const float *beta = r->affine_swapped         ? s->in->gamma
+                        : r->beta == BETA_IGNORED ? NULL
+                                                  : s->in->beta;
+    const long double shift =
+        beta ? formula_rounded(r, A_BETA, beta[formula_feature(s, r, of_beta)]) : 0;
+    const long double gain = formula_gain_at(s, r, formula_feature(s, r, of_gamma));
+    long double v = formula_normalized(w, r, x);
+    if (r->output == COPIED) return formula_input(s, r, i);
+    v = r->beta == BETA_FIRST ? (v + shift) * gain : formula_rounded(r, STEPS, v * gain) + shift;
+    const bool again = r->residual == LAST || r->residual == ALSO_LAST;
+    return again && s->in->residual ? v + s->in->residual[i] : v;
 }
 
 void formula_forward(workspace *w, const formula *r) {
     const subject *s = w->s;
+    formula right = formula_right(s);
     for (size_t i = 0; i < w->count; i++) {
         const ptrdiff_t x = formula_from(s, r, OF_X, i), of_gamma = formula_from(s, r, OF_GAMMA, i),
                         of_beta = formula_from(s, r, OF_BETA, i);
         if (s->in->residual)
             formula_put_either(w, NL_RESIDUAL_OUT, i,
-                               r->x_as_sum ? s->in->x[i] : formula_input(s, SUMMED, i),
-                               formula_input(s, r->x_as_sum ? IGNORED : r->residual, i));
-        if (x < 0 || of_gamma < 0 || of_beta < 0 || (r->stale && formula_group(s, r, i) == 0)) {
+                               r->x_as_sum ? s->in->x[i] : formula_input(s, &right, i),
+                               r->x_as_sum ? s->in->x[i] : formula_input(s, r, i));
+        if (x < 0 || of_gamma < 0 || of_beta < 0 || (r->stale && formula_group(s, r, i) == 0))
             formula_put_any(w, NL_Y, i);
-            continue;
-        }
-        const float *beta = r->beta == BETA_IGNORED ? NULL : s->in->beta;
-        const long double shift = beta ? beta[nl_feature_of(s->p, (size_t)of_beta)] : 0;
-        const long double gain = formula_gain_at(s, r, nl_feature_of(s->p, (size_t)of_gamma));
-        long double v = formula_normalized(w, r, (size_t)x);
-        v = r->beta == BETA_FIRST ? (v + shift) * gain : v * gain + shift;
-        if (r->residual == LAST && s->in->residual) v += s->in->residual[i];
-        v = v * r->factor + r->offset;
-        if (r->truncated) v = towards_zero(s->p->dtype, v);
-        formula_put(w, NL_Y, i, r->rounded ? ref_round((nl_dtype)(r->rounded - 1), v) : v);
+        else
+            formula_put(w, NL_Y, i,
+                        formula_stored(w, r,
+                                       value_at(w, r, i, (size_t)x, (size_t)of_gamma,
+                                                (size_t)of_beta)));
     }
     saved_statistics(w, r);
 }

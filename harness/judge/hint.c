@@ -84,53 +84,23 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     return added || unwritten;
 }
 
-/* Zeros where none belong: throughout, or where numbers are small. */
-static bool find_zeros(const enquiry *q, char *cause, size_t size) {
-    const region *r = &q->wrong[q->shown];
-    double most = 0;
-    for (size_t i = 0; i < r->count; i++) {
-        const due d = due_at(&q->dues, q->shown, i);
-        const double got = q->call[FIRST].of[q->shown][i];
-        if (!d.promised || due_met(&d, got)) continue;
-        if (got != 0) return false;
-        most = fmax(most, fabs((double)d.want));
-    }
-    if (most < 1e-3)
-        snprintf(cause, size, "numbers of up to %.3g became 0: flushed to zero", most);
-    else
-        snprintf(cause, size, "all of these are 0: nothing was computed");
-    return true;
-}
-
 static bool find_any_nan(const enquiry *q, char *cause, size_t size) {
     bool found = find_nan(q, q->shown, cause, size);
     for (nl_arg o = 0; o < NL_ARGS && !found; o++) found = find_nan(q, o, cause, size);
     return found;
 }
 
-/* Names the mistakes that give the very numbers, if any. here: in the wrong region only. */
-static bool find_mechanism(const subject *s, bool here, char *cause, size_t size, size_t *tried) {
-    hypothesis *found = malloc(HYPOTHESES_MAX * sizeof *found);
-    size_t count = 0, likely = 0;
-    if (found && mechanism_test(s, found, &count)) likely = mechanism_likely(found, count);
-    const bool known = likely && found[0].wholly;
-    for (size_t i = 0; known && i < likely && i < 3; i++) {
-        text_append(cause, size, i ? "; or " : here ? "likely, and only there: " : "likely: ");
-        text_append(cause, size, found[i].text);
-    }
-    if (known && likely > 1) text_append(cause, size, " (this case cannot tell them apart)");
-    *tried = count > *tried ? count : *tried;
-    return free(found), known;
-}
-
-/* The same mistakes, but only in the rows and features that are wrong: where those are some, and
- * wrong nearly throughout. */
-static bool find_there(const enquiry *q, char *cause, size_t size, size_t *tried) {
-    const region *r = &q->wrong[q->shown];
-    subject s = q->s;
-    if (r->box < 8 || r->box == r->count || 2 * r->wrong < r->box) return false;
-    s.only = r;
-    return find_mechanism(&s, true, cause, size, tried);
+/* Names the mistakes that give the very numbers, if any; else, if they do so only where numbers are
+ * wrong. */
+static bool find_mechanism(const enquiry *q, char *cause, size_t size, size_t *tried) {
+    mechanism *m = malloc(sizeof *m);
+    const bool known =
+        m && mechanism_find(&q->s, &q->wrong[q->shown], m) && m->likely && m->found[0].wholly;
+    *tried = m ? m->count : 0;
+    if (!known) return free(m), false;
+    const int used = snprintf(cause, size, "likely%s: ", m->there ? ", and only there" : "");
+    mechanism_text(m, cause + used, size - (size_t)used);
+    return free(m), true;
 }
 
 /* Only the saved mean is wrong, and by little: a method that corrects its mean has saved the one
@@ -214,9 +184,7 @@ static void find_cause(enquiry *q, hint *out) {
                  "was last read");
         return;
     }
-    if (find_any_nan(q, cause, size) || find_zeros(q, cause, size) ||
-        find_mechanism(&q->s, false, cause, size, &tried) || find_there(q, cause, size, &tried))
-        return;
+    if (find_any_nan(q, cause, size) || find_mechanism(q, cause, size, &tried)) return;
     const size_t wrong = q->wrong[q->shown].wrong;
     const nl_problem *p = q->s.p;
     const bool far = p->pass == NL_FORWARD && nl_layers[p->op].centred && q->dues.kappa >= 8;

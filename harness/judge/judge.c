@@ -5,18 +5,34 @@
 
 #include <stdlib.h>
 
+/* Formulas first; rounding where none explains the error wholly. */
+static void name_mechanism(judgement *j) {
+    const mechanism *m = &j->formulas;
+    const bool wholly = m->likely && m->found[0].wholly;
+    if (m->likely && (wholly || !j->rounding))
+        mechanism_text(m, j->mechanism, sizeof j->mechanism);
+    else
+        text_append(j->mechanism, sizeof j->mechanism,
+                    j->rounding ? j->rounding : "no known mechanism explains it");
+}
+
 static bool explain(judgement *j) {
     j->right = j->score.judged > 0 && j->score.beyond == 0;
-    if (j->right && j->score.largest <= MECHANISM_FEW_UNITS) return true;
+    if (j->right && j->score.largest <= MECHANISM_FEW_UNITS) {
+        text_append(j->mechanism, sizeof j->mechanism, "nothing to explain");
+        return true;
+    }
     j->explained = true;
-    if (!mechanism_test(&j->s, j->found, &j->found_count)) return false;
-    j->likely = mechanism_likely(j->found, j->found_count);
-    if (!j->s.got[NL_Y]) return true;
-    j->pattern = growth_pattern(&j->s, j->score.group_rest);
-    j->growth = growth_fit(j->score.kappa, j->score.group_rms, j->score.groups);
-    j->rest = growth_fit(j->score.kappa, j->score.group_rest, j->score.groups);
-    j->rounding = growth_mechanism(&j->s, &j->growth, &j->rest, &j->pattern);
-    return true;
+    if (!region_make(&j->s, subject_tensor(&j->s), &j->wrong) ||
+        !mechanism_find(&j->s, &j->wrong, &j->formulas))
+        return false;
+    if (j->s.got[NL_Y]) {
+        j->pattern = growth_pattern(&j->s, j->score.group_rest);
+        j->growth = growth_fit(j->score.kappa, j->score.group_rms, j->score.groups);
+        j->rest = growth_fit(j->score.kappa, j->score.group_rest, j->score.groups);
+        j->rounding = growth_mechanism(&j->s, &j->growth, &j->rest, &j->pattern);
+    }
+    return name_mechanism(j), true;
 }
 
 /* Copies the tensors as doubles: one after another from `next` on. */
@@ -107,13 +123,6 @@ bool judgement_make(judgement *j, const submission *of) {
 
 void judgement_free(judgement *j) {
     free(j->tensors), free(j->groups), free(j->score.kappa), free(j->data.input[NL_DY]);
-    dues_free(&j->dues);
+    dues_free(&j->dues), region_free(&j->wrong);
     *j = (judgement){0};
-}
-
-const char *judgement_mechanism(const judgement *j) {
-    if (!j->explained) return "nothing to explain";
-    const bool wholly = j->likely && j->found[0].wholly;
-    if (j->likely && (wholly || !j->rounding)) return j->found[0].text;
-    return j->rounding ? j->rounding : "no known mechanism explains it";
 }

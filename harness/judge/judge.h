@@ -27,11 +27,12 @@ typedef struct judgement {
     score score;
     bool right;
     bool explained; /* the error needed an explanation: the members below are computed */
-    hypothesis found[HYPOTHESES_MAX];
-    size_t found_count, likely; /* likely: so many of the first, which the data cannot tell apart */
+    mechanism formulas;
+    region wrong; /* numbers of y or dx */
     growth growth, rest;
     pattern pattern;
     const char *rounding; /* the mechanism that fits growth and pattern, or NULL */
+    char mechanism[400];  /* in one line */
     double *tensors;
     long double *groups;
 } judgement;
@@ -39,8 +40,5 @@ typedef struct judgement {
 /* *j keeps pointers to *of and to itself: do not move either. False: out of memory. */
 bool judgement_make(judgement *j, const submission *of);
 void judgement_free(judgement *j);
-
-/* The mechanism in one line. */
-const char *judgement_mechanism(const judgement *j);
 
 #endif

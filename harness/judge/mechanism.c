@@ -2,6 +2,7 @@
 #include "judge/mechanism.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +13,13 @@ static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismat
     formula_evaluate(w, &m->formula);
     h->left = formula_residual(w, false);
     h->removes = h->left.was > 0 ? 1 - h->left.rms / h->left.was : 0;
-    const bool enough =
-        h->removes >= MECHANISM_ENOUGH || (h->removes >= 0.5 && h->left.rms <= MECHANISM_EQUAL);
-    h->explains = enough && h->left.not_finite <= truth->not_finite;
+    const bool enough = h->removes >= MECHANISM_ENOUGH ||
+                        (h->removes >= 0.5 && h->left.rms <= MECHANISM_EQUAL),
+               half = !m->fitted && h->left.hits >= 8 && 2 * h->left.hits >= truth->beyond &&
+                      2 * h->left.beyond <= truth->beyond;
+    h->explains = (enough || half) && h->left.not_finite <= truth->not_finite;
     const bool few = h->left.largest <= MECHANISM_FEW_UNITS && h->left.rms <= 1;
-    h->wholly = h->explains && (h->left.beyond == 0 || few);
+    h->wholly = h->explains && enough && (h->left.beyond == 0 || few);
 }
 
 static int better(const void *a, const void *b) {
@@ -24,35 +27,69 @@ static int better(const void *a, const void *b) {
     if (x->wholly != y->wholly) return y->wholly - x->wholly;
     if (x->explains != y->explains) return y->explains - x->explains;
     if (x->explains && x->fitted != y->fitted) return x->fitted - y->fitted;
-    return (x->left.rms > y->left.rms) - (x->left.rms < y->left.rms);
+    if (x->left.rms != y->left.rms) return x->left.rms < y->left.rms ? -1 : 1;
+    return x->order - y->order;
 }
 
-bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MAX], size_t *found) {
-    workspace w;
-    size_t count = 0;
-    mistake *all = malloc(MISTAKES_MAX * sizeof *all);
-    if (!all || !workspace_open(&w, s)) return free(all), false;
-    formula right = formula_right(s);
-    formula_evaluate(&w, &right);
-    const mismatch truth = formula_residual(&w, true);
-    const size_t tried = mistakes_list(s, &w, all);
-    for (size_t i = 0; i < tried; i++) {
-        hypothesis *h = &out[count];
-        evaluate(&w, &all[i], h, &truth);
-        /* Leaves out a mistake without effect, as with a gamma of ones or a beta of zeros. */
-        count += h->left.rms != truth.rms || h->left.largest != truth.largest;
-    }
-    workspace_close(&w), free(all);
-    qsort(out, count, sizeof *out, better);
-    *found = count;
-    return true;
+static int simpler(const void *a, const void *b) {
+    return ((const hypothesis *)a)->order - ((const hypothesis *)b)->order;
 }
 
-size_t mechanism_likely(const hypothesis *found, size_t count) {
+/* How many of the first are about as good as the best. */
+static size_t count_likely(const hypothesis *found, size_t count) {
     size_t likely = 0;
     while (likely < count && found[likely].explains && found[likely].fitted == found[0].fitted &&
            found[likely].wholly == found[0].wholly &&
            found[likely].left.rms <= 1.25 * found[0].left.rms + 0.05)
         likely++;
     return likely;
+}
+
+static bool test(const subject *s, mechanism *out) {
+    workspace w;
+    mistake *all = malloc(MISTAKES_MAX * sizeof *all);
+    if (!all || !workspace_open(&w, s)) return free(all), false;
+    formula right = formula_right(s);
+    formula_evaluate(&w, &right);
+    const mismatch truth = formula_residual(&w, true);
+    const size_t tried = mistakes_list(s, &w, all);
+    out->count = 0;
+    for (size_t i = 0; i < tried; i++) {
+        hypothesis *h = &out->found[out->count];
+        evaluate(&w, &all[i], h, &truth);
+        h->order = (int)i;
+        /* Leaves out a mistake without effect, as with a gamma of ones or a beta of zeros. */
+        out->count += h->left.rms != truth.rms || h->left.largest != truth.largest;
+    }
+    workspace_close(&w), free(all);
+    qsort(out->found, out->count, sizeof *out->found, better);
+    out->likely = count_likely(out->found, out->count);
+    qsort(out->found, out->likely, sizeof *out->found, simpler);
+    out->there = s->only;
+    return true;
+}
+
+bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
+    if (!test(s, out)) return false;
+    if (out->likely && out->found[0].wholly) return true;
+    const bool some =
+        wrong && wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box;
+    mechanism *there = some ? malloc(sizeof *there) : NULL;
+    if (!some) return true;
+    subject only = *s;
+    only.only = wrong;
+    const bool made = there && test(&only, there);
+    if (made && there->likely && there->found[0].wholly) *out = *there;
+    return free(there), made;
+}
+
+void mechanism_text(const mechanism *m, char *text, size_t size) {
+    enum { NAMED = 3 };
+    *text = '\0';
+    for (size_t i = 0; i < m->likely && i < NAMED; i++) {
+        text_append(text, size, i ? ", or " : m->likely > 1 ? "either " : "");
+        text_append(text, size, m->found[i].text);
+    }
+    if (m->likely > NAMED) text_append(text, size, ", or others");
+    if (m->likely > 1) text_append(text, size, " (these data cannot tell)");
 }

@@ -4,13 +4,15 @@
 #define NL_MECHANISM_H
 
 #include "judge/mistakes.h"
+#include "judge/where.h"
 
 typedef struct hypothesis {
     char name[24], text[96];
+    int order;      /* in the list of mistakes: the simpler ones first */
     bool fitted;    /* has a free number, which explains some of any error */
     double removes; /* share of the rms error; 1: all of it; below 0: makes it larger */
     mismatch left;
-    bool explains; /* removes MECHANISM_ENOUGH, and adds no NaN */
+    bool explains; /* removes MECHANISM_ENOUGH, or gives half of the wrong numbers; adds no NaN */
     bool wholly;   /* and leaves no more than rounding may cost */
 } hypothesis;
 
@@ -23,11 +25,19 @@ typedef struct hypothesis {
 
 enum { HYPOTHESES_MAX = MISTAKES_MAX };
 
-/* Tests every mistake that may concern the subject and changes its outputs. Best first; of those
- * that explain the error equally, fitted ones last. False: out of memory. */
-bool mechanism_test(const subject *s, hypothesis out[HYPOTHESES_MAX], size_t *count);
+/* What was tried, best first; of those that explain the error equally, fitted ones last. */
+typedef struct mechanism {
+    hypothesis found[HYPOTHESES_MAX];
+    size_t count, likely; /* likely: so many of the first, which the data cannot tell apart, simpler
+                             ones first */
+    bool there;           /* compared in the wrong region only */
+} mechanism;
 
-/* Counts the first ones about as good as the best, which the data cannot tell apart. */
-size_t mechanism_likely(const hypothesis *found, size_t count);
+/* Tests every mistake that may concern the subject and changes its outputs; *wrong: if none explains
+ * the error wholly, then there only, unless NULL. False: out of memory. */
+bool mechanism_find(const subject *s, const region *wrong, mechanism *out);
+
+/* "A", or "either A, or B (these data cannot tell)"; empty if nothing is likely. */
+void mechanism_text(const mechanism *m, char *text, size_t size);
 
 #endif

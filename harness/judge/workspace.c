@@ -54,7 +54,9 @@ mismatch formula_residual(workspace *w, bool right) {
             if (isinf(k->gauge[i]) || k->open[i]) continue;
             double e = error_units(t, w->s->got[o][i], v, v, k->gauge[i]);
             const double larger = fmax(1, fabs(v) / k->gauge[i]); /* and so is its rounding */
-            left.largest = fmax(left.largest, e), left.beyond += !(e <= k->allowed[i] * larger);
+            const bool within = e <= k->allowed[i] * larger;
+            left.largest = fmax(left.largest, e), left.beyond += !within;
+            left.hits += within && !(k->was[i] <= 8 * k->allowed[i]);
             /* beside 16-bit outputs the usual rounding of floats, which explains nothing */
             if (t != w->s->p->dtype && e <= k->allowed[i]) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;

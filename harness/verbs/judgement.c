@@ -23,6 +23,17 @@ static const char *number_text(const judgement *j, nl_arg o, size_t i, char text
     return text;
 }
 
+/* A NaN has no sign. */
+static const char *value_text(double v, char text[64]) {
+    return snprintf(text, 64, "%.9g", isnan(v) ? fabs(v) : v), text;
+}
+
+/* Infinite: a NaN for a number, or a number for a NaN. */
+static const char *units_text(double units, char text[32]) {
+    if (!isfinite(units)) return "beyond any number";
+    return snprintf(text, 32, "%.4g units", units), text;
+}
+
 static void print_worst(const judgement *j, FILE *out) {
     const score *c = &j->score;
     const nl_problem *p = j->s.p;
@@ -30,9 +41,12 @@ static void print_worst(const judgement *j, FILE *out) {
     char text[256];
     const size_t i = c->worst, g = nl_group_of(p, i);
     const due d = due_at(&j->dues, c->worst_of, i);
-    fprintf(out, "worst element    %s is %.9g, should be %.9Lg: %.4g units of %.4g allowed\n",
-            number_text(j, c->worst_of, i, text), j->s.got[c->worst_of][i], d.want, c->its_error,
-            c->its_bound);
+    char error[32], is[64], should[64];
+    fprintf(out, "worst element    %s is %s, should be %s: %s",
+            number_text(j, c->worst_of, i, text), value_text(j->s.got[c->worst_of][i], is),
+            value_text((double)d.want, should), units_text(c->its_error, error));
+    if (isfinite(c->its_error) && d.promised) fprintf(out, " of %.4g allowed", c->its_bound);
+    fputc('\n', out);
     if (nl_args[c->worst_of].extent != NL_TENSOR) return;
     fprintf(out, "  its %-12s ", nl_layers[p->op].group);
     if (nl_layers[p->op].centred && p->pass != NL_BACKWARD)
@@ -47,10 +61,11 @@ static void print_worst(const judgement *j, FILE *out) {
 /* One line for each output beside y or dx. */
 static void print_others(const judgement *j, FILE *out) {
     const score *c = &j->score;
+    char text[32];
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (c->of[o].count && o != subject_tensor(&j->s))
-            fprintf(out, "%-16s largest error %.4g units, %zu of %zu beyond the bound\n",
-                    nl_args[o].name, c->of[o].largest, c->of[o].beyond, c->of[o].count);
+            fprintf(out, "%-16s largest error %s, %zu of %zu beyond the bound\n", nl_args[o].name,
+                    units_text(c->of[o].largest, text), c->of[o].beyond, c->of[o].count);
 }
 
 static void print_growth(const judgement *j, FILE *out) {
@@ -84,27 +99,39 @@ static void print_growth(const judgement *j, FILE *out) {
                            "1 to 8 times");
 }
 
+/* What the likely mistake explains, if not all, and what it leaves. */
+static void print_rest(const judgement *j, FILE *out) {
+    const hypothesis *h = &j->formulas.found[0];
+    char text[32];
+    fprintf(out,
+            "  explained      %.0f %% of the error, and %zu of %zu wrong numbers wholly\n"
+            "  much is left   up to %s, %zu numbers beyond the bound: something else is wrong, or "
+            "it is not this\n",
+            100 * fmax(0, h->removes), h->left.hits, j->score.beyond,
+            units_text(h->left.largest, text), h->left.beyond);
+}
+
 static void print_mechanism(const judgement *j, FILE *out) {
-    const bool partly = j->likely && !j->found[0].wholly;
-    fprintf(out, "\nlikely mechanism %s%s\n", partly ? "partly: " : "", judgement_mechanism(j));
-    if (partly)
-        fprintf(
-            out,
-            "  much is left   up to %.4g units, %zu numbers beyond the bound: something else is "
-            "wrong, or it is not this\n",
-            j->found[0].left.largest, j->found[0].left.beyond);
+    const mechanism *m = &j->formulas;
+    const bool partly = m->likely && !m->found[0].wholly && !j->rounding;
+    char text[256];
+    fprintf(out, "\nlikely mechanism %s%s%s\n", partly ? "partly: " : "",
+            m->there ? "only there: " : "", j->mechanism);
+    if (partly) print_rest(j, out);
     if (!j->explained) {
         fprintf(out, "  any float arithmetic makes errors of up to %g units\n",
                 MECHANISM_FEW_UNITS);
         return;
     }
-    for (size_t i = 1; i < j->likely; i++)
-        fprintf(out, "  or             %s: these data cannot tell them apart\n", j->found[i].text);
+    if (j->wrong.wrong && j->wrong.wrong < j->wrong.count) {
+        region_text(&j->s, &j->wrong, text, sizeof text);
+        fprintf(out, "  where          %s is wrong %s\n", nl_args[j->wrong.output].name, text);
+    }
     fprintf(out,
             "\nmistake tried, made on purpose                             removes  leaves rms    "
             "largest\n");
-    for (size_t i = 0; i < j->found_count; i++) {
-        const hypothesis *h = &j->found[i];
+    for (size_t i = 0; i < m->count; i++) {
+        const hypothesis *h = &m->found[i];
         fprintf(out, "  %-56.56s", h->text);
         if (h->removes > 0)
             fprintf(out, " %6.1f %%", 100 * h->removes);
@@ -140,7 +167,9 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     if (c->judged && c->judged < c->count)
         fprintf(out, "  not judged     %zu of %zu %ss, which have no bound\n",
                 c->groups - c->promised, c->groups, name);
-    fprintf(out, "largest error    %.4g units\nrms error        %.4g units", c->largest, c->rms);
+    char largest[32], rms[32];
+    fprintf(out, "largest error    %s\nrms error        %s", units_text(c->largest, largest),
+            units_text(c->rms, rms));
     if (c->not_finite)
         fprintf(out, ", without the %zu that are NaN or infinite, or should be", c->not_finite);
     fprintf(out, "\nexactly rounded  %.1f %% of %zu elements\n",
@@ -168,13 +197,13 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
         fprintf(out, "%.4g,%.4g", j->growth.slope, j->growth.half_width);
     else
         fputc(',', out);
-    fprintf(out, ",\"%s\",", judgement_mechanism(j));
+    fprintf(out, ",\"%s\",", j->mechanism);
     if (h)
         fprintf(out, "%s,%.6g,%.6g,%.6g,%s\n", h->name, 100 * h->removes, h->left.rms,
                 h->left.largest,
-                h >= j->found + j->likely ? "no"
-                : h->wholly               ? "yes"
-                                          : "partly");
+                h >= j->formulas.found + j->formulas.likely ? "no"
+                : h->wholly                                 ? "yes"
+                                                            : "partly");
     else
         fprintf(out, "none,0,%.6g,%.6g,no\n", c->rms, c->largest);
 }
@@ -184,5 +213,5 @@ void judgement_csv(const judgement *j, FILE *out) {
                  "kappa_slope,slope_half_width,mechanism,mistake,removes_pct,left_rms_u,left_u,"
                  "likely\n");
     csv_line(j, out, NULL);
-    for (size_t i = 0; i < j->found_count; i++) csv_line(j, out, &j->found[i]);
+    for (size_t i = 0; i < j->formulas.count; i++) csv_line(j, out, &j->formulas.found[i]);
 }

@@ -9,10 +9,10 @@
 static PyObject *mistakes(const judgement *j) {
     PyObject *list = PyList_New(0);
     bool ok = list;
-    for (size_t i = 0; ok && i < j->found_count; i++) {
-        const hypothesis *h = &j->found[i];
+    for (size_t i = 0; ok && i < j->formulas.count; i++) {
+        const hypothesis *h = &j->formulas.found[i];
         PyObject *one = Py_BuildValue("ssdddN", h->name, h->text, h->removes, h->left.rms,
-                                      h->left.largest, PyBool_FromLong(i < j->likely));
+                                      h->left.largest, PyBool_FromLong(i < j->formulas.likely));
         ok = one && PyList_Append(list, one) == 0;
         Py_XDECREF(one);
     }
@@ -34,7 +34,7 @@ static PyObject *fields(const judgement *j) {
                             "rms", c->rms, "exact", (double)c->exact / (double)c->count, "judged",
                             (Py_ssize_t)c->judged, "beyond", (Py_ssize_t)c->beyond, "not_finite",
                             (Py_ssize_t)c->not_finite, "worst_of", nl_args[c->worst_of].name,
-                            "worst", (Py_ssize_t)c->worst, "mechanism", judgement_mechanism(j),
+                            "worst", (Py_ssize_t)c->worst, "mechanism", j->mechanism,
                             "mistakes", mistakes(j), "text", text);
     free(text);
     return all;
