@@ -253,7 +253,8 @@ finds 0 "nothing to explain" to-f16 "${ln[@]}" --rounded-to f16
 finds 1 "rounded to bf16, then widened" to-bf16 "${ln[@]}"; alone
 finds 0 "nothing to explain" to-bf16 "${ln[@]}" --rounded-to bf16
 finds 1 "no known mechanism" noise "${ln[@]}"
-finds 1 "no known mechanism" tail "${ln[@]}"
+finds 1 "only there: y is 0" tail "${ln[@]}"
+prints "y is wrong in 120 of 960 elements, from feature 21 on"
 prints "beyond the bound in 120 of 960 elements, 40 of 40 rows"
 finds 1 "no known mechanism" rows "${ln[@]}"
 prints "beyond the bound in 48 of 960 elements, 2 of 40 rows"

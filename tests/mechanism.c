@@ -143,6 +143,8 @@ Test(mechanism, the_right_formula_is_the_reference) {
     }
 }
 
+static mechanism m;
+
 /* Random errors of any size match no mistake. */
 Test(mechanism, finds_nothing_in_noise) {
     static const size_t shapes[][2] = {{1, 8}, {2, 4}, {3, 3}, {5, 8}, {6, 5}};
@@ -154,10 +156,9 @@ Test(mechanism, finds_nothing_in_noise) {
                 specimen *t = specimen_make(ops[o], shapes[i][0], shapes[i][1], 1);
                 for (size_t e = 0; e < shapes[i][0] * shapes[i][1]; e++)
                     t->y[e] += ldexp(noise(&seed), power);
-                hypothesis h[HYPOTHESES_MAX];
-                size_t count = 0;
-                cr_assert(mechanism_test(&t->s, h, &count) && count > 10 && count < HYPOTHESES_MAX);
-                wrong += h[0].explains, tried++;
+                cr_assert(mechanism_find(&t->s, NULL, &m) && m.count > 10 &&
+                          m.count < HYPOTHESES_MAX);
+                wrong += m.found[0].explains, tried++;
                 specimen_free(t);
             }
         }
@@ -169,7 +170,6 @@ Test(mechanism, finds_nothing_in_noise) {
 Test(mechanism, sorts_the_best_first) {
     specimen *t = specimen_make(NL_LAYERNORM, 6, 8, 1);
     uint64_t seed = 6;
-    hypothesis h[HYPOTHESES_MAX];
     for (size_t g = 0; g < 6; g++)
         for (size_t e = 0; e < 8; e++) {
             size_t i = g * 8 + e;
@@ -177,11 +177,11 @@ Test(mechanism, sorts_the_best_first) {
             xhat *= sqrt((var + 1e-3) / (var * 8 / 7 + 1e-3)); /* unbiased */
             t->y[i] = gain(&t->r, i) * xhat + t->r.beta[e] + 0.002 * noise(&seed);
         }
-    size_t count = 0;
-    cr_assert(mechanism_test(&t->s, h, &count));
+    cr_assert(mechanism_find(&t->s, NULL, &m));
+    const hypothesis *h = m.found;
     cr_expect_str_eq(h[0].name, "unbiased");
     cr_expect(h[0].explains && h[0].removes < 0.999, "%g", h[0].removes);
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 1; i < m.count; i++)
         cr_expect(h[i].left.rms >= h[i - 1].left.rms || h[i].fitted > h[i - 1].fitted, "%s %s",
                   h[i - 1].name, h[i].name);
     specimen_free(t);

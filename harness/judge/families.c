@@ -106,18 +106,22 @@ static void add_narrow_sums(mistake_list *l, bool overflow) {
     double most = 0;
     for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
         if (isfinite(l->s->in->x[i])) most = fmax(most, fabs(l->s->in->x[i]));
-    for (int type = 0; type < (int)NL_DTYPES; type++) {
-        const long double largest = ref_largest((nl_dtype)type);
-        if (((long double)most * most > largest) != overflow) continue;
+    static const nl_dtype widest_first[] = {NL_F32, NL_BF16, NL_F16};
+    bool over = false;
+    for (size_t i = 0; i < 3 && !(overflow && over); i++) {
+        const nl_dtype type = widest_first[i];
+        const long double largest = ref_largest(type);
+        over = (long double)most * most > largest;
+        if (over != overflow) continue;
         formula *f = mistake_add(l, type_text(type), 0,
                                  overflow ? "x^2 overflows %s, from %.3g on: rstd is 0"
                                           : "the squares were rounded to %s",
                                  type_text(type), (double)sqrtl(largest));
-        f->squares_in = type + 1;
+        f->squares_in = (int)type + 1;
         mistake_prefix(l, "squares-in-");
         f = mistake_add(l, type_text(type), 0, "sums and squares in %s, one after another",
                         type_text(type));
-        f->sums_in = type + 1;
+        f->sums_in = (int)type + 1;
         mistake_prefix(l, "sums-in-");
     }
 }

@@ -48,10 +48,13 @@ formula formula_right(const subject *s) {
                      .factor = 1};
 }
 
-/* The neighbour of v in t that is not beyond it. */
+/* The neighbour of v in t that is not beyond it: one and a quarter units off rounds to it. */
 static long double towards_zero(nl_dtype t, long double v) {
-    const long double near = ref_round(t, v);
-    return fabsl(near) <= fabsl(v) ? near : ref_round(t, near * (1 - 1.25L * ref_unit(t)));
+    const long double near = ref_round(t, v), unit = ref_unit(t);
+    if (!(fabsl(near) > fabsl(v))) return near;
+    if (isinf(near)) return isinf(v) ? v : copysignl(ref_largest(t), v);
+    const long double off = fmaxl(1.25L * fabsl(near), 1.5L * ref_smallest_normal(t)) * unit;
+    return ref_round(t, near - copysignl(off, near));
 }
 
 long double formula_rounded(const formula *r, int what, long double v) {

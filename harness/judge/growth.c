@@ -96,3 +96,33 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
         return "statistics in 16 bits: each row has a factor and an offset of its own";
     return NULL;
 }
+
+/* y = x * a + b in floats: a multiple of the last digit of x * a, which is far above that of y. */
+static bool is_folded(const subject *s) {
+    const nl_problem *p = s->p;
+    size_t far = 0, multiples = 0;
+    for (size_t i = 0; p->dtype == NL_F32 && i < p->n * p->c * p->s; i++) {
+        const long double gain = ref_gain(p, s->in->gamma, nl_feature_of(p, i));
+        const double y = s->got[NL_Y][i],
+                     product = (double)(s->in->x[i] * gain * s->want->rstd[nl_group_of(p, i)]);
+        if (y == 0 || !(fabs(y) * 16 < fabs(product)) || !isfinite(product)) continue;
+        far++;
+        multiples += fmod(y, ldexp(1, ilogb(product) - 25)) == 0;
+    }
+    return far >= 16 && multiples >= far - far / 64;
+}
+
+const char *growth_at_one_kappa(const subject *s, const double *kappa, const double *error,
+                                const pattern *p) {
+    size_t far = 0, square = 0;
+    if (is_folded(s)) return "folded apply, x * a + b: y has only the digits that x * a leaves";
+    if (!nl_layers[s->p->op].centred || p->scale < 0.98) return NULL;
+    for (size_t g = 0; g < ref_groups(s->p); g++) {
+        if (kappa[g] < 16 || error[g] < 2) continue;
+        far++,
+            square += error[g] > 0.01 * kappa[g] * kappa[g] && error[g] < 4 * kappa[g] * kappa[g];
+    }
+    if (far < 8 || 4 * square < 3 * far) return NULL;
+    return "one-pass variance, E[x^2] - mean^2: a factor in each row, about as wrong as kappa "
+           "squared";
+}

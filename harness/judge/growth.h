@@ -26,6 +26,10 @@ typedef struct growth {
 } growth;
 growth growth_fit(const double *kappa, const double *error, size_t groups);
 
+/* A mechanism that shows at any one kappa, or NULL. error: the rms of each group, in units. */
+const char *growth_at_one_kappa(const subject *s, const double *kappa, const double *error,
+                                const pattern *p);
+
 /* The mechanism that fits the growth of the error and of its rest, and the pattern; or NULL. */
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p);

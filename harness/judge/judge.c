@@ -5,11 +5,14 @@
 
 #include <stdlib.h>
 
-/* Formulas first; rounding where none explains the error wholly. */
+/* Formulas first; rounding where none explains nearly all wrong numbers. */
 static void name_mechanism(judgement *j) {
     const mechanism *m = &j->formulas;
-    const bool wholly = m->likely && m->found[0].wholly;
-    if (m->likely && (wholly || !j->rounding))
+    const hypothesis *h = m->found;
+    const bool wholly = m->likely && h->wholly,
+               mostly = m->likely && !h->fitted && 5 * h->left.hits >= 4 * j->score.beyond;
+    j->partly = m->likely && !wholly && (mostly || !j->rounding);
+    if (wholly || j->partly)
         mechanism_text(m, j->mechanism, sizeof j->mechanism);
     else
         text_append(j->mechanism, sizeof j->mechanism,
@@ -31,6 +34,9 @@ static bool explain(judgement *j) {
         j->growth = growth_fit(j->score.kappa, j->score.group_rms, j->score.groups);
         j->rest = growth_fit(j->score.kappa, j->score.group_rest, j->score.groups);
         j->rounding = growth_mechanism(&j->s, &j->growth, &j->rest, &j->pattern);
+        if (!j->rounding)
+            j->rounding =
+                growth_at_one_kappa(&j->s, j->score.kappa, j->score.group_rms, &j->pattern);
     }
     return name_mechanism(j), true;
 }

@@ -13,8 +13,7 @@ enum { F = NL_BIT(NL_FORWARD), B = NL_BIT(NL_BACKWARD), I = NL_BIT(NL_INFERENCE)
 enum {
     ANY,
     HALVES,        /* y or dx has 16 bits */
-    CHANNELLED,    /* a group is a channel, */
-    PLACES,        /* and has several places */
+    PLACES,        /* a group is a channel with several places */
     GROUPS_BEFORE, /* most groups have one before them, */
     MEANS_BEFORE,  /* and it has a mean */
     GRADIENTS,     /* dgamma and dbeta were given */
@@ -216,7 +215,6 @@ static bool concerns(const struct row *r, const mistake_list *l) {
     memcpy(&now, (const char *)&l->right + r->at, sizeof now);
     const bool so[] = {[ANY] = true,
                        [HALVES] = s->p->dtype != NL_F32,
-                       [CHANNELLED] = channelled,
                        [PLACES] = channelled && s->p->s > 1,
                        [GROUPS_BEFORE] = before,
                        [MEANS_BEFORE] = before && centred,

@@ -113,11 +113,10 @@ static void print_rest(const judgement *j, FILE *out) {
 
 static void print_mechanism(const judgement *j, FILE *out) {
     const mechanism *m = &j->formulas;
-    const bool partly = m->likely && !m->found[0].wholly && !j->rounding;
     char text[256];
-    fprintf(out, "\nlikely mechanism %s%s%s\n", partly ? "partly: " : "",
+    fprintf(out, "\nlikely mechanism %s%s%s\n", j->partly ? "partly: " : "",
             m->there ? "only there: " : "", j->mechanism);
-    if (partly) print_rest(j, out);
+    if (j->partly) print_rest(j, out);
     if (!j->explained) {
         fprintf(out, "  any float arithmetic makes errors of up to %g units\n",
                 MECHANISM_FEW_UNITS);
