@@ -306,7 +306,7 @@ finds 1 "cast before the weight" h-before "${half[@]}"; alone
 finds 1 "cast last" h-last "${half[@]}" --casting before-weight; alone
 finds 0 "nothing to explain" h-exact rmsnorm --x h.npy --residual hr.npy
 finds 1 "x + residual was rounded" h-rounded rmsnorm --x h.npy --residual hr.npy; alone
-finds 1 "sums and squares in f16" h-sums rmsnorm --x big.npy; alone
+finds 1 "sums and squares in 16 bits" h-sums rmsnorm --x big.npy; alone
 "$normlab" judge rmsnorm --x h.npy --y b-last.npy > stdout 2> stderr
 check "x and y of two types" "$(grep -qx 'x is f16 and y is f32: judged as f32; if it was rounded to f16 before, give --rounded-to f16' stderr || cat stderr)"
 "$normlab" judge rmsnorm --x h.npy --y b-last.npy --rounded-to f16 > stdout 2> stderr

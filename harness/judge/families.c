@@ -119,7 +119,9 @@ static void add_narrow_sums(mistake_list *l, bool overflow) {
                                  type_text(type), (double)sqrtl(largest));
         f->squares_in = (int)type + 1;
         mistake_prefix(l, "squares-in-");
-        f = mistake_add(l, type_text(type), 0, "sums and squares in %s, one after another",
+        f = mistake_add(l, type_text(type), 0,
+                        type == NL_F32 ? "sums and squares leave %s"
+                                       : "sums and squares in 16 bits, %s, one after another",
                         type_text(type));
         f->sums_in = (int)type + 1;
         mistake_prefix(l, "sums-in-");

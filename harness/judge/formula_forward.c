@@ -27,7 +27,7 @@ static void saved_statistics(workspace *w, const formula *r) {
         } else {
             formula_put_either(w, NL_MEAN, g, kept,
                                r->stale || r->rounds ? s->want->mean[g] : kept);
-            formula_put_either(w, NL_RSTD, g, rstd,
+            formula_put_either(w, NL_RSTD, g, r->rstd_power == 2 ? rstd * rstd : rstd,
                                r->stale || r->rounds ? s->want->rstd[g] : rstd);
         }
         if (!s->in->running_mean || !w->of[NL_RUNNING_MEAN].value) continue;

@@ -172,7 +172,9 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         last = rstd, last_mean = mean;
         for (size_t o = w.run ? 0 : g; o < (w.run ? saved : g + 1); o++) {
             if (w.run && element(p, o, 0) / w.run != g) continue;
-            const float shift = w.unshifted_mean ? sum_at(p, a, element(p, o, 0)) : 0;
+            const float shift = w.unshifted_mean     ? sum_at(p, a, element(p, o, 0))
+                                : w.saved_correction ? mean
+                                                     : 0;
             if (a->mean) a->mean[o] = mean - shift + w.mean_off;
             if (a->rstd) a->rstd[o] = rstd * (1 + w.rstd_off);
             if (a->mean && w.swapped_stats) a->mean[o] = rstd, a->rstd[o] = mean;

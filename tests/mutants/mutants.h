@@ -29,7 +29,7 @@ typedef struct wrong {
         last_stats, sums_for_means, no_root, sigma, residual_last, unset_scratch, unsteady, noise,
         last_feature_off, first_row_off, no_gx, no_rstd, x_in_dgamma, gained_dgamma, mean_dgamma,
         last_rows_dgamma, trusts_scratch, carried_sums, carried_means, no_means, unshifted_mean,
-        twice_gamma, negated, swapped_stats, about_first;
+        twice_gamma, negated, swapped_stats, about_first, saved_correction;
     bool half_xhat, half_mean_g, half_mean_gx, half_mean, half_rstd, half_gain; /* in 16 bits */
     bool toward_zero, ties_away;    /* how y, residual_out and dx are stored */
     bool write_problem, lost_dbeta; /* dbeta misses lost_rows, too */
