@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `normlab judge` as a user sees it: outputs with one known mistake each, computed in Python, must get their
-# verdict and their mechanism, and bad input exit code 2 and a message.
+# `normlab judge` as a user sees it: outputs computed in Python must get their verdict and their mechanism, and bad
+# input exit code 2 and a message. judge_drawn.py plants every mistake that judge knows.
 # Usage: tests/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 real=$root/experiments/activations
@@ -63,52 +63,32 @@ out('right', lambda v: affine(norm(v)))
 out('right64', lambda v: affine(norm(v)), 'd')
 out('right3', lambda v: affine(norm(v)), 'f', (5, 8, c))
 out('outside', lambda v: affine(norm(v, scale=lambda s, e: 1 / (math.sqrt(s) + e))))
-out('noroot', lambda v: affine(norm(v, scale=lambda s, e: 1 / (s + e))))
-for name, eps in (('none', 0), ('1e-12', 1e-12), ('1e-8', 1e-8), ('1e-6', 1e-6), ('1e-3', 1e-3),
-                  ('float', 2 ** -23), ('f16', 2 ** -10), ('bf16', 2 ** -7), ('odd', 4e-5)):
+for name, eps in (('none', 0), ('1e-6', 1e-6), ('odd', 4e-5)):
     out('eps-' + name, lambda v: affine(norm(v, eps=eps)))
 out('eps-5', lambda v: affine(norm(v)))
 out('unbiased', lambda v: affine(norm(v, less=1)))
-out('plus', lambda v: [p + t for p, t in zip(gained(norm(v), 1), b)])
-out('nogamma', lambda v: [a + t for a, t in zip(norm(v), b)])
 out('nobeta', lambda v: gained(norm(v)))
 out('rms-for-ln', lambda v: affine(norm(v, False)))
 out('rms', lambda v: gained(norm(v, False)))
 out('gemma', lambda v: gained(norm(v, False), 1))
 out('ln-for-rms', lambda v: gained(norm(v)))
-m, s = mean(sum(x, [])), rstd(around(sum(x, []), mean(sum(x, []))))
-out('all', lambda v: affine([(a - m) * s for a in v]))
-columns = list(zip(*[norm(list(col)) for col in zip(*x)]))
-save('columns', 'f', [n, c], [a for row in columns for a in affine(row)])
 pages = [norm(sum(x[i:i + 8], [])) for i in range(0, n, 8)]
 save('pages', 'f', [5, 8, c], [a for page in pages for i in range(0, 8 * c, c)
                               for a in affine(page[i:i + c])])
 save('x4', 'f', [5, 4, 2, c], sum(x, []))
 save('x2', 'f', [5, 4, 2, c], [a for page in pages for i in range(0, 8 * c, c)
                                for a in affine(page[i:i + c])])
-out('groups', lambda v: affine(sum([norm(v[i:i + 8]) for i in range(0, c, 8)], [])))
-out('gamma-next', lambda v: [a * w[(j + 1) % c] + b[j] for j, a in enumerate(norm(v))])
-out('x-before', lambda v: affine(norm(v)[:1] + norm(v)[:-1]))
-out('beta-first', lambda v: [(a + t) * s for a, s, t in zip(norm(v), w, b)])
-out('sums', lambda v: affine([a * rstd(around(v, mean(v)) * c) for a in [p - mean(v) for p in v]]))
-out('no-last', lambda v: affine([(a - sum(v[:-1]) / c) * rstd(math.fsum(
-    (p - sum(v[:-1]) / c) ** 2 for p in v[:-1]) / c) for a in v]))
-save('stale', 'f', [n, c], [a for v, u in zip(x, x[:1] + x) for a in affine(
-    [(p - mean(u)) * rstd(around(u, mean(u))) for p in v])])
 out('nobeta-noise', lambda v: [a + random.gauss(0, 0.01) for a in gained(norm(v))])
 
 # Backward: dx = r * (g - mean(g) - xhat * mean(g * xhat)), and the sums over the rows.
 dflat = save('dy', 'f', [n, c], [random.gauss(0.5, 1) for _ in range(n * c)])
 dys = [dflat[i:i + c] for i in range(0, n * c, c)]
-def gradient(v, d, g_term=1, gx_term=1, r_term=1, late=0):
+def gradient(v, d):
     r, h = rstd(around(v, mean(v))), norm(v)
-    g = [p * (1 if late else q) for p, q in zip(d, w)]
+    g = [p * q for p, q in zip(d, w)]
     gx = mean([p * q for p, q in zip(g, h)])
-    return [(r if r_term else 1) * (p - g_term * mean(g) - gx_term * q * gx) * (s if late else 1)
-            for p, q, s in zip(g, h, w)]
-for name, terms in (('right', {}), ('no-g', {'g_term': 0}), ('no-gx', {'gx_term': 0}),
-                    ('no-r', {'r_term': 0}), ('late', {'late': 1})):
-    save('dx-' + name, 'f', [n, c], [a for v, d in zip(x, dys) for a in gradient(v, d, **terms)])
+    return [r * (p - mean(g) - q * gx) for p, q in zip(g, h)]
+save('dx-right', 'f', [n, c], [a for v, d in zip(x, dys) for a in gradient(v, d)])
 hats = [norm(v) for v in x]
 for name, rows in (('right', range(n)), ('last', [n - 1])):
     save('dg-' + name, 'f', [c], [math.fsum(dys[i][j] * hats[i][j] for i in rows) for j in range(c)])
@@ -118,7 +98,6 @@ save('dx-past', 'f', [n, c], [p + q for v, d, past in zip(x, dys, r) for p, q in
                               zip(gradient(v, d), past)])
 added = [[p + q for p, q in zip(*rows)] for rows in zip(x, r)]
 save('added', 'f', [n, c], [a for row in added for a in affine(norm(row))])
-out('not', affine)
 out('offset', lambda v: [a + 0.01 for a in affine(norm(v))])
 out('factor', lambda v: [a * 1.001 for a in affine(norm(v))])
 out('to-f16', lambda v: [to('e', a) for a in affine(norm(v))])
@@ -194,11 +173,7 @@ def groups(key, **options):
     for members in got.values():
         for i, v in zip(members, norm([img[i] for i in members], **options)): y[i] = v
     return y
-for name, key in (('channel', lambda p, q, t: q), ('sample', lambda p, q, t: p),
-                  ('instance', lambda p, q, t: (p, q)), ('place', lambda p, q, t: (q, t)),
-                  ('whole', lambda p, q, t: 0)):
-    save('i-' + name, 'f', [4, 3, 5], groups(key))
-save('i-unbiased', 'f', [4, 3, 5], groups(lambda p, q, t: q, less=1))
+save('i-channel', 'f', [4, 3, 5], groups(lambda p, q, t: q))
 save('i-running', 'f', [4, 3, 5], [(v - rm[i // 5 % 3]) * rstd(rv[i // 5 % 3])
                                   for i, v in enumerate(img)])
 save('one', 'f', [1, 3], [1, 2, 3])
@@ -224,28 +199,15 @@ finds 0 "nothing to explain" right64 "${ln[@]}"
 finds 0 "nothing to explain" right3 layernorm --x x3.npy --gamma g.npy --beta b.npy
 finds 1 "eps outside the root" outside "${ln[@]}"; alone
 finds 1 "no eps" eps-none "${ln[@]}"
-finds 1 "eps = 1e-12" eps-1e-12 "${ln[@]}"
-finds 1 "eps = 1e-8" eps-1e-8 "${ln[@]}"; alone
 finds 1 "eps = 1e-6" eps-1e-6 "${ln[@]}"; alone
-finds 1 "eps = 1e-3" eps-1e-3 "${ln[@]}"; alone
-finds 1 "eps = FLT_EPSILON" eps-float "${ln[@]}"; alone
-finds 1 "eps = 2^-10, f16" eps-f16 "${ln[@]}"; alone
-finds 1 "eps = 2^-7, bf16" eps-bf16 "${ln[@]}"; alone
 finds 1 "eps = 4e-05, fitted" eps-odd "${ln[@]}"; alone
 finds 1 "eps = 1e-5" eps-5 "${ln[@]}" --eps 1e-3; alone
 finds 0 "nothing to explain" eps-1e-6 "${ln[@]}" --eps 1e-6
-finds 1 "divided by the variance" noroot "${ln[@]}"; alone
-finds 1 "unbiased variance" unbiased "${ln[@]}"; alone
-finds 1 "a gain of 1 + gamma for gamma" plus "${ln[@]}"; alone
-finds 1 "gamma was not applied" nogamma "${ln[@]}"; alone
 finds 1 "beta was not added" nobeta "${ln[@]}"; alone
 finds 1 "the mean was not subtracted: RMSNorm" rms-for-ln "${ln[@]}"; alone
-finds 1 "statistics over all elements" all "${ln[@]}"; alone
-finds 1 "statistics per feature, over the rows" columns "${ln[@]}"; alone
 finds 1 "over the last two axes" pages layernorm --x x3.npy --gamma g.npy --beta b.npy; alone
 finds 0 "nothing to explain" added "${ln[@]}" --residual r.npy
 finds 1 "the residual was not added" right "${ln[@]}" --residual r.npy; alone
-finds 1 "not normalized" not "${ln[@]}"; alone
 finds 1 "y plus the constant 0.01" offset "${ln[@]}"; alone
 finds 1 "y times the constant 1.001" factor "${ln[@]}"; alone
 finds 1 "rounded to f16, then widened" to-f16 "${ln[@]}"; alone
@@ -270,13 +232,6 @@ finds 1 "a gain of gamma for 1 + gamma" rms qwen2_rmsnorm --x x.npy --gamma g.np
 for alias in gemma qwen3next; do finds 0 "nothing" gemma $alias --x x.npy --gamma g.npy; done
 
 finds 1 "the last three axes" x2 layernorm --x x4.npy --gamma g.npy --beta b.npy; alone
-finds 1 "group of 8 features: GroupNorm of 3 groups" groups "${ln[@]}"; alone
-finds 1 "gamma[j + 1] for gamma[j]" gamma-next "${ln[@]}"; alone
-finds 1 "x[j - 1] for x[j]" x-before "${ln[@]}"; alone
-finds 1 "beta was added before the gain" beta-first "${ln[@]}"; alone
-finds 1 "the sum of squares for the variance" sums "${ln[@]}"; alone
-finds 1 "the sums miss their last element" no-last "${ln[@]}"; alone
-finds 1 "stale statistics" stale "${ln[@]}"; alone
 finds 1 "partly: beta was not added" nobeta-noise "${ln[@]}" --csv partly.csv
 prints "something else is wrong, or it is not this"
 check "  partly in the CSV" "$(grep -q '^.*beta-missing.*,partly$' partly.csv || cat partly.csv)"
@@ -288,10 +243,6 @@ gradient() { # gradient CODE MECHANISM DX ARGUMENTS...
 both=(--dgamma dg-right.npy --dbeta db-right.npy)
 gradient 0 "nothing to explain" dx-right "${both[@]}"
 prints "dgamma           largest error"
-gradient 1 "the term mean(g) was left out" dx-no-g "${both[@]}"; alone
-gradient 1 "xhat * mean(g * xhat) was left out" dx-no-gx; alone
-gradient 1 "dx was not multiplied by rstd" dx-no-r; alone
-gradient 1 "gamma outside the bracket" dx-late "${both[@]}"; alone
 gradient 1 "the last row only" dx-right --dgamma dg-last.npy --dbeta db-last.npy; alone
 gradient 1 "dy * x, not dy * xhat" dx-right --dgamma dg-x.npy; alone
 gradient 1 "dgamma and dbeta are swapped" dx-right --dgamma db-right.npy --dbeta dg-right.npy; alone
@@ -335,11 +286,6 @@ prints "has no bound on these data"
 
 bn=(batchnorm --x img.npy)
 finds 0 "nothing to explain" i-channel "${bn[@]}"
-finds 1 "over its channels: LayerNorm" i-sample "${bn[@]}"; alone
-finds 1 "InstanceNorm" i-instance "${bn[@]}"; alone
-finds 1 "statistics per channel and place" i-place "${bn[@]}"; alone
-finds 1 "statistics over all elements" i-whole "${bn[@]}"; alone
-finds 1 "unbiased variance" i-unbiased "${bn[@]}"; alone
 inference=("${bn[@]}" --inference --running-mean rm.npy --running-var rv.npy)
 finds 0 "nothing to explain" i-running "${inference[@]}"
 finds 1 "not the running ones: training" i-channel "${inference[@]}"; alone
@@ -428,4 +374,6 @@ refuses "a CSV over an input" "is an input" layernorm --x x.npy --y right.npy --
 check "a CSV that cannot be written" "$([ $code -eq 2 ] && grep -q 'nowhere/out.csv' stderr ||
     echo "exit code $code: $(head -1 stderr)")"
 
+check "every mistake, planted on drawn data" "$(python3 -IS "$root/tests/judge_drawn.py" "$normlab" > drawn 2>&1 ||
+    { grep FAIL drawn || tail -3 drawn; })"
 summary

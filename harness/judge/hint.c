@@ -98,7 +98,7 @@ static bool find_mechanism(const enquiry *q, char *cause, size_t size, size_t *t
         m && mechanism_find(&q->s, &q->wrong[q->shown], m) && m->likely && m->found[0].wholly;
     *tried = m ? m->count : 0;
     if (!known) return free(m), false;
-    const int used = snprintf(cause, size, "likely%s: ", m->there ? ", and only there" : "");
+    const int used = snprintf(cause, size, "likely: %s", m->prefix);
     mechanism_text(m, cause + used, size - (size_t)used);
     return free(m), true;
 }

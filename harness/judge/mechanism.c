@@ -65,22 +65,35 @@ static bool test(const subject *s, mechanism *out) {
     qsort(out->found, out->count, sizeof *out->found, better);
     out->likely = count_likely(out->found, out->count);
     qsort(out->found, out->likely, sizeof *out->found, simpler);
-    out->there = s->only;
+    out->prefix = "";
     return true;
 }
 
+/* Replaces *out if the subject is explained wholly. */
+static bool retry(const subject *s, const char *prefix, mechanism *out) {
+    mechanism *now = malloc(sizeof *now);
+    const bool made = now && test(s, now);
+    if (made && now->likely && now->found[0].wholly) *out = *now, out->prefix = prefix;
+    return free(now), made;
+}
+
+static bool is_explained(const mechanism *m) {
+    return m->likely && m->found[0].wholly;
+}
+
 bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
-    if (!test(s, out)) return false;
-    if (out->likely && out->found[0].wholly) return true;
-    const bool some =
-        wrong && wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box;
-    mechanism *there = some ? malloc(sizeof *there) : NULL;
-    if (!some) return true;
-    subject only = *s;
-    only.only = wrong;
-    const bool made = there && test(&only, there);
-    if (made && there->likely && there->found[0].wholly) *out = *there;
-    return free(there), made;
+    bool made = test(s, out);
+    if (!made || !wrong || is_explained(out)) return made;
+    subject part = *s;
+    part.only = wrong;
+    if (wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box)
+        made = retry(&part, "only there: ", out);
+    part.only = NULL;
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        if (o != wrong->output) part.got[o] = NULL;
+    if (made && !is_explained(out) && wrong->wrong)
+        made = retry(&part, "in this output alone: ", out);
+    return made;
 }
 
 void mechanism_text(const mechanism *m, char *text, size_t size) {

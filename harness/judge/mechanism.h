@@ -30,11 +30,13 @@ typedef struct mechanism {
     hypothesis found[HYPOTHESES_MAX];
     size_t count, likely; /* likely: so many of the first, which the data cannot tell apart, simpler
                              ones first */
-    bool there;           /* compared in the wrong region only */
+    const char *prefix;   /* "", or "only there: ": in the wrong region; or in the output alone that
+                           the region is of */
 } mechanism;
 
-/* Tests every mistake that may concern the subject and changes its outputs; *wrong: if none explains
- * the error wholly, then there only, unless NULL. False: out of memory. */
+/* Tests every mistake that may concern the subject and changes its outputs. If none explains the
+ * error wholly: then in the wrong region only, then in its output only; unless wrong is NULL. False:
+ * out of memory. */
 bool mechanism_find(const subject *s, const region *wrong, mechanism *out);
 
 /* "A", or "either A, or B (these data cannot tell)"; empty if nothing is likely. */

@@ -115,7 +115,7 @@ static void print_mechanism(const judgement *j, FILE *out) {
     const mechanism *m = &j->formulas;
     char text[256];
     fprintf(out, "\nlikely mechanism %s%s%s\n", j->partly ? "partly: " : "",
-            m->there ? "only there: " : "", j->mechanism);
+            m->prefix ? m->prefix : "", j->mechanism);
     if (j->partly) print_rest(j, out);
     if (!j->explained) {
         fprintf(out, "  any float arithmetic makes errors of up to %g units\n",

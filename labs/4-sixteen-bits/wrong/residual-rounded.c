@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 // expect: points 85..85
 // expect: wrong residual
-// expect: hint x + residual was rounded before it was normalized
+// expect: hint x + residual was rounded to f16
 #include "kernel.h"
 
 /* bfloat16 is the upper half of a float: 1 bit of sign, 8 of exponent, 7 of significand. */

@@ -9,7 +9,7 @@
 // expect: wrong residual
 // expect: wrong long rows and large numbers
 // expect: wrong arguments
-// expect: hint rstd was rounded to 16 bits
+// expect: hint rstd was rounded to f16
 #include "kernel.h"
 
 /* bfloat16 is the upper half of a float: 1 bit of sign, 8 of exponent, 7 of significand. */
