@@ -21,7 +21,7 @@ static void name_mechanism(judgement *j) {
 
 static bool explain(judgement *j) {
     j->right = j->score.judged > 0 && j->score.beyond == 0;
-    if (j->right && j->score.largest <= MECHANISM_FEW_UNITS) {
+    if (j->score.beyond == 0 && j->score.largest <= MECHANISM_FEW_UNITS) {
         text_append(j->mechanism, sizeof j->mechanism, "nothing to explain");
         return true;
     }

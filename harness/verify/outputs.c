@@ -21,6 +21,10 @@ typedef struct tally {
     due its_due;
 } tally;
 
+static double unsigned_nan(double v) {
+    return isnan(v) ? fabs(v) : v;
+}
+
 const char *outcome_name(outcome o) {
     static const char *const names[] = {"ok", "fail", "demo", "skip"};
     return names[o];
@@ -109,10 +113,11 @@ static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
                  t->misrounded[t->arg], due_count(p, t->arg));
     else if (t->its_error <= b.certain)
         snprintf(more, sizeof more, " by the probable bound, %.4g by the certain one", b.certain);
-    snprintf(v->why, sizeof v->why,
-             "%s[%zu] is %.9g, should be %.9g: off by %.4g units of %.4g allowed%s",
-             nl_args[t->arg].name, t->index, t->got, (double)t->its_due.low, t->its_error,
-             b.probable, more);
+    char off[64] = ""; /* empty where a NaN or a number is missing */
+    if (isfinite(t->its_error))
+        snprintf(off, sizeof off, ": off by %.4g units of %.4g allowed", t->its_error, b.probable);
+    snprintf(v->why, sizeof v->why, "%s[%zu] is %.9g, should be %.9g%s%s", nl_args[t->arg].name,
+             t->index, unsigned_nan(t->got), unsigned_nan((double)t->its_due.low), off, more);
 }
 
 verdict outputs_check(const instance *in, const answer *a) {
