@@ -21,8 +21,6 @@ typedef struct bench_settings {
     double margin;    /* differences below this fraction are SAME */
     size_t processes; /* at most 1000; above 1, fresh processes measure */
     int threads;      /* unless the case spells its own */
-    bool distrusted;  /* kernels may cheat: every call gets other inputs, and the caller has called
-                         them in a process of their own */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
     /* Is it timed as nl_forward(NULL, ...) runs it? NULL: none is. */

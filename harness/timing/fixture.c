@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
 #include "base/arithmetic.h"
-#include "base/random.h"
 #include "parallel.h"
 #include "timing/flush.h"
 #include "timing/partial.h"
@@ -10,17 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool fixture_make(fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets, char *error,
-                  size_t error_size) {
+bool fixture_make_in(arena *shared, fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets,
+                     char *error, size_t error_size) {
     *f = (fixture){.c = *c};
     if (!data_make(&f->c, &f->data, error, error_size)) return false;
     snprintf(error, error_size, "no memory for %s", c->text);
     f->in = calloc(sets, sizeof *f->in);
     bool ok = f->in && answer_make(&f->c, &f->data, &f->want);
     for (; ok && f->sets < sets; f->sets += ok)
-        ok = instance_make(&f->c, &f->data, NULL, scratch_bytes, PLACE_START, &f->in[f->sets]);
+        ok = instance_make_in(shared, &f->c, &f->data, NULL, scratch_bytes, PLACE_START,
+                              &f->in[f->sets]);
     if (!ok) fixture_free(f);
     return ok;
+}
+
+bool fixture_make(fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets, char *error,
+                  size_t error_size) {
+    return fixture_make_in(NULL, f, c, scratch_bytes, sets, error, error_size);
 }
 
 void fixture_free(fixture *f) {
@@ -28,7 +33,6 @@ void fixture_free(fixture *f) {
     free(f->in);
     answer_free(&f->want);
     answer_free(&f->partial);
-    data_free(&f->turned);
     data_free(&f->data);
     *f = (fixture){0};
 }
@@ -50,7 +54,7 @@ void fixture_begin(fixture *f, size_t calls) {
 }
 
 bool fixture_needs_care(const fixture *f) {
-    bool care = f->c.cache == CACHE_COLD || f->turned.input[NL_X];
+    bool care = f->c.cache == CACHE_COLD;
     for (nl_arg s = 0; s < NL_ARGS; s++) care = care || instance_consumes(f->in, s);
     return care;
 }
@@ -70,41 +74,8 @@ static void touch(void *context, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += 64) (void)*(volatile const char *)(s->from + i);
 }
 
-bool fixture_turn(fixture *f) {
-    for (nl_arg s = 0; s < NL_ARGS; s++) {
-        f->turned.bytes[s] = f->data.bytes[s];
-        if (!f->data.input[s]) continue;
-        if (!(f->turned.input[s] = malloc(f->data.bytes[s] + 1))) return false;
-        memcpy(f->turned.input[s], f->data.input[s], f->data.bytes[s]);
-    }
-    for (size_t i = 0; i < f->sets; i++) f->in[i].data = &f->turned;
-    return true;
-}
-
-/* The tensors, all from the same element on; in backward the saved statistics follow. */
-static void turn(fixture *f, instance *next) {
-    const nl_problem *p = &f->c.problem;
-    const size_t each = nl_dtype_size(p->dtype), count = p->n * p->c * p->s;
-    uint32_t random[4];
-    random_words(NL_ARGS, f->calls, random);
-    const size_t from = count ? random[0] % count * each : 0, rest = count * each - from;
-    for (nl_arg s = 0; s < NL_ARGS; s++) {
-        char *to = f->turned.input[s], *of = f->data.input[s];
-        if (to && nl_args[s].extent == NL_TENSOR)
-            memcpy(to, of + from, rest), memcpy(to + rest, of, from);
-    }
-    answer_free(&f->want);
-    if (p->pass == NL_BACKWARD) answer_make(&f->c, &f->turned, &f->want);
-    instance_refill(next);
-    if (f->c.cache != CACHE_WARM) flush_all(f, next);
-}
-
 void fixture_prepare(fixture *f, int threads) {
     instance *next = &f->in[f->calls % f->sets];
-    if (f->turned.input[NL_X]) {
-        turn(f, next);
-        return;
-    }
     for (size_t i = 0; f->calls % f->sets == 0 && i < f->sets; i++)
         for (nl_arg s = 0; s < NL_ARGS; s++)
             if (instance_consumes(&f->in[i], s))
@@ -130,8 +101,6 @@ verdict fixture_check(fixture *f, const nl_impl *impl) {
     if (!arithmetic_is_usual()) return arithmetic_restore(), failure("%s", ARITHMETIC_CHANGED);
     bool partial = impl == &partial_impl;
     if (partial && !f->partial.memory && !partial_answer(&f->c, &f->data, &f->partial))
-        return failure("out of %s", "memory");
-    if (!f->want.memory && !answer_make(&f->c, &f->turned, &f->want)) /* of the call's own inputs */
         return failure("out of %s", "memory");
     return verify_result(f->last, partial ? &f->partial : &f->want);
 }

@@ -14,12 +14,14 @@ typedef struct fixture {
     size_t sets;
     size_t calls;   /* a multiple of sets: no call used them since they were restored, or all did */
     instance *last; /* the set of the last call */
-    nl_data turned; /* what the next call gets where each gets other inputs; else empty */
 } fixture;
 
 /* scratch_bytes: enough for every implementation that will run. False: error says why. */
 bool fixture_make(fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets, char *error,
                   size_t error_size);
+/* With one set, in memory that is shared with other processes. */
+bool fixture_make_in(arena *shared, fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets,
+                     char *error, size_t error_size);
 void fixture_free(fixture *f);
 
 /* The set of buffers for the next call: the sets rotate. */
@@ -33,10 +35,6 @@ void fixture_begin(fixture *f, size_t calls);
  * core's cache holds what a call on as many threads leaves there (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);
 void fixture_prepare(fixture *f, int threads);
-
-/* From here on each call gets other inputs at the same addresses: the tensors begin at another
- * element each time, so that no answer of an earlier call is right. False: out of memory. */
-bool fixture_turn(fixture *f);
 
 /* Runs an implementation on refilled buffers and compares its outputs with the answer. */
 verdict fixture_verify(fixture *f, const nl_impl *impl, int threads);

@@ -8,7 +8,8 @@
 #include "verbs/options.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
-#include "verify/cell.h"
+#include "verify/isolate.h"
+#include "verify/orphans.h"
 #include "workbench/compile.h"
 #include "workbench/lab.h"
 #include "workbench/load.h"
@@ -40,78 +41,48 @@ static const char help[] =
     "  normlab grade --seed 4711 --gradescope /autograder/results/results.json rmsnorm.txt "
     "mine.c\n";
 
-typedef struct job {
-    assignment work;
-    grading how;
-    const char *library, *file;
-    struct graded {
-        marks marks;
-        bool ok;        /* false: bad input, after a message */
-        char why[9000]; /* why there is no kernel; "": there is one */
-    } * out;            /* what the process that grades leaves for this one, which writes */
-} job;
-
-enum { READ_MOST = (1 << 20) - 1 };
-
-static char *read_all(const char *path) {
+static char *read_card(const char *path) {
+    enum { MOST = 1 << 20 };
     FILE *f = fopen(path, "rb");
-    char *text = f ? calloc(1, READ_MOST + 1) : NULL;
-    const size_t n = text ? fread(text, 1, READ_MOST, f) : 0;
-    for (size_t i = 0; i < n; i++)
-        if (!text[i]) text[i] = ' '; /* it would end the text, and compilers ignore it */
+    char *text = f ? calloc(1, MOST + 1) : NULL;
+    if (text && fread(text, 1, MOST, f) == 0) *text = '\0';
     if (f) fclose(f);
     return text;
 }
 
-/* In a process of its own, which loads the kernel and calls it. */
-static void grade_in_cell(void *context) {
-    job *j = context;
-    const size_t before = nl_impl_count();
-    char why[sizeof j->out->why] = "";
-    bool ok = load_kernels(j->library, j->file, why, sizeof why);
-    const nl_impl *impl = ok ? nl_impl_at(before) : NULL;
-    if (ok && nl_impl_count() > before + 1) /* others could take the names of rungs */
-        ok = false, snprintf(why, sizeof why, "it has %zu kernels, and one is graded: leave one",
-                             nl_impl_count() - before);
-    if (ok && j->work.asks_method && impl->method != j->work.method)
-        ok = false, snprintf(why, sizeof why,
-                             "its .method is not %s, which the assignment asks for: the bound on "
-                             "its errors follows from it",
-                             method_at(j->work.method));
-    j->how.impl = impl;
-    if (ok) j->out->ok = grade_all(&j->how);
-    memcpy(j->out->why, why, sizeof why);
+static void nothing_at_all(grading *j, const char *why) {
+    j->out->count = 0;
+    for (size_t i = 0; i < j->work->count; i++) grade_nothing(j, &j->work->parts[i], why);
 }
 
-static void nothing_at_all(job *j, const char *why) {
-    j->out->marks.count = 0;
-    for (size_t i = 0; i < j->work.count; i++) grade_nothing(&j->how, &j->work.parts[i], why);
+/* Its one kernel, which no code of this process calls: it runs in others. */
+static bool get_kernel(grading *j, const char *library, char *why, size_t size) {
+    j->impl = load_distant(library, why, size);
+    if (!j->impl || !j->work->asks_method || j->impl->method == j->work->method) return j->impl;
+    snprintf(why, size,
+             "its .method is not %s, which the assignment asks for: the bound on its errors "
+             "follows from it",
+             method_at(j->work->method));
+    return false;
 }
 
 /* Compiles the file, and grades it. False: bad input, after a message. */
-static bool grade_file(job *j) {
-    const size_t length = strlen(j->file);
-    char *source = length > 2 && strcmp(j->file + length - 2, ".c") == 0 ? read_all(j->file) : NULL;
-    const bool long_one = source && strlen(source) == READ_MOST;
-    const char *word = source ? assignment_forbids(&j->work, source) : NULL;
-    char why[sizeof j->out->why] = "";
+static bool grade_file(grading *j) {
+    const char *file = j->out->file;
+    const size_t length = strlen(file);
+    const bool source = length > 2 && strcmp(file + length - 2, ".c") == 0;
+    char why[9000] = "";
     compiled c = {.isa = "c"};
-    const double patience = 120 + 100 * j->how.seconds; /* a case of `check` may take 105 seconds */
-    if (word) snprintf(why, sizeof why, "the assignment forbids '%s'", word);
-    if (long_one) snprintf(why, sizeof why, "it has more than %d characters", READ_MOST - 1);
-    bool ok = !word && !long_one && (!source || compile_kernel(j->file, &c, why, sizeof why));
+    bool ok = !source || compile_kernel(file, j->work, &c, why, sizeof why);
     if (!ok && !*why) snprintf(why, sizeof why, "it does not compile");
-    j->library = source ? c.library : j->file;
-    j->out->ok = true;
-    ok = ok &&
-         (!source || (compile_is_alone(&c, why, sizeof why) &&
-                      symbols_allowed(j->library, why, sizeof why))) &&
-         cell_run(grade_in_cell, j, patience, why, sizeof why);
-    if (ok) memcpy(why, j->out->why, sizeof why);
-    if (*why) nothing_at_all(j, why);
+    ok = ok && (!source || symbols_allowed(c.library, why, sizeof why)) &&
+         get_kernel(j, source ? c.library : file, why, sizeof why);
+    const bool good_input = !ok || grade_all(j);
+    if (!ok) nothing_at_all(j, why);
+    isolate_end();
+    orphans_end();
     if (source) compile_remove(&c);
-    free(source);
-    return j->out->ok;
+    return good_input;
 }
 
 static void print_page(const marks *m) {
@@ -135,7 +106,7 @@ enum { GRADESCOPE, JUNIT, CARD, FILES };
 
 static bool write_file(const marks *m, int kind, const char *path) {
     if (!path) return true;
-    char *before = kind == CARD ? read_all(path) : NULL;
+    char *before = kind == CARD ? read_card(path) : NULL;
     replacement r;
     bool ok = replace_begin(&r, path);
     if (ok && kind == GRADESCOPE) marks_gradescope(m, r.file);
@@ -148,12 +119,14 @@ static bool write_file(const marks *m, int kind, const char *path) {
 }
 
 int verb_grade(int argc, char **argv) {
-    job j = {.how = {.threads = 1, .seconds = 0.2}, .out = cell_memory(sizeof *j.out)};
+    static marks m;
+    assignment work;
+    grading j = {.work = &work, .out = &m, .threads = 1, .seconds = 0.2};
     const char *files[FILES] = {NULL};
     char error[9000];
-    const option_spec specs[] = {{"seed", OPTION_COUNT, &j.how.seed, 0, 2147483647},
-                                 {"threads", OPTION_COUNT, &j.how.threads, 1, 4096},
-                                 {"seconds", OPTION_NUMBER, &j.how.seconds, 0, 1e6},
+    const option_spec specs[] = {{"seed", OPTION_COUNT, &j.seed, 0, 2147483647},
+                                 {"threads", OPTION_COUNT, &j.threads, 1, 4096},
+                                 {"seconds", OPTION_NUMBER, &j.seconds, 0, 1e6},
                                  {"gradescope", OPTION_TEXT, &files[GRADESCOPE], 0, 0},
                                  {"junit", OPTION_TEXT, &files[JUNIT], 0, 0},
                                  {"card", OPTION_TEXT, &files[CARD], 0, 0}};
@@ -163,22 +136,20 @@ int verb_grade(int argc, char **argv) {
     if (argc - first != 2)
         return options_fail("which ASSIGNMENT (or lab) and which FILE.c?"), options_see_help();
     if (!options_can_read(argv[first + 1])) return NL_EXIT_USAGE;
-    if (!lab_assignment(argv[first], &j.work, error, sizeof error))
+    if (!lab_assignment(argv[first], &work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
-    if (!j.out) return options_fail("out of memory"), NL_EXIT_USAGE;
-    random_seed((uint64_t)j.how.seed);
+    random_seed((uint64_t)j.seed);
     interrupt_watch(); /* so that what a compiler leaves is removed */
-    marks *const m = &j.out->marks;
-    j.how.work = &j.work, j.how.out = m;
-    m->title = j.work.title, m->file = j.file = argv[first + 1];
+    orphans_adopt();
+    m.title = work.title, m.file = argv[first + 1];
     bool ok = grade_file(&j);
     if (ok && !interrupted()) {
-        print_page(m);
-        for (int i = 0; i < FILES; i++) ok = write_file(m, i, files[i]) && ok;
+        print_page(&m);
+        for (int i = 0; i < FILES; i++) ok = write_file(&m, i, files[i]) && ok;
     }
     bool right = true;
-    for (size_t i = 0; i < m->count; i++) right = right && m->all[i].right;
-    assignment_free(&j.work);
+    for (size_t i = 0; i < m.count; i++) right = right && m.all[i].right;
+    assignment_free(&work);
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     return !ok ? NL_EXIT_USAGE : right ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -7,7 +7,6 @@
 #include "verbs/hints.h"
 #include "verbs/options.h"
 #include "verbs/terminal.h"
-#include "verify/cell.h"
 #include "verify/check.h"
 #include "verify/examine.h"
 
@@ -74,7 +73,7 @@ static bool check_part(grading *j, const part *p, mark *k) {
         char error[700];
         check_settings now = settings;
         if (c->threads) now.threads = c->threads;
-        progress(i, p->cases.count, c->text), cell_alive();
+        progress(i, p->cases.count, c->text);
         k->right = nl_accepts(j->impl, &c->problem);
         if (!k->right) {
             snprintf(k->text, sizeof k->text,
@@ -206,9 +205,7 @@ static bool grade_kind(grading *j, int kind, bool right) {
     return true;
 }
 
-/* What is timed is called in this process, which from then on starts no other one. */
 static bool time_all(grading *j, size_t first) {
-    cell_close();
     for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
         const part *p = &j->work->parts[i];
         mark *k = &j->out->all[first];

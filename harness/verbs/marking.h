@@ -2,7 +2,7 @@
 #ifndef NL_MARKING_H
 #define NL_MARKING_H
 
-#include "timing/row.h"
+#include "verify/verify.h"
 #include "workbench/assignment.h"
 #include "workbench/marks.h"
 
@@ -12,14 +12,10 @@ typedef struct grading {
     int threads, seed;
     double seconds;
     marks *out;
-    /* While it grades. */
-    const part *part; /* that is timed */
-    verdict failed;   /* the first failure of a category */
-    row mine, from, to;
+    verdict failed; /* while it grades: the first failure of a category */
 } grading;
 
-/* Categories first; errors and speeds only if all are right. Calls kernels in this process, which
- * should be a cell (verify/cell.h). False: bad input, after a message. */
+/* Categories first; errors and speeds only if all are right. False: bad input, after a message. */
 bool grade_all(grading *j);
 
 /* The points for a part's speed, which has been checked: times the kernel beside both rungs. */

@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "registry.h"
-#include "timing/bench.h"
-#include "verbs/case_options.h"
+#include "timing/contest.h"
 #include "verbs/marking.h"
 #include "verbs/options.h"
-#include "verify/cell.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool races(void *context, const nl_impl *impl, const nl_case *c) {
-    const grading *j = context;
-    return impl == j->impl ||
-           ((impl == impl_widest(j->part->from_rung) || impl == impl_widest(j->part->to_rung)) &&
-            nl_accepts(impl, &c->problem));
-}
-
-static void timed(void *context, const row *line) {
-    grading *j = context;
-    if (strcmp(line->impl, j->impl->name) == 0 && strcmp(line->isa, j->impl->isa) == 0)
-        j->mine = *line; /* whose name may be that of a rung of another instruction set */
-    else if (strcmp(line->impl, j->part->from_rung) == 0)
-        j->from = *line;
-    else
-        j->to = *line;
+/* Of the widest instruction set that runs here. */
+static const nl_impl *rung_for(const char *name, const nl_problem *p) {
+    const nl_impl *widest = NULL;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (nl_is_own(m) && strcmp(m->name, name) == 0 && nl_isa_runs(m->isa) && nl_accepts(m, p))
+            widest = m;
+    }
+    return widest;
 }
 
 /* Two measurements of one kernel differ by a few percent: by one step at the border of two, else by
@@ -35,74 +27,70 @@ static int steps_reached(double mine, double from, double to, int steps) {
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
 }
 
-/* Measures, and again where the baseline differs from itself. False: error says why. */
-static bool measure_speed(grading *j, const part *p, const bench_settings *settings, char *error,
-                          size_t size) {
+/* Measures, and again where the baseline differs from itself; the calmest counts. */
+static bool measure_speed(contest *k, char *error, size_t size) {
     enum { TIMES = 3 };
     const double calm = 0.05;
-    row best[3] = {{.timed = false}};
+    contest best = *k;
     for (int i = 0; i < TIMES && !interrupted(); i++) {
-        cell_alive();
-        j->mine = j->from = j->to = (row){0};
-        if (!bench_case(p->cases.items, settings, error, size)) return false;
-        const bool better = i == 0 || !j->mine.timed || j->mine.t.band < best[0].t.band;
-        if (better) best[0] = j->mine, best[1] = j->from, best[2] = j->to;
-        if (!j->mine.timed || j->mine.t.band < calm) break;
+        if (!contest_run(k, error, size)) return false;
+        const bool wrong = k->v.outcome == OUTCOME_FAIL;
+        if (i == 0 || wrong || k->t[MINE].band < best.t[MINE].band) best = *k;
+        if (wrong || k->t[MINE].band < calm) break;
     }
-    j->mine = best[0], j->from = best[1], j->to = best[2];
-    return true;
+    return *k = best, true;
+}
+
+static void describe_speed(const contest *k, const part *p, double share, int steps, bool useless,
+                           mark *out) {
+    const timing *mine = &k->t[MINE];
+    char busy[120] = "";
+    if (mine->band >= 0.05)
+        snprintf(busy, sizeof busy,
+                 "\nthe machine is busy: %s differs from itself by %.0f %%%s; grade again",
+                 mine->baseline, 100 * expm1(mine->band), useless ? ", too much for points" : "");
+    snprintf(out->text, sizeof out->text,
+             "%s\n%.2f times as fast as %s; %s%s%s is at %.2f\nstep %d of %d%s", k->c->text,
+             k->t[FROM].ns.median / mine->ns.median, p->from_rung, p->to_rung,
+             k->impl[TO] ? "@" : "", k->impl[TO] ? k->impl[TO]->isa : "", share, steps, p->steps,
+             busy);
 }
 
 bool grade_speed(grading *j, const part *p, mark *k) {
     const nl_case *c = p->cases.items;
-    const bench_settings settings = {.seconds = j->seconds,
-                                     .precision = 0.01,
-                                     .margin = 0.02,
-                                     .processes = 1,
-                                     .threads = j->threads,
-                                     .distrusted = true,
-                                     .context = j,
-                                     .selects = races,
-                                     .row = timed};
-    char error[700];
     const bool limit = strcmp(p->to_rung, "limit") == 0;
+    contest all = {.c = c,
+                   .impl = {j->impl, rung_for(p->from_rung, &c->problem),
+                            limit ? NULL : rung_for(p->to_rung, &c->problem)},
+                   .threads = c->threads ? c->threads : j->threads,
+                   .seconds = j->seconds,
+                   .seed = (uint64_t)j->seed,
+                   .interrupted = interrupted};
+    char error[700];
     if (j->seconds == 0)
         return snprintf(k->text, sizeof k->text, "%s\nnot timed: --seconds 0", c->text), true;
-    j->part = p;
-    if (!measure_speed(j, p, &settings, error, sizeof error))
-        return options_fail("%s: %s", c->text, error);
-    const double from = j->from.t.ns.median, mine = j->mine.t.ns.median;
-    const double to = limit ? (double)case_bytes(c) / j->mine.t.limit_gbps : j->to.t.ns.median;
-    if (j->mine.timed && !(j->from.timed && to > 0))
-        return interrupted() || options_fail("%s: %s and %s cannot be timed on it", c->text,
-                                             p->from_rung, p->to_rung);
-    k->right = j->mine.timed ? !j->mine.t.impossible : j->mine.v.outcome == OUTCOME_SKIP;
-    if (!j->mine.timed) {
-        snprintf(
-            k->text, sizeof k->text, "%s\n%s%s", c->text, j->mine.v.why,
-            j->mine.v.outcome == OUTCOME_FAIL
-                ? "\nright when it was checked, and wrong in calls one after the other, each on "
-                  "other data: does it keep an answer, or leave work out?"
-                : "");
-    } else if (j->mine.t.impossible) {
+    if (!measure_speed(&all, error, sizeof error)) return options_fail("%s: %s", c->text, error);
+    const timing *mine = &all.t[MINE];
+    const double from = all.t[FROM].ns.median;
+    const double to = limit ? (double)case_bytes(c) / mine->limit_gbps : all.t[TO].ns.median;
+    k->right = all.v.outcome != OUTCOME_FAIL && !mine->impossible;
+    if (interrupted() && !mine->rounds) return true;
+    if (all.v.outcome == OUTCOME_FAIL) {
         snprintf(
             k->text, sizeof k->text,
-            "%s\nfaster than the same bytes can be copied: does a repeated call leave work out?",
-            c->text);
-    } else {
-        const bool useless = j->mine.t.band >= log(1.25);
-        const int steps = useless ? 0 : steps_reached(mine, from, to, p->steps);
-        char busy[120] = "";
-        k->points = p->points * steps / p->steps;
-        if (j->mine.t.band >= 0.05)
-            snprintf(busy, sizeof busy,
-                     "\nthe machine is busy: %s differs from itself by %.0f %%%s; grade again",
-                     j->mine.t.baseline, 100 * expm1(j->mine.t.band),
-                     useless ? ", too much for points" : "");
-        snprintf(k->text, sizeof k->text,
-                 "%s\n%.2f times as fast as %s; %s%s%s is at %.2f\nstep %d of %d%s", c->text,
-                 from / mine, p->from_rung, p->to_rung, limit ? "" : "@",
-                 limit ? "" : impl_widest(p->to_rung)->isa, from / to, steps, p->steps, busy);
+            "%s\n%s\nright when it was checked, and wrong in calls one after the other, each on "
+            "other data: does it keep an answer, or leave work out?",
+            c->text, all.v.why);
+        return true;
     }
+    if (mine->impossible) {
+        snprintf(k->text, sizeof k->text,
+                 "%s\nfaster than the same bytes can be copied: does it leave work out?", c->text);
+        return true;
+    }
+    const bool useless = mine->band >= log(1.25);
+    const int steps = useless ? 0 : steps_reached(mine->ns.median, from, to, p->steps);
+    k->points = p->points * steps / p->steps;
+    describe_speed(&all, p, from / to, steps, useless, k);
     return true;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 enum { NEAR_NULL = 1 << 20 };
 
@@ -135,4 +136,26 @@ void crash_describe(const slip *s, char *why, size_t size) {
     case SIGXFSZ: snprintf(why, size, "wrote more than %d MiB", OUTPUT_MOST >> 20); return;
     default: snprintf(why, size, "was ended by signal %d (%s)", s->signal, strsignal(s->signal));
     }
+}
+
+void crash_describe_end(const slip *s, int status, char *why, size_t size) {
+    if (s->signal)
+        crash_describe(s, why, size);
+    else if (s->state == SLIP_WAITS)
+        snprintf(why, size, "was not called: the process for kernels had ended");
+    else if (s->state == SLIP_RETURNED)
+        snprintf(why, size, "closed files that are not its own");
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
+        snprintf(why, size,
+                 "a thread overflowed its stack (SIGSEGV without a stack for its handler)");
+    else if (WIFSIGNALED(status))
+        snprintf(why, size, "was ended by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else if (s->exited)
+        snprintf(why, size, "called exit()");
+    else if (s->ended_thread)
+        snprintf(why, size, "ended its thread, as by pthread_exit()");
+    else
+        snprintf(why, size, "ended the process with exit code %d, as by _exit()",
+                 WEXITSTATUS(status));
 }

@@ -7,4 +7,7 @@
 /* "wrote y[1024] of row 63: 1 element past its end" */
 void crash_describe(const slip *s, char *why, size_t why_size);
 
+/* How a process ended that has noted no more; status: from waitpid(). */
+void crash_describe_end(const slip *s, int status, char *why, size_t size);
+
 #endif

@@ -33,12 +33,6 @@ static child servers[2]; /* of added kernels, and of our own */
 static pid_t owner;
 static int output[2] = {-1, -1}; /* what kernels print on stdout and stderr */
 
-static void *map_shared(size_t bytes) {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-                    -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
-
 /* Returns the status that waitpid() gives. Whatever the child has started goes with it. */
 static int stop(child *k, bool now) {
     int status = 0;
@@ -57,25 +51,15 @@ static void stop_servers(void) {
 }
 
 static bool start(child *k) {
-    int line[2];
     for (int i = 0; i < 2; i++)
         if (output[i] < 0) output[i] = memfd_create("output of kernels", MFD_CLOEXEC);
-    if (output[0] < 0 || output[1] < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, line) != 0)
-        return false;
-    fflush(NULL); /* or the child, too, would write what is buffered */
-    k->pid = fork();
-    if (k->pid == 0) {
-        close(line[0]);
-        worker_serve(paper, line[1], output);
-    }
-    close(line[1]);
-    k->line = line[0];
-    if (k->pid > 0) return setpgid(k->pid, k->pid), true;
-    return k->pid = 0, close(k->line), false;
+    if (output[0] < 0 || output[1] < 0) return false;
+    k->pid = worker_start(paper, output, &k->line);
+    return k->pid != 0;
 }
 
 static bool ready(void) {
-    if (!paper && !(paper = map_shared(sizeof *paper))) return false;
+    if (!paper && !(paper = worker_share(sizeof *paper))) return false;
     if (owner == getpid()) return true;
     if (!owner) atexit(stop_servers);
     owner = getpid();
@@ -95,7 +79,7 @@ arena *isolate_arena(size_t bytes) {
     size_t more = room.bytes ? room.bytes : FIRST_ARENA;
     while (more < bytes) more *= 2;
     isolate_end();
-    room = (arena){.base = map_shared(more)};
+    room = (arena){.base = worker_share(more)};
     room.bytes = room.base ? more : 0;
     return room.base ? &room : NULL;
 }
@@ -111,8 +95,9 @@ static double busy(const child *k) {
 /* Seconds that the plainest kernel takes on the case. */
 static double naive_seconds(const instance *in) {
     const nl_impl *m = NULL;
-    const nl_problem *p = &in->c->problem;
     instance own;
+    if (!in) return 0; /* it is only asked for its scratch */
+    const nl_problem *p = &in->c->problem;
     for (size_t i = 0; !m && i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
         if (nl_accepts(k, p) && strcmp(k->isa, "c") == 0 && !k->demonstration) m = k;
@@ -184,29 +169,11 @@ static bool hopeless(const nl_impl *impl, bool again) {
 /* The child has ended, or the time is up: what did the kernel do? */
 static void describe_end(child *k, bool in_time, double seconds, char *why, size_t size) {
     const int status = stop(k, !in_time);
-    const slip *s = paper;
     if (!in_time)
         snprintf(why, size, "has not returned after %.0f seconds: an endless loop, or a deadlock?",
                  seconds);
-    else if (s->signal)
-        crash_describe(s, why, size);
-    else if (s->state == SLIP_WAITS)
-        snprintf(why, size, "was not called: the process for kernels had ended");
-    else if (s->state == SLIP_RETURNED)
-        snprintf(why, size, "closed files that are not its own");
-    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
-        snprintf(why, size,
-                 "a thread overflowed its stack (SIGSEGV without a stack for its handler)");
-    else if (WIFSIGNALED(status))
-        snprintf(why, size, "was ended by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else if (s->exited)
-        snprintf(why, size, "called exit()");
-    else if (s->ended_thread)
-        snprintf(why, size, "ended its thread, as by pthread_exit()");
     else
-        snprintf(why, size, "ended the process with exit code %d, as by _exit()",
-                 WEXITSTATUS(status));
+        crash_describe_end(paper, status, why, size);
 }
 
 /* What a kernel did that returned. False: nothing wrong. */
@@ -233,34 +200,46 @@ static bool is_in_table(const nl_impl *impl) {
     return false;
 }
 
+/* Sends the slip, and waits for it to come back. in: NULL but for a call. */
+static bool ask(child *k, const instance *in, int threads, char *why, size_t size) {
+    static unsigned char calls; /* the answer is the question: a kernel may write anywhere */
+    unsigned char byte = ++calls;
+    double seconds = 0;
+    const bool asked = send(k->line, &byte, 1, MSG_NOSIGNAL) == 1;
+    const bool in_time = wait_for(k, in, threads, &seconds);
+    const bool back = asked && in_time && recv(k->line, &byte, 1, MSG_DONTWAIT) == 1;
+    if (!in_time && in) hopeless(in->impl, true);
+    if (!back) return describe_end(k, in_time, seconds, why, size), false;
+    if (byte == calls && paper->state == SLIP_RETURNED) return true;
+    return snprintf(why, size, "wrote to files that are not its own"), false;
+}
+
 bool isolate_call(const instance *in, int threads, char *why, size_t size) {
     const bool fresh = !in->shared || !is_in_table(in->impl);
     child alone = {0}, *k = fresh ? &alone : &servers[nl_is_own(in->impl)];
-    double seconds = 0;
     if (hopeless(in->impl, false))
         return snprintf(why, size, "was not called: it did not return on %d cases", TIMES_OUT),
                false;
     if (!ready() || (!k->pid && !start(k)))
         return snprintf(why, size, "cannot start a process"), false;
-    slip *s = paper;
-    *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
-    s->tuning = *nl_tuning_now();
-    s->in.c = &s->c, s->in.impl = &s->impl;
-    for (nl_arg i = 0; i < NL_ARGS; i++)
-        s->writable[i] = !in->data->input[i] || instance_consumes(in, i);
-    s->writable[NL_ARGS] = true;
-
-    static unsigned char calls; /* the answer is the question: a kernel may write anywhere */
-    unsigned char byte = ++calls;
-    const bool asked = send(k->line, &byte, 1, MSG_NOSIGNAL) == 1;
-    const bool in_time = wait_for(k, in, threads, &seconds);
-    const bool back = asked && in_time && recv(k->line, &byte, 1, MSG_DONTWAIT) == 1;
-    if (!in_time) hopeless(in->impl, true);
-    const bool strange = back && (byte != calls || s->state != SLIP_RETURNED);
-    bool failed = !back || strange || describe_return(s, why, size);
-    if (strange) snprintf(why, size, "wrote to files that are not its own");
-    if (!back) describe_end(k, in_time, seconds, why, size);
+    worker_fill(paper, in, threads);
+    bool failed = !ask(k, in, threads, why, size) || describe_return(paper, why, size);
     failed = describe_output(failed, why, size);
     if (failed || fresh) stop(k, failed);
     return !failed;
+}
+
+size_t isolate_scratch(const nl_impl *impl, const nl_problem *p) {
+    static size_t bytes;
+    static nl_problem last;
+    static bool known;
+    char why[320];
+    child *k = &servers[nl_is_own(impl)];
+    if (known && memcmp(&last, p, sizeof last) == 0) return bytes;
+    if (!ready() || (!k->pid && !start(k))) return SIZE_MAX;
+    *paper = (slip){.c = {.problem = *p}, .impl = *impl, .asks = ASKS_SCRATCH};
+    known = ask(k, NULL, 1, why, sizeof why);
+    if (!known) return stop(k, true), SIZE_MAX;
+    memcpy(&last, p, sizeof last);
+    return bytes = paper->scratch_bytes;
 }

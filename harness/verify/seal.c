@@ -15,43 +15,25 @@
 #include <seccomp.h>
 #include <unistd.h>
 
-static const int never[] = {SCMP_SYS(execve),
-                            SCMP_SYS(execveat),
-                            SCMP_SYS(ptrace),
-                            SCMP_SYS(socket),
-                            SCMP_SYS(process_vm_writev),
-                            SCMP_SYS(io_uring_setup),
-                            SCMP_SYS(creat),
-                            SCMP_SYS(openat2),
-                            SCMP_SYS(unlink),
-                            SCMP_SYS(unlinkat),
-                            SCMP_SYS(rename),
-                            SCMP_SYS(renameat),
-                            SCMP_SYS(renameat2),
-                            SCMP_SYS(link),
-                            SCMP_SYS(linkat),
-                            SCMP_SYS(symlink),
-                            SCMP_SYS(symlinkat),
-                            SCMP_SYS(mkdir),
-                            SCMP_SYS(mkdirat),
-                            SCMP_SYS(rmdir),
-                            SCMP_SYS(mknod),
-                            SCMP_SYS(mknodat),
-                            SCMP_SYS(truncate),
-                            SCMP_SYS(chmod),
-                            SCMP_SYS(fchmodat),
-                            SCMP_SYS(chown),
-                            SCMP_SYS(fchownat),
-                            SCMP_SYS(fchmod),
-                            SCMP_SYS(fchown),
-                            SCMP_SYS(lchown),
-                            SCMP_SYS(setxattr),
-                            SCMP_SYS(lsetxattr),
-                            SCMP_SYS(setpriority),
-                            SCMP_SYS(pidfd_getfd),
-                            SCMP_SYS(utimensat),
-                            SCMP_SYS(mount),
-                            SCMP_SYS(bpf)};
+/* Nor does a compiler need these. */
+static const int of_nobody[] = {SCMP_SYS(ptrace),
+                                SCMP_SYS(socket),
+                                SCMP_SYS(process_vm_writev),
+                                SCMP_SYS(io_uring_setup),
+                                SCMP_SYS(mount),
+                                SCMP_SYS(pidfd_getfd),
+                                SCMP_SYS(bpf)};
+
+static const int never[] = {SCMP_SYS(execve),    SCMP_SYS(execveat),    SCMP_SYS(creat),
+                            SCMP_SYS(openat2),   SCMP_SYS(unlink),      SCMP_SYS(unlinkat),
+                            SCMP_SYS(rename),    SCMP_SYS(renameat),    SCMP_SYS(renameat2),
+                            SCMP_SYS(link),      SCMP_SYS(linkat),      SCMP_SYS(symlink),
+                            SCMP_SYS(symlinkat), SCMP_SYS(mkdir),       SCMP_SYS(mkdirat),
+                            SCMP_SYS(rmdir),     SCMP_SYS(mknod),       SCMP_SYS(mknodat),
+                            SCMP_SYS(truncate),  SCMP_SYS(chmod),       SCMP_SYS(fchmodat),
+                            SCMP_SYS(chown),     SCMP_SYS(fchownat),    SCMP_SYS(fchmod),
+                            SCMP_SYS(fchown),    SCMP_SYS(lchown),      SCMP_SYS(setxattr),
+                            SCMP_SYS(lsetxattr), SCMP_SYS(setpriority), SCMP_SYS(utimensat)};
 
 /* What a process that starts others needs. */
 static const int of_processes[] = {SCMP_SYS(fork),
@@ -80,23 +62,29 @@ static void refuse_processes(scmp_filter_ctx all) {
     refuse(all, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
 }
 
-void seal(seal_kind kind) {
-    scmp_filter_ctx all = seccomp_init(SCMP_ACT_ALLOW);
-    if (!all) return;
-    seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 1);
+static void refuse_files(scmp_filter_ctx all) {
+    const int files[] = {SCMP_SYS(open), SCMP_SYS(openat)};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         seccomp_rule_add(all, SCMP_ACT_TRAP, never[i], 0);
-    const int files[] = {SCMP_SYS(open), SCMP_SYS(openat)};
     for (unsigned i = 0; i < 2; i++) { /* the flags are the second argument, or the third */
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_WRONLY);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_RDWR);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_TRUNC, O_TRUNC);
     }
-    if (kind == SEAL_ALL) refuse_processes(all);
     refuse(all, SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0, 0);
     /* A filter cannot read clone3's arguments; without it the C library takes clone. */
     seccomp_rule_add(all, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+}
+
+void seal(seal_kind kind) {
+    scmp_filter_ctx all = seccomp_init(SCMP_ACT_ALLOW);
+    if (!all) return;
+    const uint32_t action = kind == SEAL_COMPILER ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_TRAP;
+    seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 1);
+    for (size_t i = 0; i < sizeof of_nobody / sizeof *of_nobody; i++)
+        seccomp_rule_add(all, action, of_nobody[i], 0);
+    if (kind == SEAL_KERNEL) refuse_files(all), refuse_processes(all);
     if (seccomp_load(all) != 0) { /* as where not all threads can be sealed at once */
         seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 0);
         seccomp_load(all);

@@ -5,13 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is refused: SEAL_ALL is starting a process or a program, signalling another one, opening a
- * file for writing, changing one, and the network; SEAL_BUT_PROCESSES allows processes of its own
- * and their signals. */
-typedef enum seal_kind { SEAL_ALL, SEAL_BUT_PROCESSES } seal_kind;
+/* What is refused: to a KERNEL, starting a process or a program, signalling another one, opening a
+ * file for writing, changing one, and the network, by a SIGSYS; to a COMPILER, the network and the
+ * memory of other processes, by an error. */
+typedef enum seal_kind { SEAL_KERNEL, SEAL_COMPILER } seal_kind;
 
-/* From here on a system call that is refused is a SIGSYS, in all threads. Nothing without
- * libseccomp. */
+/* From here on, in all threads. Nothing without libseccomp. */
 void seal(seal_kind kind);
 
 /* The name of the system call with this number. False: a build without libseccomp. */

@@ -6,7 +6,10 @@
 #endif
 #include "verify/worker.h"
 #include "base/arithmetic.h"
+#include "base/clock.h"
+#include "parallel.h"
 #include "verify/constants.h"
+#include "verify/seal.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -20,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -216,14 +220,17 @@ static nl_status call_kernel(const slip *s) {
     return status;
 }
 
+void (*worker_attach)(nl_impl *impl);
+
 static void call(slip *s) {
     const pid_t self = getpid();
     const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
     s->stack = stack;
-    s->constants = constants_guard(&s->impl);
     protect(&s->in, s->writable);
     if (memcmp(&s->tuning, nl_tuning_now(), sizeof s->tuning) != 0) nl_tuning_use(&s->tuning);
     s->state = SLIP_RUNS;
+    if (worker_attach) worker_attach(&s->impl);
+    s->constants = constants_guard(&s->impl);
     dirty(s->in.scratch_byte ? 0xff : 0x4b);
     s->status = call_kernel(s);
 #ifdef __GLIBC__
@@ -238,12 +245,53 @@ static void call(slip *s) {
     s->state = SLIP_RETURNED;
 }
 
+static void ask_scratch(slip *s) {
+    s->state = SLIP_RUNS;
+    if (worker_attach) worker_attach(&s->impl);
+    s->scratch_bytes = nl_scratch_bytes(&s->impl, &s->c.problem);
+    s->state = SLIP_RETURNED;
+}
+
+bool worker_hear(int line, unsigned char *byte) {
+    enum { MOMENT_NS = 200000 };
+    const double until = clock_ns() + MOMENT_NS;
+    ssize_t got;
+    do got = recv(line, byte, 1, MSG_DONTWAIT);
+    while (got < 0 && clock_ns() < until);
+    return got == 1 || (got < 0 && recv(line, byte, 1, 0) == 1);
+}
+
+static void read_bytes(void *context, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i += 64) (void)*((volatile const char *)context + i);
+}
+
+/* Turn after turn: what it is to be, "ready", the signal to go, "done" or "failed". Nothing else is
+ * between the last two but the call. */
+static void take_turns(slip *s, int line) {
+    const bool warms = s->impl.threaded; /* also the team's threads, which have slept */
+    unsigned char turn, go;
+    s->stack = stack;
+    protect(&s->in, s->writable);
+    s->state = SLIP_RUNS;
+    if (worker_attach) worker_attach(&s->impl);
+    while (read(line, &turn, 1) == 1) {
+        for (int i = 0; i < NL_ARGS && turn & TURN_WARM; i++)
+            if (s->in.at[i])
+                nl_parallel_for(s->bytes[i], warms ? s->threads : 1, read_bytes, s->in.at[i]);
+        if (write(line, "r", 1) != 1 || !worker_hear(line, &go)) break;
+        const bool right = !(turn & TURN_CALLS) || instance_call(&s->in, s->threads) == NL_OK;
+        if (write(line, right ? "d" : "f", 1) != 1) break;
+    }
+    worker_leave(0);
+}
+
 static void *serve(void *context) {
     const int *line = context;
     watch_crashes();
     look_around(&usual);
     for (char byte; read(*line, &byte, 1) == 1;) {
-        call(here);
+        if (here->asks == ASKS_TURNS) take_turns(here, *line);
+        here->asks == ASKS_SCRATCH ? ask_scratch(here) : call(here);
         if (write(*line, &byte, 1) != 1) break;
     }
     worker_leave(0);
@@ -265,8 +313,8 @@ static size_t memory_now(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void worker_seal(seal_kind kind) {
-    if (memory_now() < SANITIZERS_MAP && !__gcov_dump) seal(kind); /* else they write findings */
+void worker_seal(void) {
+    if (memory_now() < SANITIZERS_MAP && !__gcov_dump) seal(SEAL_KERNEL); /* else they write findings */
 }
 
 static void limit_all(void) {
@@ -274,7 +322,7 @@ static void limit_all(void) {
     limit(RLIMIT_FSIZE, OUTPUT_MOST);
     const size_t now = memory_now();
     if (now < SANITIZERS_MAP) limit(RLIMIT_DATA, now + MEMORY_MOST);
-    worker_seal(SEAL_ALL);
+    worker_seal();
 }
 
 /* What else the parent has open is none of a kernel's business. */
@@ -309,4 +357,36 @@ _Noreturn void worker_serve(slip *s, int line, const int output[2]) {
         pthread_create(&thread, &with_stack, serve, &line) == 0)
         s->ended_thread = pthread_join(thread, NULL) == 0;
     worker_leave(2);
+}
+
+void *worker_share(size_t bytes) {
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+                    -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void worker_fill(slip *s, const instance *in, int threads) {
+    *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
+    s->tuning = *nl_tuning_now();
+    s->in.c = &s->c, s->in.impl = &s->impl;
+    for (nl_arg i = 0; i < NL_ARGS; i++) {
+        s->writable[i] = !in->data->input[i] || instance_consumes(in, i);
+        s->bytes[i] = in->data->bytes[i];
+    }
+    s->writable[NL_ARGS] = true;
+}
+
+int worker_start(slip *s, const int output[2], int *line) {
+    int both[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return 0;
+    fflush(NULL); /* or the child, too, would write what is buffered */
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(both[0]);
+        worker_serve(s, both[1], output);
+    }
+    close(both[1]);
+    *line = both[0];
+    if (pid > 0) return setpgid(pid, pid), pid;
+    return close(both[0]), 0;
 }

@@ -4,7 +4,7 @@
 
 #include "tuning.h"
 #include "verify/instance.h"
-#include "verify/seal.h"
+
 
 /* What parent and child tell each other, in memory that they share. */
 typedef struct slip {
@@ -14,6 +14,9 @@ typedef struct slip {
     bool writable[NL_ARGS + 1]; /* by the kernel: each buffer of the instance */
     int threads;
     nl_tuning tuning;
+    enum { ASKS_CALL, ASKS_SCRATCH, ASKS_TURNS } asks;
+    size_t scratch_bytes;  /* the answer to ASKS_SCRATCH */
+    size_t bytes[NL_ARGS]; /* of the buffers, for ASKS_TURNS */
 
     enum { SLIP_WAITS, SLIP_RUNS, SLIP_RETURNED } state;
     nl_status status;
@@ -35,13 +38,34 @@ enum {
     MEMORY_MOST = 1 << 30
 };
 
+/* A byte that begins a turn (ASKS_TURNS): whether the buffers are read first, so that they are in
+ * the caches, and whether the kernel is called. */
+enum { TURN_WARM = 1, TURN_CALLS = 2 };
+
+/* Where the functions of a kernel are not in the process that asks: gives it those of a library
+ * that this process loads. NULL: they are. */
+extern void (*worker_attach)(nl_impl *impl);
+
+/* The next byte from a line: it looks for it for a moment before it sleeps. False: there is no
+ * more. */
+bool worker_hear(int line, unsigned char *byte);
+
+/* Memory of zeros that a process shares with its children; NULL: out of memory. */
+void *worker_share(size_t bytes);
+
+/* The slip for a call of in->impl. */
+void worker_fill(slip *s, const instance *in, int threads);
+
+/* Starts a process that serves. Returns its id, or 0, and the parent's end of its line. */
+int worker_start(slip *s, const int output[2], int *line);
+
 /* Serves calls: one for each byte from the line, with a byte back after each. Never returns. What
  * kernels print on stdout and stderr goes to these files. */
 _Noreturn void worker_serve(slip *s, int line, const int output[2]);
 
 /* seal(), unless a sanitizer or a coverage build still has files to write. And ends the process
  * without the exit handlers, which are the parent's. */
-void worker_seal(seal_kind kind);
+void worker_seal(void);
 _Noreturn void worker_leave(int code);
 
 #endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
 /* Cuts the next word off *rest, which then begins at the one after; "" when there is none. */
 static char *word(char **rest) {
     char *begin = *rest + strspn(*rest, " \t"), *end = begin + strcspn(begin, " \t");
@@ -104,11 +106,18 @@ static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
     return kind <= PART_BITS ? read_category(s, p, rest) : read_scale(s, p, rest);
 }
 
-static bool read_forbidden(const scan *s, assignment *a, char *rest) {
+/* Words of C: `forbid` takes stems, too, as nl_*. */
+static bool read_words(const scan *s, char words[WORDS_MAX][64], size_t *count, bool stems,
+                       char *rest) {
     for (char *one; *(one = word(&rest));) {
-        if (a->forbidden_count == FORBIDDEN_MAX)
-            return scan_error(s, s->first_line, "more than %d forbidden words", FORBIDDEN_MAX);
-        if (!copy(s, one, a->forbidden[a->forbidden_count++], sizeof *a->forbidden)) return false;
+        size_t n = strspn(one, LETTERS);
+        n += stems && one[n] == '*';
+        if (one[n] || strchr("0123456789*", *one))
+            return scan_error(s, s->first_line, "'%s' should be a word of C%s", one,
+                              stems ? ", or the beginning of one and a *" : "");
+        if (*count == WORDS_MAX)
+            return scan_error(s, s->first_line, "more than %d words", WORDS_MAX);
+        if (!copy(s, one, words[(*count)++], 64)) return false;
     }
     return true;
 }
@@ -131,11 +140,16 @@ static bool read_line(const scan *s, assignment *a, char *line) {
     if (!*key || *key == '#') return true;
     if (strcmp(key, "title") == 0) return copy(s, rest, a->title, sizeof a->title);
     if (strcmp(key, "method") == 0) return read_method(s, a, rest);
-    if (strcmp(key, "forbid") == 0) return read_forbidden(s, a, rest);
+    if (strcmp(key, "headers") == 0) return copy(s, rest, a->headers, sizeof a->headers);
+    if (strcmp(key, "forbid") == 0)
+        return read_words(s, a->forbidden, &a->forbidden_count, true, rest);
+    if (strcmp(key, "allow") == 0) return read_words(s, a->allowed, &a->allowed_count, false, rest);
     for (int kind = PART_CATEGORY; kind < PART_KINDS; kind++)
         if (strcmp(key, kinds[kind]) == 0) return read_part(s, a, kind, rest);
-    return scan_error(s, s->first_line,
-                      "'%s' should be title, category, bits, speed, error, method or forbid", key);
+    return scan_error(
+        s, s->first_line,
+        "'%s' should be title, category, bits, speed, error, method, headers, forbid or allow",
+        key);
 }
 
 /* Reads what s is at, and frees the text. */
@@ -173,50 +187,14 @@ void assignment_free(assignment *a) {
     *a = (assignment){0};
 }
 
-/* The end of the comment, text or character at `at`; `at` if there is none. */
-static const char *skip(const char *at) {
-    const char *end;
-    if (at[0] == '/' && at[1] == '/') return at + strcspn(at, "\n");
-    if (at[0] == '/' && at[1] == '*')
-        return (end = strstr(at + 2, "*/")) ? end + 2 : at + strlen(at);
-    if (at[0] != '"' && at[0] != '\'') return at;
-    for (end = at + 1; *end && *end != *at && *end != '\n'; end++)
-        if (*end == '\\' && end[1]) end++;
-    return end + (*end != '\0');
+bool assignment_forbids(const assignment *a, const char *word) {
+    for (size_t i = 0; i < a->forbidden_count; i++)
+        if (strcmp(a->forbidden[i], word) == 0) return true;
+    return false;
 }
 
-/* A backslash at the end of a line joins it to the next, also within a word. */
-static void join_lines(char *text) {
-    char *to = text;
-    for (const char *at = text; *at;) {
-        const size_t blank = *at == '\\' ? strspn(at + 1, " \t\v\f\r") : 0;
-        if (*at == '\\' && at[1 + blank] == '\n')
-            at += blank + 2;
-        else
-            *to++ = *at++;
-    }
-    *to = '\0';
-}
-
-static bool is_letter(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-const char *assignment_forbids(const assignment *a, char *source) {
-    char before = ' ';
-    join_lines(source);
-    for (const char *at = source; *at; before = *at++) {
-        if (a->forbidden_count && before == 'R' && *at == '"')
-            return "R\""; /* a raw text ends elsewhere than others do */
-        for (const char *next; (next = skip(at)) > at; before = ' ') at = next;
-        if (!*at) break;
-        for (size_t i = 0; i < a->forbidden_count; i++) {
-            const char *w = a->forbidden[i];
-            const size_t n = strlen(w);
-            if (strncmp(at, w, n) != 0) continue;
-            if (!(is_letter(*w) && is_letter(before)) && !(is_letter(w[n - 1]) && is_letter(at[n])))
-                return w;
-        }
-    }
-    return NULL;
+bool assignment_allows(const assignment *a, const char *word) {
+    for (size_t i = 0; i < a->allowed_count; i++)
+        if (strcmp(a->allowed[i], word) == 0) return true;
+    return false;
 }

@@ -5,7 +5,7 @@
 
 #include "cases/case_list.h"
 
-enum { PARTS_MAX = 24, FORBIDDEN_MAX = 32 };
+enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 
 /* A category is right on all its cases or not; bits are also the same on any number of threads. A
  * speed or an error is on one case, and its points go by the logarithm, from none at `from` to all
@@ -24,9 +24,11 @@ typedef struct assignment {
     char title[100];
     part parts[PARTS_MAX];
     size_t count;
-    char forbidden[FORBIDDEN_MAX][64]; /* words that the source must not have */
-    size_t forbidden_count;
-    bool asks_method; /* the kernel must promise this one */
+    char forbidden[WORDS_MAX][64]; /* words that the source must not have, or stems, as nl_* */
+    char allowed[WORDS_MAX][64];   /* in spite of a stem */
+    size_t forbidden_count, allowed_count;
+    char headers[600]; /* that it may include; "": the usual ones */
+    bool asks_method;  /* the kernel must promise this one */
     nl_method method;
 } assignment;
 
@@ -37,8 +39,8 @@ bool assignment_parse(const char *name, const char *text, assignment *out, char 
                       size_t error_size);
 void assignment_free(assignment *a);
 
-/* The first forbidden word in a source without its comments and texts, or NULL. Its continued lines
- * are joined. */
-const char *assignment_forbids(const assignment *a, char *source);
+/* Is this word among the forbidden ones? And among those that are allowed in spite of a stem? */
+bool assignment_forbids(const assignment *a, const char *word);
+bool assignment_allows(const assignment *a, const char *word);
 
 #endif

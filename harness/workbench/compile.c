@@ -1,48 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/compile.h"
 #include "normlab.h"
+#include "workbench/fence.h"
 #include "workbench/load.h"
 
 #include "kernel_build.h" /* generated: BUILD_..., and a line ISA_FLAGS(isa, flags) for each ISA */
 
+#include <dirent.h>
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORDS = 96, PATH = 4096 };
-
-extern char **environ;
-
-typedef struct command {
-    char text[4 * PATH];
-    size_t used;
-    char *argv[WORDS + 1];
-    int count;
-} command;
-
-static char *add(command *c, const char *format, const char *a, const char *b) {
-    char *at = c->text + c->used;
-    size_t room = sizeof c->text - c->used;
-    int length = snprintf(at, room, format, a, b);
-    if (length < 0 || (size_t)length >= room || c->count == WORDS) return NULL;
-    c->used += (size_t)length + 1;
-    return c->argv[c->count++] = at;
-}
-
-/* Adds words that are separated by spaces. */
-static void add_words(command *c, const char *words) {
-    for (const char *end; *words; words = end) {
-        char word[300];
-        words += strspn(words, " ");
-        end = words + strcspn(words, " ");
-        snprintf(word, sizeof word, "%.*s", (int)(end - words), words);
-        if (*word) add(c, "%s%s", word, "");
-    }
-}
+enum { PATH = COMMAND_PATH };
 
 static bool exists(const char *folder, const char *name) {
     char path[PATH];
@@ -97,90 +68,63 @@ static void name_kernel(const char *file, char name[LOAD_NAME + 1]) {
     }
 }
 
-static bool run(command *c, char *error, size_t size) {
-    pid_t child;
-    int status = posix_spawnp(&child, c->argv[0], NULL, NULL, c->argv, environ);
-    if (status != 0) {
-        snprintf(error, size, "cannot run the compiler %s: %s; CC in the environment names another",
-                 c->argv[0], strerror(status));
-        return false;
-    }
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return false;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127) /* as some C libraries report it */
-        snprintf(error, size, "cannot run the compiler %s", c->argv[0]);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
-    char headers[PATH], name[LOAD_NAME + 1];
-    bool installed;
-    command c = {.count = 0};
-    *error = '\0', *out->folder = '\0';
-    if (!find_headers(headers, &installed))
+/* Makes the folder, and chooses the compiler and the instruction set. */
+static bool prepare(const char *file, compiled *out, char *error, size_t size) {
+    *out = (compiled){.isa = "c"};
+    if (!find_headers(out->headers, &out->installed))
         return snprintf(error, size,
                         "the headers that kernels include are neither in %s nor, relative to this "
                         "program, in %s",
                         BUILD_SOURCE, BUILD_HEADERS),
                false;
     const char *wish = getenv("CC"), *tmp = getenv("TMPDIR");
-    const bool own = !wish || !*wish || strcmp(wish, BUILD_CC) == 0;
-    const bool gone = own && access(BUILD_CC, X_OK) != 0;
-    const bool vectors = uses_vectors(file, headers);
-    snprintf(out->compiler, sizeof out->compiler, "%s", !own ? wish : gone ? "cc" : BUILD_CC);
-    out->isa = vectors ? nl_isa_best() : "c";
+    out->own = !wish || !*wish || strcmp(wish, BUILD_CC) == 0;
+    const bool gone = out->own && access(BUILD_CC, X_OK) != 0;
+    snprintf(out->compiler, sizeof out->compiler, "%s", !out->own ? wish : gone ? "cc" : BUILD_CC);
+    out->own = out->own && !gone;
+    out->vectors = uses_vectors(file, out->headers);
+    if (out->vectors) out->isa = nl_isa_best();
+    name_kernel(file, out->name);
     snprintf(out->folder, sizeof out->folder, "%s/normlab-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(out->folder)) {
         snprintf(error, size, "cannot make a folder %s: %s", out->folder, strerror(errno));
         return *out->folder = '\0', false;
     }
     snprintf(out->library, sizeof out->library, "%s/kernel.so", out->folder);
-    snprintf(out->files, sizeof out->files, "%s/kernel.d", out->folder);
-    name_kernel(file, name);
-
-    add_words(&c, out->compiler);
-    add_words(&c, BUILD_FLAGS);
-    if (own && !gone) add_words(&c, BUILD_OWN_FLAGS);
-    if (vectors) add_words(&c, BUILD_VECTOR_FLAGS);
-    add_words(&c, flags_of(out->isa));
-    add(&c, "-DNL_NAME=\"%s%s\"", name, "");
-    add(&c, "-DNL_ISA=%s%s", out->isa, "");
-    add(&c, "-DNL_VEC_HEADER=\"vec/%s.h%s\"", out->isa, "");
-    add(&c, "-I%s/%s", headers, installed ? ".." : "include");
-    add(&c, "-I%s/core%s", headers, "");
-    add(&c, "-I%s/optimized%s", headers, "");
-    add_words(&c, "-shared -fPIC");
-    add(&c, "%s%s", *file == '-' ? "./" : "", file);
-    add_words(&c, "-lm -MD -MF");
-    add(&c, "%s%s", out->files, "");
-    add_words(&c, "-o");
-    if (add(&c, "%s%s", out->library, "")) return run(&c, error, size);
-    return snprintf(error, size, "the command of the compiler is too long"), false;
+    return true;
 }
 
-/* The compiler's list for make: the library, a colon, the file, and what it includes. */
-bool compile_is_alone(const compiled *c, char *why, size_t size) {
-    char name[PATH], headers[PATH], optimized[PATH + 20];
-    bool installed;
-    FILE *f = find_headers(headers, &installed) ? fopen(c->files, "r") : NULL;
-    bool ok = f != NULL;
-    snprintf(optimized, sizeof optimized, "%s/optimized", headers);
-    if (!ok) snprintf(why, size, "cannot read %s, where the compiler lists files", c->files);
-    for (int i = 0; ok && fscanf(f, "%4095s", name) == 1;) {
-        const size_t n = strlen(name);
-        const bool more = name[n - 1] == '\\'; /* a space in a name, or the end of a line */
-        const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-        ok = i <= 1 || ((n < 2 || strcmp(name + n - 2, ".c") != 0) &&
-                        (!*base || strcmp(base, "vec.h") == 0 || !exists(optimized, base)));
-        if (!ok) snprintf(why, size, "it includes %.300s, which has a kernel already", name);
-        i += !more;
-    }
-    if (f) fclose(f);
-    return ok;
+void compile_flags(const compiled *c, command *to) {
+    command_words(to, c->compiler);
+    command_words(to, BUILD_FLAGS);
+    if (c->own) command_words(to, BUILD_OWN_FLAGS);
+    if (c->vectors) command_words(to, BUILD_VECTOR_FLAGS);
+    command_words(to, flags_of(c->isa));
+    command_add(to, "-DNL_NAME=\"%s\"", c->name);
+    command_add(to, "-DNL_ISA=%s", c->isa);
+    command_add(to, "-DNL_VEC_HEADER=\"vec/%s.h\"", c->isa);
+    command_add(to, "-I%s/%s", c->headers, c->installed ? ".." : "include");
+    command_add(to, "-I%s/core", c->headers);
+    command_add(to, "-I%s/optimized", c->headers);
+    command_words(to, "-fPIC");
+}
+
+bool compile_kernel(const char *file, const assignment *rules, compiled *out, char *error,
+                    size_t size) {
+    command c = {.count = 0};
+    *error = '\0';
+    if (!prepare(file, out, error, size)) return false;
+    if (rules) return fence_compile(file, rules, out, error, size);
+    compile_flags(out, &c);
+    command_add(&c, "%s%s", *file == '/' ? "" : "./", file); /* else @file would be options */
+    command_words(&c, "-shared -lm -o");
+    command_add(&c, "%s", out->library);
+    return command_run(&c, error, size);
 }
 
 void compile_remove(const compiled *c) {
-    if (!*c->folder) return;
-    unlink(c->library), unlink(c->files);
-    rmdir(c->folder);
+    DIR *folder = *c->folder ? opendir(c->folder) : NULL;
+    for (const struct dirent *one; folder && (one = readdir(folder));)
+        if (one->d_name[0] != '.') unlinkat(dirfd(folder), one->d_name, 0);
+    if (folder) closedir(folder), rmdir(c->folder);
 }

@@ -3,22 +3,24 @@
 #ifndef NL_COMPILE_H
 #define NL_COMPILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "workbench/assignment.h"
+#include "workbench/command.h"
 
 typedef struct compiled {
-    char folder[512], library[600], files[600]; /* temporary; files: those that were included */
-    char compiler[200];
-    const char
-        *isa; /* the widest that runs here if the file includes a header of vectors, else c */
+    char folder[512], library[600]; /* temporary */
+    char compiler[200], headers[COMMAND_PATH], name[64];
+    const char *isa;              /* the widest that runs here if the file includes vec.h, else c */
+    bool own, installed, vectors; /* this build's compiler; installed headers */
 } compiled;
 
 /* The kernel is called try/NAME, after its file; the compiler is that of the environment's CC, or
- * this build's, or cc. False: error says why, or is empty if the compiler has printed it. */
-bool compile_kernel(const char *file, compiled *out, char *error, size_t error_size);
+ * this build's, or cc. With the rules of an assignment, the file is not trusted (fence.h). False:
+ * error says why, or is empty if the compiler has printed it. */
+bool compile_kernel(const char *file, const assignment *rules, compiled *out, char *error,
+                    size_t error_size);
 
-/* Is it without the text of another kernel, a .c file or the rungs' own headers? Else why says. */
-bool compile_is_alone(const compiled *c, char *why, size_t size);
+/* The compiler's name and the options that all kernels get. */
+void compile_flags(const compiled *c, command *to);
 
 /* Deletes the library; one that is loaded stays usable. */
 void compile_remove(const compiled *c);

@@ -5,6 +5,8 @@
 #include "layer.h"
 #include "normlab_kernel.h"
 #include "registry.h"
+#include "verify/isolate.h"
+#include "verify/worker.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,11 +14,17 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
+
+#define FAST_MATH                                                                              \
+    "changes floating-point arithmetic when it is loaded, as what is linked with -ffast-math " \
+    "does: leave that option out"
 
 static struct library {
     const char *origin;
@@ -176,20 +184,42 @@ static void ask_scratch(const struct library *l) {
             }
 }
 
-/* What runs when a library is loaded may end the process: a child finds out first. */
-static bool rehearse(const char *path, char *error, size_t size) {
+/* What a process that has loaded a library leaves for one that does not. */
+typedef struct description {
+    size_t count;
+    nl_impl impl; /* the first kernel */
+    char name[LOAD_NAME + 1], isa[20], about[LOAD_ABOUT + 1], error[600];
+} description;
+
+static void describe(const struct library *l, description *d) {
+    const nl_impl *m = d ? l->kernels[0] : NULL;
+    if (!m) return;
+    while (l->kernels[d->count]) d->count++;
+    d->impl = *m;
+    snprintf(d->name, sizeof d->name, "%s", m->name);
+    snprintf(d->isa, sizeof d->isa, "%s", m->isa);
+    snprintf(d->about, sizeof d->about, "%s", m->about);
+}
+
+/* What runs when a library is loaded may end the process: a child finds out first. With a
+ * description, the library is not trusted. */
+static bool rehearse(const char *path, description *d, char *error, size_t size) {
     enum { DONE = 42, SECONDS = 10 };
     int status = 0;
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        struct library unused = {0};
-        const int nowhere = open("/dev/null", O_RDONLY); /* grading allows no writing */
+        static struct library all;
+        const int nowhere = open("/dev/null", O_WRONLY);
         dup2(nowhere, 1), dup2(nowhere, 2);
         alarm(SECONDS);
+        if (d) worker_seal();
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (library && add_all(library, &unused, error, size)) ask_scratch(&unused);
-        _exit(DONE);
+        if (d && !library) snprintf(d->error, sizeof d->error, "%s", dlerror());
+        if (library && add_all(library, &all, d ? d->error : error, d ? sizeof d->error : size))
+            ask_scratch(&all), describe(&all, d);
+        if (d && !arithmetic_is_usual()) snprintf(d->error, sizeof d->error, FAST_MATH);
+        worker_leave(DONE);
     }
     while (child > 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return true;
@@ -205,6 +235,62 @@ static bool rehearse(const char *path, char *error, size_t size) {
                   where);
 }
 
+/* The one kernel whose functions run in other processes only. */
+static struct distant {
+    char path[4096];
+    description said;
+} distant;
+
+static void forward_elsewhere(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)p, (void)a, (void)threads;
+    abort(); /* a worker that could not load the library */
+}
+
+static void backward_elsewhere(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)p, (void)a, (void)threads;
+    abort();
+}
+
+static size_t scratch_elsewhere(const nl_problem *p) {
+    return isolate_scratch(&distant.said.impl, p);
+}
+
+/* In a worker. */
+static void attach(nl_impl *m) {
+    static const nl_impl *here;
+    if (strcmp(m->name, distant.said.name) != 0 || strcmp(m->isa, distant.said.isa) != 0) return;
+    void *library = here ? NULL : dlopen(distant.path, RTLD_NOW | RTLD_LOCAL);
+    const nl_impl *(*kernel)(size_t) = library ? dlsym(library, "normlab_kernel") : NULL;
+    if (kernel) here = kernel(0);
+    if (here) m->forward = here->forward, m->backward = here->backward, m->scratch = here->scratch;
+}
+
+const nl_impl *load_distant(const char *path, char *error, size_t size) {
+    description *d = worker_share(sizeof *d), *const said = &distant.said;
+    nl_impl *m = &said->impl;
+    if (!d) return refuse(error, size, "out of memory"), NULL;
+    if (snprintf(distant.path, sizeof distant.path, "%s%s", strchr(path, '/') ? "" : "./", path) >=
+        (int)sizeof distant.path)
+        return refuse(error, size, "the path is too long"), NULL;
+    const bool ended_well = rehearse(distant.path, d, error, size);
+    memcpy(said, d, sizeof *d), munmap(d, sizeof *d); /* what is checked cannot change any more */
+    if (!ended_well) return NULL;
+    said->name[LOAD_NAME] = said->isa[sizeof said->isa - 1] = said->about[LOAD_ABOUT] = '\0';
+    said->error[sizeof said->error - 1] = '\0';
+    if (*said->error) return refuse(error, size, "%s", said->error), NULL;
+    if (said->count != 1) /* others could take the names of rungs */
+        return refuse(error, size, "it has %zu kernels, and one is graded: leave one", said->count),
+               NULL;
+    m->name = said->name, m->isa = said->isa, m->about = said->about, m->thresholds = NULL;
+    m->forward = m->forward ? forward_elsewhere : NULL;
+    m->backward = m->backward ? backward_elsewhere : NULL;
+    m->scratch = m->scratch ? scratch_elsewhere : NULL;
+    if (!load_accepts(m, error, size)) return NULL;
+    worker_attach = attach;
+    if (!nl_registry_add(m)) return refuse(error, size, "the table is full"), NULL;
+    return m;
+}
+
 bool load_kernels(const char *path, const char *origin, char *error, size_t size) {
     char here[4096];
     if (count == MOST) return refuse(error, size, "at most %d libraries can be loaded", MOST);
@@ -213,7 +299,7 @@ bool load_kernels(const char *path, const char *origin, char *error, size_t size
         return refuse(error, size, "the path is too long");
     void *library = dlopen(here, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (library) return dlclose(library), refuse(error, size, "is loaded already");
-    if (!rehearse(here, error, size)) return false;
+    if (!rehearse(here, NULL, error, size)) return false;
     library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const size_t length = strlen(path);
@@ -224,10 +310,7 @@ bool load_kernels(const char *path, const char *origin, char *error, size_t size
     }
     if (!arithmetic_is_usual()) {
         arithmetic_restore();
-        return dlclose(library),
-               refuse(error, size,
-                      "changes floating-point arithmetic when it is loaded, as what is linked "
-                      "with -ffast-math does: leave that option out");
+        return dlclose(library), refuse(error, size, FAST_MATH);
     }
     struct library *next = &libraries[count];
     *next = (struct library){.origin = origin};

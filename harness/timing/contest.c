@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* getrandom */
+#endif
+#include "timing/contest.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "best.h"
+#include "timing/arm.h"
+#include "timing/flush.h"
+#include "verify/caller.h"
+#include "verify/isolate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* Larger outputs are compared after every second call, drawn at random. */
+enum { ALWAYS_COMPARED = 1 << 17 };
+
+typedef struct field field;
+
+typedef struct seat {
+    field *of;
+    caller calls;
+    bool mine;
+} seat;
+
+struct field {
+    contest *k;
+    fixture f;
+    nl_data other, drawn; /* the data once more, of other numbers; and what the next call gets */
+    seat seats[CONTENDERS];
+    limit_arm limits[2];
+    uint64_t random;
+    bool pending; /* the outputs of a call of MINE are to be compared */
+};
+
+/* The clock stands still for what a call costs besides: the messages between the processes. */
+static double skipped, overhead;
+
+static double clock_of_calls(void) {
+    return clock_ns() - skipped;
+}
+
+/* Of xorshift64*, whose state no kernel sees. */
+static uint64_t draw(field *d) {
+    d->random ^= d->random >> 12, d->random ^= d->random << 25, d->random ^= d->random >> 27;
+    return d->random * 0x2545f4914f6cdd1d;
+}
+
+static contest *running;
+
+static bool over(void) {
+    return running->v.outcome == OUTCOME_FAIL || (running->interrupted && running->interrupted());
+}
+
+/* Each element of a tensor is that of one set of data or the other. In backward x stays, and with
+ * it the saved statistics. */
+static void draw_inputs(field *d) {
+    const nl_problem *p = &d->k->c->problem;
+    const bool backward = p->pass == NL_BACKWARD;
+    const size_t each = nl_dtype_size(p->dtype);
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
+        const char *a = d->f.data.input[s], *b = d->other.input[s];
+        char *to = d->drawn.input[s];
+        if (!to || nl_args[s].extent != NL_TENSOR || (backward && s == NL_X)) continue;
+        uint64_t bits = 0;
+        for (size_t i = 0; i < d->drawn.bytes[s] / each; i++, bits >>= 1) {
+            if (i % 64 == 0) bits = draw(d);
+            memcpy(to + i * each, (bits & 1 ? a : b) + i * each, each);
+        }
+    }
+}
+
+/* Compares what the last call of MINE left with the reference of its own inputs. */
+static void compare(field *d) {
+    contest *k = d->k;
+    const nl_problem *p = &k->c->problem;
+    instance *in = d->f.in;
+    answer want;
+    if (!d->pending) return;
+    d->pending = false;
+    if (p->n * p->c * p->s > ALWAYS_COMPARED && draw(d) >> 63) return;
+    if (!answer_make(k->c, &d->drawn, &want)) {
+        k->v = failure("out of %s", "memory");
+        return;
+    }
+    in->impl = k->impl[MINE];
+    const verdict v = verify_result(in, &want);
+    answer_free(&want);
+    if (v.outcome == OUTCOME_FAIL) k->v = v;
+}
+
+static void lose(seat *a) {
+    if (a->of->k->v.outcome == OUTCOME_FAIL) return;
+    a->of->k->v = failure(a->mine ? "%s" : "a rung that it is compared with %s", a->calls.why);
+}
+
+static void before(void *context) {
+    seat *a = context;
+    field *d = a->of;
+    const cache_state cache = d->k->c->cache;
+    compare(d);
+    draw_inputs(d);
+    instance_refill(d->f.in);
+    for (nl_arg s = 0; s < NL_ARGS && cache == CACHE_COLD; s++)
+        if (d->f.in->at[s]) flush(d->f.in->at[s], d->drawn.bytes[s]);
+    if (!over() && !caller_ready(&a->calls, TURN_CALLS | (cache == CACHE_WARM ? TURN_WARM : 0)))
+        lose(a);
+}
+
+static void call(void *context, size_t turn) {
+    seat *a = context;
+    double ns;
+    (void)turn;
+    if (over())
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* for who waits for time to pass */
+    else if (!caller_call(&a->calls, &ns))
+        lose(a);
+    else
+        a->of->pending = a->mine, skipped += fmin(overhead, ns);
+}
+
+static void after(void *context) {
+    compare(((seat *)context)->of);
+}
+
+/* What messages cost: the median of calls that do nothing. */
+static bool measure_overhead(seat *a) {
+    enum { TIMES = 51 };
+    double ns[TIMES];
+    for (int i = 0; i < TIMES; i++)
+        if (!caller_ready(&a->calls, 0) || !caller_call(&a->calls, &ns[i])) return lose(a), false;
+    overhead = stats_median(ns, TIMES, 0).median;
+    return true;
+}
+
+static bool make_data(field *d, char *error, size_t size) {
+    contest *k = d->k;
+    random_seed(k->seed + ((uint64_t)1 << 40));
+    bool ok = data_make(k->c, &d->other, error, size);
+    random_seed(k->seed);
+    for (nl_arg s = 0; s < NL_ARGS && ok; s++) {
+        d->drawn.bytes[s] = d->f.data.bytes[s];
+        if (!d->f.data.input[s]) continue;
+        ok = (d->drawn.input[s] = malloc(d->drawn.bytes[s] + 1)) != NULL;
+        if (ok) memcpy(d->drawn.input[s], d->f.data.input[s], d->drawn.bytes[s]);
+    }
+    if (getrandom(&d->random, sizeof d->random, 0) < 0) d->random = (uint64_t)clock_ns();
+    d->random |= 1;
+    d->f.in->data = &d->drawn;
+    return ok;
+}
+
+static bool seat_all(field *d) {
+    const contest *k = d->k;
+    for (int i = 0; i < CONTENDERS; i++) {
+        const nl_impl *m = k->impl[i];
+        if (!m) continue;
+        d->f.in->impl = m;
+        d->seats[i] = (seat){.of = d, .mine = i == MINE};
+        if (!caller_start(&d->seats[i].calls, d->f.in,
+                          nl_threads_for(m, &k->c->problem, k->threads)))
+            return false;
+    }
+    return measure_overhead(&d->seats[FROM]);
+}
+
+static bool time_all(field *d) {
+    contest *k = d->k;
+    enum { AGAIN = CONTENDERS, LIMIT };
+    const size_t last = k->impl[TO] ? AGAIN : TO;
+    measure_arm arms[LIMIT + 2];
+    for (size_t i = 0; i <= last; i++)
+        arms[i] = (measure_arm){call, &d->seats[i == last ? FROM : i], before, after, NULL};
+    const yardstick by = {.baseline = k->impl[FROM]->name,
+                          .again = last,
+                          .limit = last + 1,
+                          .limits = limit_arms_make(&d->f, k->threads, d->limits),
+                          .streaming = k->c->streaming,
+                          .bytes = (double)case_bytes(k->c),
+                          .margin = 0.02};
+    for (size_t i = 0; i < by.limits; i++) arms[by.limit + i] = limit_arm_measured(&d->limits[i]);
+    measure m = {.arms = arms,
+                 .count = by.limit + by.limits,
+                 .baseline = FROM,
+                 .seconds = k->seconds * (double)(by.limit + by.limits),
+                 .precision = 0.01,
+                 .seed = draw(d),
+                 .clock = clock_of_calls,
+                 .interrupted = over};
+    const bool ok = measure_run(&m);
+    for (size_t i = 0; ok && m.rounds && !over() && i < last; i++)
+        k->t[i] = timing_read(&m, i, &by);
+    measure_free(&m);
+    return ok;
+}
+
+bool contest_run(contest *k, char *error, size_t size) {
+    field d = {.k = k};
+    size_t scratch = 0;
+    k->v = (verdict){.outcome = OUTCOME_OK};
+    for (int i = 0; i < CONTENDERS; i++)
+        if (k->impl[i]) {
+            const size_t bytes = nl_scratch_bytes(k->impl[i], &k->c->problem);
+            scratch = bytes > scratch ? bytes : scratch;
+        }
+    running = k;
+    isolate_end();
+    nl_data sizes;
+    if (!data_make(k->c, &sizes, error, size)) return false;
+    arena *shared = isolate_arena(instance_room(k->c, &sizes, scratch));
+    data_free(&sizes);
+    snprintf(error, size, "out of memory");
+    bool ok = shared && fixture_make_in(shared, &d.f, k->c, scratch, 1, error, size);
+    ok = ok && make_data(&d, error, size);
+    ok = ok && (seat_all(&d) ? time_all(&d) : k->v.outcome == OUTCOME_FAIL);
+    for (int i = 0; i < CONTENDERS; i++) caller_stop(&d.seats[i].calls);
+    data_free(&d.other), data_free(&d.drawn);
+    fixture_free(&d.f);
+    isolate_end();
+    return ok;
+}

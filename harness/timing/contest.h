@@ -1,0 +1,27 @@
+/* Times a kernel that is not trusted beside rungs of ours. Each runs in a process of its own, which
+ * is stopped between its calls, on shared buffers; this process reads the clock and never calls the
+ * kernel. Each call gets inputs that nobody has seen, and its outputs are compared with their own
+ * reference. SPDX-License-Identifier: MIT */
+#ifndef NL_CONTEST_H
+#define NL_CONTEST_H
+
+#include "timing/row.h"
+
+typedef enum contender { MINE, FROM, TO, CONTENDERS } contender;
+
+typedef struct contest {
+    const nl_case *c;
+    const nl_impl *impl[CONTENDERS]; /* TO may be NULL: the limit alone */
+    int threads;
+    double seconds; /* of timing per contender */
+    uint64_t seed;  /* of the data (random_seed) */
+    bool (*interrupted)(void);
+    /* What came out. */
+    verdict v; /* of MINE; if it is not ok, nothing was timed */
+    timing t[CONTENDERS];
+} contest;
+
+/* False: error says why, as of the memory. */
+bool contest_run(contest *k, char *error, size_t error_size);
+
+#endif

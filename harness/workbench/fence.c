@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "workbench/fence.h"
+#include "workbench/instructions.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MOST = 1 << 20, PREPROCESSED_MOST = 64 << 20 };
+
+/* A kernel has what C and this project offer: no files, no threads of its own, no clock. */
+static const char usual_headers[] =
+    "kernel.h vec.h parallel.h normlab.h normlab_kernel.h assert.h complex.h ctype.h errno.h "
+    "fenv.h "
+    "float.h inttypes.h iso646.h limits.h math.h stdalign.h stdbool.h stddef.h stdint.h stdio.h "
+    "stdlib.h string.h tgmath.h omp.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h arm_neon.h";
+
+/* Machine code could do what the list of symbols refuses. */
+static const char always[] = "asm __asm __asm__ section __section__";
+
+/* The bytes of a file, up to `most`, as text. NULL: it cannot be read, or has more. */
+static char *read_text(const char *folder, const char *name, size_t most) {
+    char path[2 * COMMAND_PATH];
+    snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name);
+    FILE *f = fopen(path, "rb");
+    char *text = f ? malloc(most + 1) : NULL;
+    const size_t n = text ? fread(text, 1, most, f) : 0;
+    const bool whole = text && n < most && !ferror(f);
+    if (f) fclose(f);
+    if (!whole) return free(text), NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!text[i]) text[i] = ' '; /* it would end the text, and compilers ignore it */
+    text[n] = '\0';
+    return text;
+}
+
+static FILE *create(const compiled *c, const char *name) {
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", c->folder, name);
+    return fopen(path, "w");
+}
+
+static bool write_text(const compiled *c, const char *name, const char *text) {
+    FILE *f = create(c, name);
+    const bool ok = f && fputs(text, f) >= 0;
+    return f && fclose(f) == 0 && ok;
+}
+
+static bool is_letter(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Names the identifiers of a preprocessed text that begin like `stem`, but for those allowed. */
+static void poison_all(FILE *f, const char *stem, const assignment *rules, const char *text) {
+    const size_t length = strlen(stem);
+    char word[200];
+    for (const char *at = text; (at = strstr(at, stem));) {
+        const char *end = at + length;
+        while (is_letter(*end)) end++;
+        snprintf(word, sizeof word, "%.*s", (int)(end - at), at);
+        if ((at == text || !is_letter(at[-1])) && !assignment_allows(rules, word))
+            fprintf(f, " %s", word);
+        at = end;
+    }
+}
+
+/* rules.h includes each allowed header that the text mentions, then end.h, which poisons words. So
+ * no macro of the file changes a header, and what headers say is no word of the file. */
+static bool write_rules(const compiled *c, const assignment *rules, const char *source,
+                        const char *preprocessed) {
+    const char *headers = *rules->headers ? rules->headers : usual_headers;
+    char name[64];
+    FILE *f = create(c, "rules.h");
+    if (!f) return false;
+    fputs("#pragma GCC system_header\n", f);
+    for (int n; sscanf(headers, "%63s%n", name, &n) == 1; headers += n)
+        if (strstr(source, name)) fprintf(f, "#include \"%s\"\n", name);
+    fputs("#include \"end.h\"\n", f);
+    if (fclose(f) != 0 || !(f = create(c, "end.h"))) return false;
+    fprintf(f, "#pragma GCC system_header\n#pragma GCC poison %s", always);
+    for (size_t i = 0; i < rules->forbidden_count; i++) {
+        const char *word = rules->forbidden[i];
+        const size_t stem = strcspn(word, "*");
+        snprintf(name, sizeof name, "%.*s", (int)stem, word);
+        if (!word[stem])
+            fprintf(f, " %s", word);
+        else if (preprocessed)
+            poison_all(f, name, rules, preprocessed);
+    }
+    fputc('\n', f);
+    return fclose(f) == 0;
+}
+
+/* The compiler's list of files that it opens has a line of dots and a name for each. After end.h,
+ * only those may come that came before, for which the headers have their reasons. */
+static bool includes_allowed(const char *messages, char *error, size_t size) {
+    const char *end = strstr(messages, "/end.h\n");
+    if (!end) return snprintf(error, size, "the compiler does not list what it includes"), false;
+    for (const char *line = end; line && (line = strchr(line, '\n'));) {
+        line++;
+        const char *name = line + strspn(line, ".");
+        const int length = (int)strcspn(name, "\n");
+        if (name == line || *name != ' ') continue;
+        char entry[COMMAND_PATH];
+        snprintf(entry, sizeof entry, "%.*s\n", length, name);
+        const char *known = strstr(messages, entry);
+        if (known && known < end) continue;
+        snprintf(error, size,
+                 "it includes%.*s, which is not among the headers that this assignment allows",
+                 length, name);
+        return false;
+    }
+    return true;
+}
+
+/* What the compiler says of a poisoned word, FILE:LINE:COLUMN: ..., as a sentence. */
+static bool words_allowed(const char *messages, const char *source, char *error, size_t size) {
+    const char *poisoned = strstr(messages, "poisoned"), *line = poisoned, *at = source;
+    int row = 0, column = 0;
+    if (!poisoned) return true;
+    while (line > messages && line[-1] != '\n') line--;
+    const char *colon = strstr(line, ".c:");
+    if (!colon || sscanf(colon, ".c:%d:%d", &row, &column) != 2) row = 0;
+    for (int i = 1; i < row && at; i++) at = strchr(at, '\n'), at += at != NULL;
+    if (row && at && (size_t)column <= strcspn(at, "\n")) at += column - 1;
+    int length = 0;
+    while (row && at && is_letter(at[length])) length++;
+    if (length)
+        snprintf(error, size, "the assignment forbids '%.*s' (line %d)", length, at, row);
+    else
+        snprintf(error, size, "the assignment forbids a word: %.*s", (int)strcspn(line, "\n"),
+                 line);
+    return false;
+}
+
+static bool run(const compiled *c, const char *words, const char *output, const char *messages,
+                char *error, size_t size) {
+    command run = {.count = 0};
+    compile_flags(c, &run);
+    command_words(&run, words);
+    return command_run_fenced(&run, c->folder, output, messages, error, size);
+}
+
+/* Only preprocesses: what the compiler would say could quote a file that was included. */
+static bool check_text(const compiled *c, const char *name, const assignment *rules,
+                       const char *source, char *error, size_t size) {
+    char words[200];
+    snprintf(words, sizeof words, "-include ./rules.h -E -H ./%s", name);
+    const bool right = run(c, words, "kernel.i", "messages", error, size);
+    char *messages = read_text(c->folder, "messages", PREPROCESSED_MOST);
+    char *text = read_text(c->folder, "kernel.i", PREPROCESSED_MOST);
+    bool ok = !*error && messages && text;
+    if (!ok && !*error) snprintf(error, size, "it is too long, with what it includes");
+    ok = ok && includes_allowed(messages, error, size) &&
+         words_allowed(messages, source, error, size) && write_rules(c, rules, source, text);
+    (void)right; /* if not, the next run says why */
+    free(messages), free(text);
+    return ok;
+}
+
+static bool translate(const compiled *c, const char *name, const assignment *rules,
+                      const char *source, char *error, size_t size) {
+    char words[200];
+    snprintf(words, sizeof words, "-include ./rules.h -S -o kernel.s ./%s", name);
+    if (!run(c, words, NULL, "messages", error, size)) {
+        char *messages = *error ? NULL : read_text(c->folder, "messages", PREPROCESSED_MOST);
+        if (messages && words_allowed(messages, source, error, size))
+            snprintf(error, size, "it does not compile\n%.1200s", messages);
+        return free(messages), false;
+    }
+    char *text = read_text(c->folder, "kernel.s", PREPROCESSED_MOST);
+    const bool ok =
+        text && instructions_allowed(text, assignment_forbids(rules, "double"), error, size);
+    if (!text) snprintf(error, size, "it is too long when compiled");
+    return free(text), ok && run(c, "-shared kernel.s -lm -o kernel.so", NULL, NULL, error, size);
+}
+
+bool fence_compile(const char *file, const assignment *rules, const compiled *c, char *error,
+                   size_t size) {
+    char name[80];
+    char *source = read_text("", file, TEXT_MOST);
+    snprintf(name, sizeof name, "%s.c", strchr(c->name, '/') + 1);
+    for (char *at = name; *at == '-' || *at == '.' || *at == '+'; at++) *at = '_';
+    if (!source)
+        return snprintf(error, size, "it has more than %d characters", TEXT_MOST - 1), false;
+    const bool written = write_text(c, name, source) && write_rules(c, rules, source, NULL);
+    if (!written) snprintf(error, size, "cannot write into %s", c->folder);
+    const bool ok = written && check_text(c, name, rules, source, error, size) &&
+                    translate(c, name, rules, source, error, size);
+    free(source);
+    return ok;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "workbench/instructions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Is the word in a list of words between spaces? */
+static bool in(const char *list, const char *word, size_t n) {
+    for (const char *at = list; (at = strstr(at, " ")); at++)
+        if (strncmp(at + 1, word, n) == 0 && (at[n + 1] == ' ' || !at[n + 1])) return true;
+    return false;
+}
+
+static const char forbidden[] = " syscall sysenter int rdtsc rdtscp rdpmc svc hvc xgetbv vmcall";
+
+#if defined(__x86_64__)
+
+/* The arithmetic of SSE and AVX, without v, b231 and the type; and x87 but for its control word. */
+static bool is_double(const char *name, size_t n, const char *rest) {
+    static const char arithmetic[] = " add sub mul div sqrt min max hadd hsub addsub dp round "
+                                     "rndscale reduce rcp14 rsqrt14 scalef fmadd fmsub fnmadd "
+                                     "fnmsub fmaddsub fmsubadd";
+    (void)rest;
+    if (*name == 'f' && !in(" fldcw fnstcw fstcw fnstsw fninit", name, n)) return true;
+    if (*name == 'v') name++, n--;
+    if (n < 3 || (strncmp(name + n - 2, "sd", 2) != 0 && strncmp(name + n - 2, "pd", 2) != 0))
+        return false;
+    n -= 2;
+    while (n && name[n - 1] >= '1' && name[n - 1] <= '3' && *name == 'f') n--;
+    return in(arithmetic, name, n);
+}
+
+#elif defined(__aarch64__)
+
+static bool is_double(const char *name, size_t n, const char *rest) {
+    static const char arithmetic[] = " fadd fsub fmul fdiv fsqrt fmadd fmsub fnmadd fnmsub fnmul "
+                                     "fmla fmls fmin fmax fminnm fmaxnm faddp fabd frecpe frsqrte";
+    const char *first = rest + strspn(rest, " \t");
+    return in(arithmetic, name, n) && (*first == 'd' || strstr(rest, ".2d") || strstr(rest, ".d"));
+}
+
+#else
+
+static bool is_double(const char *name, size_t n, const char *rest) {
+    (void)name, (void)n, (void)rest;
+    return false;
+}
+
+#endif
+
+/* Functions of the compiler's library for arithmetic that the processor lacks. */
+static bool is_soft(const char *rest) {
+    static const char *const stems[] = {"__add", "__sub", "__mul", "__div"};
+    rest += strspn(rest, " \t");
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
+        if (strncmp(rest, stems[i], 5) == 0 && strchr("dxt", rest[5]) && rest[6] == 'f')
+            return true;
+    return false;
+}
+
+bool instructions_allowed(char *assembly, bool no_double, char *why, size_t size) {
+    for (char *line = strtok(assembly, "\n"); line; line = strtok(NULL, "\n")) {
+        const char *name = line + strspn(line, " \t");
+        const size_t n = strcspn(name, " \t;#");
+        if (name == line || *name == '.' || !n || name[n - 1] == ':') continue;
+        const char *rest = name + n;
+        if (in(forbidden, name, n) || strstr(rest, "cntvct"))
+            return snprintf(why, size,
+                            "it has the instruction %.*s: a kernel calls no system and "
+                            "reads no clock",
+                            (int)n, name),
+                   false;
+        if (no_double && (is_double(name, n, rest) || is_soft(rest)))
+            return snprintf(why, size,
+                            "the assignment forbids 'double', and it computes in double (%.*s): a "
+                            "constant without f, or a function without f?",
+                            (int)n, name),
+                   false;
+    }
+    return true;
+}
