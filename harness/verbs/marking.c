@@ -9,6 +9,7 @@
 #include "verbs/terminal.h"
 #include "verify/check.h"
 #include "verify/examine.h"
+#include "verify/isolate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,8 +105,9 @@ static void take_bits(void *context, const instance *in) {
     *(uint64_t *)context = instance_hash(in);
 }
 
-/* Calls it on several numbers of threads, and on the last of them twice. */
-static void compare_bits(const grading *j, const nl_case *c, const nl_data *data, mark *k) {
+/* Calls it on several numbers of threads, and on the last of them twice. Returns how many threads
+ * it had. */
+static int compare_bits(const grading *j, const nl_case *c, const nl_data *data, mark *k) {
     static const int teams[] = {1, 2, 3, 5, 8, 8};
     enum { TEAMS = sizeof teams / sizeof *teams };
     uint64_t bits[TEAMS] = {0};
@@ -123,6 +125,7 @@ static void compare_bits(const grading *j, const nl_case *c, const nl_data *data
                      "the number of threads, or there is a race",
                      c->text, teams[i]);
     }
+    return isolate_threads();
 }
 
 static bool grade_bits(grading *j, const part *p) {
@@ -133,14 +136,21 @@ static bool grade_bits(grading *j, const part *p) {
         snprintf(k->text, sizeof k->text, "it is not .threaded, so every call gets one thread");
         return k->right = false, true;
     }
+    int threads = 0;
+    isolate_end(); /* and with it the threads of earlier calls */
     for (size_t i = 0; i < p->cases.count && k->right && !interrupted(); i++) {
         const nl_case *c = &p->cases.items[i];
         nl_data data;
         answer want;
         if (!data_make(c, &data, error, sizeof error)) return options_fail("%s", error);
         if (!answer_make(c, &data, &want)) return data_free(&data), options_fail("out of memory");
-        compare_bits(j, c, &data, k);
+        const int had = compare_bits(j, c, &data, k);
+        threads = had > threads ? had : threads;
         answer_free(&want), data_free(&data);
+    }
+    if (k->right && threads == 1 && nl_has_openmp()) {
+        snprintf(k->text, sizeof k->text, "it is .threaded, and started no thread on any case");
+        k->right = false;
     }
     if (!k->right) return true;
     k->points = p->points;

@@ -69,6 +69,11 @@ bool grade_speed(grading *j, const part *p, mark *k) {
     char error[700];
     if (j->seconds == 0)
         return snprintf(k->text, sizeof k->text, "%s\nnot timed: --seconds 0", c->text), true;
+    if (all.threads > nl_max_threads())
+        return snprintf(k->text, sizeof k->text,
+                        "%s\nnot timed: %d threads, but this machine runs %d", c->text, all.threads,
+                        nl_max_threads()),
+               true;
     if (!measure_speed(&all, error, sizeof error)) return options_fail("%s: %s", c->text, error);
     const timing *mine = &all.t[MINE];
     const double from = all.t[FROM].ns.median;

@@ -13,11 +13,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS_MOST = 20, OWN_THREADS = 2 }; /* one waits, one serves */
+enum { SECONDS_MOST = 20 };
 
 /* Ends it; why, unless it says so already, follows from how it had ended. */
 static bool end(caller *k) {
@@ -55,24 +54,16 @@ static bool hear(caller *k, unsigned char *byte) {
     return end(k);
 }
 
-static int threads_of(const caller *k) {
-    char path[60];
-    struct stat tasks;
-    snprintf(path, sizeof path, "/proc/%d/task", k->pid);
-    return stat(path, &tasks) == 0 ? (int)tasks.st_nlink - 2 : 0;
-}
-
 /* With all its threads: what a kernel has left to do after a call, it does not do then. */
 static bool halt(caller *k) {
     siginfo_t now;
     kill(k->pid, SIGSTOP);
     if (waitid(P_PID, (id_t)k->pid, &now, WSTOPPED | WEXITED | WNOWAIT) != 0) return end(k);
     if (now.si_code != CLD_STOPPED) return end(k);
+    const int threads = worker_threads(k->pid);
     char text[100];
-    const int most = OWN_THREADS + k->threads - 1, threads = threads_of(k);
-    snprintf(text, sizeof text, "has %d threads, where a call may use %d",
-             threads - OWN_THREADS + 1, k->threads);
-    return threads <= most || fail(k, text);
+    snprintf(text, sizeof text, "has %d threads, where a call may use %d", threads, k->threads);
+    return threads <= k->threads || fail(k, text);
 }
 
 bool caller_start(caller *k, const instance *in, int threads) {

@@ -214,6 +214,12 @@ static bool ask(child *k, const instance *in, int threads, char *why, size_t siz
     return snprintf(why, size, "wrote to files that are not its own"), false;
 }
 
+static int threads_had; /* by the process of the last call */
+
+int isolate_threads(void) {
+    return threads_had;
+}
+
 bool isolate_call(const instance *in, int threads, char *why, size_t size) {
     const bool fresh = !in->shared || !is_in_table(in->impl);
     child alone = {0}, *k = fresh ? &alone : &servers[nl_is_own(in->impl)];
@@ -225,6 +231,7 @@ bool isolate_call(const instance *in, int threads, char *why, size_t size) {
     worker_fill(paper, in, threads);
     bool failed = !ask(k, in, threads, why, size) || describe_return(paper, why, size);
     failed = describe_output(failed, why, size);
+    threads_had = failed ? 0 : worker_threads(k->pid);
     if (failed || fresh) stop(k, failed);
     return !failed;
 }

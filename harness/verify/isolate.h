@@ -13,6 +13,10 @@ arena *isolate_arena(size_t bytes);
  * process, until one of them ends it, and so do added ones; else each call gets a fresh one. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
+/* The threads of the process of the last call, which keeps those that OpenMP has started; counted
+ * from outside. 0: unknown. */
+int isolate_threads(void);
+
 /* The scratch that the kernel wants, from a child that runs its .scratch; SIZE_MAX: it failed. */
 size_t isolate_scratch(const nl_impl *impl, const nl_problem *p);
 

@@ -314,7 +314,8 @@ static size_t memory_now(void) {
 }
 
 void worker_seal(void) {
-    if (memory_now() < SANITIZERS_MAP && !__gcov_dump) seal(SEAL_KERNEL); /* else they write findings */
+    if (memory_now() < SANITIZERS_MAP && !__gcov_dump)
+        seal(SEAL_KERNEL); /* else they write findings */
 }
 
 static void limit_all(void) {
@@ -389,4 +390,12 @@ int worker_start(slip *s, const int output[2], int *line) {
     *line = both[0];
     if (pid > 0) return setpgid(pid, pid), pid;
     return close(both[0]), 0;
+}
+
+int worker_threads(int pid) {
+    enum { LINKS = 2, WAITS = 1 }; /* of an empty directory; the thread that waits for the others */
+    char path[60];
+    struct stat tasks;
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    return stat(path, &tasks) == 0 ? (int)tasks.st_nlink - LINKS - WAITS : 0;
 }

@@ -5,7 +5,6 @@
 #include "tuning.h"
 #include "verify/instance.h"
 
-
 /* What parent and child tell each other, in memory that they share. */
 typedef struct slip {
     nl_case c;
@@ -58,6 +57,9 @@ void worker_fill(slip *s, const instance *in, int threads);
 
 /* Starts a process that serves. Returns its id, or 0, and the parent's end of its line. */
 int worker_start(slip *s, const int output[2], int *line);
+
+/* The threads of such a process that run kernels, counted from outside; 0: unknown. */
+int worker_threads(int pid);
 
 /* Serves calls: one for each byte from the line, with a byte back after each. Never returns. What
  * kernels print on stdout and stderr goes to these files. */

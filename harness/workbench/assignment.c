@@ -61,6 +61,34 @@ static bool copy_rung(const scan *s, const char *name, char to[64]) {
                       name);
 }
 
+/* Does a rung, this one or any, take the case on this machine? What none takes, no student can. */
+static bool can_take(const nl_case *c, const char *name) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if ((!name || strcmp(m->name, name) == 0) && !m->demonstration && nl_isa_runs(m->isa) &&
+            nl_accepts(m, &c->problem))
+            return true;
+    }
+    return false;
+}
+
+static bool can_be_met(const scan *s, const part *p) {
+    const char *const rungs[] = {p->from_rung, p->to_rung};
+    for (size_t i = 0; i < p->cases.count; i++)
+        if (!can_take(&p->cases.items[i], NULL))
+            return scan_error(s, s->first_line, "cannot be met: no kernel takes %s",
+                              p->cases.items[i].text);
+    for (int i = 0; i < 2; i++)
+        if (p->kind == PART_SPEED && strcmp(rungs[i], "limit") != 0 &&
+            !can_take(p->cases.items, rungs[i]))
+            return scan_error(s, s->first_line, "cannot be met: %s does not take %s", rungs[i],
+                              p->cases.items->text);
+    return p->kind != PART_SPEED || p->cases.items->cache != CACHE_ROTATING ||
+           scan_error(s, s->first_line,
+                      "a speed is measured on warm or cold buffers, and %s rotates",
+                      p->cases.items->text);
+}
+
 /* "in N steps" */
 static bool read_steps(part *p, char *rest) {
     const char *in = word(&rest), *number = word(&rest), *steps = word(&rest);
@@ -103,7 +131,8 @@ static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
     part *p = &a->parts[a->count++];
     p->kind = kind, p->steps = 5;
     if (!number(s, word(&rest), 0, &p->points)) return false;
-    return kind <= PART_BITS ? read_category(s, p, rest) : read_scale(s, p, rest);
+    return (kind <= PART_BITS ? read_category(s, p, rest) : read_scale(s, p, rest)) &&
+           can_be_met(s, p);
 }
 
 /* Words of C: `forbid` takes stems, too, as nl_*. */

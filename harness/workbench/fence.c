@@ -65,7 +65,7 @@ static void poison_all(FILE *f, const char *stem, const assignment *rules, const
     }
 }
 
-/* rules.h includes each allowed header that the text mentions, then end.h, which poisons words. So
+/* rules.c includes rules.h, and then the file. rules.h includes each allowed header that the text mentions, then end.h, which poisons words. So
  * no macro of the file changes a header, and what headers say is no word of the file. */
 static bool write_rules(const compiled *c, const assignment *rules, const char *source,
                         const char *preprocessed) {
@@ -92,20 +92,19 @@ static bool write_rules(const compiled *c, const assignment *rules, const char *
     return fclose(f) == 0;
 }
 
-/* The compiler's list of files that it opens has a line of dots and a name for each. After end.h,
- * only those may come that came before, for which the headers have their reasons. */
+/* The compiler's list of files that it opens has a line of dots and a name for each. After end.h
+ * comes the file, and then only what has come before: some headers are read more than once. */
 static bool includes_allowed(const char *messages, char *error, size_t size) {
-    const char *end = strstr(messages, "/end.h\n");
-    if (!end) return snprintf(error, size, "the compiler does not list what it includes"), false;
-    for (const char *line = end; line && (line = strchr(line, '\n'));) {
+    const char *end = strstr(messages, "/end.h\n"), *line = end ? strchr(end, '\n') + 1 : NULL;
+    if (!line) return snprintf(error, size, "the compiler does not list what it includes"), false;
+    while ((line = strchr(line, '\n'))) {
         line++;
         const char *name = line + strspn(line, ".");
         const int length = (int)strcspn(name, "\n");
-        if (name == line || *name != ' ') continue;
         char entry[COMMAND_PATH];
         snprintf(entry, sizeof entry, "%.*s\n", length, name);
         const char *known = strstr(messages, entry);
-        if (known && known < end) continue;
+        if (*line != '.' || *name != ' ' || known < end) continue;
         snprintf(error, size,
                  "it includes%.*s, which is not among the headers that this assignment allows",
                  length, name);
@@ -134,6 +133,13 @@ static bool words_allowed(const char *messages, const char *source, char *error,
     return false;
 }
 
+/* Without the lines that lead from rules.c to the file. */
+static const char *own_part(const char *messages) {
+    while (strncmp(messages, "In file included from", 21) == 0)
+        messages += strcspn(messages, "\n") + 1;
+    return messages;
+}
+
 static bool run(const compiled *c, const char *words, const char *output, const char *messages,
                 char *error, size_t size) {
     command run = {.count = 0};
@@ -143,30 +149,25 @@ static bool run(const compiled *c, const char *words, const char *output, const 
 }
 
 /* Only preprocesses: what the compiler would say could quote a file that was included. */
-static bool check_text(const compiled *c, const char *name, const assignment *rules,
-                       const char *source, char *error, size_t size) {
-    char words[200];
-    snprintf(words, sizeof words, "-include ./rules.h -E -H ./%s", name);
-    const bool right = run(c, words, "kernel.i", "messages", error, size);
+static bool check_text(const compiled *c, const assignment *rules, const char *source, char *error,
+                       size_t size) {
+    run(c, "-E -H ./rules.c", "kernel.i", "messages", error, size);
     char *messages = read_text(c->folder, "messages", PREPROCESSED_MOST);
     char *text = read_text(c->folder, "kernel.i", PREPROCESSED_MOST);
     bool ok = !*error && messages && text;
     if (!ok && !*error) snprintf(error, size, "it is too long, with what it includes");
     ok = ok && includes_allowed(messages, error, size) &&
          words_allowed(messages, source, error, size) && write_rules(c, rules, source, text);
-    (void)right; /* if not, the next run says why */
     free(messages), free(text);
     return ok;
 }
 
-static bool translate(const compiled *c, const char *name, const assignment *rules,
-                      const char *source, char *error, size_t size) {
-    char words[200];
-    snprintf(words, sizeof words, "-include ./rules.h -S -o kernel.s ./%s", name);
-    if (!run(c, words, NULL, "messages", error, size)) {
+static bool translate(const compiled *c, const assignment *rules, const char *source, char *error,
+                      size_t size) {
+    if (!run(c, "-S -o kernel.s ./rules.c", NULL, "messages", error, size)) {
         char *messages = *error ? NULL : read_text(c->folder, "messages", PREPROCESSED_MOST);
         if (messages && words_allowed(messages, source, error, size))
-            snprintf(error, size, "it does not compile\n%.1200s", messages);
+            snprintf(error, size, "it does not compile\n%.1200s", own_part(messages));
         return free(messages), false;
     }
     char *text = read_text(c->folder, "kernel.s", PREPROCESSED_MOST);
@@ -178,16 +179,18 @@ static bool translate(const compiled *c, const char *name, const assignment *rul
 
 bool fence_compile(const char *file, const assignment *rules, const compiled *c, char *error,
                    size_t size) {
-    char name[80];
+    char name[80], both[160];
     char *source = read_text("", file, TEXT_MOST);
     snprintf(name, sizeof name, "%s.c", strchr(c->name, '/') + 1);
-    for (char *at = name; *at == '-' || *at == '.' || *at == '+'; at++) *at = '_';
+    if (strcmp(name, "rules.c") == 0) *name = '_';
+    snprintf(both, sizeof both, "#include \"./rules.h\"\n#include \"./%s\"\n", name);
     if (!source)
         return snprintf(error, size, "it has more than %d characters", TEXT_MOST - 1), false;
-    const bool written = write_text(c, name, source) && write_rules(c, rules, source, NULL);
+    const bool written = write_text(c, name, source) && write_text(c, "rules.c", both) &&
+                         write_rules(c, rules, source, NULL);
     if (!written) snprintf(error, size, "cannot write into %s", c->folder);
-    const bool ok = written && check_text(c, name, rules, source, error, size) &&
-                    translate(c, name, rules, source, error, size);
+    const bool ok = written && check_text(c, rules, source, error, size) &&
+                    translate(c, rules, source, error, size);
     free(source);
     return ok;
 }

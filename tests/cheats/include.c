@@ -1,4 +1,0 @@
-/* Includes a rung instead of writing a kernel.
- * SPDX-License-Identifier: MIT */
-// expect: hint one_pass.c, which has a kernel already
-#include "../rmsnorm/one_pass.c"
