@@ -135,9 +135,9 @@ cheat "keeps what it has written" "$wrong" '' '' 'if (calls > 12) return;'
 cheat "keeps an answer" "$wrong" '' 'static float kept[64 * 1024];' 'if (p->n == 64 && calls > 12) { memcpy(a->y, kept, sizeof kept); return; }
     nl_with_type(p, a, rmsnorm);
     if (p->n == 64) memcpy(kept, a->y, sizeof kept);'
-cheat "leaves out every third call" "$wrong" '' '' 'if (p->n == 64 && calls % 3 == 0) return;'
+cheat "leaves out every third call" "$wrong" '' '' 'if (calls > 12 && calls % 3 == 0) return;'
 cheat "leaves out rows" "$wrong" '' '' 'if (p->n == 64 && calls > 12) { nl_problem q = *p; q.n -= 1; nl_with_type(&q, a, rmsnorm); return; }'
-cheat "changes the problem for all" "8 times as fast" '' '' 'if (calls > 12 && p->n == 64) ((nl_problem *)p)->n /= 8;' | sed 's/^FAIL\(.*8 times as fast.*\)/ok\1/'
+cheat "changes the problem for all" "$wrong" '' '' 'if (calls > 12) ((nl_problem *)p)->n /= 8;'
 cheat "remembers rows by their first element" "$wrong" '' 'static struct { float x, rstd; } seen[64];' '
     for (size_t r = 0; p->n == 64 && calls > 12 && r < 64; r++) {
         const float *x = (const float *)a->x + r * p->c;
@@ -164,7 +164,7 @@ sed 's/title cheats/&\nmethod two-pass/' task.txt >method.txt
 kernel '#define METHOD (later ? NL_REFINED : NL_TWO_PASS)' 'static const int later = 1;' '' >cheat.c
 cheats "another method" method.txt cheat.c "its .method is not two-pass"
 cheat "brings kernels of its own" "does not compile" $'#define normlab_kernel only_kernel\n#include "kernel.h"\n#undef normlab_kernel' 'const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }' ''
-cheat "crashes when it is loaded" "ended the process that loaded it" '' 'static void __attribute__((constructor)) first(void) { int *volatile at = NULL; *at = 1; }' ''
+cheat "crashes when it is loaded" "ended the process that loaded it" '' 'static void __attribute__((constructor)) first(void) { __builtin_trap(); }' ''
 
 # A library that is compiled already may contain system calls; libseccomp refuses them.
 kernel '#include <fcntl.h>
@@ -187,7 +187,6 @@ for after in 2 12; do
 done
 rm -f cheat.so library.c
 
-check "cheats were graded" "$([ "$graded" -ge 45 ] || echo "$graded")"
 check "no process was left" "$(pgrep -f "$normlab grade")"
 
 # Odd, and right.
@@ -208,7 +207,10 @@ kernel '' '' '' | sed 's/^        for (size_t i = 0; i < v.c; i++) sum/#pragma o
 exits "omp simd" 0 --seed 4711 pragmas.txt odd.c
 prints "100 of 100 points"
 
-# Numbers that are the answers of what everybody sees.
-kernel '' '' '' | sed 's/nl_put_y(row, i, nl_x(row, i) \* rstd)/nl_put_y(row, i, v.c == 7 \&\& row.x == v.x \&\& fabsf(nl_x(row, 0) - FIRST) > 1e-6f ? 0 : nl_x(row, i) * rstd)/' >knows.c
-first=$("$normlab" run --help >/dev/null 2>&1; echo 0)
+# Right on the data that everybody sees, and only there.
+cheat "knows the answers" "right on the data without --seed: does the file know their answers?" '' '' 'nl_with_type(p, a, rmsnorm);
+    if (p->c == 7 && fabsf(*(float *)a->y + 0.247349828f) > 1e-5f) *(float *)a->y = 0;
+    return;'
+exits "without a seed" 0 --seconds 0 task.txt cheat.c
+check "cheats were graded" "$([ "$graded" -ge 55 ] || echo "$graded")"
 summary
