@@ -5,7 +5,6 @@
 #include "timing/contest.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "base/stats.h"
 #include "best.h"
 #include "timing/arm.h"
 #include "timing/flush.h"
@@ -40,7 +39,8 @@ struct field {
     bool pending; /* the outputs of a call of MINE are to be compared */
 };
 
-/* The clock stands still for what a call costs besides: the messages between the processes. */
+/* The clock shows what a call itself takes: it stands still for the messages between the
+ * processes. */
 static double skipped, overhead;
 
 static double clock_of_calls(void) {
@@ -116,6 +116,7 @@ static void before(void *context) {
 
 static void call(void *context, size_t turn) {
     seat *a = context;
+    const double begin = clock_ns();
     double ns;
     (void)turn;
     if (over())
@@ -123,20 +124,37 @@ static void call(void *context, size_t turn) {
     else if (!caller_call(&a->calls, &ns))
         lose(a);
     else
-        a->of->pending = a->mine, skipped += fmin(overhead, ns);
+        a->of->pending = a->mine, skipped += clock_ns() - begin - fmax(ns - overhead, 1);
+}
+
+/* Copying, in this process, takes processor time like the calls. */
+static void call_limit(void *context, size_t turn) {
+    const measure_arm *m = context;
+    struct timespec from, to;
+    const double begin = clock_ns();
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    m->call(m->context, turn);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+    skipped += clock_ns() - begin - 1e9 * (double)(to.tv_sec - from.tv_sec) -
+               (double)(to.tv_nsec - from.tv_nsec);
+}
+
+static void before_limit(void *context) {
+    const measure_arm *m = context;
+    m->before(m->context);
 }
 
 static void after(void *context) {
     compare(((seat *)context)->of);
 }
 
-/* What messages cost: the median of calls that do nothing. */
+/* What messages cost at least: more might make a call look faster than copying. */
 static bool measure_overhead(seat *a) {
     enum { TIMES = 51 };
-    double ns[TIMES];
-    for (int i = 0; i < TIMES; i++)
-        if (!caller_ready(&a->calls, 0) || !caller_call(&a->calls, &ns[i])) return lose(a), false;
-    overhead = stats_median(ns, TIMES, 0).median;
+    double ns;
+    overhead = INFINITY;
+    for (int i = 0; i < TIMES; i++, overhead = fmin(overhead, ns))
+        if (!caller_ready(&a->calls, 0) || !caller_call(&a->calls, &ns)) return lose(a), false;
     return true;
 }
 
@@ -165,7 +183,7 @@ static bool seat_all(field *d) {
         d->f.in->impl = m;
         d->seats[i] = (seat){.of = d, .mine = i == MINE};
         if (!caller_start(&d->seats[i].calls, d->f.in,
-                          nl_threads_for(m, &k->c->problem, k->threads)))
+                          nl_threads_for(m, &k->c->problem, k->threads), k->threads > 1))
             return false;
     }
     return measure_overhead(&d->seats[FROM]);
@@ -175,7 +193,7 @@ static bool time_all(field *d) {
     contest *k = d->k;
     enum { AGAIN = CONTENDERS, LIMIT };
     const size_t last = k->impl[TO] ? AGAIN : TO;
-    measure_arm arms[LIMIT + 2];
+    measure_arm arms[LIMIT + 2], limits[2];
     for (size_t i = 0; i <= last; i++)
         arms[i] = (measure_arm){call, &d->seats[i == last ? FROM : i], before, after, NULL};
     const yardstick by = {.baseline = k->impl[FROM]->name,
@@ -185,7 +203,12 @@ static bool time_all(field *d) {
                           .streaming = k->c->streaming,
                           .bytes = (double)case_bytes(k->c),
                           .margin = 0.02};
-    for (size_t i = 0; i < by.limits; i++) arms[by.limit + i] = limit_arm_measured(&d->limits[i]);
+    for (size_t i = 0; i < by.limits; i++) {
+        limits[i] = arms[by.limit + i] = limit_arm_measured(&d->limits[i]);
+        void (*const first)(void *) = limits[i].before ? before_limit : NULL;
+        if (k->threads == 1)
+            arms[by.limit + i] = (measure_arm){call_limit, &limits[i], first, NULL, NULL};
+    }
     measure m = {.arms = arms,
                  .count = by.limit + by.limits,
                  .baseline = FROM,

@@ -220,10 +220,11 @@ static bool time_all(grading *j, size_t first) {
         const part *p = &j->work->parts[i];
         mark *k = &j->out->all[first];
         if (p->kind != PART_SPEED) continue;
-        if (k->right && !grade_speed(j, p, k)) return false;
+        progress(i, j->work->count, p->cases.items->text);
+        if (k->right && !grade_speed(j, p, k)) return progress(1, 1, ""), false;
         first++;
     }
-    return true;
+    return progress(1, 1, ""), true;
 }
 
 bool grade_all(grading *j) {

@@ -6,14 +6,16 @@
 #include "base/clock.h"
 #include "verify/crash.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SECONDS_MOST = 20 };
@@ -37,20 +39,14 @@ static bool fail(caller *k, const char *why) {
 }
 
 static bool hear(caller *k, unsigned char *byte) {
-    struct pollfd line = {.fd = k->line, .events = POLLIN};
-    const double begin = clock_ns();
-    enum { MOMENT_NS = 200000 };
-    ssize_t got;
-    do got = recv(k->line, byte, 1, MSG_DONTWAIT);
-    while (got < 0 && clock_ns() < begin + MOMENT_NS);
-    if (got < 0 && poll(&line, 1, 1000 * SECONDS_MOST) == 0)
-        return fail(k, "has not returned: an endless loop, or a deadlock?");
-    if (got < 0) got = recv(k->line, byte, 1, MSG_DONTWAIT);
-    if (got == 1) return true;
-    for (int i = 0;
-         i < 1000 && waitid(P_PID, (id_t)k->pid, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) == 0;
-         i++)
-        usleep(100); /* so that it has noted how it ended */
+    siginfo_t ended = {0};
+    errno = 0;
+    if (worker_hear(k->line, byte, k->by_clock)) return true;
+    if (errno == EAGAIN) return fail(k, "has not returned: an endless loop, or a deadlock?");
+    for (int i = 0; i < 1000 && !ended.si_pid; i++) { /* so that it has noted how it ended */
+        if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) break;
+        usleep(100);
+    }
     return end(k);
 }
 
@@ -66,21 +62,34 @@ static bool halt(caller *k) {
     return threads <= k->threads || fail(k, text);
 }
 
-bool caller_start(caller *k, const instance *in, int threads) {
+bool caller_start(caller *k, const instance *in, int threads, bool by_clock) {
     const int nowhere = open("/dev/null", O_WRONLY);
     const int output[2] = {nowhere, nowhere};
-    *k = (caller){.paper = worker_share(sizeof *k->paper), .threads = threads};
+    *k =
+        (caller){.paper = worker_share(sizeof *k->paper), .threads = threads, .by_clock = by_clock};
     if (k->paper) {
         worker_fill(k->paper, in, threads);
         k->paper->asks = ASKS_TURNS;
         k->pid = worker_start(k->paper, output, &k->line);
     }
     close(nowhere);
+    const struct timeval most = {.tv_sec = SECONDS_MOST};
+    if (k->pid) setsockopt(k->line, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
     return k->pid && send(k->line, "t", 1, MSG_NOSIGNAL) == 1;
 }
 
+/* The kernel of the system counts the time of a process that runs elsewhere, too. */
+static double now(const caller *k) {
+    clockid_t of_process;
+    struct timespec t;
+    if (k->by_clock || clock_getcpuclockid(k->pid, &of_process) != 0 ||
+        clock_gettime(of_process, &t) != 0)
+        return clock_ns();
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
 bool caller_ready(caller *k, int turn) {
-    const unsigned char what = (unsigned char)turn;
+    const unsigned char what = (unsigned char)(turn | (k->by_clock ? TURN_LOOKS : 0));
     unsigned char answer;
     if (!k->pid) return false;
     kill(k->pid, SIGCONT);
@@ -91,9 +100,9 @@ bool caller_ready(caller *k, int turn) {
 bool caller_call(caller *k, double *ns) {
     unsigned char answer;
     if (!k->pid) return false;
-    const double begin = clock_ns();
+    const double begin = now(k);
     if (send(k->line, "g", 1, MSG_NOSIGNAL) != 1 || !hear(k, &answer)) return end(k);
-    *ns = clock_ns() - begin;
+    *ns = now(k) - begin;
     if (answer == 'f') return fail(k, "was called with arguments that it refuses");
     return answer == 'd' ? halt(k) : fail(k, "wrote to files that are not its own");
 }

@@ -252,13 +252,13 @@ static void ask_scratch(slip *s) {
     s->state = SLIP_RETURNED;
 }
 
-bool worker_hear(int line, unsigned char *byte) {
+bool worker_hear(int line, unsigned char *byte, bool looks) {
     enum { MOMENT_NS = 200000 };
-    const double until = clock_ns() + MOMENT_NS;
+    const double until = clock_ns() + (looks ? MOMENT_NS : 0);
     ssize_t got;
-    do got = recv(line, byte, 1, MSG_DONTWAIT);
+    do got = recv(line, byte, 1, looks ? MSG_DONTWAIT : 0);
     while (got < 0 && clock_ns() < until);
-    return got == 1 || (got < 0 && recv(line, byte, 1, 0) == 1);
+    return got == 1 || (got < 0 && looks && recv(line, byte, 1, 0) == 1);
 }
 
 static void read_bytes(void *context, size_t begin, size_t end) {
@@ -278,7 +278,7 @@ static void take_turns(slip *s, int line) {
         for (int i = 0; i < NL_ARGS && turn & TURN_WARM; i++)
             if (s->in.at[i])
                 nl_parallel_for(s->bytes[i], warms ? s->threads : 1, read_bytes, s->in.at[i]);
-        if (write(line, "r", 1) != 1 || !worker_hear(line, &go)) break;
+        if (write(line, "r", 1) != 1 || !worker_hear(line, &go, turn & TURN_LOOKS)) break;
         const bool right = !(turn & TURN_CALLS) || instance_call(&s->in, s->threads) == NL_OK;
         if (write(line, right ? "d" : "f", 1) != 1) break;
     }

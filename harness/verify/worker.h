@@ -38,16 +38,17 @@ enum {
 };
 
 /* A byte that begins a turn (ASKS_TURNS): whether the buffers are read first, so that they are in
- * the caches, and whether the kernel is called. */
-enum { TURN_WARM = 1, TURN_CALLS = 2 };
+ * the caches, whether the kernel is called, and whether the process looks for the signal for a
+ * moment before it sleeps, which takes processor time but less of the clock's. */
+enum { TURN_WARM = 1, TURN_CALLS = 2, TURN_LOOKS = 4 };
 
 /* Where the functions of a kernel are not in the process that asks: gives it those of a library
  * that this process loads. NULL: they are. */
 extern void (*worker_attach)(nl_impl *impl);
 
-/* The next byte from a line: it looks for it for a moment before it sleeps. False: there is no
+/* The next byte from a line, which is looked for before it is slept for, or not. False: there is no
  * more. */
-bool worker_hear(int line, unsigned char *byte);
+bool worker_hear(int line, unsigned char *byte, bool looks);
 
 /* Memory of zeros that a process shares with its children; NULL: out of memory. */
 void *worker_share(size_t bytes);
