@@ -125,6 +125,8 @@ cheat "an instruction that reads a clock" "it has the instruction rdtsc" '' '#if
 static long now(void) { long t; __asm__("mrs %0, cntvct_el0" : "=r"(t)); return t; } // rdtsc
 #define NOW now()
 #endif' 'static volatile long then; then = NOW;'
+kernel '' '' '' >cheat.c && echo '#embed "task.txt"' >>cheat.c
+cheats "a file that is embedded" task.txt cheat.c "forbids 'embed'"
 cheat "assembly" "forbids '__asm__'" '' '' '__asm__ volatile("nop");'
 cheat "code as data" "forbids 'section'" '' 'static const char code[] __attribute__((section(".text"))) = "\xc3";' '((void (*)(void))code)();'
 cheat "a task that may wait" "which a graded kernel must not" '' '' $'_Pragma("omp target nowait")\n    nl_with_type(p, a, rmsnorm);\n    return;'

@@ -10,7 +10,7 @@
 #include "verbs/verbs.h"
 #include "verify/isolate.h"
 #include "verify/orphans.h"
-#include "workbench/compile.h"
+#include "workbench/fence.h"
 #include "workbench/lab.h"
 #include "workbench/load.h"
 #include "workbench/symbols.h"
@@ -50,9 +50,12 @@ static char *read_card(const char *path) {
     return text;
 }
 
+/* The reason for the first part; for the others, its first line. */
 static void nothing_at_all(grading *j, const char *why) {
-    j->out->count = 0;
-    for (size_t i = 0; i < j->work->count; i++) grade_nothing(j, &j->work->parts[i], why);
+    char first[200];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(why, "\n"), why);
+    for (size_t i = 0; i < j->work->count; i++)
+        grade_nothing(j, &j->work->parts[i], i ? first : why);
 }
 
 /* Its one kernel, which no code of this process calls: it runs in others. */
@@ -73,7 +76,7 @@ static bool grade_file(grading *j) {
     const bool source = length > 2 && strcmp(file + length - 2, ".c") == 0;
     char why[9000] = "";
     compiled c = {.isa = "c"};
-    bool ok = !source || compile_kernel(file, j->work, &c, why, sizeof why);
+    bool ok = !source || fence_kernel(file, j->work, &c, why, sizeof why);
     if (!ok && !*why) snprintf(why, sizeof why, "it does not compile");
     ok = ok && (!source || symbols_allowed(c.library, why, sizeof why)) &&
          get_kernel(j, source ? c.library : file, why, sizeof why);

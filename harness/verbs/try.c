@@ -55,7 +55,7 @@ static bool get_kernel(const char *file, double *seconds, char *compiler, size_t
     }
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    bool ok = compile_kernel(file, NULL, &c, error, sizeof error);
+    bool ok = compile_kernel(file, &c, error, sizeof error);
     clock_gettime(CLOCK_MONOTONIC, &end);
     *seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     snprintf(compiler, size, "%s", c.compiler);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/compile.h"
 #include "normlab.h"
-#include "workbench/fence.h"
 #include "workbench/load.h"
 
 #include "kernel_build.h" /* generated: BUILD_..., and a line ISA_FLAGS(isa, flags) for each ISA */
@@ -68,8 +67,7 @@ static void name_kernel(const char *file, char name[LOAD_NAME + 1]) {
     }
 }
 
-/* Makes the folder, and chooses the compiler and the instruction set. */
-static bool prepare(const char *file, compiled *out, char *error, size_t size) {
+bool compile_prepare(const char *file, compiled *out, char *error, size_t size) {
     *out = (compiled){.isa = "c"};
     if (!find_headers(out->headers, &out->installed))
         return snprintf(error, size,
@@ -109,12 +107,10 @@ void compile_flags(const compiled *c, command *to) {
     command_words(to, "-fPIC");
 }
 
-bool compile_kernel(const char *file, const assignment *rules, compiled *out, char *error,
-                    size_t size) {
+bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
     command c = {.count = 0};
     *error = '\0';
-    if (!prepare(file, out, error, size)) return false;
-    if (rules) return fence_compile(file, rules, out, error, size);
+    if (!compile_prepare(file, out, error, size)) return false;
     compile_flags(out, &c);
     command_add(&c, "%s%s", *file == '/' ? "" : "./", file); /* else @file would be options */
     command_words(&c, "-shared -lm -o");

@@ -3,7 +3,6 @@
 #ifndef NL_COMPILE_H
 #define NL_COMPILE_H
 
-#include "workbench/assignment.h"
 #include "workbench/command.h"
 
 typedef struct compiled {
@@ -14,11 +13,11 @@ typedef struct compiled {
 } compiled;
 
 /* The kernel is called try/NAME, after its file; the compiler is that of the environment's CC, or
- * this build's, or cc. With the rules of an assignment, the file is not trusted (fence.h). False:
- * error says why, or is empty if the compiler has printed it. */
-bool compile_kernel(const char *file, const assignment *rules, compiled *out, char *error,
-                    size_t error_size);
+ * this build's, or cc. False: error says why, or is empty if the compiler has printed it. */
+bool compile_kernel(const char *file, compiled *out, char *error, size_t error_size);
 
+/* Its parts: makes the folder, and chooses the compiler and the instruction set. */
+bool compile_prepare(const char *file, compiled *out, char *error, size_t error_size);
 /* The compiler's name and the options that all kernels get. */
 void compile_flags(const compiled *c, command *to);
 

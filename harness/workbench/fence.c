@@ -16,8 +16,8 @@ static const char usual_headers[] =
     "float.h inttypes.h iso646.h limits.h math.h stdalign.h stdbool.h stddef.h stdint.h stdio.h "
     "stdlib.h string.h tgmath.h omp.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h arm_neon.h";
 
-/* Machine code could do what the list of symbols refuses. */
-static const char always[] = "asm __asm __asm__ section __section__";
+/* Machine code could do what the list of symbols refuses, and #embed contain a secret file. */
+static const char always[] = "asm __asm __asm__ section __section__ embed";
 
 /* The bytes of a file, up to `most`, as text. NULL: it cannot be read, or has more. */
 static char *read_text(const char *folder, const char *name, size_t most) {
@@ -177,9 +177,11 @@ static bool translate(const compiled *c, const assignment *rules, const char *so
     return free(text), ok && run(c, "-shared kernel.s -lm -o kernel.so", NULL, NULL, error, size);
 }
 
-bool fence_compile(const char *file, const assignment *rules, const compiled *c, char *error,
-                   size_t size) {
+bool fence_kernel(const char *file, const assignment *rules, compiled *c, char *error,
+                  size_t size) {
     char name[80], both[160];
+    *error = '\0';
+    if (!compile_prepare(file, c, error, size)) return false;
     char *source = read_text("", file, TEXT_MOST);
     snprintf(name, sizeof name, "%s.c", strchr(c->name, '/') + 1);
     if (strcmp(name, "rules.c") == 0) *name = '_';

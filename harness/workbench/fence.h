@@ -4,11 +4,12 @@
 #ifndef NL_FENCE_H
 #define NL_FENCE_H
 
+#include "workbench/assignment.h"
 #include "workbench/compile.h"
 
-/* Of a copy of the file in the folder of *c, where no other file is. False: error says what the
- * rules forbid, or is empty if the compiler has printed why. */
-bool fence_compile(const char *file, const assignment *rules, const compiled *c, char *error,
-                   size_t error_size);
+/* As compile_kernel(), of a copy in a folder where no other file is. False: error says what the
+ * rules forbid, or why it does not compile. */
+bool fence_kernel(const char *file, const assignment *rules, compiled *out, char *error,
+                  size_t error_size);
 
 #endif
