@@ -88,7 +88,7 @@ cheat "a secret that is included" "it includes $PWD/seed" '' "#include \"$PWD/se
 #error so that nothing is listed" ''
 check "  is not quoted" "$(grep -h 'secret seed' stdout stderr)"
 cheat "the text of a rung" "one_pass.c, which is not among the headers" '' '#include "../rmsnorm/one_pass.c"' ''
-cheat "the engine of optimized/" "rows.h, which is not among the headers" '' '#include "../optimized/./rows.h"' ''
+cheat "the engine of optimized/" "output.h, which is not among the headers" '' '#include "../optimized/./rows/output.h"' ''
 cheat "a header that is not for kernels" "pthread.h, which is not among the headers" '' '#include <pthread.h>' ''
 rm own.h seed
 

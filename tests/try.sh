@@ -99,6 +99,9 @@ says "try/lanes: lanes is 0"
 cp "$rung" "my kernel (2).c"
 exits "a name with spaces" 0 "my kernel (2).c" rmsnorm/forward/f32/3x7/normal
 prints "try/my_kernel__2_@c"
+cp "$rung" @.c # to a compiler, @FILE is a file of options
+exits "a name that begins with @" 0 @.c rmsnorm/forward/f32/3x7/normal
+prints "try/_@c"
 long=a_name_that_is_longer_than_the_table_of_implementations_has_room_for
 cp "$rung" $long.c
 exits "a long name" 0 $long.c rmsnorm/forward/f32/3x7/normal

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* execvpe */
-#endif
 #include "workbench/command.h"
 #include "verify/seal.h"
 
@@ -85,7 +82,8 @@ static bool start(command *c, const fence *f, char *error, size_t size) {
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        execvpe(c->argv[0], c->argv, f ? enclose(f) : environ);
+        if (f) environ = enclose(f);
+        execvp(c->argv[0], c->argv);
         _exit(CANNOT_RUN);
     }
     while (child > 0 && waitpid(child, &status, 0) < 0)
