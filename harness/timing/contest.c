@@ -232,11 +232,14 @@ bool contest_run(contest *k, char *error, size_t size) {
     field d = {.k = k};
     size_t scratch = 0;
     k->v = (verdict){.outcome = OUTCOME_OK};
-    for (int i = 0; i < CONTENDERS; i++)
-        if (k->impl[i]) {
-            const size_t bytes = nl_scratch_bytes(k->impl[i], &k->c->problem);
-            scratch = bytes > scratch ? bytes : scratch;
-        }
+    for (int i = 0; i < CONTENDERS; i++) {
+        const size_t bytes = k->impl[i] ? nl_scratch_bytes(k->impl[i], &k->c->problem) : 0;
+        if (bytes > scratch) scratch = bytes;
+    }
+    if (scratch > MEMORY_MOST) {
+        k->v = failure("%s", "its .scratch is more than 1 GiB, or does not return");
+        return true;
+    }
     running = k;
     isolate_end();
     nl_data sizes;
