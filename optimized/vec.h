@@ -25,7 +25,8 @@
 /* What vload and vstore know, on every instruction set; tests/words tests these. */
 #define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 
-/* What is compiled once for each instruction set has a name for each: nl_rows_forward_avx2. */
+/* What is compiled once for each instruction set has a name for each: nl_rows_forward_avx2. NL_API
+ * makes it visible to a rung of --load. */
 #define NL_OF_ISA_(name, isa) nl_##name##_##isa
 #define NL_OF_ISA_OF_(name, isa) NL_OF_ISA_(name, isa)
 #define NL_OF_ISA(name) NL_OF_ISA_OF_(name, NL_ISA)

@@ -55,8 +55,10 @@ static const nl_threshold batch_thresholds[]
 #define batch_forward NL_OF_ISA(batch_forward)
 #define batch_backward NL_OF_ISA(batch_backward)
 #define batch_scratch NL_OF_ISA(batch_scratch)
-void batch_forward(const nl_problem *p, const nl_forward_args *a, int threads, batch_recipe q);
-void batch_backward(const nl_problem *p, const nl_backward_args *a, int threads, batch_recipe q);
-size_t batch_scratch(const nl_problem *p);
+NL_API void batch_forward(const nl_problem *p, const nl_forward_args *a, int threads,
+                          batch_recipe q);
+NL_API void batch_backward(const nl_problem *p, const nl_backward_args *a, int threads,
+                           batch_recipe q);
+NL_API size_t batch_scratch(const nl_problem *p);
 
 #endif

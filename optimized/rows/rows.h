@@ -29,7 +29,7 @@ static const nl_threshold row_thresholds[]
 
 /* The body of a rung's forward(). */
 #define rows_forward NL_OF_ISA(rows_forward)
-void rows_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+NL_API void rows_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
 
 /* The same for 16-bit rows of at most KEPT elements, which are converted once (kept.c). */
 enum { KEPT = SUM_BLOCK, PAIR = 2 * VLEN };
@@ -39,7 +39,7 @@ static const nl_threshold kept_thresholds[]
                                {NL_OF_C, KEPT}, {NL_OF_N, 2},    {0}};
 
 #define rows_kept_forward NL_OF_ISA(rows_kept_forward)
-void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
 
 /* A call as the loops of the files below receive it. */
 typedef struct rows_call {
@@ -58,6 +58,6 @@ void rows_streamed(const nl_problem *p, const nl_forward_args *a, row_recipe q);
 /* y of one row, or of a piece of one, past the caches: (x - m) * rstd - shift, then gamma and beta. */
 typedef struct stats stats;
 #define row_streamed NL_OF_ISA(row_streamed)
-void row_streamed(const nl_view *row, const stats *s);
+NL_API void row_streamed(const nl_view *row, const stats *s);
 
 #endif
