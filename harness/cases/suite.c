@@ -28,6 +28,9 @@ static const char *const suite[] = {
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "layernorm/forward/f32/2x{1536,5120}/offset:{16,256,4096}",
     "batchnorm/forward/f32/{5120x2,4x3x1280}/offset:{16,256,4096}",
+    /* outputs close to zero, whose storage type holds few digits of them */
+    "{" ROWS "/forward,batchnorm/{forward,inference}}/"
+    "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
     /* a few values are most of a sum */
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,
@@ -40,8 +43,11 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/f32/2x65537/normal/residual",
 };
 
-/* More than 8 MiB, and than a process usually has as its stack. */
-static const char *const large_suite[] = {
+/* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
+ * usually has as its stack. */
+static const char *const thorough_suite[] = {
+    ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
+    "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
     "{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
     "2049x1025/normal",
 };
@@ -231,8 +237,9 @@ bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error,
     for (uint64_t i = 0; i < DRAWN; i++)
         if (!drawn_case(list, seed, i, error, error_size)) return false;
     add_thresholds(&to), add_forks(&to);
-    for (size_t i = 0; depth != SUITE_FOR_ALL && i < sizeof large_suite / sizeof *large_suite; i++)
-        if (!cases_add(list, large_suite[i], error, error_size)) return false;
+    for (size_t i = 0; depth != SUITE_FOR_ALL && i < sizeof thorough_suite / sizeof *thorough_suite;
+         i++)
+        if (!cases_add(list, thorough_suite[i], error, error_size)) return false;
     for (size_t i = 0; depth == SUITE_LONG && i < sizeof long_suite / sizeof *long_suite; i++)
         if (!cases_add(list, long_suite[i], error, error_size)) return false;
     if (depth == SUITE_LONG) add_streams(&to);

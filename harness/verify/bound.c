@@ -230,7 +230,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     if (backward && sums_overflow(p, want, g)) a.promised = false;
     find_exact(in, want, g, &a);
     /* NaN and Inf have no bound: only their class is compared. */
-    if (!isfinite(magnitude) || !isfinite(square) || magnitude == 0) return a;
+    const bool zeros = magnitude == 0 && (!backward || !isfinite(rstd)); /* else dy is summed */
+    if (!isfinite(magnitude) || !isfinite(square) || zeros) return a;
     if (centred) a.kappa = magnitude * rstd;
 
     bool safe = in->impl && in->impl->range_safe;

@@ -78,7 +78,9 @@ static void add_underflow(due *out, long double times) {
 static void fold(const dues *d, size_t g, long double gain, long double size, due *out) {
     const long double factor = fabsl(gain) * d->want->rstd[g];
     if (isfinite(factor) && factor > FLT_MAX) out->promised = false;
-    if (factor < FLT_MIN && factor > 0) add_underflow(out, size);
+    if (!(factor < FLT_MIN && factor > 0)) return;
+    add_underflow(out, size);
+    out->loose = true; /* it may be 0, times an infinite x */
 }
 
 static due due_dx(const dues *d, size_t i, size_t g) {
@@ -89,6 +91,7 @@ static due due_dx(const dues *d, size_t i, size_t g) {
     const long double rstd = w->rstd[g], scale = larger(fabsl((long double)w->xhat[i]), 1) + 1;
     due out =
         exactly(p->dtype, w->dx[i], w->dx_gauge[i], scaled(1, d->ratio, a->units), a->promised);
+    out.promised = out.promised && !leaves_range(out.gauge); /* a term of it may be infinite */
     out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
