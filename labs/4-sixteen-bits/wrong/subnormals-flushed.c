@@ -1,7 +1,8 @@
 /* The mistake: f16 numbers without a leading one, below 2^-14, become zero in both directions.
  * SPDX-License-Identifier: MIT */
-// expect: points 85..85
+// expect: points 60..60
 // expect: wrong small numbers
+// expect: wrong one rounding
 // expect: hint flushed to zero
 #include "kernel.h"
 
