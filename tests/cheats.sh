@@ -153,7 +153,7 @@ cheat "remembers rows by their first element" "$wrong" '' 'static struct { float
         for (size_t i = 0; i < p->c; i++) sum += x[i] * x[i];
         seen[r].x = x[0], seen[r].rstd = 1 / sqrtf(sum / p->c + p->eps);
     }'
-cheat "is wrong where it is timed" "off by" '' '' 'if (p->n == 64) { memset(a->y, 0, p->n * p->c * 4); return; }'
+cheat "is wrong where it is timed" "were never written" '' '' 'if (p->n == 64) { memset(a->y, 0, p->n * p->c * 4); return; }'
 cheat "does not return" "has not returned" '' '' 'if (calls == 12) for (volatile int i = 1; i;) {}'
 cheat "crashes" "NULL pointer" '' '' 'if (calls == 12) *(volatile int *)NULL = 1;'
 if "$normlab" --version | grep -q '^threads:.*OpenMP' && ! "$normlab" --version | grep -q 'without OpenMP'; then
