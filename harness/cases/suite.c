@@ -48,8 +48,8 @@ static const char *const suite[] = {
 static const char *const thorough_suite[] = {
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
-    "{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
-    "2049x1025/normal",
+    ("{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
+     "2049x1025/normal"),
 };
 
 static const char *const long_suite[] = {

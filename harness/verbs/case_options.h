@@ -18,8 +18,8 @@ typedef struct case_options {
     bool update_errors;
     double also_long; /* check: the suite's long cases, and seconds of drawn ones; below 0: none */
     int seed;         /* check: of the drawn cases */
-    bool first;     /* check: stop at the first failure */
-    bool named;     /* cases were given on the command line */
+    bool first;       /* check: stop at the first failure */
+    bool named;       /* cases were given on the command line */
     bool race; /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
     case_list cases;
 } case_options;

@@ -24,8 +24,7 @@ static int cost_of(const nl_case *c) {
     const nl_problem *p = &c->problem;
     const size_t count = p->n * p->c * p->s;
     int cost = p->pass == NL_BACKWARD ? 2 : p->pass == NL_INFERENCE ? 1 : 0;
-    if (strcmp(c->data, "normal") != 0)
-        cost += case_is_random(c) ? 500 : 1000;
+    if (strcmp(c->data, "normal") != 0) cost += case_is_random(c) ? 500 : 1000;
     cost += p->dtype == NL_F32 ? 0 : 400;
     cost += c->text[c->options] ? 200 : 0;
     cost += p->n < 2 ? 300 : p->n < 3 ? 20 : 0;

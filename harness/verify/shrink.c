@@ -115,6 +115,10 @@ bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads) {
     search s = {c, v, impl, threads, clock_ns() + 1e9 * SECONDS_MOST};
     bool found = false;
     if (strncmp(v->why, "has not returned", 16) == 0) return false;
-    while (fewer_options(&s) | plainer(&s) | smaller_sizes(&s)) found = true;
+    for (bool again = true; again; found |= again) {
+        again = fewer_options(&s);
+        again |= plainer(&s);
+        again |= smaller_sizes(&s);
+    }
     return found;
 }

@@ -34,8 +34,8 @@ static PyObject *fields(const judgement *j) {
                             "rms", c->rms, "exact", (double)c->exact / (double)c->count, "judged",
                             (Py_ssize_t)c->judged, "beyond", (Py_ssize_t)c->beyond, "not_finite",
                             (Py_ssize_t)c->not_finite, "worst_of", nl_args[c->worst_of].name,
-                            "worst", (Py_ssize_t)c->worst, "mechanism", j->mechanism,
-                            "mistakes", mistakes(j), "text", text);
+                            "worst", (Py_ssize_t)c->worst, "mechanism", j->mechanism, "mistakes",
+                            mistakes(j), "text", text);
     free(text);
     return all;
 }
