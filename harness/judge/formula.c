@@ -18,7 +18,7 @@ size_t formula_group(const subject *s, const formula *r, size_t i) {
     case ROWS_TOGETHER: return row / r->together;
     case PARTS: return row * (c / r->together) + i / inner % c / r->together;
     case BATCH_PARTS: return row / r->together * c + i / inner % c;
-    case CHANNELS_LAST: return i % c;
+    case READS_CHANNELS_LAST: return i % c;
     case EVERYTHING: break;
     }
     return 0;
@@ -26,9 +26,9 @@ size_t formula_group(const subject *s, const formula *r, size_t i) {
 
 size_t formula_groups(const subject *s, const formula *r) {
     const nl_problem *p = s->p;
-    return r->axis == CHANNELS_LAST ? p->c
-           : p->n                   ? formula_group(s, r, p->n * p->c * p->s - 1) + 1
-                                    : 0;
+    return r->axis == READS_CHANNELS_LAST ? p->c
+           : p->n                         ? formula_group(s, r, p->n * p->c * p->s - 1) + 1
+                                          : 0;
 }
 
 formula formula_right(const subject *s) {
@@ -85,7 +85,7 @@ long double formula_dy(const subject *s, const formula *r, size_t i) {
 }
 
 size_t formula_feature(const subject *s, const formula *r, size_t i) {
-    return r->axis == CHANNELS_LAST ? i % s->p->c : nl_feature_of(s->p, i);
+    return r->axis == READS_CHANNELS_LAST ? i % s->p->c : nl_feature_of(s->p, i);
 }
 
 long double formula_divisor(const formula *r, int sum, long double length) {

@@ -22,7 +22,7 @@ typedef enum axis {
     ROWS_TOGETHER,
     PARTS,
     BATCH_PARTS,
-    CHANNELS_LAST
+    READS_CHANNELS_LAST
 } axis;
 
 /* centred: where the mean is subtracted; ABOUT_FIRST: from the output, and x[0] from the squares;

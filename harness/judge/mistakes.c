@@ -146,7 +146,7 @@ static const struct row {
      "statistics per channel and place, over the samples"},
     {"stats-place", F | B, PLACES, AT(axis), PLACES_OF_SAMPLES,
      "statistics per sample and place, over the channels: LayerNorm, channels last"},
-    {"channels-last", ALL, PLACES, AT(axis), CHANNELS_LAST,
+    {"channels-last", ALL, PLACES, AT(axis), READS_CHANNELS_LAST,
      "x was read as if its channels were the last axis"},
     {"stats-batch", I, ANY, AT(inference), 0,
      "statistics of the batch, not the running ones: training"},
