@@ -24,7 +24,7 @@ NL_INLINE void rmsnorm(nl_view v) {
         float root = sqrtf(squares / v.c + t * t); /* of the row divided by scale */
 
         for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) / scale / root);
-        nl_keep(row, 0, 1 / scale / root);
+        nl_keep(row, 0, 1 / root / scale);
     }
 }
 

@@ -44,7 +44,7 @@ def forbidden(table):
             if "@" in text:
                 other, needs = text.split(" @")[1].split("=", 1)
                 found += [{(name, i), (other, k)} for k, spelling in enumerate(table[other])
-                          if not allows(needs, spelling.split(" @")[0])]
+                          if not allows(needs, spelling.split(" ")[0])]
     sizes = [name for name in ("n", "c", "s") if name in table]
     for classes in product(*([(name, i) for i in range(len(table[name]))] for name in sizes)):
         size = 1

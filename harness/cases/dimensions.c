@@ -182,6 +182,36 @@ static size_t class_count(const struct dimension *m) {
     return count;
 }
 
+/* Do the values of this class leave little to see of the others? */
+static bool hides(const struct dimension *m, size_t class) {
+    return strstr(m->classes[class], " !");
+}
+
+/* A row of the array as cases: one in which classes that hide others are the default, and one with
+ * each of those, of which only that one hides. */
+static bool add_row(family f, const size_t *classes, draws *d, case_list *list, char *error,
+                    size_t error_size) {
+    size_t seen[DIMENSIONS];
+    const uint64_t first = d->next;
+    for (size_t with = 0; with <= DIMENSIONS; with++) {
+        const bool none = with == DIMENSIONS;
+        if (!none &&
+            !(dimensions[with].families & 1u << f && hides(&dimensions[with], classes[with])))
+            continue;
+        bool alone = true;
+        for (size_t i = 0; i < DIMENSIONS; i++) {
+            const bool hidden =
+                i != with && dimensions[i].families & 1u << f && hides(&dimensions[i], classes[i]);
+            seen[i] = hidden ? 0 : classes[i];
+            alone = alone && !hidden;
+        }
+        d->next = first;
+        /* what is in place may need a class that became the default: then it is left out */
+        if (!compose(f, seen, alone, d, list, error, error_size)) return false;
+    }
+    return true;
+}
+
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
     for (family f = 0; f < FAMILIES; f++) {
         size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
@@ -200,7 +230,7 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
                 return false;
             }
             d.next = number * ROW_STREAMS;
-            if (!compose(f, classes, true, &d, list, error, error_size)) return false;
+            if (!add_row(f, classes, &d, list, error, error_size)) return false;
         }
     }
     return true;

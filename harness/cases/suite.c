@@ -31,6 +31,9 @@ static const char *const suite[] = {
     /* outputs close to zero, whose storage type holds few digits of them */
     "{" ROWS "/forward,batchnorm/{forward,inference}}/"
     "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
+    /* no variance */
+    "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
+    "/3x5/{zeros,constant,nan,inf}/eps=0",
     /* a few values are most of a sum */
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,

@@ -123,6 +123,7 @@ static due due_y(const dues *d, size_t i, size_t g) {
     due out = exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
                       scaled(1, ratio, a->units), a->promised);
     const long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
+    if (leaves_range(fabsl(x))) out.promised = false; /* eps = 0: xhat itself overflows */
     out.loose = isinf(gain); /* times an xhat near zero, or as x * inf - mean * inf */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     if (nl_layers[p->op].by_channel) fold(d, g, gain, fabsl(x) / d->want->rstd[g], &out);
