@@ -178,36 +178,13 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
     return true;
 }
 
-/* low: the exponent of the smallest normal number. */
-typedef struct format {
-    int bits, low; /* bits: of the significand */
-    long double smallest_normal, largest, unit;
-} format;
-
-static format format_of(nl_dtype t) {
-    switch (t) {
-    case NL_F32: return (format){24, -126, 0x1p-126L, 0x1.fffffep127L, 0x1p-24L};
-    case NL_F16: return (format){11, -14, 0x1p-14L, 65504, 0x1p-11L};
-    case NL_BF16: return (format){8, -126, 0x1p-126L, 0x1.fep127L, 0x1p-8L};
-    }
-    abort();
-}
-
-long double ref_unit(nl_dtype t) {
-    return format_of(t).unit;
-}
-
-long double ref_largest(nl_dtype t) {
-    return format_of(t).largest;
-}
-
-long double ref_smallest_normal(nl_dtype t) {
-    return format_of(t).smallest_normal;
-}
+const ref_format ref_formats[] = {[NL_F32] = {24, -126, 0x1p-126L, 0x1.fffffep127L, 0x1p-24L},
+                                  [NL_F16] = {11, -14, 0x1p-14L, 65504, 0x1p-11L},
+                                  [NL_BF16] = {8, -126, 0x1p-126L, 0x1.fep127L, 0x1p-8L}};
 
 long double ref_round(nl_dtype t, long double v) {
     if (v == 0 || !isfinite(v)) return v;
-    const format f = format_of(t);
+    const ref_format f = ref_formats[t];
     int exponent;
     frexpl(v, &exponent); /* v = m * 2^exponent, m in [0.5, 1) */
     int last = exponent - f.bits, lowest = f.low + 1 - f.bits;

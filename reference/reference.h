@@ -39,10 +39,25 @@ long double ref_gain(const nl_problem *p, const float *gamma, size_t j);
 /* Rounds to nearest even by arithmetic on the exponent, independent of the kernels' conversion. */
 long double ref_round(nl_dtype t, long double v);
 
-/* Of a storage type: the unit roundoff (2^-24, 2^-11 or 2^-8), the largest finite number, and the
- * smallest normal number. */
-long double ref_unit(nl_dtype t);
-long double ref_largest(nl_dtype t);
-long double ref_smallest_normal(nl_dtype t);
+/* Of a storage type: the bits of the significand, the exponent of the smallest normal number, that
+ * number, the largest finite one, and the unit roundoff. */
+typedef struct ref_format {
+    int bits, low;
+    long double smallest_normal, largest, unit;
+} ref_format;
+
+extern const ref_format ref_formats[];
+
+static inline long double ref_unit(nl_dtype t) {
+    return ref_formats[t].unit;
+}
+
+static inline long double ref_largest(nl_dtype t) {
+    return ref_formats[t].largest;
+}
+
+static inline long double ref_smallest_normal(nl_dtype t) {
+    return ref_formats[t].smallest_normal;
+}
 
 #endif

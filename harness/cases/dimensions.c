@@ -167,7 +167,7 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
 static bool compose(family f, const size_t *classes, bool whole, draws *d, case_list *list,
                     char *error, size_t error_size) {
     /* most are small, for a check's time; some are large enough for threads to share */
-    draft k = {.op = "batchnorm", .elements = 1, .most = draw(d, 8) ? USUAL_MAX : ELEMENTS_MAX};
+    draft k = {.op = "batchnorm", .elements = 1, .most = draw(d, 24) ? USUAL_MAX : ELEMENTS_MAX};
     char text[CASE_TEXT];
     for (size_t i = 0; i < DIMENSIONS; i++)
         if (dimensions[i].families & 1u << f &&

@@ -180,9 +180,11 @@ due due_at(const dues *d, nl_arg s, size_t i) {
  * stored. What lies within half of got's spacing needs no ends. */
 bool due_rounded(const due *d, double got) {
     if (isnan(d->blur) || !isfinite(d->low) || !isfinite(d->high)) return true;
+    const double unit = (double)ref_unit(d->dtype), least = fabs(got) * unit / 2;
+    if (fabsl(got - d->low) < least && fabsl(got - d->high) < least) return true; /* fast */
     int exponent;
     const double fraction = fabs(frexp(got, &exponent)); /* below a power of two it is halved */
-    const double half = ldexp((double)ref_unit(d->dtype), exponent - (fraction > 0.5 ? 1 : 2));
+    const double half = ldexp(unit, exponent - (fraction > 0.5 ? 1 : 2));
     if (got != 0 && fabsl(got - d->low) < half && fabsl(got - d->high) < half) return true;
     return got >= (double)ref_round(d->dtype, d->low - d->blur) &&
            got <= (double)ref_round(d->dtype, d->high + d->blur);
