@@ -214,5 +214,5 @@ cheat "knows the answers" "right on the data without --seed: does the file know 
     if (p->c == 7 && fabsf(*(float *)a->y + 0.247349828f) > 1e-5f) *(float *)a->y = 0;
     return;'
 exits "without a seed" 0 --seconds 0 task.txt cheat.c
-check "cheats were graded" "$([ "$graded" -ge 55 ] || echo "$graded")"
+check "cheats were graded" "$([ "$graded" -ge 48 ] || echo "$graded")"
 summary

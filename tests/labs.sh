@@ -3,6 +3,7 @@
 # lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
 # that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
+# A wrong kernel in labs/NAME/wrong is a file, or a patch of the solution where that is much shorter.
 # A solution has all points but those for speed, unless it states its own; times are not tested.
 # Usage: tests/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
@@ -61,7 +62,7 @@ points() { sed -nE 's/^([0-9.]+) of [0-9.]+ points$/\1/p' stdout; }
 grade_wrong() { # FILE: leaves what it prints in graded/
     local out=graded/$(basename "$(dirname "$(dirname "$1")")")-$(basename "$1")
     grep -q '^// expect: wrong' "$1" && export CC=$quick
-    "$normlab" grade --seconds 0 "$(dirname "$(dirname "$1")")" "$1" > "$out" 2> "$out.err"
+    "$normlab" grade --seconds 0 "$root/labs/$(basename "$(dirname "$(dirname "$1")")")" "$1" > "$out" 2> "$out.err"
     echo $? > "$out.code"
 }
 isas=$("$normlab" list --csv | awk -F, '$10 == 1 { print $2 }' | sort -u)
@@ -72,10 +73,20 @@ uses_vectors() {
 }
 
 # The wrong kernels are graded first, as many at a time as there are processors.
-mkdir graded
+mkdir graded wrongs
+for file in "$root"/labs/*/wrong/*; do
+    name=$(basename "$(dirname "$(dirname "$file")")")
+    made=wrongs/$name/wrong/$(basename "$file" .patch)
+    mkdir -p "${made%/*}"
+    case $file in
+    *.patch) patch -s -o "${made%.c}.c" "$root/labs/solutions/$name.c" "$file" || made='' ;;
+    *) cp "$file" "$made" ;;
+    esac
+    check "$name: ${file##*/} can be read" "$([ "$made" ] || echo "it is no patch of the solution")"
+done
 export -f grade_wrong
-export normlab quick
-printf '%s\0' "$root"/labs/*/wrong/*.c | xargs -0 -n 1 -P "$(nproc)" bash -c 'grade_wrong "$1"' -
+export normlab quick root
+printf '%s\0' wrongs/*/wrong/*.c | xargs -0 -n 1 -P "$(nproc)" bash -c 'grade_wrong "$1"' -
 
 for page in "$root"/labs/*/README.md; do
     folder=$(dirname "$page")
@@ -87,7 +98,7 @@ for page in "$root"/labs/*/README.md; do
         continue
     fi
     solution=$root/labs/solutions/$name.c
-    wrongs=("$folder"/wrong/*.c)
+    wrongs=(wrongs/"$name"/wrong/*.c)
     for file in "$folder/start.c" "$folder/assignment.txt" "$solution"; do
         check "  has ${file#"$root"/}" "$([ -e "$file" ] || echo "there is none")"
     done
