@@ -3,7 +3,8 @@
 # lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
 # that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
-# A wrong kernel in labs/NAME/wrong is a file, or a patch of the solution where that is much shorter.
+# A wrong kernel in labs/NAME/wrong is a file, or a patch of the file that it names
+# where that is much shorter.
 # A solution has all points but those for speed, unless it states its own; times are not tested.
 # Usage: tests/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
@@ -79,10 +80,10 @@ for file in "$root"/labs/*/wrong/*; do
     made=wrongs/$name/wrong/$(basename "$file" .patch)
     mkdir -p "${made%/*}"
     case $file in
-    *.patch) patch -s -o "${made%.c}.c" "$root/labs/solutions/$name.c" "$file" || made='' ;;
+    *.patch) patch -s -o "$made.c" "${file%/*}/$(sed -n '1s/^--- //p' "$file")" "$file" || made='' ;;
     *) cp "$file" "$made" ;;
     esac
-    check "$name: ${file##*/} can be read" "$([ "$made" ] || echo "it is no patch of the solution")"
+    check "$name: ${file##*/} can be read" "$([ "$made" ] || echo "it is no patch of the file that it names")"
 done
 export -f grade_wrong
 export normlab quick root
