@@ -41,8 +41,8 @@ def forbidden(table):
     found = []
     for name, classes in table.items():
         for i, text in enumerate(classes):
-            if "@" in text:
-                other, needs = text.split(" @")[1].split("=", 1)
+            for condition in text.split(" @")[1:]:
+                other, needs = condition.split("=", 1)
                 found += [{(name, i), (other, k)} for k, spelling in enumerate(table[other])
                           if not allows(needs, spelling.split(" ")[0])]
     sizes = [name for name in ("n", "c", "s") if name in table]
@@ -68,8 +68,8 @@ def triples(table):
         """Is there a class for each dimension that the conditions of these name?"""
         for name, i in part:
             text = table[name][i]
-            if "@" in text:
-                other = text.split(" @")[1].split("=")[0]
+            for condition in text.split(" @")[1:]:
+                other = condition.split("=")[0]
                 if other not in dict(part) and not any(fits(part + ((other, k),)) for k in range(len(table[other]))):
                     return False
         sizes = [s for s in ("n", "c", "s") if s in table and s not in dict(part)]

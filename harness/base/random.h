@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Other numbers altogether from here on; 0 is what they begin with. */
+/* Seeds the generator; the default is 0. */
 void random_seed(uint64_t number);
 
 /* Four words for the counter. */

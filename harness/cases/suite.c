@@ -8,6 +8,10 @@
 
 #define ROWS "{layernorm,rmsnorm,qwen2_rmsnorm}"
 #define TYPES "{f32,f16,bf16}"
+#define MODELS                                                                                   \
+    "{768,1024,1152,1280,1536,1600,2048,2304,2560,2880,3072,3584,4096,4608,5120,6144,7168,8192," \
+    "11008,"                                                                                     \
+    "12288,14336,16384}"
 #define UNEVEN                                                                             \
     "{head:1e6,decay:64,lognormal:3,cauchy,alternating:1e6,first:1e4,middle:1e4,last:1e4," \
     "ramp:1000}"
@@ -23,7 +27,9 @@ static const char *const suite[] = {
     /* sizes between those that anyone publishes, with every remainder by 8; those of models */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
-    ROWS "/{forward,backward}/{f32,bf16}/2x{768,2048,2560,3584,4096,5120,8192,12288}/normal",
+    ROWS "/{forward,backward}/{f32,bf16}/2x" MODELS "/normal",
+    ROWS "/{forward,backward}/f32/2x" MODELS "/normal/residual/eps=0.1",
+    "batchnorm/{forward,backward,inference}/f32/{2x4100x3,2x3x32769,1x2x50176,32x64x49}/normal",
     /* means from one to a million sigma away, in short rows and long ones */
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "layernorm/forward/f32/2x{1536,5120}/offset:{16,256,4096}",
@@ -38,7 +44,11 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,
     ROWS "/{forward,backward}/f32/2x65537/{first:1e4,last:1e4}",
+    ROWS "/forward/f32/2x131072/exact",
     "batchnorm/{forward,backward}/f32/65537x2/{first:1e4,last:1e4}",
+    /* more threads than anybody's array of them */
+    ROWS "/{forward,backward}/f32/101x16/normal/threads={33,64}",
+    "batchnorm/{forward,backward,inference}/f32/101x{16,5x3}/normal/threads={33,64}",
     /* many rows, long rows */
     "{" ROWS "/{forward/f32,backward/{f32,bf16}},batchnorm/{forward,backward}/f32}"
     "/100001x3/normal",
@@ -49,6 +59,7 @@ static const char *const suite[] = {
 /* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
  * usually has as its stack. */
 static const char *const thorough_suite[] = {
+    "{layernorm,rmsnorm}/{forward,backward}/f32/1x2100001/normal",
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
     ("{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"

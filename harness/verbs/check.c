@@ -72,8 +72,18 @@ typedef struct job {
     error_record largest;
 } job;
 
+/* Whoever fails so often does on most cases, each time in a process of its own. */
+enum { GIVEN_UP = 200 };
+
+static size_t index_of(const nl_impl *m) {
+    size_t i = 0;
+    while (nl_impl_at(i) != m) i++;
+    return i;
+}
+
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
+    if (j->all.fail >= GIVEN_UP && j->counts[index_of(impl)].fail >= GIVEN_UP) return false;
     return !(j->o->first && j->all.fail) && case_options_selects(j->o, impl, c);
 }
 
@@ -83,13 +93,13 @@ static bool note(void *context, const nl_case *c, const nl_impl *m, const verdic
 }
 
 /* Prints a failure on the smallest case that has it, once. */
-static void show(job *j, const nl_impl *m, row w, int threads) {
+static void show(job *j, const nl_impl *m, row w) {
     static struct shown {
         const nl_impl *impl;
         char text[CASE_TEXT];
     } shown[FAILURES_MAX];
     nl_case small = *w.c;
-    if (j->whole && m && shrink(&small, &w.v, m, threads)) {
+    if (j->whole && m && shrink(&small, &w.v, m, j->o->threads)) {
         progress_clear();
         fprintf(stderr, "(the smallest case like %s)\n", w.c->text);
         w.c = &small;
@@ -111,15 +121,18 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
     report_row(j->rows || failed ? &j->out : &j->quiet, &w);
     if (failed && j->all.fail < FAILURES_MAX)
-        show(j, m, w, threads);
+        show(j, m, w);
     else if (failed && m)
         hints_note(m, &w, threads);
     if (failed && j->all.fail == FAILURES_MAX)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
-    size_t i = 0;
-    while (nl_impl_at(i) != m) i++;
-    add(&j->counts[i], v);
+    count *its = &j->counts[index_of(m)];
+    add(its, v);
     add(&j->all, v);
+    if (!failed || !m || its->fail != GIVEN_UP) return;
+    progress_clear();
+    fprintf(stderr, "(%s@%s has failed %d times and is not called again)\n", m->name, m->isa,
+            GIVEN_UP);
 }
 
 /* Checks all implementations on one case. False: bad input, after a message. */

@@ -101,7 +101,7 @@ static bool isa_is_known(void) {
     return false;
 }
 
-/* Else a file of ours would become the stdout that whoever started this has closed. */
+/* If the caller closed stdin, stdout or stderr, our next open() would take its place. */
 static void open_standard(void) {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY); /* writing fails as before */

@@ -178,8 +178,9 @@ static bool may_fold(nl_method method) {
 
 /* What it costs to apply the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
  * one rounding each of x * a, mean * a and b. */
-static double folded_units(nl_method method, const ref_outputs *want, size_t g) {
-    return may_fold(method) ? 3 * (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
+static double folded_units(const ref_outputs *want, size_t g) {
+    const double far = 3 * (double)fabsl(want->mean[g] * want->rstd[g]);
+    return isfinite(far) ? far : 0;
 }
 
 /* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
@@ -230,6 +231,9 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     if (backward && sums_overflow(p, want, g)) a.promised = false;
     find_exact(in, want, g, &a);
     /* NaN and Inf have no bound: only their class is compared. */
+    a.folds = !backward && may_fold(method);
+    const double folded = a.folds && centred ? folded_units(want, g) : 0;
+    a.units.probable += folded, a.units.certain += folded;
     const bool zeros = magnitude == 0 && (!backward || !isfinite(rstd)); /* else dy is summed */
     if (!isfinite(magnitude) || !isfinite(square) || zeros) return a;
     if (centred) a.kappa = magnitude * rstd;
@@ -238,8 +242,6 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     bool over = square * (double)m > FLT_MAX / 4 || magnitude * (double)m > FLT_MAX / 4;
     bool under = square < 0x1p-100 && p->eps < 0x1p-100f;
     if ((over || under) && !safe) a.promised = false;
-    const double folded = backward || !centred ? 0 : folded_units(method, want, g);
-    a.units.probable += folded, a.units.certain += folded;
     if (p->pass == NL_INFERENCE) return a;
     a.sum = sum_of_group(in, want, g, terms_of(p->pass, method));
     const bound root = backward ? a.sum : squares_of_group(in, want, g, method);

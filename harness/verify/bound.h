@@ -24,6 +24,7 @@ typedef struct allowance {
                      error that xhat starts with, in units */
     bool promised;  /* false: the method has no bound on these data */
     bool unit_xhat; /* backward, exact data: saved statistics make each xhat 1, -1 or 0 */
+    bool folds;     /* y may be x * a + b */
     bool exact;     /* no operation of y or dx rounds, but the one that stores it */
 } allowance;
 

@@ -74,12 +74,13 @@ static void add_underflow(due *out, long double times) {
 }
 
 /* gain * rstd, a factor for all of a channel, may leave float's range where the result does not. It
- * multiplies numbers of this size. */
-static void fold(const dues *d, size_t g, long double gain, long double size, due *out) {
-    const long double factor = fabsl(gain) * d->want->rstd[g];
-    if (isfinite(factor) && factor > FLT_MAX) out->promised = false;
+ * multiplies numbers of this size. It may be divided by `by`, for numbers so many times as large. */
+static void fold(const dues *d, size_t g, long double gain, long double size, size_t by, due *out) {
+    const long double whole = fabsl(gain) * d->want->rstd[g], factor = whole / by;
+    if (isfinite(whole) && whole > FLT_MAX) out->promised = false;
+    if (isinf(whole)) out->loose = true; /* x * inf - mean * inf */
     if (!(factor < FLT_MIN && factor > 0)) return;
-    add_underflow(out, size);
+    add_underflow(out, size * by);
     out->loose = true; /* it may be 0, times an infinite x */
 }
 
@@ -95,7 +96,10 @@ static due due_dx(const dues *d, size_t i, size_t g) {
     out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
-    if (nl_layers[p->op].by_channel && gain > 0) fold(d, g, gain, out.gauge / rstd / gain, &out);
+    if (nl_layers[p->op].by_channel && leaves_range(out.gauge / gain))
+        out.promised = false; /* dy * rstd, before the gain */
+    if (nl_layers[p->op].by_channel && gain > 0)
+        fold(d, g, gain, out.gauge / rstd / gain, nl_group_size(p), &out);
     return out;
 }
 
@@ -124,9 +128,12 @@ static due due_y(const dues *d, size_t i, size_t g) {
                       scaled(1, ratio, a->units), a->promised);
     const long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
     if (leaves_range(fabsl(x))) out.promised = false; /* eps = 0: xhat itself overflows */
-    out.loose = isinf(gain); /* times an xhat near zero, or as x * inf - mean * inf */
+    if (a->folds && leaves_range(fabsl(gain) * (fabsl(d->want->mean[g]) * d->want->rstd[g] + 1)))
+        out.promised = false; /* the shift of x * a + b does */
+    out.loose = isinf(gain);  /* times an xhat near zero, or as x * inf - mean * inf */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
-    if (nl_layers[p->op].by_channel) fold(d, g, gain, fabsl(x) / d->want->rstd[g], &out);
+    if (nl_layers[p->op].by_channel || a->folds)
+        fold(d, g, gain, fabsl(x) / d->want->rstd[g], 1, &out);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
     /* near a tie xhat may be rounded up or down */
     long double one = gain * ref_round(t, x - off) + shift;

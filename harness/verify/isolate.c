@@ -202,7 +202,7 @@ static bool is_in_table(const nl_impl *impl) {
 
 /* Sends the slip, and waits for it to come back. in: NULL but for a call. */
 static bool ask(child *k, const instance *in, int threads, char *why, size_t size) {
-    static unsigned char calls; /* the answer is the question: a kernel may write anywhere */
+    static unsigned char calls; /* the child echoes it; another byte is a kernel's */
     unsigned char byte = ++calls;
     double seconds = 0;
     const bool asked = send(k->line, &byte, 1, MSG_NOSIGNAL) == 1;

@@ -222,6 +222,24 @@ static nl_status call_kernel(const slip *s) {
 
 void (*worker_attach)(nl_impl *impl);
 
+/* Bytes that malloc() has given out; 0: unknown. */
+static size_t allocated(void) {
+#if defined __GLIBC__ && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    const struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+/* One call may allocate what later ones use; not each of many in a row. */
+static bool leaks(size_t before) {
+    enum { TIMES = 16 };
+    static int grown;
+    grown = allocated() > before ? grown + 1 : 0;
+    return grown >= TIMES;
+}
+
 static void call(slip *s) {
     const pid_t self = getpid();
     const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
@@ -232,6 +250,7 @@ static void call(slip *s) {
     if (worker_attach) worker_attach(&s->impl);
     s->constants = constants_guard(&s->impl);
     dirty(s->in.scratch_byte ? 0xff : 0x4b);
+    const size_t memory = allocated();
     s->status = call_kernel(s);
 #ifdef __GLIBC__
     mallopt(M_PERTURB, 0);
@@ -240,6 +259,7 @@ static void call(slip *s) {
     if (getpid() != self) _exit(0); /* a kernel that has forked returns twice */
     s->left_threads = too_many_threads(before + team - 1);
     strcpy(s->left, left_behind(&s->in));
+    if (leaks(memory) && !*s->left) strcpy(s->left, "allocates memory in each call, and keeps it");
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
     s->state = SLIP_RETURNED;

@@ -170,17 +170,18 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
     return true;
 }
 
-/* Asks each kernel for its scratch, as every call does. */
+/* Asks each kernel for its scratch, as every call does: also that without rows. */
 static void ask_scratch(const struct library *l) {
     for (const nl_impl *const *k = l->kernels; *k; k++)
         for (int op = 0; op < NL_OPS; op++)
-            for (int pass = 0; pass < NL_PASSES; pass++) {
+            for (int pass = 0; pass < 2 * NL_PASSES; pass++) {
                 const nl_problem p = {.op = (nl_op)op,
-                                      .pass = (nl_pass)pass,
-                                      .n = 3,
+                                      .pass = (nl_pass)(pass / 2),
+                                      .n = pass % 2 ? 3 : 0,
                                       .c = 7,
                                       .s = 1};
-                if ((*k)->ops & NL_BIT(op) && (*k)->passes & NL_BIT(pass)) nl_scratch_bytes(*k, &p);
+                if ((*k)->ops & NL_BIT(op) && (*k)->passes & NL_BIT(p.pass))
+                    nl_scratch_bytes(*k, &p);
             }
 }
 
