@@ -179,12 +179,9 @@ static void find_cause(enquiry *q, hint *out) {
         return;
     }
     if (q->right_apart) {
-        const size_t used =
-            (size_t)snprintf(cause, size, "right where outputs have their own buffers: ");
-        if (find_mechanism(q, cause + used, size - used, &tried))
-            strncat(cause, "; or ", size - strlen(cause) - 1);
-        strncat(cause, "an input was overwritten before it was last read",
-                size - strlen(cause) - 1);
+        snprintf(cause, size,
+                 "right where outputs have their own buffers: an input was overwritten before it "
+                 "was last read");
         return;
     }
     if (find_any_nan(q, cause, size) || find_mechanism(q, cause, size, &tried)) return;
