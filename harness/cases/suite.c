@@ -10,8 +10,7 @@
 #define TYPES "{f32,f16,bf16}"
 #define MODELS                                                                                   \
     "{768,1024,1152,1280,1536,1600,2048,2304,2560,2880,3072,3584,4096,4608,5120,6144,7168,8192," \
-    "11008,"                                                                                     \
-    "12288,14336,16384}"
+    "11008,12288,14336,16384}"
 #define UNEVEN                                                                             \
     "{head:1e6,decay:64,lognormal:3,cauchy,alternating:1e6,first:1e4,middle:1e4,last:1e4," \
     "ramp:1000}"
