@@ -14,7 +14,9 @@
 #include "verbs/verbs.h"
 #include "verify/check.h"
 #include "verify/error_file.h"
+#include "verify/judges.h"
 #include "verify/shrink.h"
+#include "verify/worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,15 +67,19 @@ static void add(count *n, const verdict *v) {
 
 typedef struct job {
     const case_options *o;
-    bool whole;         /* the suite: a failure is shown on the smallest case there is */
-    report out, quiet;  /* quiet: without a table */
-    bool rows;          /* in the table: every row, not only failures */
-    count *counts, all; /* counts: one per implementation, then one for models */
+    bool whole;        /* the suite: a failure is shown on the smallest case there is */
+    report out, quiet; /* quiet: without a table */
+    bool rows;         /* in the table: every row, not only failures */
+    judges judges;
+    count *counts; /* one per implementation, then one for models; the judges see them */
+    count all;
     error_record largest;
 } job;
 
-/* Whoever fails so often does on most cases, each time in a process of its own. */
-enum { GIVEN_UP = 200 };
+enum {
+    GIVEN_UP = 200, /* whoever fails so often does on most cases, each time in its own process */
+    MANY = 100      /* cases that are worth judges */
+};
 
 static size_t index_of(const nl_impl *m) {
     size_t i = 0;
@@ -83,7 +89,7 @@ static size_t index_of(const nl_impl *m) {
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    if (j->all.fail >= GIVEN_UP && j->counts[index_of(impl)].fail >= GIVEN_UP) return false;
+    if (j->counts[index_of(impl)].fail >= GIVEN_UP) return false;
     return !(j->o->first && j->all.fail) && case_options_selects(j->o, impl, c);
 }
 
@@ -116,6 +122,8 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     job *j = context;
     const bool failed = v->outcome == OUTCOME_FAIL;
     const int threads = case_options_threads(j->o, c);
+    count *its = &j->counts[index_of(m)];
+    if (its->fail >= GIVEN_UP) return; /* a judge was told too late */
     row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
     if (m) w.threads = nl_threads_for(m, &c->problem, threads);
     if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
@@ -126,7 +134,6 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
         hints_note(m, &w, threads);
     if (failed && j->all.fail == FAILURES_MAX)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
-    count *its = &j->counts[index_of(m)];
     add(its, v);
     add(&j->all, v);
     if (!failed || !m || its->fail != GIVEN_UP) return;
@@ -135,26 +142,28 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
             GIVEN_UP);
 }
 
-/* Checks all implementations on one case. False: bad input, after a message. */
-static bool check_all(job *j, const nl_case *c) {
+static check_settings settings_of(void *context, const nl_case *c) {
+    const job *j = context;
+    return (check_settings){.threads = case_options_threads(j->o, c),
+                            .model = !j->o->impl,
+                            .context = context,
+                            .selects = selects,
+                            .judged = take,
+                            .noted = note};
+}
+
+/* Checks all implementations on one case, number i of the list. False: bad input, after a
+ * message. */
+static bool check_all(job *j, const nl_case *c, size_t i) {
     char error[700];
-    bool taken = false, wanted = !j->o->impl;
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        taken = taken || nl_accepts(nl_impl_at(i), &c->problem);
-        wanted = wanted || case_options_selects(j->o, nl_impl_at(i), c);
-    }
-    if (!taken) { /* the reference may not have such a problem either */
-        fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
-        return j->all.fail++, true;
-    }
-    const check_settings settings = {.threads = case_options_threads(j->o, c),
-                                     .model = !j->o->impl,
-                                     .context = j,
-                                     .selects = selects,
-                                     .judged = take,
-                                     .noted = note};
-    return !wanted || check_case(c, &settings, error, sizeof error) ||
-           (fprintf(stderr, "normlab: %s\n", error), false);
+    bool taken = false;
+    const check_settings settings = settings_of(j, c);
+    if (!judges_hear(&j->judges, i, c, &settings, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), false;
+    for (size_t m = 0; m < nl_impl_count() && !taken; m++)
+        taken = nl_accepts(nl_impl_at(m), &c->problem);
+    if (!taken) j->all.fail++, fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
+    return true;
 }
 
 static void summarize(const count *counts) {
@@ -182,7 +191,7 @@ static bool draw_on(job *j) {
         case_list one = {0};
         ok = drawn_case(&one, (uint64_t)j->o->seed, DRAWN + drawn, error, sizeof error);
         if (ok) progress(drawn, drawn + 1, one.items[0].text);
-        ok = ok ? check_all(j, &one.items[0]) && !interrupted()
+        ok = ok ? check_all(j, &one.items[0], drawn) && !interrupted()
                 : (fprintf(stderr, "normlab: %s\n", error), false);
         j->out.last = NULL;
         cases_free(&one);
@@ -209,22 +218,25 @@ int verb_check(int argc, char **argv) {
                                                : SUITE_FOR_ALL;
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
-    count *counts = j.counts = calloc(nl_impl_count() + 1, sizeof *counts);
+    count *counts = j.counts = worker_share((nl_impl_count() + 1) * sizeof *counts);
     bool ready = counts != NULL;
     if (ready && o.errors)
         ready = error_record_open(&j.largest, o.errors, o.update_errors, error, sizeof error) ||
                 (fprintf(stderr, "normlab: %s\n", error), false);
     if (!counts) fprintf(stderr, "normlab: out of memory\n");
     if (!ready || !report_open(&j.out, o.out, o.quick))
-        return free(counts), error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
+        return error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
     j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
     bool input_ok = true, stopped = false, ended = false;
+    if (o.cases.count >= MANY)
+        judges_start(&j.judges, o.cases.items, o.cases.count, settings_of, &j);
     for (size_t i = 0; i < o.cases.count && input_ok && !stopped && !ended; i++) {
         progress(i, o.cases.count, o.cases.items[i].text);
-        input_ok = check_all(&j, &o.cases.items[i]);
+        input_ok = check_all(&j, &o.cases.items[i], i);
         stopped = report_interrupted(&j.out, i + 1, o.cases.count);
         ended = o.first && j.all.fail;
     }
+    judges_end(&j.judges);
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
     summarize(counts);
@@ -247,7 +259,6 @@ int verb_check(int argc, char **argv) {
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
     if (o.update_errors && good) good = record_update(&j.largest);
     error_record_close(&j.largest);
-    free(counts);
     cases_free(&o.cases);
     if (input_ok && stopped) return NL_EXIT_INTERRUPTED;
     return !input_ok ? NL_EXIT_USAGE : good && written ? NL_EXIT_OK : NL_EXIT_FAILED;
