@@ -5,11 +5,18 @@
 #include "cases/data.h"
 #include "reference.h"
 
+/* One number of y or dx, in what does not depend on who computes it. */
+typedef struct plain {
+    double want;
+    double per_unit; /* 1 over the unit of its error; 0: due_at() has more to say about it */
+} plain;
+
 /* Computed once, shared by all implementations. */
 typedef struct answer {
     ref_inputs in; /* of the reference */
     ref_outputs want;
     void *memory;
+    plain *plain;         /* of each number of y or dx; NULL: not made */
     unsigned long number; /* no two answers of a process share it */
 } answer;
 

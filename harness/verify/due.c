@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
     const size_t groups = ref_groups(&in->c->problem);
@@ -181,6 +182,55 @@ due due_at(const dues *d, nl_arg s, size_t i) {
                        scaled(8, 2, a->sum), a->promised);
     return exactly(t, w->running_var[i], fabsl(var[i]) + momentum * more * (w->var[i] + p->eps),
                    scaled(8, 2, a->rstd), a->promised);
+}
+
+double due_floor(const dues *d) {
+    const size_t groups = ref_groups(&d->in->c->problem);
+    double least = INFINITY;
+    for (size_t g = 0; g < groups; g++)
+        least = fmin(least, d->allowed[g].promised ? d->allowed[g].units.probable : -1);
+    return least < 0 ? -1 : 1 + d->ratio * least;
+}
+
+void due_make_plain(const nl_case *c, const nl_data *data, answer *a) {
+    const nl_problem *p = &c->problem;
+    const instance in = {.c = c, .data = data};
+    const size_t count = p->n * p->c * p->s, groups = ref_groups(p);
+    dues d = {.in = &in, .want = &a->want, .allowed = malloc((groups + 1) * sizeof(allowance))};
+    a->plain = malloc((count + 1) * sizeof *a->plain);
+    d.ratio = (double)(ref_unit(NL_F32) / ref_unit(p->dtype));
+    for (size_t g = 0; d.allowed && g < groups; g++) /* whoever folds is asked most */
+        d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
+    if (!d.allowed) free(a->plain), a->plain = NULL;
+    for (size_t i = 0; a->plain && i < count; i++) {
+        const size_t g = nl_group_of(p, i);
+        const due it = p->pass == NL_BACKWARD ? due_dx(&d, i, g) : due_y(&d, i, g);
+        const long double unit =
+            ref_unit(it.dtype) * larger(it.gauge, ref_smallest_normal(it.dtype));
+        const bool simple =
+            it.promised && !it.loose && it.low == it.high && isfinite(it.low) && isfinite(unit);
+        a->plain[i] = (plain){(double)it.low, simple ? (double)(1 / unit) : 0};
+    }
+    free(d.allowed);
+}
+
+/* A little less than half of the distance to the next number of that type, for normal numbers. */
+static double half_spacing(nl_dtype t, double got) {
+    uint64_t bits;
+    double power;
+    memcpy(&bits, &got, sizeof bits);
+    const uint64_t fraction = bits << 12;
+    bits &= 0x7ff0000000000000;
+    memcpy(&power, &bits, sizeof power);
+    if (!(power >= ref_smallest_normal(t))) return 0;
+    return power * (double)ref_unit(t) * (fraction ? 1 - 1e-9 : 0.5 - 1e-9);
+}
+
+bool due_near(nl_dtype t, const plain *it, double floor, double got, double *error) {
+    const double off = fabs(got - it->want);
+    *error = off * it->per_unit;
+    return it->per_unit > 0 && *error < floor * (1 - 1e-6) &&
+           (t == NL_F32 || off < half_spacing(t, got));
 }
 
 /* Rounding keeps the order of numbers, so the ends of what a float may be have the ends of what is

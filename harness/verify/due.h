@@ -3,6 +3,7 @@
 #ifndef NL_DUE_H
 #define NL_DUE_H
 
+#include "verify/answer.h"
 #include "verify/bound.h"
 
 /* One number of an output. Where a cast may round either way, every number from low to high is
@@ -37,6 +38,18 @@ void dues_free(dues *d);
 bool due_has(const instance *in, nl_arg s);
 size_t due_count(const nl_problem *p, nl_arg s);
 due due_at(const dues *d, nl_arg s, size_t i);
+
+/* Gives an answer its numbers' plain part, if there is memory. Most of a suite's time would
+ * otherwise go into due_at(), again for each implementation. */
+void due_make_plain(const nl_case *c, const nl_data *data, answer *a);
+
+/* The least bound of all numbers of y or dx: what is off by less is right wherever there is a plain
+ * part. -1: some have no bound. */
+double due_floor(const dues *d);
+
+/* Is it so near the plain number that nothing else need be asked? In 16 bits: correctly rounded, for
+ * certain. *error: how far off, in units. */
+bool due_near(nl_dtype t, const plain *it, double floor, double got, double *error);
 
 /* Is got right? Within the bound, and what rounding makes of a float that is within its own. */
 bool due_met(const due *d, double got);

@@ -73,6 +73,8 @@ static void merge(tally *into, const tally *t) {
 
 typedef struct job {
     const dues *dues;
+    const plain *plain; /* of these numbers, or NULL */
+    double floor;
     nl_arg s;
     tally *total;
 } job;
@@ -81,7 +83,14 @@ static void check_numbers(void *context, size_t begin, size_t end) {
     const job *k = context;
     const void *got = k->dues->in->at[k->s];
     tally t = {.worst = -1};
+    const nl_dtype type = k->dues->in->c->problem.dtype;
+    double off;
     for (size_t i = begin; i < end; i++) {
+        if (k->plain && due_near(type, &k->plain[i], k->floor, nl_load(type, got, i), &off) &&
+            off * (1 + 1e-6) < t.error[k->s]) { /* else it may be the largest */
+            t.compared++;
+            continue;
+        }
         const due d = due_at(k->dues, k->s, i);
         check(&t, k->s, i, nl_load(d.dtype, got, i), &d);
     }
@@ -133,15 +142,16 @@ verdict outputs_check(const instance *in, const answer *a) {
     dues d;
     if (!dues_make(in, &a->want, &d)) return failure("out of %s", "memory");
     tally total = {.worst = -1};
+    const double floor = a->plain ? due_floor(&d) : -1;
+    const nl_arg most = p->pass == NL_BACKWARD ? NL_DX : NL_Y;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
-        job k = {&d, s, &total};
+        job k = {&d, s == most ? a->plain : NULL, floor, s, &total};
         const int threads = nl_args[s].extent == NL_TENSOR ? data_threads(p) : 1;
         if (due_has(in, s)) nl_parallel_for(due_count(p, s), threads, check_numbers, &k);
     }
     dues_free(&d);
 
     if (total.compared == 0) return failure("%s", "nothing was compared");
-    const nl_arg most = p->pass == NL_BACKWARD ? NL_DX : NL_Y;
     verdict v = {.outcome = total.unpromised ? OUTCOME_DEMO : OUTCOME_OK,
                  .error_u = total.error[most],
                  .bound_u = total.bound[most],
