@@ -76,6 +76,12 @@ check "  has those rows" "$([ "$(column impl stdout | sort -u | tr '\n' ' ')" = 
 exits "check with braces" 0 check "rmsnorm/{forward,backward}/f32/{1..12}x5/normal{,/in-place}"
 check "  has every row, though more than 20 cases" \
     "$([ "$(column case stdout | sort -u | wc -l)" -eq 48 ] || wc -l stdout)"
+exits "check of many, in several processes" 0 check "layernorm/forward/{f32,f16}/3x{1..60}/normal"
+mv stdout many
+# A process that may use one processor has no others.
+taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//')" "$normlab" check \
+    "layernorm/forward/{f32,f16}/3x{1..60}/normal" > stdout 2> stderr
+check "  says what one process says" "$(cmp many stdout)"
 exits "check --quick" 0 check --quick "rmsnorm/forward/f32/{3x5,2048x1025}/normal"
 says "leaves out 1 of 2"
 check "  has the small case" "$([ "$(column case stdout | sort -u)" = $good ] || cat stdout)"

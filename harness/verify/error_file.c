@@ -72,7 +72,13 @@ bool error_record_open(error_record *e, const char *path, bool update, char *err
                        size_t error_size) {
     scan s = {.path = path, .error = error, .error_size = error_size};
     *e = (error_record){.path = path, .now_count = nl_impl_count() * LINES_PER_IMPL};
-    bool missing = update && access(path, F_OK) != 0 && errno == ENOENT;
+    const bool missing = update && access(path, F_OK) != 0 && errno == ENOENT;
+    if (update) { /* before the work */
+        FILE *f = fopen(path, "ab");
+        if (!f) return snprintf(error, error_size, "%s: cannot write it", path), false;
+        fclose(f);
+        if (missing) remove(path);
+    }
     if (missing || read_file(e, &s)) {
         e->now = calloc(e->now_count, sizeof *e->now);
         e->ran = calloc(nl_impl_count(), sizeof *e->ran);
