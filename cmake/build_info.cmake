@@ -1,5 +1,5 @@
-# Writes HEADER, if it changes: the compiler, its FLAGS, and the commit of SOURCE, not that of a
-# repository around it.
+# Writes HEADER, if it changes: the compiler, its FLAGS, the commit of SOURCE, not that of a repository
+# around it, and a hash of what runs in a timed call: the kernels, how they are chosen and compiled.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET SOURCE PARENT_PATH above)
 set(ENV{GIT_CEILING_DIRECTORIES} ${above})
@@ -8,6 +8,16 @@ execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${SOURCE
 if(failed)
     set(commit unknown)
 endif()
+file(GLOB_RECURSE kernels ${SOURCE}/core/*.[ch] ${SOURCE}/include/*.h ${SOURCE}/layernorm/*.[ch]
+    ${SOURCE}/rmsnorm/*.[ch] ${SOURCE}/batchnorm/*.[ch] ${SOURCE}/optimized/*.[ch])
+list(SORT kernels)
+set(hashes "${COMPILER} ${FLAGS}")
+foreach(file IN LISTS kernels)
+    file(SHA256 ${file} hash)
+    string(APPEND hashes " ${hash}")
+endforeach()
+string(SHA256 kernels "${hashes}")
+string(SUBSTRING ${kernels} 0 12 kernels)
 string(REGEX REPLACE " +" " " FLAGS "${FLAGS}")
 string(STRIP "${FLAGS}" FLAGS)
 foreach(text COMPILER FLAGS commit)
@@ -17,4 +27,5 @@ file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT [[
 #define NL_BUILD_COMPILER "@COMPILER@"
 #define NL_BUILD_FLAGS "@FLAGS@"
 #define NL_BUILD_COMMIT "@commit@"
+#define NL_BUILD_KERNELS "@kernels@"
 ]])

@@ -117,3 +117,38 @@ Test(stats, coverage, .timeout = 60) {
                           sizes[i], arms, ratio ? "ratio" : "time", got, nominal);
             }
 }
+
+/* Passes: noise with a tail on one side, and in a slow state now and then. Its median is found with
+ * many. */
+static double pass_noise(uint64_t stream, uint64_t i) {
+    return -0.01 * log(random_uniform(stream, 3 * i)) + 0.005 * random_normal(stream, 3 * i + 1) +
+           (random_uniform(stream, 3 * i + 2) < 0.15 ? 0.05 : 0);
+}
+
+Test(stats, middle_by_hand) {
+    double values[] = {3, 1, 2};
+    estimate e = stats_middle(values, 3);
+    cr_expect(e.median == 2 && fabs(e.high - 2 - 4.303 / sqrt(3)) < 1e-9 && e.low + e.high == 4);
+    e = stats_middle(values, 1);
+    cr_expect(e.median == 1 && isinf(e.low) && isinf(e.high));
+    double six[] = {6, 1, 4, 2, 30, 5};
+    e = stats_middle(six, 6);
+    cr_expect(e.median == 4.5 && e.low == 1 && e.high == 30);
+}
+
+Test(stats, coverage_of_passes) {
+    enum { MANY = 200001, POOLS = 20000, MOST = 12 };
+    static double many[MANY];
+    for (uint64_t i = 0; i < MANY; i++) many[i] = pass_noise(80, i);
+    const double truth = stats_median(many, MANY, 0.95).median;
+    for (size_t n = 3; n <= MOST; n++) {
+        size_t held = 0;
+        for (uint64_t t = 0; t < POOLS; t++) {
+            double v[MOST];
+            for (size_t i = 0; i < n; i++) v[i] = pass_noise(81 + n, t * MOST + i);
+            const estimate e = stats_middle(v, n);
+            held += e.low <= truth && truth <= e.high;
+        }
+        cr_expect(held >= 0.93 * POOLS, "%zu passes: %zu of %d", n, held, POOLS);
+    }
+}

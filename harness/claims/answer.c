@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/answer.h"
+#include "claims/evidence.h"
 
 #include <math.h>
 
@@ -12,8 +13,8 @@ const char *claim_outcome_name(claim_outcome o) {
 }
 
 const char *claim_answer_name(claim_answer a) {
-    static const char *const names[CLAIM_ANSWERS] = {"HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED",
-                                                     "NOT RUN"};
+    static const char *const names[CLAIM_ANSWERS] = {"HOLDS",        "FAILS",   "DEPENDS",
+                                                     "NOT RESOLVED", "NOT RUN", "FIRST LOOK"};
     return names[a];
 }
 
@@ -45,10 +46,16 @@ claim_outcome claim_outcome_of(const claim *c, const setting *s) {
     return (above ? s->f.wide.high <= same : s->f.wide.low >= same) ? OTHER_WAY : LESS;
 }
 
+bool claim_first_look(const setting *s) {
+    return s->measured && s->passes && s->passes < PASSES_ENOUGH;
+}
+
 claim_answer claim_answer_of(const claim *c) {
     unsigned sides = 0;
+    if (claim_first_look(&c->at[0])) return FIRST_LOOK;
     for (size_t i = 0; i < c->settings; i++)
-        if (claim_outcome_of(c, &c->at[i]) < OPEN) sides |= 1u << (side_of(c, &c->at[i]) + 1);
+        if (!claim_first_look(&c->at[i]) && claim_outcome_of(c, &c->at[i]) < OPEN)
+            sides |= 1u << (side_of(c, &c->at[i]) + 1);
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
     if (sides & (sides - 1)) return DEPENDS;
     if (first == NOT_RUN) return UNTRIED;

@@ -22,6 +22,7 @@ typedef enum claim_answer {
     DEPENDS, /* settings lie on different sides of what was claimed */
     UNDECIDED,
     UNTRIED,
+    FIRST_LOOK, /* the setting that the claim means was timed in fewer than PASSES_ENOUGH passes */
     CLAIM_ANSWERS
 } claim_answer;
 
@@ -31,7 +32,10 @@ typedef enum claim_answer {
 claim_outcome claim_outcome_of(const claim *c, const setting *s);
 const char *claim_outcome_name(claim_outcome o);
 
-/* The claim's: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN". */
+/* Was it timed too seldom for an answer? */
+bool claim_first_look(const setting *s);
+
+/* The claim's: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN", "FIRST LOOK". */
 claim_answer claim_answer_of(const claim *c);
 const char *claim_answer_name(claim_answer a);
 

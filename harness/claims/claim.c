@@ -105,7 +105,7 @@ static const char *incomplete(const claim *c) {
         return "`share:` and `paper:` are about a step: they need `quantity: saving`";
     if (!c->settings) return "there is no line `where:`";
     for (size_t i = 0; i < c->settings; i++)
-        if (c->q->of &&
+        if (quantity_of_layers(c->q) &&
             ((!mode_find(c->at[i].how) && !claim_is_elsewhere(&c->at[i])) || !*c->at[i].tail))
             return "a `where:` needs a mode that `normlab claims --help` lists, and a case";
     return NULL;

@@ -14,6 +14,7 @@ typedef struct setting {
     figure f;
     claim_verdict verdict;
     bool measured; /* else why says why not */
+    size_t passes; /* in as many passes; 0: not timed */
     char why[400];
 } setting;
 

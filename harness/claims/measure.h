@@ -2,20 +2,28 @@
 #ifndef NL_CLAIMS_MEASURE_H
 #define NL_CLAIMS_MEASURE_H
 
-#include "claims/claim.h"
+#include "claims/evidence.h"
+
+#include <stdint.h>
 
 typedef struct claims_job {
     claim *claims; /* figures and verdicts are written into their settings */
     size_t count;
     double seconds; /* of timing for each arm of a race */
+    uint64_t seed;  /* of the order of races, and of the arms in each */
     bool quick;     /* skip large cases */
     void (*progress)(size_t done, size_t total, const char *what);
     void (*failed)(const claim *c, const setting *s);
+    evidence evidence; /* races are added to it */
     /* Results. */
     size_t settings_measured, settings_failed;
 } claims_job;
 
-/* False: out of memory. */
-bool claims_measure(claims_job *j);
+/* Runs each race once that the claims need, whatever the order of the claims. False: out of
+ * memory. */
+bool claims_race(claims_job *j);
+
+/* Counts and computes what is not timed, and decides all settings: the timed ones by the evidence. */
+void claims_decide(claims_job *j);
 
 #endif

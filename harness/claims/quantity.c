@@ -163,14 +163,12 @@ static bool flops_share(const question *q, figure *out) {
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);
 }
 
-static bool root_speedup(const question *q, figure *out) {
-    estimate ratio;
-    double band;
-    size_t rounds;
-    if (!rsqrt_race(q->how, q->seconds, &ratio, &band, &rounds, q->why, q->why_size)) return false;
-    *out = figure_speedup(1, ratio, band);
-    out->rounds = rounds;
-    return true;
+static bool race_of_layers(const question *q, race_result *out) {
+    return race_mode(q->all, mode_find(q->how), q->tail, q->seconds, out, q->why, q->why_size);
+}
+
+static bool race_of_roots(const question *q, race_result *out) {
+    return rsqrt_race(q->how, q->seconds, out, q->why, q->why_size);
 }
 
 static bool root_error(const question *q, figure *out) {
@@ -182,9 +180,9 @@ static bool root_error(const question *q, figure *out) {
 const quantity quantities[] = {
     {"saving", "%", "time saved by RMSNorm over LayerNorm, 1 - t_RMS / t_LN; with share, of a step",
      0, "RMSNorm saves ", " %", "RMSNorm takes ", " % longer", " times as long",
-     .of = figure_saving},
+     .of = figure_saving, .race = race_of_layers},
     {"speedup", "x", "LayerNorm's time over RMSNorm's", 1, "RMSNorm is ", " times as fast",
-     "RMSNorm takes ", " % longer", " times as long", .of = figure_speedup},
+     "RMSNorm takes ", " % longer", " times as long", .of = figure_speedup, .race = race_of_layers},
     {"traffic", "%", "bytes, or transfers of whole tensors, that RMSNorm saves", 0,
      "RMSNorm saves ", " % of the bytes", "RMSNorm moves ", " % more bytes", " times the bytes",
      .get = traffic},
@@ -205,7 +203,7 @@ const quantity quantities[] = {
     {"flops_share", "%", "operations of two norms over those of a transformer block", NAN,
      "norms are ", " % of the operations", .get = flops_share},
     {"root_speedup", "x", "time of 1 / sqrt over that of HOW (instruction, newton)", 1, "it is ",
-     " times as fast", .get = root_speedup},
+     " times as fast", .of = figure_speedup, .race = race_of_roots},
     {"root_error", "u",
      "largest relative error of HOW (instruction, newton, true), in units of 2^-24", NAN,
      "it is off by ", " units", .get = root_error},
@@ -216,4 +214,8 @@ const quantity *quantity_find(const char *name) {
     for (size_t i = 0; i < quantities_count; i++)
         if (strcmp(quantities[i].name, name) == 0) return &quantities[i];
     return NULL;
+}
+
+bool quantity_of_layers(const quantity *q) {
+    return q->race == race_of_layers;
 }

@@ -6,6 +6,7 @@
 #include "claims/verdict.h"
 #include "timing/figure.h"
 #include "timing/fixture.h"
+#include "timing/race.h"
 
 /* The mode and case of a measurement; why gets the reason if it fails. */
 typedef struct question {
@@ -16,19 +17,23 @@ typedef struct question {
     size_t why_size;
 } question;
 
-/* same: the figure that means no difference, or NaN. A timed quantity has `of`, which converts the
- * log ratio of a race; any other has `get`. A sentence puts a figure between before and after, and
+/* same: the figure that means no difference, or NaN. A timed quantity has a race, and `of`, which
+ * converts its log ratio; any other has `get`. A sentence puts a figure between before and after, and
  * where RMSNorm needs more than LayerNorm, how much more, between needs and more or times. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;
     const char *before, *after, *needs, *more, *times;
     figure (*of)(double share, estimate log_ratio, double band);
+    bool (*race)(const question *q, race_result *out);
     bool (*get)(const question *q, figure *out);
 } quantity;
 
 extern const quantity quantities[];
 extern const size_t quantities_count;
 const quantity *quantity_find(const char *name);
+
+/* Is it about the time of LayerNorm and RMSNorm? */
+bool quantity_of_layers(const quantity *q);
 
 #endif

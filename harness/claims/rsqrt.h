@@ -4,15 +4,10 @@
 #ifndef NL_RSQRT_H
 #define NL_RSQRT_H
 
-#include "base/stats.h"
+#include "timing/race.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
-/* The log of the time of how ("instruction", "newton") over that of "true", and the band of "true"
- * against itself. False: why says why. */
-bool rsqrt_race(const char *how, double seconds, estimate *ratio, double *band, size_t *rounds,
-                char *why, size_t why_size);
+/* The ratio is that of how ("instruction", "newton") over "true". False: why says why. */
+bool rsqrt_race(const char *how, double seconds, race_result *out, char *why, size_t why_size);
 
 /* The largest relative error over [1, 4), which stands for all exponents, in units of 2^-24; NaN:
  * this build has no such way. */

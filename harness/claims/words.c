@@ -67,7 +67,7 @@ void claim_where(const claim *c, const setting *s, char *text, size_t size) {
     add(&w, "%s", how_words(s->how));
     if (!*s->tail || !case_parse(one, &k, error, sizeof error)) return;
     add(&w, "%s", *text ? ", " : "");
-    if (c->q->of)
+    if (quantity_of_layers(c->q))
         add_place(&w, case_bytes(&k));
     else
         add(&w, "%zu x %zu", k.problem.n, k.problem.c);

@@ -34,6 +34,7 @@ static void print_figure(FILE *out, const setting *s) {
     fprintf(out, "%.4g", f->value.median);
     if (f->rounds) fprintf(out, " [%.4g, %.4g]", f->value.low, f->value.high);
     if (f->rounds) fprintf(out, ", A/A +-%.2g", f->band);
+    if (s->passes > 1) fprintf(out, ", %zu passes", s->passes);
 }
 
 static void print_predicate(FILE *out, const claim *c) {
@@ -91,7 +92,8 @@ static void write_csv(FILE *out, const claim *c) {
         fprintf(out, "%s,%s,", i ? "" : "first", claim_answer_name(claim_answer_of(c)));
         csv_text(out, sentence);
         csv_text(out, where);
-        fprintf(out, "%s\n", claim_outcome_name(claim_outcome_of(c, s)));
+        fprintf(out, "%s,%zu\n", claim_outcome_name(claim_outcome_of(c, s)),
+                s->measured ? s->passes : 0);
     }
 }
 
@@ -102,6 +104,6 @@ void claims_write_text(FILE *out, const claim *claims, size_t count) {
 void claims_write_csv(FILE *out, const claim *claims, size_t count) {
     fprintf(out, "name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,"
                  "setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,"
-                 "first,answer,sentence,where,outcome\n");
+                 "first,answer,sentence,where,outcome,passes\n");
     for (size_t i = 0; i < count; i++) write_csv(out, &claims[i]);
 }

@@ -5,6 +5,7 @@
 #include "normlab.h"
 #include "registry.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,26 @@ static int long_double_bits(void) {
     return bits;
 }
 
+const char *machine_kernels(void) {
+    return NL_BUILD_KERNELS;
+}
+
+void machine_name(char *text, size_t size) {
+    char model[256], family[16] = "", number[16] = "";
+    if (!read_value("/proc/cpuinfo", "model name", model, sizeof model)) strcpy(model, "unknown");
+    read_value("/proc/cpuinfo", "cpu family", family, sizeof family);
+    read_value("/proc/cpuinfo", "model\t", number, sizeof number);
+    snprintf(text, size, "%s%s%s%s%s", model, *family ? "-" : "", family, *number ? "-" : "",
+             number);
+    size_t kept = 0;
+    for (const char *at = text; *at; at++) {
+        const bool word = isalnum((unsigned char)*at);
+        if (word || (kept && text[kept - 1] != '-')) text[kept++] = *at;
+        if (!word && kept) text[kept - 1] = '-';
+    }
+    text[kept] = '\0';
+}
+
 void machine_write(FILE *out) {
     char text[256], model[32], when[32];
     struct utsname system;
@@ -76,6 +97,7 @@ void machine_write(FILE *out) {
     fprintf(out, "compiler: %s\n", NL_BUILD_COMPILER);
     fprintf(out, "flags: %s\n", NL_BUILD_FLAGS);
     fprintf(out, "commit: %s\n", NL_BUILD_COMMIT);
+    fprintf(out, "kernels: %s\n", NL_BUILD_KERNELS);
     fprintf(out, "version: %s\n", NL_VERSION);
     fprintf(out, "long double: %d bits of significand (LDBL_MANT_DIG is %d)\n", long_double_bits(),
             LDBL_MANT_DIG);

@@ -6,11 +6,18 @@
 #include <stdio.h>
 
 /* Writes "key: value" lines: processor, caches, memory, system, compiler, flags, commit, long
- * double, threads, peers, date, doctor. */
+ * double, threads, peers, date, doctor. kernels: a hash of their sources and of how they are
+ * compiled. */
 void machine_write(FILE *out);
 
 /* Writes them beside a results file, and whether it was measured with --quick: x.csv gets
  * x.machine.txt. */
 bool machine_write_beside(const char *csv_path, bool quick);
+
+/* The processor's name as a folder's: "AMD-EPYC-25-17" has its family and model. */
+void machine_name(char *text, size_t size);
+
+/* That hash: numbers of the same machine and hash can be pooled. */
+const char *machine_kernels(void);
 
 #endif

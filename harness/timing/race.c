@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+uint64_t race_seed = 1;
+
 static bool is_right(arm *a, char *why, size_t why_size) {
     verdict v = a->after.outcome == OUTCOME_FAIL ? a->after : arm_verify(a);
     if (v.outcome == OUTCOME_FAIL)
@@ -49,11 +51,12 @@ bool race_pair(arm *a, arm *b, const mode *saved_by, double seconds, race_result
                                 arm_measured(a),
                                 {.call = call_passes, .context = &q}};
     bool timed = saved_by && (saved_by->reads || saved_by->copies);
-    measure m = {.arms = arms, .count = 3 + timed, .seed = 1, .precision = 0.005};
+    measure m = {.arms = arms, .count = 3 + timed, .seed = race_seed, .precision = 0.005};
     m.clock = clock_ns, m.interrupted = interrupted;
     m.seconds = seconds * (double)m.count;
     bool ok = measure_run(&m);
     *out = (race_result){.ratio = measure_ratio(&m, 1, 0),
+                         .aa = measure_ratio(&m, 2, 0).median,
                          .band = stats_band(measure_ratio(&m, 2, 0)),
                          .passes = {-INFINITY, -INFINITY, -INFINITY},
                          .ns = {measure_time(&m, 0).median, measure_time(&m, 1).median},

@@ -7,13 +7,18 @@
 #include "timing/arm.h"
 #include "timing/modes.h"
 
+#include <stdint.h>
+
 typedef struct race_result {
     estimate ratio;  /* log of b's time over a's */
-    double band;     /* a against itself */
+    double aa, band; /* a against itself: the log of that ratio, and how far it may be from 0 */
     estimate passes; /* log of the time of saved_by's passes over a's; infinite without them */
     double ns[2];
     size_t rounds;
 } race_result;
+
+/* Draws the order of the arms; 1. */
+extern uint64_t race_seed;
 
 /* LayerNorm against RMSNorm in a mode. tail: the case without its layer, as
  * "forward/f32/64x1024/normal"; its pass may also be "both". False: why says why. */

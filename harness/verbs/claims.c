@@ -1,12 +1,13 @@
 /* `normlab claims`. SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
-#include "claims/elsewhere.h"
 #include "claims/measure.h"
+#include "claims/stability.h"
 #include "claims/words.h"
 #include "claims/write.h"
 #include "machine/machine.h"
 #include "timing/modes.h"
 #include "verbs/options.h"
+#include "verbs/passes.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
@@ -29,17 +30,26 @@ static void help(void) {
         "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
         "                  times that above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n"
+        "  --passes N      measure in N fresh processes, with pauses, in an order drawn anew each\n"
+        "                  time; then pool these with all passes on these kernels that are there.\n"
+        "                  Fewer than %d are a FIRST LOOK, which no second run need agree with\n"
+        "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
+        "--passes,\n"
+        "                  nothing is timed\n"
+        "  --stability     instead, of %d passes or more: how often three contradict the others\n"
         "  --measured FILE.csv  the layers inside frameworks, which\n"
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
         "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
         "                  them; may be repeated\n\n"
         "Answers: HOLDS; FAILS; DEPENDS, where settings disagree; NOT RESOLVED (the interval,\n"
-        "extended by the A/A band, is wider than the question); NOT RUN, with --quick. The first\n"
+        "extended by the A/A band, is wider than the question); NOT RUN, with --quick; FIRST "
+        "LOOK,\n"
+        "which is not an answer yet. The first\n"
         "setting, marked >, is the one that the claim means. A claim that fails is a result: exit\n"
         "code 0. The CSV also has the verdict of each setting: SUPPORTED, REFUTED, SAME (no\n"
         "difference beyond the claim's margin) or NOT RESOLVED.\n\n"
         "Quantities:\n",
-        folder, QUICK_MAX, QUICK_MAX);
+        folder, QUICK_MAX, QUICK_MAX, PASSES_ENOUGH, 2 * PASSES_ENOUGH);
     for (size_t i = 0; i < quantities_count; i++)
         printf("  %-13s %s%s%s%s\n", quantities[i].name, quantities[i].about,
                *quantities[i].unit ? " (" : "", quantities[i].unit, *quantities[i].unit ? ")" : "");
@@ -48,6 +58,7 @@ static void help(void) {
     printf("\nAlso pytorch, torch_compile, onnxruntime and jax, with --measured.\n\nExamples:\n"
            "  normlab claims\n"
            "  normlab claims seven_to_fifteen two_scans\n"
+           "  normlab claims --passes 6\n"
            "  normlab claims --quick --out results/claims.csv\n"
            "  normlab claims my_claim.txt --load ./mine.so\n");
 }
@@ -90,21 +101,28 @@ static bool add_named(claims_job *j, const char *name) {
 }
 
 /* Returns -1 to continue, or the exit code. */
-static int parse(int argc, char **argv, claims_job *j, const char **path) {
+static int parse(int argc, char **argv, claims_job *j, const char **path, pass_options *p) {
     const char *measured = NULL;
     char error[700];
+    int seed = 0;
     const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
                                  {"seconds", OPTION_NUMBER, &j->seconds, 1e-6, 1e6},
                                  {"quick", OPTION_FLAG, &j->quick, 0, 0},
                                  {"measured", OPTION_TEXT, &measured, 0, 0},
-                                 {"load", OPTION_LOAD, NULL, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 5, false, &first);
+                                 {"load", OPTION_LOAD, NULL, 0, 0},
+                                 {"passes", OPTION_COUNT, &p->passes, 1, 999},
+                                 {"evidence", OPTION_TEXT, &p->folder, 0, 0},
+                                 {"races", OPTION_TEXT, &p->races, 0, 0}, /* of one pass: its own */
+                                 {"stability", OPTION_FLAG, &p->stability, 0, 0},
+                                 {"seed", OPTION_COUNT, &seed, 0, 1 << 30}};
+    int first, code = options_read(argc, argv, specs, 10, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc || add_all(j);
     for (int i = first; ok && i < argc; i++) ok = add_named(j, argv[i]);
-    if (ok && !elsewhere_read(measured, j->claims, j->count, error, sizeof error))
+    if (ok && measured && !evidence_read(&j->evidence, measured, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_USAGE;
+    p->names = argv + first, p->name_count = argc - first, j->seed = (uint64_t)seed;
     if (!j->seconds) j->seconds = j->quick ? 0.02 : 0.2;
     return ok ? OPTIONS_DONE : options_see_help();
 }
@@ -123,21 +141,75 @@ static void summary(const claims_job *j) {
             j->settings_failed);
 }
 
+/* Times the races: here, in passes, or not at all. False: after a message. */
+static bool gather(claims_job *j, pass_options *p) {
+    char error[700];
+    p->seconds = j->seconds, p->quick = j->quick;
+    if (!p->passes && !p->folder)
+        return claims_race(j) || (fprintf(stderr, "normlab: out of memory\n"), false);
+    const size_t measured = j->evidence.passes; /* in frameworks */
+    if (!passes_make(p) || !passes_read(p, &j->evidence, error, sizeof error)) return false;
+    if (j->evidence.passes > measured) return true;
+    fprintf(stderr, "FAIL there is no whole pass on these kernels in %s\n", p->folder);
+    return false;
+}
+
+/* The child's part: only races, into a file. */
+static int one_pass(claims_job *j, const char *path) {
+    FILE *out = fopen(path, "w");
+    if (!out) return fprintf(stderr, "normlab: cannot write %s\n", path), NL_EXIT_USAGE;
+    bool ok = claims_race(j);
+    evidence_heading(out);
+    for (size_t i = 0; i < j->evidence.count; i++) evidence_write(out, &j->evidence.rows[i]);
+    ok = fclose(out) == 0 && ok;
+    return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+}
+
+static void describe(const claims_job *j, const pass_options *p) {
+    const evidence *e = &j->evidence;
+    if (!p->folder) {
+        fprintf(stderr, "timed in one process: a first look; --passes %d gives answers\n",
+                PASSES_ENOUGH);
+        return;
+    }
+    fprintf(stderr, "pooled: %zu passes over %.1f h, in %s\n", e->passes, e->hours, p->folder);
+    if (e->strange)
+        fprintf(stderr, "left out: %zu passes there, on other kernels or with another --quick\n",
+                e->strange);
+    if (e->torn) fprintf(stderr, "left out: %zu passes there that did not end\n", e->torn);
+}
+
+/* --stability: of what is there, and of the passes that are asked for beside it. */
+static int show_stability(claims_job *j, pass_options *p) {
+    bool ok = (p->passes || p->folder || passes_make(p)) && gather(j, p);
+    if (ok) claims_decide(j);
+    ok = ok && stability_write(stdout, &j->evidence, j->claims, j->count);
+    if (!ok)
+        fprintf(stderr, "normlab: --stability needs %d passes; there are %zu in %s\n",
+                2 * PASSES_ENOUGH, j->evidence.passes, p->folder);
+    free(j->claims);
+    evidence_free(&j->evidence);
+    return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+}
+
 int verb_claims(int argc, char **argv) {
     claims_job j = {.progress = progress, .failed = print_failure};
+    pass_options p = {0};
     const char *path = NULL;
-    int code = parse(argc, argv, &j, &path);
-    if (code >= 0) return free(j.claims), code;
+    int code = parse(argc, argv, &j, &path, &p);
+    if (code >= 0) return free(j.claims), evidence_free(&j.evidence), code;
     interrupt_watch();
+    if (p.races) return one_pass(&j, p.races);
+    if (p.stability) return show_stability(&j, &p);
     FILE *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
     if (path && (!csv || !machine_write_beside(path, j.quick))) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return free(j.claims), NL_EXIT_USAGE;
     }
-    bool ok = claims_measure(&j);
-    if (!ok) fprintf(stderr, "normlab: out of memory\n");
-    if (csv) claims_write_csv(csv, j.claims, j.count);
-    if (path || !csv) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
+    bool ok = gather(&j, &p);
+    if (ok) claims_decide(&j);
+    if (csv && ok) claims_write_csv(csv, j.claims, j.count);
+    if (ok && (path || !csv)) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
     bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
     if (path) written = fclose(csv) == 0 && written;
     if (!written)
@@ -145,9 +217,11 @@ int verb_claims(int argc, char **argv) {
     else if (path)
         fprintf(stderr, "results: %s\n", path);
     summary(&j);
+    if (ok) describe(&j, &p);
     if (j.settings_measured == 0) fprintf(stderr, "FAIL nothing was measured\n");
     ok = ok && j.settings_measured && !j.settings_failed && written;
     free(j.claims);
+    evidence_free(&j.evidence);
     if (progress_interrupted()) return NL_EXIT_INTERRUPTED;
     return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -24,16 +24,14 @@ void rounds_write(FILE *out, const bench_round *r) {
 
 const char *process_program = "normlab";
 
-/* Returns the exit status of the child, or -1. */
-static int run_child(char **argv) {
+int process_run(char **argv, bool shows) {
     int status;
     pid_t child = fork();
     if (child == 0) {
         int nowhere = open("/dev/null", O_WRONLY);
         dup2(nowhere, STDOUT_FILENO);
-        dup2(nowhere, STDERR_FILENO);
-        execv("/proc/self/exe",
-              argv); /* this very program, even when another was built meanwhile */
+        if (!shows) dup2(nowhere, STDERR_FILENO);
+        execv("/proc/self/exe", argv);
         execvp(process_program, argv); /* where there is no /proc */
         _exit(127);
     }
@@ -95,7 +93,7 @@ bool process_measure(const nl_case *c, const case_options *o, const bench_round 
     if (o->impl) argv[n++] = "--impl", argv[n++] = (char *)o->impl;
     if (o->baseline) argv[n++] = "--baseline", argv[n++] = (char *)o->baseline;
     for (size_t i = 0; load_file(i); i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
-    int status = run_child(argv);
+    int status = process_run(argv, false);
     FILE *f = status == 0 || status == 130 ? fopen(rounds, "r") : NULL;
     bool ok = f && rounds_read(f, arms, count, out);
     if (!ok)

@@ -20,6 +20,10 @@ bool rounds_read(FILE *f, const bench_round *arms, size_t count, measure *out);
 bool process_measure(const nl_case *c, const case_options *o, const bench_round *arms, size_t count,
                      measure *out, char *error, size_t error_size);
 
+/* Runs this very program, even when another was built meanwhile; its words are shown or not. Returns
+ * its exit code, or -1. */
+int process_run(char **argv, bool shows);
+
 /* How this program was called: argv[0]. */
 extern const char *process_program;
 

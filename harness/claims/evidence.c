@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "claims/evidence.h"
+#include "base/csv.h"
+#include "machine/machine.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { HOW, CASE, VERDICT, RATIO, LOW, HIGH, BAND, ROUNDS, WHY, NEEDED, AA = NEEDED, COLUMNS };
+static const char *const columns[COLUMNS] = {"how",     "case",     "verdict", "log_ratio",
+                                             "log_low", "log_high", "aa_band", "rounds",
+                                             "why",     "log_aa"};
+
+bool evidence_add(evidence *e, const race_row *row) {
+    race_row *more = realloc(e->rows, (e->count + 1) * sizeof *more);
+    if (!more) return false;
+    e->rows = more;
+    e->rows[e->count++] = *row;
+    return true;
+}
+
+void evidence_free(evidence *e) {
+    free(e->rows);
+    *e = (evidence){0};
+}
+
+void evidence_heading(FILE *out) {
+    for (size_t k = 0; k < COLUMNS; k++) fprintf(out, "%s%s", k ? "," : "", columns[k]);
+    fputc('\n', out);
+}
+
+void evidence_write(FILE *out, const race_row *r) {
+    csv_text(out, r->how), csv_text(out, r->tail);
+    if (r->ok)
+        fprintf(out, "ok,%.6f,%.6f,%.6f,%.6f,%zu,,%.6f\n", r->ratio, r->low, r->high, r->band,
+                r->rounds, r->aa);
+    else
+        fprintf(out, "fail,,,,,0,"), csv_text(out, r->why), fputc('\n', out);
+}
+
+static bool find_columns(const scan *s, size_t at[COLUMNS]) {
+    for (size_t k = 0; k < COLUMNS; k++) {
+        for (at[k] = 0; at[k] < s->count && strcmp(s->fields[at[k]], columns[k]) != 0;) at[k]++;
+        if (at[k] == s->count && k < NEEDED)
+            return scan_error(s, 1, "the column %s is missing", columns[k]);
+    }
+    return true;
+}
+
+static race_row row_of(char *const field[COLUMNS], size_t pass) {
+    double v[COLUMNS];
+    for (int k = RATIO; k <= ROUNDS; k++) v[k] = *field[k] ? strtod(field[k], NULL) : NAN;
+    race_row r = {.ratio = v[RATIO], .low = v[LOW], .high = v[HIGH], .band = v[BAND], .pass = pass};
+    r.aa = *field[AA] ? strtod(field[AA], NULL) : NAN;
+    r.ok = strcmp(field[VERDICT], "ok") == 0 && r.low <= r.ratio && r.ratio <= r.high &&
+           r.band >= 0 && v[ROUNDS] >= 1;
+    r.rounds = r.ok ? (size_t)v[ROUNDS] : 0;
+    snprintf(r.how, sizeof r.how, "%s", field[HOW]);
+    snprintf(r.tail, sizeof r.tail, "%s", field[CASE]);
+    if (!r.ok &&
+        snprintf(r.why, sizeof r.why, "%s: %s", field[VERDICT], field[WHY]) >= (int)sizeof r.why)
+        text_end_whole(r.why);
+    return r;
+}
+
+bool evidence_read(evidence *e, const char *path, char *error, size_t error_size) {
+    scan s = {.path = path, .error = error, .error_size = error_size};
+    size_t at[COLUMNS], named;
+    char *text = NULL, *field[COLUMNS];
+    bool ok = scan_file(&s, &text) && scan_record(&s) && find_columns(&s, at);
+    for (named = s.count; ok && s.at < s.end;) {
+        ok = scan_record(&s) &&
+             (s.count == named ||
+              scan_error(&s, s.first_line, "has %zu fields, not %zu", s.count, named));
+        for (size_t k = 0; ok && k < COLUMNS; k++) field[k] = at[k] < named ? s.fields[at[k]] : "";
+        if (!ok) break;
+        const race_row r = row_of(field, e->passes);
+        ok = evidence_add(e, &r) || scan_error(&s, 0, "no memory for it");
+    }
+    e->passes += ok;
+    free(s.fields);
+    free(text);
+    return ok;
+}
+
+/* When a pass was made, in seconds; false: not on these kernels, or not as long. */
+static bool made_here(const char *machine, bool quick, double *when) {
+    char line[512], text[64] = "";
+    bool same = false, as_long = false;
+    struct tm t = {0};
+    FILE *f = fopen(machine, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "kernels: %63s", text) == 1) same = strcmp(text, machine_kernels()) == 0;
+        if (sscanf(line, "quick: %63s", text) == 1)
+            as_long = strcmp(text, quick ? "yes" : "no") == 0;
+        if (sscanf(line, "date: %d-%d-%dT%d:%d:%d", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour,
+                   &t.tm_min, &t.tm_sec) == 6)
+            t.tm_year -= 1900, t.tm_mon--, *when = (double)mktime(&t);
+    }
+    if (f) fclose(f);
+    return same && as_long;
+}
+
+static size_t matches(const char *folder, const char *pattern, glob_t *found) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, pattern);
+    return glob(path, 0, NULL, found) == 0 ? found->gl_pathc : 0;
+}
+
+bool evidence_read_folder(evidence *e, const char *folder, bool quick, char *error,
+                          size_t error_size) {
+    glob_t found = {0}, torn = {0};
+    double first = INFINITY, last = -INFINITY, when = NAN;
+    bool ok = true;
+    e->torn += matches(folder, ".*.part", &torn);
+    const size_t count = matches(folder, "*/machine.txt", &found);
+    for (size_t i = 0; ok && i < count; i++) {
+        char path[4096];
+        const char *machine = found.gl_pathv[i];
+        snprintf(path, sizeof path, "%.*sraces.csv", (int)(strrchr(machine, '/') + 1 - machine),
+                 machine);
+        if (!made_here(machine, quick, &when)) {
+            e->strange++;
+            continue;
+        }
+        ok = evidence_read(e, path, error, error_size);
+        first = fmin(first, when), last = fmax(last, when);
+    }
+    if (last > first) e->hours = (last - first) / 3600;
+    globfree(&found), globfree(&torn);
+    return ok;
+}
+
+/* What one or two processes give: the intervals of their rounds, together. */
+static void look(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
+    *ratio = (estimate){0, INFINITY, -INFINITY};
+    *band = 0;
+    for (size_t i = 0; i < n; i++) {
+        ratio->median += rows[i]->ratio / (double)n;
+        ratio->low = fmin(ratio->low, rows[i]->low), ratio->high = fmax(ratio->high, rows[i]->high);
+        *band = fmax(*band, rows[i]->band);
+    }
+}
+
+/* What enough passes give: how much they differ says how far their middle may be off, and LayerNorm
+ * against itself, likewise, how far from 0 the arrangement alone is. */
+static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
+    double v[2][PASSES_MAX];
+    *band = 0;
+    for (size_t i = 0; i < n; i++) {
+        v[0][i] = rows[i]->ratio, v[1][i] = rows[i]->aa;
+        if (isnan(rows[i]->aa)) *band = fmax(*band, rows[i]->band);
+    }
+    *ratio = stats_middle(v[0], n);
+    if (*band == 0) *band = fabs(stats_middle(v[1], n).median);
+}
+
+static void decide(const evidence *e, const bool *uses, const claim *c, setting *s) {
+    const race_row *rows[PASSES_MAX];
+    size_t n = 0, rounds = 0;
+    estimate ratio;
+    double band;
+    s->measured = false;
+    for (size_t i = 0; i < e->count && n < PASSES_MAX; i++) {
+        const race_row *r = &e->rows[i];
+        if ((uses && !uses[r->pass]) || strcmp(r->how, s->how) || strcmp(r->tail, s->tail))
+            continue;
+        if (!r->ok) {
+            snprintf(s->why, sizeof s->why, "%s", r->why);
+            return;
+        }
+        rows[n++] = r, rounds += r->rounds;
+    }
+    if (n == 0) return;
+    (n < PASSES_ENOUGH ? look : pool)(rows, n, &ratio, &band);
+    s->f = c->q->of(c->share, ratio, band);
+    s->f.rounds = rounds;
+    s->passes = n;
+    s->measured = true;
+    s->verdict = claim_decide(s->f.wide, c->expected, c->q->same, c->margin);
+}
+
+void evidence_decide(const evidence *e, const bool *uses, claim *c) {
+    for (size_t i = 0; c->q->of && i < c->settings; i++) decide(e, uses, c, &c->at[i]);
+}

@@ -1,0 +1,49 @@
+/* The races that claims rest on, measured by this process, by passes in others, or in frameworks,
+ * pooled at the highest level of which there is more than one. SPDX-License-Identifier: MIT */
+#ifndef NL_EVIDENCE_H
+#define NL_EVIDENCE_H
+
+#include "claims/claim.h"
+
+#include <stdio.h>
+
+enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 }; /* fewer are a first look */
+
+/* One race in one process: as race_result, or why there is none. */
+typedef struct race_row {
+    char how[32], tail[200], why[300];
+    bool ok;
+    double ratio, low, high, aa, band; /* logarithms; aa: NaN where only its band is known */
+    size_t rounds;
+    size_t pass; /* rows of one pass share it */
+} race_row;
+
+typedef struct evidence {
+    race_row *rows;
+    size_t count, passes;
+    double hours;         /* from the first pass to the last */
+    size_t torn, strange; /* passes left out: unfinished, or on other kernels */
+} evidence;
+
+/* False: out of memory. */
+bool evidence_add(evidence *e, const race_row *row);
+void evidence_free(evidence *e);
+
+/* Writes rows as CSV. */
+void evidence_heading(FILE *out);
+void evidence_write(FILE *out, const race_row *row);
+
+/* Adds the races of a file as one pass: of `python -m normlab.frameworks --out`, or of a pass. False:
+ * error says what is wrong with the file. */
+bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
+
+/* Adds every pass of a folder that ran on these kernels, with --quick or without: FOLDER/PASS/races.csv
+ * with machine.txt beside it. */
+bool evidence_read_folder(evidence *e, const char *folder, bool quick, char *error,
+                          size_t error_size);
+
+/* Gives the timed settings of a claim their figures and verdicts, from passes that `uses` names, or
+ * all; those without a race keep their why. */
+void evidence_decide(const evidence *e, const bool *uses, claim *c);
+
+#endif

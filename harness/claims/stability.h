@@ -1,0 +1,12 @@
+/* How still do answers hold? Draws three passes again and again, and compares what they say with
+ * what the others say. SPDX-License-Identifier: MIT */
+#ifndef NL_STABILITY_H
+#define NL_STABILITY_H
+
+#include "claims/evidence.h"
+
+/* Writes a table of the races and a line for the claims. False: out of memory, or fewer than twice
+ * PASSES_ENOUGH passes. */
+bool stability_write(FILE *out, const evidence *e, claim *claims, size_t count);
+
+#endif
