@@ -32,7 +32,8 @@ def claims():
 
 def caption(path):
     known = files.machine(path)
-    return (f"Measured on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
+    over = f" in {known['passes'].replace(' over', ' passes over')}" if "passes" in known else ""
+    return (f"Measured{over} on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
             f"commit {known.get('commit', 'unknown')}, {known.get('date', 'unknown')[:10]}.")
 
 

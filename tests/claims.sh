@@ -23,7 +23,7 @@ done
 exits "counted claims" 0 one_float_less parameters two_scans identity qwen_at_start halved_traffic \
     data_movement more_stable rsqrt_exact saves_memory
 says "10 claims: 4 HOLDS, 2 FAILS, 4 DEPENDS, 0 NOT RESOLVED, 0 NOT RUN"
-check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first,answer,sentence,where,outcome$' || head -1 stdout)"
+check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first,answer,sentence,where,outcome,passes$' || head -1 stdout)"
 verdict stdout 0 SUPPORTED
 
 exits "timed ones, into a file" 0 seven_to_fifteen rsqrt_faster --quick --seconds 0.001 --out claims.csv
@@ -73,6 +73,55 @@ check "  says what" "$(grep -q 'fail: y is wrong' stdout || cat stdout)"
 sed -i 's/log_low/low/' there.csv
 exits "a file without a column" 2 there.txt --measured there.csv
 says "there.csv:1: the column log_low is missing"
+
+# Passes: three of this processor on these kernels, of which the figures are known.
+printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nwhere: simd forward/f32/4x64/normal\n' > mine.txt
+exits "one pass" 0 mine.txt --seconds 0.001 --passes 1 --evidence ev
+check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || cat stdout)"
+check "  is a folder" "$([ "$(cat ev/*/races.csv | wc -l)" -eq 2 ] && ls ev/*/machine.txt | wc -l | grep -vx 1)"
+kernels=$(sed -n 's/^kernels: //p' ev/*/machine.txt)
+check "  knows the kernels" "$([ "${#kernels}" -eq 12 ] || echo "'$kernels'")"
+made() { # made PASS DAY RATIO [KERNELS]
+    mkdir -p ev/$1
+    printf 'kernels: %s\ndate: 2026-01-%sT00:00:00Z\nquick: no\n' "${4:-$kernels}" $2 > ev/$1/machine.txt
+    printf '%s\nsimd,forward/f32/4x64/normal,ok,%s,-0.9,0.9,0.5,50,,0\n' $header,log_aa $3 > ev/$1/races.csv
+}
+rm -r ev
+header=how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why
+for i in 1 2 3; do made p$i 0$i -0.10$i; done
+made old 01 -0.5 000000000000
+mkdir ev/.p5.part
+exits "three passes" 0 mine.txt --evidence ev --out pooled.csv
+check "  their middle and their interval" "$(python3 - <<'P'
+import csv, math
+row, = csv.DictReader(open("pooled.csv"))
+half = 4.303 * 0.001 / math.sqrt(3)
+want = [100 * -math.expm1(-0.102 + d) for d in (0, half, -half)]
+got = [float(row[k]) for k in ("value", "low", "high")]
+if any(abs(a - b) > 1e-3 for a, b in zip(got, want)) or row["passes"] != "3" or row["answer"] != "HOLDS": print(row)
+P
+)"
+says "pooled: 3 passes over 48.0 h"
+says "left out: 1 passes there, on other kernels"
+says "left out: 1 passes there that did not end"
+check "  how many, beside the results" "$(grep -qx 'passes: 3 over 48.0 h' pooled.machine.txt || tail -3 pooled.machine.txt)"
+exits "and one of one's own" 0 mine.txt --evidence ev --passes 1 --seconds 0.001
+says "pooled: 4 passes"
+made later 05 -0.5 000000000000
+sed -i 's/2026/2099/' ev/later/machine.txt
+exits "the latest kernels are others" 0 mine.txt --evidence ev
+says "they ran on other kernels"
+rm -r ev/later ev/2*
+exits "too few for the stability" 1 mine.txt --evidence ev --stability
+says "needs 6 passes"
+for i in 4 5 6 7; do made p$i 0$i -0.10$i; done
+exits "the stability" 0 mine.txt --evidence ev --stability
+prints "simd,forward/f32/4x64/normal,"
+says "answers differ in 0 of "
+sed -i 's/,ok,/,fail,/' ev/p1/races.csv
+exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
+exits "no passes" 1 mine.txt --evidence nowhere
+says "there is no whole pass in nowhere"
 
 exits "an unknown claim" 2 seven_to_fiveteen
 quiet

@@ -86,22 +86,26 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
     return ok;
 }
 
-/* When a pass was made, in seconds; false: not on these kernels, or not as long. */
-static bool made_here(const char *machine, bool quick, double *when) {
-    char line[512], text[64] = "";
-    bool same = false, as_long = false;
+/* What machine.txt says of a pass. */
+typedef struct origin {
+    double when; /* in seconds */
+    char kernels[64], quick[8];
+} origin;
+
+static origin origin_of(const char *machine) {
+    origin o = {.when = NAN};
+    char line[512];
     struct tm t = {0};
     FILE *f = fopen(machine, "r");
     while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "kernels: %63s", text) == 1) same = strcmp(text, machine_kernels()) == 0;
-        if (sscanf(line, "quick: %63s", text) == 1)
-            as_long = strcmp(text, quick ? "yes" : "no") == 0;
+        if (sscanf(line, "kernels: %63s", o.kernels) == 1) continue;
+        if (sscanf(line, "quick: %7s", o.quick) == 1) continue;
         if (sscanf(line, "date: %d-%d-%dT%d:%d:%d", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour,
                    &t.tm_min, &t.tm_sec) == 6)
-            t.tm_year -= 1900, t.tm_mon--, *when = (double)mktime(&t);
+            t.tm_year -= 1900, t.tm_mon--, o.when = (double)mktime(&t);
     }
     if (f) fclose(f);
-    return same && as_long;
+    return o;
 }
 
 static size_t matches(const char *folder, const char *pattern, glob_t *found) {
@@ -110,24 +114,31 @@ static size_t matches(const char *folder, const char *pattern, glob_t *found) {
     return glob(path, 0, NULL, found) == 0 ? found->gl_pathc : 0;
 }
 
-bool evidence_read_folder(evidence *e, const char *folder, bool quick, char *error,
+bool evidence_read_folder(evidence *e, const char *folder, bool quick, bool these, char *error,
                           size_t error_size) {
     glob_t found = {0}, torn = {0};
-    double first = INFINITY, last = -INFINITY, when = NAN;
+    double first = INFINITY, last = -INFINITY;
     bool ok = true;
     e->torn += matches(folder, ".*.part", &torn);
     const size_t count = matches(folder, "*/machine.txt", &found);
+    snprintf(e->kernels, sizeof e->kernels, "%s", machine_kernels());
+    for (size_t i = 0; !these && i < count; i++) {
+        const origin o = origin_of(found.gl_pathv[i]);
+        if (o.when > last) last = o.when, memcpy(e->kernels, o.kernels, sizeof e->kernels);
+    }
+    last = -INFINITY;
     for (size_t i = 0; ok && i < count; i++) {
         char path[4096];
         const char *machine = found.gl_pathv[i];
+        const origin o = origin_of(machine);
         snprintf(path, sizeof path, "%.*sraces.csv", (int)(strrchr(machine, '/') + 1 - machine),
                  machine);
-        if (!made_here(machine, quick, &when)) {
+        if (strcmp(o.kernels, e->kernels) != 0 || strcmp(o.quick, quick ? "yes" : "no") != 0) {
             e->strange++;
             continue;
         }
         ok = evidence_read(e, path, error, error_size);
-        first = fmin(first, when), last = fmax(last, when);
+        first = fmin(first, o.when), last = fmax(last, o.when);
     }
     if (last > first) e->hours = (last - first) / 3600;
     globfree(&found), globfree(&torn);

@@ -22,6 +22,7 @@ typedef struct evidence {
     race_row *rows;
     size_t count, passes;
     double hours;         /* from the first pass to the last */
+    char kernels[64];     /* a hash of what they ran on, "": of this process */
     size_t torn, strange; /* passes left out: unfinished, or on other kernels */
 } evidence;
 
@@ -37,9 +38,9 @@ void evidence_write(FILE *out, const race_row *row);
  * error says what is wrong with the file. */
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
 
-/* Adds every pass of a folder that ran on these kernels, with --quick or without: FOLDER/PASS/races.csv
- * with machine.txt beside it. */
-bool evidence_read_folder(evidence *e, const char *folder, bool quick, char *error,
+/* Adds the passes of a folder, with --quick or without, that ran on the same kernels as its latest one,
+ * or on these: FOLDER/PASS/races.csv with machine.txt beside it. */
+bool evidence_read_folder(evidence *e, const char *folder, bool quick, bool these, char *error,
                           size_t error_size);
 
 /* Gives the timed settings of a claim their figures and verdicts, from passes that `uses` names, or

@@ -31,7 +31,7 @@ static void help(void) {
         "                  times that above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n"
         "  --passes N      measure in N fresh processes, with pauses, in an order drawn anew each\n"
-        "                  time; then pool these with all passes on these kernels that are there.\n"
+        "                  time; then pool these with the passes on these kernels that are there.\n"
         "                  Fewer than %d are a FIRST LOOK, which no second run need agree with\n"
         "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
         "--passes,\n"
@@ -150,7 +150,7 @@ static bool gather(claims_job *j, pass_options *p) {
     const size_t measured = j->evidence.passes; /* in frameworks */
     if (!passes_make(p) || !passes_read(p, &j->evidence, error, sizeof error)) return false;
     if (j->evidence.passes > measured) return true;
-    fprintf(stderr, "FAIL there is no whole pass on these kernels in %s\n", p->folder);
+    fprintf(stderr, "FAIL there is no whole pass in %s\n", p->folder);
     return false;
 }
 
@@ -165,6 +165,16 @@ static int one_pass(claims_job *j, const char *path) {
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
+/* To the machine's facts beside the results. */
+static void append_facts(const char *path, const evidence *e) {
+    char name[4096];
+    size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".csv") == 0) length -= 4;
+    snprintf(name, sizeof name, "%.*s.machine.txt", (int)length, path);
+    FILE *f = fopen(name, "a");
+    if (f) fprintf(f, "passes: %zu over %.1f h\n", e->passes, e->hours), fclose(f);
+}
+
 static void describe(const claims_job *j, const pass_options *p) {
     const evidence *e = &j->evidence;
     if (!p->folder) {
@@ -173,6 +183,8 @@ static void describe(const claims_job *j, const pass_options *p) {
         return;
     }
     fprintf(stderr, "pooled: %zu passes over %.1f h, in %s\n", e->passes, e->hours, p->folder);
+    if (strcmp(e->kernels, machine_kernels()) != 0)
+        fprintf(stderr, "they ran on other kernels than those here\n");
     if (e->strange)
         fprintf(stderr, "left out: %zu passes there, on other kernels or with another --quick\n",
                 e->strange);
@@ -208,6 +220,7 @@ int verb_claims(int argc, char **argv) {
     }
     bool ok = gather(&j, &p);
     if (ok) claims_decide(&j);
+    if (ok && path && p.folder) append_facts(path, &j.evidence);
     if (csv && ok) claims_write_csv(csv, j.claims, j.count);
     if (ok && (path || !csv)) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
     bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
