@@ -58,6 +58,26 @@ says "repeat: normlab check '$case' --impl 'mine/wrong@c' --load 'wrong.so'"
 exits "  beside a right one" 1 check --load naive.so --load wrong.so --impl 'mine/*' $case
 says "1 cases: 1 ok, 0 demo, 0 skipped, 1 failed"
 
+exits "one that is wrong everywhere" 1 check --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/{1..300}x5/normal"
+says "(mine/wrong@c has failed 200 times and is not called again)"
+check "  and 200 rows say so" "$(grep -c ',fail,' stdout | grep -vx 200)"
+
+# variant NAME CODE [FIELDS]: the example, with code at the beginning of a call
+variant() {
+    sed "s|(void)threads;|$2|; s|c/rmsnorm|c/$1|; s|\.lanes = 1,|.lanes = 1, ${3-}|" "$root/examples/rmsnorm.c" > "$1.c"
+    $cc -O2 -ffp-contract=off -shared -fPIC -include stdlib.h -I"$root/include" -I"$root/core" "$1.c" -lm -o "$1.so" || exit 1
+}
+variant leaky '(void)threads; static void *volatile kept; kept = malloc(100);'
+exits "memory that each call keeps" 1 check --load leaky.so --impl c/leaky "rmsnorm/forward/f32/{1..90}x5/normal"
+says "allocates memory in each call, and keeps it"
+variant warm '(void)threads; static void *kept; if (!kept) kept = malloc(100);'
+exits "memory that the first one keeps" 0 check --load warm.so --impl c/warm "rmsnorm/forward/f32/{1..90}x5/normal"
+variant crowd 'if (threads > 4 \&\& p->n > 4) return;' '.threaded = true,'
+exits "wrong from five threads on" 1 check --threads 6 --load crowd.so --impl c/crowd
+says "repeat: "
+eval "$(sed -n "s/^ *repeat: normlab/run/p" stderr | head -1)"
+check "  also on the smallest case" "$([ $code -eq 1 ] || echo "exit code $code")"
+
 refuses none.so "No such file"
 echo text > text.so
 refuses text.so "text.so"
@@ -105,6 +125,8 @@ ends when_asked "ended the process that loaded it (Aborted)" <<< '
 static int abi(void) { abort(); } static size_t scratch(const nl_problem *p) { return p->c; }'
 ends in_scratch "ended the process that loaded it (Aborted)" <<< '
 static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { (void)p; abort(); }'
+ends in_scratch_of_no_rows "ended the process that loaded it (Floating point exception)" <<< '
+static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { return 4096 / p->n; }'
 library upward -include fenv.h <<< '
 __attribute__((constructor)) static void round_up(void) { fesetround(FE_UPWARD); }
 int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }

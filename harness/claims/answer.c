@@ -52,13 +52,16 @@ bool claim_first_look(const setting *s) {
 
 claim_answer claim_answer_of(const claim *c) {
     unsigned sides = 0;
+    bool open = false;
     if (claim_first_look(&c->at[0])) return FIRST_LOOK;
     for (size_t i = 0; i < c->settings; i++)
-        if (!claim_first_look(&c->at[i]) && claim_outcome_of(c, &c->at[i]) < OPEN)
+        if (claim_outcome_of(c, &c->at[i]) == OPEN)
+            open = open || !claim_is_elsewhere(&c->at[i]);
+        else if (!claim_first_look(&c->at[i]) && claim_outcome_of(c, &c->at[i]) < OPEN)
             sides |= 1u << (side_of(c, &c->at[i]) + 1);
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
     if (sides & (sides - 1)) return DEPENDS;
     if (first == NOT_RUN) return UNTRIED;
-    if (first == OPEN) return UNDECIDED;
+    if (first == OPEN || open) return UNDECIDED; /* more passes could make it DEPENDS */
     return first == AS_CLAIMED ? HOLDS : FAILS;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/words.h"
+#include "claims/evidence.h"
 #include "base/csv.h"
 #include "caches.h"
 #include "timing/modes.h"
@@ -215,6 +216,8 @@ static void add_needed(words *w, const claim *c, const setting *s) {
         add(w, "It is too near to that for a verdict");
     else if (x.factor <= 0.1)
         add(w, "It takes a quieter machine: the A/A band alone is +-%.2g", x.band);
+    else if (s->passes >= PASSES_ENOUGH)
+        add(w, "It takes some %.0f passes", ceil((double)s->passes / (x.factor * x.factor)));
     else
         add(w, "It takes %.0f times the --seconds", fmax(2, ceil(1 / (x.factor * x.factor))));
 }
@@ -230,7 +233,7 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         claim_where(c, &c->at[0], where, sizeof where);
         add(&w, "%s%s%s", where, *where ? ": " : "", setting_why(&c->at[0]));
         count[OPEN] -= answer == UNDECIDED;
-    } else if (answer == UNDECIDED) {
+    } else if (claim_outcome_of(c, &c->at[0]) == OPEN) {
         add_figure(&w, c, &c->at[0]);
         add(&w, "; ");
         add_needed(&w, c, &c->at[0]);
