@@ -35,8 +35,13 @@ def rows(path):
 
 def facts(path):
     """Of the machine, from NAME.machine.txt beside NAME.csv; {} without it."""
+    return facts_of(Path(path).with_suffix(".machine.txt"))
+
+
+def facts_of(path):
+    """Of the machine, from a file of them; {} without it."""
     try:
-        text = Path(path).with_suffix(".machine.txt").read_text(encoding="utf-8", errors="replace")
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
     return dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)

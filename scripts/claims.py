@@ -1,24 +1,37 @@
 #!/usr/bin/env python3
-"""Writes the results of the claims, and of the paper's tables, on this machine into docs/claims.md.
+"""Keeps what machines answered to the claims, and writes docs/claims.md and the table of chapter 16.
 
-    normlab claims --out results/claims.csv
+    normlab claims --passes 6
+    scripts/claims.py --add NAME [results/evidence/PROCESSOR] [--program build/release/normlab]
+        copies the passes to docs/machines/NAME/claims/, puts the answers that follow into
+        docs/machines/NAME/claims.csv, and writes the pages. NAME: the microarchitecture, such as zen3
     normlab study rmsnorm2019 --out results/rmsnorm2019.csv
-    scripts/claims.py [results/claims.csv]
-        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->
+    scripts/claims.py --paper [results/rmsnorm2019.csv]
+        writes the paper's tables
+    scripts/claims.py
+        writes the pages from what is in docs/machines/
     scripts/claims.py --check
-        writes nothing; exit code 1 when the page lacks a claim of experiments/claims/ or has a removed one
+        writes nothing; exit code 1 when a page is not what would be written, lacks a claim or has a removed
+        one, answers do not follow from the passes, or a sentence that docs/relations.csv names does not hold
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
+import csv
 import math
 import re
+import shutil
+import statistics
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import markers
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
+MACHINES = ROOT / "docs" / "machines"
+CHAPTERS = ROOT / "docs" / "course"
 sys.path.insert(0, str(ROOT / "plots"))
 import files
 from modes import WORDS, longer, takes
@@ -32,9 +45,28 @@ def claims():
 
 def caption(path):
     known = files.machine(path)
-    over = f" in {known['passes'].replace(' over', ' passes over')}" if "passes" in known else ""
-    return (f"Measured{over} on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
+    return (f"Measured on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
             f"commit {known.get('commit', 'unknown')}, {known.get('date', 'unknown')[:10]}.")
+
+
+def machines():
+    """Name -> the rows of its answers."""
+    return {path.parent.name: files.rows(path) for path in sorted(MACHINES.glob("*/claims.csv"))}
+
+
+def passes(name):
+    """Of a machine: pairs of its races and its facts, the first pass first."""
+    found = [(files.rows(path), files.facts_of(path.with_name("machine.txt")))
+             for path in (MACHINES / name / "claims").glob("*/races.csv")]
+    return sorted(found, key=lambda each: each[1]["date"])
+
+
+def about(name):
+    """A machine, in a sentence."""
+    known = [facts for _, facts in passes(name)]
+    last = known[-1]
+    return (f"{name}: {last['cpu']}, family {last['family']}, {last['cpus'].split(' ')[0]} CPUs, {len(known)} passes from "
+            f"{known[0]['date'].replace('T', ' ')[:16]} to {last['date'].replace('T', ' ')[:16]} UTC, kernels {last['kernels']}.")
 
 
 def link(source):
@@ -71,17 +103,46 @@ def holds(row):
     return f"{row['quantity']} {text} {unit}".strip()
 
 
-def claims_table(rows):
-    lines = ["| claim | said by | answer | what was found here | it holds when | measured, in the setting it means | A/A ± |",
-             "|---|---|---|---|---|---:|---:|"]
-    for row in rows:
-        if row["setting"] != "0":
+def claims_table():
+    """A column for each machine, and one answer over all: theirs if they agree."""
+    everywhere = machines()
+    lines = ["| claim | said by | answer | it holds when | " + " | ".join(everywhere) + " |",
+             "|---|---|---|---|" + "---|" * len(everywhere)]
+    for name in claims():
+        own = {machine: [row for row in rows if row["name"] == name and row["setting"] == "0"]
+               for machine, rows in everywhere.items()}
+        row = next((rows[0] for rows in own.values() if rows), None)
+        if not row:
             continue
-        band = f"{float(row['aa_band']):.2g}" if row["aa_band"] else ""
-        cells = [f"[{row['name']}](../experiments/claims/{row['name']}.txt): {row['claim']}", link(row["source"]),
-                 f"**{row['answer']}**", "<br>".join(filter(None, [row["sentence"], row["why"]])), holds(row),
-                 "<br>".join(filter(None, [figure(row), row["where"]])), band]
+        answers = {rows[0]["answer"] for rows in own.values() if rows}
+        answer = answers.pop() if len(answers) == 1 else "DEPENDS on the machine"
+        cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
+                 f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
+        for rows in own.values():
+            cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
+                                     ([f"{rows[0]['where']}: {figure(rows[0])}"] if rows[0]["passes"] != "0" else []))
+                         if rows else "")
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines + [""] + [about(name) for name in everywhere])
+
+
+CHAPTER = [  # what the chapter calls it, and the race
+    ("single operations, as a framework's graph of 2019, from memory", "unfused", "forward/f32/16384x1024/normal"),
+    ("one fused kernel in plain C, the sum in one chain", "scalar", "forward/f32/64x1024/normal"),
+    ("one fused kernel with vectors, x in a near cache", "simd", "forward/f32/4x1024/normal"),
+    ("the same, forward and backward", "simd", "both/f32/64x1024/normal"),
+    ("the same, x in memory, stored past the caches", "streaming", "forward/f32/16384x1024/normal"),
+    ("RMSNorm as single operations, LayerNorm as one kernel", "unfused_rms", "forward/f32/64x1024/normal"),
+]
+
+
+def chapter_table():
+    lines = ["| executed as | " + " | ".join(f"RMSNorm's time, {name}" for name in machines()) + " |",
+             "|---|" + "---|" * len(machines())]
+    for words, how, case in CHAPTER:
+        cells = [next((figure(row) for row in rows if (row["how"], row["case"], row["quantity"]) == (how, case, "saving")
+                       and row["share"] == "1"), "") for rows in machines().values()]
+        lines.append("| " + " | ".join([words, *cells]) + " |")
     return "\n".join(lines)
 
 
@@ -119,34 +180,114 @@ def paper_table(rows):
     return "\n".join(lines)
 
 
-def rewrite(path):
+def pages():
+    """Path -> its text as it should be."""
+    chapter = CHAPTERS / "16-the-claims.md"
+    return {PAGE: markers.replace(PAGE, PAGE.read_text(), "claims", claims_table()),
+            chapter: markers.replace(chapter, chapter.read_text(), "measured", chapter_table())}
+
+
+def write():
+    for page, text in pages().items():
+        markers.save(page, page.read_text(), text)
+
+
+def write_paper(path):
     old = PAGE.read_text()
-    text = markers.replace(PAGE, old, "claims", claims_table(files.rows(path)) + "\n\n" + caption(path))
-    paper = path.with_name("rmsnorm2019.csv")
-    if paper.exists():
-        text = markers.replace(PAGE, text, "paper", paper_table(files.rows(paper)) + "\n\n" + caption(paper))
-    markers.save(PAGE, old, text)
+    markers.save(PAGE, old, markers.replace(PAGE, old, "paper", paper_table(files.rows(path)) + "\n\n" + caption(path)))
 
 
-def check():
+TEXTS = ["claim", "source", "why", "sentence"]  # written once for a claim
+KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
+        "high", "rounds", "passes", "skipped", "answer", "outcome", "where", *TEXTS]
+FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags", "commit", "kernels", "date", "quick"]
+
+
+def add(name, evidence, program):
+    """Keeps a machine's passes and the answers that follow from them."""
+    home = MACHINES / name
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "claims.csv"
+        subprocess.run([program, "claims", "--evidence", evidence, "--out", out], check=True, stdout=subprocess.DEVNULL)
+        rows = files.rows(out)
+    kernels = max((files.facts_of(path) for path in evidence.glob("*/machine.txt")), key=lambda f: f["date"])["kernels"]
+    for path in sorted(evidence.glob("*/machine.txt")):
+        known = files.facts_of(path)
+        if known["kernels"] != kernels or known["quick"] != "no":
+            continue
+        if known["commit"].endswith("-dirty"):
+            sys.exit(f"{path} is of a changed tree, commit {known['commit']}: commit, build and measure again")
+        kept = home / "claims" / path.parent.name
+        kept.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path.with_name("races.csv"), kept)
+        (kept / "machine.txt").write_text("".join(f"{key}: {known[key]}\n" for key in FACTS if key in known))
+    with open(home / "claims.csv", "w", newline="") as file:
+        table = csv.DictWriter(file, KEPT, extrasaction="ignore", lineterminator="\n")
+        table.writeheader()
+        for row in rows:
+            table.writerow(row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, ""))
+
+
+def medians(name):
+    """(how, case) -> the median saving over a machine's passes, in per cent."""
+    ratios = {}
+    for rows, _ in passes(name):
+        for row in rows:
+            ratios.setdefault((row["how"], row["case"]), []).append(float(row["log_ratio"]))
+    return {race: -100 * math.expm1(statistics.median(v)) for race, v in ratios.items()}
+
+
+def faults():
+    """What is wrong with the pages, and why."""
+    for page, text in pages().items():
+        if text != page.read_text():
+            yield f"{page.relative_to(ROOT)} is not what docs/machines/ says: run scripts/claims.py"
     shown = markers.between(PAGE.read_text(), "claims")
     has = set(re.findall(r"\(\.\./experiments/claims/(\w+)\.txt\)", shown))
-    wrong = [f"lacks {name}" for name in claims() if name not in has]
-    wrong += [f"has {name}, which is gone" for name in sorted(has - set(claims()))]
-    for line in wrong:
-        print(f"docs/claims.md: {line}: run scripts/claims.py", file=sys.stderr)
-    return 1 if wrong else 0
+    yield from (f"docs/claims.md lacks {name}: run scripts/claims.py --add" for name in claims() if name not in has)
+    yield from (f"docs/claims.md has {name}, which is gone" for name in sorted(has - set(claims())))
+    relations = files.rows(ROOT / "docs" / "relations.csv")
+    for machine, rows in machines().items():
+        found = medians(machine)
+        for row in rows:
+            if row["quantity"] == "saving" and row["share"] == "1" and row["passes"] != "0":
+                want = found.get((row["how"], row["case"]), math.nan)
+                if not abs(float(row["value"]) - want) < 0.01 + 1e-4 * abs(want):
+                    yield f"{machine}/claims.csv: {row['how']} {row['case']} saves {row['value']} %, the passes {want:.2f}"
+        for row in relations:
+            saving = found.get((row["how"], row["case"]), math.nan)
+            if not float(row["low"]) <= saving <= float(row["high"]):
+                yield (f"{row['page']}: '{row['words']}' does not hold on {machine}: {row['how']} {row['case']} saves "
+                       f"{saving:.1f} %, not {row['low']} to {row['high']}")
+    for row in relations:
+        if row["words"] not in " ".join((ROOT / row["page"]).read_text().split()):
+            yield f"{row['page']} does not say '{row['words']}', as docs/relations.csv has it"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "claims.csv")
+    parser.add_argument("file", nargs="?", type=Path, help="of --add or --paper")
+    parser.add_argument("--add", metavar="NAME")
+    parser.add_argument("--program", default=str(ROOT / "build/release/normlab"))
+    parser.add_argument("--paper", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.check:
-        return check()
-    with files.needed(options.results):
-        rewrite(options.results)
+        wrong = list(faults())
+        for line in wrong:
+            print(line, file=sys.stderr)
+        return 1 if wrong else 0
+    if options.paper:
+        path = options.file or ROOT / "results" / "rmsnorm2019.csv"
+        with files.needed(path):
+            write_paper(path)
+        return 0
+    if options.add:
+        found = [options.file] if options.file else sorted((ROOT / "results" / "evidence").glob("*"))
+        if len(found) != 1 or not found[0].is_dir():
+            sys.exit("--add needs the one folder of passes: normlab claims --passes 6")
+        add(options.add, found[0], options.program)
+    write()
     return 0
 
 
