@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/evidence.h"
 #include "base/csv.h"
-#include "machine/machine.h"
 
 #include <glob.h>
 #include <math.h>
@@ -114,15 +113,15 @@ static size_t matches(const char *folder, const char *pattern, glob_t *found) {
     return glob(path, 0, NULL, found) == 0 ? found->gl_pathc : 0;
 }
 
-bool evidence_read_folder(evidence *e, const char *folder, bool quick, bool these, char *error,
-                          size_t error_size) {
+bool evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels,
+                          char *error, size_t error_size) {
     glob_t found = {0}, torn = {0};
     double first = INFINITY, last = -INFINITY;
     bool ok = true;
     e->torn += matches(folder, ".*.part", &torn);
     const size_t count = matches(folder, "*/machine.txt", &found);
-    snprintf(e->kernels, sizeof e->kernels, "%s", machine_kernels());
-    for (size_t i = 0; !these && i < count; i++) {
+    snprintf(e->kernels, sizeof e->kernels, "%s", kernels ? kernels : "");
+    for (size_t i = 0; !kernels && i < count; i++) {
         const origin o = origin_of(found.gl_pathv[i]);
         if (o.when > last) last = o.when, memcpy(e->kernels, o.kernels, sizeof e->kernels);
     }

@@ -38,10 +38,10 @@ void evidence_write(FILE *out, const race_row *row);
  * error says what is wrong with the file. */
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
 
-/* Adds the passes of a folder, with --quick or without, that ran on the same kernels as its latest one,
- * or on these: FOLDER/PASS/races.csv with machine.txt beside it. */
-bool evidence_read_folder(evidence *e, const char *folder, bool quick, bool these, char *error,
-                          size_t error_size);
+/* Adds the passes of a folder, with --quick or without, that ran on these kernels; NULL: on those of its
+ * latest one. FOLDER/PASS/races.csv with machine.txt beside it. */
+bool evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels,
+                          char *error, size_t error_size);
 
 /* Gives the timed settings of a claim their figures and verdicts, from passes that `uses` names, or
  * all; those without a race keep their why. */

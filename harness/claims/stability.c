@@ -73,7 +73,8 @@ static double share(count n) {
     return n.compared ? 100 * (double)n.contradicted / (double)n.compared : 0;
 }
 
-bool stability_write(FILE *out, const evidence *e, claim *claims, size_t claim_count) {
+bool stability_write(FILE *out, const evidence *e, claim *claims, size_t claim_count,
+                     stability *found) {
     const size_t passes = e->passes;
     if (passes < 2 * PASSES_ENOUGH) return false;
     count *races = calloc(claim_count * SETTINGS_MAX + 1, sizeof *races), answers = {0}, all = {0};
@@ -102,11 +103,8 @@ bool stability_write(FILE *out, const evidence *e, claim *claims, size_t claim_c
                     100 * between, share(*n));
             all.compared += n->compared, all.contradicted += n->contradicted;
         }
-    fprintf(stderr,
-            "%d draws of %d passes against the other %zu: intervals contradict each other in "
-            "%.1f %%, answers differ in %zu of %zu\n",
-            DRAWS, PASSES_ENOUGH, passes - PASSES_ENOUGH, share(all), answers.contradicted,
-            answers.compared);
+    *found = (stability){DRAWS, passes - PASSES_ENOUGH, share(all), answers.compared,
+                         answers.contradicted};
     free(races), free(three), free(again);
     return ok;
 }

@@ -5,8 +5,14 @@
 
 #include "claims/evidence.h"
 
-/* Writes a table of the races and a line for the claims. False: out of memory, or fewer than twice
+typedef struct stability {
+    size_t draws, rest;      /* of three passes, against so many others */
+    double contradicted_pct; /* of the intervals */
+    size_t answers, differ;  /* claims that both decide, and differently */
+} stability;
+
+/* Writes a table of the races. False: out of memory, or fewer than twice
  * PASSES_ENOUGH passes. */
-bool stability_write(FILE *out, const evidence *e, claim *claims, size_t count);
+bool stability_write(FILE *out, const evidence *e, claim *claims, size_t count, stability *found);
 
 #endif

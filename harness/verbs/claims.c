@@ -195,8 +195,15 @@ static void describe(const claims_job *j, const pass_options *p) {
 static int show_stability(claims_job *j, pass_options *p) {
     bool ok = (p->passes || p->folder || passes_make(p)) && gather(j, p);
     if (ok) claims_decide(j);
-    ok = ok && stability_write(stdout, &j->evidence, j->claims, j->count);
-    if (!ok)
+    stability found = {0};
+    ok = ok && stability_write(stdout, &j->evidence, j->claims, j->count, &found);
+    if (ok)
+        fprintf(stderr,
+                "%zu draws of %d passes against the other %zu: intervals contradict each other in "
+                "%.1f %%, answers differ in %zu of %zu\n",
+                found.draws, PASSES_ENOUGH, found.rest, found.contradicted_pct, found.differ,
+                found.answers);
+    else
         fprintf(stderr, "normlab: --stability needs %d passes; there are %zu in %s\n",
                 2 * PASSES_ENOUGH, j->evidence.passes, p->folder);
     free(j->claims);

@@ -93,6 +93,7 @@ bool passes_make(pass_options *p) {
 }
 
 bool passes_read(const pass_options *p, evidence *e, char *error, size_t error_size) {
-    return evidence_read_folder(e, p->folder, p->quick, p->passes > 0, error, error_size) ||
+    return evidence_read_folder(e, p->folder, p->quick, p->passes ? machine_kernels() : NULL, error,
+                                error_size) ||
            (fprintf(stderr, "normlab: %s\n", error), false);
 }
