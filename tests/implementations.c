@@ -24,7 +24,7 @@ typedef struct setting {
 enum { FUSED = 1, IN_PLACE = 2, PLAIN = 4, CAST = 8, PARTS = 16 };
 static const char *const parts[] = {"/residual", "/in-place", "/no-affine", "/cast-before-weight"};
 
-enum { NORMAL, ZEROS, CONSTANT, LARGE, KINDS = 11 };
+enum { NORMAL, ZEROS, CONSTANT, LARGE, NANS = 9, KINDS = 11 };
 static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge", "uniform", "exact",
                                     "outliers", "offset:16", "tiny",     "nan",  "inf"};
 
@@ -77,15 +77,19 @@ static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind,
 }
 
 /* A method may have no bound where squares leave float's range, nor E[x^2] - E[x]^2 on constant
- * groups; all else is judged, but of a demonstration only buffers, inputs and residual_out. */
+ * groups. */
+static bool is_hopeless(const nl_impl *m, size_t kind) {
+    return kind == LARGE ? !m->range_safe : kind == CONSTANT && m->method == NL_ONE_PASS;
+}
+
+/* All else is judged, but of a demonstration only buffers, inputs and residual_out. */
 static void judge(setting *o, size_t groups, size_t size, size_t kind, int threads) {
     trial t;
-    bool one_pass = o->m->method == NL_ONE_PASS, safe = o->m->range_safe;
-    bool hopeless = kind == LARGE ? !safe : kind == CONSTANT && one_pass;
     if (!begin(&t, o, groups, size, kind, o->parts)) return;
     for (placement where = PLACE_END; where <= PLACE_START; where++) {
         verdict v = verify(&t.c, &t.data, &t.want, o->m, where, threads);
-        bool judged = v.outcome == OUTCOME_OK || (v.outcome == OUTCOME_DEMO && hopeless);
+        bool judged =
+            v.outcome == OUTCOME_OK || (v.outcome == OUTCOME_DEMO && is_hopeless(o->m, kind));
         if (o->m->demonstration && groups) judged = v.outcome == OUTCOME_DEMO;
         if (!judged || v.compared == 0)
             cr_assert_fail("%s@%s on %s, %d threads: %s %s", o->m->name, o->m->isa, t.c.text,
@@ -103,16 +107,22 @@ ParameterizedTest(size_t *index, implementations, verified) {
     for (size_t i = 0; next(&o, *index, &i); i += 2) {
         bool batch = o.job->op == NL_BATCHNORM;
         const size_t usual = 67, most = 4 * (size_t)o.m->lanes + 3;
-        /* All sizes beyond any unrolled loop; everything else varies with them. */
-        for (size_t c = 1; c <= usual || c <= most; c++) {
-            const size_t n = (c + i / 2) % 4, turn = 3 * c + n + i;
-            o.parts = (unsigned)(turn / KINDS % PARTS), o.s = batch ? 1 + (c + n) % 4 : 1;
-            o.skew = turn % 16 * 4;
-            judge(&o, batch ? c : n, batch ? n * o.s : c, turn % KINDS, 1 + (int)(turn % 3));
-        }
         const size_t few = o.m->c_max && o.m->c_max < 21 ? o.m->c_max - 1 : 21;
+        o.s = 1;
+        judge(&o, batch ? few : 0, batch ? 0 : few, NORMAL, 2);
+        /* All sizes beyond any unrolled loop; everything else varies with them, n with the type. */
+        for (size_t c = 1; c <= usual || c <= most; c++) {
+            const size_t n = 1 + (c + o.t) % 3, turn = 3 * c + n + i;
+            o.parts = (unsigned)(turn / KINDS % PARTS) & ~(batch ? FUSED : 0U);
+            o.s = batch ? 1 + (n == 1) + c / 3 % 3 : 1, o.skew = turn % 16 * 4;
+            /* A row of NaN alone does not tell whether it was written. */
+            const bool blind = is_hopeless(o.m, turn % KINDS) || (n == 1 && turn % KINDS >= NANS);
+            const size_t kind = blind ? NORMAL : turn % KINDS;
+            judge(&o, batch ? c : n, batch ? n * o.s : c, kind, 1 + (int)(turn % 3));
+        }
         o.skew = 0;
-        for (size_t turn = i / 2 % 3; turn < KINDS * PARTS; turn += 3) { /* a kind with all parts */
+        /* Every kind with all parts, each of these in one of the types. */
+        for (size_t turn = o.t; turn < KINDS * PARTS; turn += NL_DTYPES) {
             o.parts = (unsigned)(turn / KINDS), o.s = batch ? 3 : 1;
             judge(&o, 3, few, turn % KINDS, 1 + (int)(turn % 3));
         }
