@@ -2,6 +2,7 @@
  * for each layer, pass and type that it takes, and of the sizes to fork from; it leaves out every
  * argument; and every input has every kind of value. SPDX-License-Identifier: MIT */
 #include "cases/data.h"
+#include "cases/dimensions.h"
 #include "cases/suite.h"
 #include "layer.h"
 #include "support.h"
@@ -50,6 +51,32 @@ static bool around(const nl_problem *like, nl_threshold t, int threads) {
         at = at || size == t.size;
     }
     return below && at && above;
+}
+
+/* Each size is large with options beside it, whatever the seed. */
+Test(suite, large_cases_have_options) {
+    static const char *const options[] = {"in-place", "no-gamma", "threads=", "eps=", "skew-x="};
+    enum { OPTIONS = sizeof options / sizeof *options };
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        case_list list = {0};
+        char error[700];
+        size_t met[3][OPTIONS] = {0};
+        for (uint64_t i = 0; i < DRAWN_LARGE; i++)
+            cr_assert(large_case(&list, seed, i, error, sizeof error), "%s", error);
+        cr_assert(list.count == DRAWN_LARGE);
+        for (size_t i = 0; i < list.count; i++) {
+            const nl_problem *p = &list.items[i].problem;
+            const size_t size[] = {p->n, p->c, p->s}, all = p->n * p->c * p->s;
+            cr_expect(all > 1 << 14 && all <= 1 << 20, "%s", list.items[i].text);
+            for (size_t k = 0; k < 3 * OPTIONS; k++)
+                met[k / OPTIONS][k % OPTIONS] +=
+                    size[k / OPTIONS] > 8192 && strstr(list.items[i].text, options[k % OPTIONS]);
+        }
+        for (size_t k = 0; k < 3 * OPTIONS; k++)
+            cr_expect(met[k / OPTIONS][k % OPTIONS], "seed %d: no large %c with %s", (int)seed,
+                      "ncs"[k / OPTIONS], options[k % OPTIONS]);
+        cases_free(&list);
+    }
 }
 
 Test(suite, has_every_threshold) {

@@ -162,15 +162,16 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
     return write_text(k->options + used, sizeof k->options - used, "/%s", part);
 }
 
-/* The case of a family with these classes; `whole`: each must be possible beside the others, else
- * it is left out. False: error says which is not. */
-static bool compose(family f, const size_t *classes, bool whole, draws *d, case_list *list,
-                    char *error, size_t error_size) {
+/* The case of a family with these classes, and with this shape unless it is NULL; `whole`: each
+ * must be possible beside the others, else it is left out. False: error says which is not. */
+static bool compose(family f, const size_t *classes, const char *shape, bool whole, draws *d,
+                    case_list *list, char *error, size_t error_size) {
     /* most are small, for a check's time; some are large enough for threads to share */
     draft k = {.op = "batchnorm", .elements = 1, .most = draw(d, 24) ? USUAL_MAX : ELEMENTS_MAX};
     char text[CASE_TEXT];
+    if (shape) write_text(k.shape, sizeof k.shape, "%s", shape);
     for (size_t i = 0; i < DIMENSIONS; i++)
-        if (dimensions[i].families & 1u << f &&
+        if (dimensions[i].families & 1u << f && !(shape && is_size(&dimensions[i])) &&
             !add_class(&k, f, classes, i, d, error, error_size) && whole)
             return false;
     return spell(&k, passes[f], "", text, sizeof text) && cases_add(list, text, error, error_size);
@@ -207,7 +208,7 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
         }
         d->next = first;
         /* what is in place may need a class that became the default: then it is left out */
-        if (!compose(f, seen, alone, d, list, error, error_size)) return false;
+        if (!compose(f, seen, NULL, alone, d, list, error, error_size)) return false;
     }
     return true;
 }
@@ -245,5 +246,31 @@ bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
         const bool usual = !*dimensions[i].classes[0] && draw(&d, 3);
         classes[i] = usual ? 0 : draw(&d, class_count(&dimensions[i]));
     }
-    return compose(f, classes, false, &d, list, error, error_size);
+    return compose(f, classes, NULL, false, &d, list, error, error_size);
+}
+
+bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size) {
+    enum { HALVINGS = 4, LARGE_MAX = 1 << 18 };
+    const family f = (family)(index % FAMILIES);
+    const bool rows = ROWS & 1 << f;
+    size_t classes[DIMENSIONS], size[3], elements = LARGE_MAX;
+    char shape[64];
+    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES + 1,
+               .next = index * 2 * ROW_STREAMS};
+    for (size_t i = 0; i < DIMENSIONS; i++) {
+        const bool usual = !*dimensions[i].classes[0] && draw(&d, 2);
+        /* the first kinds of x show more than the others */
+        const bool x = *dimensions[i].name == 'x' && draw(&d, 2);
+        classes[i] = usual ? 0 : draw(&d, x ? 2 : class_count(&dimensions[i]));
+        if (hides(&dimensions[i], classes[i])) classes[i] = 0;
+    }
+    const size_t few = (size_t)1 << draw(&d, rows ? 4 : 3), large = draw(&d, rows ? 2 : 3);
+    for (size_t i = 0; i < 3; i++) {
+        size[i] = i == 2 && rows ? 1 : 1 + draw(&d, few);
+        elements /= i == large ? (size_t)1 << draw(&d, HALVINGS) : size[i];
+    }
+    size[large] = elements + draw(&d, 16);
+    if (!rows && size[0] * size[2] == 1) size[0] = 2; /* one value has no variance */
+    write_text(shape, sizeof shape, rows ? "%zux%zu" : "%zux%zux%zu", size[0], size[1], size[2]);
+    return compose(f, classes, shape, false, &d, list, error, error_size);
 }

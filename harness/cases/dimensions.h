@@ -25,4 +25,8 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
  * default. */
 bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
+/* The same with one size large, of the case's 2^15 to 2^19 elements, and nothing that hides the
+ * rest: options meet the sizes from which kernels take other ways. */
+bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
+
 #endif

@@ -56,7 +56,7 @@ static const char *const suite[] = {
 };
 
 /* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
- * usually has as its stack. */
+ * usually has as its stack; suite_cases() adds large cases that are drawn. */
 static const char *const thorough_suite[] = {
     "{layernorm,rmsnorm}/{forward,backward}/f32/1x2100001/normal",
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
@@ -253,6 +253,8 @@ bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error,
     for (size_t i = 0; depth != SUITE_FOR_ALL && i < sizeof thorough_suite / sizeof *thorough_suite;
          i++)
         if (!cases_add(list, thorough_suite[i], error, error_size)) return false;
+    for (uint64_t i = 0; depth != SUITE_FOR_ALL && i < DRAWN_LARGE; i++)
+        if (!large_case(list, seed, i, error, error_size)) return false;
     for (size_t i = 0; depth == SUITE_LONG && i < sizeof long_suite / sizeof *long_suite; i++)
         if (!cases_add(list, long_suite[i], error, error_size)) return false;
     if (depth == SUITE_LONG) add_streams(&to);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* As many cases as every check draws. */
-enum { DRAWN = 1500 };
+enum { DRAWN = 1500, DRAWN_LARGE = 400 };
 
 /* For all implementations; with larger cases, for a few; also with long ones: 10^6 rows, 2^20
  * features, outputs past the caches. */
