@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The float that was rounded to 16 bits may be so many units off, and on the other side of a tie. */
+#define FLOATS_OFF 8
+
 size_t formula_group(const subject *s, const formula *r, size_t i) {
     size_t c = s->p->c, inner = s->p->s, row = i / (c * inner);
     switch ((axis)r->axis) {
@@ -62,12 +65,26 @@ long double formula_rounded(const formula *r, int what, long double v) {
     return r->cuts_off ? towards_zero((nl_dtype)r->to, v) : ref_round((nl_dtype)r->to, v);
 }
 
-long double formula_stored(const workspace *w, const formula *r, long double v) {
+static long double stored_as(const workspace *w, const formula *r, long double v) {
     const nl_dtype t = w->s->p->dtype;
-    v = formula_rounded(r, AN_OUTPUT | STEPS, v * r->factor + r->offset);
+    v = formula_rounded(r, AN_OUTPUT | STEPS, v);
     if (r->range == FLUSHED && fabsl(v) < ref_smallest_normal(t)) return 0;
     if (r->range == SATURATED && fabsl(v) > ref_largest(t)) return copysignl(ref_largest(t), v);
     return v;
+}
+
+void formula_store(workspace *w, const formula *r, size_t i, long double v) {
+    const nl_arg o = subject_tensor(w->s);
+    const column *k = &w->of[o];
+    v = v * r->factor + r->offset;
+    if (!(r->rounds & AN_OUTPUT) || !k->value || !isfinite(k->allowed[i] * k->gauge[i]))
+        return formula_put(w, o, i, stored_as(w, r, v));
+    const double units = due_type(w->s->dues, o) == NL_F32 ? k->allowed[i] : FLOATS_OFF;
+    const long double off = units * ref_unit(NL_F32) * k->gauge[i];
+    const long double low = stored_as(w, r, v - off), high = stored_as(w, r, v + off),
+                      got = w->s->got[o][i];
+    const bool between = got >= low && got <= high && stored_as(w, r, got) == got;
+    formula_put_either(w, o, i, between ? got : low, high);
 }
 
 long double formula_input(const subject *s, const formula *r, size_t i) {
@@ -169,11 +186,7 @@ static void statistics(workspace *w, const formula *r) {
 }
 
 void formula_put(workspace *w, nl_arg o, size_t i, long double v) {
-    if (w->of[o].value)
-        w->of[o].value[i] =
-            (double)ref_round(o == subject_tensor(w->s) || o == NL_RESIDUAL_OUT ? w->s->p->dtype
-                                                                                : NL_F32,
-                              v);
+    if (w->of[o].value) w->of[o].value[i] = (double)ref_round(due_type(w->s->dues, o), v);
 }
 
 void formula_put_any(workspace *w, nl_arg o, size_t i) {

@@ -154,8 +154,8 @@ long double formula_input(const subject *s, const formula *r, size_t i);
 long double formula_dy(const subject *s, const formula *r, size_t i);
 /* v, rounded if the formula rounds any of `what`. */
 long double formula_rounded(const formula *r, int what, long double v);
-/* A number of y or dx, as the formula stores it. */
-long double formula_stored(const workspace *w, const formula *r, long double v);
+/* Stores v as number i of y or dx, as the formula does: near a tie either way. */
+void formula_store(workspace *w, const formula *r, size_t i, long double v);
 /* The feature of element i. */
 size_t formula_feature(const subject *s, const formula *r, size_t i);
 long double formula_gain_at(const subject *s, const formula *r, size_t j);

@@ -89,7 +89,7 @@ void formula_backward(workspace *w, const formula *r) {
             if (from < 0 || (r->stale && g == 0))
                 formula_put_any(w, NL_DX, i);
             else
-                formula_put(w, NL_DX, i, formula_stored(w, r, value_at(w, r, gain, i)));
+                formula_store(w, r, i, value_at(w, r, gain, i));
         }
     }
     parameter_gradients(w, r);

@@ -69,10 +69,7 @@ void formula_forward(workspace *w, const formula *r) {
         if (x < 0 || of_gamma < 0 || of_beta < 0 || (r->stale && formula_group(s, r, i) == 0))
             formula_put_any(w, NL_Y, i);
         else
-            formula_put(w, NL_Y, i,
-                        formula_stored(w, r,
-                                       value_at(w, r, i, (size_t)x, (size_t)of_gamma,
-                                                (size_t)of_beta)));
+            formula_store(w, r, i, value_at(w, r, i, (size_t)x, (size_t)of_gamma, (size_t)of_beta));
     }
     saved_statistics(w, r);
 }

@@ -16,7 +16,9 @@ pattern growth_pattern(const subject *s, double *rest) {
     group_sums *sums = calloc(groups + 1, sizeof *sums);
     const double *y = s->got[NL_Y];
     pattern out = {0};
-    long double offset = 0, scale = 0, shrinking = 0, all = 0, gauges = 0;
+    const double m = (double)(p->n * p->c * p->s) / (double)(groups ? groups : 1);
+    long double offset = 0, scale = 0, all = 0, gauges = 0;
+    double firm = 0, shrinking = 0;
     for (size_t i = 0; sums && y && i < p->n * p->c * p->s; i++) {
         size_t j = nl_feature_of(p, i);
         group_sums *g = &sums[nl_group_of(p, i)];
@@ -33,14 +35,15 @@ pattern growth_pattern(const subject *s, double *rest) {
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
         long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
-        if (xd < 0) shrinking += slope;
+        /* twelve degrees of noise: a factor that is not an accident */
+        if (slope > 12 * (g.dd - flat - slope) / (m > 2 ? m - 2 : 1)) firm++, shrinking += xd < 0;
         offset += flat, scale += slope, all += g.dd, gauges += g.gauge, out.groups++;
         rest[i] = (double)(sqrtl(fmaxl(0, g.dd - flat - slope) / g.gauge) / ref_unit(p->dtype));
     }
     free(sums);
     if (!(all > 0)) return out;
     out.offset = (double)(offset / all), out.scale = (double)(scale / all);
-    out.shrinking = scale > 0 ? (double)(shrinking / scale) : 0;
+    out.shrinking = firm >= 8 ? shrinking / firm : 0;
     out.rest = fmax(0, 1 - out.offset - out.scale);
     out.rest_rms = (double)(sqrtl(out.rest * all / gauges) / ref_unit(p->dtype));
     return out;
@@ -62,7 +65,7 @@ growth growth_fit(const double *kappa, const double *error, size_t groups) {
             g.low = fmin(g.low, kappa[i]), g.high = fmax(g.high, kappa[i]);
         }
         if (g.groups < 3) return g;
-        if (!pass) x /= (double)g.groups, y /= (double)g.groups;
+        if (!pass) x /= (double)g.groups, y /= (double)g.groups, g.log_kappa = x, g.log_error = y;
     }
     if (!(xx > 0 && yy > 0)) return g;
     g.slope = xy / xx, g.correlation = xy / sqrt(xx * yy);
@@ -70,6 +73,11 @@ growth growth_fit(const double *kappa, const double *error, size_t groups) {
     g.half_width = 2 * sqrt(left / xx);
     g.decides = g.groups >= 8 && g.high >= 8 * g.low && g.correlation >= 0.7 && g.half_width < 0.5;
     return g;
+}
+
+bool growth_foretells(const growth *g, double kappa, double error) {
+    const double line = g->log_error + g->slope * (log(kappa) - g->log_kappa);
+    return g->decides && log(error) < line + log(8);
 }
 
 static bool grows(const growth *g, double least, double most) {
@@ -82,7 +90,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
      * offset fitted to m elements take 2 / m of such noise. */
     double m = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
     bool rest_is_rounding = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / m;
-    if (grows(all, 1.5, 2.6) && p->shrinking > 0.99)
+    if (grows(all, 1.5, 2.6) && p->shrinking > 0.97)
         return "squares around a mean that is a little off, not corrected: the variance is always "
                "too large, by the square of kappa";
     if (grows(all, 1.5, 2.6))

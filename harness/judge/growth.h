@@ -10,8 +10,9 @@
  * each group's rest, in units. Needs y. */
 typedef struct pattern {
     double offset, scale, rest;
-    double shrinking; /* share of `scale` from groups whose factor is below 1 */
-    double rest_rms;  /* of all groups, units */
+    double
+        shrinking; /* of the groups with a factor for certain, the share where it is below 1; 0: fewer than 8 */
+    double rest_rms; /* of all groups, units */
     size_t groups;
 } pattern;
 pattern growth_pattern(const subject *s, double *rest);
@@ -21,10 +22,14 @@ pattern growth_pattern(const subject *s, double *rest);
 typedef struct growth {
     double slope, half_width; /* of its 95 % interval */
     double correlation, low, high;
+    double log_kappa, log_error; /* their means: a point of the line */
     size_t groups;
     bool decides;
 } growth;
 growth growth_fit(const double *kappa, const double *error, size_t groups);
+
+/* Is an error no more than eight times what the line says? */
+bool growth_foretells(const growth *g, double kappa, double error);
 
 /* A mechanism that shows at any one kappa, or NULL. error: the rms of each group, in units. */
 const char *growth_at_one_kappa(const subject *s, const double *kappa, const double *error,

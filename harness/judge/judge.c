@@ -4,14 +4,25 @@
 #include "layer.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Are the groups beyond their bounds those that a growth with kappa makes the worst? */
+static bool on_the_line(const judgement *j) {
+    bool all = true;
+    for (size_t g = 0; g < j->score.groups && all; g++)
+        all = growth_foretells(&j->growth, j->score.kappa[g], j->score.group_rms[g]);
+    return all;
+}
 
 /* Formulas first; rounding where none explains nearly all wrong numbers. */
 static void name_mechanism(judgement *j) {
-    const mechanism *m = &j->formulas;
+    mechanism *m = &j->formulas;
     const hypothesis *h = m->found;
-    const bool wholly = m->likely && h->wholly,
+    const bool local = strcmp(m->prefix, ONLY_THERE) == 0 && j->rounding && on_the_line(j),
+               wholly = m->likely && h->wholly && !local,
                mostly = m->likely && !h->fitted && 5 * h->left.hits >= 4 * j->score.beyond;
-    j->partly = m->likely && !wholly && (mostly || !j->rounding);
+    j->partly = m->likely && !wholly && !local && (mostly || !j->rounding);
+    if (local) m->prefix = "";
     if (wholly || j->partly)
         mechanism_text(m, j->mechanism, sizeof j->mechanism);
     else
@@ -121,8 +132,9 @@ bool judgement_make(judgement *j, const submission *of) {
     set_axes(&j->s, x);
     bool ok = copy_vectors(j, tensor[NL_DY], next + 3 * count) &&
               ref_compute(p, &j->in, &j->want, nl_max_threads()) &&
-              dues_make(&j->as_instance, &j->want, &j->dues) && score_make(&j->s, &j->score) &&
-              explain(j);
+              dues_make(&j->as_instance, &j->want, &j->dues);
+    memcpy(j->dues.stored, of->type, sizeof of->type);
+    ok = ok && score_make(&j->s, &j->score) && explain(j);
     if (!ok) judgement_free(j);
     return ok;
 }

@@ -87,7 +87,7 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
     subject part = *s;
     part.only = wrong;
     if (wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box)
-        made = retry(&part, "only there: ", out);
+        made = retry(&part, ONLY_THERE, out);
     part.only = NULL;
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (o != wrong->output) part.got[o] = NULL;

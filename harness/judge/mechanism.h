@@ -25,6 +25,8 @@ typedef struct hypothesis {
 
 enum { HYPOTHESES_MAX = MISTAKES_MAX };
 
+#define ONLY_THERE "only there: "
+
 /* What was tried, best first; of those that explain the error equally, fitted ones last. */
 typedef struct mechanism {
     hypothesis found[HYPOTHESES_MAX];

@@ -50,7 +50,7 @@ mismatch formula_residual(workspace *w, bool right) {
     mismatch left = {0};
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         const column *k = &w->of[o];
-        const nl_dtype t = nl_args[o].extent == NL_TENSOR ? w->s->p->dtype : NL_F32;
+        const nl_dtype t = due_type(w->s->dues, o);
         for (size_t i = 0; i < k->count; i++) {
             const double v = k->value[i];
             if (isinf(k->gauge[i]) || k->open[i]) continue;

@@ -30,11 +30,12 @@ typedef struct arrays {
     const array_option *own;   /* the verb's options, from OWN on; each has a value */
     int own_inputs, own_count; /* the first own_inputs name an input */
     const char *layer, *value[ARRAYS_MAX];
-    npy array[ARRAYS_MAX]; /* of the options that name one; arrays_load fills the inputs */
-    bool backward;         /* set before arrays_check */
-    const char *axes;      /* of --axes; NULL: the layer's own */
-    int axis;              /* the first normalized one; of layers by channel, the channels' */
-    nl_problem p;          /* without momentum */
+    npy array[ARRAYS_MAX];  /* of the options that name one; arrays_load fills the inputs */
+    char saved[ARRAYS_MAX]; /* their letters in the files */
+    bool backward;          /* set before arrays_check */
+    const char *axes;       /* of --axes; NULL: the layer's own */
+    int axis;               /* the first normalized one; of layers by channel, the channels' */
+    nl_problem p;           /* without momentum */
 } arrays;
 
 /* As options_read. */

@@ -132,6 +132,7 @@ bool arrays_load(arrays *a) {
         if (!a->array[i].data) continue;
         if (!check_shape(a, i) || (i == IN_RESIDUAL && !arrays_same_type(a, i))) return false;
         const bool tensor = nl_args[arrays_spec(a, i)->arg].extent == NL_TENSOR;
+        a->saved[i] = a->array[i].type;
         if (!tensor && !arrays_to_float(a->value[i], &a->array[i])) return false;
     }
     return true;

@@ -114,7 +114,7 @@ static bool judge(const arrays *a, bool *right) {
         if (nl_args[arg].extent == NL_TENSOR)
             of.array[arg] = &a->array[i];
         else
-            of.vector[arg] = a->array[i].data;
+            of.vector[arg] = a->array[i].data, of.type[arg] = npy_type_of(a->saved[i])->dtype;
     }
     judgement *j = malloc(sizeof *j);
     bool ok = j && judgement_make(j, &of);

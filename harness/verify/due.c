@@ -147,10 +147,23 @@ static due due_y(const dues *d, size_t i, size_t g) {
     return out;
 }
 
+nl_dtype due_type(const dues *d, nl_arg s) {
+    return nl_args[s].extent == NL_TENSOR ? d->in->c->problem.dtype : d->stored[s];
+}
+
+/* A gradient, in the type that it is stored in. */
+static due stored(const dues *d, nl_arg s, due f32) {
+    const nl_dtype t = due_type(d, s);
+    if (t == NL_F32) return f32;
+    f32.allowed = scaled(1, (double)(ref_unit(NL_F32) / ref_unit(t)), f32.allowed);
+    f32.dtype = t;
+    return f32;
+}
+
 due due_at(const dues *d, nl_arg s, size_t i) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
-    const nl_dtype t = nl_args[s].extent == NL_TENSOR ? p->dtype : NL_F32;
+    const nl_dtype t = due_type(d, s);
     const double ratio = d->ratio;
     const bool column = s == NL_DGAMMA || s == NL_DBETA;
     const size_t g = nl_args[s].extent == NL_TENSOR ? nl_group_of(p, i) : column ? 0 : i;
@@ -166,11 +179,13 @@ due due_at(const dues *d, nl_arg s, size_t i) {
     case NL_DX: return due_dx(d, i, g);
     case NL_MEAN: return exactly(t, w->mean[i], w->magnitude[i], allow_mean(d->in, a), a->promised);
     case NL_RSTD: return exactly(t, w->rstd[i], w->rstd[i], scaled(1, 1, a->rstd), a->promised);
-    case NL_DGAMMA: return due_dgamma(d, i);
+    case NL_DGAMMA: return stored(d, s, due_dgamma(d, i));
     case NL_DBETA:
-        return exactly(t, w->dbeta[i], w->dbeta_gauge[i],
-                       exact_data(d->in) ? just(0) : scaled(2, 1, allow_column(d->in, w, s, i)),
-                       !leaves_range(w->dbeta_gauge[i]));
+        return stored(d, s,
+                      exactly(NL_F32, w->dbeta[i], w->dbeta_gauge[i],
+                              exact_data(d->in) ? just(0)
+                                                : scaled(2, 1, allow_column(d->in, w, s, i)),
+                              !leaves_range(w->dbeta_gauge[i])));
     default: break;
     }
     const size_t m = nl_group_size(p);

@@ -23,11 +23,12 @@ typedef struct due {
 typedef struct dues {
     const instance *in;
     const ref_outputs *want;
-    allowance *allowed; /* one per group */
-    size_t promised;    /* groups with a bound */
-    size_t exact;       /* groups whose share of dgamma no operation rounds */
-    double kappa, rstd; /* the largest of all groups */
-    double ratio;       /* of f32's unit to that of the tensors */
+    allowance *allowed;       /* one per group */
+    size_t promised;          /* groups with a bound */
+    size_t exact;             /* groups whose share of dgamma no operation rounds */
+    double kappa, rstd;       /* the largest of all groups */
+    double ratio;             /* of f32's unit to that of the tensors */
+    nl_dtype stored[NL_ARGS]; /* where a caller has them so: dgamma and dbeta in 16 bits */
 } dues;
 
 /* False: out of memory. *in and *want must outlive *out. */
@@ -37,6 +38,7 @@ void dues_free(dues *d);
 /* Is s an output of this call? Of so many numbers; and number i of them. */
 bool due_has(const instance *in, nl_arg s);
 size_t due_count(const nl_problem *p, nl_arg s);
+nl_dtype due_type(const dues *d, nl_arg s);
 due due_at(const dues *d, nl_arg s, size_t i);
 
 /* Gives an answer its numbers' plain part, if there is memory. Most of a suite's time would
