@@ -92,6 +92,8 @@ cheat "the engine of optimized/" "output.h, which is not among the headers" '' '
 cheat "a header that is not for kernels" "pthread.h, which is not among the headers" '' '#include <pthread.h>' ''
 rm own.h seed
 
+export CC=$quick
+
 # Words: the compiler searches.
 forbidden "a word behind a comment that is none" "forbids 'double'" '' $'#if __has_include(</*>)\n#endif\ntypedef double wide; /* */' '' wide
 forbidden "in two parts" "the assignment forbids" '' $'#define GLUE(a, b) a##b\ntypedef GLUE(dou, ble) wide;' '' wide
@@ -129,6 +131,7 @@ kernel '' '' '' >cheat.c && echo '#embed "task.txt"' >>cheat.c
 cheats "a file that is embedded" task.txt cheat.c "forbids 'embed'"
 cheat "assembly" "forbids '__asm__'" '' '' '__asm__ volatile("nop");'
 cheat "code as data" "forbids 'section'" '' 'static const char code[] __attribute__((section(".text"))) = "\xc3";' '((void (*)(void))code)();'
+unset CC # another compiler gets no -fopenmp
 cheat "a task that may wait" "which a graded kernel must not" '' '' $'_Pragma("omp target nowait")\n    nl_with_type(p, a, rmsnorm);\n    return;'
 
 # What it does when it is timed.
@@ -160,6 +163,8 @@ if "$normlab" --version | grep -q '^threads:.*OpenMP' && ! "$normlab" --version 
     cheat "takes more threads than it gets" "left threads running" '' '' $'_Pragma("omp parallel num_threads(3)") calls += 0;'
     cheat "and only when it is timed" "has 3 threads, where a call may use 1" '' '' $'if (p->n == 64 && calls > 12)\n    _Pragma("omp parallel num_threads(3)") calls += 0;'
 fi
+
+export CC=$quick
 
 # What it says of itself, and what runs when it is loaded.
 sed 's/title cheats/&\nmethod two-pass/' task.txt >method.txt

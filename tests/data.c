@@ -50,6 +50,22 @@ static void philox(uint32_t c[4], const uint32_t key[2]) {
     }
 }
 
+/* What is kept is what would be computed, and another seed has other numbers. */
+Test(data, numbers_that_are_kept) {
+    enum { COUNT = 1000 };
+    double before[COUNT], other = NAN;
+    for (uint64_t seed = 5; seed < 7; seed++) {
+        random_seed(seed);
+        for (uint64_t i = 0; i < COUNT; i++) before[i] = random_normal(NL_DY, i);
+        cr_assert(before[7] != other);
+        other = before[7];
+        random_keep(NL_DY, COUNT / 2), random_keep(NL_DY, 3), random_keep(NL_DY, COUNT - 1);
+        for (uint64_t i = 0; i < COUNT; i++)
+            cr_assert(random_normal(NL_DY, i) == before[i], "%zu", (size_t)i);
+    }
+    random_seed(0);
+}
+
 Test(data, philox) {
     const uint32_t zero[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
     const uint32_t ones[4] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd};

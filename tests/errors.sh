@@ -64,12 +64,10 @@ check "  keeps what is not here" "$(grep -q "^$rung,vector9,$part,." now.csv || 
 grep -v vector9 now.csv > rest.csv
 same rest.csv start.csv "takes over what is above and below"
 
-head -1 start.csv > now.csv
-exits "filled" 0 --impl $rung --update-errors now.csv
-{ head -1 start.csv; grep "^$rung," start.csv; } > want.csv
-check "  with the same numbers" "$(for f in now want; do # the columns that are used
-    awk -F, 'NR == 1 { split($0, n) } NR > 1 { for (i = 4; i <= NF; i++)
-        if ($i != "") print $1, $2, $3, n[i], $i }' $f.csv | sort > $f.txt; done; diff now.txt want.txt)"
+edit 'mine { $2 = "vector9" } mine || NR == 1 { print }'
+compares "nothing of this instruction set" 1
+says "nothing of c is on record"
+says "largest errors: 0 compared with now.csv, 0 failed"
 
 # Other outputs than y and dx have lines of their own.
 other=batchnorm/backward gradient=$other/dgamma

@@ -164,18 +164,38 @@ static unsigned values_of(nl_dtype t, const void *array, size_t count) {
     return seen;
 }
 
-/* In each layer and pass, and in each type and pass; forward's statistics, which backward reads, are
- * what they are. */
+/* Forward's statistics, which backward reads, are what they are, and a variance is not negative. */
+static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
+    return (nl_takes(op, pass) & nl_passes[pass].reads & NL_BIT(a)) && a != NL_MEAN &&
+           a != NL_RSTD && (pass != NL_INFERENCE || nl_layers[op].running) &&
+           (a != NL_RUNNING_VAR ||
+            (value != NEGATIVE && value != MINUS_INF && value != MINUS_ZERO));
+}
+
+static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
+
+/* An input and a value of it that no case had yet, of this layer and this type; false: none. */
+static bool missing(const nl_problem *p, nl_arg *a, int *value) {
+    for (*a = 0; *a < NL_ARGS; ++*a)
+        for (*value = 0; *value < VALUES; ++*value)
+            if (may_have(p->op, p->pass, *a, *value) &&
+                !(by_layer[p->op][p->pass][*a] & by_type[p->dtype][p->pass][*a] & NL_BIT(*value)))
+                return true;
+    return false;
+}
+
+/* In each layer and pass, and in each type and pass. */
 Test(suite, every_input_has_every_kind_of_value) {
-    static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
+    nl_arg a;
+    int v;
     for (size_t i = 0; i < cases.count; i++) {
         const nl_case *c = &cases.items[i];
         const nl_problem *p = &c->problem;
         nl_data d;
         char error[700];
-        if (p->n * p->c * p->s > 20000) continue;
+        if (p->n * p->c * p->s > 20000 || !missing(p, &a, &v)) continue;
         cr_assert(data_make(c, &d, error, sizeof error), "%s", error);
-        for (nl_arg a = 0; a < NL_ARGS; a++) {
+        for (a = 0; a < NL_ARGS; a++) {
             const nl_dtype t = nl_args[a].extent == NL_TENSOR ? p->dtype : NL_F32;
             if (!d.input[a]) continue;
             const unsigned seen = values_of(t, d.input[a], d.bytes[a] / nl_dtype_bytes(t));
@@ -183,21 +203,13 @@ Test(suite, every_input_has_every_kind_of_value) {
         }
         data_free(&d);
     }
-    size_t compared = 0;
-    for (int k = 0; k < NL_OPS * NL_DTYPES * NL_PASSES * NL_ARGS * VALUES; k++) {
-        const int v = k % VALUES;
-        const nl_arg a = (nl_arg)(k / VALUES % NL_ARGS);
-        const nl_pass pass = (nl_pass)(k / VALUES / NL_ARGS % NL_PASSES);
-        const nl_dtype t = (nl_dtype)(k / VALUES / NL_ARGS / NL_PASSES % NL_DTYPES);
-        const nl_op op = (nl_op)(k / VALUES / NL_ARGS / NL_PASSES / NL_DTYPES);
-        if (!(nl_takes(op, pass) & nl_passes[pass].reads & NL_BIT(a)) || a == NL_MEAN ||
-            a == NL_RSTD || (pass == NL_INFERENCE && !nl_layers[op].running) ||
-            (a == NL_RUNNING_VAR && (v == NEGATIVE || v == MINUS_INF || v == MINUS_ZERO)))
-            continue;
-        compared++;
-        cr_expect(by_layer[op][pass][a] & by_type[t][pass][a] & NL_BIT(v),
-                  "%s %s, or %s: %s is never %s", nl_op_name(op), nl_pass_name(pass),
-                  nl_dtype_name(t), nl_arg_name(a, pass), values[v]);
+    for (int k = 0; k < NL_OPS * NL_DTYPES * NL_PASSES; k++) {
+        const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
+                              .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
+                              .dtype = (nl_dtype)(k % NL_DTYPES)};
+        if (missing(&p, &a, &v))
+            cr_assert_fail("%s %s, or %s: %s is never %s", nl_op_name(p.op), nl_pass_name(p.pass),
+                           nl_dtype_name(p.dtype), nl_arg_name(a, p.pass), values[v]);
     }
-    cr_assert(compared > 0);
+    cr_assert(may_have(NL_LAYERNORM, NL_FORWARD, NL_X, IS_NAN) && by_layer[NL_LAYERNORM][0][NL_X]);
 }

@@ -3,10 +3,19 @@
 #include "base/random.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 static uint64_t seed;
 
+enum { STREAMS = 64, KEPT_MOST = 1 << 18 };
+static struct {
+    double *normal;
+    uint64_t count;
+} kept[STREAMS];
+
 void random_seed(uint64_t number) {
+    for (int i = 0; i < STREAMS && number != seed; i++) kept[i].count = 0;
     seed = number;
 }
 
@@ -39,7 +48,7 @@ static double logarithm(double v) {
     return 2 * z * sum + e * 0.69314718055994531;
 }
 
-double random_normal(uint64_t stream, uint64_t index) {
+static double normal(uint64_t stream, uint64_t index) {
     static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
                                -2.759285104469687e+02, 1.383577518672690e+02,
                                -3.066479806614716e+01, 2.506628277459239e+00};
@@ -64,4 +73,18 @@ double random_normal(uint64_t stream, uint64_t index) {
     double q = p - 0.5, r = q * q;
     for (int i = 0; i < 6; i++) above = above * r + a[i], below = below * r + b[i];
     return above * q / below;
+}
+
+double random_normal(uint64_t stream, uint64_t index) {
+    const bool has = stream < STREAMS && index < kept[stream].count;
+    return has ? kept[stream].normal[index] : normal(stream, index);
+}
+
+void random_keep(uint64_t stream, uint64_t count) {
+    if (count > KEPT_MOST) count = KEPT_MOST;
+    if (stream >= STREAMS || count <= kept[stream].count) return;
+    double *more = realloc(kept[stream].normal, count * sizeof *more);
+    if (!more) return;
+    for (uint64_t i = kept[stream].count; i < count; i++) more[i] = normal(stream, i);
+    kept[stream].normal = more, kept[stream].count = count;
 }

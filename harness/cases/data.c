@@ -55,9 +55,10 @@ static void fill(void *context, size_t begin, size_t end) {
                     .centred = nl_layers[p->op].centred,
                     .j = nl_feature_of(p, i)};
         const data_kind *kind = w->c->kind;
-        double residual = kind[NL_RESIDUAL].value ? own_value(w->c, NL_RESIDUAL, at)
-                          : kind[NL_X].exact      ? floor(17 * random_uniform(NL_RESIDUAL, i)) - 8
-                                                  : random_normal(NL_RESIDUAL, i);
+        const double residual = !in[NL_RESIDUAL]          ? 0
+                                : kind[NL_RESIDUAL].value ? own_value(w->c, NL_RESIDUAL, at)
+                                : kind[NL_X].exact ? floor(17 * random_uniform(NL_RESIDUAL, i)) - 8
+                                                   : random_normal(NL_RESIDUAL, i);
         if (in[NL_RESIDUAL]) nl_store(p->dtype, in[NL_RESIDUAL], i, (float)residual);
         if (kind[NL_X].value) {
             double x = kind[NL_X].value(at, kind[NL_X].k);
@@ -65,9 +66,10 @@ static void fill(void *context, size_t begin, size_t end) {
             nl_store(p->dtype, in[NL_X], i, (float)x);
         }
         /* mean(dy) is not zero, so that a wrong term with it shows */
-        const double dy = kind[NL_DY].value  ? own_value(w->c, NL_DY, at)
-                          : kind[NL_X].exact ? 1 + floor(3 * random_uniform(NL_DY, i))
-                                             : 0.5 + random_normal(NL_DY, i);
+        const double dy = !in[NL_DY]          ? 0
+                          : kind[NL_DY].value ? own_value(w->c, NL_DY, at)
+                          : kind[NL_X].exact  ? 1 + floor(3 * random_uniform(NL_DY, i))
+                                              : 0.5 + random_normal(NL_DY, i);
         if (in[NL_DY]) nl_store(p->dtype, in[NL_DY], i, (float)dy);
     }
 }
@@ -138,6 +140,8 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
                  c->text);
         return data_free(out), false;
     }
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (out->input[a] && nl_args[a].extent == NL_TENSOR) random_keep(a, p->n * p->c * p->s);
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
     fill_features(c, (float *const *)out->input);
     if (c->kind[NL_X].value || data_load_files(c, out, error, error_size)) return true;

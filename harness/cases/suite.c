@@ -127,6 +127,12 @@ static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
 
 enum { LARGE = 512, RUN = 64, WIDE = 512 };
 
+/* Shapes of fewer elements than the threshold, about as many, and more. */
+static void around_elements(char *text, size_t size, size_t elements) {
+    const size_t rows = elements < 3 * WIDE ? 2 : elements / WIDE, wide = elements / rows + 1;
+    snprintf(text, size, "%zux{%zu,%zu,%zu}", rows, wide > 2 ? wide - 2 : 1, wide - 1, wide);
+}
+
 /* Shapes whose given size is around the threshold of a row norm; the other sizes are small. */
 static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
     char sizes[120], shape[200];
@@ -138,6 +144,13 @@ static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
         add(to, ROWS "/{forward,backward}", TYPES, shape, "normal");
         snprintf(shape, sizeof shape, "%sx2", sizes);
         add(to, ROWS "/backward", TYPES, shape, "exact/eps=0");
+        return;
+    }
+    if (t.axis == NL_OF_ELEMENTS) {
+        around_elements(shape, sizeof shape, t.size);
+        add_rows(to, pass, shape, 0);
+        add(to, backward ? ROWS "/backward" : ROWS "/forward", TYPES, shape,
+            "normal{,/residual,/in-place}/threads=3");
         return;
     }
     const int few = spike ? 2 : 3, rows = backward ? 5 : few; /* a block and one */
@@ -164,9 +177,9 @@ static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
         snprintf(shape, sizeof shape, "%sx2x%d", sizes, RUN);
         break;
     case NL_OF_ELEMENTS:
-        snprintf(shape, sizeof shape, "%zux{%d,%d,%d}", t.size / WIDE, WIDE - 1, WIDE, WIDE + 1);
-        add(to, batch_heads[pass], TYPES, shape, "normal");
-        if (pass == NL_INFERENCE) return;
+        around_elements(shape, sizeof shape, t.size);
+        add(to, batch_heads[pass], TYPES, shape, "normal{,/threads=3}");
+        if (t.size < 64 || pass == NL_INFERENCE) return;
         /* channels in groups, of which the last has one */
         snprintf(shape, sizeof shape, "2x{32,33}x%zu", t.size / 64);
         add(to, batch_heads[pass], TYPES, shape, "normal");

@@ -135,10 +135,11 @@ static long double add_term(const formula *r, bool square, long double sum, long
 }
 
 static long double rstd_of(const formula *r, long double v) {
-    const long double sigma = formula_rounded(r, STEPS, sqrtl(v + r->eps));
-    const long double rstd = r->root == INSIDE    ? 1 / sigma
-                             : r->root == OUTSIDE ? 1 / (sqrtl(v) + r->eps)
-                                                  : sigma;
+    const long double sum = r->root == LARGER_ONE ? fmaxl(v, r->eps) : v + r->eps;
+    const long double sigma = formula_rounded(r, STEPS, sqrtl(sum));
+    const long double rstd = r->root == OUTSIDE       ? 1 / (sqrtl(v) + r->eps)
+                             : r->root == TIMES_SIGMA ? sigma
+                                                      : 1 / sigma;
     return formula_rounded(r, A_RSTD | STEPS, rstd);
 }
 

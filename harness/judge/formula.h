@@ -28,7 +28,7 @@ typedef enum axis {
 /* centred: where the mean is subtracted; ABOUT_FIRST: from the output, and x[0] from the squares;
  * ADDED: it is added in the output */
 enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED };
-enum { INSIDE, OUTSIDE, TIMES_SIGMA }; /* root */
+enum { INSIDE, OUTSIDE, TIMES_SIGMA, LARGER_ONE }; /* root; LARGER_ONE: of variance and eps */
 /* residual; LAST: added to y; ALSO_LAST: to x and y; IN_DY: dresidual is added to dy */
 enum {
     SUMMED,

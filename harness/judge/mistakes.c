@@ -63,6 +63,8 @@ static const struct row {
     {"dresidual-late", B, HALVES, AT(residual), EARLY_ROUNDED,
      "dx was rounded before dresidual was added"},
     {"eps-outside", ALL, ANY, AT(root), OUTSIDE, "eps outside the root: 1 / (sqrt(var) + eps)"},
+    {"eps-largest", ALL, ANY, AT(root), LARGER_ONE,
+     "eps as the least variance: max(var, eps) for var + eps"},
     {"root-missing", F | I, ANY, AT(rstd_power), 2, "divided by the variance, not by its root"},
     {"rstd-missing-in-y", F | I, ANY, AT(rstd_power), 0, "not divided by sigma: rstd is missing"},
     {"times-sigma", ALL, ANY, AT(root), TIMES_SIGMA, "multiplied by sigma, not divided by it"},

@@ -17,12 +17,17 @@ bool record_compare(const error_record *e) {
     if (found > FAILURES_MAX) fprintf(stderr, "(and %zu more like these)\n", found - FAILURES_MAX);
     fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu lines did not run\n",
             n.compared, e->path, n.failed, n.not_run);
+    if (n.unknown)
+        fprintf(stderr,
+                "NOT COMPARED: nothing of %s is on record; `normlab check --update-errors %s` adds "
+                "it.\n",
+                n.unknown, e->path);
     if (n.failed)
         fprintf(stderr,
                 "If this is intended, run `normlab check --update-errors %s` and commit the file "
                 "with the reason.\n",
                 e->path);
-    return n.failed == 0;
+    return n.failed == 0 && n.compared > 0;
 }
 
 bool record_update(const error_record *e) {

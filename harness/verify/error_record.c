@@ -86,6 +86,12 @@ static const error_line *on_file(const error_record *e, const error_line *wanted
     return bsearch(wanted, e->file, e->file_count, sizeof *e->file, error_record_order);
 }
 
+static bool isa_on_file(const error_record *e, const char *isa) {
+    for (size_t i = 0; i < e->file_count; i++)
+        if (strcmp(e->file[i].isa, isa) == 0) return true;
+    return false;
+}
+
 static bool in_run(const error_record *e, const error_line *wanted) {
     for (size_t i = 0; i < e->now_count; i++)
         if (e->now[i] && error_record_order(e->now[i], wanted) == 0) return true;
@@ -143,7 +149,10 @@ error_counts error_record_compare(const error_record *e,
     for (size_t i = 0; i < e->now_count; i++) {
         const error_line *is = e->now[i], *was;
         if (!is) continue;
-        if (!(was = on_file(e, is))) add_finding(&o, is, NULL, ": no line in %s", e->path);
+        if (!(was = on_file(e, is)) && !isa_on_file(e, is->isa))
+            o.counts.unknown = is->isa;
+        else if (!was)
+            add_finding(&o, is, NULL, ": no line in %s", e->path);
         for (size_t k = 0; was && k < e->kind_count; k++) compare_number(e, was, is, k, &o);
     }
     for (size_t i = 0; i < e->file_count; i++) {

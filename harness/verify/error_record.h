@@ -44,10 +44,11 @@ typedef struct error_finding {
 
 typedef struct error_counts {
     size_t compared, failed, not_run; /* numbers; findings; lines of what did not run */
+    const char *unknown;              /* an ISA that ran, and has no line in the file; NULL: none */
 } error_counts;
 
 /* Compares this run with the record. Findings: a larger error, one that is not on record, and one
- * on record that was not measured. Ignores lines of what did not run. */
+ * on record that was not measured. Ignores lines of what did not run, and an ISA without any line. */
 error_counts error_record_compare(const error_record *e,
                                   void (*take)(void *context, const error_finding *f),
                                   void *context);
