@@ -1,4 +1,7 @@
 """Every layer, forward and backward, against NumPy's formulas in long double."""
+import subprocess
+import sys
+
 import normlab
 import numpy as np
 import pytest
@@ -183,3 +186,10 @@ def test_any_number_of_threads_gives_the_same_bits():
                  for k in (1, 3))
     for a, b in zip(one, more):
         np.testing.assert_array_equal(a, b)
+
+
+def test_import_brings_only_numpy_and_normlab():
+    code = "import sys, numpy.typing; had = set(sys.modules); import normlab; print(*set(sys.modules) - had)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "normlab._core" in run.stdout.split()
+    assert {name.split(".")[0] for name in run.stdout.split()} <= {"normlab", "numpy"}
