@@ -96,7 +96,7 @@ typedef struct nl_forward_args {
 /* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) with g = gamma * dy, the means over the
  * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat), dbeta = sum(dy) over the groups
  * (BatchNorm: over the channel). docs/backward.md derives this. With a residual, dx is the gradient
- * of x and of residual alike. Allowed in place: dx == dy or dx == dresidual. dgamma and dbeta are
+ * of x and of residual alike. Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are
  * set, not added to. Pointers are aligned as in nl_forward_args. */
 typedef struct nl_backward_args {
     const void *x, *dy;    /* dtype [n][c][s]; x is what was normalized: with a residual, the sum */
@@ -157,8 +157,7 @@ typedef struct nl_impl {
     int lanes; /* independent accumulators in each sum: more of them, less error */
     void (*forward)(const nl_problem *, const nl_forward_args *, int threads);
     void (*backward)(const nl_problem *, const nl_backward_args *, int threads);
-    size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed; `normlab
-                                              check` gives at most 1 GiB */
+    size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed */
 } nl_impl;
 
 /* Compute a problem, with nl_best() if impl is NULL, on at most `threads` >= 1 threads: below the
