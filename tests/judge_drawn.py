@@ -316,7 +316,8 @@ def plant(k, name):
         return None
     number = int(found[2])
     lanes_left = -length % number
-    return {"stats-parts": one(group=lambda i: (k.row(i) * number // k.n, k.feature(i))),
+    return {"padded-length": {w: {"divisor": number} for w in ("of_mean", "of_squares", "of_g", "of_gx")},
+            "stats-parts": one(group=lambda i: (k.row(i) * number // k.n, k.feature(i))),
             "stats-groups": one(group=lambda i: (k.row(i), k.feature(i) * number // k.c)),
             "stats-axes": one(group=lambda i: 0), "sums-end": one(counts=lambda e: e < number),
             "lane-twice": one(times=lambda e: 2 if e % number == 0 else 1),

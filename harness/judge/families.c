@@ -157,7 +157,8 @@ static void add_axes(mistake_list *l) {
     }
 }
 
-/* Sums that miss their first element, their last, or those behind the last whole vector. */
+/* Sums that miss their first element, their last, or those behind the last whole vector; or that
+ * are divided by the length of whole vectors. */
 static void add_members(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p), n = l->s->p->n;
     mistake_add(l, "sums-without-first", 0, "the sums miss their first element")->member = 1;
@@ -167,6 +168,15 @@ static void add_members(mistake_list *l) {
         if (end == 0 || end >= before) continue;
         mistake_add(l, "sums-end", end, "the sums miss the tail, from element %zu on", end)
             ->members_end = before = end;
+    }
+    for (size_t k = 64, before = m; k >= 4; k /= 2) {
+        const size_t padded = (m + k - 1) / k * k;
+        if (padded == m || padded == before) continue;
+        formula *f =
+            mistake_add(l, "padded-length", padded,
+                        "the sums were divided by a padded length, %zu, not by %zu", padded, m);
+        f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX, f->divisor = (long double)padded;
+        before = padded;
     }
     if (m == n || n < 2) return;
     formula *f = mistake_add(l, "divided-by-rows", 0,
