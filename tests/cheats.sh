@@ -131,6 +131,13 @@ kernel '' '' '' >cheat.c && echo '#embed "task.txt"' >>cheat.c
 cheats "a file that is embedded" task.txt cheat.c "forbids 'embed'"
 cheat "assembly" "forbids '__asm__'" '' '' '__asm__ volatile("nop");'
 cheat "code as data" "forbids 'section'" '' 'static const char code[] __attribute__((section(".text"))) = "\xc3";' '((void (*)(void))code)();'
+cheat "assembly in the name of a weak reference" "forbids 'weakref'" '' 'static void own(void) __attribute__((weakref("abort\n\tsyscall")));' 'if (calls < 0) own();'
+cheat "assembly in a name that a header redirects" "it has assembly of its own (.pushsection)" $'#include <stdio.h>\n#include <sys/cdefs.h>' 'extern int __REDIRECT(own, (void), abort\n.pushsection .rodata\nkept: .incbin "task.txt"\n.popsection\ncall abort);' 'if (calls < 0) own();'
+cheat "leaves a loop of threads" "forbids '__builtin_longjmp'" '' 'static void *back[5];' 'if (calls < 0) __builtin_longjmp(back, 1);'
+forbidden "a function that computes in double" "it calls fma, which computes in double" '' 'typedef __typeof__(fma(0, 0, 0)) wide;' 'static volatile float f; f = fma(f, f, f);'
+sed 's/double/_Float16/' forbids.txt >halves.txt
+kernel '' 'typedef float half [[gnu::mode(HF)]];' 'static volatile float f; f = (half)f;' >cheat.c
+cheats "f16 by its mode" halves.txt cheat.c "the compiler converts f16"
 unset CC # another compiler gets no -fopenmp
 cheat "a task that may wait" "which a graded kernel must not" '' '' $'_Pragma("omp target nowait")\n    nl_with_type(p, a, rmsnorm);\n    return;'
 
@@ -200,6 +207,7 @@ check "no process was left" "$(pgrep -f "$normlab grade .*4711")" # others may b
 honest "words in comments, texts and longer words" odd.c '/* double #pragma */' 'static const char *const says = "double \" #pragma";
 static int my_double;' '(void)says, (void)my_double;'
 honest "arrays of variable length, restrict, functions of its own" odd.c '#include <string.h>' 'static float of(const float *restrict x, size_t n) { float c[n + 1]; memcpy(c, x, 4 * n); return c[n / 2]; }' 'static volatile float f; f = of(a->x, p->c);'
+honest "a file that is read once" odd.c '' $'#if __has_include("kernel.s")\n#error read twice\n#endif' ''
 honest "halves by hand, unions, goto" odd.c '#include <stdint.h>' 'typedef union { float f; uint32_t u; } both;
 static uint16_t half(float f) { both b = {f}; if (f != f) goto nan; return (uint16_t)((b.u + 0x7fff + (b.u >> 16 & 1)) >> 16); nan: return 0x7fff; }' 'static volatile int h; h = half(1.5f);'
 honest "the usual headers" odd.c '#include <assert.h>

@@ -81,6 +81,9 @@ prints "0 of 100 points"
 exits "a kernel for another layer" 1 "${fast[@]}" task.txt "$root/layernorm/naive.c"
 prints "it does not take that"
 
+if type clang >/dev/null 2>&1; then
+    CC=clang exits "another compiler" 0 "${fast[@]}" task.txt "$rung"
+fi
 exits "a seed" 0 "${fast[@]}" --seed 5 task.txt "$rung"
 units=$(grep -o '[^ ]* units' stdout)
 exits "the same seed" 0 "${fast[@]}" --seed 5 task.txt "$rung"

@@ -31,13 +31,13 @@ static int buffer_at(const slip *s) {
 
 /* The output that shares an input's memory, if the kernel wrote there. */
 static int written_over(const slip *s, int i) {
-    const bool shared = i < NL_ARGS && s->in.c->in_place & NL_BIT(i);
-    return shared && s->access == ACCESS_WRITE ? (int)case_output_over(s->in.c, (nl_arg)i) : i;
+    const bool shared = i < NL_ARGS && s->c.in_place & NL_BIT(i);
+    return shared && s->access == ACCESS_WRITE ? (int)case_output_over(&s->c, (nl_arg)i) : i;
 }
 
 /* "y[1024] of row 63": the row is the nearest one, for tensors of rows. */
 static void name_element(const slip *s, int i, long long at, char *text, size_t size) {
-    const nl_problem *p = &s->in.c->problem;
+    const nl_problem *p = &s->c.problem;
     const char *name = i == NL_ARGS ? "scratch" : nl_arg_name((nl_arg)i, p->pass);
     if (i < NL_ARGS && nl_args[i].extent == NL_TENSOR && p->s == 1 && p->n > 0) {
         const long long c = (long long)p->c, last = (long long)p->n - 1;
@@ -48,7 +48,7 @@ static void name_element(const slip *s, int i, long long at, char *text, size_t 
 }
 
 static void describe_buffer(const slip *s, int i, char *why, size_t size) {
-    const nl_problem *p = &s->in.c->problem;
+    const nl_problem *p = &s->c.problem;
     const bool scratch = i == NL_ARGS, tensor = !scratch && nl_args[i].extent == NL_TENSOR;
     const long long wide = scratch ? 1 : tensor ? (long long)nl_dtype_size(p->dtype) : 4;
     const char *begin = scratch ? s->in.scratch : s->in.at[i];
@@ -71,7 +71,7 @@ static void describe_buffer(const slip *s, int i, char *why, size_t size) {
 
 /* Which pointers the case leaves out. */
 static void describe_null(const slip *s, char *why, size_t size) {
-    const nl_problem *p = &s->in.c->problem;
+    const nl_problem *p = &s->c.problem;
     const unsigned takes = nl_takes(p->op, p->pass);
     size_t used = (size_t)snprintf(why, size, "%s through a NULL pointer, %zu bytes from it",
                                    verb(s), (size_t)(uintptr_t)s->address);
@@ -90,7 +90,7 @@ static void describe_access(const slip *s, char *why, size_t size) {
     char field[60];
     if (i <= NL_ARGS)
         describe_buffer(s, i, why, size);
-    else if (constants_name(s->in.c->problem.pass, s->constants, s->address, field, sizeof field))
+    else if (constants_name(s->c.problem.pass, s->constants, s->address, field, sizeof field))
         snprintf(why, size, "%s %s, which a call must not write", verb(s), field);
     else if (s->address >= stack - STACK_GUARD && s->address < stack + STACK_BYTES)
         snprintf(why, size,
@@ -138,8 +138,19 @@ void crash_describe(const slip *s, char *why, size_t size) {
     }
 }
 
-void crash_describe_end(const slip *s, int status, char *why, size_t size) {
-    if (s->signal)
+/* The process can write over what it notes. */
+static bool sound(const slip *s) {
+    const nl_problem *p = &s->c.problem;
+    return (unsigned)p->op < NL_OPS && (unsigned)p->pass < NL_PASSES &&
+           (unsigned)p->dtype < NL_DTYPES && (unsigned)s->access <= ACCESS_JUMP &&
+           memchr(s->c.text, 0, sizeof s->c.text);
+}
+
+void crash_describe_end(const slip *shared, int status, char *why, size_t size) {
+    const slip copy = *shared, *s = &copy;
+    if (!sound(s))
+        snprintf(why, size, "wrote over what its process notes of itself");
+    else if (s->signal)
         crash_describe(s, why, size);
     else if (s->state == SLIP_WAITS)
         snprintf(why, size, "was not called: the process for kernels had ended");

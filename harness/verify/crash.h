@@ -8,6 +8,6 @@
 void crash_describe(const slip *s, char *why, size_t why_size);
 
 /* How a process ended that has noted no more; status: from waitpid(). */
-void crash_describe_end(const slip *s, int status, char *why, size_t size);
+void crash_describe_end(const slip *shared, int status, char *why, size_t size);
 
 #endif

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Nor does a compiler need these. */
@@ -22,18 +23,63 @@ static const int of_nobody[] = {SCMP_SYS(ptrace),
                                 SCMP_SYS(io_uring_setup),
                                 SCMP_SYS(mount),
                                 SCMP_SYS(pidfd_getfd),
-                                SCMP_SYS(bpf)};
+                                SCMP_SYS(bpf),
+                                SCMP_SYS(name_to_handle_at),
+                                SCMP_SYS(open_by_handle_at),
+                                SCMP_SYS(unshare),
+                                SCMP_SYS(setns),
+                                SCMP_SYS(chroot),
+                                SCMP_SYS(umount2),
+                                SCMP_SYS(keyctl),
+                                SCMP_SYS(add_key),
+                                SCMP_SYS(userfaultfd),
+                                SCMP_SYS(perf_event_open)};
 
-static const int never[] = {SCMP_SYS(execve),    SCMP_SYS(execveat),    SCMP_SYS(creat),
-                            SCMP_SYS(openat2),   SCMP_SYS(unlink),      SCMP_SYS(unlinkat),
-                            SCMP_SYS(rename),    SCMP_SYS(renameat),    SCMP_SYS(renameat2),
-                            SCMP_SYS(link),      SCMP_SYS(linkat),      SCMP_SYS(symlink),
-                            SCMP_SYS(symlinkat), SCMP_SYS(mkdir),       SCMP_SYS(mkdirat),
-                            SCMP_SYS(rmdir),     SCMP_SYS(mknod),       SCMP_SYS(mknodat),
-                            SCMP_SYS(truncate),  SCMP_SYS(chmod),       SCMP_SYS(fchmodat),
-                            SCMP_SYS(chown),     SCMP_SYS(fchownat),    SCMP_SYS(fchmod),
-                            SCMP_SYS(fchown),    SCMP_SYS(lchown),      SCMP_SYS(setxattr),
-                            SCMP_SYS(lsetxattr), SCMP_SYS(setpriority), SCMP_SYS(utimensat)};
+static const int never[] = {SCMP_SYS(execve),
+                            SCMP_SYS(execveat),
+                            SCMP_SYS(creat),
+                            SCMP_SYS(openat2),
+                            SCMP_SYS(unlink),
+                            SCMP_SYS(unlinkat),
+                            SCMP_SYS(rename),
+                            SCMP_SYS(renameat),
+                            SCMP_SYS(renameat2),
+                            SCMP_SYS(link),
+                            SCMP_SYS(linkat),
+                            SCMP_SYS(symlink),
+                            SCMP_SYS(symlinkat),
+                            SCMP_SYS(mkdir),
+                            SCMP_SYS(mkdirat),
+                            SCMP_SYS(rmdir),
+                            SCMP_SYS(mknod),
+                            SCMP_SYS(mknodat),
+                            SCMP_SYS(truncate),
+                            SCMP_SYS(chmod),
+                            SCMP_SYS(fchmodat),
+                            SCMP_SYS(chown),
+                            SCMP_SYS(fchownat),
+                            SCMP_SYS(fchmod),
+                            SCMP_SYS(fchown),
+                            SCMP_SYS(lchown),
+                            SCMP_SYS(setxattr),
+                            SCMP_SYS(lsetxattr),
+                            SCMP_SYS(setpriority),
+                            SCMP_SYS(utimensat),
+                            SCMP_SYS(utimes),
+                            SCMP_SYS(utime),
+                            SCMP_SYS(futimesat),
+                            SCMP_SYS(fsetxattr),
+                            SCMP_SYS(removexattr),
+                            SCMP_SYS(lremovexattr),
+                            SCMP_SYS(shmget),
+                            SCMP_SYS(msgget),
+                            SCMP_SYS(semget),
+                            SCMP_SYS(mq_open),
+                            SCMP_SYS(mq_unlink),
+                            SCMP_SYS(ioprio_set),
+                            SCMP_SYS(sched_setscheduler),
+                            SCMP_SYS(sched_setparam),
+                            SCMP_SYS(sched_setattr)};
 
 /* What a process that starts others needs. */
 static const int of_processes[] = {SCMP_SYS(fork),
@@ -73,6 +119,11 @@ static void refuse_files(scmp_filter_ctx all) {
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_TRUNC, O_TRUNC);
     }
     refuse(all, SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0, 0);
+    refuse(all, SCMP_SYS(sched_setaffinity), 0, SCMP_CMP_EQ, (scmp_datum_t)getppid(), 0);
+    const int signals[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG}; /* a file can send them to others */
+    for (unsigned i = 0; i < 3; i++)
+        refuse(all, SCMP_SYS(fcntl), 1, SCMP_CMP_EQ, (scmp_datum_t)signals[i], 0);
+    refuse(all, SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, TIOCSTI, 0); /* types into the terminal */
     /* A filter cannot read clone3's arguments; without it the C library takes clone. */
     seccomp_rule_add(all, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }

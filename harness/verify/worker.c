@@ -207,16 +207,26 @@ static __attribute__((noinline)) void dirty(int byte) {
 #endif
 }
 
+/* A copy in memory of this process: a kernel that kept a pointer to its problem could else write
+ * over what the parent reads. */
+static const instance *own_copy(const slip *s) {
+    static instance in;
+    static nl_case c;
+    in = s->in, c = s->c;
+    in.c = &c;
+    return &in;
+}
+
 /* OpenMP may grant a smaller team than a kernel asks for: inside a parallel region, one thread. */
 static nl_status call_kernel(const slip *s) {
     nl_status status = NL_OK;
-    if (!s->c.lone_team || !s->impl.threaded) return instance_call(&s->in, s->threads);
+    if (!s->c.lone_team || !s->impl.threaded) return instance_call(own_copy(s), s->threads);
 #ifdef _OPENMP
     omp_set_max_active_levels(1);
 #pragma omp parallel num_threads(2)
 #pragma omp master
 #endif
-    status = instance_call(&s->in, s->threads);
+    status = instance_call(own_copy(s), s->threads);
     return status;
 }
 
@@ -268,7 +278,7 @@ static void call(slip *s) {
 static void ask_scratch(slip *s) {
     s->state = SLIP_RUNS;
     if (worker_attach) worker_attach(&s->impl);
-    s->scratch_bytes = nl_scratch_bytes(&s->impl, &s->c.problem);
+    s->scratch_bytes = nl_scratch_bytes(&s->impl, &own_copy(s)->c->problem);
     s->state = SLIP_RETURNED;
 }
 
@@ -294,12 +304,13 @@ static void take_turns(slip *s, int line) {
     protect(&s->in, s->writable);
     s->state = SLIP_RUNS;
     if (worker_attach) worker_attach(&s->impl);
+    s->constants = constants_guard(&s->impl); /* as where it is verified */
     while (read(line, &turn, 1) == 1) {
         for (int i = 0; i < NL_ARGS && turn & TURN_WARM; i++)
             if (s->in.at[i])
                 nl_parallel_for(s->bytes[i], warms ? s->threads : 1, read_bytes, s->in.at[i]);
         if (write(line, "r", 1) != 1 || !worker_hear(line, &go, turn & TURN_LOOKS)) break;
-        const bool right = !(turn & TURN_CALLS) || instance_call(&s->in, s->threads) == NL_OK;
+        const bool right = !(turn & TURN_CALLS) || instance_call(own_copy(s), s->threads) == NL_OK;
         if (write(line, right ? "d" : "f", 1) != 1) break;
     }
     worker_leave(0);

@@ -121,6 +121,7 @@ bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
 void compile_remove(const compiled *c) {
     DIR *folder = *c->folder ? opendir(c->folder) : NULL;
     for (const struct dirent *one; folder && (one = readdir(folder));)
-        if (one->d_name[0] != '.') unlinkat(dirfd(folder), one->d_name, 0);
+        if (strcmp(one->d_name, ".") != 0 && strcmp(one->d_name, "..") != 0)
+            unlinkat(dirfd(folder), one->d_name, 0);
     if (folder) closedir(folder), rmdir(c->folder);
 }

@@ -48,34 +48,83 @@ static bool is_double(const char *name, size_t n, const char *rest) {
 
 #endif
 
+/* Also by the compiler's library: __extendhfsf2, __truncsfhf2. */
+static bool is_half(const char *name, size_t n, const char *rest) {
+    const char *to = rest + strspn(rest, " \t");
+    return in(" vcvtph2ps vcvtps2ph", name, n) || strstr(rest, "__extendhf") ||
+           (strstr(rest, "__trunc") && strstr(rest, "fhf")) ||
+           (in(" fcvt fcvtl fcvtn", name, n) &&
+            (*to == 'h' || strstr(rest, ", h") || strstr(rest, "4h")));
+}
+
 /* Functions of the compiler's library for arithmetic that the processor lacks. */
 static bool is_soft(const char *rest) {
     static const char *const stems[] = {"__add", "__sub", "__mul", "__div"};
     rest += strspn(rest, " \t");
+    if (strncmp(rest, "__bid_", 6) == 0 || strncmp(rest, "__dpd_", 6) == 0) return true;
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
         if (strncmp(rest, stems[i], 5) == 0 && strchr("dxt", rest[5]) && rest[6] == 'f')
             return true;
     return false;
 }
 
-bool instructions_allowed(char *assembly, bool no_double, char *why, size_t size) {
+/* Of the assembler's directives those that read files, repeat or hide text; no compiler writes them. */
+static const char own_text[] = " .incbin .include .macro .rept .irp .irpc .altmacro .pushsection "
+                               ".popsection .previous .subsection .if .ifdef .ifndef .inst";
+static const char data[] =
+    " .byte .2byte .4byte .8byte .short .hword .value .word .int .long .quad "
+    ".octa .ascii .asciz .string .fill .zero .skip .space";
+
+static bool no_assembly(const char *name, size_t n, char *why, size_t size) {
+    return snprintf(why, size, "it has assembly of its own (%.*s)", (int)n, name), false;
+}
+
+/* One statement of the assembly, of n characters up to its first blank. */
+static bool allowed(const char *name, size_t n, bool in_text, int rules, char *why, size_t size) {
+    const char *rest = name + n;
+    if (*name == '.')
+        return !in(own_text, name, n) && !(in_text && in(data, name, n))
+                   ? true
+                   : no_assembly(name, n, why, size);
+    if (in(forbidden, name, n) || strstr(rest, "cntvct"))
+        return snprintf(why, size,
+                        "it has the instruction %.*s: a kernel calls no system and reads no clock",
+                        (int)n, name),
+               false;
+    if ((rules & NO_DOUBLE) && (is_double(name, n, rest) || is_soft(rest)))
+        return snprintf(why, size,
+                        "the assignment forbids 'double', and it computes in double (%.*s): a "
+                        "constant without f, or a function without f?",
+                        (int)n, name),
+               false;
+    if ((rules & NO_HALF) && is_half(name, n, rest))
+        return snprintf(why, size,
+                        "the assignment forbids '_Float16', and the compiler converts f16 (%.*s)",
+                        (int)n, name),
+               false;
+    return true;
+}
+
+#if defined(__aarch64__)
+#define COMMENT "//"
+#else
+#define COMMENT "#"
+#endif
+
+bool instructions_allowed(char *assembly, int rules, char *why, size_t size) {
+    bool in_text = true;
     for (char *line = strtok(assembly, "\n"); line; line = strtok(NULL, "\n")) {
         const char *name = line + strspn(line, " \t");
-        const size_t n = strcspn(name, " \t;#");
-        if (name == line || *name == '.' || !n || name[n - 1] == ':') continue;
-        const char *rest = name + n;
-        if (in(forbidden, name, n) || strstr(rest, "cntvct"))
-            return snprintf(why, size,
-                            "it has the instruction %.*s: a kernel calls no system and "
-                            "reads no clock",
-                            (int)n, name),
-                   false;
-        if (no_double && (is_double(name, n, rest) || is_soft(rest)))
-            return snprintf(why, size,
-                            "the assignment forbids 'double', and it computes in double (%.*s): a "
-                            "constant without f, or a function without f?",
-                            (int)n, name),
-                   false;
+        const size_t n = strcspn(name, " \t;");
+        const bool quotes = strchr(name, '"'); /* what is in them separates nothing */
+        char *comment = quotes ? NULL : strstr(line, COMMENT);
+        if (comment) *comment = '\0';
+        if (!*name) continue;
+        if (name[n - 1] == ':' && !name[n + strspn(name + n, " \t")]) continue;
+        if (in(" .section .text .data .bss", name, n)) in_text = strstr(name, ".text");
+        if ((name == line && *name != '.') || name[n - 1] == ':' || (!quotes && strchr(name, ';')))
+            return no_assembly(name, n, why, size);
+        if (!allowed(name, n, in_text, rules, why, size)) return false;
     }
     return true;
 }

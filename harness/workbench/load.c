@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
@@ -222,8 +223,14 @@ static bool rehearse(const char *path, description *d, char *error, size_t size)
         if (d && !arithmetic_is_usual()) snprintf(d->error, sizeof d->error, FAST_MATH);
         worker_leave(DONE);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return true;
+    pid_t ended = 0; /* waited for here, as the child can stop its own alarm */
+    for (int ms = 0; child > 0 && !ended; ms++) {
+        ended = waitpid(child, &status, ms < 1000 * (SECONDS + 1) ? WNOHANG : 0);
+        if (ended < 0 && errno != EINTR) return true;
+        if (ended < 0) ended = 0;
+        if (!ended && ms == 1000 * (SECONDS + 1) - 1) kill(child, SIGKILL);
+        if (!ended) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == DONE)) return true;
     static const char *const where = "look at what runs when it is loaded, at "
                                      "normlab_kernel_abi(), normlab_kernel() and .scratch";
@@ -231,8 +238,9 @@ static bool rehearse(const char *path, description *d, char *error, size_t size)
         return refuse(error, size, "ended the process that loaded it, with exit code %d: %s",
                       WEXITSTATUS(status), where);
     return refuse(error, size, "ended the process that loaded it (%s): %s",
-                  WTERMSIG(status) == SIGALRM ? "not done after 10 seconds"
-                                              : strsignal(WTERMSIG(status)),
+                  WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGKILL
+                      ? "not done after 10 seconds"
+                      : strsignal(WTERMSIG(status)),
                   where);
 }
 

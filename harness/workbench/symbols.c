@@ -53,6 +53,26 @@ static bool in_a_library(const char *name) {
     return false;
 }
 
+/* Has it a sister that computes in float: fma() has fmaf(), and so has fmal()? */
+static bool is_double(const char *name) {
+    char sister[64];
+    const size_t n = strlen(name);
+    if (n == 0 || n + 2 > sizeof sister) return false;
+    if (strstr(name, "f128") || strstr(name, "f64") || strstr(name, "f32x")) return true;
+    snprintf(sister, sizeof sister, "%sf", name);
+    if (in_a_library(sister)) return true;
+    sister[n] = '\0', sister[n - 1] = 'f';
+    return name[n - 1] == 'l' && in_a_library(sister);
+}
+
+static bool may_call(const char *name) {
+    return listed(name) || in_a_library(name);
+}
+
+static bool is_float(const char *name) {
+    return !in_a_library(name) || !is_double(name);
+}
+
 typedef struct image {
     const char *bytes;
     size_t size;
@@ -64,8 +84,8 @@ static const void *at(image f, size_t offset, size_t count, size_t each) {
     return f.bytes + offset;
 }
 
-/* The first undefined symbol that is not allowed; "": none; NULL: this is not such a file. */
-static const char *first_refused(image f) {
+/* The first undefined symbol that is not `right`; "": none; NULL: this is not such a file. */
+static const char *first_refused(image f, bool (*right)(const char *name)) {
     const ElfW(Ehdr) *head = at(f, 0, 1, sizeof *head);
     if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
     const ElfW(Shdr) *all = at(f, head->e_shoff, head->e_shnum, sizeof *all);
@@ -80,7 +100,7 @@ static const char *first_refused(image f) {
             if (symbols[k].st_shndx != SHN_UNDEF) continue;
             if (symbols[k].st_name >= names->sh_size) return NULL;
             const char *name = text + symbols[k].st_name;
-            if (*name && !listed(name) && !in_a_library(name)) return name;
+            if (*name && !right(name)) return name;
         }
         return "";
     }
@@ -97,18 +117,23 @@ static const char *reason(const char *name) {
            "OpenMP";
 }
 
-bool symbols_allowed(const char *library, char *why, size_t size) {
+bool symbols_allowed(const char *library, bool no_double, char *why, size_t size) {
     enum { MOST = 64 << 20 };
     FILE *f = fopen(library, "rb");
     char *bytes = f ? malloc(MOST) : NULL;
-    const size_t length = bytes ? fread(bytes, 1, MOST, f) : 0;
-    const char *name = bytes ? first_refused((image){bytes, length}) : NULL;
-    const bool ok = name && !*name;
+    const image whole = {bytes, bytes ? fread(bytes, 1, MOST, f) : 0};
+    const char *name = bytes ? first_refused(whole, may_call) : NULL;
+    const char *wide = name && !*name && no_double ? first_refused(whole, is_float) : "";
+    const bool ok = name && !*name && wide && !*wide;
     if (!name)
         snprintf(why, size, "has no table of symbols that can be read: is it a shared library?");
-    else if (!ok)
+    else if (*name)
         snprintf(why, size, "it calls %.100s, which a graded kernel must not: %s", name,
                  reason(name));
+    else if (!ok)
+        snprintf(why, size,
+                 "the assignment forbids 'double', and it calls %.100s, which computes in double",
+                 wide);
     free(bytes);
     if (f) fclose(f);
     return ok;
@@ -116,8 +141,8 @@ bool symbols_allowed(const char *library, char *why, size_t size) {
 
 #else
 
-bool symbols_allowed(const char *library, char *why, size_t size) {
-    (void)library, (void)why, (void)size;
+bool symbols_allowed(const char *library, bool no_double, char *why, size_t size) {
+    (void)library, (void)no_double, (void)why, (void)size;
     return true;
 }
 

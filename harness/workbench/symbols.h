@@ -9,6 +9,6 @@
 
 /* Looks at the undefined symbols of a shared library, which is not loaded. False: why names the
  * first one that a kernel must not have. Elsewhere than on Linux all are allowed. */
-bool symbols_allowed(const char *library, char *why, size_t size);
+bool symbols_allowed(const char *library, bool no_double, char *why, size_t size);
 
 #endif
