@@ -204,13 +204,12 @@ FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "fla
 
 
 def add(name, evidence, program):
-    """Keeps a machine's passes and the answers that follow from them."""
+    """Keeps a machine's passes, beside those of the same kernels that it has, and the answers that follow from all."""
     home = MACHINES / name
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "claims.csv"
-        subprocess.run([program, "claims", "--evidence", evidence, "--out", out], check=True, stdout=subprocess.DEVNULL)
-        rows = files.rows(out)
     kernels = max((files.facts_of(path) for path in evidence.glob("*/machine.txt")), key=lambda f: f["date"])["kernels"]
+    for path in (home / "claims").glob("*/machine.txt"):
+        if files.facts_of(path)["kernels"] != kernels:
+            shutil.rmtree(path.parent)
     for path in sorted(evidence.glob("*/machine.txt")):
         known = files.facts_of(path)
         if known["kernels"] != kernels or known["quick"] != "no":
@@ -221,6 +220,11 @@ def add(name, evidence, program):
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.with_name("races.csv"), kept)
         (kept / "machine.txt").write_text("".join(f"{key}: {known[key]}\n" for key in FACTS if key in known))
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "claims.csv"
+        command = [program, "claims", "--evidence", home / "claims", "--out", out]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        rows = files.rows(out)
     with open(home / "claims.csv", "w", newline="") as file:
         table = csv.DictWriter(file, KEPT, extrasaction="ignore", lineterminator="\n")
         table.writeheader()
