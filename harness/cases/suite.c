@@ -57,12 +57,23 @@ static const char *const suite[] = {
 
 /* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
  * usually has as its stack; suite_cases() adds large cases that are drawn. */
+#define WHOLE_VECTORS "/3x{256,768,1024,4096}/normal"
+#define WHOLE_PLANES "/{9x1024,3x4x1024}/normal"
+
 static const char *const thorough_suite[] = {
     "{layernorm,rmsnorm}/{forward,backward}/f32/1x2100001/normal",
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
     ("{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
      "2049x1025/normal"),
+    /* each buffer off the others' alignment, where rows are whole vectors */
+    ROWS "/forward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,y,gamma,rstd}=4",
+    "layernorm/forward/" TYPES WHOLE_VECTORS "/skew-{beta,mean}=4",
+    ROWS "/forward/" TYPES WHOLE_VECTORS "/residual/skew-{residual,y}=4",
+    ROWS "/backward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,dy,dx,gamma,dgamma}=4",
+    "batchnorm/{forward,inference}/" TYPES WHOLE_PLANES
+    "{,/stores=streaming}/skew-{x,y,gamma,beta}=4",
+    "batchnorm/backward/" TYPES WHOLE_PLANES "{,/stores=streaming}/skew-{x,dy,dx,gamma,dgamma}=4",
 };
 
 static const char *const long_suite[] = {
