@@ -132,7 +132,7 @@ cheats "a file that is embedded" task.txt cheat.c "forbids 'embed'"
 cheat "assembly" "forbids '__asm__'" '' '' '__asm__ volatile("nop");'
 cheat "code as data" "forbids 'section'" '' 'static const char code[] __attribute__((section(".text"))) = "\xc3";' '((void (*)(void))code)();'
 cheat "assembly in the name of a weak reference" "forbids 'weakref'" '' 'static void own(void) __attribute__((weakref("abort\n\tsyscall")));' 'if (calls < 0) own();'
-cheat "assembly in a name that a header redirects" "it has assembly of its own (.pushsection)" $'#include <stdio.h>\n#include <sys/cdefs.h>' 'extern int __REDIRECT(own, (void), abort\n.pushsection .rodata\nkept: .incbin "task.txt"\n.popsection\ncall abort);' 'if (calls < 0) own();'
+cheat "assembly in a name that a header redirects" "forbids '__REDIRECT'" $'#include <stdio.h>\n#include <sys/cdefs.h>' 'extern int __REDIRECT(own, (void), abort\n.pushsection .rodata\nkept: .incbin "task.txt"\n.popsection\ncall abort);' 'if (calls < 0) own();'
 cheat "leaves a loop of threads" "forbids '__builtin_longjmp'" '' 'static void *back[5];' 'if (calls < 0) __builtin_longjmp(back, 1);'
 forbidden "a function that computes in double" "it calls fma, which computes in double" '' 'typedef __typeof__(fma(0, 0, 0)) wide;' 'static volatile float f; f = fma(f, f, f);'
 sed 's/double/_Float16/' forbids.txt >halves.txt

@@ -55,11 +55,11 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/f32/2x65537/normal/residual",
 };
 
-/* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
- * usually has as its stack; suite_cases() adds large cases that are drawn. */
-#define WHOLE_VECTORS "/3x{256,768,1024,4096}/normal"
+#define WHOLE_VECTORS "/3x{256,768,1024,4096,8192}/normal"
 #define WHOLE_PLANES "/{9x1024,3x4x1024}/normal"
 
+/* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
+ * usually has as its stack; suite_cases() adds large cases that are drawn. */
 static const char *const thorough_suite[] = {
     "{layernorm,rmsnorm}/{forward,backward}/f32/1x2100001/normal",
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
@@ -73,6 +73,7 @@ static const char *const thorough_suite[] = {
     ROWS "/backward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,dy,dx,gamma,dgamma}=4",
     "batchnorm/{forward,inference}/" TYPES WHOLE_PLANES
     "{,/stores=streaming}/skew-{x,y,gamma,beta}=4",
+    "batchnorm/inference/" TYPES WHOLE_PLANES "/skew-running_{mean,var}=4",
     "batchnorm/backward/" TYPES WHOLE_PLANES "{,/stores=streaming}/skew-{x,dy,dx,gamma,dgamma}=4",
 };
 

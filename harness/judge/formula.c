@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The float that was rounded to 16 bits may be so many units off, and on the other side of a tie. */
+/* The float that was rounded to 16 bits may be so many units off, beyond a tie. */
 #define FLOATS_OFF 8
 
 size_t formula_group(const subject *s, const formula *r, size_t i) {
@@ -135,7 +135,7 @@ static long double add_term(const formula *r, bool square, long double sum, long
 }
 
 static long double rstd_of(const formula *r, long double v) {
-    const long double sum = r->root == LARGER_ONE ? fmaxl(v, r->eps) : v + r->eps;
+    const long double sum = r->root == LARGER_ONE && !isnan(v) ? fmaxl(v, r->eps) : v + r->eps;
     const long double sigma = formula_rounded(r, STEPS, sqrtl(sum));
     const long double rstd = r->root == OUTSIDE       ? 1 / (sqrtl(v) + r->eps)
                              : r->root == TIMES_SIGMA ? sigma

@@ -10,9 +10,9 @@
  * each group's rest, in units. Needs y. */
 typedef struct pattern {
     double offset, scale, rest;
-    double
-        shrinking; /* of the groups with a factor for certain, the share where it is below 1; 0: fewer than 8 */
-    double rest_rms; /* of all groups, units */
+    double shrinking; /* of the groups with a factor for certain, the share whose factor is below 1;
+                         0: fewer than 8 */
+    double rest_rms;  /* of all groups, units */
     size_t groups;
 } pattern;
 pattern growth_pattern(const subject *s, double *rest);

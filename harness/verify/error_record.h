@@ -48,7 +48,7 @@ typedef struct error_counts {
 } error_counts;
 
 /* Compares this run with the record. Findings: a larger error, one that is not on record, and one
- * on record that was not measured. Ignores lines of what did not run, and an ISA without any line. */
+ * on record that was not measured. Ignores lines of what did not run, and an ISA without a line. */
 error_counts error_record_compare(const error_record *e,
                                   void (*take)(void *context, const error_finding *f),
                                   void *context);

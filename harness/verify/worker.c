@@ -305,12 +305,13 @@ static void take_turns(slip *s, int line) {
     s->state = SLIP_RUNS;
     if (worker_attach) worker_attach(&s->impl);
     s->constants = constants_guard(&s->impl); /* as where it is verified */
+    const instance *in = own_copy(s);
     while (read(line, &turn, 1) == 1) {
         for (int i = 0; i < NL_ARGS && turn & TURN_WARM; i++)
             if (s->in.at[i])
                 nl_parallel_for(s->bytes[i], warms ? s->threads : 1, read_bytes, s->in.at[i]);
         if (write(line, "r", 1) != 1 || !worker_hear(line, &go, turn & TURN_LOOKS)) break;
-        const bool right = !(turn & TURN_CALLS) || instance_call(own_copy(s), s->threads) == NL_OK;
+        const bool right = !(turn & TURN_CALLS) || instance_call(in, s->threads) == NL_OK;
         if (write(line, right ? "d" : "f", 1) != 1) break;
     }
     worker_leave(0);

@@ -16,11 +16,15 @@ static const char usual_headers[] =
     "float.h inttypes.h iso646.h limits.h math.h stdalign.h stdbool.h stddef.h stdint.h stdio.h "
     "stdlib.h string.h tgmath.h omp.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h arm_neon.h";
 
-/* Machine code could do what the list of symbols refuses, and #embed contain a secret file. */
+/* Machine code could do what the list of symbols refuses, also in names that reach the assembler;
+ * #embed contain a secret file; and a jump leave a thread behind. */
 static const char always[] =
     "asm __asm __asm__ section __section__ embed weakref __weakref__ alias __alias__ ifunc "
     "__ifunc__ symver __symver__ ident sccs __builtin_longjmp __builtin_setjmp "
-    "__builtin_eh_return __builtin_unwind_init __builtin_return_address __builtin_frame_address";
+    "__builtin_eh_return __builtin_unwind_init __builtin_return_address __builtin_frame_address "
+    "__REDIRECT __REDIRECT_NTH __REDIRECT_NTHNL __REDIRECT_FORTIFY __REDIRECT_FORTIFY_NTH "
+    "__REDIRECT_LDBL __REDIRECT_NTH_LDBL __ASMNAME __ASMNAME2 __LDBL_REDIR __LDBL_REDIR1 "
+    "__LDBL_REDIR2_DECL __LDBL_REDIR_NTH __LDBL_REDIR1_NTH";
 
 /* The bytes of a file, up to `most`, as text. NULL: it cannot be read, or has more. */
 static char *read_text(const char *folder, const char *name, size_t most) {

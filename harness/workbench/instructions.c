@@ -68,15 +68,32 @@ static bool is_soft(const char *rest) {
     return false;
 }
 
-/* Of the assembler's directives those that read files, repeat or hide text; no compiler writes them. */
+/* Of the assembler's directives those that read files, or repeat, move or hide text, and in text those
+ * that put data there: no compiler writes them. */
 static const char own_text[] = " .incbin .include .macro .rept .irp .irpc .altmacro .pushsection "
-                               ".popsection .previous .subsection .if .ifdef .ifndef .inst";
+                               ".popsection .previous .subsection .if .ifdef .ifndef .inst .insn "
+                               ".org .reloc";
 static const char data[] =
-    " .byte .2byte .4byte .8byte .short .hword .value .word .int .long .quad "
-    ".octa .ascii .asciz .string .fill .zero .skip .space";
+    " .byte .2byte .4byte .8byte .short .hword .value .word .int .long .quad .octa .ascii .asciz "
+    ".string .string8 .string16 .string32 .string64 .fill .zero .skip .space .float .single "
+    ".double "
+    ".dc .dc.b .dc.w .dc.l .dc.a .dcb .ds .uleb128 .sleb128";
 
 static bool no_assembly(const char *name, size_t n, char *why, size_t size) {
     return snprintf(why, size, "it has assembly of its own (%.*s)", (int)n, name), false;
+}
+
+/* Also behind a prefix, as in "rep syscall". */
+static bool is_forbidden(const char *statement) {
+    for (size_t n; *(statement += strspn(statement, " \t")); statement += n)
+        if (in(forbidden, statement, n = strcspn(statement, " \t"))) return true;
+    return false;
+}
+
+/* Into text, or what else is executable? */
+static bool is_text(const char *section) {
+    const char *flags = strchr(section, '"');
+    return strstr(section, ".text") || (flags && memchr(flags, 'x', strcspn(flags + 1, "\"") + 1));
 }
 
 /* One statement of the assembly, of n characters up to its first blank. */
@@ -86,10 +103,10 @@ static bool allowed(const char *name, size_t n, bool in_text, int rules, char *w
         return !in(own_text, name, n) && !(in_text && in(data, name, n))
                    ? true
                    : no_assembly(name, n, why, size);
-    if (in(forbidden, name, n) || strstr(rest, "cntvct"))
+    if (is_forbidden(name) || strstr(rest, "cntvct"))
         return snprintf(why, size,
-                        "it has the instruction %.*s: a kernel calls no system and reads no clock",
-                        (int)n, name),
+                        "it has the instruction %s: a kernel calls no system and reads no clock",
+                        name),
                false;
     if ((rules & NO_DOUBLE) && (is_double(name, n, rest) || is_soft(rest)))
         return snprintf(why, size,
@@ -119,9 +136,11 @@ bool instructions_allowed(char *assembly, int rules, char *why, size_t size) {
         const bool quotes = strchr(name, '"'); /* what is in them separates nothing */
         char *comment = quotes ? NULL : strstr(line, COMMENT);
         if (comment) *comment = '\0';
-        if (!*name) continue;
+        if (!*name || strncmp(name, COMMENT, strlen(COMMENT)) == 0) continue;
+        if (*name == '/' || (!quotes && strstr(name, "/*")))
+            return no_assembly("a comment", 9, why, size);
         if (name[n - 1] == ':' && !name[n + strspn(name + n, " \t")]) continue;
-        if (in(" .section .text .data .bss", name, n)) in_text = strstr(name, ".text");
+        if (in(" .section .text .data .bss", name, n)) in_text = is_text(name);
         if ((name == line && *name != '.') || name[n - 1] == ':' || (!quotes && strchr(name, ';')))
             return no_assembly(name, n, why, size);
         if (!allowed(name, n, in_text, rules, why, size)) return false;

@@ -8,9 +8,9 @@
 
 enum { NO_DOUBLE = 1, NO_HALF = 2 };
 
-/* Looks at an assembly file of x86-64 or aarch64, which it changes. False: why names an instruction
- * that calls the system or reads a clock, with NO_DOUBLE one that computes in double or more, with NO_HALF one that converts from or to f16, or
- * something that no compiler writes. */
+/* Looks at an assembly file of x86-64 or aarch64, which it changes. rules: 0, or what more is
+ * forbidden, computing in double or more, conversions from and to f16. False: why names an
+ * instruction that is, that calls the system or reads a clock, or what no compiler writes. */
 bool instructions_allowed(char *assembly, int rules, char *why, size_t size);
 
 #endif

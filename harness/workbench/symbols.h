@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 /* Looks at the undefined symbols of a shared library, which is not loaded. False: why names the
- * first one that a kernel must not have. Elsewhere than on Linux all are allowed. */
+ * first one that a kernel must not have; with no_double also a function that has a sister in float,
+ * as fma(). Elsewhere than on Linux all are allowed. */
 bool symbols_allowed(const char *library, bool no_double, char *why, size_t size);
 
 #endif
