@@ -50,9 +50,9 @@ def of_saving(rows, caches):
     interval = low is not None and high is not None
     label = ("of LayerNorm’s time: not resolved, what RMSNorm saves" if interval and low <= 0 <= high else
              "of LayerNorm’s time saved by RMSNorm" if value >= 0 else "longer than LayerNorm takes RMSNorm")
-    number = (f"{low:.2g} to {high:.2g} %".replace("-", "−") if interval and low <= 0 <= high else
-              f"{abs(value):.2g} %")
-    more = f" [{low:.2g}, {high:.2g}]" if interval and low > 0 else ""
+    number = (f"{low:.0f} to {high:.0f}\u00a0%".replace("-", "−") if interval and low <= 0 <= high else
+              f"{abs(value):.0f} %")
+    more = f" [{low:.0f}, {high:.0f}]" if interval and low > 0 else ""
     return ("Against LayerNorm, RMSNorm " + ", and ".join(filter(None, [", ".join(says[:-1]), says[-1]])) + ".",
             (number, f"{label} {words} {home(caches, x)}{more}"))
 
