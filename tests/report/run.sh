@@ -143,7 +143,7 @@ lacks QUICK
 has 'RMSNorm saves 28 % as fused SIMD'
 has 'shows no difference on all threads'
 has 'and takes 3.5 times as long as single operations'
-has '−1 to 2 %</dd>'
+has $'−1 to 2\u00a0%</dd>'
 has 'times as fast as the formula as printed'
 
 # Against a run before.
