@@ -135,11 +135,9 @@ run tune --out no/such/folder.txt
 check "refuses a file that cannot be written" test "$status" -eq 2
 check "  and says why" grep -q 'cannot write no/such/folder.txt: No such file' words
 if [ -w /dev/full ]; then
-    for out in out /dev/full; do
-        "$program" tune --quick --threads 1 --seconds 0.001 --out $out >/dev/full 2>words
-        check "a full disk, --out $out" test $? -eq 1
-        check "  is named" grep -q 'No space left' words
-    done
+    "$program" tune --quick --threads 1 --seconds 0.001 --out /dev/full >/dev/full 2>words
+    check "a full disk" test $? -eq 1
+    check "  is named" grep -q 'No space left' words
 fi
 
 echo "$passed passed, $failed failed"
