@@ -1,6 +1,8 @@
 /* The verdicts of claims, their files, the paper's table, pRMSNorm, and that wrong kernels are not
  * timed. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
+#include "base/random.h"
+#include "claims/evidence.h"
 #include "claims/write.h"
 #include "timing/partial.h"
 #include "timing/race.h"
@@ -271,4 +273,40 @@ Test(claims, wrong_ones_do_not_race) {
     cr_expect(!race_pair(&a, &b, NULL, 1e-4, &r, why, sizeof why) && r.rounds == 0);
     cr_expect(strstr(why, "rmsnorm/one_pass@c on rmsnorm/forward/f32/4x64/normal"), "%s", why);
     fixtures_free(&all);
+}
+
+/* Passes whose ratio is 0 but for what differs from pass to pass, and by three times as much, with
+ * a tail, from sitting to sitting. The interval must hold 0, or the level of sittings is not in it. */
+static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
+    claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
+    evidence e = {.passes = sittings * passes};
+    strcpy(c.at[0].how, "simd");
+    for (uint64_t i = 0; i < e.passes; i++) {
+        const uint64_t sitting = i / passes;
+        const double hour =
+            0.03 * random_normal(stream, sitting) / (0.5 + random_uniform(stream, 1000 + sitting));
+        race_row r = {.how = "simd", .ok = true, .rounds = 20, .pass = i, .low = -1, .high = 1};
+        r.ratio = hour + 0.01 * random_normal(stream, 2000 + i);
+        r.when = known ? 1e9 + 1e4 * (double)sitting + 60 * (double)i : 1e9 + (double)i;
+        cr_assert(evidence_add(&e, &r));
+    }
+    evidence_decide(&e, NULL, &c);
+    evidence_free(&e);
+    cr_assert(c.at[0].passes == sittings * passes);
+    return c.at[0].f.value.low <= 1 && c.at[0].f.value.high >= 1;
+}
+
+Test(claims, sittings_are_a_level) {
+    enum { TRIES = 4000 };
+    for (size_t sittings = 3; sittings <= 8; sittings++)
+        for (size_t passes = 1; passes <= 6; passes += 5) {
+            size_t held[2] = {0};
+            for (uint64_t t = 0; t < TRIES; t++)
+                for (int known = 0; known < 2; known++)
+                    held[known] += holds_zero(7000 + t, sittings, passes, known);
+            cr_expect(held[1] >= 0.93 * TRIES, "%zu sittings of %zu: %zu of %d", sittings, passes,
+                      held[1], TRIES);
+            if (passes > 1)
+                cr_expect(held[0] < 0.8 * TRIES, "as one sitting: %zu of %d", held[0], TRIES);
+        }
 }

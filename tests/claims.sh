@@ -101,10 +101,18 @@ got = [float(row[k]) for k in ("value", "low", "high")]
 if any(abs(a - b) > 1e-3 for a, b in zip(got, want)) or row["passes"] != "3" or row["answer"] != "HOLDS": print(row)
 P
 )"
-says "pooled: 3 passes over 48.0 h"
+says "pooled: 3 passes in 3 sittings over 48.0 h"
 says "left out: 1 passes there, on other kernels"
 says "left out: 1 passes there that did not end"
-check "  how many, beside the results" "$(grep -qx 'passes: 3 over 48.0 h' pooled.machine.txt || tail -3 pooled.machine.txt)"
+check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || tail -3 pooled.machine.txt)"
+made same 03 -0.103
+exits "another of the same day" 0 mine.txt --evidence ev
+says "pooled: 4 passes in 3 sittings"
+rm -r ev/same
+made p1 03 -0.101
+exits "three passes in two sittings" 0 mine.txt --evidence ev
+says "fewer than 3 sittings: the intervals are of the passes"
+made p1 01 -0.101
 exits "and one of one's own" 0 mine.txt --evidence ev --passes 1 --seconds 0.001
 says "pooled: 4 passes"
 made later 05 -0.5 000000000000

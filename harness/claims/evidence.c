@@ -107,6 +107,23 @@ static origin origin_of(const char *machine) {
     return o;
 }
 
+static int by_time(const void *a, const void *b) {
+    const double x = ((const race_row *)a)->when, y = ((const race_row *)b)->when;
+    return (x > y) - (x < y);
+}
+
+/* Do two rows in order of time have a pause between them? */
+static bool apart(const race_row *earlier, const race_row *later) {
+    return later->when - earlier->when > SITTING_S;
+}
+
+static void count_sittings(evidence *e) {
+    const race_row none = {.when = 0}, *before = &none;
+    qsort(e->rows, e->count, sizeof *e->rows, by_time);
+    for (const race_row *r = e->rows; r < e->rows + e->count; before = r++)
+        e->sittings += r->when > 0 && apart(before, r);
+}
+
 static size_t matches(const char *folder, const char *pattern, glob_t *found) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, pattern);
@@ -136,9 +153,12 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
             e->strange++;
             continue;
         }
+        const size_t before = e->count;
         ok = evidence_read(e, path, error, error_size);
+        for (size_t k = before; k < e->count; k++) e->rows[k].when = fmax(o.when, 0);
         first = fmin(first, o.when), last = fmax(last, o.when);
     }
+    count_sittings(e);
     if (last > first) e->hours = (last - first) / 3600;
     globfree(&found), globfree(&torn);
     return ok;
@@ -155,17 +175,34 @@ static void look(const race_row *const *rows, size_t n, estimate *ratio, double 
     }
 }
 
-/* What enough passes give: how much they differ says how far their middle may be off, and LayerNorm
- * against itself, likewise, how far from 0 the arrangement alone is. */
+/* Replaces the values of each sitting by their middle, if there are enough sittings: the new count. */
+static size_t sit(const race_row *const *rows, double *v, size_t n) {
+    double middle[PASSES_MAX], one[PASSES_MAX];
+    size_t sittings = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        one[size++] = v[i];
+        if (i + 1 < n && !apart(rows[i], rows[i + 1])) continue;
+        middle[sittings++] = stats_median(one, size, 0.95).median, size = 0;
+    }
+    if (sittings < PASSES_ENOUGH) return n;
+    memcpy(v, middle, sittings * sizeof *v);
+    return sittings;
+}
+
+/* What enough passes give, in order of time: how much their sittings differ, or they if these are
+ * few, says how far their middle may be off, and LayerNorm against itself, likewise, how far from 0
+ * the arrangement alone is. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
-    double v[2][PASSES_MAX];
+    double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;
     for (size_t i = 0; i < n; i++) {
-        v[0][i] = rows[i]->ratio, v[1][i] = rows[i]->aa;
+        v[0][i] = all[i] = rows[i]->ratio, v[1][i] = rows[i]->aa;
         if (isnan(rows[i]->aa)) *band = fmax(*band, rows[i]->band);
     }
-    *ratio = stats_middle(v[0], n);
-    if (*band == 0) *band = fabs(stats_middle(v[1], n).median);
+    *ratio = stats_middle(v[0], sit(rows, v[0], n));
+    ratio->median = stats_median(all, n, 0.95).median;
+    ratio->low = fmin(ratio->low, ratio->median), ratio->high = fmax(ratio->high, ratio->median);
+    if (*band == 0) *band = fabs(stats_middle(v[1], sit(rows, v[1], n)).median);
 }
 
 static void decide(const evidence *e, const bool *uses, const claim *c, setting *s) {

@@ -7,7 +7,10 @@
 
 #include <stdio.h>
 
-enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 }; /* fewer are a first look */
+/* Fewer passes, or sittings, say nothing of how much they differ. A pass that begins later than
+ * SITTING_S after the one before is of another sitting: what lies between hours differs more than
+ * what lies between minutes. */
+enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000, SITTING_S = 900 };
 
 /* One race in one process: as race_result, or why there is none. */
 typedef struct race_row {
@@ -16,11 +19,12 @@ typedef struct race_row {
     double ratio, low, high, aa, band; /* logarithms; aa: NaN where only its band is known */
     size_t rounds;
     size_t pass; /* rows of one pass share it */
+    double when; /* the pass, in seconds; 0: not known */
 } race_row;
 
 typedef struct evidence {
     race_row *rows;
-    size_t count, passes;
+    size_t count, passes, sittings;
     double hours;         /* from the first pass to the last */
     char kernels[64];     /* a hash of what they ran on, "": of this process */
     size_t torn, strange; /* passes left out: unfinished, or on other kernels */

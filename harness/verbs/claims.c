@@ -172,7 +172,9 @@ static void append_facts(const char *path, const evidence *e) {
     if (length > 4 && strcmp(path + length - 4, ".csv") == 0) length -= 4;
     snprintf(name, sizeof name, "%.*s.machine.txt", (int)length, path);
     FILE *f = fopen(name, "a");
-    if (f) fprintf(f, "passes: %zu over %.1f h\n", e->passes, e->hours), fclose(f);
+    if (f)
+        fprintf(f, "passes: %zu in %zu sittings over %.1f h\n", e->passes, e->sittings, e->hours),
+            fclose(f);
 }
 
 static void describe(const claims_job *j, const pass_options *p) {
@@ -182,7 +184,13 @@ static void describe(const claims_job *j, const pass_options *p) {
                 PASSES_ENOUGH);
         return;
     }
-    fprintf(stderr, "pooled: %zu passes over %.1f h, in %s\n", e->passes, e->hours, p->folder);
+    fprintf(stderr, "pooled: %zu passes in %zu sittings over %.1f h, in %s\n", e->passes,
+            e->sittings, e->hours, p->folder);
+    if (e->passes >= PASSES_ENOUGH && e->sittings < PASSES_ENOUGH)
+        fprintf(stderr,
+                "fewer than %d sittings: the intervals are of the passes, and another hour may\n"
+                "lie outside; --passes 1 now and then, %d minutes apart or more, mends that\n",
+                PASSES_ENOUGH, SITTING_S / 60);
     if (strcmp(e->kernels, machine_kernels()) != 0)
         fprintf(stderr, "they ran on other kernels than those here\n");
     if (e->strange)
