@@ -56,6 +56,7 @@ for axes, panel in zip(grid[0], panels):
     axes.set_yticks(range(len(names)), [NAMES[how] for how in names])
     axes.set_xlabel("time saved, %")
     axes.set_title(f"{WORDS[panel[0]]}, {panel[1]}", pad=10)
+    beyond = dict.fromkeys(names, 0)  # how many of a line lie off the axis: their numbers stand side by side
     for row in (row for row in rows if row["panel"] == panel and row["verdict"] == "ok"):
         at, (value, low, high) = sizes.index(row["n"]), row["saving"]
         y = names.index(row["how"]) + 0.15 * (at - (len(sizes) - 1) / 2)
@@ -65,7 +66,9 @@ for axes, panel in zip(grid[0], panels):
         axes.hlines(y, max(low, LOW) if isfinite(low) else LOW, min(high, HIGH) if isfinite(high) else HIGH, color=colour,
                     linewidth=2.6, alpha=0.4)
         if seen != value:
-            axes.annotate(f"{value:.0f}", (seen, y), (6, 0), textcoords="offset points", fontsize=9, va="center", color=colour)
+            axes.annotate(f"{value:.0f}", (seen, y), (6 + 34 * beyond[row["how"]], 0), textcoords="offset points", fontsize=9,
+                          va="center", color=colour)
+            beyond[row["how"]] += 1
     for at, how in enumerate(names):
         mine = [row["verdict"] for row in rows if row["panel"] == panel and row["how"] == how]
         if mine and "ok" not in mine:

@@ -90,12 +90,11 @@ class Page:
     def answer(self):
         """The first screen."""
         ladder = self.results / "ladder.csv"
-        caches = self.facts("ln_vs_rms").get("caches", "")
-        first, saved = self.whole("ln_vs_rms.csv", lambda: answer.of_saving(self.rows("ln_vs_rms"), caches), (None, None))
+        first, saved = self.whole("claims.csv", lambda: answer.of_saving(self.claims_rows()), (None, None))
         claims = self.whole("claims.csv", lambda: answer.of_claims(self.claims_rows()))
         last, steps = self.whole("ladder.csv", lambda: answer.of_ladder(readme.Results(ladder)), (None, [])) if ladder.exists() else (
             None, [])
-        slide = pictures.slide(self.results, "ln_vs_rms") or pictures.slide(self.results, "headline")
+        slide = pictures.slide(self.results, "headline")
         shown = slide or self.results / "ln_vs_rms.png"
         quick = [name for name in self.names() if self.facts(name).get("quick") == "yes"]
         return {"sentences": [s for s in (first, claims, last) if s], "numbers": [n for n in (saved, *steps) if n],

@@ -143,7 +143,7 @@ def planted(results):
         yield words, of_svg(path)
 
     def page():
-        return deck.page_of("headline", results, "light")
+        return deck.page_of("growth", results, "light")
 
     def on_text(p):
         text = next(text for text in p.figure.texts if text.get_text())
