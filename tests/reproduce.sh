@@ -56,6 +56,7 @@ echo mine >results/mine.csv
 check "  tunes first" "$([[ $(head -n 1 called) == ' tune --out results/tuning.txt' ]] || head -n 1 called)"
 check "  and uses that" "$(sed 1d called | grep -v '^tuning.txt ')"
 has tuning.txt
+check "  the claims come next" "$(sed -n 2p called | grep -v 'claims --passes 1')"
 check "  has no peer" "$(grep -E 'peers|python' called)"
 check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || cat called)"
 reproduce "a quick run" 0 --quick
@@ -114,4 +115,21 @@ lacks called
 rm results/runs && mkdir results/runs && touch results/runs/Some-R-CPU
 reproduce "the machine's folder cannot be written" 1
 prints 'could not keep this run in results/runs/Some-R-CPU/'
+for bad in 2 0h 2d '' '1 h'; do
+    reproduce "--until '$bad'" 2 --until "$bad"
+    check "  says what it should be" "$(grep -q "^--until '$bad' should be such as 90m" stderr || cat stderr)"
+done
+# A stand-in for the pause: the first returns at once, the second is interrupted.
+cat >bin/sleep <<'SH'
+#!/bin/sh
+[ "$1" -gt 60 ] || exec /bin/sleep "$1"
+echo pause "$1" >>called
+[ "$(grep -c pause called)" -lt 2 ] || kill -INT $PPID
+SH
+chmod +x bin/sleep
+reproduce "passes until it is interrupted" 130 --until 9h
+check "  a pass at the beginning and one between pauses" "$([ "$(grep -c 'claims --passes 1' called)" -eq 2 ] || cat called)"
+check "  of another sitting" "$(grep pause called | awk '$2 < 900 || $2 > 1500')"
+rm bin/sleep
+
 summary
