@@ -53,6 +53,34 @@ static bool around(const nl_problem *like, nl_threshold t, int threads) {
     return below && at && above;
 }
 
+/* Each width of a model meets each option, in each pass and layer, whatever the seed. */
+Test(suite, models_have_options) {
+    static const char *const options[] = {"in-place", "no-gamma", "threads=",
+                                          "eps=",     "skew-x=",  "residual"};
+    enum { OPTIONS = sizeof options / sizeof *options, MOST = 40 };
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        case_list list = {0};
+        char error[700];
+        size_t widths[MOST], count = 0, missing = 0;
+        for (const char *width = MODELS; *width++ != '}'; width += strcspn(width, ",}"))
+            widths[count++] = strtoull(width, NULL, 10);
+        cr_assert(count > 20 && count < MOST);
+        cr_assert(model_cases(&list, seed, error, sizeof error), "%s", error);
+        for (size_t w = 0; w < count; w++)
+            for (size_t k = 0; k < 2 * OPTIONS; k++) {
+                size_t met = 0;
+                for (size_t i = 0; i < list.count; i++)
+                    met += list.items[i].problem.c == widths[w] &&
+                           list.items[i].problem.pass == (nl_pass)(k / OPTIONS) &&
+                           strstr(list.items[i].text, options[k % OPTIONS]) != NULL;
+                missing += met == 0;
+            }
+        cr_expect(missing == 0, "seed %d: %zu of %zu lack an option", (int)seed, missing,
+                  2 * count * OPTIONS);
+        cases_free(&list);
+    }
+}
+
 /* Each size is large with options beside it, whatever the seed. */
 Test(suite, large_cases_have_options) {
     static const char *const options[] = {"in-place", "no-gamma", "threads=", "eps=", "skew-x="};

@@ -274,3 +274,41 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     write_text(shape, sizeof shape, rows ? "%zux%zu" : "%zux%zux%zu", size[0], size[1], size[2]);
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
+
+/* The cases of one shape: class by class, the others as they are drawn. */
+static bool add_model(family f, const char *shape, draws *d, case_list *list, char *error,
+                      size_t error_size) {
+    for (size_t with = 0; with < DIMENSIONS; with++) {
+        if (!(dimensions[with].families & 1u << f) || is_size(&dimensions[with])) continue;
+        for (size_t class = 1; class < class_count(&dimensions[with]); class ++) {
+            size_t classes[DIMENSIONS];
+            if (hides(&dimensions[with], class)) continue;
+            for (size_t i = 0; i < DIMENSIONS; i++) {
+                const bool usual = !*dimensions[i].classes[0] && draw(d, 3);
+                classes[i] = usual ? 0 : draw(d, class_count(&dimensions[i]));
+                if (hides(&dimensions[i], classes[i])) classes[i] = 0;
+            }
+            classes[with] = class;
+            if (!compose(f, classes, shape, false, d, list, error, error_size)) return false;
+        }
+    }
+    return true;
+}
+
+bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
+    static const char *const pictures[] = {"32x64x49",  "2x64x784", "3x5x3136", "4x16x196",
+                                           "2x3x12544", "64x256",   "33x1024"};
+    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES + 2};
+    for (int again = 0; again < 2; again++)
+        for (const char *width = MODELS; *width++ != '}'; width += strcspn(width, ",}"))
+            for (family f = FAMILY_ROW_FORWARD; f <= FAMILY_ROW_BACKWARD; f++) {
+                char shape[64];
+                write_text(shape, sizeof shape, "%zux%zu", 1 + draw(&d, 5),
+                           (size_t)strtoull(width, NULL, 10));
+                if (!add_model(f, shape, &d, list, error, error_size)) return false;
+            }
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        for (family f = FAMILY_BATCH_FORWARD; f < FAMILIES; f++)
+            if (!add_model(f, pictures[i], &d, list, error, error_size)) return false;
+    return true;
+}

@@ -29,4 +29,13 @@ bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
  * rest: options meet the sizes from which kernels take other ways. */
 bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
+/* The widths of models. */
+#define MODELS                                                                                   \
+    "{768,1024,1152,1280,1536,1600,2048,2304,2560,2880,3072,3584,4096,4608,5120,6144,7168,8192," \
+    "11008,12288,14336,16384}"
+
+/* Each width of a model, and for BatchNorm each picture, with every class of every dimension: what is
+ * written for one size of one model with one option. Others are drawn beside it. */
+bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
+
 #endif

@@ -8,9 +8,6 @@
 
 #define ROWS "{layernorm,rmsnorm,qwen2_rmsnorm}"
 #define TYPES "{f32,f16,bf16}"
-#define MODELS                                                                                   \
-    "{768,1024,1152,1280,1536,1600,2048,2304,2560,2880,3072,3584,4096,4608,5120,6144,7168,8192," \
-    "11008,12288,14336,16384}"
 #define UNEVEN                                                                             \
     "{head:1e6,decay:64,lognormal:3,cauchy,alternating:1e6,first:1e4,middle:1e4,last:1e4," \
     "ramp:1000}"
@@ -280,6 +277,7 @@ bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error,
         if (!cases_add(list, thorough_suite[i], error, error_size)) return false;
     for (uint64_t i = 0; depth != SUITE_FOR_ALL && i < DRAWN_LARGE; i++)
         if (!large_case(list, seed, i, error, error_size)) return false;
+    if (depth != SUITE_FOR_ALL && !model_cases(list, seed, error, error_size)) return false;
     for (size_t i = 0; depth == SUITE_LONG && i < sizeof long_suite / sizeof *long_suite; i++)
         if (!cases_add(list, long_suite[i], error, error_size)) return false;
     if (depth == SUITE_LONG) add_streams(&to);
