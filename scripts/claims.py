@@ -12,7 +12,8 @@
         writes the pages from what is in docs/machines/
     scripts/claims.py --check
         writes nothing; exit code 1 when a page is not what would be written, lacks a claim or has a removed
-        one, answers do not follow from the passes, or a sentence that docs/relations.csv names does not hold
+        one, answers do not follow from the passes, a sentence that docs/relations.csv names does not hold, or a page
+        has a time, rate or share that neither a script wrote nor docs/numbers.csv allows
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
@@ -241,8 +242,37 @@ def medians(name):
     return {race: -100 * math.expm1(statistics.median(v)) for race, v in ratios.items()}
 
 
+UNITS = r"(?:%|ns|µs|us|ms|s|GB/s|Gflop/s|GHz|MiB/s)"
+NUMBER = re.compile(r"(?<![\w.])(?:± )?(?:\d+(?:[.,]\d+)?(?: to | and |, | ± ))?\d+(?:[.,]\d+)? ?" + UNITS + r"(?!\w)")
+
+
+def typed(page):
+    """The times, rates and shares in a page's prose that no script wrote; code and output are no prose."""
+    text = re.sub(r"<!-- (\w+):begin -->.*?<!-- \1:end -->", "", page.read_text(), flags=re.S)
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    return {found[0] for line in text.split("\n") if not line.startswith("    ") for found in NUMBER.finditer(line)}
+
+
+def numbers():
+    """Measured numbers are generated, or are relations; docs/numbers.csv says why others may stand there."""
+    allowed = {}
+    for row in files.rows(ROOT / "docs" / "numbers.csv"):
+        allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *CHAPTERS.glob("*.md"), *(ROOT / "labs").glob("*/*.md")]
+    for page in sorted(pages):
+        name = str(page.relative_to(ROOT))
+        has, may = typed(page), allowed.pop(name, set())
+        if may == {"*"}:
+            continue
+        yield from (f"{name}: '{number}' is typed: let a script write it, state a relation in docs/relations.csv, or say in "
+                    "docs/numbers.csv why it may stand" for number in sorted(has - may))
+        yield from (f"docs/numbers.csv: {name} has no '{number}'" for number in sorted(may - has))
+    yield from (f"docs/numbers.csv: there is no page {name}" for name in allowed)
+
+
 def faults():
     """What is wrong with the pages, and why."""
+    yield from numbers()
     for page, text in pages().items():
         if text != page.read_text():
             yield f"{page.relative_to(ROOT)} is not what docs/machines/ says: run scripts/claims.py"

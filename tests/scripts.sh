@@ -38,7 +38,7 @@ refuses "a package that cannot be installed" "pip could not install the Python p
 check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
 
 # Damaged results end a script with one line, and leave the pages alone.
-mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,plots,scripts,experiments} pages && mkdir -p pages/harness/timing pages/include
+mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments} pages && mkdir -p pages/harness/timing pages/include
 cp "$root"/include/normlab.h pages/include
 cp "$root"/harness/timing/modes.c pages/harness/timing
 cp -r pages as_it_was
@@ -80,6 +80,9 @@ disagrees "README.md does not say 'it saves about a quarter" README.md 's/about 
 disagrees "does not hold on zen3" docs/relations.csv '2s/40,50/10,20/'
 pass=docs/machines/zen3/claims.csv
 disagrees "zen3/claims.csv: " $pass '/^seven_to_fifteen,1,/s/,saving,%,7,15,1,[0-9.]*,/,saving,%,7,15,1,60,/'
+disagrees "docs/glossary.md: '12.5 ms' is typed" docs/glossary.md '$s/$/ That took 12.5 ms./'
+disagrees "docs/numbers.csv: docs/layers.md has no '10 %'" docs/layers.md 's/ 10 %/ a tenth/'
+disagrees "docs/numbers.csv: there is no page docs/gone.md" docs/numbers.csv '$s/$/\ndocs\/gone.md,5 %,none/'
 
 # readme.py --check finds what is planted in a page, and not before.
 finds() { # WORDS FILE SED...: after sed has changed the file
