@@ -44,7 +44,11 @@ def draw(page):
     axes.set_ylim(LOW, HIGH)
     axes.set_xlim(0.3, at + 0.5)
     axes.axhline(0, color=page.muted, linewidth=1.4)
-    axes.set_xticks([x for x, _ in begins], [f"+{(when - found[0][0]) / 3600:.1f} h" for _, when in begins])
+    ticks, room = [], at / 9
+    for x, when in begins:
+        if not ticks or x - ticks[-1][0] >= room:
+            ticks.append((x, f"+{(when - found[0][0]) / 3600:.1f} h"))
+    axes.set_xticks(*zip(*ticks))
     for race, name in RACES.items():
         have = [(x, rows[race]) for x, (_, rows) in zip(xs, found) if race in rows]
         if not have:
