@@ -214,8 +214,9 @@ int verb_check(int argc, char **argv) {
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
     const suite_depth depth = o.also_long >= 0 ? SUITE_LONG
-                              : o.impl         ? SUITE_FOR_FEW
-                                               : SUITE_FOR_ALL;
+                              : o.impl && !o.errors
+                                  ? SUITE_FOR_FEW /* the record is of those for all */
+                                  : SUITE_FOR_ALL;
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
     count *counts = j.counts = worker_share((nl_impl_count() + 1) * sizeof *counts);
