@@ -44,18 +44,21 @@ static bool matches(const char *pattern, size_t length, const nl_impl *impl, boo
     return isa ? fnmatch(isa, impl->isa, 0) == 0 : !race || is_widest(impl);
 }
 
-/* Matches any of the patterns; the pattern `best` matches `best`, which may be NULL. */
-static bool match_any(const char *patterns, const nl_impl *impl, const nl_impl *best, bool race) {
+/* Matches any of the patterns; the pattern `best` matches what nl_best() gives for the case, if any. */
+static bool match_any(const char *patterns, const nl_impl *impl, const nl_case *c, int threads,
+                      bool race) {
     for (const char *p = patterns;; p++) {
         size_t length = strcspn(p, ",");
-        if (is_best(p, length) ? impl == best : matches(p, length, impl, race)) return true;
+        if (is_best(p, length) ? c && impl == nl_best(&c->problem, threads)
+                               : matches(p, length, impl, race))
+            return true;
         p += length;
         if (!*p) return false;
     }
 }
 
 bool impl_matches(const char *patterns, const nl_impl *impl) {
-    return match_any(patterns, impl, NULL, false);
+    return match_any(patterns, impl, NULL, 1, false);
 }
 
 int case_options_threads(const case_options *o, const nl_case *c) {
@@ -66,11 +69,11 @@ bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_c
     if (!nl_accepts(impl, &c->problem)) return false;
     if (!o->impl)
         return !nl_is_peer(impl->name) && !(o->race && (impl->demonstration || !is_widest(impl)));
-    return match_any(o->impl, impl, nl_best(&c->problem, case_options_threads(o, c)), o->race);
+    return match_any(o->impl, impl, c, case_options_threads(o, c), o->race);
 }
 
 bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const nl_case *c) {
-    return match_any(o->baseline, impl, nl_best(&c->problem, case_options_threads(o, c)), false);
+    return match_any(o->baseline, impl, c, case_options_threads(o, c), false);
 }
 
 /* Does one of the patterns match anything, and each name without a wildcard? Prints those that do

@@ -89,8 +89,8 @@ static size_t index_of(const nl_impl *m) {
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    if (j->counts[index_of(impl)].fail >= GIVEN_UP) return false;
-    return !(j->o->first && j->all.fail) && case_options_selects(j->o, impl, c);
+    if ((j->o->first && j->all.fail) || !case_options_selects(j->o, impl, c)) return false;
+    return j->counts[index_of(impl)].fail < GIVEN_UP;
 }
 
 static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
