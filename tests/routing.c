@@ -414,6 +414,7 @@ static void check_threads(nl_problem p) {
 }
 
 Test(routing, threads_from_the_tuned_size_on) {
+    if (!nl_has_openmp()) cr_skip_test("built without OpenMP");
     for (size_t j = 0; j < JOBS; j++) walk(&jobs[j], NL_F32, check_threads);
 }
 

@@ -1,5 +1,5 @@
 /* libFuzzer targets for what reads files. The name of the first folder selects the target:
- *     normlab_fuzz build/fuzz/npy tests/fuzz/npy -max_total_time=10
+ *     normlab_fuzz build/asan/corpus/npy tests/fuzz/npy -max_total_time=10
  * What was read is also used, and what can be written must read back the same.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
