@@ -39,7 +39,7 @@ PATH=$PWD/bin:$PATH
 reproduce() { # NAME CODE
     sleep 1 # a run's folder is named after the second
     rm -f called
-    ./reproduce "${@:3}" >stdout 2>stderr
+    env --default-signal=INT timeout --foreground 60 ./reproduce "${@:3}" >stdout 2>stderr # ctest may ignore it
     code=$?
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(cat stdout stderr | tail -3)")"
     folder=$(sed -n 's/^Kept in //p' stdout)
