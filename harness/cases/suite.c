@@ -33,6 +33,19 @@ static const char *const suite[] = {
     /* outputs close to zero, whose storage type holds few digits of them */
     "{" ROWS "/forward,batchnorm/{forward,inference}}/"
     "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
+    /* gains of zero and of nearly one; the ends of dy in long rows */
+    "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
+    "/3x{4,72}/normal/{gain=0,gamma=scale:{1e-3,1e-5,1e-6,1e-7}}",
+    ROWS "/backward/f32/2x65537/normal/dy={first:1e6,last:1e6}",
+    /* what a pass must not look at */
+    "batchnorm/{backward,inference}/" TYPES
+    "/{9x5,33x40x3}/normal/{momentum=0,momentum=1,biased-running-var}",
+    "{" ROWS "/backward/" TYPES "/3x{7,72}/normal{,/residual},batchnorm/backward/" TYPES
+    "/33x40x3/normal}/cast-before-weight",
+    ROWS "/{forward,backward}/f32/3x72/normal/{momentum=0,biased-running-var}",
+    /* between the largest f16 and what rounds to infinity */
+    ROWS "/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gain=65510",
+    "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gain=65510",
     /* no variance */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x5/{zeros,constant,nan,inf}/eps=0",
@@ -52,7 +65,10 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/f32/2x65537/normal/residual",
 };
 
-#define WHOLE_VECTORS "/3x{256,768,1024,4096,8192}/normal"
+#define HOW "{,/stores=streaming}{,/threads=3}"
+#define WITH_RESIDUAL "{,/residual,/residual/no-residual_out}"
+#define WITH_ROWS "{,/in-place}{,/no-gamma}{,/no-rstd}" HOW
+#define WHOLE_VECTORS "/3x{256,260,768,1024,4096,8192}/normal"
 #define WHOLE_PLANES "/{9x1024,3x4x1024}/normal"
 
 /* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
@@ -63,10 +79,32 @@ static const char *const thorough_suite[] = {
     "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
     ("{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
      "2049x1025/normal"),
+    /* many rows that are not short, blocks of rows with every remainder, long planes of several */
+    ROWS "/forward/f32/131075x33/normal",
+    ROWS "/backward/f32/{131075x16,{1025..1281}x4}/exact/eps=0",
+    ROWS "/backward/f32/16500x40/normal",
+    "batchnorm/{forward,backward,inference}/f32/{3x2x65543,131075x3x5}/normal",
+    /* means that no 16 bits hold, in wide rows */
+    ROWS "/forward/" TYPES "/2x8200/offset:100.2" WITH_RESIDUAL,
+    /* all that may be there or not, with all else */
+    ROWS "/forward/" TYPES "/3x72/normal" WITH_RESIDUAL WITH_ROWS,
+    ROWS "/forward/{f16,bf16}/3x72/normal" WITH_RESIDUAL WITH_ROWS "/cast-before-weight",
+    "layernorm/forward/" TYPES "/3x72/normal" WITH_RESIDUAL WITH_ROWS
+    "{/no-beta,/no-mean,/no-beta/no-mean}",
+    ROWS "/backward/" TYPES "/3x72/normal{,/residual}{,/in-place}{,/no-gamma}{,/no-dgamma}" HOW,
+    "layernorm/backward/" TYPES
+    "/3x72/normal{,/residual}{,/in-place}{,/no-gamma}{,/no-dgamma}/no-dbeta" HOW,
+    "batchnorm/forward/" TYPES "/3x4x40/normal{,/no-gamma}{,/no-beta}{,/no-mean}{,/no-rstd}"
+    "{,/in-place}{,/no-running_mean,/biased-running-var}" HOW,
+    "batchnorm/{forward,inference}/{f16,bf16}/3x4x40/normal/cast-before-weight"
+    "{,/no-gamma}{,/no-beta}{,/in-place}" HOW,
+    "batchnorm/inference/" TYPES "/3x4x40/normal{,/no-gamma}{,/no-beta}{,/in-place}" HOW,
+    "batchnorm/backward/" TYPES
+    "/3x4x40/normal{,/no-gamma}{,/no-dgamma}{,/no-dbeta}{,/in-place}" HOW,
     /* each buffer off the others' alignment, where rows are whole vectors */
     ROWS "/forward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,y,gamma,rstd}=4",
     "layernorm/forward/" TYPES WHOLE_VECTORS "/skew-{beta,mean}=4",
-    ROWS "/forward/" TYPES WHOLE_VECTORS "/residual/skew-{residual,y}=4",
+    ROWS "/forward/" TYPES WHOLE_VECTORS "/residual/skew-{residual,residual_out,y}=4",
     ROWS "/backward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,dy,dx,gamma,dgamma}=4",
     "batchnorm/{forward,inference}/" TYPES WHOLE_PLANES
     "{,/stores=streaming}/skew-{x,y,gamma,beta}=4",
@@ -77,6 +115,7 @@ static const char *const thorough_suite[] = {
 static const char *const long_suite[] = {
     ROWS "/{forward,backward}/" TYPES "/{1000000x3,2x1048576}/normal{,/residual}",
     ROWS "/forward/f32/1x4194304/normal",
+    "{layernorm,rmsnorm}/forward/f32/1x18000000/normal", /* more than a float counts */
     "batchnorm/{forward,backward,inference}/" TYPES "/{1000000x3,2x2x1048576}/normal",
 };
 

@@ -67,6 +67,7 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
                       .data = data,
                       .impl = impl,
                       .scratch_bytes = scratch_bytes,
+                      .unset = 0xff, /* a NaN in every storage type */
                       .shared = shared};
     if (shared) shared->used = 0;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
@@ -88,8 +89,8 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
 
 void instance_refill(instance *in) {
     const nl_data *d = in->data;
-    for (nl_arg s = 0; s < NL_ARGS; s++) /* all bits set is a NaN in every storage type */
-        if (in->at[s] && !d->input[s]) memset(in->at[s], 0xff, d->bytes[s]);
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (in->at[s] && !d->input[s]) memset(in->at[s], in->unset, d->bytes[s]);
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && d->input[s]) memcpy(in->at[s], d->input[s], d->bytes[s]);
 }

@@ -22,6 +22,7 @@ typedef struct instance {
     void *at[NL_ARGS], *scratch;
     size_t scratch_bytes;
     int scratch_byte; /* fills it */
+    int unset;        /* each byte of the outputs before the call */
     void *map[NL_ARGS + 1];
     size_t map_bytes[NL_ARGS + 1];
     arena *shared; /* whose memory it is, or NULL */
@@ -34,7 +35,7 @@ bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, s
 bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, const nl_impl *impl,
                       size_t scratch_bytes, placement where, instance *out);
 size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes);
-void instance_refill(instance *in); /* restores the inputs, fills the outputs with NaN */
+void instance_refill(instance *in); /* restores the inputs, the outputs are `unset` again */
 void instance_fill(instance *in);   /* and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 nl_status instance_call(const instance *in, int threads);

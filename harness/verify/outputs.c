@@ -106,7 +106,7 @@ static verdict check_untouched(const instance *in) {
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         const unsigned char *bytes = in->at[s], *before = in->data->input[s];
         for (size_t i = 0; bytes && i < in->data->bytes[s]; i++, v.compared++)
-            if (bytes[i] != (before ? before[i] : 0xff))
+            if (bytes[i] != (before ? before[i] : in->unset))
                 return failure("n is 0, but %s was written", nl_args[s].name);
     }
     return v;

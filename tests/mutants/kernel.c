@@ -208,7 +208,8 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                                              [NL_DBETA] = a->dbeta});
     size_t share = w.one_threads_dgamma ? (groups + (size_t)threads - 1) / (size_t)threads : groups;
     for (size_t j = 0; j < p->c; j++) {
-        if (a->dgamma && !w.adds_dgamma) a->dgamma[j] = w.keeps_dgamma ? kept[j] : 0;
+        if (a->dgamma && !w.adds_dgamma && !(w.adds_numbers && !isnan(a->dgamma[j])))
+            a->dgamma[j] = w.keeps_dgamma ? kept[j] : 0;
         if (a->dbeta) a->dbeta[j] = 0;
     }
     float mean_g = 0, mean_gx = 0;
