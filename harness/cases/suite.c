@@ -43,9 +43,10 @@ static const char *const suite[] = {
     "{" ROWS "/backward/" TYPES "/3x{7,72}/normal{,/residual},batchnorm/backward/" TYPES
     "/33x40x3/normal}/cast-before-weight",
     ROWS "/{forward,backward}/f32/3x72/normal/{momentum=0,biased-running-var}",
-    /* between the largest f16 and what rounds to infinity */
-    ROWS "/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gain=65510",
-    "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gain=65510",
+    /* between the largest f16 and what rounds to infinity: |xhat| is 1, a gain of each half 65510 */
+    "{rmsnorm,qwen2_rmsnorm}/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510",
+    "layernorm/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510/no-beta",
+    "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gamma=ramp:65510/no-beta",
     /* no variance */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x5/{zeros,constant,nan,inf}/eps=0",
