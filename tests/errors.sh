@@ -6,7 +6,6 @@ under_test=check
 rung=batchnorm/inference part=batchnorm/inference/f32
 
 silent() { check "  and nothing of it" "$(grep -F "$1" stderr)"; }
-same() { check "  $1 is ${3:-as it was}" "$(diff "$1" "$2")"; }
 compares() { exits "$1" "$2" --impl $rung --errors now.csv; } # NAME CODE
 # edit AWK-PROGRAM: writes start.csv with $rung's line for f32 changed to now.csv
 edit() {

@@ -36,10 +36,14 @@ cp build/{release,peers}/normlab
 chmod +x build/*/normlab .venv*/bin/python bin/*
 PATH=$PWD/bin:$PATH
 
+# A job in the background ignores SIGINT, and so would all that it starts.
+interruptible='import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv("./reproduce", ["./reproduce", *sys.argv[1:]])'
 reproduce() { # NAME CODE
     sleep 1 # a run's folder is named after the second
     rm -f called
-    env --default-signal=INT timeout --foreground 60 ./reproduce "${@:3}" >stdout 2>stderr # ctest may ignore it
+    python3 -c "$interruptible" "${@:3}" >stdout 2>stderr
     code=$?
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(cat stdout stderr | tail -3)")"
     folder=$(sed -n 's/^Kept in //p' stdout)
