@@ -75,13 +75,40 @@ bench "$case/threads=4096" --seconds 0.005
 check "more threads than the machine has are a row with skip" all skip verdict out.csv
 check "and that is not success" test $status -eq 1
 
-bench "$case" --seconds 0.005 --processes 2 --out two.csv
-check "--processes runs" test $status -eq 0
-check "the rounds name both processes" test "$(column process two.rounds.csv | sort -u | tr '\n' ' ')" = "0 1 "
-check "the machine stands beside" grep -q '^cpu: ' two.machine.txt
-check "and the doctor's findings" grep -q '^doctor: ' two.machine.txt
-check "the limit and the baseline again are in the rounds" grep -q '(limit).*' two.rounds.csv
-check "(baseline again)" grep -q '(baseline again)' two.rounds.csv
+bench "$case" --seconds 0.005 --out one.csv
+check "the machine stands beside" grep -q '^cpu: ' one.machine.txt
+check "and the doctor's findings" grep -q '^doctor: ' one.machine.txt
+check "the limit and the baseline again are in the rounds" grep -q '(limit).*' one.rounds.csv
+check "(baseline again)" grep -q '(baseline again)' one.rounds.csv
+
+passes=('{layernorm,rmsnorm}/forward/f32/{4..6}x16/normal' --impl '*/naive,*/one_pass' --seconds 0.002)
+bench "${passes[@]}" --passes 2 --out kept
+check "--passes runs" test $status -eq 0
+check "two passes, whole" test "$(ls -A kept | wc -l) $(ls kept/*/bench.csv | wc -l)" = "2 2"
+check "in another order" test "$(cat kept/*/cases.txt | sort | uniq -d | wc -l) $(cat kept/*/cases.txt | uniq | wc -l)" = "6 12" # by chance in 1 of 720
+check "fewer than three are a first look" grep -q 'fewer than 3 passes' words
+bench "${passes[@]}" --passes 1 --out kept
+check "the next call adds to them" grep -q '^3 passes in kept; 12 rows, 0 failed' words
+check "the table has them" test "$(grep -c ' 3 .*x  *\[.*baseline' out.csv)" -eq 6
+TMPDIR=$work/tmp && mkdir tmp && export TMPDIR
+bench "${passes[@]}" --passes 3
+check "without --out they are pooled, and go again" test "$(column passes out.csv | sort -u)" = 3
+check "a row for each" test "$(column ns out.csv | grep -c .)" -eq 12
+"$program" compare kept kept --csv >same.csv 2>words
+check "compare takes them" test "$(column verdict same.csv | grep -cE 'SAME|NOT RESOLVED')" -eq 12
+check "and says how much is noise of which level" grep -q 'A: 3 passes; standard deviation of a row' words
+bench "$case" --passes 2 --out x.csv
+check "a file is no folder for passes" test $status -eq 2
+"$program" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out torn >/dev/null 2>words &
+sleep 1
+kill -INT $!
+wait $!
+check "Ctrl-C ends passes" test $? -eq 130
+check "and leaves no half one" test "$(ls torn/*/bench.csv 2>/dev/null | wc -l)" -eq 0
+mkdir tmp/other && touch tmp/other/bench.csv tmp/file
+bench "${passes[@]}" --passes 1
+check "temporary passes leave nothing, and take nothing else" test "$(cd tmp && echo .[!.]* * */*)" = ".[!.]* file other other/bench.csv"
+unset TMPDIR
 
 "$program" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \
     >/dev/null 2>words &
@@ -92,7 +119,7 @@ check "Ctrl-C: exit code 130" test $? -eq 130
 check "Ctrl-C: the message says what is kept" grep -q 'interrupted after' words
 check "Ctrl-C: the rows measured are there" all 'ok' verdict cut.csv
 
-for bad in '--precision 0' '--precision x' '--margin -1' '--processes 0' '--processes 1.5' '--baseline nothing/here' '--seconds 0'; do
+for bad in '--precision 0' '--precision x' '--margin -1' '--passes 0' '--passes 1.5' '--baseline nothing/here' '--seconds 0'; do
     # shellcheck disable=SC2086
     bench "$case" $bad
     check "refuses $bad" test $status -eq 2

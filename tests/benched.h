@@ -27,7 +27,6 @@ static inline verdict bench_verdict(const nl_case *c, const char *name) {
     const bench_settings o = {.threads = 1,
                               .seconds = 1e-3,
                               .precision = 1,
-                              .processes = 1,
                               .context = &b,
                               .selects = is_benched,
                               .row = keep_row};

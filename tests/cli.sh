@@ -155,8 +155,8 @@ check "  every row has its ns" \
     "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | cut -d, -f1 | sort -u | wc -l)" ] || cat stdout)"
 check "  every row is ok" "$([ "$(column verdict stdout | sort -u)" = ok ] || cat stdout)"
 refuses "bench without a case" "name a case" bench
-for line in 'limit --impl best' 'limit --baseline best' 'limit --margin 1' 'limit --processes 2' 'tune --impl best' \
-    'tune --baseline best' 'tune --processes 2' 'check --seconds 1' "bench $good --errors x.csv"; do
+for line in 'limit --impl best' 'limit --baseline best' 'limit --margin 1' 'limit --passes 2' 'tune --impl best' \
+    'tune --baseline best' 'tune --passes 2' 'check --seconds 1' "bench $good --errors x.csv"; do
     # shellcheck disable=SC2086
     refuses "$line" "no option" $line
 done

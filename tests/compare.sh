@@ -106,6 +106,39 @@ exits "nothing in common" 1 fast.csv bad1.csv
 says "  says so" "FAIL nothing could be compared"
 exits "no rows at all" 1 none.csv none.csv
 
+# Folders of passes: means of logarithms, 4.605 sqrt(s2 (1/3 + 1/3)) to each side, whatever each pass's rounds say.
+pass() { # pass FOLDER NS [CPU]: one more
+    local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
+    mkdir -p "$folder" && file bench "$(row one "$2" 1 1000)" "$(row two 10 1 1000)" && machine bench "${3:-one}"
+    mv bench.csv bench.machine.txt "$folder"
+}
+for ns in 100 101 102; do pass p "$ns"; done
+for ns in 106 107 105; do pass q "$ns"; done
+exits "folders of passes" 0 p q --csv
+gives one SLOWER,,ns,101,106,1.04951,1.01203,1.08837,0,0.02
+gives two SAME,,ns,10,10,1,1,1,0,0.02
+says "  names the levels" "A: 3 passes; standard deviation of a row, in the median,"
+exits "the same passes" 0 p p --csv --margin 0.05
+gives one SAME,,ns,101,101,1,0.963456,1.03793,0,0.05
+# With a baseline in the same rounds: twice the clock, and 2 % more time beside it.
+relative() { # relative FOLDER NS BASELINE_NS
+    local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
+    mkdir -p "$folder" && machine bench one
+    printf '%s\n' "$header,baseline,speedup,comparison" "$(row one "$2" 1 1000),naive,$(python3 -c "print($3 / $2)"),FASTER" \
+        "$(row base "$3" 1 1000),naive,1,baseline" > bench.csv
+    mv bench.csv bench.machine.txt "$folder"
+}
+for k in 1 2 3; do relative r $((k * 100)) $((k * 200)) && relative s $((k * 51)) $((k * 100)); done
+exits "passes with a baseline" 0 r s --csv
+gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
+check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || cat stdout)"
+says "  says so" "B/A is of times over the baseline's"
+exits "passes and a file" 2 p a.csv
+says "  says so" "p is a folder of passes, and a.csv is no folder"
+pass q 105 another
+exits "passes of two machines" 2 p q
+says "  says so" "are no passes of one thing: cpu is 'one' and 'another'. Give each a folder"
+
 # Across machines: 80 % of the limit against 40 %, in three times the time, is a ratio of a half:
 # (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).
 file near "$(row i 100 99 101 0.01 40)" "$(row blind 100 99 101 0.01)"
@@ -214,7 +247,7 @@ exits "an empty file" 2 a.csv void.csv
 exits "a missing file" 2 a.csv nowhere.csv
 says "  says so" "nowhere.csv: cannot read it"
 exits "a file and a folder" 2 a.csv old
-says "  says so" "one of a.csv and old is a folder"
+says "  says so" "a.csv is no folder, and old is a folder"
 exits "one file" 2 a.csv
 exits "three files" 2 a.csv b.csv a.csv
 exits "no file" 2

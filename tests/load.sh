@@ -35,7 +35,7 @@ prints "mine/naive                 c      rmsnorm,qwen2_rmsnorm  forward"
 exits "bench" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --quick --seconds 0.005 $case
 prints ",mine/naive,c,1,"
 exits "bench in fresh processes" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --seconds 0.005 \
-    --processes 2 $case
+    --passes 2 $case
 prints ",mine/naive,c,1,"
 exits "check --impl best" 0 check --load naive.so --impl best $case
 check "  is another" "$(grep mine/naive stdout)"

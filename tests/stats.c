@@ -136,6 +136,28 @@ Test(stats, middle_by_hand) {
     cr_expect(e.median == 4.5 && e.low == 1 && e.high == 30);
 }
 
+Test(stats, difference_by_hand) {
+    const double a[] = {1, 2, 3}, b[] = {5, 7, 6};
+    const estimate e = stats_difference(a, 3, b, 3);
+    cr_expect(fabs(e.median - 4) < 1e-12 && fabs(e.high - 4 - 4.605 * sqrt(2.0 / 3)) < 1e-9 &&
+              fabs(e.low + e.high - 8) < 1e-9);
+}
+
+/* Passes of one program, compared with as many of the same: called different in 1 % or so. */
+Test(stats, coverage_of_differences) {
+    enum { POOLS = 20000, MOST = 9 };
+    for (size_t n = 2; n <= MOST; n++) {
+        size_t held = 0;
+        for (uint64_t t = 0; t < POOLS; t++) {
+            double v[2 * MOST];
+            for (size_t i = 0; i < 2 * n; i++) v[i] = pass_noise(181 + n, t * 2 * MOST + i);
+            const estimate e = stats_difference(v, n, v + n, n);
+            held += e.low <= 0 && 0 <= e.high;
+        }
+        cr_expect(held >= 0.985 * POOLS, "%zu passes: %zu of %d", n, held, POOLS);
+    }
+}
+
 Test(stats, coverage_of_passes) {
     enum { MANY = 200001, POOLS = 20000, MOST = 12 };
     static double many[MANY];

@@ -82,7 +82,6 @@ static void bench(const char *text, const char *impl, size_t from, size_t to) {
     const bench_settings o = {.seconds = seconds,
                               .precision = 1e-9,
                               .margin = 0.02,
-                              .processes = 1,
                               .threads = 1,
                               .selects = selects,
                               .row = take_row};

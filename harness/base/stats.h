@@ -22,6 +22,10 @@ estimate stats_median(double *values, size_t n, double confidence);
  * mean. Sorts in place. */
 estimate stats_middle(double *values, size_t n);
 
+/* The difference of the middles of two such sets, b - a, with 99 %: Student's interval, from how much
+ * the values of each differ among themselves. Both have at least two. */
+estimate stats_difference(const double *a, size_t na, const double *b, size_t nb);
+
 /* The q-quantile; sorts in place as well. */
 double stats_quantile(double *values, size_t n, double q);
 

@@ -56,6 +56,60 @@ static void spread(const evidence *e, const setting *s, double *within, double *
     *between = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
 }
 
+/* Of the race of row `first`, whose rows are in order of time. */
+static noise noise_of_race(const evidence *e, size_t first) {
+    noise out = {0, 0, 0};
+    double sum = 0, squares = 0, all = 0, all_squares = 0, within = 0;
+    size_t n = 0, rows = 0, sittings = 0, last = first;
+    for (size_t i = first; i <= e->count; i++) {
+        const race_row *r = i < e->count ? &e->rows[i] : NULL, *one = &e->rows[first];
+        if (r && (strcmp(r->how, one->how) || strcmp(r->tail, one->tail) || !r->ok)) continue;
+        if (n && (!r || r->when - e->rows[last].when > SITTING_S)) { /* a sitting ends */
+            const double mean = sum / (double)n;
+            within += fmax(0, squares - mean * sum);
+            all += mean, all_squares += mean * mean, sittings++;
+            sum = squares = 0, n = 0;
+        }
+        if (!r) break;
+        n++, rows++, sum += r->ratio, squares += r->ratio * r->ratio, last = i;
+        out.rounds += (r->high - r->low) / 2 / 1.96;
+    }
+    const double s = (double)sittings;
+    out.rounds /= (double)rows;
+    out.passes = rows > sittings ? sqrt(within / (double)(rows - sittings)) : NAN;
+    out.sittings = sittings > 1 ? sqrt(fmax(0, (all_squares - all * all / s) / (s - 1))) : NAN;
+    return out;
+}
+
+/* Is it the first row of its race? */
+static bool begins(const evidence *e, size_t i) {
+    const race_row *r = &e->rows[i];
+    for (size_t k = 0; k < i; k++)
+        if (e->rows[k].ok && strcmp(e->rows[k].how, r->how) == 0 &&
+            strcmp(e->rows[k].tail, r->tail) == 0)
+            return false;
+    return r->ok;
+}
+
+noise noise_of(const evidence *e) {
+    noise out = {NAN, NAN, NAN};
+    double *v[3], *const at[3] = {&out.rounds, &out.passes, &out.sittings};
+    size_t n[3] = {0};
+    for (int k = 0; k < 3; k++) v[k] = malloc((e->count + 1) * sizeof **v);
+    for (size_t i = 0; v[0] && v[1] && v[2] && i < e->count; i++) {
+        if (!begins(e, i)) continue;
+        const noise one = noise_of_race(e, i);
+        const double its[3] = {one.rounds, one.passes, one.sittings};
+        for (int k = 0; k < 3; k++)
+            if (!isnan(its[k])) v[k][n[k]++] = its[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        if (n[k]) *at[k] = stats_median(v[k], n[k], 0).median;
+        free(v[k]);
+    }
+    return out;
+}
+
 static void compare(const claim *three, const claim *rest, count *races, count *answers) {
     for (size_t k = 0; k < three->settings; k++) {
         const setting *a = &three->at[k], *b = &rest->at[k];

@@ -44,6 +44,27 @@ static estimate log_of(const result *r, bool shares) {
     return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
 }
 
+/* Of passes, the baseline took turns with the row: their ratio varies least from pass to pass. */
+static bool is_relative(const result *a, const result *b, bool shares) {
+    const bool baseline = strcmp(a->comparison, "baseline") == 0;
+    return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;
+}
+
+/* From how much the passes of each side differ. */
+static estimate ratio_of_passes(const result *a, const result *b, bool shares, bool relative) {
+    double v[2][PASSES_MOST];
+    for (int side = 0; side < 2; side++) {
+        const result *r = side ? b : a;
+        for (size_t i = 0; i < r->passes; i++) {
+            const result *one = r->each[i];
+            v[side][i] = shares     ? -log(one->limit_pct)
+                         : relative ? -log(one->speedup)
+                                    : log(one->ns);
+        }
+    }
+    return stats_difference(v[0], a->passes, v[1], b->passes);
+}
+
 row_pair compare_rows(const result *a, const result *b, bool shares, double margin) {
     row_pair p = {.a = a, .b = b, .ratio = {NAN, NAN, NAN}, .band = NAN};
     p.refused = refusal(a, b, shares, p.why);
@@ -53,6 +74,10 @@ row_pair compare_rows(const result *a, const result *b, bool shares, double marg
     p.no_band = isnan(a->aa_band) || isnan(b->aa_band);
     p.band = log1p(fmax(a->aa_band, b->aa_band));
     if (p.no_band) p.band = fmax(p.band, margin);
+    if (a->passes > 1 && b->passes > 1) {
+        p.relative = is_relative(a, b, shares);
+        p.ratio = ratio_of_passes(a, b, shares, p.relative), p.band = 0, p.no_band = false;
+    }
     p.verdict = stats_verdict(p.ratio, p.band, margin);
     return p;
 }

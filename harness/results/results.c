@@ -30,8 +30,13 @@ static const struct column {
     {"ns_high", offsetof(result, ns_high), POSITIVE, true},
     {"data", offsetof(result, data), TEXT, false},
     {"flag", offsetof(result, flag), TEXT, false},
+    {"comparison", offsetof(result, comparison), TEXT, false},
+    {"baseline", offsetof(result, baseline), TEXT, false},
     {"limit_pct", offsetof(result, limit_pct), POSITIVE, false},
     {"aa_band", offsetof(result, aa_band), NOT_NEGATIVE, false},
+    {"speedup", offsetof(result, speedup), POSITIVE, false},
+    {"speedup_low", offsetof(result, speedup_low), POSITIVE, false},
+    {"speedup_high", offsetof(result, speedup_high), POSITIVE, false},
     {"n", offsetof(result, n), NOT_NEGATIVE, false},
     {"c", offsetof(result, c), NOT_NEGATIVE, false},
     {"s", offsetof(result, s), NOT_NEGATIVE, false},
@@ -83,7 +88,9 @@ static bool read_row(scan *s, const struct column *const *meaning, size_t width,
         return scan_error(s, s->first_line, "%zu fields where the header has %zu: measure again",
                           s->count, width);
     *r = (result){.line = s->first_line, .data = "", .verdict = "", .flag = "", .limit_pct = NAN};
+    r->comparison = r->baseline = "";
     r->aa_band = r->n = r->c = r->s = r->bytes = NAN; /* the columns that may be missing */
+    r->speedup = r->speedup_low = r->speedup_high = NAN;
     for (size_t i = 0; i < width; i++)
         if (meaning[i] && !store(r, meaning[i], s->fields[i]))
             return scan_error(s, s->first_line, "%s '%.60s' should %s", meaning[i]->name,
@@ -115,7 +122,7 @@ static bool read_header(scan *s, const struct column ***meaning) {
     return true;
 }
 
-static int by_key(const result *a, const result *b) {
+int results_order(const result *a, const result *b) {
     int order = strcmp(a->spelling, b->spelling);
     if (!order) order = strcmp(a->impl, b->impl);
     if (!order) order = strcmp(a->isa, b->isa);
@@ -125,7 +132,7 @@ static int by_key(const result *a, const result *b) {
 /* Sorts rows of one key by line. */
 static int by_key_and_line(const void *a, const void *b) {
     const result *x = *(result *const *)a, *y = *(result *const *)b;
-    int order = by_key(x, y);
+    int order = results_order(x, y);
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
@@ -154,7 +161,7 @@ static bool read_rows(scan *s, const struct column *const *meaning, results *out
     qsort(out->sorted, out->count, sizeof *out->sorted, by_key_and_line);
     for (size_t i = 1; i < out->count; i++) {
         const result *a = out->sorted[i - 1], *b = out->sorted[i];
-        if (by_key(a, b) == 0)
+        if (results_order(a, b) == 0)
             return scan_error(s, b->line, "%.100s %.60s@%.20s, threads %d is in line %zu already",
                               b->spelling, b->impl, b->isa, b->threads, a->line);
     }
@@ -206,6 +213,9 @@ bool results_read(const char *path, results *out, char *error, size_t error_size
 }
 
 void results_free(results *r) {
+    for (size_t i = 0; i < r->part_count; i++) results_free(&r->parts[i]);
+    free(r->parts);
+    free(r->each);
     free(r->rows);
     free(r->facts);
     free(r->sorted);
@@ -218,7 +228,7 @@ const result *results_find(const results *r, const result *like) {
     size_t low = 0, high = r->count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        int order = by_key(r->sorted[mid], like);
+        int order = results_order(r->sorted[mid], like);
         if (order == 0) return r->sorted[mid];
         if (order < 0)
             low = mid + 1;

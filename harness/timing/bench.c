@@ -131,39 +131,17 @@ static bench_round name_arm(const bench *b, size_t i) {
                          .threads = impl ? b->arms[i].threads : b->threads};
 }
 
-static void report_rounds(const bench *b, const measure *m, size_t process) {
+static void report_rounds(const bench *b, const measure *m) {
     for (size_t r = 0; b->o->round && r < m->rounds; r++)
         for (size_t i = 0; i < m->count; i++) {
             bench_round line = name_arm(b, i);
-            line.process = process, line.round = r, line.calls = m->calls;
+            line.round = r, line.calls = m->calls;
             line.position = m->position[r * m->count + i], line.ns = m->ns[r * m->count + i];
             b->o->round(b->o->context, &line);
         }
 }
 
-/* Fills timings[process * impls + arm], from this or from fresh processes; returns how many. */
-static size_t measure_arms(bench *b, measure *m, const yardstick *by, timing *timings, char *error,
-                           size_t error_size) {
-    const bench_settings *o = b->o;
-    size_t done = 0;
-    bench_round *names = malloc(m->count * sizeof *names);
-    for (size_t i = 0; names && i < m->count; i++) names[i] = name_arm(b, i);
-    for (; names && done < o->processes && !interrupted(); done++) {
-        bool ok = o->processes == 1
-                      ? measure_run(m)
-                      : o->fresh_process(o->context, b->c, names, m->count, m, error, error_size);
-        for (size_t i = 0; ok && m->rounds && i < b->impls; i++)
-            timings[done * b->impls + i] = timing_read(m, i, by);
-        if (ok) report_rounds(b, m, done);
-        bool empty = m->rounds == 0;
-        measure_free(m);
-        if (!ok || empty) break;
-    }
-    free(names);
-    return done;
-}
-
-static bool time_arms(bench *b, char *error, size_t error_size) {
+static bool time_arms(bench *b) {
     const bench_settings *o = b->o;
     const size_t baseline = find_baseline(b);
     b->arms[b->impls] = b->arms[baseline];
@@ -176,9 +154,6 @@ static bool time_arms(bench *b, char *error, size_t error_size) {
                           .margin = o->margin};
     const size_t count = by.limit + by.limits;
     measure_arm *calls = malloc(count * sizeof *calls);
-    timing *timings = malloc(o->processes * b->impls * sizeof *timings);
-    timing *one = malloc(o->processes * sizeof *one);
-    size_t done = 0;
     for (size_t i = 0; calls && i < count; i++)
         calls[i] =
             i < by.limit ? arm_measured(&b->arms[i]) : limit_arm_measured(&b->limits[i - by.limit]);
@@ -190,25 +165,24 @@ static bool time_arms(bench *b, char *error, size_t error_size) {
                  .seed = 1,
                  .clock = clock_ns,
                  .interrupted = interrupted};
-    if (calls && timings && one) done = measure_arms(b, &m, &by, timings, error, error_size);
+    const bool measured = calls && measure_run(&m);
+    if (measured) report_rounds(b, &m);
     for (size_t i = 0; i < b->impls; i++) {
         row *line = &b->rows[i];
         verdict after = b->arms[i].after;
         if (i == baseline && after.outcome != OUTCOME_FAIL) after = b->arms[b->impls].after;
         if (after.outcome != OUTCOME_FAIL) after = arm_verify(&b->arms[i]);
-        for (size_t p = 0; p < done; p++) one[p] = timings[p * b->impls + i];
         if (after.outcome == OUTCOME_FAIL) { /* right before the timing, now wrong */
             line->v = after;
-        } else if (done > 0) {
+        } else if (measured && m.rounds) {
             line->timed = true, line->is_baseline = i == baseline;
-            line->t = timing_merge(one, done, o->margin);
+            line->t = timing_read(&m, i, &by);
         }
         o->row(o->context, line);
     }
+    if (measured) measure_free(&m);
     free(calls);
-    free(timings);
-    free(one);
-    return done > 0 || interrupted();
+    return measured || interrupted();
 }
 
 bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size) {
@@ -220,7 +194,7 @@ bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t e
     b.arms = calloc(most, sizeof *b.arms), b.rows = calloc(most, sizeof *b.rows);
     bool ok = b.arms && b.rows;
     if (ok) collect(&b), verify_arms(&b);
-    if (ok && b.impls > 0) ok = time_arms(&b, error, error_size);
+    if (ok && b.impls > 0) ok = time_arms(&b);
     fixture_free(&b.f);
     free(b.arms);
     free(b.rows);

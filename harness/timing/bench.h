@@ -10,7 +10,7 @@ typedef struct bench_round {
     const nl_case *c;
     const char *impl, *isa; /* "(baseline again)", "(limit)", "(streaming limit)" */
     int threads;
-    size_t process, round, position, calls;
+    size_t round, position, calls;
     double ns;
 } bench_round;
 
@@ -19,7 +19,6 @@ typedef struct bench_settings {
     double seconds;   /* of timing per implementation */
     double precision; /* stop when half of each interval is below this fraction */
     double margin;    /* differences below this fraction are SAME */
-    size_t processes; /* at most 1000; above 1, fresh processes measure */
     int threads;      /* unless the case spells its own */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
@@ -30,9 +29,6 @@ typedef struct bench_settings {
     void (*row)(void *context, const row *line);
     void (*round)(void *context, const bench_round *r); /* or NULL */
     void (*note)(void *context, const char *text);      /* a warning; or NULL */
-    /* Repeats the measurement, of these arms, in a fresh process. False: error says why. */
-    bool (*fresh_process)(void *context, const nl_case *c, const bench_round *arms, size_t count,
-                          measure *out, char *error, size_t error_size);
 } bench_settings;
 
 /* Reports a row for each wanted implementation: skipped, failed before or after the timing, or

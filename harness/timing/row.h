@@ -42,8 +42,4 @@ typedef struct yardstick {
 
 timing timing_read(const measure *m, size_t arm, const yardstick *by);
 
-/* Merges the timings of n processes: the median of their medians, and an interval that holds all of
- * theirs, because more rounds do not average out what differs between processes. */
-timing timing_merge(const timing *t, size_t n, double margin);
-
 #endif

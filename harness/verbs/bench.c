@@ -1,9 +1,10 @@
 /* `normlab bench`: verify, time, verify again. SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "base/interrupt.h"
 #include "registry.h"
 #include "timing/bench.h"
+#include "verbs/bench_passes.h"
 #include "verbs/gate.h"
-#include "verbs/processes.h"
 #include "verbs/report.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
@@ -29,7 +30,10 @@ static const char help[] =
     "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
     "  --precision P          stop when half of every interval is below this fraction (0.01)\n"
     "  --margin M             differences below this fraction are SAME (0.02)\n"
-    "  --processes P          repeat in P fresh processes, whose memory layout differs (1)\n"
+    "  --passes N             N times all of it, each in a fresh process and in an order drawn "
+    "anew;\n"
+    "                         intervals are of what differs between passes. --out is a folder,\n"
+    "                         to which passes are added; `compare` compares two of them\n"
     "  --out FILE.csv         results; beside them FILE.rounds.csv and FILE.machine.txt\n"
     "  --quick                short timing, cases up to 2097152 elements\n\n"
     "Verdicts against the baseline: FASTER, SLOWER, SAME, or NOT RESOLVED.\n\n"
@@ -89,18 +93,15 @@ static void report_wrong(job *j, const nl_case *c) {
 
 static void take_round(void *context, const bench_round *r) {
     const job *j = context;
-    if (j->rounds) rounds_write(j->rounds, r);
+    if (!j->rounds) return;
+    csv_text(j->rounds, r->c->text);
+    fprintf(j->rounds, "%s,%s,%d,%zu,%zu,%zu,%.6g\n", r->impl, r->isa, r->threads, r->round,
+            r->position, r->calls, r->ns);
 }
 
 static void take_note(void *context, const char *text) {
     (void)context;
     fprintf(stderr, "%s\n", text);
-}
-
-static bool fresh_process(void *context, const nl_case *c, const bench_round *arms, size_t count,
-                          measure *out, char *error, size_t error_size) {
-    const job *j = context;
-    return process_measure(c, j->o, arms, count, out, error, error_size);
 }
 
 /* Opens the file of raw rounds beside the results: x.csv gets x.rounds.csv. */
@@ -111,7 +112,7 @@ static FILE *open_rounds(const char *csv_path) {
     snprintf(path, sizeof path, "%.*s.rounds.csv", (int)length, csv_path);
     FILE *f = fopen(path, "w");
     if (f)
-        rounds_heading(f);
+        fputs("case,impl,isa,threads,round,position,calls,ns\n", f);
     else
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
     return f;
@@ -130,7 +131,6 @@ static bool bench_all(job *j) {
     const bench_settings settings = {.seconds = o->seconds,
                                      .precision = o->precision,
                                      .margin = o->margin,
-                                     .processes = (size_t)o->processes,
                                      .threads = o->threads,
                                      .context = j,
                                      .selects = selects,
@@ -138,8 +138,7 @@ static bool bench_all(job *j) {
                                      .is_baseline = o->baseline ? is_baseline : NULL,
                                      .row = take_row,
                                      .round = take_round,
-                                     .note = take_note,
-                                     .fresh_process = fresh_process};
+                                     .note = take_note};
     char error[700];
     for (size_t i = 0; i < o->cases.count; i++) {
         const nl_case *c = &o->cases.items[i];
@@ -173,6 +172,10 @@ int verb_bench(int argc, char **argv) {
         fprintf(stderr,
                 "normlab bench: name a case or a file of cases. See `normlab bench --help`.\n");
         return NL_EXIT_USAGE;
+    }
+    if (o.passes) {
+        code = bench_passes(&o);
+        return cases_free(&o.cases), code;
     }
     for (size_t i = 0; i < o.cases.count; i++)
         for (size_t k = 0; k < nl_impl_count(); k++)

@@ -131,7 +131,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     double seconds = 0;
     int first;
     out->also_long = -1;
-    out->precision = 0.01, out->margin = 0.02, out->processes = 1;
+    out->precision = 0.01, out->margin = 0.02;
     const option_spec all[] = {{"load", OPTION_LOAD, NULL, 0, 0},
                                {"impl", OPTION_TEXT, &out->impl, 0, 0},
                                {"baseline", OPTION_TEXT, &out->baseline, 0, 0},
@@ -143,7 +143,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
                                {"seed", OPTION_COUNT, &out->seed, 0, 1000000},
                                {"first", OPTION_FLAG, &out->first, 0, 0},
                                {"threads", OPTION_COUNT, &out->threads, 1, 4096},
-                               {"processes", OPTION_COUNT, &out->processes, 1, 1000},
+                               {"passes", OPTION_COUNT, &out->passes, 1, 1000},
                                {"seconds", OPTION_NUMBER, &seconds, 1e-6, 1e6},
                                {"precision", OPTION_NUMBER, &out->precision, 1e-6, 10},
                                {"margin", OPTION_NUMBER, &out->margin, 0, 10}};

@@ -13,8 +13,8 @@ typedef struct case_options {
     double seconds, quick_seconds; /* per implementation and case; the same with --quick */
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
-    int processes;
-    const char *errors; /* the largest errors on record, or NULL */
+    int passes;           /* bench: in fresh processes; 0: one, in this */
+    const char *errors;   /* the largest errors on record, or NULL */
     bool update_errors;
     double also_long; /* check: the suite's long cases, and seconds of drawn ones; below 0: none */
     int seed;         /* check: of the drawn cases */

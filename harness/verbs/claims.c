@@ -10,6 +10,7 @@
 #include "verbs/passes.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
+#include "workbench/load.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -61,6 +62,45 @@ static void help(void) {
            "  normlab claims --passes 6\n"
            "  normlab claims --quick --out results/claims.csv\n"
            "  normlab claims my_claim.txt --load ./mine.so\n");
+}
+
+/* What passes need: where they are kept, and what a pass, or the child that makes one, is asked. */
+typedef struct pass_options {
+    int passes;         /* to make */
+    const char *folder; /* NULL: gather() sets it to the processor's */
+    const char *races;  /* the child's file */
+    char **names;       /* of the claims */
+    int name_count;
+    double seconds;
+    bool quick, stability;
+} pass_options;
+
+static bool describe_machine(const char *folder, bool quick) {
+    char path[4400];
+    snprintf(path, sizeof path, "%s/machine.txt", folder);
+    FILE *out = fopen(path, "w");
+    if (!out) return false;
+    machine_write(out);
+    fprintf(out, "quick: %s\n", quick ? "yes" : "no");
+    return fclose(out) == 0;
+}
+
+static bool run_pass(const void *context, const char *folder, unsigned seed) {
+    const pass_options *p = context;
+    char races[4400], seconds[32], drawn[32], *argv[64];
+    snprintf(races, sizeof races, "%s/races.csv", folder);
+    snprintf(seconds, sizeof seconds, "%.9g", p->seconds);
+    snprintf(drawn, sizeof drawn, "%u", seed);
+    int n = 0;
+    argv[n++] = "normlab", argv[n++] = "claims";
+    argv[n++] = "--races", argv[n++] = races;
+    argv[n++] = "--seconds", argv[n++] = seconds;
+    argv[n++] = "--seed", argv[n++] = drawn;
+    if (p->quick) argv[n++] = "--quick";
+    for (size_t i = 0; load_file(i); i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
+    for (int i = 0; i < p->name_count && n < 63; i++) argv[n++] = p->names[i];
+    argv[n] = NULL;
+    return process_run(argv) == NL_EXIT_OK && describe_machine(folder, p->quick);
 }
 
 static bool add(claims_job *j, const char *path) {
@@ -148,7 +188,11 @@ static bool gather(claims_job *j, pass_options *p) {
     if (!p->passes && !p->folder)
         return claims_race(j) || (fprintf(stderr, "normlab: out of memory\n"), false);
     const size_t measured = j->evidence.passes; /* in frameworks */
-    if (!passes_make(p) || !passes_read(p, &j->evidence, error, sizeof error)) return false;
+    if (!p->folder) p->folder = passes_folder();
+    if (!passes_make(&(pass_plan){p->passes, p->folder, p, run_pass})) return false;
+    if (!evidence_read_folder(&j->evidence, p->folder, p->quick,
+                              p->passes ? machine_kernels() : NULL, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), false;
     if (j->evidence.passes > measured) return true;
     fprintf(stderr, "FAIL there is no whole pass in %s\n", p->folder);
     return false;
@@ -201,7 +245,8 @@ static void describe(const claims_job *j, const pass_options *p) {
 
 /* --stability: of what is there, and of the passes that are asked for beside it. */
 static int show_stability(claims_job *j, pass_options *p) {
-    bool ok = (p->passes || p->folder || passes_make(p)) && gather(j, p);
+    if (!p->folder) p->folder = passes_folder();
+    bool ok = gather(j, p);
     if (ok) claims_decide(j);
     stability found = {0};
     ok = ok && stability_write(stdout, &j->evidence, j->claims, j->count, &found);

@@ -1,6 +1,7 @@
 /* `normlab compare`: compares two result files, or two folders of them.
  * SPDX-License-Identifier: MIT */
 #include "results/facts.h"
+#include "results/pool.h"
 #include "verbs/options.h"
 #include "verbs/sheet.h"
 #include "verbs/terminal.h"
@@ -15,9 +16,13 @@
 
 static const char help[] =
     "normlab compare [options] A.csv B.csv\n"
-    "normlab compare [options] FOLDER_A FOLDER_B\n\n"
+    "normlab compare [options] FOLDER_A FOLDER_B\n"
+    "normlab compare [options] PASSES_A PASSES_B\n\n"
     "Is B FASTER or SLOWER than A, the SAME, or is that NOT RESOLVED? Matches rows by case,\n"
     "implementation, ISA and threads; of two folders, files of one name (except *.rounds.csv).\n"
+    "Of two folders of passes (`bench --passes`): the ratio is of times over the baseline's, "
+    "which\n"
+    "took turns with them, and the interval Student's, with 99 %, from how much passes differ.\n"
     "FASTER and SLOWER: the whole interval of the ratio B/A lies beyond the band, the larger of\n"
     "the two files' A/A bands. SAME: interval and band lie within the margin. A row that cannot\n"
     "be compared is refused, with the reason.\n\n"
@@ -26,14 +31,16 @@ static const char help[] =
     "                     the default when cpu, caches or architecture differ or are not known\n"
     "  --csv              for programs; ratio is of time, below 1 is faster\n"
     "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
-    "The files were measured one after the other, so anything that changed in between (load,\n"
+    "Files were measured one after the other, so anything that changed in between (load,\n"
     "clock speed, memory layout) looks like a change of the program. To see how much that is,\n"
     "measure A twice and compare the two. The implementations of one `normlab bench` take "
-    "turns.\n\n"
+    "turns. Passes can take turns, too: two programs add one each, again and again.\n\n"
     "Exit codes: 0 compared, 1 nothing could be compared, 2 bad usage or unreadable input.\n\n"
     "Examples:\n"
     "  normlab compare before.csv after.csv\n"
     "  normlab compare results/monday results/tuesday --margin 0.05 --fail-if-slower\n"
+    "  normlab bench CASE --passes 3 --out before   # then change the kernel, and build\n"
+    "  normlab bench CASE --passes 3 --out after && normlab compare before after\n"
     "  normlab compare laptop.csv server.csv --csv > both.csv\n";
 
 static const char sides[] = "AB";
@@ -55,12 +62,26 @@ static void warn_differing(job *j, const results file[2]) {
     j->differing = text;
 }
 
+/* How much of the differences is noise of which level. */
+static void describe_passes(const results *file, int side, bool shares) {
+    if (file->part_count < 2) return;
+    const pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_SPEED);
+    if (side == 0 && !shares)
+        fprintf(stderr, "B/A is of times over the baseline's, which took turns with them in each "
+                        "pass; the baseline's own row is of times\n");
+    fprintf(stderr,
+            "%c: %zu passes; standard deviation of a row, in the median, %.2f %% by its rounds, "
+            "%.2f %% between passes\n",
+            sides[side], file->part_count, 100 * s.within, 100 * s.between);
+}
+
 static void compare_files(job *j, const char *name, const char *const paths[2]) {
     char error[700], why[200] = "--across";
     results file[2];
     bool ok[2];
     for (int side = 0; side < 2; side++) {
-        ok[side] = results_read(paths[side], &file[side], error, sizeof error);
+        ok[side] = (pool_is(paths[side]) ? pool_read : results_read)(paths[side], &file[side],
+                                                                     error, sizeof error);
         if (!ok[side])
             options_fail("%s", error), j->unreadable++;
         else if (*file[side].warning)
@@ -76,6 +97,7 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
                     "to the limit.\n",
                     why);
         sheet_print(name, file, shares, &j->style, &j->total);
+        for (int side = 0; side < 2; side++) describe_passes(&file[side], side, shares);
     }
     for (int side = 0; side < 2; side++)
         if (ok[side]) results_free(&file[side]);
@@ -158,9 +180,10 @@ static int finish(const job *j, bool fail_if_slower) {
     return compared && !(fail_if_slower && j->total.verdicts[SLOWER]) ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
-static bool is_folder(const char *path) {
+/* 0: no folder, 1: a folder, 2: of passes. */
+static int kind_of(const char *path) {
     struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+    return stat(path, &s) != 0 || !S_ISDIR(s.st_mode) ? 0 : pool_is(path) ? 2 : 1;
 }
 
 int verb_compare(int argc, char **argv) {
@@ -176,14 +199,16 @@ int verb_compare(int argc, char **argv) {
     if (code != OPTIONS_DONE) return code;
     j.style.margin = log1p(margin);
     char **paths = argv + first;
-    if (argc - first != 2 || is_folder(paths[0]) != is_folder(paths[1])) {
+    if (argc - first != 2 || kind_of(paths[0]) != kind_of(paths[1])) {
+        static const char *const kinds[] = {"no folder", "a folder", "a folder of passes"};
         if (argc - first == 2)
-            options_fail("one of %s and %s is a folder, the other is not", paths[0], paths[1]);
-        options_fail("name two result files, or two folders of them");
+            options_fail("%s is %s, and %s is %s", paths[0], kinds[kind_of(paths[0])], paths[1],
+                         kinds[kind_of(paths[1])]);
+        options_fail("name two result files, two folders of them, or two of passes");
         return options_see_help();
     }
     if (j.style.csv) sheet_heading();
-    if (is_folder(paths[0]))
+    if (kind_of(paths[0]) == 1)
         compare_folders(&j, paths);
     else
         compare_files(&j, paths[1], (const char *const *)paths);

@@ -1,7 +1,10 @@
 /* `normlab doctor`: lists what would spoil a measurement here, and what to do about it.
  * SPDX-License-Identifier: MIT */
+#include "claims/stability.h"
 #include "machine/doctor.h"
+#include "machine/machine.h"
 #include "verbs/options.h"
+#include "verbs/passes.h"
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 
@@ -71,6 +74,27 @@ static void write_table(const finding *f, size_t count) {
     }
 }
 
+/* How much ratios differ when they are measured again, as far as this machine has passes. */
+static void write_noise(void) {
+    evidence e = {0};
+    char error[700];
+    if (evidence_read_folder(&e, passes_folder(), false, machine_kernels(), error, sizeof error) &&
+        e.passes > 1) {
+        const noise n = noise_of(&e);
+        printf(
+            "\npasses of claims here: %zu in %zu sittings. Standard deviation of a ratio, in the "
+            "median:\n  %.2f %% by the rounds of a process, %.2f %% of passes within a sitting",
+            e.passes, e.sittings, 100 * n.rounds, 100 * n.passes);
+        if (e.sittings > 1) printf(", %.2f %% of sittings", 100 * n.sittings);
+        putchar('\n');
+    } else {
+        puts(
+            "\nHow much do ratios differ when they are measured again? `normlab claims --passes 3` "
+            "finds out.");
+    }
+    evidence_free(&e);
+}
+
 int verb_doctor(int argc, char **argv) {
     bool csv = false;
     size_t count;
@@ -84,6 +108,6 @@ int verb_doctor(int argc, char **argv) {
     if (csv)
         write_csv(f, count);
     else
-        write_table(f, count);
+        write_table(f, count), write_noise();
     return NL_EXIT_OK;
 }

@@ -2,7 +2,7 @@
 #include "machine/machine.h"
 #include "tuning.h"
 #include "verbs/blame.h"
-#include "verbs/processes.h"
+#include "verbs/passes.h"
 #include "verbs/verbs.h"
 
 #include <errno.h>

@@ -1,25 +1,29 @@
-/* Passes of `normlab claims`: each in a fresh process, in a folder that is whole or not there.
+/* Passes: whole measurements in fresh processes, each in a folder that is whole or not there.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_PASSES_H
 #define NL_PASSES_H
 
-#include "claims/evidence.h"
+#include <stdbool.h>
 
-typedef struct pass_options {
+typedef struct pass_plan {
     int passes;         /* to make */
-    const char *folder; /* NULL: passes_make() sets it to the processor's */
-    const char *races;  /* the child's file */
-    char **names;       /* of the claims */
-    int name_count;
-    double seconds;
-    bool quick, stability;
-} pass_options;
+    const char *folder; /* made if it is not there; passes are added */
+    const void *context;
+    bool (*run)(const void *context, const char *folder, unsigned seed); /* one, into its folder */
+} pass_plan;
+
+/* The folder of this processor's passes, in memory of its own. */
+const char *passes_folder(void);
 
 /* Makes them, one after another. Ctrl-C ends the last one, which then is not there. False: after a
  * message. */
-bool passes_make(pass_options *p);
+bool passes_make(const pass_plan *p);
 
-/* Adds all whole passes. False: after a message. */
-bool passes_read(const pass_options *p, evidence *e, char *error, size_t error_size);
+/* Runs this very program, even when another was built meanwhile, and shows its words, not its results.
+ * Returns its exit code, or -1. */
+int process_run(char **argv);
+
+/* How this program was called: argv[0]. */
+extern const char *process_program;
 
 #endif

@@ -38,7 +38,7 @@ static void print_csv(const sheet *s, const row_pair *p) {
     csv_text(stdout, any->isa);
     printf("%d,%s,", any->threads, word(p));
     csv_text(stdout, p->why);
-    printf("%s,", s->shares ? "limit_pct" : "ns");
+    printf("%s,", s->shares ? "limit_pct" : p->relative ? "ns over baseline" : "ns");
     const double numbers[] = {measured(s, p->a), measured(s, p->b),  exp(p->ratio.median),
                               exp(p->ratio.low), exp(p->ratio.high), expm1(p->band)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) csv_number(stdout, numbers[i]);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "results/pool.h"
+
+#include <glob.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Its passes. */
+static size_t find(const char *folder, glob_t *found) {
+    char pattern[4096];
+    snprintf(pattern, sizeof pattern, "%s/*/bench.csv", folder);
+    return glob(pattern, 0, NULL, found) == 0 ? found->gl_pathc : 0;
+}
+
+bool pool_is(const char *path) {
+    glob_t found = {0};
+    const bool any = find(path, &found) > 0;
+    globfree(&found);
+    return any;
+}
+
+static double value_of(const result *r, pass_value what) {
+    return what == PASS_SPEED ? log(r->speedup)
+                              : (what == PASS_SHARE ? log(r->limit_pct / 100) : log(r->ns));
+}
+
+/* The ends of what the rounds of a pass gave. */
+static estimate range_of(const result *r, pass_value what) {
+    if (what == PASS_SPEED) return (estimate){0, log(r->speedup_low), log(r->speedup_high)};
+    const double v = value_of(r, what);
+    const double up = log(r->ns_high / r->ns), down = log(r->ns / r->ns_low);
+    return what == PASS_TIME ? (estimate){0, v - down, v + up} : (estimate){0, v - up, v + down};
+}
+
+estimate estimate_of_passes(const result *row, pass_value what) {
+    double v[PASSES_MOST];
+    estimate all = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < row->passes; i++) {
+        const estimate one = range_of(row->each[i], what);
+        v[i] = value_of(row->each[i], what);
+        all.low = fmin(all.low, one.low), all.high = fmax(all.high, one.high);
+    }
+    const estimate middle = stats_middle(v, row->passes);
+    return row->passes < 3 ? (estimate){middle.median, all.low, all.high} : middle;
+}
+
+static double middle(const result *row, double (*of)(const result *)) {
+    double v[PASSES_MOST];
+    for (size_t i = 0; i < row->passes; i++) v[i] = of(row->each[i]);
+    return stats_median(v, row->passes, 0).median;
+}
+
+static double share_of(const result *r) {
+    return r->limit_pct;
+}
+
+static double band_of(const result *r) {
+    return r->aa_band;
+}
+
+/* Of the rows of one key, in the order of the passes. */
+static result merged(const result **each, size_t passes) {
+    result r = *each[0];
+    r.each = each, r.passes = passes;
+    for (size_t i = 1; i < passes; i++) {
+        const result *one = each[i];
+        if (strcmp(one->verdict, r.verdict) != 0 && strcmp(r.verdict, "ok") == 0)
+            r.verdict = one->verdict;
+        if (*one->flag) r.flag = one->flag;
+        if (isnan(one->ns)) r.ns = NAN;
+    }
+    if (isnan(r.ns)) return r;
+    const estimate time = estimate_of_passes(&r, PASS_TIME);
+    r.ns = exp(time.median), r.ns_low = exp(time.low), r.ns_high = exp(time.high);
+    r.limit_pct = middle(&r, share_of), r.aa_band = middle(&r, band_of);
+    const estimate speed = estimate_of_passes(&r, PASS_SPEED);
+    r.speedup = exp(speed.median), r.speedup_low = exp(speed.low), r.speedup_high = exp(speed.high);
+    return r;
+}
+
+pool_spread pool_spread_of(const results *pool, pass_value what) {
+    pool_spread s = {NAN, NAN};
+    double *v = malloc((2 * pool->count + 1) * sizeof *v), *within = v, *between = v + pool->count;
+    size_t n = 0;
+    for (size_t i = 0; v && i < pool->count; i++) {
+        const result *r = &pool->rows[i];
+        double sum = 0, squares = 0, rounds = 0;
+        if (isnan(r->ns) || r->passes < 2 || isnan(value_of(r->each[0], what)) ||
+            (what == PASS_SPEED && strcmp(r->comparison, "baseline") == 0))
+            continue;
+        for (size_t k = 0; k < r->passes; k++) {
+            const double x = value_of(r->each[k], what);
+            const estimate range = range_of(r->each[k], what);
+            sum += x, squares += x * x, rounds += (range.high - range.low) / 2 / 1.96;
+        }
+        const double count = (double)r->passes;
+        within[n] = rounds / count;
+        between[n++] = sqrt(fmax(0, (squares - sum * sum / count) / (count - 1)));
+    }
+    if (n) s.within = stats_median(within, n, 0).median;
+    if (n) s.between = stats_median(between, n, 0).median;
+    free(v);
+    return s;
+}
+
+static int by_key_and_pass(const void *a, const void *b) {
+    const result *const x = *(const result *const *)a, *const y = *(const result *const *)b;
+    const int order = results_order(x, y);
+    return order ? order : (x->pass > y->pass) - (x->pass < y->pass);
+}
+
+static bool merge(results *out) {
+    size_t rows = 0, at = 0;
+    for (size_t i = 0; i < out->part_count; i++) rows += out->parts[i].count;
+    out->each = malloc((rows + 1) * sizeof *out->each);
+    out->rows = malloc((rows + 1) * sizeof *out->rows);
+    out->sorted = malloc((rows + 1) * sizeof *out->sorted);
+    if (!out->each || !out->rows || !out->sorted) return false;
+    for (size_t i = 0; i < out->part_count; i++)
+        for (size_t k = 0; k < out->parts[i].count; k++) {
+            out->parts[i].rows[k].pass = i;
+            out->each[at++] = &out->parts[i].rows[k];
+        }
+    qsort(out->each, rows, sizeof *out->each, by_key_and_pass);
+    for (size_t i = 0, end; i < rows; i = end) {
+        for (end = i + 1; end < rows && results_order(out->each[i], out->each[end]) == 0;) end++;
+        out->sorted[out->count] = &out->rows[out->count];
+        out->rows[out->count++] = merged(out->each + i, end - i);
+    }
+    return true;
+}
+
+/* Passes of one pool must be of one program on one machine. */
+static bool alike(const results *parts, size_t count, char *const *paths, char *error,
+                  size_t error_size) {
+    static const char *const keys[] = {"kernels", "cpu", "quick"};
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            const char *a = results_fact(&parts[0], keys[k]), *b = results_fact(&parts[i], keys[k]);
+            if (strcmp(a ? a : "", b ? b : "") == 0) continue;
+            snprintf(
+                error, error_size,
+                "%.300s and %.300s are no passes of one thing: %s is '%.40s' and '%.40s'. Give "
+                "each a folder",
+                paths[0], paths[i], keys[k], a ? a : "", b ? b : "");
+            return false;
+        }
+    return true;
+}
+
+bool pool_read(const char *folder, results *out, char *error, size_t error_size) {
+    glob_t found = {0};
+    const size_t count = find(folder, &found);
+    *out = (results){0};
+    bool ok = count > 0 && count <= PASSES_MOST;
+    if (!ok)
+        snprintf(error, error_size,
+                 "%s: %zu passes, FOLDER/PASS/bench.csv; from 1 to %d can be read", folder, count,
+                 PASSES_MOST);
+    out->parts = ok ? calloc(count, sizeof *out->parts) : NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = results_read(found.gl_pathv[i], &out->parts[i], error, error_size);
+        out->part_count += ok;
+    }
+    ok = ok && alike(out->parts, count, found.gl_pathv, error, error_size);
+    if (ok && !merge(out)) ok = false, snprintf(error, error_size, "%s: no memory", folder);
+    if (ok) { /* the facts of the first stand for all */
+        results *first = &out->parts[0];
+        out->facts = first->facts, out->fact_count = first->fact_count;
+        out->facts_text = first->facts_text;
+        first->facts = NULL, first->facts_text = NULL, first->fact_count = 0;
+    }
+    globfree(&found);
+    if (!ok) results_free(out);
+    return ok;
+}

@@ -1,0 +1,11 @@
+/* `normlab bench --passes`. SPDX-License-Identifier: MIT */
+#ifndef NL_BENCH_PASSES_H
+#define NL_BENCH_PASSES_H
+
+#include "verbs/case_options.h"
+
+/* Makes the passes in the folder of --out, or in one that goes again, and shows all that are there as
+ * one table. Returns the exit code. */
+int bench_passes(const case_options *o);
+
+#endif
