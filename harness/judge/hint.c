@@ -180,8 +180,8 @@ static void find_cause(enquiry *q, hint *out) {
     }
     if (q->right_apart) {
         snprintf(cause, size,
-                 "right where outputs have their own buffers: an input was overwritten before it "
-                 "was last read");
+                 "wrong in place alone: an input was overwritten before it was last read, or the "
+                 "branch for calls in place is wrong");
         return;
     }
     if (find_any_nan(q, cause, size) || find_mechanism(q, cause, size, &tried)) return;

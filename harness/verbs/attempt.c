@@ -122,7 +122,6 @@ static bool race(job *j) {
     const bench_settings settings = {.seconds = j->o->seconds,
                                      .precision = 0.01,
                                      .margin = 0.02,
-                                     .processes = 1,
                                      .threads = j->o->threads,
                                      .context = j,
                                      .selects = races,
@@ -188,7 +187,7 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     if (j.checked == 0) return fprintf(stderr, "FAIL nothing was compared\n"), NL_EXIT_FAILED;
     if (j.failed) {
         report_failure(&j.first, j.at.threads ? 1 : o->threads);
-        hints_print(stderr);
+        hints_print(stderr, NULL, NULL);
         return NL_EXIT_FAILED;
     }
     if (!o->cases.count && !race(&j)) return NL_EXIT_USAGE;

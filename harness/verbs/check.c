@@ -5,6 +5,7 @@
 #include "best.h"
 #include "cases/dimensions.h"
 #include "cases/suite.h"
+#include "cases/when.h"
 #include "registry.h"
 #include "verbs/case_options.h"
 #include "verbs/hints.h"
@@ -73,6 +74,7 @@ typedef struct job {
     judges judges;
     count *counts; /* one per implementation, then one for models; the judges see them */
     count all;
+    unsigned char *states; /* [implementations][cases]: how each ended */
     error_record largest;
 } job;
 
@@ -124,6 +126,9 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     const int threads = case_options_threads(j->o, c);
     count *its = &j->counts[index_of(m)];
     if (its->fail >= GIVEN_UP) return; /* a judge was told too late */
+    const size_t number = (size_t)(c - j->o->cases.items);
+    if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
+        j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
     row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
     if (m) w.threads = nl_threads_for(m, &c->problem, threads);
     if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
@@ -164,6 +169,12 @@ static bool check_all(job *j, const nl_case *c, size_t i) {
         taken = nl_accepts(nl_impl_at(m), &c->problem);
     if (!taken) j->all.fail++, fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
     return true;
+}
+
+static void say_when(void *context, const nl_impl *m, char *text, size_t size) {
+    const job *j = context;
+    const case_list *cases = &j->o->cases;
+    when_text(cases->items, j->states + index_of(m) * cases->count, cases->count, text, size);
 }
 
 static void summarize(const count *counts) {
@@ -220,11 +231,12 @@ int verb_check(int argc, char **argv) {
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
     count *counts = j.counts = worker_share((nl_impl_count() + 1) * sizeof *counts);
-    bool ready = counts != NULL;
+    j.states = calloc(nl_impl_count() * o.cases.count + 1, 1);
+    bool ready = counts && j.states;
     if (ready && o.errors)
         ready = error_record_open(&j.largest, o.errors, o.update_errors, error, sizeof error) ||
                 (fprintf(stderr, "normlab: %s\n", error), false);
-    if (!counts) fprintf(stderr, "normlab: out of memory\n");
+    if (!counts || !j.states) fprintf(stderr, "normlab: out of memory\n");
     if (!ready || !report_open(&j.out, o.out, o.quick))
         return error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
     j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
@@ -252,7 +264,7 @@ int verb_check(int argc, char **argv) {
             j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared\n");
-    hints_print(stderr);
+    hints_print(stderr, say_when, &j);
     bool written = report_close(&j.out),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
     if (o.errors && !o.update_errors && !stopped && !ended)
@@ -260,6 +272,7 @@ int verb_check(int argc, char **argv) {
     if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
     if (o.update_errors && good) good = record_update(&j.largest);
     error_record_close(&j.largest);
+    free(j.states);
     cases_free(&o.cases);
     if (input_ok && stopped) return NL_EXIT_INTERRUPTED;
     return !input_ok ? NL_EXIT_USAGE : good && written ? NL_EXIT_OK : NL_EXIT_FAILED;

@@ -46,7 +46,8 @@ void hints_note(const nl_impl *impl, const row *w, int threads) {
 }
 
 /* Looks at the kept failures until one has a known cause; else prints what the first showed. */
-static void print(const lesson *l, FILE *to) {
+static void print(const lesson *l, FILE *to, hints_when when, void *context) {
+    char text[400] = "";
     hint best = {0};
     size_t its = 0;
     bool have = false;
@@ -68,10 +69,13 @@ static void print(const lesson *l, FILE *to) {
     if (!have) return;
     fprintf(to, "\nHINT %s@%s on %s\n", l->impl->name, l->impl->isa, l->kept[its].c.text);
     if (*best.where) fprintf(to, "     %s\n     %s\n", best.where, best.number);
+    if (when) when(context, l->impl, text, sizeof text);
+    if (*text) fprintf(to, "     when: %s\n", text);
     fprintf(to, "     cause: %s\n", best.cause);
 }
 
-void hints_print(FILE *to) {
-    for (lesson *l = lessons; l < lessons + FAILURES_MAX && l->impl; l++) print(l, to);
+void hints_print(FILE *to, hints_when when, void *context) {
+    for (lesson *l = lessons; l < lessons + FAILURES_MAX && l->impl; l++)
+        print(l, to, when, context);
     memset(lessons, 0, sizeof lessons);
 }

@@ -11,7 +11,10 @@
  * the call. */
 void hints_note(const nl_impl *impl, const row *w, int threads);
 
-/* Calls each of them again, prints what it finds, and forgets them. */
-void hints_print(FILE *to);
+/* Writes what the failed cases of an implementation have in common, or nothing. */
+typedef void (*hints_when)(void *context, const nl_impl *impl, char *text, size_t size);
+
+/* Calls each of them again, prints what it finds, and forgets them. when: NULL, or asked. */
+void hints_print(FILE *to, hints_when when, void *context);
 
 #endif

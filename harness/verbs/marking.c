@@ -41,7 +41,8 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     size_t size;
     FILE *f = v->outcome == OUTCOME_FAIL ? open_memstream(&hint, &size) : NULL;
     if (f)
-        hints_note(j->impl, &line, c->threads ? c->threads : j->threads), hints_print(f), fclose(f);
+        hints_note(j->impl, &line, c->threads ? c->threads : j->threads),
+            hints_print(f, NULL, NULL), fclose(f);
     snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
              v->outcome == OUTCOME_DEMO ? "its method promises nothing here (.method, .range_safe)"
                                         : v->why,
