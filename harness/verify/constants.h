@@ -11,6 +11,9 @@
  * one implementation at a time. Returns where the copies lie; NULL: out of memory. */
 char *constants_guard(nl_impl *impl);
 
+/* The implementation as it was before: for calls at once, which cannot share the copies. */
+const nl_impl *constants_unguarded(void);
+
 /* Is the address in the copies? Then writes which field it is, as "n of its problem". */
 bool constants_name(nl_pass pass, const char *copies, const char *address, char *text, size_t size);
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "parallel.h"
 #include "verify/constants.h"
+#include "verify/pair.h"
 #include "verify/seal.h"
 
 #ifdef __GLIBC__
@@ -270,6 +271,9 @@ static void call(slip *s) {
     s->left_threads = too_many_threads(before + team - 1);
     strcpy(s->left, left_behind(&s->in));
     if (leaks(memory) && !*s->left) strcpy(s->left, "allocates memory in each call, and keeps it");
+    if (s->pairs && s->status == NL_OK && !*s->left && !pair_agrees(s))
+        strcpy(s->left,
+               "gives other numbers while another thread calls it too: is a buffer static?");
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
     s->state = SLIP_RETURNED;
@@ -401,6 +405,7 @@ void *worker_share(size_t bytes) {
 void worker_fill(slip *s, const instance *in, int threads) {
     *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
     s->tuning = *nl_tuning_now();
+    s->pairs = in->unset && pair_wanted(in);
     s->in.c = &s->c, s->in.impl = &s->impl;
     for (nl_arg i = 0; i < NL_ARGS; i++) {
         s->writable[i] = !in->data->input[i] || instance_consumes(in, i);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/pair.h"
+#include "base/clock.h"
+#include "registry.h"
+#include "verify/constants.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Until so many calls of each overlapped one of the other's, or a time is over: others may use the
+ * machine. */
+enum { OVERLAPS = 10, LEAST = 16384, MOST = 40000, MOST_NS = 100000000 };
+
+bool pair_wanted(const instance *in) {
+    const nl_problem *p = &in->c->problem;
+    const size_t count = p->n * p->c * p->s;
+    return !in->impl->threaded && !nl_is_own(in->impl) && !in->c->text[in->c->options] &&
+           strcmp(in->c->data, "normal") == 0 && LEAST <= count && count <= MOST;
+}
+
+/* A caller, with buffers of its own. */
+typedef struct party {
+    const slip *s;
+    nl_case c;
+    instance in;
+    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after one alone */
+    const struct party *beside;
+    atomic_int calls, overlaps;
+    bool differs;
+} party;
+
+/* Of whole lines of a cache, and at their beginning. */
+static void *room(size_t bytes) {
+    return aligned_alloc(64, (bytes / 64 + 1) * 64);
+}
+
+static void *copy(const void *from, size_t bytes) {
+    void *to = malloc(bytes + 1);
+    if (to) memcpy(to, from, bytes);
+    return to;
+}
+
+static bool call_once(party *p) {
+    for (int i = 0; i < NL_ARGS; i++)
+        if (p->in.at[i] && p->s->writable[i]) memcpy(p->in.at[i], p->first[i], p->s->bytes[i]);
+    return instance_call(&p->in, 1) == NL_OK;
+}
+
+static bool same_as_alone(party *p) {
+    if (!call_once(p)) return false;
+    for (int i = 0; i < NL_ARGS; i++)
+        if (p->in.at[i] && memcmp(p->in.at[i], p->right[i], p->s->bytes[i]) != 0) return false;
+    return true;
+}
+
+/* other: with the signs of x changed. False: out of memory, or not the same twice. */
+static bool begin(party *p, const slip *s, bool other) {
+    const size_t size = s->c.problem.dtype == NL_F32 ? 4 : 2;
+    bool ok = true;
+    *p = (party){.s = s, .c = s->c, .in = s->in};
+    p->in.c = &p->c, p->in.impl = constants_unguarded();
+    if (s->in.scratch) ok = (p->in.scratch = room(s->in.scratch_bytes));
+    for (int i = 0; i < NL_ARGS; i++) {
+        if (!s->in.at[i]) continue;
+        p->first[i] = copy(s->in.at[i], s->bytes[i]), p->in.at[i] = room(s->bytes[i]);
+        ok = ok && p->first[i] && p->in.at[i];
+        for (size_t k = size - 1; ok && other && i == NL_X && k < s->bytes[i]; k += size)
+            ((unsigned char *)p->first[i])[k] ^= 0x80;
+        if (ok) memcpy(p->in.at[i], p->first[i], s->bytes[i]);
+    }
+    ok = ok && call_once(p);
+    for (int i = 0; ok && i < NL_ARGS; i++)
+        if (s->in.at[i]) ok = (p->right[i] = copy(p->in.at[i], s->bytes[i]));
+    return ok && same_as_alone(p);
+}
+
+static void end(party *p) {
+    for (int i = 0; i < NL_ARGS; i++) {
+        free(p->first[i]), free(p->right[i]);
+        if (p->s->in.at[i]) free(p->in.at[i]);
+    }
+    if (p->s->in.scratch) free(p->in.scratch);
+}
+
+static void *go_on(void *context) {
+    party *p = context;
+    const double until = clock_ns() + MOST_NS;
+    while (!p->differs && clock_ns() < until &&
+           (p->overlaps < OVERLAPS || p->beside->overlaps < OVERLAPS)) {
+        const int before = p->beside->calls;
+        p->differs = !same_as_alone(p), p->calls++;
+        p->overlaps += p->beside->calls != before;
+    }
+    return NULL;
+}
+
+bool pair_agrees(const slip *s) {
+    static party one, other;
+    pthread_t thread;
+    const bool first = begin(&one, s, false), second = begin(&other, s, true);
+    one.beside = &other, other.beside = &one;
+    if (first && second && pthread_create(&thread, NULL, go_on, &other) == 0) {
+        go_on(&one);
+        pthread_join(thread, NULL);
+    }
+    end(&one), end(&other);
+    return !one.differs && !other.differs;
+}
