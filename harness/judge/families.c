@@ -45,6 +45,8 @@ static void add_eps(mistake_list *l) {
     for (size_t i = 0; i < sizeof other_eps / sizeof *other_eps; i++)
         if (fabs(other_eps[i].eps - right) > 1e-3 * right)
             mistake_add(l, other_eps[i].name, 0, "%s", other_eps[i].text)->eps = other_eps[i].eps;
+    mistake_add(l, "eps-largest", 0, "eps as the least variance: max(var, eps) for var + eps")
+        ->root = LARGER_ONE;
     mistake_add(l, "eps-in-sum", 0, "eps was added to the sum of squares, before its division by n")
         ->eps /= (long double)nl_group_size(l->s->p);
 }
@@ -67,6 +69,8 @@ static const struct {
                  {A_MEAN | A_RSTD, "statistics", "mean and rstd were"},
                  {AN_XHAT, "xhat", "xhat was"},
                  {AN_OUTPUT, "stored", ""},
+                 {A_SCALE, "scale", "the scale, gain * rstd, was"},
+                 {A_FOLD, "fold", "scale and shift of y = x * scale + shift were"},
                  {A_DY, "dy", "dy was"},
                  {A_MEAN_OF_G, "means", "the means of g and g * xhat were"},
                  {A_DGAMMA, "dgamma", "dgamma was"},
@@ -93,6 +97,7 @@ static void add_roundings(mistake_list *l) {
             const int what = roundings[i].what;
             const bool both = what == (A_MEAN | A_RSTD) || what == (A_DGAMMA | A_DBETA);
             if ((what & backward) && l->s->p->pass != NL_BACKWARD) continue;
+            if ((what & (A_SCALE | A_FOLD)) && l->s->p->pass == NL_BACKWARD) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
@@ -165,9 +170,13 @@ static void add_members(mistake_list *l) {
     mistake_add(l, "sums-without-last", 0, "the sums miss their last element")->members_end = m - 1;
     for (size_t k = 64, before = m - 1; k >= 2; k /= 2) {
         const size_t end = m / k * k;
-        if (end == 0 || end >= before) continue;
+        if (end == 0 || end == before || end == m) continue;
         mistake_add(l, "sums-end", end, "the sums miss the tail, from element %zu on", end)
             ->members_end = before = end;
+        formula *f = mistake_add(l, "whole-vectors", end,
+                                 "the sums miss the tail, and were divided by %zu", end);
+        f->members_end = end, f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX;
+        f->divisor = (long double)end;
     }
     for (size_t k = 64, before = m; k >= 4; k /= 2) {
         const size_t padded = (m + k - 1) / k * k;
@@ -226,6 +235,12 @@ static void add_gradients(mistake_list *l) {
     const size_t n = l->s->p->n, threads = (size_t)l->s->threads;
     char share[64];
     if (n < 2) return;
+    for (int type = NL_F16; type <= NL_BF16; type++) {
+        mistake_add(l, type_text(type), 0,
+                    "dgamma and dbeta were added up row by row in 16 bits, %s", type_text(type))
+            ->gradients_in = type + 1;
+        mistake_prefix(l, "grads-in-");
+    }
     add_rows(l, "last-row-only", 0, "the last row only, as if it overwrote the others", n - 1, n);
     add_rows(l, "first-row-only", 0, "the first row only", 0, 1);
     add_rows(l, "without-last-row", 0, "the last row is missing", 0, n - 1);

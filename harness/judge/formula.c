@@ -202,6 +202,12 @@ void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long 
 
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i) {
     const size_t c = s->p->c, inner = s->p->s, j = i / inner % c;
+    if (what == OF_X && r->shifted & OF_ROWS) {
+        const size_t row = c * inner;
+        return r->shifted & BACK       ? (ptrdiff_t)i - (ptrdiff_t)row
+               : i / row + 1 < s->p->n ? (ptrdiff_t)(i + row)
+                                       : -1;
+    }
     if (!(r->shifted & what)) return (ptrdiff_t)i;
     const bool back = r->shifted & BACK;
     if (j == (back ? 0 : c - 1)) return -1;

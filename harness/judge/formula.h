@@ -45,8 +45,15 @@ enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
 enum { COMPUTED, COPIED, NOT_NORMALIZED };     /* output; COPIED: x, or dy */
-enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 };  /* bits: undivided, stale */
-enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16 }; /* bits of shifted */
+enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 }; /* bits: undivided, stale */
+enum {
+    OF_GAMMA = 1,
+    OF_BETA,
+    OF_X = 4,
+    OF_GRADIENTS = 8,
+    BACK = 16,
+    OF_ROWS = 32
+};                                                 /* bits of shifted */
 enum { RSTD, SIGMA, VARIANCE, EXCHANGED };         /* saved: as rstd; EXCHANGED: with the mean */
 enum { WHOLE, UNSHIFTED, CORRECTION };             /* mean_saved: minus x[0]; minus itself */
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4 };         /* bits of running */
@@ -70,7 +77,9 @@ enum {
     A_MEAN_OF_G = 1024,
     A_DGAMMA = 2048,
     A_DBETA = 4096,
-    STEPS = 8192
+    STEPS = 8192,
+    A_SCALE = 16384, /* gain * rstd, one number for each element */
+    A_FOLD = 32768   /* that, and beta - mean * scale: y is x times one plus the other */
 };
 
 typedef struct formula {
@@ -94,6 +103,7 @@ typedef struct formula {
     int gradients_gained;       /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
     int gradients_averaged;     /* over the rows, for their sums */
     int gradients_swapped;      /* dgamma and dbeta */
+    int gradients_in;           /* 0, or one more than the type in which rows are added up */
     size_t together;            /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
     size_t member, members_end; /* only these of a group's elements are summed */
     size_t lanes;               /* every lanes-th element is summed twice, from the first on */

@@ -26,7 +26,11 @@ static void parameter_gradients(workspace *w, const formula *r) {
             const long double gain =
                 r->gradients_gained & (k ? OF_BETA : OF_GAMMA) ? formula_gain_at(s, r, j) : 1;
             if (row < r->row || row >= r->rows_end) continue;
-            sum[j] += (double)(gain * formula_dy(s, r, i) * (k ? 1 : operand(w, r, IN_DGAMMA, i)));
+            const long double term =
+                gain * formula_dy(s, r, i) * (k ? 1 : operand(w, r, IN_DGAMMA, i));
+            const nl_dtype in = (nl_dtype)(r->gradients_in - 1);
+            sum[j] = r->gradients_in ? (double)ref_round(in, sum[j] + ref_round(in, term))
+                                     : sum[j] + (double)term;
         }
         for (size_t j = 0; sum && j < p->c; j++) {
             if (r->gradients_averaged) sum[j] /= (double)(p->n * p->s);

@@ -49,6 +49,14 @@ static long double value_at(const workspace *w, const formula *r, size_t i, size
     const long double shift =
         beta ? formula_rounded(r, A_BETA, beta[formula_feature(s, r, of_beta)]) : 0;
     const long double gain = formula_gain_at(s, r, formula_feature(s, r, of_gamma));
+    if (r->rounds & (A_SCALE | A_FOLD)) {
+        const size_t g = formula_group(s, r, x);
+        const long double mean = r->centred || r->inference ? w->mean[g] : 0;
+        const long double scale = formula_rounded(r, A_SCALE | A_FOLD, gain * w->rstd[g]);
+        if (r->rounds & A_SCALE) return (formula_input(s, r, x) - mean) * scale + shift;
+        return formula_input(s, r, x) * scale +
+               formula_rounded(r, A_FOLD, shift - mean * gain * w->rstd[g]);
+    }
     long double v = formula_normalized(w, r, x);
     if (r->output == COPIED) return formula_input(s, r, i);
     v = r->beta == BETA_FIRST ? (v + shift) * gain : formula_rounded(r, STEPS, v * gain) + shift;

@@ -114,6 +114,8 @@ static bool is_folded(const subject *s) {
         const double y = s->got[NL_Y][i],
                      product = (double)(s->in->x[i] * gain * s->want->rstd[nl_group_of(p, i)]);
         if (y == 0 || !(fabs(y) * 16 < fabs(product)) || !isfinite(product)) continue;
+        if (fabs(y - (double)due_at(s->dues, NL_Y, i).want) > ldexp(4, ilogb(product) - 24))
+            return false; /* farther off than its two roundings can be */
         far++;
         multiples += fmod(y, ldexp(1, ilogb(product) - 25)) == 0;
     }

@@ -15,7 +15,7 @@ static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismat
     h->removes = h->left.was > 0 ? 1 - h->left.rms / h->left.was : 0;
     const bool enough = h->removes >= MECHANISM_ENOUGH ||
                         (h->removes >= 0.5 && h->left.rms <= MECHANISM_EQUAL),
-               half = !m->fitted && h->left.hits >= 8 && 2 * h->left.hits >= truth->beyond &&
+               half = !m->fitted && h->left.hits >= 8 && 4 * h->left.hits >= 3 * truth->beyond &&
                       2 * h->left.beyond <= truth->beyond;
     h->explains = (enough || half) && h->left.not_finite <= truth->not_finite;
     const bool few = h->left.largest <= MECHANISM_FEW_UNITS && h->left.rms <= 1;

@@ -18,6 +18,8 @@ enum {
     MEANS_BEFORE,  /* and it has a mean */
     GRADIENTS,     /* dgamma and dbeta were given */
     DGAMMA,        /* dgamma was */
+    ROWS,          /* there are two */
+    RUNNING,       /* running statistics were given */
     GAIN,          /* gamma was */
     AFFINE,        /* gamma and beta were */
     RESIDUAL,      /* the residual, or dresidual, was */
@@ -63,8 +65,6 @@ static const struct row {
     {"dresidual-late", B, HALVES, AT(residual), EARLY_ROUNDED,
      "dx was rounded before dresidual was added"},
     {"eps-outside", ALL, ANY, AT(root), OUTSIDE, "eps outside the root: 1 / (sqrt(var) + eps)"},
-    {"eps-largest", ALL, ANY, AT(root), LARGER_ONE,
-     "eps as the least variance: max(var, eps) for var + eps"},
     {"root-missing", F | I, ANY, AT(rstd_power), 2, "divided by the variance, not by its root"},
     {"rstd-missing-in-y", F | I, ANY, AT(rstd_power), 0, "not divided by sigma: rstd is missing"},
     {"times-sigma", ALL, ANY, AT(root), TIMES_SIGMA, "multiplied by sigma, not divided by it"},
@@ -94,6 +94,9 @@ static const struct row {
      "features shifted by one: y[j + 1] in y[j]"},
     {"y-shifted-back", F | I, ANY, AT(shifted), OF_X | OF_GAMMA | OF_BETA | BACK,
      "features shifted by one: y[j - 1] in y[j]"},
+    {"rows-shifted", F | I, ROWS, AT(shifted), OF_ROWS, "rows shifted by one: y[i + 1] in y[i]"},
+    {"rows-shifted-back", F | I, ROWS, AT(shifted), OF_ROWS | BACK,
+     "rows shifted by one: y[i - 1] in y[i]"},
     {"beta-first", F | I, ANY, AT(beta), BETA_FIRST,
      "beta was added before the gain: (xhat + beta) * gamma"},
     {"cast-last", F | I, HALVES, AT(casting), NL_CAST_LAST, "cast last, not before the weight"},
@@ -150,6 +153,8 @@ static const struct row {
      "statistics per sample and place, over the channels: LayerNorm, channels last"},
     {"channels-last", ALL, PLACES, AT(axis), READS_CHANNELS_LAST,
      "x was read as if its channels were the last axis"},
+    {"stats-running", F, RUNNING, AT(inference), 1,
+     "the running statistics, not the batch's: inference"},
     {"stats-batch", I, ANY, AT(inference), 0,
      "statistics of the batch, not the running ones: training"},
     {"mean-g-missing", B, ANY, AT(mean_g), 0, "the term mean(g) was left out"},
@@ -222,6 +227,8 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                        [MEANS_BEFORE] = before && centred,
                        [GRADIENTS] = s->got[NL_DGAMMA] && s->got[NL_DBETA],
                        [DGAMMA] = s->got[NL_DGAMMA],
+                       [ROWS] = s->p->n > 1,
+                       [RUNNING] = s->in->running_mean && s->in->running_var,
                        [GAIN] = s->in->gamma,
                        [AFFINE] = s->in->gamma && s->in->beta,
                        [RESIDUAL] = s->in->residual || s->in->dresidual,

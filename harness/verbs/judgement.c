@@ -105,10 +105,10 @@ static void print_rest(const judgement *j, FILE *out) {
     char text[32];
     fprintf(out,
             "  explained      %.0f %% of the error, and %zu of %zu wrong numbers wholly\n"
-            "  much is left   up to %s, %zu numbers beyond the bound: something else is wrong, or "
+            "  much is left   up to %s, %zu number%s beyond the bound: something else is wrong, or "
             "it is not this\n",
             100 * fmax(0, h->removes), h->left.hits, j->score.beyond,
-            units_text(h->left.largest, text), h->left.beyond);
+            units_text(h->left.largest, text), h->left.beyond, h->left.beyond == 1 ? "" : "s");
 }
 
 static void print_mechanism(const judgement *j, FILE *out) {
@@ -138,7 +138,7 @@ static void print_mechanism(const judgement *j, FILE *out) {
             fprintf(out, "  nothing");
         fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
     }
-    print_growth(j, out);
+    if (j->partly || !m->likely) print_growth(j, out); /* else the mistake explains it */
 }
 
 void judgement_print(const judgement *j, const char *y_path, FILE *out) {

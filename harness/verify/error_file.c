@@ -120,11 +120,21 @@ static void write_lines(const error_record *e, const error_line *lines, size_t c
     }
 }
 
+/* How many rows are added up together follows the caches of the machine, and the error follows that: a
+ * line of a parameter's gradient keeps the larger number, another machine's or this one's. */
+static void keep_larger(const error_record *e, error_line *l) {
+    const error_line *was = bsearch(l, e->file, e->file_count, sizeof *e->file, error_record_order);
+    const char *output = strrchr(l->problem, '/') + 1;
+    if (!was || (strcmp(output, "dgamma") != 0 && strcmp(output, "dbeta") != 0)) return;
+    for (size_t k = 0; k < e->kind_count; k++)
+        if (!isnan(l->u[k])) l->u[k] = fmax(l->u[k], was->u[k]);
+}
+
 bool error_record_update(const error_record *e, size_t *lines, char *error, size_t error_size) {
     error_line *all = calloc(e->now_count + e->file_count + 1, sizeof *all);
     size_t count = 0;
     for (size_t i = 0; all && i < e->now_count; i++)
-        if (e->now[i]) all[count++] = *e->now[i];
+        if (e->now[i]) all[count] = *e->now[i], keep_larger(e, &all[count++]);
     for (size_t i = 0; all && i < e->file_count; i++)
         if (error_record_not_run(e, &e->file[i])) all[count++] = e->file[i];
     FILE *out = all ? fopen(e->path, "w") : NULL;
