@@ -30,7 +30,7 @@ static const char *describe(const nl_case *c) {
     }
     if (c->threads) n += sprintf(text + n, " threads %d", c->threads);
     if (c->gain != 1) n += sprintf(text + n, " gain %g", (double)c->gain);
-    if (c->lone_team) n += sprintf(text + n, " alone");
+    if (c->team) n += sprintf(text + n, " team %d", c->team);
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         if (c->skew[a]) n += sprintf(text + n, " %s+%u", nl_arg_name(a, p->pass), c->skew[a]);
         if (a != NL_X && c->kind[a].value)
@@ -76,7 +76,7 @@ Test(cases, options_and_paths) {
         "offset:16/momentum=0.99 offset:16 momentum 0.99;spike:7/gain=1e-5 spike:7 gain 1e-05;"
         "normal/cold/threads=4096 normal cold threads 4096;"
         "normal/skew=64 normal y+64 residual_out+64 dx+64 dgamma+64 dbeta+64;"
-        "normal/skew-x=4/skew-gamma=60/team=1 normal alone x+4 gamma+60;"
+        "normal/skew-x=4/skew-gamma=60/team=1 normal team 1 x+4 gamma+60;"
         "nan/gamma=scale:1e30/beta=zeros nan gamma:1e+30 beta:0;"
         "nan/residual=offset:-3 nan residual residual:-3;"
         "normal/rotating/threads=1/skew=0/streaming normal rotating streaming threads 1;"
@@ -199,7 +199,7 @@ Test(cases, errors) {
                  "/<+1x3>/nan;/<3X4>/nan;/<0x1f>/nan;/<18446744073709551616x1>/nan;/2x3/<gauss>;"
                  "/2x3/<normal:3>;/2x3/<offset>;/2x3/<offset:>;/2x3/<offset:3q>;/2x3/<offset:inf>;"
                  "/2x3/nan/<fast>;/2x3/nan/<>;/2x3/nan/<eps=>;/2x3/nan/residual/<momentum=1y>;"
-                 "/2x3/nan/<skew-x=2>;/2x3/nan/<skew-q=4>;/2x3/nan/<skew-=4>;/2x3/nan/<team=2>;"
+                 "/2x3/nan/<skew-x=2>;/2x3/nan/<skew-q=4>;/2x3/nan/<skew-=4>;/2x3/nan/<team=0>;"
                  "/2x3/nan/<gamma=>;/2x3/nan/<gamma=gauss>;/2x3/nan/<beta=nan>;/2x3/nan/<y=nan>;"
                  "/2x3/nan/<x=nan>;/2x3/nan/<gamma=npy:a>;/2x3/nan/<gamma=museum:pt51102>;"
                  "rmsnorm/backward/f32/2x3/nan/<rstd=nan>;/2x3/nan/<threads=0>;/2x3/nan/"

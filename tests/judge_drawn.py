@@ -152,6 +152,9 @@ def gain_at(k, m, j):
 def moved(k, m, what, i):
     """The element that i takes `what` from."""
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0
+    rows = m.get("rows_moved", 0) if what == "x" else 0
+    if rows:
+        return i + rows * k.c * k.s if 0 <= k.row(i) + rows < k.n else i
     return i + by * k.s if 0 <= j + by < k.c else i
 
 
@@ -170,6 +173,9 @@ def forward(k, m):
         shift = 0 if m.get("no_beta") else m.get("beta", same)(shift)
         v = (v + shift) * gain if m.get("beta_first") else step(v * gain) + shift
         v += k.past[i] if m.get("past_in_y") else 0
+        if m.get("scale"):
+            a, middle = m["scale"](gain * rstd[at]), mean[at] if k.centred or k.passes == "inference" else 0
+            v = (x[at] - middle) * a + shift if not m.get("fold") else x[at] * a + m["fold"](shift - middle * gain * rstd[at])
         y.append(x[i] if m.get("copied") else v)
     return {"y": y}
 
@@ -213,8 +219,9 @@ def backward(k, m):
     for i in range(k.size):
         j = feature(i)
         if m.get("rows", lambda r: 1)(k.row(i)):
-            dgamma[j] += dy[i] * summed[i] * (gain_at(k, m, j) if "g" in m.get("gained", "") else 1)
-            dbeta[j] += dy[i] * (gain_at(k, m, j) if "b" in m.get("gained", "") else 1)
+            add = m.get("add_rows", lambda a, b: a + b)
+            dgamma[j] = add(dgamma[j], dy[i] * summed[i] * (gain_at(k, m, j) if "g" in m.get("gained", "") else 1))
+            dbeta[j] = add(dbeta[j], dy[i] * (gain_at(k, m, j) if "b" in m.get("gained", "") else 1))
     if m.get("averaged"):
         dgamma, dbeta = [[v / (k.n * k.s) for v in sums] for sums in (dgamma, dbeta)]
     dgamma, dbeta = [[m.get(name, same)(step(v)) for v in sums]
@@ -301,6 +308,13 @@ def plant(k, name):
     if found := re.fullmatch("(gamma|beta|affine|x|y)-shifted(-back)?", name):
         what = {"affine": "gamma beta", "y": "x gamma beta"}.get(found[1], found[1])
         return one(moved=what, moves=-1 if found[2] else 1)
+    if found := re.fullmatch("rows-shifted(-back)?", name):
+        return one(rows_moved=-1 if found[1] else 1)
+    if found := re.fullmatch("grads-in-(f16|bf16)", name):
+        return one(add_rows=lambda a, b: to(found[1], a + b))
+    if found := re.fullmatch("(scale|fold)-(f16|bf16)", name):
+        round_ = lambda v: to(found[2], v)
+        return one(scale=round_, fold=round_ if found[1] == "fold" else None)
     if found := re.fullmatch("eps-([0-9.e-]+)", name):
         return one(eps={"1.19e-07": 2**-23, "0.000977": 2**-10, "0.00781": 2**-7}.get(found[1]) or float(found[1]))
     if found := re.fullmatch("zero-(.*)", name):
@@ -321,6 +335,8 @@ def plant(k, name):
             "stats-parts": one(group=lambda i: (k.row(i) * number // k.n, k.feature(i))),
             "stats-groups": one(group=lambda i: (k.row(i), k.feature(i) * number // k.c)),
             "stats-axes": one(group=lambda i: 0), "sums-end": one(counts=lambda e: e < number),
+            "whole-vectors": {"counts": lambda e: e < number,
+                              **{w: {"divisor": number} for w in ("of_mean", "of_squares", "of_g", "of_gx")}},
             "lane-twice": one(times=lambda e: 2 if e % number == 0 else 1),
             "padding": one(padding=lanes_left)}.get(found[1])
 

@@ -119,7 +119,10 @@ static bool parse_option(const char *text, nl_case *c) {
     if (strcmp(text, "streaming") == 0) return c->streaming = true;
     if (strcmp(text, "cold") == 0) return c->cache = CACHE_COLD, true;
     if (strncmp(text, "skew", 4) == 0) return parse_skew(text + 4, c);
-    if (strcmp(text, "team=1") == 0) return c->lone_team = true;
+    if (strncmp(text, "team=", 5) == 0) {
+        if (!parse_count(text + 5, 1, 4096, &count)) return false;
+        return c->team = (int)count, true;
+    }
     if (strncmp(text, "threads=", 8) == 0) {
         if (!parse_count(text + 8, 1, 4096, &count)) return false;
         return c->threads = (int)count, true;
@@ -249,7 +252,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
                  "case %s: option '%s' should be residual, in-place, in-place=INPUT, no-affine, "
                  "no-ARGUMENT, gain=K, INPUT=DATA, cast-before-weight, biased-running-var, eps=E, "
                  "momentum=M, "
-                 "threads=N, team=1, stores=cached, stores=streaming, streaming, rotating, cold, "
+                 "threads=N, team=N, stores=cached, stores=streaming, streaming, rotating, cold, "
                  "skew=BYTES or skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)",
                  text, option);
         return false;

@@ -28,7 +28,7 @@ typedef struct nl_case {
     cache_state cache;
     bool streaming;          /* the limit uses streaming stores */
     int threads;             /* 0: the command line's */
-    bool lone_team;          /* OpenMP grants one of them, however many are asked for */
+    int team;                /* OpenMP grants so many of them, however many are asked for; 0: all */
     unsigned skew[NL_ARGS];  /* bytes from the start of a page to each buffer */
     data_kind kind[NL_ARGS]; /* of each input; one without a value has the default */
     char data[256];          /* of x: "normal", "offset:16", "npy:x.npy": kinds.h */

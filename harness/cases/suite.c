@@ -83,8 +83,15 @@ static const char *const thorough_suite[] = {
     /* many rows that are not short, blocks of rows with every remainder, long planes of several */
     ROWS "/forward/f32/131075x33/normal",
     ROWS "/backward/f32/{131075x16,{1025..1281}x4}/exact/eps=0",
-    ROWS "/backward/f32/16500x40/normal",
+    ROWS "/backward/f32/{16500x40,{1001,2001,3001,5001,6001,10001}x2}/normal",
+    ROWS "/{forward,backward}/f32/2x{1001,2001,3001,5001,6001,10001}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x2x65543,131075x3x5}/normal",
+    /* corners of tiles, and products of counts above 2^32 */
+    "batchnorm/{forward,backward,inference}/f32/2x{64..81}x{1..33}/normal",
+    "{layernorm/forward/f32/1x131072,batchnorm/forward/f32/131072x1}/ramp:100",
+    /* sums between the largest f16 and infinity */
+    ROWS "/forward/f16/3x16/ramp:65504/residual",
+    ROWS "/backward/f16/3x16/normal/dresidual=ramp:65504",
     /* means that no 16 bits hold, in wide rows */
     ROWS "/forward/" TYPES "/2x8200/offset:100.2" WITH_RESIDUAL,
     /* all that may be there or not, with all else */

@@ -168,11 +168,13 @@ static void add_members(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p), n = l->s->p->n;
     mistake_add(l, "sums-without-first", 0, "the sums miss their first element")->member = 1;
     mistake_add(l, "sums-without-last", 0, "the sums miss their last element")->members_end = m - 1;
-    for (size_t k = 64, before = m - 1; k >= 2; k /= 2) {
+    for (size_t k = 64, before = 0; k >= 2; k /= 2) {
         const size_t end = m / k * k;
         if (end == 0 || end == before || end == m) continue;
-        mistake_add(l, "sums-end", end, "the sums miss the tail, from element %zu on", end)
-            ->members_end = before = end;
+        before = end;
+        if (end < m - 1)
+            mistake_add(l, "sums-end", end, "the sums miss the tail, from element %zu on", end)
+                ->members_end = end;
         formula *f = mistake_add(l, "whole-vectors", end,
                                  "the sums miss the tail, and were divided by %zu", end);
         f->members_end = end, f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX;

@@ -29,8 +29,7 @@ static void parameter_gradients(workspace *w, const formula *r) {
             const long double term =
                 gain * formula_dy(s, r, i) * (k ? 1 : operand(w, r, IN_DGAMMA, i));
             const nl_dtype in = (nl_dtype)(r->gradients_in - 1);
-            sum[j] = r->gradients_in ? (double)ref_round(in, sum[j] + ref_round(in, term))
-                                     : sum[j] + (double)term;
+            sum[j] = r->gradients_in ? (double)ref_round(in, sum[j] + term) : sum[j] + (double)term;
         }
         for (size_t j = 0; sum && j < p->c; j++) {
             if (r->gradients_averaged) sum[j] /= (double)(p->n * p->s);

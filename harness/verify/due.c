@@ -97,11 +97,27 @@ static due due_dx(const dues *d, size_t i, size_t g) {
     out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
+    if (d->in->impl &&
+        d->in->impl->method == NL_ONE_PASS) /* a * dy + b * x + c: b is off by so much */
+        add_underflow(&out,
+                      4 * larger(rstd * rstd, 1) *
+                          (fabsl((long double)w->xhat[i]) / rstd + fabsl((long double)w->mean[g])));
     if (nl_layers[p->op].by_channel && leaves_range(out.gauge / gain))
         out.promised = false; /* dy * rstd, before the gain */
     if (nl_layers[p->op].by_channel && gain > 0)
         fold(d, g, gain, out.gauge / rstd / gain, nl_group_size(p), &out);
     return out;
+}
+
+/* (sum of dy * x - mean * sum of dy) * rstd: each sum is off by its terms, which the mean enlarges. */
+static void add_one_pass(const dues *d, size_t i, due *out) {
+    const ref_outputs *w = d->want;
+    const double terms = (double)(fabsl((long double)w->mean[i]) * w->rstd[i] * w->dbeta_gauge[i] /
+                                  larger(out->gauge, ref_smallest_normal(NL_F32)));
+    const bound sum = allow_column(d->in, w, NL_DBETA, i);
+    if (!isfinite(terms)) return;
+    out->allowed.probable += terms * (2 * sum.probable + 8);
+    out->allowed.certain += terms * (2 * sum.certain + 8);
 }
 
 static due due_dgamma(const dues *d, size_t i) {
@@ -113,6 +129,8 @@ static due due_dgamma(const dues *d, size_t i) {
                         : scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, NL_DGAMMA, i));
     due out = exactly(NL_F32, w->dgamma[i], gauge, b,
                       d->promised == ref_groups(p) && !leaves_range(gauge));
+    if (nl_layers[p->op].by_channel && d->in->impl && d->in->impl->method == NL_ONE_PASS)
+        add_one_pass(d, i, &out);
     add_underflow(&out, (double)(p->n * p->s) * fmax(1, d->rstd));
     return out;
 }

@@ -97,7 +97,7 @@ void instance_refill(instance *in) {
 
 void instance_fill(instance *in) {
     instance_refill(in);
-    if (in->scratch) memset(in->scratch, in->scratch_byte, in->scratch_bytes);
+    if (in->scratch) memset(in->scratch, in->scratch_byte, (in->scratch_bytes + 63) / 64 * 64);
 }
 
 bool instance_consumes(const instance *in, nl_arg s) {

@@ -22,7 +22,7 @@ bool pair_wanted(const instance *in) {
 
 /* A caller, with buffers of its own. */
 typedef struct party {
-    const slip *s;
+    const pair_call *s;
     nl_case c;
     instance in;
     void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after one alone */
@@ -56,15 +56,15 @@ static bool same_as_alone(party *p) {
 }
 
 /* other: with the signs of x changed. False: out of memory, or not the same twice. */
-static bool begin(party *p, const slip *s, bool other) {
-    const size_t size = s->c.problem.dtype == NL_F32 ? 4 : 2;
+static bool begin(party *p, const pair_call *s, bool other) {
+    const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;
-    *p = (party){.s = s, .c = s->c, .in = s->in};
+    *p = (party){.s = s, .c = *s->in->c, .in = *s->in};
     p->in.c = &p->c, p->in.impl = constants_unguarded();
-    if (s->in.scratch) ok = (p->in.scratch = room(s->in.scratch_bytes));
+    if (s->in->scratch) ok = (p->in.scratch = room(s->in->scratch_bytes));
     for (int i = 0; i < NL_ARGS; i++) {
-        if (!s->in.at[i]) continue;
-        p->first[i] = copy(s->in.at[i], s->bytes[i]), p->in.at[i] = room(s->bytes[i]);
+        if (!s->in->at[i]) continue;
+        p->first[i] = copy(s->in->at[i], s->bytes[i]), p->in.at[i] = room(s->bytes[i]);
         ok = ok && p->first[i] && p->in.at[i];
         for (size_t k = size - 1; ok && other && i == NL_X && k < s->bytes[i]; k += size)
             ((unsigned char *)p->first[i])[k] ^= 0x80;
@@ -72,16 +72,16 @@ static bool begin(party *p, const slip *s, bool other) {
     }
     ok = ok && call_once(p);
     for (int i = 0; ok && i < NL_ARGS; i++)
-        if (s->in.at[i]) ok = (p->right[i] = copy(p->in.at[i], s->bytes[i]));
+        if (s->in->at[i]) ok = (p->right[i] = copy(p->in.at[i], s->bytes[i]));
     return ok && same_as_alone(p);
 }
 
 static void end(party *p) {
     for (int i = 0; i < NL_ARGS; i++) {
         free(p->first[i]), free(p->right[i]);
-        if (p->s->in.at[i]) free(p->in.at[i]);
+        if (p->s->in->at[i]) free(p->in.at[i]);
     }
-    if (p->s->in.scratch) free(p->in.scratch);
+    if (p->s->in->scratch) free(p->in.scratch);
 }
 
 static void *go_on(void *context) {
@@ -96,7 +96,7 @@ static void *go_on(void *context) {
     return NULL;
 }
 
-bool pair_agrees(const slip *s) {
+bool pair_agrees(const pair_call *s) {
     static party one, other;
     pthread_t thread;
     const bool first = begin(&one, s, false), second = begin(&other, s, true);
@@ -107,4 +107,34 @@ bool pair_agrees(const slip *s) {
     }
     end(&one), end(&other);
     return !one.differs && !other.differs;
+}
+
+bool pair_repeat_wanted(const instance *in, int threads) {
+    const char *options = in->c->text + in->c->options;
+    const bool plain = !*options || (strncmp(options, "threads=", 8) == 0 && !strchr(options, '/'));
+    bool again = true; /* an input that a call changes could not be restored */
+    for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);
+    return in->impl->threaded && threads > 1 && plain && again && !nl_is_own(in->impl) &&
+           strcmp(in->c->data, "normal") == 0;
+}
+
+void pair_repeat(const pair_call *s) {
+    enum { CALLS = 100, MOMENT_NS = 50000000 };
+    const double until = clock_ns() + MOMENT_NS;
+    nl_case c = *s->in->c;
+    instance in = *s->in;
+    void *first[NL_ARGS] = {NULL};
+    bool same = true;
+    in.c = &c;
+    for (int i = 0; i < NL_ARGS; i++)
+        if (in.at[i] && s->writable[i]) same = (first[i] = copy(in.at[i], s->bytes[i])) && same;
+    for (int k = 0; same && k < CALLS && clock_ns() < until; k++) {
+        for (int i = 0; i < NL_ARGS; i++)
+            if (first[i]) memset(in.at[i], in.unset, s->bytes[i]);
+        if (in.scratch) memset(in.scratch, in.scratch_byte, in.scratch_bytes);
+        same = instance_call(&in, s->threads) == NL_OK;
+        for (int i = 0; same && i < NL_ARGS; i++)
+            if (first[i]) same = memcmp(in.at[i], first[i], s->bytes[i]) == 0;
+    }
+    for (int i = 0; i < NL_ARGS; i++) free(first[i]);
 }

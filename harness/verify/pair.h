@@ -3,13 +3,28 @@
 #ifndef NL_PAIR_H
 #define NL_PAIR_H
 
-#include "verify/worker.h"
+#include "verify/instance.h"
 
 /* Is a call of this instance made in a pair as well? On small, ordinary cases, of added kernels that
  * use one thread: of our own no function has a static buffer. */
 bool pair_wanted(const instance *in);
 
+/* A call that was made: its buffers' sizes, and which of them it may write. */
+typedef struct pair_call {
+    const instance *in;
+    const bool *writable;
+    const size_t *bytes;
+    int threads;
+} pair_call;
+
 /* False: a call gave other numbers than alone. In the process of the kernel, after its call. */
-bool pair_agrees(const slip *s);
+bool pair_agrees(const pair_call *s);
+
+/* The same for kernels that use threads: is a call repeated? */
+bool pair_repeat_wanted(const instance *in, int threads);
+
+/* Repeats the call until its outputs differ from those that it has left, in which case it leaves the
+ * others, or a moment is over: a race may show once in a hundred calls. */
+void pair_repeat(const pair_call *s);
 
 #endif

@@ -180,6 +180,14 @@ static bool memory_lost(const instance *in) {
     return false;
 }
 
+/* Scratch ends at a guard page, but for what fills its last line. */
+static bool scratch_overrun(const instance *in) {
+    const char *scratch = in->scratch;
+    for (size_t i = in->scratch_bytes; scratch && i % 64; i++)
+        if (scratch[i] != (char)in->scratch_byte) return true;
+    return false;
+}
+
 /* What the next call would suffer from; "": nothing. */
 static const char *left_behind(const instance *in) {
     surroundings now;
@@ -218,11 +226,18 @@ static const instance *own_copy(const slip *s) {
     return &in;
 }
 
-/* OpenMP may grant a smaller team than a kernel asks for: inside a parallel region, one thread. */
+/* OpenMP may grant a smaller team than a kernel asks for: inside a parallel region, one thread, and
+ * under a limit as many as that. */
 static nl_status call_kernel(const slip *s) {
     nl_status status = NL_OK;
-    if (!s->c.lone_team || !s->impl.threaded) return instance_call(own_copy(s), s->threads);
+    if (!s->c.team || !s->impl.threaded) return instance_call(own_copy(s), s->threads);
 #ifdef _OPENMP
+    if (s->c.team > 1) {
+        const int team = s->c.team;
+#pragma omp teams num_teams(1) thread_limit(team)
+        status = instance_call(own_copy(s), s->threads);
+        return status;
+    }
     omp_set_max_active_levels(1);
 #pragma omp parallel num_threads(2)
 #pragma omp master
@@ -271,7 +286,11 @@ static void call(slip *s) {
     s->left_threads = too_many_threads(before + team - 1);
     strcpy(s->left, left_behind(&s->in));
     if (leaks(memory) && !*s->left) strcpy(s->left, "allocates memory in each call, and keeps it");
-    if (s->pairs && s->status == NL_OK && !*s->left && !pair_agrees(s))
+    const pair_call made = {&s->in, s->writable, s->bytes, s->threads};
+    if (s->repeats && s->status == NL_OK) pair_repeat(&made);
+    if (scratch_overrun(&s->in))
+        strcpy(s->left, "wrote behind its scratch, as far as a line of a cache goes");
+    if (s->pairs && s->status == NL_OK && !*s->left && !pair_agrees(&made))
         strcpy(s->left,
                "gives other numbers while another thread calls it too: is a buffer static?");
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
@@ -406,6 +425,7 @@ void worker_fill(slip *s, const instance *in, int threads) {
     *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
     s->tuning = *nl_tuning_now();
     s->pairs = in->unset && pair_wanted(in);
+    s->repeats = pair_repeat_wanted(in, threads);
     s->in.c = &s->c, s->in.impl = &s->impl;
     for (nl_arg i = 0; i < NL_ARGS; i++) {
         s->writable[i] = !in->data->input[i] || instance_consumes(in, i);

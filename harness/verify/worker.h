@@ -12,7 +12,7 @@ typedef struct slip {
     instance in;
     bool writable[NL_ARGS + 1]; /* by the kernel: each buffer of the instance */
     int threads;
-    bool pairs; /* two calls at once, too */
+    bool pairs, repeats; /* two calls at once, too; many calls */
     nl_tuning tuning;
     enum { ASKS_CALL, ASKS_SCRATCH, ASKS_TURNS } asks;
     size_t scratch_bytes;  /* the answer to ASKS_SCRATCH */
