@@ -66,7 +66,7 @@ check "  a row for each implementation, ok if it runs here" \
     "$(diff <(paste -d, <(column impl stdout) <(column verdict stdout)) \
         <(accepting | awk -F, '{ print $1 "," ($10 == 1 ? "ok" : "skip") }'))"
 check "  all lines as wide as the header" "$(awk -F, 'NR == 1 { n = NF } NF != n' stdout)"
-says "1 cases: $(takers | wc -l) ok, 0 demo, $(($(accepting | wc -l) - $(takers | wc -l))) skipped, 0 failed"
+says "1 case: $(takers | wc -l) ok, 0 demo, $(($(accepting | wc -l) - $(takers | wc -l))) skipped, 0 failed"
 check "  no escape sequences in pipes" "$(grep -l $'\033' stdout stderr)"
 exits "check --impl best" 0 check --impl best $good
 check "  has one row" "$([ "$(wc -l < stdout)" -eq 2 ] || cat stdout)"
@@ -125,6 +125,7 @@ says "2 cases: "
 exits "check --out" 0 check --out new.csv $good
 check "  the table on stdout" "$(grep -q '^  implementation' stdout || cat stdout)"
 check "  no CSV on stdout" "$(grep '^case,' stdout)"
+check "  each row once" "$(cat stdout stderr | grep -c 'rmsnorm/naive ' | grep -vx 1)"
 check "  no escape sequences" "$(grep -l $'\033' stdout stderr)"
 check "  a row for each implementation in the file" \
     "$(diff <(column impl new.csv) <(accepting | cut -d, -f1))"
