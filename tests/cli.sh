@@ -19,7 +19,11 @@ takers() { accepting | awk -F, '$10 == 1'; }
 exits "normlab" 2
 says "normlab VERB"
 quiet
-refuses "an unknown verb" "'frobnicate'" frobnicate
+refuses "an unknown verb" "'frobnicate'; see" frobnicate
+refuses "a verb misspelt" "'chekc': did you mean check?" chekc
+exits "help of a verb" 0 help check
+prints "normlab check [options]"
+refuses "help of what is no verb" "no verb 'chek'" help chek
 for option in --help -h help; do exits "normlab $option" 0 $option; prints "Exit codes"; done
 verbs=$(sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' stdout)
 check "  names list, check, bench and run" \
