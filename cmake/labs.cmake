@@ -1,6 +1,5 @@
 # The labs are in the program, so that `normlab lab` works without this folder: the page, the file to begin
-# with and the assignment of each folder of labs/ as C strings. Solutions and wrong kernels are left out. Links
-# lead into the source.
+# with and the assignment of each folder of labs/ as C strings. Solutions and wrong kernels are left out.
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR}/labs CONFIGURE_DEPENDS labs/*/README.md)
 file(GLOB others CONFIGURE_DEPENDS labs/*/start.c labs/*/assignment.txt)  # a new one configures again
 set(labs "")
@@ -15,10 +14,6 @@ foreach(page IN LISTS pages)
         if(EXISTS ${path})
             set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
             file(READ ${path} text)
-            if(field STREQUAL "page")
-                string(REPLACE "](../../" "](${PROJECT_SOURCE_DIR}/" text "${text}")
-                string(REGEX REPLACE "\\]\\(([a-z_]+[.]png)" "](${PROJECT_SOURCE_DIR}/labs/${lab}/\\1" text "${text}")
-            endif()
             string(REGEX REPLACE "([\\\"])" "\\\\\\1" text "${text}")
             string(REPLACE "\n" "\\n\"\n\"" text "${text}")
             string(APPEND labs ",\n.${field} = \"${text}\"")

@@ -98,6 +98,10 @@ others='[(t["name"], t["score"]) for t in r["tests"] if t["name"] != "speed"]'
 is "  the same points" "$(json e.json "$others")" "$(json f.json "$others")"
 is "  whole steps of 6 points" "$(json e.json '[t["score"] % 6 for t in r["tests"] if t["name"] == "speed"]')" "[0.0]"
 
+{ sed '/^speed/d; s|^error.*|error 40 layernorm/forward/f32/9x64/offset:65536 from 9 to 1|; s|category.*|category 1 a: layernorm/forward/f32/3x7/normal|' task.txt; } >far.txt
+exits "an error without end" 0 far.txt "$root/layernorm/one_pass.c"
+prints "NaN or infinity where a number should be"
+
 cat >bits.txt <<'END'
 title bits
 bits 60 rows and one long row: rmsnorm/forward/f32/{64x64,1x20000}/normal

@@ -3,8 +3,8 @@
 # lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
 # that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
-# A wrong kernel in labs/NAME/wrong is a file, or a patch of the file that it names
-# where that is much shorter.
+# A wrong kernel in labs/NAME/wrong is a file, or a patch of the file that it names, or a sed script for the solution,
+# where `#` stands for the `//`.
 # A solution has all points but those for speed, unless it states its own; times are not tested.
 # Usage: tests/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
@@ -76,14 +76,17 @@ uses_vectors() {
 # The wrong kernels are graded first, as many at a time as there are processors.
 mkdir graded wrongs
 for file in "$root"/labs/*/wrong/*; do
-    name=$(basename "$(dirname "$(dirname "$file")")")
-    made=wrongs/$name/wrong/$(basename "$file" .patch)
+    name=$(basename "$(dirname "$(dirname "$file")")") solution=$root/labs/solutions/$name.c
+    made=${file##*/} made=wrongs/$name/wrong/${made%.*}.c why=
     mkdir -p "${made%/*}"
     case $file in
-    *.patch) patch -s -o "$made.c" "${file%/*}/$(sed -n '1s/^--- //p' "$file")" "$file" || made='' ;;
+    *.patch) patch -s -o "$made" "${file%/*}/$(sed -n '1s/^--- //p' "$file")" "$file" || why="it is no patch" ;;
+    *.sed) sed -f "$file" "$solution" > changed || why="it is no script"
+        ! cmp -s changed "$solution" || why="nothing changed"
+        sed -n 's|^# |// |p' "$file" | cat - changed > "$made" ;;
     *) cp "$file" "$made" ;;
     esac
-    check "$name: ${file##*/} can be read" "$([ "$made" ] || echo "it is no patch of the file that it names")"
+    check "$name: ${file##*/} makes a kernel" "$why"
 done
 export -f grade_wrong
 export normlab quick root
@@ -137,7 +140,7 @@ for page in "$root"/labs/*/README.md; do
         check "$name: $(basename "$file")" "$([ "$(cat "$graded.code")" = "$([ -n "$(expected wrong "$file")" ] &&
             echo 1 || echo 0)" ] || echo "exit code $(cat "$graded.code"): $(tail -3 stderr)")"
         range=$(expected points "$file")
-        check "  begins with a comment" "$(head -c 2 "$file" | grep -qF '/*' || head -1 "$file")"
+        check "  begins with a comment" "$(head -c 2 "$file" | grep -q '/[/*]' || head -1 "$file")"
         check "  has points, but not all: $range" "$([[ $range =~ ^[0-9.]+\.\.[0-9.]+$ ]] || echo "no 'expect: points A..B'"
             most=$(parts | awk -F'\t' '{ sum += $3 } END { print sum - 1 }')
             between "${range##*..}" "0..$most"; between "$(points)" "$range")"

@@ -4,6 +4,7 @@
 #include "layer.h"
 #include "normlab_kernel.h"
 #include "registry.h"
+#include "workbench/lab.h"
 #include "workbench/load.h"
 
 #include <criterion/criterion.h>
@@ -181,4 +182,18 @@ Test(load, best_never_chooses_it) {
         cr_assert_neq(nl_best(&p, 1), &added, "nl_best() of %s %s", nl_op_name(p.op),
                       nl_pass_name(p.pass));
     }
+}
+
+/* An installed program may be where the project is not. */
+Test(load, a_page_without_the_project_has_no_links) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    lab_write_page(lab_find("1"), "/no/such/folder", out);
+    fclose(out);
+    cr_expect(strstr(text, "in docs/forward.md (docs/forward.md) *The formulas*"), "%s", text);
+    cr_expect(
+        strstr(text, "\nHow does the error grow with the length of the row? (docs/pictures/"));
+    cr_expect(!strstr(text, "](..") && !strstr(text, "](/"));
+    free(text);
 }

@@ -24,14 +24,18 @@ for rung in rmsnorm/naive layernorm/backward; do
         -o "${rung#*/}.so" || exit 1
 done
 exits "check with a library" 0 check --load naive.so --impl mine/naive $case
-says "1 cases: 1 ok"
+says "1 case: 1 ok"
 exits "  selected by default" 0 check --load ./naive.so $case
 prints ",mine/naive,c,1,"
 exits "check with two" 0 check --load naive.so --load backward.so --impl 'mine/*' $case \
     layernorm/backward/bf16/3x7/normal
 says "2 cases: 2 ok"
+$cc -O2 -shared -fPIC '-DNL_NAME="mine/a_name_that_is_longer_than_a_column"' -I"$root/include" -I"$root/core" \
+    "$root/rmsnorm/naive.c" -o long.so || exit 1
+exits "a long name" 0 check --load long.so --impl mine/* $case $case/in-place
+check "  breaks no column" "$(grep -E '^ {37} c ' stderr > /dev/null || tail -4 stderr)"
 exits "list" 0 list --load naive.so
-prints "mine/naive                 c      rmsnorm,qwen2_rmsnorm  forward"
+prints "mine/naive: the formula"
 exits "bench" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --quick --seconds 0.005 $case
 prints ",mine/naive,c,1,"
 exits "bench in fresh processes" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --seconds 0.005 \
@@ -56,7 +60,7 @@ const nl_impl *normlab_kernel(size_t i) { return i ? NULL : &k; }'
 exits "a wrong kernel fails" 1 check --load wrong.so --impl mine/wrong $case
 says "repeat: normlab check '$case' --impl 'mine/wrong@c' --load 'wrong.so'"
 exits "  beside a right one" 1 check --load naive.so --load wrong.so --impl 'mine/*' $case
-says "1 cases: 1 ok, 0 demo, 0 skipped, 1 failed"
+says "1 case: 1 ok, 0 demo, 0 skipped, 1 failed"
 
 exits "one that is wrong everywhere" 1 check --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/{1..300}x5/normal"
 says "(mine/wrong@c has failed 200 times and is not called again)"

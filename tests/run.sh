@@ -320,7 +320,7 @@ for bad in 0 -1 1.5 two 99999; do
     refuses "--threads $bad" "--threads '$bad'" layernorm --x x.npy --threads "$bad" --out new.npy
 done
 refuses "--casting first" "--casting first" layernorm --x x.npy --casting first --out new.npy
-refuses "an unknown implementation" "layernorm/two_pass@" \
+refuses "an unknown implementation" "see \`normlab list\`" \
     layernorm --x x.npy --impl fast --out new.npy
 refuses "another layer's" "rmsnorm/naive@" rmsnorm --x x.npy --impl layernorm/two_pass --out new.npy
 refuses "an unknown ISA" "layernorm/naive@z80" \

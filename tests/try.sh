@@ -15,13 +15,14 @@ export CC=$quick
 exits "a right kernel" 0 "${fast[@]}" "$rung"
 prints "naive.c: compiled by "
 prints "try/naive@c: rmsnorm, qwen2_rmsnorm forward in f32, f16, bf16"
-prints "  ok    a small case                    2 cases"
+prints "  ok    a small case                      2 cases"
 prints "  ok    three threads "
 prints "rmsnorm/forward/f32/64x1024/normal"
 prints "  rmsnorm/naive "
 prints "  optimized/"
 prints "right on "
 prints "held to no bound on "
+prints "  ok    huge and tiny values              8 cases, no bound on 4"
 check "  nothing on stderr" "$(cat stderr)"
 check "  nothing is left" "$(ls -A tmp)"
 check "  one screen" "$([ "$(wc -l < stdout)" -le 35 ] || wc -l stdout)"
@@ -37,7 +38,30 @@ is_code=$?
 check "stdout closed" "$([ $is_code -eq 1 ] && grep -q 'writing to stdout' stderr && ! grep -q printed stderr || cat stderr)"
 exits "a vector kernel" 0 "${fast[@]}" "$root/optimized/batch_inference.c"
 prints "try/batch_inference@$("$normlab" list --csv | awk -F, '$1 == "optimized/batch_inference" && $10 { i = $2 } END { print i }'): "
+sed 's|(void)threads;|(void)threads; printf("n is %zu\\nc is %zu\\n", p->n, p->c); fputs("so it is", stderr);|; s|#include|#include <stdio.h>\n&|' "$rung" > prints.c
+exits "a kernel that prints" 0 "${fast[@]}" prints.c rmsnorm/forward/f32/{3x7,3x8,3x9,3x10}/normal
+check "  is shown, on the first cases" "$(diff <(grep -E '^  (printed|  \||what)' stdout) - << 'END'
+  printed on rmsnorm/forward/f32/3x7/normal:
+    | n is 3
+    | c is 7
+    | so it is
+  printed on rmsnorm/forward/f32/3x8/normal:
+    | n is 3
+    | c is 8
+    | so it is
+  printed on rmsnorm/forward/f32/3x9/normal:
+    | n is 3
+    | c is 9
+    | so it is
+  what it prints on other cases is not shown
+END
+)"
+prints "not timed: it prints"
+sed -i 's|nl_with_type|*(volatile int *)0 = 1; &|' prints.c
+exits "one that then crashes" 1 "${fast[@]}" prints.c rmsnorm/forward/f32/3x7/normal
+prints "    | c is 7"
 exits "a demonstration" 0 "${fast[@]}" "$root/rmsnorm/half_eps.c"
+prints "  -     16-bit storage                    4 cases, held to no bound"
 prints "as a demonstration"
 
 # A mistake that only some cases meet, and the group that finds it.

@@ -106,7 +106,7 @@ check "and are what is written" test "$(sed -nE 's/^((stream|fork)_[a-z]+ [0-9]+
 export NL_TUNING=$work/new.txt
 run list
 check "the file is read back" test "$status" -eq 0
-check "list shows it" test "$(sed -n 's/^tuning of nl_best() is NL_TUNING: //p' out)" = \
+check "list shows it" test "$(paste -sd' ' out | sed -n 's/.*tuning of nl_best() is NL_TUNING: //p')" = \
     "$(grep -v '^#' new.txt | paste -sd, | sed 's/,/, /g')"
 NL_TUNING='' run list
 check "and the defaults" grep -q '^tuning of nl_best() is defaults: stream_bytes ' out

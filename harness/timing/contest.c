@@ -74,7 +74,11 @@ static void draw_inputs(field *d) {
         uint64_t bits = 0;
         for (size_t i = 0; i < d->drawn.bytes[s] / each; i++, bits >>= 1) {
             if (i % 64 == 0) bits = draw(d);
-            memcpy(to + i * each, (bits & 1 ? a : b) + i * each, each);
+            const char *from[2] = {b, a};
+            if (each == 4) /* of a constant size it is a move, else a call */
+                memcpy(to + 4 * i, from[bits & 1] + 4 * i, 4);
+            else
+                memcpy(to + each * i, from[bits & 1] + each * i, each);
         }
     }
 }

@@ -13,6 +13,7 @@
 #include "verbs/terminal.h"
 #include "verbs/verbs.h"
 #include "verify/check.h"
+#include "verify/isolate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +31,28 @@ typedef struct job {
     row first;                         /* the first failure */
     nl_case at;                        /* its case; then the one that is timed */
 } job;
+
+/* A kernel under construction may print. */
+static struct {
+    const nl_case *c; /* NULL: its text was shown, or nobody is to see it */
+    size_t cases;     /* that printed */
+} talk;
+
+/* Shows what the first call of a case printed. */
+static void hear(const char *text) {
+    enum { SHOWN = 3 };
+    const nl_case *c = talk.c;
+    if (!c) return;
+    talk.c = NULL;
+    if (talk.cases++ >= SHOWN) return;
+    progress_clear();
+    printf("  printed on %s:\n", c->text);
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        printf("    | %.*s\n", (int)n, text);
+    }
+    if (talk.cases == SHOWN) printf("  what it prints on other cases is not shown\n");
+}
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
@@ -51,7 +74,7 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
 
 /* Verifies cases until one fails, and prints a line for all. False: bad input, after a message. */
 static bool try_cases(job *j, const char *subject, const case_list *cases, bool *wrong) {
-    const size_t before = j->failed, checked = j->checked;
+    const size_t before = j->failed, checked = j->checked, unbounded = j->unbounded;
     char error[700];
     size_t i = 0;
     for (; i < cases->count && j->failed == before && !interrupted(); i++) {
@@ -62,20 +85,29 @@ static bool try_cases(job *j, const char *subject, const case_list *cases, bool 
                                          .judged = judged};
         progress(i, cases->count, c->text);
         if (!nl_accepts(j->impl, &c->problem)) continue;
+        talk.c = c;
         if (!check_case(c, &settings, error, sizeof error))
             return fprintf(stderr, "normlab: %s: %s\n", c->text, error), false;
     }
     progress(1, 1, "");
+    talk.c = NULL;
     *wrong = j->failed > before;
-    const size_t count = j->checked - checked;
+    const size_t count = j->checked - checked, open = j->unbounded - unbounded;
     if (interrupted() || count == 0) return true;
-    const char *paint = !j->out.colour ? "" : *wrong ? "\033[31m" : "\033[32m";
-    printf("  %s%-4s%s  %-28s ", paint, *wrong ? "FAIL" : "ok", j->out.colour ? "\033[0m" : "",
-           subject);
-    if (*wrong)
-        printf("%s\n", cases->items[i - 1].text);
-    else
-        printf("%4zu case%s\n", count, count == 1 ? "" : "s");
+    const bool judges = open < count; /* else nothing was, and "ok" would be praise */
+    const char *paint = !j->out.colour ? ""
+                        : *wrong       ? "\033[31m"
+                        : judges       ? "\033[32m"
+                                       : "\033[33m";
+    printf("  %s%-4s%s  %-30s ", paint,
+           *wrong   ? "FAIL"
+           : judges ? "ok"
+                    : "-",
+           *paint ? "\033[0m" : "", subject);
+    if (*wrong) return printf("%s\n", cases->items[i - 1].text), true;
+    printf("%4zu case%s", count, count == 1 ? "" : "s");
+    if (open && judges) printf(", no bound on %zu", open);
+    puts(judges ? "" : ", held to no bound");
     return true;
 }
 
@@ -170,6 +202,8 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     bool ok = true, wrong = false;
     j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
     interrupt_watch();
+    isolate_heard = hear;
+    setvbuf(stdout, NULL, _IONBF, 0); /* the kernel's too: what it prints before a crash shows */
     describe(impl);
     if (o->cases.count > 0) ok = try_cases(&j, "your cases", &o->cases, &wrong);
     for (size_t i = 0; !o->cases.count && ok && !interrupted(); i++) {
@@ -190,7 +224,10 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
         hints_print(stderr, NULL, NULL);
         return NL_EXIT_FAILED;
     }
-    if (!o->cases.count && !race(&j)) return NL_EXIT_USAGE;
+    if (talk.cases)
+        printf("not timed: it prints\n");
+    else if (!o->cases.count && !race(&j))
+        return NL_EXIT_USAGE;
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     if (j.failed) return NL_EXIT_FAILED;
     const size_t bounded = j.checked - j.unbounded;

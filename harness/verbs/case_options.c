@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verbs/case_options.h"
 #include "registry.h"
+#include "verbs/guess.h"
 #include "verbs/options.h"
 #include "verbs/verbs.h"
 
@@ -76,6 +77,17 @@ bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const 
     return match_any(o->baseline, impl, c, case_options_threads(o, c), false);
 }
 
+static const char *name_of(size_t i) {
+    return nl_impl_at(i)->name;
+}
+
+void impl_unknown(const char *pattern, size_t length) {
+    const char *at = memchr(pattern, '@', length);
+    fprintf(stderr, "normlab: no implementation is called '%.*s'", (int)length, pattern);
+    guess_print(pattern, at ? (size_t)(at - pattern) : length, name_of, nl_impl_count(),
+                "; see `normlab list`");
+}
+
 /* Does one of the patterns match anything, and each name without a wildcard? Prints those that do
  * not. */
 static bool known_impl(const char *patterns) {
@@ -85,9 +97,7 @@ static bool known_impl(const char *patterns) {
         bool known = is_best(p, length);
         for (size_t i = 0; i < nl_impl_count(); i++)
             known |= matches(p, length, nl_impl_at(i), false);
-        if (!known)
-            fprintf(stderr, "normlab: no implementation is called '%.*s'; see `normlab list`\n",
-                    (int)length, p);
+        if (!known) impl_unknown(p, length);
         any |= known, names &= known || memchr(p, '*', length);
         end = p + length;
         if (!*end) return any && names;

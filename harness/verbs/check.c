@@ -178,14 +178,16 @@ static void say_when(void *context, const nl_impl *m, char *text, size_t size) {
 }
 
 static void summarize(const count *counts) {
-    fprintf(stderr, "\n%-26s %-7s %7s %7s %7s %7s   %s\n", "implementation", "isa", "ok", "demo",
+    fprintf(stderr, "\n%-37s %-6s %7s %7s %7s %7s  %s\n", "implementation", "isa", "ok", "demo",
             "skip", "fail", "largest error / bound");
     for (size_t i = 0; i <= nl_impl_count(); i++) {
         const count *n = &counts[i];
         const nl_impl *m = nl_impl_at(i);
         if (n->ok + n->fail + n->demo + n->skip == 0) continue;
-        fprintf(stderr, "%-26s %-7s %7zu %7zu %7zu %7zu   ", m ? m->name : model, m ? m->isa : "-",
-                n->ok, n->demo, n->skip, n->fail);
+        const char *name = m ? m->name : model;
+        fprintf(stderr, strlen(name) > 37 ? "%s\n%37s" : "%-37s%s", name, "");
+        fprintf(stderr, " %-6s %7zu %7zu %7zu %7zu  ", m ? m->isa : "-", n->ok, n->demo, n->skip,
+                n->fail);
         if (n->ok)
             fprintf(stderr, "%.1f %%\n", 100 * n->share);
         else
@@ -252,7 +254,7 @@ int verb_check(int argc, char **argv) {
     judges_end(&j.judges);
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
-    summarize(counts);
+    if (o.cases.count != 1 || !j.out.table) summarize(counts); /* else the table has it all */
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))
@@ -260,8 +262,8 @@ int verb_check(int argc, char **argv) {
         fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
         j.all.fail++;
     }
-    fprintf(stderr, "%zu cases: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count,
-            j.all.ok, j.all.demo, j.all.skip, j.all.fail);
+    fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count,
+            o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared\n");
     hints_print(stderr, say_when, &j);

@@ -38,9 +38,11 @@ typedef struct file {
 } file;
 
 /* False: after a message. */
-static bool write_new(const file *f) {
+static bool write_new(const lab *l, const file *f) {
     FILE *out = fopen(f->path, "wx");
-    bool ok = out && fputs(f->text, out) >= 0;
+    if (out && f->text == l->page) lab_write_page(l, lab_project(), out);
+    if (out && f->text != l->page) fputs(f->text, out);
+    bool ok = out && !ferror(out);
     if (out) ok = fclose(out) == 0 && ok;
     return ok || options_fail("cannot write %s: %s", f->path, strerror(errno));
 }
@@ -65,7 +67,7 @@ static int write_lab(const lab *l) {
         return NL_EXIT_USAGE;
     }
     for (size_t i = 0; i < count; i++)
-        if (!write_new(&files[i])) return NL_EXIT_FAILED;
+        if (!write_new(l, &files[i])) return NL_EXIT_FAILED;
     for (size_t i = 0; i < count; i++) printf("%-20s %s\n", files[i].path, files[i].about);
     printf("\nNext: read %s.md", l->name);
     if (l->start) printf(", work on %s.c, and run\n  normlab try %s.c --watch", l->name, l->name);

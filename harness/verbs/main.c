@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 #include "tuning.h"
 #include "verbs/blame.h"
+#include "verbs/guess.h"
 #include "verbs/passes.h"
 #include "verbs/verbs.h"
 
@@ -23,6 +24,7 @@ static void (*const peers[])(void (*note)(const char *text)) = {NL_PEERS NULL};
 /* Other libraries take time to load, so only a command that names or shows peers has them. */
 static bool wants_peers(int argc, char **argv) {
     bool wants = argc > 1 && (strcmp(argv[1], "list") == 0 || strcmp(argv[1], "--version") == 0);
+    if (argc > 1 && strcmp(argv[1], "completion") == 0) return false;
     for (int i = 1; i < argc; i++) wants |= strstr(argv[i], "peer/") != NULL;
     return wants;
 }
@@ -31,40 +33,38 @@ static void note(const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-static const struct verb {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *about;
-} verbs[] = {
-    {"list", verb_list, "the table of implementations"},
-    {"check", verb_check, "verify implementations against the long-double reference"},
-    {"new", verb_new, "write a kernel file to begin with"},
-    {"try", verb_try, "compile one kernel file, verify and time it, in seconds"},
-    {"lab", verb_lab, "list the labs, or write the files of one to begin with"},
-    {"grade", verb_grade, "points for one kernel file, by an assignment"},
-    {"bench", verb_bench, "verify, then time"},
-    {"limit", verb_limit, "measure this machine's limit"},
-    {"tune", verb_tune, "measure from which size on streaming stores and threads pay here"},
-    {"doctor", verb_doctor, "find what would spoil a measurement on this machine"},
-    {"compare", verb_compare, "compare two result files: faster, slower, same, or not resolved"},
-    {"claims", verb_claims, "test claims about LayerNorm and RMSNorm: supported or refuted"},
-    {"study", verb_study, "run experiments that no list of cases can express"},
-    {"run", verb_run, "compute a layer on your own .npy arrays"},
-    {"judge", verb_judge, "is anybody's output right, and if not, what went wrong?"},
+const struct verb verbs[] = {
+    {"list", verb_list, OF_IMPLEMENTATIONS, "the table of implementations"},
+    {"check", verb_check, OF_CASES, "verify implementations against the long-double reference"},
+    {"new", verb_new, OF_LAYER, "write a kernel file to begin with"},
+    {"try", verb_try, OF_FILE_CASES, "compile one kernel file, verify and time it, in seconds"},
+    {"lab", verb_lab, OF_LAB, "list the labs, or write the files of one to begin with"},
+    {"grade", verb_grade, OF_LAB, "points for one kernel file, by an assignment"},
+    {"bench", verb_bench, OF_CASES, "verify, then time"},
+    {"limit", verb_limit, OF_FILES, "measure this machine's limit"},
+    {"tune", verb_tune, OF_FILES, "measure from which size streaming stores and threads pay here"},
+    {"doctor", verb_doctor, OF_FILES, "find what would spoil a measurement on this machine"},
+    {"compare", verb_compare, OF_FILES, "compare two result files: faster, slower or the same?"},
+    {"claims", verb_claims, OF_FILES, "do claims about LayerNorm and RMSNorm hold here?"},
+    {"study", verb_study, OF_FILES, "run experiments that no list of cases can express"},
+    {"run", verb_run, OF_LAYER, "compute a layer on your own .npy arrays"},
+    {"judge", verb_judge, OF_LAYER, "is anybody's output right, and if not, what went wrong?"},
+    {"completion", verb_completion, OF_SHELL, "a script for bash, zsh or fish"},
 };
+const size_t verbs_count = sizeof verbs / sizeof *verbs;
 
 static void usage(FILE *out) {
     fprintf(out, "normlab VERB [options] [CASE... | FILE...]\n\n");
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        fprintf(out, "  %-8s %s\n", verbs[i].name, verbs[i].about);
-    fprintf(out,
-            "\nA case is op/pass/dtype/NxC[xS]/data, with lists and ranges in braces:\n"
-            "  normlab check layernorm/forward/f32/64x1024/normal\n"
-            "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal'\n\n"
-            "`normlab VERB --help` explains a verb; `normlab --version` describes build and "
-            "machine.\n"
-            "NL_ISA=c (or sse2, avx2, ...) in the environment disables wider vectors.\n"
-            "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
+    for (size_t i = 0; i < verbs_count; i++)
+        fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].about);
+    fprintf(
+        out,
+        "\nA case is op/pass/dtype/NxC[xS]/data, with lists and ranges in braces:\n"
+        "  normlab check layernorm/forward/f32/64x1024/normal\n"
+        "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal'\n\n"
+        "`normlab help VERB` explains a verb; `normlab --version` describes build and machine.\n"
+        "NL_ISA=c (or sse2, avx2, ...) in the environment disables wider vectors.\n"
+        "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
 }
 
 /* A full disk may fail only the last write to stdout. */
@@ -107,11 +107,18 @@ static void open_standard(void) {
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY); /* writing fails as before */
 }
 
+static const char *name_of(size_t i) {
+    return verbs[i].name;
+}
+
 static int run(int argc, char **argv) {
     if (argc > 0) process_program = argv[0];
     for (size_t i = 0; peers[i] && wants_peers(argc, argv); i++) peers[i](note);
     if (argc < 2) return usage(stderr), NL_EXIT_USAGE;
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    static char flag[] = "--help";
+    char *helps[] = {argv[0], argc == 3 ? argv[2] : NULL, flag, NULL};
+    if (argc == 3 && strcmp(argv[1], "help") == 0) argv = helps;
+    for (size_t i = 0; i < verbs_count; i++) {
         if (strcmp(argv[1], verbs[i].name) != 0) continue;
         if (!isa_is_known()) return NL_EXIT_USAGE;
         const bool lenient = verbs[i].run == verb_tune || verbs[i].run == verb_doctor;
@@ -122,9 +129,9 @@ static int run(int argc, char **argv) {
         strcmp(argv[1], "help") == 0)
         return usage(stdout), finish(NL_EXIT_OK);
     if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), finish(NL_EXIT_OK);
-    bool roof = strcmp(argv[1], "roof") == 0;
-    fprintf(stderr, "normlab: there is no verb '%s'%s\n\n", argv[1], roof ? ": it is `limit`" : "");
-    return usage(stderr), NL_EXIT_USAGE;
+    fprintf(stderr, "normlab: there is no verb '%s'", argv[1]);
+    guess_print(argv[1], strlen(argv[1]), name_of, verbs_count, "; see `normlab help`");
+    return NL_EXIT_USAGE;
 }
 
 int main(int argc, char **argv) {

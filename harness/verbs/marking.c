@@ -180,7 +180,10 @@ static bool grade_error(grading *j, const part *p) {
     }
     k->points = p->points * (v.error_u > 0 ? grade_share(v.error_u, p->from, p->to) : 1);
     k->right = true;
-    snprintf(k->text, sizeof k->text, "%s\n%.3g units of error", c->text, v.error_u);
+    if (isfinite(v.error_u))
+        snprintf(k->text, sizeof k->text, "%s\n%.3g units of error", c->text, v.error_u);
+    else /* where its method promises nothing */
+        snprintf(k->text, sizeof k->text, "%s\nNaN or infinity where a number should be", c->text);
     return true;
 }
 

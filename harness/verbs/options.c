@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 static const char *verb = "";
+void (*options_shown)(const option_spec *option);
 
 bool options_fail(const char *format, ...) {
     va_list rest;
@@ -85,6 +86,8 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
     bool given[OPTIONS_MAX] = {false}, ok = true;
     int i = 0, code;
     verb = argv[0];
+    for (size_t k = 0; options_shown && k < count; k++) options_shown(&specs[k]);
+    if (options_shown) return NL_EXIT_OK;
     for (size_t k = 0; k < count; k++) {
         known[k].name = specs[k].name;
         known[k].has_arg = specs[k].kind == OPTION_FLAG    ? no_argument

@@ -32,6 +32,9 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
                  int *first);
 
+/* Not NULL: options_read() only calls it with each option, and returns NL_EXIT_OK. */
+extern void (*options_shown)(const option_spec *option);
+
 /* Prints "normlab VERB: ..." with the verb of the last options_read; always returns false. */
 bool options_fail(const char *format, ...);
 

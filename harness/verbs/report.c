@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { NAME = 26 }; /* the width of most names */
+
 bool report_open(report *r, const char *csv_path, bool quick) {
     bool terminal = isatty(STDOUT_FILENO);
     *r = (report){.path = csv_path, .colour = colour_wanted(stdout)};
@@ -84,42 +86,54 @@ static void write_csv(FILE *out, const row *w) {
     write_csv_timing(out, w);
 }
 
-/* "3.45x FASTER"; if not resolved, also how many rounds are missing. */
+/* "3.45x FASTER"; if not resolved, below it how many rounds are missing. */
 static void write_table_timing(report *r, const row *w) {
     const timing *t = &w->t;
     char time[32];
     double half = (t->ns.high - t->ns.low) / 2 / t->ns.median;
-    fprintf(r->table, " %9s", human_ns(t->ns.median, time));
-    if (isfinite(half))
-        fprintf(r->table, " %5.1f%%", 100 * half);
+    fprintf(r->table, " %7s", human_ns(t->ns.median, time));
+    if (half < 9.995)
+        fprintf(r->table, " %4.*f%%", half < 0.9995, 100 * half);
     else
-        fprintf(r->table, " %6s", "?");
-    fprintf(r->table, " %7.2f %6.1f%%", gbps(w), t->limit_pct);
-    if (t->impossible) fprintf(r->table, " IMPOSSIBLE");
+        fprintf(r->table, " %5s", "?");
+    fprintf(r->table, " %5.*f %3.0f%%", gbps(w) < 9.95, gbps(w), t->limit_pct);
     if (w->is_baseline)
-        fprintf(r->table, " %7s baseline, A/A +-%.1f %%", "1.00x", 100 * expm1(t->band));
+        fprintf(r->table, " %6s baseline +-%.1f%%", "1.00x", 100 * expm1(t->band));
     else
-        fprintf(r->table, " %6.2fx %s", exp(-t->log_ratio.median), comparison_name(t->verdict));
+        fprintf(r->table, " %5.*fx %s", exp(-t->log_ratio.median) < 99.95 ? 2 : 0,
+                exp(-t->log_ratio.median), comparison_name(t->verdict));
+    if (t->impossible) fprintf(r->table, "\n%*sIMPOSSIBLE: faster than copying", NAME + 3, "");
     if (!w->is_baseline && t->verdict == NOT_RESOLVED && t->rounds_to_go < 1000000)
-        fprintf(r->table, ", would need about %zu more rounds", t->rounds_to_go);
+        fprintf(r->table, "\n%*swould need about %zu more rounds", NAME + 3, "", t->rounds_to_go);
 }
 
+/* As many as fit seven columns. */
+static int digits(double v) {
+    return v < 1e3 ? 3 : v < 1e4 ? 4 : v < 1e5 ? 5 : 2;
+}
+
+/* A name that is too long has a line for itself. What was not timed has a verdict. */
 static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
     progress_clear();
-    if (w->c != r->last) {
-        fprintf(r->table, "\n%s\n  %-26s %-7s %-7s %9s %9s", w->c->text, "implementation", "isa",
-                "verdict", "error, u", "bound, u");
-        if (w->timed)
-            fprintf(r->table, " %9s %6s %7s %7s %7s", "time", "+-", "GB/s", "limit", "speed");
-        fputc('\n', r->table);
-        r->last = w->c;
+    if (w->c != r->last || w->timed != r->last_timed) {
+        fprintf(r->table, "\n%s\n  %-*s %-6s", w->c->text, NAME, "implementation", "isa");
+        fputs(w->timed ? " error,u bound,u    time    +-  GB/s lim.  speed\n"
+                       : " verdict  error, u  bound, u\n",
+              r->table);
+        r->last = w->c, r->last_timed = w->timed;
     }
-    fprintf(r->table, "  %-26s %-7s %s%-7s%s", w->impl, w->isa,
-            r->colour ? paint[w->v.outcome] : "", outcome_name(w->v.outcome),
-            r->colour ? "\033[0m" : "");
+    fprintf(r->table, "  %-*s", NAME, w->impl);
+    if (strlen(w->impl) > NAME) fprintf(r->table, "\n  %*s", NAME, "");
+    fprintf(r->table, " %-6s", w->isa);
+    if (!w->timed)
+        fprintf(r->table, " %s%-7s%s", r->colour ? paint[w->v.outcome] : "",
+                outcome_name(w->v.outcome), r->colour ? "\033[0m" : "");
     if (w->v.outcome == OUTCOME_SKIP)
         fprintf(r->table, " %s", w->v.why);
+    else if (w->timed)
+        fprintf(r->table, " %7.*g %7.*g", digits(w->v.error_u), w->v.error_u, digits(w->v.bound_u),
+                w->v.bound_u);
     else
         fprintf(r->table, " %9.4g %9.4g", w->v.error_u, w->v.bound_u);
     if (w->timed) write_table_timing(r, w);

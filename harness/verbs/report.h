@@ -11,7 +11,8 @@ typedef struct report {
     FILE *csv;   /* NULL: none */
     FILE *table; /* NULL: none */
     const char *path;
-    const nl_case *last; /* the case whose heading was printed last */
+    const nl_case *last; /* the case whose heading was printed last, and for which rows */
+    bool last_timed;
     bool colour;
 } report;
 

@@ -3,6 +3,7 @@
 #include "base/npy_write.h"
 #include "base/npz.h"
 #include "verbs/arrays.h"
+#include "verbs/case_options.h"
 #include "verbs/compute.h"
 #include "verbs/options.h"
 #include "verbs/verbs.h"
@@ -154,11 +155,11 @@ static bool choose(run *r) {
     } else {
         snprintf(name, sizeof name, "%.*s", at ? (int)(at - given) : (int)strlen(given), given);
         c->impl = nl_find(name, at ? at + 1 : NULL);
+        if (!c->impl) return impl_unknown(given, strlen(given)), false;
     }
     if (c->impl && nl_accepts(c->impl, &c->p) && nl_isa_runs(c->impl->isa)) return true;
-    options_fail("--impl %s %s; these accept %s %s in %s here:", given,
-                 c->impl ? "does not accept the problem" : "is unknown", nl_op_name(c->p.op),
-                 nl_pass_name(c->p.pass), nl_dtype_name(c->p.dtype));
+    options_fail("--impl %s does not accept the problem; these accept %s %s in %s here:", given,
+                 nl_op_name(c->p.op), nl_pass_name(c->p.pass), nl_dtype_name(c->p.dtype));
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);
         if (nl_accepts(impl, &c->p) && nl_isa_runs(impl->isa))

@@ -4,6 +4,8 @@
 #ifndef NL_VERBS_H
 #define NL_VERBS_H
 
+#include <stddef.h>
+
 enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTED = 130 };
 
 int verb_list(int argc, char **argv);
@@ -21,5 +23,27 @@ int verb_compare(int argc, char **argv);
 int verb_study(int argc, char **argv);
 int verb_claims(int argc, char **argv);
 int verb_tune(int argc, char **argv);
+int verb_completion(int argc, char **argv);
+
+/* What the words of a verb are, beside options; what else they are, the shell completes. */
+typedef enum verb_words {
+    OF_FILES,
+    OF_IMPLEMENTATIONS,
+    OF_CASES,
+    OF_FILE_CASES, /* a file, then cases */
+    OF_LAYER,      /* the first one; so below */
+    OF_LAB,
+    OF_SHELL
+} verb_words;
+
+struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    verb_words words;
+    const char *about;
+};
+
+extern const struct verb verbs[];
+extern const size_t verbs_count;
 
 #endif

@@ -129,30 +129,38 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
     }
 }
 
-/* What there is in a file of output, in one line; empties the file. False: nothing. */
+void (*isolate_heard)(const char *text);
+
+/* What there is in a file of output; empties the file. False: nothing. */
 static bool printed(int file, char *text, size_t size) {
     if (lseek(file, 0, SEEK_CUR) <= 0) return false;
     const ssize_t got = pread(file, text, size - 1, 0);
     text[got > 0 ? got : 0] = '\0';
+    if (ftruncate(file, 0) == 0) lseek(file, 0, SEEK_SET);
+    return true;
+}
+
+static void join_lines(char *text) {
     for (char *at = text; *at; at++)
         if ((unsigned char)*at < ' ') *at = ' ';
     for (size_t last = strlen(text); last && text[last - 1] == ' ';) text[--last] = '\0';
-    if (ftruncate(file, 0) == 0) lseek(file, 0, SEEK_SET);
-    return true;
 }
 
 /* A kernel prints nothing on stdout. On stderr a runtime may warn, which is worth showing beside
  * another failure. True: the call has failed, or had. */
 static bool describe_output(bool failed, char *why, size_t size) {
-    char text[2][120];
-    const bool said[2] = {printed(output[0], text[0], sizeof *text),
-                          printed(output[1], text[1], sizeof *text)};
-    size_t used = failed ? strlen(why) : 0;
+    enum { LONGEST = 119, HEARD = 4096 };
+    char text[HEARD];
+    size_t used = 0;
+    for (int i = 0; i < 2 && isolate_heard; i++)
+        if (printed(output[i], text + used, HEARD - used)) used += strlen(text + used);
+    if (used) isolate_heard(text);
+    used = failed ? strlen(why) : 0;
     for (int i = 0; i < 2; i++) {
-        if (!said[i] || (i == 1 && !failed)) continue;
+        if (!printed(output[i], text, LONGEST + 1) || (i == 1 && !failed) || used >= size) continue;
+        join_lines(text);
         used += (size_t)snprintf(why + used, size - used, "%sprinted \"%s\"", failed ? "; it " : "",
-                                 text[i]);
-        if (used >= size) break;
+                                 text);
         failed = true;
     }
     return failed;

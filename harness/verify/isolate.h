@@ -13,6 +13,9 @@ arena *isolate_arena(size_t bytes);
  * process, until one of them ends it, and so do added ones; else each call gets a fresh one. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
+/* Not NULL: what a kernel prints goes to it, call by call, and is no failure. */
+extern void (*isolate_heard)(const char *text);
+
 /* The threads of the process of the last call, which keeps those that OpenMP has started; counted
  * from outside. 0: unknown. */
 int isolate_threads(void);

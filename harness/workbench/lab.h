@@ -5,6 +5,8 @@
 
 #include "workbench/assignment.h"
 
+#include <stdio.h>
+
 /* The texts of a lab's files; NULL: it has none, as the lab without a compiler. */
 typedef struct lab {
     const char *name; /* of its folder: "2-one-pass" */
@@ -19,6 +21,13 @@ const lab *lab_find(const char *name);
 /* The page's first line, without its mark; and how long the lab takes, "about 2 hours", or "". */
 const char *lab_title(const lab *l, char text[100]);
 const char *lab_takes(const lab *l, char text[100]);
+
+/* Writes the page. Its links lead into the folder of the project, or become text where this machine
+ * has no such folder. */
+void lab_write_page(const lab *l, const char *project, FILE *out);
+
+/* The folder from which this program was built. */
+const char *lab_project(void);
 
 /* The assignment of an assignment's file, of a folder that has one, or of a lab by lab_find. Files
  * come first. False: error says what is wrong. */

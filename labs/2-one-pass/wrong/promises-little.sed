@@ -1,0 +1,7 @@
+# Wrong: E[x^2] - mean^2 and says so: far from zero its method promises nothing.
+# expect: points 40..40
+# expect: hint its method promises nothing here
+# expect: wrong rows of one value
+# expect: wrong a mean far from zero
+s|shift = nl_x(row, 0)|shift = 0|
+s|NL_SHIFTED|NL_ONE_PASS|
