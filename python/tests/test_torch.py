@@ -2,7 +2,6 @@
 import copy
 
 import normlab
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,7 +141,9 @@ def test_tensors_as_arrays():
         assert normlab.layer_norm(x, out=out) is out
         close(out, F.layer_norm(x.double(), (8,)), dtype, 4)
         assert normlab.judge(out, "layernorm", x).right
-        assert type(normlab.rms_norm(x)) is np.ndarray
+        y, *gradients = normlab.rms_norm(x), *normlab.rms_norm_backward(x, x)
+        assert y.dtype == gradients[0].dtype == dtype and gradients[1].dtype == torch.float32
+        close(y, nlt.rms_norm(x, (8,), eps=1e-5), dtype)
     with pytest.raises(TypeError, match="x cannot be used in place.*detach"):
         normlab.layer_norm(torch.randn(4, 8, requires_grad=True))
     assert normlab.judge(F.layer_norm(x, (8,)), "layernorm", x).right
