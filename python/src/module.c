@@ -20,6 +20,7 @@ static PyMethodDef methods[] = {
     {"implementations", table_implementations, METH_NOARGS, NULL},
     {"best", table_best, METH_VARARGS, NULL},
     {"race", race_calls, METH_VARARGS, NULL},
+    {"race_cases", race_cases, METH_VARARGS, NULL},
     {"machine", race_machine, METH_VARARGS, NULL},
     {0},
 };

@@ -8,6 +8,10 @@
 /* (calls, seconds for each, precision) -> the fields of normlab.Race. Holds Python's lock. */
 PyObject *race_calls(PyObject *self, PyObject *args);
 
+/* ((case, implementation), (the other's), threads, seconds) -> who computed them, ns of each, the log
+ * of the second's time over the first's, and the verdict. Both are verified before and afterwards. */
+PyObject *race_cases(PyObject *self, PyObject *args);
+
 /* (path of a results file) Writes the machine's facts beside it. */
 PyObject *race_machine(PyObject *self, PyObject *args);
 

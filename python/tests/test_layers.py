@@ -192,4 +192,4 @@ def test_import_brings_only_numpy_and_normlab():
     code = "import sys, numpy.typing; had = set(sys.modules); import normlab; print(*set(sys.modules) - had)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "normlab._core" in run.stdout.split()
-    assert {name.split(".")[0] for name in run.stdout.split()} <= {"normlab", "numpy"}
+    assert {name.split(".")[0] for name in run.stdout.split()} <= {"normlab", "numpy", "__future__"}

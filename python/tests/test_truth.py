@@ -89,9 +89,13 @@ def test_prints_as_the_program(dtype, tmp_path):
         return run.stdout.rstrip("\n")
 
     judged = normlab.judge(y, "rmsnorm", x, gamma)
-    assert str(judged) == program("x", "gamma", "y").replace(": y.npy", ": y")
-    assert str(normlab.judge_backward(y, "rmsnorm", x, x, gamma)) == \
+    report = program("x", "gamma", "y").replace(": y.npy", ": y")
+    assert judged.text.rstrip("\n") == report
+    assert normlab.judge_backward(y, "rmsnorm", x, x, gamma).text.rstrip("\n") == \
         program("x", "gamma", "dy", "dx").replace(": dx.npy", ": dx")
+    lines = str(judged).splitlines()
+    assert len(lines) == 5 and set(lines) < set(report.splitlines()) and lines[-1].endswith(judged.mechanism)
+    assert "\n" not in repr(judged) and repr(judged).startswith("<wrong: y[") and judged.mechanism in repr(judged)
     assert judged.verdict == "wrong" and not judged.right
     assert "constant 1.25" in judged.mechanism and judged.mistakes[0].likely
     assert judged.mistakes[0].removes > 0.9
@@ -119,6 +123,9 @@ def test_judge_types():
     for call, error, words in [
         (lambda: normlab.judge(y, "rmsnorm", x, rounded_to="f16"), ValueError, "rounded_to f16"),
         (lambda: normlab.judge(y, "nonsense", x), ValueError, "op 'nonsense'"),
+        (lambda: normlab.judge(y, x, "rmsnorm"), TypeError, r"op is ndarray, .*judge\(y, op, x\)"),
+        (lambda: normlab.judge_backward("rmsnorm", y, y, x), TypeError, r"judge_backward\(dx, op, dy, x\)"),
+        (lambda: normlab.reference(x, "rmsnorm"), TypeError, r"reference\(op, x\)"),
         (lambda: normlab.judge(y[:1], "rmsnorm", x), ValueError, "y has shape"),
         (lambda: normlab.judge(y, "rmsnorm", x, beta=np.zeros(64, "f4")), ValueError, "does not take beta"),
         (lambda: normlab.judge(y[:0], "rmsnorm", x[:0]), ValueError, "x is too small"),
@@ -185,6 +192,7 @@ def test_measure():
     for row in rows:
         assert row.verdict == "ok" and 0 < row.ns and not row.ns_low > row.ns
     assert [row.comparison for row in rows].count("baseline") == 2
+    assert str(rows) == repr(rows) and str(rows).count("rmsnorm/naive ") == 2 and "verdict" in str(rows)
     with pytest.raises(ValueError, match="should be op/pass/dtype"):
         normlab.measure("nonsense")
     with pytest.raises(ValueError, match="name a case"):
@@ -195,6 +203,19 @@ def test_measure():
         normlab.measure("layernorm/forward/f32/4x4096/normal", impl="optimized/rows_registers")
     assert normlab.measure("layernorm/forward/f32/4x64/normal", impl=normlab.best("layernorm", 4, 64),
                            seconds=0.01)[0].threads == 1
+
+
+def test_measure_against():
+    layers = [f"{op}/forward/f32/4x64/normal" for op in ("layernorm", "rmsnorm")]
+    rows = normlab.measure(layers[1], against=layers[0], baseline="layernorm/unfused", seconds=0.01)
+    assert [row.case for row in rows] == layers and [row.baseline for row in rows] == layers[:1] * 2
+    assert rows[0].impl == "layernorm/unfused" and rows[1].speedup_low < rows[1].speedup < rows[1].speedup_high
+    assert rows[1].ns < rows[0].ns and [line.split()[0] for line in str(rows).splitlines()] == layers
+    for given, words in [({"against": "nonsense"}, "should be op/pass/dtype"),
+                         ({"against": layers[0], "impl": "rmsnorm/naive"}, "no implementation rmsnorm/naive takes"),
+                         ({"against": layers[0], "impl": "nothing"}, "there is no implementation 'nothing'")]:
+        with pytest.raises(ValueError, match=words):
+            normlab.measure(layers[1], **given)
 
 
 def test_limit(tmp_path, monkeypatch):
