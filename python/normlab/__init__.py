@@ -7,8 +7,11 @@
 right
 
 Arrays are NumPy's, C-contiguous, of float32, float16 or ml_dtypes.bfloat16; they are used in place,
-without a copy. Tensors of other libraries work through DLPack or the buffer protocol; results are
-NumPy arrays, or the objects given as `out`. Parameters and statistics are float32.
+without a copy. Tensors of other libraries work through DLPack or the buffer protocol; results for a
+tensor of PyTorch are tensors, else NumPy arrays. Parameters and statistics are float32.
+
+Layers: layer_norm, rms_norm, qwen2_rms_norm, batch_norm, each with _backward; implementations, best.
+Truth: reference, judge, each with _backward. Data: data, case, museum. Time: measure, limit, race.
 
 Errors are ValueError (shapes, layout, values; often in the library's own words) or TypeError
 (types). After an error no output has been written.

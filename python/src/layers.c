@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "layers.h"
-#include "call.h"
+#include "functions.h"
 
 #include <stdlib.h>
 

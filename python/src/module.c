@@ -1,13 +1,8 @@
 /* The extension normlab._core. The package around it has the signatures and documentation.
  * SPDX-License-Identifier: MIT */
 #define NORMLAB_IMPORTS_NUMPY
-#include "call.h"
+#include "functions.h"
 #include "cases/names.h"
-#include "data.h"
-#include "layers.h"
-#include "race.h"
-#include "table.h"
-#include "truth.h"
 
 static PyMethodDef methods[] = {
     {"forward", (PyCFunction)(void (*)(void))layers_forward, METH_FASTCALL | METH_KEYWORDS, NULL},

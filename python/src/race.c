@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "race.h"
+#include "functions.h"
 #include "base/clock.h"
-#include "call.h"
 #include "machine/machine.h"
 #include "timing/figure.h"
 #include "timing/race.h"

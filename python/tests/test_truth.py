@@ -1,4 +1,4 @@
-"""The reference, the judge, the data and the measurements."""
+"""The judge, the data and the measurements."""
 import subprocess
 import sys
 from pathlib import Path
@@ -7,68 +7,9 @@ import ml_dtypes
 import normlab
 import numpy as np
 import pytest
-from hypothesis import given
-from oracle import ROW_NORMS, dtypes, gain_of, gradients, problems, statistics, wide
+from oracle import dtypes
 
-OPS = {"layer_norm": "layernorm", "rms_norm": "rmsnorm", "qwen2_rms_norm": "qwen2_rmsnorm"}
 PROGRAM = Path(normlab.__file__).with_name("normlab")
-
-
-def near(got, want, scale):
-    assert got.shape == want.shape
-    assert (abs(got - want) <= 2**-50 * scale).all(), abs(got - want).max()
-
-
-@pytest.mark.parametrize("name", ROW_NORMS)
-@given(problem=problems())
-def test_rows(name, problem):
-    x, dy, random, threads = problem
-    gamma, beta = random.normal(size=(2, x.shape[-1])).astype("f4")
-    op, centred = OPS[name], name == "layer_norm"
-    more = {"beta": beta} if centred else {}
-    found = normlab.reference(op, x, gamma, eps=1e-3, **more)
-    mean, rstd, xhat = statistics(x, (-1,), 1e-3, centred)
-    gain = gain_of(name, gamma)
-    near(found.xhat, xhat, 1 + abs(xhat))
-    near(found.y, gain * xhat + (beta if centred else 0), abs(gain * xhat) + 2)
-    near(found.rstd, rstd[..., 0], rstd[..., 0])
-    y = getattr(normlab, name)(x, gamma, eps=1e-3, threads=threads, **more)
-    judged = normlab.judge(y, op, x, gamma, eps=1e-3, **more)
-    assert judged.right and judged.worst_of == "y" and len(judged.worst) == x.ndim, judged
-    grads = getattr(normlab, name + "_backward")(dy, x, gamma, eps=1e-3, threads=threads)
-    want = normlab.reference_backward(op, dy, x, gamma, eps=1e-3)
-    dx, dgamma, dbeta = gradients(x, dy, gain.reshape((1,) * (x.ndim - 1) + (-1,)), (-1,), 1e-3, centred)
-    scale = rstd * abs(gain * dy).max() * 10 + abs(dx)
-    near(want.dx, dx, scale * 8)
-    near(want.dgamma, dgamma, 1000)
-    near(want.dbeta, dbeta if centred else want.dbeta, 1000)
-    sums = {"dgamma": grads[1], **({"dbeta": grads[2]} if centred else {})}
-    judged = normlab.judge_backward(grads[0], op, dy, x, gamma, eps=1e-3, **sums)
-    assert judged.right, judged
-
-
-@given(problem=problems(axes=(2, 4)))
-def test_batch_norm(problem):
-    x, dy, random, _ = problem
-    c = x.shape[-1]
-    if x.size == c:
-        return
-    gamma, beta = random.normal(size=(2, c)).astype("f4")
-    running = {"running_mean": random.normal(size=c).astype("f4"),
-               "running_var": random.uniform(0.5, 1, c).astype("f4")}
-    found = normlab.reference("batchnorm", x, gamma, beta, channels_last=True, momentum=0.5, **running)
-    old = running["running_mean"].astype(wide)
-    y = normlab.batch_norm(x, gamma, beta, channels_last=True, momentum=0.5, **running)
-    np.testing.assert_allclose(running["running_mean"], found.running_mean.astype("f4"), atol=1e-5)
-    np.testing.assert_allclose(running["running_var"], found.running_var.astype("f4"), rtol=1e-4)
-    near(found.running_mean, (old + found.mean) / 2, 4 + abs(found.mean))
-    assert normlab.judge(y, "batchnorm", x, gamma, beta, channels_last=True).right
-    y = normlab.batch_norm(x, gamma, beta, channels_last=True, training=False, **running)
-    assert normlab.judge(y, "batchnorm", x, gamma, beta, channels_last=True, **running).right
-    dx, dgamma, dbeta = normlab.batch_norm_backward(dy, x, gamma, channels_last=True)
-    judged = normlab.judge_backward(dx, "batchnorm", dy, x, gamma, dgamma=dgamma, dbeta=dbeta,
-                                    channels_last=True)
-    assert judged.right, judged
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2"])
