@@ -25,10 +25,9 @@ _SAVED = ("(c,), float32", "Statistics: forward writes them, backward reads them
 
 
 @documented(_Y)
-def layer_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, *,
-               eps: float = 1e-5, residual: Array | None = None, cast_before_weight: bool = False,
-               out: Array | None = None, residual_out: Array | None = None,
-               mean: Array | None = None, rstd: Array | None = None,
+def layer_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, *, eps: float = 1e-5,
+               residual: Array | None = None, cast_before_weight: bool = False, out: Array | None = None,
+               residual_out: Array | None = None, mean: Array | None = None, rstd: Array | None = None,
                impl: Impl = None, threads: int = 1) -> Any:
     """gamma * (x - mean) * rstd + beta over the last axis, rstd = 1 / sqrt(var + eps), var biased.
 
@@ -36,32 +35,29 @@ def layer_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, 
     array([[-1.22,  0.  ,  1.22]], dtype=float32)
     """
     return _core.forward(
-        _LAYER, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=gamma,
-        beta=beta, residual=residual, y=out, residual_out=residual_out, mean=mean, rstd=rstd)
+        _LAYER, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=gamma, beta=beta,
+        residual=residual, y=out, residual_out=residual_out, mean=mean, rstd=rstd)
 
 
 @documented(_GRADIENTS)
-def layer_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *,
-                        mean: Array | None = None, rstd: Array | None = None, eps: float = 1e-5,
-                        dresidual: Array | None = None, out: Array | None = None,
-                        dgamma: Array | None = None, dbeta: Array | None = None,
+def layer_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, mean: Array | None = None,
+                        rstd: Array | None = None, eps: float = 1e-5, dresidual: Array | None = None,
+                        out: Array | None = None, dgamma: Array | None = None, dbeta: Array | None = None,
                         impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
     """The gradients of layer_norm, from dy. x is what was normalized: with a residual, residual_out.
 
     >>> x = numpy.array([[1, 2, 4]], "float32")
-    >>> dx, dgamma, dbeta = normlab.layer_norm_backward(numpy.ones_like(x), x)
-    >>> dbeta
+    >>> normlab.layer_norm_backward(numpy.ones_like(x), x)[2]
     array([1., 1., 1.], dtype=float32)
     """
     return _core.backward(
-        _LAYER, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma,
-        mean=mean, rstd=rstd, dresidual=dresidual, dx=out, dgamma=dgamma, dbeta=dbeta)
+        _LAYER, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, mean=mean,
+        rstd=rstd, dresidual=dresidual, dx=out, dgamma=dgamma, dbeta=dbeta)
 
 
 @documented(_Y)
-def rms_norm(x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
-             residual: Array | None = None, cast_before_weight: bool = False,
-             out: Array | None = None, residual_out: Array | None = None,
+def rms_norm(x: Array, gamma: Array | None = None, *, eps: float = 1e-5, residual: Array | None = None,
+             cast_before_weight: bool = False, out: Array | None = None, residual_out: Array | None = None,
              rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
     """gamma * x * rstd over the last axis, rstd = 1 / sqrt(mean(x^2) + eps).
 
@@ -74,27 +70,23 @@ def rms_norm(x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
 
 
 @documented(_GRADIENTS)
-def rms_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *,
-                      rstd: Array | None = None, eps: float = 1e-5,
-                      dresidual: Array | None = None, out: Array | None = None,
-                      dgamma: Array | None = None, impl: Impl = None,
-                      threads: int = 1) -> tuple[Any, ...]:
+def rms_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, rstd: Array | None = None,
+                      eps: float = 1e-5, dresidual: Array | None = None, out: Array | None = None,
+                      dgamma: Array | None = None, impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
     """The gradients of rms_norm, from dy. x is what was normalized: with a residual, residual_out.
 
     >>> x = numpy.array([[1, 1]], "float32")
-    >>> dx, dgamma = normlab.rms_norm_backward(x, x, eps=0)
-    >>> dgamma
+    >>> normlab.rms_norm_backward(x, x, eps=0)[1]
     array([1., 1.], dtype=float32)
     """
     return _core.backward(
-        _RMS, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma,
-        rstd=rstd, dresidual=dresidual, dx=out, dgamma=dgamma)
+        _RMS, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, rstd=rstd,
+        dresidual=dresidual, dx=out, dgamma=dgamma)
 
 
 @documented(_Y)
-def qwen2_rms_norm(x: Array, w: Array | None = None, *, eps: float = 1e-6,
-                   residual: Array | None = None, cast_before_weight: bool = False,
-                   out: Array | None = None, residual_out: Array | None = None,
+def qwen2_rms_norm(x: Array, w: Array | None = None, *, eps: float = 1e-6, residual: Array | None = None,
+                   cast_before_weight: bool = False, out: Array | None = None, residual_out: Array | None = None,
                    rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
     """(1 + w) * x * rstd over the last axis: GemmaRMSNorm and Qwen3NextRMSNorm in Hugging Face
     transformers, whose class Qwen2RMSNorm is rms_norm (docs/naming.md).
@@ -103,34 +95,30 @@ def qwen2_rms_norm(x: Array, w: Array | None = None, *, eps: float = 1e-6,
     array([[0.85, 1.13]], dtype=float32)
     """
     return _core.forward(
-        _QWEN2, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=w,
-        residual=residual, y=out, residual_out=residual_out, rstd=rstd)
+        _QWEN2, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=w, residual=residual,
+        y=out, residual_out=residual_out, rstd=rstd)
 
 
 @documented(_GRADIENTS)
-def qwen2_rms_norm_backward(dy: Array, x: Array, w: Array | None = None, *,
-                            rstd: Array | None = None, eps: float = 1e-6,
-                            dresidual: Array | None = None, out: Array | None = None,
-                            dw: Array | None = None, impl: Impl = None,
-                            threads: int = 1) -> tuple[Any, ...]:
+def qwen2_rms_norm_backward(dy: Array, x: Array, w: Array | None = None, *, rstd: Array | None = None,
+                            eps: float = 1e-6, dresidual: Array | None = None, out: Array | None = None,
+                            dw: Array | None = None, impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
     """The gradients of qwen2_rms_norm, from dy. x is what was normalized: with a residual, residual_out.
 
     >>> x = numpy.array([[1, 1]], "float32")
-    >>> dx, dw = normlab.qwen2_rms_norm_backward(x, x, eps=0)
-    >>> dw
+    >>> normlab.qwen2_rms_norm_backward(x, x, eps=0)[1]
     array([1., 1.], dtype=float32)
     """
     return _core.backward(
-        _QWEN2, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=w,
-        rstd=rstd, dresidual=dresidual, dx=out, dgamma=dw)
+        _QWEN2, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=w, rstd=rstd,
+        dresidual=dresidual, dx=out, dgamma=dw)
 
 
 @documented(_Y, x=_CHANNELS, mean=_SAVED, rstd=_SAVED)
-def batch_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, *,
-               running_mean: Array | None = None, running_var: Array | None = None,
-               training: bool = True, momentum: float = 0.1, biased_running_var: bool = False,
-               eps: float = 1e-5, channels_last: bool = False, cast_before_weight: bool = False,
-               out: Array | None = None, mean: Array | None = None,
+def batch_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, *, running_mean: Array | None = None,
+               running_var: Array | None = None, training: bool = True, momentum: float = 0.1,
+               biased_running_var: bool = False, eps: float = 1e-5, channels_last: bool = False,
+               cast_before_weight: bool = False, out: Array | None = None, mean: Array | None = None,
                rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
     """gamma * (x - mean) * rstd + beta with one mean and rstd for each channel. Inference, training=False,
     takes them from running_mean and running_var, which then must be given, and mean and rstd must not.
@@ -147,18 +135,16 @@ def batch_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, 
 
 
 @documented(_GRADIENTS, x=_CHANNELS, mean=_SAVED, rstd=_SAVED)
-def batch_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *,
-                        mean: Array | None = None, rstd: Array | None = None, eps: float = 1e-5,
-                        channels_last: bool = False, out: Array | None = None,
-                        dgamma: Array | None = None, dbeta: Array | None = None,
+def batch_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, mean: Array | None = None,
+                        rstd: Array | None = None, eps: float = 1e-5, channels_last: bool = False,
+                        out: Array | None = None, dgamma: Array | None = None, dbeta: Array | None = None,
                         impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
     """The gradients of batch_norm in training, through the batch's statistics, from dy.
 
     >>> x = numpy.array([[1, 2], [3, 6]], "float32")
-    >>> dx, dgamma, dbeta = normlab.batch_norm_backward(x, x)
-    >>> dbeta
+    >>> normlab.batch_norm_backward(x, x)[2]
     array([4., 8.], dtype=float32)
     """
     return _core.backward(
-        _BATCH, _BACKWARD, channels_last, False, eps, 0.0, False, impl, threads, x=x, dy=dy,
-        gamma=gamma, mean=mean, rstd=rstd, dx=out, dgamma=dgamma, dbeta=dbeta)
+        _BATCH, _BACKWARD, channels_last, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, mean=mean,
+        rstd=rstd, dx=out, dgamma=dgamma, dbeta=dbeta)

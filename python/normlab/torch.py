@@ -12,8 +12,8 @@ Tensors are float32, float16 or bfloat16, on the CPU; those that are not contigu
 parameters that are not float32. Other types and devices are computed by torch, after a warning the first time.
 torch.get_num_threads() threads compute; sums are float32 in every type.
 
-The layers are custom operators, torch.ops.normlab.row_norm and batch_norm: torch.compile(fullgraph=True),
-torch.export, FakeTensor and meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient
+The layers are a custom operator, torch.ops.normlab.norm: torch.compile(fullgraph=True), torch.export, FakeTensor and
+meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient
 raises RuntimeError, and torch.jit.script cannot compile them.
 """
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +31,7 @@ from torch.nn import functional as F
 from . import layers
 from ._arrays import bfloat16
 
+_CENTRED = ("layer_norm", "batch_norm")
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -49,10 +50,6 @@ def _parameter(tensor: Optional[Tensor]) -> Any:
 
 def _empty(x: Tensor, *shape: int) -> Tensor:
     return x.new_empty(shape, dtype=torch.float32)
-
-
-def _due(gradients: Sequence[Tensor], needed: Sequence[bool]) -> list[Optional[Tensor]]:
-    return [gradient if need else None for gradient, need in zip(gradients, needed)]
 
 
 def _refusal(ctx: Any, *_: Any) -> None:
@@ -91,91 +88,60 @@ def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, outpu
     return make
 
 
+def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> None:
+    """A function of normlab, which may lack the parameters of arrays that are None or empty."""
+    there = {key: array for key, array in arrays.items() if array is not None and array.size}
+    getattr(layers, name)(*args, out=out, threads=torch.get_num_threads(), **there, **options)
+
+
 @_operator(3)
-def _row_norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optional[Tensor], mean: Tensor,
-                       rstd: Tensor, layer: str) -> Iterator[Any]:
+def _norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optional[Tensor], mean: Tensor,
+                   rstd: Tensor, layer: str) -> Iterator[Any]:
     """dx, and the gradients of weight and bias, float32."""
-    centred, c = layer == "layer_norm", x.shape[-1]
-    dx, dweight, dbias = x.new_empty(x.shape), _empty(x, c), _empty(x, c if centred else 0)
+    c = x.shape[1 if layer == "batch_norm" else -1]
+    dx, dweight, dbias = x.new_empty(x.shape), _empty(x, c), _empty(x, c if layer in _CENTRED else 0)
     yield dx, dweight, dbias
-    more = {"mean": _array(mean), "dbeta": _array(dbias)} if centred else {}
-    more["dw" if layer == "qwen2_rms_norm" else "dgamma"] = _array(dweight)
-    getattr(layers, f"{layer}_backward")(
-        _array(dy), _array(x), _parameter(weight), dresidual=_array(dtotal), out=_array(dx), rstd=_array(rstd),
-        threads=torch.get_num_threads(), **more)
+    gain = {"dw" if layer == "qwen2_rms_norm" else "dgamma": _array(dweight)}
+    _call(f"{layer}_backward", *map(_array, (dy, x)), _parameter(weight), out=_array(dx), dresidual=_array(dtotal),
+          mean=_array(mean), rstd=_array(rstd), dbeta=_array(dbias), **gain)
 
 
-def _row_norm_keep(ctx: Any, inputs: Any, output: Any) -> None:
-    x, residual, weight, _, ctx.layer, _ = inputs
-    _, total, mean, rstd = output
+def _norm_keep(ctx: Any, inputs: Any, output: Any) -> None:
+    x, residual, weight, _, *running, ctx.layer, ctx.training, _, ctx.eps = inputs
+    y, total, *saved = output
     ctx.fused = residual is not None
-    ctx.mark_non_differentiable(mean, rstd, *(() if ctx.fused else (total,)))
-    ctx.save_for_backward(total if ctx.fused else x, weight, mean, rstd)
+    ctx.mark_non_differentiable(*saved, *(() if ctx.fused else (total,)))
+    ctx.save_for_backward(total if ctx.fused else x, weight, *(saved[:2] if ctx.training else running))
 
 
-def _row_norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
-    dx, *sums = _row_norm_backward(dy, dtotal if ctx.fused else None, *ctx.saved_tensors, ctx.layer)
-    return dx, dx if ctx.fused else None, *_due(sums, ctx.needs_input_grad[2:]), None, None
-
-
-@_operator(4, _row_norm_keep, _row_norm_gradient)
-def _row_norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor], layer: str,
-              eps: float) -> Iterator[Any]:
-    """y, x + residual, and each row's mean and rstd; what there is not, is empty."""
-    centred = layer == "layer_norm"
-    y, total = x.new_empty(x.shape), x.new_empty(0 if residual is None else x.shape)
-    mean, rstd = _empty(x, *(x.shape[:-1] if centred else (0,))), _empty(x, *x.shape[:-1])
-    yield y, total, mean, rstd
-    more = {"beta": _parameter(bias), "mean": _array(mean)} if centred else {}
-    if residual is not None:
-        more.update(residual=_array(residual), residual_out=_array(total))
-    getattr(layers, layer)(_array(x), _parameter(weight), eps=eps, out=_array(y), rstd=_array(rstd),
-                           threads=torch.get_num_threads(), **more)
-
-
-@_operator(3)
-def _batch_norm_backward(dy: Tensor, x: Tensor, weight: Optional[Tensor], mean: Tensor,
-                         rstd: Tensor) -> Iterator[Any]:
-    """dx, and the gradients of weight and bias, float32."""
-    dx, dweight, dbias = x.new_empty(x.shape), _empty(x, x.shape[1]), _empty(x, x.shape[1])
-    yield dx, dweight, dbias
-    layers.batch_norm_backward(
-        _array(dy), _array(x), _parameter(weight), mean=_array(mean), rstd=_array(rstd), out=_array(dx),
-        dgamma=_array(dweight), dbeta=_array(dbias), threads=torch.get_num_threads())
-
-
-def _batch_norm_keep(ctx: Any, inputs: Any, output: Any) -> None:
-    x, weight, _, *running, ctx.training, _, ctx.eps = inputs
-    ctx.mark_non_differentiable(*output[1:])
-    ctx.save_for_backward(x, weight, *(output[1:3] if ctx.training else running))
-
-
-def _batch_norm_gradient(ctx: Any, dy: Tensor, *_: Any) -> Any:
-    x, weight, *statistics = ctx.saved_tensors
+def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
+    x, weight, *saved = ctx.saved_tensors
     if ctx.training:
-        dx, *sums = _batch_norm_backward(dy, x, weight, *statistics)
+        dx, *sums = _norm_backward(dy, dtotal if ctx.fused else None, x, weight, *saved, ctx.layer)
     else:  # the running statistics are constants: no sums in dx
-        weight, *statistics = (None if p is None else p.float() for p in (weight, *statistics))
-        dx, *sums = torch.ops.aten.native_batch_norm_backward(
-            dy, x, weight, *statistics, None, None, False, ctx.eps, [True] * 3)
-    return dx, *_due(sums, ctx.needs_input_grad[1:]), *(None,) * 5
+        wide = (None if p is None else p.float() for p in (weight, *saved))
+        dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
+    due = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
+    return dx, dx if ctx.fused else None, *due, *(None,) * 6
 
 
-@_operator(5, _batch_norm_keep, _batch_norm_gradient)
-def _batch_norm(x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor],
-                running_var: Optional[Tensor], training: bool, momentum: float, eps: float) -> Iterator[Any]:
-    """y, the batch's mean and rstd, and the new running statistics; what there is not, is empty."""
-    running = [running_mean, running_var]
-    saved = [_empty(x, x.shape[1] if training else 0) for _ in range(2)]
+@_operator(6, _norm_keep, _norm_gradient)
+def _norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor],
+          running_mean: Optional[Tensor], running_var: Optional[Tensor], layer: str, training: bool, momentum: float,
+          eps: float) -> Iterator[Any]:
+    """y, x + residual, the statistics mean and rstd, and the new running ones; what there is not, is empty."""
+    batch, running = layer == "batch_norm", [running_mean, running_var]
+    groups = (x.shape[1:2] if batch else x.shape[:-1]) if training else (0,)
+    y, total = x.new_empty(x.shape), x.new_empty(0 if residual is None else x.shape)
+    mean, rstd = _empty(x, *(groups if layer in _CENTRED else (0,))), _empty(x, *groups)
     new = [_empty(x, 0 if r is None or not training else x.shape[1]) for r in running]
-    y = x.new_empty(x.shape)
-    yield y, *saved, *new
+    yield y, total, mean, rstd, *new
     if training:
-        running = [None if r is None else n.copy_(r) for n, r in zip(new, running)]
-    layers.batch_norm(
-        _array(x), _parameter(weight), _parameter(bias), running_mean=_parameter(running[0]),
-        running_var=_parameter(running[1]), training=training, momentum=momentum, eps=eps, out=_array(y),
-        threads=torch.get_num_threads(), **(dict(zip(("mean", "rstd"), map(_array, saved))) if training else {}))
+        running = [None if r is None else to.copy_(r) for to, r in zip(new, running)]
+    options = {"eps": eps, **({"training": training, "momentum": momentum} if batch else {})}
+    _call(layer, _array(x), _parameter(weight), options=options, beta=_parameter(bias), residual=_array(residual),
+          residual_out=_array(total), out=_array(y), mean=_array(mean), rstd=_array(rstd),
+          running_mean=_parameter(running[0]), running_var=_parameter(running[1]))
 
 
 @cache
@@ -204,7 +170,8 @@ def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence
     if _takes(layer, input):
         eps = torch.finfo(input.dtype).eps if eps is None else eps
         flat = [None if t is None else t.reshape(*rows, prod(shape)) for t in (input, residual)]
-        y, total, *_ = _row_norm(*flat, *(None if p is None else p.reshape(-1) for p in (weight, bias)), layer, eps)
+        y, total, *_ = _norm(*flat, *(None if p is None else p.reshape(-1) for p in (weight, bias)), None, None, layer,
+                             True, 0.0, eps)
         y, total = y.view(input.shape), None if residual is None else total.view(input.shape)
     else:
         total = None if residual is None else input + residual
@@ -240,7 +207,8 @@ def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optio
     if not _takes("batch_norm", input):
         return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     y: Tensor
-    y, _, _, *new = _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    y, _, _, _, *new = _norm(
+        input, None, weight, bias, running_mean, running_var, "batch_norm", training, momentum, eps)
     if training and running_mean is not None and running_var is not None:
         with torch.no_grad():
             running_mean.copy_(new[0])
