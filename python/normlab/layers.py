@@ -1,8 +1,4 @@
-"""The layers, forward and backward: signatures and documentation for _core.
-
-In place are allowed: out is x, residual_out is residual; in backward, out is dy or dresidual. Other
-overlaps of an output raise ValueError.
-"""
+"""The layers, forward and backward: signatures and documentation for _core."""
 from __future__ import annotations
 
 from typing import Any

@@ -42,26 +42,35 @@ def compare(ours, theirs, x, parameters, scale=1.0):
         close(a, b, p.dtype, 64 * scale)
 
 
+@pytest.mark.parametrize("name", ["layer_norm", "rms_norm", "qwen2_rms_norm"])
 @quick
 @given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes,
-       affine=st.booleans())
-def test_layer_norm(shape, c, dtype, affine):
-    x = torch.randn(*shape, c).to(dtype)
-    compare(lambda x, *p: nlt.layer_norm(x, (c,), *p, eps=1e-2),
-            lambda x, *p: F.layer_norm(x, (c,), *p, eps=1e-2), x,
-            [parameter(c), parameter(c)] if affine else [])
+       affine=st.booleans(), residual=st.booleans())
+def test_rows(name, shape, c, dtype, affine, residual):
+    """With a residual: the norm of the sum, and the sum, with the gradients of both."""
+    def ours(x, *p):
+        r, w, b = given(p)
+        if name == "qwen2_rms_norm":
+            y = nlt.qwen2_rms_norm(x, torch.zeros(c) if w is None else w, 1e-2, r)
+        else:
+            y = getattr(nlt, name)(x, (c,), w, *[b][:name == "layer_norm"], eps=1e-2, residual=r)
+        return y[0] + y[1] if residual else y
 
+    def theirs(x, *p):
+        r, w, b = given(p)
+        x = x + r if residual else x
+        if name == "layer_norm":
+            y = F.layer_norm(x, (c,), w, b, 1e-2)
+        else:
+            y = F.rms_norm(x, (c,), 1 + w if name == "qwen2_rms_norm" and affine else w, 1e-2)
+        return y + x if residual else y
 
-@quick
-@given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes)
-def test_rms_norms(shape, c, dtype):
-    def theirs(x, w, eps=1e-2):
-        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * w
+    def given(p):
+        return [*p[:residual], *[None] * (not residual), *p[residual:], None, None][:3]
 
-    x = torch.randn(*shape, c).to(dtype)
-    compare(lambda x, w: nlt.rms_norm(x, (c,), w, eps=1e-2), theirs, x, [parameter(c)])
-    compare(lambda x, w: nlt.qwen2_rms_norm(x, w, eps=1e-2), lambda x, w: theirs(x, 1 + w), x,
-            [parameter(c)])
+    x, r = (torch.randn(*shape, c).to(dtype).requires_grad_() for _ in "xr")
+    w, b = (torch.randn(c).to(dtype if residual else torch.float32).requires_grad_() for _ in "wb")
+    compare(ours, theirs, x, [r][:residual] + [w, b][:affine + (affine and name == "layer_norm")])
 
 
 @quick
@@ -77,26 +86,6 @@ def test_batch_norm(n, c, rest, dtype, training):
             [parameter(c), parameter(c)], scale=4)
     for a, b in zip(ours, theirs):
         close(a, b, torch.float32, 64)
-
-
-def test_residual():
-    """The norm of the sum, and the sum, with the gradients of both."""
-    for dtype in ROUNDING:
-        x, r, w = (torch.randn(*shape).to(dtype).requires_grad_() for shape in ((5, 8), (5, 8), (8,)))
-        for name in "layer_norm", "rms_norm", "qwen2_rms_norm":
-            def ours(x, r, w):
-                y, total = nlt._rows(name, x, r, (8,), w, None, 0.1)
-                return y + total
-
-            def theirs(x, r, w):
-                norm = F.layer_norm if name == "layer_norm" else F.rms_norm
-                return norm(x + r, (8,), 1 + w if name == "qwen2_rms_norm" else w, eps=0.1) + x + r
-
-            compare(ours, theirs, x, [r, w])
-    y, total = nlt.Qwen2RMSNorm(8)(x, r)
-    close(y, F.rms_norm(total.float(), (8,), eps=1e-6), dtype)
-    with pytest.raises(ValueError, match="residual has shape"):
-        nlt.layer_norm(x, (8,), residual=r[0])
 
 
 def every_layer():
