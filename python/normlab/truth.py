@@ -73,16 +73,14 @@ class Judgement(NamedTuple):
         """Is every number within its bound?"""
         return self.verdict == "right"
 
-    def _lines(self, *heads: str) -> list[str]:
-        return [line for head in heads for line in self.text.splitlines() if line.startswith(head)]
-
     def __str__(self) -> str:
+        head, *lines = self.text.splitlines()
         heads = ("verdict ", "largest error ", "worst element ", "likely mechanism ")
-        return "\n".join([self.text.splitlines()[0], *self._lines(*heads)])
+        return "\n".join([head, *(line for head in heads for line in lines if line.startswith(head))])
 
     def __repr__(self) -> str:
-        (worst,) = self._lines("worst element ")
-        return f"<{self.verdict}: {' '.join(worst.split()[2:])}; {self.mechanism}>"
+        worst = f"{self.worst_of}{list(self.worst)} is off by {self.largest:.4g} of {self.bound:.4g} units allowed"
+        return f"<{self.verdict}: {'a NaN or infinity' if self.not_finite else worst}; {self.mechanism}>"
 
 
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
@@ -197,8 +195,8 @@ def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array |
     error by known mistakes (docs/judge.md).
 
     >>> x = normlab.data("normal", 64, 256)
-    >>> normlab.judge(1.25 * normlab.rms_norm(x), "rmsnorm", x).mechanism
-    'y times the constant 1.25, fitted'
+    >>> normlab.judge(1.25 * normlab.rms_norm(x), "rmsnorm", x).verdict
+    'wrong'
     """
     direction = "forward" if running_mean is None else "inference"
     return _judge(

@@ -23,6 +23,12 @@ def test_function(function):
         f"{section}\n    ---" in text for section in ("Parameters", "Returns", "Raises", "Examples"))
 
 
+def test_package():
+    """The functions, without the classes' methods."""
+    text = pydoc.plain(pydoc.render_doc(normlab))
+    assert "CLASSES" not in text and all(name in text.split("PACKAGE CONTENTS")[0] for name in ("judge", "race"))
+
+
 @pytest.mark.parametrize("what", [*FUNCTIONS, "normlab", "normlab.torch"], ids=str)
 def test_examples(what):
     if what == "normlab.torch":
