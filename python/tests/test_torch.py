@@ -186,6 +186,7 @@ def test_swap(dtype):
         losses.append(loss.detach())
     close(losses[1], losses[0], dtype, 4)
     assert isinstance(ours[4], nlt.Qwen2RMSNorm) and "eps=1e-06" in repr(ours[4])
+    assert nlt.swap(type("HeadRMSNorm", (LlamaRMSNorm,), {"forward": lambda self, x: x[0, 0, 0]})(4)) == []
 
 
 @pytest.mark.parametrize("make, shape", [
