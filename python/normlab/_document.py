@@ -46,7 +46,10 @@ def documented(returns: str, raises: str = _RAISES,
                **special: tuple[str, str]) -> Callable[[_Function], _Function]:
     """Puts the sections before the example of the docstring. special: entries for its own parameters."""
     def add(function: _Function) -> _Function:
-        about, _, example = (function.__doc__ or "").replace("\n    ", "\n").partition(">>> ")
+        text = function.__doc__ or ""
+        if "\n    >>> " in text:  # Python 3.13 removes the indentation
+            text = text.replace("\n    ", "\n")
+        about, _, example = text.partition(">>> ")
         names: dict[tuple[str, str], list[str]] = {}
         for name in list(function.__annotations__)[:-1]:
             names.setdefault(special.get(name) or _PARAMETERS[name], []).append(name)
