@@ -18,18 +18,17 @@ Errors are ValueError (shapes, layout, values; often in the library's own words)
 """
 from ._core import MAX_THREADS as max_threads
 from ._core import VERSION as __version__
-from .cases import Case as Case, Exhibit as Exhibit
-from .cases import case, data, museum
+from .cases import Case as Case, Exhibit as Exhibit, case, data, museum
 from .layers import (
     batch_norm, batch_norm_backward, layer_norm, layer_norm_backward, qwen2_rms_norm, qwen2_rms_norm_backward,
     rms_norm, rms_norm_backward,
 )
-from .table import Implementation as Implementation
-from .table import best, implementations
-from .timing import Limit as Limit, Measurement as Measurement, Race as Race
-from .timing import limit, measure, race
-from .truth import Gradients as Gradients, Judgement as Judgement, Mistake as Mistake, Reference as Reference
-from .truth import judge, judge_backward, reference, reference_backward
+from .table import Implementation as Implementation, best, implementations
+from .timing import Limit as Limit, Measurement as Measurement, Race as Race, limit, measure, race
+from .truth import (
+    Gradients as Gradients, Judgement as Judgement, Mistake as Mistake, Reference as Reference, judge, judge_backward,
+    reference, reference_backward,
+)
 
 # Without the classes, which would fill most of help(normlab).
 __all__ = [
