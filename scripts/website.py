@@ -7,12 +7,16 @@ Every page of README.md and docs/, and what they link to, keeps its place, so li
 linked source file becomes a page of its own, a folder a list. Formulas become MathML here, so the pages need no
 script for them, no font, and no other host. The pages of the API come from include/normlab.h and python/normlab.
 Fails on a link that leads nowhere and on a formula that cannot be read. Needs requirements-site.txt."""
+from __future__ import annotations
+
 import argparse
 import ast
+import contextlib
 import json
 import logging
 import os
 import re
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -187,14 +191,18 @@ def python_api():
     package = ROOT / "python" / "normlab"
     tops = {path.stem: ast.parse(path.read_text()) for path in sorted(package.glob("[!_]*.py"))}
     init = ast.parse((package / "__init__.py").read_text())
+    documented = runpy.run_path(str(package / "_document.py"))["documented"]
     parts = ["# The Python package", "", "```text", ast.get_docstring(init), "```", ""]
     for statement in init.body:
         if not isinstance(statement, ast.ImportFrom) or statement.module not in tops:
             continue
         module = tops[statement.module]
         parts += [f"## normlab.{statement.module}", "", "```text", ast.get_docstring(module) or "", "```", ""]
-        wanted = {alias.name for alias in statement.names}
+        wanted, names = {alias.name for alias in statement.names}, {"documented": documented}
         for node in module.body:
+            if isinstance(node, ast.Assign):  # what decorators name; the others need the package
+                with contextlib.suppress(NameError):
+                    exec(ast.unparse(node), names)
             if getattr(node, "name", None) not in wanted:
                 continue
             if isinstance(node, ast.ClassDef):
@@ -204,8 +212,12 @@ def python_api():
                                                   if isinstance(item, (ast.AnnAssign, ast.FunctionDef))]
             else:
                 code = [f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}"]
-            parts += [f"### {node.name}", "", "```python", *code, "```", "", "```text", ast.get_docstring(node) or "",
-                      "```", ""]
+            text = ast.get_docstring(node) or ""
+            if node.decorator_list:  # it adds the sections
+                node.body = node.body[:1]
+                exec(compile(ast.Module([node], []), "", "exec", annotations.compiler_flag), names)
+                text = names[node.name].__doc__
+            parts += [f"### {node.name}", "", "```python", *code, "```", "", "```text", text, "```", ""]
     return "\n".join(parts)
 
 

@@ -7,69 +7,33 @@
 right
 
 Arrays are NumPy's, C-contiguous, of float32, float16 or ml_dtypes.bfloat16; they are used in place,
-without a copy. Tensors of other libraries work through DLPack or the buffer protocol; results are
-NumPy arrays, or the objects given as `out`. Parameters and statistics are float32.
+without a copy. Tensors of other libraries work through DLPack or the buffer protocol; results for a
+tensor of PyTorch are tensors, else NumPy arrays. Parameters and statistics are float32.
+
+Layers: layer_norm, rms_norm, qwen2_rms_norm, batch_norm, each with _backward; implementations, best.
+Truth: reference, judge, each with _backward. Data: data, case, museum. Time: measure, limit, race.
 
 Errors are ValueError (shapes, layout, values; often in the library's own words) or TypeError
 (types). After an error no output has been written.
 """
 from ._core import MAX_THREADS as max_threads
 from ._core import VERSION as __version__
-from .cases import Case, Exhibit, case, data, museum
+from .cases import Case as Case, Exhibit as Exhibit, case, data, museum
 from .layers import (
-    batch_norm,
-    batch_norm_backward,
-    layer_norm,
-    layer_norm_backward,
-    qwen2_rms_norm,
-    qwen2_rms_norm_backward,
-    rms_norm,
-    rms_norm_backward,
+    batch_norm, batch_norm_backward, layer_norm, layer_norm_backward, qwen2_rms_norm, qwen2_rms_norm_backward,
+    rms_norm, rms_norm_backward,
 )
-from .table import Implementation, best, implementations
-from .timing import Limit, Measurement, Race, limit, measure, race
+from .table import Implementation as Implementation, best, implementations
+from .timing import Limit as Limit, Measurement as Measurement, Race as Race, limit, measure, race
 from .truth import (
-    Gradients,
-    Judgement,
-    Mistake,
-    Reference,
-    judge,
-    judge_backward,
-    reference,
-    reference_backward,
+    Gradients as Gradients, Judgement as Judgement, Mistake as Mistake, Reference as Reference, judge, judge_backward,
+    reference, reference_backward,
 )
 
+# Without the classes, which would fill most of help(normlab).
 __all__ = [
-    "Case",
-    "Exhibit",
-    "Gradients",
-    "Implementation",
-    "Judgement",
-    "Limit",
-    "Measurement",
-    "Mistake",
-    "Race",
-    "Reference",
-    "__version__",
-    "batch_norm",
-    "batch_norm_backward",
-    "best",
-    "case",
-    "data",
-    "implementations",
-    "judge",
-    "judge_backward",
-    "layer_norm",
-    "layer_norm_backward",
-    "limit",
-    "max_threads",
-    "measure",
-    "museum",
-    "qwen2_rms_norm",
-    "qwen2_rms_norm_backward",
-    "race",
-    "reference",
-    "reference_backward",
-    "rms_norm",
+    "__version__", "batch_norm", "batch_norm_backward", "best", "case", "data", "implementations", "judge",
+    "judge_backward", "layer_norm", "layer_norm_backward", "limit", "max_threads", "measure", "museum",
+    "qwen2_rms_norm", "qwen2_rms_norm_backward", "race", "reference", "reference_backward", "rms_norm",
     "rms_norm_backward",
 ]

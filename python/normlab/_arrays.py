@@ -57,3 +57,13 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
         return _from_dlpack(given)
     except Exception as error:  # whatever the other library raises
         raise TypeError(f"{name} cannot be used in place: {error}") from error
+
+
+def as_given(array: NDArray[Any], x: Any) -> Any:
+    """As a tensor, without a copy, if x is one of PyTorch, which knows no array of bfloat16."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(x, torch.Tensor):
+        return array
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import bfloat16
+from ._document import documented
 from .table import dtype_name
 
 
@@ -33,11 +34,13 @@ class Exhibit(NamedTuple):
     cases: tuple[str, ...]  #: spellings for case()
 
 
+@documented("Case", "ValueError\n    The spelling is wrong, or a file of npy: data.",
+            spelling=('"op/pass/dtype/NxC[xS]/data[/option...]"', "As in docs/results.md."))
 def case(spelling: str) -> Case:
-    """The problem and the inputs of a case, "op/pass/dtype/NxC[xS]/data[/option...]" (docs/results.md).
+    """The problem and the inputs of a case. Tensors have the shape (n, c), or (n, c, s) if s is not 1.
 
-    Tensors have the shape (n, c), or (n, c, s) if s is not 1. ValueError: the spelling is wrong, or a
-    file of npy: data.
+    >>> sorted(normlab.case("rmsnorm/forward/f32/4x64/normal").arrays)
+    ['gamma', 'x']
     """
     fields: list[Any] = list(_core.case(spelling))
     if fields[3] == "bf16":
@@ -46,11 +49,15 @@ def case(spelling: str) -> Case:
     return Case(*fields)
 
 
-def data(kind: str, n: int, c: int, s: Optional[int] = None, *, dtype: Any = "float32") -> NDArray[Any]:
-    """Data of a kind: "normal", "offset:4096", "outliers", "museum:pt51102", ... (docs/results.md).
+@documented("(n, c), where the kinds mean each row; or (n, c, s), where they mean each channel, as of NCHW",
+            "ValueError\n    No kind has that name.",
+            kind=('"normal", "offset:4096", "outliers", "museum:pt51102", ...', "As in docs/results.md."),
+            n=("int", "The shape."), c=("int", "The shape."), s=("int or None", "The pixels of a channel."))
+def data(kind: str, n: int, c: int, s: "int | None" = None, *, dtype: Any = "float32") -> "NDArray[Any]":
+    """Data of a kind, the same bytes on every machine.
 
-    Of shape (n, c), where the kinds mean each row; or (n, c, s), where they mean each channel, as of
-    NCHW. ValueError: no kind has that name.
+    >>> normlab.data("offset:4096", 4, 64, dtype="f16").dtype
+    dtype('float16')
     """
     op, shape = ("layernorm", f"{n}x{c}") if s is None else ("batchnorm", f"{n}x{c}x{s}")
     x = case(f"{op}/forward/{dtype_name(dtype)}/{shape}/{kind}").arrays["x"]
@@ -58,5 +65,9 @@ def data(kind: str, n: int, c: int, s: Optional[int] = None, *, dtype: Any = "fl
 
 
 def museum() -> list[Exhibit]:
-    """The museum: data on which implementations were wrong (docs/museum.md)."""
+    """The museum: data on which implementations were wrong (docs/museum.md).
+
+    >>> normlab.museum()[0].report
+    'pytorch/pytorch#51102'
+    """
     return [Exhibit(*row) for row in _core.museum()]

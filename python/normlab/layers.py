@@ -1,17 +1,11 @@
-"""The layers, forward and backward: signatures and documentation for _core.
+"""The layers, forward and backward: signatures and documentation for _core."""
+from __future__ import annotations
 
-In all functions: x is C-contiguous, float32, float16 or bfloat16, and outputs have its type; arithmetic
-is float. gamma and beta are float32 of shape (c,); None is a gain of one and a bias of zero. impl is an
-implementation (normlab.implementations()), by default the best one; at most `threads` threads compute,
-and small problems use one. An implementation gives the same bits on any number of threads.
-
-In place are allowed: out is x, residual_out is residual; in backward, out is dy or dresidual. Other
-overlaps of an output raise ValueError.
-"""
-from typing import Any, Optional
+from typing import Any
 
 from . import _core
 from ._arrays import Array
+from ._document import documented
 from .table import Impl
 
 _BATCH, _LAYER = _core.OPS["batchnorm"], _core.OPS["layernorm"]
@@ -19,112 +13,116 @@ _RMS, _QWEN2 = _core.OPS["rmsnorm"], _core.OPS["qwen2_rmsnorm"]
 _FORWARD, _INFERENCE = _core.PASSES["forward"], _core.PASSES["inference"]
 _BACKWARD = _core.PASSES["backward"]
 
+_Y = "out, or a new array as x; for a tensor of PyTorch a tensor"
+_GRADIENTS = "dx, which is out or as x, and the sums over the rows, each (c,), float32"
+_CHANNELS = ("(N, C, ...), as NCHW, or (N, C); C-contiguous",
+             "What is normalized. float32, float16 or bfloat16, which outputs have too; arithmetic is float32.")
+_SAVED = ("(c,), float32", "Statistics: forward writes them, backward reads them; None: it computes them.")
 
-def layer_norm(x: Array, gamma: Optional[Array] = None, beta: Optional[Array] = None, *,
-               eps: float = 1e-5, residual: Optional[Array] = None, cast_before_weight: bool = False,
-               out: Optional[Array] = None, residual_out: Optional[Array] = None,
-               mean: Optional[Array] = None, rstd: Optional[Array] = None,
+
+@documented(_Y)
+def layer_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, *, eps: float = 1e-5,
+               residual: Array | None = None, cast_before_weight: bool = False, out: Array | None = None,
+               residual_out: Array | None = None, mean: Array | None = None, rstd: Array | None = None,
                impl: Impl = None, threads: int = 1) -> Any:
     """gamma * (x - mean) * rstd + beta over the last axis, rstd = 1 / sqrt(var + eps), var biased.
 
-    x            (..., c)
-    residual     (..., c), added to x first: the sum is normalized, in float, unrounded
-    cast_before_weight  round the normalized value to x's type before gamma (Llama, vLLM)
-    out          (..., c), for the result
-    residual_out (..., c), gets x + residual, rounded: the input of the backward pass
-    mean, rstd   (...), float32, get the statistics for the backward pass
-
-    Returns out, or a new array.
+    >>> normlab.layer_norm(numpy.array([[1, 2, 3]], "float32"), eps=0).round(2)
+    array([[-1.22,  0.  ,  1.22]], dtype=float32)
     """
     return _core.forward(
-        _LAYER, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=gamma,
-        beta=beta, residual=residual, y=out, residual_out=residual_out, mean=mean, rstd=rstd)
+        _LAYER, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=gamma, beta=beta,
+        residual=residual, y=out, residual_out=residual_out, mean=mean, rstd=rstd)
 
 
-def layer_norm_backward(dy: Array, x: Array, gamma: Optional[Array] = None, *,
-                        mean: Optional[Array] = None, rstd: Optional[Array] = None, eps: float = 1e-5,
-                        dresidual: Optional[Array] = None, out: Optional[Array] = None,
-                        dgamma: Optional[Array] = None, dbeta: Optional[Array] = None,
-                        impl: Impl = None, threads: int = 1) -> tuple[Any, Any, Any]:
-    """The gradients (dx, dgamma, dbeta) of layer_norm, from dy, the gradient of its result.
+@documented(_GRADIENTS)
+def layer_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, mean: Array | None = None,
+                        rstd: Array | None = None, eps: float = 1e-5, dresidual: Array | None = None,
+                        out: Array | None = None, dgamma: Array | None = None, dbeta: Array | None = None,
+                        impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
+    """The gradients of layer_norm, from dy. x is what was normalized: with a residual, residual_out.
 
-    x            (..., c), what was normalized: with a residual, residual_out
-    mean, rstd   (...), float32, as forward saved them; without both they are computed again, with eps,
-                 which otherwise has no effect
-    dresidual    (..., c), the gradient that reaches residual_out past this layer: added to dx
-    out          (..., c), for dx, which with a residual is the gradient of x and of residual alike
-    dgamma, dbeta  (c,), float32, for the sums over all rows; set, not added to
+    >>> x = numpy.array([[1, 2, 4]], "float32")
+    >>> normlab.layer_norm_backward(numpy.ones_like(x), x)[2]
+    array([1., 1., 1.], dtype=float32)
     """
-    gradients: tuple[Any, Any, Any] = _core.backward(
-        _LAYER, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma,
-        mean=mean, rstd=rstd, dresidual=dresidual, dx=out, dgamma=dgamma, dbeta=dbeta)
-    return gradients
+    return _core.backward(
+        _LAYER, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, mean=mean,
+        rstd=rstd, dresidual=dresidual, dx=out, dgamma=dgamma, dbeta=dbeta)
 
 
-def rms_norm(x: Array, gamma: Optional[Array] = None, *, eps: float = 1e-5,
-             residual: Optional[Array] = None, cast_before_weight: bool = False,
-             out: Optional[Array] = None, residual_out: Optional[Array] = None,
-             rstd: Optional[Array] = None, impl: Impl = None, threads: int = 1) -> Any:
-    """gamma * x * rstd over the last axis, rstd = 1 / sqrt(mean(x^2) + eps). Arguments as layer_norm."""
+@documented(_Y)
+def rms_norm(x: Array, gamma: Array | None = None, *, eps: float = 1e-5, residual: Array | None = None,
+             cast_before_weight: bool = False, out: Array | None = None, residual_out: Array | None = None,
+             rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
+    """gamma * x * rstd over the last axis, rstd = 1 / sqrt(mean(x^2) + eps).
+
+    >>> normlab.rms_norm(numpy.array([[3, 4]], "float32"), eps=0).round(2)
+    array([[0.85, 1.13]], dtype=float32)
+    """
     return _core.forward(
         _RMS, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=gamma,
         residual=residual, y=out, residual_out=residual_out, rstd=rstd)
 
 
-def rms_norm_backward(dy: Array, x: Array, gamma: Optional[Array] = None, *,
-                      rstd: Optional[Array] = None, eps: float = 1e-5,
-                      dresidual: Optional[Array] = None, out: Optional[Array] = None,
-                      dgamma: Optional[Array] = None, impl: Impl = None,
-                      threads: int = 1) -> tuple[Any, Any]:
-    """The gradients (dx, dgamma) of rms_norm. Arguments as layer_norm_backward."""
-    gradients: tuple[Any, Any] = _core.backward(
-        _RMS, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma,
-        rstd=rstd, dresidual=dresidual, dx=out, dgamma=dgamma)
-    return gradients
+@documented(_GRADIENTS)
+def rms_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, rstd: Array | None = None,
+                      eps: float = 1e-5, dresidual: Array | None = None, out: Array | None = None,
+                      dgamma: Array | None = None, impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
+    """The gradients of rms_norm, from dy. x is what was normalized: with a residual, residual_out.
+
+    >>> x = numpy.array([[1, 1]], "float32")
+    >>> normlab.rms_norm_backward(x, x, eps=0)[1]
+    array([1., 1.], dtype=float32)
+    """
+    return _core.backward(
+        _RMS, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, rstd=rstd,
+        dresidual=dresidual, dx=out, dgamma=dgamma)
 
 
-def qwen2_rms_norm(x: Array, w: Optional[Array] = None, *, eps: float = 1e-6,
-                   residual: Optional[Array] = None, cast_before_weight: bool = False,
-                   out: Optional[Array] = None, residual_out: Optional[Array] = None,
-                   rstd: Optional[Array] = None, impl: Impl = None, threads: int = 1) -> Any:
+@documented(_Y)
+def qwen2_rms_norm(x: Array, w: Array | None = None, *, eps: float = 1e-6, residual: Array | None = None,
+                   cast_before_weight: bool = False, out: Array | None = None, residual_out: Array | None = None,
+                   rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
     """(1 + w) * x * rstd over the last axis: GemmaRMSNorm and Qwen3NextRMSNorm in Hugging Face
-    transformers, whose class Qwen2RMSNorm is rms_norm (docs/naming.md). Arguments as layer_norm."""
+    transformers, whose class Qwen2RMSNorm is rms_norm (docs/naming.md).
+
+    >>> normlab.qwen2_rms_norm(numpy.array([[3, 4]], "float32")).round(2)
+    array([[0.85, 1.13]], dtype=float32)
+    """
     return _core.forward(
-        _QWEN2, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=w,
-        residual=residual, y=out, residual_out=residual_out, rstd=rstd)
+        _QWEN2, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=w, residual=residual,
+        y=out, residual_out=residual_out, rstd=rstd)
 
 
-def qwen2_rms_norm_backward(dy: Array, x: Array, w: Optional[Array] = None, *,
-                            rstd: Optional[Array] = None, eps: float = 1e-6,
-                            dresidual: Optional[Array] = None, out: Optional[Array] = None,
-                            dw: Optional[Array] = None, impl: Impl = None,
-                            threads: int = 1) -> tuple[Any, Any]:
-    """The gradients (dx, dw) of qwen2_rms_norm. Arguments as layer_norm_backward."""
-    gradients: tuple[Any, Any] = _core.backward(
-        _QWEN2, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=w,
-        rstd=rstd, dresidual=dresidual, dx=out, dgamma=dw)
-    return gradients
+@documented(_GRADIENTS)
+def qwen2_rms_norm_backward(dy: Array, x: Array, w: Array | None = None, *, rstd: Array | None = None,
+                            eps: float = 1e-6, dresidual: Array | None = None, out: Array | None = None,
+                            dw: Array | None = None, impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
+    """The gradients of qwen2_rms_norm, from dy. x is what was normalized: with a residual, residual_out.
+
+    >>> x = numpy.array([[1, 1]], "float32")
+    >>> normlab.qwen2_rms_norm_backward(x, x, eps=0)[1]
+    array([1., 1.], dtype=float32)
+    """
+    return _core.backward(
+        _QWEN2, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=w, rstd=rstd,
+        dresidual=dresidual, dx=out, dgamma=dw)
 
 
-def batch_norm(x: Array, gamma: Optional[Array] = None, beta: Optional[Array] = None, *,
-               running_mean: Optional[Array] = None, running_var: Optional[Array] = None,
-               training: bool = True, momentum: float = 0.1, biased_running_var: bool = False,
-               eps: float = 1e-5, channels_last: bool = False, cast_before_weight: bool = False,
-               out: Optional[Array] = None, mean: Optional[Array] = None,
-               rstd: Optional[Array] = None, impl: Impl = None, threads: int = 1) -> Any:
-    """gamma * (x - mean) * rstd + beta with one mean and rstd for each channel.
+@documented(_Y, x=_CHANNELS, mean=_SAVED, rstd=_SAVED)
+def batch_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, *, running_mean: Array | None = None,
+               running_var: Array | None = None, training: bool = True, momentum: float = 0.1,
+               biased_running_var: bool = False, eps: float = 1e-5, channels_last: bool = False,
+               cast_before_weight: bool = False, out: Array | None = None, mean: Array | None = None,
+               rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
+    """gamma * (x - mean) * rstd + beta with one mean and rstd for each channel. Inference, training=False,
+    takes them from running_mean and running_var, which then must be given, and mean and rstd must not.
 
-    x            (N, C, ...), as PyTorch's NCHW; with channels_last (N, ..., C), as NHWC, in that order in
-                 memory; (N, C) is both. (N, C, H, W) is [n][c][s] with s = H * W, (N, H, W, C) is [n][c]
-                 with n = N * H * W
-    training     True: the statistics of x, which needs more than one value a channel. False: those in
-                 running_mean and running_var, which then must be given, and mean and rstd must not
-    running_mean, running_var  (C,), float32. Training updates them in place, by momentum, the weight
-                 of the new value: of the variance over n * s - 1, or n * s if biased_running_var
-    mean, rstd   (C,), float32, get the statistics for the backward pass
-    eps          added to the variance; it is not part of running_var
-
-    Other arguments as layer_norm.
+    >>> x = numpy.array([[1, 2], [3, 6]], "float32")
+    >>> normlab.batch_norm(x, eps=0)
+    array([[-1., -1.],
+           [ 1.,  1.]], dtype=float32)
     """
     return _core.forward(
         _BATCH, _FORWARD if training else _INFERENCE, channels_last, cast_before_weight, eps, momentum,
@@ -132,17 +130,17 @@ def batch_norm(x: Array, gamma: Optional[Array] = None, beta: Optional[Array] = 
         running_mean=running_mean, running_var=running_var)
 
 
-def batch_norm_backward(dy: Array, x: Array, gamma: Optional[Array] = None, *,
-                        mean: Optional[Array] = None, rstd: Optional[Array] = None, eps: float = 1e-5,
-                        channels_last: bool = False, out: Optional[Array] = None,
-                        dgamma: Optional[Array] = None, dbeta: Optional[Array] = None,
-                        impl: Impl = None, threads: int = 1) -> tuple[Any, Any, Any]:
-    """The gradients (dx, dgamma, dbeta) of batch_norm in training, through the batch's statistics.
+@documented(_GRADIENTS, x=_CHANNELS, mean=_SAVED, rstd=_SAVED)
+def batch_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, mean: Array | None = None,
+                        rstd: Array | None = None, eps: float = 1e-5, channels_last: bool = False,
+                        out: Array | None = None, dgamma: Array | None = None, dbeta: Array | None = None,
+                        impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
+    """The gradients of batch_norm in training, through the batch's statistics, from dy.
 
-    mean, rstd   (C,), float32, as forward saved them; computed again without both. Other arguments as
-                 batch_norm and layer_norm_backward.
+    >>> x = numpy.array([[1, 2], [3, 6]], "float32")
+    >>> normlab.batch_norm_backward(x, x)[2]
+    array([4., 8.], dtype=float32)
     """
-    gradients: tuple[Any, Any, Any] = _core.backward(
-        _BATCH, _BACKWARD, channels_last, False, eps, 0.0, False, impl, threads, x=x, dy=dy,
-        gamma=gamma, mean=mean, rstd=rstd, dx=out, dgamma=dgamma, dbeta=dbeta)
-    return gradients
+    return _core.backward(
+        _BATCH, _BACKWARD, channels_last, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, mean=mean,
+        rstd=rstd, dx=out, dgamma=dgamma, dbeta=dbeta)

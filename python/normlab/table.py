@@ -4,6 +4,7 @@ from typing import Any, NamedTuple, Union
 import numpy as np
 
 from . import _core
+from ._document import documented
 
 
 class Implementation(NamedTuple):
@@ -34,7 +35,11 @@ Impl = Union[Implementation, str, None]
 
 
 def implementations() -> list[Implementation]:
-    """All implementations, in the order of the table; those with `runs_here` can be called."""
+    """All implementations, in the order of the table; those with `runs_here` can be called.
+
+    >>> [str(row) for row in normlab.implementations() if row.name == "rmsnorm/naive"]
+    ['rmsnorm/naive@c']
+    """
     return [Implementation(*row) for row in _core.implementations()]
 
 
@@ -56,12 +61,15 @@ def dtype_name(dtype: Any) -> str:
     return short[text]
 
 
+@documented("Implementation", "ValueError\n    None takes the problem, or a name is unknown.",
+            direction=('"forward", "backward" or "inference"', "The pass."),
+            **dict.fromkeys(("n", "c", "s"), ("int", "n rows of c features; for batchnorm [n][c][s].")))
 def best(op: str, n: int, c: int, s: int = 1, *, direction: str = "forward", dtype: Any = "f32",
          threads: int = 1) -> Implementation:
-    """The recommended implementation for n rows of c features (BatchNorm: [n][c][s]).
+    """The recommended implementation: what `impl=None` runs.
 
-    op: "layernorm", "rmsnorm", "qwen2_rmsnorm" or "batchnorm"; direction: "forward", "backward" or
-    "inference". What `impl=None` runs. ValueError: none takes the problem, or a name is unknown.
+    >>> normlab.best("rmsnorm", 64, 1024).runs_here
+    True
     """
     return Implementation(*_core.best(
         number(_core.OPS, "op", op), number(_core.PASSES, "direction", direction),

@@ -1,9 +1,11 @@
 """Measurements: of kernels, by the program of the package in a process of its own; of Python's functions, here."""
 from collections.abc import Callable
+from math import exp, nan
 from os.path import dirname, join
 from typing import Any, NamedTuple
 
 from . import _core
+from ._document import documented
 from .table import Impl
 
 _PROGRAM = join(dirname(__file__), "normlab")
@@ -45,6 +47,15 @@ class Limit(NamedTuple):
     gbps_high: float
 
 
+class Measurements(list[Measurement]):
+    """Rows, which print as a table."""
+
+    table = ""
+
+    def __repr__(self) -> str:
+        return self.table
+
+
 Interval = tuple[float, float, float]  #: a median, and the ends of its interval of 95 % confidence
 
 
@@ -58,20 +69,25 @@ class Race(NamedTuple):
     rounds: int
 
 
-def _rows(verb: str, *options: str) -> list[dict[str, str]]:
-    """What the program writes with --out. ValueError: it rejects the options; its own message."""
-    import csv  # slow to import, so only here
-    import subprocess
+def _run(*command: Any) -> Any:
+    import subprocess  # slow to import, so only here
+
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def _rows(verb: str, *options: str) -> tuple[list[dict[str, str]], str]:
+    """What the program writes with --out, and its table. ValueError: it rejects the options; its own message."""
+    import csv
     import tempfile
     from pathlib import Path
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "out.csv")
-        done = subprocess.run([_PROGRAM, verb, "--out", out, *options], capture_output=True, text=True)
+        done = _run(_PROGRAM, verb, "--out", out, *options)
         if done.returncode not in (0, 1) or not out.exists():
             raise ValueError(done.stderr.strip() or f"normlab {verb} ended with {done.returncode}")
         with open(out, newline="") as file:
-            return list(csv.DictReader(file))
+            return list(csv.DictReader(file)), done.stdout.strip("\n")
 
 
 def _fields(kind: type[NamedTuple], row: dict[str, str]) -> list[Any]:
@@ -80,44 +96,84 @@ def _fields(kind: type[NamedTuple], row: dict[str, str]) -> list[Any]:
     return [types[name](row[name] or ("nan" if types[name] is float else "")) for name in kind._fields]
 
 
-def measure(*cases: str, impl: Impl = None, baseline: Impl = None, threads: int = 1, seconds: float = 0.3,
-            precision: float = 0.01) -> list[Measurement]:
-    """Verifies and times implementations against each other, as `normlab bench`.
+_RACER = "import json, sys, normlab._core as c; print(json.dumps(c.race_cases(*json.loads(sys.argv[1]))))"
 
-    cases        "layernorm/forward/f32/64x1024/normal", also with lists and ranges in braces
-    impl         a row of implementations(), or globs as "*/naive,best"; None: all but demonstrations
-    baseline     what is compared with: None: the naive one, or else the first
-    seconds      of timing per implementation and case
-    precision    stop when half of every interval is below this fraction
 
-    ValueError: a case or a name is wrong; nothing was timed.
+def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int, seconds: float) -> Measurements:
+    """Each in turns with the first, in a process without the threads and the heap of this one."""
+    import json
+    import sys
+
+    found = Measurements()
+    for case in cases:
+        done = _run(sys.executable, "-c", _RACER, json.dumps((first, case, threads, seconds)))
+        if done.returncode:
+            raise ValueError(done.stderr.strip().rpartition("ValueError: ")[2])
+        *who, ns, log_ratio, compared = json.loads(done.stdout)
+        for k, ratio in enumerate(((0.0,) * 3, log_ratio)):
+            speed, low, high = (exp(-ratio[i]) for i in (0, 2, 1))
+            found.append(Measurement._make((
+                (first, case)[k][0], *who[k], threads, "ok", nan, nan, ns[k], nan, nan, first[0], speed, low, high,
+                ("baseline", compared)[k], nan, nan, "")))
+    found.table = "\n".join(
+        f"{row.case:40} {row.impl + '@' + row.isa:34} {row.ns / 1e3:10.4g} us  {row.speedup:.3g} "
+        f"[{row.speedup_low:.3g}, {row.speedup_high:.3g}] times as fast: {row.comparison}" for row in found)
+    return found
+
+
+@documented("Measurements: a list of Measurement that prints as a table; against comes first",
+            "ValueError\n    A case or a name is wrong, or an implementation is; nothing was timed.",
+            cases=("str", 'As "layernorm/forward/f32/64x1024/normal", also with lists and ranges in braces.'),
+            against=("str", "A case to compare each with, in the same rounds: one implementation of either."),
+            impl=("Impl", 'Also globs as "*/naive,best"; None: all but demonstrations, and with against the best.'),
+            baseline=("Impl", "What is compared with; None: the naive one or else the first, and with against impl."),
+            seconds=("float", "Of timing per implementation and case."),
+            precision=("float", "Stop when half of every interval is below this fraction."))
+def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
+            threads: int = 1, seconds: float = 0.3, precision: float = 0.01) -> Measurements:
+    """Verifies and times implementations against each other, as `normlab bench`; or cases, as two layers.
+
+    >>> layers = "rmsnorm/forward/f32/4x64/normal", "layernorm/forward/f32/4x64/normal"
+    >>> [row.verdict for row in normlab.measure(layers[0], against=layers[1], seconds=0.01)]
+    ['ok', 'ok']
     """
     if not cases:
         raise ValueError("name a case, as layernorm/forward/f32/64x1024/normal")
+    first, second = (None if name is None else str(name) for name in (baseline or (against and impl), impl))
+    if against is not None:
+        return _against((against, first), [(case, second) for case in cases], threads, seconds)
     options = ["--threads", str(threads), "--seconds", str(seconds), "--precision", str(precision)]
-    if impl is not None:
-        options += ["--impl", str(impl)]
-    if baseline is not None:
-        options += ["--baseline", str(baseline)]
-    rows = _rows("bench", *options, "--", *cases)
+    for option, name in (("--impl", second), ("--baseline", first)):
+        options += [] if name is None else [option, name]
+    rows, table = _rows("bench", *options, "--", *cases)
     if not rows:
         raise ValueError(f"nothing was timed: no implementation {impl or ''} takes {', '.join(cases)}")
-    return [Measurement(*_fields(Measurement, row)) for row in rows]
+    found = Measurements(Measurement(*_fields(Measurement, row)) for row in rows)
+    found.table = table
+    return found
 
 
+@documented("list[Limit]", "ValueError\n    A setting is wrong.", seconds=("float", "For each point."))
 def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
     """How fast this machine reads, writes and copies, for working sets from 8 KiB to twice the last-level
-    cache, on one thread and on `threads`: `normlab limit --quick`. Each point takes `seconds`."""
+    cache, on one thread and on `threads`: `normlab limit --quick`.
+
+    >>> normlab.limit(seconds=0.02)  # doctest: +SKIP
+    """
     options = ["--quick", "--threads", str(threads), "--seconds", str(seconds)]
-    return [Limit(*_fields(Limit, row)) for row in _rows("limit", *options)]
+    return [Limit(*_fields(Limit, row)) for row in _rows("limit", *options)[0]]
 
 
-def race(*calls: Callable[[], object], seconds: float = 0.3, precision: float = 0.005) -> Race:
-    """Times functions without arguments against the first one, by the rules of `normlab bench`
-    (docs/measuring.md), without its verification: judge() what they compute.
+@documented("Race", "ValueError\n    There is no function.",
+            calls=("function without arguments", "The first is what others are compared with."),
+            seconds=("float", "Of timing per function."),
+            precision=("float", "Stop when half of every interval is below this fraction."))
+def race(*calls: "Callable[[], object]", seconds: float = 0.3, precision: float = 0.005) -> Race:
+    """Times functions by the rules of `normlab bench` (docs/measuring.md), without its verification: judge() what
+    they compute.
 
-    seconds      of timing per function
-    precision    stop when half of every interval is below this fraction
+    >>> normlab.race(lambda: sum(range(9)), lambda: sum(range(999)), seconds=0.01).log_ratios[1][0] > 0
+    True
     """
     if not calls:
         raise ValueError("name a function")

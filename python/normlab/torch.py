@@ -1,159 +1,247 @@
-"""PyTorch functions and modules on this library: on the CPU, drop-in for those of torch.nn.functional and
-torch.nn with the same names.
+"""Functions and modules for PyTorch, drop-in for those of torch.nn.functional and torch.nn with the same names.
 
->>> from normlab.torch import LayerNorm
->>> norm = LayerNorm(64)  # as torch.nn.LayerNorm(64), with its state_dict
+>>> import torch
+>>> from normlab.torch import RMSNorm, swap
+>>> model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8))
+>>> swap(model)  # its norms are this library's from now on
+['1']
+>>> x = torch.randn(2, 8)
+>>> y, total = RMSNorm(8)(x, residual=model(x))  # the norm of the sum, and the sum, in one pass
 
 Tensors are float32, float16 or bfloat16, on the CPU; those that are not contiguous are copied, and so are
-parameters that are not float32. As many threads compute as torch.get_num_threads() says. The sums over rows
-are float32 in every storage type. Gradients can be taken once, not of themselves.
+parameters that are not float32. Other types and devices are computed by torch, after a warning the first time.
+torch.get_num_threads() threads compute; sums are float32 in every type.
+
+The layers are a custom operator, torch.ops.normlab.norm: torch.compile(fullgraph=True), torch.export, FakeTensor and
+meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient
+raises RuntimeError, and torch.jit.script cannot compile them.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from inspect import signature
 from math import prod
+from types import GenericAlias
 from typing import Any, Optional
+from warnings import warn
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
 
 from . import layers
-from ._arrays import as_array
+from ._arrays import bfloat16
 
-_ROWS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "layer_norm": (layers.layer_norm, layers.layer_norm_backward),
-    "rms_norm": (layers.rms_norm, layers.rms_norm_backward),
-    "qwen2_rms_norm": (layers.qwen2_rms_norm, layers.qwen2_rms_norm_backward),
-}
+_CENTRED = ("layer_norm", "batch_norm")
+_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def _array(tensor: Optional[Tensor]) -> Any:
-    """The same memory."""
-    return None if tensor is None else as_array(tensor.detach().resolve_neg(), "tensor")
+    """The same memory, or that of a contiguous copy."""
+    if tensor is None:
+        return None
+    plain = tensor.detach().resolve_neg().contiguous()
+    return plain.view(torch.int16).numpy().view(bfloat16()) if plain.dtype == torch.bfloat16 else plain.numpy()
 
 
 def _parameter(tensor: Optional[Tensor]) -> Any:
     """As float32."""
-    return None if tensor is None else _array(tensor.float().contiguous())
+    return None if tensor is None else _array(tensor.float())
 
 
-def _like(gradient: Any, parameter: Optional[Tensor]) -> Optional[Tensor]:
-    return None if parameter is None else torch.from_numpy(gradient).to(parameter.dtype)
+def _empty(x: Tensor, *shape: int) -> Tensor:
+    return x.new_empty(shape, dtype=torch.float32)
 
 
-class _Rows(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], name: str,
-                eps: float) -> Tensor:
-        y, rstd = torch.empty_like(x), torch.empty(x.shape[:-1])
-        saved = {"rstd": rstd}
-        if name == "layer_norm":
-            saved["mean"] = torch.empty_like(rstd)
-        more: dict[str, Any] = {} if bias is None else {"beta": _parameter(bias)}
-        _ROWS[name][0](_array(x), _parameter(weight), eps=eps, out=_array(y), threads=torch.get_num_threads(),
-                       **more, **{key: _array(value) for key, value in saved.items()})
-        ctx.save_for_backward(x, weight, bias, *saved.values())
-        ctx.name, ctx.saved_names = name, list(saved)
-        return y
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dy: Tensor) -> tuple[Optional[Tensor], ...]:
-        x, weight, bias, *saved = ctx.saved_tensors
-        dx = torch.empty_like(x)
-        _, dweight, *dbias = _ROWS[ctx.name][1](
-            _array(dy.contiguous()), _array(x), _parameter(weight), out=_array(dx),
-            threads=torch.get_num_threads(),
-            **{key: _array(value) for key, value in zip(ctx.saved_names, saved)})
-        return dx, _like(dweight, weight), _like(dbias[0], bias) if dbias else None, None, None
+def _refusal(ctx: Any, *_: Any) -> None:
+    raise RuntimeError("normlab.torch has no gradient of a gradient")
 
 
-def _rows(name: str, x: Tensor, shape: Sequence[int], weight: Optional[Tensor], bias: Optional[Tensor],
-          eps: float) -> Tensor:
-    if tuple(x.shape[x.dim() - len(shape):]) != tuple(shape):
-        raise ValueError(f"normalized_shape {tuple(shape)}: the input has shape {tuple(x.shape)}")
-    flat = x.contiguous().view(*x.shape[:x.dim() - len(shape)], prod(shape))
-    parameters = (None if p is None else p.reshape(-1) for p in (weight, bias))
-    y: Tensor = _Rows.apply(flat, *parameters, name, eps)
-    return y.view(x.shape)
+def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
+              gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
+    """A custom operator of a generator, which yields its results without their values, and then sets these. Outside of
+    a compiler it is called by a Function, which torch.func can transform."""
+    def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
+        def compute(*args: Any) -> Any:
+            run = steps(*args)
+            made = next(run)
+            next(run, None)
+            return made
+
+        def one_by_one(info: Any, dims: Any, *args: Any) -> Any:
+            calls = ([a if d is None else a.select(d, i) for a, d in zip(args, dims)] for i in range(info.batch_size))
+            return tuple(map(torch.stack, zip(*(operator(*of) for of in calls)))), (0,) * results
+
+        def forward(*args: Any) -> Any:
+            return operator(*args)
+
+        for function in (compute, forward):
+            setattr(function, "__signature__", signature(steps).replace(
+                return_annotation=GenericAlias(tuple, (Tensor,) * results)))
+        operator: Any = torch.library.custom_op(f"normlab::{steps.__name__[1:]}", compute, mutates_args=())
+        operator.register_fake(lambda *args: next(steps(*args)))
+        operator.register_vmap(one_by_one)
+        operator.register_autograd(gradient, setup_context=keep)
+        kind: Any = type(steps.__name__, (torch.autograd.Function,), {
+            "generate_vmap_rule": True, "forward": staticmethod(forward), "setup_context": staticmethod(keep),
+            "backward": staticmethod(gradient)})
+        return lambda *args: (operator if torch.compiler.is_compiling() else kind.apply)(*args)
+    return make
+
+
+def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> None:
+    """A function of normlab, which may lack the parameters of arrays that are None or empty."""
+    there = {key: array for key, array in arrays.items() if array is not None and array.size}
+    getattr(layers, name)(*args, out=out, threads=torch.get_num_threads(), **there, **options)
+
+
+@_operator(3)
+def _norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optional[Tensor], mean: Tensor,
+                   rstd: Tensor, layer: str) -> Iterator[Any]:
+    """dx, and the gradients of weight and bias, float32."""
+    c = x.shape[1 if layer == "batch_norm" else -1]
+    dx, dweight, dbias = x.new_empty(x.shape), _empty(x, c), _empty(x, c if layer in _CENTRED else 0)
+    yield dx, dweight, dbias
+    gain = {"dw" if layer == "qwen2_rms_norm" else "dgamma": _array(dweight)}
+    _call(f"{layer}_backward", *map(_array, (dy, x)), _parameter(weight), out=_array(dx), dresidual=_array(dtotal),
+          mean=_array(mean), rstd=_array(rstd), dbeta=_array(dbias), **gain)
+
+
+def _norm_keep(ctx: Any, inputs: Any, output: Any) -> None:
+    x, residual, weight, _, *running, ctx.layer, ctx.training, _, ctx.eps = inputs
+    y, total, *saved = output
+    ctx.fused = residual is not None
+    ctx.mark_non_differentiable(*saved, *(() if ctx.fused else (total,)))
+    ctx.save_for_backward(total if ctx.fused else x, weight, *(saved[:2] if ctx.training else running))
+
+
+def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
+    x, weight, *saved = ctx.saved_tensors
+    if ctx.training:
+        dx, *sums = _norm_backward(dy, dtotal if ctx.fused else None, x, weight, *saved, ctx.layer)
+    else:  # the running statistics are constants: no sums in dx
+        wide = (None if p is None else p.float() for p in (weight, *saved))
+        dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
+    due = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
+    return dx, dx if ctx.fused else None, *due, *(None,) * 6
+
+
+@_operator(6, _norm_keep, _norm_gradient)
+def _norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor],
+          running_mean: Optional[Tensor], running_var: Optional[Tensor], layer: str, training: bool, momentum: float,
+          eps: float) -> Iterator[Any]:
+    """y, x + residual, the statistics mean and rstd, and the new running ones; what there is not, is empty."""
+    batch, running = layer == "batch_norm", [running_mean, running_var]
+    groups = (x.shape[1:2] if batch else x.shape[:-1]) if training else (0,)
+    y, total = x.new_empty(x.shape), x.new_empty(0 if residual is None else x.shape)
+    mean, rstd = _empty(x, *(groups if layer in _CENTRED else (0,))), _empty(x, *groups)
+    new = [_empty(x, 0 if r is None or not training else x.shape[1]) for r in running]
+    yield y, total, mean, rstd, *new
+    if training:
+        running = [None if r is None else to.copy_(r) for to, r in zip(new, running)]
+    options = {"eps": eps, **({"training": training, "momentum": momentum} if batch else {})}
+    _call(layer, _array(x), _parameter(weight), options=options, beta=_parameter(bias), residual=_array(residual),
+          residual_out=_array(total), out=_array(y), mean=_array(mean), rstd=_array(rstd),
+          running_mean=_parameter(running[0]), running_var=_parameter(running[1]))
+
+
+@cache
+def _warn(what: str) -> None:
+    warn(f"normlab.torch takes float32, float16 and bfloat16 on the CPU: torch computes {what}", stacklevel=5)
+
+
+def _computes(x: Tensor) -> bool:
+    return x.dtype in _FLOATS and x.device.type in ("cpu", "meta") and x.layout is torch.strided
+
+
+def _takes(layer: str, x: Tensor) -> bool:
+    taken = _computes(x)
+    if not taken and not torch.compiler.is_compiling():
+        _warn(f"this {layer} of {x.dtype} on {x.device.type}")
+    return taken
+
+
+def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence[int], weight: Optional[Tensor],
+          bias: Optional[Tensor], eps: Optional[float]) -> Any:
+    rows = input.shape[:max(0, input.dim() - len(shape))]
+    if (*rows, *shape) != tuple(input.shape):
+        raise ValueError(f"normalized_shape {tuple(shape)}: the input has shape {tuple(input.shape)}")
+    if residual is not None and residual.shape != input.shape:
+        raise ValueError(f"residual has shape {tuple(residual.shape)}, the input {tuple(input.shape)}")
+    if _takes(layer, input):
+        eps = torch.finfo(input.dtype).eps if eps is None else eps
+        flat = [None if t is None else t.reshape(*rows, prod(shape)) for t in (input, residual)]
+        y, total, *_ = _norm(*flat, *(None if p is None else p.reshape(-1) for p in (weight, bias)), None, None, layer,
+                             True, 0.0, eps)
+        y, total = y.view(input.shape), None if residual is None else total.view(input.shape)
+    else:
+        total = None if residual is None else input + residual
+        x = input if total is None else total
+        if layer == "layer_norm":
+            y = F.layer_norm(x, shape, weight, bias, eps or 0.0)
+        else:
+            y = F.rms_norm(x, shape, 1 + weight if layer == "qwen2_rms_norm" and weight is not None else weight, eps)
+    return y if residual is None else (y, total)
 
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
-               bias: Optional[Tensor] = None, eps: float = 1e-5) -> Tensor:
-    """As torch.nn.functional.layer_norm."""
-    return _rows("layer_norm", input, normalized_shape, weight, bias, eps)
+               bias: Optional[Tensor] = None, eps: float = 1e-5, residual: Optional[Tensor] = None) -> Any:
+    """As torch.nn.functional.layer_norm. With a residual: the norm of input + residual, and that sum."""
+    return _rows("layer_norm", input, residual, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
-             eps: Optional[float] = None) -> Tensor:
-    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps."""
-    return _rows("rms_norm", input, normalized_shape, weight, None,
-                 torch.finfo(input.dtype).eps if eps is None else eps)
+             eps: Optional[float] = None, residual: Optional[Tensor] = None) -> Any:
+    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual as in layer_norm."""
+    return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps)
 
 
-def qwen2_rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
-    """The gain is 1 + weight, as in transformers' GemmaRMSNorm and Qwen3NextRMSNorm."""
-    return _rows("qwen2_rms_norm", input, weight.shape, weight, None, eps)
-
-
-class _Channels(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor],
-                running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float,
-                eps: float) -> Tensor:
-        y = torch.empty_like(x)
-        saved: dict[str, Tensor] = {}
-        if training:
-            saved = {"mean": torch.empty(x.shape[1]), "rstd": torch.empty(x.shape[1])}
-        layers.batch_norm(
-            _array(x), _parameter(weight), _parameter(bias), running_mean=_array(running_mean),
-            running_var=_array(running_var), training=training, momentum=momentum, eps=eps, out=_array(y),
-            threads=torch.get_num_threads(), **{key: _array(value) for key, value in saved.items()})
-        statistics = saved.values() if training else (running_mean, running_var)
-        ctx.save_for_backward(x, weight, bias, *statistics)
-        ctx.training, ctx.eps = training, eps
-        return y
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, dy: Tensor) -> tuple[Optional[Tensor], ...]:
-        x, weight, bias, mean, rstd = ctx.saved_tensors
-        none = (None,) * 5
-        if not ctx.training:  # the running statistics are constants: no sums in dx
-            shape = (1, -1) + (1,) * (x.dim() - 2)
-            over = [axis for axis in range(x.dim()) if axis != 1]
-            rstd = (rstd + ctx.eps).rsqrt().view(shape)
-            g, xhat = dy.float(), (x.float() - mean.view(shape)) * rstd
-            dx = g * rstd if weight is None else g * rstd * weight.float().view(shape)
-            return (dx.to(x.dtype), *(None if p is None else sums.sum(over).to(p.dtype)
-                                      for p, sums in ((weight, g * xhat), (bias, g))), *none)
-        dx = torch.empty_like(x)
-        _, dweight, dbias = layers.batch_norm_backward(
-            _array(dy.contiguous()), _array(x), _parameter(weight), mean=_array(mean), rstd=_array(rstd),
-            out=_array(dx), threads=torch.get_num_threads())
-        return (dx, _like(dweight, weight), _like(dbias, bias), *none)
+def qwen2_rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-6, residual: Optional[Tensor] = None) -> Any:
+    """The gain is 1 + weight, as in transformers' GemmaRMSNorm and Qwen3NextRMSNorm. residual as in layer_norm."""
+    return _rows("qwen2_rms_norm", input, residual, weight.shape, weight, None, eps)
 
 
 def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optional[Tensor],
                weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, training: bool = False,
                momentum: float = 0.1, eps: float = 1e-5) -> Tensor:
-    """As torch.nn.functional.batch_norm; running statistics are float32."""
-    y: Tensor = _Channels.apply(input.contiguous(), weight, bias, running_mean, running_var, training,
-                                momentum, eps)
+    """As torch.nn.functional.batch_norm."""
+    if not _takes("batch_norm", input):
+        return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    y: Tensor
+    y, _, _, _, *new = _norm(
+        input, None, weight, bias, running_mean, running_var, "batch_norm", training, momentum, eps)
+    if training and running_mean is not None and running_var is not None:
+        with torch.no_grad():
+            running_mean.copy_(new[0])
+            running_var.copy_(new[1])
     return y
 
 
 class LayerNorm(torch.nn.LayerNorm):
-    """As torch.nn.LayerNorm."""
+    """As torch.nn.LayerNorm. With a residual the results are the norm of the sum, and the sum."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+    def forward(self, input: Tensor, residual: Optional[Tensor] = None) -> Any:
+        return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps, residual)
 
 
 class RMSNorm(torch.nn.RMSNorm):
-    """As torch.nn.RMSNorm."""
+    """As torch.nn.RMSNorm. With a residual the results are the norm of the sum, and the sum."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def forward(self, input: Tensor, residual: Optional[Tensor] = None) -> Any:
+        return rms_norm(input, self.normalized_shape, self.weight, self.eps, residual)
+
+
+class Qwen2RMSNorm(torch.nn.RMSNorm):
+    """RMSNorm whose gain is 1 + weight, from zeros: transformers' GemmaRMSNorm and Qwen3NextRMSNorm, whose own class
+    Qwen2RMSNorm is RMSNorm (docs/naming.md). With a residual the results are the norm of the sum, and the sum."""
+
+    def __init__(self, hidden_size: int, eps: float = 1e-6, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(hidden_size, eps, device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.zeros_(self.weight)
+
+    def forward(self, input: Tensor, residual: Optional[Tensor] = None) -> Any:
+        return _rows("qwen2_rms_norm", input, residual, self.normalized_shape, self.weight, None, self.eps)
 
 
 class _BatchNorm(torch.nn.modules.batchnorm._BatchNorm):
@@ -181,3 +269,45 @@ class BatchNorm2d(_BatchNorm, torch.nn.BatchNorm2d):
 
 class BatchNorm3d(_BatchNorm, torch.nn.BatchNorm3d):
     """As torch.nn.BatchNorm3d, for (N, C, D, H, W)."""
+
+
+_SWAPS = {getattr(torch.nn, kind.__name__): kind
+          for kind in (LayerNorm, RMSNorm, BatchNorm1d, BatchNorm2d, BatchNorm3d)}
+
+
+def _foreign(module: torch.nn.Module) -> Optional[type]:
+    """The class for a model's own RMSNorm: it has the name and the parts of one, and computes the same numbers."""
+    weight, eps = (next((getattr(module, name) for name in names if hasattr(module, name)), None)
+                   for names in (("weight",), ("variance_epsilon", "eps")))
+    if not type(module).__name__.endswith("RMSNorm") or isinstance(module, torch.nn.RMSNorm) or \
+            not isinstance(eps, float) or not isinstance(weight, Tensor) or weight.dim() != 1 or \
+            not _computes(weight) or weight.is_meta or len(signature(module.forward).parameters) != 1:
+        return None
+    x = torch.linspace(-3, 2, 2 * len(weight)).view(2, -1).to(weight.dtype)
+    with torch.no_grad():
+        try:
+            theirs = type(module).forward(module, x)  # without hooks
+        except Exception:  # whatever a foreign module raises
+            return None
+        for kind, layer in (RMSNorm, "rms_norm"), (Qwen2RMSNorm, "qwen2_rms_norm"):
+            ours = _rows(layer, x, None, weight.shape, weight, None, eps)
+            if ours.dtype == theirs.dtype and torch.allclose(ours, theirs, rtol=4 * torch.finfo(x.dtype).eps):
+                module.__dict__.update(normalized_shape=tuple(weight.shape), eps=eps, elementwise_affine=True)
+                return kind
+    return None
+
+
+def swap(model: torch.nn.Module) -> list[str]:
+    """Makes the norms of a model this library's, in place, and returns their names in the model.
+
+    These are the LayerNorm, RMSNorm and BatchNorm of torch.nn, and RMSNorms of a model's own, as LlamaRMSNorm and
+    GemmaRMSNorm of transformers, if they give the same numbers on a probe. Parameters, buffers and hooks stay, so an
+    optimizer may have been made before; subclasses of torch.nn's classes stay too.
+    """
+    swapped = []
+    for name, module in model.named_modules():
+        kind = _SWAPS.get(type(module)) or _foreign(module)
+        if kind:
+            module.__class__ = kind
+            swapped.append(name)
+    return swapped

@@ -1,11 +1,14 @@
 """The truth in long double, and the judge: is anybody's output right, and if not, what went wrong?"""
-from typing import Any, NamedTuple, Optional
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import Array, as_array
+from ._document import documented
 from .table import dtype_name, number
 
 Wide = NDArray[np.longdouble]
@@ -19,8 +22,8 @@ class Reference(NamedTuple):
     mean: Wide  #: of each group; zeros for the RMS norms
     var: Wide  #: of each group: biased variance, or the mean square
     rstd: Wide  #: of each group
-    running_mean: Optional[Wide]  #: (c,), the new ones, where the old ones were given
-    running_var: Optional[Wide]  #: (c,)
+    running_mean: Wide | None  #: (c,), the new ones, where the old ones were given
+    running_var: Wide | None  #: (c,)
 
 
 class Gradients(NamedTuple):
@@ -43,7 +46,8 @@ class Mistake(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The verdict on somebody's outputs; str() is the report of `normlab judge`.
+    """The verdict on somebody's outputs. str() has the five lines that matter, the cause last; `text` is the whole
+    report of `normlab judge`.
 
     Errors are in units: the unit roundoff of the output's type (2^-24, 2^-11 or 2^-8) times the size of
     the terms, (|gain| * max(1, |xhat|) + |beta|) for y. The bound is that of a two-pass with one
@@ -69,14 +73,25 @@ class Judgement(NamedTuple):
         """Is every number within its bound?"""
         return self.verdict == "right"
 
+    def __str__(self) -> str:
+        head, *lines = self.text.splitlines()
+        heads = ("verdict ", "largest error ", "worst element ", "likely mechanism ")
+        return "\n".join([head, *(line for head in heads for line in lines if line.startswith(head))])
+
     def __repr__(self) -> str:
-        return self.text.rstrip("\n")
+        worst = f"{self.worst_of}{list(self.worst)} is off by {self.largest:.4g} of {self.bound:.4g} units allowed"
+        return f"<{self.verdict}: {'a NaN or infinity' if self.not_finite else worst}; {self.mechanism}>"
 
 
+_ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
+_JUDGED = ("as x; float64 is judged as float32", "The output.")
+_WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: none.")
+_SUMS = ("(c,), any float type", "The gradients of the gain and the bias, rounded to float32; None: not judged.")
+_FIXED = ("(c,), any float type", "For batchnorm in inference; None: in training.")
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
 
-def _tensor(given: Optional[Array], name: str, wide: bool = False) -> Optional[NDArray[Any]]:
+def _tensor(given: Array | None, name: str, wide: bool = False) -> NDArray[Any] | None:
     """In C order, as float64 or as a type of .npy files, which bfloat16 is not."""
     if given is None:
         return None
@@ -87,7 +102,7 @@ def _tensor(given: Optional[Array], name: str, wide: bool = False) -> Optional[N
     return np.require(array, to, ("C_CONTIGUOUS", "ALIGNED"))
 
 
-def _vector(given: Optional[Array], name: str) -> Optional[NDArray[Any]]:
+def _vector(given: Array | None, name: str) -> NDArray[Any] | None:
     """As float32. ValueError: a value is beyond it."""
     array = _tensor(given, name)
     if array is None or array.dtype == np.float32:
@@ -99,30 +114,31 @@ def _vector(given: Optional[Array], name: str) -> Optional[NDArray[Any]]:
     return narrow
 
 
-def _settings(op: str, direction: str, eps: float, channels_last: bool = False,
+def _settings(op: Any, direction: str, eps: float, channels_last: bool = False,
               cast_before_weight: bool = False, momentum: float = 0.0,
               biased_running_var: bool = False) -> tuple[Any, ...]:
+    if not isinstance(op, str):
+        raise TypeError(f"op is {type(op).__name__}, not a layer's name: it comes before x and after the output, as in "
+                        "judge(y, op, x), judge_backward(dx, op, dy, x), reference(op, x)")
     return (number(_core.OPS, "op", op), _core.PASSES[direction], channels_last, cast_before_weight, eps,
-            momentum, biased_running_var, None, 1)
+            momentum if op == "batchnorm" else 0.0, biased_running_var, None, 1)
 
 
-def reference(op: str, x: Array, gamma: Optional[Array] = None, beta: Optional[Array] = None, *,
-              eps: float = 1e-5, residual: Optional[Array] = None,
-              running_mean: Optional[Array] = None, running_var: Optional[Array] = None,
+@documented("Reference", x=_ANY, gamma=_WIDE, beta=_WIDE)
+def reference(op: str, x: Array, gamma: Array | None = None, beta: Array | None = None, *,
+              eps: float = 1e-5, residual: Array | None = None,
+              running_mean: Array | None = None, running_var: Array | None = None,
               training: bool = True, momentum: float = 0.1, biased_running_var: bool = False,
               channels_last: bool = False) -> Reference:
-    """The right result in compensated long double (float128 in NumPy's words, 64 bits of precision on
-    x86), not rounded to a storage type.
+    """The right result in compensated long double (float128 in NumPy's words, 64 bits of precision on x86), not
+    rounded to a storage type.
 
-    op: "layernorm", "rmsnorm", "qwen2_rmsnorm" or "batchnorm". x may also be float64, and need not be
-    contiguous; parameters are rounded to float32. Other arguments as those of the layers.
+    >>> normlab.reference("rmsnorm", numpy.array([[3.0, 4.0]]), eps=0).rstd.astype(float)
+    array([0.28284271])
     """
     direction = "forward" if training else "inference"
-    if op != "batchnorm":
-        momentum = 0.0
     found = _core.reference(
-        _core.DTYPES["f32"],
-        *_settings(op, direction, eps, channels_last, False, momentum, biased_running_var),
+        _core.DTYPES["f32"], *_settings(op, direction, eps, channels_last, False, momentum, biased_running_var),
         x=_tensor(x, "x", True), residual=_tensor(residual, "residual", True),
         gamma=_vector(gamma, "gamma"), beta=_vector(beta, "beta"),
         running_mean=_vector(running_mean, "running_mean"), running_var=_vector(running_var, "running_var"))
@@ -130,15 +146,21 @@ def reference(op: str, x: Array, gamma: Optional[Array] = None, beta: Optional[A
     return Reference(*fields)
 
 
-def reference_backward(op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *, eps: float = 1e-5,
-                       dresidual: Optional[Array] = None, channels_last: bool = False) -> Gradients:
-    """The right gradients. The statistics are those of x, unrounded. Arguments as reference()."""
+@documented("Gradients", x=_ANY, gamma=_WIDE)
+def reference_backward(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
+                       dresidual: Array | None = None, channels_last: bool = False) -> Gradients:
+    """The right gradients. The statistics are those of x, unrounded.
+
+    >>> x = numpy.array([[3.0, 4.0]])
+    >>> normlab.reference_backward("rmsnorm", x, x, eps=0).dgamma.astype(float).round(2)
+    array([2.55, 4.53])
+    """
     found = gradients(op, dy, x, gamma, eps=eps, dresidual=dresidual, channels_last=channels_last)
     return Gradients(*(found[name] for name in Gradients._fields))
 
 
-def gradients(op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *, eps: float = 1e-5,
-              dresidual: Optional[Array] = None, channels_last: bool = False) -> dict[str, Any]:
+def gradients(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
+              dresidual: Array | None = None, channels_last: bool = False) -> dict[str, Any]:
     """The fields of Gradients and the sizes of their terms, by name with _gauge."""
     return _core.reference(
         _core.DTYPES["f32"], *_settings(op, "backward", eps, channels_last), x=_tensor(x, "x", True),
@@ -147,7 +169,7 @@ def gradients(op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *, ep
 
 
 def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: Array,
-           arrays: dict[str, Optional[NDArray[Any]]]) -> Judgement:
+           arrays: dict[str, NDArray[Any] | None]) -> Judgement:
     x = _tensor(given_x, "x")
     if x is None:
         raise TypeError("x is None")
@@ -164,17 +186,17 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
     return Judgement(**found)
 
 
-def judge(y: Array, op: str, x: Array, gamma: Optional[Array] = None, beta: Optional[Array] = None, *,
-          eps: float = 1e-5, residual: Optional[Array] = None, running_mean: Optional[Array] = None,
-          running_var: Optional[Array] = None, cast_before_weight: bool = False,
+@documented("Judgement", y=_JUDGED, x=_ANY, gamma=_WIDE, beta=_WIDE, running_mean=_FIXED, running_var=_FIXED)
+def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array | None = None, *,
+          eps: float = 1e-5, residual: Array | None = None, running_mean: Array | None = None,
+          running_var: Array | None = None, cast_before_weight: bool = False,
           channels_last: bool = False, rounded_to: Any = None) -> Judgement:
-    """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code.
+    """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code. Explains a large
+    error by known mistakes (docs/judge.md).
 
-    y            of x's shape, in any of float16, float32, bfloat16, or float64, which is judged as float32
-    running_mean, running_var  for BatchNorm in inference; without them it is training
-    rounded_to   the type that y was rounded to, where y was widened since: "f16", numpy.float16, ...
-
-    Other arguments as reference(). Explains a large error by known mistakes (docs/judge.md).
+    >>> x = normlab.data("normal", 64, 256)
+    >>> normlab.judge(1.25 * normlab.rms_norm(x), "rmsnorm", x).verdict
+    'wrong'
     """
     direction = "forward" if running_mean is None else "inference"
     return _judge(
@@ -184,11 +206,18 @@ def judge(y: Array, op: str, x: Array, gamma: Optional[Array] = None, beta: Opti
          "running_var": _vector(running_var, "running_var")})
 
 
-def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Optional[Array] = None, *,
-                   eps: float = 1e-5, dgamma: Optional[Array] = None, dbeta: Optional[Array] = None,
-                   dresidual: Optional[Array] = None, channels_last: bool = False,
+@documented("Judgement", dx=_JUDGED, x=_ANY, gamma=_WIDE, dgamma=_SUMS, dbeta=_SUMS)
+def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Array | None = None, *,
+                   eps: float = 1e-5, dgamma: Array | None = None, dbeta: Array | None = None,
+                   dresidual: Array | None = None, channels_last: bool = False,
                    rounded_to: Any = None) -> Judgement:
-    """Is dx the gradient of x, and are dgamma and dbeta those of gamma and beta? Arguments as judge()."""
+    """Is dx the gradient of x, and are dgamma and dbeta those of gamma and beta?
+
+    >>> x = normlab.data("normal", 4, 64)
+    >>> dx, dgamma = normlab.rms_norm_backward(x, x)
+    >>> normlab.judge_backward(dx, "rmsnorm", x, x, dgamma=dgamma).verdict
+    'right'
+    """
     return _judge(
         _settings(op, "backward", eps, channels_last), x, rounded_to, dx,
         {"dx": _tensor(dx, "dx"), "dy": _tensor(dy, "dy"), "dresidual": _tensor(dresidual, "dresidual"),

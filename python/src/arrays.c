@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "arrays.h"
 
+/* A function of normlab._arrays. NULL: raised. */
+static PyObject *convert(const char *function, PyObject *of, PyObject *more) {
+    PyObject *module = PyImport_ImportModule("normlab._arrays"), *found = NULL;
+    if (module && more) found = PyObject_CallMethod(module, function, "OO", of, more);
+    Py_XDECREF(module);
+    return found;
+}
+
 PyArrayObject *array_from(PyObject *given, const char *name) {
     if (PyArray_CheckExact(given)) return (PyArrayObject *)Py_NewRef(given);
-    PyObject *module = PyImport_ImportModule("normlab._arrays"), *array = NULL;
-    if (module) array = PyObject_CallMethod(module, "as_array", "Os", given, name);
-    Py_XDECREF(module);
+    PyObject *text = PyUnicode_FromString(name), *array = convert("as_array", given, text);
+    Py_XDECREF(text);
     return (PyArrayObject *)array;
+}
+
+PyObject *array_like(PyArrayObject *made, PyObject *x) {
+    if (PyArray_Check(x)) return Py_NewRef((PyObject *)made);
+    return convert("as_given", (PyObject *)made, x);
 }
 
 /* NumPy numbers the types of other packages as they come: this one is ml_dtypes.bfloat16. */

@@ -19,6 +19,9 @@
 /* A new reference; converts other objects through normlab._arrays, without a copy. NULL: raised. */
 PyArrayObject *array_from(PyObject *given, const char *name);
 
+/* A new reference to a result as x came: a tensor of PyTorch for one, else the array. NULL: raised. */
+PyObject *array_like(PyArrayObject *made, PyObject *x);
+
 /* The storage type of a tensor; false: not one of the library's, raised unless name is NULL. */
 bool array_dtype(PyArrayObject *a, const char *name, nl_dtype *out);
 

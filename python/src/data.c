@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "data.h"
-#include "arrays.h"
+#include "functions.h"
 #include "cases/case_list.h"
 #include "cases/data.h"
 #include "cases/museum.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "call.h"
-#include "truth.h"
+#include "functions.h"
 #include "verbs/judgement.h"
 
 #include <stdlib.h>

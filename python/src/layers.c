@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "layers.h"
-#include "call.h"
+#include "functions.h"
 
 #include <stdlib.h>
 
@@ -33,9 +32,9 @@ static bool get(PyObject *const *args, Py_ssize_t count, PyObject *names, unsign
     return call_read(args, count, names, k) && get_arrays(always & nl_takes(k->p.op, k->p.pass), k);
 }
 
-/* What the caller gave, or the array made for it. */
+/* What the caller gave, or what was made for it. NULL: raised. */
 static PyObject *result(const call *k, nl_arg a) {
-    return Py_NewRef(k->given[a] ? k->given[a] : (PyObject *)k->array[a]);
+    return k->given[a] ? Py_NewRef(k->given[a]) : array_like(k->array[a], k->given[NL_X]);
 }
 
 static nl_status forward(const call *k) {
@@ -114,12 +113,14 @@ PyObject *layers_backward(PyObject *self, PyObject *const *args, Py_ssize_t coun
     (void)self;
     if (get(args, count, names, NL_BIT(NL_DX) | NL_BIT(NL_DGAMMA) | NL_BIT(NL_DBETA), &k) &&
         backward(&k)) {
-        const bool beta = k.array[NL_DBETA];
-        all = PyTuple_New(2 + beta);
-        if (all) {
-            PyTuple_SetItem(all, 0, result(&k, NL_DX));
-            PyTuple_SetItem(all, 1, result(&k, NL_DGAMMA));
-            if (beta) PyTuple_SetItem(all, 2, result(&k, NL_DBETA));
+        static const nl_arg gradients[] = {NL_DX, NL_DGAMMA, NL_DBETA};
+        all = PyTuple_New(k.array[NL_DBETA] ? 3 : 2);
+        for (Py_ssize_t i = 0; all && i < PyTuple_Size(all); i++) {
+            PyObject *one = result(&k, gradients[i]);
+            if (one)
+                PyTuple_SetItem(all, i, one);
+            else
+                Py_CLEAR(all);
         }
     }
     return call_release(&k), all;

@@ -1,13 +1,8 @@
 /* The extension normlab._core. The package around it has the signatures and documentation.
  * SPDX-License-Identifier: MIT */
 #define NORMLAB_IMPORTS_NUMPY
-#include "call.h"
+#include "functions.h"
 #include "cases/names.h"
-#include "data.h"
-#include "layers.h"
-#include "race.h"
-#include "table.h"
-#include "truth.h"
 
 static PyMethodDef methods[] = {
     {"forward", (PyCFunction)(void (*)(void))layers_forward, METH_FASTCALL | METH_KEYWORDS, NULL},
@@ -20,6 +15,7 @@ static PyMethodDef methods[] = {
     {"implementations", table_implementations, METH_NOARGS, NULL},
     {"best", table_best, METH_VARARGS, NULL},
     {"race", race_calls, METH_VARARGS, NULL},
+    {"race_cases", race_cases, METH_VARARGS, NULL},
     {"machine", race_machine, METH_VARARGS, NULL},
     {0},
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "race.h"
+#include "functions.h"
 #include "base/clock.h"
 #include "machine/machine.h"
 #include "timing/figure.h"
-#include "timing/measure.h"
+#include "timing/race.h"
 
 #include <stdlib.h>
 
@@ -62,6 +62,45 @@ PyObject *race_calls(PyObject *self, PyObject *args) {
     if (!PyErr_Occurred()) all = fields(&m);
     measure_free(&m);
     return free(arms), all;
+}
+
+/* Who computes a case: an implementation, or of None the choice of nl_best(). False: raised. */
+static bool enter(fixtures *all, const char *text, PyObject *name, arm *out) {
+    char why[700];
+    const nl_impl *impl;
+    if (!call_impl(name, &impl)) return false;
+    fixture *f = fixtures_get(all, text, why, sizeof why);
+    if (!f) return PyErr_SetString(PyExc_ValueError, why), false;
+    const nl_impl *m = impl ? impl : nl_best(&f->c.problem, out->threads);
+    out->on[0] = f, out->impl[0] = m, out->unnamed = !impl;
+    if (m && nl_accepts(m, &f->c.problem)) return true;
+    return PyErr_Format(PyExc_ValueError, "no implementation %S takes %s", name, text), false;
+}
+
+PyObject *race_cases(PyObject *self, PyObject *args) {
+    const char *text[2];
+    PyObject *name[2], *found = NULL;
+    double seconds;
+    char why[700];
+    fixtures data[2] = {0};
+    arm arms[2] = {0};
+    race_result r;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "(sO)(sO)id", &text[0], &name[0], &text[1], &name[1],
+                          &arms[0].threads, &seconds))
+        return NULL;
+    arms[1].threads = arms[0].threads;
+    bool ok = true;
+    for (int i = 0; ok && i < 2; i++) ok = enter(&data[i], text[i], name[i], &arms[i]);
+    if (ok && race_pair(&arms[0], &arms[1], NULL, seconds, &r, why, sizeof why))
+        found = Py_BuildValue("(ss)(ss)(dd)(ddd)s", arms[0].impl[0]->name, arms[0].impl[0]->isa,
+                              arms[1].impl[0]->name, arms[1].impl[0]->isa, r.ns[0], r.ns[1],
+                              r.ratio.median, r.ratio.low, r.ratio.high,
+                              comparison_name(stats_verdict(r.ratio, r.band, 0.02)));
+    else if (ok)
+        PyErr_SetString(PyExc_ValueError, why);
+    for (int i = 0; i < 2; i++) fixtures_free(&data[i]);
+    return found;
 }
 
 PyObject *race_machine(PyObject *self, PyObject *args) {

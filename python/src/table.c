@@ -1,7 +1,6 @@
 /* The table of implementations for Python. SPDX-License-Identifier: MIT */
-#include "table.h"
+#include "functions.h"
 #include "cases/names.h"
-#include "call.h"
 
 /* The names of the set bits. */
 static PyObject *names(unsigned bits, const char *(*name)(int)) {

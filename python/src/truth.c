@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "truth.h"
+#include "functions.h"
 #include "reference.h"
 
 /* The library checks the problem and what the layer takes: a call without rows computes nothing. */

@@ -2,7 +2,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-ROW_NORMS = ["layer_norm", "rms_norm", "qwen2_rms_norm"]
+ROW_NORMS = {"layer_norm": "layernorm", "rms_norm": "rmsnorm", "qwen2_rms_norm": "qwen2_rmsnorm"}
 UNIT = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 wide = np.longdouble
@@ -44,6 +44,12 @@ def close(got, want, scale, dtype, units=24):
     error = np.abs(got.astype(wide) - want)
     assert error.shape == np.broadcast(got, allowed).shape
     assert (error <= allowed).all(), f"{error.max()} > {np.max(allowed)}"
+
+
+def near(got, want, scale):
+    """Within some long-double units of the scale."""
+    assert got.shape == want.shape
+    assert (abs(got - want) <= 2**-50 * scale).all(), abs(got - want).max()
 
 
 @st.composite

@@ -14,6 +14,7 @@ fail() {
 html=build/site/html
 foreign=$(grep -rhoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^>]*' "$html" --include=*.html | grep -v 'rel="canonical"' | head -n 3) || true
 [[ ! $foreign ]] || fail "the pages ask other hosts: $foreign"
+(($(grep -c '^Parameters$' $html/api/python.html) > 15)) || fail "the page of the Python package lacks parameters"
 
 # Pages that must stop it.
 mkdir -p "$folder/copy/docs/course" "$folder/copy/plots"

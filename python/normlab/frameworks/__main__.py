@@ -22,8 +22,8 @@ def progress(done: int, total: int, begun: float, what: str) -> None:
 
 
 def collect(rows: Rows, function: Callable[..., Any], names: Sequence[str], arguments: list[tuple[Any, ...]],
-            show: Callable[[Any], str]) -> None:
-    """Adds the rows of all frameworks; one that is missing is named once."""
+            kind: Any) -> None:
+    """Adds the rows of all frameworks, and prints them as module `kind` does; one that is missing is named once."""
     begun, done, total = monotonic(), 0, len(names) * len(arguments)
     for name in names:
         missing = 0
@@ -36,8 +36,10 @@ def collect(rows: Rows, function: Callable[..., Any], names: Sequence[str], argu
                 print(f"skipped: {name}: {row.why}", file=sys.stderr)
                 missing = len(arguments) - arguments.index(of) - 1
             else:
+                if not rows:
+                    print(kind.HEAD)
                 rows.append(row)
-                print(show(row), flush=True)
+                print(kind.line(row), flush=True)
             if missing:
                 done += missing
                 break
@@ -81,17 +83,17 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     try:
         if options.judge:
             cases = options.case or exhibits.cases(options.quick)
-            collect(rows, exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits.line)
+            collect(rows, exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits)
         elif options.step:
             work = [(size, options.threads, seconds) for size in step.sizes(options.quick)]
-            collect(rows, step.measure_by_name, options.only or step.NAMES, work, step.line)
+            collect(rows, step.measure_by_name, options.only or step.NAMES, work, step)
         else:
             # Judging the gradients of 16384 rows takes minutes, and those of 4096 come from memory too.
             cases = options.case or (saving.cases([4, 64]) if options.quick else
                                      saving.cases([4, 64, 512, 2048, 16384], ("forward",)) +
                                      saving.cases([4, 64, 512, 4096], ("both",)))
             work = [(c, options.threads, seconds, options.device) for c in cases]
-            collect(rows, saving.measure_by_name, options.only or TIMED, work, saving.line)
+            collect(rows, saving.measure_by_name, options.only or TIMED, work, saving)
     except KeyboardInterrupt:  # keeps the rows so far
         interrupted = True
     if rows and options.out:

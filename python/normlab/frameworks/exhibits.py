@@ -72,6 +72,9 @@ def judge_by_name(how: str, case: str) -> Finding:
         return Finding(how, "-", case, "", "error", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
 
 
+HEAD = f"{'framework':14} {'case':58} worst verdict: largest error, mechanism"
+
+
 def line(row: Any) -> str:
     """For people."""
     said = row.why if row.why else "NaN" if row.not_finite else f"{row.units:.2g} units"

@@ -87,10 +87,14 @@ def cases(rows: list[int], passes: tuple[str, ...] = ("forward", "both"),
     return [f"{direction}/{dtype}/{n}x1024/normal" for direction in passes for dtype in dtypes for n in rows]
 
 
+HEAD = f"{'framework':14} {'case':30} {'LayerNorm':>10} {'RMSNorm':>10} us  RMSNorm saves [95 % confidence]"
+
+
 def line(row: Any) -> str:
     """For people."""
     head = f"{row.how:14} {row.case:30} "
     if row.verdict != "ok":
         return f"{head}{row.verdict}: {row.why}"
-    return (f"{head}{row.layernorm_ns / 1e3:10.1f} {row.rmsnorm_ns / 1e3:10.1f} us  saves {row.saving:6.1f} % "
-            f"[{row.saving_low:.1f}, {row.saving_high:.1f}]")
+    slower = "LayerNorm" if row.saving_low > 0 else "RMSNorm" if row.saving_high < 0 else "neither"
+    return (f"{head}{row.layernorm_ns / 1e3:10.1f} {row.rmsnorm_ns / 1e3:10.1f} us  {row.saving:.1f} % "
+            f"[{row.saving_low:.1f}, {row.saving_high:.1f}]: {slower} is slower")

@@ -87,6 +87,9 @@ def measure_by_name(how: str, case: str, threads: int, seconds: float) -> Step:
                 *timed.savings[1], timed.rounds)
 
 
+HEAD = f"{'framework':14} {'step':12} {'LayerNorm':>8} ms, per cent of it [95 % confidence]"
+
+
 def line(row: Any) -> str:
     """For people."""
     return (f"{row.how:14} {row.case:12} {row.step_ns / 1e6:8.2f} ms, norms {row.share:.1f} % [{row.share_low:.1f}, "

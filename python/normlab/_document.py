@@ -1,0 +1,61 @@
+"""The numpydoc sections of functions that share parameters: each is described once, here."""
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_ROWS, _FEATURES, _RUNNING = "(...), float32", "(c,), float32", "The statistics of each channel."
+
+#: name: its type, and what it is. Parameters side by side that say the same share an entry.
+_PARAMETERS = {
+    "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm" or "batchnorm"', "The layer."),
+    "dy": ("as x", "The gradient of the layer's result."),
+    "x": ("(..., c), float32, float16 or bfloat16, C-contiguous",
+          "What is normalized; tensors have its type, and arithmetic is float32."),
+    "gamma": (_FEATURES, "The gain and the bias; None: ones, and zeros."),
+    "beta": (_FEATURES, "The gain and the bias; None: ones, and zeros."),
+    "w": (_FEATURES, "The gain is 1 + w; None: one."),
+    "eps": ("float", "Added to the variance, or to the mean square."),
+    "residual": ("as x", "Added to x first: the sum is normalized, in float32, unrounded."),
+    "cast_before_weight": ("bool", "Round the normalized value to x's type before gamma (Llama, vLLM)."),
+    "out": ("as x", "Gets the result; None: a new array. May be x; in backward, dy or dresidual."),
+    "residual_out": ("as x", "Gets x + residual, rounded: the x of the backward pass. May be residual."),
+    "mean": (_ROWS, "Statistics: forward writes them, backward reads them; None: it computes them."),
+    "rstd": (_ROWS, "Statistics: forward writes them, backward reads them; None: it computes them."),
+    "dresidual": ("as x", "The gradient that reaches residual_out past this layer: added to dx."),
+    "dgamma": (_FEATURES, "The sums over all rows: set, not added to."),
+    "dbeta": (_FEATURES, "The sums over all rows: set, not added to."),
+    "dw": (_FEATURES, "The sum over all rows: set, not added to."),
+    "running_mean": (_FEATURES, "Running statistics: training updates them, inference uses them."),
+    "running_var": (_FEATURES, "Running statistics: training updates them, inference uses them."),
+    "training": ("bool", "Normalize by x's own statistics, of more than one value a channel."),
+    "momentum": ("float", "The weight of the new running statistics."),
+    "biased_running_var": ("bool", "Keep the variance over the number of values, not that minus 1."),
+    "channels_last": ("bool", "x is (N, ..., C), as NHWC, in that order in memory."),
+    "impl": ("Impl", 'A row of implementations(), or "NAME" or "NAME@ISA"; None: the best.'),
+    "threads": ("int", "At most so many compute; an implementation's bits are the same on any number."),
+    "dtype": ('"f32", "f16", "bf16" or a NumPy type', "The storage type."),
+    "rounded_to": ('"f16", numpy.float16, ...', "The type of the output, if it was widened since."),
+}
+_RAISES = """ValueError
+    A shape, the layout, an overlap or a value is wrong; no output was written.
+TypeError
+    An array has another type, or is none."""
+
+
+def documented(returns: str, raises: str = _RAISES,
+               **special: tuple[str, str]) -> Callable[[_Function], _Function]:
+    """Puts the sections before the example of the docstring. special: entries for its own parameters."""
+    def add(function: _Function) -> _Function:
+        text = function.__doc__ or ""
+        if "\n    >>> " in text:  # Python 3.13 removes the indentation
+            text = text.replace("\n    ", "\n")
+        about, _, example = text.partition(">>> ")
+        names: dict[tuple[str, str], list[str]] = {}
+        for name in list(function.__annotations__)[:-1]:
+            names.setdefault(special.get(name) or _PARAMETERS[name], []).append(name)
+        given = "\n".join(f"{', '.join(names)} : {kind}\n    {text}" for (kind, text), names in names.items())
+        sections = {"Parameters": given, "Returns": returns, "Raises": raises, "Examples": f">>> {example.strip()}"}
+        function.__doc__ = "\n\n".join([about.rstrip(), *(
+            f"{head}\n{'-' * len(head)}\n{body}" for head, body in sections.items())])
+        return function
+    return add
