@@ -100,6 +100,10 @@ static void add_roundings(mistake_list *l) {
             if ((what & (A_SCALE | A_FOLD)) && l->s->p->pass == NL_BACKWARD) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
+            if (what == AN_OUTPUT && type == (int)l->s->p->dtype) {       /* it is, to nearest */
+                add_rounding(l, i, type, true);
+                continue;
+            }
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
             add_rounding(l, i, type, false);
             if (what & (A_X | A_SUM | AN_OUTPUT)) add_rounding(l, i, type, true);
@@ -125,8 +129,9 @@ static void add_narrow_sums(mistake_list *l, bool overflow) {
         f->squares_in = (int)type + 1;
         mistake_prefix(l, "squares-in-");
         f = mistake_add(l, type_text(type), 0,
-                        type == NL_F32 ? "sums and squares leave %s"
-                                       : "sums and squares in 16 bits, %s, one after another",
+                        type == NL_F32
+                            ? "sums and squares in %s, one after another: they lose digits"
+                            : "sums and squares in 16 bits, %s, one after another",
                         type_text(type));
         f->sums_in = (int)type + 1;
         mistake_prefix(l, "sums-in-");

@@ -77,6 +77,9 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v) {
     const nl_arg o = subject_tensor(w->s);
     const column *k = &w->of[o];
     v = v * r->factor + r->offset;
+    if (r->range == FLUSHED && k->value && ref_round(w->s->p->dtype, v) != 0 &&
+        fabsl(ref_round(w->s->p->dtype, v)) == ref_smallest_normal(w->s->p->dtype))
+        return formula_put_either(w, o, i, 0, v); /* before it was rounded up, or after */
     if (!(r->rounds & AN_OUTPUT) || !k->value || !isfinite(k->allowed[i] * k->gauge[i]))
         return formula_put(w, o, i, stored_as(w, r, v));
     const double units = due_type(w->s->dues, o) == NL_F32 ? k->allowed[i] : FLOATS_OFF;

@@ -61,7 +61,7 @@ static void say_where(const enquiry *q, hint *out) {
     const due d = due_at(&q->dues, q->shown, first);
     region_index(&q->s, q->shown, first, name, sizeof name);
     snprintf(out->number, sizeof out->number, "%s is %.9g, should be %.9g", name,
-             isnan(got) ? fabs(got) : got, (double)d.want);
+             isnan(got) ? fabs(got) : got, isnan(d.want) ? NAN : (double)d.want);
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
 }
 
@@ -88,6 +88,27 @@ static bool find_any_nan(const enquiry *q, char *cause, size_t size) {
     bool found = find_nan(q, q->shown, cause, size);
     for (nl_arg o = 0; o < NL_ARGS && !found; o++) found = find_nan(q, o, cause, size);
     return found;
+}
+
+/* Of the wrong numbers nearly all are NaN, or should be: formulas would be compared on what is left. */
+static bool find_class(const enquiry *q, char *cause, size_t size) {
+    const region *r = &q->wrong[q->shown];
+    size_t lost = 0, made = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const bool got = isnan(q->s.got[q->shown][i]);
+        const due d = due_at(&q->dues, q->shown, i);
+        if (!d.promised || got == isnan(d.want)) continue;
+        got ? made++ : lost++;
+    }
+    if (10 * lost >= 9 * r->wrong)
+        snprintf(
+            cause, size,
+            "NaN is right there, and was lost: an input has one, or 0 / 0, inf - inf or 0 * inf "
+            "gives it");
+    else if (10 * made >= 9 * r->wrong)
+        snprintf(cause, size,
+                 "NaN where a number is right: 0 / 0, inf / inf, inf - inf or 0 * inf on the way");
+    return 10 * (lost > made ? lost : made) >= 9 * r->wrong;
 }
 
 /* Names the mistakes that give the very numbers, if any; else, if they do so only where numbers are
@@ -184,7 +205,9 @@ static void find_cause(enquiry *q, hint *out) {
                  "branch for calls in place is wrong");
         return;
     }
-    if (find_any_nan(q, cause, size) || find_mechanism(q, cause, size, &tried)) return;
+    if (find_any_nan(q, cause, size) || find_class(q, cause, size) ||
+        find_mechanism(q, cause, size, &tried))
+        return;
     const size_t wrong = q->wrong[q->shown].wrong;
     const nl_problem *p = q->s.p;
     const bool far = p->pass == NL_FORWARD && nl_layers[p->op].centred && q->dues.kappa >= 8;

@@ -91,8 +91,7 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
     part.only = NULL;
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (o != wrong->output) part.got[o] = NULL;
-    if (made && !is_explained(out) && wrong->wrong)
-        made = retry(&part, "in this output alone: ", out);
+    if (made && !is_explained(out) && wrong->wrong) made = retry(&part, "in this output: ", out);
     return made;
 }
 

@@ -67,7 +67,7 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
                       .data = data,
                       .impl = impl,
                       .scratch_bytes = scratch_bytes,
-                      .unset = 0xff, /* a NaN in every storage type */
+                      .unset = UNSET_NAN,
                       .shared = shared};
     if (shared) shared->used = 0;
     for (nl_arg s = 0; s < NL_ARGS; s++) {

@@ -15,6 +15,9 @@ typedef struct arena {
     size_t bytes, used;
 } arena;
 
+/* Bytes of outputs before a call: a NaN in every storage type, and numbers. */
+enum { UNSET_NAN = 0xff, UNSET_NUMBERS = 0x4b };
+
 typedef struct instance {
     const nl_case *c;
     const nl_data *data;

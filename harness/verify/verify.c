@@ -39,7 +39,7 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
     if (!shared || !instance_make_in(shared, c, data, impl, scratch, where, &in))
         return failure("out of %s", "memory");
     /* what adds to the numbers that it finds may spare NaN */
-    if (where == PLACE_START) in.unset = 0x4b, instance_fill(&in);
+    if (where == PLACE_START) in.unset = UNSET_NUMBERS, instance_fill(&in);
     char why[sizeof((verdict){0}.why)];
     const verdict v =
         isolate_call(&in, threads, why, sizeof why) ? verify_result(&in, a) : failure("%s", why);

@@ -424,8 +424,9 @@ void *worker_share(size_t bytes) {
 void worker_fill(slip *s, const instance *in, int threads) {
     *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
     s->tuning = *nl_tuning_now();
-    s->pairs = in->unset && pair_wanted(in);
-    s->repeats = pair_repeat_wanted(in, threads);
+    const bool second = in->unset == UNSET_NUMBERS; /* of the calls of a case */
+    s->pairs = second && pair_wanted(in);
+    s->repeats = second && pair_repeat_wanted(in, threads);
     s->in.c = &s->c, s->in.impl = &s->impl;
     for (nl_arg i = 0; i < NL_ARGS; i++) {
         s->writable[i] = !in->data->input[i] || instance_consumes(in, i);
