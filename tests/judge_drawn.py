@@ -125,7 +125,7 @@ def statistics(k, m, x):
                 total = add(total, square(step(v - about) ** 2))
             total += m.get("padding", 0) * mean[g] ** 2 + left[1]
             divisor -= m.get("less", 0)
-            var = step(total / m.get("of_squares", {}).get("divisor", divisor))
+            var = m.get("variance", same)(step(total / m.get("of_squares", {}).get("divisor", divisor)))
             if k.passes != "backward" and m.get("carried"):
                 full = m["carried"] == "sums"
                 left = [mean[g] * (len(of) if full else 1), var * (divisor if full else 1)]
@@ -171,7 +171,7 @@ def forward(k, m):
         gain = gain_at(k, m, feature(moved(k, m, "gamma", i))) * m.get("sign", 1)
         shift = (k.gamma if m.get("swapped") else k.beta or [0] * k.c)[feature(moved(k, m, "beta", i))]
         shift = 0 if m.get("no_beta") else m.get("beta", same)(shift)
-        v = (v + shift) * gain if m.get("beta_first") else step(v * gain) + shift
+        v = (v + shift) * gain if m.get("beta_first") else step(m.get("product", same)(v * gain)) + shift
         v += k.past[i] if m.get("past_in_y") else 0
         if m.get("scale"):
             a, middle = m["scale"](gain * rstd[at]), mean[at] if k.centred or k.passes == "inference" else 0

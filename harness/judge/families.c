@@ -69,6 +69,8 @@ static const struct {
                  {A_MEAN | A_RSTD, "statistics", "mean and rstd were"},
                  {AN_XHAT, "xhat", "xhat was"},
                  {AN_OUTPUT, "stored", ""},
+                 {A_PRODUCT, "product", "gain * xhat, before beta, was"},
+                 {A_VARIANCE, "variance", "the variance, or mean square, was"},
                  {A_SCALE, "scale", "the scale, gain * rstd, was"},
                  {A_FOLD, "fold", "scale and shift of y = x * scale + shift were"},
                  {A_DY, "dy", "dy was"},
@@ -97,7 +99,9 @@ static void add_roundings(mistake_list *l) {
             const int what = roundings[i].what;
             const bool both = what == (A_MEAN | A_RSTD) || what == (A_DGAMMA | A_DBETA);
             if ((what & backward) && l->s->p->pass != NL_BACKWARD) continue;
-            if ((what & (A_SCALE | A_FOLD)) && l->s->p->pass == NL_BACKWARD) continue;
+            if ((what & (A_SCALE | A_FOLD | A_PRODUCT)) && l->s->p->pass == NL_BACKWARD) continue;
+            if ((what & A_VARIANCE) && l->s->p->pass != NL_FORWARD) continue;
+            if ((what & A_PRODUCT) && !l->s->in->beta) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
             if (what == AN_OUTPUT && type == (int)l->s->p->dtype) {       /* it is, to nearest */

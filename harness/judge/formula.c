@@ -172,7 +172,7 @@ static void statistics(workspace *w, const formula *r) {
         for (size_t g = 0; g < groups; g++) {
             if (pass) sum[g] += (long double)r->padding * w->mean[g] * w->mean[g];
             sum[g] /= formula_divisor(r, pass ? OF_SQUARES : OF_MEAN, length);
-            sum[g] = formula_rounded(r, STEPS, sum[g]);
+            sum[g] = formula_rounded(r, pass ? STEPS | A_VARIANCE : STEPS, sum[g]);
         }
         formula_carry(r, forward ? groups : 0, length, sum);
         for (size_t g = 0; g < groups && !pass; g++)

@@ -53,11 +53,11 @@ enum {
     OF_GRADIENTS = 8,
     BACK = 16,
     OF_ROWS = 32
-};                                                 /* bits of shifted */
-enum { RSTD, SIGMA, VARIANCE, EXCHANGED };         /* saved: as rstd; EXCHANGED: with the mean */
-enum { WHOLE, UNSHIFTED, CORRECTION };             /* mean_saved: minus x[0]; minus itself */
-enum { SWAPPED = 1, OTHER_BIAS, OLD = 4 };         /* bits of running */
-enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS }; /* gain_in */
+};                                                   /* bits of shifted */
+enum { RSTD, SIGMA, VARIANCE, EXCHANGED };           /* saved: as rstd; EXCHANGED: with the mean */
+enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN }; /* mean_saved: minus x[0]; minus itself */
+enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
+enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS };                           /* gain_in */
 /* taken for xhat: one of the first, in some of the last: beside mean(g * xhat), in it, in dgamma */
 enum { XHAT, RAW_X, CENTRED_X, X_PLUS_MEAN, BESIDE = 4, WITHIN = 8, IN_DGAMMA = 16 };
 enum { SUMS = 1, MEANS };                   /* carried */
@@ -78,8 +78,10 @@ enum {
     A_DGAMMA = 2048,
     A_DBETA = 4096,
     STEPS = 8192,
-    A_SCALE = 16384, /* gain * rstd, one number for each element */
-    A_FOLD = 32768   /* that, and beta - mean * scale: y is x times one plus the other */
+    A_SCALE = 16384,   /* gain * rstd, one number for each element */
+    A_PRODUCT = 65536, /* gain * xhat, before beta */
+    A_VARIANCE = 131072,
+    A_FOLD = 32768 /* that, and beta - mean * scale: y is x times one plus the other */
 };
 
 typedef struct formula {

@@ -16,11 +16,13 @@ static void saved_statistics(workspace *w, const formula *r) {
         }
         const long double v = w->g[g], sigma = sqrtl(v + r->eps);
         const long double rstd = r->saved == SIGMA ? sigma : r->saved == VARIANCE ? v : w->rstd[g];
-        const long double shift = r->mean_saved == WHOLE ? 0
+        const long double shift = r->mean_saved == WHOLE || r->mean_saved == RUNNING_MEAN ? 0
                                   : r->mean_saved == UNSHIFTED
                                       ? formula_input(s, r, nl_element(p, g, 0))
                                       : w->mean[g];
-        const long double kept = w->mean[g] - shift;
+        const bool taken = r->mean_saved == RUNNING_MEAN && s->in->running_mean;
+        const long double kept = taken ? (1 - weight) * s->in->running_mean[g] + weight * w->mean[g]
+                                       : w->mean[g] - shift;
         if (r->saved == EXCHANGED) {
             formula_put(w, NL_MEAN, g, rstd);
             formula_put(w, NL_RSTD, g, kept);
@@ -32,10 +34,12 @@ static void saved_statistics(workspace *w, const formula *r) {
         }
         if (!s->in->running_mean || !w->of[NL_RUNNING_MEAN].value) continue;
         const float mean = s->in->running_mean[g], var = s->in->running_var[g];
-        const long double fresh = biased ? v : v * m / (m - 1);
-        const bool old = r->running & OLD;
-        formula_put(w, NL_RUNNING_MEAN, g, old ? mean : (1 - weight) * mean + weight * w->mean[g]);
-        formula_put(w, NL_RUNNING_VAR, g, old ? var : (1 - weight) * var + weight * fresh);
+        const long double fresh =
+            (biased ? v : v * m / (m - 1)) + (r->running & WITH_EPS ? r->eps : 0);
+        const long double once = r->running & OLD ? 0 : weight;
+        const long double by = r->running & UPDATED_TWICE ? once * (2 - once) : once;
+        formula_put(w, NL_RUNNING_MEAN, g, (1 - by) * mean + by * w->mean[g]);
+        formula_put(w, NL_RUNNING_VAR, g, (1 - by) * var + by * fresh);
     }
 }
 
@@ -59,7 +63,8 @@ static long double value_at(const workspace *w, const formula *r, size_t i, size
     }
     long double v = formula_normalized(w, r, x);
     if (r->output == COPIED) return formula_input(s, r, i);
-    v = r->beta == BETA_FIRST ? (v + shift) * gain : formula_rounded(r, STEPS, v * gain) + shift;
+    v = r->beta == BETA_FIRST ? (v + shift) * gain
+                              : formula_rounded(r, STEPS | A_PRODUCT, v * gain) + shift;
     const bool again = r->residual == LAST || r->residual == ALSO_LAST;
     return again && s->in->residual ? v + s->in->residual[i] : v;
 }
