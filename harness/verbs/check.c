@@ -240,7 +240,7 @@ int verb_check(int argc, char **argv) {
                 (fprintf(stderr, "normlab: %s\n", error), false);
     if (!counts || !j.states) fprintf(stderr, "normlab: out of memory\n");
     if (!ready || !report_open(&j.out, o.out, o.quick))
-        return error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
+        return free(j.states), error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
     j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
     bool input_ok = true, stopped = false, ended = false;
     if (o.cases.count >= MANY)
