@@ -109,6 +109,7 @@ def size_axis(axes, xs, most=6, text=lambda x: f"{x:.0f}"):
     xs, room = sorted(set(xs)), 0.06 * log2(max(xs) / min(xs)) + 0.3
     axes.set(xscale="log", xlim=(min(xs) / 2**room, max(xs) * 2**room))
     named = xs[(len(xs) - 1) % -(-len(xs) // most)::-(-len(xs) // most)]
+    named = [x for x, after in zip(named, [*named[1:], float("inf")]) if after / x > (xs[-1] / xs[0]) ** 0.05]
     axes.xaxis.set_major_locator(FixedLocator(named))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: text(x)))
     axes.xaxis.set_minor_locator(FixedLocator(xs))

@@ -120,7 +120,7 @@ def chart(results, arguments):
     """The faults of an example of plots/chart.py."""
     drawn, said = [], io.StringIO()
     with patch.object(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure)), contextlib.redirect_stdout(io.StringIO()), \
-            contextlib.redirect_stderr(said), patch.object(sys, "argv", ["chart.py", *charts.given(arguments, results=results, here=results, there=results)]):
+            contextlib.redirect_stderr(said), patch.object(sys, "argv", ["chart.py", *charts.given(arguments, results=results, docs=ROOT / "docs")]):
         try:
             runpy.run_path(str(ROOT / "plots" / "chart.py"), run_name="__main__")
         except SystemExit:

@@ -46,7 +46,7 @@ chart() { # ARGUMENT...: of the ladder
     python3 plots/chart.py "$results/ladder.csv" --x impl --y ns --by op --out "$folder/chart" "$@" 2>&1
 }
 chart --filter c=64 --filter 'impl=optimized/rows_[sp]*' --filter 'op=*norm' >/dev/null || fail "no chart"
-[[ -s $folder/chart.png && -s $folder/chart.svg ]] || fail "no files of the chart"
+[[ -s $folder/chart.png && -s $folder/chart.svg && -s $folder/chart.pdf ]] || fail "no files of the chart"
 for said in "--filter 'c=64' (it also is '128')|--filter isa=c" "leaves nothing|--filter op=none" \
     "should be COLUMN=GLOB|--filter beauty=7" "curves cannot be told apart|--by impl --x c --filter op=layernorm"; do
     # shellcheck disable=SC2046
@@ -64,10 +64,20 @@ for name in zero odd cut; do echo 'cpu: some' >"$folder/$name.machine.txt"; done
 refuses "n is 0 in 1 of 3 rows" "$folder/zero.csv" --x n --y y --by by --log x
 refuses "y is 0 in 2 of 3 rows" "$folder/zero.csv" --x n --y y --by by --log y
 refuses "cut.csv:3: has 2 fields, not 3" "$folder/cut.csv" --x n --y y --by by
+refuses "columns are missing: beauty; there are op pass dtype n c s data options case impl" docs/machines/zen4.csv --x n --y beauty --by file
+refuses "--xlim 5 1: should be two numbers, the lower first" "$folder/odd.csv" --x n --y y --by by --xlim 5 1
+refuses "a file is there twice" "$folder"/{odd,odd}.csv --x n --y y --by file
+refuses "and such an axis has no ends" "$folder/odd.csv" --x by --y y --by by --xlim 1 5
 refuses "Is a directory" "$folder" --x n --y y --by by
 out=$folder/zero.csv/chart refuses "cannot write it: Not a directory" "$folder/odd.csv" --x n --y y --by by
 python3 plots/chart.py "$folder/odd.csv" --x n --y y --by by --title 'Costs $5 and $6' --out "$folder/odd" 2>&1 >/dev/null |
     grep . && fail "a chart with a dollar"
+cp docs/machines/zen4.csv "$folder/here.csv" && echo 'cpu: some' >"$folder/here.machine.txt"
+python3 plots/chart.py "$folder/here.csv" docs/machines/{zen4,zen5}.csv --x n --y ns --by file --filter op=layernorm,none --filter pass=forward \
+    --filter dtype=f32 --filter c=1024 --log xy --xlim 1 99 --note 'A note & more' --out "$folder/three" >/dev/null || fail "no chart of three files"
+for words in '>here<' '>zen5<' 'A note &amp; more' 'outside the axes: '; do
+    grep -q "$words" "$folder/three.svg" || fail "the chart of three files lacks $words"
+done
 
 report() { # RESULTS
     python3 scripts/report.py --results "$1" --out "$page" --program "$program"
