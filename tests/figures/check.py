@@ -187,12 +187,19 @@ def of_deck(results):
         said, code = refused(*arguments)
         if code != 2 or words not in said or said.count("\n") != 1:
             yield f"deck {arguments[1:]} ends with {code} and says {said!r}, not {words!r}"
-    said, code = refused(folder, "card")
-    made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "contact.png", folder / "slides" / "small" / "card.png"]
+    said, code = refused(folder)
+    made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "contact.png", folder / "slides" / "small" / "ladder.png"]
     if code or not all(path.exists() for path in made):
-        yield f"no deck of one slide: {said}"
+        yield f"no deck: {said}"
+    kept = [path.read_bytes() for path in made[:3]]
+    made[3].unlink()
+    refused(folder, "ladder")
+    if not made[3].exists() or [path.read_bytes() if path.exists() else b"" for path in made[:3]] != kept:
+        yield "one slide replaces the deck, or is not drawn"
+    if b"/Type3" in made[0].read_bytes() or b"<text" not in (folder / "slides" / "light" / "ladder.svg").read_bytes():
+        yield "letters are outlines, not text"
     os.truncate(folder / "ladder.csv", 1000)
-    said, code = refused(folder, "card")
+    said, code = refused(folder)
     if code != 2 or "ladder.csv:" not in said or "fields, not" not in said:
         yield f"a deck of cut results ends with {code} and says {said!r}"
     yield from (f"stale: {path.name}" for path in made if path.exists())
