@@ -117,10 +117,32 @@ def not_drawn(out, why):
     raise SystemExit(77)
 
 
+def label(axes, axis):
+    """The text that names the axis; on slides that of y stands above it."""
+    return axes.above if axis == "y" and hasattr(axes, "above") else getattr(axes, f"{axis}axis").label
+
+
+def logarithmic(figure, axis):
+    return [axes for axes in figure.axes if axes.get_visible() and axes.axison and getattr(axes, f"get_{axis}scale")() != "linear"]
+
+
+def name_scales(figure):
+    """Adds to the labels of axes that their scale is logarithmic; returns the words for those that have no label."""
+    missing = []
+    for axis in "xy":
+        found = logarithmic(figure, axis)
+        named = [axes for axes in found if label(axes, axis).get_text()]
+        for axes in named:
+            part = " above 1" * (getattr(axes, f"get_{axis}scale")() == "symlog")
+            label(axes, axis).set_text(f"{label(axes, axis).get_text()}, log scale{part}")
+        missing += [axis] * bool(found and not named)
+    return f"{' and '.join(missing)}: log scale · " * bool(missing)
+
+
 def save(figure, out, corner):
     """Writes OUT.png, .svg and .pdf; the same input gives the same bytes."""
     quick = corner.startswith(QUICK)
-    figure.text(0.995, 0.008, corner, ha="right", va="bottom", color=RED if quick else GREY, fontsize=9,
+    figure.text(0.995, 0.008, name_scales(figure) + corner, ha="right", va="bottom", color=RED if quick else GREY, fontsize=9,
                 weight="bold" if quick else "normal")
     try:
         Path(f"{out}.why.txt").unlink(missing_ok=True)

@@ -152,6 +152,11 @@ def planted(results):
     faults = {
         "text on text": on_text,
         "off the page": lambda p: p.figure.text(0.99, 0.5, "planted", fontsize=20),
+        "text on a line": lambda p: p.axes_[0].axhline(1) and p.axes_[0].text(300, 1, "planted", va="center"),
+        "clipped: 2 points": lambda p: p.axes_[0].vlines(64, 1e-3, 1e3) and p.axes_[0].set_ylim(1e-2, 1e2),
+        "the tick '16' is there twice": lambda p: p.axes_[0].set_xticks([16, 256], ["16", "16"]),
+        "x runs backwards: 256, 16": lambda p: p.axes_[0].set_xticks([16, 256], ["256", "16"]),
+        "no word says that y is logarithmic": lambda p: [p.axes_[0].set_xlabel(""), p.axes_[0].above.set_text("")],
         "text on a point": lambda p: p.axes_[0].annotate("planted", p.series[p.axes_[0]][0][1].get_xydata()[0], ha="center", va="center"),
         "letters of 8 points": lambda p: p.figure.text(0.9, 0.5, "planted", fontsize=8),
         "neither marker nor dash": lambda p: [line.set(marker="o", linestyle="-") for a in p.axes_ for _, line in p.series[a]],

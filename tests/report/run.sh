@@ -75,7 +75,7 @@ python3 plots/chart.py "$folder/odd.csv" --x n --y y --by by --title 'Costs $5 a
 cp docs/machines/zen4.csv "$folder/here.csv" && echo 'cpu: some' >"$folder/here.machine.txt"
 python3 plots/chart.py "$folder/here.csv" docs/machines/{zen4,zen5}.csv --x n --y ns --by file --filter op=layernorm,none --filter pass=forward \
     --filter dtype=f32 --filter c=1024 --log xy --xlim 1 99 --note 'A note & more' --out "$folder/three" >/dev/null || fail "no chart of three files"
-for words in '>here<' '>zen5<' 'A note &amp; more' 'outside the axes: '; do
+for words in '>here<' '>zen5<' 'A note &amp; more' 'rows, log scale' 'outside the axes: '; do
     grep -q "$words" "$folder/three.svg" || fail "the chart of three files lacks $words"
 done
 
