@@ -17,7 +17,6 @@ fail() {
 
 make() { # NAME VERB ARGUMENT...: results, and the figure if it has a script
     "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
-    [[ ! -f plots/$1.gp ]] || gnuplot -c "plots/$1.gp" "$results/$1.csv" "$results/$1"
     [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"
 }
 make ladder bench '{layernorm,rmsnorm,batchnorm}/forward/f32/{64x64,64x128}/normal'
