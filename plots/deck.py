@@ -23,7 +23,7 @@ import layout
 import slide
 
 FOLDER = Path(__file__).resolve().parent / "slides"
-FIRST = "headline ladder roofline card".split()  # the others follow by name
+FIRST = "headline ladder roofline".split()  # the others follow by name
 
 
 def names():

@@ -144,15 +144,22 @@ def of_deck(results):
     for name in "ladder.csv", "ladder.machine.txt":
         shutil.copy(results / name, folder)
     for arguments, words in (((folder, "no_such"), "there is no slide no_such; there are "),
-                             ((folder / "ladder.csv", "card"), "ladder.csv is no folder"),
-                             ((folder / "none", "card"), "none is no folder")):
+                             ((folder / "ladder.csv", "ladder"), "ladder.csv is no folder"),
+                             ((folder / "none", "ladder"), "none is no folder")):
         said, code = refused(*arguments)
         if code != 2 or words not in said or said.count("\n") != 1:
             yield f"deck {arguments[1:]} ends with {code} and says {said!r}, not {words!r}"
     said, code = refused(folder)
     made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "contact.png", folder / "slides" / "small" / "ladder.png"]
     if code or not all(path.exists() for path in made):
-        yield f"no deck of one slide: {said}"
+        yield f"no deck: {said}"
+    kept = [path.read_bytes() for path in made[:3]]
+    made[3].unlink()
+    refused(folder, "ladder")
+    if not made[3].exists() or [path.read_bytes() if path.exists() else b"" for path in made[:3]] != kept:
+        yield "one slide replaces the deck, or is not drawn"
+    if b"/Type3" in made[0].read_bytes() or b"<text" not in (folder / "slides" / "light" / "ladder.svg").read_bytes():
+        yield "letters are outlines, not text"
     os.truncate(folder / "ladder.csv", 1000)
     said, code = refused(folder)
     if code != 2 or "ladder.csv:" not in said or "fields, not" not in said:
@@ -160,13 +167,13 @@ def of_deck(results):
     yield from (f"stale: {path.name}" for path in made if path.exists())
     shutil.rmtree(folder / "slides")
     (folder / "slides").write_text("")
-    said, code = refused(folder, "card")
+    said, code = refused(folder, "ladder")
     if code != 2 or said.count("\n") != 1:
         yield f"a file for a folder: {code}, {said!r}"
     facts = results / "ladder.machine.txt"
     kept = facts.read_text()
     facts.write_text(re.sub("^cpu: .*", f"cpu: {'A Processor with a long name ' * 9}", kept, flags=re.M))
-    page = deck.page_of("card", results, "light")
+    page = deck.page_of("ladder", results, "light")
     yield from (f"a long name: {fault}" for fault in of_page(page))
     plt.close(page.figure)
     facts.write_text(kept)
