@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Draws your own chart from results of any bench, check or study, in the look of the other figures.
 
-A curve for each value of --by, at most seven; bars if x is no number. Several files, as of two machines,
-stand side by side. Wrong, skipped and not measured rows are left out. Exit code: 0 done, 2 the results cannot be drawn so.
+A curve for each value of --by, at most seven; bars if x is no number. Several files, as of two machines, stand side
+by side, or with `--by file` in one panel. Wrong, skipped and not measured rows are left out. A file whose only key is
+the case, as in docs/machines, has its parts too: op, pass, dtype, n, c, s, data. Exit code: 0 done, 2 the results
+cannot be drawn so.
 
 examples:
   python plots/chart.py results/growth.csv --x c --y gbps --by n --filter op=rmsnorm --filter pass=forward \\
       --log xy --out growth
-  python plots/chart.py here/ladder.csv there/ladder.csv --x impl --y limit_pct --by op --filter pass=forward \\
-      --filter n=64 --filter 'impl=optimized/rows_*' --filter dtype=f32 --filter options= --out machines
+  python plots/chart.py docs/machines/zen4.csv docs/machines/zen5.csv --x n --y limit_pct --by file \\
+      --filter 'case=layernorm/forward/f32/*x1024/normal' --filter n=1,16,64,512,2048 --log x --ylim 0 100 \\
+      --xlabel 'rows of 1024' --note 'Shares compare from machine to machine; times do not.' --out machines
   python plots/chart.py results/ladder.csv --x impl --y speedup --by op --filter pass=forward --filter n=64 \\
       --filter 'impl=optimized/rows_*' --filter dtype=f32 --filter options= --title 'What vectors bring' --out vectors
   python plots/chart.py results/ln_vs_rms.csv --x x --y y --by series --filter 'panel=f32 forward' --log x \\
@@ -17,7 +20,7 @@ examples:
 import argparse
 from fnmatch import fnmatchcase
 from itertools import zip_longest
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from textwrap import fill
 
@@ -45,13 +48,20 @@ def options():
     parser.add_argument("--x", required=True, metavar="COLUMN")
     parser.add_argument("--y", required=True, metavar="COLUMN")
     parser.add_argument("--by", required=True, metavar="COLUMN", help="a curve for each of its values")
-    parser.add_argument("--filter", action="append", default=[], metavar="COLUMN=GLOB", help="only these rows; may be repeated")
+    parser.add_argument("--filter", action="append", default=[], metavar="COLUMN=GLOB,...", help="only these rows; may be repeated")
     parser.add_argument("--log", default="", choices=("x", "y", "xy"), help="logarithmic axes")
-    parser.add_argument("--title", default="", help="the answer that you read from it")
-    parser.add_argument("--xlabel", metavar="WORDS")
-    parser.add_argument("--ylabel", metavar="WORDS")
-    parser.add_argument("--out", default="chart", metavar="NAME", help="NAME.png and NAME.svg (chart)")
-    return parser.parse_args()
+    for axis in "xy":
+        parser.add_argument(f"--{axis}lim", nargs=2, type=float, metavar=("LOW", "HIGH"), help="the ends of the axis")
+        parser.add_argument(f"--{axis}label", metavar="WORDS")
+    parser.add_argument("--title", default="", metavar="WORDS", help="the answer that you read from it")
+    parser.add_argument("--note", default="", metavar="WORDS", help="what one must know to read it")
+    parser.add_argument("--out", default="chart", metavar="NAME", help="NAME.png, NAME.svg and NAME.pdf (chart)")
+    o = parser.parse_args()
+    for axis, ends in ("x", o.xlim), ("y", o.ylim):
+        if ends and not (0 if axis in o.log else -inf) < ends[0] < ends[1] < inf:
+            common.fail(f"--{axis}lim {ends[0]:g} {ends[1]:g}: should be two numbers, the lower first"
+                        + ", above 0 with --log" * (axis in o.log))
+    return o
 
 
 def number(text):
@@ -74,17 +84,27 @@ def name(column, value):
         column, str)(value))
 
 
-def chosen(path, o):
+def spelled(row):
+    """With the parts of its case, where they have no column."""
+    if len(parts := row.get("case", "").split("/")) < 5:
+        return row
+    n, c, s = [*parts[3].split("x"), "1"][:3]
+    return dict(zip(("op", "pass", "dtype"), parts)) | {"n": n, "c": c, "s": s, "data": parts[4], "options": " ".join(parts[5:])} | row
+
+
+def chosen(path, label, o):
     """The rows of a file that the filters leave."""
-    rows = common.read(path, f"{o.x} {o.y} {o.by}", "normlab bench, check or study with --out")
+    make = "normlab bench, check or study with --out"
+    rows = [spelled(row) | {"file": label} for row in common.read(path, "", make)]
+    common.need(path, rows, [o.x, o.y, o.by], make)
     for text in o.filter:
         column, equals, glob = text.partition("=")
         if not equals or column not in rows[0]:
             common.fail(f"--filter {text}: should be COLUMN=GLOB, with a column of {path}: {' '.join(rows[0])}")
-        kept = [row for row in rows if fnmatchcase(row[column], glob)]
-        if not kept:
+        kept = [[row for row in rows if any(fnmatchcase(row[column], one) for one in globs)] for globs in ([glob], glob.split(","))]
+        if not any(kept):
             common.fail(f"--filter {text} leaves nothing of {path}; {column} is {some({row[column] for row in rows})}")
-        rows = kept
+        rows = kept[0] or kept[1]
     kept = [row for row in rows if row.get("verdict") not in LEFT_OUT and isfinite(number(row[o.y]))]
     if not kept:
         common.fail(f"{path}: no right row has a number in {o.y}; there is {some({row[o.y] or 'nothing' for row in rows})}")
@@ -93,6 +113,15 @@ def chosen(path, o):
             common.fail(f"{path}: {column} is {beyond[0]} in {len(beyond)} of {len(kept)} rows, and a logarithmic axis has no place "
                         f"for that: leave {axis} out of --log, or these rows out with --filter")
     return kept
+
+
+def labels(paths):
+    """The shortest ends of the paths that differ."""
+    for count in range(1, max(len(path.parts) for path in paths) + 1):
+        found = ["/".join(path.with_suffix("").parts[-count:]) for path in paths]
+        if len(set(found)) == len(found):
+            return found
+    common.fail(f"{', '.join(map(str, paths))}: a file is there twice")
 
 
 def cases(texts):
@@ -106,12 +135,17 @@ def some(values):
     return ", ".join(values[:8]) + (f" and {len(values) - 8} more" if len(values) > 8 else "")
 
 
+def place(row, x):
+    """Where the row stands on the x axis: rungs of one name in two layers, in one place."""
+    return rungs.name(row[x]) if x == "impl" else row[x]
+
+
 def series(path, o, rows):
     """value of --by -> x -> row; complains of rows that would lie on each other."""
     found = {}
     for row in rows:
         at = found.setdefault(row[o.by], {})
-        other = at.setdefault(row[o.x], row)
+        other = at.setdefault(place(row, o.x), row)
         if other is not row:
             column = next(c for c in KEYS if c == "case" or c in row and row[c] != other[c])
             common.fail(f"{path}: several rows have {o.by} {row[o.by]} and {o.x} {row[o.x]}: choose one with --filter "
@@ -129,12 +163,12 @@ def ends(row, y):
     return [number(row["bytes"]) / (end or float("nan")) for end in (high, low)] if y == "gbps" and "bytes" in row else [low, high]
 
 
-def crowded(xs, o):
+def crowded(xs, panels):
     """Are there too many names for one line?"""
-    return len(xs) * len(o.results) > 12 and not all(isfinite(number(x)) for x in xs)
+    return len(xs) * panels > 12 and not all(isfinite(number(x)) for x in xs)
 
 
-def draw(axes, found, o, looks, xs):
+def draw(axes, found, o, looks, xs, panels):
     numeric = all(isfinite(number(x)) for x in xs)
     for i, (value, at) in enumerate(found.items()):
         colour, marker, dash = looks[value]
@@ -153,8 +187,8 @@ def draw(axes, found, o, looks, xs):
     if numeric and "x" in o.log:
         speed.size_axis(axes, [number(x) for x in xs], text=lambda v: f"{v:,.0f}" if v >= 1e4 else f"{v:g}")
     elif not numeric:
-        turn = 90 if crowded(xs, o) else 30 if len(xs) > 6 else 0
-        names = [plain(words) for words in cases(xs)] if o.x == "case" else [name(o.x, x) for x in xs]
+        turn = 90 if crowded(xs, panels) else 30 if len(xs) > 6 else 0
+        names = [plain(words) for words in cases(xs)] if o.x == "case" else [plain(x) if o.x == "impl" else name(o.x, x) for x in xs]
         axes.set_xticks(range(len(xs)), names, rotation=turn, ha="right" if turn == 30 else "center")
         axes.grid(axis="x", visible=False)
     if "y" in o.log:
@@ -163,32 +197,47 @@ def draw(axes, found, o, looks, xs):
     axes.set_xlabel(o.xlabel, fontsize=14)
 
 
+def outside(rows, o):
+    """How many values --xlim and --ylim leave out."""
+    return sum(not ends[0] <= number(row[column]) <= ends[1] for column, ends in ((o.x, o.xlim), (o.y, o.ylim)) if ends for row in rows)
+
+
 def main():
     o = options()
     o.xlabel, o.ylabel = plain(o.xlabel or UNITS.get(o.x, o.x)), plain(o.ylabel or UNITS.get(o.y, o.y))
-    files = [(path, rows, series(path, o, rows)) for path in o.results for rows in [chosen(path, o)]]
-    values = list(dict.fromkeys(value for *_, found in files for value in found))
+    files = [(path, label, chosen(path, label, o)) for path, label in zip(o.results, labels(o.results))]
+    panels = [files] if "file" in (o.x, o.by) else [[file] for file in files]
+    rows = [row for *_, mine in files for row in mine]
+    curves = [series(" and ".join(str(path) for path, *_ in panel), o, [row for *_, mine in panel for row in mine]) for panel in panels]
+    values = list(dict.fromkeys(value for found in curves for value in found))
     if len(values) > len(LOOKS):
         common.fail(f"{len(values)} curves cannot be told apart, {len(LOOKS)} can: choose with --filter {o.by}=GLOB from {some(values)}")
     looks = dict(zip(values, LOOKS))
-    xs = list(dict.fromkeys(row[o.x] for _, rows, _ in files for row in rows))
+    xs = list(dict.fromkeys(place(row, o.x) for row in rows))
     if all(isfinite(number(x)) for x in xs):
         xs.sort(key=number)
-    figure, grid = plt.subplots(1, len(files), sharey=True, squeeze=False)
-    figure.subplots_adjust(left=0.075, right=0.98, top=0.82, bottom=0.34 if crowded(xs, o) else 0.26 if len(xs) > 6 else 0.2, wspace=0.06)
-    for axes, (path, rows, found) in zip(grid[0], files):
-        draw(axes, found, o, looks, xs)
+    elif o.xlim:
+        common.fail(f"--xlim: {o.x} is {some(xs)}, and such an axis has no ends: choose with --filter")
+    figure, grid = plt.subplots(1, len(panels), sharey=True, squeeze=False)
+    bottom = 0.34 if crowded(xs, len(panels)) else 0.26 if len(xs) > 6 else 0.2
+    figure.subplots_adjust(left=0.075, right=0.98, top=0.81, bottom=bottom, wspace=0.06)
+    for axes, panel, found in zip(grid[0], panels, curves):
+        draw(axes, found, o, looks, xs, len(panels))
         axes.tick_params(labelsize=12)
+        axes.set(**{f"{axis}lim": ends for axis, ends in (("x", o.xlim), ("y", o.ylim)) if ends})
         if len(files) > 1:
-            axes.set_title(fill(f"{common.machine(path, rows)} · {speed.cache_sizes(path)}", 140 // len(files)), fontsize=10)
+            titles = (f"{label}: " * (len(panel) > 1) + f"{common.machine(path, mine)} · {speed.cache_sizes(path)}" for path, label, mine in panel)
+            axes.set_title("\n".join(fill(title, 140 // len(panels)) for title in titles), fontsize=10)
     grid[0][0].set_ylabel(o.ylabel, fontsize=14)
-    flagged = [rungs.IMPOSSIBLE] * any(row.get("flag") for _, rows, _ in files for row in rows)
-    speed.heading(figure, plain(o.title) or f"{o.ylabel} against {o.xlabel}", plain("; ".join([*o.filter, *flagged])))
+    words = "; ".join([*o.filter, *[rungs.IMPOSSIBLE] * any(row.get("flag") for row in rows),
+                       *[f"outside the axes: {outside(rows, o)}"] * bool(outside(rows, o))])
+    speed.heading(figure, plain(o.title) or f"{o.ylabel} against {o.xlabel}", plain(f"{o.note}\n{words}".strip()))
     handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     figure.legend(handles.values(), handles.keys(), loc="lower left", ncols=min(len(handles), 4), fontsize=13, bbox_to_anchor=(0.01, 0.03))
-    quick = common.QUICK if any(common.machine(path, rows).startswith(common.QUICK) for path, rows, _ in files) else ""
-    common.save(figure, o.out, common.machine(*files[0][:2]) if len(files) == 1 else f"{quick}{len(files)} files")
-    print(f"{o.out}.png, {o.out}.svg")
+    corners = [common.machine(path, mine) for path, _, mine in files]
+    quick = common.QUICK if any(corner.startswith(common.QUICK) for corner in corners) else ""
+    common.save(figure, o.out, corners[0] if len(files) == 1 else f"{quick}{len(files)} files")
+    print(", ".join(f"{o.out}{end}" for end in common.ENDS))
 
 
 if __name__ == "__main__":

@@ -21,10 +21,12 @@ plt.rcParams.update({
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#666666",
     "axes.grid": True, "axes.axisbelow": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
     "svg.hashsalt": "normlab",  # the same ids in every run
+    "svg.fonttype": "none", "pdf.fonttype": 42,  # text that an editor can edit, and find
 })
 
 RED, GREY = "#D55E00", "#666666"
 QUICK = "QUICK, a first look · "  # in the corner of a figure whose results were made with --quick
+ENDS = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 FAILED = {"marker": "X", "color": RED, "markersize": 14, "markeredgecolor": "black", "linestyle": "none"}
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm",
           "batchnorm": "BatchNorm"}
@@ -72,10 +74,16 @@ def read(path, needs, make):
         fail(f"{files.says(path, error)}{again}")
     if not lines:
         fail(f"{path}: there are no results in it{again}")
-    missing = [name for name in needs.split() if name not in lines[0]]
-    if missing:
-        fail(f"{path}: these columns are missing: {' '.join(missing)}{again}")
+    need(path, lines, needs.split(), make)
     return lines
+
+
+def need(path, lines, names, make):
+    """Ends a script whose columns are missing."""
+    missing = [name for name in names if name not in lines[0]]
+    if missing:
+        fail(f"{path}: these columns are missing: {' '.join(missing)}; there are {' '.join(lines[0])}\n"
+             f"  to make the results: {make}")
 
 
 def curves(lines):
@@ -102,21 +110,43 @@ def machine(path, lines):
 
 def not_drawn(out, why):
     """Ends a script whose figure would mean nothing; the report shows the reason, OUT.why.txt."""
-    for old in (".png", ".svg"):
+    for old in ENDS:
         Path(f"{out}{old}").unlink(missing_ok=True)
     Path(f"{out}.why.txt").write_text(f"{why}\n", encoding="utf-8")
     print(f"not drawn: {why}", file=sys.stderr)
     raise SystemExit(77)
 
 
+def label(axes, axis):
+    """The text that names the axis; on slides that of y stands above it."""
+    return axes.above if axis == "y" and hasattr(axes, "above") else getattr(axes, f"{axis}axis").label
+
+
+def logarithmic(figure, axis):
+    return [axes for axes in figure.axes if axes.get_visible() and axes.axison and getattr(axes, f"get_{axis}scale")() != "linear"]
+
+
+def name_scales(figure):
+    """Adds to the labels of axes that their scale is logarithmic; returns the words for those that have no label."""
+    missing = []
+    for axis in "xy":
+        found = logarithmic(figure, axis)
+        named = [axes for axes in found if label(axes, axis).get_text()]
+        for axes in named:
+            part = " above 1" * (getattr(axes, f"get_{axis}scale")() == "symlog")
+            label(axes, axis).set_text(f"{label(axes, axis).get_text()}, log scale{part}")
+        missing += [axis] * bool(found and not named)
+    return f"{' and '.join(missing)}: log scale · " * bool(missing)
+
+
 def save(figure, out, corner):
-    """Writes OUT.png and OUT.svg; the same input gives the same bytes."""
+    """Writes OUT.png, .svg and .pdf; the same input gives the same bytes."""
     quick = corner.startswith(QUICK)
-    figure.text(0.995, 0.008, corner, ha="right", va="bottom", color=RED if quick else GREY, fontsize=9,
+    figure.text(0.995, 0.008, name_scales(figure) + corner, ha="right", va="bottom", color=RED if quick else GREY, fontsize=9,
                 weight="bold" if quick else "normal")
     try:
         Path(f"{out}.why.txt").unlink(missing_ok=True)
-        figure.savefig(f"{out}.png")
-        figure.savefig(f"{out}.svg", metadata={"Date": None})
+        for end, metadata in ENDS.items():
+            figure.savefig(f"{out}{end}", metadata=metadata)
     except OSError as error:
         fail(f"{out}: cannot write it: {error.strerror}")

@@ -55,13 +55,13 @@ for axes, panel in zip(grid[0], panels):
         axes.annotate(f"slope {slope}", (at, at**slope), (8, -10), textcoords="offset points",
                       color="#666666", fontsize=10)
     axes.axhspan(2.0**25.5, 2.0**28.5, color="#F3DCCB", zorder=0)
-    axes.text(kappas[0], TOP, "  NaN or infinite", va="center", fontsize=10)
+    axes.text(kappas[0], TOP, "  NaN or beyond", va="center", fontsize=10)
     axes.axhline(2.0**24, color="#777777", linewidth=0.8)
     axes.text(kappas[0], 2.0**24, "  nothing right", va="bottom", fontsize=9, color="#666666")
     keys = []
     for names, points in alike(curves[panel]):
         colour, marker, dash = looks[names[0]]
-        line = [(k, e if isfinite(e) else TOP, v) for k, (e, v) in sorted(points.items())]
+        line = [(k, e if e < TOP else TOP, v) for k, (e, v) in sorted(points.items())]
         axes.plot([k for k, e, _ in line if e < TOP], [e for _, e, _ in line if e < TOP], color=colour,
                   linestyle=dash, linewidth=1.2)
         for k, e, verdict in line:

@@ -3,13 +3,15 @@
     python plots/deck.py RESULTS [NAME...]
 
 writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), all on one page
-(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, deck and page hold these
-alone. A slide that lacks results is not drawn, and stderr has the reason; so has one whose layout has a fault. Exit code:
-0 done, 2 nothing drawn.
+(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, only these slides: decks and
+page stay as they are. A slide that lacks results is not drawn, and stderr has the reason; so has one whose layout has a
+fault. Exit code: 0 done, 2 nothing drawn.
 """
 import importlib.util
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -21,7 +23,7 @@ import layout
 import slide
 
 FOLDER = Path(__file__).resolve().parent / "slides"
-FIRST = "headline ladder roofline card".split()  # the others follow by name
+FIRST = "headline ladder roofline".split()  # the others follow by name
 
 
 def names():
@@ -47,10 +49,10 @@ def page_of(name, results, theme):
     return page
 
 
-def draw(results, theme, chosen):
+def draw(results, theme, chosen, whole):
     """Draws the slides of a theme; returns the names drawn, and the complaints."""
     folder, drawn, said, faults = results / "slides" / theme, [], [], []
-    with PdfPages(deck_of(results, theme), metadata={"CreationDate": None}) as pages:
+    with PdfPages(deck_of(results, theme), metadata={"CreationDate": None}) if whole else nullcontext() as pages:
         for name in chosen:
             try:
                 page = page_of(name, results, theme)
@@ -66,21 +68,22 @@ def draw(results, theme, chosen):
             page.figure.savefig(folder / f"{name}.pdf", facecolor=page.back, metadata={"CreationDate": None})
             if theme == "light":
                 small(folder / f"{name}.png", results / "slides" / "small" / f"{name}.png")
-            pages.savefig(page.figure, facecolor=page.back)
+            if whole:
+                pages.savefig(page.figure, facecolor=page.back)
             plt.close(page.figure)
             drawn.append(name)
     return drawn, said, faults
 
 
 def clear(results, chosen):
-    """Makes the folders, and removes the chosen slides, or all of them, with the decks and the contact sheet."""
+    """Makes the folders, and removes the chosen slides, or all of them with the decks and the contact sheet."""
     for name in [*slide.THEMES, "small"]:
         folder = results / "slides" / name
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
             if old.suffix in (".png", ".svg", ".pdf") and (old.stem in chosen or not chosen):
                 old.unlink()
-    for old in [*(deck_of(results, theme) for theme in slide.THEMES), results / "slides" / "contact.png"]:
+    for old in [] if chosen else [*(deck_of(results, theme) for theme in slide.THEMES), results / "slides" / "contact.png"]:
         old.unlink(missing_ok=True)
 
 
@@ -116,7 +119,7 @@ def main(results, *chosen):
     try:
         clear(results, chosen)
         with ProcessPoolExecutor(len(slide.THEMES)) as pool:
-            done = list(pool.map(draw, [results] * len(slide.THEMES), slide.THEMES, [chosen or names()] * len(slide.THEMES)))
+            done = list(pool.map(partial(draw, results, chosen=chosen or names(), whole=not chosen), slide.THEMES))
     except OSError as error:
         print(files.says(results, error), file=sys.stderr)
         return 2
@@ -126,8 +129,9 @@ def main(results, *chosen):
         print(words, file=sys.stderr)
     if not drawn:
         return 2
-    contact(results, drawn)
-    print(f"{len(drawn)} slides: {results}/slides.pdf, {results}/slides/contact.png")
+    if not chosen:
+        contact(results, drawn)
+    print(f"{len(drawn)} slides: {results}/" + ("slides/light" if chosen else f"slides.pdf, {results}/slides/contact.png"))
     return 0
 
 

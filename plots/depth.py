@@ -18,7 +18,7 @@ LOOKS = {  # series -> (label, colour, marker, linestyle)
     "RMSNorm": ("RMSNorm", "#009E73", "x", "--"),
 }
 
-ROWS = {"activations": "rms of activations", "gradients": "of their gradients", "weight gradients": "of weights' gradients"}
+ROWS = {"activations": "activations", "gradients": "gradients", "weight gradients": "of weights"}
 
 path, out = common.arguments(__file__, MAKE)
 panels = common.curves(rows := common.read(path, "panel series x y", MAKE))
@@ -48,8 +48,8 @@ for axes, words in zip(grid[:, 0], ROWS.values()):
     axes.set_ylabel(words)
 figure.suptitle("What do norms do to activations and gradients over many random layers?", x=0.008, ha="left",
                 y=0.975)
-figure.text(0.008, 0.905, "He's initialization. Forward from the left, backward from the right. Wide grey lines: "
-            "theory for very wide layers.", fontsize=10.5)
+figure.text(0.008, 0.905, "Root mean squares. He's initialization. Forward from the left, backward from the right. "
+            "Wide grey lines: theory for very wide layers.", fontsize=10.5)
 used = [name for name in LOOKS if any(name in panel for panel in panels.values())]
 handles = [Line2D([], [], label=label, color=colour, marker=marker, linestyle=line)
            for label, colour, marker, line in map(LOOKS.get, used)]

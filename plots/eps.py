@@ -1,7 +1,6 @@
 """What does eps do to rows with a small sigma? Size of the output and gain of the gradient against sigma,
 for four values of eps inside the root and outside.
 """
-from math import log10
 
 from matplotlib.lines import Line2D
 import matplotlib.pyplot as plt
@@ -43,8 +42,7 @@ for (what, eps), series in panels.items():
         axes.set_ylabel(WHAT[what])
     if what == "gradient":
         most = max(max(ys) for name, (_, ys) in series.items() if "inside" in name)
-        axes.annotate(f"inside: at most {most:,.0f}", (0.97, 0.93), xycoords="axes fraction", ha="right",
-                      va="top", fontsize=9.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+        axes.set_title(f"inside: at most {most:,.0f}", fontsize=9.5, weight="normal")
 figure.suptitle("What does eps do to rows with a small sigma?", x=0.008, ha="left", y=0.975)
 figure.text(0.008, 0.905, "f32; x is sigma and -sigma in turn. Inside the root: 1/√(sigma² + eps). Outside: "
             "1/(sigma + eps). Without eps, y would be 1 everywhere and the gradient 1/sigma.", fontsize=10.5)

@@ -108,7 +108,7 @@ def widths(axes, found, dtypes, title):
 
 def scales(axes, found, dtypes, title):
     xs = sorted({p.x for p in found})
-    axes.set(xscale="log", xlim=(xs[0] / 2, xs[-1] * 2), xlabel=f"K;  x = K · N(0, 1), {found[0].options}")
+    axes.set(xscale="log", xlim=(xs[0] / 2, xs[-1] * 2), xlabel=f"K = x / N(0, 1), {found[0].options}")
     axes.xaxis.set_major_locator(FixedLocator([10.0**k for k in range(-8, 5, 2)]))
     axes.xaxis.set_minor_locator(NullLocator())
     curves(axes, found, dtypes, f"{title}, c = {found[0].c}")

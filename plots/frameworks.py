@@ -1,11 +1,11 @@
 """How much time does RMSNorm save over LayerNorm inside PyTorch, ONNX Runtime and JAX, beside this library's ways of
 executing the two? A line for each, a sign for each number of rows; forward and training, f32 and bf16.
 """
-from math import isfinite
 from textwrap import fill
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator
 import matplotlib.pyplot as plt
 
 import common
@@ -20,13 +20,12 @@ NAMES = {  # from top to bottom; the modes of harness/timing/modes.c come from c
 }
 LOOKS = ["#88CCEE", "o"], ["#44AA99", "s"], ["#117733", "^"], ["#AA4499", "D"], ["#332288", "P"], ["#000000", "X"]
 WORDS = {"forward": "forward", "both": "training"}
-LOW, HIGH = -220, 70
 
 
 def row_of(line):
     direction, dtype, shape, *_ = line["case"].split("/")
     return {"how": line["how"], "panel": (direction, dtype), "n": int(shape.split("x")[0]), "verdict": line["verdict"],
-            "saving": [float(line[name] or "nan") for name in ("saving", "saving_low", "saving_high")]}
+            "times": [1 - float(line[name] or "nan") / 100 for name in ("saving", "saving_high", "saving_low")]}
 
 
 def modes(path):
@@ -46,38 +45,34 @@ own = [row for row in modes(path.with_name("claims.csv")) if row["how"] not in {
 rows = theirs + [row for row in own if row["panel"] in panels]
 names = [how for how in NAMES if any(row["how"] == how for row in rows)]
 sizes = sorted({row["n"] for row in rows})
+every = [time for row in rows if row["verdict"] == "ok" for time in row["times"] if time > 0]  # NaN is not
+low, high = 0.9 * min(every, default=0.5), 1.1 * max(every, default=2)
 figure, grid = plt.subplots(1, len(panels), sharey=True, squeeze=False)
 figure.subplots_adjust(left=0.135, right=0.985, top=0.8, bottom=0.18, wspace=0.07)
 for axes, panel in zip(grid[0], panels):
-    axes.axvspan(7, 15, color="#F0E442", alpha=0.4, zorder=0.4, linewidth=0)
-    axes.axvline(0, color="#444444", linewidth=0.9, zorder=0.7)
-    axes.set_xlim(LOW, HIGH)
+    axes.axvspan(0.85, 0.93, color="#F0E442", alpha=0.4, zorder=0.4, linewidth=0)
+    axes.axvline(1, color="#444444", linewidth=0.9, zorder=0.7)
+    speed.log_axis(axes.xaxis, low, high)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), [NAMES[how] for how in names])
-    axes.set_xlabel("time saved, %")
+    axes.set_xlabel("RMSNorm / LayerNorm")
     axes.set_title(f"{WORDS[panel[0]]}, {panel[1]}", pad=10)
-    beyond = dict.fromkeys(names, 0)  # how many of a line lie off the axis: their numbers stand side by side
     for row in (row for row in rows if row["panel"] == panel and row["verdict"] == "ok"):
-        at, (value, low, high) = sizes.index(row["n"]), row["saving"]
+        at, (value, *ends) = sizes.index(row["n"]), row["times"]
         y = names.index(row["how"]) + 0.15 * (at - (len(sizes) - 1) / 2)
-        seen = min(max(value, LOW + 4), HIGH - 4)
         colour, marker = LOOKS[at % len(LOOKS)]
-        axes.plot([seen], [y], color=colour, marker=marker, markersize=6, zorder=3)
-        axes.hlines(y, max(low, LOW) if isfinite(low) else LOW, min(high, HIGH) if isfinite(high) else HIGH, color=colour,
-                    linewidth=2.6, alpha=0.4)
-        if seen != value:
-            axes.annotate(f"{value:.0f}", (seen, y), (6 + 34 * beyond[row["how"]], 0), textcoords="offset points", fontsize=9,
-                          va="center", color=colour)
-            beyond[row["how"]] += 1
+        axes.plot([value], [y], color=colour, marker=marker, markersize=6, zorder=3)
+        axes.hlines(y, *(end if end > 0 else edge for end, edge in zip(ends, (low, high))), color=colour, linewidth=2.6, alpha=0.4)
     for at, how in enumerate(names):
         mine = [row["verdict"] for row in rows if row["panel"] == panel and row["how"] == how]
         if mine and "ok" not in mine:
             wrong = "fail" in mine
-            axes.text(LOW + 4, at, "wrong, so not timed" if wrong else "does not have it", fontsize=9, va="center",
+            axes.text(1.1, at, "wrong, so not timed" if wrong else "does not have it", fontsize=9, va="center",
                       color=common.RED if wrong else common.GREY)
 versions = ", ".join(dict.fromkeys(line["version"] for line in lines if line["version"]))
 speed.heading(figure, "How much time does RMSNorm save inside the frameworks?",
-              fill(f"1 − t(RMSNorm) / t(LayerNorm), rows of 1024; left of 0 RMSNorm is the slower one. {versions}. Both layers "
+              fill(f"Rows of 1024; right of 1 RMSNorm is the slower one. {versions}. Both layers "
                    "in turns in one process, judged before and after. Few rows: mostly the cost of a call from Python.", 165))
 handles = [Line2D([], [], color=LOOKS[i % len(LOOKS)][0], marker=LOOKS[i % len(LOOKS)][1], linestyle="none", label=f"{n} rows")
            for i, n in enumerate(sizes)]

@@ -2,10 +2,8 @@
 also s); circles: cliffs, which are also written to stdout as CSV.
 """
 import matplotlib.pyplot as plt
-from matplotlib.lines import Line2D
 
 import common
-import rungs
 import speed
 
 MAKE = "normlab bench experiments/growth.txt --impl best --out results/growth.csv"

@@ -1,9 +1,14 @@
 """What is wrong with a figure's layout: text on text, text off the page, letters too small for a slide."""
+import re
+import unicodedata
 from itertools import combinations
 from unittest.mock import patch
 
+from matplotlib.collections import LineCollection
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
+
+import common
 
 SMALLEST = 9  # points on a slide 13.33 inches wide
 SLACK = 1.5  # pixels: the box of a word is higher than its letters
@@ -58,7 +63,72 @@ def on_points(figure, texts):
             if any(box.x0 + SLACK < x < box.x1 - SLACK and box.y0 + SLACK < y < box.y1 - SLACK for x, y in marks)]
 
 
+def strokes(axes):
+    """The lines of an axes in pixels, curves, limits, intervals, leaders, and the box in which each is seen."""
+    drawn = [(line, [line.get_path()]) for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xydata())]
+    drawn += [(lines, lines.get_paths()) for lines in axes.collections if isinstance(lines, LineCollection)]
+    for artist, paths in drawn:
+        for path in paths:
+            yield artist.get_transform().transform_path(path), axes.bbox if artist.get_clip_on() else axes.figure.bbox
+
+
+def on_lines(figure, texts):
+    """Text across a line, which then cannot be read, or breaks the line."""
+    drawn = [stroke for axes in figure.axes for stroke in strokes(axes)]
+    return [f"text on a line: {words!r}" for words, _, box in texts
+            if any((seen := Bbox.intersection(box.padded(-2 * SLACK), room)) and path.intersects_bbox(seen, filled=False)
+                   for path, room in drawn)]
+
+
+def clipped(axes):
+    """How many points and ends of intervals lie outside the axes."""
+    (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
+    drawn = [line.get_xydata() for line in axes.lines if line.get_transform() == axes.transData and line.get_marker() != "None"]
+    drawn += [path.vertices for lines in axes.collections if isinstance(lines, LineCollection)
+              and lines.get_transform() == axes.transData for path in lines.get_paths()]
+    return sum(bool(x < left or x > right or y < low or y > high) for points in drawn for x, y in points)
+
+
+def ticks(axes, axis):
+    """The words at the ticks that are seen, from left to right or from below."""
+    low, high = sorted(axes.transAxes.transform([(0, 0), (1, 1)])[:, int(axis == "y")])
+    found = [(getattr(box := tick.get_window_extent(), f"{axis}0") + getattr(box, f"{axis}1"), tick.get_text())
+             for tick in getattr(axes, f"get_{axis}ticklabels")(which="both") if tick.get_visible() and tick.get_text().strip()]
+    return [words for at, words in sorted(found) if 2 * low - 9 <= at <= 2 * high + 9]
+
+
+def value(words):
+    """What a tick says, a number: 1/8, 10⁻³, 1,024, 64 KiB; None if it is none."""
+    words = unicodedata.normalize("NFKC", re.sub("([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", r"**\1", words)).replace(",", "").replace("−", "-")
+    words = re.sub(r"\$\\mathdefault\{(\d+)\^\{(-?\d+)\}\}\$", r"\1**\2", words)
+    found = re.fullmatch(r"(-?[\d.]+)(?:(\*\*|/)(-?\d+))?(?: ?([kKM])(?:i?B)?)?", words)
+    if not found:
+        return None
+    first, sign, second, unit = found.groups()
+    first, second = float(first), float(second or 1)
+    return (first / second if sign == "/" else first**second) * {None: 1, "k": 1e3, "K": 2.0**10, "M": 2.0**20}[unit]
+
+
+def of_axes(axes):
+    """Two ticks with one number, and an axis that runs backwards unsaid."""
+    for axis in "xy":
+        words = ticks(axes, axis)
+        values = [value(word) for word in words]
+        yield from (f"the tick {word!r} is there twice" for word in dict.fromkeys(words)
+                    if words.count(word) > 1 and value(word) is not None)
+        backwards = None not in values and values == sorted(values, reverse=True)
+        if len(values) > 1 and backwards and "→" not in common.label(axes, axis).get_text():
+            yield f"{axis} runs backwards: {', '.join(words)}"
+
+
 def of_figure(figure, points=False):
     """points: a slide has room for text beside its points."""
     texts = shown(figure)
-    return faults(texts, figure.bbox) + (on_points(figure, texts) if points else [])
+    said = " ".join(words for words, *_ in texts)
+    found = faults(texts, figure.bbox) + on_lines(figure, texts) + (on_points(figure, texts) if points else [])
+    seen = [axes for axes in figure.axes if axes.get_visible() and axes.axison]
+    found += [f"no word says that {axis} is logarithmic" for axis in "xy"
+              if common.logarithmic(figure, axis) and "log scale" not in said]
+    if (beyond := sum(map(clipped, seen))) and not re.search("off the scale|outside the axes|cut at the axes", said):
+        found.append(f"clipped: {beyond} points outside the axes, and no word says so")
+    return found + [fault for axes in seen for fault in of_axes(axes)]

@@ -55,8 +55,7 @@ for axes, panel in zip(grid.flat, shown):
         clipped = [min(max(y, LOW + 2), HIGH - 2) for y in ys]
         axes.plot(xs, clipped, color=colour, linestyle=dash, linewidth=1.3, marker=marker, markersize=5.5, zorder=3)
         low, high = (part[end].get(mode, (xs, ys))[1] for end in ("low", "high"))
-        axes.vlines(xs, [max(v, LOW) for v in low], [min(v, HIGH) for v in high], color=colour, linewidth=2.4,
-                    alpha=0.4, zorder=2.5)
+        axes.vlines(xs, low, high, color=colour, linewidth=2.4, alpha=0.4, zorder=2.5)
         for x, y, seen in zip(xs, ys, clipped):
             if y != seen:
                 axes.annotate(f"{y:.0f}", (x, seen), (5, 0), textcoords="offset points", fontsize=9, va="center")
@@ -84,7 +83,7 @@ handles += [
     Line2D([], [], color="#444444", marker="o", markerfacecolor="white", linestyle="none",
            label="hollow: model, passes not made × bandwidth"),
     Line2D([], [], color="#444444", alpha=0.4, marker="|", markersize=13, markeredgewidth=2.4, linestyle="none",
-           label="interval"),
+           label="interval, cut at the axes"),
     Patch(facecolor="#F0E442", edgecolor="none", alpha=0.4, label="tutorials: 7 to 15 %"),
     Line2D([], [], color="#888888", linestyle=(0, (1, 1.5)), label="paper: RMSNorm up to 40.8 %"),
     Line2D([], [], color="#888888", linestyle=(0, (6, 2, 1, 2)), label="paper: pRMSNorm up to 64 %"),

@@ -28,8 +28,8 @@ for row in common.on_widest(rows):
 layers = [op for op in common.LAYERS if any(op == other for other, _ in panels)]
 if not layers:
     common.fail(f"{path}: no rows that ran; make it with: {MAKE}")
-top = max((e for panel in panels.values() for line in panel.values() for e in line.values() if isfinite(e)),
-          default=1)
+finite = [e for panel in panels.values() for line in panel.values() for e in line.values() if 0 < e < inf] or [1]
+low, top = min(finite), max(finite)
 
 figure, grid = plt.subplots(2, len(layers), sharex=True, sharey=True, squeeze=False, figsize=(common.WIDE, 8.6))
 figure.subplots_adjust(left=0.06, right=0.985, top=0.85, bottom=0.16, wspace=0.06, hspace=0.3)
@@ -38,7 +38,7 @@ for column, op in zip(grid.T, layers):
         lines = panels.get((op, best), {})
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=10)
-        axes.set_ylim(0.5, 3 * top)
+        axes.set_ylim(min(0.5, low / 2), 3 * top)
         for kind, points in lines.items():
             line = sorted((m, min(e, 2 * top)) for m, e in points.items())
             axes.plot(*zip(*line), marker=kinds[kind][0], color=kinds[kind][1:], linewidth=1.2, markersize=5)

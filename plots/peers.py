@@ -67,7 +67,7 @@ def draw(axes, cases, looks):
         mine = [case for case in cases if (case[0]["pass"], case[0]["dtype"]) == (name, dtype)]
         if not mine:
             continue
-        axes.text(0.01, y, f"{name}, {dtype}", transform=axes.get_yaxis_transform(), va="center", weight="bold")
+        axes.text(-0.02, y, f"{name}, {dtype}", transform=axes.get_yaxis_transform(), ha="right", va="center", weight="bold")
         for rows in sorted(mine, key=lambda rows: float(rows[0]["bytes"])):
             y -= 1
             ours = next(filter(is_ours, rows), None)

@@ -2,8 +2,7 @@
 colour (from Okabe and Ito's palette or Tol's muted one, for the colour-blind) and a marker, for print in
 grey. Lines of rungs in plain C are dashed.
 
-Rungs that are not in the table come last. Standard library only, because scripts/ use it too; ladder.gp
-parses the names in the table."""
+Rungs that are not in the table come last. Standard library only, because scripts/ use it too."""
 
 TABLE = """
 unfused                 #CC79A7 P

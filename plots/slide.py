@@ -7,12 +7,14 @@ from pathlib import Path
 
 import common
 import files
+import layout
 import speed
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Polygon
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.transforms import Bbox
 
 WIDE, TALL = common.WIDE, 7.5
 # In each theme lightness alone distinguishes the colours, and so do eyes without red or green cones: tests/slides.
@@ -81,7 +83,7 @@ class Page:
             axes.spines[side].set(visible=side == "bottom", color=self.muted)
         axes.set_xlabel(xlabel, fontsize=TEXT, color=self.ink, labelpad=6)
         # Above the axis, where it reads without turning one's head.
-        axes.text(0, 1 + 0.16 / (axes.get_position().height * TALL), ylabel, transform=axes.transAxes, fontsize=TEXT,
+        axes.above = axes.text(0, 1 + 0.16 / (axes.get_position().height * TALL), ylabel, transform=axes.transAxes, fontsize=TEXT,
                   color=self.muted, va="bottom")
         self.series[axes] = []
         return axes
@@ -125,16 +127,22 @@ class Page:
             axes.text(edge + 0.36 * inch, y, name, transform=axes.transAxes, fontsize=TEXT, color=self.ink, va="center",
                       ha="left" if end else "right")
 
-    def bars(self, axes, rows):
-        """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour)."""
+    def bars(self, axes, rows, beyond=None, base=0):
+        """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour). The words stand beyond a
+        line that they would break, in a column that the axes have room for."""
         for i, (name, value, low, high, words, colour) in enumerate(rows):
-            axes.barh(i, value, height=0.62, color=self.colours[colour], zorder=2)
+            axes.barh(i, value - base, left=base, height=0.62, color=self.colours[colour], zorder=2)
             if low is not None:
                 axes.hlines(i, low, high, color=self.ink, linewidth=3, zorder=3)
-            axes.annotate(words, (max(value, high or value), i), (10, 0), textcoords="offset points", fontsize=TEXT,
+            axes.annotate(words, (beyond or max(value, high or value), i), (10, 0), textcoords="offset points", fontsize=TEXT,
                           color=self.ink, va="center", zorder=4, bbox={"facecolor": self.back, "edgecolor": "none", "pad": 1})
         axes.set_yticks(range(len(rows)), [row[0] for row in rows])
         axes.set_ylim(len(rows) - 0.45, -0.55)
+        if beyond:
+            wide = (max(self.wide(row[4], TEXT) for row in rows) + 0.2) / (axes.get_position().width * WIDE)
+            left, scale = axes.get_xlim()[0] * (base > 0), axes.xaxis.get_transform()
+            ends = scale.transform([left, beyond])
+            axes.set_xlim(left, scale.inverted().transform([ends[0] + (ends[1] - ends[0]) / (1 - wide)])[0])
         axes.grid(False)
         axes.grid(True, axis="x", color=self.rule, linewidth=0.8)
 
@@ -159,13 +167,28 @@ class Page:
         return min((np.abs(np.interp(xs, *curve.T) - height).min() for curve in curves), default=1)
 
     def points(self, axes, rows):
-        """Named points (x, y, name), the name right of each."""
-        for (x, y, name), (colour, marker, _) in zip(rows, LOOKS):
-            axes.plot(x, y, marker=marker, color=self.colours[colour], markersize=15, zorder=3)
-            left, right = axes.get_xlim()
-            crowded = any(x < a and log2(a / x) < 0.2 * log2(right / left) and abs(log2(b / y)) < 1.5 for a, b, _ in rows)
-            axes.annotate(name, (x, y), (0, 22) if crowded else (14, 0), textcoords="offset points", fontsize=TEXT,
-                          color=self.ink, va="center", ha="center" if crowded else "left")
+        """Points (x, y, name, look of the marker), each with its name where that lies on no line, point or name."""
+        inches, inverse = self.figure.dpi_scale_trans, self.figure.dpi_scale_trans.inverted()
+        at = (axes.transData + inverse).transform([row[:2] for row in rows])
+        room, lines = axes.get_window_extent().transformed(inverse), [path.transformed(inverse) for path, _ in layout.strokes(axes)]
+        taken = [Bbox.from_bounds(x - 0.15, y - 0.15, 0.3, 0.3) for x, y in at]
+
+        def free(box):
+            return (room.x0 < box.x0 and box.x1 < room.x1 and room.y0 < box.y0 and box.y1 < room.y1 and not box.count_overlaps(taken)
+                    and not any(path.intersects_bbox(box.padded(0.03), filled=False) for path in lines))
+
+        for (x, y), (*point, name, look) in zip(at, rows):
+            axes.plot(*point, **{"markersize": 15, "zorder": 4} | look)
+            wide, high = self.wide(name, TEXT), TEXT * 1.3 / 72
+            places = [Bbox.from_bounds(x + far * side + wide * (side - 1) / 2, y + far * up - high / 2, wide, high)
+                      for far in (0.25, 0.35, 0.5, 0.7, 0.9, 1.2, 1.5)
+                      for side, up in ((1, 0), (0, 1), (0, -1), (1, -1), (1, 1), (-1, 0), (-1, 1), (-1, -1))]
+            box = next(filter(free, places), places[0])
+            taken.append(box)
+            end = min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)
+            if abs(end[0] - x) + abs(end[1] - y) > 0.4:
+                axes.annotate("", (x, y), end, xycoords=inches, arrowprops={"arrowstyle": "-", "color": self.muted})
+            self.figure.text(box.x0, (box.y0 + box.y1) / 2, name, transform=inches, fontsize=TEXT, color=self.ink, va="center")
 
     def note(self, words):
         """What one must know to read the slide, below it."""
@@ -197,6 +220,7 @@ class Page:
 
     def finish(self, answer):
         """The answer as the title, the question below it, the foot, and QUICK across the corner."""
+        common.name_scales(self.figure)
         tall = self.put(0.3, TALL - 0.3, answer, TITLE, self.ink, WIDE - 1.6, most=2, weight="bold", va="top")
         self.put(0.3, TALL - 0.32 - tall, self.question, TEXT, self.muted, WIDE - 1.6, va="top")
         source = f"normlab · experiment {self.source}"
@@ -248,11 +272,6 @@ def tiny(value):
     """9 × 10⁻⁶"""
     digits, _, exponent = f"{value:.0e}".partition("e")
     return f"{digits} × " * (digits != "1") + power(10)(10.0**int(exponent))
-
-
-def home(path, size):
-    """Where so many bytes live: L1, L2, L3 or memory."""
-    return next((name for name, room in speed.caches(path) if size <= room), "memory")
 
 
 def signed(value):

@@ -73,6 +73,11 @@ def caches(path, threads=1):
     return found
 
 
+def home(path, size):
+    """Where so many bytes live: L1, L2, L3 or memory."""
+    return next((name for name, room in caches(path) if size <= room), "memory")
+
+
 def human(size):
     """48 KiB"""
     power = max(0, min(3, int(log2(size)) // 10))
@@ -109,6 +114,7 @@ def size_axis(axes, xs, most=6, text=lambda x: f"{x:.0f}"):
     xs, room = sorted(set(xs)), 0.06 * log2(max(xs) / min(xs)) + 0.3
     axes.set(xscale="log", xlim=(min(xs) / 2**room, max(xs) * 2**room))
     named = xs[(len(xs) - 1) % -(-len(xs) // most)::-(-len(xs) // most)]
+    named = [x for x, after in zip(named, [*named[1:], float("inf")]) if after / x > (xs[-1] / xs[0]) ** 0.05]
     axes.xaxis.set_major_locator(FixedLocator(named))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: text(x)))
     axes.xaxis.set_minor_locator(FixedLocator(xs))
@@ -193,7 +199,7 @@ def signs(figure, rows, looks, limit="the machine's limit"):
     """At the foot: the key of the lines and signs that occur, and the rungs left out."""
     lines = [Line2D([], [], color=LIMIT[0], linewidth=3.5, label=limit), *kinds(rows),
              Line2D([], [], color="black", alpha=0.45, linestyle="none", marker="|", markersize=13,
-                    markeredgewidth=2.2, label="interval of the median")]
+                    markeredgewidth=2.2, label="interval of the median, cut at the axes")]
     if any(row["verdict"] == "demo" for row in rows):
         lines.append(Line2D([], [], marker="o", color="black", markerfacecolor="white", linestyle="none",
                             label="hollow: promises nothing here"))

@@ -3,8 +3,7 @@
 
     scripts/charts.py [results]
         runs the commands in the help of chart.py, keeps their pictures in docs/pictures/charts, and rewrites
-        the text between the markers <!-- charts:begin --> and <!-- charts:end -->; the machine called "there"
-        is that of tests/figures/results.tar.xz
+        the text between the markers <!-- charts:begin --> and <!-- charts:end -->
     scripts/charts.py --check
         writes nothing; exit code 1 when the page has other commands than the help
 
@@ -36,12 +35,13 @@ def option(arguments, which):
 
 
 def given(arguments, **folders):
-    """The arguments with these folders for results, here and there."""
-    return [str(folders[text.split("/")[0]] / text.split("/")[1]) if text.split("/")[0] in folders else text for text in arguments]
+    """The arguments with these folders for the first of their paths, as results/."""
+    parts = [(text, *text.partition("/")) for text in arguments]
+    return [str(folders[first] / rest) if rest and first in folders else text for text, first, _, rest in parts]
 
 
 def unpack(folder):
-    """The results that the figures' test has, of another machine."""
+    """The results that the figures' test has."""
     with tarfile.open(ROOT / "tests" / "figures" / "results.tar.xz") as packed:
         packed.extractall(folder)
     for path in folder.glob("*.csv"):
@@ -59,10 +59,9 @@ def draw(results):
 
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        there = unpack(Path(folder) / "there")
         for _, (_, script, *arguments) in examples():
             out = Path(folder) / option(arguments, "--out")
-            paths = given(arguments, results=results, here=results, there=there)
+            paths = given(arguments, results=results, docs=ROOT / "docs")
             subprocess.run([sys.executable, ROOT / script, *paths, "--out", out], check=True, stdout=subprocess.DEVNULL)
             deck.small(Path(f"{out}.png"), PICTURES / f"{out.name}.png")
 

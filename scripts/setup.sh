@@ -16,7 +16,6 @@ patch          | command -v patch                   | patch            | patch  
 pkg-config     | command -v pkg-config              | pkg-config       | pkgconf         | pkgconf   | pkgconf
 Criterion      | includes gcc criterion/criterion.h | libcriterion-dev | criterion-devel | criterion | criterion
 MPFR           | includes gcc mpfr.h                | libmpfr-dev      | mpfr-devel      | mpfr      | mpfr
-gnuplot        | command -v gnuplot                 | gnuplot-nox      | gnuplot         | gnuplot   | gnuplot
 python3 (venv) | find_python                        | python3-venv     | python3         | python    | python
 '
 needs_of_check='

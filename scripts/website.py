@@ -37,7 +37,7 @@ FENCE = re.compile(r"(^ *```.*?^ *```\n)", flags=re.M | re.S)
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}  # above and below a sum, not beside it
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "bash", ".cpp": "cpp", ".rs": "rust", ".f90": "fortran",
-             ".gp": "gnuplot", ".json": "json", ".toml": "toml", ".cmake": "cmake"}
+             ".json": "json", ".toml": "toml", ".cmake": "cmake"}
 
 
 def mathml(text, display="inline"):

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # A time beyond the limit is marked wherever it is shown: figures, the README's table, the report. Exit code
-# 77, not run, without gnuplot, Matplotlib and Jinja2. Usage: tests/impossible.sh PROGRAM
+# 77, not run, without Matplotlib and Jinja2. Usage: tests/impossible.sh PROGRAM
 set -u
 program=$(realpath "$1")
 cd "$(dirname "$0")/.." || exit 1
-type gnuplot &>/dev/null && python3 -c 'import jinja2, matplotlib' 2>/dev/null || exit 77
+python3 -c 'import jinja2, matplotlib' 2>/dev/null || exit 77
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
 check() { # WHAT COMMAND...
@@ -14,10 +14,7 @@ lacks() { # PATTERN FILE
     ! grep -q "$1" "$2"
 }
 draw() { # FOLDER NAME
-    case $2 in
-    ladder) gnuplot -c plots/ladder.gp "$work/$1/$2.csv" "$work/$1/$2" ;;
-    *) python3 "plots/$2.py" "$work/$1/$2.csv" "$work/$1/$2" ;;
-    esac &>>"$work/log" || { cat "$work/log" && return 1; }
+    python3 "plots/$2.py" "$work/$1/$2.csv" "$work/$1/$2" &>>"$work/log" || { cat "$work/log" && return 1; }
 }
 
 heading=case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,bound_u,ns,ns_low,ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,state_bytes,scratch_bytes,baseline,speedup,speedup_low,speedup_high,comparison,aa_band,rounds,calls,stopped,flag

@@ -31,7 +31,7 @@ cat >.venv-peers/bin/python <<'SH'
 echo "python $*" >>called
 [[ $2 == pip ]] || printf 'how,version,case\none,1,some/case\n' >"${*: -1}"
 SH
-printf '#!/bin/sh\n' | tee bin/cmake >bin/gnuplot
+printf '#!/bin/sh\n' >bin/cmake
 cp build/{release,peers}/normlab
 chmod +x build/*/normlab .venv*/bin/python bin/*
 PATH=$PWD/bin:$PATH

@@ -1,6 +1,5 @@
 """How noisy are the statistics of a batch?"""
 import slide
-import speed
 
 SOURCE = "batch_statistics"
 PANEL = "noise"

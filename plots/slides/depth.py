@@ -13,7 +13,7 @@ def draw(page):
         raise slide.Missing(f"{SOURCE} lacks {' or '.join(PANELS)}")
     every = [y for panel in PANELS for name in names for y in found[panel][name][1] if y > 0]
     for (panel, words), left, right in zip(PANELS.items(), (1.15, 6.35), (7.4, 2.9)):
-        axes = page.axes(left, right, "layer: 64 is nearest to the loss" if left < 2 else "layer", words)
+        axes = page.axes(left, right, "layer, from the loss → to the input", words)
         for name in names:
             xs, ys = found[panel][name]
             page.line(axes, [64 - x for x in reversed(xs)], ys[::-1], name.replace("* ", "× "))

@@ -10,7 +10,7 @@ def draw(page):
     panel = page.curves().get(PANEL, {})
     if not all(name in panel for name in SERIES):
         raise slide.Missing(f"{SOURCE} lacks {PANEL}")
-    axes = page.axes(xlabel="step h", ylabel="distance from dx, over the size of dx", right=2.5)
+    axes = page.axes(xlabel="step h, from large → to small", ylabel="distance from dx, over the size of dx", right=2.5)
     best = []
     for name, words in SERIES.items():
         xs, ys = panel[name]

@@ -2,7 +2,6 @@
 import common
 import rungs
 import slide
-import speed
 
 SOURCE = "ladder"
 CASE = "layernorm/forward/f32/64x1024/normal"
@@ -46,8 +45,7 @@ def draw(page):
                      slide.times(naive / float(row["ns"])) + f"  {words}" * bool(words), colour))
     limit = float(best["limit_gbps"])
     axes = page.axes(left=2.3, right=0.6, xlabel="GB/s: each input and output counted once")
-    page.bars(axes, bars)
-    axes.set_xlim(0, max(limit, bars[-1][1]) * 1.6)
+    page.bars(axes, bars, max(limit, *(bar[3] for bar in bars)))
     axes.axvline(limit, color=page.muted, linewidth=4, zorder=1)
     axes.text(limit, -0.62, f"the limit, {limit:.0f} GB/s", fontsize=slide.TEXT, color=page.muted, ha="center", va="bottom")
     plain = sum(not rungs.is_optimized(impl) for impl in chosen)

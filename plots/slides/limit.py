@@ -20,8 +20,8 @@ def draw(page):
     if ("read", "-") not in ends:
         raise slide.Missing(f"{SOURCE} lacks reading")
     slide.log_x(axes, xs, 7, speed.human)
-    slide.log_y(axes, min(line.get_ydata().min() for _, line in page.series[axes]) / 2,
-                max(line.get_ydata().max() for _, line in page.series[axes]) * 1.5)
+    slide.log_y(axes, min(low for points in ends.values() for _, _, low, _ in points) / 1.5,
+                max(high for points in ends.values() for *_, high in points) * 1.5)
     page.names(axes)
     page.note("Bytes as the program moves them, once for each read and each write. Pale strokes: 95 % intervals.")
     reads = ends["read", "-"]

@@ -22,7 +22,7 @@ def draw(page):
             ends[name] = max(worst.items())
     if len(ends) < 2:
         raise slide.Missing(f"{SOURCE} lacks one accumulator or blocks")
-    slide.log_x(axes, sorted({int(row["c"]) for row in rows}), 6, lambda x: f"{x / 1024:.0f}k" if x >= 1024 else f"{x:.0f}")
+    slide.log_x(axes, sorted({int(row["c"]) for row in rows}), 6, lambda x: f"{x:,.0f}")
     slide.log_y(axes, 1, 3 * max(y for _, y in ends.values()), slide.power(10))
     page.names(axes)
     page.note("LayerNorm, f32, forward; the worst of ten kinds of data, from normal to decaying and alternating.")

@@ -25,7 +25,8 @@ def draw(page):
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     axes.xaxis.set_minor_formatter(lambda x, _: "")
     slide.log_y(axes, 1, TOP * 2, slide.power(2), 2)
-    page.points(axes, points)
+    page.points(axes, [(*point, {"marker": marker, "color": page.colours[colour]})
+                       for point, (colour, marker, _) in zip(points, slide.LOOKS)])
     page.note("LayerNorm, f32, 64 × 1024, one thread. At the top: NaN or infinite.")
     fast, exact = min(points), min(points, key=lambda p: p[1])
     if fast[2] == exact[2]:

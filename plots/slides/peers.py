@@ -1,5 +1,4 @@
 """How does the best of ours compare with other libraries?"""
-import common
 import slide
 
 SOURCE = "peers"

@@ -1,5 +1,4 @@
 """How far is nl_best()'s choice from the fastest rung?"""
-import common
 import slide
 
 SOURCE = "regret"
@@ -21,10 +20,12 @@ def draw(page):
     regrets.sort()
     axes = page.axes(xlabel="cases, from the best choice to the worst", ylabel="the fastest rung would be so much faster, %", right=0.6)
     xs = range(1, len(regrets) + 1)
-    page.line(axes, list(xs), [max(r, 0.1) for r in regrets], "regret")
+    page.line(axes, list(xs), regrets, "regret")
     axes.axhline(5, color=page.muted, linewidth=2, linestyle=(0, (2, 2)))
     axes.text(1, 5.5, "5 %", fontsize=slide.TEXT, color=page.muted, va="bottom")
-    slide.log_y(axes, 0.08, max(regrets) * 2, lambda y: f"{y:g}")
+    axes.set_yscale("symlog", linthresh=1)  # so that no regret stands at 0
+    axes.set_ylim(-0.1, max(regrets) * 2)
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
     sizes = [sorted(cases.values(), key=lambda rows: int(rows[0]["bytes"]))[end][0] for end in (0, -1)]
     page.note("{} cases, from {} to {}, one thread; ratios within the same rounds, noise included.".format(
         len(regrets), *(f"{row['n']} × {row['c']}" + f" × {row['s']}" * (row["s"] != "1") for row in sizes)))

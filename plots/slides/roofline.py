@@ -1,4 +1,6 @@
 """What bounds a norm: moving its bytes, or computing? f32, forward, one thread."""
+from math import inf
+
 import common
 import rungs
 import slide
@@ -57,7 +59,8 @@ def draw(page):
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}" if x >= 1 else f"1/{1 / x:g}")
     ceiling = top or lines[0][1] * high
     least = min(FLOPS[row["op"]] * int(row["n"]) * int(row["c"]) / float(row["ns"]) for row in marks)
-    slide.log_y(axes, min(low * lines[-1][1] / 2, least / 4), ceiling * 1.9)
+    bottom = min(low * lines[-1][1] / 2, least / 4)
+    slide.log_y(axes, bottom, ceiling * 1.9, lambda y: f"{y:g}" if y > 1.5 * bottom else "")  # none beside those of x
     for name, rate in lines:
         ends = [low, min(high, ceiling / rate)]
         drawn, = axes.plot(ends, [end * rate for end in ends], color=page.muted, linewidth=2.5, zorder=1)
@@ -66,22 +69,21 @@ def draw(page):
     if top:
         axes.plot([top / lines[0][1], high], [top, top], color=page.muted, linewidth=2.5, zorder=1)
         axes.text(high, top * 1.06, f"fused multiply-adds, {top:.0f}", fontsize=slide.TEXT, color=page.ink, ha="right", va="bottom")
-    best = {}
+    best, named = {}, []
     for row in marks:
         x = FLOPS[row["op"]] * int(row["n"]) * int(row["c"]) / float(row["bytes"])
         y = x * float(row["gbps"])
         colour, marker, _ = slide.LOOKS[list(FLOPS).index(row["op"])]
         naive = row["impl"].endswith("/naive")
-        axes.plot(x, y, marker=marker, markersize=15, color=page.colours[colour], linestyle="none", zorder=4,
-                  markerfacecolor=page.back if naive else page.colours[colour], markeredgewidth=3)
-        at, side = ((0, -27), "center") if row["op"] == "rmsnorm" else ((16, 0), "left")
-        axes.annotate(f"{common.LAYERS[row['op']]} {rungs.name(row['impl'])}", (x, y), at, textcoords="offset points", ha=side, va="center",
-                      fontsize=slide.TEXT, color=page.ink, zorder=5,
-                      bbox={"facecolor": page.back, "edgecolor": "none", "pad": 1.5})
+        look = {"marker": marker, "color": page.colours[colour], "markeredgewidth": 3}
+        named.append((x, y, f"{common.LAYERS[row['op']]} {rungs.name(row['impl'])}", look | {"markerfacecolor": page.back} if naive else look))
         best[row["op"]] = x, float(row["limit_pct"])
+    page.points(axes, named)
     page.note("64 × 1024: x and y fit L2. Lines: the fastest copy in each place. Flops as in the formula, bytes once each. "
               + ("" if top else "The peak of multiply-adds was not measured."))
     second = min(1, len(lines) - 1)
     x, share = best["layernorm"] if "layernorm" in best else next(iter(best.values()))
-    return (f"Bytes bound a norm: {x:.1f} flops a byte" + (f", and computing binds from {top / lines[second][1]:.1f} on in {lines[second][0]}" if top else "")
+    binds = top / lines[second][1] if top else inf
+    return (f"{'Bytes bound' if x < binds else 'Computing bounds'} a norm: {x:.2g} flops a byte"
+            + f", and computing binds from {binds:.2g} on in {lines[second][0]}" * bool(top)
             + f". The best rung is at {share:.0f} % of the limit")

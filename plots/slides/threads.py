@@ -18,10 +18,10 @@ def draw(page):
     if most == 1 or not bars:
         raise slide.Missing(f"{SOURCE} ran on one thread")
     axes = page.axes(left=3.6, right=0.6, xlabel=f"times as fast with {most} threads as with one")
-    page.bars(axes, [(name, gain, None, None, f"{gain:.2f}×", "blue" if gain > 1 else "red") for name, gain, _ in bars])
+    page.bars(axes, [(name, gain, None, None, f"{gain:.2f}×", "blue" if gain > 1 else "red") for name, gain, _ in bars],
+              max(1, *(max(bar[1:]) for bar in bars)))
     for i, (_, _, limit) in enumerate(bars):
         axes.plot([limit, limit], [i - 0.4, i + 0.4], color=page.muted, linewidth=4, zorder=2.5)
-    axes.set_xlim(0, 1.2 * max(max(gain, limit) for _, gain, limit in bars))
     axes.axvline(1, color=page.ink, linewidth=1.5, zorder=3)
     page.note("f32, forward, the threaded rungs. Upright grey strokes: what copying gains. Left of 1: slower than one thread.")
     gains = [gain for _, gain, _ in bars]

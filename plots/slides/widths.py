@@ -25,4 +25,4 @@ def draw(page):
     page.names(axes)
     page.note("LayerNorm, f32, forward, 64 rows, one thread. The limit: copying the same buffers in the same rounds.")
     size = max(best)
-    return f"At {speed.human(size)}, from {slide.home(page.path(SOURCE), size)}, the best rung moves {best[size]:.0f} % of what copying does"
+    return f"At {speed.human(size)}, from {speed.home(page.path(SOURCE), size)}, the best rung moves {best[size]:.0f} % of what copying does"

@@ -119,6 +119,9 @@ def of_model_step(rows):
             yield says.format(f"{min(ys):.2g} to {max(ys):.2g} %")
 
 
+ARMS = {"nothing": "no norm", "recentre": "recentring alone", "rescale": "RMSNorm", "full": "LayerNorm"}
+
+
 def of_ablation(rows):
     """The errors of each arm at its best rate."""
     found = {}
@@ -128,8 +131,8 @@ def of_ablation(rows):
             found.setdefault(arm, {}).setdefault(row["x"], []).append(number(row["y"]))
     for arm, rates in found.items():
         rate, ys = min(rates.items(), key=lambda item: median(item[1]))
-        yield (f"{arm} misreads {median(ys):.0%} ({min(ys):.0%} to {max(ys):.0%} over {len(ys)} seeds) "
-               f"at its best rate, {rate}")
+        yield (f"a network with {ARMS.get(arm, arm)} misreads {median(ys):.0%} "
+               f"({min(ys):.0%} to {max(ys):.0%} over {len(ys)} seeds) at its best rate, {rate}")
 
 
 def of_ln_vs_rms(rows):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Draws every slide and every handout from the results in results.tar.xz, of a quick run (other libraries' made up), and fails on text on text, text
-off the page, letters below 9 points, colours that merge without red or green cones or in grey, and a series with neither a
+"""Draws every slide and every handout from the results in results.tar.xz, of a quick run (other libraries' made up), and
+fails on what plots/layout.py finds, colours that merge without red or green cones or in grey, and a series with neither a
 marker nor a dash of its own. Spoils a figure in each of these ways first: a test must be able to fail.
 
     tests/figures/check.py [--results FOLDER]   other results instead
@@ -11,10 +11,8 @@ import os
 import re
 import runpy
 import shutil
-import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as xml
 from itertools import combinations
 from pathlib import Path
 from unittest.mock import patch
@@ -29,9 +27,6 @@ import slide
 import matplotlib.pyplot as plt
 from colorspacious import cspace_convert, deltaE
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
-from matplotlib.transforms import Bbox
 
 CONES = 10  # the least distance between colours (CAM02-UCS) without red or green cones
 LIGHTNESS = 6  # and of L* in grey
@@ -74,37 +69,9 @@ def of_page(page):
     return [*layout.of_figure(page.figure, points=True), *alike(page)]
 
 
-def of_svg(path):
-    """The faults of gnuplot's SVG, whose groups say where a text stands, how large and how aligned."""
-    tree, texts = xml.parse(path).getroot(), {}
-    page = Bbox.from_bounds(0, 0, *map(float, tree.get("viewBox").split()[2:]))
-    for group in tree.iterfind(".//{*}g"):
-        text = group.find("{*}text")
-        words = "".join(text.itertext()).strip() if text is not None else ""
-        if not words:
-            continue
-        found = re.match(r"translate\(([\d.-]+),([\d.-]+)\)( rotate)?", group.get("transform"))
-        spans = text.findall("{*}tspan")
-        size = max([float(span.get("font-size") or group.get("font-size")) for span in spans if span.text]
-                   or [float(group.get("font-size"))])
-        weight = "bold" if any(span.get("font-weight") for span in spans) else "normal"
-        box = TextPath((0, 0), words, size=size, prop=FontProperties(family="DejaVu Sans", weight=weight)).get_extents()
-        shift = {"start": 0, "middle": 0.5, "end": 1}[group.get("text-anchor")] * box.x1
-        x, y = float(found[1]), float(found[2])
-        wide = Bbox.from_extents(x - shift, y - box.y1, x + box.x1 - shift, y - box.y0)
-        if found[3]:
-            wide = Bbox.from_extents(x - box.y1, y - box.x1 + shift, x - box.y0, y + shift)
-        # 1920 pixels are 13.33 inches: two pixels a point. A white edge is the same text below itself.
-        texts[words, found[1], found[2]] = words, size / 2, wide
-    return layout.faults(list(texts.values()), page) if texts else ["there is no text in it"]
-
-
 def handout(script, results, out):
     """The faults of a script's figure; None if it has nothing to draw."""
     csv, drawn = results / f"{script.stem}.csv", []
-    if script.suffix == ".gp":
-        subprocess.run(["gnuplot", "-c", script, csv, out / script.stem], check=True)
-        return of_svg(out / f"{script.stem}.svg")
     with patch.object(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure)), contextlib.redirect_stdout(io.StringIO()), \
             contextlib.redirect_stderr(io.StringIO()), patch.object(sys, "argv", [script.name, str(csv), str(out / "x")]):
         try:
@@ -120,7 +87,7 @@ def chart(results, arguments):
     """The faults of an example of plots/chart.py."""
     drawn, said = [], io.StringIO()
     with patch.object(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure)), contextlib.redirect_stdout(io.StringIO()), \
-            contextlib.redirect_stderr(said), patch.object(sys, "argv", ["chart.py", *charts.given(arguments, results=results, here=results, there=results)]):
+            contextlib.redirect_stderr(said), patch.object(sys, "argv", ["chart.py", *charts.given(arguments, results=results, docs=ROOT / "docs")]):
         try:
             runpy.run_path(str(ROOT / "plots" / "chart.py"), run_name="__main__")
         except SystemExit:
@@ -130,18 +97,8 @@ def chart(results, arguments):
     return found if drawn else ["nothing is drawn"]
 
 
-SVG = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1920 1080"><g transform="translate(9,50)" font-size="18"
-text-anchor="start"><text>one</text></g><g transform="translate(20,50)" font-size="18" text-anchor="start"><text>two</text></g>
-<g transform="translate(9,90)" font-size="16" text-anchor="end"><text>small</text></g></svg>"""
-
-
 def planted(results):
     """Each fault, made on purpose, and the words that must name it."""
-    path = results / "planted.svg"
-    path.write_text(SVG)
-    for words in "text on text: 'one' and 'two'", "off the page: 'small'", "letters of 8 points: 'small'":
-        yield words, of_svg(path)
-
     def page():
         return deck.page_of("growth", results, "light")
 
@@ -152,6 +109,11 @@ def planted(results):
     faults = {
         "text on text": on_text,
         "off the page": lambda p: p.figure.text(0.99, 0.5, "planted", fontsize=20),
+        "text on a line": lambda p: p.axes_[0].axhline(1) and p.axes_[0].text(300, 1, "planted", va="center"),
+        "clipped: 2 points": lambda p: p.axes_[0].vlines(64, 1e-3, 1e3) and p.axes_[0].set_ylim(1e-2, 1e2),
+        "the tick '16' is there twice": lambda p: p.axes_[0].set_xticks([16, 256], ["16", "16"]),
+        "x runs backwards: 256, 16": lambda p: p.axes_[0].set_xticks([16, 256], ["256", "16"]),
+        "no word says that y is logarithmic": lambda p: [p.axes_[0].set_xlabel(""), p.axes_[0].above.set_text("")],
         "text on a point": lambda p: p.axes_[0].annotate("planted", p.series[p.axes_[0]][0][1].get_xydata()[0], ha="center", va="center"),
         "letters of 8 points": lambda p: p.figure.text(0.9, 0.5, "planted", fontsize=8),
         "neither marker nor dash": lambda p: [line.set(marker="o", linestyle="-") for a in p.axes_ for _, line in p.series[a]],
@@ -182,29 +144,36 @@ def of_deck(results):
     for name in "ladder.csv", "ladder.machine.txt":
         shutil.copy(results / name, folder)
     for arguments, words in (((folder, "no_such"), "there is no slide no_such; there are "),
-                             ((folder / "ladder.csv", "card"), "ladder.csv is no folder"),
-                             ((folder / "none", "card"), "none is no folder")):
+                             ((folder / "ladder.csv", "ladder"), "ladder.csv is no folder"),
+                             ((folder / "none", "ladder"), "none is no folder")):
         said, code = refused(*arguments)
         if code != 2 or words not in said or said.count("\n") != 1:
             yield f"deck {arguments[1:]} ends with {code} and says {said!r}, not {words!r}"
-    said, code = refused(folder, "card")
-    made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "contact.png", folder / "slides" / "small" / "card.png"]
+    said, code = refused(folder)
+    made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "contact.png", folder / "slides" / "small" / "ladder.png"]
     if code or not all(path.exists() for path in made):
-        yield f"no deck of one slide: {said}"
+        yield f"no deck: {said}"
+    kept = [path.read_bytes() for path in made[:3]]
+    made[3].unlink()
+    refused(folder, "ladder")
+    if not made[3].exists() or [path.read_bytes() if path.exists() else b"" for path in made[:3]] != kept:
+        yield "one slide replaces the deck, or is not drawn"
+    if b"/Type3" in made[0].read_bytes() or b"<text" not in (folder / "slides" / "light" / "ladder.svg").read_bytes():
+        yield "letters are outlines, not text"
     os.truncate(folder / "ladder.csv", 1000)
-    said, code = refused(folder, "card")
+    said, code = refused(folder)
     if code != 2 or "ladder.csv:" not in said or "fields, not" not in said:
         yield f"a deck of cut results ends with {code} and says {said!r}"
     yield from (f"stale: {path.name}" for path in made if path.exists())
     shutil.rmtree(folder / "slides")
     (folder / "slides").write_text("")
-    said, code = refused(folder, "card")
+    said, code = refused(folder, "ladder")
     if code != 2 or said.count("\n") != 1:
         yield f"a file for a folder: {code}, {said!r}"
     facts = results / "ladder.machine.txt"
     kept = facts.read_text()
     facts.write_text(re.sub("^cpu: .*", f"cpu: {'A Processor with a long name ' * 9}", kept, flags=re.M))
-    page = deck.page_of("card", results, "light")
+    page = deck.page_of("ladder", results, "light")
     yield from (f"a long name: {fault}" for fault in of_page(page))
     plt.close(page.figure)
     facts.write_text(kept)
@@ -239,7 +208,7 @@ def main():
             found = chart(results, arguments)
             wrong += [f"{script}, {charts.option(arguments, '--out')}: {fault}" for fault in found]
             count += 1
-        for script in sorted([*(ROOT / "plots").glob("*.py"), *(ROOT / "plots").glob("*.gp")]):
+        for script in sorted((ROOT / "plots").glob("*.py")):
             if not (results / f"{script.stem}.csv").exists():
                 continue
             found = handout(script, results, out)

@@ -50,6 +50,9 @@ return [...document.body.querySelectorAll("*")].filter(e => { const r = e.getBou
     return r.width && (r.right > arguments[0] + 1 || r.left < -1) && !e.closest(".scroll, .skip") &&
         getComputedStyle(e).position != "absolute" && !e.closest("thead"); })
     .map(e => e.tagName + "." + e.className + " " + e.textContent.slice(0, 30)).slice(0, 5);"""
+OVER = """
+return [...document.querySelectorAll(".numbers dd, .numbers dt")].filter(e => e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.textContent);"""
 AXE = """
 const done = arguments[0];
 axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(
@@ -121,6 +124,8 @@ def problems(driver, page, results, shots, axe):
             yield f"{name}: letters below 12 pixels: {small}"
         if cut := driver.execute_script(CUT, size[0]):
             yield f"{name}: cut off: {cut}"
+        if over := driver.execute_script(OVER):
+            yield f"{name}: printed over what stands beside it: {over}"
         if axe:
             driver.execute_script("if (!window.axe) (0, eval)(arguments[0])", axe)
             yield from (f"{name}: axe: {line}" for line in driver.execute_async_script(AXE))

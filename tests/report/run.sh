@@ -17,7 +17,6 @@ fail() {
 
 make() { # NAME VERB ARGUMENT...: results, and the figure if it has a script
     "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
-    [[ ! -f plots/$1.gp ]] || gnuplot -c "plots/$1.gp" "$results/$1.csv" "$results/$1"
     [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"
 }
 make ladder bench '{layernorm,rmsnorm,batchnorm}/forward/f32/{64x64,64x128}/normal'
@@ -46,7 +45,7 @@ chart() { # ARGUMENT...: of the ladder
     python3 plots/chart.py "$results/ladder.csv" --x impl --y ns --by op --out "$folder/chart" "$@" 2>&1
 }
 chart --filter c=64 --filter 'impl=optimized/rows_[sp]*' --filter 'op=*norm' >/dev/null || fail "no chart"
-[[ -s $folder/chart.png && -s $folder/chart.svg ]] || fail "no files of the chart"
+[[ -s $folder/chart.png && -s $folder/chart.svg && -s $folder/chart.pdf ]] || fail "no files of the chart"
 for said in "--filter 'c=64' (it also is '128')|--filter isa=c" "leaves nothing|--filter op=none" \
     "should be COLUMN=GLOB|--filter beauty=7" "curves cannot be told apart|--by impl --x c --filter op=layernorm"; do
     # shellcheck disable=SC2046
@@ -64,10 +63,20 @@ for name in zero odd cut; do echo 'cpu: some' >"$folder/$name.machine.txt"; done
 refuses "n is 0 in 1 of 3 rows" "$folder/zero.csv" --x n --y y --by by --log x
 refuses "y is 0 in 2 of 3 rows" "$folder/zero.csv" --x n --y y --by by --log y
 refuses "cut.csv:3: has 2 fields, not 3" "$folder/cut.csv" --x n --y y --by by
+refuses "columns are missing: beauty; there are op pass dtype n c s data options case impl" docs/machines/zen4.csv --x n --y beauty --by file
+refuses "--xlim 5 1: should be two numbers, the lower first" "$folder/odd.csv" --x n --y y --by by --xlim 5 1
+refuses "a file is there twice" "$folder"/{odd,odd}.csv --x n --y y --by file
+refuses "and such an axis has no ends" "$folder/odd.csv" --x by --y y --by by --xlim 1 5
 refuses "Is a directory" "$folder" --x n --y y --by by
 out=$folder/zero.csv/chart refuses "cannot write it: Not a directory" "$folder/odd.csv" --x n --y y --by by
 python3 plots/chart.py "$folder/odd.csv" --x n --y y --by by --title 'Costs $5 and $6' --out "$folder/odd" 2>&1 >/dev/null |
     grep . && fail "a chart with a dollar"
+cp docs/machines/zen4.csv "$folder/here.csv" && echo 'cpu: some' >"$folder/here.machine.txt"
+python3 plots/chart.py "$folder/here.csv" docs/machines/{zen4,zen5}.csv --x n --y ns --by file --filter op=layernorm,none --filter pass=forward \
+    --filter dtype=f32 --filter c=1024 --log xy --xlim 1 99 --note 'A note & more' --out "$folder/three" >/dev/null || fail "no chart of three files"
+for words in '>here<' '>zen5<' 'A note &amp; more' 'rows, log scale' 'outside the axes: '; do
+    grep -q "$words" "$folder/three.svg" || fail "the chart of three files lacks $words"
+done
 
 report() { # RESULTS
     python3 scripts/report.py --results "$1" --out "$page" --program "$program"
@@ -107,6 +116,7 @@ lacks() {
     ! grep -qF -- "$1" "$page" || fail "the page has $1"
 }
 lacks 'id="ablation-picture"'
+has 'A network with LayerNorm misreads 90% '
 has 'There is no figure. After 60 steps no network has learnt to read'
 has '<strong>QUICK</strong>: '
 has '<strong class="bad">QUICK</strong>, a first look'
@@ -200,6 +210,7 @@ text = text.replace('id="eps-picture"', 'id="depth-picture"')
 text = text.replace("<body>", '<body><button>first</button><div style="width: 900px; color: #ddd; '
                     'background: #fff; font-size: 9px">pale, small and wide</div><a href="#gone">x</a>')
 text = text.replace("default-src 'none'", "default-src *", 1).replace("img-src data:", "img-src * data:", 1)
+text = text.replace("<dd>", '<dd style="white-space: nowrap">−1000 to 1000 % ', 1)
 text = text.replace("</main>", '<img src="http://127.0.0.1:9/x.png"></main>')
 Path(sys.argv[2]).write_text(text)
 PYTHON
@@ -207,7 +218,7 @@ PYTHON
             fail "the browser finds nothing wrong with a page that is spoilt"
         fi
         for fault in "no picture eps" "there twice: ['depth-picture'" "nowhere: ['gone'" "pixels wide" "contrast" \
-            "letters below" "cut off: ['DIV" "on A4" ${axe:+"axe: image-alt"} "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
+            "letters below" "printed over" "cut off: ['DIV" "on A4" ${axe:+"axe: image-alt"} "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
             grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"
         done
         exit 0
