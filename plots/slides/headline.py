@@ -63,6 +63,17 @@ def draw(page):
     page.note("f32, rows of 1024, equal engineering, in turns, verified. Strokes: 95 % intervals, of " +
               (f"{passes} passes." if passes > 2 else "one process: a first look, which the next run may overturn."))
     said = {race: [slide.signed(float(here[race][key])) for key in ("value", "low", "high")] for race in here}
+    elsewhere = list(others(page.facts.get("family")).values())
+    if elsewhere and ("streaming", MEMORY) in here:  # what all of them say
+
+        def over_all(race):
+            values = sorted(float(there[race]["value"]) for there in [here, *elsewhere] if race in there)
+            ends = [slide.signed(v) for v in (values[0], values[-1])]
+            return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+        fused, memory = over_all(("simd", CACHE)), over_all(("streaming", MEMORY))
+        return (f"Fused, RMSNorm saves {fused} % of LayerNorm's time from a cache, {memory} % from memory; "
+                f"unfused {over_all(('unfused', MEMORY))} %")
     unfused = said.get(("unfused", MEMORY), said["unfused", CACHE])[0]
     cached = said["simd", CACHE][0]
     if ("streaming", MEMORY) not in said:
