@@ -34,6 +34,8 @@ static const struct plant {
     {LN, "the sign: -xhat for xhat", "right: mean, rstd", {.negated = true}},
     {RMS, "the sign: -xhat for xhat", "right: rstd", {.negated = true}},
     {LN_BACK, "the sign: -dx for dx", "right: dgamma, dbeta", {.negated = true}},
+    {"rmsnorm/forward/f32/1x37/nan", "NaN is right there, and was lost", NULL, {.y = ZEROS}},
+    {RMS, "NaN where a number is right", "right: rstd", {.y = NANS}},
     {LN, "mean and rstd are swapped", "right: y", {.swapped_stats = true}},
     {"layernorm/forward/f32/5x37/offset:4", "about x[0]", "right: mean", {.about_first = true}},
     {LN, "beta was not added", NULL, {.no_beta = true}},

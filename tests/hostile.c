@@ -5,7 +5,6 @@
 #endif
 #include "benched.h"
 #include "trial.h"
-#include "verify/isolate.h"
 
 #include <fcntl.h>
 #include <fenv.h>
@@ -470,37 +469,5 @@ Test(hostile, bench_lives_on) {
         const verdict v = bench_verdict(&c, kernel.name);
         const char *due = i ? "wrote y[1123] of row 2048" : "read x[24] of row 4";
         cr_expect(v.outcome == OUTCOME_FAIL && strstr(v.why, due), "%s", v.why);
-    }
-}
-
-static float *shared_row;
-static float static_row[1024];
-static _Thread_local float own_row[1024];
-
-/* Keeps a row of x in a buffer: one for all callers, or one for each thread. */
-static void twice(const call *c) {
-    float *kept = shared_row ? shared_row : own_row;
-    for (size_t r = 0; r < c->p->n; r++) {
-        double squares = 0;
-        for (size_t i = 0; i < c->p->c; i++) {
-            kept[i] = c->x[r * c->p->c + i];
-            squares += (double)kept[i] * kept[i];
-        }
-        const double rstd = 1 / sqrt(squares / (double)c->p->c + c->p->eps);
-        for (size_t i = 0; i < c->p->c; i++)
-            c->out[r * c->p->c + i] = (float)(kept[i] * rstd * c->gamma[i]);
-    }
-}
-
-Test(hostile, a_static_buffer_shows_in_two_calls_at_once) {
-    for (int own = 0; own < 2; own++) {
-        trial t;
-        trial_make(&t, "rmsnorm/forward/f32/16x1024/normal");
-        now = twice, shared_row = own ? NULL : static_row;
-        const verdict v = verify(&t.c, &t.data, &t.want, &kernel, PLACE_START, 1);
-        const bool told = v.outcome == OUTCOME_FAIL && strstr(v.why, "another thread calls it too");
-        cr_expect(told == !own, "%d: %s", own, v.why);
-        trial_end(&t);
-        isolate_end();
     }
 }

@@ -17,6 +17,9 @@ typedef struct estimate {
  * statistics whose ranks follow from the binomial distribution. confidence: as 0.95. */
 estimate stats_median(double *values, size_t n, double confidence);
 
+/* Fewer passes, or sittings of passes, say nothing of how much they differ. */
+enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
+
 /* The median of n values that stand for a level above rounds, as passes do, with 95 %. From six on
  * the interval is that of the sign test; three to five give none, so theirs is Student's, about the
  * mean. Sorts in place. */

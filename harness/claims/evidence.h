@@ -7,10 +7,9 @@
 
 #include <stdio.h>
 
-/* Fewer passes, or sittings, say nothing of how much they differ. A pass that begins later than
- * SITTING_S after the one before is of another sitting: what lies between hours differs more than
- * what lies between minutes. */
-enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000, SITTING_S = 900 };
+/* A pass that begins so many seconds after the one before, or later, is of another sitting: what lies
+ * between hours differs more than what lies between minutes. */
+enum { SITTING_S = 900 };
 
 /* One race in one process: as race_result, or why there is none. */
 typedef struct race_row {

@@ -104,12 +104,9 @@ static void add_roundings(mistake_list *l) {
             if ((what & A_PRODUCT) && !l->s->in->beta) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
-            if (what == AN_OUTPUT && type == (int)l->s->p->dtype) {       /* it is, to nearest */
-                add_rounding(l, i, type, true);
-                continue;
-            }
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
-            add_rounding(l, i, type, false);
+            if (what != AN_OUTPUT || type != (int)l->s->p->dtype) /* as it should be */
+                add_rounding(l, i, type, false);
             if (what & (A_X | A_SUM | AN_OUTPUT)) add_rounding(l, i, type, true);
         }
 }

@@ -46,14 +46,8 @@ enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
 enum { COMPUTED, COPIED, NOT_NORMALIZED };     /* output; COPIED: x, or dy */
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 }; /* bits: undivided, stale */
-enum {
-    OF_GAMMA = 1,
-    OF_BETA,
-    OF_X = 4,
-    OF_GRADIENTS = 8,
-    BACK = 16,
-    OF_ROWS = 32
-};                                                   /* bits of shifted */
+/* bits of shifted */
+enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16, OF_ROWS = 32 };
 enum { RSTD, SIGMA, VARIANCE, EXCHANGED };           /* saved: as rstd; EXCHANGED: with the mean */
 enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN }; /* mean_saved: minus x[0]; minus itself */
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
@@ -64,24 +58,24 @@ enum { SUMS = 1, MEANS };                   /* carried */
 enum { FLUSHED = 1, SATURATED, X_FLUSHED }; /* range */
 /* what is rounded; STEPS: also x - mean, its square, and the products with the gain */
 enum {
-    A_X = 1,
-    A_SUM = 2,
-    A_GAMMA = 4,
-    A_GAIN = 8,
-    A_BETA = 16,
-    A_MEAN = 32,
-    A_RSTD = 64,
-    AN_XHAT = 128,
-    AN_OUTPUT = 256,
-    A_DY = 512,
-    A_MEAN_OF_G = 1024,
-    A_DGAMMA = 2048,
-    A_DBETA = 4096,
-    STEPS = 8192,
-    A_SCALE = 16384,   /* gain * rstd, one number for each element */
-    A_PRODUCT = 65536, /* gain * xhat, before beta */
-    A_VARIANCE = 131072,
-    A_FOLD = 32768 /* that, and beta - mean * scale: y is x times one plus the other */
+    A_X = 1 << 0,
+    A_SUM = 1 << 1,
+    A_GAMMA = 1 << 2,
+    A_GAIN = 1 << 3,
+    A_BETA = 1 << 4,
+    A_MEAN = 1 << 5,
+    A_RSTD = 1 << 6,
+    AN_XHAT = 1 << 7,
+    AN_OUTPUT = 1 << 8,
+    A_DY = 1 << 9,
+    A_MEAN_OF_G = 1 << 10,
+    A_DGAMMA = 1 << 11,
+    A_DBETA = 1 << 12,
+    A_VARIANCE = 1 << 13,
+    A_PRODUCT = 1 << 14, /* gain * xhat, before beta */
+    A_SCALE = 1 << 15,   /* gain * rstd */
+    A_FOLD = 1 << 16,    /* that, and beta - mean * that: y is x times one plus the other */
+    STEPS = 1 << 17
 };
 
 typedef struct formula {

@@ -52,7 +52,7 @@ static bool is_relative(const result *a, const result *b, bool shares) {
 
 /* From how much the passes of each side differ. */
 static estimate ratio_of_passes(const result *a, const result *b, bool shares, bool relative) {
-    double v[2][PASSES_MOST];
+    double v[2][PASSES_MAX];
     for (int side = 0; side < 2; side++) {
         const result *r = side ? b : a;
         for (size_t i = 0; i < r->passes; i++) {

@@ -35,7 +35,7 @@ static estimate range_of(const result *r, pass_value what) {
 }
 
 estimate estimate_of_passes(const result *row, pass_value what) {
-    double v[PASSES_MOST];
+    double v[PASSES_MAX];
     estimate all = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < row->passes; i++) {
         const estimate one = range_of(row->each[i], what);
@@ -43,11 +43,11 @@ estimate estimate_of_passes(const result *row, pass_value what) {
         all.low = fmin(all.low, one.low), all.high = fmax(all.high, one.high);
     }
     const estimate middle = stats_middle(v, row->passes);
-    return row->passes < 3 ? (estimate){middle.median, all.low, all.high} : middle;
+    return row->passes < PASSES_ENOUGH ? (estimate){middle.median, all.low, all.high} : middle;
 }
 
 static double middle(const result *row, double (*of)(const result *)) {
-    double v[PASSES_MOST];
+    double v[PASSES_MAX];
     for (size_t i = 0; i < row->passes; i++) v[i] = of(row->each[i]);
     return stats_median(v, row->passes, 0).median;
 }
@@ -154,12 +154,13 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
     glob_t found = {0};
     const size_t count = find(folder, &found);
     *out = (results){0};
-    bool ok = count > 0 && count <= PASSES_MOST;
+    bool ok = count > 0 && count <= PASSES_MAX;
     if (!ok)
         snprintf(error, error_size,
                  "%s: %zu passes, FOLDER/PASS/bench.csv; from 1 to %d can be read", folder, count,
-                 PASSES_MOST);
+                 PASSES_MAX);
     out->parts = ok ? calloc(count, sizeof *out->parts) : NULL;
+    if (ok && !out->parts) ok = false, snprintf(error, error_size, "%s: no memory", folder);
     for (size_t i = 0; ok && i < count; i++) {
         ok = results_read(found.gl_pathv[i], &out->parts[i], error, error_size);
         out->part_count += ok;

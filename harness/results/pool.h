@@ -3,6 +3,7 @@
 #ifndef NL_POOL_H
 #define NL_POOL_H
 
+#include "base/stats.h"
 #include "results/results.h"
 
 /* Is it a folder of passes? */

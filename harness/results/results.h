@@ -4,12 +4,8 @@
 #ifndef NL_RESULTS_H
 #define NL_RESULTS_H
 
-#include "base/stats.h"
-
 #include <stdbool.h>
 #include <stddef.h>
-
-enum { PASSES_MOST = 1000 };
 
 /* A row, as far as the comparison needs it. Missing text is "", a missing number NAN. */
 typedef struct result {

@@ -180,7 +180,7 @@ static bool time_arms(bench *b) {
         }
         o->row(o->context, line);
     }
-    if (measured) measure_free(&m);
+    measure_free(&m);
     free(calls);
     return measured || interrupted();
 }

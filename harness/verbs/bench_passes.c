@@ -53,7 +53,11 @@ static bool run(const void *context, const char *folder, unsigned seed) {
     if (o->quick) argv[n++] = "--quick";
     if (o->impl) argv[n++] = "--impl", argv[n++] = (char *)o->impl;
     if (o->baseline) argv[n++] = "--baseline", argv[n++] = (char *)o->baseline;
-    for (size_t i = 0; load_file(i); i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
+    for (size_t i = 0; load_file(i); i++) {
+        if (n + 2 >= (int)(sizeof argv / sizeof *argv))
+            return fprintf(stderr, "normlab: --passes takes at most %zu --load\n", i), false;
+        argv[n++] = "--load", argv[n++] = (char *)load_file(i);
+    }
     argv[n] = NULL;
     const int status = process_run(argv);
     return status == NL_EXIT_OK || status == NL_EXIT_FAILED; /* one that is wrong has a row */
@@ -153,19 +157,21 @@ int bench_passes(const case_options *o) {
     const pass_plan plan = {o->passes, o->out ? o->out : own, o, run};
     results pool;
     interrupt_watch();
-    bool ok = passes_make(&plan);
-    size_t failed = 0;
-    if (ok && (ok = pool_read(plan.folder, &pool, error, sizeof error)))
-        failed = show(&pool, !o->out && !isatty(STDOUT_FILENO), log1p(o->margin));
-    else if (ok || !interrupted())
-        fprintf(stderr, "normlab: %s\n", error);
+    bool ok = passes_make(&plan); /* else it has said why */
+    if (ok && !pool_read(plan.folder, &pool, error, sizeof error)) {
+        if (!interrupted()) fprintf(stderr, "normlab: %s\n", error);
+        ok = false;
+    }
     if (ok) {
+        const size_t failed = show(&pool, !o->out && !isatty(STDOUT_FILENO), log1p(o->margin));
         fprintf(stderr, "%zu passes%s%s; %zu rows, %zu failed\n", pool.part_count,
                 o->out ? " in " : "", o->out ? o->out : "", pool.count, failed);
-        if (pool.part_count < 3)
-            fprintf(stderr, "fewer than 3 passes: the intervals are of rounds alone, and another "
-                            "run may lie outside\n");
-        ok = pool.count > failed && !failed;
+        if (pool.part_count < PASSES_ENOUGH)
+            fprintf(stderr,
+                    "fewer than %d passes: the intervals are of rounds alone, and another run may "
+                    "lie outside\n",
+                    PASSES_ENOUGH);
+        ok = pool.count && !failed;
         results_free(&pool);
     }
     if (!o->out) remove_all(own);

@@ -234,6 +234,7 @@ static nl_status call_kernel(const slip *s) {
 #ifdef _OPENMP
     if (s->c.team > 1) {
         const int team = s->c.team;
+        nl_team(s->threads); /* before the limit, which the library would see and keep */
 #pragma omp teams num_teams(1) thread_limit(team)
         status = instance_call(own_copy(s), s->threads);
         return status;
