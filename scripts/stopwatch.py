@@ -22,11 +22,13 @@ import markers
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "CONTRIBUTING.md"
 PROGRAM = "cmake --preset release && cmake --build --preset release --target normlab_program"
+DEV = PROGRAM.replace("release", "dev")
 # name: (what the page calls it, what is made first, what is timed)
 ROWS = {
     "program": ("the program: `cmake --preset release`, then `--build` with the target `normlab_program`", "true", PROGRAM),
-    "header": ("a changed header of `optimized/`: build again, and check one rung", f"{PROGRAM} && test -f optimized/rows/rows.h && echo >>optimized/rows/rows.h",
-               f"{PROGRAM} && build/release/normlab check --impl optimized/rows_pipelined"),
+    "header": ("a changed header of `optimized/`: build again with the preset `dev`, and check one rung",
+               f"{DEV} && test -f optimized/rows/rows.h && echo >>optimized/rows/rows.h",
+               f"{DEV} && build/dev/normlab check --impl optimized/rows_pipelined"),
     "check": ("`./check`", "true", "./check"),
     "all": ("`./check --all`", "true", "./check --all"),
     "peers": ("`./reproduce --peers`, without downloads and measurements",
