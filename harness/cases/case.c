@@ -5,6 +5,7 @@
 #include "cases/names.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static bool parse_shape(const char *text, nl_problem *p) {
 static bool parse_number(const char *text, float *out) {
     char *end;
     *out = strtof(text, &end);
-    return end != text && *end == '\0';
+    return end != text && *end == '\0' && isfinite(*out);
 }
 
 static bool parse_count(const char *text, size_t least, size_t most, size_t *out) {
@@ -194,6 +195,29 @@ static bool settle_args(nl_case *c, char *error, size_t error_size) {
     return check_args(c, "in-place=", c->in_place, inputs, error, error_size);
 }
 
+/* Why no layer computes such a problem: what nl_forward() and nl_backward() refuse; or NULL. */
+static const char *impossible(const nl_problem *p) {
+    const nl_layer *l = &nl_layers[p->op];
+    if (p->pass == NL_INFERENCE && !l->running)
+        return "this layer keeps no running statistics: inference is forward";
+    if (p->c == 0 || p->s == 0) return "c and s must be at least 1";
+    if (p->s != 1 && !l->channels_first) return "this layer normalizes rows: the shape is NxC";
+    if (p->eps < 0) return "eps must not be negative";
+    if (p->momentum < 0 || p->momentum > 1) return "momentum must be from 0 to 1";
+    if (l->running && p->pass != NL_INFERENCE && p->n * p->s == 1)
+        return "training needs more than one value a channel, and n * s is 1";
+    return NULL;
+}
+
+/* Is an option of the same name among those before it? Each ends with '\0'; several inputs may be
+ * in place. */
+static bool repeats(const char *options, const char *option) {
+    const char *value = strncmp(option, "in-place", 8) == 0 ? NULL : strchr(option, '=');
+    const size_t name = value ? (size_t)(value - option) + 1 : strlen(option) + 1;
+    while (options < option && strncmp(options, option, name) != 0) options += strlen(options) + 1;
+    return options < option;
+}
+
 /* Sets n and c from the case's npy file. */
 static bool file_shape(nl_case *c, char *error, size_t error_size) {
     npy a;
@@ -246,7 +270,12 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     }
     strcpy(c.data, data);
     c.options = rest ? (size_t)(rest - copy) : strlen(text);
+    const char *const options = rest;
     for (char *option; (option = component(&rest));) {
+        if (repeats(options, option)) {
+            snprintf(error, error_size, "case %s: '%s' is given twice", text, option);
+            return false;
+        }
         if (parse_option(option, &c)) continue;
         snprintf(error, error_size,
                  "case %s: option '%s' should be residual, in-place, in-place=INPUT, no-affine, "
@@ -263,6 +292,11 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     }
     if (!settle_args(&c, error, error_size)) return false;
     if (strcmp(shape, "file") == 0 && !file_shape(&c, error, error_size)) return false;
+    const char *why = impossible(&c.problem);
+    if (why) {
+        snprintf(error, error_size, "case %s: %s", text, why);
+        return false;
+    }
     *out = c;
     return true;
 }

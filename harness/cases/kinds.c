@@ -210,7 +210,10 @@ bool kind_find(const char *name, data_kind *out) {
                         .exact = k->value == exact,
                         .ties = k->value == exact || k->value == zeros,
                         .random = k->value == normal || k->value == scaled || k->value == uniform};
-        if (!k->number || (end != name + length && *end == '\0' && isfinite(out->k))) return true;
+        if (!k->number) return true;
+        const bool place = k->value == spike; /* K counts elements */
+        return end != name + length && *end == '\0' && isfinite(out->k) &&
+               (!place || (out->k >= 0 && out->k == floor(out->k)));
     }
     return false;
 }

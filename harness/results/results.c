@@ -116,7 +116,9 @@ static bool read_header(scan *s, const struct column ***meaning) {
             if (strcmp(s->fields[i], c->name) == 0) (*meaning)[i] = c, found++;
         if (found > 1) return scan_error(s, 1, "%zu columns are called %s", found, c->name);
         if (found == 0 && c->needed)
-            return scan_error(s, 1, "no column %s: is this a file of `normlab bench --out`?",
+            return scan_error(s, 1,
+                              "no column %s, which files of `normlab bench --out` have; tables of "
+                              "other kinds are charted side by side: plots/chart.py --by file",
                               c->name);
     }
     return true;
