@@ -103,20 +103,28 @@ def table(found, impls):
 
 
 def tables(rows, demonstrations):
-    parts = []
-    for op, layer in LAYERS.items():
-        for pass_ in PASSES:
+    """A part for each layer and pass; layers whose tables are the same share one."""
+    parts = {}
+    for pass_ in PASSES:
+        for op, layer in LAYERS.items():
             found = cases(rows, op, pass_)
-            if not found:
-                continue
-            parts.append(f"### {layer} {pass_}")
             impls = {impl for by_impl in found.values() for impl in by_impl}
             plain = {impl for impl in impls if not rungs.is_optimized(impl)} - demonstrations
-            for group in plain, impls - plain - demonstrations, impls & demonstrations:
-                if group:
-                    group = sorted(group, key=lambda impl: (rungs.place(impl), impl))
-                    parts.append(table(found, group))
-    return "\n\n".join(parts)
+            groups = plain, impls - plain - demonstrations, impls & demonstrations
+            part = "\n\n".join(table(found, sorted(group, key=lambda impl: (rungs.place(impl), impl)))
+                               for group in groups if group)
+            if part:
+                parts.setdefault((pass_, part), []).append(layer)
+    return "\n\n".join(f"### {', '.join(layers)} {pass_}\n\n{part}" for (pass_, part), layers in parts.items())
+
+
+def sections(text):
+    """(layer, pass) -> its part of the tables."""
+    found = {}
+    for part in text.split("### ")[1:]:
+        *layers, pass_ = part.split("\n")[0].replace(",", "").split()
+        found.update({(layer, pass_): part for layer in layers})
+    return found
 
 
 def collection():
@@ -153,13 +161,11 @@ def check(program):
     for name, *_ in exhibits():
         if f"| [{name}](#{name}) |" not in shown:
             wrong.append(f"no table has {name}")
-    lacks = {}
+    parts, lacks = sections(shown), {}
     for impl in listed(program):
         for op in impl["ops"].split():
             for pass_ in impl["passes"].split():
-                head = f"### {LAYERS[op]} {pass_}\n"
-                section = shown.split(head)[-1].split("\n### ")[0] if head in shown else ""
-                if pass_ in PASSES and heading(impl["impl"]) not in section:
+                if pass_ in PASSES and heading(impl["impl"]) not in parts.get((LAYERS[op], pass_), ""):
                     lacks[f"{LAYERS[op]} {pass_} lacks {impl['impl']}"] = None
     wrong += lacks
     for line in wrong:

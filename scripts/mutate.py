@@ -283,20 +283,19 @@ def summary(rows):
     score = 100 * (valid - len(open_ones)) / valid if valid else float("nan")
     text = (f"{len(tried)} mutants, {len(tried) - len(alive)} killed, {len(alive) - len(open_ones)} equivalent, "
             f"{len(open_ones)} survived: {score:.1f} % of those that are not equivalent are killed")
-    return text, alive, why, open_ones
+    return text, open_ones
 
 
 def update():
-    text, alive, why, _ = summary(recorded())
+    text, left = summary(recorded())
 
     def code(line):
         return "`` " + " ".join(line.split()).replace("|", "\\|") + " ``"
     lines = [text + "."]
-    if alive:
-        lines += ["", "| where | was | is | why it lives |", "|---|---|---|---|"]
-    lines += [f"| {r['file']}:{r['line']} | {code(r['old'])} | {code(r['new'])} | "
-              f"{why.get(place(r), 'not killed yet')} |"
-              for r in sorted(alive, key=lambda r: (r["file"], int(r["line"])))]
+    if left:
+        lines += ["", "| where | was | is |", "|---|---|---|"]
+    lines += [f"| {r['file']}:{r['line']} | {code(r['old'])} | {code(r['new'])} |"
+              for r in sorted(left, key=lambda r: (r["file"], int(r["line"])))]
     PAGE.write_text(markers.replace(PAGE, PAGE.read_text(), "mutants", "\n".join(lines)))
 
 
@@ -314,7 +313,7 @@ def main():
     end = time.monotonic() + 60 * options.minutes
     prepare()
     rows = recorded()
-    _, _, _, open_ones = summary(rows)
+    _, open_ones = summary(rows)
     done = {(r["file"], int(r["line"]), r["new"]) for r in rows if QUICK or r not in open_ones}
     order = all_mutants()
     random.Random(options.seed).shuffle(order)
@@ -349,7 +348,7 @@ def main():
 
     with ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(work, range(options.jobs)))
-    text, _, _, left = summary(mine)
+    text, left = summary(mine)
     print(text)
     return not mine or bool(left)
 

@@ -116,7 +116,7 @@ def measured(path):
         "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the\n"
         "extremes and the number of cases. A case that a peer computes wrongly is not in it.",
         means(timed, names, size_class(path)),
-        "Each case, with its [interval](glossary.md#interval):", cases(peers, best, names), caption(path)])
+        "Each case, with its [interval](measuring.md#intervals):", cases(peers, best, names), caption(path)])
 
 
 def main():

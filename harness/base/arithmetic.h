@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-/* Rounds to nearest, in full precision, takes subnormals for what they are, traps on nothing. */
+/* Does it round to nearest in full precision, without flushing subnormals, and without traps? */
 bool arithmetic_is_usual(void);
 void arithmetic_restore(void);
 
-/* What is said of a kernel that leaves it otherwise. */
+/* The message about a kernel that leaves it otherwise. */
 #define ARITHMETIC_CHANGED                                                                 \
     "left floating-point arithmetic changed: the rounding mode, the precision, traps, or " \
     "subnormals taken for zero"

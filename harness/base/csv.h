@@ -22,8 +22,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? Text from outside must have none but the ends of lines and tabs: they
- * are damage, and messages must not send escape sequences to a terminal. */
+/* Is it a control character? Text from outside may have only tabs and line ends: others are damage,
+ * and messages must not send escape sequences to a terminal. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
@@ -37,7 +37,7 @@ char *scan_line(scan *s);
  * the last line it means that the line was cut off. */
 bool scan_record(scan *s);
 
-/* Removes the beginning of a UTF-8 character that did not fit: for text cut by a full buffer. */
+/* Removes a UTF-8 character that a full buffer has cut at the end of the text. */
 void text_end_whole(char *text);
 
 /* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* From now on the first Ctrl-C only sets a flag; a second one ends the process. */
+/* After this call the first Ctrl-C only sets a flag; a second one ends the process. */
 void interrupt_watch(void);
 
 bool interrupted(void);

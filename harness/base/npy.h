@@ -21,7 +21,7 @@ void npy_free(npy *a);
  * the library computes it in. */
 typedef struct npy_type {
     char letter;
-    const char *name, *our_name; /* "f4", "f32"; bf16, of ml_dtypes, is "V2": two bytes */
+    const char *name, *our_name; /* "f4", "f32"; ml_dtypes calls bf16 "V2": two bytes */
     size_t bytes;
     nl_dtype dtype;
 } npy_type;

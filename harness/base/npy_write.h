@@ -15,7 +15,8 @@ bool npy_write(const char *path, char type, size_t rank, const size_t *shape, co
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size);
 
-/* For npz_write(): the bytes before the elements, may the path be replaced, and is all on disk? */
+/* For npz_write(): writes the bytes before the elements; may the path be replaced? Is all on
+ * disk? */
 enum { NPY_HEADER = NPY_SHAPE_TEXT + 192 };
 size_t npy_header(const npy *a, char out[NPY_HEADER]);
 bool npy_can_replace(const npy_errors *to);

@@ -21,7 +21,7 @@ bool npz_find(FILE *f, const char *name, uint64_t *end, const npy_errors *to);
 bool npz_write(const char *path, const char *const *names, const npy *arrays, size_t count,
                char *error, size_t error_size);
 
-/* The CRC-32 of what it was of, and of these bytes; 0 at first. */
+/* The CRC-32 of the bytes that `crc` covers and of these behind them; begin with 0. */
 uint32_t npz_crc(uint32_t crc, const void *bytes, size_t size);
 
 #endif

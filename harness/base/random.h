@@ -17,8 +17,8 @@ void random_words(uint64_t stream, uint64_t index, uint32_t out[4]);
 double random_uniform(uint64_t stream, uint64_t index);
 double random_normal(uint64_t stream, uint64_t index);
 
-/* Computes the stream's first `count` normal numbers now, as far as there is room, for
- * random_normal() to look up. Not while another thread draws. */
+/* Caches the stream's first `count` normal numbers, as far as there is room. Do not call it while
+ * another thread draws. */
 void random_keep(uint64_t stream, uint64_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* Replaces a file whole or not at all: what is written goes into a new file beside it, which takes
- * its name at the end. SPDX-License-Identifier: MIT */
+/* Replaces a file whole or not at all: writes a new file beside it, and renames that at the end.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_REPLACE_H
 #define NL_REPLACE_H
 
@@ -8,14 +8,14 @@
 
 typedef struct replacement {
     FILE *file;               /* to write into */
-    char *target, *temporary; /* NULL where there is no name to take: a device or a pipe */
+    char *target, *temporary; /* NULL for a device or a pipe, which are not replaced */
 } replacement;
 
 /* False: errno says why it cannot be written. Otherwise replace_end must follow. */
 bool replace_begin(replacement *r, const char *path);
 
-/* The new file takes the name if `keep`, else it is removed. False: the old file is as it was, and
- * if keep, errno says why. */
+/* Renames the new file if `keep`, else removes it. False: the old file is unchanged; with `keep`
+ * errno says why. */
 bool replace_end(replacement *r, bool keep);
 
 #endif

@@ -13,20 +13,19 @@ typedef struct estimate {
     double median, low, high;
 } estimate;
 
-/* The median of n values, which are sorted in place. The interval is that of the sign test: order
- * statistics whose ranks follow from the binomial distribution. confidence: as 0.95. */
+/* The median of n values, and the interval of the sign test: order statistics whose ranks follow
+ * from the binomial distribution. Sorts the values in place. confidence: for example 0.95. */
 estimate stats_median(double *values, size_t n, double confidence);
 
-/* Fewer passes, or sittings of passes, say nothing of how much they differ. */
+/* From fewer passes, or sittings, no interval can be estimated. */
 enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
 
-/* The median of n values that stand for a level above rounds, as passes do, with 95 %. From six on
- * the interval is that of the sign test; three to five give none, so theirs is Student's, about the
- * mean. Sorts in place. */
+/* The median of n values of a level above rounds, such as passes, with a 95 % interval: that of the
+ * sign test from six values on, Student's about the mean for three to five. Sorts in place. */
 estimate stats_middle(double *values, size_t n);
 
-/* The difference of the middles of two such sets, b - a, with 99 %: Student's interval, from how much
- * the values of each differ among themselves. Both have at least two. */
+/* The difference b - a of the means of two such sets, of at least two values each, with Student's
+ * 99 % interval. */
 estimate stats_difference(const double *a, size_t na, const double *b, size_t nb);
 
 /* The q-quantile; sorts in place as well. */
@@ -36,7 +35,8 @@ double stats_quantile(double *values, size_t n, double q);
  * median with the confidence; 0 when even the extremes do not. */
 size_t stats_rank(size_t n, double confidence);
 
-/* The confidence each of so many intervals needs for 95 % that all hold (Bonferroni). */
+/* The confidence that each of N intervals needs so that all hold together with 95 %
+ * (Bonferroni). */
 double stats_confidence(size_t intervals);
 
 typedef enum comparison { FASTER, SLOWER, SAME, NOT_RESOLVED } comparison;

@@ -15,8 +15,8 @@
 /* Above this many elements a case is large: --quick leaves it out. */
 enum { QUICK_MAX = 1 << 21 };
 
-/* The caches before a timed call. Warm: the call before used the same buffers. Rotating: calls
- * rotate through so many buffers that the last-level cache has evicted these. Cold: flushed. */
+/* The caches before a timed call. Warm: the previous call used the same buffers. Rotating: calls
+ * rotate through enough buffers for the last-level cache to evict each set. Cold: flushed. */
 typedef enum cache_state { CACHE_WARM, CACHE_ROTATING, CACHE_COLD } cache_state;
 
 typedef struct nl_case {
@@ -28,21 +28,21 @@ typedef struct nl_case {
     cache_state cache;
     bool streaming;          /* the limit uses streaming stores */
     int threads;             /* 0: the command line's */
-    int team;                /* OpenMP grants so many of them, however many are asked for; 0: all */
+    int team;                /* OpenMP grants this number, whatever is requested; 0: as usual */
     unsigned skew[NL_ARGS];  /* bytes from the start of a page to each buffer */
-    data_kind kind[NL_ARGS]; /* of each input; one without a value has the default */
+    data_kind kind[NL_ARGS]; /* of each input; without `value`: the default */
     char data[256];          /* of x: "normal", "offset:16", "npy:x.npy": kinds.h */
     char text[CASE_TEXT];
-    size_t options; /* where in text the options begin, "residual/in-place"; its end if none */
+    size_t options; /* the offset of the options in text; of its end if there are none */
 } nl_case;
 
 /* Parses a spelling without braces. False: error names the wrong part and what it may be. */
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 
-/* Are x and what goes with it `exact` data, with no kind of its own for another input? */
+/* Are the data `exact`, with no other kind for any input? */
 bool case_is_exact(const nl_case *c);
 
-/* Are all inputs that the sums add up independent random values? */
+/* Are all summed inputs independent random values? */
 bool case_is_random(const nl_case *c);
 
 /* NL_BIT() of each argument of the call. */

@@ -9,12 +9,12 @@ enum { CASES_MAX = 1000000 };
 
 typedef struct case_list {
     nl_case *items;
-    size_t count, tried; /* tried: with repeated ones, which cost time too; at most CASES_MAX */
+    size_t count, tried; /* tried: duplicates included; at most CASES_MAX */
     void *texts;         /* their spellings, a search tree */
 } case_list;
 
-/* Add every case of a spelling with braces; of a file, with one case a line and comments from '#';
- * or of the museum, as in experiments/museum.txt. Cases that the list holds already are skipped. */
+/* Add the cases of a spelling with braces; of a file, one spelling a line, with comments from '#';
+ * or of the museum. They skip cases that the list has already. */
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
 bool cases_add_museum(case_list *list, char *error, size_t error_size);

@@ -14,8 +14,8 @@ size_t case_state_bytes(const nl_case *c);
 typedef struct nl_data {
     void *input[NL_ARGS];  /* malloc'd pristine inputs; NULL where the case has none */
     size_t bytes[NL_ARGS]; /* of inputs and outputs; 0 where the case has none */
-    void *model_y;         /* the model's own output (NAME.y.npy), or NULL; only if the case spells
-                              eps, since the file does not contain it */
+    void *model_y;         /* the model's own output (NAME.y.npy), or NULL. Only if the case
+                              spells eps, which no file has */
 } nl_data;
 
 /* Reads x and the files beside it into the arrays of *out. */
@@ -26,7 +26,7 @@ bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_s
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size);
 void data_free(nl_data *d);
 
-/* How many threads pay for work on the problem's tensors. */
+/* The number of threads with which filling or copying the problem's tensors is fastest. */
 int data_threads(const nl_problem *p);
 
 #endif

@@ -17,16 +17,16 @@ typedef enum family {
     FAMILIES
 } family;
 
-/* Adds a case for each row of the covering array (covering.inc), where any three classes that can
- * meet do. Values within a class depend on the seed. */
+/* Adds a case for each row of the covering array (covering.inc), in which any three classes that
+ * can meet occur together. The seed draws the values within a class. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
-/* Adds case number `index` of those that a seed draws: any class of each dimension, often the
+/* Adds case number `index` of those that the seed draws: each dimension has any class, often the
  * default. */
 bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
-/* The same with one size large, of the case's 2^15 to 2^19 elements, and nothing that hides the
- * rest: options meet the sizes from which kernels take other ways. */
+/* As drawn_case(), but with one large size, 2^15 to 2^19 elements in all, and no values that hide
+ * errors: options meet the sizes from which kernels take other branches. */
 bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
 /* The widths of models. */
@@ -34,8 +34,8 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     "{768,1024,1152,1280,1536,1600,2048,2304,2560,2880,3072,3584,4096,4608,5120,6144,7168,8192," \
     "11008,12288,14336,16384}"
 
-/* Each width of a model, and for BatchNorm each picture, with every class of every dimension: what is
- * written for one size of one model with one option. Others are drawn beside it. */
+/* Adds each width of a model, and for BatchNorm each picture, with every class of every dimension,
+ * since a kernel may be special-cased for one such pair. The other dimensions are drawn. */
 bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 #endif

@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a value may depend on: element i of the array, drawn from a random stream of its own, is
- * element e of m in group g; its feature is j. */
+/* What a value may depend on. Element i of the array is element e of m in group g, and has feature
+ * j; `stream` is the array's random stream. */
 typedef struct place {
     uint64_t stream;
     size_t i, g, e, m, j;
-    bool centred; /* the group loses its mean */
+    bool centred; /* the layer subtracts the group's mean */
 } place;
 
 /* A kind, found by name; ":K" is a number:
@@ -40,7 +40,7 @@ typedef struct place {
 typedef struct data_kind {
     double (*value)(place at, double k); /* NULL: x is in a file */
     double k;
-    bool ties; /* gamma and beta make outputs that lie between two numbers of the tensors' type */
+    bool ties; /* gamma and beta put outputs halfway between two stored numbers */
     bool exact;
     bool random; /* independent values: rounding errors of their sums average out */
 } data_kind;

@@ -26,7 +26,7 @@ const exhibit *museum_find(const char *data);
 /* "pt51102, pt40302, ..." */
 const char *museum_names(void);
 
-/* The spelling of an exhibit's cases number i, with its braces; false: it has no more. */
+/* Spelling i of the exhibit's cases, with its braces. False: there are fewer. */
 bool museum_spelling(const exhibit *e, size_t i, char *out, size_t size);
 
 #endif

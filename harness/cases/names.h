@@ -4,7 +4,7 @@
 
 #include "normlab.h"
 
-/* As nl_op_name() and the others, by number: for what walks through all. */
+/* As nl_op_name() and the others, for loops over all numbers. */
 const char *op_name(int op);
 const char *pass_name(int pass);
 const char *dtype_name(int dtype);

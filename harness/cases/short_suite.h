@@ -1,5 +1,5 @@
-/* The short suite: what every implementation should face first, from the simplest case to the
- * meanest. SPDX-License-Identifier: MIT */
+/* The short suite: the first cases for every implementation, from the simplest to the hardest.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_SHORT_SUITE_H
 #define NL_SHORT_SUITE_H
 

@@ -9,10 +9,10 @@
 
 #include <stdint.h>
 
-/* As many cases as every check draws. */
+/* The number of cases that a check draws. */
 enum { DRAWN = 1500, DRAWN_LARGE = 400 };
 
-/* For all implementations; with larger cases, for a few; also with long ones: 10^6 rows, 2^20
+/* For all implementations; for a few, with larger cases; also with long ones: 10^6 rows, 2^20
  * features, outputs past the caches. */
 typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_depth;
 

@@ -1,4 +1,4 @@
-/* Which cases fail? Finds what all failing ones have and others lack. SPDX-License-Identifier: MIT */
+/* Finds what all failing cases have in common and other cases lack. SPDX-License-Identifier: MIT */
 #ifndef NL_WHEN_H
 #define NL_WHEN_H
 
@@ -6,8 +6,8 @@
 
 typedef enum case_state { CASE_NOT_RUN, CASE_RIGHT, CASE_FAILED } case_state;
 
-/* "all 12 have residual and c >= 8193, of which 12 of 13 fail"; empty where fewer than three fail, or
- * nothing tells them from the others. Of each case in turn: how it ended. */
+/* "all 12 have residual and c >= 8193, of which 12 of 13 fail"; empty if fewer than three fail, or
+ * nothing tells them from the others. states: how each case ended. */
 void when_text(const nl_case *cases, const unsigned char *states, size_t count, char *text,
                size_t size);
 

@@ -26,16 +26,16 @@ typedef enum claim_answer {
     CLAIM_ANSWERS
 } claim_answer;
 
-/* A setting's: "as claimed", "more", "less", "the other way round", "no difference", "not
- * resolved", "not run". More and less are distances from no difference: 3 % slower is less than
- * 10 % slower. */
+/* The outcome of a setting: "as claimed", "more", "less", "the other way round", "no difference",
+ * "not resolved", "not run". More and less are distances from no difference: 3 % slower is less
+ * than 10 % slower. */
 claim_outcome claim_outcome_of(const claim *c, const setting *s);
 const char *claim_outcome_name(claim_outcome o);
 
 /* Was it timed too seldom for an answer? */
 bool claim_first_look(const setting *s);
 
-/* The claim's: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN", "FIRST LOOK". */
+/* The answer to a claim: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN", "FIRST LOOK". */
 claim_answer claim_answer_of(const claim *c);
 const char *claim_answer_name(claim_answer a);
 

@@ -13,8 +13,8 @@ typedef struct setting {
     char how[32], tail[200]; /* "simd", "forward/f32/64x1024/normal"; tail may be empty */
     figure f;
     claim_verdict verdict;
-    bool measured; /* else why says why not */
-    size_t passes; /* in as many passes; 0: not timed */
+    bool measured; /* false: why says why not */
+    size_t passes; /* in which it was timed; 0: not timed */
     char why[400];
 } setting;
 
@@ -28,7 +28,7 @@ typedef struct claim {
     size_t settings;
 } claim;
 
-/* Reads the claim in a file and names it after the file. False: error says where and what. */
+/* Reads a claim, which gets the file's name. False: error says what is wrong, and in which line. */
 bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 
 /* Why it has no figure; "" if it has one. */

@@ -1,5 +1,5 @@
-/* The races that claims rest on, measured by this process, by passes in others, or in frameworks,
- * pooled at the highest level of which there is more than one. SPDX-License-Identifier: MIT */
+/* The races that claims rest on, measured by this process, by passes in other processes, or in
+ * frameworks, and pooled. SPDX-License-Identifier: MIT */
 #ifndef NL_EVIDENCE_H
 #define NL_EVIDENCE_H
 
@@ -7,15 +7,15 @@
 
 #include <stdio.h>
 
-/* A pass that begins so many seconds after the one before, or later, is of another sitting: what lies
- * between hours differs more than what lies between minutes. */
+/* A pass that begins SITTING_S seconds or more after the one before belongs to another sitting:
+ * hours differ more than minutes. */
 enum { SITTING_S = 900 };
 
-/* One race in one process: as race_result, or why there is none. */
+/* One race in one process: its result, or why there is none. */
 typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
-    double ratio, low, high, aa, band; /* logarithms; aa: NaN where only its band is known */
+    double ratio, low, high, aa, band; /* logarithms; aa: NaN if only its band is known */
     size_t rounds;
     size_t pass; /* rows of one pass share it */
     double when; /* the pass, in seconds; 0: not known */
@@ -25,7 +25,7 @@ typedef struct evidence {
     race_row *rows;
     size_t count, passes, sittings;
     double hours;         /* from the first pass to the last */
-    char kernels[64];     /* a hash of what they ran on, "": of this process */
+    char kernels[64];     /* a hash of the kernels that ran; "": those of this process */
     size_t torn, strange; /* passes left out: unfinished, or on other kernels */
 } evidence;
 
@@ -37,17 +37,17 @@ void evidence_free(evidence *e);
 void evidence_heading(FILE *out);
 void evidence_write(FILE *out, const race_row *row);
 
-/* Adds the races of a file as one pass: of `python -m normlab.frameworks --out`, or of a pass. False:
- * error says what is wrong with the file. */
+/* Adds the races of a file, a pass's or that of `python -m normlab.frameworks --out`, as one pass.
+ * False: error says what is wrong with the file. */
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
 
-/* Adds the passes of a folder, with --quick or without, that ran on these kernels; NULL: on those of its
- * latest one. FOLDER/PASS/races.csv with machine.txt beside it. */
+/* Adds the passes of a folder, FOLDER/PASS/races.csv with machine.txt beside it, that ran on these
+ * kernels and with or without --quick; kernels NULL: those of its latest pass. */
 bool evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels,
                           char *error, size_t error_size);
 
-/* Gives the timed settings of a claim their figures and verdicts, from passes that `uses` names, or
- * all; those without a race keep their why. */
+/* Sets the figures and verdicts of a claim's timed settings, from the passes selected by `uses`
+ * (NULL: all). A setting without a race keeps its why. */
 void evidence_decide(const evidence *e, const bool *uses, claim *c);
 
 #endif

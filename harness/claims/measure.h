@@ -19,11 +19,11 @@ typedef struct claims_job {
     size_t settings_measured, settings_failed;
 } claims_job;
 
-/* Runs each race once that the claims need, whatever the order of the claims. False: out of
- * memory. */
+/* Runs each race that the claims need once. False: out of memory. */
 bool claims_race(claims_job *j);
 
-/* Counts and computes what is not timed, and decides all settings: the timed ones by the evidence. */
+/* Computes the quantities that are not timed, and decides all settings, timed ones by the
+ * evidence. */
 void claims_decide(claims_job *j);
 
 #endif

@@ -17,9 +17,9 @@ typedef struct question {
     size_t why_size;
 } question;
 
-/* same: the figure that means no difference, or NaN. A timed quantity has a race, and `of`, which
- * converts its log ratio; any other has `get`. A sentence puts a figure between before and after, and
- * where RMSNorm needs more than LayerNorm, how much more, between needs and more or times. */
+/* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of`, which
+ * converts its log ratio; any other has `get`. Sentences are BEFORE figure AFTER; if RMSNorm needs
+ * more than LayerNorm, NEEDS difference MORE, or NEEDS ratio TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;

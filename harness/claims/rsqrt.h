@@ -6,7 +6,8 @@
 
 #include "timing/race.h"
 
-/* The ratio is that of how ("instruction", "newton") over "true". False: why says why. */
+/* Races `how` ("instruction", "newton") against "true", square root and division. False: why says
+ * why. */
 bool rsqrt_race(const char *how, double seconds, race_result *out, char *why, size_t why_size);
 
 /* The largest relative error over [1, 4), which stands for all exponents, in units of 2^-24; NaN:

@@ -1,11 +1,11 @@
-/* The answer to a claim in words: what a reader of verdicts would have to compute or look up.
+/* The answer to a claim in words, so that nobody has to derive it from the verdicts.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_CLAIMS_WORDS_H
 #define NL_CLAIMS_WORDS_H
 
 #include "claims/answer.h"
 
-/* Room for the longest sentence and list of settings; for the longest place. */
+/* The sizes of buffers for the longest sentence with its settings, and for the longest place. */
 enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
 
 /* What was found, in one sentence. */

@@ -1,4 +1,5 @@
-/* Mistakes with a number of their own, of which there are as many as the subject makes sensible.
+/* Families of mistakes with a number, such as a lane or a width; the subject decides which numbers
+ * are sensible.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_FAMILIES_H
 #define NL_FAMILIES_H
@@ -25,7 +26,7 @@ typedef struct mistake_list {
 formula *mistake_add(mistake_list *l, const char *name, size_t number, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-void families_begin(mistake_list *l); /* those that suppose least */
+void families_begin(mistake_list *l); /* the simplest ones, which come first */
 void families_add(mistake_list *l, workspace *w);
 
 #endif

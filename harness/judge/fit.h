@@ -1,4 +1,4 @@
-/* Numbers that explain an error best. SPDX-License-Identifier: MIT */
+/* Fits numbers that explain an error best. SPDX-License-Identifier: MIT */
 #ifndef NL_FIT_H
 #define NL_FIT_H
 

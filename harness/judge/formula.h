@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /* Which elements share statistics: the layer's own groups; the features of a row; a channel; the
- * whole array; a channel of one sample; one position in all samples; a place of one sample, over its
- * channels; `together` rows; `together` features or channels of one sample; a channel in `together`
- * samples; a channel as if channels were the last axis. */
+ * whole array; a channel of one sample; one position in all samples; a place of one sample, over
+ * its channels; `together` rows; `together` features or channels of one sample; a channel in
+ * `together` samples; a channel as if channels were the last axis. */
 typedef enum axis {
     GROUPS,
     FEATURES,
@@ -83,7 +83,7 @@ typedef struct formula {
     int unbiased, inference, output, range;
     int affine_swapped; /* gamma and beta */
     unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */
-    int rstd_power;     /* y or dx has so many factors of rstd */
+    int rstd_power;     /* the number of factors rstd in y or dx */
     int rounds, to,
         cuts_off; /* what is rounded, to this type, towards zero instead of to nearest */
     int squares_in,
@@ -93,8 +93,8 @@ typedef struct formula {
     int carried;   /* a group's sums begin with the SUMS, or MEANS, of the group before */
     int shifted;   /* feature j takes these of feature j + 1; BACK: of j - 1 */
     int saved, mean_saved, running, x_as_sum;
-    int mean_g, mean_gx;          /* backward: so many times subtracted */
-    int gx_without_xhat, gx_rstd; /* that term, without xhat; with more factors of rstd */
+    int mean_g, mean_gx;          /* backward: how often each is subtracted */
+    int gx_without_xhat, gx_rstd; /* mean_gx's term without xhat; with more factors of rstd */
     int gain_in, operand;
     int gradients_gained;       /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
     int gradients_averaged;     /* over the rows, for their sums */
@@ -103,7 +103,7 @@ typedef struct formula {
     size_t together;            /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
     size_t member, members_end; /* only these of a group's elements are summed */
     size_t lanes;               /* every lanes-th element is summed twice, from the first on */
-    size_t padding;             /* so many elements of 0 - mean are among the squares */
+    size_t padding;             /* the number of elements 0 - mean among the squares */
     size_t row, rows_end;       /* only these rows go into dgamma and dbeta */
     long double eps, divisor, factor, offset;
 } formula;
@@ -148,7 +148,7 @@ void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the 
 /* Of w->of against the subject's. right: the formula was the right one. */
 mismatch formula_residual(workspace *w, bool right);
 
-/* What the formulas of forward and backward share. */
+/* The rest is shared by the formulas of forward and backward. */
 
 /* After the statistics. In forward w->g is the variance of each group. */
 void formula_forward(workspace *w, const formula *r);
@@ -166,7 +166,7 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v);
 size_t formula_feature(const subject *s, const formula *r, size_t i);
 long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);
-/* What a sum is divided by; length: what it should be. */
+/* The divisor of a sum; length: the right one. */
 long double formula_divisor(const formula *r, int sum, long double length);
 /* The means of groups whose sums begin with what is left of the group before. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
@@ -174,8 +174,8 @@ bool formula_is_summed(const workspace *w, const formula *r, size_t i);
 /* The element that element i takes `what` of, or -1: beyond the row. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 
-/* Store number i of an output: v; a number that the mistake leaves open; one of two, as it does not
- * say which. */
+/* Store number i of an output: v; a number that the mistake leaves open; or either of two, if the
+ * mistake does not decide. */
 void formula_put(workspace *w, nl_arg o, size_t i, long double v);
 void formula_put_any(workspace *w, nl_arg o, size_t i);
 void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long double two);

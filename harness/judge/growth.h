@@ -1,5 +1,5 @@
 /* Errors that no formula explains come from rounding. Their pattern along a row and their growth
- * with kappa tell which rounding. SPDX-License-Identifier: MIT */
+ * with kappa show where it happened. SPDX-License-Identifier: MIT */
 #ifndef NL_GROWTH_H
 #define NL_GROWTH_H
 
@@ -10,8 +10,8 @@
  * each group's rest, in units. Needs y. */
 typedef struct pattern {
     double offset, scale, rest;
-    double shrinking; /* of the groups with a factor for certain, the share whose factor is below 1;
-                         0: fewer than 8 */
+    double shrinking; /* the share of factors below 1, of the groups that clearly have a factor; 0:
+                         fewer than 8 such groups */
     double rest_rms;  /* of all groups, units */
     size_t groups;
 } pattern;
@@ -28,7 +28,7 @@ typedef struct growth {
 } growth;
 growth growth_fit(const double *kappa, const double *error, size_t groups);
 
-/* Is an error no more than eight times what the line says? */
+/* Is an error at most eight times the line's value? */
 bool growth_foretells(const growth *g, double kappa, double error);
 
 /* A mechanism that shows at any one kappa, or NULL. error: the rms of each group, in units. */

@@ -4,7 +4,8 @@
 
 #include "judge/families.h"
 
-/* Those that may concern the subject. w is the subject's, and is overwritten. Returns how many. */
+/* Lists those that may concern the subject, and returns their number. Overwrites w, the subject's
+ * workspace. */
 size_t mistakes_list(const subject *s, workspace *w, mistake out[MISTAKES_MAX]);
 
 #endif

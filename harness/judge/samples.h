@@ -11,12 +11,12 @@ typedef struct sample {
     size_t bytes;
 } sample;
 
-/* As in a check; the same again; over outputs, and over scratch, of zeros; with one thread; and
- * if the case is in place, with outputs in their own buffers. */
+/* As in a check; once more; over outputs of zeros; with scratch of zeros; with one thread; and, if
+ * the case is in place, with outputs in their own buffers. */
 enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, APART, SAMPLES };
 
-/* Of the instance's case, data and implementation; its buffers are not used. False: the first
- * call failed, or out of memory; free all the same. */
+/* Calls the instance's implementation on its case and data, in other buffers. False: the first call
+ * failed, or out of memory; free the samples in any case. */
 bool samples_take(const instance *of, int threads, sample out[SAMPLES]);
 void samples_free(sample of[SAMPLES]);
 bool sample_same(const sample *a, const sample *b); /* as far as both calls succeeded */

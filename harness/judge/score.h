@@ -18,8 +18,9 @@ typedef struct score {
         double largest;
         size_t count, beyond;
     } of[NL_ARGS];
-    nl_arg worst_of; /* the number with the largest error: of those beyond their bound, else of
-                        those with one, else of all */
+    nl_arg
+        worst_of; /* the output and index of the largest error: of the numbers beyond their bound,
+                        else of those with a bound, else of all */
     size_t worst;
     double its_error, its_bound;
     double *kappa, *group_rms, *group_rest; /* [groups]; growth_pattern fills the last */

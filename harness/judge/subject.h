@@ -13,11 +13,11 @@ typedef struct subject {
     const ref_outputs *want;
     const dues *dues;
     const double *got[NL_ARGS]; /* the outputs to judge; NULL: not given */
-    size_t rows[SUBJECT_AXES]; /* x's last axes before the features have so many rows together; ends
+    size_t rows[SUBJECT_AXES];  /* the rows within x's last 1, 2, ... axes before the features; ends
                                    with 0 */
     nl_dtype narrow; /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
     int threads;     /* of the call; 1 where nobody knows */
-    const struct region *only; /* NULL, or where the formulas are compared; nowhere else */
+    const struct region *only; /* the region in which formulas are compared; NULL: everywhere */
 } subject;
 
 /* The output that is a tensor like x: y, or dx in backward. */

@@ -1,11 +1,11 @@
-/* Where are an output's wrong numbers? SPDX-License-Identifier: MIT */
+/* Finds the wrong numbers of an output. SPDX-License-Identifier: MIT */
 #ifndef NL_WHERE_H
 #define NL_WHERE_H
 
 #include "judge/subject.h"
 
-/* The rows, features and places that have wrong numbers: for [n][c][s] of a tensor, and the
- * features, or rows, of a vector. */
+/* The rows, features and places that have wrong numbers; a tensor is [n][c][s], a vector has
+ * features or rows. */
 typedef struct region {
     nl_arg output;
     size_t count, wrong, first; /* numbers; those that are wrong, and the first of them */

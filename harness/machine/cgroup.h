@@ -1,4 +1,4 @@
-/* The limits of our control group and its ancestors. SPDX-License-Identifier: MIT */
+/* The limits of this process's control group and its ancestors. SPDX-License-Identifier: MIT */
 #ifndef NL_CGROUP_H
 #define NL_CGROUP_H
 

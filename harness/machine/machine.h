@@ -17,7 +17,7 @@ bool machine_write_beside(const char *csv_path, bool quick);
 /* The processor's name as a folder's: "AMD-EPYC-25-17" has its family and model. */
 void machine_name(char *text, size_t size);
 
-/* That hash: numbers of the same machine and hash can be pooled. */
+/* The hash of the kernels: results of the same machine and hash can be pooled. */
 const char *machine_kernels(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* The parts of an examination, a file each. Every part adds its findings.
+/* The parts of an examination, each in its own file. Every part adds its findings.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_PARTS_H
 #define NL_PARTS_H

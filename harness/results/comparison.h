@@ -10,8 +10,8 @@
 typedef struct row_pair {
     const result *a, *b;
     bool refused;   /* cannot be compared; why says why */
-    bool relative;  /* of passes: the ratio is of times over the baseline's */
-    bool no_band;   /* an A/A band is missing: the margin stands for it */
+    bool relative;  /* of passes: compares times over the baseline's */
+    bool no_band;   /* an A/A band is missing; the margin is used for it */
     estimate ratio; /* log of B over A, times or shares of the limit; NAN if refused */
     double band;    /* a log; NAN if refused */
     comparison verdict;

@@ -9,21 +9,22 @@
 /* Is it a folder of passes? */
 bool pool_is(const char *path);
 
-/* Rows are sorted by case and implementation. A number is the median of the passes; `each` has the
- * passes of a row, and its intervals are what estimate_of_passes() says. A row that failed in one
- * pass has that verdict. False: error says why, and there is nothing to free; as where passes ran on
- * different kernels or machines. Ends with results_free(). */
+/* Sorts rows by case and implementation. Numbers are medians of the passes, which `each` has;
+ * estimate_of_passes() gives the intervals. A row that failed in one pass has that verdict. False:
+ * error says why, such as passes on different kernels or machines, and there is nothing to free.
+ * Free with results_free(). */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
-/* Logarithms, one a pass: of the time, of the share of the limit, of the baseline's time over it. */
+/* The logarithms of a pass: of the time, of the share of the limit, of the baseline's time over the
+ * time. */
 typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED } pass_value;
 
-/* The middle of a row's passes. From three on the interval is that of their middle, as in
- * stats_middle(); below, it holds what the rounds of each gave. */
+/* The middle of a row's passes. From three passes on the interval is stats_middle()'s; with fewer
+ * it contains the intervals of their rounds. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
-/* Standard deviations of the logarithm: of a pass, by its rounds, and of passes among themselves.
- * Medians of the rows. */
+/* Standard deviations of the logarithm, medians over the rows: of a pass, estimated from its
+ * rounds; and between passes. */
 typedef struct pool_spread {
     double within, between;
 } pool_spread;

@@ -39,8 +39,7 @@ typedef struct results {
 } results;
 
 /* False: error is "file:line: what is wrong and what to do", and there is nothing to free. A last
- * line without a newline may end in half a number, because the run was cut off there: that line is
- * left out, the rows before it are kept. */
+ * line without a newline is left out: the run was cut off there, perhaps within a number. */
 bool results_read(const char *path, results *out, char *error, size_t error_size);
 void results_free(results *r);
 

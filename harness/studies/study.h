@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Where points, progress and notes go; the functions may be NULL. */
+/* The destinations of points, progress and notes; the functions may be NULL. */
 typedef struct study_out {
     FILE *csv;
     const char *study; /* the name, in the first column */

@@ -14,7 +14,7 @@ typedef struct bench_round {
     double ns;
 } bench_round;
 
-/* What to measure and how, and callbacks for the results; each is passed the context. */
+/* What to measure and how, and callbacks for the results, to which the context is passed. */
 typedef struct bench_settings {
     double seconds;   /* of timing per implementation */
     double precision; /* stop when half of each interval is below this fraction */
@@ -24,7 +24,7 @@ typedef struct bench_settings {
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
     /* Is it timed as nl_forward(NULL, ...) runs it? NULL: none is. */
     bool (*unnamed)(void *context, const nl_impl *impl);
-    /* NULL: the naive rung, or else the first. */
+    /* NULL: the naive rung is, or if it takes no part the first one. */
     bool (*is_baseline)(void *context, const nl_impl *impl, const nl_case *c);
     void (*row)(void *context, const row *line);
     void (*round)(void *context, const bench_round *r); /* or NULL */

@@ -1,7 +1,7 @@
-/* Times a kernel that is not trusted beside rungs of ours. Each runs in a process of its own, which
- * is stopped between its calls, on shared buffers; this process reads the clock and never calls the
- * kernel. Each call gets inputs that nobody has seen, and its outputs are compared with their own
- * reference. SPDX-License-Identifier: MIT */
+/* Times an untrusted kernel beside rungs of ours. Each runs on shared buffers in a process of its
+ * own, which is stopped between its calls; this process reads the clock and never calls the kernel.
+ * Each call gets newly drawn inputs, and its outputs are compared with the reference of these.
+ * SPDX-License-Identifier: MIT */
 #ifndef NL_CONTEST_H
 #define NL_CONTEST_H
 
@@ -21,7 +21,7 @@ typedef struct contest {
     timing t[CONTENDERS];
 } contest;
 
-/* False: error says why, as of the memory. */
+/* False: error says why. */
 bool contest_run(contest *k, char *error, size_t error_size);
 
 #endif

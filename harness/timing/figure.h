@@ -12,8 +12,8 @@ typedef struct figure {
     size_t rounds;
 } figure;
 
-/* From the log of b's time over a's: the saving in per cent of a step of which a is `share`; and
- * how many times as fast b is, for any share. */
+/* log_ratio: of b's time over a's. The saving is in per cent of a step of which a is `share`; the
+ * speed-up does not depend on the share. */
 figure figure_saving(double share, estimate log_ratio, double band);
 figure figure_speedup(double share, estimate log_ratio, double band);
 

@@ -27,8 +27,8 @@ void fixture_free(fixture *f);
 /* The set of buffers for the next call: the sets rotate. */
 instance *fixture_next(fixture *f);
 
-/* Before so many calls: the set that the last one will use gets the stated inputs, and outputs of
- * NaN, so that what is wrong with it afterwards is the doing of these calls. */
+/* Call it before a series of calls. The set that the last call will use gets the case's inputs and
+ * outputs of NaN, so that errors found in it later come from these calls. */
 void fixture_begin(fixture *f, size_t calls);
 
 /* Must fixture_prepare come before every call? It restores on `threads` threads, so that each
@@ -39,7 +39,7 @@ void fixture_prepare(fixture *f, int threads);
 /* Runs an implementation on refilled buffers and compares its outputs with the answer. */
 verdict fixture_verify(fixture *f, const nl_impl *impl, int threads);
 
-/* Compares what the last call left. */
+/* Checks the outputs of the last call. */
 verdict fixture_check(fixture *f, const nl_impl *impl);
 
 /* Fixtures of one shape and kind of data; requesting another evicts them. */

@@ -9,8 +9,8 @@
 /* Streaming stores bypass the caches. */
 typedef enum limit_store { LIMIT_ORDINARY, LIMIT_STREAM, LIMIT_EITHER } limit_store;
 
-/* What is fetched before its time: nothing; each line, prefetched 4 KiB ahead; as a row at a time,
- * the next 4 KiB, prefetched; or 4 KiB, loaded before the first of them is stored. */
+/* How a mover reads ahead: not at all; prefetches each line 4 KiB ahead; prefetches the next 4 KiB
+ * at once, as a rung does with its next row; or loads 4 KiB before it stores the first of them. */
 typedef enum limit_ahead { AHEAD_NOTHING, AHEAD_LINES, AHEAD_BLOCKS, AHEAD_LOADED } limit_ahead;
 
 /* One of the movers. All zeros: ordinary stores of the widest vectors that run here, eight a

@@ -46,7 +46,7 @@ void measure_free(measure *m);
 /* A first guess: nanoseconds of one call, from a few after an untimed one. */
 double measure_trial(const measure_arm *arm, double (*clock)(void));
 
-/* The fewest rounds for which an interval need not reach to the extremes, with `count` arms. */
+/* The fewest rounds that give an interval narrower than the extremes, with `count` arms. */
 size_t measure_min_rounds(size_t count);
 
 /* Medians over the rounds: the time of one call in ns; and log(time of a / time of b). */

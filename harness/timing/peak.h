@@ -7,8 +7,8 @@
 
 enum { PEAK_CHAINS = 12 }; /* with two constants they fit 16 registers */
 
-/* The ISAs of this build. run makes `steps` multiply-adds of vectors in each of 1, 2, 4, 8 or
- * PEAK_CHAINS chains, in which each needs the last one's result, and returns the flops. */
+/* One for each ISA of this build. run() makes `steps` multiply-adds of vectors in each of 1, 2, 4,
+ * 8 or PEAK_CHAINS chains of dependent operations, and returns the flops. */
 typedef struct peak_way {
     const char *isa;
     double (*run)(size_t steps, int chains);

@@ -11,13 +11,13 @@
 
 typedef struct race_result {
     estimate ratio;  /* log of b's time over a's */
-    double aa, band; /* a against itself: the log of that ratio, and how far it may be from 0 */
+    double aa, band; /* a against itself: the log of its ratio, and the band */
     estimate passes; /* log of the time of saved_by's passes over a's; infinite without them */
     double ns[2];
     size_t rounds;
 } race_result;
 
-/* Draws the order of the arms; 1. */
+/* The seed of the order of the arms; the default is 1. */
 extern uint64_t race_seed;
 
 /* LayerNorm against RMSNorm in a mode. tail: the case without its layer, as

@@ -31,11 +31,11 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* What an arm is compared with: the arms of the baseline's repetition and of the limits, of which
- * the fastest counts; case_bytes(); and the margin, a log ratio. */
+/* What an arm is compared with: the baseline's repetition, and the fastest of the limits. bytes:
+ * case_bytes(); margin: a log ratio. */
 typedef struct yardstick {
     const char *baseline;        /* its name */
-    size_t again, limit, limits; /* the first of them, and how many */
+    size_t again, limit, limits; /* arms: the repetition, the first limit; the number of limits */
     bool streaming;              /* shows the last limit, which streams */
     double bytes, margin;
 } yardstick;

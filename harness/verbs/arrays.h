@@ -6,8 +6,8 @@
 #include "base/npy.h"
 #include "layer.h"
 
-/* The shared options that name an array; those of a verb begin at OWN. The other shared ones, which
- * follow them, only arrays.c knows. */
+/* The shared options that name an array. A verb's own options begin at OWN; arrays.c puts the other
+ * shared ones behind them. */
 enum { IN_X, IN_RESIDUAL, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
 enum { OWN = INPUTS, ARRAYS_MAX = 24 };
 
@@ -49,8 +49,8 @@ bool arrays_number(const arrays *a, int option, double low, double high, bool wh
 bool arrays_load(arrays *a);
 /* Has the tensor of this option x's type? */
 bool arrays_same_type(const arrays *a, int option);
-/* Gives all tensors a last axis of all normalized ones, or the shape (n, c, s), for readers that do
- * not know --axes. */
+/* Merges the normalized axes of all tensors into a last one, or gives them the shape (n, c, s), for
+ * readers that do not know --axes. */
 void arrays_flatten(arrays *a);
 const array_option *arrays_spec(const arrays *a, int option);
 nl_arg arrays_arg(const arrays *a, int option);

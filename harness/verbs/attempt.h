@@ -1,5 +1,5 @@
-/* A verdict on one kernel, in one screen: verified from the simplest case to the meanest and, if
- * right, timed. SPDX-License-Identifier: MIT */
+/* The verdict on one kernel, on one screen: verifies it from the simplest case to the hardest and,
+ * if it is right, times it. SPDX-License-Identifier: MIT */
 #ifndef NL_ATTEMPT_H
 #define NL_ATTEMPT_H
 

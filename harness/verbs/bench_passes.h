@@ -4,8 +4,8 @@
 
 #include "verbs/case_options.h"
 
-/* Makes the passes in the folder of --out, or in one that goes again, and shows all that are there as
- * one table. Returns the exit code. */
+/* Makes the passes in the folder of --out, or in a temporary one, and shows all passes of the
+ * folder as one table. Returns the exit code. */
 int bench_passes(const case_options *o);
 
 #endif

@@ -44,7 +44,7 @@ const nl_impl *impl_widest(const char *name);
 /* Does one of the GLOB[@ISA] patterns, separated by commas, match the implementation? */
 bool impl_matches(const char *patterns, const nl_impl *impl);
 
-/* Prints that no implementation is called so, and which ones may be meant. */
+/* Prints that no implementation matches the pattern, and which ones may be meant. */
 void impl_unknown(const char *pattern, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who may race: an implementation that is right on the short suite of a layer, pass and type.
+/* An implementation may be timed if it is right on the short suite of the layer, pass and type.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_GATE_H
 #define NL_GATE_H
@@ -11,8 +11,9 @@ typedef struct gate {
     char why[500]; /* what it got wrong */
 } gate;
 
-/* gates: [nl_impl_count()], of zeros at first. Verifies whom the options select for the case and
- * who is new to its layer, pass and type. False: error says why. */
+/* gates: [nl_impl_count()], zeroed at first. Verifies the implementations that the options
+ * select for the case and that have not been verified on its layer, pass and type. False: error
+ * says why. */
 bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error,
                size_t error_size);
 

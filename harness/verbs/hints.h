@@ -14,7 +14,7 @@ void hints_note(const nl_impl *impl, const row *w, int threads);
 /* Writes what the failed cases of an implementation have in common, or nothing. */
 typedef void (*hints_when)(void *context, const nl_impl *impl, char *text, size_t size);
 
-/* Calls each of them again, prints what it finds, and forgets them. when: NULL, or asked. */
+/* Calls each remembered implementation again, prints the hints, and forgets them. when: or NULL. */
 void hints_print(FILE *to, hints_when when, void *context);
 
 #endif

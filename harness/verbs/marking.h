@@ -21,10 +21,10 @@ bool grade_all(grading *j);
 /* The points for a part's speed, which has been checked: times the kernel beside both rungs. */
 bool grade_speed(grading *j, const part *p, mark *k);
 
-/* How far a value is from one end to the other, by the logarithm, 0 to 1. */
+/* The position of a value between both ends, on a logarithmic scale from 0 to 1. */
 double grade_share(double value, double from, double to);
 
-/* The points of what is not run. */
+/* Notes no points for a part that was not run, and why. */
 void grade_nothing(grading *j, const part *p, const char *why);
 
 #endif

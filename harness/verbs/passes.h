@@ -1,4 +1,5 @@
-/* Passes: whole measurements in fresh processes, each in a folder that is whole or not there.
+/* Passes: whole measurements in fresh processes, each in a folder that exists only if it is
+ * complete.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_PASSES_H
 #define NL_PASSES_H
@@ -7,7 +8,7 @@
 
 typedef struct pass_plan {
     int passes;         /* to make */
-    const char *folder; /* made if it is not there; passes are added */
+    const char *folder; /* created if it does not exist; passes are added to it */
     const void *context;
     bool (*run)(const void *context, const char *folder, unsigned seed); /* one, into its folder */
 } pass_plan;
@@ -15,11 +16,11 @@ typedef struct pass_plan {
 /* The folder of this processor's passes, in memory of its own. */
 const char *passes_folder(void);
 
-/* Makes them, one after another. Ctrl-C ends the last one, which then is not there. False: after a
- * message. */
+/* Makes them, one after another. Ctrl-C ends the current one, which leaves no folder. False: after
+ * a message. */
 bool passes_make(const pass_plan *p);
 
-/* Runs this very program, even when another was built meanwhile, and shows its words, not its results.
+/* Runs this very program, even if another was built meanwhile; shows its stderr, not its stdout.
  * Returns its exit code, or -1. */
 int process_run(char **argv);
 

@@ -16,10 +16,10 @@ typedef struct report {
     bool colour;
 } report;
 
-/* False: the file cannot be written, after a message. From now on Ctrl-C only sets a flag. */
+/* False: the file cannot be written, after a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
-/* So many failures are printed; the others are in the table or the CSV only. */
+/* The number of failures that are printed; the others are in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };
 
 /* Print on stderr what failed and why, and the command that repeats it (with threads above 1). */

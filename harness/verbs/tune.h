@@ -4,16 +4,16 @@
 
 #include "base/stats.h"
 
-/* Of two states of the caches: FASTER if it is in one, and neither slower nor unknown in the other.
- */
+/* The verdict on two states of the caches: FASTER if it is FASTER in one, and FASTER or SAME in the
+ * other. */
 comparison tune_both(comparison a, comparison b);
 
 /* From verdicts at n rising sizes, the index of the smallest FASTER one with no SLOWER or SAME
  * above; n: none. *known: false if there is none because the largest sizes are not resolved. */
 size_t tune_from(const comparison *verdicts, size_t n, bool *known);
 
-/* Verdicts measured once more: does none lose between a threshold that was at one index and is now
- * at another? */
+/* verdicts: measured once more. Is none of them a loss between the old and the new index of a
+ * threshold? */
 bool tune_holds(const comparison *verdicts, size_t was, size_t now);
 
 #endif

@@ -1,14 +1,14 @@
-/* The right outputs of a case, by the reference. SPDX-License-Identifier: MIT */
+/* The expected outputs of a case, by the reference. SPDX-License-Identifier: MIT */
 #ifndef NL_ANSWER_H
 #define NL_ANSWER_H
 
 #include "cases/data.h"
 #include "reference.h"
 
-/* One number of y or dx, in what does not depend on who computes it. */
+/* The part of a due (due.h) of one number of y or dx that is the same for all implementations. */
 typedef struct plain {
     double want;
-    double per_unit; /* 1 over the unit of its error; 0: due_at() has more to say about it */
+    double per_unit; /* 1 over the unit of its error; 0: only due_at() can judge it */
 } plain;
 
 /* Computed once, shared by all implementations. */
@@ -17,7 +17,7 @@ typedef struct answer {
     ref_outputs want;
     void *memory;
     plain *plain;         /* of each number of y or dx; NULL: not made */
-    unsigned long number; /* no two answers of a process share it */
+    unsigned long number; /* unique in a process */
 } answer;
 
 /* Also fills data's MEAN and RSTD in a backward case. False: out of memory. */

@@ -6,13 +6,13 @@
 #include "reference.h"
 #include "verify/instance.h"
 
-/* A bound in units of 2^-24: the certain one, and where that is smaller the probable one, which a
- * right kernel breaks less than once in 10^16 sums. */
+/* A bound in units of 2^-24. probable: the smaller of the certain bound and one that a right kernel
+ * breaks less than once in 10^16 sums. */
 typedef struct bound {
     double probable, certain;
 } bound;
 
-/* An implementation's .lanes beyond this is a mistake: a bound for so many would allow anything. */
+/* The largest .lanes of an implementation. */
 enum { LANES_MAX = 256 };
 
 /* The error allowed to float arithmetic in one group. */
@@ -31,7 +31,7 @@ typedef struct allowance {
 /* For group g of the instance's case, given the reference's statistics. */
 allowance allow(const instance *in, const ref_outputs *want, size_t g);
 
-/* Of the sums of feature j over all rows: which is NL_DGAMMA or NL_DBETA. */
+/* The bound of dgamma or dbeta (`which`) of feature j. */
 bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j);
 
 /* Is it finite, but too large for a sum of floats? No method promises to be right there. */
@@ -39,7 +39,7 @@ bool leaves_range(long double sum);
 
 bool exact_data(const instance *in);
 
-/* Of the saved mean: nothing on exact data, unless dividing rounds or the method does. */
+/* The bound of the saved mean: 0 on exact data, unless the division or the method rounds. */
 bound allow_mean(const instance *in, const allowance *a);
 
 #endif

@@ -5,15 +5,15 @@
 
 #include "verify/verify.h"
 
-/* Callbacks, each passed the context. */
+/* Threads, and callbacks, to which the context is passed. */
 typedef struct check_settings {
     int threads;
     bool model; /* also verify a model's own output, where the data have one */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
-    /* The verdict; impl NULL: on a model's own output. */
+    /* Gets the verdict on both calls; impl NULL: on a model's own output. */
     void (*judged)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
-    /* Each of the two; or NULL. False: out of memory. */
+    /* Gets the verdict on each of the two calls; or NULL. False: out of memory. */
     bool (*noted)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
 } check_settings;
 

@@ -7,14 +7,15 @@
 
 #include <stdbool.h>
 
-/* Makes *impl call its kernel with a read-only copy of the problem and the arguments: one call of
- * one implementation at a time. Returns where the copies lie; NULL: out of memory. */
+/* Makes *impl call its kernel with a read-only copy of the problem and the arguments; only one call
+ * at a time. Returns the copies; NULL: out of memory. */
 char *constants_guard(nl_impl *impl);
 
-/* The implementation as it was before: for calls at once, which cannot share the copies. */
+/* The implementation before constants_guard(): for concurrent calls, which cannot share the
+ * copies. */
 const nl_impl *constants_unguarded(void);
 
-/* Is the address in the copies? Then writes which field it is, as "n of its problem". */
+/* Is the address in the copies? Then writes the field's name: "n of its problem". */
 bool constants_name(nl_pass pass, const char *copies, const char *address, char *text, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a kernel did to its process, in a sentence. SPDX-License-Identifier: MIT */
+/* Describes in a sentence what a kernel did to its process. SPDX-License-Identifier: MIT */
 #ifndef NL_CRASH_H
 #define NL_CRASH_H
 
@@ -7,7 +7,7 @@
 /* "wrote y[1024] of row 63: 1 element past its end" */
 void crash_describe(const slip *s, char *why, size_t why_size);
 
-/* How a process ended that has noted no more; status: from waitpid(). */
+/* Describes the end of a process that left no note; status: from waitpid(). */
 void crash_describe_end(const slip *shared, int status, char *why, size_t size);
 
 #endif

@@ -53,7 +53,7 @@ error_counts error_record_compare(const error_record *e,
                                   void (*take)(void *context, const error_finding *f),
                                   void *context);
 
-/* The column of a kind of data, whatever its number, added if missing; KINDS_MAX: no room for another. */
+/* The column of a kind of data without its number; adds it if missing. KINDS_MAX: no room. */
 size_t error_record_column(error_record *e, const char *data);
 
 /* Is it a line of an implementation that did not run? */

@@ -5,8 +5,8 @@
 
 #include "verify/instance.h"
 
-/* How to call: with so many threads, and every byte of the outputs, or of scratch, set to this
- * before. 0xff is what a check does. */
+/* How to call: the number of threads, and the byte that fills outputs and scratch before the call;
+ * a check uses 0xff. */
 typedef struct examination {
     int threads;
     unsigned char outputs, scratch;

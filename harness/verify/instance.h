@@ -31,7 +31,7 @@ typedef struct instance {
     arena *shared; /* whose memory it is, or NULL */
 } instance;
 
-/* in->impl may be replaced later by one for which scratch_bytes is enough. */
+/* The caller may replace in->impl later by one for which scratch_bytes is enough. */
 bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, size_t scratch_bytes,
                    placement where, instance *out);
 /* In an arena, from its beginning; instance_room() bytes are enough. */
@@ -42,7 +42,7 @@ void instance_refill(instance *in); /* restores the inputs, the outputs are `uns
 void instance_fill(instance *in);   /* and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 nl_status instance_call(const instance *in, int threads);
-/* Of the bits of all arguments: equal hashes stand for equal bits. */
+/* A hash of the bits of all arguments. */
 uint64_t instance_hash(const instance *in);
 void instance_free(instance *in);
 

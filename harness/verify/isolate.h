@@ -8,22 +8,22 @@
 /* Shared memory of at least so many bytes, for one instance at a time; NULL: out of memory. */
 arena *isolate_arena(size_t bytes);
 
-/* Calls in->impl on its instance, which then has the outputs if it lies in that memory, and is as
- * before if not. False: why says what the kernel did. In that memory our own kernels share a
- * process, until one of them ends it, and so do added ones; else each call gets a fresh one. */
+/* Calls in->impl on its instance in a child process. The outputs arrive only if the instance lies
+ * in the arena. There our own kernels share a process until one of them ends it, and loaded ones
+ * share another; elsewhere each call gets a fresh process. False: why says what the kernel did. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
-/* Not NULL: what a kernel prints goes to it, call by call, and is no failure. */
+/* If not NULL, it gets what a kernel prints, call by call, and printing is no failure. */
 extern void (*isolate_heard)(const char *text);
 
-/* The threads of the process of the last call, which keeps those that OpenMP has started; counted
- * from outside. 0: unknown. */
+/* The threads of the last call's process, counted from outside, with those that OpenMP keeps. 0:
+ * unknown. */
 int isolate_threads(void);
 
-/* The scratch that the kernel wants, from a child that runs its .scratch; SIZE_MAX: it failed. */
+/* Runs the kernel's .scratch in a child and returns its answer; SIZE_MAX: it failed. */
 size_t isolate_scratch(const nl_impl *impl, const nl_problem *p);
 
-/* Ends the shared processes and frees the memory, as before a measurement. */
+/* Ends the shared processes and frees the memory; call it before a measurement. */
 void isolate_end(void);
 
 #endif

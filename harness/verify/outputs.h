@@ -13,14 +13,14 @@ typedef enum outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_DEMO, OUTCOME_SKIP } ou
 typedef struct verdict {
     outcome outcome;
     double error_u, bound_u; /* the largest error of y or dx, and the bound there, in units */
-    double largest[NL_ARGS]; /* the same error of each output; NAN where none has a bound */
+    double largest[NL_ARGS]; /* the largest error of each output; NAN if none has a bound */
     size_t compared;         /* numbers compared; 0 is a failure */
     char why[320];           /* what failed and where, or why it did not run */
 } verdict;
 
 const char *outcome_name(outcome o);
 
-/* A FAIL whose why is format with `what` for its %s. */
+/* A FAIL; its why is `format` with `what` for %s. */
 verdict failure(const char *format, const char *what);
 
 verdict outputs_check(const instance *in, const answer *a);

@@ -5,12 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is refused: to a KERNEL, starting a process or a program, signalling another one, opening a
- * file for writing, changing one, and the network, by a SIGSYS; to a COMPILER, the network and the
- * memory of other processes, by an error. */
+/* A KERNEL gets SIGSYS if it starts or signals a process, opens a file for writing, changes one, or
+ * uses the network. A COMPILER gets an error if it uses the network or another process's memory. */
 typedef enum seal_kind { SEAL_KERNEL, SEAL_COMPILER } seal_kind;
 
-/* From here on, in all threads. Nothing without libseccomp. */
+/* Seals all threads of this process for good. Without libseccomp it does nothing. */
 void seal(seal_kind kind);
 
 /* The name of the system call with this number. False: a build without libseccomp. */

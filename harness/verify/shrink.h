@@ -4,9 +4,9 @@
 
 #include "verify/verify.h"
 
-/* *c is where impl failed as *v says. Tries smaller sizes, ordinary data and fewer options, for a
- * few seconds at most; replaces *c and *v as long as it fails in a like way. False: nothing smaller
- * was found. */
+/* impl failed on *c with *v. Tries smaller sizes, ordinary data and fewer options, for a few
+ * seconds at most, and keeps in *c and *v the smallest case that fails in the same way. False: none
+ * is smaller. */
 bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a course asks for and how many points it gives: a text file. docs/grading.md describes it.
+/* An assignment: a text file with the parts of a task and their points (docs/grading.md).
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ASSIGNMENT_H
 #define NL_ASSIGNMENT_H
@@ -7,9 +7,9 @@
 
 enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 
-/* A category is right on all its cases or not; bits are also the same on any number of threads. A
- * speed or an error is on one case, and its points go by the logarithm, from none at `from` to all
- * at `to`; those of a speed in steps. */
+/* A category is right on all its cases or not. Bits must also be the same on any number of threads.
+ * A speed or an error has one case; its points follow the logarithm, from none at `from` to all at
+ * `to`, for a speed in steps. */
 typedef struct part {
     enum { PART_CATEGORY, PART_BITS, PART_ERROR, PART_SPEED, PART_KINDS } kind;
     char name[80];
@@ -28,13 +28,13 @@ typedef struct assignment {
     char allowed[WORDS_MAX][64];   /* in spite of a stem */
     size_t forbidden_count, allowed_count;
     char headers[600]; /* that it may include; "": the usual ones */
-    bool asks_method;  /* the kernel must promise this one */
+    bool asks_method;  /* the kernel must promise `method` */
     nl_method method;
 } assignment;
 
 /* False: error names the line, what is wrong with it and what it should be. */
 bool assignment_read(const char *path, assignment *out, char *error, size_t error_size);
-/* Of a text that is no file; name: for the error. */
+/* As assignment_read(), of a text; name: for the error. */
 bool assignment_parse(const char *name, const char *text, assignment *out, char *error,
                       size_t error_size);
 void assignment_free(assignment *a);

@@ -19,12 +19,12 @@ typedef struct command {
 void command_add(command *c, const char *format, ...);
 void command_words(command *c, const char *words); /* which spaces separate */
 
-/* False: it failed. error says why if it could not run; else it has printed that itself. */
+/* False: it failed. error says why if it could not run; otherwise the command has printed why. */
 bool command_run(command *c, char *error, size_t size);
 
-/* For input that is not trusted: in this folder, which also takes temporary files, with a fixed
- * environment, without a terminal, the network or other processes, and with limits on time, memory
- * and files. output, messages: files of the folder for stdout and stderr; messages NULL: stderr. */
+/* Runs a command on untrusted input: in this folder, with a fixed environment, without a terminal
+ * or the network, and with limits on time, memory and files. output, messages: files of the folder
+ * for stdout and stderr; messages NULL: stderr. */
 bool command_run_fenced(command *c, const char *folder, const char *output, const char *messages,
                         char *error, size_t size);
 

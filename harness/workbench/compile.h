@@ -12,11 +12,11 @@ typedef struct compiled {
     bool own, installed, vectors; /* this build's compiler; installed headers */
 } compiled;
 
-/* The kernel is called try/NAME, after its file; the compiler is that of the environment's CC, or
- * this build's, or cc. False: error says why, or is empty if the compiler has printed it. */
+/* The kernel gets the name try/NAME, after its file. The compiler is the environment's CC, or this
+ * build's, or cc. False: error says why, or is empty if the compiler has printed it. */
 bool compile_kernel(const char *file, compiled *out, char *error, size_t error_size);
 
-/* Its parts: makes the folder, and chooses the compiler and the instruction set. */
+/* The first part of compile_kernel(): makes the folder, chooses the compiler and the ISA. */
 bool compile_prepare(const char *file, compiled *out, char *error, size_t error_size);
 /* The compiler's name and the options that all kernels get. */
 void compile_flags(const compiled *c, command *to);

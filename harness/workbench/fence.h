@@ -1,6 +1,6 @@
-/* Compiles a kernel that is not trusted. The compiler, which sees what no search in the text sees,
- * does the searching: first it gets the headers that are allowed, then a pragma that makes each
- * forbidden word an error, then the file. SPDX-License-Identifier: MIT */
+/* Compiles an untrusted kernel. The compiler itself searches for forbidden words, since it expands
+ * macros: it gets the allowed headers, then a pragma that makes each such word an error, then the
+ * file. SPDX-License-Identifier: MIT */
 #ifndef NL_FENCE_H
 #define NL_FENCE_H
 

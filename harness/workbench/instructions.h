@@ -1,4 +1,4 @@
-/* What a compiled kernel computes with: its instructions, as the compiler writes them.
+/* Checks the instructions of a compiled kernel, in the compiler's assembly.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_INSTRUCTIONS_H
 #define NL_INSTRUCTIONS_H
@@ -8,9 +8,9 @@
 
 enum { NO_DOUBLE = 1, NO_HALF = 2 };
 
-/* Looks at an assembly file of x86-64 or aarch64, which it changes. rules: 0, or what more is
- * forbidden, computing in double or more, conversions from and to f16. False: why names an
- * instruction that is, that calls the system or reads a clock, or what no compiler writes. */
+/* Checks the assembly of x86-64 or aarch64, and overwrites it. No instruction may call the system,
+ * read a clock, or be one that no compiler writes; rules (NO_DOUBLE, NO_HALF) also forbid computing
+ * in double or more, and conversions of f16. False: why names the instruction. */
 bool instructions_allowed(char *assembly, int rules, char *why, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* The labs of labs/, which the build embeds, so that they need no folder of the project.
+/* The labs of labs/, which the build embeds in the program.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_LAB_H
 #define NL_LAB_H
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* The texts of a lab's files; NULL: it has none, as the lab without a compiler. */
+/* The texts of a lab's files; NULL: the lab has no such file. */
 typedef struct lab {
     const char *name; /* of its folder: "2-one-pass" */
     const char *page, *start, *assignment;
@@ -22,15 +22,15 @@ const lab *lab_find(const char *name);
 const char *lab_title(const lab *l, char text[100]);
 const char *lab_takes(const lab *l, char text[100]);
 
-/* Writes the page. Its links lead into the folder of the project, or become text where this machine
+/* Writes the page. Its links lead into the folder of the project, or become text if this machine
  * has no such folder. */
 void lab_write_page(const lab *l, const char *project, FILE *out);
 
 /* The folder from which this program was built. */
 const char *lab_project(void);
 
-/* The assignment of an assignment's file, of a folder that has one, or of a lab by lab_find. Files
- * come first. False: error says what is wrong. */
+/* Reads the assignment of a file, of a folder that has one, or of a lab by lab_find(), in this
+ * order. False: error says what is wrong. */
 bool lab_assignment(const char *what, assignment *out, char *error, size_t error_size);
 
 #endif

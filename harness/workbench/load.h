@@ -11,15 +11,15 @@ enum { LOAD_NAME = 60, LOAD_ABOUT = 200 }; /* the longest, in characters */
  * and error says why and what to do. */
 bool load_kernels(const char *path, const char *origin, char *error, size_t error_size);
 
-/* Adds the one kernel of a library that is not trusted, and never loads it into this process: other
- * processes do (verify/worker.h), which are sealed. NULL: error says why. */
+/* Adds the one kernel of an untrusted library. Only sealed processes load it (verify/worker.h),
+ * never this one. NULL: error says why. */
 const nl_impl *load_distant(const char *path, char *error, size_t error_size);
 
-/* The origin of a loaded kernel; NULL: it is not loaded. And of the library loaded as number i. */
+/* The origin of a loaded kernel; NULL: it is not loaded. The origin of library number i. */
 const char *load_origin(const char *impl, const char *isa);
 const char *load_file(size_t i);
 
-/* False: cannot be in the table; why says what is wrong. */
+/* May the implementation be in the table? False: why says what is wrong. */
 bool load_accepts(const nl_impl *impl, char *why, size_t why_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* The text of a kernel file that is still to be written.
+/* Writes a kernel file to begin with.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_STUB_H
 #define NL_STUB_H

@@ -1,5 +1,5 @@
-/* What a compiled kernel may call: mathematics, memory and threads of OpenMP; nothing that opens
- * files, starts threads or processes, reads the clock, or computes a layer.
+/* Checks what a compiled kernel calls: mathematics, memory and OpenMP's threads are allowed;
+ * opening files, starting threads or processes, reading the clock and the library's layers are not.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_SYMBOLS_H
 #define NL_SYMBOLS_H
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Looks at the undefined symbols of a shared library, which is not loaded. False: why names the
- * first one that a kernel must not have; with no_double also a function that has a sister in float,
- * as fma(). Elsewhere than on Linux all are allowed. */
+/* Checks the undefined symbols of a shared library without loading it. no_double: also forbids
+ * functions in double that exist in float, such as fma(). False: why names the first forbidden one.
+ * On other systems than Linux all are allowed. */
 bool symbols_allowed(const char *library, bool no_double, char *why, size_t size);
 
 #endif
