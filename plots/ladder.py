@@ -71,7 +71,7 @@ for i, shape in enumerate(shapes):
             continue
         axes.barh(place, row["gbps"], 0.74, color=FILLS[kind(row)], edgecolor="black", linewidth=0.6)
         axes.hlines(place, row["gbps_low"], row["gbps_high"], color="black", linewidth=1.2)
-        axes.vlines(row["limit_gbps"], place - 0.5, place + 0.5, color=speed.LIMIT[0], linewidth=3)
+        axes.vlines(row["limit_gbps"], place - 0.5, place + 0.5, color=speed.LIMIT, linewidth=3)
         times = base[row["case"]]["ns"] / row["ns"]
         words = f"{digits(row['gbps'])} GB/s" if row is base[row["case"]] else f"{digits(times)}×" * isfinite(times)
         axes.annotate(f"{words} {rungs.mark(row)}".rstrip(), (max(row["gbps_high"], row["limit_gbps"]), place), **beside)
@@ -91,7 +91,7 @@ isas = ", ".join(dict.fromkeys(row["isa"] for row in rows if rungs.is_optimized(
 used = [name for name in FILLS if any(kind(row) == name for row in rows)]
 handles = [Patch(facecolor=FILLS[name], edgecolor="black", label=name + f", {isas}" * (name == "optimized")) for name in used]
 handles += [Line2D([], [], color="black", linewidth=1.2, label="95 % interval of the median"),
-            Line2D([], [], color=speed.LIMIT[0], linewidth=3, label="the machine's limit")]
+            Line2D([], [], color=speed.LIMIT, linewidth=3, label="the machine's limit")]
 note = ("Beside a bar: times as fast as naive, or\nas the first rung of the pass; there its GB/s.\nGB/s: every input read once "
         "and every\noutput written once, over the median time."
         + "\n‡ IMPOSSIBLE: beyond the limit by more\nthan the noise, so do not believe it." * any(row["flag"] for row in rows))

@@ -32,7 +32,6 @@ optimized/registers     #DDAA33 H
 optimized/threaded      #661100 P
 optimized/inference     #88CCEE <
 """
-KEY = "simd pipelined streaming threaded".split()  # optimized rungs to show where not all have room
 LOOKS = {name: (colour, marker) for name, colour, marker in map(str.split, TABLE.split("\n")[1:-1])}
 OTHERS = [("#56B4E9", m) for m in "<>hp8d"] + [("#666666", m) for m in "<>hp8d"]
 

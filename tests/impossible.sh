@@ -13,40 +13,25 @@ check() { # WHAT COMMAND...
 lacks() { # PATTERN FILE
     ! grep -q "$1" "$2"
 }
-draw() { # FOLDER NAME
-    python3 "plots/$2.py" "$work/$1/$2.csv" "$work/$1/$2" &>>"$work/log" || { cat "$work/log" && return 1; }
-}
-
 heading=case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,bound_u,ns,ns_low,ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,state_bytes,scratch_bytes,baseline,speedup,speedup_low,speedup_high,comparison,aa_band,rounds,calls,stopped,flag
-row() { # IMPL N OPTIONS NS FLAG
-    local case=layernorm/forward/f32/$2x64/normal${3:+/$3} word=FASTER
-    [[ $1 == */naive || $1 == optimized/rows_simd && $3 == peers ]] && word=baseline
-    echo "$case,$1,c,1,layernorm,forward,f32,$2,64,1,normal,${3#peers},ok,1.5,20,$4,$4,$4,$4,$((512 * $2 / $4)),100,$((51200 * $2 / $4 / 100)),$((512 * $2)),0,0,layernorm/naive,2,1.9,2.1,$word,0.01,20,8,time,$5"
+row() { # IMPL N NS FLAG
+    local word=FASTER
+    [[ $1 == */naive ]] && word=baseline
+    echo "layernorm/forward/f32/$2x64/normal,$1,c,1,layernorm,forward,f32,$2,64,1,normal,,ok,1.5,20,$3,$3,$3,$3,$((512 * $2 / $3)),100,$((51200 * $2 / $3 / 100)),$((512 * $2)),0,0,layernorm/naive,2,1.9,2.1,$word,0.01,20,8,time,$4"
 }
 for folder in sound beyond; do
     flag= && [[ $folder == beyond ]] && flag=IMPOSSIBLE
     mkdir "$work/$folder"
-    for name in ladder widths rows pareto threads peers; do
-        option= && [[ $name == threads ]] && option=threads=1
-        [[ $name == peers ]] && option=peers
-        {
-            echo "$heading"
-            for n in 8 64; do
-                row layernorm/naive $n "$option" $((n * 40)) ''
-                row layernorm/two_pass $n "$option" $((n * 20)) ''
-                row optimized/rows_simd $n "$option" $((n * 5)) "$flag"
-                [[ $name == peers ]] && row peer/onednn_layernorm $n "$option" $((n * 5)) "$flag"
-                [[ $name == threads ]] && row optimized/rows_simd $n "$option" $((n * 4)) "$flag" |
-                    sed 's/threads=1/threads=2/g; s/,c,1,/,c,2,/'
-            done
-        } >"$work/$folder/$name.csv"
-        check "$name of $folder rows is drawn" draw $folder $name
-        if [[ $folder == beyond ]]; then
-            check "$name: the legend" grep -q 'IMPOSSIBLE' "$work/$folder/$name.svg"
-        else
-            check "$name: no mark where there is none" lacks 'IMPOSSIBLE\|‡' "$work/$folder/$name.svg"
-        fi
-    done
+    ladder=$work/$folder/ladder
+    {
+        echo "$heading"
+        for n in 8 64; do
+            row layernorm/naive $n $((n * 40)) ''
+            row layernorm/two_pass $n $((n * 20)) ''
+            row optimized/rows_simd $n $((n * 5)) "$flag"
+        done
+    } >"$ladder.csv"
+    check "the ladder of $folder rows is drawn" python3 plots/ladder.py "$ladder.csv" "$ladder"
     check "the report of $folder rows" python3 scripts/report.py --results "$work/$folder" \
         --out "$work/$folder/index.html" --program "$program" >"$work/log"
     python3 - "$work/$folder/ladder.csv" "$program" >"$work/$folder/table" <<'PY'
@@ -57,7 +42,8 @@ print(readme.ladder(readme.Results(sys.argv[1]), readme.implementations(sys.argv
 PY
 done
 check "ladder: the mark beside the bar" grep -q '× *‡' "$work/beyond/ladder.svg"
-check "peers: the mark beside the rate" test "$(grep -c '‡' "$work/beyond/peers.svg")" -ge 3
+check "ladder: the legend" grep -q 'IMPOSSIBLE' "$work/beyond/ladder.svg"
+check "ladder: no mark where there is none" lacks 'IMPOSSIBLE\|‡' "$work/sound/ladder.svg"
 for page in index.html table; do
     check "$page: the mark beside the share" grep -q '102‡' "$work/beyond/$page"
     check "$page: the legend" grep -q '‡ IMPOSSIBLE: faster than the limit' "$work/beyond/$page"

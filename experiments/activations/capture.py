@@ -14,7 +14,7 @@ To run it again (Python 3.11 or newer):
     /tmp/capture-env/bin/pip install -r requirements.txt
     /tmp/capture-env/bin/python capture.py            # capture, check, write
     /tmp/capture-env/bin/python capture.py --check    # capture again, compare, write nothing
-    python3 capture.py --verify                       # check stored arrays; needs numpy only
+    python3 capture.py --verify                       # check stored arrays and the table; needs numpy only
 
 Written for each NAME in early, middle, late (float32, C order, .npy version 1.0):
 
@@ -23,8 +23,8 @@ Written for each NAME in early, middle, late (float32, C order, .npy version 1.0
     NAME.beta.npy   [384]          its bias
     NAME.y.npy      [tokens, 384]  the output of the model's own LayerNorm
 
-and capture.json (provenance, eps, shapes, SHA-256, facts), rows.csv (facts row by row) and the
-block of tables in README.md.
+and capture.json (provenance and SHA-256) and the table in README.md, whose facts follow from the
+arrays.
 
 Nothing is written unless y agrees with a float64 LayerNorm of x to TOLERANCE units, one unit
 being 2^-24 * (max(1, |xhat|) * |gamma| + |beta|), element by element: half a float32 ulp
@@ -35,13 +35,11 @@ processor the last bits may still differ; --check then fails, and --verify still
 """
 
 import argparse
-import csv
 import hashlib
 import importlib.metadata
 import json
 import os
 import platform
-import re
 import sys
 from pathlib import Path
 
@@ -167,10 +165,8 @@ def check_arrays(name, a, tokens):
     if not error.max() <= TOLERANCE:
         fail(f"{name}: y is {error.max():.3g} units from the float64 LayerNorm of x")
     return {
-        "tolerance_units": TOLERANCE,
         "max_error_units": figure(error.max()),
         "rms_error_units": figure(np.sqrt(np.mean(error**2))),
-        "max_abs_error": figure(np.abs(a["y"] - want).max()),
         "correctly_rounded_share": figure(np.mean(a["y"] == want.astype(np.float32))),
     }
 
@@ -208,7 +204,6 @@ def facts(a):
             "channel": top,
             "rows_where_largest": int(count[top]),
             "gamma": figure(a["gamma"][top]),
-            "beta": figure(a["beta"][top]),
         },
         "abs_gamma": spread(gamma),
         "abs_beta": spread(np.abs(a["beta"])),
@@ -218,9 +213,10 @@ def facts(a):
     }
 
 
-def tables(record):
+def tables(arrays, agreement):
     """The Markdown block of README.md."""
-    cap = record["captures"]
+    cap = {name: {"module": CAPTURES[name], "shape": a["x"].shape, "facts": facts(a),
+                  "agreement": agreement[name]} for name, a in arrays.items()}
 
     def three(d, fmt):
         return " / ".join(format(d[k], fmt) for k in ("min", "median", "max"))
@@ -229,7 +225,7 @@ def tables(record):
         return f"| {label} | " + " | ".join(cell(c) for c in cap.values()) + " |"
 
     def top(c):
-        t, rows = c["facts"]["top_channel"], c["shapes"]["x"][0]
+        t, rows = c["facts"]["top_channel"], c["shape"][0]
         return f"{t['channel']}, in {t['rows_where_largest']} of {rows} rows"
 
     def listed(c):
@@ -243,7 +239,7 @@ def tables(record):
         return cell
 
     first = next(iter(cap.values()))
-    rows, width = first["shapes"]["x"]
+    rows, width = first["shape"]
     return "\n".join([
         MARK_BEGIN,
         "",
@@ -280,25 +276,14 @@ def tables(record):
     ])
 
 
-def write_readme(record):
-    path = HERE / "README.md"
-    text = path.read_text(encoding="utf-8")
+def readme(arrays, agreement):
+    """README.md as it is, and with its table from these arrays."""
+    text = (HERE / "README.md").read_text(encoding="utf-8")
     head, begin, rest = text.partition(MARK_BEGIN)
     _, end, tail = rest.partition(MARK_END)
     if not begin or not end:
         fail("README.md has lost the marks around its tables")
-    path.write_text(head + tables(record) + tail, encoding="utf-8")
-
-
-def write_rows(arrays, tokens):
-    with open(HERE / "rows.csv", "w", newline="", encoding="utf-8") as f:
-        out = csv.writer(f, lineterminator="\n")
-        out.writerow(["capture", "row", "mean", "std", "kappa", "peak", "peak_channel", "token"])
-        for name, a in arrays.items():
-            r = row_facts(a["x"])
-            for i, token in enumerate(tokens):
-                cells = [f"{r[k][i]:.6g}" for k in ("mean", "std", "kappa", "peak")]
-                out.writerow([name, i, *cells, r["peak_channel"][i], token])
+    return text, head + tables(arrays, agreement) + tail
 
 
 def write_all(arrays, tokens, agreement, text):
@@ -321,18 +306,10 @@ def write_all(arrays, tokens, agreement, text):
             np.save(HERE / f"{name}.{part}.npy", v)
         record["captures"][name] = {
             "module": CAPTURES[name],
-            "eps": EPS,
-            "shapes": {part: list(v.shape) for part, v in a.items()},
             "sha256": {f"{name}.{p}.npy": sha256(HERE / f"{name}.{p}.npy") for p in a},
-            "agreement": agreement[name],
-            "facts": facts(a),
         }
-    dump = json.dumps(record, indent=1)
-    dump = re.sub(r"\[\s+([^][{}]*?)\s+\]",  # lists on one line
-                  lambda m: "[" + re.sub(r"\s+", " ", m[1]) + "]", dump)
-    (HERE / "capture.json").write_text(dump + "\n", encoding="utf-8")
-    write_rows(arrays, tokens)
-    write_readme(record)
+    (HERE / "capture.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    (HERE / "README.md").write_text(readme(arrays, agreement)[1], encoding="utf-8")
 
 
 def load_stored():
@@ -359,7 +336,7 @@ def main():
     mode.add_argument("--check", action="store_true",
                       help="capture again and compare with the stored arrays; write nothing")
     mode.add_argument("--verify", action="store_true",
-                      help="check the stored arrays (SHA-256, shapes, y against float64); no model")
+                      help="check the stored arrays (SHA-256, shapes, y against float64) and README.md; no model")
     args = parser.parse_args()
 
     if args.verify:
@@ -380,6 +357,8 @@ def main():
                     fail(f"{name}.{part} differs from the stored array by up to {gap:.3g}")
     elif not args.verify:
         write_all(arrays, words, agreement, text)
+    elif len(set(readme(arrays, agreement))) > 1:
+        fail("the table in README.md is not that of the stored arrays")
 
     for name, a in agreement.items():
         print(f"{name:6s} [{tokens}, {HIDDEN}] eps {EPS:g}: y within {a['max_error_units']:.2f} "

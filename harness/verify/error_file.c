@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { NAMES = 3 };
-static const char *const names[NAMES] = {"impl", "isa", "problem"};
+static const char *const names[NAMES] = {"problem", "isa", "impls"};
 
 /* Text that an update can write back without quotes. */
 static bool is_plain(const char *text) {
@@ -25,47 +25,58 @@ static bool read_header(error_record *e, scan *s) {
                 : !is_plain(s->fields[i]) || error_record_column(e, s->fields[i]) != i - NAMES)
             return scan_error(
                 s, 1,
-                "column %zu is '%s': should be impl, isa, problem, then kinds of data, "
+                "column %zu is '%s': should be problem, isa, impls, then kinds of data, "
                 "each once",
                 i + 1, s->fields[i]);
     return true;
 }
 
+/* A line of the file is one of the record for each implementation that it names. */
 static bool read_line(error_record *e, scan *s) {
-    error_line *l = &e->file[e->file_count];
     char **f = s->fields, *end;
+    error_line l = {.isa = f[1], .number = s->first_line};
     if (s->count != NAMES + e->kind_count)
-        return scan_error(s, s->first_line, "%zu fields where the header has %zu", s->count,
+        return scan_error(s, l.number, "%zu fields where the header has %zu", s->count,
                           NAMES + e->kind_count);
     for (size_t i = 0; i < NAMES; i++)
-        if (!is_plain(f[i]))
-            return scan_error(s, s->first_line, "%s '%s' needs quotes", names[i], f[i]);
-    *l = (error_line){.name = f[0], .isa = f[1], .number = s->first_line};
-    l->impl = nl_find(f[0], f[1]);
-    if (!*f[2] || strlen(f[2]) >= sizeof l->problem)
-        return scan_error(s, l->number, "'%s' is no op/pass/dtype", f[2]);
-    strcpy(l->problem, f[2]);
-    if (l > e->file && error_record_order(l - 1, l) >= 0)
-        return scan_error(s, l->number, "not in order after the line before");
+        if (!is_plain(f[i])) return scan_error(s, l.number, "%s '%s' needs quotes", names[i], f[i]);
+    if (!*f[0] || strlen(f[0]) >= sizeof l.problem)
+        return scan_error(s, l.number, "'%s' is no op/pass/dtype", f[0]);
+    strcpy(l.problem, f[0]);
     for (size_t k = 0; k < KINDS_MAX; k++) {
         const char *text = k < e->kind_count ? f[NAMES + k] : "";
-        l->u[k] = *text ? strtod(text, &end) : NAN;
-        if (*text && (*end || !isfinite(l->u[k]) || l->u[k] < 0))
-            return scan_error(s, l->number, "%s: '%s' is no error", e->kinds[k], text);
+        l.u[k] = *text ? strtod(text, &end) : NAN;
+        if (*text && (*end || !isfinite(l.u[k]) || l.u[k] < 0))
+            return scan_error(s, l.number, "%s: '%s' is no error", e->kinds[k], text);
     }
-    e->file_count++;
+    for (char *name = f[2], *next; name; name = next) {
+        if ((next = strchr(name, ' '))) *next++ = '\0';
+        l.name = name, l.impl = nl_find(name, l.isa);
+        e->file[e->file_count++] = l;
+    }
+    return true;
+}
+
+static bool has_each_once(const error_record *e, scan *s) {
+    for (size_t i = 1; i < e->file_count; i++) {
+        const error_line *l = &e->file[i];
+        if (error_record_order(l - 1, l) == 0)
+            return scan_error(s, l->number, "%s has line %zu too", l->name, l[-1].number);
+    }
     return true;
 }
 
 static bool read_file(error_record *e, scan *s) {
     if (!scan_file(s, &e->text)) return false;
-    size_t lines = 1;
-    for (const char *p = e->text; *p; p++) lines += *p == '\n';
-    e->file = calloc(lines, sizeof *e->file);
+    size_t most = 1;
+    for (const char *p = e->text; *p; p++) most += *p == '\n' || *p == ' ';
+    e->file = calloc(most, sizeof *e->file);
     bool ok = e->file ? read_header(e, s) : scan_error(s, 0, "no memory for it");
     while (ok && s->at < s->end) ok = scan_record(s) && read_line(e, s);
     free(s->fields);
-    return ok;
+    if (!ok) return false;
+    qsort(e->file, e->file_count, sizeof *e->file, error_record_order);
+    return has_each_once(e, s);
 }
 
 bool error_record_open(error_record *e, const char *path, bool update, char *error,
@@ -94,30 +105,56 @@ void error_record_close(error_record *e) {
     *e = (error_record){0};
 }
 
-/* Rounds u up to four digits, so that the recorded number is never below the error. */
-static void write_rounded_up(FILE *out, double u) {
-    char text[32] = "";
+/* Up to four digits, so that the recorded number is never below the error. */
+static double rounded_up(double u) {
+    char text[32];
     if (u <= 1e-6) u = 0;
-    if (!isnan(u)) snprintf(text, sizeof text, "%.4g", u);
-    if (!isnan(u) && strtod(text, NULL) < u)
+    if (isnan(u) || u == 0) return u;
+    snprintf(text, sizeof text, "%.4g", u);
+    if (strtod(text, NULL) < u)
         snprintf(text, sizeof text, "%.4g", u + 0.5 * pow(10, floor(log10(u)) - 3));
-    fprintf(out, ",%s", text);
+    return strtod(text, NULL);
 }
 
-static void write_lines(const error_record *e, const error_line *lines, size_t count, FILE *out) {
+/* By problem, ISA and the numbers: implementations whose arithmetic is the same share a line. */
+static int order_of_numbers(const void *a, const void *b) {
+    const error_line *l = a, *m = b;
+    const int problem = strcmp(l->problem, m->problem), isa = strcmp(l->isa, m->isa);
+    if (problem || isa) return problem ? problem : isa;
+    for (size_t k = 0; k < KINDS_MAX; k++) {
+        const double u = isnan(l->u[k]) ? -1 : l->u[k], v = isnan(m->u[k]) ? -1 : m->u[k];
+        if (u != v) return u < v ? -1 : 1;
+    }
+    return 0;
+}
+
+static int order_to_write(const void *a, const void *b) {
+    const error_line *l = a, *m = b;
+    const int numbers = order_of_numbers(a, b);
+    return numbers ? numbers : strcmp(l->name, m->name);
+}
+
+/* Returns how many lines there are. */
+static size_t write_lines(const error_record *e, const error_line *lines, size_t count, FILE *out) {
     bool used[KINDS_MAX] = {0};
-    fputs("impl,isa,problem", out);
+    size_t written = 0;
+    fputs("problem,isa,impls", out);
     for (size_t k = 0; k < e->kind_count; k++) {
         for (size_t i = 0; i < count; i++) used[k] = used[k] || !isnan(lines[i].u[k]);
         if (used[k]) fprintf(out, ",%s", e->kinds[k]);
     }
     fputc('\n', out);
     for (size_t i = 0; i < count; i++) {
-        fprintf(out, "%s,%s,%s", lines[i].name, lines[i].isa, lines[i].problem);
+        const error_line *l = &lines[i];
+        fprintf(out, "%s,%s,%s", l->problem, l->isa, l->name);
+        for (; i + 1 < count && order_of_numbers(l, &lines[i + 1]) == 0; i++)
+            fprintf(out, " %s", lines[i + 1].name);
         for (size_t k = 0; k < e->kind_count; k++)
-            if (used[k]) write_rounded_up(out, lines[i].u[k]);
+            if (used[k]) isnan(l->u[k]) ? fputs(",", out) : fprintf(out, ",%.4g", l->u[k]);
         fputc('\n', out);
+        written++;
     }
+    return written;
 }
 
 /* How many rows are added up together follows the caches of the machine, and the error follows that: a
@@ -137,16 +174,17 @@ bool error_record_update(const error_record *e, size_t *lines, char *error, size
         if (e->now[i]) all[count] = *e->now[i], keep_larger(e, &all[count++]);
     for (size_t i = 0; all && i < e->file_count; i++)
         if (error_record_not_run(e, &e->file[i])) all[count++] = e->file[i];
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < KINDS_MAX; k++) all[i].u[k] = rounded_up(all[i].u[k]);
     FILE *out = all ? fopen(e->path, "w") : NULL;
     bool ok = out != NULL;
     if (ok) {
-        qsort(all, count, sizeof *all, error_record_order);
-        write_lines(e, all, count, out);
+        qsort(all, count, sizeof *all, order_to_write);
+        *lines = write_lines(e, all, count, out);
         ok = fflush(out) == 0 && !ferror(out);
         ok = fclose(out) == 0 && ok;
     }
     if (!ok) snprintf(error, error_size, "cannot write %s: %s", e->path, strerror(errno));
-    *lines = count;
     free(all);
     return ok;
 }

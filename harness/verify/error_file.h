@@ -1,4 +1,5 @@
-/* The file of the largest errors: a CSV whose columns after the third are kinds of data.
+/* The file of the largest errors: a CSV whose columns after the third are kinds of data. The third
+ * names all implementations with these numbers.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_ERROR_FILE_H
 #define NL_ERROR_FILE_H

@@ -30,7 +30,7 @@ static const char *column_of(const nl_case *c) {
     return usual ? c->data : "others";
 }
 
-/* y and dx have a line for each type, and so has residual_out; the rest are floats in all. */
+/* y and dx have a line for each type; the rest are floats in all. */
 static bool has_type(nl_arg output) {
     return nl_args[output].extent == NL_TENSOR;
 }
@@ -71,7 +71,7 @@ bool error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, c
     if ((k = error_record_column(e, column_of(c))) == KINDS_MAX) return true;
     const size_t problem = ((size_t)p->op * NL_PASSES + p->pass) * NL_DTYPES;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
-        if (isnan(v->largest[s])) continue;
+        if (isnan(v->largest[s]) || s == NL_RESIDUAL_OUT) continue; /* its bound is one rounding */
         const size_t job = problem + (has_type(s) ? p->dtype : 0);
         error_line **line = &e->now[at * LINES_PER_IMPL + job * NL_ARGS + s];
         if (!*line && !(*line = new_line(impl, p, s))) return false;
