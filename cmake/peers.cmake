@@ -113,7 +113,7 @@ if(NORMLAB_PEERS)
     list(JOIN missing ", " missing)
     if(peers)
         target_sources(normlab_program PRIVATE harness/peers/runtimes.c)
-        add_executable(normlab_alone harness/verbs/main.c)
+        add_executable(normlab_alone harness/commands/main.c)
         set_target_properties(normlab_alone PROPERTIES OUTPUT_NAME normlab ENABLE_EXPORTS ON
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/alone)
         target_link_libraries(normlab_alone PRIVATE normlab_harness normlab_flags)

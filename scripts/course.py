@@ -203,18 +203,18 @@ def refusal(program, command):
     words = list(itertools.takewhile(lambda word: not re.fullmatch("[|<>&;]+", word), words))
     while "=" in words[0]:
         words.pop(0)
-    verb, arguments = words[1], words[2:]
-    if verb.startswith("--"):
+    command, arguments = words[1], words[2:]
+    if command.startswith("--"):
         return None
-    if verb not in listed(program):
-        return f"{verb} is no verb"
-    if verb == "study" and not {Path(arguments[0]).stem} <= set(listed(program, verb)):
+    if command not in listed(program):
+        return f"{command} is no command"
+    if command == "study" and not {Path(arguments[0]).stem} <= set(listed(program, command)):
         return f"{arguments[0]} is no study"
-    for word in arguments if verb == "claims" else []:
+    for word in arguments if command == "claims" else []:
         if re.fullmatch(r"[a-z]\w*", word) and not (ROOT / "experiments" / "claims" / f"{word}.txt").exists():
             return f"{word} is no claim"
-    tries = [] if "--load" in arguments else [[verb, *arguments, "--help"]]
-    if verb in ("check", "bench") and "--load" not in arguments:
+    tries = [] if "--load" in arguments else [[command, *arguments, "--help"]]
+    if command in ("check", "bench") and "--load" not in arguments:
         globs = [value for option, value in zip(arguments, arguments[1:]) if option in ("--impl", "--baseline")]
         cases = [word for word in arguments if word.count("/") >= 4 and word not in globs
                  and "/file/" not in word]

@@ -105,16 +105,16 @@ def course(a):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb, what in ((classroom, "FOLDER"), (gradescope, "FILE.zip"), (course, "FOLDER")):
-        sub = verbs.add_parser(verb.__name__)
-        sub.set_defaults(run=verb)
-        if verb is not course:
+    commands = parser.add_subparsers(dest="command", required=True)
+    for command, what in ((classroom, "FOLDER"), (gradescope, "FILE.zip"), (course, "FOLDER")):
+        sub = commands.add_parser(command.__name__)
+        sub.set_defaults(run=command)
+        if command is not course:
             sub.add_argument("lab", metavar="LAB", help="a folder with assignment.txt and start.c")
         sub.add_argument("out", metavar=what)
-        if verb is classroom:
+        if command is classroom:
             sub.add_argument("--owner", required=True, help="whose github.com/OWNER/normlab is built")
-        if verb is gradescope:
+        if command is gradescope:
             sub.add_argument("--seed", type=int, help="of the data; chosen at random if absent")
     a = parser.parse_args()
     a.run(a)

@@ -39,17 +39,17 @@ LIMIT = "What can this machine move, and from where on do streaming stores pay?"
 
 
 def question(path):
-    """The opening comment of an experiment, as question and rest; and its verb."""
+    """The opening comment of an experiment, as question and rest; and its command."""
     text = path.read_text(encoding="utf-8")
-    verb = re.search(r"^# *verb: *(\w+)", text, flags=re.M)
+    command = re.search(r"^# *command: *(\w+)", text, flags=re.M)
     said = []
     for line in text.splitlines():
         if not line.startswith("#"):
             break
-        if not re.match(r"# *(verb|impl|baseline|quick|claim):", line):
+        if not re.match(r"# *(command|impl|baseline|quick|claim):", line):
             said.append(line.lstrip("# ").strip())
     asked, mark, rest = " ".join(said).partition("?")
-    return asked + mark, rest.strip(), verb[1] if verb else ""
+    return asked + mark, rest.strip(), command[1] if command else ""
 
 
 class Page:
@@ -129,12 +129,12 @@ class Page:
         names = [n for n in FIRST if n in names] + [n for n in names if n not in FIRST]
         for name in names:
             path = EXPERIMENTS / f"{name}.txt"
-            asked, about, verb = question(path)
+            asked, about, command = question(path)
             yield self.experiment(name, asked, about,
-                                  f"normlab {verb} experiments/{name}.txt --out results/{name}.csv",
+                                  f"normlab {command} experiments/{name}.txt --out results/{name}.csv",
                                   self.link(f"experiments/{name}.txt"))
         yield self.experiment("limit", LIMIT, "", "normlab limit --out results/limit.csv",
-                              self.link("harness/verbs/limit.c"))
+                              self.link("harness/commands/cmd_limit.c"))
 
     def facts(self, name):
         return files.facts(self.results / f"{name}.csv")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Do the rooms of harness/ follow harness/README.md? Prints which room uses which. Fails if a room uses one that
 the table does not allow or that is not above it, if files include each other in a circle (a .c and its .h
-count as one), or if a room other than verbs/ names what only verbs may use."""
+count as one), or if a room other than cli/ and commands/ names what only these may use."""
 import re
 import sys
 from pathlib import Path
 
 HARNESS = Path(__file__).resolve().parent.parent / "harness"
-VERBS_ONLY = re.compile(r"\b(stdout|stderr|STDOUT_FILENO|STDERR_FILENO|isatty|getopt\w*)\b")
+PRINTING = re.compile(r"\b(stdout|stderr|STDOUT_FILENO|STDERR_FILENO|isatty|getopt\w*)\b")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(\\.|[^"\\\n])*"', re.DOTALL)
 
 table = re.findall(r"^\| \[(\w+)\]\(\w+/README.md\) \|[^|]*\|([^|]*)\|$", (HARNESS / "README.md").read_text(), re.M)
@@ -24,9 +24,9 @@ for path in sorted(HARNESS.glob("*/*.[ch]")):
     uses.setdefault(name.with_suffix(""), set()).update(found - {name.with_suffix("")})
     for other in sorted({file.parent.name for file in found} - {room} - allowed.get(room, set())):
         wrong.append(f"{name}: {room} must not use {other}")
-    if room != "verbs":
-        named = {match[1] for match in VERBS_ONLY.finditer(COMMENT_OR_TEXT.sub("", text))}
-        wrong += [f"{name}: names {word}, which only verbs may use" for word in sorted(named)]
+    if room not in ("cli", "commands"):
+        named = {match[1] for match in PRINTING.finditer(COMMENT_OR_TEXT.sub("", text))}
+        wrong += [f"{name}: names {word}, which only cli and commands may use" for word in sorted(named)]
 
 done = set()
 

@@ -173,8 +173,8 @@ setup_peers() { # after setup
     make_venv .venv-peers requirements-peers.txt
 }
 
-verb_of() { # EXPERIMENT: the verb in its line "# verb: bench", "# verb: check" or "# verb: study"
-    sed -nE 's/^# *verb: *(bench|check|study) *$/\1/p' "$1"
+command_of() { # EXPERIMENT: the command in its line "# command: bench", "# command: check" or "# command: study"
+    sed -nE 's/^# *command: *(bench|check|study) *$/\1/p' "$1"
 }
 
 quick_of() { # EXPERIMENT: the cases in its line "# quick: CASES", or the file
@@ -185,7 +185,7 @@ quick_of() { # EXPERIMENT: the cases in its line "# quick: CASES", or the file
 check_experiments() { # PROGRAM [--quick]
     local file cases=() all=()
     for file in experiments/*.txt; do
-        [[ $(verb_of "$file") != study ]] || continue
+        [[ $(command_of "$file") != study ]] || continue
         read -ra cases < <(quick_of "$file")
         all+=("${cases[@]}")
     done

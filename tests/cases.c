@@ -315,7 +315,7 @@ Test(cases, files) {
 static bool is_study(const char *path) {
     char text[4096] = "";
     FILE *f = fopen(path, "r");
-    bool found = f && fread(text, 1, sizeof text - 1, f) && strstr(text, "# verb: study");
+    bool found = f && fread(text, 1, sizeof text - 1, f) && strstr(text, "# command: study");
     if (f) fclose(f);
     return found;
 }

@@ -7,7 +7,7 @@ offers() { # offers NAME EXPECTED WORDS...
     check "$1" "$(got=$("$normlab" completion -- "${@:3}" | paste -sd' ')
         [ "$got" = "$2" ] || echo "offers '$got', not '$2'")"
 }
-offers "verbs" "lab" la
+offers "commands" "lab" la
 offers "help for each" "list limit" help li
 offers "options" "--threads" check --th
 offers "a layer" "batchnorm" new b
@@ -20,10 +20,10 @@ offers "a value, as bash cuts it" "rmsnorm/naive" check --impl = rmsnorm/na
 offers "a value in the same word" "--impl=rmsnorm/naive" check --impl=rmsnorm/na
 offers "no word for a value" "" check --threads ""
 offers "a shell" "bash" completion b
-offers "nothing of what is no verb" "" frobnicate ""
-for verb in $("$normlab" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
-    check "all options of $verb" "$("$normlab" "$verb" --help | grep -oE '^ +--[a-z-]+' | tr -d ' ' |
-        grep -vxF -e "$("$normlab" completion -- "$verb" --)")"
+offers "nothing of what is no command" "" frobnicate ""
+for command in $("$normlab" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
+    check "all options of $command" "$("$normlab" "$command" --help | grep -oE '^ +--[a-z-]+' | tr -d ' ' |
+        grep -vxF -e "$("$normlab" completion -- "$command" --)")"
 done
 exits "no shell" 2 completion csh
 says "which SHELL: bash, zsh or fish?"

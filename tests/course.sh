@@ -111,7 +111,7 @@ refuses "two questions" 's/^## Sources/&/; 0,/<details>/s/<details>//' "three qu
 refuses "no sources" 's/^Nobody said.*//' "a section Sources"
 refuses "a link to nowhere" 's/two fingers/[two](fingers.md)/' "links to fingers.md"
 refuses "another last line" 's/^Previous: .*\[0/Previous: [1/' "out of date"
-refuses "a verb that is none" 's/normlab check/normlab chekc/' "chekc is no verb"
+refuses "a command that is none" 's/normlab check/normlab chekc/' "chekc is no command"
 refuses "an option that is none" 's/--quick/--quik/' "--quik is no option"
 refuses "a case that is none" 's/f32\/3x4/f31\/3x4/' "f31"
 refuses "an implementation that is none" "s/'rmsnorm.\*'/rmsnorm\/nosuch/" "no implementation is called 'rmsnorm/nosuch'"

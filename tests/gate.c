@@ -1,7 +1,7 @@
 /* bench times nobody who is wrong on the short suite. SPDX-License-Identifier: MIT */
 #include "registry.h"
 #include "support.h"
-#include "verbs/gate.h"
+#include "cli/gate.h"
 
 TestSuite(gate, .init = one_thread);
 

@@ -3,7 +3,7 @@
 #include "judge/hint.h"
 #include "mutants.h"
 #include "trial.h"
-#include "verbs/hints.h"
+#include "cli/hints.h"
 
 #include <stdio.h>
 

@@ -361,7 +361,7 @@ refuses() { # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothi
     "$normlab" judge "$@" > stdout 2> stderr; code=$?
     check "refuses $name" "$([ $code -eq 2 ] || echo "exit code $code, not 2"
         grep -qF -- "$says" stderr || echo "should say '$says': $(head -1 stderr)"
-        grep -q '^normlab judge: ' stderr || echo "does not name the verb: $(head -1 stderr)"
+        grep -q '^normlab judge: ' stderr || echo "does not name the command: $(head -1 stderr)"
         [ ! -s stdout ] || echo "stdout: $(head -1 stdout)")"
 }
 echo hello > text.npy

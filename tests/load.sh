@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `--load`: kernels of a shared library in every verb that has the option, and every library that is refused.
+# `--load`: kernels of a shared library in every command that has the option, and every library that is refused.
 # Usage: tests/load.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 cc=${CC:-cc}
@@ -12,7 +12,7 @@ library() {
     { echo '#include "normlab_kernel.h"'; cat; } > "$1.c"
     $cc -O1 -shared -fPIC -I"$root/include" -I"$root/core" "${@:2}" "$1.c" -o "$1.so" || exit 1
 }
-refuses() { # refuses FILE WORDS: every line of the table's verbs says so
+refuses() { # refuses FILE WORDS: every line of the table's commands says so
     exits "$1 is refused" 2 check --load "$1" $case
     says "--load $1: "
     says "$2"
@@ -62,6 +62,8 @@ says "repeat: normlab check '$case' --impl 'mine/wrong@c' --load 'wrong.so'"
 exits "  beside a right one" 1 check --load naive.so --load wrong.so --impl 'mine/*' $case
 says "1 case: 1 ok, 0 demo, 0 skipped, 1 failed"
 
+exits "  with --first, one row" 1 check --first --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/3x{5..9}/normal"
+check "  has one row" "$([ "$(column verdict stdout)" = fail ] || cat stdout)"
 exits "one that is wrong everywhere" 1 check --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/{1..300}x5/normal"
 says "(mine/wrong@c has failed 200 times and is not called again)"
 check "  and 200 rows say so" "$(grep -c ',fail,' stdout | grep -vx 200)"
@@ -160,8 +162,8 @@ if "$normlab" list --csv | cut -d, -f2 | grep -qx avx2; then
         "$root/rmsnorm/naive.c" -o wide.so
     NL_ISA=c refuses wide.so "mine/wide needs avx2, which this processor or NL_ISA does not allow"
 fi
-for verb in limit tune doctor judge study; do
-    exits "$verb has no --load" 2 $verb --load naive.so
+for command in limit tune doctor judge study; do
+    exits "$command has no --load" 2 $command --load naive.so
 done
 exits "--load without a file" 2 list --load
 says "--load needs a value"

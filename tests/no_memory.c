@@ -2,7 +2,7 @@
  * prints all that it prints otherwise. SPDX-License-Identifier: MIT */
 #include "base/npy_write.h"
 #include "folder.h"
-#include "verbs/verbs.h"
+#include "commands/commands.h"
 #include "wrap.h"
 
 #include <sys/wait.h>
@@ -15,16 +15,15 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    {verb_check, {"check", "--impl", "rmsnorm/*", "rmsnorm/{forward,backward}/f16/3x5/normal"}},
-    {verb_bench,
+    {cmd_check, {"check", "--impl", "rmsnorm/*", "rmsnorm/{forward,backward}/f16/3x5/normal"}},
+    {cmd_bench,
      {"bench", "--seconds", "0.0001", "--impl", "rmsnorm/naive", "rmsnorm/forward/f32/3x5/normal"}},
-    {verb_run, {"run", "layernorm", "--x", "x.npy", "--out", "y.npy", "--mean-out", "mean.npy"}},
-    {verb_run, {"run", "layernorm", "--x", "x.npy", "--out", "y.npy", "--impl", "reference"}},
-    {verb_judge,
-     {"judge", "layernorm", "--x", "x.npy", "--y", "y.npy"}}, /* which run has written */
-    {verb_compare, {"compare", "a.csv", "b.csv"}},
-    {verb_claims, {"claims", "counted.txt", "raced.txt", "--seconds", "0.0001"}},
-    {verb_study, {"study", "--quick", "eps"}},
+    {cmd_run, {"run", "layernorm", "--x", "x.npy", "--out", "y.npy", "--mean-out", "mean.npy"}},
+    {cmd_run, {"run", "layernorm", "--x", "x.npy", "--out", "y.npy", "--impl", "reference"}},
+    {cmd_judge, {"judge", "layernorm", "--x", "x.npy", "--y", "y.npy"}}, /* which run has written */
+    {cmd_compare, {"compare", "a.csv", "b.csv"}},
+    {cmd_claims, {"claims", "counted.txt", "raced.txt", "--seconds", "0.0001"}},
+    {cmd_study, {"study", "--quick", "eps"}},
 };
 
 /* Runs a command in a process of its own, in which so many allocations succeed and the next one
@@ -57,7 +56,7 @@ static const char *read_text(const char *file, char text[TEXT]) {
 
 /* Has a command printed the same? Of one that takes times only the lines are counted. */
 static bool same(const command *c, const char *a, const char *b) {
-    if (c->run != verb_bench && c->run != verb_claims) return strcmp(a, b) == 0;
+    if (c->run != cmd_bench && c->run != cmd_claims) return strcmp(a, b) == 0;
     int more = 0;
     for (; *a; a++) more += *a == '\n';
     for (; *b; b++) more -= *b == '\n';

@@ -7,11 +7,11 @@ mkdir -p scripts experiments plots build/{release,peers} .venv{,-peers}/bin bin
 cp "$root/reproduce" .
 {
     printf '%s() { :; }\n' setup own_folder get_venv
-    echo 'setup_peers() { echo setup_peers >>called; }' && sed -n '/^\(verb\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"
+    echo 'setup_peers() { echo setup_peers >>called; }' && sed -n '/^\(command\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"
 } >scripts/setup.sh
-echo '# verb: bench' | tee experiments/one.txt >experiments/two.txt
+echo '# command: bench' | tee experiments/one.txt >experiments/two.txt
 echo '# quick: a/few cases' >>experiments/two.txt
-printf '# verb: bench\n# impl: best,peer/*\n' >experiments/peers.txt
+printf '# command: bench\n# impl: best,peer/*\n' >experiments/peers.txt
 touch plots/one.py plots/two.py
 cat >build/release/normlab <<'SH'
 #!/usr/bin/env bash

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab study` as a user sees it: exit codes, CSV, result files; and every experiment with the verb study
+# `normlab study` as a user sees it: exit codes, CSV, result files; and every experiment with the command study
 # is one.
 # Usage: tests/study.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
@@ -71,7 +71,7 @@ says "what was measured is kept"
 check "  the file has its header" "$(grep -qx study,panel,series,x,y cut.csv || cat cut.csv)"
 
 for file in "$root"/experiments/*.txt; do
-    grep -q '^# verb: study$' "$file" || continue
+    grep -q '^# command: study$' "$file" || continue
     name=$(basename "$file" .txt)
     check "experiments/$name.txt is a study" "$(grep -q "^  $name  *[A-Z].*?$" help || cat help)"
     check "  and says nothing else" "$(grep -v '^#' "$file")"

@@ -1,6 +1,6 @@
 /* The size from which something pays, by verdicts at rising sizes; and the file.
  * SPDX-License-Identifier: MIT */
-#include "verbs/tune.h"
+#include "commands/tune.h"
 #include "best.h"
 #include "folder.h"
 #include "tuning.h"

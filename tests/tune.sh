@@ -28,15 +28,15 @@ picks "below stream_bytes: ordinary" rows_pipelined 1 63x1024
 picks "from stream_bytes on: streaming" rows_streaming 1 64x1024
 picks "below fork_forward: one thread" rows_pipelined 2 63x1024
 picks "from fork_forward on: threads" rows_threaded 2 64x1024
-used() { # VERB SHAPE: the column threads of rows_threaded, given two
+used() { # COMMAND SHAPE: the column threads of rows_threaded, given two
     "$program" "$@" --threads 2 --impl optimized/rows_threaded 2>words | awk -F, 'NR == 2 { print $4 }'
 }
 several=$("$program" --version | grep -q 'threads: OpenMP' && echo 2 || echo 1)
-for verb in check 'bench --seconds 0.001'; do
+for command in check 'bench --seconds 0.001'; do
     # shellcheck disable=SC2086
-    check "$verb: below fork_forward, the row has one thread" test "$(used $verb layernorm/forward/f32/63x1024/normal)" = 1
+    check "$command: below fork_forward, the row has one thread" test "$(used $command layernorm/forward/f32/63x1024/normal)" = 1
     # shellcheck disable=SC2086
-    check "$verb: from there on, two" test "$(used $verb layernorm/forward/f32/64x1024/normal)" = "$several"
+    check "$command: from there on, two" test "$(used $command layernorm/forward/f32/64x1024/normal)" = "$several"
 done
 printf 'stream_bytes 18446744073709551615\nfork_forward 18446744073709551615\n' >tuning.txt
 picks "never is never" rows_pipelined 2 64x1024

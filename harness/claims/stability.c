@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/stability.h"
 #include "base/random.h"
-#include "claims/answer.h"
+#include "claims/claim_answer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef NL_CLAIMS_WORDS_H
 #define NL_CLAIMS_WORDS_H
 
-#include "claims/answer.h"
+#include "claims/claim_answer.h"
 
 /* The sizes of buffers for the longest sentence with its settings, and for the longest place. */
 enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };

@@ -75,7 +75,7 @@ def _run(*command: Any) -> Any:
     return subprocess.run(command, capture_output=True, text=True)
 
 
-def _rows(verb: str, *options: str) -> tuple[list[dict[str, str]], str]:
+def _rows(command: str, *options: str) -> tuple[list[dict[str, str]], str]:
     """What the program writes with --out, and its table. ValueError: it rejects the options; its own message."""
     import csv
     import tempfile
@@ -83,9 +83,9 @@ def _rows(verb: str, *options: str) -> tuple[list[dict[str, str]], str]:
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "out.csv")
-        done = _run(_PROGRAM, verb, "--out", out, *options)
+        done = _run(_PROGRAM, command, "--out", out, *options)
         if done.returncode not in (0, 1) or not out.exists():
-            raise ValueError(done.stderr.strip() or f"normlab {verb} ended with {done.returncode}")
+            raise ValueError(done.stderr.strip() or f"normlab {command} ended with {done.returncode}")
         with open(out, newline="") as file:
             return list(csv.DictReader(file)), done.stdout.strip("\n")
 

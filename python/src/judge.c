@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "functions.h"
-#include "verbs/judgement.h"
+#include "judge/judgement.h"
 
 #include <stdlib.h>
 

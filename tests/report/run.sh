@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-make() { # NAME VERB ARGUMENT...: results, and the figure if it has a script
+make() { # NAME COMMAND ARGUMENT...: results, and the figure if it has a script
     "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
     [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"
 }

@@ -19,7 +19,7 @@ check() { # check NAME REASON: passes if REASON is empty
     else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
 }
 run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
-exits() { # exits NAME CODE ARGUMENTS...: after the verb $under_test, if set
+exits() { # exits NAME CODE ARGUMENTS...: after the command $under_test, if set
     run ${under_test:+"$under_test"} "${@:3}"
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
 }

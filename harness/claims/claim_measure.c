@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "claims/claim_measure.h"
+#include "base/interrupt.h"
+#include "base/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_large(const setting *s) {
+    nl_case c;
+    char text[CASE_TEXT], error[700];
+    const char *slash = strchr(s->tail, '/');
+    if (!slash) return false;
+    snprintf(text, sizeof text, "layernorm/forward%s", slash);
+    return case_parse(text, &c, error, sizeof error) && c.problem.n * c.problem.c > QUICK_MAX;
+}
+
+/* A race to run, in which several claims may share. */
+typedef struct entry {
+    const claim *c;
+    const setting *s;
+    uint32_t lot; /* of its case: the data of a case are generated once */
+} entry;
+
+static int by_lot(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    const int order = strcmp(x->s->tail, y->s->tail);
+    if (x->lot != y->lot) return x->lot < y->lot ? -1 : 1;
+    return order ? order : x->s < y->s ? -1 : x->s > y->s;
+}
+
+/* A number that follows from the seed and the text, alike on every machine. */
+static uint32_t lot_of(uint64_t seed, const char *text) {
+    uint32_t words[4];
+    uint64_t hash = 1469598103934665603u; /* FNV-1a */
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    random_words(seed, hash, words);
+    return words[0];
+}
+
+static bool same_race(const setting *a, const setting *b) {
+    return strcmp(a->how, b->how) == 0 && strcmp(a->tail, b->tail) == 0;
+}
+
+static entry *make_plan(claims_job *j, size_t *total) {
+    entry *all = calloc(j->count * SETTINGS_MAX + 1, sizeof *all);
+    *total = 0;
+    for (size_t i = 0; all && i < j->count; i++)
+        for (size_t k = 0; j->claims[i].q->of && k < j->claims[i].settings; k++) {
+            setting *s = &j->claims[i].at[k];
+            size_t same = 0;
+            if (claim_is_elsewhere(s)) continue;
+            if (j->quick && is_large(s)) continue;
+            while (same < *total && !same_race(all[same].s, s)) same++;
+            if (same == *total)
+                all[(*total)++] = (entry){&j->claims[i], s, lot_of(j->seed, s->tail)};
+        }
+    if (all) qsort(all, *total, sizeof *all, by_lot);
+    return all;
+}
+
+static bool race_one(claims_job *j, fixtures *all, const entry *e) {
+    race_row row = {.pass = j->evidence.passes};
+    race_result r = {0};
+    question q = {all, e->s->how, e->s->tail, j->seconds, row.why, sizeof row.why};
+    snprintf(row.how, sizeof row.how, "%s", e->s->how);
+    snprintf(row.tail, sizeof row.tail, "%s", e->s->tail);
+    if (is_large(e->s)) q.seconds *= 4; /* calls are longer, and memory is noisier */
+    row.ok = e->c->q->race(&q, &r);
+    row.ratio = r.ratio.median, row.low = r.ratio.low, row.high = r.ratio.high;
+    row.aa = r.aa, row.band = r.band, row.rounds = r.rounds;
+    return evidence_add(&j->evidence, &row);
+}
+
+bool claims_race(claims_job *j) {
+    static fixtures all;
+    size_t total;
+    entry *plan = make_plan(j, &total);
+    bool ok = plan != NULL;
+    race_seed = j->seed + 1;
+    for (size_t i = 0; ok && i < total && !interrupted(); i++) {
+        char what[300];
+        snprintf(what, sizeof what, "%s %s", plan[i].s->how, plan[i].s->tail);
+        j->progress(i, total, what);
+        ok = race_one(j, &all, &plan[i]);
+    }
+    j->evidence.passes++;
+    j->progress(1, 1, "");
+    fixtures_free(&all);
+    free(plan);
+    return ok;
+}
+
+/* What is not timed. */
+static void compute(fixtures *all, const claim *c, setting *s) {
+    const question q = {all, s->how, s->tail, 0, s->why, sizeof s->why};
+    s->measured = c->q->get(&q, &s->f);
+    if (s->measured) s->verdict = claim_decide(s->f.wide, c->expected, c->q->same, c->margin);
+}
+
+void claims_decide(claims_job *j) {
+    static fixtures all;
+    for (size_t i = 0; i < j->count && !interrupted(); i++) {
+        claim *c = &j->claims[i];
+        evidence_decide(&j->evidence, NULL, c);
+        for (size_t k = 0; k < c->settings; k++) {
+            setting *s = &c->at[k];
+            const bool left_out = j->quick && is_large(s) && !claim_is_elsewhere(s);
+            if (left_out)
+                s->measured = false, snprintf(s->why, sizeof s->why, "left out by --quick");
+            else if (!c->q->of)
+                compute(&all, c, s);
+            else if (!s->measured && !*s->why)
+                snprintf(s->why, sizeof s->why, "not measured: %s",
+                         claim_is_elsewhere(s) ? "python -m normlab.frameworks, then --measured"
+                                               : "no pass of this evidence has it");
+            const bool missing = left_out || (c->q->of && strncmp(s->why, "not measured", 12) == 0);
+            j->settings_measured += s->measured;
+            if (s->measured || missing) continue;
+            j->settings_failed += !claim_is_elsewhere(s);
+            if (!claim_is_elsewhere(s)) j->failed(c, s);
+        }
+    }
+    fixtures_free(&all);
+}

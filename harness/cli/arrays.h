@@ -1,0 +1,65 @@
+/* The command line that `run` and `judge` share: a layer, its options, and its .npy arrays.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ARRAYS_H
+#define NL_ARRAYS_H
+
+#include "base/npy.h"
+#include "layer.h"
+
+/* The shared options that name an array. A command's own options begin at OWN; arrays.c puts the other
+ * shared ones behind them. */
+enum { IN_X, IN_RESIDUAL, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
+enum { OWN = INPUTS, ARRAYS_MAX = 24 };
+
+/* The option of this name is an OPTION_LOAD, without a value here. */
+#define ARRAYS_LOAD "load"
+
+/* Lines of the help text: LAYER, and the shared options. */
+extern const char arrays_usage[];
+
+/* Layers that read the argument (written: that write it) accept the option. needs: another option
+ * that must be given too (IN_X: none). */
+typedef struct array_option {
+    const char *name;
+    nl_arg arg;
+    bool written;
+    int needs;
+} array_option;
+
+typedef struct arrays {
+    const array_option *own;   /* the command's options, from OWN on; each has a value */
+    int own_inputs, own_count; /* the first own_inputs name an input */
+    const char *layer, *value[ARRAYS_MAX];
+    npy array[ARRAYS_MAX];  /* of the options that name one; arrays_load fills the inputs */
+    char saved[ARRAYS_MAX]; /* their letters in the files */
+    bool backward;          /* set before arrays_check */
+    const char *axes;       /* of --axes; NULL: the layer's own */
+    int axis;               /* the first normalized one; of layers by channel, the channels' */
+    nl_problem p;           /* without momentum */
+} arrays;
+
+/* As options_read. */
+int arrays_options(int argc, char **argv, arrays *a);
+
+/* On an error these print a message and return false. */
+bool arrays_layer(arrays *a); /* is there a layer, and --x? */
+bool arrays_check(arrays *a); /* do the options suit the layer? */
+bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out);
+/* Reads all inputs and checks shapes; converts all but the tensors to float. */
+bool arrays_load(arrays *a);
+/* Has the tensor of this option x's type? */
+bool arrays_same_type(const arrays *a, int option);
+/* Merges the normalized axes of all tensors into a last one, or gives them the shape (n, c, s), for
+ * readers that do not know --axes. */
+void arrays_flatten(arrays *a);
+const array_option *arrays_spec(const arrays *a, int option);
+nl_arg arrays_arg(const arrays *a, int option);
+/* Sets rank and shape to those of an argument of the problem. */
+void arrays_shape(const arrays *a, nl_arg arg, npy *out);
+
+/* Converts to float; rejects a value beyond float instead of making it infinite. */
+bool arrays_to_float(const char *path, npy *a);
+
+void arrays_free(arrays *a);
+
+#endif

@@ -1,0 +1,50 @@
+/* The options and cases of the commands that take cases.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_CASE_OPTIONS_H
+#define NL_CASE_OPTIONS_H
+
+#include "cases/case_list.h"
+
+typedef struct case_options {
+    const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all */
+    const char *out;  /* CSV file, or NULL */
+    int threads;
+    bool quick;
+    double seconds, quick_seconds; /* per implementation and case; the same with --quick */
+    double precision, margin;
+    const char *baseline; /* GLOB[@ISA], or NULL */
+    int passes;           /* bench: in fresh processes; 0: one, in this */
+    const char *errors;   /* the largest errors on record, or NULL */
+    bool update_errors;
+    double also_long; /* check: the suite's long cases, and seconds of drawn ones; below 0: none */
+    int seed;         /* check: of the drawn cases */
+    bool first;       /* check: stop at the first failure */
+    bool named;       /* cases were given on the command line */
+    bool race; /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
+    case_list cases;
+} case_options;
+
+/* Parses argv (argv[0] is the command), with the options that its help lists, and collects the cases;
+ * *out holds the command's default threads and seconds. Returns -1 to continue, or the exit code after
+ * --help or an error message. */
+int case_options_read(int argc, char **argv, const char *help, case_options *out);
+
+/* Threads for a case: its own option, or --threads. */
+int case_options_threads(const case_options *o, const nl_case *c);
+
+/* Does the implementation accept the case, and does --impl select it? */
+bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_case *c);
+
+/* Is it the one that --baseline names? */
+bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const nl_case *c);
+
+/* Of the implementations with this name, the one for the widest ISA that runs here; NULL: none. */
+const nl_impl *impl_widest(const char *name);
+
+/* Does one of the GLOB[@ISA] patterns, separated by commas, match the implementation? */
+bool impl_matches(const char *patterns, const nl_impl *impl);
+
+/* Prints that no implementation matches the pattern, and which ones may be meant. */
+void impl_unknown(const char *pattern, size_t length);
+
+#endif

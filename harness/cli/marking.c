@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/marking.h"
+#include "base/interrupt.h"
+#include "base/random.h"
+#include "registry.h"
+#include "cli/case_options.h"
+#include "cli/hints.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "verify/check.h"
+#include "verify/examine.h"
+#include "verify/isolate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static mark *mark_part(grading *j, const part *p) {
+    mark *k = &j->out->all[j->out->count++];
+    *k = (mark){.most = p->points};
+    snprintf(k->name, sizeof k->name, "%s", p->name);
+    return k;
+}
+
+static bool is_graded(void *context, const nl_impl *impl, const nl_case *c) {
+    const grading *j = context;
+    return impl == j->impl && nl_accepts(impl, &c->problem);
+}
+
+static void judged(void *context, const nl_case *c, const nl_impl *impl, const verdict *v) {
+    grading *j = context;
+    (void)c, (void)impl;
+    if (v->outcome != OUTCOME_OK) j->failed = *v;
+}
+
+/* The case, what was wrong, and a hint. */
+static void describe_failure(const grading *j, const nl_case *c, mark *k) {
+    const verdict *v = &j->failed;
+    const row line = {.c = c, .impl = j->impl->name, .isa = j->impl->isa, .v = *v};
+    char *hint = NULL;
+    size_t size;
+    FILE *f = v->outcome == OUTCOME_FAIL ? open_memstream(&hint, &size) : NULL;
+    if (f)
+        hints_note(j->impl, &line, c->threads ? c->threads : j->threads),
+            hints_print(f, NULL, NULL), fclose(f);
+    snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
+             v->outcome == OUTCOME_DEMO ? "its method promises nothing here (.method, .range_safe)"
+                                        : v->why,
+             hint ? hint : "");
+    free(hint);
+}
+
+/* Right on the numbers that everybody can see, and wrong on these? */
+static void note_known_answers(grading *j, const nl_case *c, const check_settings *o, mark *k) {
+    const size_t used = strlen(k->text);
+    char error[700];
+    if (!j->seed) return;
+    random_seed(0);
+    j->failed = (verdict){.outcome = OUTCOME_OK};
+    if (check_case(c, o, error, sizeof error) && j->failed.outcome == OUTCOME_OK)
+        snprintf(k->text + used, sizeof k->text - used,
+                 "\nright on the data without --seed: does the file know their answers?");
+    random_seed((uint64_t)j->seed);
+}
+
+/* Right on all cases of the part? If not, the mark says why. False: bad input, after a message. */
+static bool check_part(grading *j, const part *p, mark *k) {
+    const check_settings settings = {.threads = j->threads,
+                                     .context = j,
+                                     .selects = is_graded,
+                                     .judged = judged};
+    k->right = true;
+    for (size_t i = 0; i < p->cases.count && k->right && !interrupted(); i++) {
+        const nl_case *c = &p->cases.items[i];
+        char error[700];
+        check_settings now = settings;
+        if (c->threads) now.threads = c->threads;
+        progress(i, p->cases.count, c->text);
+        k->right = nl_accepts(j->impl, &c->problem);
+        if (!k->right) {
+            snprintf(k->text, sizeof k->text,
+                     "%s\nit does not take that: see its .ops, .passes, .dtypes and .c_max",
+                     c->text);
+            break;
+        }
+        j->failed = (verdict){.outcome = OUTCOME_OK};
+        if (!check_case(c, &now, error, sizeof error))
+            return progress(1, 1, ""), options_fail("%s: %s", c->text, error);
+        k->right = j->failed.outcome == OUTCOME_OK;
+        if (!k->right) describe_failure(j, c, k), note_known_answers(j, c, &now, k);
+    }
+    return progress(1, 1, ""), true;
+}
+
+static bool grade_category(grading *j, const part *p) {
+    mark *k = mark_part(j, p);
+    if (!check_part(j, p, k)) return false;
+    if (!k->right) return true;
+    k->points = p->points;
+    snprintf(k->text, sizeof k->text, "right on %zu case%s", p->cases.count,
+             p->cases.count == 1 ? "" : "s");
+    return true;
+}
+
+static void take_bits(void *context, const instance *in) {
+    *(uint64_t *)context = instance_hash(in);
+}
+
+/* Calls it on several numbers of threads, and on the last of them twice. Returns how many threads
+ * it had. */
+static int compare_bits(const grading *j, const nl_case *c, const nl_data *data, mark *k) {
+    static const int teams[] = {1, 2, 3, 5, 8, 8};
+    enum { TEAMS = sizeof teams / sizeof *teams };
+    uint64_t bits[TEAMS] = {0};
+    bool same = true;
+    for (int i = 0; i < TEAMS && same; i++) {
+        const examination how = {.threads = teams[i], .outputs = 0xff, .scratch = 0xff};
+        same = examine(c, data, j->impl, how, take_bits, &bits[i]) && bits[i] == bits[0];
+        k->right = same;
+        if (!same && i == TEAMS - 1)
+            snprintf(k->text, sizeof k->text, "%s\ntwo calls on %d threads differ: a race", c->text,
+                     teams[i]);
+        else if (!same)
+            snprintf(k->text, sizeof k->text,
+                     "%s\nthe bits on %d threads are not those on 1: the order of a sum depends on "
+                     "the number of threads, or there is a race",
+                     c->text, teams[i]);
+    }
+    return isolate_threads();
+}
+
+static bool grade_bits(grading *j, const part *p) {
+    mark *k = mark_part(j, p);
+    char error[700];
+    if (!check_part(j, p, k)) return false;
+    if (k->right && !j->impl->threaded) {
+        snprintf(k->text, sizeof k->text, "it is not .threaded, so every call gets one thread");
+        return k->right = false, true;
+    }
+    int threads = 0;
+    isolate_end(); /* and with it the threads of earlier calls */
+    for (size_t i = 0; i < p->cases.count && k->right && !interrupted(); i++) {
+        const nl_case *c = &p->cases.items[i];
+        nl_data data;
+        answer want;
+        if (!data_make(c, &data, error, sizeof error)) return options_fail("%s", error);
+        if (!answer_make(c, &data, &want)) return data_free(&data), options_fail("out of memory");
+        const int had = compare_bits(j, c, &data, k);
+        threads = had > threads ? had : threads;
+        answer_free(&want), data_free(&data);
+    }
+    if (k->right && threads == 1 && nl_has_openmp()) {
+        snprintf(k->text, sizeof k->text, "it is .threaded, and started no thread on any case");
+        k->right = false;
+    }
+    if (!k->right) return true;
+    k->points = p->points;
+    snprintf(k->text, sizeof k->text, "the same bits on 1 to 8 threads, on %zu case%s",
+             p->cases.count, p->cases.count == 1 ? "" : "s");
+    return true;
+}
+
+double grade_share(double value, double from, double to) {
+    return fmin(1, fmax(0, log(from / value) / log(from / to)));
+}
+
+static bool grade_error(grading *j, const part *p) {
+    const nl_case *c = p->cases.items;
+    mark *k = mark_part(j, p);
+    nl_data data;
+    answer want;
+    char error[700];
+    if (!data_make(c, &data, error, sizeof error)) return options_fail("%s", error);
+    if (!answer_make(c, &data, &want)) return data_free(&data), options_fail("out of memory");
+    const verdict v = verify(c, &data, &want, j->impl, PLACE_END, j->threads);
+    answer_free(&want), data_free(&data);
+    if (v.outcome == OUTCOME_FAIL) {
+        snprintf(k->text, sizeof k->text, "%s\n%s", c->text, v.why);
+        return true;
+    }
+    k->points = p->points * (v.error_u > 0 ? grade_share(v.error_u, p->from, p->to) : 1);
+    k->right = true;
+    if (isfinite(v.error_u))
+        snprintf(k->text, sizeof k->text, "%s\n%.3g units of error", c->text, v.error_u);
+    else /* where its method promises nothing */
+        snprintf(k->text, sizeof k->text, "%s\nNaN or infinity where a number should be", c->text);
+    return true;
+}
+
+/* The points of what is not run: speed and error of a kernel that is wrong, or everything. */
+void grade_nothing(grading *j, const part *p, const char *why) {
+    mark *k = mark_part(j, p);
+    snprintf(k->text, sizeof k->text, "%.*s", (int)sizeof k->text - 1, why);
+}
+
+/* In a process of its own; a large case would take long, and is compared when it is timed. */
+static bool check_before_timing(grading *j, const part *p) {
+    enum { LARGE = 1 << 21 };
+    const nl_problem *q = &p->cases.items->problem;
+    mark *k = mark_part(j, p);
+    k->right = true;
+    return q->n * q->c * q->s > LARGE || check_part(j, p, k);
+}
+
+static bool (*const grade_part[PART_KINDS])(grading *, const part *) = {grade_category, grade_bits,
+                                                                        grade_error,
+                                                                        check_before_timing};
+
+/* Of the kind that is given; those of speed are only checked. False: bad input, after a message. */
+static bool grade_kind(grading *j, int kind, bool right) {
+    for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
+        const part *p = &j->work->parts[i];
+        if ((int)p->kind != kind) continue;
+        if (!right)
+            grade_nothing(j, p, "not measured: first it has to be right");
+        else if (!grade_part[kind](j, p))
+            return false;
+    }
+    return true;
+}
+
+static bool time_all(grading *j, size_t first) {
+    for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
+        const part *p = &j->work->parts[i];
+        mark *k = &j->out->all[first];
+        if (p->kind != PART_SPEED) continue;
+        progress(i, j->work->count, p->cases.items->text);
+        if (k->right && !grade_speed(j, p, k)) return progress(1, 1, ""), false;
+        first++;
+    }
+    return progress(1, 1, ""), true;
+}
+
+bool grade_all(grading *j) {
+    const marks *m = j->out;
+    bool right = true;
+    if (!grade_kind(j, PART_CATEGORY, true) || !grade_kind(j, PART_BITS, true)) return false;
+    for (size_t i = 0; i < m->count; i++) right = right && m->all[i].right;
+    if (!grade_kind(j, PART_ERROR, right)) return false;
+    const size_t first = m->count;
+    return grade_kind(j, PART_SPEED, right) && (!right || time_all(j, first));
+}

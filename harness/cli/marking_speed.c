@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/interrupt.h"
+#include "registry.h"
+#include "timing/contest.h"
+#include "cli/marking.h"
+#include "cli/options.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the widest instruction set that runs here. */
+static const nl_impl *rung_for(const char *name, const nl_problem *p) {
+    const nl_impl *widest = NULL;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (nl_is_own(m) && strcmp(m->name, name) == 0 && nl_isa_runs(m->isa) && nl_accepts(m, p))
+            widest = m;
+    }
+    return widest;
+}
+
+/* Two measurements of one kernel differ by a few percent: by one step at the border of two, else by
+ * none. A time that is the same as that of a step, within the margin, has reached it. */
+static int steps_reached(double mine, double from, double to, int steps) {
+    const bool scale = to < from; /* else the machine knows no difference: all or nothing */
+    const double least = mine / 1.02;
+    return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
+}
+
+/* Measures, and again where the baseline differs from itself; the calmest counts. */
+static bool measure_speed(contest *k, char *error, size_t size) {
+    enum { TIMES = 3 };
+    const double calm = 0.05;
+    contest best = *k;
+    for (int i = 0; i < TIMES && !interrupted(); i++) {
+        if (!contest_run(k, error, size)) return false;
+        const bool wrong = k->v.outcome == OUTCOME_FAIL;
+        if (i == 0 || wrong || k->t[MINE].band < best.t[MINE].band) best = *k;
+        if (wrong || k->t[MINE].band < calm) break;
+    }
+    return *k = best, true;
+}
+
+static void describe_speed(const contest *k, const part *p, double share, int steps, bool useless,
+                           mark *out) {
+    const timing *mine = &k->t[MINE];
+    char busy[120] = "";
+    if (mine->band >= 0.05)
+        snprintf(busy, sizeof busy,
+                 "\nthe machine is busy: %s differs from itself by %.0f %%%s; grade again",
+                 mine->baseline, 100 * expm1(mine->band), useless ? ", too much for points" : "");
+    snprintf(out->text, sizeof out->text,
+             "%s\n%.2f times as fast as %s; %s%s%s is at %.2f\nstep %d of %d%s", k->c->text,
+             k->t[FROM].ns.median / mine->ns.median, p->from_rung, p->to_rung,
+             k->impl[TO] ? "@" : "", k->impl[TO] ? k->impl[TO]->isa : "", share, steps, p->steps,
+             busy);
+}
+
+bool grade_speed(grading *j, const part *p, mark *k) {
+    const nl_case *c = p->cases.items;
+    const bool limit = strcmp(p->to_rung, "limit") == 0;
+    contest all = {.c = c,
+                   .impl = {j->impl, rung_for(p->from_rung, &c->problem),
+                            limit ? NULL : rung_for(p->to_rung, &c->problem)},
+                   .threads = c->threads ? c->threads : j->threads,
+                   .seconds = j->seconds,
+                   .seed = (uint64_t)j->seed,
+                   .interrupted = interrupted};
+    char error[700];
+    if (j->seconds == 0)
+        return snprintf(k->text, sizeof k->text, "%s\nnot timed: --seconds 0", c->text), true;
+    if (all.threads > nl_max_threads())
+        return snprintf(k->text, sizeof k->text,
+                        "%s\nnot timed: %d threads, but this machine runs %d", c->text, all.threads,
+                        nl_max_threads()),
+               true;
+    if (!measure_speed(&all, error, sizeof error)) return options_fail("%s: %s", c->text, error);
+    const timing *mine = &all.t[MINE];
+    const double from = all.t[FROM].ns.median;
+    const double to = limit ? (double)case_bytes(c) / mine->limit_gbps : all.t[TO].ns.median;
+    k->right = all.v.outcome != OUTCOME_FAIL && !mine->impossible;
+    if (interrupted() && !mine->rounds) return true;
+    if (all.v.outcome == OUTCOME_FAIL) {
+        snprintf(
+            k->text, sizeof k->text,
+            "%s\n%s\nright when it was checked, and wrong in calls one after the other, each on "
+            "other data: does it keep an answer, or leave work out?",
+            c->text, all.v.why);
+        return true;
+    }
+    if (mine->impossible) {
+        snprintf(k->text, sizeof k->text,
+                 "%s\nfaster than the same bytes can be copied: does it leave work out?", c->text);
+        return true;
+    }
+    const bool useless = mine->band >= log(1.25);
+    const int steps = useless ? 0 : steps_reached(mine->ns.median, from, to, p->steps);
+    k->points = p->points * steps / p->steps;
+    describe_speed(&all, p, from / to, steps, useless, k);
+    return true;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/options.h"
+#include "cli/exit_codes.h"
+#include "workbench/load.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *command = "";
+void (*options_shown)(const option_spec *option);
+
+bool options_fail(const char *format, ...) {
+    va_list rest;
+    fprintf(stderr, "normlab %s: ", command);
+    va_start(rest, format);
+    vfprintf(stderr, format, rest);
+    va_end(rest);
+    fputc('\n', stderr);
+    return false;
+}
+
+bool options_can_read(const char *path) {
+    struct stat about;
+    if (stat(path, &about) != 0 || access(path, R_OK) != 0)
+        return options_fail("cannot read %s: %s", path, strerror(errno));
+    return S_ISREG(about.st_mode) || options_fail("%s is not a file", path);
+}
+
+int options_see_help(void) {
+    fprintf(stderr, "See `normlab %s --help`.\n", command);
+    return NL_EXIT_USAGE;
+}
+
+bool options_number(const char *name, const char *text, double least, double most, bool whole,
+                    double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    if (end != text && *end == '\0' && *out >= least && *out <= most &&
+        (!whole || *out == (int)*out))
+        return true;
+    return options_fail("--%s '%s' should be a %snumber from %g to %g", name, text,
+                        whole ? "whole " : "", least, most);
+}
+
+static bool load(const char *path) {
+    char error[700];
+    return load_kernels(path, path, error, sizeof error) ||
+           options_fail("--load %s: %s", path, error);
+}
+
+static bool take(const option_spec *o, const char *text) {
+    double v;
+    switch (o->kind) {
+    case OPTION_FLAG: *(bool *)o->to = true; return true;
+    case OPTION_TEXT: *(const char **)o->to = text; return true;
+    case OPTION_NUMBER: return options_number(o->name, text, o->least, o->most, false, o->to);
+    case OPTION_MAYBE:
+        if (!text) return *(double *)o->to = o->least, true;
+        return options_number(o->name, text, o->least, o->most, false, o->to);
+    case OPTION_COUNT:
+        if (!options_number(o->name, text, o->least, o->most, true, &v)) return false;
+        *(int *)o->to = (int)v;
+        return true;
+    case OPTION_LOAD: return load(text);
+    }
+    return true;
+}
+
+/* word: the option as the user wrote it. */
+static bool is_exact(const option_spec *o, const char *word, bool again) {
+    if (strncmp(word + 2, o->name, strlen(o->name)) != 0)
+        return options_fail("%s is no option; --%s is", word, o->name);
+    if (again && o->kind != OPTION_LOAD) return options_fail("--%s is given twice", o->name);
+    return !optarg || *optarg || options_fail("--%s is empty", o->name);
+}
+
+int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
+                 int *first) {
+    struct option known[OPTIONS_MAX + 2] = {0};
+    bool given[OPTIONS_MAX] = {false}, ok = true;
+    int i = 0, code;
+    command = argv[0];
+    for (size_t k = 0; options_shown && k < count; k++) options_shown(&specs[k]);
+    if (options_shown) return NL_EXIT_OK;
+    for (size_t k = 0; k < count; k++) {
+        known[k].name = specs[k].name;
+        known[k].has_arg = specs[k].kind == OPTION_FLAG    ? no_argument
+                           : specs[k].kind == OPTION_MAYBE ? optional_argument
+                                                           : required_argument;
+    }
+    known[count] = (struct option){"help", no_argument, NULL, 'h'};
+    optind = 1, opterr = 0;
+    while (ok && (code = getopt_long(argc, argv, ":h", known, &i)) != -1) {
+        const char *word = argv[optind - 1];
+        if (code == 'h') return OPTIONS_HELP;
+        if (code == '?' && optopt)
+            ok = options_fail("-%c is no option: they begin with --", optopt);
+        else if (code == '?')
+            ok = options_fail("%s is no option, or takes no value", word);
+        else if (code == ':')
+            ok = options_fail("%s needs a value", word);
+        else
+            ok = (!strict ||
+                  is_exact(&specs[i], optarg == word ? argv[optind - 2] : word, given[i])) &&
+                 take(&specs[i], optarg);
+        if (code == 0) given[i] = true;
+    }
+    *first = optind;
+    return ok ? OPTIONS_DONE : options_see_help();
+}

@@ -1,0 +1,51 @@
+/* Parses the command line of a command by a table of its options.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_OPTIONS_H
+#define NL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* OPTION_LOAD: a library whose kernels are added to the table at once; may be repeated. */
+typedef enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_NUMBER,
+    OPTION_MAYBE, /* a number, or without one `least` */
+    OPTION_COUNT,
+    OPTION_LOAD
+} option_kind;
+
+typedef struct option_spec {
+    const char *name;
+    option_kind kind;
+    void *to;           /* a bool, const char *, double or int; set if the option is given; NULL
+                 for OPTION_LOAD */
+    double least, most; /* of a number or a count */
+} option_spec;
+
+enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
+
+/* Parses the options in argv, whose first word is the command; the other words begin at argv[*first].
+ * strict: rejects abbreviations, repeated options and empty values, which could overwrite a file by
+ * mistake. Returns OPTIONS_DONE, OPTIONS_HELP for --help, or NL_EXIT_USAGE after a message. */
+int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
+                 int *first);
+
+/* Not NULL: options_read() only calls it with each option, and returns NL_EXIT_OK. */
+extern void (*options_shown)(const option_spec *option);
+
+/* Prints "normlab COMMAND: ..." with the command of the last options_read; always returns false. */
+bool options_fail(const char *format, ...);
+
+/* Is it a file that can be read? False: after a message. */
+bool options_can_read(const char *path);
+
+/* Prints "See `normlab COMMAND --help`." on stderr. Returns NL_EXIT_USAGE. */
+int options_see_help(void);
+
+/* Parses a number from least to most. False: after a message. */
+bool options_number(const char *name, const char *text, double least, double most, bool whole,
+                    double *out);
+
+#endif

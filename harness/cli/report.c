@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/report.h"
+#include "base/csv.h"
+#include "base/interrupt.h"
+#include "machine/machine.h"
+#include "cli/terminal.h"
+#include "workbench/load.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME = 26 }; /* the width of most names */
+
+bool report_open(report *r, const char *csv_path, bool quick) {
+    bool terminal = isatty(STDOUT_FILENO);
+    *r = (report){.path = csv_path, .colour = colour_wanted(stdout)};
+    if (csv_path || terminal) r->table = stdout;
+    interrupt_watch();
+    r->csv = csv_path ? fopen(csv_path, "w") : terminal ? NULL : stdout;
+    if (csv_path && !r->csv) {
+        fprintf(stderr, "normlab: cannot write %s: %s\n", csv_path, strerror(errno));
+        return false;
+    }
+    if (csv_path && !machine_write_beside(csv_path, quick)) {
+        fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", csv_path);
+        return fclose(r->csv), false;
+    }
+    if (r->csv)
+        fprintf(r->csv, "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,"
+                        "bound_u,ns,ns_low,ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,"
+                        "state_bytes,scratch_bytes,baseline,speedup,speedup_low,speedup_high,"
+                        "comparison,aa_band,rounds,calls,stopped,flag\n");
+    return true;
+}
+
+/* An unknown number is an empty field. */
+static void number(FILE *out, double v, bool known) {
+    csv_number(out, known ? v : NAN);
+}
+
+static double gbps(const row *w) {
+    return (double)case_bytes(w->c) / w->t.ns.median;
+}
+
+/* The fields of a timing; as many empty fields if nothing was timed. */
+static void write_csv_timing(FILE *out, const row *w) {
+    const timing *t = &w->t;
+    if (!w->timed) {
+        fputs(",,,,,,,,,\n", out);
+        return;
+    }
+    csv_text(out, t->baseline);
+    csv_number(out, exp(-t->log_ratio.median));
+    number(out, exp(-t->log_ratio.high), isfinite(t->log_ratio.high));
+    number(out, exp(-t->log_ratio.low), isfinite(t->log_ratio.low));
+    fprintf(out, "%s,", w->is_baseline ? "baseline" : comparison_name(t->verdict));
+    number(out, expm1(t->band), isfinite(t->band));
+    fprintf(out, "%zu,%zu,%s,%s\n", t->rounds, t->calls, t->stopped,
+            t->impossible ? "IMPOSSIBLE" : "");
+}
+
+static void write_csv(FILE *out, const row *w) {
+    const nl_problem *p = &w->c->problem;
+    const timing *t = &w->t;
+    bool judged = w->v.outcome != OUTCOME_SKIP;
+    csv_text(out, w->c->text);
+    csv_text(out, w->impl);
+    fprintf(out, "%s,%d,%s,%s,%s,%zu,%zu,%zu,", w->isa, w->threads, nl_op_name(p->op),
+            nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s);
+    csv_text(out, w->c->data);
+    csv_text(out, w->c->text + w->c->options);
+    fprintf(out, "%s,", outcome_name(w->v.outcome));
+    number(out, w->v.error_u, judged);
+    number(out, w->v.bound_u, judged);
+    number(out, t->ns.median, w->timed);
+    number(out, t->ns.low, w->timed && isfinite(t->ns.low));
+    number(out, t->ns.high, w->timed && isfinite(t->ns.high));
+    number(out, t->ns_min, w->timed);
+    number(out, gbps(w), w->timed);
+    number(out, t->limit_gbps, w->timed);
+    number(out, t->limit_pct, w->timed);
+    fprintf(out, "%zu,%zu,%zu,", case_bytes(w->c), case_state_bytes(w->c), w->scratch_bytes);
+    write_csv_timing(out, w);
+}
+
+/* "3.45x FASTER"; if not resolved, below it how many rounds are missing. */
+static void write_table_timing(report *r, const row *w) {
+    const timing *t = &w->t;
+    char time[32];
+    double half = (t->ns.high - t->ns.low) / 2 / t->ns.median;
+    fprintf(r->table, " %7s", human_ns(t->ns.median, time));
+    if (half < 9.995)
+        fprintf(r->table, " %4.*f%%", half < 0.9995, 100 * half);
+    else
+        fprintf(r->table, " %5s", "?");
+    fprintf(r->table, " %5.*f %3.0f%%", gbps(w) < 9.95, gbps(w), t->limit_pct);
+    if (w->is_baseline)
+        fprintf(r->table, " %6s baseline +-%.1f%%", "1.00x", 100 * expm1(t->band));
+    else
+        fprintf(r->table, " %5.*fx %s", exp(-t->log_ratio.median) < 99.95 ? 2 : 0,
+                exp(-t->log_ratio.median), comparison_name(t->verdict));
+    if (t->impossible) fprintf(r->table, "\n%*sIMPOSSIBLE: faster than copying", NAME + 3, "");
+    if (!w->is_baseline && t->verdict == NOT_RESOLVED && t->rounds_to_go < 1000000)
+        fprintf(r->table, "\n%*swould need about %zu more rounds", NAME + 3, "", t->rounds_to_go);
+}
+
+/* As many as fit seven columns. */
+static int digits(double v) {
+    return v < 1e3 ? 3 : v < 1e4 ? 4 : v < 1e5 ? 5 : 2;
+}
+
+/* A name that is too long has a line for itself. What was not timed has a verdict. */
+static void write_table(report *r, const row *w) {
+    static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
+    progress_clear();
+    if (w->c != r->last || w->timed != r->last_timed) {
+        fprintf(r->table, "\n%s\n  %-*s %-6s", w->c->text, NAME, "implementation", "isa");
+        fputs(w->timed ? " error,u bound,u    time    +-  GB/s lim.  speed\n"
+                       : " verdict  error, u  bound, u\n",
+              r->table);
+        r->last = w->c, r->last_timed = w->timed;
+    }
+    fprintf(r->table, "  %-*s", NAME, w->impl);
+    if (strlen(w->impl) > NAME) fprintf(r->table, "\n  %*s", NAME, "");
+    fprintf(r->table, " %-6s", w->isa);
+    if (!w->timed)
+        fprintf(r->table, " %s%-7s%s", r->colour ? paint[w->v.outcome] : "",
+                outcome_name(w->v.outcome), r->colour ? "\033[0m" : "");
+    if (w->v.outcome == OUTCOME_SKIP)
+        fprintf(r->table, " %s", w->v.why);
+    else if (w->timed)
+        fprintf(r->table, " %7.*g %7.*g", digits(w->v.error_u), w->v.error_u, digits(w->v.bound_u),
+                w->v.bound_u);
+    else
+        fprintf(r->table, " %9.4g %9.4g", w->v.error_u, w->v.bound_u);
+    if (w->timed) write_table_timing(r, w);
+    fputc('\n', r->table);
+    fflush(r->table);
+}
+
+void report_row(report *r, const row *line) {
+    if (r->csv) write_csv(r->csv, line);
+    if (r->table) write_table(r, line);
+}
+
+void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads) {
+    const char *origin = load_origin(impl, isa), *end = origin ? strrchr(origin, '.') : NULL;
+    const bool source = end && strcmp(end, ".c") == 0;
+    if (source)
+        fprintf(stderr, "     repeat: normlab try '%s' '%s'", origin, c->text);
+    else
+        fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'", c->text, impl, isa);
+    if (threads > 1) fprintf(stderr, " --threads %d", threads);
+    if (origin && !source) fprintf(stderr, " --load '%s'", origin);
+    fputc('\n', stderr);
+}
+
+void report_failure(const row *line, int threads) {
+    fprintf(stderr, "FAIL %s@%s on %s\n     %s\n", line->impl, line->isa, line->c->text,
+            line->v.why);
+    report_repeat(line->c, line->impl, line->isa, threads);
+}
+
+bool report_interrupted(const report *r, size_t done, size_t total) {
+    if (!interrupted()) return false;
+    progress(1, 1, "");
+    fprintf(stderr, "interrupted after %zu of %zu cases; %s has only what was done\n", done, total,
+            r->path ? r->path : "the output");
+    return true;
+}
+
+bool report_close(report *r) {
+    bool ok = true;
+    if (r->csv) {
+        ok = fflush(r->csv) == 0 && !ferror(r->csv);
+        if (r->path) ok = fclose(r->csv) == 0 && ok;
+    }
+    if (!ok)
+        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
+    else if (r->path && !getenv("NL_PASS")) /* a pass is renamed when it is whole */
+        fprintf(stderr, "results: %s\n", r->path);
+    return ok;
+}

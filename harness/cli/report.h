@@ -1,0 +1,34 @@
+/* Results as a table, if stdout is a terminal or with --out, and as CSV, on any other stdout or in
+ * the file of --out. SPDX-License-Identifier: MIT */
+#ifndef NL_REPORT_H
+#define NL_REPORT_H
+
+#include "timing/row.h"
+
+#include <stdio.h>
+
+typedef struct report {
+    FILE *csv;   /* NULL: none */
+    FILE *table; /* NULL: none */
+    const char *path;
+    const nl_case *last; /* the case whose heading was printed last, and for which rows */
+    bool last_timed;
+    bool colour;
+} report;
+
+/* False: the file cannot be written, after a message. After this call Ctrl-C only sets a flag. */
+bool report_open(report *r, const char *csv_path, bool quick);
+void report_row(report *r, const row *line);
+/* The number of failures that are printed; the others are in the table or the CSV only. */
+enum { FAILURES_MAX = 20 };
+
+/* Print on stderr what failed and why, and the command that repeats it (with threads above 1). */
+void report_failure(const row *line, int threads);
+void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
+
+/* Did Ctrl-C end the command? Then says after how many cases. */
+bool report_interrupted(const report *r, size_t done, size_t total);
+
+bool report_close(report *r); /* false: the results could not be written */
+
+#endif

@@ -1,0 +1,27 @@
+/* Output for people: colour, progress on stderr, times and sizes with units.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_TERMINAL_H
+#define NL_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Is it a terminal that shows colour, and is NO_COLOR unset? */
+bool colour_wanted(FILE *out);
+
+/* Shows "[12/80] about 34 s left: layernorm/...", rewritten in place on a terminal, elsewhere a
+ * line every ten seconds. done == total ends it. */
+void progress(size_t done, size_t total, const char *what);
+
+/* Did Ctrl-C end the command? Then says that what was measured is kept. */
+bool progress_interrupted(void);
+
+/* Clears the progress line. Call before printing anything else. */
+void progress_clear(void);
+
+/* Format 1234.5 ns as "1.23 us" and 65536 bytes as "64 KiB". */
+const char *human_ns(double ns, char text[32]);
+const char *human_bytes(size_t bytes, char text[32]);
+
+#endif

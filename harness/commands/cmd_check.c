@@ -1,0 +1,281 @@
+/* `normlab check`: compares every implementation of a case with the reference, twice: with guard
+ * pages at the ends of its buffers, then at their starts. SPDX-License-Identifier: MIT */
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "best.h"
+#include "cases/dimensions.h"
+#include "cases/suite.h"
+#include "cases/when.h"
+#include "registry.h"
+#include "cli/case_options.h"
+#include "cli/hints.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+#include "verify/check.h"
+#include "verify/error_file.h"
+#include "verify/judges.h"
+#include "verify/shrink.h"
+#include "verify/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "normlab check [options] [CASE... | FILE...]\n\n"
+    "Verifies implementations against the long-double reference. Without a case: a suite of every\n"
+    "layer, pass, type and kind of data. Exit code 1 when anything failed or nothing was "
+    "compared.\n"
+    "\n"
+    "  --impl GLOB[@ISA]  only these, several with commas; `best`: the choice of nl_best().\n"
+    "                     Default: all but peers (docs/peers.md)\n"
+    "  --load FILE.so     also the kernels of a library (normlab_kernel.h); may be repeated\n"
+    "  --threads N        threads for those that use them (1)\n"
+    "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
+    "  --first            stop at the first failure\n"
+    "  --quick            leave out cases above 2097152 elements\n"
+    "  --long[=SECONDS]   the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
+    "the\n"
+    "                     caches; then cases drawn for so many seconds\n"
+    "  --seed N           other cases are drawn (0)\n"
+    "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
+    "                     only with the suite\n"
+    "  --update-errors FILE  put the errors of what runs here on record\n\n"
+    "Examples:\n"
+    "  normlab check\n"
+    "  normlab check --errors tests/largest_errors.csv\n"
+    "  normlab check layernorm/forward/f16/64x1000/offset:100/residual\n"
+    "  normlab check 'rmsnorm/forward/{f32,bf16}/3x{1..67}/normal' --impl 'rmsnorm/*'\n"
+    "  normlab check --load ./mine.so --impl rmsnorm/mine\n"
+    "  normlab check experiments/activations.txt --out results/activations.csv\n";
+
+static const char model[] = "(the model's own y)";
+
+typedef struct count {
+    size_t ok, fail, demo, skip;
+    double share; /* largest error over its bound, where there is a bound */
+} count;
+
+static void add(count *n, const verdict *v) {
+    n->ok += v->outcome == OUTCOME_OK;
+    n->fail += v->outcome == OUTCOME_FAIL;
+    n->demo += v->outcome == OUTCOME_DEMO;
+    n->skip += v->outcome == OUTCOME_SKIP;
+    if (v->outcome == OUTCOME_OK && v->bound_u > 0 && v->error_u / v->bound_u > n->share)
+        n->share = v->error_u / v->bound_u;
+}
+
+typedef struct job {
+    const case_options *o;
+    bool whole;        /* the suite: a failure is shown on the smallest case there is */
+    report out, quiet; /* quiet: without a table */
+    bool rows;         /* in the table: every row, not only failures */
+    judges judges;
+    count *counts; /* one per implementation, then one for models; the judges see them */
+    count all;
+    unsigned char *states; /* [implementations][cases]: how each ended */
+    error_record largest;
+} job;
+
+enum {
+    GIVEN_UP = 200, /* whoever fails so often does on most cases, each time in its own process */
+    MANY = 100      /* cases that are worth judges */
+};
+
+static size_t index_of(const nl_impl *m) {
+    size_t i = 0;
+    while (nl_impl_at(i) != m) i++;
+    return i;
+}
+
+static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
+    const job *j = context;
+    if ((j->o->first && j->all.fail) || !case_options_selects(j->o, impl, c)) return false;
+    return j->counts[index_of(impl)].fail < GIVEN_UP;
+}
+
+static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    job *j = context; /* not of peers, whose versions vary, nor of what is loaded */
+    return !j->o->errors || !nl_is_own(m) || error_record_note(&j->largest, m, c, v);
+}
+
+/* Prints a failure on the smallest case that has it, once. */
+static void show(job *j, const nl_impl *m, row w) {
+    static struct shown {
+        const nl_impl *impl;
+        char text[CASE_TEXT];
+    } shown[FAILURES_MAX];
+    nl_case small = *w.c;
+    if (j->whole && m && shrink(&small, &w.v, m, j->o->threads)) {
+        progress_clear();
+        fprintf(stderr, "(the smallest case like %s)\n", w.c->text);
+        w.c = &small;
+    }
+    size_t i = 0;
+    while (i < j->all.fail && (shown[i].impl != m || strcmp(shown[i].text, small.text) != 0)) i++;
+    shown[j->all.fail].impl = m;
+    strcpy(shown[j->all.fail].text, small.text);
+    if (i == j->all.fail || !m) report_failure(&w, j->o->threads);
+    if (m) hints_note(m, &w, case_options_threads(j->o, &small));
+}
+
+static void take(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    job *j = context;
+    const bool failed = v->outcome == OUTCOME_FAIL;
+    const int threads = case_options_threads(j->o, c);
+    count *its = &j->counts[index_of(m)];
+    if (its->fail >= GIVEN_UP) return; /* a judge was told too late */
+    const size_t number = (size_t)(c - j->o->cases.items);
+    if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
+        j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
+    row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
+    if (m) w.threads = nl_threads_for(m, &c->problem, threads);
+    if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
+    report_row(j->rows || failed ? &j->out : &j->quiet, &w);
+    if (failed && j->all.fail < FAILURES_MAX)
+        show(j, m, w);
+    else if (failed && m)
+        hints_note(m, &w, threads);
+    if (failed && j->all.fail == FAILURES_MAX)
+        fprintf(stderr, "(further failures are in the table or CSV only)\n");
+    add(its, v);
+    add(&j->all, v);
+    if (!failed || !m || its->fail != GIVEN_UP) return;
+    progress_clear();
+    fprintf(stderr, "(%s@%s has failed %d times and is not called again)\n", m->name, m->isa,
+            GIVEN_UP);
+}
+
+static check_settings settings_of(void *context, const nl_case *c) {
+    const job *j = context;
+    return (check_settings){.threads = case_options_threads(j->o, c),
+                            .model = !j->o->impl,
+                            .context = context,
+                            .selects = selects,
+                            .judged = take,
+                            .noted = note};
+}
+
+/* Checks all implementations on one case, number i of the list. False: bad input, after a
+ * message. */
+static bool check_all(job *j, const nl_case *c, size_t i) {
+    char error[700];
+    bool taken = false;
+    const check_settings settings = settings_of(j, c);
+    if (!judges_hear(&j->judges, i, c, &settings, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), false;
+    for (size_t m = 0; m < nl_impl_count() && !taken; m++)
+        taken = nl_accepts(nl_impl_at(m), &c->problem);
+    if (!taken) j->all.fail++, fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
+    return true;
+}
+
+static void say_when(void *context, const nl_impl *m, char *text, size_t size) {
+    const job *j = context;
+    const case_list *cases = &j->o->cases;
+    when_text(cases->items, j->states + index_of(m) * cases->count, cases->count, text, size);
+}
+
+static void summarize(const count *counts) {
+    fprintf(stderr, "\n%-37s %-6s %7s %7s %7s %7s  %s\n", "implementation", "isa", "ok", "demo",
+            "skip", "fail", "largest error / bound");
+    for (size_t i = 0; i <= nl_impl_count(); i++) {
+        const count *n = &counts[i];
+        const nl_impl *m = nl_impl_at(i);
+        if (n->ok + n->fail + n->demo + n->skip == 0) continue;
+        const char *name = m ? m->name : model;
+        fprintf(stderr, strlen(name) > 37 ? "%s\n%37s" : "%-37s%s", name, "");
+        fprintf(stderr, " %-6s %7zu %7zu %7zu %7zu  ", m ? m->isa : "-", n->ok, n->demo, n->skip,
+                n->fail);
+        if (n->ok)
+            fprintf(stderr, "%.1f %%\n", 100 * n->share);
+        else
+            fprintf(stderr, "-\n"); /* nothing was checked against a bound */
+    }
+}
+
+/* Draws cases until the time is up. False: interrupted. */
+static bool draw_on(job *j) {
+    const double end = clock_ns() + 1e9 * j->o->also_long;
+    char error[700];
+    size_t drawn = 0;
+    for (bool ok = true; ok && clock_ns() < end && !(j->o->first && j->all.fail); drawn++) {
+        case_list one = {0};
+        ok = drawn_case(&one, (uint64_t)j->o->seed, DRAWN + drawn, error, sizeof error);
+        if (ok) progress(drawn, drawn + 1, one.items[0].text);
+        ok = ok ? check_all(j, &one.items[0], drawn) && !interrupted()
+                : (fprintf(stderr, "normlab: %s\n", error), false);
+        j->out.last = NULL;
+        cases_free(&one);
+    }
+    fprintf(stderr, "%zu more cases drawn from seed %d\n", drawn, j->o->seed);
+    return !interrupted();
+}
+
+int cmd_check(int argc, char **argv) {
+    case_options o = {.threads = 1};
+    job j = {.o = &o};
+    char error[700];
+    int code = case_options_read(argc, argv, help, &o);
+    if (code >= 0) return cases_free(&o.cases), code;
+    const bool whole = j.whole = !o.named;
+    if (o.errors && (o.named || o.also_long >= 0 || (o.impl && strstr(o.impl, "best")))) {
+        fprintf(stderr,
+                "normlab: --%serrors is for the suite: no cases, no --long and no --impl best\n",
+                o.update_errors ? "update-" : "");
+        return cases_free(&o.cases), NL_EXIT_USAGE;
+    }
+    const suite_depth depth = o.also_long >= 0 ? SUITE_LONG
+                              : o.impl && !o.errors
+                                  ? SUITE_FOR_FEW /* the record is of those for all */
+                                  : SUITE_FOR_ALL;
+    if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
+    count *counts = j.counts = worker_share((nl_impl_count() + 1) * sizeof *counts);
+    j.states = calloc(nl_impl_count() * o.cases.count + 1, 1);
+    bool ready = counts && j.states;
+    if (ready && o.errors)
+        ready = error_record_open(&j.largest, o.errors, o.update_errors, error, sizeof error) ||
+                (fprintf(stderr, "normlab: %s\n", error), false);
+    if (!counts || !j.states) fprintf(stderr, "normlab: out of memory\n");
+    if (!ready || !report_open(&j.out, o.out, o.quick))
+        return free(j.states), error_record_close(&j.largest), cases_free(&o.cases), NL_EXIT_USAGE;
+    j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
+    bool input_ok = true, stopped = false, ended = false;
+    if (o.cases.count >= MANY)
+        judges_start(&j.judges, o.cases.items, o.cases.count, settings_of, &j);
+    for (size_t i = 0; i < o.cases.count && input_ok && !stopped && !ended; i++) {
+        progress(i, o.cases.count, o.cases.items[i].text);
+        input_ok = check_all(&j, &o.cases.items[i], i);
+        stopped = report_interrupted(&j.out, i + 1, o.cases.count);
+        ended = o.first && j.all.fail;
+    }
+    judges_end(&j.judges);
+    if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
+    progress(1, 1, "");
+    if (o.cases.count != 1 || !j.out.table) summarize(counts); /* else the table has it all */
+    for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))
+            continue;
+        fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
+        j.all.fail++;
+    }
+    fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count,
+            o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
+    if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
+        fprintf(stderr, "FAIL nothing was compared\n");
+    hints_print(stderr, say_when, &j);
+    bool written = report_close(&j.out),
+         good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
+    if (o.errors && !o.update_errors && !stopped && !ended)
+        good = record_compare(&j.largest) && good;
+    if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
+    if (o.update_errors && good) good = record_update(&j.largest);
+    error_record_close(&j.largest);
+    free(j.states);
+    cases_free(&o.cases);
+    if (input_ok && stopped) return NL_EXIT_INTERRUPTED;
+    return !input_ok ? NL_EXIT_USAGE : good && written ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

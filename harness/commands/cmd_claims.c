@@ -1,0 +1,300 @@
+/* `normlab claims`. SPDX-License-Identifier: MIT */
+#include "base/interrupt.h"
+#include "claims/claim_measure.h"
+#include "claims/stability.h"
+#include "claims/words.h"
+#include "claims/write.h"
+#include "machine/machine.h"
+#include "timing/modes.h"
+#include "cli/options.h"
+#include "cli/passes.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+#include "workbench/load.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char folder[] = "experiments/claims";
+
+static void help(void) {
+    printf(
+        "normlab claims [options] [NAME | FILE.txt]...\n\n"
+        "Tests claims about LayerNorm and RMSNorm. Each claim is a file: NAME stands for\n"
+        "%s/NAME.txt; the default is every file in that folder. Every\n"
+        "implementation is verified before it is timed, and again afterwards (docs/claims.md).\n\n"
+        "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
+        "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
+        "                  times that above %d elements\n"
+        "  --quick         short timing, nothing above %d elements\n"
+        "  --passes N      measure in N fresh processes, with pauses, in an order drawn anew each\n"
+        "                  time; then pool these with the passes on these kernels that are there.\n"
+        "                  Fewer than %d are a FIRST LOOK, which no second run need agree with\n"
+        "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
+        "--passes,\n"
+        "                  nothing is timed\n"
+        "  --stability     instead, of %d passes or more: how often three contradict the others\n"
+        "  --measured FILE.csv  the layers inside frameworks, which\n"
+        "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
+        "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
+        "                  them; may be repeated\n\n"
+        "Answers: HOLDS; FAILS; DEPENDS, where settings disagree; NOT RESOLVED (the interval,\n"
+        "extended by the A/A band, is wider than the question); NOT RUN, with --quick; FIRST "
+        "LOOK,\n"
+        "which is not an answer yet. The first\n"
+        "setting, marked >, is the one that the claim means. A claim that fails is a result: exit\n"
+        "code 0. The CSV also has the verdict of each setting: SUPPORTED, REFUTED, SAME (no\n"
+        "difference beyond the claim's margin) or NOT RESOLVED.\n\n"
+        "Quantities:\n",
+        folder, QUICK_MAX, QUICK_MAX, PASSES_ENOUGH, 2 * PASSES_ENOUGH);
+    for (size_t i = 0; i < quantities_count; i++)
+        printf("  %-13s %s%s%s%s\n", quantities[i].name, quantities[i].about,
+               *quantities[i].unit ? " (" : "", quantities[i].unit, *quantities[i].unit ? ")" : "");
+    printf("\nModes:\n");
+    for (size_t i = 0; i < modes_count; i++) printf("  %-13s %s\n", modes[i].name, modes[i].about);
+    printf("\nAlso pytorch, torch_compile, onnxruntime and jax, with --measured.\n\nExamples:\n"
+           "  normlab claims\n"
+           "  normlab claims seven_to_fifteen two_scans\n"
+           "  normlab claims --passes 6\n"
+           "  normlab claims --quick --out results/claims.csv\n"
+           "  normlab claims my_claim.txt --load ./mine.so\n");
+}
+
+/* What passes need: where they are kept, and what a pass, or the child that makes one, is asked. */
+typedef struct pass_options {
+    int passes;         /* to make */
+    const char *folder; /* NULL: gather() sets it to the processor's */
+    const char *races;  /* the child's file */
+    char **names;       /* of the claims */
+    int name_count;
+    double seconds;
+    bool quick, stability;
+} pass_options;
+
+static bool describe_machine(const char *folder, bool quick) {
+    char path[4400];
+    snprintf(path, sizeof path, "%s/machine.txt", folder);
+    FILE *out = fopen(path, "w");
+    if (!out) return false;
+    machine_write(out);
+    fprintf(out, "quick: %s\n", quick ? "yes" : "no");
+    return fclose(out) == 0;
+}
+
+static bool run_pass(const void *context, const char *folder, unsigned seed) {
+    const pass_options *p = context;
+    char races[4400], seconds[32], drawn[32], *argv[64];
+    snprintf(races, sizeof races, "%s/races.csv", folder);
+    snprintf(seconds, sizeof seconds, "%.9g", p->seconds);
+    snprintf(drawn, sizeof drawn, "%u", seed);
+    int n = 0;
+    argv[n++] = "normlab", argv[n++] = "claims";
+    argv[n++] = "--races", argv[n++] = races;
+    argv[n++] = "--seconds", argv[n++] = seconds;
+    argv[n++] = "--seed", argv[n++] = drawn;
+    if (p->quick) argv[n++] = "--quick";
+    for (size_t i = 0; load_file(i); i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
+    for (int i = 0; i < p->name_count && n < 63; i++) argv[n++] = p->names[i];
+    argv[n] = NULL;
+    return process_run(argv) == NL_EXIT_OK && describe_machine(folder, p->quick);
+}
+
+static bool add(claims_job *j, const char *path) {
+    char error[700];
+    claim *more = realloc(j->claims, (j->count + 1) * sizeof *more);
+    if (!more) return fprintf(stderr, "normlab: out of memory\n"), false;
+    j->claims = more;
+    if (claim_read(path, &j->claims[j->count], error, sizeof error)) return j->count++, true;
+    fprintf(stderr, "normlab: %s\n", error);
+    return false;
+}
+
+static bool add_all(claims_job *j) {
+    char pattern[64];
+    glob_t files;
+    snprintf(pattern, sizeof pattern, "%s/*.txt", folder);
+    if (glob(pattern, 0, NULL, &files) != 0) {
+        fprintf(stderr,
+                "normlab: there are no files %s here: run it in the project's folder, or "
+                "name a FILE.txt\n",
+                pattern);
+        return false;
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < files.gl_pathc; i++) ok = add(j, files.gl_pathv[i]);
+    globfree(&files);
+    return ok;
+}
+
+static bool add_named(claims_job *j, const char *name) {
+    char path[4096];
+    size_t length = strlen(name);
+    if (length > 4 && strcmp(name + length - 4, ".txt") == 0) return add(j, name);
+    snprintf(path, sizeof path, "%s/%s.txt", folder, name);
+    if (access(path, R_OK) == 0) return add(j, path);
+    fprintf(stderr, "normlab: no claim is called '%s': there is no %s\n", name, path);
+    return false;
+}
+
+/* Returns -1 to continue, or the exit code. */
+static int parse(int argc, char **argv, claims_job *j, const char **path, pass_options *p) {
+    const char *measured = NULL;
+    char error[700];
+    int seed = 0;
+    const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
+                                 {"seconds", OPTION_NUMBER, &j->seconds, 1e-6, 1e6},
+                                 {"quick", OPTION_FLAG, &j->quick, 0, 0},
+                                 {"measured", OPTION_TEXT, &measured, 0, 0},
+                                 {"load", OPTION_LOAD, NULL, 0, 0},
+                                 {"passes", OPTION_COUNT, &p->passes, 1, 999},
+                                 {"evidence", OPTION_TEXT, &p->folder, 0, 0},
+                                 {"races", OPTION_TEXT, &p->races, 0, 0}, /* of one pass: its own */
+                                 {"stability", OPTION_FLAG, &p->stability, 0, 0},
+                                 {"seed", OPTION_COUNT, &seed, 0, 1 << 30}};
+    int first, code = options_read(argc, argv, specs, 10, false, &first);
+    if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    bool ok = first < argc || add_all(j);
+    for (int i = first; ok && i < argc; i++) ok = add_named(j, argv[i]);
+    if (ok && measured && !evidence_read(&j->evidence, measured, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_USAGE;
+    p->names = argv + first, p->name_count = argc - first, j->seed = (uint64_t)seed;
+    if (!j->seconds) j->seconds = j->quick ? 0.02 : 0.2;
+    return ok ? OPTIONS_DONE : options_see_help();
+}
+
+static void print_failure(const claim *c, const setting *s) {
+    fprintf(stderr, "FAIL %s, %s %s: %s\n", c->name, s->how, s->tail, s->why);
+}
+
+static void summary(const claims_job *j) {
+    size_t answers[CLAIM_ANSWERS] = {0};
+    for (size_t i = 0; i < j->count; i++) answers[claim_answer_of(&j->claims[i])]++;
+    fprintf(stderr, "%zu claims: ", j->count);
+    for (int a = 0; a < CLAIM_ANSWERS; a++)
+        fprintf(stderr, "%s%zu %s", a ? ", " : "", answers[a], claim_answer_name(a));
+    fprintf(stderr, "; %zu settings measured, %zu failed\n", j->settings_measured,
+            j->settings_failed);
+}
+
+/* Times the races: here, in passes, or not at all. False: after a message. */
+static bool gather(claims_job *j, pass_options *p) {
+    char error[700];
+    p->seconds = j->seconds, p->quick = j->quick;
+    if (!p->passes && !p->folder)
+        return claims_race(j) || (fprintf(stderr, "normlab: out of memory\n"), false);
+    const size_t measured = j->evidence.passes; /* in frameworks */
+    if (!p->folder) p->folder = passes_folder();
+    if (!passes_make(&(pass_plan){p->passes, p->folder, p, run_pass})) return false;
+    if (!evidence_read_folder(&j->evidence, p->folder, p->quick,
+                              p->passes ? machine_kernels() : NULL, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), false;
+    if (j->evidence.passes > measured) return true;
+    fprintf(stderr, "FAIL there is no whole pass in %s\n", p->folder);
+    return false;
+}
+
+/* The child's part: only races, into a file. */
+static int one_pass(claims_job *j, const char *path) {
+    FILE *out = fopen(path, "w");
+    if (!out) return fprintf(stderr, "normlab: cannot write %s\n", path), NL_EXIT_USAGE;
+    bool ok = claims_race(j);
+    evidence_heading(out);
+    for (size_t i = 0; i < j->evidence.count; i++) evidence_write(out, &j->evidence.rows[i]);
+    ok = fclose(out) == 0 && ok;
+    return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+}
+
+/* To the machine's facts beside the results. */
+static void append_facts(const char *path, const evidence *e) {
+    char name[4096];
+    size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".csv") == 0) length -= 4;
+    snprintf(name, sizeof name, "%.*s.machine.txt", (int)length, path);
+    FILE *f = fopen(name, "a");
+    if (f)
+        fprintf(f, "passes: %zu in %zu sittings over %.1f h\n", e->passes, e->sittings, e->hours),
+            fclose(f);
+}
+
+static void describe(const claims_job *j, const pass_options *p) {
+    const evidence *e = &j->evidence;
+    if (!p->folder) {
+        fprintf(stderr, "timed in one process: a first look; --passes %d gives answers\n",
+                PASSES_ENOUGH);
+        return;
+    }
+    fprintf(stderr, "pooled: %zu passes in %zu sittings over %.1f h, in %s\n", e->passes,
+            e->sittings, e->hours, p->folder);
+    if (e->passes >= PASSES_ENOUGH && e->sittings < PASSES_ENOUGH)
+        fprintf(stderr,
+                "fewer than %d sittings: the intervals are of the passes, and another hour may\n"
+                "lie outside; --passes 1 now and then, %d minutes apart or more, mends that\n",
+                PASSES_ENOUGH, SITTING_S / 60);
+    if (strcmp(e->kernels, machine_kernels()) != 0)
+        fprintf(stderr, "they ran on other kernels than those here\n");
+    if (e->strange)
+        fprintf(stderr, "left out: %zu passes there, on other kernels or with another --quick\n",
+                e->strange);
+    if (e->torn) fprintf(stderr, "left out: %zu passes there that did not end\n", e->torn);
+}
+
+/* --stability: of what is there, and of the passes that are asked for beside it. */
+static int show_stability(claims_job *j, pass_options *p) {
+    if (!p->folder) p->folder = passes_folder();
+    bool ok = gather(j, p);
+    if (ok) claims_decide(j);
+    stability found = {0};
+    ok = ok && stability_write(stdout, &j->evidence, j->claims, j->count, &found);
+    if (ok)
+        fprintf(stderr,
+                "%zu draws of %d passes against the other %zu: intervals contradict each other in "
+                "%.1f %%, answers differ in %zu of %zu\n",
+                found.draws, PASSES_ENOUGH, found.rest, found.contradicted_pct, found.differ,
+                found.answers);
+    else
+        fprintf(stderr, "normlab: --stability needs %d passes; there are %zu in %s\n",
+                2 * PASSES_ENOUGH, j->evidence.passes, p->folder);
+    free(j->claims);
+    evidence_free(&j->evidence);
+    return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+}
+
+int cmd_claims(int argc, char **argv) {
+    claims_job j = {.progress = progress, .failed = print_failure};
+    pass_options p = {0};
+    const char *path = NULL;
+    int code = parse(argc, argv, &j, &path, &p);
+    if (code >= 0) return free(j.claims), evidence_free(&j.evidence), code;
+    interrupt_watch();
+    if (p.races) return one_pass(&j, p.races);
+    if (p.stability) return show_stability(&j, &p);
+    FILE *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
+    if (path && (!csv || !machine_write_beside(path, j.quick))) {
+        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
+        return free(j.claims), NL_EXIT_USAGE;
+    }
+    bool ok = gather(&j, &p);
+    if (ok) claims_decide(&j);
+    if (ok && path && p.folder) append_facts(path, &j.evidence);
+    if (csv && ok) claims_write_csv(csv, j.claims, j.count);
+    if (ok && (path || !csv)) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
+    bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
+    if (path) written = fclose(csv) == 0 && written;
+    if (!written)
+        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
+    else if (path)
+        fprintf(stderr, "results: %s\n", path);
+    summary(&j);
+    if (ok) describe(&j, &p);
+    if (j.settings_measured == 0) fprintf(stderr, "FAIL nothing was measured\n");
+    ok = ok && j.settings_measured && !j.settings_failed && written;
+    free(j.claims);
+    evidence_free(&j.evidence);
+    if (progress_interrupted()) return NL_EXIT_INTERRUPTED;
+    return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

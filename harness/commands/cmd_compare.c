@@ -1,0 +1,217 @@
+/* `normlab compare`: compares two result files, or two folders of them.
+ * SPDX-License-Identifier: MIT */
+#include "results/facts.h"
+#include "results/pool.h"
+#include "cli/options.h"
+#include "cli/sheet.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char help[] =
+    "normlab compare [options] A.csv B.csv\n"
+    "normlab compare [options] FOLDER_A FOLDER_B\n"
+    "normlab compare [options] PASSES_A PASSES_B\n\n"
+    "Is B FASTER or SLOWER than A, the SAME, or is that NOT RESOLVED? Matches rows by case,\n"
+    "implementation, ISA and threads; of two folders, files of one name (except *.rounds.csv).\n"
+    "Of two folders of passes (`bench --passes`): the ratio is of times over the baseline's, "
+    "which\n"
+    "took turns with them, and the interval Student's, with 99 %, from how much passes differ.\n"
+    "FASTER and SLOWER: the whole interval of the ratio B/A lies beyond the band, the larger of\n"
+    "the two files' A/A bands. SAME: interval and band lie within the margin. A row that cannot\n"
+    "be compared is refused, with the reason.\n\n"
+    "  --margin M         what counts as the same: 0.02 is 2 % (0.02)\n"
+    "  --across           compare shares of each machine's own limit (limit_pct), not times;\n"
+    "                     the default when cpu, caches or architecture differ or are not known\n"
+    "  --csv              for programs; ratio is of time, below 1 is faster\n"
+    "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
+    "Files were measured one after the other, so anything that changed in between (load,\n"
+    "clock speed, memory layout) looks like a change of the program. To see how much that is,\n"
+    "measure A twice and compare the two. The implementations of one `normlab bench` take "
+    "turns. Passes can take turns, too: two programs add one each, again and again.\n\n"
+    "Exit codes: 0 compared, 1 nothing could be compared, 2 bad usage or unreadable input.\n\n"
+    "Examples:\n"
+    "  normlab compare before.csv after.csv\n"
+    "  normlab compare results/monday results/tuesday --margin 0.05 --fail-if-slower\n"
+    "  normlab bench CASE --passes 3 --out before   # then change the kernel, and build\n"
+    "  normlab bench CASE --passes 3 --out after && normlab compare before after\n"
+    "  normlab compare laptop.csv server.csv --csv > both.csv\n";
+
+static const char sides[] = "AB";
+
+typedef struct job {
+    sheet_style style;
+    bool across;
+    tally total;
+    size_t lone_files, unreadable;
+    char *differing; /* facts, as last printed */
+} job;
+
+/* Warns of facts that differ, once for a whole folder. */
+static void warn_differing(job *j, const results file[2]) {
+    char *text = facts_differing(file);
+    if (text && !(j->differing && strcmp(j->differing, text) == 0))
+        fprintf(stderr, "warning: A and B were not measured alike:\n%s", text);
+    free(j->differing);
+    j->differing = text;
+}
+
+/* How much of the differences is noise of which level. */
+static void describe_passes(const results *file, int side, bool shares) {
+    if (file->part_count < 2) return;
+    const pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_SPEED);
+    if (side == 0 && !shares)
+        fprintf(stderr, "B/A is of times over the baseline's, which took turns with them in each "
+                        "pass; the baseline's own row is of times\n");
+    fprintf(stderr,
+            "%c: %zu passes; standard deviation of a row, in the median, %.2f %% by its rounds, "
+            "%.2f %% between passes\n",
+            sides[side], file->part_count, 100 * s.within, 100 * s.between);
+}
+
+static void compare_files(job *j, const char *name, const char *const paths[2]) {
+    char error[700], why[200] = "--across";
+    results file[2];
+    bool ok[2];
+    for (int side = 0; side < 2; side++) {
+        ok[side] = (pool_is(paths[side]) ? pool_read : results_read)(paths[side], &file[side],
+                                                                     error, sizeof error);
+        if (!ok[side])
+            options_fail("%s", error), j->unreadable++;
+        else if (*file[side].warning)
+            fprintf(stderr, "warning: %s\n", file[side].warning);
+    }
+    if (ok[0] && ok[1]) {
+        warn_differing(j, file);
+        bool shares = !facts_one_machine(file, why) || j->across;
+        if (!j->style.csv) printf("A  %s\nB  %s\n", paths[0], paths[1]);
+        if (shares)
+            fprintf(j->style.csv ? stderr : stdout,
+                    "%s: compares shares of each machine's own limit,\nnot times; FASTER is nearer "
+                    "to the limit.\n",
+                    why);
+        sheet_print(name, file, shares, &j->style, &j->total);
+        for (int side = 0; side < 2; side++) describe_passes(&file[side], side, shares);
+    }
+    for (int side = 0; side < 2; side++)
+        if (ok[side]) results_free(&file[side]);
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+static int is_results(const struct dirent *e) {
+    return ends_with(e->d_name, ".csv") && !ends_with(e->d_name, ".rounds.csv");
+}
+
+static char *join(const char *folder, const char *name) {
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path) snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+/* Merges the two lists, which are in alphabetical order. */
+static void compare_folders(job *j, char **folders) {
+    struct dirent **names[2] = {NULL, NULL};
+    int count[2], at[2] = {0, 0};
+    for (int side = 0; side < 2; side++) {
+        count[side] = scandir(folders[side], &names[side], is_results, alphasort);
+        if (count[side] >= 0) continue;
+        options_fail("%s: %s", folders[side], strerror(errno));
+        j->unreadable++;
+    }
+    bool readable = count[0] >= 0 && count[1] >= 0;
+    while (readable && (at[0] < count[0] || at[1] < count[1])) {
+        int order = at[0] == count[0] ? 1 : at[1] == count[1] ? -1 : 0;
+        if (!order) order = strcmp(names[0][at[0]]->d_name, names[1][at[1]]->d_name);
+        if (order == 0) {
+            const char *name = names[0][at[0]]->d_name;
+            char *paths[2] = {join(folders[0], name), join(folders[1], name)};
+            if (paths[0] && paths[1])
+                compare_files(j, name, (const char *const *)paths);
+            else
+                options_fail("no memory for %s", name), j->unreadable++;
+            free(paths[0]), free(paths[1]);
+        } else {
+            int side = order > 0;
+            fprintf(stderr, "only in %c: %s/%s\n", sides[side], folders[side],
+                    names[side][at[side]]->d_name);
+            j->lone_files++;
+        }
+        at[0] += order <= 0, at[1] += order >= 0;
+    }
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < count[side]; i++) free(names[side][i]);
+        free(names[side]);
+    }
+}
+
+static int finish(const job *j, bool fail_if_slower) {
+    size_t compared = 0;
+    for (int v = FASTER; v <= NOT_RESOLVED; v++) compared += j->total.verdicts[v];
+    if (j->total.no_band)
+        fprintf(stderr, "%zu rows lack an A/A band: for them the margin stands in as the band\n",
+                j->total.no_band);
+    if (j->total.verdicts[FASTER] || j->total.verdicts[SLOWER])
+        fprintf(stderr, "A and B did not take turns: measure A twice and compare the two, to see "
+                        "what time alone changes\n");
+    fprintf(stderr, "%zu compared: ", compared);
+    for (int v = FASTER; v <= NOT_RESOLVED; v++)
+        fprintf(stderr, "%s%zu %s", v ? ", " : "", j->total.verdicts[v],
+                comparison_name((comparison)v));
+    fprintf(stderr, "; %zu refused", j->total.refused);
+    if (j->lone_files) fprintf(stderr, "; %zu files in one folder only", j->lone_files);
+    fputc('\n', stderr);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        options_fail("writing the results failed: %s", strerror(errno));
+        return NL_EXIT_FAILED;
+    }
+    if (j->unreadable) return NL_EXIT_USAGE;
+    if (compared == 0) fprintf(stderr, "FAIL nothing could be compared\n");
+    return compared && !(fail_if_slower && j->total.verdicts[SLOWER]) ? NL_EXIT_OK : NL_EXIT_FAILED;
+}
+
+/* 0: no folder, 1: a folder, 2: of passes. */
+static int kind_of(const char *path) {
+    struct stat s;
+    return stat(path, &s) != 0 || !S_ISDIR(s.st_mode) ? 0 : pool_is(path) ? 2 : 1;
+}
+
+int cmd_compare(int argc, char **argv) {
+    job j = {.style.colour = colour_wanted(stdout)};
+    double margin = 0.02;
+    bool fail_if_slower = false;
+    const option_spec specs[] = {{"margin", OPTION_NUMBER, &margin, 1e-9, 1 - 1e-9},
+                                 {"across", OPTION_FLAG, &j.across, 0, 0},
+                                 {"csv", OPTION_FLAG, &j.style.csv, 0, 0},
+                                 {"fail-if-slower", OPTION_FLAG, &fail_if_slower, 0, 0}};
+    int first, code = options_read(argc, argv, specs, sizeof specs / sizeof *specs, false, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    j.style.margin = log1p(margin);
+    char **paths = argv + first;
+    if (argc - first != 2 || kind_of(paths[0]) != kind_of(paths[1])) {
+        static const char *const kinds[] = {"no folder", "a folder", "a folder of passes"};
+        if (argc - first == 2)
+            options_fail("%s is %s, and %s is %s", paths[0], kinds[kind_of(paths[0])], paths[1],
+                         kinds[kind_of(paths[1])]);
+        options_fail("name two result files, two folders of them, or two of passes");
+        return options_see_help();
+    }
+    if (j.style.csv) sheet_heading();
+    if (kind_of(paths[0]) == 1)
+        compare_folders(&j, paths);
+    else
+        compare_files(&j, paths[1], (const char *const *)paths);
+    free(j.differing);
+    return finish(&j, fail_if_slower);
+}

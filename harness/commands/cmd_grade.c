@@ -1,0 +1,160 @@
+/* `normlab grade ASSIGNMENT FILE`: points for a kernel. Correctness first, by category; what is
+ * right is then timed. SPDX-License-Identifier: MIT */
+#include "base/interrupt.h"
+#include "base/random.h"
+#include "base/replace.h"
+#include "cases/names.h"
+#include "cli/marking.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+#include "verify/isolate.h"
+#include "verify/orphans.h"
+#include "workbench/fence.h"
+#include "workbench/lab.h"
+#include "workbench/load.h"
+#include "workbench/symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "normlab grade [options] ASSIGNMENT FILE.c\n\n"
+    "Grades a kernel: compiles it as `normlab try` does, checks the categories of the assignment,\n"
+    "each right on all its cases or not, and, if all are right, gives points for speed and error\n"
+    "on fixed scales. FILE.so, compiled already, will do as well. ASSIGNMENT is a file, a folder\n"
+    "with an assignment.txt, or a lab by name or number (`normlab lab` lists them).\n"
+    "docs/grading.md describes the assignment and how to set up an autograder.\n\n"
+    "  --seed N           other random data, the same for everybody with this number (0)\n"
+    "  --threads N        threads for those that use them (1)\n"
+    "  --seconds S        of timing per implementation and case (0.2); 0: no points for speed\n"
+    "  --gradescope FILE  write Gradescope's results.json\n"
+    "  --junit FILE       write JUnit XML\n"
+    "  --card FILE.svg    write a card; one that is there gives the points before\n\n"
+    "Exit codes: 0 every category is right, 1 not, or it does not compile, 2 bad usage or a bad\n"
+    "assignment.\n\n"
+    "Examples:\n"
+    "  normlab grade 1 1-first-rung.c\n"
+    "  normlab grade examples/grading/rmsnorm.txt mine.c\n"
+    "  normlab grade --seed 4711 --gradescope /autograder/results/results.json rmsnorm.txt "
+    "mine.c\n";
+
+static char *read_card(const char *path) {
+    enum { MOST = 1 << 20 };
+    FILE *f = fopen(path, "rb");
+    char *text = f ? calloc(1, MOST + 1) : NULL;
+    if (text && fread(text, 1, MOST, f) == 0) *text = '\0';
+    if (f) fclose(f);
+    return text;
+}
+
+/* The reason for the first part; for the others, its first line. */
+static void nothing_at_all(grading *j, const char *why) {
+    char first[200];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(why, "\n"), why);
+    for (size_t i = 0; i < j->work->count; i++)
+        grade_nothing(j, &j->work->parts[i], i ? first : why);
+}
+
+/* Its one kernel, which no code of this process calls: it runs in others. */
+static bool get_kernel(grading *j, const char *library, char *why, size_t size) {
+    j->impl = load_distant(library, why, size);
+    if (!j->impl || !j->work->asks_method || j->impl->method == j->work->method) return j->impl;
+    snprintf(why, size,
+             "its .method is not %s, which the assignment asks for: the bound on its errors "
+             "follows from it",
+             method_at(j->work->method));
+    return false;
+}
+
+/* Compiles the file, and grades it. False: bad input, after a message. */
+static bool grade_file(grading *j) {
+    const char *file = j->out->file;
+    const size_t length = strlen(file);
+    const bool source = length > 2 && strcmp(file + length - 2, ".c") == 0;
+    char why[9000] = "";
+    compiled c = {.isa = "c"};
+    bool ok = !source || fence_kernel(file, j->work, &c, why, sizeof why);
+    if (!ok && !*why) snprintf(why, sizeof why, "it does not compile");
+    ok = ok &&
+         (!source ||
+          symbols_allowed(c.library, assignment_forbids(j->work, "double"), why, sizeof why)) &&
+         get_kernel(j, source ? c.library : file, why, sizeof why);
+    const bool good_input = !ok || grade_all(j);
+    if (!ok) nothing_at_all(j, why);
+    isolate_end();
+    orphans_end();
+    if (source) compile_remove(&c);
+    return good_input;
+}
+
+static void print_page(const marks *m) {
+    const bool colour = colour_wanted(stdout);
+    printf("%s: %s\n", m->title, m->file);
+    for (size_t i = 0; i < m->count; i++) {
+        const mark *k = &m->all[i];
+        const char *paint = !colour ? "" : k->right ? "\033[32m" : "\033[31m";
+        printf("  %s%-5s%s %6.4g of %-6.4g %s\n", paint, k->right ? "ok" : "FAIL",
+               colour ? "\033[0m" : "", k->points, k->most, k->name);
+        for (const char *line = k->text; *line;) {
+            const size_t n = strcspn(line, "\n");
+            printf("%23s%.*s\n", "", (int)n, line);
+            line += n + (line[n] == '\n');
+        }
+    }
+    printf("%.4g of %.4g points\n", marks_points(m), marks_most(m));
+}
+
+enum { GRADESCOPE, JUNIT, CARD, FILES };
+
+static bool write_file(const marks *m, int kind, const char *path) {
+    if (!path) return true;
+    char *before = kind == CARD ? read_card(path) : NULL;
+    replacement r;
+    bool ok = replace_begin(&r, path);
+    if (ok && kind == GRADESCOPE) marks_gradescope(m, r.file);
+    if (ok && kind == JUNIT) marks_junit(m, r.file);
+    if (ok && kind == CARD) marks_card(m, before, r.file);
+    ok = ok && replace_end(&r, true);
+    free(before);
+    if (!ok) fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
+    return ok;
+}
+
+int cmd_grade(int argc, char **argv) {
+    static marks m;
+    assignment work;
+    grading j = {.work = &work, .out = &m, .threads = 1, .seconds = 0.2};
+    const char *files[FILES] = {NULL};
+    char error[9000];
+    const option_spec specs[] = {{"seed", OPTION_COUNT, &j.seed, 0, 2147483647},
+                                 {"threads", OPTION_COUNT, &j.threads, 1, 4096},
+                                 {"seconds", OPTION_NUMBER, &j.seconds, 0, 1e6},
+                                 {"gradescope", OPTION_TEXT, &files[GRADESCOPE], 0, 0},
+                                 {"junit", OPTION_TEXT, &files[JUNIT], 0, 0},
+                                 {"card", OPTION_TEXT, &files[CARD], 0, 0}};
+    int first, code = options_read(argc, argv, specs, 6, true, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    if (argc - first != 2)
+        return options_fail("which ASSIGNMENT (or lab) and which FILE.c?"), options_see_help();
+    if (!options_can_read(argv[first + 1])) return NL_EXIT_USAGE;
+    if (!lab_assignment(argv[first], &work, error, sizeof error))
+        return options_fail("%s", error), NL_EXIT_USAGE;
+    random_seed((uint64_t)j.seed);
+    interrupt_watch(); /* so that what a compiler leaves is removed */
+    orphans_adopt();
+    m.title = work.title, m.file = argv[first + 1];
+    bool ok = grade_file(&j);
+    if (ok && !interrupted()) {
+        print_page(&m);
+        for (int i = 0; i < FILES; i++) ok = write_file(&m, i, files[i]) && ok;
+    }
+    bool right = true;
+    for (size_t i = 0; i < m.count; i++) right = right && m.all[i].right;
+    assignment_free(&work);
+    if (interrupted()) return NL_EXIT_INTERRUPTED;
+    return !ok ? NL_EXIT_USAGE : right ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

@@ -1,0 +1,145 @@
+/* `normlab judge`: is anybody's output right, and if not, by what mechanism is it wrong?
+ * SPDX-License-Identifier: MIT */
+#include "cases/names.h"
+#include "cli/arrays.h"
+#include "judge/judgement.h"
+#include "cli/options.h"
+#include "commands/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] =
+    "normlab judge LAYER --x FILE.npy --y FILE.npy [options]\n"
+    "normlab judge LAYER --x FILE.npy --dy FILE.npy --dx FILE.npy [options]\n"
+    "\n"
+    "Is y the output of LAYER on x, or dx its gradient? Scores any framework's output against the\n"
+    "reference, in the units of `normlab check` and within the bound of a two-pass with one\n"
+    "accumulator. Tests known mistakes to explain a large error.\n"
+    "y, dx and dy have the shape of x, and may have another type.\n";
+static const char usage[] =
+    "  --dgamma FILE, --dbeta FILE  with --dx: the gradients of gamma and beta, (C,)\n"
+    "  --dresidual FILE           with --dx: was added to it\n"
+    "  --rounded-to TYPE          f32, f16 or bf16: the type of y or dx before it was saved as a\n"
+    "                             wider one\n"
+    "                             default: its own type; float64 is judged as float32\n"
+    "  --csv FILE                 the findings, one line for each mistake that was tried\n"
+    "\n"
+    "  normlab judge layernorm --x x.npy --gamma g.npy --beta b.npy --eps 1e-5 --y theirs.npy\n"
+    "  normlab judge rmsnorm --x x.npy --gamma g.npy --rounded-to bf16 --casting before-weight \\\n"
+    "      --y theirs.npy\n"
+    "  normlab judge layernorm --x x.npy --gamma g.npy --dy dy.npy --dx dx.npy --dgamma dg.npy\n"
+    "\n"
+    "Exit codes: 0 within the bound, 1 beyond it or no bound to judge by, 2 bad usage or input.\n";
+
+enum { Y = OWN, DX, DY, DRESIDUAL, DGAMMA, DBETA, ARRAYS };
+enum { ROUNDED_TO = ARRAYS, CSV, OPTIONS };
+
+static const array_option own[OPTIONS - OWN] = {
+    [Y - OWN] = {"y", NL_Y, true, IN_X},
+    [DX - OWN] = {"dx", NL_DX, true, DY},
+    [DY - OWN] = {"dy", NL_DY, false, DX},
+    [DRESIDUAL - OWN] = {"dresidual", NL_RESIDUAL, false, DX},
+    [DGAMMA - OWN] = {"dgamma", NL_DGAMMA, true, DX},
+    [DBETA - OWN] = {"dbeta", NL_DBETA, true, DX},
+    [ROUNDED_TO - OWN] = {"rounded-to", NL_X, false, IN_X},
+    [CSV - OWN] = {"csv", NL_X, false, IN_X},
+};
+
+/* The option of the output to judge. */
+static int theirs(const arrays *a) {
+    return a->backward ? DX : Y;
+}
+
+static bool check_options(arrays *a) {
+    if (!arrays_layer(a)) return false;
+    a->backward = a->value[DX] || a->value[DY];
+    if (!a->value[Y] && !a->backward)
+        return options_fail("--y FILE.npy is missing: the output to judge; in backward, --dx");
+    if (!arrays_check(a)) return false;
+    const char *csv = a->value[CSV];
+    if (csv && strcmp(csv, "-") == 0)
+        return options_fail("--csv -: standard output has the report, name a file");
+    for (int i = 0; csv && i < ARRAYS; i++)
+        if (a->value[i] && strcmp(a->value[i], csv) == 0)
+            return options_fail("--csv %s is an input", csv);
+    return true;
+}
+
+/* A widened output is judged as what it is now, unless --rounded-to tells what it was. */
+static void note_types(const arrays *a) {
+    const int y = theirs(a);
+    const npy_type *of_x = npy_type_of(a->array[IN_X].type), *its = npy_type_of(a->array[y].type);
+    if (of_x == its || a->value[ROUNDED_TO]) return;
+    fprintf(stderr, "x is %s and %s is %s: judged as %s", of_x->our_name, own[y - OWN].name,
+            its->our_name, nl_dtype_name(its->dtype));
+    if (its->bytes > of_x->bytes && its->dtype != of_x->dtype)
+        fprintf(stderr, "; if it was rounded to %s before, give --rounded-to %s", of_x->our_name,
+                of_x->our_name);
+    fputc('\n', stderr);
+}
+
+static bool load(arrays *a) {
+    char shape[NPY_SHAPE_TEXT];
+    const char *to = a->value[ROUNDED_TO];
+    if (!arrays_load(a)) return false;
+    note_types(a);
+    arrays_flatten(a);
+    npy_shape_text(&a->array[IN_X], shape);
+    if (a->array[IN_X].count == 0)
+        return options_fail("x of shape %s is empty: nothing to judge", shape);
+    if (nl_layers[a->p.op].running && a->p.pass != NL_INFERENCE && nl_group_size(&a->p) == 1)
+        return options_fail("x of shape %s has one value a channel: training takes more than one "
+                            "value",
+                            shape);
+    const nl_dtype its = a->p.dtype = npy_type_of(a->array[theirs(a)].type)->dtype;
+    if (!to) return true;
+    for (nl_dtype t = 0; t < NL_DTYPES; t++) {
+        if (strcmp(to, nl_dtype_name(t)) != 0) continue;
+        if (its != NL_F32 && t != its)
+            return options_fail("--rounded-to %s: %s is %s", to, a->value[theirs(a)],
+                                nl_dtype_name(its));
+        return a->p.dtype = t, true;
+    }
+    return options_fail("--rounded-to %s: %s", to, dtype_names());
+}
+
+/* False: out of memory, or the CSV cannot be written. */
+static bool judge(const arrays *a, bool *right) {
+    submission of = {.p = a->p};
+    for (int i = 0; i < ARRAYS; i++) {
+        const nl_arg arg = arrays_arg(a, i);
+        if (!a->array[i].data) continue;
+        if (nl_args[arg].extent == NL_TENSOR)
+            of.array[arg] = &a->array[i];
+        else
+            of.vector[arg] = a->array[i].data, of.type[arg] = npy_type_of(a->saved[i])->dtype;
+    }
+    judgement *j = malloc(sizeof *j);
+    bool ok = j && judgement_make(j, &of);
+    if (!ok) return free(j), options_fail("out of memory for %zu elements", a->array[IN_X].count);
+    judgement_print(j, a->value[theirs(a)], stdout);
+    if (a->value[CSV]) {
+        FILE *csv = fopen(a->value[CSV], "w");
+        if (csv) judgement_csv(j, csv);
+        bool lost = csv && ferror(csv);
+        ok = (csv && fclose(csv) == 0 && !lost) ||
+             options_fail("--csv %s: cannot write it", a->value[CSV]);
+    }
+    *right = j->right;
+    judgement_free(j), free(j);
+    return ok;
+}
+
+int cmd_judge(int argc, char **argv) {
+    arrays a = {.own = own, .own_inputs = ARRAYS - OWN, .own_count = OPTIONS - OWN};
+    bool right = false;
+    int code = arrays_options(argc, argv, &a);
+    if (code == OPTIONS_HELP) return printf("%s%s%s", purpose, arrays_usage, usage), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    if (!check_options(&a)) return options_see_help();
+    bool ok = load(&a) && judge(&a, &right);
+    arrays_free(&a);
+    return !ok ? NL_EXIT_USAGE : right ? NL_EXIT_OK : NL_EXIT_FAILED;
+}

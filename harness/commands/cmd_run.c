@@ -1,0 +1,255 @@
+/* `normlab run`: computes a layer on the user's own arrays. Checks every input and computes
+ * everything before it writes the first output. SPDX-License-Identifier: MIT */
+#include "base/npy_write.h"
+#include "base/npz.h"
+#include "cli/arrays.h"
+#include "cli/case_options.h"
+#include "cli/compute.h"
+#include "cli/options.h"
+#include "commands/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char purpose[] = "normlab run LAYER --x FILE --out FILE [options]\n"
+                              "normlab run LAYER --x FILE --dy FILE --out FILE [options]\n"
+                              "\n"
+                              "Computes y, or with --dy its gradients dx, dgamma and dbeta, on "
+                              "arrays that numpy.save made.\n";
+static const char usage[] =
+    "  --dy FILE                  backward: --out gets dx; statistics are computed from x\n"
+    "  --dresidual FILE           with --dy: is added to dx\n"
+    "  --impl NAME[@ISA]          of `normlab list`; best (the default); reference: long double\n"
+    "  --load FILE.so             also the kernels of a library (normlab_kernel.h)\n"
+    "  --threads N                at most this many        default: 1\n"
+    "  --momentum NUMBER          weight of the new value in the running ones    default: 0.1\n"
+    "  --out FILE.npz             gets every output: y, mean, rstd, ... or dx, dgamma, dbeta\n"
+    "  --residual-out FILE        x + residual, rounded to the type of x\n"
+    "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
+    "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
+    "  --dgamma-out FILE, --dbeta-out FILE                   with --dy: the shape of gamma\n"
+    "\n"
+    "  normlab run layernorm --x x.npy --gamma gamma.npy --beta beta.npy --out y.npy\n"
+    "  normlab run layernorm --x x.npy --gamma gamma.npy --dy dy.npy --out dx.npy \\\n"
+    "      --dgamma-out dgamma.npy --dbeta-out dbeta.npy\n"
+    "  normlab run rmsnorm --x in.npz --gamma in.npz:weight --out out.npz\n"
+    "  normlab run layernorm --x images.npy --axes -3,-2,-1 --out y.npy\n"
+    "  normlab run rmsnorm --x x.npy --residual r.npy --casting before-weight --out y.npy\n"
+    "  normlab run batchnorm --x x.npy --inference --running-mean m.npy --running-var v.npy \\\n"
+    "      --out y.npy\n";
+
+/* Its own options; the first name inputs, the next outputs. */
+enum { DY = OWN, DRESIDUAL, OUT };
+enum { RESIDUAL_OUT = OUT + 1, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT };
+enum { DGAMMA_OUT = RUNNING_VAR_OUT + 1, DBETA_OUT, ARRAYS };
+enum { IMPL = ARRAYS, THREADS, MOMENTUM, LOAD, OPTIONS };
+
+static array_option own[OPTIONS - OWN] = {
+    [DY - OWN] = {"dy", NL_DY, false, IN_X},
+    [DRESIDUAL - OWN] = {"dresidual", NL_RESIDUAL, false, DY},
+    [OUT - OWN] = {"out", NL_Y, true, IN_X}, /* with --dy NL_DX */
+    [RESIDUAL_OUT - OWN] = {"residual-out", NL_RESIDUAL_OUT, true, IN_RESIDUAL},
+    [MEAN_OUT - OWN] = {"mean-out", NL_MEAN, true, IN_X},
+    [RSTD_OUT - OWN] = {"rstd-out", NL_RSTD, true, IN_X},
+    [RUNNING_MEAN_OUT - OWN] = {"running-mean-out", NL_RUNNING_MEAN, true, IN_RUNNING_MEAN},
+    [RUNNING_VAR_OUT - OWN] = {"running-var-out", NL_RUNNING_VAR, true, IN_RUNNING_VAR},
+    [DGAMMA_OUT - OWN] = {"dgamma-out", NL_DGAMMA, true, DY},
+    [DBETA_OUT - OWN] = {"dbeta-out", NL_DBETA, true, DY},
+    [IMPL - OWN] = {"impl", NL_X, false, IN_X},
+    [THREADS - OWN] = {"threads", NL_X, false, IN_X},
+    [MOMENTUM - OWN] = {"momentum", NL_RUNNING_MEAN, true, IN_RUNNING_MEAN},
+    [LOAD - OWN] = {ARRAYS_LOAD, NL_X, false, IN_X},
+};
+
+typedef struct run {
+    arrays a;
+    computation c;
+    npy out[NL_ARGS];
+    bool npz; /* --out gets every output */
+} run;
+
+/* Is an input an array in the .npz to write? Its other arrays would be lost. */
+static bool replaces_inputs(const run *r) {
+    struct stat in, out;
+    for (int i = IN_X; i < OUT; i++) {
+        const char *given = r->a.value[i], *suffix = given ? npz_suffix(given) : NULL;
+        char path[4096];
+        if (!suffix || stat(r->a.value[OUT], &out) != 0) continue;
+        snprintf(path, sizeof path, "%.*s", (int)(suffix - given), given);
+        if (stat(path, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) return true;
+    }
+    return false;
+}
+
+static bool check_outputs(run *r) {
+    const char *const *value = r->a.value;
+    if (!value[OUT]) return options_fail("--out FILE.npy is missing: where to write y");
+    for (int i = OUT; i < ARRAYS; i++) {
+        const char *name = own[i - OWN].name, *suffix = value[i] ? npz_suffix(value[i]) : NULL;
+        if (value[i] && strcmp(value[i], "-") == 0)
+            return options_fail("--%s -: standard output is not supported, name a file", name);
+        if (suffix && (i != OUT || *suffix == ':'))
+            return options_fail("--%s %s: only --out FILE.npz is one, and gets every output", name,
+                                value[i]);
+        if (i == OUT) r->npz = suffix;
+        if (r->npz && i != OUT && value[i])
+            return options_fail("--%s: --out %s gets every output", name, value[OUT]);
+        for (int j = OUT; value[i] && j < i; j++)
+            if (value[j] && strcmp(value[i], value[j]) == 0)
+                return options_fail("--%s and --%s name the same file, %s", own[j - OWN].name, name,
+                                    value[i]);
+    }
+    if (r->npz && replaces_inputs(r))
+        return options_fail("--out %s holds an input, and would be replaced: name another file",
+                            value[OUT]);
+    return true;
+}
+
+static bool check_options(run *r) {
+    const char *const *value = r->a.value;
+    double momentum = 0.1, threads = 1;
+    if (!arrays_layer(&r->a) || !check_outputs(r)) return false;
+    r->a.backward = value[DY];
+    own[OUT - OWN].arg = r->a.backward ? NL_DX : NL_Y;
+    if (!arrays_check(&r->a)) return false;
+    if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] && !r->npz &&
+        !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
+        return options_fail("--running-mean: training updates the running statistics, give "
+                            "--running-mean-out and --running-var-out; or --inference to use them");
+    if (!arrays_number(&r->a, MOMENTUM, 0, 1, false, &momentum) ||
+        !arrays_number(&r->a, THREADS, 1, 4096, true, &threads))
+        return false;
+    r->a.p.momentum = (float)momentum, r->c.threads = (int)threads;
+    return true;
+}
+
+/* All tensors are of x's type. */
+static bool load(run *r) {
+    npy *x = &r->a.array[IN_X];
+    if (!arrays_load(&r->a)) return false;
+    if (x->type == 'd')
+        fprintf(stderr, "%s is float64: computed as float32, and --out is float32\n",
+                r->a.value[IN_X]);
+    for (int i = 0; i < OUT; i++) {
+        npy *a = &r->a.array[i];
+        if (!a->data || nl_args[arrays_arg(&r->a, i)].extent != NL_TENSOR) continue;
+        if (i != IN_X && !arrays_same_type(&r->a, i)) return false;
+    }
+    for (int i = 0; i < OUT; i++)
+        if (r->a.array[i].data && r->a.array[i].type == 'd' &&
+            !arrays_to_float(r->a.value[i], &r->a.array[i]))
+            return false;
+    return true;
+}
+
+static bool choose(run *r) {
+    const char *given = r->a.value[IMPL] ? r->a.value[IMPL] : "best", *at = strchr(given, '@');
+    char name[128];
+    computation *c = &r->c;
+    c->p = r->a.p;
+    c->reference = strcmp(given, "reference") == 0;
+    if (c->reference || strcmp(given, "best") == 0) {
+        c->impl = nl_best(&c->p, c->threads);
+    } else {
+        snprintf(name, sizeof name, "%.*s", at ? (int)(at - given) : (int)strlen(given), given);
+        c->impl = nl_find(name, at ? at + 1 : NULL);
+        if (!c->impl) return impl_unknown(given, strlen(given)), false;
+    }
+    if (c->impl && nl_accepts(c->impl, &c->p) && nl_isa_runs(c->impl->isa)) return true;
+    options_fail("--impl %s does not accept the problem; these accept %s %s in %s here:", given,
+                 nl_op_name(c->p.op), nl_pass_name(c->p.pass), nl_dtype_name(c->p.dtype));
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *impl = nl_impl_at(i);
+        if (nl_accepts(impl, &c->p) && nl_isa_runs(impl->isa))
+            fprintf(stderr, "  %s@%s\n", impl->name, impl->isa);
+    }
+    fprintf(stderr, "  best\n  reference\n");
+    return false;
+}
+
+/* NL_BIT() of the outputs to write. */
+static unsigned wanted(const run *r) {
+    unsigned all = 0;
+    for (int i = OUT; i < ARRAYS; i++)
+        if (r->a.value[i]) all |= NL_BIT(own[i - OWN].arg);
+    if (!r->npz) return all;
+    all = nl_takes(r->a.p.op, r->a.p.pass) & nl_passes[r->a.p.pass].writes;
+    if (!r->a.value[IN_RESIDUAL]) all &= ~NL_BIT(NL_RESIDUAL_OUT);
+    if (!r->a.value[IN_RUNNING_MEAN]) all &= ~(NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR));
+    return all;
+}
+
+/* Allocates an output of NaN, all bits set: an unwritten element must not look like a result. */
+static bool make(run *r, nl_arg arg) {
+    const bool tensor = nl_args[arg].extent == NL_TENSOR;
+    npy *a = &r->out[arg];
+    *a = (npy){.type = tensor ? r->a.array[IN_X].type : 'f', .count = 1};
+    arrays_shape(&r->a, arg, a);
+    for (size_t i = 0; i < a->rank; i++) a->count *= a->shape[i];
+    size_t bytes = a->count * npy_type_of(a->type)->bytes;
+    a->data = malloc(bytes + 1);
+    if (!a->data) return options_fail("out of memory for an output of %zu bytes", bytes);
+    const bool no_terms = (arg == NL_DGAMMA || arg == NL_DBETA) && !r->c.p.n;
+    memset(a->data, no_terms ? 0 : 0xff, bytes);
+    if (r->c.in[arg]) memcpy(a->data, r->c.in[arg], bytes); /* running statistics to update */
+    r->c.out[arg] = a->data;
+    return true;
+}
+
+static bool make_arrays(run *r) {
+    for (int i = 0; i < OUT; i++)
+        if (r->a.array[i].data) r->c.in[arrays_arg(&r->a, i)] = r->a.array[i].data;
+    const unsigned all = wanted(r);
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (all & NL_BIT(a) && !make(r, a)) return false;
+    if (r->c.p.pass == NL_BACKWARD) { /* the library computes all gradients */
+        const unsigned needs = nl_takes(r->c.p.op, NL_BACKWARD) & nl_passes[NL_BACKWARD].writes;
+        for (nl_arg a = 0; a < NL_ARGS; a++)
+            if (needs & ~all & NL_BIT(a) && !make(r, a)) return false;
+    }
+    return true;
+}
+
+/* y comes first, so that it is renamed last. */
+static bool save(const run *r) {
+    const char *paths[ARRAYS], *names[NL_ARGS];
+    npy all[NL_ARGS];
+    char error[512], shape[NPY_SHAPE_TEXT];
+    size_t count = 0;
+    bool ok;
+    if (r->npz) {
+        for (nl_arg a = 0; a < NL_ARGS; a++)
+            if (r->out[a].data) names[count] = nl_args[a].name, all[count++] = r->out[a];
+        ok = npz_write(r->a.value[OUT], names, all, count, error, sizeof error);
+    } else {
+        for (int i = OUT; i < ARRAYS; i++)
+            if (r->a.value[i])
+                paths[count] = r->a.value[i], all[count++] = r->out[own[i - OWN].arg];
+        ok = npy_write_all(paths, all, count, error, sizeof error);
+    }
+    if (!ok) return options_fail("%s", error);
+    const computation *c = &r->c;
+    npy_shape_text(&r->a.array[IN_X], shape);
+    fprintf(stderr, "%s %s %s %s with %s%s%s: wrote %s", nl_op_name(c->p.op),
+            nl_pass_name(c->p.pass), nl_dtype_name(c->p.dtype), shape,
+            c->reference ? "the long double reference" : c->impl->name, c->reference ? "" : "@",
+            c->reference ? "" : c->impl->isa, r->a.value[OUT]);
+    for (size_t i = 0; r->npz && i < count; i++)
+        fprintf(stderr, "%s %s", i ? "," : " with", names[i]);
+    fputc('\n', stderr);
+    return true;
+}
+
+int cmd_run(int argc, char **argv) {
+    run r = {.a = {.own = own, .own_inputs = OUT - OWN, .own_count = OPTIONS - OWN}};
+    int code = arrays_options(argc, argv, &r.a);
+    if (code == OPTIONS_HELP) return printf("%s%s%s", purpose, arrays_usage, usage), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    if (!check_options(&r)) return options_see_help();
+    bool ok = load(&r) && choose(&r) && make_arrays(&r) && compute(&r.c) && save(&r);
+    arrays_free(&r.a);
+    for (nl_arg a = 0; a < NL_ARGS; a++) npy_free(&r.out[a]);
+    return ok ? NL_EXIT_OK : NL_EXIT_USAGE;
+}

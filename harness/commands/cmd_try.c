@@ -1,0 +1,145 @@
+/* `normlab try FILE`: from saving a kernel to a verdict on it in seconds.
+ * SPDX-License-Identifier: MIT */
+#include "base/interrupt.h"
+#include "cli/attempt.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
+#include "commands/commands.h"
+#include "workbench/compile.h"
+#include "workbench/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char help[] =
+    "normlab try [options] FILE.c [CASE...]\n\n"
+    "Compiles one kernel file with the flags of this build, verifies it on a short suite from the\n"
+    "simplest case to the meanest, stops after a few failures and shows the simplest one. A "
+    "kernel\n"
+    "that is right is timed beside the naive rung and the choice of nl_best(). Nothing else is\n"
+    "compiled, and nothing is installed. With cases: on these instead of the suite and the "
+    "timing.\n"
+    "FILE.so, compiled already, will do as well.\n\n"
+    "  --all         the whole suite of `normlab check` after the short one\n"
+    "  --threads N   threads for those that use them (1; three in some cases of the suite)\n"
+    "  --seconds S   of timing per implementation and case (0.05)\n"
+    "  --watch       again whenever the file changes, until Ctrl-C\n\n"
+    "The compiler is that of the environment's CC, or the one that compiled this program. A file\n"
+    "that includes vec.h or another header of optimized/ is compiled for the widest instruction\n"
+    "set that runs here (NL_ISA=avx2 in the environment: at most that).\n"
+    "Exit codes: 0 right, 1 wrong or it does not compile, 2 bad usage.\n\n"
+    "Examples:\n"
+    "  normlab try rmsnorm/four_sums.c\n"
+    "  normlab try mine.c --watch\n"
+    "  normlab try mine.c rmsnorm/forward/f32/3x7/normal/residual\n"
+    "  CC=clang normlab try mine.c\n";
+
+static bool ends_with(const char *text, const char *end) {
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+/* Compiles and loads the file. False: after a message. */
+static bool get_kernel(const char *file, double *seconds, char *compiler, size_t size) {
+    char error[9000];
+    compiled c = {.isa = "c"};
+    if (!ends_with(file, ".c")) {
+        bool ok = load_kernels(file, file, error, sizeof error);
+        return ok || options_fail("%s: %s", file, error);
+    }
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    bool ok = compile_kernel(file, &c, error, sizeof error);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    *seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    snprintf(compiler, size, "%s", c.compiler);
+    if (!ok && !*error) options_fail("%s does not compile", file);
+    if (ok) ok = load_kernels(c.library, file, error, sizeof error);
+    if (!ok && *error) options_fail("%s: %s", file, error);
+    compile_remove(&c);
+    return ok;
+}
+
+static int try_once(const char *file, const attempt_options *o) {
+    const size_t before = nl_impl_count();
+    interrupt_watch(); /* so that what a compiler leaves is removed */
+    char compiler[200] = "";
+    double seconds = 0;
+    if (!get_kernel(file, &seconds, compiler, sizeof compiler))
+        return interrupted() ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
+    if (*compiler) printf("%s: compiled by %s in %.2f s\n", file, compiler, seconds);
+    int code = NL_EXIT_OK;
+    for (size_t i = before; i < nl_impl_count() && code == NL_EXIT_OK; i++)
+        code = attempt(nl_impl_at(i), o);
+    return code;
+}
+
+/* When the file changed last and its size; zeros while it is not there. */
+static struct stat state_of(const char *file) {
+    struct stat now;
+    return stat(file, &now) == 0 ? now : (struct stat){0};
+}
+
+static bool same(const struct stat *a, const struct stat *b) {
+    return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_size == b->st_size;
+}
+
+/* Tries the file each time that it changes, in a child process: a library that is loaded stays. */
+static int watch(const char *file, const attempt_options *o) {
+    interrupt_watch();
+    while (!interrupted()) {
+        const struct timespec nap = {0, 200000000};
+        struct stat before = state_of(file), now = before;
+        if (isatty(STDOUT_FILENO)) printf("\033[H\033[2J");
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            int code = try_once(file, o);
+            fflush(stdout);
+            _exit(code);
+        }
+        while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+        if (interrupted()) break;
+        fprintf(stderr, "waiting for %s to change; Ctrl-C ends\n", file);
+        while (!interrupted() && (!now.st_mtim.tv_sec || same(&before, &now)))
+            nanosleep(&nap, NULL), now = state_of(file);
+    }
+    return NL_EXIT_INTERRUPTED;
+}
+
+static bool is_kernel_file(const char *file) {
+    if (!file) return options_fail("which FILE.c?");
+    if (!options_can_read(file)) return false;
+    return ends_with(file, ".c") || ends_with(file, ".so") ||
+           options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
+                        "does, and try that",
+                        file);
+}
+
+int cmd_try(int argc, char **argv) {
+    attempt_options o = {.threads = 1, .seconds = 0.05};
+    bool watching = false;
+    const option_spec specs[] = {{"all", OPTION_FLAG, &o.all, 0, 0},
+                                 {"watch", OPTION_FLAG, &watching, 0, 0},
+                                 {"threads", OPTION_COUNT, &o.threads, 1, 4096},
+                                 {"seconds", OPTION_NUMBER, &o.seconds, 1e-6, 1e6}};
+    int first, code = options_read(argc, argv, specs, 4, false, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    if (!is_kernel_file(first < argc ? argv[first] : NULL)) return options_see_help();
+    const char *file = argv[first];
+    char error[700];
+    for (int i = first + 1; i < argc; i++)
+        if (!cases_add(&o.cases, argv[i], error, sizeof error))
+            return options_fail("%s", error), cases_free(&o.cases), NL_EXIT_USAGE;
+    code = watching ? watch(file, &o) : try_once(file, &o);
+    cases_free(&o.cases);
+    return code;
+}

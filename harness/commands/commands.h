@@ -1,0 +1,48 @@
+/* The subcommands of the program; argv[0] is the name. They return the exit code.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_COMMANDS_H
+#define NL_COMMANDS_H
+
+#include "cli/exit_codes.h"
+
+#include <stddef.h>
+
+int cmd_list(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_new(int argc, char **argv);
+int cmd_try(int argc, char **argv);
+int cmd_lab(int argc, char **argv);
+int cmd_grade(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_judge(int argc, char **argv);
+int cmd_limit(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+int cmd_study(int argc, char **argv);
+int cmd_claims(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
+
+/* What the words of a command are, beside options; what else they are, the shell completes. */
+typedef enum subcommand_words {
+    OF_FILES,
+    OF_IMPLEMENTATIONS,
+    OF_CASES,
+    OF_FILE_CASES, /* a file, then cases */
+    OF_LAYER,      /* the first one; so below */
+    OF_LAB,
+    OF_SHELL
+} subcommand_words;
+
+struct subcommand {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    subcommand_words words;
+    const char *about;
+};
+
+extern const struct subcommand subcommands[];
+extern const size_t subcommands_count;
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "judge/judgement.h"
+#include "layer.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *judgement_verdict(const judgement *j) {
+    return j->score.judged == 0 ? "unjudged" : j->right ? "right" : "wrong";
+}
+
+/* Number i of output o as "y[3, 1, 4]", by the shape of x, or "dgamma[7]". */
+static const char *number_text(const judgement *j, nl_arg o, size_t i, char text[256]) {
+    const npy *x = j->of->array[NL_X];
+    size_t left = x->count, used = (size_t)snprintf(text, 256, "%s[", nl_args[o].name);
+    if (nl_args[o].extent != NL_TENSOR) return snprintf(text + used, 256 - used, "%zu]", i), text;
+    for (size_t k = 0; k < x->rank; k++) {
+        left /= x->shape[k];
+        used += (size_t)snprintf(text + used, 256 - used, k ? ", %zu" : "%zu", i / left);
+        i %= left;
+    }
+    strcat(text, "]");
+    return text;
+}
+
+/* A NaN has no sign. */
+static const char *value_text(double v, char text[64]) {
+    return snprintf(text, 64, "%.9g", isnan(v) ? fabs(v) : v), text;
+}
+
+/* Infinite: a NaN for a number, or a number for a NaN. */
+static const char *units_text(double units, char text[32]) {
+    if (!isfinite(units)) return "beyond any number";
+    return snprintf(text, 32, "%.4g units", units), text;
+}
+
+static void print_worst(const judgement *j, FILE *out) {
+    const score *c = &j->score;
+    const nl_problem *p = j->s.p;
+    const ref_outputs *w = j->s.want;
+    char text[256];
+    const size_t i = c->worst, g = nl_group_of(p, i);
+    const due d = due_at(&j->dues, c->worst_of, i);
+    char error[32], is[64], should[64];
+    fprintf(out, "worst element    %s is %s, should be %s: %s",
+            number_text(j, c->worst_of, i, text), value_text(j->s.got[c->worst_of][i], is),
+            value_text((double)d.want, should), units_text(c->its_error, error));
+    if (isfinite(c->its_error) && d.promised) fprintf(out, " of %.4g allowed", c->its_bound);
+    fputc('\n', out);
+    if (nl_args[c->worst_of].extent != NL_TENSOR) return;
+    fprintf(out, "  its %-12s ", nl_layers[p->op].group);
+    if (nl_layers[p->op].centred && p->pass != NL_BACKWARD)
+        fprintf(out, "mean %.6Lg, sigma %.6Lg, kappa %.4g\n", w->mean[g], sqrtl(w->var[g]),
+                c->kappa[g]);
+    else if (nl_layers[p->op].centred)
+        fprintf(out, "mean %.6Lg, sigma %.6Lg\n", w->mean[g], sqrtl(w->var[g]));
+    else
+        fprintf(out, "rms %.6Lg\n", sqrtl(w->var[g]));
+}
+
+/* One line for each output beside y or dx. */
+static void print_others(const judgement *j, FILE *out) {
+    const score *c = &j->score;
+    char text[32];
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        if (c->of[o].count && o != subject_tensor(&j->s))
+            fprintf(out, "%-16s largest error %s, %zu of %zu beyond the bound\n", nl_args[o].name,
+                    units_text(c->of[o].largest, text), c->of[o].beyond, c->of[o].count);
+}
+
+static void print_growth(const judgement *j, FILE *out) {
+    if (!j->s.got[NL_Y]) return;
+    const growth *g = &j->growth;
+    const pattern *s = &j->pattern;
+    const char *name = nl_layers[j->s.p->op].group;
+    fprintf(out, "\nas rounding      ");
+    if (s->groups)
+        fprintf(out,
+                "along a %s %.0f %% the same offset, %.0f %% in proportion to xhat, %.0f %% "
+                "different\n",
+                name, 100 * s->offset, 100 * s->scale, 100 * s->rest);
+    else
+        fprintf(out, "no %s has finite errors only\n", name);
+    if (!nl_layers[j->s.p->op].centred) return;
+    if (g->groups < 3) {
+        fprintf(out, "  growth         too few %ss with 2 units or more to fit a line\n", name);
+        return;
+    }
+    fprintf(out,
+            "  growth         as kappa to the power %.2f +- %.2f (%zu %ss, kappa %.3g to %.3g)\n",
+            g->slope, g->half_width, g->groups, name, g->low, g->high);
+    if (j->rest.groups >= 3)
+        fprintf(out, "    of the rest  as kappa to the power %.2f +- %.2f (%zu %ss)\n",
+                j->rest.slope, j->rest.half_width, j->rest.groups, name);
+    fprintf(out, "                 %s\n",
+            j->rounding  ? j->rounding
+            : g->decides ? "no known method grows like that"
+                         : "that decides nothing: it takes 8 of them along a line, with kappa from "
+                           "1 to 8 times");
+}
+
+/* What the likely mistake explains, if not all, and what it leaves. */
+static void print_rest(const judgement *j, FILE *out) {
+    const hypothesis *h = &j->formulas.found[0];
+    char text[32];
+    fprintf(out,
+            "  explained      %.0f %% of the error, and %zu of %zu wrong numbers wholly\n"
+            "  much is left   up to %s, %zu number%s beyond the bound: something else is wrong, or "
+            "it is not this\n",
+            100 * fmax(0, h->removes), h->left.hits, j->score.beyond,
+            units_text(h->left.largest, text), h->left.beyond, h->left.beyond == 1 ? "" : "s");
+}
+
+static void print_mechanism(const judgement *j, FILE *out) {
+    const mechanism *m = &j->formulas;
+    char text[256];
+    fprintf(out, "\nlikely mechanism %s%s%s\n", j->partly ? "partly: " : "",
+            m->prefix ? m->prefix : "", j->mechanism);
+    if (j->partly) print_rest(j, out);
+    if (!j->explained) {
+        fprintf(out, "  any float arithmetic makes errors of up to %g units\n",
+                MECHANISM_FEW_UNITS);
+        return;
+    }
+    if (j->wrong.wrong && j->wrong.wrong < j->wrong.count) {
+        region_text(&j->s, &j->wrong, text, sizeof text);
+        fprintf(out, "  where          %s is wrong %s\n", nl_args[j->wrong.output].name, text);
+    }
+    fprintf(out,
+            "\nmistake tried, made on purpose                             removes  leaves rms    "
+            "largest\n");
+    for (size_t i = 0; i < m->count; i++) {
+        const hypothesis *h = &m->found[i];
+        fprintf(out, "  %-56.56s", h->text);
+        if (h->removes > 0)
+            fprintf(out, " %6.1f %%", 100 * h->removes);
+        else
+            fprintf(out, "  nothing");
+        fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
+    }
+    if (j->partly || !m->likely) print_growth(j, out); /* else the mistake explains it */
+}
+
+void judgement_print(const judgement *j, const char *y_path, FILE *out) {
+    const score *c = &j->score;
+    const nl_problem *p = j->s.p;
+    char shape[NPY_SHAPE_TEXT];
+    const char *name = nl_layers[p->op].group;
+    npy_shape_text(j->of->array[NL_X], shape);
+    fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
+            nl_dtype_name(p->dtype), shape, (double)p->eps,
+            p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", y_path);
+    if (c->judged == 0)
+        fprintf(out, "verdict          none: a two-pass has no bound on these data\n");
+    else if (j->right)
+        fprintf(out, "verdict          right: within the bound\n");
+    else
+        fprintf(out,
+                "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %ss\n",
+                c->beyond, c->judged, c->groups_beyond, c->promised, name);
+    if (c->certain < c->beyond)
+        fprintf(out,
+                "  by the probable bound: rounding breaks it less than once in 10^16 sums; %zu are "
+                "beyond\n  the certain one too\n",
+                c->certain);
+    if (c->judged && c->judged < c->count)
+        fprintf(out, "  not judged     %zu of %zu %ss, which have no bound\n",
+                c->groups - c->promised, c->groups, name);
+    char largest[32], rms[32];
+    fprintf(out, "largest error    %s\nrms error        %s", units_text(c->largest, largest),
+            units_text(c->rms, rms));
+    if (c->not_finite)
+        fprintf(out, ", without the %zu that are NaN or infinite, or should be", c->not_finite);
+    fprintf(out, "\nexactly rounded  %.1f %% of %zu elements\n",
+            100 * (double)c->exact / (double)c->count, c->count);
+    print_worst(j, out);
+    print_others(j, out);
+    fprintf(out,
+            "one unit         2^%d * %s\n"
+            "the bound        that of a two-pass with one accumulator\n",
+            (int)lroundl(log2l(ref_unit(p->dtype))),
+            p->pass == NL_BACKWARD ? "the size of the terms (docs/verification.md)"
+                                   : "(|gain| * max(1, |xhat|) + |beta|)");
+    print_mechanism(j, out);
+}
+
+static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
+    const score *c = &j->score;
+    const nl_problem *p = j->s.p;
+    char text[256];
+    fprintf(out, "%s,%s,%s,%zu,%zu,%zu,%s,%.6g,%.6g,%.6g,%.4f,%zu,\"%s\",", nl_op_name(p->op),
+            nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, judgement_verdict(j),
+            c->largest, c->its_bound, c->rms, 100 * (double)c->exact / (double)c->count, c->beyond,
+            strchr(number_text(j, c->worst_of, c->worst, text), '['));
+    if (j->growth.groups >= 3)
+        fprintf(out, "%.4g,%.4g", j->growth.slope, j->growth.half_width);
+    else
+        fputc(',', out);
+    fprintf(out, ",\"%s\",", j->mechanism);
+    if (h)
+        fprintf(out, "%s,%.6g,%.6g,%.6g,%s\n", h->name, 100 * h->removes, h->left.rms,
+                h->left.largest,
+                h >= j->formulas.found + j->formulas.likely ? "no"
+                : h->wholly                                 ? "yes"
+                                                            : "partly");
+    else
+        fprintf(out, "none,0,%.6g,%.6g,no\n", c->rms, c->largest);
+}
+
+void judgement_csv(const judgement *j, FILE *out) {
+    fprintf(out, "op,pass,dtype,n,c,s,verdict,error_u,bound_u,rms_u,exact_pct,beyond,worst,"
+                 "kappa_slope,slope_half_width,mechanism,mistake,removes_pct,left_rms_u,left_u,"
+                 "likely\n");
+    csv_line(j, out, NULL);
+    for (size_t i = 0; i < j->formulas.count; i++) csv_line(j, out, &j->formulas.found[i]);
+}
