@@ -126,7 +126,7 @@ refuses "half a scale" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naiv
 refuses "several cases" "error 1 rmsnorm/forward/f32/{3x7,3x8}/normal from 9 to 1" "error is measured on one case"
 refuses "an error the wrong way round" "error 1 rmsnorm/forward/f32/3x7/normal from 1 to 9" "1 units should be more than 9"
 refuses "no word" "forbid ##" "'##' should be a word of C"
-refuses "a case that no kernel takes" "category 1 b: layernorm/inference/f32/3x7/normal" "bad.txt:3: case layernorm/inference/f32/3x7/normal: this layer keeps no running statistics"
+refuses "a case that no kernel takes" "category 1 b: layernorm/inference/f32/3x7/normal" "case layernorm/inference/f32/3x7/normal: this layer keeps no running statistics"
 refuses "a rung that does not take the case" "speed 1 rmsnorm/forward/f32/64x1024/normal from layernorm/naive to limit" "cannot be met: layernorm/naive does not take rmsnorm"
 refuses "rotating buffers" "speed 1 rmsnorm/forward/f32/64x1024/normal/rotating from rmsnorm/naive to limit" "a speed is measured on warm or cold buffers"
 refuses "no such rung" "speed 1 rmsnorm/forward/f32/64x1024/normal from rmsnorm/nave to limit" "there is no rung rmsnorm/nave"
