@@ -89,6 +89,25 @@ static const char *const thorough_suite[] = {
     /* corners of tiles, and products of counts above 2^32 */
     "batchnorm/{forward,backward,inference}/f32/2x{64..81}x{1..33}/normal",
     "{layernorm/forward/f32/1x131072,batchnorm/forward/f32/131072x1}/ramp:100",
+    "batchnorm/{forward,backward,inference}/f32/{17x65x257,33x129x65}/normal",
+    /* what an option asks for, of tensors that another loop may serve */
+    ROWS "/{forward,backward}/f32/1025x1027/normal/in-place",
+    "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
+    "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",
+    "batchnorm/forward/f32/{131075x2,2x2x65543}/normal{,/biased-running-var}/momentum=1",
+    /* more blocks of 16 rows than 16 bits count */
+    "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/1048577x1/normal",
+    /* subnormal numbers in each thread; and more threads than an array of 64 has places for */
+    "{" ROWS "/forward,batchnorm/{forward,inference}}/f32/24x64/normal/gain=1e-40/threads={3,8}",
+    "{" ROWS ",batchnorm}/backward/f32/24x64/normal/dy=scale:1e-39/threads={3,8}",
+    "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/131x16/normal/"
+    "threads=100",
+    /* the ends of float's range, where rstd leaves it */
+    ROWS "/forward/f32/3x{2,8,65}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
+    "batchnorm/forward/f32/{8x3,65x3}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
+    /* two calls at once, also with what may be there or not */
+    ROWS "/{forward,backward}/f32/16x1100/normal{,/residual,/no-affine,/threads=2}",
+    "batchnorm/{forward,backward,inference}/f32/{16x1100,16x11x100}/normal{,/no-affine,/threads=2}",
     /* sums between the largest f16 and infinity */
     ROWS "/forward/f16/3x16/ramp:65504/residual",
     ROWS "/backward/f16/3x16/normal/dresidual=ramp:65504",

@@ -19,6 +19,7 @@
 #include <omp.h>
 #endif
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,15 @@ static void protect(const instance *in, const bool *writable) {
                      writable[i] ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
+/* Makes the inputs writable for a moment, for what comes before the call of the case. */
+static void allow(const instance *in, bool write) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; in->shared && i < NL_ARGS; i++)
+        if (in->map[i] && !here->writable[i])
+            mprotect((char *)in->map[i] + page, in->map_bytes[i] - 2 * page,
+                     write ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
 /* The threads of this process: a directory has a link for each. */
 static int threads_now(void) {
     struct stat tasks;
@@ -141,6 +151,9 @@ typedef struct surroundings {
     sigset_t blocked;
     struct rlimit limits[6];
     struct stat output[2];
+#ifdef __linux__
+    cpu_set_t cpus; /* of the calling thread */
+#endif
 } surroundings;
 
 static surroundings usual;
@@ -152,6 +165,9 @@ static void look_around(surroundings *s) {
     pthread_sigmask(SIG_BLOCK, NULL, &s->blocked);
     for (int i = 0; i < 6; i++) getrlimit(limits[i], &s->limits[i]);
     for (int i = 0; i < 2; i++) fstat(i + 1, &s->output[i]);
+#ifdef __linux__
+    sched_getaffinity(0, sizeof s->cpus, &s->cpus);
+#endif
 }
 
 /* A handler of the kernel's own could hide that it wrote outside its buffers. */
@@ -200,6 +216,11 @@ static const char *left_behind(const instance *in) {
     if (timer_runs()) return "left a timer running";
     if (memcmp(now.limits, usual.limits, sizeof now.limits) != 0)
         return "changed the limits of the process";
+#ifdef __linux__
+    /* an OpenMP runtime may bind the threads of a threaded kernel */
+    if (!in->impl->threaded && !CPU_EQUAL(&now.cpus, &usual.cpus))
+        return "left the caller's thread bound to other processors";
+#endif
     for (int i = 0; i < 2; i++)
         if (!same_file(&now.output[i], &usual.output[i]))
             return "closed files that are not its own, or put others in their place";
@@ -276,6 +297,8 @@ static void call(slip *s) {
     s->state = SLIP_RUNS;
     if (worker_attach) worker_attach(&s->impl);
     s->constants = constants_guard(&s->impl);
+    const pair_call made = {&s->in, s->writable, s->bytes, s->threads};
+    if (s->stale) pair_stale(&made, allow);
     dirty(s->in.scratch_byte ? 0xff : 0x4b);
     const size_t memory = allocated();
     s->status = call_kernel(s);
@@ -287,7 +310,6 @@ static void call(slip *s) {
     s->left_threads = too_many_threads(before + team - 1);
     strcpy(s->left, left_behind(&s->in));
     if (leaks(memory) && !*s->left) strcpy(s->left, "allocates memory in each call, and keeps it");
-    const pair_call made = {&s->in, s->writable, s->bytes, s->threads};
     if (s->repeats && s->status == NL_OK) pair_repeat(&made);
     if (scratch_overrun(&s->in))
         strcpy(s->left, "wrote behind its scratch, as far as a line of a cache goes");
@@ -428,6 +450,7 @@ void worker_fill(slip *s, const instance *in, int threads) {
     const bool second = in->unset == UNSET_NUMBERS; /* of the calls of a case */
     s->pairs = second && pair_wanted(in);
     s->repeats = second && pair_repeat_wanted(in, threads);
+    s->stale = second && pair_stale_wanted(in);
     s->in.c = &s->c, s->in.impl = &s->impl;
     for (nl_arg i = 0; i < NL_ARGS; i++) {
         s->writable[i] = !in->data->input[i] || instance_consumes(in, i);
