@@ -207,7 +207,7 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
             alone = alone && !hidden;
         }
         d->next = first;
-        /* what is in place may need a class that became the default: then it is left out */
+        /* in-place options may need a class that became the default: such rows are left out */
         if (!compose(f, seen, NULL, alone, d, list, error, error_size)) return false;
     }
     return true;

@@ -20,7 +20,7 @@ static const char *const suite[] = {
     /* gradients that no operation rounds: ties, and dgamma and dbeta that lack no row */
     ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
-    /* sizes between those that anyone publishes, with every remainder by 8; those of models */
+    /* sizes between all published thresholds, with every remainder by 8; sizes of models */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
     ROWS "/{forward,backward}/{f32,bf16}/2x" MODELS "/normal",
@@ -30,7 +30,7 @@ static const char *const suite[] = {
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "layernorm/forward/f32/2x{1536,5120}/offset:{16,256,4096}",
     "batchnorm/forward/f32/{5120x2,4x3x1280}/offset:{16,256,4096}",
-    /* outputs close to zero, whose storage type holds few digits of them */
+    /* outputs close to zero, of which the storage type holds few digits */
     "{" ROWS "/forward,batchnorm/{forward,inference}}/"
     "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
     /* gains of zero and of nearly one; the ends of dy in long rows */
@@ -56,7 +56,7 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/f32/2x65537/{first:1e4,last:1e4}",
     ROWS "/forward/f32/2x131072/exact",
     "batchnorm/{forward,backward}/f32/65537x2/{first:1e4,last:1e4}",
-    /* more threads than anybody's array of them */
+    /* more threads than an array of a careless kernel has elements */
     ROWS "/{forward,backward}/f32/101x16/normal/threads={33,64}",
     "batchnorm/{forward,backward,inference}/f32/101x{16,5x3}/normal/threads={33,64}",
     /* many rows, long rows */

@@ -189,9 +189,9 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
     return sittings;
 }
 
-/* What enough passes give, in order of time: how much their sittings differ, or they if these are
- * few, says how far their middle may be off, and LayerNorm against itself, likewise, how far from 0
- * the arrangement alone is. */
+/* From enough passes in order of time: the interval of their middle comes from the sittings, or
+ * from the passes if the sittings are few; the band comes from LayerNorm against itself in the same
+ * way. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;

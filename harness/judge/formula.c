@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The float that was rounded to 16 bits may be so many units off, beyond a tie. */
+/* The allowed error, in units, of the float that was rounded to 16 bits, beyond a tie. */
 #define FLOATS_OFF 8
 
 size_t formula_group(const subject *s, const formula *r, size_t i) {

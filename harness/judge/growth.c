@@ -105,7 +105,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     return NULL;
 }
 
-/* y = x * a + b in floats: a multiple of the last digit of x * a, which is far above that of y. */
+/* y = x * a + b in floats is a multiple of the last digit of x * a, which is far above y's. */
 static bool is_folded(const subject *s) {
     const nl_problem *p = s->p;
     size_t far = 0, multiples = 0;

@@ -79,7 +79,7 @@ static bool copy_vectors(judgement *j, const double *dy, double *next) {
     return stored != NULL;
 }
 
-/* The axes of x before the features: so many rows together for the last one, the last two, ... */
+/* The number of rows within the last axis of x before the features, the last two, ... */
 static void set_axes(subject *s, const npy *x) {
     size_t together = 1;
     if (nl_layers[s->p->op].channels_first) return;

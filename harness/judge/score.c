@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of y or dx: an element with error e. */
+/* Counts an element of y or dx with error e. */
 static void add_element(const subject *s, score *c, size_t *finite, size_t i, double e,
                         const due *d) {
     const size_t g = nl_group_of(s->p, i);

@@ -62,7 +62,8 @@ bool region_has(const subject *s, const region *r, size_t i) {
     return r->rows[at.row] && r->features[at.feature] && r->places[at.place];
 }
 
-/* Of a set with `count` marks, first and last: every step-th, or 0. */
+/* The step of a set with `count` marks from first to last that marks every step-th; 0: it has
+ * none. */
 static size_t step_of(const bool *set, size_t first, size_t last, size_t count) {
     const size_t step = count > 1 ? (last - first) / (count - 1) : 0;
     for (size_t i = first, k = 0; k < count; i += step, k++)
@@ -135,7 +136,7 @@ void text_append(char *text, size_t size, const char *more) {
     snprintf(text + used, size - used, "%s", more);
 }
 
-/* Output `first`, and those behind it of which the same is true. */
+/* Output `first`, and the later ones that are wrong in the same place. */
 static void add_names(const subject *s, const region of[NL_ARGS], nl_arg first, const char *where,
                       char *to, size_t size) {
     char text[256];

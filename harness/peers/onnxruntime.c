@@ -24,7 +24,7 @@ static float *keep(int which, size_t size) {
     return at;
 }
 
-/* ONNX Runtime has a residual only with a weight, and only in nodes of its own. */
+/* ONNX Runtime has a residual only in nodes outside ONNX's standard, and these need a weight. */
 static const float *add_residual(const nl_problem *p, const nl_forward_args *a) {
     float *sum = keep(SUM, p->n * p->c);
     for (size_t i = 0; sum && i < p->n * p->c; i++) {

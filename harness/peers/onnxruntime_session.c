@@ -23,7 +23,7 @@ static bool good(OrtStatus *status) {
 
 enum { PLANS = 16 };
 
-/* A session, and what it was made for. */
+/* A session, and the key for which it was made. */
 typedef struct plan {
     nl_problem p;
     int threads, count; /* of parts */

@@ -107,9 +107,9 @@ void forward_now(const nl_problem *p, const nl_forward_args *a) {
     land(l, y, d.type);
 }
 
-/* PyTorch has no backward of RMSNorm on the CPU but by autograd, which differentiates the operations
- * of a forward pass. That one is not part of backward: it is kept for as long as x, gamma and rstd
- * are the same. */
+/* PyTorch's only backward of RMSNorm on the CPU is autograd's, which differentiates the operations
+ * of a forward pass. That forward pass is not part of backward, so it is cached as long as x, gamma
+ * and rstd are the same. */
 at::Tensor rms_backward(const nl_problem *p, const nl_backward_args *a, const shape &d,
                         const at::Tensor &dy, const at::Tensor &gamma, at::Tensor *dgamma) {
     static at::Tensor x, w, y;

@@ -44,7 +44,8 @@ static estimate log_of(const result *r, bool shares) {
     return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
 }
 
-/* Of passes, the baseline took turns with the row: their ratio varies least from pass to pass. */
+/* In a pass the baseline takes turns with the row, so their ratio varies least from pass to
+ * pass. */
 static bool is_relative(const result *a, const result *b, bool shares) {
     const bool baseline = strcmp(a->comparison, "baseline") == 0;
     return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;

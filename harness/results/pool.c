@@ -60,7 +60,7 @@ static double band_of(const result *r) {
     return r->aa_band;
 }
 
-/* Of the rows of one key, in the order of the passes. */
+/* Pools the rows of one key, in the order of the passes. */
 static result merged(const result **each, size_t passes) {
     result r = *each[0];
     r.each = each, r.passes = passes;

@@ -61,7 +61,7 @@ static void limit_before(void *context) {
     fixture_prepare(a->on, a->threads);
 }
 
-/* Starting threads takes longer than one of them needs for fewer bytes. */
+/* Starting threads takes longer than one thread needs to move fewer bytes. */
 enum { FORK_BYTES = 1 << 18 };
 
 static void move(const limit_arm *a, limit_job j) {

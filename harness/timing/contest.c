@@ -49,7 +49,7 @@ static double clock_of_calls(void) {
     return clock_ns() - skipped;
 }
 
-/* Of xorshift64*, whose state no kernel sees. */
+/* The next number of xorshift64*, whose state no kernel sees. */
 static uint64_t draw(field *d) {
     d->random ^= d->random >> 12, d->random ^= d->random << 25, d->random ^= d->random >> 27;
     return d->random * 0x2545f4914f6cdd1d;
@@ -61,8 +61,8 @@ static bool over(void) {
     return running->v.outcome == OUTCOME_FAIL || (running->interrupted && running->interrupted());
 }
 
-/* Each element of a tensor is that of one set of data or the other. In backward x stays, and with
- * it the saved statistics. */
+/* Draws each element of a tensor from one of two sets of data. In backward x is not redrawn, since
+ * the saved statistics belong to it. */
 static void draw_inputs(field *d) {
     const nl_problem *p = &d->k->c->problem;
     const bool backward = p->pass == NL_BACKWARD;
@@ -83,7 +83,7 @@ static void draw_inputs(field *d) {
     }
 }
 
-/* Compares what the last call of MINE left with the reference of its own inputs. */
+/* Compares the outputs of MINE's last call with the reference of that call's inputs. */
 static void compare(field *d) {
     contest *k = d->k;
     const nl_problem *p = &k->c->problem;

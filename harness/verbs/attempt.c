@@ -124,7 +124,7 @@ static bool try_group(job *j, size_t group, bool *wrong) {
     return ok;
 }
 
-/* The rung that a reader knows: the formula as it stands. */
+/* The rung to compare with: the formula as printed. */
 static bool is_naive(const nl_impl *m, const nl_problem *p) {
     const char *tail = strrchr(m->name, '/') + 1;
     return nl_is_own(m) &&
@@ -203,7 +203,8 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
     interrupt_watch();
     isolate_heard = hear;
-    setvbuf(stdout, NULL, _IONBF, 0); /* the kernel's too: what it prints before a crash shows */
+    setvbuf(stdout, NULL, _IONBF, 0); /* also for the kernel, so that its output before a crash is
+                                       * shown */
     describe(impl);
     if (o->cases.count > 0) ok = try_cases(&j, "your cases", &o->cases, &wrong);
     for (size_t i = 0; !o->cases.count && ok && !interrupted(); i++) {

@@ -96,7 +96,7 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
 }
 
 static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
-    job *j = context; /* not of peers, whose versions vary, nor of what is loaded */
+    job *j = context; /* peers' versions vary, and loaded kernels are not on record */
     return !j->o->errors || !nl_is_own(m) || error_record_note(&j->largest, m, c, v);
 }
 
@@ -125,7 +125,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     const bool failed = v->outcome == OUTCOME_FAIL;
     const int threads = case_options_threads(j->o, c);
     count *its = &j->counts[index_of(m)];
-    if (its->fail >= GIVEN_UP) return; /* a judge was told too late */
+    if (its->fail >= GIVEN_UP) return; /* a judge was stopped too late */
     const size_t number = (size_t)(c - j->o->cases.items);
     if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
         j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;

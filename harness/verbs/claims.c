@@ -64,7 +64,7 @@ static void help(void) {
            "  normlab claims my_claim.txt --load ./mine.so\n");
 }
 
-/* What passes need: where they are kept, and what a pass, or the child that makes one, is asked. */
+/* The options of passes: their folder, and the arguments of the child process that makes one. */
 typedef struct pass_options {
     int passes;         /* to make */
     const char *folder; /* NULL: gather() sets it to the processor's */
@@ -243,7 +243,7 @@ static void describe(const claims_job *j, const pass_options *p) {
     if (e->torn) fprintf(stderr, "left out: %zu passes there that did not end\n", e->torn);
 }
 
-/* --stability: of what is there, and of the passes that are asked for beside it. */
+/* --stability: of the passes in the folder, after making those of --passes. */
 static int show_stability(claims_job *j, pass_options *p) {
     if (!p->folder) p->folder = passes_folder();
     bool ok = gather(j, p);

@@ -43,7 +43,7 @@ static const struct script {
 };
 enum { SCRIPTS = sizeof scripts / sizeof *scripts };
 
-/* The word that is completed, as far as it is written, and the option before it. */
+/* The typed part of the word to complete, and the option before it. */
 static struct line {
     const char *last, *option;
     char before[64]; /* "--option=" in the last word */

@@ -99,7 +99,7 @@ static void print_growth(const judgement *j, FILE *out) {
                            "1 to 8 times");
 }
 
-/* What the likely mistake explains, if not all, and what it leaves. */
+/* The share that the likely mistake explains, if not all, and the rest. */
 static void print_rest(const judgement *j, FILE *out) {
     const hypothesis *h = &j->formulas.found[0];
     char text[32];

@@ -59,9 +59,9 @@ static const struct question {
       C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
-/* What the copy reads; what it writes, the norm's input (in backward, dy); the norm's output; and x
- * in backward. A chain that rotates goes through all of the buffers, so that it finds none of its
- * data in a cache; a warm one uses the same part again. */
+/* The copy's source; its destination, the norm's input (in backward dy); the norm's output; in
+ * backward x. A rotating chain goes through the whole buffers, so that none of its data are in a
+ * cache; a warm one uses the same part again. */
 enum { SOURCE, COPIED, OUT, KEPT, BUFFERS };
 static char *buffer[BUFFERS];
 static size_t room; /* rows of each */

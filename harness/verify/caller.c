@@ -78,7 +78,7 @@ bool caller_start(caller *k, const instance *in, int threads, bool by_clock) {
     return k->pid && send(k->line, "t", 1, MSG_NOSIGNAL) == 1;
 }
 
-/* The kernel of the system counts the time of a process that runs elsewhere, too. */
+/* The system also counts the processor time of a process on another CPU. */
 static double now(const caller *k) {
     clockid_t of_process;
     struct timespec t;

@@ -24,7 +24,8 @@ typedef struct child {
     int line;  /* a byte asks, a byte answers */
 } child;
 
-static const double busy_most = 2, idle_most = 10; /* seconds of a call, before its rung is asked */
+static const double busy_most = 2, idle_most = 10; /* seconds of a call, before the plainest rung is
+                                                    * timed */
 enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
 static slip *paper;
@@ -96,7 +97,7 @@ static double busy(const child *k) {
 static double naive_seconds(const instance *in) {
     const nl_impl *m = NULL;
     instance own;
-    if (!in) return 0; /* it is only asked for its scratch */
+    if (!in) return 0; /* only its .scratch runs */
     const nl_problem *p = &in->c->problem;
     for (size_t i = 0; !m && i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
@@ -119,7 +120,7 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
         siginfo_t ended = {0};
         if (poll(&line, 1, 100) > 0) return true;
         if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
-            return true; /* what it has started may still hold the line */
+            return true; /* processes that it has started may still hold the line */
         const double used = busy(k) - busy_before, gone = 1e-9 * (clock_ns() - begin);
         const double most = naive > 0 ? TIMES_NAIVE * naive : 0;
         if (used < fmax(busy_most, most) * threads && gone < fmax(idle_most, most)) continue;
@@ -208,7 +209,7 @@ static bool is_in_table(const nl_impl *impl) {
     return false;
 }
 
-/* Sends the slip, and waits for it to come back. in: NULL but for a call. */
+/* Sends the slip, and waits for the answer. in: NULL unless it is for a call. */
 static bool ask(child *k, const instance *in, int threads, char *why, size_t size) {
     static unsigned char calls; /* the child echoes it; another byte is a kernel's */
     unsigned char byte = ++calls;

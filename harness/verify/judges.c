@@ -64,7 +64,7 @@ void judges_start(judges *j, const nl_case *cases, size_t count,
     const int most = processors();
     int line[2];
     *j = (judges){0};
-    fflush(NULL); /* or each would write what is buffered */
+    fflush(NULL); /* or each child would write what is buffered */
     while (most > 1 && j->count < most && pipe(line) == 0) {
         const int k = j->count;
         const pid_t pid = fork();
@@ -97,7 +97,7 @@ void judges_start(judges *j, const nl_case *cases, size_t count,
         worker_leave(0);
     }
     if (j->count == most) return;
-    judges_end(j); /* the cases of those who are missing would not be verified */
+    judges_end(j); /* the cases of missing judges would not be verified */
 }
 
 bool judges_hear(judges *j, size_t i, const nl_case *c, const check_settings *o, char *error,

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Until so many calls of each overlapped one of the other's, or a time is over: others may use the
- * machine. */
+/* Runs until OVERLAPS calls of each overlapped one of the other's, or a time is over, since other
+ * programs may use the machine. */
 enum { OVERLAPS = 10, LEAST = 16384, MOST = 40000, MOST_NS = 100000000 };
 
 bool pair_wanted(const instance *in) {
@@ -31,7 +31,7 @@ typedef struct party {
     bool differs;
 } party;
 
-/* Of whole lines of a cache, and at their beginning. */
+/* Memory of whole cache lines, aligned to them. */
 static void *room(size_t bytes) {
     return aligned_alloc(64, (bytes / 64 + 1) * 64);
 }
@@ -55,7 +55,7 @@ static bool same_as_alone(party *p) {
     return true;
 }
 
-/* other: with the signs of x changed. False: out of memory, or not the same twice. */
+/* other: with the signs of x changed. False: out of memory, or two calls alone differ. */
 static bool begin(party *p, const pair_call *s, bool other) {
     const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;

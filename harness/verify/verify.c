@@ -3,7 +3,7 @@
 #include "verify/isolate.h"
 #include "verify/worker.h"
 
-/* A verdict, and all that it follows from: many rungs compute the same bits, at both placements. */
+/* A cached verdict with its key: many rungs compute the same bits, at both placements. */
 typedef struct known {
     unsigned long answer;
     uint64_t hash; /* of all arguments after the call */

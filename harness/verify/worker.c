@@ -136,7 +136,7 @@ static bool too_many_threads(int most) {
     return threads_now() > most;
 }
 
-/* What a call should leave as it was, beside memory and arithmetic. */
+/* What a call must leave unchanged, besides memory and arithmetic. */
 typedef struct surroundings {
     sigset_t blocked;
     struct rlimit limits[6];
@@ -319,8 +319,8 @@ static void read_bytes(void *context, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += 64) (void)*((volatile const char *)context + i);
 }
 
-/* Turn after turn: what it is to be, "ready", the signal to go, "done" or "failed". Nothing else is
- * between the last two but the call. */
+/* Each turn: the parent sends its flags, the child "ready", the parent the signal to go, the child
+ * "done" or "failed". Between the last two there is only the call. */
 static void take_turns(slip *s, int line) {
     const bool warms = s->impl.threaded; /* also the team's threads, which have slept */
     unsigned char turn, go;
@@ -439,7 +439,7 @@ void worker_fill(slip *s, const instance *in, int threads) {
 int worker_start(slip *s, const int output[2], int *line) {
     int both[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return 0;
-    fflush(NULL); /* or the child, too, would write what is buffered */
+    fflush(NULL); /* or the child would also write what is buffered */
     const pid_t pid = fork();
     if (pid == 0) {
         close(both[0]);

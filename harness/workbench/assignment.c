@@ -135,7 +135,7 @@ static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
            can_be_met(s, p);
 }
 
-/* Words of C: `forbid` takes stems, too, as nl_*. */
+/* Words of C; `forbid` also takes stems, such as nl_*. */
 static bool read_words(const scan *s, char words[WORDS_MAX][64], size_t *count, bool stems,
                        char *rest) {
     for (char *one; *(one = word(&rest));) {

@@ -9,7 +9,7 @@
 
 enum { TEXT_MOST = 1 << 20, PREPROCESSED_MOST = 64 << 20 };
 
-/* A kernel has what C and this project offer: no files, no threads of its own, no clock. */
+/* A kernel may use what C and this project offer, but no files, threads of its own, or clock. */
 static const char usual_headers[] =
     "kernel.h vec.h parallel.h normlab.h normlab_kernel.h assert.h complex.h ctype.h errno.h "
     "fenv.h "

@@ -282,7 +282,7 @@ const nl_impl *load_distant(const char *path, char *error, size_t size) {
         (int)sizeof distant.path)
         return refuse(error, size, "the path is too long"), NULL;
     const bool ended_well = rehearse(distant.path, d, error, size);
-    memcpy(said, d, sizeof *d), munmap(d, sizeof *d); /* what is checked cannot change any more */
+    memcpy(said, d, sizeof *d), munmap(d, sizeof *d); /* after the check the copy cannot change */
     if (!ended_well) return NULL;
     said->name[LOAD_NAME] = said->isa[sizeof said->isa - 1] = said->about[LOAD_ABOUT] = '\0';
     said->error[sizeof said->error - 1] = '\0';

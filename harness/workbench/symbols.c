@@ -78,7 +78,7 @@ typedef struct image {
     size_t size;
 } image;
 
-/* `count` things of `each` bytes at an offset of the file; NULL: it has not so many. */
+/* `count` items of `each` bytes at an offset of the file; NULL: the file is too short. */
 static const void *at(image f, size_t offset, size_t count, size_t each) {
     if (offset > f.size || (each && count > (f.size - offset) / each)) return NULL;
     return f.bytes + offset;
