@@ -33,7 +33,7 @@ typedef struct job {
     nl_data *out;
 } job;
 
-/* Random streams below NL_ARGS belong to the arguments: these are of an input's own kind of data. */
+/* Streams of inputs with a kind of data of their own; those below NL_ARGS are the arguments'. */
 enum { OWN_STREAMS = 32 };
 
 static double own_value(const nl_case *c, nl_arg a, place at) {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What the mistake takes for xhat, in this place. */
+/* The value that the mistake uses for xhat in this place. */
 static long double operand(const workspace *w, const formula *r, int place, size_t i) {
     const int of = r->operand & place ? r->operand & 3 : XHAT;
     if (of == XHAT) return formula_normalized(w, r, i);

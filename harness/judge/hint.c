@@ -112,8 +112,8 @@ static bool find_class(const enquiry *q, char *cause, size_t size) {
     return 10 * (lost > made ? lost : made) >= 9 * r->wrong;
 }
 
-/* Names the mistakes that give the very numbers, if any; else, if they do so only where numbers are
- * wrong. */
+/* Names the mistakes that give the same numbers everywhere, or else those that do so where numbers
+ * are wrong. */
 static bool find_mechanism(const enquiry *q, char *cause, size_t size, size_t *tried) {
     mechanism *m = malloc(sizeof *m);
     const bool known =
@@ -125,8 +125,8 @@ static bool find_mechanism(const enquiry *q, char *cause, size_t size, size_t *t
     return free(m), true;
 }
 
-/* Only the saved mean is wrong, and by little: a method that corrects its mean has saved the one
- * before. */
+/* Is only the saved mean wrong, and by little? Then a method that corrects its mean has saved the
+ * uncorrected one. */
 static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     const nl_method method = q->shell.impl->method;
     const size_t means = q->wrong[NL_MEAN].wrong;
@@ -153,8 +153,7 @@ static bool shorten(const nl_case *c, size_t features, nl_case *out) {
     return case_parse(text, out, (char[700]){0}, 700);
 }
 
-/* In long rows only, and an offset and a factor for each row are all that is wrong: its sums
- * are. */
+/* Is only each long row's offset and factor wrong? Then its sums are. */
 static bool find_length(const enquiry *q, char *cause, size_t size) {
     enum { LONG = 1024, SHORT = 64 };
     const nl_problem *p = q->s.p;

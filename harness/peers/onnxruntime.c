@@ -1,4 +1,4 @@
-/* ONNX Runtime's layers as implementations of the table. What it lacks is computed around it:
+/* ONNX Runtime's layers as implementations of the table. Code around them does what they lack:
  * docs/peers.md. SPDX-License-Identifier: MIT */
 #include "peers/onnxruntime.h"
 #include "peers/onnxruntime_session.h"
@@ -9,8 +9,7 @@
 
 enum { ONES, ZEROS, SUM, MEANS, KEPT };
 
-/* [size] floats that stay: of a gain of one, no shift, x + residual, and means that nobody
- * wants. */
+/* [size] cached floats: a gain of ones, a shift of zeros, x + residual, unwanted means. */
 static float *keep(int which, size_t size) {
     static struct {
         float *at;

@@ -51,7 +51,7 @@ static bool is_relative(const result *a, const result *b, bool shares) {
     return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;
 }
 
-/* From how much the passes of each side differ. */
+/* The interval comes from how much the passes of each side differ. */
 static estimate ratio_of_passes(const result *a, const result *b, bool shares, bool relative) {
     double v[2][PASSES_MAX];
     for (int side = 0; side < 2; side++) {

@@ -19,7 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Groups; and once one has failed, nanoseconds: each call that does not return takes seconds. */
+/* The last group to run after a failure, and the most nanoseconds for it: a call that does not
+ * return takes seconds. */
 enum { FAILED_MOST = 3, FAILED_NS = 2000000000 };
 
 typedef struct job {
@@ -94,7 +95,7 @@ static bool try_cases(job *j, const char *subject, const case_list *cases, bool 
     *wrong = j->failed > before;
     const size_t count = j->checked - checked, open = j->unbounded - unbounded;
     if (interrupted() || count == 0) return true;
-    const bool judges = open < count; /* else nothing was, and "ok" would be praise */
+    const bool judges = open < count; /* otherwise nothing was compared, and "ok" would be wrong */
     const char *paint = !j->out.colour ? ""
                         : *wrong       ? "\033[31m"
                         : judges       ? "\033[32m"

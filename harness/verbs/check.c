@@ -68,7 +68,7 @@ static void add(count *n, const verdict *v) {
 
 typedef struct job {
     const case_options *o;
-    bool whole;        /* the suite: a failure is shown on the smallest case there is */
+    bool whole;        /* the suite: shows a failure on the smallest case that has it */
     report out, quiet; /* quiet: without a table */
     bool rows;         /* in the table: every row, not only failures */
     judges judges;
@@ -79,8 +79,9 @@ typedef struct job {
 } job;
 
 enum {
-    GIVEN_UP = 200, /* whoever fails so often does on most cases, each time in its own process */
-    MANY = 100      /* cases that are worth judges */
+    GIVEN_UP = 200, /* an implementation that fails this often fails on most cases, each time in a
+                     * process of its own */
+    MANY = 100      /* from this number of cases on judges are worth their start */
 };
 
 static size_t index_of(const nl_impl *m) {
@@ -228,7 +229,8 @@ int verb_check(int argc, char **argv) {
     }
     const suite_depth depth = o.also_long >= 0 ? SUITE_LONG
                               : o.impl && !o.errors
-                                  ? SUITE_FOR_FEW /* the record is of those for all */
+                                  ? SUITE_FOR_FEW /* the record has the suite for all
+                                                   * implementations */
                                   : SUITE_FOR_ALL;
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
@@ -254,7 +256,9 @@ int verb_check(int argc, char **argv) {
     judges_end(&j.judges);
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
-    if (o.cases.count != 1 || !j.out.table) summarize(counts); /* else the table has it all */
+    if (o.cases.count != 1 || !j.out.table)
+        summarize(counts); /* otherwise the table has every
+                                                                * row */
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))

@@ -181,7 +181,7 @@ static void summary(const claims_job *j) {
             j->settings_failed);
 }
 
-/* Times the races: here, in passes, or not at all. False: after a message. */
+/* Times the races in this process, in passes, or not at all. False: after a message. */
 static bool gather(claims_job *j, pass_options *p) {
     char error[700];
     p->seconds = j->seconds, p->quick = j->quick;
@@ -209,7 +209,7 @@ static int one_pass(claims_job *j, const char *path) {
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
-/* To the machine's facts beside the results. */
+/* Adds to the machine's facts beside the results. */
 static void append_facts(const char *path, const evidence *e) {
     char name[4096];
     size_t length = strlen(path);

@@ -18,7 +18,7 @@ static const char help[] =
     "  eval \"$(normlab completion zsh)\"\n"
     "  normlab completion fish > ~/.config/fish/completions/normlab.fish\n";
 
-/* No candidates: the shell's own, files. A case goes on after its /. */
+/* Without candidates the shell completes files. A case continues after its /. */
 static const struct script {
     const char *shell, *text;
 } scripts[] = {
@@ -71,7 +71,7 @@ static void offer_implementations(void) {
     offer("best");
 }
 
-/* LAYER/PASS/TYPE/, as far as there is a choice. */
+/* Completes LAYER/PASS/TYPE/, the parts with few choices. */
 static void offer_cases(void) {
     for (nl_op op = 0; op < NL_OPS; op++)
         for (nl_pass pass = 0; pass < NL_PASSES; pass++)

@@ -50,7 +50,7 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     free(hint);
 }
 
-/* Right on the numbers that everybody can see, and wrong on these? */
+/* Is it right on the default data, which everybody can see, and wrong on these? */
 static void note_known_answers(grading *j, const nl_case *c, const check_settings *o, mark *k) {
     const size_t used = strlen(k->text);
     char error[700];
@@ -182,7 +182,7 @@ static bool grade_error(grading *j, const part *p) {
     k->right = true;
     if (isfinite(v.error_u))
         snprintf(k->text, sizeof k->text, "%s\n%.3g units of error", c->text, v.error_u);
-    else /* where its method promises nothing */
+    else /* the method promises nothing there */
         snprintf(k->text, sizeof k->text, "%s\nNaN or infinity where a number should be", c->text);
     return true;
 }

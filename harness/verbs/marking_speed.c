@@ -22,12 +22,12 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
 /* Two measurements of one kernel differ by a few per cent: by one step at the border of two,
  * otherwise by none. A time within the margin of a step has reached it. */
 static int steps_reached(double mine, double from, double to, int steps) {
-    const bool scale = to < from; /* else the machine knows no difference: all or nothing */
+    const bool scale = to < from; /* the machine cannot tell the rungs apart: all or nothing */
     const double least = mine / 1.02;
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
 }
 
-/* Measures, and again where the baseline differs from itself; the calmest counts. */
+/* Measures, and repeats if the baseline differs from itself; the calmest measurement counts. */
 static bool measure_speed(contest *k, char *error, size_t size) {
     enum { TIMES = 3 };
     const double calm = 0.05;

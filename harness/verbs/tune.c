@@ -39,9 +39,9 @@ static const char help[] =
 
 enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW, POINTS = 12 };
 
-/* From how many rows on is `first` faster than `second`: the threaded rung on all threads than on
- * one, or, if there is none, nl_best() streaming than with ordinary stores? A row is `parts` units
- * of the key. */
+/* Finds from how many rows on `first` is faster than `second`: the threaded rung on all threads and
+ * on one, or, without a threaded rung, nl_best() with streaming and with ordinary stores. A row is
+ * `parts` units of the key. */
 static const struct question {
     const char *key, *first, *second, *threaded;
     nl_op op;

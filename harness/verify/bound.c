@@ -176,16 +176,16 @@ static bool may_fold(nl_method method) {
     return method != NL_REFINED && method != NL_SHIFTED;
 }
 
-/* What it costs to apply the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
+/* The cost of applying the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
  * one rounding each of x * a, mean * a and b. */
 static double folded_units(const ref_outputs *want, size_t g) {
     const double far = 3 * (double)fabsl(want->mean[g] * want->rstd[g]);
     return isfinite(far) ? far : 0;
 }
 
-/* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
- * that to the error of rstd: an error of the mean enters rstd by its square. far: the largest
- * distance of a value from the mean; raw: E[x^2] over the variance. */
+/* The error of xhat, and of rstd, from the sums of the values and of the squares; an error of the
+ * mean enters rstd by its square. far: the largest distance of a value from the mean; raw: E[x^2]
+ * over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
     const double shift = shift_of(sum, k, far), off = (sum + 2) * k;
@@ -207,8 +207,8 @@ bool leaves_range(long double sum) {
     return isfinite(sum) && sum > FLT_MAX / 4;
 }
 
-/* Do the sums of a group's gradients, times xhat or times x - mean? The gauge of dx has the means of
- * the first, times rstd. */
+/* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The gauge of dx
+ * has the mean of |g| and |g * xhat|, times rstd. */
 static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g) {
     const size_t m = nl_group_size(p);
     const long double rstd = want->rstd[g];

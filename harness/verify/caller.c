@@ -20,7 +20,7 @@
 
 enum { SECONDS_MOST = 20 };
 
-/* Ends it; why, unless it says so already, follows from how it had ended. */
+/* Ends the process. If `why` is empty, describes how it had ended. */
 static bool end(caller *k) {
     int status = 0;
     if (!k->pid) return false;
@@ -50,7 +50,7 @@ static bool hear(caller *k, unsigned char *byte) {
     return end(k);
 }
 
-/* With all its threads: what a kernel has left to do after a call, it does not do then. */
+/* Stops the process with all its threads, so that a kernel cannot do work after a call. */
 static bool halt(caller *k) {
     siginfo_t now;
     kill(k->pid, SIGSTOP);

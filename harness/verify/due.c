@@ -63,8 +63,7 @@ static bool is_float(long double v) {
     return (long double)(float)v == v;
 }
 
-/* An operation on numbers below the normal ones is off by 2^-150, and its result is then
- * multiplied. */
+/* An operation on subnormal numbers is off by 2^-150, which later factors multiply. */
 static void add_underflow(due *out, long double times) {
     const long double off = times * 0x1p-150L;
     const double more = (double)(off / (ref_unit(out->dtype) *
@@ -149,7 +148,7 @@ static due due_y(const dues *d, size_t i, size_t g) {
     const long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
     if (leaves_range(fabsl(x))) out.promised = false; /* eps = 0: xhat itself overflows */
     if (a->folds && leaves_range(fabsl(gain) * (fabsl(d->want->mean[g]) * d->want->rstd[g] + 1)))
-        out.promised = false; /* the shift of x * a + b does */
+        out.promised = false; /* the shift of x * a + b leaves the range */
     out.loose = isinf(gain);  /* times an xhat near zero, or as x * inf - mean * inf */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     if (nl_layers[p->op].by_channel || a->folds)

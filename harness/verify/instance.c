@@ -41,7 +41,7 @@ static bool place_buffer(instance *in, size_t which, size_t bytes, placement whe
     in->map[which] = map;
     in->map_bytes[which] = inner + 2 * page;
     char *begin = map + page, *buffer = begin + (where == PLACE_END ? inner - bytes : skew);
-    if (in->shared) { /* what another instance left beside the buffer */
+    if (in->shared) { /* clears the bytes of another instance beside the buffer */
         memset(begin, 0xff, (size_t)(buffer - begin));
         memset(buffer + bytes, 0xff, (size_t)(begin + inner - buffer) - bytes);
     }

@@ -21,14 +21,14 @@
 #include <omp.h>
 #endif
 
-/* What a judge says, one after another. */
+/* A message of a judge. */
 typedef struct sentence {
     enum { NOTED, JUDGED, ENDED, BROKEN } is;
     size_t impl; /* its place in the table; SIZE_MAX: the model's own output */
     verdict v;   /* of BROKEN: why */
 } sentence;
 
-static FILE *to; /* of a judge: its end of the line */
+static FILE *to; /* a judge's end of the line */
 
 static void say(const sentence *s) {
     if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* nobody listens any more */

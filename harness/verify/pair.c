@@ -25,7 +25,7 @@ typedef struct party {
     const pair_call *s;
     nl_case c;
     instance in;
-    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after one alone */
+    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after a call that ran alone */
     const struct party *beside;
     atomic_int calls, overlaps;
     bool differs;

@@ -38,7 +38,7 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
     instance in;
     if (!shared || !instance_make_in(shared, c, data, impl, scratch, where, &in))
         return failure("out of %s", "memory");
-    /* what adds to the numbers that it finds may spare NaN */
+    /* a kernel may add to what it finds unless that is NaN */
     if (where == PLACE_START) in.unset = UNSET_NUMBERS, instance_fill(&in);
     char why[sizeof((verdict){0}.why)];
     const verdict v =
