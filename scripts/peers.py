@@ -105,7 +105,7 @@ def cases(peers, best, names):
         return row is not None and bool(row["speedup"]) and ratio(row)[0] < NEAR
     lines = [[case_name(row), f"{float(row['ns']) / 1e3:.4g}" if row["ns"] else "–", *(cell(at.get((case, name))) for name in names)]
              for case, row in best.items() if any(shown(at.get((case, name))) for name in names)]
-    return (f"The {len(lines)} of {len(best)} cases in which a peer takes less than {NEAR} times our time, with\n"
+    return (f"{len(lines)} of {len(best)} cases: those in which a peer takes less than {NEAR} times our time, with\n"
             "[intervals](measuring.md#intervals):\n\n" + table(["", "ours, us", *(NAMES[name] for name in names)], lines))
 
 
