@@ -85,7 +85,7 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
     return ok;
 }
 
-/* What machine.txt says of a pass. */
+/* The facts of a pass in its machine.txt. */
 typedef struct origin {
     double when; /* in seconds */
     char kernels[64], quick[8];
@@ -164,7 +164,7 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
     return ok;
 }
 
-/* What one or two processes give: the intervals of their rounds, together. */
+/* The figure from one or two processes: an interval that contains those of their rounds. */
 static void look(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     *ratio = (estimate){0, INFINITY, -INFINITY};
     *band = 0;
@@ -175,7 +175,8 @@ static void look(const race_row *const *rows, size_t n, estimate *ratio, double 
     }
 }
 
-/* Replaces the values of each sitting by their middle, if there are enough sittings: the new count. */
+/* Replaces the values of each sitting by their middle, if there are enough sittings. Returns the
+ * new count. */
 static size_t sit(const race_row *const *rows, double *v, size_t n) {
     double middle[PASSES_MAX], one[PASSES_MAX];
     size_t sittings = 0, size = 0;
@@ -189,9 +190,9 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
     return sittings;
 }
 
-/* What enough passes give, in order of time: how much their sittings differ, or they if these are
- * few, says how far their middle may be off, and LayerNorm against itself, likewise, how far from 0
- * the arrangement alone is. */
+/* From enough passes in order of time: the interval of their middle comes from the sittings, or
+ * from the passes if the sittings are few; the band comes from LayerNorm against itself in the same
+ * way. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Until so many calls of each overlapped one of the other's, or a time is over: others may use the
- * machine. */
+/* Runs until OVERLAPS calls of each overlapped one of the other's, or a time is over, since other
+ * programs may use the machine. */
 enum { OVERLAPS = 10, LEAST = 16384, MOST = 40000, MOST_NS = 100000000 };
 
 bool pair_wanted(const instance *in) {
@@ -26,13 +26,13 @@ typedef struct party {
     const pair_call *s;
     nl_case c;
     instance in;
-    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after one alone */
+    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after a call that ran alone */
     const struct party *beside;
     atomic_int calls, overlaps;
     bool differs;
 } party;
 
-/* Of whole lines of a cache, and at their beginning. */
+/* Memory of whole cache lines, aligned to them. */
 static void *room(size_t bytes) {
     return aligned_alloc(64, (bytes / 64 + 1) * 64);
 }
@@ -65,7 +65,7 @@ static void halve(party *p) {
         p->c.problem = half;
 }
 
-/* other: with the signs of x changed, and narrower. False: out of memory, or not the same twice. */
+/* other: with the signs of x changed, and narrower. False: out of memory, or two calls alone differ. */
 static bool begin(party *p, const pair_call *s, bool other) {
     const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;

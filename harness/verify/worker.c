@@ -44,8 +44,7 @@ extern void __gcov_dump(void) __attribute__((weak));
 static slip *here;
 static char *stack;
 
-/* Without the exit handlers, which are the parent's; only a coverage build has its counts to
- * save. */
+/* Skips the exit handlers, which are the parent's; only a coverage build must save its counts. */
 _Noreturn void worker_leave(int code) {
     if (__gcov_dump) __gcov_dump();
     _exit(code);
@@ -81,7 +80,7 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     worker_leave(1);
 }
 
-/* The first exit handler to run: the others are the parent's, or a runtime's. */
+/* Runs before the other exit handlers, which are the parent's, or a runtime's. */
 static void on_exit_called(void) {
     here->exited = true;
     worker_leave(0);
@@ -113,7 +112,7 @@ static void protect(const instance *in, const bool *writable) {
     if (memcmp(&want, &now, sizeof now) == 0) return;
     now = want;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    static char *end; /* of what any instance has used */
+    static char *end; /* the most bytes that any instance has used */
     for (int i = 0; i <= NL_ARGS; i++)
         if (in->map[i] && (char *)in->map[i] + in->map_bytes[i] > end)
             end = (char *)in->map[i] + in->map_bytes[i];
@@ -139,14 +138,14 @@ static int threads_now(void) {
     return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink : 0;
 }
 
-/* More than `most`, even after a moment for those that are about to end? */
+/* Are there more than `most` threads, even after a moment in which some may end? */
 static bool too_many_threads(int most) {
     for (int i = 0; i < 100 && threads_now() > most; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return threads_now() > most;
 }
 
-/* What a call should leave as it was, beside memory and arithmetic. */
+/* What a call must leave unchanged, besides memory and arithmetic. */
 typedef struct surroundings {
     sigset_t blocked;
     struct rlimit limits[6];
@@ -196,7 +195,7 @@ static bool memory_lost(const instance *in) {
     return false;
 }
 
-/* Scratch ends at a guard page, but for what fills its last line. */
+/* Scratch ends at a guard page, but for the padding of its last cache line. */
 static bool scratch_overrun(const instance *in) {
     const char *scratch = in->scratch;
     for (size_t i = in->scratch_bytes; scratch && i % 64; i++)
@@ -204,7 +203,7 @@ static bool scratch_overrun(const instance *in) {
     return false;
 }
 
-/* What the next call would suffer from; "": nothing. */
+/* The changed state that would affect the next call; "": none. */
 static const char *left_behind(const instance *in) {
     surroundings now;
     look_around(&now);
@@ -227,8 +226,8 @@ static const char *left_behind(const instance *in) {
     return "";
 }
 
-/* Memory that a kernel does not set holds what nobody expects: NaN in the first call of a case,
- * and in the second numbers, where a fallback for NaN may hide it. */
+/* Fills memory that a kernel must set itself: with NaN in the first call of a case, and with
+ * numbers in the second, since a fallback for NaN may hide a mistake. */
 static __attribute__((noinline)) void dirty(int byte) {
     volatile char room[1 << 16];
     memset((char *)room, byte, sizeof room);
@@ -237,8 +236,8 @@ static __attribute__((noinline)) void dirty(int byte) {
 #endif
 }
 
-/* A copy in memory of this process: a kernel that kept a pointer to its problem could else write
- * over what the parent reads. */
+/* A copy in this process's memory: otherwise a kernel that kept a pointer to its problem could
+ * overwrite what the parent reads. */
 static const instance *own_copy(const slip *s) {
     static instance in;
     static nl_case c;
@@ -255,7 +254,7 @@ static nl_status call_kernel(const slip *s) {
 #ifdef _OPENMP
     if (s->c.team > 1) {
         const int team = s->c.team;
-        nl_team(s->threads); /* before the limit, which the library would see and keep */
+        nl_team(s->threads); /* before the limit is set, since the library caches it */
 #pragma omp teams num_teams(1) thread_limit(team)
         status = instance_call(own_copy(s), s->threads);
         return status;
@@ -280,7 +279,7 @@ static size_t allocated(void) {
 #endif
 }
 
-/* One call may allocate what later ones use; not each of many in a row. */
+/* One call may allocate memory that later calls use; many calls in a row may not. */
 static bool leaks(size_t before) {
     enum { TIMES = 16 };
     static int grown;
@@ -341,8 +340,8 @@ static void read_bytes(void *context, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += 64) (void)*((volatile const char *)context + i);
 }
 
-/* Turn after turn: what it is to be, "ready", the signal to go, "done" or "failed". Nothing else is
- * between the last two but the call. */
+/* Each turn: the parent sends its flags, the child "ready", the parent the signal to go, the child
+ * "done" or "failed". Between the last two there is only the call. */
 static void take_turns(slip *s, int line) {
     const bool warms = s->impl.threaded; /* also the team's threads, which have slept */
     unsigned char turn, go;
@@ -404,15 +403,15 @@ static void limit_all(void) {
     worker_seal();
 }
 
-/* What else the parent has open is none of a kernel's business. */
+/* Closes the parent's other files. */
 static void close_others(int line) {
     const int most = (int)sysconf(_SC_OPEN_MAX) < 1024 ? (int)sysconf(_SC_OPEN_MAX) : 1024;
     for (int fd = 3; fd < most; fd++)
         if (fd != line) close(fd);
 }
 
-/* The kernel runs in a thread: it can then use OpenMP, whose threads a fork leaves behind, and its
- * stack has a known size. */
+/* The kernel runs in a new thread, so that it can use OpenMP after a fork, and its stack has a
+ * known size. */
 _Noreturn void worker_serve(slip *s, int line, const int output[2]) {
     here = s;
 #ifdef __linux__
@@ -462,7 +461,7 @@ void worker_fill(slip *s, const instance *in, int threads) {
 int worker_start(slip *s, const int output[2], int *line) {
     int both[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return 0;
-    fflush(NULL); /* or the child, too, would write what is buffered */
+    fflush(NULL); /* or the child would also write what is buffered */
     const pid_t pid = fork();
     if (pid == 0) {
         close(both[0]);
