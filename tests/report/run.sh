@@ -20,8 +20,7 @@ make() { # NAME VERB ARGUMENT...: results, and the figure if it has a script
     [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"
 }
 make ladder bench '{layernorm,rmsnorm,batchnorm}/forward/f32/{64x64,64x128}/normal'
-make conditioning check '{layernorm,rmsnorm}/forward/f32/50x{64,1024}/offset:{1..4096*64}' \
-    'batchnorm/forward/f32/1024x50/offset:{1..4096*64}'
+make batch_statistics study batch_statistics
 make museum check experiments/museum.txt
 make eps study eps
 make depth study depth
@@ -108,7 +107,7 @@ python3 plots/chart.py "$results/claims.csv" --x where --y value --by name --out
 has() {
     grep -qF -- "$1" "$page" || fail "the page lacks $1"
 }
-for name in ladder conditioning eps depth; do
+for name in ladder batch_statistics eps depth; do
     has "id=\"$name-picture\""
     has "download=\"$name.csv.gz\""
 done
@@ -187,7 +186,7 @@ for name in ladder.csv eps.csv claims.csv; do
 done
 grep -q Traceback "$folder/log" && fail "$(cat "$folder/log")"
 has '<strong>Left out</strong>: '
-has 'id="conditioning-picture"'
+has 'id="batch_statistics-picture"'
 report "$results" >/dev/null
 
 # Keyboard and screen reader, if axe-core is there.
