@@ -17,8 +17,8 @@ typedef enum family {
     FAMILIES
 } family;
 
-/* Adds a case for each row of the covering array (covering.inc), where any three classes that can
- * meet do. Values within a class depend on the seed. */
+/* Adds a case for each row of a covering array (covering.h), where any three classes that can meet
+ * do. The rows, and the values within a class, depend on the seed. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* Adds case number `index` of those that a seed draws: any class of each dimension, often the
