@@ -253,7 +253,7 @@ def main():
     speed.heading(figure, plain(o.title) or f"{o.ylabel} against {o.xlabel}", plain(f"{o.note}\n{words}".strip()))
     handles = {label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels())}
     longest = max(map(len, handles))
-    figure.legend(handles.values(), handles.keys(), loc="lower left", ncols=min(len(handles), 4 if longest < 25 else 2), fontsize=13, bbox_to_anchor=(0.01, 0.03))
+    figure.legend(handles.values(), handles.keys(), loc="lower left", ncols=min(len(handles), 4 if longest < 30 else 3), fontsize=13, bbox_to_anchor=(0.01, 0.03))
     corners = [common.machine(path, mine) for path, _, mine in files]
     quick = common.QUICK if any(corner.startswith(common.QUICK) for corner in corners) else ""
     common.save(figure, o.out, corners[0] if len(files) == 1 else f"{quick}{len(files)} files")
