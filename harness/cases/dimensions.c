@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases/dimensions.h"
 #include "base/random.h"
+#include "cases/covering.h"
 
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,16 +33,6 @@ static const struct dimension {
 };
 
 enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions };
-
-/* The rows of a family, separated by spaces: the letter of a class for each of its dimensions. */
-static const char *const covering[FAMILIES] = {
-#define ROW_FORWARD_ROWS FAMILY_ROW_FORWARD
-#define ROW_BACKWARD_ROWS FAMILY_ROW_BACKWARD
-#define BATCH_FORWARD_ROWS FAMILY_BATCH_FORWARD
-#define BATCH_BACKWARD_ROWS FAMILY_BATCH_BACKWARD
-#define INFER_ROWS FAMILY_INFERENCE
-#include "cases/covering.inc"
-};
 
 static const nl_pass passes[FAMILIES] = {NL_FORWARD, NL_BACKWARD, NL_FORWARD, NL_BACKWARD,
                                          NL_INFERENCE};
@@ -214,26 +206,88 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
     return true;
 }
 
+/* Does this spelling match one of the globs, between '|', or with '!' none? */
+static bool matches(const char *globs, size_t length, const char *spelling) {
+    const bool negated = *globs == '!';
+    char copy[64], class[CASE_TEXT], *rest = copy;
+    bool found = false;
+    snprintf(class, sizeof class, "%.*s", (int)strcspn(spelling, " "), spelling);
+    snprintf(copy, sizeof copy, "%.*s", (int)(length - negated), globs + negated);
+    for (char *glob; (glob = strtok_r(rest, "|", &rest));)
+        found = found || fnmatch(glob, class, 0) == 0;
+    return found != negated;
+}
+
+/* May this class be beside one of another dimension, by its conditions? */
+static bool allows(const char *class, const struct dimension *other, const char *spelling) {
+    const size_t name = strlen(other->name);
+    for (const char *at = class; (at = strstr(at, " @")); at++)
+        if (strncmp(at + 2, other->name, name) == 0 && at[2 + name] == '=' &&
+            !matches(at + 3 + name, strcspn(at + 3 + name, " "), spelling))
+            return false;
+    return true;
+}
+
+/* A family's table, and which dimensions are its. */
+typedef struct family_table {
+    family f;
+    size_t number[COVERING_DIMENSIONS];
+    covering_table t;
+} family_table;
+
+static void family_classes(family f, family_table *k) {
+    const char *spelling[COVERING_CLASSES];
+    size_t of[COVERING_CLASSES], count = 0;
+    *k = (family_table){.f = f, .t.most = ELEMENTS_MAX};
+    for (size_t i = 0; i < DIMENSIONS; i++) {
+        const struct dimension *m = &dimensions[i];
+        if (!(m->families & 1u << f)) continue;
+        k->number[k->t.dimensions] = i;
+        k->t.first[k->t.dimensions++] = count;
+        for (size_t class = 0; class < class_count(m); class ++, count++) {
+            of[count] = i, spelling[count] = m->classes[class];
+            k->t.factor[count] = is_size(m) ? least(m, class) : 1;
+        }
+    }
+    k->t.first[k->t.dimensions] = count;
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = 0; b < count; b++)
+            if (!allows(spelling[a], &dimensions[of[b]], spelling[b]))
+                k->t.apart[a][b] = k->t.apart[b][a] = true;
+}
+
+/* Where the rows of a family become cases. */
+typedef struct rows {
+    const family_table *k;
+    draws d;
+    uint64_t number;
+    case_list *list;
+    char *error;
+    size_t error_size;
+} rows;
+
+static bool take_row(void *context, const size_t *row) {
+    rows *r = context;
+    size_t classes[DIMENSIONS] = {0};
+    for (size_t d = 0; d < r->k->t.dimensions; d++)
+        classes[r->k->number[d]] = row[d] - r->k->t.first[d];
+    r->d.next = r->number++ * ROW_STREAMS;
+    return add_row(r->k->f, classes, &r->d, r->list, r->error, r->error_size);
+}
+
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
+    snprintf(error, error_size, "no memory for the covering array");
     for (family f = 0; f < FAMILIES; f++) {
         size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
-        draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + f, .turns = turns};
-        const char *row = covering[f];
-        for (size_t number = 0; row && *row; number++, row += strspn(row, " ")) {
-            size_t classes[DIMENSIONS] = {0};
-            for (size_t i = 0; i < DIMENSIONS; i++) {
-                if (!(dimensions[i].families & 1u << f)) continue;
-                classes[i] = (size_t)(*row++ - 'a');
-                if (classes[i] < class_count(&dimensions[i])) continue;
-                snprintf(error, error_size,
-                         "row %zu of family %d in covering.inc is of another "
-                         "table: run scripts/covering.py",
-                         number, f);
-                return false;
-            }
-            d.next = number * ROW_STREAMS;
-            if (!add_row(f, classes, &d, list, error, error_size)) return false;
-        }
+        const uint64_t stream = ROW_STREAMS + seed * 2 * FAMILIES;
+        static family_table k;
+        family_classes(f, &k);
+        rows r = {.k = &k,
+                  .d = {.stream = stream + f, .turns = turns},
+                  .list = list,
+                  .error = error,
+                  .error_size = error_size};
+        if (!covering_make(&k.t, stream + FAMILIES + 3, take_row, &r)) return false;
     }
     return true;
 }
