@@ -59,7 +59,7 @@ def key_rungs(rows, most=4):
 
 
 def caches(path, threads=1):
-    """[("L1", bytes), ...] of the known caches that so many threads have together."""
+    """[("L1", bytes), ...] of the known caches that N threads have together."""
     found = []
     try:
         text = path.with_suffix(".machine.txt").read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def caches(path, threads=1):
 
 
 def home(path, size):
-    """Where so many bytes live: L1, L2, L3 or memory."""
+    """The place of N bytes: L1, L2, L3 or memory."""
     return next((name for name, room in caches(path) if size <= room), "memory")
 
 
@@ -160,7 +160,7 @@ def failing(rows):
 
 
 def below(axes, low, high, count):
-    """The beginning of an axis with room for so many failed rungs under `low`."""
+    """The beginning of an axis with room for N failed rungs under `low`."""
     share = min(0.6, 30 * count / tall(axes))
     return low / (high / low) ** (share / (1 - share))
 

@@ -1,5 +1,5 @@
-/* What one call alone does not show: two callers at once, a race, a smaller team, the line behind scratch.
- * Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
+/* Mistakes that one call alone does not show: two callers at once, a race, a smaller team, the line
+ * behind scratch. Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
 #include "trial.h"
 #include "verify/isolate.h"
 
@@ -69,7 +69,7 @@ Test(pair, a_static_buffer_shows) {
     EXPECT_OK(try_kernel(text, own_buffer, 1, false, NULL));
 }
 
-/* Wrong in one call of seven, as by a race. */
+/* Wrong in one call of seven, like a race. */
 static void seldom(const nl_problem *p, const nl_forward_args *a, int threads) {
     static int calls;
     (void)threads;
