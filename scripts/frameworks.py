@@ -96,24 +96,27 @@ def cell(rows):
         return "–"
     text = "<br>".join(what if what == "right" and len(found) == 1 else f"{', '.join(types)}: {what}"
                        for what, types in found.items())
-    why = dict.fromkeys(row["mechanism"] for row in rows if row["verdict"] == "wrong" and row["mechanism"] not in NOTHING)
+    why = dict.fromkeys(row["mechanism"] for row in rows if row["verdict"] == "wrong" and row["mechanism"] and row["mechanism"] not in NOTHING)
     return "<br>".join([text, *(f"*{one}*" for one in why)])
 
 
 def judged(rows):
+    """Data on which a layer has the same cells share a line."""
     names, by = columns(rows), {}
     for row in rows:
         op, way, _, rest = row["case"].split("/", 3)
         by.setdefault((op, way, rest), {}).setdefault(row["how"], []).append(row)
-    lines, right = [], {}
+    lines, right = {}, {}
     for (op, way, rest), cells in by.items():
         shape, data, *_ = rest.split("/")
         data = data.removeprefix("museum:")
         if all(row["verdict"] in ("right", "skip") for rows in cells.values() for row in rows):
             right.setdefault(f"{op} {way}", []).append(data)
         else:
-            lines.append([f"{data} {shape}", f"{op} {way}", *(cell(cells.get(how, [])) for how in names)])
-    return (table(["data", "", *(NAMES[how] for how in names)], lines, 2) + f"\n\n{versions(rows)}, one thread. All are right "
+            line = f"{op} {way}", *(cell(cells.get(how, [])) for how in names)
+            lines.setdefault(line, []).append(f"{data} {shape}")
+    return (table(["data", "", *(NAMES[how] for how in names)], [[", ".join(data), *line] for line, data in lines.items()], 2)
+            + f"\n\n{versions(rows)}, one thread. All are right "
             "in " + "; in ".join(f"{layer} on {', '.join(data)}" for layer, data in right.items()) + ".")
 
 
