@@ -26,7 +26,7 @@ NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": 
          "jax_stable": "JAX, stable", "onednn": "oneDNN", "normlab": "normlab"}
 VERDICTS = {"ok": "right", "fail": "wrong", "demo": "unjudged", "skip": "skip"}  # of `normlab check`
 PASSES = {"forward": "forward", "both": "training", "backward": "backward"}
-NOTHING = ("nothing to explain", "no known mechanism explains it")
+NOTHING = ("", "nothing to explain", "no known mechanism explains it")
 
 
 def columns(rows):
@@ -96,7 +96,7 @@ def cell(rows):
         return "–"
     text = "<br>".join(what if what == "right" and len(found) == 1 else f"{', '.join(types)}: {what}"
                        for what, types in found.items())
-    why = dict.fromkeys(row["mechanism"] for row in rows if row["verdict"] == "wrong" and row["mechanism"] and row["mechanism"] not in NOTHING)
+    why = dict.fromkeys(row["mechanism"] for row in rows if row["verdict"] == "wrong" and row["mechanism"] not in NOTHING)
     return "<br>".join([text, *(f"*{one}*" for one in why)])
 
 
