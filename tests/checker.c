@@ -108,7 +108,7 @@ Test(checker, a_percent_of_variance) {
     }
 }
 
-/* A NaN for a number is never ok, in any element of any result; nor is any write with n = 0. */
+/* A NaN for a number fails in any element of any result, and any write fails with n = 0. */
 Test(checker, every_element_counts) {
     case_list list = {0};
     const char *all = "{{layernorm,rmsnorm,gemma}/{forward,backward},"
