@@ -110,7 +110,7 @@ def not_drawn(out, why):
 
 
 def label(axes, axis):
-    """The text that names the axis; on slides that of y stands above it."""
+    """The text that names the axis; on slides the name of the y axis stands above it."""
     return axes.above if axis == "y" and hasattr(axes, "above") else getattr(axes, f"{axis}axis").label
 
 

@@ -43,7 +43,7 @@ def caches(path):
 
 
 def home(path, size):
-    """Where so many bytes live: L1, L2, L3 or memory."""
+    """The place of N bytes: L1, L2, L3 or memory."""
     return next((name for name, room in caches(path) if size <= room), "memory")
 
 

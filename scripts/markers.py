@@ -23,6 +23,6 @@ def save(page, old, text):
 
 
 def table(head, rows, left=1):
-    """In Markdown; numbers, after so many columns of words, are aligned to the right."""
+    """A table in Markdown; after `left` columns of words, numbers are aligned to the right."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
     return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in rows])

@@ -60,7 +60,7 @@ class Page:
         self.damaged = {}  # what is left out of the page, and why
 
     def whole(self, name, make, otherwise=None):
-        """What make() returns; or, where that shows results/NAME to be damaged, `otherwise`, and a note for the page."""
+        """Returns make(); if results/NAME is damaged, returns `otherwise` and adds a note for the page."""
         try:
             return make()
         except files.FAULTS as error:
@@ -180,7 +180,7 @@ class Page:
                          "table": moved and self.html(table, "The largest changes")}
 
     def tuning(self):
-        """The values that normlab tune found, and where they differ the default's time over theirs."""
+        """The values that normlab tune found; where they differ from the default, the default's time over theirs."""
         path = self.results / "tuning.log"
         if not path.exists():
             return None
@@ -195,7 +195,7 @@ class Page:
                 "table": again and self.html(table, "Where the values found differ from the defaults")}
 
     def claims_rows(self):
-        """[] also of an older normlab, which gave no answers."""
+        """[] also for results of an older normlab, which gave no answers."""
         rows = self.rows("claims")
         return rows if rows and "answer" in rows[0] else []
 

@@ -39,7 +39,7 @@ static const char *sentence_of(const claim *c) {
     { NAN, NAN, NAN }
 static const predicate to_fifteen = {7, 15}, slower = {-INFINITY, -10}, equal = {0, 0};
 
-/* What one setting's interval is called. */
+/* The outcome of a claim with one setting of this interval. */
 Test(answers, outcomes) {
     const struct {
         predicate expected;
@@ -95,7 +95,7 @@ Test(answers, of_several_settings) {
         {{{27, 26, 28}, {1, 0, 2}, {45, 44, 46}}, DEPENDS},
         {{{27, 26, 28}, {30, 29, 31}, {45, 44, 46}}, FAILS},
         {{{1, 0, 2}, {5, 4, 6}, {-20, -22, -18}}, FAILS},  /* all below, in three ways */
-        {{{10, 9, 11}, {14, 12, 16}, MISSING}, UNDECIDED}, /* what is open could contradict */
+        {{{10, 9, 11}, {14, 12, 16}, MISSING}, UNDECIDED}, /* an open setting could contradict */
         {{{10, 9, 11}, MISSING, MISSING}, HOLDS},
         {{{14, 12, 16}, {10, 9, 11}, {10, 9, 11}}, UNDECIDED},
         {{{14, 12, 16}, {10, 9, 11}, {27, 26, 28}}, DEPENDS},
@@ -111,7 +111,7 @@ Test(answers, of_several_settings) {
     }
 }
 
-/* A reader need not compute. */
+/* Sentences have ratios and differences in words. */
 Test(answers, sentences) {
     const struct {
         const char *quantity;
@@ -169,7 +169,7 @@ Test(answers, sentences) {
          to_fifteen,
          {{1, 0, 2}, {5, 4, 6}},
          "FAILS: No difference: SIMD. Less: RMSNorm saves 5 % (unfused)."},
-        /* The end that matters is that of the verdict which is nearest, not the nearest end. */
+        /* The end that matters belongs to the nearest verdict; it need not be the nearest end. */
         {"saving",
          slower,
          {{1, -12, 20}},

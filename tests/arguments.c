@@ -172,7 +172,7 @@ static size_t too_much(const nl_problem *p) {
     return p ? SIZE_MAX / 2 : 0;
 }
 
-/* An implementation that does not accept the problem, or needs too much memory. */
+/* A call of an implementation that does not accept the problem, or that needs too much memory. */
 Test(arguments, unsupported) {
     for (int i = 0; i < JOBS * 5; i++) {
         call k = good(&jobs[i / 5], NULL);
@@ -200,7 +200,7 @@ Test(arguments, empty) {
     }
 }
 
-/* Every pointer, moved by less than its alignment: an element, or 64 bytes of scratch. */
+/* Moves every pointer by less than its alignment: an element, or 64 bytes of scratch. */
 Test(arguments, alignment) {
     for (int i = 0; i < JOBS * NL_DTYPES; i++) {
         call all = good(&jobs[i / NL_DTYPES], NULL);

@@ -61,7 +61,7 @@ static bool dies_on(const mutant *m, const nl_case *own, const nl_case *c) {
     return v.outcome == OUTCOME_FAIL;
 }
 
-/* So that `normlab check` kills them. */
+/* Every mutant's case is in the suite, so `normlab check` finds the mutant. */
 Test(checker, mutants_die_in_the_suite) {
     case_list all = {0};
     cr_assert(suite_cases(&all, SUITE_FOR_ALL, 0, (char[700]){0}, 700));
@@ -108,7 +108,7 @@ Test(checker, a_percent_of_variance) {
     }
 }
 
-/* A NaN for a number is never ok, in any element of any result; nor is any write with n = 0. */
+/* A NaN for a number fails in any element of any result, and any write fails with n = 0. */
 Test(checker, every_element_counts) {
     case_list list = {0};
     const char *all = "{{layernorm,rmsnorm,gemma}/{forward,backward},"
@@ -166,8 +166,8 @@ Test(checker, promises) {
     trial_end(&t);
 }
 
-/* What folds the mean into an offset, or sums g * x, is right within a bound that grows with
- * mean / sigma; a method that promises more is not. Each fails where that bound is left out. */
+/* A kernel that folds the mean into an offset, or sums g * x, is right within a bound that grows
+ * with mean / sigma, and wrong if its method promises more. */
 Test(checker, folded_forms) {
     static const struct {
         const char *text;

@@ -275,8 +275,8 @@ Test(claims, wrong_ones_do_not_race) {
     fixtures_free(&all);
 }
 
-/* Passes whose ratio is 0 but for what differs from pass to pass, and by three times as much, with
- * a tail, from sitting to sitting. The interval must hold 0, or the level of sittings is not in it. */
+/* Simulates passes with a true ratio of 0, noise from pass to pass, and three times as much, with a
+ * tail, from sitting to sitting. The interval holds 0 only if it includes the level of sittings. */
 static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
     claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
     evidence e = {.passes = sittings * passes};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab completion`: what it offers, and each shell that is here on a terminal, where Tab is pressed.
+# `normlab completion`: its candidates, and in each installed shell what Tab completes on a terminal.
 # Usage: tests/completion.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 unset NL_ISA

@@ -50,7 +50,7 @@ static void philox(uint32_t c[4], const uint32_t key[2]) {
     }
 }
 
-/* What is kept is what would be computed, and another seed has other numbers. */
+/* Cached numbers equal computed ones, and another seed gives other numbers. */
 Test(data, numbers_that_are_kept) {
     enum { COUNT = 1000 };
     double before[COUNT], other = NAN;
@@ -278,7 +278,7 @@ static size_t between(const made *m, float from, float to) {
     return found;
 }
 
-/* In the third row, the values in an interval: exactly so many, or about what the distribution
+/* Counts the third row's values in an interval: exactly N, or about as many as the distribution
  * gives. */
 Test(data, shapes) {
     static const struct {

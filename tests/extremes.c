@@ -36,8 +36,8 @@ Test(extremes, constant_groups_give_beta) {
     cr_assert(compared > 0, "no implementation is range_safe");
 }
 
-/* The variance of these channels exceeds float's range, or m / (m - 1) times it does; what momentum
- * leaves of it does not. */
+/* The variance of these channels, or m / (m - 1) times it, exceeds float's range; times momentum it
+ * does not. */
 Test(extremes, running_var_is_finite_where_the_truth_is) {
     static const char *const cases[] = {"33x40/scale:2.2e19", "33x40/scale:1.8e19",
                                         "2x3/scale:1.6e19", "5x3x49/scale:2.2e19",
@@ -108,8 +108,8 @@ Test(extremes, backward_scales_with_x) {
     cr_assert(compared > 0, "no optimized backward");
 }
 
-/* Constant rows, whose mean times rstd leaves float's range: what is summed past the end of a row,
- * where x reads as zero, must not be infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
+/* Constant rows, whose mean times rstd leaves float's range: lanes past the end of a row, where x
+ * reads as zero, must add nothing infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
 Test(extremes, backward_of_constant_rows_is_finite) {
     static const size_t widths[] = {1, 3, 17, 33, 63, 130, 300, 513};
     enum { ROWS = 5, WIDE = 513, ALL = ROWS * WIDE, WIDTHS = sizeof widths / sizeof *widths };

@@ -10,7 +10,7 @@ static nl_problem p = {.op = NL_LAYERNORM, .n = 64, .c = 1024, .s = 1};
 
 static int timed;
 
-/* So many calls; returns how many of them had both threads. */
+/* Makes the calls; returns how many of them had both threads. */
 static int call(int calls, double one_ns, double both_ns) {
     int forked = 0;
     timed = 0;

@@ -1,11 +1,12 @@
-/* bench times nobody who is wrong on the short suite. SPDX-License-Identifier: MIT */
+/* bench does not time an implementation that is wrong on the short suite. SPDX-License-Identifier:
+ * MIT */
 #include "registry.h"
 #include "support.h"
 #include "cli/gate.h"
 
 TestSuite(gate, .init = one_thread);
 
-/* Right but for rows of 67. */
+/* A kernel that is wrong on rows of 67 only. */
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     nl_problem q = *p;
     if (p->c == 67) q.eps *= 10;

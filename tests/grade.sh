@@ -91,7 +91,7 @@ is "  the same data" "$(grep -o '[^ ]* units' stdout)" "$units"
 exits "no seed" 0 "${fast[@]}" task.txt "$rung"
 check "  other data" "$([ "$(grep -o '[^ ]* units' stdout)" != "$units" ] || echo "also $units")"
 
-# Two runs: the same points, but for speed, which goes by steps.
+# Two runs give the same points, except for speed, which may differ by a step.
 exits "one run" 0 "${fast[@]}" --gradescope e.json task.txt "$rung"
 exits "another run" 0 "${fast[@]}" --gradescope f.json task.txt "$rung"
 others='[(t["name"], t["score"]) for t in r["tests"] if t["name"] != "speed"]'

@@ -1,5 +1,5 @@
-/* The hints below a failure: kernels with one planted mistake each, whose cause must be named; and
- * some whose mistake nobody knows, for which none may be. SPDX-License-Identifier: MIT */
+/* The hints below a failure: kernels with one planted mistake each, whose cause the hint must name;
+ * and some with an unknown mistake, for which it must name none. SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "mutants.h"
 #include "trial.h"

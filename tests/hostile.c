@@ -18,7 +18,7 @@
 
 TestSuite(hostile, .init = one_thread);
 
-/* What a kernel of any pass gets. */
+/* The arguments of a kernel, in any pass. */
 typedef struct call {
     const nl_problem *p;
     const void *arguments;
@@ -98,7 +98,7 @@ static void overflow(const call *c) {
 
 static void divide(const call *c) {
     volatile int zero = 0;
-    raise(SIGFPE); /* where no instruction traps on it, as on Arm */
+    raise(SIGFPE); /* on processors such as Arm's this does not trap */
     sink = (float)((int)c->p->n / zero);
 }
 
@@ -250,7 +250,7 @@ static void close_files(const call *c) {
     for (int i = 0; i < 256; i++) close(i);
 }
 
-/* Buffers may lie there, and a write far before one must not land on the stack unseen. */
+/* Buffers may lie there, and a write far before one must not reach the stack unnoticed. */
 static void write_above_stack(const call *c) {
     pthread_attr_t stack;
     void *at;
@@ -343,8 +343,8 @@ static const nl_impl kernel = {.name = "hostile",
                                .backward = backward,
                                .scratch = scratch};
 
-/* On 5 rows of 24. %s is y or dx; behind | is what a build with libseccomp or the sanitizer
- * says. */
+/* On 5 rows of 24. %s is y or dx; after | stands the message of a build with libseccomp or a
+ * sanitizer. */
 static const struct {
     void (*kernel)(const call *);
     placement where;
@@ -442,7 +442,8 @@ static size_t much_scratch(const nl_problem *p) {
     return SIZE_MAX / 1024;
 }
 
-/* Beyond y's guard is memory for dx, which forward has not; and scratch may be miscounted. */
+/* Beyond y's guard lies memory for dx, which forward does not have; and scratch may be
+ * miscounted. */
 Test(hostile, no_absent_buffer_and_no_huge_one) {
     trial t;
     trial_make(&t, passes[0].text);
@@ -456,7 +457,7 @@ Test(hostile, no_absent_buffer_and_no_huge_one) {
     trial_end(&t);
 }
 
-/* bench, too, calls it where it can do no harm, first: also a case that is not copied there. */
+/* bench also makes its first call in a child process, even for a case that is not copied there. */
 Test(hostile, bench_lives_on) {
     static const char *const cases[] = {"rmsnorm/forward/f32/5x24/normal",
                                         "rmsnorm/forward/f32/2049x1024/normal"};

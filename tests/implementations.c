@@ -121,7 +121,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
             judge(&o, batch ? c : n, batch ? n * o.s : c, kind, 1 + (int)(turn % 3));
         }
         o.skew = 0;
-        /* Every kind with all parts, each of these in one of the types. */
+        /* Every kind of data with all optional parts, each part in one of the types. */
         for (size_t turn = o.t; turn < KINDS * PARTS; turn += NL_DTYPES) {
             o.parts = (unsigned)(turn / KINDS), o.s = batch ? 3 : 1;
             judge(&o, 3, few, turn % KINDS, 1 + (int)(turn % 3));

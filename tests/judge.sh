@@ -172,7 +172,7 @@ for i in range(64):
     lucky += [row]
 save('lucky', 'f', [64, 64], sum(lucky, []))
 save('lucky-y', 'f', [64, 64], [a for v in lucky for a in one_pass(v)])
-# The same again, where in the one row beyond its bound the factor is about 1: no rstd is missing there.
+# As above, but the one row beyond its bound has a factor near 1, so a missing rstd is not its mistake.
 line = [[f(random.gauss(4 * 1.022 ** i, 1)) for _ in range(64)] for i in range(63)]
 last = [f(100 + v / 1.001) for v in norm([random.gauss(0, 1) for _ in range(64)])]
 save('line', 'f', [64, 64], sum(line, []) + last)

@@ -121,7 +121,7 @@ refuses endless.so "or no end"
 library undefined <<< 'int not_anywhere(void);
 int normlab_kernel_abi(void) { return not_anywhere(); }'
 refuses undefined.so "not_anywhere"
-# What ends the process that loads it.
+# Libraries that end the process which loads them.
 ends() { # ends NAME WORDS < CODE: which defines abi(), scratch() and perhaps more
     { cat; echo '
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }

@@ -26,7 +26,7 @@ static const command commands[] = {
     {cmd_study, {"study", "--quick", "eps"}},
 };
 
-/* Runs a command in a process of its own, in which so many allocations succeed and the next one
+/* Runs a command in a process of its own, in which N allocations succeed and the next one
  * fails. Returns its status. *all: none failed. */
 static int attempt(const command *c, long successes, bool *all) {
     char *argv[WORDS + 1] = {NULL};

@@ -53,7 +53,7 @@ Test(npz, checksum) {
     cr_assert_eq(npz_crc(npz_crc(0, "1234", 4), "56789", 5), 0xcbf43926);
 }
 
-/* What can be read is the array that was written: a checksum is over all of its bytes. */
+/* An array that can be read is the one that was written: a checksum covers all of its bytes. */
 Test(npz, every_cut_and_every_changed_byte) {
     unsigned char good[2048], bad[2048];
     npy a;

@@ -124,7 +124,7 @@ Test(registry, best_takes_the_problem_on_the_widest_isa) {
     cr_assert(!given, "layernorm inference: nl_best() gives %s", given ? given->name : "nothing");
 }
 
-/* Of the plain rungs in a layer's own folder, the documented one ranks first, alone. */
+/* Among the plain rungs in a layer's own folder, only the documented one has the highest rank. */
 Test(registry, top_of_the_ladder) {
     for (size_t j = 0; j < JOBS; j++) {
         nl_problem p = problem(jobs[j].op, jobs[j].pass, NL_F32);
@@ -141,7 +141,7 @@ Test(registry, top_of_the_ladder) {
     }
 }
 
-/* Of each architecture, also those that this build leaves out. */
+/* The ISAs of each architecture, also those that this build leaves out. */
 Test(registry, instruction_sets_are_in_order) {
     static const char *const all[][4] = {{"c", "sse2", "avx2", "avx512"}, {"c", "neon"}};
     for (int k = 0; k < 2; k++)

@@ -1,5 +1,5 @@
-/* What nl_best() names is what runs, at every size: shapes on both sides of each threshold (what
- * registers and caches hold, the fork thresholds, stream_bytes), for every layer and pass.
+/* nl_best() names the rung that runs, at every size: shapes on both sides of each threshold (sizes
+ * of registers and caches, the fork thresholds, stream_bytes), for every layer and pass.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "caches.h"
@@ -32,7 +32,7 @@ static const nl_impl *rung(const char *name) {
     return nl_find(path, nl_isa_best());
 }
 
-/* Lanes of a vector: what rows_simd, which has one for a sum, says. */
+/* The lanes of a vector, as rows_simd declares, which has one vector for a sum. */
 static size_t lanes(void) {
     if (!rung("rows_simd")) cr_skip_test("optimized/ is not compiled for %s", nl_isa_best());
     return (size_t)rung("rows_simd")->lanes;
@@ -44,7 +44,7 @@ static size_t vectors_kept(bool backward) {
     return !backward && strcmp(isa, "avx2") != 0 && strcmp(isa, "sse2") != 0 ? 8 : 4;
 }
 
-/* The rule, said once more: does it pay to fork, and to stream a thread's share? */
+/* The rule, stated independently: does it pay to fork, and to stream a thread's share? */
 static bool forks(const nl_problem *p, int threads) {
     size_t from = p->pass == NL_BACKWARD ? tuning.fork_backward : tuning.fork_forward;
     if (p->op == NL_BATCHNORM && p->pass != NL_INFERENCE) from = tuning.fork_batch;
@@ -78,7 +78,7 @@ static bool two_rows_fit(const nl_problem *p) {
     return p->c * (p->op == NL_LAYERNORM ? 20 : 16) < nl_caches_now()->first;
 }
 
-/* Are all tensors larger than so many second-level caches? */
+/* Are all tensors larger than N second-level caches? */
 static bool outgrows(const nl_problem *p, size_t caches) {
     const size_t tensors = p->pass == NL_BACKWARD ? 3 : 2, bytes = p->dtype == NL_F32 ? 4 : 2;
     return p->n * p->c * p->s > caches * nl_caches_now()->second / (tensors * bytes);
@@ -138,7 +138,8 @@ static const char *expected(const nl_problem *p, int threads) {
     return on_one_thread(p, 1);
 }
 
-/* Forward: of a thread's share of y; backward: of all of dx, so that bits do not go by threads. */
+/* Forward: of a thread's share of y; backward: of all of dx, so that bits do not depend on
+ * threads. */
 static const char *expected_each(const nl_problem *p, int threads) {
     return on_one_thread(p, p->pass == NL_BACKWARD ? 1 : (size_t)threads);
 }
@@ -254,7 +255,7 @@ Test(routing, names_at_every_threshold) {
         }
 }
 
-/* As by default: what spills from the last-level cache is not all streamed. */
+/* As by default: not everything larger than the last-level cache is streamed. */
 static void stream_from_half(void) {
     const size_t half = nl_caches_now()->last / 2;
     tuning.stream_bytes = tuning.stream_backward = tuning.stream_batch = half;
@@ -275,7 +276,7 @@ Test(routing, last_level_is_bounded) {
     if (known >= 8 * mib && known <= 64 * mib) cr_assert_eq(all, known);
 }
 
-/* A call by name, or of NULL; and whether y or dx has the same bits as a's. */
+/* Calls an implementation, or NULL; returns whether y or dx has the same bits as a's. */
 static void run(trial *t, const char *text, const nl_impl *impl, const nl_impl *called,
                 int threads) {
     trial_make_calls(t, text);
@@ -369,7 +370,7 @@ static void note_backward(const nl_problem *p, const nl_backward_args *a, int th
 
 static float memory[14][40000];
 
-/* The threads that an implementation gets, when the caller allows so many. */
+/* The threads that an implementation gets when the caller allows N. */
 static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
     float(*m)[40000] = memory;
     const bool batch = p->op == NL_BATCHNORM, backward = p->pass == NL_BACKWARD;

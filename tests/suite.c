@@ -192,7 +192,7 @@ static unsigned values_of(nl_dtype t, const void *array, size_t count) {
     return seen;
 }
 
-/* Forward's statistics, which backward reads, are what they are, and a variance is not negative. */
+/* Forward's statistics, which backward reads, cannot be chosen, and a variance is not negative. */
 static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
     return (nl_takes(op, pass) & nl_passes[pass].reads & NL_BIT(a)) && a != NL_MEAN &&
            a != NL_RSTD && (pass != NL_INFERENCE || nl_layers[op].running) &&
@@ -212,7 +212,7 @@ static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     return false;
 }
 
-/* In each layer and pass, and in each type and pass. */
+/* Checks each layer with each pass, and each type with each pass. */
 Test(suite, every_input_has_every_kind_of_value) {
     nl_arg a;
     int v;

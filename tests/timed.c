@@ -1,5 +1,5 @@
-/* What timed calls read and leave: a fake kernel in bench and races, which compares its inputs with
- * those of its case on every call, and is wrong on some. SPDX-License-Identifier: MIT */
+/* A fake kernel in bench and races, which compares its inputs with the case's on every call, and is
+ * wrong on some calls. SPDX-License-Identifier: MIT */
 #include "registry.h"
 #include "support.h"
 #include "timing/bench.h"
@@ -148,7 +148,7 @@ Test(timed, timed_calls_are_verified) {
     }
 }
 
-/* What the call before left must not stand for what this one did not write. */
+/* Outputs of an earlier call must not pass for those that this call did not write. */
 Test(timed, outputs_are_written_by_the_timed_call) {
     static const char *const cases[][2] =
         {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
@@ -178,7 +178,7 @@ Test(timed, arithmetic_stays_as_it_is) {
     cr_expect(fegetround() == FE_TONEAREST);
 }
 
-/* A kernel that writes to its inputs fails, and no other that reads them. */
+/* A kernel that writes to its inputs fails; other kernels that read them do not. */
 Test(timed, the_guilty_one_is_named) {
     static const char *const cases[][3] =
         {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass", "x"},

@@ -48,7 +48,7 @@ Test(tune, what_is_not_resolved_decides_nothing) {
     expect("????", 4, false);
 }
 
-/* Of each: the way that a smaller threshold takes, against the other. */
+/* Each verdict is of the way that a smaller threshold takes, against the other way. */
 Test(tune, writes_no_value_that_loses) {
     const comparison again[] = {SLOWER, FASTER, NOT_RESOLVED, SAME, SLOWER, FASTER};
     cr_expect(tune_holds(again, 4, 1), "lower: faster, not resolved or the same in between");
@@ -83,7 +83,7 @@ Test(tune, what_is_to_be_used_decides_what_is_best) {
                      "4096 bytes a thread");
 }
 
-/* Writes a line of so many characters that begins with the text, then a good one. */
+/* Writes a line of N characters that begins with the text, then a valid line. */
 static int read_with(const char *text, size_t length, nl_tuning *t) {
     char bytes[2000];
     memset(bytes, ' ', sizeof bytes);

@@ -37,7 +37,7 @@ static const char help[] =
     "  --quick            leave out cases above 2097152 elements\n"
     "  --long[=SECONDS]   the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
     "the\n"
-    "                     caches; then cases drawn for so many seconds\n"
+    "                     caches; then cases drawn for SECONDS\n"
     "  --seed N           other cases are drawn (0)\n"
     "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
     "                     only with the suite\n"

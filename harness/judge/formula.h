@@ -87,7 +87,7 @@ typedef struct formula {
     int rounds, to,
         cuts_off; /* what is rounded, to this type, towards zero instead of to nearest */
     int squares_in,
-        sums_in;   /* 0, or one more than the type that rounds squares, or also every sum */
+        sums_in;   /* 0, or 1 + the type to which squares are rounded; the same for sums */
     int undivided; /* these sums are divided by `divisor` instead of their length */
     int stale;     /* each group takes these statistics of the group before it, or OF_FIRST */
     int carried;   /* a group's sums begin with the SUMS, or MEANS, of the group before */

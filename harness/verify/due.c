@@ -98,7 +98,7 @@ static due due_dx(const dues *d, size_t i, size_t g) {
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
     if (d->in->impl &&
-        d->in->impl->method == NL_ONE_PASS) /* a * dy + b * x + c: b is off by so much */
+        d->in->impl->method == NL_ONE_PASS) /* the error of b in a * dy + b * x + c */
         add_underflow(&out,
                       4 * larger(rstd * rstd, 1) *
                           (fabsl((long double)w->xhat[i]) / rstd + fabsl((long double)w->mean[g])));

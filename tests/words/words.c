@@ -163,7 +163,7 @@ static bool vstore_and_vstream_are_right(nl_dtype t) {
     return true;
 }
 
-/* Two vectors beside each other; what is stored of either must not go by the other. */
+/* Two vectors side by side; storing one must not depend on the other. */
 static bool pairs_are_right(nl_dtype t) {
     for (int where = START; where < PLACES; where++)
         for (size_t n = 0; n < VALUES; n += VLEN) {
