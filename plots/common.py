@@ -31,7 +31,6 @@ LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen
           "batchnorm": "BatchNorm"}
 
 
-
 def widest(rows):
     """impl -> the widest instruction set it ran on, the last in the table of implementations."""
     return {row["impl"]: row["isa"] for row in rows if row["verdict"] != "skip"}
@@ -46,7 +45,6 @@ def on_widest(rows):
 def fail(message):
     print(message, file=sys.stderr)
     raise SystemExit(2)
-
 
 
 def read(path, needs, make):
@@ -90,7 +88,6 @@ def machine(path, lines):
     threads = max(int(text) if (text := str(line.get("threads", 1))).isdigit() else 1 for line in lines)
     return (f"{QUICK * (facts.get('quick') == 'yes')}{cpu}, {cpus.split()[0]} cpus, "
             f"{'1 thread' if threads == 1 else f'up to {threads} threads'} · commit {commit} · {date[:10]}")
-
 
 
 def label(axes, axis):

@@ -4,7 +4,6 @@ from math import log2
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 
-
 def caches(path):
     """[("L1", bytes), ...] of the known caches of a thread."""
     found = []
