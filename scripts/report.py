@@ -81,7 +81,7 @@ class Page:
     def pictures(self, name):
         """An experiment's slide, and a small one for the contents, if it is drawn."""
         slide = pictures.slide(self.results, name)
-        return {"slide": slide and pictures.data(slide, 1280), "thumb": slide and pictures.data(slide, pictures.THUMB)}
+        return {"slide": slide and pictures.data(slide, 1280), "answer": slide and pictures.answer(slide), "thumb": slide and pictures.data(slide, pictures.THUMB)}
 
     def answer(self):
         """The first screen."""

@@ -99,7 +99,7 @@ done
 lacks() {
     ! grep -qF -- "$1" "$page" || fail "the page has $1"
 }
-has 'A network with LayerNorm misreads 90% '
+has 'In float a difference quotient is right to '
 has '<strong>QUICK</strong>: '
 has '<strong class="bad">QUICK</strong>, a first look'
 has 'Of 2 claims about the two, 1 fail, 1 were not run.'
