@@ -8,7 +8,7 @@
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there, and
-        copies the figure of the savings, frameworks.png, to docs/pictures
+        copies the slide of the savings to docs/pictures
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
@@ -141,7 +141,7 @@ def main():
                 if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
                     rows += of_check(more)
                 text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
-                if name == "savings" and (picture := path.with_suffix(".png")).exists():
+                if name == "savings" and (picture := path.parent / "slides" / "small" / "frameworks.png").exists():
                     shutil.copy(picture, PAGE.parent / "pictures")
     markers.save(PAGE, old, text)
     return 0

@@ -121,39 +121,17 @@ ParameterizedTest(size_t *index, dtype, nearest_even) {
     }
 }
 
+/* What lies far beyond the patterns, and the limits. */
 Test(dtype, landmarks) {
     static const struct {
         nl_dtype t;
         float v;
         unsigned pattern;
     } marks[] = {
-        {NL_F16, 65504, 0x7bff},
-        {NL_F16, 0x1.ffdffep15f, 0x7bff},
-        {NL_F16, 65520, 0x7c00},
-        {NL_F16, 65536, 0x7c00},
-        {NL_F16, 0x1.8p16f, 0x7c00},
-        {NL_F16, INFINITY, 0x7c00},
-        {NL_F16, 0x1p-14f, 0x0400},
-        {NL_F16, 0x1p-24f, 0x0001},
-        {NL_F16, 0x1p-25f, 0x0000},
-        {NL_F16, 0x1.000002p-25f, 0x0001},
-        {NL_F16, 0x1.ffcp-15f, 0x0400},
-        {NL_F16, 0x1p-149f, 0x0000},
-        {NL_F16, 0.0f, 0x0000},
-        {NL_F16, 1, 0x3c00},
-        {NL_F16, 0x1.fffffep127f, 0x7c00},
-        {NL_BF16, 0x1.fep127f, 0x7f7f},
-        {NL_BF16, 0x1.fefffep127f, 0x7f7f},
-        {NL_BF16, 0x1.ffp127f, 0x7f80},
-        {NL_BF16, 0x1.fffffep127f, 0x7f80},
-        {NL_BF16, INFINITY, 0x7f80},
-        {NL_BF16, 0x1p-126f, 0x0080},
-        {NL_BF16, 0x1p-133f, 0x0001},
-        {NL_BF16, 0x1p-134f, 0x0000},
-        {NL_BF16, 0x1.8p-134f, 0x0001},
-        {NL_BF16, 0x1p-149f, 0x0000},
-        {NL_BF16, 0.0f, 0x0000},
-        {NL_BF16, 1, 0x3f80},
+        {NL_F16, 0x1.8p16f, 0x7c00},  {NL_F16, 0x1.fffffep127f, 0x7c00},
+        {NL_F16, INFINITY, 0x7c00},   {NL_F16, 0x1p-149f, 0x0000},
+        {NL_F16, 1, 0x3c00},          {NL_BF16, INFINITY, 0x7f80},
+        {NL_BF16, 0x1p-149f, 0x0000}, {NL_BF16, 1, 0x3f80},
     };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         check_rounding(marks[i].t, marks[i].v, marks[i].pattern);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `normlab judge` as a user sees it: outputs computed in Python must get their verdict and their mechanism, and bad
-# input exit code 2 and a message.
+# input exit code 2 and a message. tests/judge_drawn.py plants every mistake, tests/hints.c names many: here are the
+# types, shapes and options, and what neither has.
 # Usage: tests/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
 real=$root/experiments/activations
@@ -54,7 +55,7 @@ save('x1', 'f', [n * c], flat)
 flat = save('r', 'f', [n, c], [random.gauss(0, 0.3) for _ in flat])
 r = [flat[i:i + c] for i in range(0, n * c, c)]
 def affine(v): return [a * s + t for a, s, t in zip(v, w, b)]
-def gained(v, plus=0): return [a * (s + plus) for a, s in zip(v, w)]
+def gained(v): return [a * s for a, s in zip(v, w)]
 
 def out(name, make, letter='f', shape=(n, c)):
     save(name, letter, shape, [a for row in x for a in make(row)])
@@ -62,16 +63,10 @@ def out(name, make, letter='f', shape=(n, c)):
 out('right', lambda v: affine(norm(v)))
 out('right64', lambda v: affine(norm(v)), 'd')
 out('right3', lambda v: affine(norm(v)), 'f', (5, 8, c))
-out('outside', lambda v: affine(norm(v, scale=lambda s, e: 1 / (math.sqrt(s) + e))))
-for name, eps in (('none', 0), ('1e-6', 1e-6), ('odd', 4e-5)):
-    out('eps-' + name, lambda v: affine(norm(v, eps=eps)))
-out('eps-5', lambda v: affine(norm(v)))
+out('eps-1e-6', lambda v: affine(norm(v, eps=1e-6)))
+out('eps-odd', lambda v: affine(norm(v, eps=4e-5)))
 out('unbiased', lambda v: affine(norm(v, less=1)))
-out('nobeta', lambda v: gained(norm(v)))
-out('rms-for-ln', lambda v: affine(norm(v, False)))
 out('rms', lambda v: gained(norm(v, False)))
-out('gemma', lambda v: gained(norm(v, False), 1))
-out('ln-for-rms', lambda v: gained(norm(v)))
 pages = [norm(sum(x[i:i + 8], [])) for i in range(0, n, 8)]
 save('pages', 'f', [5, 8, c], [a for page in pages for i in range(0, 8 * c, c)
                               for a in affine(page[i:i + c])])
@@ -90,11 +85,9 @@ def gradient(v, d):
     return [r * (p - mean(g) - q * gx) for p, q in zip(g, h)]
 save('dx-right', 'f', [n, c], [a for v, d in zip(x, dys) for a in gradient(v, d)])
 hats = [norm(v) for v in x]
-for name, rows in (('right', range(n)), ('last', [n - 1])):
-    save('dg-' + name, 'f', [c], [math.fsum(dys[i][j] * hats[i][j] for i in rows) for j in range(c)])
-    save('dh-' + name, 'e', [c], [math.fsum(dys[i][j] * hats[i][j] for i in rows) for j in range(c)])
-    save('db-' + name, 'f', [c], [math.fsum(dys[i][j] for i in rows) for j in range(c)])
-save('dg-x', 'f', [c], [math.fsum(dys[i][j] * x[i][j] for i in range(n)) for j in range(c)])
+for name, letter in (('dg-right', 'f'), ('dh-right', 'e')):
+    save(name, letter, [c], [math.fsum(dys[i][j] * hats[i][j] for i in range(n)) for j in range(c)])
+save('db-right', 'f', [c], [math.fsum(d[j] for d in dys) for j in range(c)])
 save('dx-past', 'f', [n, c], [p + q for v, d, past in zip(x, dys, r) for p, q in
                               zip(gradient(v, d), past)])
 added = [[p + q for p, q in zip(*rows)] for rows in zip(x, r)]
@@ -125,9 +118,7 @@ def weigh(v): return [p * q for p, q in zip(v, gh)]
 save('h-last', 'e', [32, 64], [a for v in halves(h) for a in weigh(norm(v, False))])
 save('h-before', 'e', [32, 64], [a for v in halves(h)
                                 for a in weigh([to('e', t) for t in norm(v, False)])])
-for name, change in (('exact', lambda a: a), ('rounded', lambda a: to('e', a))):
-    both = [change(p + q) for p, q in zip(h, hr)]
-    save('h-' + name, 'e', [32, 64], [a for v in halves(both) for a in norm(v, False)])
+save('h-exact', 'e', [32, 64], [a for v in halves([p + q for p, q in zip(h, hr)]) for a in norm(v, False)])
 big = save('big', 'e', [32, 64], [random.gauss(0, 30) for _ in range(2048)])
 def half_sum(v):
     total = 0
@@ -217,17 +208,10 @@ finds 0 "nothing to explain" right "${ln[@]}"
 prints "exactly rounded  100.0 %"
 finds 0 "nothing to explain" right64 "${ln[@]}"
 finds 0 "nothing to explain" right3 layernorm --x x3.npy --gamma g.npy --beta b.npy
-finds 1 "eps outside the root" outside "${ln[@]}"; alone
-finds 1 "no eps" eps-none "${ln[@]}"
-finds 1 "eps = 1e-6" eps-1e-6 "${ln[@]}"; alone
 finds 1 "eps = 4e-05, fitted" eps-odd "${ln[@]}"; alone
-finds 1 "eps = 1e-5" eps-5 "${ln[@]}" --eps 1e-3; alone
 finds 0 "nothing to explain" eps-1e-6 "${ln[@]}" --eps 1e-6
-finds 1 "beta was not added" nobeta "${ln[@]}"; alone
-finds 1 "the mean was not subtracted: RMSNorm" rms-for-ln "${ln[@]}"; alone
 finds 1 "over the last two axes" pages layernorm --x x3.npy --gamma g.npy --beta b.npy; alone
 finds 0 "nothing to explain" added "${ln[@]}" --residual r.npy
-finds 1 "the residual was not added" right "${ln[@]}" --residual r.npy; alone
 finds 1 "y plus the constant 0.01" offset "${ln[@]}"; alone
 finds 1 "y times the constant 1.001" factor "${ln[@]}"; alone
 finds 1 "rounded to f16, then widened" to-f16 "${ln[@]}"; alone
@@ -248,10 +232,6 @@ finds 1 "no known mechanism" all-nan "${ln[@]}"
 finds 1 "no known mechanism" flawed-y layernorm --x flawed.npy
 
 finds 0 "nothing to explain" rms rmsnorm --x x.npy --gamma g.npy
-finds 1 "the mean was subtracted: LayerNorm" ln-for-rms rmsnorm --x x.npy --gamma g.npy; alone
-finds 1 "a gain of 1 + gamma" gemma rmsnorm --x x.npy --gamma g.npy; alone
-finds 1 "a gain of gamma for 1 + gamma" rms qwen2_rmsnorm --x x.npy --gamma g.npy; alone
-for alias in gemma qwen3next; do finds 0 "nothing" gemma $alias --x x.npy --gamma g.npy; done
 
 finds 1 "the last three axes" x2 layernorm --x x4.npy --gamma g.npy --beta b.npy; alone
 finds 1 "partly: beta was not added" nobeta-noise "${ln[@]}" --csv partly.csv
@@ -266,21 +246,15 @@ both=(--dgamma dg-right.npy --dbeta db-right.npy)
 gradient 0 "nothing to explain" dx-right "${both[@]}"
 prints "dgamma           largest error"
 gradient 0 "nothing to explain" dx-right --dgamma dh-right.npy
-gradient 1 "the last row only" dx-right --dgamma dh-last.npy; alone
-gradient 1 "the last row only" dx-right --dgamma dg-last.npy --dbeta db-last.npy; alone
-gradient 1 "dy * x, not dy * xhat" dx-right --dgamma dg-x.npy; alone
 gradient 1 "dgamma and dbeta are swapped" dx-right --dgamma db-right.npy --dbeta dg-right.npy; alone
 gradient 0 "nothing to explain" dx-past --dresidual r.npy
-gradient 1 "dresidual was not added" dx-right --dresidual r.npy; alone
 gradient 1 "no known mechanism" dx-past
 
 half=(rmsnorm --x h.npy --gamma gh.npy)
 finds 0 "nothing to explain" h-last "${half[@]}"
 finds 0 "nothing to explain" h-before "${half[@]}" --casting before-weight
-finds 1 "cast before the weight" h-before "${half[@]}"; alone
 finds 1 "cast last" h-last "${half[@]}" --casting before-weight; alone
 finds 0 "nothing to explain" h-exact rmsnorm --x h.npy --residual hr.npy
-finds 1 "x + residual was rounded" h-rounded rmsnorm --x h.npy --residual hr.npy; alone
 finds 1 "sums and squares in 16 bits" h-sums rmsnorm --x big.npy; alone
 "$normlab" judge rmsnorm --x h.npy --y b-last.npy > stdout 2> stderr
 check "x and y of two types" "$(grep -qx 'x is f16 and y is f32: judged as f32; if it was rounded to f16 before, give --rounded-to f16' stderr || cat stderr)"
@@ -296,7 +270,6 @@ prints "layernorm forward f32 (5, 192), eps 1e-05: all.npz:pages"
 bf=(rmsnorm --x xb.npy --gamma gh.npy --rounded-to bf16)
 finds 0 "nothing to explain" b-last "${bf[@]}"
 finds 0 "nothing to explain" b-before "${bf[@]}" --casting before-weight
-finds 1 "cast before the weight" b-before "${bf[@]}"; alone
 
 finds 1 "mean and rstd were rounded to bf16" b-stats layernorm --x xb.npy --rounded-to bf16
 

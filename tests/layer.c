@@ -4,6 +4,7 @@
 #include "layer.h"
 #include "jobs.h"
 #include "reference.h"
+#include "verify/instance.h"
 
 #include <criterion/criterion.h>
 
@@ -18,28 +19,10 @@ static const struct job *job_of(nl_op op, nl_pass pass) {
 /* A call whose arguments have separate buffers; those whose bit is not set are NULL. */
 static nl_status call(const nl_problem *p, unsigned given) {
     static float memory[NL_ARGS][64];
-    void *at[NL_ARGS];
-    for (nl_arg a = 0; a < NL_ARGS; a++) at[a] = given & NL_BIT(a) ? memory[a] : NULL;
-    nl_forward_args f = {.x = at[NL_X],
-                         .residual = at[NL_RESIDUAL],
-                         .gamma = at[NL_GAMMA],
-                         .beta = at[NL_BETA],
-                         .y = at[NL_Y],
-                         .residual_out = at[NL_RESIDUAL_OUT],
-                         .mean = at[NL_MEAN],
-                         .rstd = at[NL_RSTD],
-                         .running_mean = at[NL_RUNNING_MEAN],
-                         .running_var = at[NL_RUNNING_VAR]};
-    nl_backward_args b = {.x = at[NL_X],
-                          .dy = at[NL_DY],
-                          .dresidual = at[NL_RESIDUAL],
-                          .gamma = at[NL_GAMMA],
-                          .mean = at[NL_MEAN],
-                          .rstd = at[NL_RSTD],
-                          .dx = at[NL_DX],
-                          .dgamma = at[NL_DGAMMA],
-                          .dbeta = at[NL_DBETA]};
-    return p->pass == NL_BACKWARD ? nl_backward(NULL, p, &b, 1) : nl_forward(NULL, p, &f, 1);
+    const nl_case c = {.problem = *p};
+    instance in = {.c = &c};
+    for (nl_arg a = 0; a < NL_ARGS; a++) in.at[a] = given & NL_BIT(a) ? memory[a] : NULL;
+    return instance_call(&in, 1);
 }
 
 /* Is the argument a field of the pass's argument structure? Others cannot be passed. */

@@ -3,7 +3,7 @@
 # says where it cannot. Usage: tests/reproduce.sh PROGRAM, which it does not use.
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/shell/common.sh"
-mkdir -p scripts experiments plots build/{release,peers} .venv{,-peers}/bin bin
+mkdir -p scripts experiments build/{release,peers} .venv{,-peers}/bin bin
 cp "$root/reproduce" .
 {
     printf '%s() { :; }\n' setup own_folder get_venv
@@ -12,7 +12,6 @@ cp "$root/reproduce" .
 echo '# command: bench' | tee experiments/one.txt >experiments/two.txt
 echo '# quick: a/few cases' >>experiments/two.txt
 printf '# command: bench\n# impl: best,peer/*\n' >experiments/peers.txt
-touch plots/one.py plots/two.py
 cat >build/release/normlab <<'SH'
 #!/usr/bin/env bash
 echo "${NL_TUNING##*/} $*" >>called
@@ -22,9 +21,7 @@ echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
 SH
 cat >.venv/bin/python <<'SH'
 #!/usr/bin/env bash
-[[ $1 != plots/two.py || ! -e broken ]] || exit 2
-[[ $1 != plots/two.py || ! -e empty ]] || { echo why >"$3.why.txt" && exit 77; }
-[[ $1 != plots/* ]] || { echo "$RANDOM" >"$3.png" && echo svg >"$3.svg"; }
+[[ $1 != plots/deck.py || ! -e broken ]]
 SH
 cat >.venv-peers/bin/python <<'SH'
 #!/usr/bin/env bash
@@ -54,7 +51,7 @@ lacks() { check "  has no $1" "$([ ! -e "$1" ] || echo "from an earlier run")"; 
 echo none >fails
 reproduce "a run" 0
 check "  names the machine" "$([[ $folder == results/runs/Some-R-CPU/* ]] || echo "$folder")"
-for name in one two; do for ending in csv png svg machine.txt; do has $name.$ending; done; done
+for name in one two; do for ending in csv machine.txt; do has $name.$ending; done; done
 echo mine >results/mine.csv
 
 check "  the claims first" "$(head -n 1 called | grep -v '^ claims --passes 1')"
@@ -67,16 +64,9 @@ reproduce "a quick run" 0 --quick
 check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
 check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
 
-touch empty
-reproduce "a figure that would mean nothing" 0 --quick
-has two.why.txt
-check "  no figure of an earlier run" "$(ls results/two.png 2>/dev/null)"
-rm empty
-
 touch broken
-reproduce "a figure that fails" 1
-prints 'plots/two.py'
-prints 'no results/two.png'
+reproduce "slides that fail" 1
+prints '1 failed:'
 rm broken
 
 reproduce "slides" 0 --slides
@@ -99,7 +89,7 @@ lacks "$folder/tuning.txt"
 
 echo results/one.csv >fails
 reproduce "a run in which an experiment fails" 1
-for ending in csv png svg machine.txt; do
+for ending in csv machine.txt; do
     lacks "$folder/one.$ending"
     lacks "results/one.$ending"
     has two.$ending
@@ -109,7 +99,7 @@ check "  leaves other files alone" "$([ -s results/mine.csv ] || echo "results/m
 
 echo results/limit.csv >fails
 reproduce "a run without a limit" 1
-has one.png
+has one.csv
 
 echo none >fails
 mv results/runs kept && touch results/runs

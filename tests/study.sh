@@ -75,7 +75,7 @@ for file in "$root"/experiments/*.txt; do
     name=$(basename "$file" .txt)
     check "experiments/$name.txt is a study" "$(grep -q "^  $name  *[A-Z].*?$" help || cat help)"
     check "  and says nothing else" "$(grep -v '^#' "$file")"
-    check "  and has a figure" "$([ -f "$root/plots/$name.py" ] || [ -f "$root/plots/slides/$name.py" ] || echo "no plots/$name.py")"
+    check "  and has a slide" "$([ -f "$root/plots/slides/$name.py" ] || echo "no plots/slides/$name.py")"
 done
 
 summary
