@@ -119,6 +119,36 @@ Test(pair, a_thread_that_stays_bound) {
 }
 #endif
 
+/* Allocates: frees it, though malloc() keeps small blocks, and a team of one, of which OpenMP's runtime
+ * keeps some bytes; or keeps it, in wide rows. */
+static void frees(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    free(calloc(p->c, sizeof(float)));
+#ifdef _OPENMP
+#pragma omp parallel num_threads(1)
+#endif
+    naive(p, a);
+}
+
+static void keeps(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static void *volatile last;
+    (void)threads;
+    if (p->c > 8192) last = malloc(p->c * sizeof(float));
+    naive(p, a);
+}
+
+Test(pair, memory_that_is_kept) {
+#ifdef __GLIBC__
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/2x12000/normal", keeps, 1, false, NULL),
+                "keeps it");
+#endif
+    for (int c = 1; c < 40; c++) {
+        char text[60];
+        snprintf(text, sizeof text, "rmsnorm/forward/f32/2x%d/normal", c);
+        EXPECT_OK(try_kernel(text, frees, 1, true, NULL));
+    }
+}
+
 /* Wrong in one call of seven, as by a race. */
 static void seldom(const nl_problem *p, const nl_forward_args *a, int threads) {
     static int calls;
