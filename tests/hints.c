@@ -125,6 +125,7 @@ static const struct plant {
      "miss the tail, from element 32 on",
      NULL,
      {.sums_end = 32}},
+    {LN, "f16, of terms in f32", "y is wrong", {.half_sums = true}},
     {LN, "never written", "one feature in 16 from feature 7 on: one lane", {.y = LEAVE_LANE}},
     {"layernorm/forward/f32/63x37/normal/threads=3",
      "never written",
@@ -140,7 +141,6 @@ static const struct plant {
     {RMS, NULL, "row 0 only", {.first_row_off = true}},
     {LN, NULL, "y is wrong", {.noise = true}},
     {"layernorm/forward/f32/9x64/offset:64", NULL, "y is wrong", {.noise = true}},
-    {LN, NULL, "y is wrong", {.half_sums = true}},
     {LN, NULL, "right: mean", {.var_off = 0.01f}},
     {RMS, NULL, "rstd is wrong in every element; right: y", {.rstd_off = 1e-3f}},
 };
@@ -206,7 +206,7 @@ Test(hints, choose_the_case_that_teaches) {
             hints_note(&kernel, &w, 1);
         }
         FILE *to = open_memstream(&text, &size);
-        hints_print(to, NULL, NULL);
+        hints_print(to, NULL, NULL, NULL);
         fclose(to);
         cr_assert(compared || !*text, "without numbers: %s", text);
         cr_assert(!compared ||
@@ -216,4 +216,33 @@ Test(hints, choose_the_case_that_teaches) {
                   "%s", text);
         free(text);
     }
+}
+
+/* The hint for failures on two cases, the second of which is shown. */
+static char *hint_for(wrong w, const char *one, const char *shown) {
+    const nl_impl kernel = mutant_kernel(NL_TWO_PASS, w);
+    nl_case c;
+    row failure = {.c = &c, .v = {.outcome = OUTCOME_FAIL, .compared = 1}};
+    char *text = NULL;
+    for (int i = 0; i < 2; i++) {
+        cr_assert(case_parse(i ? shown : one, &c, (char[700]){0}, 700));
+        hints_note(&kernel, &failure, 1);
+    }
+    FILE *to = open_memstream(&text, &(size_t){0});
+    hints_print(to, &c, NULL, NULL);
+    fclose(to);
+    return text;
+}
+
+/* A cause has to explain the other failures, too, and not only a row of one number. */
+Test(hints, agree_with_other_failures) {
+    char *text = hint_for((wrong){.eps = 1e-12f}, "layernorm/forward/f32/3x37/normal/eps=0.01",
+                          "layernorm/forward/f32/3x37/scale:1e-5/eps=0.01");
+    cr_expect(strstr(text, "scale:1e-5/eps=0.01\n") && strstr(text, "cause: likely: eps = 1e-12\n"),
+              "%s", text);
+    free(text);
+    text = hint_for((wrong){.no_beta = true, .next_x = true}, "layernorm/forward/f32/3x37/normal",
+                    "layernorm/forward/f32/3x1/normal");
+    cr_expect(strstr(text, "3x37/normal\n") && strstr(text, "cause: unknown"), "%s", text);
+    free(text);
 }

@@ -113,23 +113,27 @@ def statistics(k, m, x):
             taken = [x[i] for i in of if k.passes == "backward" or m.get("counts", lambda e: 1)(k.member(i))
                      for _ in range(m.get("times", lambda e: 1)(k.member(i)))]
             total, divisor = 0, len(of)
-            for v in taken:
+            for v in taken[:m.get("mean_end")]:
                 total = add(total, v)
             total += left[0]
             average = step(total / m.get("of_mean", {}).get("divisor", divisor))
             mean[g] = m.get("mean", same)(average) if m.get("centre", k.centred) else 0
+            mean[g] = x[of[0]] if m.get("first") else mean[g]
             about = {"first": x[of[0]], "output": 0}.get(m.get("centre"), mean[g])
             about = about if k.centred or m.get("centre") else 0
             total = 0
             for v in taken:
-                total = add(total, square(step(v - about) ** 2))
+                total = add(total, square(step(v - about) ** m.get("exponent", 2)))
+            total **= m.get("late", 1)
             total += m.get("padding", 0) * mean[g] ** 2 + left[1]
             divisor -= m.get("less", 0)
-            var = m.get("variance", same)(step(total / m.get("of_squares", {}).get("divisor", divisor)))
+            var = step(total / m.get("of_squares", {}).get("divisor", divisor))
+            var = m.get("variance", same)(var + m.get("more", lambda v, mean: 0)(taken, mean[g]))
             if k.passes != "backward" and m.get("carried"):
                 full = m["carried"] == "sums"
                 left = [mean[g] * (len(of) if full else 1), var * (divisor if full else 1)]
-        root = m.get("root", lambda v, e: 1 / m.get("sigma", same)(math.sqrt(v + e)) if v + e > 0 else math.inf)
+        infinite = lambda v: math.nan if v < 0 else math.inf
+        root = m.get("root", lambda v, e: 1 / m.get("sigma", same)(math.sqrt(v + e)) if v + e > 0 else infinite(v + e))
         rstd[g] = step(m.get("rstd", same)(root(var, m.get("eps", k.eps))))
         if k.passes == "inference":
             mean[g] = m.get("mean", same)(mean[g])
@@ -139,6 +143,15 @@ def statistics(k, m, x):
         mean, rstd = ({g: mean[before[g]] for g in keys} if from_mean else mean,
                       {g: rstd[before[g]] for g in keys} if from_rstd else rstd)
     return [mean[group(i)] for i in range(k.size)], [rstd[group(i)] for i in range(k.size)]
+
+
+def welford_rest(v, _):
+    """What d * d adds to Welford's d * (x - m)."""
+    run, more = 0, 0
+    for i, x in enumerate(v, 1):
+        more += (x - run) ** 2 / i
+        run += (x - run) / i
+    return more / len(v)
 
 
 def gain_at(k, m, j):
@@ -152,6 +165,8 @@ def gain_at(k, m, j):
 def moved(k, m, what, i):
     """The element that i takes `what` from."""
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0
+    if what in m.get("reversed", ""):
+        return i + (k.c - 1 - 2 * j) * k.s
     rows = m.get("rows_moved", 0) if what == "x" else 0
     if rows:
         return i + rows * k.c * k.s if 0 <= k.row(i) + rows < k.n else i
@@ -161,13 +176,17 @@ def moved(k, m, what, i):
 def forward(k, m):
     x, summed = inputs(k, m)
     mean, rstd = statistics(k, m, summed)
+    x = [m.get("late_sum", same)(v) for v in x]
     y, step = [], m.get("step", same)
     feature, sign = m.get("feature", k.feature), {"added": -1, "squares": 0, 0: 0}.get(m.get("centre", 1), 1)
     centred = k.centred or m.get("centre")
     for i in range(k.size):
         at = moved(k, m, "x", i)
         v = step(x[at] - (sign * mean[at] if centred else 0))
-        v = x[at] if m.get("raw") else m.get("xhat", same)(step(v * rstd[at] ** m.get("rstds", 1)))
+        first = summed[at - k.member(at)] if not k.channels else summed[(k.feature(at)) * k.s]
+        if m.get("from_y"):
+            v = x[at] - (first if m["from_y"] == "first" else mean[at] - first)
+        v = x[at] if m.get("raw") else rstd[at] if m.get("alone") else x[at] - mean[at] * rstd[at] if "brackets" in m else m.get("xhat", same)(step(v * rstd[at] ** m.get("rstds", 1)))
         gain = gain_at(k, m, feature(moved(k, m, "gamma", i))) * m.get("sign", 1)
         shift = (k.gamma if m.get("swapped") else k.beta or [0] * k.c)[feature(moved(k, m, "beta", i))]
         shift = 0 if m.get("no_beta") else m.get("beta", same)(shift)
@@ -188,7 +207,8 @@ def backward(k, m):
     x = [m.get("x", same)(v) for v in k.x]
     hat = [m.get("xhat", same)(step(step(v - (a if centred else 0)) * r)) for v, a, r in zip(x, mean, rstd)]
     kinds = {"x": x, "centred": [v - a for v, a in zip(x, mean)],
-             "added": [(v + a) * r for v, a, r in zip(x, mean, rstd)], "hat": hat}
+             "added": [(v + a) * r for v, a, r in zip(x, mean, rstd)], "hat": hat,
+             "scaled": [v * r for v, r in zip(x, rstd)]}
     beside, within, summed = (kinds[m.get("operand", {}).get(at, "hat")] for at in ("beside", "within", "dgamma"))
     gain = [gain_at(k, m, feature(moved(k, m, "gamma", i))) for i in range(k.size)]
     g = [step(a * b) for a, b in zip(gain, dy)]
@@ -201,7 +221,8 @@ def backward(k, m):
         of = [i for i in members[key] if m.get("counts", lambda e: 1)(k.member(i))]
         pair = []
         for which, v in (("of_g", lambda i: inner[i]), ("of_gx", lambda i: inner[i] * within[i])):
-            total = math.fsum(v(i) for i in of)
+            terms = [v(i) for i in of]
+            total = (math.fsum if all(map(math.isfinite, terms)) else sum)(terms)
             pair.append(total / m.get(which, {}).get("divisor", len(members[key])) + left[len(pair)])
         if m.get("carried"):
             left = [v / (1 if m["carried"] == "sums" else len(members[key])) for v in pair]
@@ -212,7 +233,7 @@ def backward(k, m):
         term = m.get("gx", 1) * second * (1 if m.get("plain") else beside[i]) * rstd[i] ** m.get("gx_rstds", 0)
         out = m.get("gamma_in") == "outside"
         v = step((dy[i] if out else g[i]) - m.get("g", 1 if k.centred else 0) * first) - step(term)
-        v *= rstd[i] ** m.get("rstds", 1) * (gain[i] if out else 1) * m.get("sign", 1)
+        v *= rstd[i] ** m.get("rstds", 1) * (gain[i] if out or m.get("outside") else 1) * m.get("sign", 1)
         v = round_(v) + (m.get("past", 1) * k.past[i] if k.past and not m.get("past_in_dy") else 0)
         dx.append(dy[i] if m.get("copied") else v)
     dgamma, dbeta = [0.0] * k.c, [0.0] * k.c
@@ -252,6 +273,16 @@ def plant(k, name):
     one = lambda **m: m
     table = {
         "copied": one(copied=1), "dx-copied": one(copied=1), "not-normalized": one(raw=1),
+        "rstd-alone": one(alone=1), "no-brackets": one(brackets=0), "not-squared": one(exponent=1),
+        "squared-late": one(exponent=1, late=2), "mean-square-added": one(more=lambda v, mean: 2 * mean**2),
+        "mean-not-squared": one(more=lambda v, mean: mean**2 - mean), "mean-is-first": one(first=1),
+        "rest-not-shifted": one(more=lambda v, mean: mean**2 - (mean - v[0])**2),
+        "delta-squared": one(more=welford_rest), "saved-shift": one(), "first-in-output": one(from_y="first"),
+        "rest-in-output": one(from_y="rest"), "gamma-reversed": one(reversed="gamma"),
+        "affine-reversed": one(reversed="gamma beta"), "gamma-also-outside": one(outside=1),
+        "mean-less": one(of_mean={"divisor": length - 1}), "mean-g-less": one(of_g={"divisor": length - 1}),
+        "mean-gx-less": one(of_gx={"divisor": length - 1}),
+        "means-less": one(of_g={"divisor": length - 1}, of_gx={"divisor": length - 1}),
         "flushed": one(out=lambda v: v if abs(v) >= TINY[k.kind] else 0),
         "x-flushed": one(x=lambda v: v if abs(v) >= TINY[k.kind] else 0),
         "gamma-missing": one(no_gamma=1), "beta-missing": one(no_beta=1), "gamma-twice": one(power=2),
@@ -303,7 +334,7 @@ def plant(k, name):
     if name in table:
         return table[name]
     places = {"dx": ("beside", "within"), "backward": ("beside", "within", "dgamma")}
-    if found := re.fullmatch("(dx|dgamma|backward|beside|within)-(?:of-)?(x|centred|added)", name):
+    if found := re.fullmatch("(dx|dgamma|backward|beside|within)-(?:of-)?(x|centred|added|scaled)", name):
         return one(operand={at: found[2] for at in places.get(found[1], (found[1],))})
     if found := re.fullmatch("(gamma|beta|affine|x|y)-shifted(-back)?", name):
         what = {"affine": "gamma beta", "y": "x gamma beta"}.get(found[1], found[1])
@@ -322,6 +353,10 @@ def plant(k, name):
     if found := re.fullmatch("(sums|squares)-in-(f32|f16|bf16)", name):
         round_ = lambda v: to(found[2], v)
         return one(square=round_) if found[1] == "squares" else one(add=lambda a, b: round_(a + round_(b)))
+    if found := re.fullmatch("totals-in-(f16|bf16)", name):
+        return one(add=lambda a, b: to(found[1], a + b))
+    if found := re.fullmatch("late-sum-(f16|bf16)", name):
+        return one(late_sum=lambda v: to(found[1], v))
     if found := re.fullmatch("(.*?)-(cut-)?(f16|bf16)", name):
         round_ = lambda v: (cut if found[2] else to)(found[3], v)
         what = {"statistics": ("mean", "rstd"), "stored": ("out",), "gradients": ("dgamma", "dbeta"),
@@ -334,7 +369,7 @@ def plant(k, name):
     return {"padded-length": {w: {"divisor": number} for w in ("of_mean", "of_squares", "of_g", "of_gx")},
             "stats-parts": one(group=lambda i: (k.row(i) * number // k.n, k.feature(i))),
             "stats-groups": one(group=lambda i: (k.row(i), k.feature(i) * number // k.c)),
-            "stats-axes": one(group=lambda i: 0), "sums-end": one(counts=lambda e: e < number),
+            "stats-axes": one(group=lambda i: 0), "mean-end": one(mean_end=number), "sums-end": one(counts=lambda e: e < number),
             "whole-vectors": {"counts": lambda e: e < number,
                               **{w: {"divisor": number} for w in ("of_mean", "of_squares", "of_g", "of_gx")}},
             "lane-twice": one(times=lambda e: 2 if e % number == 0 else 1),

@@ -270,7 +270,7 @@ int cmd_check(int argc, char **argv) {
             o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared\n");
-    hints_print(stderr, say_when, &j);
+    hints_print(stderr, NULL, say_when, &j);
     bool written = report_close(&j.out),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
     if (o.errors && !o.update_errors && !stopped && !ended)
