@@ -88,7 +88,7 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
 /* What machine.txt says of a pass. */
 typedef struct origin {
     double when; /* in seconds */
-    char kernels[64], quick[8];
+    char kernels[64], quick[8], caches[256];
 } origin;
 
 static origin origin_of(const char *machine) {
@@ -99,6 +99,7 @@ static origin origin_of(const char *machine) {
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, "kernels: %63s", o.kernels) == 1) continue;
         if (sscanf(line, "quick: %7s", o.quick) == 1) continue;
+        if (sscanf(line, "caches: %255[^\n]", o.caches) == 1) continue;
         if (sscanf(line, "date: %d-%d-%dT%d:%d:%d", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour,
                    &t.tm_min, &t.tm_sec) == 6)
             t.tm_year -= 1900, t.tm_mon--, o.when = (double)mktime(&t);
@@ -153,6 +154,7 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
             e->strange++;
             continue;
         }
+        snprintf(e->caches, sizeof e->caches, "%s", o.caches);
         const size_t before = e->count;
         ok = evidence_read(e, path, error, error_size);
         for (size_t k = before; k < e->count; k++) e->rows[k].when = fmax(o.when, 0);
