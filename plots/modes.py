@@ -38,7 +38,7 @@ FUSED = [("simd", SMALL), ("simd", CACHE), ("streaming", MEMORY)]
 def savings(rows):
     """(mode, case) -> the row of `normlab claims` with the time that RMSNorm by itself saves there."""
     return {(row["how"], row["case"]): row for row in rows if row["quantity"] == "saving"
-            and float(row["share"] or 1) == 1 and row["value"] and row["rounds"] != "0"}
+            and float(row.get("share") or 1) == 1 and row["value"] and row["rounds"] != "0"}
 
 
 def shape(case):

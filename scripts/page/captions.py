@@ -144,6 +144,8 @@ def of_ln_vs_rms(rows):
     for mode, points in found.items():
         (small, a), (large, b) = min(points), max(points)
         yield f"with {mode} RMSNorm takes {takes(a)} at {small / 1024:.0f} KiB and {takes(b)} at {large / 1024:.0f} KiB"
+    if found:
+        yield "all of that is of one process: where the claims have a setting too, they are the answer"
 
 
 ALSO = {"model_step": of_model_step, "ablation": of_ablation, "ln_vs_rms": of_ln_vs_rms}
@@ -165,7 +167,8 @@ def study(rows):
     panels = len({panel for panel, _ in series})
     also = "; ".join(ALSO.get(rows[0]["study"], lambda _: [])(rows))
     says = [also[0].upper() + also[1:] + "."] if also else []
-    return ([*says, f"{len(rows)} points of {len(series)} curves in {panels} panels."],
+    of_curves = f" of {len(series)} curves" * (len(rows) > len(series))
+    return ([*says, f"{len(rows)} points{of_curves} in {panels} panels."],
             "Where each curve begins and ends", markdown(
                 ["panel", "curve", "first", "last", "smallest", "largest"], table, 4))
 
