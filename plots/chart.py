@@ -2,7 +2,7 @@
 """Draws your own chart from results of any bench, check or study, in the look of the other figures.
 
 A curve for each value of --by, at most seven; bars if x is no number. Several files, as of two machines, stand side
-by side, or with `--by file` in one panel. Wrong, skipped and not measured rows are left out. A file whose only key is
+by side, or with `--by file` in one panel; `--panels COLUMN` makes a panel of each of its values. Wrong, skipped and not measured rows are left out. A file whose only key is
 the case, as in docs/machines, has its parts too: op, pass, dtype, n, c, s, data. Exit code: 0 done, 2 the results
 cannot be drawn so.
 
@@ -16,6 +16,8 @@ examples:
       --filter 'impl=optimized/rows_*' --filter dtype=f32 --filter options= --title 'What vectors bring' --out vectors
   python plots/chart.py results/ln_vs_rms.csv --x x --y y --by series --filter 'panel=f32 forward' --log x \\
       --xlabel 'bytes of x and y' --ylabel 'time saved, %' --out saved
+  python plots/chart.py results/depth.csv --x x --y y --by series --panels panel --log y --xlabel layer \\
+      --filter 'panel=*norm activations,*norm gradients,*norm weight gradients' --ylabel rms --out depth
 """
 import argparse
 from fnmatch import fnmatchcase
@@ -48,6 +50,7 @@ def options():
     parser.add_argument("--x", required=True, metavar="COLUMN")
     parser.add_argument("--y", required=True, metavar="COLUMN")
     parser.add_argument("--by", required=True, metavar="COLUMN", help="a curve for each of its values")
+    parser.add_argument("--panels", metavar="COLUMN", help="of one file, a panel for each of its values")
     parser.add_argument("--filter", action="append", default=[], metavar="COLUMN=GLOB,...", help="only these rows; may be repeated")
     parser.add_argument("--log", default="", choices=("x", "y", "xy"), help="logarithmic axes")
     for axis in "xy":
@@ -57,6 +60,8 @@ def options():
     parser.add_argument("--note", default="", metavar="WORDS", help="what one must know to read it")
     parser.add_argument("--out", default="chart", metavar="NAME", help="NAME.png, NAME.svg and NAME.pdf (chart)")
     o = parser.parse_args()
+    if o.panels and len(o.results) > 1:
+        common.fail("--panels is for one file of results: several are panels themselves")
     for axis, ends in ("x", o.xlim), ("y", o.ylim):
         if ends and not (0 if axis in o.log else -inf) < ends[0] < ends[1] < inf:
             common.fail(f"--{axis}lim {ends[0]:g} {ends[1]:g}: should be two numbers, the lower first"
@@ -96,7 +101,7 @@ def chosen(path, label, o):
     """The rows of a file that the filters leave."""
     make = "normlab bench, check or study with --out"
     rows = [spelled(row) | {"file": label} for row in common.read(path, "", make)]
-    common.need(path, rows, [o.x, o.y, o.by], make)
+    common.need(path, rows, [o.x, o.y, o.by, *[o.panels] * bool(o.panels)], make)
     for text in o.filter:
         column, equals, glob = text.partition("=")
         if not equals or column not in rows[0]:
@@ -176,7 +181,8 @@ def draw(axes, found, o, looks, xs, panels):
         points.sort(key=lambda point: point[0])
         places, ys = [p[0] for p in points], [number(row[o.y]) for _, row in points]
         if numeric:
-            axes.plot(places, ys, color=colour, marker=marker, linestyle=dash, linewidth=2, markersize=7, label=name(o.by, value))
+            axes.plot(places, ys, color=colour, marker=marker, linestyle=dash, linewidth=2, markersize=7, label=name(o.by, value),
+                      markevery=max(1, len(places) // 25))
         else:
             axes.bar(places, ys, 0.8 / len(found), color=colour, label=name(o.by, value))
         for place, (low, high) in zip(places, (ends(row, o.y) for _, row in points)):
@@ -207,6 +213,10 @@ def main():
     o.xlabel, o.ylabel = plain(o.xlabel or UNITS.get(o.x, o.x)), plain(o.ylabel or UNITS.get(o.y, o.y))
     files = [(path, label, chosen(path, label, o)) for path, label in zip(o.results, labels(o.results))]
     panels = [files] if "file" in (o.x, o.by) else [[file] for file in files]
+    if o.panels:
+        path, _, mine = files[0]
+        values = dict.fromkeys(row[o.panels] for row in mine)
+        panels = [[(path, name(o.panels, value), [row for row in mine if row[o.panels] == value])] for value in values]
     rows = [row for *_, mine in files for row in mine]
     curves = [series(" and ".join(str(path) for path, *_ in panel), o, [row for *_, mine in panel for row in mine]) for panel in panels]
     values = list(dict.fromkeys(value for found in curves for value in found))
@@ -218,22 +228,32 @@ def main():
         xs.sort(key=number)
     elif o.xlim:
         common.fail(f"--xlim: {o.x} is {some(xs)}, and such an axis has no ends: choose with --filter")
-    figure, grid = plt.subplots(1, len(panels), sharey=True, squeeze=False)
-    bottom = 0.34 if crowded(xs, len(panels)) else 0.26 if len(xs) > 6 else 0.2
-    figure.subplots_adjust(left=0.075, right=0.98, top=0.81, bottom=bottom, wspace=0.06)
-    for axes, panel, found in zip(grid[0], panels, curves):
-        draw(axes, found, o, looks, xs, len(panels))
-        axes.tick_params(labelsize=12)
+    across = min(len(panels), 3) if o.panels else len(panels)
+    figure, grid = plt.subplots(-(-len(panels) // across), across, sharey=not o.panels, squeeze=False)
+    bottom = 0.34 if crowded(xs, across) else 0.26 if len(xs) > 6 else 0.2
+    figure.subplots_adjust(left=0.075, right=0.98, top=0.81, bottom=bottom, wspace=0.2 if o.panels else 0.06, hspace=0.45)
+    for axes in grid.flat[len(panels):]:
+        axes.set_axis_off()
+    for i, (axes, panel, found) in enumerate(zip(grid.flat, panels, curves)):
+        own = [x for x in xs if any(x in at for at in found.values())]
+        draw(axes, found, o, looks, own if o.panels else xs, across)
+        axes.tick_params(labelsize=12 - 2 * (len(grid) > 1))
         axes.set(**{f"{axis}lim": ends for axis, ends in (("x", o.xlim), ("y", o.ylim)) if ends})
-        if len(files) > 1:
+        if i + across < len(panels):
+            axes.set_xlabel("")
+        if o.panels:
+            axes.set_title(panel[0][1], fontsize=11)
+        elif len(files) > 1:
             titles = (f"{label}: " * (len(panel) > 1) + f"{common.machine(path, mine)} · {speed.cache_sizes(path)}" for path, label, mine in panel)
             axes.set_title("\n".join(fill(title, 140 // len(panels)) for title in titles), fontsize=10)
-    grid[0][0].set_ylabel(o.ylabel, fontsize=14)
+    for line in grid:
+        line[0].set_ylabel(o.ylabel, fontsize=14)
     words = "; ".join([*o.filter, *[rungs.IMPOSSIBLE] * any(row.get("flag") for row in rows),
                        *[f"outside the axes: {outside(rows, o)}"] * bool(outside(rows, o))])
     speed.heading(figure, plain(o.title) or f"{o.ylabel} against {o.xlabel}", plain(f"{o.note}\n{words}".strip()))
-    handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
-    figure.legend(handles.values(), handles.keys(), loc="lower left", ncols=min(len(handles), 4), fontsize=13, bbox_to_anchor=(0.01, 0.03))
+    handles = {label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels())}
+    longest = max(map(len, handles))
+    figure.legend(handles.values(), handles.keys(), loc="lower left", ncols=min(len(handles), 4 if longest < 30 else 3), fontsize=13, bbox_to_anchor=(0.01, 0.03))
     corners = [common.machine(path, mine) for path, _, mine in files]
     quick = common.QUICK if any(corner.startswith(common.QUICK) for corner in corners) else ""
     common.save(figure, o.out, corners[0] if len(files) == 1 else f"{quick}{len(files)} files")

@@ -27,17 +27,9 @@ plt.rcParams.update({
 RED, GREY = "#D55E00", "#666666"
 QUICK = "QUICK, a first look · "  # in the corner of a figure whose results were made with --quick
 ENDS = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-FAILED = {"marker": "X", "color": RED, "markersize": 14, "markeredgecolor": "black", "linestyle": "none"}
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm",
           "batchnorm": "BatchNorm"}
-UNIT = {"f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8}
 
-
-def data_name(data):
-    """normal -> normal data, offset:16 -> mean 16 σ off, npy:a/early.x.npy -> early."""
-    kind, _, value = data.partition(":")
-    return {"normal": "normal data", "offset": f"mean {value} σ off",
-            "npy": value.split("/")[-1].split(".")[0]}.get(kind, data)
 
 
 def widest(rows):

@@ -60,7 +60,8 @@ def machines():
 
 def passes(name):
     """Of a machine: pairs of its races and its facts, the first pass first."""
-    found = [(files.rows(path), files.facts_of(path.with_name("machine.txt")))
+    machine = files.facts_of(MACHINES / name / "machine.txt")
+    found = [(files.rows(path), machine | files.facts_of(path.with_name("machine.txt")))
              for path in (MACHINES / name / "claims").glob("*/races.csv")]
     return sorted(found, key=lambda each: each[1]["date"])
 
@@ -214,7 +215,8 @@ def write_paper(path):
 TEXTS = ["claim", "source", "why", "sentence"]  # written once for a claim
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
         "high", "rounds", "passes", "skipped", "answer", "outcome", "where", *TEXTS]
-FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags", "commit", "kernels", "date", "quick"]
+FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler"]  # of a machine
+OWN = ["flags", "commit", "kernels", "date", "quick"]  # of a pass
 
 
 def add(name, evidence, program):
@@ -233,7 +235,8 @@ def add(name, evidence, program):
         kept = home / "claims" / path.parent.name
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.with_name("races.csv"), kept)
-        (kept / "machine.txt").write_text("".join(f"{key}: {known[key]}\n" for key in FACTS if key in known))
+        for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
+            path.write_text("".join(f"{key}: {known[key]}\n" for key in keys if key in known))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "claims.csv"
         command = [program, "claims", "--evidence", home / "claims", "--out", out]

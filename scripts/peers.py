@@ -20,6 +20,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
 NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime", "libxsmm": "LIBXSMM"}
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ("forward", "inference", "backward")
+NEAR = 1.25
 
 
 def library(row):
@@ -97,10 +98,15 @@ def cell(row):
 
 
 def cases(peers, best, names):
+    """The cases in which a peer is near."""
     at = {(row["case"], library(row)): row for row in peers}
+
+    def shown(row):
+        return row is not None and bool(row["speedup"]) and ratio(row)[0] < NEAR
     lines = [[case_name(row), f"{float(row['ns']) / 1e3:.4g}" if row["ns"] else "–", *(cell(at.get((case, name))) for name in names)]
-             for case, row in best.items()]
-    return table(["", "ours, us", *(NAMES[name] for name in names)], lines)
+             for case, row in best.items() if any(shown(at.get((case, name))) for name in names)]
+    return (f"{len(lines)} of {len(best)} cases: those in which a peer takes less than {NEAR} times our time, with\n"
+            "[intervals](measuring.md#intervals):\n\n" + table(["", "ours, us", *(NAMES[name] for name in names)], lines))
 
 
 def measured(path):
@@ -116,7 +122,7 @@ def measured(path):
         "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the\n"
         "extremes and the number of cases. A case that a peer computes wrongly is not in it.",
         means(timed, names, size_class(path)),
-        "Each case, with its [interval](measuring.md#intervals):", cases(peers, best, names), caption(path)])
+        cases(peers, best, names), caption(path)])
 
 
 def main():

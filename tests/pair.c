@@ -1,8 +1,12 @@
 /* What one call alone does not show: two callers at once, a race, a smaller team, the line behind scratch.
  * Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getcpu() */
+#endif
 #include "trial.h"
 #include "verify/isolate.h"
 
+#include <sched.h>
 #include <stdio.h>
 
 #ifdef _OPENMP
@@ -68,6 +72,52 @@ Test(pair, a_static_buffer_shows) {
     EXPECT_FAIL(try_kernel(text, one_buffer, 1, false, NULL), "another thread calls it too");
     EXPECT_OK(try_kernel(text, own_buffer, 1, false, NULL));
 }
+
+/* Keeps 1 / c of the last shape. */
+static void by_shape(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static volatile size_t last;
+    static volatile float scale;
+    (void)threads;
+    if (last != p->c) last = p->c, scale = 1;
+    naive(p, a);
+    for (size_t i = 0; i < p->n * p->c; i++) ((float *)a->y)[i] *= last == p->c ? scale : 0;
+}
+
+/* Keeps y, and knows it again by where x is and by its ends. */
+static void by_address(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static const float *at;
+    static float ends[2], kept[4096];
+    const float *x = a->x;
+    const size_t count = p->n * p->c;
+    (void)threads;
+    naive(p, a);
+    if (at == x && ends[0] == x[0] && ends[1] == x[count - 1])
+        memcpy(a->y, kept, count * sizeof *kept);
+    at = x, ends[0] = x[0], ends[1] = x[count - 1];
+    memcpy(kept, a->y, count * sizeof *kept);
+}
+
+Test(pair, what_is_kept_of_a_call_shows) {
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/16x1024/normal", by_shape, 1, false, NULL),
+                "another thread calls it too");
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/3x100/normal", by_address, 1, false, NULL), "");
+}
+
+#ifdef __linux__
+static void binds(const nl_problem *p, const nl_forward_args *a, int threads) {
+    cpu_set_t one;
+    (void)threads;
+    naive(p, a);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+Test(pair, a_thread_that_stays_bound) {
+    if (nl_max_threads() < 2) return; /* one processor is all */
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/3x100/normal", binds, 1, false, NULL), "bound to");
+}
+#endif
 
 /* Wrong in one call of seven, as by a race. */
 static void seldom(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -1,5 +1,5 @@
-/* The control registers as they are: a comparison of numbers may itself be changed, and
- * fegetround() of x86-64 reads the x87 unit only. SPDX-License-Identifier: MIT */
+/* Reads the control registers directly: the changed settings may affect a comparison of numbers,
+ * and fegetround() of x86-64 reads the x87 unit only. SPDX-License-Identifier: MIT */
 #include "base/arithmetic.h"
 
 #include <fenv.h>

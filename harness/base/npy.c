@@ -33,7 +33,7 @@ double npy_value(const npy *a, size_t i) {
     return nl_load(npy_type_of(a->type)->dtype, a->data, i);
 }
 
-/* Counts axes of length 0 as 1 in the check, as NumPy does: then the product of any axes fits. */
+/* The check counts axes of length 0 as 1, as NumPy does, so that the product of any axes fits. */
 bool npy_count(npy *a, size_t bytes_each) {
     size_t product = 1, most = PTRDIFF_MAX / bytes_each;
     bool empty = false;

@@ -44,7 +44,7 @@ static bool eat_shape(const char **p, npy *a) {
         if (!isdigit((unsigned char)**p)) return false;
         unsigned long long length = strtoull(*p, &end, 10);
         *p = end;
-        eat(p, "L"); /* Python 2 wrote long integers so */
+        eat(p, "L"); /* Python 2 wrote an L behind long integers */
         if (a->rank < NPY_RANK_MAX) a->shape[a->rank] = length < SIZE_MAX ? length : SIZE_MAX;
         a->rank++;
         if (!eat(p, ",")) return a->rank > 1 && eat(p, ")"); /* (3) is no tuple, (3,) is */

@@ -1,5 +1,5 @@
 /* The zip format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT. A directory at the
- * end has names, sizes and places; of the header before each file only its length is of use.
+ * end has names, sizes and offsets; the headers before the files are skipped.
  * SPDX-License-Identifier: MIT */
 #include "base/npz.h"
 
@@ -51,7 +51,7 @@ static bool get(const zip *z, uint64_t at, void *out, size_t bytes) {
            fread(out, 1, bytes, z->f) == bytes;
 }
 
-/* The last bytes: a record of the directory, and a comment that it counts. */
+/* The end of the file: a record that describes the directory, and a comment of a length in it. */
 static bool find_directory(zip *z) {
     struct stat st;
     if (fstat(fileno(z->f), &st) != 0 || !S_ISREG(st.st_mode))
@@ -85,7 +85,8 @@ static bool find_directory(zip *z) {
            damaged(z, "its directory cannot be read");
 }
 
-/* The entry at *offset, which moves to the next; NULL: there is none, or it is cut. */
+/* Returns the entry at *offset, and moves *offset to the next; NULL: there is none, or it is
+ * cut. */
 static const unsigned char *next(const zip *z, size_t *offset) {
     const size_t left = z->directory_size - *offset;
     const unsigned char *e = z->entries + *offset;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FIELDS = 26 }; /* of a file, in its header and in the directory: from the version on */
+enum { FIELDS = 26 }; /* shared by a file's header and directory entry */
 
 typedef struct entry {
     unsigned char fields[FIELDS];

@@ -1,5 +1,5 @@
-/* Nothing here assumes normal noise, where there are enough values: timing noise is skewed and has
- * outliers on one side. SPDX-License-Identifier: MIT */
+/* With enough values nothing here assumes normal noise: timing noise is skewed and has outliers on
+ * one side. SPDX-License-Identifier: MIT */
 #include "base/stats.h"
 
 #include <math.h>

@@ -66,7 +66,7 @@ static bool parse_count(const char *text, size_t least, size_t most, size_t *out
     return parse_size(&text, out) && *text == '\0' && *out >= least && *out <= most;
 }
 
-/* While a case is parsed, NL_BIT() of no input: `in-place` without one. */
+/* A bit of no input, while a case is parsed: `in-place` without the name of an input. */
 enum { WHOLE = NL_BIT(NL_ARGS) };
 
 static bool parse_arg(const char *name, nl_pass pass, unsigned *args) {
@@ -160,7 +160,7 @@ static char *component(char **rest) {
     return start;
 }
 
-/* Are all arguments that an option names among these? False: error lists these. */
+/* Are all arguments that an option names among `allowed`? False: error lists these. */
 static bool check_args(const nl_case *c, const char *option, unsigned named, unsigned may,
                        char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
@@ -177,7 +177,7 @@ static bool check_args(const nl_case *c, const char *option, unsigned named, uns
     return false;
 }
 
-/* Once all options are known: may this call lack, or overwrite, what they name? */
+/* After all options are parsed: may this call lack or overwrite the arguments that they name? */
 static bool settle_args(nl_case *c, char *error, size_t error_size) {
     const struct nl_pass_row *pass = &nl_passes[c->problem.pass];
     const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR), named = c->absent;

@@ -19,7 +19,7 @@ static bool add_one(case_list *list, const char *text, char *error, size_t error
         snprintf(error, error_size, "more than %d cases: narrow the braces", CASES_MAX);
         return false;
     }
-    if ((list->count & (list->count - 1)) == 0) { /* full at every power of two */
+    if ((list->count & (list->count - 1)) == 0) { /* the list is full at every power of two */
         size_t room = list->count ? 2 * list->count : 1;
         nl_case *more = realloc(list->items, room * sizeof *more);
         if (!more) return snprintf(error, error_size, "out of memory"), false;

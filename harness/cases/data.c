@@ -33,7 +33,7 @@ typedef struct job {
     nl_data *out;
 } job;
 
-/* Random streams below NL_ARGS belong to the arguments: these are of an input's own kind of data. */
+/* Streams of inputs with a kind of data of their own; those below NL_ARGS are the arguments'. */
 enum { OWN_STREAMS = 32 };
 
 static double own_value(const nl_case *c, nl_arg a, place at) {
@@ -79,7 +79,7 @@ int data_threads(const nl_problem *p) {
 }
 
 /* Rounds gamma to multiples of half a step of the tensors' type near 1, and beta to one bit more
- * than that type has: many of them, and of sums with them, lie between two of its numbers. */
+ * than that type has: so many outputs lie halfway between two stored numbers. */
 static void make_ties(const nl_problem *p, double *gamma, double *beta) {
     const int bits = p->dtype == NL_BF16 ? 8 : 11;
     int exponent;
@@ -93,7 +93,7 @@ static const nl_arg of_features[] = {NL_GAMMA, NL_BETA, NL_RUNNING_MEAN, NL_RUNN
 static void fill_features(const nl_case *c, float *const *f) {
     const nl_problem *p = &c->problem;
     const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
-    const size_t half = (p->c + 1) / 2; /* two groups, of which each has what is special */
+    const size_t half = (p->c + 1) / 2; /* two groups, each with the special value */
     for (size_t j = 0; j < p->c; j++) { /* never constant, so that a wrong index shows */
         double usual[NL_ARGS] = {[NL_GAMMA] =
                                      gain - less + gain * 0.25 * random_normal(NL_GAMMA, j),

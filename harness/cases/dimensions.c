@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases/dimensions.h"
 #include "base/random.h"
+#include "cases/covering.h"
 
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,23 +34,13 @@ static const struct dimension {
 
 enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions };
 
-/* The rows of a family, separated by spaces: the letter of a class for each of its dimensions. */
-static const char *const covering[FAMILIES] = {
-#define ROW_FORWARD_ROWS FAMILY_ROW_FORWARD
-#define ROW_BACKWARD_ROWS FAMILY_ROW_BACKWARD
-#define BATCH_FORWARD_ROWS FAMILY_BATCH_FORWARD
-#define BATCH_BACKWARD_ROWS FAMILY_BATCH_BACKWARD
-#define INFER_ROWS FAMILY_INFERENCE
-#include "cases/covering.inc"
-};
-
 static const nl_pass passes[FAMILIES] = {NL_FORWARD, NL_BACKWARD, NL_FORWARD, NL_BACKWARD,
                                          NL_INFERENCE};
 
 enum { OPS_MOST = 4 };
 
-/* A source of random numbers: its stream depends on the seed, and it counts. With `turns`, the
- * alternatives of a class take turns, for each layer by itself, so that none is missed. */
+/* A source of random numbers, whose stream depends on the seed. With `turns`, it takes the
+ * alternatives of a class in turn, for each layer separately, so that none is missed. */
 typedef struct draws {
     uint64_t stream, next;
     size_t (*turns)[CLASSES_MAX][OPS_MOST], turn;
@@ -109,7 +101,8 @@ static size_t least(const struct dimension *m, size_t class) {
 /* A case while its classes are chosen. */
 typedef struct draft {
     char op[20], dtype[8], shape[64], data[80], options[CASE_TEXT];
-    size_t elements, most; /* of n * c * s, if the least sizes of the classes allow it */
+    size_t elements, most; /* the limit of n * c * s, unless the smallest sizes of the classes
+                            * exceed it */
 } draft;
 
 static bool write_text(char *out, size_t size, const char *format, ...) {
@@ -125,7 +118,7 @@ static bool spell(const draft *k, nl_pass pass, const char *more, char *text, si
                       k->shape, k->data, k->options, *more ? "/" : "", more);
 }
 
-/* A size as drawn, or from its least to what those that follow leave of the elements. */
+/* Draws a size, at most as large as the sizes that follow leave room for. */
 static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t value) {
     const bool batch = f == FAMILY_BATCH_FORWARD || f == FAMILY_BATCH_BACKWARD;
     const size_t from = least(&dimensions[i], classes[i]);
@@ -134,7 +127,7 @@ static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t
         if (dimensions[next].families & 1u << f) rest *= least(&dimensions[next], classes[next]);
     const size_t most = k->most / rest, limit = ELEMENTS_MAX / rest;
     if (value > most) value = most > from ? from + value % (most - from + 1) : from;
-    if (value > limit) value = limit ? limit : 1; /* classes that a seed drew do not fit */
+    if (value > limit) value = limit ? limit : 1; /* the drawn classes do not fit together */
     if (batch && *dimensions[i].name == 's' && value == 1 && strncmp(k->shape, "1x", 2) == 0)
         value = 2; /* one value has no variance */
     k->elements *= value;
@@ -142,7 +135,7 @@ static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t
     write_text(k->shape + used, sizeof k->shape - used, "%s%zu", used ? "x" : "", value);
 }
 
-/* Adds a class to the case. False: it is not possible beside the others. */
+/* Adds a class to the case. False: the other classes exclude it. */
 static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws *d, char *error,
                       size_t error_size) {
     const struct dimension *m = &dimensions[i];
@@ -162,11 +155,11 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
     return write_text(k->options + used, sizeof k->options - used, "/%s", part);
 }
 
-/* The case of a family with these classes, and with this shape unless it is NULL; `whole`: each
- * must be possible beside the others, else it is left out. False: error says which is not. */
+/* Makes the case of a family with these classes, and with this shape unless it is NULL. Leaves out
+ * classes that others exclude; with `whole` that is an error, which names the class. */
 static bool compose(family f, const size_t *classes, const char *shape, bool whole, draws *d,
                     case_list *list, char *error, size_t error_size) {
-    /* most are small, for a check's time; some are large enough for threads to share */
+    /* most are small, to keep a check short; some are large enough for threads to share */
     draft k = {.op = "batchnorm", .elements = 1, .most = draw(d, 24) ? USUAL_MAX : ELEMENTS_MAX};
     char text[CASE_TEXT];
     if (shape) write_text(k.shape, sizeof k.shape, "%s", shape);
@@ -183,13 +176,13 @@ static size_t class_count(const struct dimension *m) {
     return count;
 }
 
-/* Do the values of this class leave little to see of the others? */
+/* Do the values of this class hide errors of the others? */
 static bool hides(const struct dimension *m, size_t class) {
     return strstr(m->classes[class], " !");
 }
 
-/* A row of the array as cases: one in which classes that hide others are the default, and one with
- * each of those, of which only that one hides. */
+/* Adds a row of the array as cases: one in which defaults replace the classes that hide others, and
+ * one with each hiding class alone. */
 static bool add_row(family f, const size_t *classes, draws *d, case_list *list, char *error,
                     size_t error_size) {
     size_t seen[DIMENSIONS];
@@ -207,32 +200,94 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
             alone = alone && !hidden;
         }
         d->next = first;
-        /* what is in place may need a class that became the default: then it is left out */
+        /* in-place options may need a class that became the default: such rows are left out */
         if (!compose(f, seen, NULL, alone, d, list, error, error_size)) return false;
     }
     return true;
 }
 
+/* Does this spelling match one of the globs, between '|', or with '!' none? */
+static bool matches(const char *globs, size_t length, const char *spelling) {
+    const bool negated = *globs == '!';
+    char copy[64], class[CASE_TEXT], *rest = copy;
+    bool found = false;
+    snprintf(class, sizeof class, "%.*s", (int)strcspn(spelling, " "), spelling);
+    snprintf(copy, sizeof copy, "%.*s", (int)(length - negated), globs + negated);
+    for (char *glob; (glob = strtok_r(rest, "|", &rest));)
+        found = found || fnmatch(glob, class, 0) == 0;
+    return found != negated;
+}
+
+/* May this class be beside one of another dimension, by its conditions? */
+static bool allows(const char *class, const struct dimension *other, const char *spelling) {
+    const size_t name = strlen(other->name);
+    for (const char *at = class; (at = strstr(at, " @")); at++)
+        if (strncmp(at + 2, other->name, name) == 0 && at[2 + name] == '=' &&
+            !matches(at + 3 + name, strcspn(at + 3 + name, " "), spelling))
+            return false;
+    return true;
+}
+
+/* A family's table, and which dimensions are its. */
+typedef struct family_table {
+    family f;
+    size_t number[COVERING_DIMENSIONS];
+    covering_table t;
+} family_table;
+
+static void family_classes(family f, family_table *k) {
+    const char *spelling[COVERING_CLASSES];
+    size_t of[COVERING_CLASSES], count = 0;
+    *k = (family_table){.f = f, .t.most = ELEMENTS_MAX};
+    for (size_t i = 0; i < DIMENSIONS; i++) {
+        const struct dimension *m = &dimensions[i];
+        if (!(m->families & 1u << f)) continue;
+        k->number[k->t.dimensions] = i;
+        k->t.first[k->t.dimensions++] = count;
+        for (size_t class = 0; class < class_count(m); class ++, count++) {
+            of[count] = i, spelling[count] = m->classes[class];
+            k->t.factor[count] = is_size(m) ? least(m, class) : 1;
+        }
+    }
+    k->t.first[k->t.dimensions] = count;
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = 0; b < count; b++)
+            if (!allows(spelling[a], &dimensions[of[b]], spelling[b]))
+                k->t.apart[a][b] = k->t.apart[b][a] = true;
+}
+
+/* Where the rows of a family become cases. */
+typedef struct rows {
+    const family_table *k;
+    draws d;
+    uint64_t number;
+    case_list *list;
+    char *error;
+    size_t error_size;
+} rows;
+
+static bool take_row(void *context, const size_t *row) {
+    rows *r = context;
+    size_t classes[DIMENSIONS] = {0};
+    for (size_t d = 0; d < r->k->t.dimensions; d++)
+        classes[r->k->number[d]] = row[d] - r->k->t.first[d];
+    r->d.next = r->number++ * ROW_STREAMS;
+    return add_row(r->k->f, classes, &r->d, r->list, r->error, r->error_size);
+}
+
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
+    snprintf(error, error_size, "no memory for the covering array");
     for (family f = 0; f < FAMILIES; f++) {
         size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
-        draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + f, .turns = turns};
-        const char *row = covering[f];
-        for (size_t number = 0; row && *row; number++, row += strspn(row, " ")) {
-            size_t classes[DIMENSIONS] = {0};
-            for (size_t i = 0; i < DIMENSIONS; i++) {
-                if (!(dimensions[i].families & 1u << f)) continue;
-                classes[i] = (size_t)(*row++ - 'a');
-                if (classes[i] < class_count(&dimensions[i])) continue;
-                snprintf(error, error_size,
-                         "row %zu of family %d in covering.inc is of another "
-                         "table: run scripts/covering.py",
-                         number, f);
-                return false;
-            }
-            d.next = number * ROW_STREAMS;
-            if (!add_row(f, classes, &d, list, error, error_size)) return false;
-        }
+        const uint64_t stream = ROW_STREAMS + seed * 2 * FAMILIES;
+        static family_table k;
+        family_classes(f, &k);
+        rows r = {.k = &k,
+                  .d = {.stream = stream + f, .turns = turns},
+                  .list = list,
+                  .error = error,
+                  .error_size = error_size};
+        if (!covering_make(&k.t, stream + FAMILIES + 3, take_row, &r)) return false;
     }
     return true;
 }
@@ -259,7 +314,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
                .next = index * 2 * ROW_STREAMS};
     for (size_t i = 0; i < DIMENSIONS; i++) {
         const bool usual = !*dimensions[i].classes[0] && draw(&d, 2);
-        /* the first kinds of x show more than the others */
+        /* the first kinds of x are the most revealing */
         const bool x = *dimensions[i].name == 'x' && draw(&d, 2);
         classes[i] = usual ? 0 : draw(&d, x ? 2 : class_count(&dimensions[i]));
         if (hides(&dimensions[i], classes[i])) classes[i] = 0;
@@ -275,7 +330,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
 
-/* The cases of one shape: class by class, the others as they are drawn. */
+/* Adds the cases of one shape: each class of each dimension, with the other dimensions drawn. */
 static bool add_model(family f, const char *shape, draws *d, case_list *list, char *error,
                       size_t error_size) {
     for (size_t with = 0; with < DIMENSIONS; with++) {

@@ -17,8 +17,8 @@ typedef enum family {
     FAMILIES
 } family;
 
-/* Adds a case for each row of the covering array (covering.inc), in which any three classes that
- * can meet occur together. The seed draws the values within a class. */
+/* Adds a case for each row of a covering array (covering.h), where any three classes that can meet
+ * do. The rows, and the values within a class, depend on the seed. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* Adds case number `index` of those that the seed draws: each dimension has any class, often the

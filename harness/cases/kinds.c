@@ -49,9 +49,9 @@ static double outliers(place at, double k) {
 }
 
 /* mean + size * (+1 or -1), in pairs of opposite signs; the integers are so small that no partial
- * sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, or E[x^2] would
- * round; for the RMS norms all have mean 0, and no zero, or their root would.
- */
+ * sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, since E[x^2]
+ * would round otherwise. For the RMS norms every mean is 0 and no element is zero, since the root
+ * would round. */
 static double exact(place at, double k) {
     bool small = at.m > 65536;
     double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);
@@ -81,7 +81,7 @@ static double special(place at, double value) {
     return here ? value : random_normal(at.stream, at.i);
 }
 
-/* The usual NaN, and those that become 0 and -0 where a store adds half a unit without looking. */
+/* The usual NaN, and two that become 0 and -0 if a store rounds them as numbers. */
 static double nan_somewhere(place at, double k) {
     static const uint64_t bits[] = {0x7ff8000000000000, 0xffffffffffffffff, 0x7fffffffffffffff};
     double nan;

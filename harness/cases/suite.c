@@ -20,7 +20,7 @@ static const char *const suite[] = {
     /* gradients that no operation rounds: ties, and dgamma and dbeta that lack no row */
     ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
-    /* sizes between those that anyone publishes, with every remainder by 8; those of models */
+    /* sizes between all published thresholds, with every remainder by 8; sizes of models */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
     ROWS "/{forward,backward}/{f32,bf16}/2x" MODELS "/normal",
@@ -30,20 +30,21 @@ static const char *const suite[] = {
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "layernorm/forward/f32/2x{1536,5120}/offset:{16,256,4096}",
     "batchnorm/forward/f32/{5120x2,4x3x1280}/offset:{16,256,4096}",
-    /* outputs close to zero, whose storage type holds few digits of them */
+    /* outputs close to zero, of which the storage type holds few digits */
     "{" ROWS "/forward,batchnorm/{forward,inference}}/"
     "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
     /* gains of zero and of nearly one; the ends of dy in long rows */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x{4,72}/normal/{gain=0,gamma=scale:{1e-3,1e-5,1e-6,1e-7}}",
     ROWS "/backward/f32/2x65537/normal/dy={first:1e6,last:1e6}",
-    /* what a pass must not look at */
+    /* fields that a pass must ignore */
     "batchnorm/{backward,inference}/" TYPES
     "/{9x5,33x40x3}/normal/{momentum=0,momentum=1,biased-running-var}",
     "{" ROWS "/backward/" TYPES "/3x{7,72}/normal{,/residual},batchnorm/backward/" TYPES
     "/33x40x3/normal}/cast-before-weight",
     ROWS "/{forward,backward}/f32/3x72/normal/{momentum=0,biased-running-var}",
-    /* between the largest f16 and what rounds to infinity: |xhat| is 1, a gain of each half 65510 */
+    /* between the largest f16 and the least that rounds to infinity: |xhat| is 1, half of 65510 is
+     * gain */
     "{rmsnorm,qwen2_rmsnorm}/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510",
     "layernorm/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510/no-beta",
     "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gamma=ramp:65510/no-beta",
@@ -56,7 +57,7 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/f32/2x65537/{first:1e4,last:1e4}",
     ROWS "/forward/f32/2x131072/exact",
     "batchnorm/{forward,backward}/f32/65537x2/{first:1e4,last:1e4}",
-    /* more threads than anybody's array of them */
+    /* more threads than an array of a careless kernel has elements */
     ROWS "/{forward,backward}/f32/101x16/normal/threads={33,64}",
     "batchnorm/{forward,backward,inference}/f32/101x{16,5x3}/normal/threads={33,64}",
     /* many rows, long rows */
@@ -72,15 +73,15 @@ static const char *const suite[] = {
 #define WHOLE_VECTORS "/3x{256,260,768,1024,4096,8192}/normal"
 #define WHOLE_PLANES "/{9x1024,3x4x1024}/normal"
 
-/* For few implementations also every size up to a few hundred, and more than 8 MiB, than a process
- * usually has as its stack; suite_cases() adds large cases that are drawn. */
+/* For few implementations also every size up to a few hundred, and tensors above 8 MiB, the usual
+ * size of a stack; suite_cases() also draws large cases. */
 static const char *const thorough_suite[] = {
     "{layernorm,rmsnorm}/{forward,backward}/f32/1x2100001/normal",
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
     ("{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
      "2049x1025/normal"),
-    /* many rows that are not short, blocks of rows with every remainder, long planes of several */
+    /* many longer rows, blocks of rows with every remainder, several long planes */
     ROWS "/forward/f32/131075x33/normal",
     ROWS "/backward/f32/{131075x16,{1025..1281}x4}/exact/eps=0",
     ROWS "/backward/f32/{16500x40,{1001,2001,3001,5001,6001,10001}x2}/normal",
@@ -89,12 +90,31 @@ static const char *const thorough_suite[] = {
     /* corners of tiles, and products of counts above 2^32 */
     "batchnorm/{forward,backward,inference}/f32/2x{64..81}x{1..33}/normal",
     "{layernorm/forward/f32/1x131072,batchnorm/forward/f32/131072x1}/ramp:100",
+    "batchnorm/{forward,backward,inference}/f32/{17x65x257,33x129x65}/normal",
+    /* what an option asks for, of tensors that another loop may serve */
+    ROWS "/{forward,backward}/f32/1025x1027/normal/in-place",
+    "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
+    "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",
+    "batchnorm/forward/f32/{131075x2,2x2x65543}/normal{,/biased-running-var}/momentum=1",
+    /* more blocks of 16 rows than 16 bits count */
+    "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/1048577x1/normal",
+    /* subnormal numbers in each thread; and more threads than an array of 64 has places for */
+    "{" ROWS "/forward,batchnorm/{forward,inference}}/f32/24x64/normal/gain=1e-40/threads={3,8}",
+    "{" ROWS ",batchnorm}/backward/f32/24x64/normal/dy=scale:1e-39/threads={3,8}",
+    "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/131x16/normal/"
+    "threads=100",
+    /* the ends of float's range, where rstd leaves it */
+    ROWS "/forward/f32/3x{2,8,65}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
+    "batchnorm/forward/f32/{8x3,65x3}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
+    /* two calls at once, also with what may be there or not */
+    ROWS "/{forward,backward}/f32/16x1100/normal{,/residual,/no-affine,/threads=2}",
+    "batchnorm/{forward,backward,inference}/f32/{16x1100,16x11x100}/normal{,/no-affine,/threads=2}",
     /* sums between the largest f16 and infinity */
     ROWS "/forward/f16/3x16/ramp:65504/residual",
     ROWS "/backward/f16/3x16/normal/dresidual=ramp:65504",
-    /* means that no 16 bits hold, in wide rows */
+    /* means that no 16-bit type holds, in wide rows */
     ROWS "/forward/" TYPES "/2x8200/offset:100.2" WITH_RESIDUAL,
-    /* all that may be there or not, with all else */
+    /* every combination of absent arguments */
     ROWS "/forward/" TYPES "/3x72/normal" WITH_RESIDUAL WITH_ROWS,
     ROWS "/forward/{f16,bf16}/3x72/normal" WITH_RESIDUAL WITH_ROWS "/cast-before-weight",
     "layernorm/forward/" TYPES "/3x72/normal" WITH_RESIDUAL WITH_ROWS
@@ -109,7 +129,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/inference/" TYPES "/3x4x40/normal{,/no-gamma}{,/no-beta}{,/in-place}" HOW,
     "batchnorm/backward/" TYPES
     "/3x4x40/normal{,/no-gamma}{,/no-dgamma}{,/no-dbeta}{,/in-place}" HOW,
-    /* each buffer off the others' alignment, where rows are whole vectors */
+    /* each buffer misaligned to the others, in rows of whole vectors */
     ROWS "/forward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,y,gamma,rstd}=4",
     "layernorm/forward/" TYPES WHOLE_VECTORS "/skew-{beta,mean}=4",
     ROWS "/forward/" TYPES WHOLE_VECTORS "/residual/skew-{residual,residual_out,y}=4",
@@ -127,7 +147,7 @@ static const char *const long_suite[] = {
     "batchnorm/{forward,backward,inference}/" TYPES "/{1000000x3,2x2x1048576}/normal",
 };
 
-/* Where cases go; after an error no more do. */
+/* The list that cases are added to; after an error it gets no more. */
 typedef struct sink {
     case_list *list;
     char *error;
@@ -143,8 +163,8 @@ static void add(sink *to, const char *head, const char *types, const char *shape
     to->ok = to->ok && cases_add(to->list, text, to->error, to->error_size);
 }
 
-/* All that may go with a shape of the row norms; `spikes`: also data with an element at the
- * threshold that no sum may miss. */
+/* All variants of a shape of the row norms; `spikes`: also data with an element at the threshold
+ * that no sum may miss. */
 static void add_rows(sink *to, nl_pass pass, const char *shape, size_t spike) {
     const bool backward = pass == NL_BACKWARD;
     const char *head = backward ? ROWS "/backward" : ROWS "/forward";
@@ -174,7 +194,7 @@ static void add_batch(sink *to, nl_pass pass, const char *shape, size_t spike) {
     if (spike && pass != NL_INFERENCE) add(to, batch_heads[pass], "f32", shape, tail);
 }
 
-/* Just below a threshold, at it and above it; a small one also where it has been passed twice. */
+/* Just below a threshold, at it and above it; for a small one also around twice its size. */
 static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
     const size_t below = t > unit ? t - unit : t;
     snprintf(text, size, twice ? "{%zu,%zu,%zu,%zu}" : "{%zu,%zu,%zu}", below, t, t + unit,
@@ -236,7 +256,7 @@ static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
         around_elements(shape, sizeof shape, t.size);
         add(to, batch_heads[pass], TYPES, shape, "normal{,/threads=3}");
         if (t.size < 64 || pass == NL_INFERENCE) return;
-        /* channels in groups, of which the last has one */
+        /* groups of channels, the last with one channel */
         snprintf(shape, sizeof shape, "2x{32,33}x%zu", t.size / 64);
         add(to, batch_heads[pass], TYPES, shape, "normal");
         return;
@@ -244,7 +264,7 @@ static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
     add_batch(to, pass, shape, t.axis == NL_OF_S || t.axis == NL_OF_GROUP ? spike : 0);
 }
 
-/* What each implementation publishes, each threshold once. */
+/* The thresholds of all implementations, each once. */
 static void add_thresholds(sink *to) {
     enum { MOST = 512 };
     static struct seen {
@@ -278,8 +298,8 @@ static void add_batch_forks(sink *to, const char *passes, size_t from) {
     add(to, passes, TYPES, shape, "normal{,/in-place}/threads=3");
 }
 
-/* On both sides of the size to fork from, on more threads than divide the rows; and rows that
- * threads share in pieces. */
+/* On both sides of the size to fork from, with numbers of threads that do not divide the rows; and
+ * rows that threads share in pieces. */
 static void add_forks(sink *to) {
     const size_t width = 1024, forward = NL_FORK_FORWARD / width,
                  backward = NL_FORK_BACKWARD / width;

@@ -14,7 +14,7 @@ static const char *const size_names[SIZES] = {"n", "c", "s", "n * c * s", "threa
 typedef enum feature_kind { WORD, NO_WORD, LEAST, MOST, EQUAL, MULTIPLE, NO_MULTIPLE } feature_kind;
 typedef struct feature {
     feature_kind kind;
-    char word[80]; /* a part of the spelling; with a '*' at its end, its beginning */
+    char word[80]; /* a part of the spelling, or with a '*' at its end the beginning of one */
     int size;
     size_t number;
 } feature;
@@ -58,7 +58,7 @@ typedef struct search {
     const nl_case *cases;
     const unsigned char *states;
     size_t count;
-    bool *left; /* the cases that have what was taken */
+    bool *left; /* the cases that have all features taken so far */
     feature list[FEATURES_MAX], taken[TAKEN_MAX];
     size_t features, takes;
 } search;
@@ -97,7 +97,7 @@ static void add_words(search *s, const nl_case *c, feature_kind kind) {
 static void add_sizes(search *s) {
     for (int size = 0; size < SIZES; size++) {
         size_t least = SIZE_MAX, most = 0, bits = 0;
-        unsigned whole = 0; /* of the powers of two: which divide the size of one */
+        unsigned whole = 0; /* bits: the powers of two that divide a failing case's size */
         for (size_t i = 0; i < s->count; i++) {
             if (s->states[i] != CASE_FAILED) continue;
             const size_t v = size_of(&s->cases[i], size);
@@ -113,7 +113,7 @@ static void add_sizes(search *s) {
     }
 }
 
-/* How many of the cases that are left have it; 0 if a failing one has not. */
+/* How many of the remaining cases have the feature; 0 if a failing one lacks it. */
 static size_t spread(const search *s, const feature *f) {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -126,7 +126,7 @@ static size_t spread(const search *s, const feature *f) {
     return count;
 }
 
-/* Takes the feature that tells most. False: none tells enough, or by chance. */
+/* Takes the feature that excludes most right cases. False: none excludes enough of them. */
 static bool take(search *s, size_t failed, size_t *left) {
     size_t best = 0, fewest = SIZE_MAX;
     for (size_t k = 0; k < s->features; k++) {

@@ -94,7 +94,7 @@ const char *setting_why(const setting *s) {
     return isnan(s->f.value.median) ? "its result is no number" : "";
 }
 
-/* Returns NULL, or what is missing in the claim or wrong with a setting. */
+/* Returns NULL, or a message: what the claim lacks, or what is wrong with a setting. */
 static const char *incomplete(const claim *c) {
     if (!*c->text) return "there is no line `claim:`";
     if (!*c->source) return "there is no line `source:`";

@@ -16,11 +16,11 @@ static bool is_large(const setting *s) {
     return case_parse(text, &c, error, sizeof error) && c.problem.n * c.problem.c > QUICK_MAX;
 }
 
-/* A race to run, in which several claims may share. */
+/* A race to run, which several claims may need. */
 typedef struct entry {
     const claim *c;
     const setting *s;
-    uint32_t lot; /* of its case: the data of a case are generated once */
+    uint32_t lot; /* its case; the data of a case are generated once */
 } entry;
 
 static int by_lot(const void *a, const void *b) {

@@ -85,7 +85,7 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
     return ok;
 }
 
-/* What machine.txt says of a pass. */
+/* The facts of a pass in its machine.txt. */
 typedef struct origin {
     double when; /* in seconds */
     char kernels[64], quick[8], caches[256];
@@ -144,8 +144,10 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
         if (o.when > last) last = o.when, memcpy(e->kernels, o.kernels, sizeof e->kernels);
     }
     last = -INFINITY;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/../machine.txt", folder); /* as in docs/machines/NAME */
+    memcpy(e->caches, origin_of(path).caches, sizeof e->caches);
     for (size_t i = 0; ok && i < count; i++) {
-        char path[4096];
         const char *machine = found.gl_pathv[i];
         const origin o = origin_of(machine);
         snprintf(path, sizeof path, "%.*sraces.csv", (int)(strrchr(machine, '/') + 1 - machine),
@@ -154,7 +156,7 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
             e->strange++;
             continue;
         }
-        snprintf(e->caches, sizeof e->caches, "%s", o.caches);
+        if (*o.caches) memcpy(e->caches, o.caches, sizeof e->caches);
         const size_t before = e->count;
         ok = evidence_read(e, path, error, error_size);
         for (size_t k = before; k < e->count; k++) e->rows[k].when = fmax(o.when, 0);
@@ -166,7 +168,7 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
     return ok;
 }
 
-/* What one or two processes give: the intervals of their rounds, together. */
+/* The figure from one or two processes: an interval that contains those of their rounds. */
 static void look(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     *ratio = (estimate){0, INFINITY, -INFINITY};
     *band = 0;
@@ -177,7 +179,8 @@ static void look(const race_row *const *rows, size_t n, estimate *ratio, double 
     }
 }
 
-/* Replaces the values of each sitting by their middle, if there are enough sittings: the new count. */
+/* Replaces the values of each sitting by their middle, if there are enough sittings. Returns the
+ * new count. */
 static size_t sit(const race_row *const *rows, double *v, size_t n) {
     double middle[PASSES_MAX], one[PASSES_MAX];
     size_t sittings = 0, size = 0;
@@ -191,9 +194,9 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
     return sittings;
 }
 
-/* What enough passes give, in order of time: how much their sittings differ, or they if these are
- * few, says how far their middle may be off, and LayerNorm against itself, likewise, how far from 0
- * the arrangement alone is. */
+/* From enough passes in order of time: the interval of their middle comes from the sittings, or
+ * from the passes if the sittings are few; the band comes from LayerNorm against itself in the same
+ * way. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;

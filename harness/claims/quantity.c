@@ -37,7 +37,7 @@ static bool state_bytes(const question *q, figure *out) {
     return exactly((double)saved / (double)two[0]->c.problem.n, out);
 }
 
-/* As a share of what forward keeps for backward: x and the statistics. */
+/* The saved state as a share of all that forward keeps for backward: x and the statistics. */
 static bool state_share(const question *q, figure *out) {
     fixture *two[2];
     if (!get_two(q, two)) return false;
@@ -69,8 +69,8 @@ static bool traffic(const question *q, figure *out) {
     return exactly(100 * (1 - (double)m->transfers[1] / m->transfers[0]), out);
 }
 
-/* How often x must be read for right statistics: once, if an implementation that reads it once
- * passes its check, with a bound. */
+/* How often x must be read for right statistics: once, if an implementation that reads it once is
+ * right within a bound. */
 static double reads_needed(fixture *s) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);

@@ -1,5 +1,5 @@
-/* Vectors of four floats, which every x86-64 and aarch64 processor has. The question is about one
- * instruction, so each of the two has its own intrinsics here. SPDX-License-Identifier: MIT */
+/* Vectors of four floats, which every x86-64 and aarch64 processor has. The claims are about one
+ * instruction, so each architecture has its own intrinsics here. SPDX-License-Identifier: MIT */
 #include "claims/rsqrt.h"
 #include "base/clock.h"
 #include "base/interrupt.h"

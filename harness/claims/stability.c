@@ -32,7 +32,7 @@ static bool timed(const claim *c) {
     return c->q->of && !claim_is_elsewhere(&c->at[0]);
 }
 
-/* Has an earlier setting the same race? */
+/* Does an earlier setting need the same race? */
 static bool repeats(const claim *claims, size_t i, size_t k) {
     const setting *s = &claims[i].at[k];
     for (size_t a = 0; a <= i; a++)
@@ -56,7 +56,7 @@ static void spread(const evidence *e, const setting *s, double *within, double *
     *between = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
 }
 
-/* Of the race of row `first`, whose rows are in order of time. */
+/* The noise of the race of row `first`; its rows are in order of time. */
 static noise noise_of_race(const evidence *e, size_t first) {
     noise out = {0, 0, 0};
     double sum = 0, squares = 0, all = 0, all_squares = 0, within = 0;

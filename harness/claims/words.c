@@ -13,7 +13,7 @@
 
 enum { NAMED = 3 }; /* more settings are counted */
 
-/* Text that is cut at the end of its room, between two characters. */
+/* A text buffer; a text that does not fit is cut between two characters. */
 typedef struct words {
     char *text;
     size_t size, used;
@@ -41,7 +41,7 @@ static size_t cache_bytes(int level) {
     return !*others ? nl_cache_bytes(level) : at ? strtoul(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* Where bytes lie that every call uses again; nothing, if no cache is known. */
+/* The smallest cache that holds the bytes which every call uses again; nothing, if none is known. */
 static void add_place(words *w, size_t bytes) {
     bool known = false;
     for (int level = 1; level <= NL_CACHE_LEVELS; level++) {
@@ -120,7 +120,7 @@ static void add_figure(words *w, const claim *c, const setting *s) {
     if (*where) add(w, " (%s)", where);
 }
 
-/* From one figure to another; words that both have are there once. */
+/* "A to B"; words that both figures share appear once. */
 static void add_range(words *w, const claim *c, const setting *least, const setting *most) {
     char from[CLAIM_WHERE], to[CLAIM_WHERE];
     phrase a = phrase_of(c, least->f.value.median), b = phrase_of(c, most->f.value.median);
@@ -152,8 +152,8 @@ static bool look_alike(const claim *c, const setting *a, const setting *b) {
            strcmp(p.after, q.after) == 0;
 }
 
-/* The settings of one outcome: where there is no difference, in words; how many are not resolved;
- * of the others the smallest and the largest figure. */
+/* Describes the settings of one outcome: lists those without a difference, counts unresolved ones,
+ * and gives the smallest and the largest figure of the others. */
 static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
     const setting *least = NULL, *most = NULL;
     size_t seen = 0;
@@ -177,8 +177,8 @@ static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
         add_range(w, c, least, most);
 }
 
-/* The end of a verdict's range that the interval crosses, and the factor by which its half towards
- * that end must shrink; 1: it need not. */
+/* The end of a verdict's range that the interval crosses, and the factor by which the interval's
+ * half towards that end must shrink; 1: it fits. */
 typedef struct crossing {
     double end, far, half, band, factor;
 } crossing;
@@ -191,8 +191,8 @@ static crossing towards(const figure *f, double end, bool up) {
     return x;
 }
 
-/* What the verdict takes that is nearest: of the ranges around the figure that each give one, that
- * in which the interval fits with the least shrinking. */
+/* The shrinking that leads to the nearest verdict: of the verdicts' ranges around the figure, the
+ * one in which the interval fits with the least shrinking. */
 static crossing nearest(const claim *c, const figure *f) {
     const double margin = c->expected.low == c->expected.high ? c->margin : 0,
                  low = c->expected.low - margin, high = c->expected.high + margin,
@@ -210,8 +210,8 @@ static crossing nearest(const claim *c, const figure *f) {
     return best;
 }
 
-/* What it would take to resolve a setting. An interval shrinks with the root of the time; the A/A
- * band is the machine's. */
+/* Estimates what would resolve a setting. An interval shrinks with the root of the time; the A/A
+ * band does not. */
 static void add_needed(words *w, const claim *c, const setting *s) {
     if (!isfinite(s->f.wide.low) || !isfinite(s->f.wide.high)) {
         add(w, "there is no interval: measure again, with more --seconds");
@@ -250,7 +250,7 @@ void claim_sentence(const claim *c, char *text, size_t size) {
     }
     bool elsewhere = w.used > 0;
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
-    for (int i = -1; i <= OPEN; i++) { /* first what was found where the claim means it */
+    for (int i = -1; i <= OPEN; i++) { /* the setting that the claim means comes first */
         claim_outcome o = i < 0 ? first : (claim_outcome)i;
         if (!count[o] || (i < 0 ? o >= OPEN : o == first && o < OPEN)) continue;
         add(&w, "%s", w.used ? ". " : "");

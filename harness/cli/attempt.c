@@ -19,7 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Groups; and once one has failed, nanoseconds: each call that does not return takes seconds. */
+/* The last group to run after a failure, and the most nanoseconds for it: a call that does not
+ * return takes seconds. */
 enum { FAILED_MOST = 3, FAILED_NS = 2000000000 };
 
 typedef struct job {
@@ -94,7 +95,7 @@ static bool try_cases(job *j, const char *subject, const case_list *cases, bool 
     *wrong = j->failed > before;
     const size_t count = j->checked - checked, open = j->unbounded - unbounded;
     if (interrupted() || count == 0) return true;
-    const bool judges = open < count; /* else nothing was, and "ok" would be praise */
+    const bool judges = open < count; /* otherwise nothing was compared, and "ok" would be wrong */
     const char *paint = !j->out.colour ? ""
                         : *wrong       ? "\033[31m"
                         : judges       ? "\033[32m"
@@ -124,7 +125,7 @@ static bool try_group(job *j, size_t group, bool *wrong) {
     return ok;
 }
 
-/* The rung that a reader knows: the formula as it stands. */
+/* The rung to compare with: the formula as printed. */
 static bool is_naive(const nl_impl *m, const nl_problem *p) {
     const char *tail = strrchr(m->name, '/') + 1;
     return nl_is_own(m) &&
@@ -203,7 +204,8 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
     interrupt_watch();
     isolate_heard = hear;
-    setvbuf(stdout, NULL, _IONBF, 0); /* the kernel's too: what it prints before a crash shows */
+    setvbuf(stdout, NULL, _IONBF, 0); /* also for the kernel, so that its output before a crash is
+                                       * shown */
     describe(impl);
     if (o->cases.count > 0) ok = try_cases(&j, "your cases", &o->cases, &wrong);
     for (size_t i = 0; !o->cases.count && ok && !interrupted(); i++) {

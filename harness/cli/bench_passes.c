@@ -99,7 +99,7 @@ static void write_table(const result *r, const char *heading, int width, double 
            r->flag);
 }
 
-/* What the passes gave, as a table or as CSV; the number of rows that failed. */
+/* Prints the passes as a table or as CSV; returns the number of rows that failed. */
 static size_t show(const results *pool, bool csv, double margin) {
     const char *heading = NULL;
     int width = (int)strlen("implementation");
@@ -119,7 +119,7 @@ static size_t show(const results *pool, bool csv, double margin) {
     return failed;
 }
 
-/* Removes a folder of passes, whole or torn: what they wrote, and nothing else. */
+/* Removes a folder of passes, complete or not: only the files that they wrote. */
 static void remove_all(const char *folder) {
     static const char *const passes[] = {"%s/*", "%s/.*.part"},
                              *const names[] = {"cases.txt", "bench.csv", "bench.rounds.csv",

@@ -88,8 +88,8 @@ void impl_unknown(const char *pattern, size_t length) {
                 "; see `normlab list`");
 }
 
-/* Does one of the patterns match anything, and each name without a wildcard? Prints those that do
- * not. */
+/* Does one of the patterns match anything, and does each name without a wildcard? Prints those that
+ * match nothing. */
 static bool known_impl(const char *patterns) {
     bool any = false, names = true;
     for (const char *p = patterns, *end;; p = end + 1) {

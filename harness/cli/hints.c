@@ -34,7 +34,7 @@ static int cost_of(const nl_case *c) {
 
 void hints_note(const nl_impl *impl, const row *w, int threads) {
     lesson *l = lessons;
-    if (w->v.compared == 0) return; /* refused, or did not come back: the failure says it all */
+    if (w->v.compared == 0) return; /* refused, or did not return: the failure needs no hint */
     while (l < lessons + FAILURES_MAX && l->impl && l->impl != impl) l++;
     if (l == lessons + FAILURES_MAX) return;
     l->impl = impl;
@@ -45,7 +45,8 @@ void hints_note(const nl_impl *impl, const row *w, int threads) {
     if (l->count < KEPT) l->count++;
 }
 
-/* Looks at the kept failures until one has a known cause; else prints what the first showed. */
+/* Looks at the remembered failures until one has a known cause; otherwise prints the first one's
+ * hint. */
 static void print(const lesson *l, FILE *to, hints_when when, void *context) {
     char text[400] = "";
     hint best = {0};

@@ -50,7 +50,7 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     free(hint);
 }
 
-/* Right on the numbers that everybody can see, and wrong on these? */
+/* Is it right on the default data, which everybody can see, and wrong on these? */
 static void note_known_answers(grading *j, const nl_case *c, const check_settings *o, mark *k) {
     const size_t used = strlen(k->text);
     char error[700];
@@ -106,8 +106,8 @@ static void take_bits(void *context, const instance *in) {
     *(uint64_t *)context = instance_hash(in);
 }
 
-/* Calls it on several numbers of threads, and on the last of them twice. Returns how many threads
- * it had. */
+/* Calls the kernel on several numbers of threads, and on the last of them twice. Returns the number
+ * of threads that it had. */
 static int compare_bits(const grading *j, const nl_case *c, const nl_data *data, mark *k) {
     static const int teams[] = {1, 2, 3, 5, 8, 8};
     enum { TEAMS = sizeof teams / sizeof *teams };
@@ -182,18 +182,19 @@ static bool grade_error(grading *j, const part *p) {
     k->right = true;
     if (isfinite(v.error_u))
         snprintf(k->text, sizeof k->text, "%s\n%.3g units of error", c->text, v.error_u);
-    else /* where its method promises nothing */
+    else /* the method promises nothing there */
         snprintf(k->text, sizeof k->text, "%s\nNaN or infinity where a number should be", c->text);
     return true;
 }
 
-/* The points of what is not run: speed and error of a kernel that is wrong, or everything. */
+/* Notes parts that are not run: speed and error of a wrong kernel, or everything. */
 void grade_nothing(grading *j, const part *p, const char *why) {
     mark *k = mark_part(j, p);
     snprintf(k->text, sizeof k->text, "%.*s", (int)sizeof k->text - 1, why);
 }
 
-/* In a process of its own; a large case would take long, and is compared when it is timed. */
+/* Verifies the kernel in a process of its own; large cases take long, and are verified when
+ * timed. */
 static bool check_before_timing(grading *j, const part *p) {
     enum { LARGE = 1 << 21 };
     const nl_problem *q = &p->cases.items->problem;
@@ -206,7 +207,7 @@ static bool (*const grade_part[PART_KINDS])(grading *, const part *) = {grade_ca
                                                                         grade_error,
                                                                         check_before_timing};
 
-/* Of the kind that is given; those of speed are only checked. False: bad input, after a message. */
+/* Grades the parts of one kind; only checks parts of speed. False: bad input, after a message. */
 static bool grade_kind(grading *j, int kind, bool right) {
     for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
         const part *p = &j->work->parts[i];

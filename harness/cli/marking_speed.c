@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the widest instruction set that runs here. */
+/* The rung for the widest instruction set that runs here. */
 static const nl_impl *rung_for(const char *name, const nl_problem *p) {
     const nl_impl *widest = NULL;
     for (size_t i = 0; i < nl_impl_count(); i++) {
@@ -19,15 +19,15 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
     return widest;
 }
 
-/* Two measurements of one kernel differ by a few percent: by one step at the border of two, else by
- * none. A time that is the same as that of a step, within the margin, has reached it. */
+/* Two measurements of one kernel differ by a few per cent: by one step at the border of two,
+ * otherwise by none. A time within the margin of a step has reached it. */
 static int steps_reached(double mine, double from, double to, int steps) {
-    const bool scale = to < from; /* else the machine knows no difference: all or nothing */
+    const bool scale = to < from; /* the machine cannot tell the rungs apart: all or nothing */
     const double least = mine / 1.02;
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
 }
 
-/* Measures, and again where the baseline differs from itself; the calmest counts. */
+/* Measures, and repeats if the baseline differs from itself; the calmest measurement counts. */
 static bool measure_speed(contest *k, char *error, size_t size) {
     enum { TIMES = 3 };
     const double calm = 0.05;

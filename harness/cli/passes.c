@@ -43,7 +43,8 @@ static bool make_folders(char *path) {
     return true;
 }
 
-/* A random part of a tenth of the time that a pass took, so that no other work stays in step. */
+/* A random pause, up to a tenth of the pass's time, so that passes do not stay in step with other
+ * work. */
 static void pause_a_little(double seconds, unsigned seed) {
     const double part = seconds / 10 * (seed % 1000) / 1000;
     for (const double end = clock_ns() + 1e9 * part; clock_ns() < end && !interrupted();)

@@ -112,7 +112,7 @@ static int digits(double v) {
     return v < 1e3 ? 3 : v < 1e4 ? 4 : v < 1e5 ? 5 : 2;
 }
 
-/* A name that is too long has a line for itself. What was not timed has a verdict. */
+/* A name that is too long has a line for itself. A row that was not timed has a verdict. */
 static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
     progress_clear();

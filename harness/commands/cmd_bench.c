@@ -59,7 +59,7 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     return case_options_selects(j->o, impl, c) && !gate_wrong(j->gates, impl, c);
 }
 
-/* The choice of nl_best(), which then also tries how many threads it takes. */
+/* Is it the choice of nl_best(), which also tries numbers of threads? */
 static bool unnamed(void *context, const nl_impl *impl) {
     const job *j = context;
     return impl->threaded && j->o->impl && !impl_matches(j->o->impl, impl);
@@ -80,7 +80,7 @@ static void take_row(void *context, const row *line) {
     report_row(&j->out, line);
 }
 
-/* Who is wrong on the short suite gets a row, and is not timed. */
+/* An implementation that is wrong on the short suite gets a row, and is not timed. */
 static void report_wrong(job *j, const nl_case *c) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);

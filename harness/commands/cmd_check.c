@@ -68,7 +68,7 @@ static void add(count *n, const verdict *v) {
 
 typedef struct job {
     const case_options *o;
-    bool whole;        /* the suite: a failure is shown on the smallest case there is */
+    bool whole;        /* the suite: shows a failure on the smallest case that has it */
     report out, quiet; /* quiet: without a table */
     bool rows;         /* in the table: every row, not only failures */
     judges judges;
@@ -79,8 +79,9 @@ typedef struct job {
 } job;
 
 enum {
-    GIVEN_UP = 200, /* whoever fails so often does on most cases, each time in its own process */
-    MANY = 100      /* cases that are worth judges */
+    GIVEN_UP = 200, /* an implementation that fails this often fails on most cases, each time in a
+                     * process of its own */
+    MANY = 100      /* from this number of cases on judges are worth their start */
 };
 
 static size_t index_of(const nl_impl *m) {
@@ -96,7 +97,7 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
 }
 
 static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
-    job *j = context; /* not of peers, whose versions vary, nor of what is loaded */
+    job *j = context; /* peers' versions vary, and loaded kernels are not on record */
     return !j->o->errors || !nl_is_own(m) || error_record_note(&j->largest, m, c, v);
 }
 
@@ -125,7 +126,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     const bool failed = v->outcome == OUTCOME_FAIL;
     const int threads = case_options_threads(j->o, c);
     count *its = &j->counts[index_of(m)];
-    if (its->fail >= GIVEN_UP) return; /* a judge was told too late */
+    if (its->fail >= GIVEN_UP) return; /* a judge was stopped too late */
     const size_t number = (size_t)(c - j->o->cases.items);
     if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
         j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
@@ -228,7 +229,8 @@ int cmd_check(int argc, char **argv) {
     }
     const suite_depth depth = o.also_long >= 0 ? SUITE_LONG
                               : o.impl && !o.errors
-                                  ? SUITE_FOR_FEW /* the record is of those for all */
+                                  ? SUITE_FOR_FEW /* the record has the suite for all
+                                                   * implementations */
                                   : SUITE_FOR_ALL;
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
@@ -254,7 +256,9 @@ int cmd_check(int argc, char **argv) {
     judges_end(&j.judges);
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
-    if (o.cases.count != 1 || !j.out.table) summarize(counts); /* else the table has it all */
+    if (o.cases.count != 1 || !j.out.table)
+        summarize(counts); /* otherwise the table has every
+                                                                * row */
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))

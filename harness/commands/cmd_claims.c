@@ -64,7 +64,7 @@ static void help(void) {
            "  normlab claims my_claim.txt --load ./mine.so\n");
 }
 
-/* What passes need: where they are kept, and what a pass, or the child that makes one, is asked. */
+/* The options of passes: their folder, and the arguments of the child process that makes one. */
 typedef struct pass_options {
     int passes;         /* to make */
     const char *folder; /* NULL: gather() sets it to the processor's */
@@ -184,7 +184,7 @@ static void summary(const claims_job *j) {
             j->settings_failed);
 }
 
-/* Times the races: here, in passes, or not at all. False: after a message. */
+/* Times the races in this process, in passes, or not at all. False: after a message. */
 static bool gather(claims_job *j, pass_options *p) {
     char error[700];
     p->seconds = j->seconds, p->quick = j->quick;
@@ -213,7 +213,7 @@ static int one_pass(claims_job *j, const char *path) {
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
-/* To the machine's facts beside the results. */
+/* Adds to the machine's facts beside the results. */
 static void append_facts(const char *path, const evidence *e) {
     char name[4096];
     size_t length = strlen(path);
@@ -247,7 +247,7 @@ static void describe(const claims_job *j, const pass_options *p) {
     if (e->torn) fprintf(stderr, "left out: %zu passes there that did not end\n", e->torn);
 }
 
-/* --stability: of what is there, and of the passes that are asked for beside it. */
+/* --stability: of the passes in the folder, after making those of --passes. */
 static int show_stability(claims_job *j, pass_options *p) {
     if (!p->folder) p->folder = passes_folder();
     bool ok = gather(j, p);

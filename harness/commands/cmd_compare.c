@@ -62,7 +62,7 @@ static void warn_differing(job *j, const results file[2]) {
     j->differing = text;
 }
 
-/* How much of the differences is noise of which level. */
+/* Prints how much of the differences is noise within processes, and how much between them. */
 static void describe_passes(const results *file, int side, bool shares) {
     if (file->part_count < 2) return;
     const pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_SPEED);

@@ -19,7 +19,7 @@ static const char help[] =
     "  eval \"$(normlab completion zsh)\"\n"
     "  normlab completion fish > ~/.config/fish/completions/normlab.fish\n";
 
-/* No candidates: the shell's own, files. A case goes on after its /. */
+/* Without candidates the shell completes files. A case continues after its /. */
 static const struct script {
     const char *shell, *text;
 } scripts[] = {
@@ -44,7 +44,7 @@ static const struct script {
 };
 enum { SCRIPTS = sizeof scripts / sizeof *scripts };
 
-/* The word that is completed, as far as it is written, and the option before it. */
+/* The typed part of the word to complete, and the option before it. */
 static struct line {
     const char *last, *option;
     char before[64]; /* "--option=" in the last word */
@@ -72,7 +72,7 @@ static void offer_implementations(void) {
     offer("best");
 }
 
-/* LAYER/PASS/TYPE/, as far as there is a choice. */
+/* Completes LAYER/PASS/TYPE/, the parts with few choices. */
 static void offer_cases(void) {
     for (nl_op op = 0; op < NL_OPS; op++)
         for (nl_pass pass = 0; pass < NL_PASSES; pass++)

@@ -1,5 +1,5 @@
-/* `normlab grade ASSIGNMENT FILE`: points for a kernel. Correctness first, by category; what is
- * right is then timed. SPDX-License-Identifier: MIT */
+/* `normlab grade ASSIGNMENT FILE`: points for a kernel. Checks correctness first, by category, and
+ * times only a right kernel. SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/replace.h"
@@ -58,7 +58,7 @@ static void nothing_at_all(grading *j, const char *why) {
         grade_nothing(j, &j->work->parts[i], i ? first : why);
 }
 
-/* Its one kernel, which no code of this process calls: it runs in others. */
+/* The library's one kernel, which runs in other processes only. */
 static bool get_kernel(grading *j, const char *library, char *why, size_t size) {
     j->impl = load_distant(library, why, size);
     if (!j->impl || !j->work->asks_method || j->impl->method == j->work->method) return j->impl;
@@ -144,7 +144,7 @@ int cmd_grade(int argc, char **argv) {
     if (!lab_assignment(argv[first], &work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     random_seed((uint64_t)j.seed);
-    interrupt_watch(); /* so that what a compiler leaves is removed */
+    interrupt_watch(); /* so that the compiler's temporary files are removed */
     orphans_adopt();
     m.title = work.title, m.file = argv[first + 1];
     bool ok = grade_file(&j);

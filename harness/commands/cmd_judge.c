@@ -67,7 +67,7 @@ static bool check_options(arrays *a) {
     return true;
 }
 
-/* A widened output is judged as what it is now, unless --rounded-to tells what it was. */
+/* A widened output is judged in its present type, unless --rounded-to names the original one. */
 static void note_types(const arrays *a) {
     const int y = theirs(a);
     const npy_type *of_x = npy_type_of(a->array[IN_X].type), *its = npy_type_of(a->array[y].type);

@@ -49,7 +49,7 @@ static void print_csv(const nl_impl *m) {
            nl_isa_runs(m->isa), m->demonstration, m->c_max, m->about);
 }
 
-/* Number i of the table, and with it all of its name. */
+/* Prints number i of the table, and all implementations of its name. */
 static void print(size_t i, bool details) {
     const nl_impl *m = nl_impl_at(i);
     char a[128], b[128], d[128];

@@ -68,7 +68,7 @@ static bool get_kernel(const char *file, double *seconds, char *compiler, size_t
 
 static int try_once(const char *file, const attempt_options *o) {
     const size_t before = nl_impl_count();
-    interrupt_watch(); /* so that what a compiler leaves is removed */
+    interrupt_watch(); /* so that the compiler's temporary files are removed */
     char compiler[200] = "";
     double seconds = 0;
     if (!get_kernel(file, &seconds, compiler, sizeof compiler))
@@ -91,7 +91,8 @@ static bool same(const struct stat *a, const struct stat *b) {
            a->st_size == b->st_size;
 }
 
-/* Tries the file each time that it changes, in a child process: a library that is loaded stays. */
+/* Tries the file each time that it changes, in a child process, since a loaded library cannot be
+ * replaced. */
 static int watch(const char *file, const attempt_options *o) {
     interrupt_watch();
     while (!interrupted()) {

@@ -39,9 +39,9 @@ static const char help[] =
 
 enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW, POINTS = 12 };
 
-/* From how many rows on is `first` faster than `second`: the threaded rung on all threads than on
- * one, or, if there is none, nl_best() streaming than with ordinary stores? A row is `parts` units
- * of the key. */
+/* Finds from how many rows on `first` is faster than `second`: the threaded rung on all threads and
+ * on one, or, without a threaded rung, nl_best() with streaming and with ordinary stores. A row is
+ * `parts` units of the key. */
 static const struct question {
     const char *key, *first, *second, *threaded;
     nl_op op;
@@ -59,9 +59,9 @@ static const struct question {
       C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
-/* What the copy reads; what it writes, the norm's input (in backward, dy); the norm's output; and x
- * in backward. A chain that rotates goes through all of the buffers, so that it finds none of its
- * data in a cache; a warm one uses the same part again. */
+/* The copy's source; its destination, the norm's input (in backward dy); the norm's output; in
+ * backward x. A rotating chain goes through the whole buffers, so that none of its data are in a
+ * cache; a warm one uses the same part again. */
 enum { SOURCE, COPIED, OUT, KEPT, BUFFERS };
 static char *buffer[BUFFERS];
 static size_t room; /* rows of each */

@@ -21,7 +21,7 @@ NL_PEERS
 static void (*const peers[])(void (*note)(const char *text)) = {NL_PEERS NULL};
 #undef PEER
 
-/* Other libraries take time to load, so only a command that names or shows peers has them. */
+/* Other libraries take time to load, so only commands that name or show peers load them. */
 static bool wants_peers(int argc, char **argv) {
     bool wants = argc > 1 && (strcmp(argv[1], "list") == 0 || strcmp(argv[1], "--version") == 0);
     if (argc > 1 && strcmp(argv[1], "completion") == 0) return false;
@@ -74,8 +74,8 @@ static int finish(int code) {
     return code == NL_EXIT_OK ? NL_EXIT_FAILED : code;
 }
 
-/* The library keeps its defaults where the tuning file is bad; the program rejects it, but for the
- * commands that replace the file or report it. */
+/* If the tuning file is bad, the library keeps its defaults; the program rejects it, except in
+ * commands that replace or report the file. */
 static bool tuning_is_good(void) {
     char why[300];
     nl_tuning unused = {0};

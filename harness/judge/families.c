@@ -55,7 +55,7 @@ static const char *type_text(int t) {
     return nl_dtype_name((nl_dtype)t);
 }
 
-/* Rounded to 16 bits where it should have stayed a float: what, and of what type. */
+/* Values that should have stayed floats, rounded to 16 bits: each value, each type. */
 static const struct {
     int what;
     const char *name, *text;
@@ -111,7 +111,8 @@ static void add_roundings(mistake_list *l) {
         }
 }
 
-/* Sums, or only the squares in them, in a type that rounds them; overflow: and that they leave. */
+/* Sums, or only the squares in them, in a type that rounds them; `overflow`: whose range they
+ * leave. */
 static void add_narrow_sums(mistake_list *l, bool overflow) {
     double most = 0;
     for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
@@ -201,7 +202,7 @@ static void add_members(mistake_list *l) {
     f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX, f->divisor = (long double)n;
 }
 
-/* The means are 0: in backward as if mean and rstd did not depend on x. */
+/* The means are 0; in backward this treats mean and rstd as constants. */
 static void add_no_means(mistake_list *l) {
     const bool backward = l->s->p->pass == NL_BACKWARD;
     if (backward && !l->right.centred) return; /* the same as without its only term */
@@ -216,8 +217,8 @@ static void add_no_means(mistake_list *l) {
     f->centred = NOWHERE, f->mean_g = 0;
 }
 
-/* Sums in vectors: a lane that the sum of the lanes takes twice; and in the last vector the lanes
- * behind the end, which hold 0 - mean once the mean is subtracted. */
+/* Mistakes of sums in vectors: a lane is counted twice; lanes beyond the row's end, which hold 0 -
+ * mean after the subtraction, are summed. */
 static void add_lanes(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p);
     for (size_t lanes = 4, before = 0; lanes <= 16; lanes *= 2) {
@@ -281,7 +282,7 @@ static void add_fitted(mistake_list *l, workspace *w) {
     double factor, offset;
     const char *name = nl_args[subject_tensor(l->s)].name;
     const size_t first = l->count;
-    if (w->count < 8) return; /* a fitted number explains few elements too well */
+    if (w->count < 8) return; /* too few elements for a fitted number */
     const double eps = fit_eps(w);
     fit_line(w, &factor, &offset);
     mistake_add(l, "factor", 0, "%s times the constant %.7g, fitted", name, factor)->factor =

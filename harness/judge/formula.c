@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The float that was rounded to 16 bits may be so many units off, beyond a tie. */
+/* The allowed error, in units, of the float that was rounded to 16 bits, beyond a tie. */
 #define FLOATS_OFF 8
 
 size_t formula_group(const subject *s, const formula *r, size_t i) {
@@ -122,7 +122,7 @@ bool formula_is_summed(const workspace *w, const formula *r, size_t i) {
     return e >= r->member && e < r->members_end;
 }
 
-/* What is subtracted before the square. */
+/* The value that is subtracted before squaring. */
 static long double square_about(const workspace *w, const formula *r, size_t g) {
     if (r->centred == ABOUT_FIRST) return formula_input(w->s, r, nl_element(w->s->p, g, 0));
     return r->centred == IN_OUTPUT ? 0 : w->mean[g];

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What the mistake takes for xhat, in this place. */
+/* The value that the mistake uses for xhat in this place. */
 static long double operand(const workspace *w, const formula *r, int place, size_t i) {
     const int of = r->operand & place ? r->operand & 3 : XHAT;
     if (of == XHAT) return formula_normalized(w, r, i);
@@ -50,7 +50,7 @@ static void parameter_gradients(workspace *w, const formula *r) {
     }
 }
 
-/* dx[i] without a mistake in its storing; gain: that of its feature. */
+/* dx[i] before it is stored; gain: the gain of its feature. */
 static long double value_at(const workspace *w, const formula *r, long double gain, size_t i) {
     const subject *s = w->s;
     const size_t g = formula_group(s, r, i);

@@ -9,7 +9,8 @@ typedef struct group_sums {
     long double weight, gauge, d, x, xx, xd, dd;
 } group_sums;
 
-/* In a group, theirs - y = gain * (a + b * xhat + rest): a, b by least squares, weights gain^2. */
+/* Within a group, theirs - y = gain * (a + b * xhat + rest), with a and b by least squares and
+ * weights gain^2. */
 pattern growth_pattern(const subject *s, double *rest) {
     const nl_problem *p = s->p;
     size_t groups = ref_groups(p);
@@ -86,8 +87,8 @@ static bool grows(const growth *g, double least, double most) {
 
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p) {
-    /* Errors of rounding to nearest are even within one unit: rms 1 / sqrt(3). A factor and an
-     * offset fitted to m elements take 2 / m of such noise. */
+    /* Errors of rounding to nearest are uniform within one unit: rms 1 / sqrt(3). A factor and an
+     * offset fitted to m elements absorb 2 / m of this noise. */
     double m = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
     bool rest_is_rounding = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / m;
     if (grows(all, 1.5, 2.6) && p->shrinking > 0.97)
@@ -105,7 +106,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     return NULL;
 }
 
-/* y = x * a + b in floats: a multiple of the last digit of x * a, which is far above that of y. */
+/* y = x * a + b in floats is a multiple of the last digit of x * a, which is far above y's. */
 static bool is_folded(const subject *s) {
     const nl_problem *p = s->p;
     size_t far = 0, multiples = 0;

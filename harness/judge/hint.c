@@ -32,7 +32,7 @@ static bool same(const enquiry *q, int one, int other) {
     return sample_same(&q->call[one], &q->call[other]);
 }
 
-/* Finds the wrong numbers of a call; speaks of y or dx if any of them is wrong. */
+/* Finds the wrong numbers of a call; prefers y or dx to the other outputs. */
 static bool look(enquiry *q, int call) {
     q->shown = NL_ARGS;
     for (nl_arg o = 0; o < NL_ARGS; o++) {
@@ -65,8 +65,8 @@ static void say_where(const enquiry *q, hint *out) {
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
 }
 
-/* Of the wrong numbers that are NaN: those that stay zeros over zeros were never written; those
- * that are other numbers there were added to what was there. */
+/* Wrong numbers that are NaN were never written if they are 0 over outputs of zeros; if they are
+ * other numbers there, the kernel adds to the outputs. */
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
     size_t unwritten = 0, added = 0;
@@ -90,7 +90,8 @@ static bool find_any_nan(const enquiry *q, char *cause, size_t size) {
     return found;
 }
 
-/* Of the wrong numbers nearly all are NaN, or should be: formulas would be compared on what is left. */
+/* Are nearly all wrong numbers NaN, or should they be? Then too few are left to compare
+ * formulas. */
 static bool find_class(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
     size_t lost = 0, made = 0;
@@ -111,8 +112,8 @@ static bool find_class(const enquiry *q, char *cause, size_t size) {
     return 10 * (lost > made ? lost : made) >= 9 * r->wrong;
 }
 
-/* Names the mistakes that give the very numbers, if any; else, if they do so only where numbers are
- * wrong. */
+/* Names the mistakes that give the same numbers everywhere, or else those that do so where numbers
+ * are wrong. */
 static bool find_mechanism(const enquiry *q, char *cause, size_t size, size_t *tried) {
     mechanism *m = malloc(sizeof *m);
     const bool known =
@@ -124,8 +125,8 @@ static bool find_mechanism(const enquiry *q, char *cause, size_t size, size_t *t
     return free(m), true;
 }
 
-/* Only the saved mean is wrong, and by little: a method that corrects its mean has saved the one
- * before. */
+/* Is only the saved mean wrong, and by little? Then a method that corrects its mean has saved the
+ * uncorrected one. */
 static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     const nl_method method = q->shell.impl->method;
     const size_t means = q->wrong[NL_MEAN].wrong;
@@ -140,7 +141,7 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     return true;
 }
 
-/* The case with rows of so many features; false: it has no such spelling. */
+/* The case with rows of another length; false: it has no such spelling. */
 static bool shorten(const nl_case *c, size_t features, nl_case *out) {
     char text[CASE_TEXT];
     const char *shape = c->text;
@@ -152,8 +153,7 @@ static bool shorten(const nl_case *c, size_t features, nl_case *out) {
     return case_parse(text, out, (char[700]){0}, 700);
 }
 
-/* In long rows only, and an offset and a factor for each row are all that is wrong: its sums
- * are. */
+/* Is only each long row's offset and factor wrong? Then its sums are. */
 static bool find_length(const enquiry *q, char *cause, size_t size) {
     enum { LONG = 1024, SHORT = 64 };
     const nl_problem *p = q->s.p;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Are the groups beyond their bounds those that a growth with kappa makes the worst? */
+/* Is no group's error larger than the growth with kappa foretells? */
 static bool on_the_line(const judgement *j) {
     bool all = true;
     for (size_t g = 0; g < j->score.groups && all; g++)
@@ -14,7 +14,7 @@ static bool on_the_line(const judgement *j) {
     return all;
 }
 
-/* Formulas first; rounding where none explains nearly all wrong numbers. */
+/* Takes a formula, or rounding if no formula explains nearly all wrong numbers. */
 static void name_mechanism(judgement *j) {
     mechanism *m = &j->formulas;
     const hypothesis *h = m->found;
@@ -52,7 +52,7 @@ static bool explain(judgement *j) {
     return name_mechanism(j), true;
 }
 
-/* Copies the tensors as doubles: one after another from `next` on. */
+/* Copies the tensors as doubles, one after another, to `next`. */
 static double *copy_tensors(judgement *j, const double *to[NL_ARGS], double *next) {
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         const npy *from = j->of->array[a];
@@ -79,7 +79,7 @@ static bool copy_vectors(judgement *j, const double *dy, double *next) {
     return stored != NULL;
 }
 
-/* The axes of x before the features: so many rows together for the last one, the last two, ... */
+/* The number of rows within the last axis of x before the features, the last two, ... */
 static void set_axes(subject *s, const npy *x) {
     size_t together = 1;
     if (nl_layers[s->p->op].channels_first) return;

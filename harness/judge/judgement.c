@@ -58,7 +58,7 @@ static void print_worst(const judgement *j, FILE *out) {
         fprintf(out, "rms %.6Lg\n", sqrtl(w->var[g]));
 }
 
-/* One line for each output beside y or dx. */
+/* Prints a line for each output other than y or dx. */
 static void print_others(const judgement *j, FILE *out) {
     const score *c = &j->score;
     char text[32];
@@ -99,7 +99,7 @@ static void print_growth(const judgement *j, FILE *out) {
                            "1 to 8 times");
 }
 
-/* What the likely mistake explains, if not all, and what it leaves. */
+/* The share that the likely mistake explains, if not all, and the rest. */
 static void print_rest(const judgement *j, FILE *out) {
     const hypothesis *h = &j->formulas.found[0];
     char text[32];
@@ -138,7 +138,7 @@ static void print_mechanism(const judgement *j, FILE *out) {
             fprintf(out, "  nothing");
         fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
     }
-    if (j->partly || !m->likely) print_growth(j, out); /* else the mistake explains it */
+    if (j->partly || !m->likely) print_growth(j, out); /* otherwise the mistake explains it */
 }
 
 void judgement_print(const judgement *j, const char *y_path, FILE *out) {

@@ -69,7 +69,7 @@ static bool test(const subject *s, mechanism *out) {
     return true;
 }
 
-/* Replaces *out if the subject is explained wholly. */
+/* Replaces *out if this explains the subject wholly. */
 static bool retry(const subject *s, const char *prefix, mechanism *out) {
     mechanism *now = malloc(sizeof *now);
     const bool made = now && test(s, now);

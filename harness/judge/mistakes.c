@@ -1,5 +1,5 @@
-/* Tables: a row is a mistake, one field of the formula with another value. Of two that give the same
- * numbers the first is named first, so the simpler one stands above.
+/* Tables: a row is a mistake, one field of the formula with another value. Of two that give the
+ * same numbers the earlier row is named first, so simpler ones come earlier.
  * SPDX-License-Identifier: MIT */
 #include "judge/mistakes.h"
 #include "layer.h"
@@ -9,7 +9,7 @@
 
 enum { F = NL_BIT(NL_FORWARD), B = NL_BIT(NL_BACKWARD), I = NL_BIT(NL_INFERENCE), ALL = F | B | I };
 
-/* What must be so for a mistake to be possible, beside a pass that has it. */
+/* A condition for a mistake to be possible, besides its passes. */
 enum {
     ANY,
     HALVES,        /* y or dx has 16 bits */

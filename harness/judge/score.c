@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of y or dx: an element with error e. */
+/* Counts an element of y or dx with error e. */
 static void add_element(const subject *s, score *c, size_t *finite, size_t i, double e,
                         const due *d) {
     const size_t g = nl_group_of(s->p, i);
@@ -26,7 +26,7 @@ bool score_make(const subject *s, score *c) {
     c->group_rms = c->kappa + groups, c->group_rest = c->group_rms + groups;
     c->count = s->p->n * s->p->c * s->p->s, c->promised = s->dues->promised;
     for (size_t g = 0; g < groups; g++) c->kappa[g] = s->dues->allowed[g].kappa;
-    int level = -1; /* of the worst: 2 beyond its bound, 1 within, 0 without a bound */
+    int level = -1; /* rank of the worst number: 2 beyond its bound, 1 within, 0 without a bound */
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         c->of[o].count = s->got[o] ? due_count(s->p, o) : 0;
         for (size_t i = 0; i < c->of[o].count; i++) {

@@ -24,7 +24,7 @@ static size_t marked(const bool *set, size_t n) {
     return count;
 }
 
-/* The axes that the output has: the others have one index, which is marked. */
+/* The output's axes; an axis that it lacks has one index, which is marked. */
 static spot axes_of(const nl_problem *p, nl_arg o) {
     if (nl_args[o].extent == NL_TENSOR) return (spot){p->n, p->c, p->s};
     const spot last = spot_of(p, o, due_count(p, o) - 1);
@@ -62,7 +62,8 @@ bool region_has(const subject *s, const region *r, size_t i) {
     return r->rows[at.row] && r->features[at.feature] && r->places[at.place];
 }
 
-/* Of a set with `count` marks, first and last: every step-th, or 0. */
+/* The step of a set with `count` marks from first to last that marks every step-th; 0: it has
+ * none. */
 static size_t step_of(const bool *set, size_t first, size_t last, size_t count) {
     const size_t step = count > 1 ? (last - first) / (count - 1) : 0;
     for (size_t i = first, k = 0; k < count; i += step, k++)
@@ -70,14 +71,14 @@ static size_t step_of(const bool *set, size_t first, size_t last, size_t count) 
     return step;
 }
 
-/* Where a loop over whole vectors of 4 to 64 elements would end. */
+/* The index at which a loop over whole vectors of 4 to 64 elements would end. */
 static bool is_tail(size_t from, size_t n) {
     for (size_t lanes = 4; lanes <= 64; lanes *= 2)
         if (from > 0 && n / lanes * lanes == from) return true;
     return false;
 }
 
-/* Which thread has just these rows? As nl_parallel_for cuts them. */
+/* The thread that nl_parallel_for() would give exactly these rows. */
 static int thread_of(size_t first, size_t last, size_t n, size_t threads) {
     for (size_t t = 0, begin = 0; threads > 1 && t < threads; t++) {
         const size_t end = begin + n / threads + (t < n % threads);
@@ -135,7 +136,7 @@ void text_append(char *text, size_t size, const char *more) {
     snprintf(text + used, size - used, "%s", more);
 }
 
-/* Output `first`, and those behind it of which the same is true. */
+/* Output `first`, and the later ones that are wrong in the same place. */
 static void add_names(const subject *s, const region of[NL_ARGS], nl_arg first, const char *where,
                       char *to, size_t size) {
     char text[256];

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Also fills gauge and allowed, once for all formulas: sums of columns are slow to bound. A
- * formula's value is rounded too, which is one more unit. */
+/* Also fills gauge and allowed, once for all formulas, since the bounds of column sums are slow.
+ * The formula's value is rounded as well, hence one more unit. */
 bool workspace_open(workspace *w, const subject *s) {
     size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
     *w = (workspace){.s = s, .count = count};
@@ -59,7 +59,7 @@ mismatch formula_residual(workspace *w, bool right) {
             const bool within = e <= k->allowed[i] * larger;
             left.largest = fmax(left.largest, e), left.beyond += !within;
             left.hits += within && !(k->was[i] <= 8 * k->allowed[i]);
-            /* beside 16-bit outputs the usual rounding of floats, which explains nothing */
+            /* with 16-bit outputs: the usual rounding of floats, which explains nothing */
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
             if (right) k->was[i] = e;

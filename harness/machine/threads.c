@@ -1,4 +1,4 @@
-/* The cost of threads, and whether all of them keep subnormals. SPDX-License-Identifier: MIT */
+/* The cost of threads, and whether any of them flushes subnormals. SPDX-License-Identifier: MIT */
 #include "machine/parts.h"
 #include "base/clock.h"
 #include "base/stats.h"

@@ -73,7 +73,7 @@ static bool norm(const mlp *net, size_t rows, const layer *k) {
     return true;
 }
 
-/* Turns d from the gradient of hat into that of z. */
+/* Turns d, the gradient of hat, into the gradient of z. */
 static bool norm_backward(const mlp *net, size_t rows, const layer *k, float *d) {
     nl_problem p = {.op = net->norm == MLP_FULL ? NL_LAYERNORM : NL_RMSNORM,
                     .pass = NL_BACKWARD,

@@ -1,6 +1,6 @@
-/* Row norms of LIBXSMM's primitives as implementations of the table: for each row one that sums x
- * and x^2, and one that it generates from the equation of y, as in its sample equation_layernorm.
- * What they lack is computed around them: docs/peers.md. SPDX-License-Identifier: MIT */
+/* Row norms composed of LIBXSMM's primitives: for each row one kernel sums x and x^2, and one
+ * computes the equation of y, as in LIBXSMM's sample equation_layernorm. Code around them does what
+ * they lack: docs/peers.md. SPDX-License-Identifier: MIT */
 #include "peers/libxsmm.h"
 #include "kernel.h"
 #include "layer.h"
@@ -82,7 +82,7 @@ static libxsmm_meltwfunction_unary sums_of(const plan *k) {
                                         LIBXSMM_MELTW_FLAG_UNARY_REDUCE_ROWS);
 }
 
-/* The kept plan; its first call generates the code, in verification, which is not timed. */
+/* The cached plan. Its first call, in verification, which is not timed, generates the code. */
 static const plan *find_plan(const plan *wanted) {
     static plan plans[PLANS];
     static size_t next;

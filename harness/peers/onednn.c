@@ -1,6 +1,5 @@
-/* oneDNN's layer and batch normalization as implementations of the table, verified and timed like
- * ours. What oneDNN lacks is computed around it, as its users must do: docs/peers.md.
- * SPDX-License-Identifier: MIT */
+/* oneDNN's layer and batch normalization as implementations of the table. Code around them does
+ * what oneDNN lacks, as its users must: docs/peers.md. SPDX-License-Identifier: MIT */
 #include "peers/onednn.h"
 #include "kernel.h"
 #include "layer.h"

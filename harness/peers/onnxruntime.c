@@ -1,4 +1,4 @@
-/* ONNX Runtime's layers as implementations of the table. What it lacks is computed around it:
+/* ONNX Runtime's layers as implementations of the table. Code around them does what they lack:
  * docs/peers.md. SPDX-License-Identifier: MIT */
 #include "peers/onnxruntime.h"
 #include "peers/onnxruntime_session.h"
@@ -9,8 +9,7 @@
 
 enum { ONES, ZEROS, SUM, MEANS, KEPT };
 
-/* [size] floats that stay: of a gain of one, no shift, x + residual, and means that nobody
- * wants. */
+/* [size] cached floats: a gain of ones, a shift of zeros, x + residual, unwanted means. */
 static float *keep(int which, size_t size) {
     static struct {
         float *at;
@@ -24,7 +23,7 @@ static float *keep(int which, size_t size) {
     return at;
 }
 
-/* ONNX Runtime has a residual only with a weight, and only in nodes of its own. */
+/* ONNX Runtime has a residual only in nodes outside ONNX's standard, and these need a weight. */
 static const float *add_residual(const nl_problem *p, const nl_forward_args *a) {
     float *sum = keep(SUM, p->n * p->c);
     for (size_t i = 0; sum && i < p->n * p->c; i++) {

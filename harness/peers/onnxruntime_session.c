@@ -23,7 +23,7 @@ static bool good(OrtStatus *status) {
 
 enum { PLANS = 16 };
 
-/* A session, and what it was made for. */
+/* A session, and the key for which it was made. */
 typedef struct plan {
     nl_problem p;
     int threads, count; /* of parts */
@@ -83,7 +83,7 @@ static bool make_session(plan *k, const part *parts, int inputs) {
     OrtSessionOptions *options = NULL;
     OrtModel *model = NULL;
     OrtGraph *graph = NULL;
-    /* Its threads would spin on beside whoever is timed next. */
+    /* Otherwise its threads would spin while the next arm is timed. */
     bool ok = good(ort->CreateSessionOptions(&options)) &&
               good(ort->SetIntraOpNumThreads(options, k->threads)) &&
               good(ort->AddSessionConfigEntry(options, "session.force_spinning_stop", "1")) &&
@@ -103,7 +103,7 @@ static bool is_for(const plan *k, const nl_problem *p, const part *parts, int co
     return same;
 }
 
-/* The kept plan of a problem; its first call makes it, in verification, which is not timed. */
+/* The cached plan of a problem. Its first call, in verification, which is not timed, makes it. */
 static plan *find_plan(const nl_problem *p, const part *parts, int inputs, int count, int threads) {
     static plan plans[PLANS];
     static size_t next;

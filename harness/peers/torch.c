@@ -1,5 +1,5 @@
-/* Loads PyTorch's layers only when they are asked for: PyTorch takes as long to load as some
- * measurements take. SPDX-License-Identifier: MIT */
+/* Loads PyTorch's layers only for commands that select them: loading takes as long as a short
+ * measurement. SPDX-License-Identifier: MIT */
 #include "peers/torch.h"
 #include "peers/runtimes.h"
 #include "registry.h"

@@ -26,7 +26,7 @@ void (*note)(const char *text);
 
 const at::ScalarType types[] = {at::kFloat, at::kHalf, at::kBFloat16}; /* of each nl_dtype */
 
-/* The caller's buffer as a tensor, which stays until the buffer moves. */
+/* The caller's buffer as a tensor, cached until the buffer moves. */
 const at::Tensor &view(at::Tensor &kept, const void *at, at::IntArrayRef sizes, at::ScalarType t) {
     if (!at)
         kept.reset();
@@ -107,9 +107,9 @@ void forward_now(const nl_problem *p, const nl_forward_args *a) {
     land(l, y, d.type);
 }
 
-/* PyTorch has no backward of RMSNorm on the CPU but by autograd, which differentiates the operations
- * of a forward pass. That one is not part of backward: it is kept for as long as x, gamma and rstd
- * are the same. */
+/* PyTorch's only backward of RMSNorm on the CPU is autograd's, which differentiates the operations
+ * of a forward pass. That forward pass is not part of backward, so it is cached as long as x, gamma
+ * and rstd are the same. */
 at::Tensor rms_backward(const nl_problem *p, const nl_backward_args *a, const shape &d,
                         const at::Tensor &dy, const at::Tensor &gamma, at::Tensor *dgamma) {
     static at::Tensor x, w, y;
@@ -172,7 +172,7 @@ void backward_now(const nl_problem *p, const nl_backward_args *a) {
     land(l, dx, d.type);
 }
 
-/* Outputs that an exception leaves as they were are NaN to the harness, which sees a failure. */
+/* After an exception the outputs are still the harness's NaN, so the check fails. */
 template <typename args>
 void guarded(void (*run)(const nl_problem *, const args *), const nl_problem *p, const args *a,
              int threads) {

@@ -44,13 +44,14 @@ static estimate log_of(const result *r, bool shares) {
     return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
 }
 
-/* Of passes, the baseline took turns with the row: their ratio varies least from pass to pass. */
+/* In a pass the baseline takes turns with the row, so their ratio varies least from pass to
+ * pass. */
 static bool is_relative(const result *a, const result *b, bool shares) {
     const bool baseline = strcmp(a->comparison, "baseline") == 0;
     return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;
 }
 
-/* From how much the passes of each side differ. */
+/* The interval comes from how much the passes of each side differ. */
 static estimate ratio_of_passes(const result *a, const result *b, bool shares, bool relative) {
     double v[2][PASSES_MAX];
     for (int side = 0; side < 2; side++) {

@@ -26,7 +26,7 @@ static double value_of(const result *r, pass_value what) {
                               : (what == PASS_SHARE ? log(r->limit_pct / 100) : log(r->ns));
 }
 
-/* The ends of what the rounds of a pass gave. */
+/* The interval of a pass, from its rounds. */
 static estimate range_of(const result *r, pass_value what) {
     if (what == PASS_SPEED) return (estimate){0, log(r->speedup_low), log(r->speedup_high)};
     const double v = value_of(r, what);
@@ -60,7 +60,7 @@ static double band_of(const result *r) {
     return r->aa_band;
 }
 
-/* Of the rows of one key, in the order of the passes. */
+/* Pools the rows of one key, in the order of the passes. */
 static result merged(const result **each, size_t passes) {
     result r = *each[0];
     r.each = each, r.passes = passes;
@@ -167,7 +167,7 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
     }
     ok = ok && alike(out->parts, count, found.gl_pathv, error, error_size);
     if (ok && !merge(out)) ok = false, snprintf(error, error_size, "%s: no memory", folder);
-    if (ok) { /* the facts of the first stand for all */
+    if (ok) { /* the first pass's facts are those of all */
         results *first = &out->parts[0];
         out->facts = first->facts, out->fact_count = first->fact_count;
         out->facts_text = first->facts_text;

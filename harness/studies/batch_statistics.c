@@ -93,7 +93,7 @@ static bool batch_sizes(study_out *o, room *r, size_t most) {
 }
 
 /* How the running mean moves from 0 to TRUE_MEAN, a distance in sigmas. Momentum is the weight of
- * the new value here and in PyTorch, that of the old value in Keras and Flax. */
+ * the new value here and in PyTorch, and the weight of the old value in Keras and Flax. */
 enum { TRUE_MEAN = 10 };
 static const struct convention {
     const char *name;

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* TAPS: the number of the norm's outputs that an element of a branch mixes. EDGE: where the
- * histograms end; larger differences count at EDGE + 1. */
+/* TAPS: how many of the norm's outputs an element of the branch mixes. EDGE: the end of the
+ * histograms; larger differences count at EDGE + 1. */
 enum { WIDTH = 1024, LAYERS = 32, TAPS = 8, EDGE = 8 };
 
 static const struct variant {

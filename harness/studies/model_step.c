@@ -19,7 +19,7 @@ static const step_shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, TOKENS = 128 };
 
-/* A token with the cache of those before it, a prompt, and training on one. For the GRU: rows. */
+/* One token after others in the cache, a prompt, and a training step. For the GRU: rows. */
 static const struct mode {
     const char *name;
     size_t rows, past;
@@ -48,7 +48,7 @@ static turn one(step *s, size_t which) {
     return (turn){clock_ns() - start, s->norm_ns};
 }
 
-/* What is computed of a round from turn b, or from turns a and b. */
+/* The values computed from turn b of a round, or from turns a and b. */
 typedef enum quantity { SHARE, SAVED_IN_NORMS, SAVED, MILLISECONDS } quantity;
 
 static const struct panel {

@@ -27,7 +27,7 @@ static void begin(void *context, size_t calls) {
     for (int i = 0; i < 2 && a->on[i]; i++) fixture_begin(a->on[i], calls);
 }
 
-/* Other bits than before may still be right, as where threads add up in any order. */
+/* Bits may differ and be right, if threads add up in any order. */
 static void after(void *context) {
     arm *a = context;
     arm_calls = NULL;
@@ -38,7 +38,7 @@ static void after(void *context) {
         a->which = i;
         a->hash[i] = hash;
     }
-    arithmetic_restore(); /* also for those that take turns with one that has failed */
+    arithmetic_restore(); /* also for arms that take turns with a failed one */
 }
 
 verdict arm_verify(arm *a) {
@@ -61,7 +61,7 @@ static void limit_before(void *context) {
     fixture_prepare(a->on, a->threads);
 }
 
-/* Starting threads takes longer than one of them needs for fewer bytes. */
+/* Starting threads takes longer than one thread needs to move fewer bytes. */
 enum { FORK_BYTES = 1 << 18 };
 
 static void move(const limit_arm *a, limit_job j) {
@@ -69,8 +69,8 @@ static void move(const limit_arm *a, limit_job j) {
     limit_move(&j, j.bytes < FORK_BYTES ? 1 : a->threads);
 }
 
-/* The tensors side by side, and with them inputs as long as they are: gamma, beta of a single row.
- * Then the other arrays, one by one. */
+/* Copies the tensors side by side, with inputs of the same length such as gamma and beta of a
+ * single row; then the other arrays, one by one. */
 static void limit_call(void *context, size_t turn) {
     const limit_arm *a = context;
     const instance *in = fixture_next(a->on);

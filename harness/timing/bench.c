@@ -78,8 +78,8 @@ static void collect(bench *b) {
     }
 }
 
-/* Calls the implementation where it can do no harm. A large case is not copied into shared memory:
- * its call shows crashes alone, and arm_verify() the values. */
+/* Calls the implementation in a child process. A large case is not copied into shared memory: its
+ * call shows only crashes, and arm_verify() checks the values. */
 static verdict guarded(const bench *b, const arm *a) {
     enum { LARGE = 1 << 21 };
     const nl_problem *p = &b->c->problem;
@@ -172,7 +172,7 @@ static bool time_arms(bench *b) {
         verdict after = b->arms[i].after;
         if (i == baseline && after.outcome != OUTCOME_FAIL) after = b->arms[b->impls].after;
         if (after.outcome != OUTCOME_FAIL) after = arm_verify(&b->arms[i]);
-        if (after.outcome == OUTCOME_FAIL) { /* right before the timing, now wrong */
+        if (after.outcome == OUTCOME_FAIL) { /* was right before the timing, and is wrong now */
             line->v = after;
         } else if (measured && m.rounds) {
             line->timed = true, line->is_baseline = i == baseline;

@@ -33,7 +33,7 @@ typedef struct seat {
 struct field {
     contest *k;
     fixture f;
-    nl_data other, drawn; /* the data once more, of other numbers; and what the next call gets */
+    nl_data other, drawn; /* a second set of data, and the inputs of the next call */
     seat seats[CONTENDERS];
     limit_arm limits[2];
     uint64_t random;
@@ -41,15 +41,14 @@ struct field {
     char broken[320]; /* what a rung of ours did */
 };
 
-/* The clock shows what a call itself takes: it stands still for the messages between the
- * processes. */
+/* A clock without the cost of the messages between the processes. */
 static double skipped, overhead;
 
 static double clock_of_calls(void) {
     return clock_ns() - skipped;
 }
 
-/* Of xorshift64*, whose state no kernel sees. */
+/* The next number of xorshift64*, whose state no kernel sees. */
 static uint64_t draw(field *d) {
     d->random ^= d->random >> 12, d->random ^= d->random << 25, d->random ^= d->random >> 27;
     return d->random * 0x2545f4914f6cdd1d;
@@ -61,8 +60,8 @@ static bool over(void) {
     return running->v.outcome == OUTCOME_FAIL || (running->interrupted && running->interrupted());
 }
 
-/* Each element of a tensor is that of one set of data or the other. In backward x stays, and with
- * it the saved statistics. */
+/* Draws each element of a tensor from one of two sets of data. In backward x is not redrawn, since
+ * the saved statistics belong to it. */
 static void draw_inputs(field *d) {
     const nl_problem *p = &d->k->c->problem;
     const bool backward = p->pass == NL_BACKWARD;
@@ -75,7 +74,7 @@ static void draw_inputs(field *d) {
         for (size_t i = 0; i < d->drawn.bytes[s] / each; i++, bits >>= 1) {
             if (i % 64 == 0) bits = draw(d);
             const char *from[2] = {b, a};
-            if (each == 4) /* of a constant size it is a move, else a call */
+            if (each == 4) /* with a constant size memcpy is a move, otherwise a call */
                 memcpy(to + 4 * i, from[bits & 1] + 4 * i, 4);
             else
                 memcpy(to + each * i, from[bits & 1] + each * i, each);
@@ -83,7 +82,7 @@ static void draw_inputs(field *d) {
     }
 }
 
-/* Compares what the last call of MINE left with the reference of its own inputs. */
+/* Compares the outputs of MINE's last call with the reference of that call's inputs. */
 static void compare(field *d) {
     contest *k = d->k;
     const nl_problem *p = &k->c->problem;
@@ -128,14 +127,15 @@ static void call(void *context, size_t turn) {
     double ns;
     (void)turn;
     if (over())
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* for who waits for time to pass */
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* for code that waits for time to
+                                                                 * pass */
     else if (!caller_call(&a->calls, &ns))
         lose(a);
     else
         a->of->pending = a->mine, skipped += clock_ns() - begin - fmax(ns - overhead, 1);
 }
 
-/* Copying, in this process, takes processor time like the calls. */
+/* Copies in this process, measured in processor time like the calls. */
 static void call_limit(void *context, size_t turn) {
     const measure_arm *m = context;
     struct timespec from, to;
@@ -156,7 +156,7 @@ static void after(void *context) {
     compare(((seat *)context)->of);
 }
 
-/* What messages cost at least: more might make a call look faster than copying. */
+/* The least cost of the messages: subtracting more could make a call look faster than copying. */
 static bool measure_overhead(seat *a) {
     enum { TIMES = 51 };
     double ns;

@@ -46,7 +46,7 @@ instance *fixture_next(fixture *f) {
     return f->last = &f->in[f->calls++ % f->sets];
 }
 
-/* A set that is rotated through must not become a recently used one. */
+/* Evicts a set, so that a rotating set is not a recently used one. */
 void fixture_begin(fixture *f, size_t calls) {
     instance *last = &f->in[(f->calls + calls - 1) % f->sets];
     instance_refill(last);

@@ -17,7 +17,8 @@ static bool has_clflushopt(void) {
     return known;
 }
 
-/* Lines in no order, which is much faster than clflush: that takes one after the other. */
+/* Flushes lines in any order, which is much faster than clflush, which flushes one after
+ * another. */
 __attribute__((target("clflushopt"))) static void flush_lines(char *p, size_t bytes) {
     for (size_t i = 0; i < bytes; i += 64) _mm_clflushopt(p + i);
 }

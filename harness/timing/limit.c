@@ -73,8 +73,8 @@ typedef struct candidates {
     size_t count, best;
 } candidates;
 
-/* Tries each that is within `near` of the best, so many times, in turns: what disturbs one trial
- * is gone before the next of the same way. */
+/* Tries each way that is within `near` of the best several times, in turns, so that one disturbance
+ * hits one trial of each way at most. */
 static void sweep(candidates *c, size_t times, double near, double (*trial)(void *, limit_way),
                   void *context) {
     for (size_t t = 0; t < times; t++) {

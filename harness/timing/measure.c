@@ -34,9 +34,9 @@ static double time_reading(const measure *m) {
     return least;
 }
 
-/* One untimed call wakes threads that slept through the other arms' turns and warms the buffers.
- * Further ones, up to six, but an eighth of the timed calls, make it a matter of chance which call
- * of the arm is the last, whose outputs are verified. */
+/* One untimed call wakes threads that slept during the other arms' turns and warms the buffers. A
+ * random number of further ones, up to six and an eighth of the timed calls, varies which call is
+ * the last, whose outputs are verified. */
 static size_t untimed_calls(size_t calls, size_t random) {
     return 1 + random % ((calls < 48 ? calls : 48) + 8) / 8;
 }
@@ -65,8 +65,7 @@ static double time_calls(const measure *m, size_t arm, size_t untimed, size_t ca
     return total;
 }
 
-/* A short trial of an arm: nanoseconds of a timed call, and of any call with all that belongs to
- * it. */
+/* A short trial of an arm: nanoseconds of a timed call, and of a call with its untimed parts. */
 static double try_arm(const measure *m, size_t arm, size_t *turn, double *whole) {
     for (size_t calls = 1;; calls *= 2) {
         double start = m->clock(), ns = time_calls(m, arm, 1, calls, turn);

@@ -12,7 +12,7 @@ bool exact_data(const instance *in) {
     return case_is_exact(in->c);
 }
 
-/* And a method that does not round on them. */
+/* Exact data, and a method that does not round on them. */
 static bool exact_expected(const instance *in) {
     return exact_data(in) && in->impl && in->impl->method != NL_WELFORD;
 }
@@ -22,8 +22,8 @@ static bool is_power_of_two(long double v) {
     return frexpl(v, &exponent) == 0.5L;
 }
 
-/* By how many units an exact sum of m terms, divided, may be off: who multiplies by 1 / m rounds
- * twice, unless m is a power of two. */
+/* The error, in units, of dividing an exact sum of m terms: a kernel that multiplies by 1 / m
+ * rounds twice, unless m is a power of two. */
 static double divided(size_t m) {
     return is_power_of_two(m) ? 0 : 2;
 }
@@ -34,7 +34,7 @@ bound allow_mean(const instance *in, const allowance *a) {
     return (bound){4 + 2 * a->sum.probable, 4 + 2 * a->sum.certain};
 }
 
-/* Of which terms is the sum? */
+/* The terms of a sum. */
 typedef enum term { VALUES, SQUARES, RAW_SQUARES, GRADIENTS, GRADIENTS_XHAT, DGAMMA, DBETA } term;
 
 typedef struct terms {
@@ -60,9 +60,9 @@ static double term_at(const terms *t, size_t e) {
     return t->term == VALUES ? x : t->term == SQUARES ? d * d : x * x;
 }
 
-/* Adds up m terms in float, in so many lanes, and returns the largest relative error on the way:
- * what rounding does when its errors do not average out, as where a sum is so large that most of a
- * term is lost. In units, relative to the sum of the magnitudes. */
+/* Adds up m terms in float, in `lanes` sums, and returns the largest error on the way, in units,
+ * relative to the sum of the magnitudes. Rounding errors do not average out where a sum is so large
+ * that most of a term is lost. */
 static double drift(const terms *t, size_t m, size_t lanes) {
     enum { STOPS = 64 };
     float sum[LANES_MAX] = {0};
@@ -128,8 +128,8 @@ static unsigned terms_of(nl_pass pass, nl_method method) {
     return method == NL_ONE_PASS ? NL_BIT(VALUES) | NL_BIT(RAW_SQUARES) : NL_BIT(VALUES);
 }
 
-/* The sum of squares as it enters rstd: the certain bound leaves the half that the root takes to
- * the terms, the probable one gives them 2. */
+/* The error of the sum of squares in rstd, which the root halves: the certain bound keeps the other
+ * half for the rounding of the squares, the probable one gives that 2 units. */
 static bound squares_of_group(const instance *in, const ref_outputs *want, size_t g,
                               nl_method method) {
     const unsigned kind = NL_BIT(method == NL_ONE_PASS ? RAW_SQUARES : SQUARES);
@@ -150,8 +150,8 @@ static double shift_of(double terms, double k, double far) {
     return 1 + far + terms * k * u;
 }
 
-/* By how many sigma the first mean of a refined method is off: it is rounded, and its sum is
- * shifted by a value of the group, or by a rounded mean of at most 32 of them. */
+/* The error, in sigma, of a refined method's first mean: it is rounded, and its sum is shifted by a
+ * value of the group, or by a rounded mean of at most 32 values. */
 static double refined_mean(double sum, double k, double far) {
     return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
@@ -176,16 +176,16 @@ static bool may_fold(nl_method method) {
     return method != NL_REFINED && method != NL_SHIFTED;
 }
 
-/* What it costs to apply the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
+/* The cost of applying the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
  * one rounding each of x * a, mean * a and b. */
 static double folded_units(const ref_outputs *want, size_t g) {
     const double far = 3 * (double)fabsl(want->mean[g] * want->rstd[g]);
     return isfinite(far) ? far : 0;
 }
 
-/* What the statistics' sums, of the values and of the squares, add to the error of xhat, and of
- * that to the error of rstd: an error of the mean enters rstd by its square. far: the largest
- * distance of a value from the mean; raw: E[x^2] over the variance. */
+/* The error of xhat, and of rstd, from the sums of the values and of the squares; an error of the
+ * mean enters rstd by its square. far: the largest distance of a value from the mean; raw: E[x^2]
+ * over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
     const double shift = shift_of(sum, k, far), off = (sum + 2) * k;
@@ -207,8 +207,8 @@ bool leaves_range(long double sum) {
     return isfinite(sum) && sum > FLT_MAX / 4;
 }
 
-/* Do the sums of a group's gradients, times xhat or times x - mean? The gauge of dx has the means of
- * the first, times rstd. */
+/* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The gauge of dx
+ * has the mean of |g| and |g * xhat|, times rstd. */
 static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g) {
     const size_t m = nl_group_size(p);
     const long double rstd = want->rstd[g];

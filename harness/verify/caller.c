@@ -20,7 +20,7 @@
 
 enum { SECONDS_MOST = 20 };
 
-/* Ends it; why, unless it says so already, follows from how it had ended. */
+/* Ends the process. If `why` is empty, describes how it had ended. */
 static bool end(caller *k) {
     int status = 0;
     if (!k->pid) return false;
@@ -50,7 +50,7 @@ static bool hear(caller *k, unsigned char *byte) {
     return end(k);
 }
 
-/* With all its threads: what a kernel has left to do after a call, it does not do then. */
+/* Stops the process with all its threads, so that a kernel cannot do work after a call. */
 static bool halt(caller *k) {
     siginfo_t now;
     kill(k->pid, SIGSTOP);
@@ -78,7 +78,7 @@ bool caller_start(caller *k, const instance *in, int threads, bool by_clock) {
     return k->pid && send(k->line, "t", 1, MSG_NOSIGNAL) == 1;
 }
 
-/* The kernel of the system counts the time of a process that runs elsewhere, too. */
+/* The system also counts the processor time of a process on another CPU. */
 static double now(const caller *k) {
     clockid_t of_process;
     struct timespec t;

@@ -138,7 +138,7 @@ void crash_describe(const slip *s, char *why, size_t size) {
     }
 }
 
-/* The process can write over what it notes. */
+/* The process can overwrite its notes. */
 static bool sound(const slip *s) {
     const nl_problem *p = &s->c.problem;
     return (unsigned)p->op < NL_OPS && (unsigned)p->pass < NL_PASSES &&

@@ -52,8 +52,8 @@ static due exactly(nl_dtype t, long double want, long double gauge, bound allowe
     return (due){t, want, want, want, gauge, allowed, NAN, promised, false};
 }
 
-/* A float of so many units' error, on its way to 16 bits. Below the normal numbers errors are
- * absolute. */
+/* The blur of a float with an error of `units` before it is rounded to 16 bits. Below the normal
+ * numbers errors are absolute. */
 static long double blur_of(nl_dtype t, double units, long double gauge) {
     return t == NL_F32 ? NAN : units * 0x1p-24L * larger(gauge, ref_smallest_normal(NL_F32));
 }
@@ -63,8 +63,7 @@ static bool is_float(long double v) {
     return (long double)(float)v == v;
 }
 
-/* An operation on numbers below the normal ones is off by 2^-150, and its result is then
- * multiplied. */
+/* An operation on subnormal numbers is off by 2^-150, which later factors multiply. */
 static void add_underflow(due *out, long double times) {
     const long double off = times * 0x1p-150L;
     const double more = (double)(off / (ref_unit(out->dtype) *
@@ -74,8 +73,9 @@ static void add_underflow(due *out, long double times) {
     out->blur += off;
 }
 
-/* gain * rstd, a factor for all of a channel, may leave float's range where the result does not. It
- * multiplies numbers of this size. It may be divided by `by`, for numbers so many times as large. */
+/* gain * rstd, a factor for a whole channel, may leave float's range where the result does not. It
+ * multiplies numbers of this size. A kernel may divide it by `by` and multiply numbers `by` times
+ * as large. */
 static void fold(const dues *d, size_t g, long double gain, long double size, size_t by, due *out) {
     const long double whole = fabsl(gain) * d->want->rstd[g], factor = whole / by;
     if (isfinite(whole) && whole > FLT_MAX) out->promised = false;
@@ -93,7 +93,7 @@ static due due_dx(const dues *d, size_t i, size_t g) {
     const long double rstd = w->rstd[g], scale = larger(fabsl((long double)w->xhat[i]), 1) + 1;
     due out =
         exactly(p->dtype, w->dx[i], w->dx_gauge[i], scaled(1, d->ratio, a->units), a->promised);
-    out.promised = out.promised && !leaves_range(out.gauge); /* a term of it may be infinite */
+    out.promised = out.promised && !leaves_range(out.gauge); /* one of its terms may be infinite */
     out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
@@ -148,7 +148,7 @@ static due due_y(const dues *d, size_t i, size_t g) {
     const long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
     if (leaves_range(fabsl(x))) out.promised = false; /* eps = 0: xhat itself overflows */
     if (a->folds && leaves_range(fabsl(gain) * (fabsl(d->want->mean[g]) * d->want->rstd[g] + 1)))
-        out.promised = false; /* the shift of x * a + b does */
+        out.promised = false; /* the shift of x * a + b leaves the range */
     out.loose = isinf(gain);  /* times an xhat near zero, or as x * inf - mean * inf */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
     if (nl_layers[p->op].by_channel || a->folds)
@@ -232,7 +232,7 @@ void due_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     dues d = {.in = &in, .want = &a->want, .allowed = malloc((groups + 1) * sizeof(allowance))};
     a->plain = malloc((count + 1) * sizeof *a->plain);
     d.ratio = (double)(ref_unit(NL_F32) / ref_unit(p->dtype));
-    for (size_t g = 0; d.allowed && g < groups; g++) /* whoever folds is asked most */
+    for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
     for (size_t i = 0; a->plain && i < count; i++) {
@@ -266,8 +266,8 @@ bool due_near(nl_dtype t, const plain *it, double floor, double got, double *err
            (t == NL_F32 || off < half_spacing(t, got));
 }
 
-/* Rounding keeps the order of numbers, so the ends of what a float may be have the ends of what is
- * stored. What lies within half of got's spacing needs no ends. */
+/* Rounding keeps the order of numbers, so a stored number lies between the rounded ends of the
+ * float's interval. Within half of got's spacing no ends need to be rounded. */
 bool due_rounded(const due *d, double got) {
     if (isnan(d->blur) || !isfinite(d->low) || !isfinite(d->high)) return true;
     const double unit = (double)ref_unit(d->dtype), least = fabs(got) * unit / 2;

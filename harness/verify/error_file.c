@@ -12,7 +12,7 @@
 enum { NAMES = 3 };
 static const char *const names[NAMES] = {"problem", "isa", "impls"};
 
-/* Text that an update can write back without quotes. */
+/* Can an update write the text back without quotes? */
 static bool is_plain(const char *text) {
     return !text[strcspn(text, ",\"\r\n")];
 }
@@ -157,8 +157,8 @@ static size_t write_lines(const error_record *e, const error_line *lines, size_t
     return written;
 }
 
-/* How many rows are added up together follows the caches of the machine, and the error follows that: a
- * line of a parameter's gradient keeps the larger number, another machine's or this one's. */
+/* The caches of a machine decide how many rows are added up together, and so the error of dgamma
+ * and dbeta: their lines keep the larger number, another machine's or this one's. */
 static void keep_larger(const error_record *e, error_line *l) {
     const error_line *was = bsearch(l, e->file, e->file_count, sizeof *e->file, error_record_order);
     const char *output = strrchr(l->problem, '/') + 1;

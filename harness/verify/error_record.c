@@ -23,7 +23,7 @@ int error_record_order(const void *a, const void *b) {
     return name ? name : isa ? isa : strcmp(l->problem, m->problem);
 }
 
-/* The kind of x, or one for all cases in which another input is not as usual. */
+/* The kind of x, or `others` if another input is unusual. */
 static const char *column_of(const nl_case *c) {
     bool usual = c->gain == 1;
     for (nl_arg a = 0; a < NL_ARGS; a++) usual = usual && (a == NL_X || !c->kind[a].value);
@@ -81,7 +81,7 @@ bool error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, c
     return true;
 }
 
-/* The file's line for one of this run; its lines are in order. */
+/* Finds the file's line for a line of this run, by binary search. */
 static const error_line *on_file(const error_record *e, const error_line *wanted) {
     return bsearch(wanted, e->file, e->file_count, sizeof *e->file, error_record_order);
 }

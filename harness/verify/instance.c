@@ -41,7 +41,7 @@ static bool place_buffer(instance *in, size_t which, size_t bytes, placement whe
     in->map[which] = map;
     in->map_bytes[which] = inner + 2 * page;
     char *begin = map + page, *buffer = begin + (where == PLACE_END ? inner - bytes : skew);
-    if (in->shared) { /* what another instance left beside the buffer */
+    if (in->shared) { /* clears the bytes of another instance beside the buffer */
         memset(begin, 0xff, (size_t)(buffer - begin));
         memset(buffer + bytes, 0xff, (size_t)(begin + inner - buffer) - bytes);
     }
@@ -82,7 +82,8 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
     size_t whole = (scratch_bytes + 63) / 64 * 64; /* scratch is 64-byte aligned at both ends */
     if (whole && !place_buffer(out, NL_ARGS, whole, where, &out->scratch))
         return instance_free(out), false;
-    out->scratch_byte = where == PLACE_END ? 0xff : 0; /* a fallback for NaN may hide one of them */
+    out->scratch_byte = where == PLACE_END ? 0xff : 0; /* a kernel's fallback for NaN may hide one
+                                                        * of them */
     instance_fill(out);
     return true;
 }

@@ -24,7 +24,8 @@ typedef struct child {
     int line;  /* a byte asks, a byte answers */
 } child;
 
-static const double busy_most = 2, idle_most = 10; /* seconds of a call, before its rung is asked */
+static const double busy_most = 2, idle_most = 10; /* seconds of a call, before the plainest rung is
+                                                    * timed */
 enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
 static slip *paper;
@@ -33,7 +34,7 @@ static child servers[2]; /* of added kernels, and of our own */
 static pid_t owner;
 static int output[2] = {-1, -1}; /* what kernels print on stdout and stderr */
 
-/* Returns the status that waitpid() gives. Whatever the child has started goes with it. */
+/* Ends the child and the processes that it has started; returns waitpid()'s status. */
 static int stop(child *k, bool now) {
     int status = 0;
     if (!k->pid) return 0;
@@ -63,7 +64,7 @@ static bool ready(void) {
     if (owner == getpid()) return true;
     if (!owner) atexit(stop_servers);
     owner = getpid();
-    servers[0].pid = servers[1].pid = 0; /* children of the process that this one is a fork of */
+    servers[0].pid = servers[1].pid = 0; /* they are children of the process that forked this one */
     return true;
 }
 
@@ -96,7 +97,7 @@ static double busy(const child *k) {
 static double naive_seconds(const instance *in) {
     const nl_impl *m = NULL;
     instance own;
-    if (!in) return 0; /* it is only asked for its scratch */
+    if (!in) return 0; /* only its .scratch runs */
     const nl_problem *p = &in->c->problem;
     for (size_t i = 0; !m && i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
@@ -119,7 +120,7 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
         siginfo_t ended = {0};
         if (poll(&line, 1, 100) > 0) return true;
         if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
-            return true; /* what it has started may still hold the line */
+            return true; /* processes that it has started may still hold the line */
         const double used = busy(k) - busy_before, gone = 1e-9 * (clock_ns() - begin);
         const double most = naive > 0 ? TIMES_NAIVE * naive : 0;
         if (used < fmax(busy_most, most) * threads && gone < fmax(idle_most, most)) continue;
@@ -131,7 +132,7 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
 
 void (*isolate_heard)(const char *text);
 
-/* What there is in a file of output; empties the file. False: nothing. */
+/* Reads a file of output, and empties it. False: it was empty. */
 static bool printed(int file, char *text, size_t size) {
     if (lseek(file, 0, SEEK_CUR) <= 0) return false;
     const ssize_t got = pread(file, text, size - 1, 0);
@@ -146,8 +147,8 @@ static void join_lines(char *text) {
     for (size_t last = strlen(text); last && text[last - 1] == ' ';) text[--last] = '\0';
 }
 
-/* A kernel prints nothing on stdout. On stderr a runtime may warn, which is worth showing beside
- * another failure. True: the call has failed, or had. */
+/* Printing on stdout is a failure. On stderr a runtime may warn, which is added to another failure.
+ * Returns whether the call has failed. */
 static bool describe_output(bool failed, char *why, size_t size) {
     enum { LONGEST = 119, HEARD = 4096 };
     char text[HEARD];
@@ -166,7 +167,7 @@ static bool describe_output(bool failed, char *why, size_t size) {
     return failed;
 }
 
-/* Whoever never returns is not waited for on every case. True: it has run out of time before. */
+/* Has the implementation run out of time on enough cases not to be called again? */
 static bool hopeless(const nl_impl *impl, bool again) {
     static const nl_impl *last;
     static int times;
@@ -174,7 +175,7 @@ static bool hopeless(const nl_impl *impl, bool again) {
     return impl == last && times >= TIMES_OUT;
 }
 
-/* The child has ended, or the time is up: what did the kernel do? */
+/* Describes what the kernel did when the child has ended or the time is up. */
 static void describe_end(child *k, bool in_time, double seconds, char *why, size_t size) {
     const int status = stop(k, !in_time);
     if (!in_time)
@@ -184,7 +185,7 @@ static void describe_end(child *k, bool in_time, double seconds, char *why, size
         crash_describe_end(paper, status, why, size);
 }
 
-/* What a kernel did that returned. False: nothing wrong. */
+/* Describes what a kernel that returned did wrong. False: nothing. */
 static bool describe_return(const slip *s, char *why, size_t size) {
     if (s->status != NL_OK)
         snprintf(why, size, "%.*s", (int)sizeof s->message - 1, s->message);
@@ -201,16 +202,16 @@ static bool describe_return(const slip *s, char *why, size_t size) {
     return true;
 }
 
-/* A fork knows only what was there when it began: the table, if only that. */
+/* Is it in the table? A forked child has only the table of the time of its fork. */
 static bool is_in_table(const nl_impl *impl) {
     for (size_t i = 0; i < nl_impl_count(); i++)
         if (nl_impl_at(i) == impl) return true;
     return false;
 }
 
-/* Sends the slip, and waits for it to come back. in: NULL but for a call. */
+/* Sends the slip, and waits for the answer. in: NULL unless it is for a call. */
 static bool ask(child *k, const instance *in, int threads, char *why, size_t size) {
-    static unsigned char calls; /* the child echoes it; another byte is a kernel's */
+    static unsigned char calls; /* the child echoes it; a kernel may have written another byte */
     unsigned char byte = ++calls;
     double seconds = 0;
     const bool asked = send(k->line, &byte, 1, MSG_NOSIGNAL) == 1;

@@ -21,14 +21,14 @@
 #include <omp.h>
 #endif
 
-/* What a judge says, one after another. */
+/* A message of a judge. */
 typedef struct sentence {
     enum { NOTED, JUDGED, ENDED, BROKEN } is;
     size_t impl; /* its place in the table; SIZE_MAX: the model's own output */
     verdict v;   /* of BROKEN: why */
 } sentence;
 
-static FILE *to; /* of a judge: its end of the line */
+static FILE *to; /* a judge's end of the line */
 
 static void say(const sentence *s) {
     if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* nobody listens any more */
@@ -64,7 +64,7 @@ void judges_start(judges *j, const nl_case *cases, size_t count,
     const int most = processors();
     int line[2];
     *j = (judges){0};
-    fflush(NULL); /* or each would write what is buffered */
+    fflush(NULL); /* or each child would write what is buffered */
     while (most > 1 && j->count < most && pipe(line) == 0) {
         const int k = j->count;
         const pid_t pid = fork();
@@ -97,7 +97,7 @@ void judges_start(judges *j, const nl_case *cases, size_t count,
         worker_leave(0);
     }
     if (j->count == most) return;
-    judges_end(j); /* the cases of those who are missing would not be verified */
+    judges_end(j); /* the cases of missing judges would not be verified */
 }
 
 bool judges_hear(judges *j, size_t i, const nl_case *c, const check_settings *o, char *error,

@@ -33,7 +33,7 @@ static bool is_child(const char *pid) {
 }
 
 void orphans_end(void) {
-    for (bool more = true; more;) { /* the children of one that ends are adopted */
+    for (bool more = true; more;) { /* this process adopts the children of one that ends */
         DIR *all = opendir("/proc");
         more = false;
         for (const struct dirent *one; all && (one = readdir(all));) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/pair.h"
 #include "base/clock.h"
+#include "dtype.h"
 #include "registry.h"
 #include "verify/constants.h"
 
@@ -9,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Until so many calls of each overlapped one of the other's, or a time is over: others may use the
- * machine. */
+/* Runs until OVERLAPS calls of each overlapped one of the other's, or a time is over, since other
+ * programs may use the machine. */
 enum { OVERLAPS = 10, LEAST = 16384, MOST = 40000, MOST_NS = 100000000 };
 
 bool pair_wanted(const instance *in) {
     const nl_problem *p = &in->c->problem;
     const size_t count = p->n * p->c * p->s;
-    return !in->impl->threaded && !nl_is_own(in->impl) && !in->c->text[in->c->options] &&
-           strcmp(in->c->data, "normal") == 0 && LEAST <= count && count <= MOST;
+    return !in->c->team && !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0 &&
+           LEAST <= count && count <= MOST;
 }
 
 /* A caller, with buffers of its own. */
@@ -25,13 +26,13 @@ typedef struct party {
     const pair_call *s;
     nl_case c;
     instance in;
-    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after one alone */
+    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after a call that ran alone */
     const struct party *beside;
     atomic_int calls, overlaps;
     bool differs;
 } party;
 
-/* Of whole lines of a cache, and at their beginning. */
+/* Memory of whole cache lines, aligned to them. */
 static void *room(size_t bytes) {
     return aligned_alloc(64, (bytes / 64 + 1) * 64);
 }
@@ -45,7 +46,7 @@ static void *copy(const void *from, size_t bytes) {
 static bool call_once(party *p) {
     for (int i = 0; i < NL_ARGS; i++)
         if (p->in.at[i] && p->s->writable[i]) memcpy(p->in.at[i], p->first[i], p->s->bytes[i]);
-    return instance_call(&p->in, 1) == NL_OK;
+    return instance_call(&p->in, p->s->threads) == NL_OK;
 }
 
 static bool same_as_alone(party *p) {
@@ -55,12 +56,22 @@ static bool same_as_alone(party *p) {
     return true;
 }
 
-/* other: with the signs of x changed. False: out of memory, or not the same twice. */
+/* Half the features, if the buffers and scratch are enough for that: what a kernel keeps of a shape
+ * shows. */
+static void halve(party *p) {
+    nl_problem half = p->c.problem;
+    half.c = half.c / 2 + 1;
+    if (half.c < p->c.problem.c && nl_scratch_bytes(p->in.impl, &half) <= p->in.scratch_bytes)
+        p->c.problem = half;
+}
+
+/* other: with the signs of x changed, and narrower. False: out of memory, or two calls alone differ. */
 static bool begin(party *p, const pair_call *s, bool other) {
     const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;
     *p = (party){.s = s, .c = *s->in->c, .in = *s->in};
     p->in.c = &p->c, p->in.impl = constants_unguarded();
+    if (other) halve(p);
     if (s->in->scratch) ok = (p->in.scratch = room(s->in->scratch_bytes));
     for (int i = 0; i < NL_ARGS; i++) {
         if (!s->in->at[i]) continue;
@@ -109,13 +120,50 @@ bool pair_agrees(const pair_call *s) {
     return !one.differs && !other.differs;
 }
 
+/* Of an added kernel on ordinary data? An input that a call changes could not be restored. */
+static bool may_repeat(const instance *in) {
+    bool again = !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0;
+    for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);
+    return again;
+}
+
 bool pair_repeat_wanted(const instance *in, int threads) {
     const char *options = in->c->text + in->c->options;
     const bool plain = !*options || (strncmp(options, "threads=", 8) == 0 && !strchr(options, '/'));
-    bool again = true; /* an input that a call changes could not be restored */
-    for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);
-    return in->impl->threaded && threads > 1 && plain && again && !nl_is_own(in->impl) &&
-           strcmp(in->c->data, "normal") == 0;
+    return in->impl->threaded && threads > 1 && plain && may_repeat(in);
+}
+
+bool pair_stale_wanted(const instance *in) {
+    const nl_problem *p = &in->c->problem;
+    return may_repeat(in) && p->n * p->c * p->s <= MOST;
+}
+
+/* Doubles or halves it: the lowest bit of the exponent. */
+static void change_middle(void *array, size_t bytes, size_t size, nl_dtype t) {
+    static const unsigned short ones[] = {[NL_F16] = 1 << 10, [NL_BF16] = 1 << 7};
+    char *at = (char *)array + bytes / size / 2 * size;
+    uint32_t wide = 1u << 23;
+    unsigned char change[4];
+    memcpy(change, size == 4 ? (void *)&wide : (void *)&ones[t], size);
+    for (size_t i = 0; i < size; i++) at[i] ^= change[i];
+}
+
+void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write)) {
+    const nl_dtype t = s->in->c->problem.dtype;
+    const instance *in = s->in;
+    for (int again = 0; again < 2; again++) {
+        allow(in, true);
+        for (nl_arg i = 0; i < NL_ARGS; i++) {
+            const size_t size = nl_args[i].extent == NL_TENSOR ? nl_dtype_size(t) : 4;
+            if (in->at[i] && !s->writable[i] && s->bytes[i] >= size)
+                change_middle(in->at[i], s->bytes[i], size, t);
+            else if (again && in->at[i] && s->writable[i])
+                memset(in->at[i], in->unset, s->bytes[i]);
+        }
+        allow(in, false);
+        if (!again) instance_call(in, s->threads);
+    }
+    if (in->scratch) memset(in->scratch, in->scratch_byte, in->scratch_bytes);
 }
 
 void pair_repeat(const pair_call *s) {

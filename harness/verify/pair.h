@@ -5,8 +5,8 @@
 
 #include "verify/instance.h"
 
-/* Is a call of this instance made in a pair as well? On small, ordinary cases, of added kernels that
- * use one thread: of our own no function has a static buffer. */
+/* Is a call of this instance made in a pair as well? On small, ordinary cases, of added kernels: of our
+ * own no function has a static buffer. */
 bool pair_wanted(const instance *in);
 
 /* A call that was made: its buffers' sizes, and which of them it may write. */
@@ -26,5 +26,10 @@ bool pair_repeat_wanted(const instance *in, int threads);
 /* Repeats the call until its outputs differ from those that it has left, in which case it leaves the
  * others, or a moment is over: a race may show once in a hundred calls. */
 void pair_repeat(const pair_call *s);
+
+/* And what a kernel keeps of an earlier call, and knows again by its addresses: is there one before,
+ * with another value in the middle of each input? `allow` makes the inputs writable, or not. */
+bool pair_stale_wanted(const instance *in);
+void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write));
 
 #endif

@@ -16,7 +16,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Nor does a compiler need these. */
+/* A compiler does not need these either. */
 static const int of_nobody[] = {SCMP_SYS(ptrace),
                                 SCMP_SYS(socket),
                                 SCMP_SYS(process_vm_writev),
@@ -81,7 +81,7 @@ static const int never[] = {SCMP_SYS(execve),
                             SCMP_SYS(sched_setparam),
                             SCMP_SYS(sched_setattr)};
 
-/* What a process that starts others needs. */
+/* The calls that a process needs to start others. */
 static const int of_processes[] = {SCMP_SYS(fork),
                                    SCMP_SYS(vfork),
                                    SCMP_SYS(tkill),
@@ -92,7 +92,8 @@ static const int of_processes[] = {SCMP_SYS(fork),
                                    SCMP_SYS(setpgid),
                                    SCMP_SYS(setsid)};
 
-/* When the argument with this index is, or is not, a; or is b under the mask a. */
+/* A condition: the argument with this index equals a, differs from a, or equals b under the mask
+ * a. */
 static void refuse(scmp_filter_ctx all, int call, unsigned index, enum scmp_compare how,
                    scmp_datum_t a, scmp_datum_t b) {
     const struct scmp_arg_cmp when = {.arg = index, .op = how, .datum_a = a, .datum_b = b};
@@ -120,7 +121,8 @@ static void refuse_files(scmp_filter_ctx all) {
     }
     refuse(all, SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0, 0);
     refuse(all, SCMP_SYS(sched_setaffinity), 0, SCMP_CMP_EQ, (scmp_datum_t)getppid(), 0);
-    const int signals[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG}; /* a file can send them to others */
+    const int signals[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG}; /* other processes get signals through
+                                                              * a file, too */
     for (unsigned i = 0; i < 3; i++)
         refuse(all, SCMP_SYS(fcntl), 1, SCMP_CMP_EQ, (scmp_datum_t)signals[i], 0);
     refuse(all, SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, TIOCSTI, 0); /* types into the terminal */
@@ -136,7 +138,7 @@ void seal(seal_kind kind) {
     for (size_t i = 0; i < sizeof of_nobody / sizeof *of_nobody; i++)
         seccomp_rule_add(all, action, of_nobody[i], 0);
     if (kind == SEAL_KERNEL) refuse_files(all), refuse_processes(all);
-    if (seccomp_load(all) != 0) { /* as where not all threads can be sealed at once */
+    if (seccomp_load(all) != 0) { /* for example, not all threads can be sealed at once */
         seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 0);
         seccomp_load(all);
     }

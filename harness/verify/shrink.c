@@ -9,7 +9,7 @@
 
 enum { OPTIONS_MOST = 24 };
 
-/* A case in parts, to be put together otherwise. */
+/* The parts of a case's spelling. */
 typedef struct parts {
     nl_op op;
     nl_pass pass;
@@ -40,7 +40,7 @@ static bool alike(const verdict *a, const verdict *b) {
     return !a->compared == !b->compared && strncmp(a->why, b->why, length) == 0;
 }
 
-/* Does it fail there too? Then that is the case now. */
+/* If it fails there too, takes that case. */
 static bool fails(search *s, const parts *p) {
     char text[CASE_TEXT + 400], error[700];
     nl_case c;

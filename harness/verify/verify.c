@@ -3,7 +3,7 @@
 #include "verify/isolate.h"
 #include "verify/worker.h"
 
-/* A verdict, and all that it follows from: many rungs compute the same bits, at both placements. */
+/* A cached verdict with its key: many rungs compute the same bits, at both placements. */
 typedef struct known {
     unsigned long answer;
     uint64_t hash; /* of all arguments after the call */
@@ -38,7 +38,7 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
     instance in;
     if (!shared || !instance_make_in(shared, c, data, impl, scratch, where, &in))
         return failure("out of %s", "memory");
-    /* what adds to the numbers that it finds may spare NaN */
+    /* a kernel may add to what it finds unless that is NaN */
     if (where == PLACE_START) in.unset = UNSET_NUMBERS, instance_fill(&in);
     char why[sizeof((verdict){0}.why)];
     const verdict v =

@@ -19,6 +19,7 @@
 #include <omp.h>
 #endif
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,7 @@ extern void __gcov_dump(void) __attribute__((weak));
 static slip *here;
 static char *stack;
 
-/* Without the exit handlers, which are the parent's; only a coverage build has its counts to
- * save. */
+/* Skips the exit handlers, which are the parent's; only a coverage build must save its counts. */
 _Noreturn void worker_leave(int code) {
     if (__gcov_dump) __gcov_dump();
     _exit(code);
@@ -80,7 +80,7 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     worker_leave(1);
 }
 
-/* The first exit handler to run: the others are the parent's, or a runtime's. */
+/* Runs before the other exit handlers, which are the parent's, or a runtime's. */
 static void on_exit_called(void) {
     here->exited = true;
     worker_leave(0);
@@ -112,7 +112,7 @@ static void protect(const instance *in, const bool *writable) {
     if (memcmp(&want, &now, sizeof now) == 0) return;
     now = want;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    static char *end; /* of what any instance has used */
+    static char *end; /* the most bytes that any instance has used */
     for (int i = 0; i <= NL_ARGS; i++)
         if (in->map[i] && (char *)in->map[i] + in->map_bytes[i] > end)
             end = (char *)in->map[i] + in->map_bytes[i];
@@ -123,24 +123,36 @@ static void protect(const instance *in, const bool *writable) {
                      writable[i] ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
+/* Makes the inputs writable for a moment, for what comes before the call of the case. */
+static void allow(const instance *in, bool write) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; in->shared && i < NL_ARGS; i++)
+        if (in->map[i] && !here->writable[i])
+            mprotect((char *)in->map[i] + page, in->map_bytes[i] - 2 * page,
+                     write ? PROT_READ | PROT_WRITE : PROT_READ);
+}
+
 /* The threads of this process: a directory has a link for each. */
 static int threads_now(void) {
     struct stat tasks;
     return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink : 0;
 }
 
-/* More than `most`, even after a moment for those that are about to end? */
+/* Are there more than `most` threads, even after a moment in which some may end? */
 static bool too_many_threads(int most) {
     for (int i = 0; i < 100 && threads_now() > most; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return threads_now() > most;
 }
 
-/* What a call should leave as it was, beside memory and arithmetic. */
+/* What a call must leave unchanged, besides memory and arithmetic. */
 typedef struct surroundings {
     sigset_t blocked;
     struct rlimit limits[6];
     struct stat output[2];
+#ifdef __linux__
+    cpu_set_t cpus; /* of the calling thread */
+#endif
 } surroundings;
 
 static surroundings usual;
@@ -152,6 +164,9 @@ static void look_around(surroundings *s) {
     pthread_sigmask(SIG_BLOCK, NULL, &s->blocked);
     for (int i = 0; i < 6; i++) getrlimit(limits[i], &s->limits[i]);
     for (int i = 0; i < 2; i++) fstat(i + 1, &s->output[i]);
+#ifdef __linux__
+    sched_getaffinity(0, sizeof s->cpus, &s->cpus);
+#endif
 }
 
 /* A handler of the kernel's own could hide that it wrote outside its buffers. */
@@ -180,7 +195,7 @@ static bool memory_lost(const instance *in) {
     return false;
 }
 
-/* Scratch ends at a guard page, but for what fills its last line. */
+/* Scratch ends at a guard page, but for the padding of its last cache line. */
 static bool scratch_overrun(const instance *in) {
     const char *scratch = in->scratch;
     for (size_t i = in->scratch_bytes; scratch && i % 64; i++)
@@ -188,7 +203,7 @@ static bool scratch_overrun(const instance *in) {
     return false;
 }
 
-/* What the next call would suffer from; "": nothing. */
+/* The changed state that would affect the next call; "": none. */
 static const char *left_behind(const instance *in) {
     surroundings now;
     look_around(&now);
@@ -200,14 +215,19 @@ static const char *left_behind(const instance *in) {
     if (timer_runs()) return "left a timer running";
     if (memcmp(now.limits, usual.limits, sizeof now.limits) != 0)
         return "changed the limits of the process";
+#ifdef __linux__
+    /* an OpenMP runtime may bind the threads of a threaded kernel */
+    if (!in->impl->threaded && !CPU_EQUAL(&now.cpus, &usual.cpus))
+        return "left the caller's thread bound to other processors";
+#endif
     for (int i = 0; i < 2; i++)
         if (!same_file(&now.output[i], &usual.output[i]))
             return "closed files that are not its own, or put others in their place";
     return "";
 }
 
-/* Memory that a kernel does not set holds what nobody expects: NaN in the first call of a case,
- * and in the second numbers, where a fallback for NaN may hide it. */
+/* Fills memory that a kernel must set itself: with NaN in the first call of a case, and with
+ * numbers in the second, since a fallback for NaN may hide a mistake. */
 static __attribute__((noinline)) void dirty(int byte) {
     volatile char room[1 << 16];
     memset((char *)room, byte, sizeof room);
@@ -216,8 +236,8 @@ static __attribute__((noinline)) void dirty(int byte) {
 #endif
 }
 
-/* A copy in memory of this process: a kernel that kept a pointer to its problem could else write
- * over what the parent reads. */
+/* A copy in this process's memory: otherwise a kernel that kept a pointer to its problem could
+ * overwrite what the parent reads. */
 static const instance *own_copy(const slip *s) {
     static instance in;
     static nl_case c;
@@ -234,7 +254,7 @@ static nl_status call_kernel(const slip *s) {
 #ifdef _OPENMP
     if (s->c.team > 1) {
         const int team = s->c.team;
-        nl_team(s->threads); /* before the limit, which the library would see and keep */
+        nl_team(s->threads); /* before the limit is set, since the library caches it */
 #pragma omp teams num_teams(1) thread_limit(team)
         status = instance_call(own_copy(s), s->threads);
         return status;
@@ -259,7 +279,7 @@ static size_t allocated(void) {
 #endif
 }
 
-/* One call may allocate what later ones use; not each of many in a row. */
+/* One call may allocate memory that later calls use; many calls in a row may not. */
 static bool leaks(size_t before) {
     enum { TIMES = 16 };
     static int grown;
@@ -276,6 +296,8 @@ static void call(slip *s) {
     s->state = SLIP_RUNS;
     if (worker_attach) worker_attach(&s->impl);
     s->constants = constants_guard(&s->impl);
+    const pair_call made = {&s->in, s->writable, s->bytes, s->threads};
+    if (s->stale) pair_stale(&made, allow);
     dirty(s->in.scratch_byte ? 0xff : 0x4b);
     const size_t memory = allocated();
     s->status = call_kernel(s);
@@ -287,7 +309,6 @@ static void call(slip *s) {
     s->left_threads = too_many_threads(before + team - 1);
     strcpy(s->left, left_behind(&s->in));
     if (leaks(memory) && !*s->left) strcpy(s->left, "allocates memory in each call, and keeps it");
-    const pair_call made = {&s->in, s->writable, s->bytes, s->threads};
     if (s->repeats && s->status == NL_OK) pair_repeat(&made);
     if (scratch_overrun(&s->in))
         strcpy(s->left, "wrote behind its scratch, as far as a line of a cache goes");
@@ -319,8 +340,8 @@ static void read_bytes(void *context, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += 64) (void)*((volatile const char *)context + i);
 }
 
-/* Turn after turn: what it is to be, "ready", the signal to go, "done" or "failed". Nothing else is
- * between the last two but the call. */
+/* Each turn: the parent sends its flags, the child "ready", the parent the signal to go, the child
+ * "done" or "failed". Between the last two there is only the call. */
 static void take_turns(slip *s, int line) {
     const bool warms = s->impl.threaded; /* also the team's threads, which have slept */
     unsigned char turn, go;
@@ -382,15 +403,15 @@ static void limit_all(void) {
     worker_seal();
 }
 
-/* What else the parent has open is none of a kernel's business. */
+/* Closes the parent's other files. */
 static void close_others(int line) {
     const int most = (int)sysconf(_SC_OPEN_MAX) < 1024 ? (int)sysconf(_SC_OPEN_MAX) : 1024;
     for (int fd = 3; fd < most; fd++)
         if (fd != line) close(fd);
 }
 
-/* The kernel runs in a thread: it can then use OpenMP, whose threads a fork leaves behind, and its
- * stack has a known size. */
+/* The kernel runs in a new thread, so that it can use OpenMP after a fork, and its stack has a
+ * known size. */
 _Noreturn void worker_serve(slip *s, int line, const int output[2]) {
     here = s;
 #ifdef __linux__
@@ -428,6 +449,7 @@ void worker_fill(slip *s, const instance *in, int threads) {
     const bool second = in->unset == UNSET_NUMBERS; /* of the calls of a case */
     s->pairs = second && pair_wanted(in);
     s->repeats = second && pair_repeat_wanted(in, threads);
+    s->stale = second && pair_stale_wanted(in);
     s->in.c = &s->c, s->in.impl = &s->impl;
     for (nl_arg i = 0; i < NL_ARGS; i++) {
         s->writable[i] = !in->data->input[i] || instance_consumes(in, i);
@@ -439,7 +461,7 @@ void worker_fill(slip *s, const instance *in, int threads) {
 int worker_start(slip *s, const int output[2], int *line) {
     int both[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return 0;
-    fflush(NULL); /* or the child, too, would write what is buffered */
+    fflush(NULL); /* or the child would also write what is buffered */
     const pid_t pid = fork();
     if (pid == 0) {
         close(both[0]);

@@ -61,7 +61,7 @@ static bool copy_rung(const scan *s, const char *name, char to[64]) {
                       name);
 }
 
-/* Does a rung, this one or any, take the case on this machine? What none takes, no student can. */
+/* Does this rung, or any, take the case on this machine? If none does, no student's kernel can. */
 static bool can_take(const nl_case *c, const char *name) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
@@ -135,7 +135,7 @@ static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
            can_be_met(s, p);
 }
 
-/* Words of C: `forbid` takes stems, too, as nl_*. */
+/* Words of C; `forbid` also takes stems, such as nl_*. */
 static bool read_words(const scan *s, char words[WORDS_MAX][64], size_t *count, bool stems,
                        char *rest) {
     for (char *one; *(one = word(&rest));) {
@@ -181,7 +181,7 @@ static bool read_line(const scan *s, assignment *a, char *line) {
         key);
 }
 
-/* Reads what s is at, and frees the text. */
+/* Parses the text at s, and frees it. */
 static bool read_lines(scan *s, char *text, assignment *out) {
     bool ok = true, right = false;
     *out = (assignment){0};

@@ -50,8 +50,8 @@ static void redirect(int to, const char *path, int flags) {
     close(from);
 }
 
-/* In the child. What the grader's own environment configures, a course may need: where programs
- * are, and ccache. */
+/* In the child. A course may need the grader's environment: the paths of programs and of their
+ * caches. */
 static char **enclose(const fence *f) {
     static const char *const kept[] = {"PATH", "HOME", "CCACHE_DIR", "CCACHE_DISABLE"};
     static char text[6][COMMAND_PATH], *environment[7];

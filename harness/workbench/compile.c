@@ -112,7 +112,8 @@ bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
     *error = '\0';
     if (!compile_prepare(file, out, error, size)) return false;
     compile_flags(out, &c);
-    command_add(&c, "%s%s", *file == '/' ? "" : "./", file); /* else @file would be options */
+    command_add(&c, "%s%s", *file == '/' ? "" : "./", file); /* otherwise @file would be read as
+                                                              * options */
     command_words(&c, "-shared -lm -o");
     command_add(&c, "%s", out->library);
     return command_run(&c, error, size);

@@ -9,15 +9,15 @@
 
 enum { TEXT_MOST = 1 << 20, PREPROCESSED_MOST = 64 << 20 };
 
-/* A kernel has what C and this project offer: no files, no threads of its own, no clock. */
+/* A kernel may use what C and this project offer, but no files, threads of its own, or clock. */
 static const char usual_headers[] =
     "kernel.h vec.h parallel.h normlab.h normlab_kernel.h assert.h complex.h ctype.h errno.h "
     "fenv.h "
     "float.h inttypes.h iso646.h limits.h math.h stdalign.h stdbool.h stddef.h stdint.h stdio.h "
     "stdlib.h string.h tgmath.h omp.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h arm_neon.h";
 
-/* Machine code could do what the list of symbols refuses, also in names that reach the assembler;
- * #embed contain a secret file; and a jump leave a thread behind. */
+/* Machine code, also in names that reach the assembler, could do what the list of symbols refuses;
+ * #embed could contain a secret file; a jump could leave a thread behind. */
 static const char always[] =
     "asm __asm __asm__ section __section__ embed weakref __weakref__ alias __alias__ ifunc "
     "__ifunc__ symver __symver__ ident sccs __builtin_longjmp __builtin_setjmp "
@@ -37,7 +37,7 @@ static char *read_text(const char *folder, const char *name, size_t most) {
     if (f) fclose(f);
     if (!whole) return free(text), NULL;
     for (size_t i = 0; i < n; i++)
-        if (!text[i]) text[i] = ' '; /* it would end the text, and compilers ignore it */
+        if (!text[i]) text[i] = ' '; /* a NUL would end the text, and compilers ignore it */
     text[n] = '\0';
     return text;
 }
@@ -58,7 +58,7 @@ static bool is_letter(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Names the identifiers of a preprocessed text that begin like `stem`, but for those allowed. */
+/* Names the identifiers of a preprocessed text that begin with `stem` and are not allowed. */
 static void poison_all(FILE *f, const char *stem, const assignment *rules, const char *text) {
     const size_t length = strlen(stem);
     char word[200];
@@ -120,14 +120,14 @@ static bool includes_allowed(const char *messages, char *error, size_t size) {
     return true;
 }
 
-/* Is the word one that no graded kernel may have? */
+/* May no graded kernel have this word? */
 static bool is_always(const char *word, int length) {
     for (const char *at = always; *at; at += strcspn(at, " "), at += *at == ' ')
         if ((int)strcspn(at, " ") == length && strncmp(at, word, (size_t)length) == 0) return true;
     return false;
 }
 
-/* What the compiler says of a poisoned word, FILE:LINE:COLUMN: ..., as a sentence. */
+/* Turns the compiler's message about a poisoned word, FILE:LINE:COLUMN: ..., into a sentence. */
 static bool words_allowed(const char *messages, const char *source, char *error, size_t size) {
     const char *poisoned = strstr(messages, "poisoned"), *line = poisoned, *at = source;
     int row = 0, column = 0;
@@ -148,7 +148,7 @@ static bool words_allowed(const char *messages, const char *source, char *error,
     return false;
 }
 
-/* Without the lines that lead from rules.c to the file. */
+/* Removes the lines that lead from rules.c to the file. */
 static const char *own_part(const char *messages) {
     while (strncmp(messages, "In file included from", 21) == 0)
         messages += strcspn(messages, "\n") + 1;
@@ -172,8 +172,8 @@ static void say_error(const char *messages, char *error, size_t size) {
     snprintf(error, size, "it does not compile\n%.*s", length, at ? at : messages);
 }
 
-/* Only preprocesses, into kernel.i. Before the list of files is known nothing is quoted of what the
- * compiler says: it could be of a file that was included. */
+/* Only preprocesses, into kernel.i. Quotes no message of the compiler before the list of included
+ * files is checked: the message could show a secret file. */
 static bool check_text(const compiled *c, const assignment *rules, const char *source, char *error,
                        size_t size) {
     const bool whole = run(c, "-E -H ./rules.c", "kernel.i", "messages", error, size);
@@ -190,7 +190,7 @@ static bool check_text(const compiled *c, const assignment *rules, const char *s
 
 static bool translate(const compiled *c, const assignment *rules, const char *source, char *error,
                       size_t size) {
-    /* what was looked at: __has_include could tell a second reading of the file from the first */
+    /* the text that was checked: __has_include could make a second reading of the file differ */
     if (!run(c, "-S -o kernel.s ./kernel.i", NULL, "messages", error, size)) {
         char *messages = *error ? NULL : read_text(c->folder, "messages", PREPROCESSED_MOST);
         if (messages && words_allowed(messages, source, error, size))

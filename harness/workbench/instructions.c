@@ -68,8 +68,8 @@ static bool is_soft(const char *rest) {
     return false;
 }
 
-/* Of the assembler's directives those that read files, or repeat, move or hide text, and in text those
- * that put data there: no compiler writes them. */
+/* The forbidden directives of the assembler: those that read files, or repeat, move or hide text,
+ * and those that put data into text. No compiler writes them. */
 static const char own_text[] = " .incbin .include .macro .rept .irp .irpc .altmacro .pushsection "
                                ".popsection .previous .subsection .if .ifdef .ifndef .inst .insn "
                                ".org .reloc";
@@ -133,7 +133,7 @@ bool instructions_allowed(char *assembly, int rules, char *why, size_t size) {
     for (char *line = strtok(assembly, "\n"); line; line = strtok(NULL, "\n")) {
         const char *name = line + strspn(line, " \t");
         const size_t n = strcspn(name, " \t;");
-        const bool quotes = strchr(name, '"'); /* what is in them separates nothing */
+        const bool quotes = strchr(name, '"'); /* separators inside them do not count */
         char *comment = quotes ? NULL : strstr(line, COMMENT);
         if (comment) *comment = '\0';
         if (!*name || strncmp(name, COMMENT, strlen(COMMENT)) == 0) continue;

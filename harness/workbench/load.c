@@ -30,7 +30,7 @@ enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
 static struct library {
     const char *origin;
     const nl_impl *kernels[EACH + 1];
-    nl_impl copies[EACH]; /* which kernels point to: what was checked cannot change any more */
+    nl_impl copies[EACH]; /* kernels point to these copies, so what was checked cannot change */
 } libraries[MOST];
 static size_t count;
 
@@ -171,7 +171,7 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
     return true;
 }
 
-/* Asks each kernel for its scratch, as every call does: also that without rows. */
+/* Calls each kernel's .scratch, as every call does, also without rows. */
 static void ask_scratch(const struct library *l) {
     for (const nl_impl *const *k = l->kernels; *k; k++)
         for (int op = 0; op < NL_OPS; op++)
@@ -186,7 +186,8 @@ static void ask_scratch(const struct library *l) {
             }
 }
 
-/* What a process that has loaded a library leaves for one that does not. */
+/* The description of a library that a child process has loaded, for this one, which does not load
+ * it. */
 typedef struct description {
     size_t count;
     nl_impl impl; /* the first kernel */
@@ -203,8 +204,8 @@ static void describe(const struct library *l, description *d) {
     snprintf(d->about, sizeof d->about, "%s", m->about);
 }
 
-/* What runs when a library is loaded may end the process: a child finds out first. With a
- * description, the library is not trusted. */
+/* A library's constructors may end the process, so a child loads it first. With a description, the
+ * library is not trusted. */
 static bool rehearse(const char *path, description *d, char *error, size_t size) {
     enum { DONE = 42, SECONDS = 10 };
     int status = 0;
@@ -282,7 +283,7 @@ const nl_impl *load_distant(const char *path, char *error, size_t size) {
         (int)sizeof distant.path)
         return refuse(error, size, "the path is too long"), NULL;
     const bool ended_well = rehearse(distant.path, d, error, size);
-    memcpy(said, d, sizeof *d), munmap(d, sizeof *d); /* what is checked cannot change any more */
+    memcpy(said, d, sizeof *d), munmap(d, sizeof *d); /* after the check the copy cannot change */
     if (!ended_well) return NULL;
     said->name[LOAD_NAME] = said->isa[sizeof said->isa - 1] = said->about[LOAD_ABOUT] = '\0';
     said->error[sizeof said->error - 1] = '\0';

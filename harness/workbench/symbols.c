@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What compilers put in by themselves, what headers of kernels use, and printing, which the check
- * sees and reports. Patterns as of a shell. */
+/* Symbols that compilers add, that headers of kernels use, and printing, which the check reports.
+ * Shell patterns. */
 static const char *const allowed[] =
     {"memcpy", "memmove", "memset", "memcmp", "__memcpy_chk", "__memset_chk", "__memmove_chk",
      "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "__printf_chk",
@@ -41,7 +41,7 @@ static bool listed(const char *name) {
     return false;
 }
 
-/* Does this program find it in one of the libraries of mathematics? */
+/* Is it in one of this program's libraries of mathematics? */
 static bool in_a_library(const char *name) {
     Dl_info where;
     void *at = dlsym(RTLD_DEFAULT, name);
@@ -53,7 +53,7 @@ static bool in_a_library(const char *name) {
     return false;
 }
 
-/* Has it a sister that computes in float: fma() has fmaf(), and so has fmal()? */
+/* Is there a version in float, as fmaf() for fma() and fmal()? */
 static bool is_double(const char *name) {
     char sister[64];
     const size_t n = strlen(name);
@@ -78,7 +78,7 @@ typedef struct image {
     size_t size;
 } image;
 
-/* `count` things of `each` bytes at an offset of the file; NULL: it has not so many. */
+/* `count` items of `each` bytes at an offset of the file; NULL: the file is too short. */
 static const void *at(image f, size_t offset, size_t count, size_t each) {
     if (offset > f.size || (each && count > (f.size - offset) / each)) return NULL;
     return f.bytes + offset;

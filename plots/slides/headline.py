@@ -18,8 +18,7 @@ def others(family):
     """The name of machines of this kind, and the savings on those of other kinds that the project keeps."""
     name, found = "this machine", {}
     for path in sorted(MACHINES.glob("*/claims.csv")):
-        facts = [files.facts_of(machine) for machine in path.parent.glob("claims/*/machine.txt")]
-        if facts and facts[0].get("family") == family:
+        if files.facts_of(path.parent / "machine.txt").get("family") == family:
             name = path.parent.name
         else:
             found[path.parent.name] = savings(files.rows(path))

@@ -20,11 +20,10 @@ make() { # NAME COMMAND ARGUMENT...: results, and the figure if it has a script
     [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"
 }
 make ladder bench '{layernorm,rmsnorm,batchnorm}/forward/f32/{64x64,64x128}/normal'
-make conditioning check '{layernorm,rmsnorm}/forward/f32/50x{64,1024}/offset:{1..4096*64}' \
-    'batchnorm/forward/f32/1024x50/offset:{1..4096*64}'
+make ln_vs_rms study ln_vs_rms
 make museum check experiments/museum.txt
-make eps study eps
-make depth study depth
+make gradients study gradients
+make rmsnorm2019 study rmsnorm2019
 
 # A cliff is a step to the next larger size, and only beyond the limit's own. Bytes, ns and GB/s of 1x1, 1x4, ...
 {
@@ -93,7 +92,7 @@ study,panel,series,x,y
 ablation,"loss, rate 0.1","full, seed 0",0,2.3
 ablation,errors after 60 steps,"full, seed 0",0.1,0.9
 CSV
-cp "$results/depth.machine.txt" "$results/ablation.machine.txt"
+cp "$results/rmsnorm2019.machine.txt" "$results/ablation.machine.txt"
 python3 plots/ablation.py "$results/ablation.csv" "$results/ablation" 2>/dev/null && fail "draws networks that learnt nothing"
 cat >"$results/tuning.log" <<'TXT'
 stream_batch: streaming or ordinary?
@@ -108,7 +107,7 @@ python3 plots/chart.py "$results/claims.csv" --x where --y value --by name --out
 has() {
     grep -qF -- "$1" "$page" || fail "the page lacks $1"
 }
-for name in ladder conditioning eps depth; do
+for name in ladder ln_vs_rms gradients rmsnorm2019; do
     has "id=\"$name-picture\""
     has "download=\"$name.csv.gz\""
 done
@@ -134,13 +133,13 @@ has '1.23</td>'
 has '12.3 [12, 13] % less'
 has 'rows_pipelined.c">pipelined</a>'
 has 'https://github.com/pytorch/pytorch/issues/51102'
-has "$(sed -n 's/^doctor: //p' "$results/depth.machine.txt")"
-data=$(grep -oP '(?<=href="data:application/gzip;base64,)[^"]+(?=" download="eps.csv.gz")' "$page")
-base64 -d <<<"$data" | gunzip | cmp - "$results/eps.csv" || fail "what is downloaded is not the data"
+has "$(sed -n 's/^doctor: //p' "$results/rmsnorm2019.machine.txt")"
+data=$(grep -oP '(?<=href="data:application/gzip;base64,)[^"]+(?=" download="gradients.csv.gz")' "$page")
+base64 -d <<<"$data" | gunzip | cmp - "$results/gradients.csv" || fail "what is downloaded is not the data"
 
 sed -i 's/^quick: .*/quick: no/' "$results"/*.machine.txt
 mkdir -p "$results/slides/light"
-cp "$results/depth.png" "$results/slides/light/headline.png"
+cp "$results/rmsnorm2019.png" "$results/slides/light/headline.png"
 for at in 'simd,forward/f32/64x1024/normal,REFUTED,28.1,27,29,0.1,9,,,,,FAILS,,"SIMD, in L2",more' \
     'streaming,forward/f32/16384x1024/normal,SAME,0.5,-1,2,0.1,9,,,,,FAILS,,"SIMD, from memory",less' \
     'unfused,forward/f32/16384x1024/normal,REFUTED,-250,-260,-240,0.1,9,,,,,FAILS,,"unfused, from memory",less'; do
@@ -177,16 +176,16 @@ report "$results" >/dev/null
 # Damaged results are named and left out; the others stay.
 cp -r "$results" "$folder/damaged"
 truncate -s -20 "$folder/damaged/ladder.csv"
-sed -i 's/^eps,\([^,]*,[^,]*\|"[^"]*","[^"]*"\),.*/eps,a,b,much,more/' "$folder/damaged/eps.csv"
+sed -i 's/^gradients,\([^,]*,[^,]*\|"[^"]*","[^"]*"\),.*/gradients,a,b,much,more/' "$folder/damaged/gradients.csv"
 printf '\xff,' | cat - "$folder/damaged/claims.csv" >"$folder/claims.csv" && mv "$folder/claims.csv" "$folder/damaged/claims.csv"
-printf 'PNG' >"$folder/damaged/depth.png"
+printf 'PNG' >"$folder/damaged/rmsnorm2019.png"
 report "$folder/damaged" >/dev/null 2>"$folder/log" && fail "the report of damaged results says all is well"
-for name in ladder.csv eps.csv claims.csv; do
+for name in ladder.csv gradients.csv claims.csv; do
     grep -q "^left out: .*$name" "$folder/log" || fail "the report does not say that $name is damaged" "$(cat "$folder/log")"
 done
 grep -q Traceback "$folder/log" && fail "$(cat "$folder/log")"
 has '<strong>Left out</strong>: '
-has 'id="conditioning-picture"'
+has 'id="ln_vs_rms-picture"'
 report "$results" >/dev/null
 
 # Keyboard and screen reader, if axe-core is there.
@@ -205,7 +204,7 @@ for python in python3 /usr/bin/python3; do
 import sys
 from pathlib import Path
 text = Path(sys.argv[1]).read_text()
-text = text.replace('id="eps-picture"', 'id="depth-picture"')
+text = text.replace('id="gradients-picture"', 'id="rmsnorm2019-picture"')
 text = text.replace("<body>", '<body><button>first</button><div style="width: 900px; color: #ddd; '
                     'background: #fff; font-size: 9px">pale, small and wide</div><a href="#gone">x</a>')
 text = text.replace("default-src 'none'", "default-src *", 1).replace("img-src data:", "img-src * data:", 1)
@@ -216,7 +215,7 @@ PYTHON
         if "$python" tests/report/browser.py "$folder/report/spoilt.html" "$results" "${axe[@]}" 2>"$folder/said"; then
             fail "the browser finds nothing wrong with a page that is spoilt"
         fi
-        for fault in "no picture eps" "there twice: ['depth-picture'" "nowhere: ['gone'" "pixels wide" "contrast" \
+        for fault in "no picture gradients" "there twice: ['rmsnorm2019-picture'" "nowhere: ['gone'" "pixels wide" "contrast" \
             "letters below" "printed over" "cut off: ['DIV" "on A4" ${axe:+"axe: image-alt"} "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
             grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"
         done

@@ -1,0 +1,121 @@
+/* A covering array by brute force: of small tables with random classes that never meet, every row is
+ * tried. Any three classes that some possible row has meet in a row of the array, and every row of
+ * it is possible. SPDX-License-Identifier: MIT */
+#include "cases/covering.h"
+#include "cases/dimensions.h"
+#include "base/random.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { FEW = 5 };
+
+static covering_table table;
+static bool met[COVERING_CLASSES][COVERING_CLASSES][COVERING_CLASSES];
+static size_t rows, impossible;
+
+static bool possible(const size_t *row) {
+    size_t product = 1;
+    for (size_t d = 0; d < FEW; d++) {
+        product *= table.factor[row[d]];
+        for (size_t e = 0; e < FEW; e++)
+            if (table.apart[row[d]][row[e]]) return false;
+    }
+    return product <= table.most;
+}
+
+static bool take(void *context, const size_t *row) {
+    (void)context;
+    rows++, impossible += !possible(row);
+    for (size_t d = 0; d < FEW; d++)
+        for (size_t e = d + 1; e < FEW; e++)
+            for (size_t f = e + 1; f < FEW; f++) met[row[d]][row[e]][row[f]] = true;
+    return true;
+}
+
+/* Three classes of the possible rows that have not met, over all rows. */
+static size_t missing(size_t *possible_rows) {
+    size_t row[FEW], count = 0;
+    memcpy(row, table.first, sizeof row);
+    for (*possible_rows = 0;;) {
+        const bool counts = possible(row);
+        *possible_rows += counts;
+        for (size_t d = 0; counts && d < FEW; d++)
+            for (size_t e = d + 1; e < FEW; e++)
+                for (size_t f = e + 1; f < FEW; f++) count += !met[row[d]][row[e]][row[f]];
+        size_t d = 0;
+        while (d < FEW && ++row[d] == table.first[d + 1]) row[d] = table.first[d], d++;
+        if (d == FEW) return count;
+    }
+}
+
+Test(covering, any_three_that_can_meet_do) {
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        size_t all = 0, next = 0;
+        table = (covering_table){.dimensions = FEW, .most = 60};
+        for (size_t d = 0; d < FEW; d++) {
+            table.first[d] = all;
+            all += 2 + (size_t)(random_uniform(seed, next++) * 4);
+        }
+        table.first[FEW] = all;
+        for (size_t a = 0; a < all; a++) {
+            /* the first class of a dimension meets all, so that there are rows */
+            const bool free = a == table.first[0] || a == table.first[1] || a == table.first[2] ||
+                              a == table.first[3] || a == table.first[4];
+            table.factor[a] = free ? 1 : 1 + (size_t)(random_uniform(seed, next++) * 5);
+            for (size_t b = 0; !free && b < a; b++)
+                if (random_uniform(seed, next++) < 0.1)
+                    table.apart[a][b] = table.apart[b][a] = true;
+        }
+        memset(met, 0, sizeof met), rows = impossible = 0;
+        cr_assert(covering_make(&table, 99, take, NULL));
+        size_t possible_rows;
+        const size_t lacking = missing(&possible_rows);
+        cr_expect(!lacking && !impossible && rows < possible_rows,
+                  "seed %d: %zu lacking, %zu of %zu rows impossible; %zu possible", (int)seed,
+                  lacking, impossible, rows, possible_rows);
+    }
+}
+
+/* The cases of a list that have all of these in their spelling. */
+static size_t have(const case_list *list, const char *const part[3]) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        bool all = true;
+        for (size_t k = 0; k < 3; k++) all = all && strstr(list->items[i].text, part[k]);
+        count += all;
+    }
+    return count;
+}
+
+/* The conditions of the table: what may meet does, what may not does not. */
+Test(covering, conditions_of_the_table) {
+    static const char *const together[][3] = {
+        {"layernorm/forward", "/no-beta", "/in-place=residual"},
+        {"layernorm/forward", "/no-mean/no-rstd", "/residual/"},
+        {"layernorm/forward", "/no-rstd", "/skew-mean="},
+        {"rmsnorm/backward", "/dresidual=", "/in-place=dresidual"},
+        {"rmsnorm/backward", "/gamma=normal", "/skew-gamma="},
+        {"batchnorm/forward", "/no-running_mean", "/biased-running-var"},
+        {"batchnorm/backward", "/no-dbeta", "/skew-dgamma="},
+        {"batchnorm/inference/bf16", "/cast-before-weight", "/skew-y="},
+        {"qwen2_rmsnorm/forward/f16", "/cast-before-weight", "/no-rstd"},
+    };
+    static const char *const apart[][3] = {
+        {"forward", "/no-mean", "/skew-mean="},   {"", "/no-gamma", "/skew-gamma="},
+        {"backward", "/no-dbeta", "/skew-dbeta"}, {"rms", "forward", "/no-beta"},
+        {"rms", "backward", "/no-dbeta"},         {"f32", "", "/cast-before-weight"},
+    };
+    char error[700];
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        case_list list = {0};
+        cr_assert(covering_cases(&list, seed, error, sizeof error), "%s", error);
+        for (size_t k = 0; k < sizeof together / sizeof *together; k++)
+            cr_expect(have(&list, together[k]), "seed %d: no %s with %s and %s", (int)seed,
+                      together[k][0], together[k][1], together[k][2]);
+        for (size_t k = 0; k < sizeof apart / sizeof *apart; k++)
+            cr_expect(!have(&list, apart[k]), "seed %d: %s with %s and %s", (int)seed, apart[k][0],
+                      apart[k][1], apart[k][2]);
+        cases_free(&list);
+    }
+}
