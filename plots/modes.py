@@ -29,3 +29,51 @@ def takes(saving, low=nan, high=nan):
 def longer(saving):
     """The words for a claim that the saving is below a number, which is at most 0."""
     return f"RMSNorm takes over {takes(saving)}" if saving else "RMSNorm takes longer"
+
+
+SMALL, CACHE, MEMORY = (f"forward/f32/{n}x1024/normal" for n in (4, 64, 16384))
+FUSED = [("simd", SMALL), ("simd", CACHE), ("streaming", MEMORY)]
+
+
+def savings(rows):
+    """(mode, case) -> the row of `normlab claims` with the time that RMSNorm by itself saves there."""
+    return {(row["how"], row["case"]): row for row in rows if row["quantity"] == "saving"
+            and float(row.get("share") or 1) == 1 and row["value"] and row["rounds"] != "0"}
+
+
+def shape(case):
+    """64 x 1024, 512 KiB: rows x features, and the bytes of x and y."""
+    n, c = map(int, re.search(r"/(\d+)x(\d+)/", case).groups())
+    size = n * c * 8 / 1024
+    return f"{n} x {c}", f"{size:.0f} KiB" if size < 1024 else f"{size / 1024:.0f} MiB"
+
+
+def between(savings):
+    """Of whole per cents: 5 to 24 % less; 9 % less to 6 % longer."""
+    ends = [(f"{v:.0f}" if "%" in words else f"{v:.2g}", words) for v, words in map(size, (min(savings), max(savings)))]
+    (a, low), (b, high) = [(end[0], ends[1 - i][1]) if end[0] == "0" else end for i, end in enumerate(ends)]
+    if low != high:
+        return f"{b} {high} to {a} {low}"
+    a, b = sorted((a, b), key=float)
+    return f"{a} {low}" if a == b else f"{a} to {b} {low}"
+
+
+def against(rows):
+    """What the rows of some settings say together; of a single one, whether it is resolved."""
+    values, ends = [float(row["value"]) for row in rows], [float(row[key] or nan) for row in rows for key in ("low", "high")]
+    if len(rows) == 1 and not (ends[0] > 0 or ends[1] < 0):
+        if not all(map(isfinite, ends)):
+            return "not resolved"
+        return "the same" if max(map(abs, ends)) <= 2 else f"not resolved, {between(ends)},"
+    return between(values)
+
+
+def answer(machines, sizes=False):
+    """RMSNorm against LayerNorm in one sentence, from the savings() of one machine or of several; "" without any."""
+    found = lambda *races: [at[race] for race in races for at in machines if race in at]
+    unfused = found(("unfused", CACHE), ("unfused", MEMORY))
+    fused = [f"{against(rows)} at {shape(race[1])[0]}" + f" ({shape(race[1])[1]})" * sizes
+             for race in FUSED if (rows := found(race))]
+    parts = [f"{against(unfused)} unfused"] * bool(unfused) + [f"fused {', '.join(fused)}"] * bool(fused)
+    where = f"On {len(machines)} machines, " * (len(machines) > 1)
+    return f"{where}RMSNorm's time against LayerNorm's: {'; '.join(parts)}" if parts else ""

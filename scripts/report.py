@@ -102,6 +102,7 @@ class Page:
     def experiment(self, name, asked, about, command, source):
         """One experiment: the question, the slide, and sentences and a table from the data."""
         path = self.results / f"{name}.csv"
+        about = Markup(inline.words(about, ROOT / "README.md", self.here))
         e = {"name": name, "question": asked, "about": about, "command": command, "source": source}
         return self.whole(path.name, lambda: e | self.found(name, path), e) if path.exists() else e
 

@@ -133,15 +133,18 @@ Test(answers, sentences) {
         {"saving",
          to_fifteen,
          {{14, 12, 16}, {10, 9, 11}, MISSING, MISSING},
-         "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the noise, 12 to 16, contains "
+         "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 12 to 16, "
+         "contains "
          "15. "
-         "It takes 4 times the --seconds. As claimed elsewhere: RMSNorm saves 10 % (unfused). Not "
+         "A verdict takes 4 times the --seconds. As claimed elsewhere: RMSNorm saves 10 % "
+         "(unfused). Not "
          "run: "
          "2 settings."},
         {"saving",
          to_fifteen,
          {{15, 13, 17}},
-         "NOT RESOLVED: RMSNorm saves 15 % (SIMD); its interval with the noise, 13 to 17, contains "
+         "NOT RESOLVED: RMSNorm saves 15 % (SIMD); its interval with the A/A band, 13 to 17, "
+         "contains "
          "15. "
          "It is too near to that for a verdict."},
         {"saving",
@@ -173,14 +176,15 @@ Test(answers, sentences) {
         {"saving",
          slower,
          {{1, -12, 20}},
-         "NOT RESOLVED: RMSNorm saves 1 % (SIMD); its interval with the noise, -12 to 20, contains "
-         "-10. It takes 2 times the --seconds."},
+         "NOT RESOLVED: RMSNorm saves 1 % (SIMD); its interval with the A/A band, -12 to 20, "
+         "contains "
+         "-10. A verdict takes 2 times the --seconds."},
         {"saving",
          to_fifteen,
          {{14, 2, 15.1}},
-         "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the noise, 2 to 15.1, "
+         "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 2 to 15.1, "
          "contains "
-         "7. It takes 3 times the --seconds."},
+         "7. A verdict takes 3 times the --seconds."},
         {"traffic",
          {45, 55},
          {{-250, -250, -250}},
@@ -210,9 +214,11 @@ Test(answers, sentences) {
 Test(answers, what_noise_takes) {
     claim *c = claim_with("saving", to_fifteen, 2, 1, &(estimate){14, 11, 17});
     c->at[0].f.value = (estimate){14, 13, 15}, c->at[0].f.band = 2;
-    cr_expect(strstr(sentence_of(c), "It takes a quieter machine: the A/A band alone is +-2."));
+    cr_expect(
+        strstr(sentence_of(c), "A verdict takes a quieter machine: the A/A band alone is +-2."));
     c->at[0].f.wide = (estimate){14, 12.5, 15.5}, c->at[0].f.band = 0.5;
-    cr_expect(strstr(sentence_of(c), "It takes 4 times the --seconds."), "%s", sentence_of(c));
+    cr_expect(strstr(sentence_of(c), "A verdict takes 4 times the --seconds."), "%s",
+              sentence_of(c));
 }
 
 Test(answers, share_of_a_step) {
@@ -256,10 +262,12 @@ Test(answers, where) {
     claim *c = claim_with("saving", to_fifteen, 2, 1, &(estimate){9, 8, 10});
     char text[200], small[6];
     strcpy(c->at[0].tail, "both/bf16/4x8/offset:16/residual");
+    claim_caches("L1 48K (cpus 0), L2 2048K (cpus 0)");
     claim_where(c, &c->at[0], text, sizeof text);
-    cr_expect(strncmp(text, "SIMD, ", 6) == 0 &&
-                  strstr(text, ", forward and backward, bf16, mean 16 sigma off, residual"),
+    cr_expect(strcmp(text, "SIMD, 4 x 8 in L1, forward and backward, bf16, mean 16 sigma off, "
+                           "residual") == 0,
               "%s", text);
+    claim_caches("");
     claim_where(c, &c->at[0], small, sizeof small);
     cr_expect(strcmp(small, "SIMD,") == 0, "cut, and ended: %s", small);
     c->q = quantity_find("scans");

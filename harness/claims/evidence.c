@@ -88,7 +88,7 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
 /* The facts of a pass in its machine.txt. */
 typedef struct origin {
     double when; /* in seconds */
-    char kernels[64], quick[8];
+    char kernels[64], quick[8], caches[256];
 } origin;
 
 static origin origin_of(const char *machine) {
@@ -99,6 +99,7 @@ static origin origin_of(const char *machine) {
     while (f && fgets(line, sizeof line, f)) {
         if (sscanf(line, "kernels: %63s", o.kernels) == 1) continue;
         if (sscanf(line, "quick: %7s", o.quick) == 1) continue;
+        if (sscanf(line, "caches: %255[^\n]", o.caches) == 1) continue;
         if (sscanf(line, "date: %d-%d-%dT%d:%d:%d", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour,
                    &t.tm_min, &t.tm_sec) == 6)
             t.tm_year -= 1900, t.tm_mon--, o.when = (double)mktime(&t);
@@ -143,8 +144,10 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
         if (o.when > last) last = o.when, memcpy(e->kernels, o.kernels, sizeof e->kernels);
     }
     last = -INFINITY;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/../machine.txt", folder); /* as in docs/machines/NAME */
+    memcpy(e->caches, origin_of(path).caches, sizeof e->caches);
     for (size_t i = 0; ok && i < count; i++) {
-        char path[4096];
         const char *machine = found.gl_pathv[i];
         const origin o = origin_of(machine);
         snprintf(path, sizeof path, "%.*sraces.csv", (int)(strrchr(machine, '/') + 1 - machine),
@@ -153,6 +156,7 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
             e->strange++;
             continue;
         }
+        if (*o.caches) memcpy(e->caches, o.caches, sizeof e->caches);
         const size_t before = e->count;
         ok = evidence_read(e, path, error, error_size);
         for (size_t k = before; k < e->count; k++) e->rows[k].when = fmax(o.when, 0);

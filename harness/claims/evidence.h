@@ -26,6 +26,7 @@ typedef struct evidence {
     size_t count, passes, sittings;
     double hours;         /* from the first pass to the last */
     char kernels[64];     /* a hash of the kernels that ran; "": those of this process */
+    char caches[256];     /* where they ran; "": on this machine */
     size_t torn, strange; /* passes left out: unfinished, or on other kernels */
 } evidence;
 

@@ -187,7 +187,7 @@ const quantity quantities[] = {
      "RMSNorm saves ", " % of the bytes", "RMSNorm moves ", " % more bytes", " times the bytes",
      .get = traffic},
     {"scans", "x", "how often LayerNorm reads x for right statistics, over RMSNorm", NAN,
-     "LayerNorm's scans are ", " times RMSNorm's", .get = scans},
+     "scans of x, LayerNorm's over RMSNorm's: ", "", .get = scans},
     {"error_ratio", "x", "LayerNorm's largest error over RMSNorm's", 1,
      "LayerNorm's largest error is ", " times RMSNorm's", .get = error_ratio},
     {"identity", "", "largest relative difference of RMS^2 and sigma^2 + mean^2", NAN,

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAMED = 3 }; /* more settings are counted */
@@ -27,34 +28,44 @@ __attribute__((format(printf, 2, 3))) static void add(words *w, const char *form
     w->used += n > 0 ? (size_t)n : 0;
 }
 
-/* The smallest cache that holds the bytes which every call uses again. */
+static char others[256]; /* caches, where those of this machine are not meant */
+
+void claim_caches(const char *caches) {
+    snprintf(others, sizeof others, "%s", caches);
+}
+
+static size_t cache_bytes(int level) {
+    char name[8];
+    snprintf(name, sizeof name, "L%d ", level);
+    const char *at = strstr(others, name);
+    return !*others ? nl_cache_bytes(level) : at ? strtoul(at + strlen(name), NULL, 10) << 10 : 0;
+}
+
+/* The smallest cache that holds the bytes which every call uses again; nothing, if none is known. */
 static void add_place(words *w, size_t bytes) {
     bool known = false;
     for (int level = 1; level <= NL_CACHE_LEVELS; level++) {
-        const size_t size = nl_cache_bytes(level);
+        const size_t size = cache_bytes(level);
         known = known || size;
         if (size && bytes <= size) {
-            add(w, "in L%d", level);
+            add(w, " in L%d", level);
             return;
         }
     }
-    if (known)
-        add(w, "from memory");
-    else
-        add(w, "%.3g MiB", (double)bytes / 0x1p20);
+    if (known) add(w, " from memory");
 }
 
 static const char *how_words(const char *how) {
-    static const char *const others[][2] = {{"pytorch", "PyTorch"},
-                                            {"torch_compile", "torch.compile"},
-                                            {"onnxruntime", "ONNX Runtime"},
-                                            {"jax", "JAX"},
-                                            {"instruction", "by itself"},
-                                            {"newton", "with a Newton step"},
-                                            {"true", "1 / sqrt"}};
+    static const char *const known[][2] = {{"pytorch", "PyTorch"},
+                                           {"torch_compile", "torch.compile"},
+                                           {"onnxruntime", "ONNX Runtime"},
+                                           {"jax", "JAX"},
+                                           {"instruction", "by itself"},
+                                           {"newton", "with a Newton step"},
+                                           {"true", "1 / sqrt"}};
     const mode *m = mode_find(how);
-    for (size_t i = 0; !m && i < sizeof others / sizeof *others; i++)
-        if (strcmp(others[i][0], how) == 0) return others[i][1];
+    for (size_t i = 0; !m && i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i][0], how) == 0) return known[i][1];
     return m ? m->words : strcmp(how, "-") == 0 ? "" : how;
 }
 
@@ -67,11 +78,8 @@ void claim_where(const claim *c, const setting *s, char *text, size_t size) {
     snprintf(one, sizeof one, "layernorm/%s%s", both ? "backward" : "", s->tail + (both ? 4 : 0));
     add(&w, "%s", how_words(s->how));
     if (!*s->tail || !case_parse(one, &k, error, sizeof error)) return;
-    add(&w, "%s", *text ? ", " : "");
-    if (quantity_of_layers(c->q))
-        add_place(&w, case_bytes(&k));
-    else
-        add(&w, "%zu x %zu", k.problem.n, k.problem.c);
+    add(&w, "%s%zu x %zu", *text ? ", " : "", k.problem.n, k.problem.c);
+    if (quantity_of_layers(c->q)) add_place(&w, case_bytes(&k));
     if (both) add(&w, ", forward and backward");
     if (!both && k.problem.pass == NL_BACKWARD) add(&w, ", backward");
     if (k.problem.dtype != NL_F32) add(&w, ", %s", types[k.problem.dtype]);
@@ -210,16 +218,17 @@ static void add_needed(words *w, const claim *c, const setting *s) {
         return;
     }
     const crossing x = nearest(c, &s->f);
-    add(w, "its interval with the noise, %.3g to %.3g, contains %.3g. ", s->f.wide.low,
+    add(w, "its interval with the A/A band, %.3g to %.3g, contains %.3g. ", s->f.wide.low,
         s->f.wide.high, x.end);
     if (x.far <= x.half / 10)
         add(w, "It is too near to that for a verdict");
     else if (x.factor <= 0.1)
-        add(w, "It takes a quieter machine: the A/A band alone is +-%.2g", x.band);
+        add(w, "A verdict takes a quieter machine: the A/A band alone is +-%.2g", x.band);
     else if (s->passes >= PASSES_ENOUGH)
-        add(w, "It takes some %.0f passes", ceil((double)s->passes / (x.factor * x.factor)));
+        add(w, "A verdict takes some %.0f passes", ceil((double)s->passes / (x.factor * x.factor)));
     else
-        add(w, "It takes %.0f times the --seconds", fmax(2, ceil(1 / (x.factor * x.factor))));
+        add(w, "A verdict takes %.0f times the --seconds",
+            fmax(2, ceil(1 / (x.factor * x.factor))));
 }
 
 void claim_sentence(const claim *c, char *text, size_t size) {

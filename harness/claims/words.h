@@ -11,7 +11,11 @@ enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
 /* What was found, in one sentence. */
 void claim_sentence(const claim *c, char *text, size_t size);
 
-/* "SIMD, from memory" */
+/* The caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...". Without
+ * it, those of this machine. */
+void claim_caches(const char *caches);
+
+/* "SIMD, 64 x 1024 in L2" */
 void claim_where(const claim *c, const setting *s, char *text, size_t size);
 
 #endif

@@ -136,7 +136,10 @@ static bool add_named(claims_job *j, const char *name) {
     if (length > 4 && strcmp(name + length - 4, ".txt") == 0) return add(j, name);
     snprintf(path, sizeof path, "%s/%s.txt", folder, name);
     if (access(path, R_OK) == 0) return add(j, path);
-    fprintf(stderr, "normlab: no claim is called '%s': there is no %s\n", name, path);
+    fprintf(stderr, "normlab: no claim is called '%s': %s %s%s\n", name,
+            access(folder, X_OK) == 0 ? "there is no" : "this folder has no", path,
+            access(folder, X_OK) == 0 ? ""
+                                      : "; run it in the project's folder, or name a FILE.txt");
     return false;
 }
 
@@ -193,6 +196,7 @@ static bool gather(claims_job *j, pass_options *p) {
     if (!evidence_read_folder(&j->evidence, p->folder, p->quick,
                               p->passes ? machine_kernels() : NULL, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), false;
+    claim_caches(j->evidence.caches);
     if (j->evidence.passes > measured) return true;
     fprintf(stderr, "FAIL there is no whole pass in %s\n", p->folder);
     return false;

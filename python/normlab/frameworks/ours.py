@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 import normlab
 
-from .adapter import Arrays, Layer, Problem
+from .adapter import Arrays, Layer, Problem, aligned
 
 
 class Normlab:
@@ -16,7 +16,7 @@ class Normlab:
 
     def _output(self, name: str, x: NDArray[Any]) -> NDArray[Any]:
         """All layers write to the same memory, as they read the same."""
-        return self._made.setdefault((name, x.shape, x.dtype), np.empty_like(x))
+        return self._made.setdefault((name, x.shape, x.dtype), aligned(x))
 
     def layer(self, problem: Problem) -> Layer:
         op, threads, a = problem.op, self.threads, dict(problem.arrays)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from ..cases import case
 from ..truth import Judgement, gradients, judge, judge_backward
-from .adapter import Arrays, Problem
+from .adapter import Arrays, Problem, aligned
 
 ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
@@ -22,7 +22,7 @@ def problem(op: str, tail: str) -> Problem:
     for name in ("gamma", "beta"):
         if name in arrays:
             arrays[name] = arrays[name].astype(arrays["x"].dtype).astype(np.float32)
-    return Problem(op, direction != "forward", read.eps, arrays)
+    return Problem(op, direction != "forward", read.eps, {name: aligned(a) for name, a in arrays.items()})
 
 
 def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], gauge: NDArray[Any]) -> Optional[NDArray[Any]]:
