@@ -67,7 +67,7 @@ version=$(python3 -c 'import sys; sys.path.insert(0, "scripts"); import course; 
 sed -i "s/gcc VERSION/gcc ${version%.*}/" docs/course/04-twice.md
 course() { python3 scripts/course.py "$@" >stdout 2>stderr; code=$?; }
 succeeds() { check "$1" "$([ $code -eq 0 ] || cat stderr)"; } # NAME
-# refuses NAME SED WORDS: a chapter changed so is refused, with these words.
+# refuses NAME SED WORDS: after SED has changed a chapter, the check fails and prints WORDS.
 refuses() {
     cp docs/course/04-twice.md right.md
     sed -i -E "$2" docs/course/04-twice.md

@@ -81,7 +81,7 @@ disagrees "does not hold on zen3" docs/relations.csv '2s/40,50/10,20/'
 pass=docs/machines/zen3/claims.csv
 disagrees "zen3/claims.csv: " $pass '/^seven_to_fifteen,1,/s/,saving,%,7,15,1,[0-9.]*,/,saving,%,7,15,1,60,/'
 disagrees "docs/glossary.md: '12.5 ms' is typed" docs/glossary.md '$s/$/ That took 12.5 ms./'
-disagrees "docs/numbers.csv: docs/layers.md has no '10 %'" docs/layers.md 's/ 10 %/ a tenth/'
+disagrees "docs/numbers.csv: docs/tuning.md has no '1 %'" docs/tuning.md 's/ 1 %/ a hundredth/'
 disagrees "docs/numbers.csv: there is no page docs/gone.md" docs/numbers.csv '$s/$/\ndocs\/gone.md,5 %,none/'
 
 # readme.py --check finds what is planted in a page, and not before.
