@@ -1,4 +1,4 @@
-/* Transcribed; tests/claims.c recomputes the percentages that the paper prints.
+/* Transcribed; tests/claims/claims.c recomputes the percentages that the paper prints.
  * SPDX-License-Identifier: MIT */
 #include "timing/paper.h"
 
