@@ -1,4 +1,4 @@
-/* Every word of optimized/vec.h against its scalar meaning (core/dtype.h, tested in tests/dtype.c):
+/* Every word of optimized/vec.h against its scalar meaning (core/dtype.h, tested in tests/library/dtype.c):
  * each lane, storage type and count of real lanes, between two guard pages. Compiled like the
  * kernels, once for every instruction set. No test can find a missing vfence: it decides when
  * another thread sees a streaming store, and on x86 the wrong moment is too rare.
