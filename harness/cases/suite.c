@@ -98,7 +98,7 @@ static const char *const thorough_suite[] = {
     ROWS "/{forward,backward}/f32/1025x1027/normal/in-place",
     "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
     "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",
-    "batchnorm/forward/f32/{131075x2,2x2x65543}/normal{,/biased-running-var}/momentum=1",
+    "batchnorm/forward/f32/{131076x2,2x2x65544}/{normal,exact}{,/biased-running-var}/momentum=1",
     /* more blocks of 16 rows than 16 bits count */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/1048577x1/normal",
     /* subnormal numbers in each thread; and more threads than an array of 64 has places for */

@@ -59,7 +59,7 @@ static void say_where(const enquiry *q, hint *out) {
     const size_t first = q->wrong[q->shown].first;
     const double got = q->s.got[q->shown][first];
     const due d = due_at(&q->dues, q->shown, first);
-    region_index(&q->s, q->shown, first, name, sizeof name);
+    due_name(q->s.p, q->shown, first, name, sizeof name);
     snprintf(out->number, sizeof out->number, "%s is %.9g, should be %.9g", name,
              isnan(got) ? fabs(got) : got, isnan(d.want) ? NAN : (double)d.want);
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);

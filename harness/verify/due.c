@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,16 @@ void dues_free(dues *d) {
 
 bool due_has(const instance *in, nl_arg s) {
     return in->at[s] && (nl_passes[in->c->problem.pass].writes & NL_BIT(s));
+}
+
+void due_name(const nl_problem *p, nl_arg s, size_t i, char *text, size_t size) {
+    const size_t row = i / (p->c * p->s), feature = i / p->s % p->c;
+    if (nl_args[s].extent != NL_TENSOR)
+        snprintf(text, size, "%s[%zu]", nl_args[s].name, i);
+    else if (p->s == 1)
+        snprintf(text, size, "%s[%zu][%zu]", nl_args[s].name, row, feature);
+    else
+        snprintf(text, size, "%s[%zu][%zu][%zu]", nl_args[s].name, row, feature, i % p->s);
 }
 
 size_t due_count(const nl_problem *p, nl_arg s) {
