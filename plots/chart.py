@@ -35,7 +35,7 @@ import rungs
 import speed
 
 UNITS = {"ns": "time of a call, ns", "gbps": "GB/s", "limit_pct": "% of the rate of copying", "error_u": "largest error, units",
-         "bound_u": "bound, units", "speedup": "times as fast as the baseline", "bytes": "bytes moved", "c": "features",
+         "bound_u": "bound, units", "speedup": "times as fast as its own baseline", "bytes": "bytes moved", "c": "features",
          "n": "rows", "s": "positions", "threads": "threads", "impl": "implementation", "op": "layer", "dtype": "storage type", "how": "way of executing"}
 LOOKS = [("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", "-."), ("#000000", "D", ":"), ("#CC79A7", "v", "-"),
          ("#E69F00", "P", "--"), ("#56B4E9", "X", "-.")]

@@ -74,6 +74,7 @@ def answer(machines, sizes=False):
     unfused = found(("unfused", CACHE), ("unfused", MEMORY))
     fused = [f"{against(rows)} at {shape(race[1])[0]}" + f" ({shape(race[1])[1]})" * sizes
              for race in FUSED if (rows := found(race))]
-    parts = [f"{against(unfused)} unfused"] * bool(unfused) + [f"fused {', '.join(fused)}"] * bool(fused)
+    parts = [f"{against(unfused)} unfused"] if unfused else []
+    parts += [f"fused {', '.join(fused)}"] if fused else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)
     return f"{where}RMSNorm's time against LayerNorm's: {'; '.join(parts)}" if parts else ""

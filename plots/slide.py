@@ -198,6 +198,8 @@ class Page:
         """Text in a width, in inches, of as many lines as are allowed; or else in smaller letters."""
         while len(lines := self.wrapped(words, size, width, more.get("weight", "normal"))) > most and size > 12:
             size -= 1
+        while width > 2 and len(even := self.wrapped(words, size, 0.95 * width, more.get("weight", "normal"))) == len(lines) > 1:
+            lines, width = even, 0.95 * width  # no word alone in the last line
         self.figure.text(x / WIDE, y / TALL, "\n".join(lines), fontsize=size, color=colour, linespacing=1.15, **more)
         return len(lines) * size * 1.3 / 72
 
@@ -272,7 +274,7 @@ def power(base):
 def tiny(value):
     """9 × 10⁻⁶"""
     digits, _, exponent = f"{value:.0e}".partition("e")
-    return f"{digits} × " * (digits != "1") + power(10)(10.0**int(exponent))
+    return f"{digits}\u00a0×\u00a0" * (digits != "1") + power(10)(10.0**int(exponent))
 
 
 def signed(value):

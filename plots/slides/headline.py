@@ -47,11 +47,12 @@ def draw(page):
                 if (end < LEFT) if mark == "<" else (end > RIGHT):
                     axes.plot(edge, i + shift, marker=mark, color=colour, markersize=9, clip_on=False, zorder=3)
             axes.plot(value, i + shift, marker=marker, color=colour, markersize=9, markeredgecolor=page.back, zorder=4)
-    for k, (name, (colour, marker, _)) in enumerate(zip(machines, slide.LOOKS)):  # beside the axis' name
-        x, y = 0.45 + 1.25 * k, 1.28
+    x, y = 0.45, 1.28
+    for name, (colour, marker, _) in zip(machines, slide.LOOKS):  # beside the axis' name
         page.figure.add_artist(slide.plt.Line2D([x / slide.WIDE], [y / slide.TALL], marker=marker, markersize=11,
                                                 color=page.colours[colour], linestyle="none"))
         page.figure.text((x + 0.15) / slide.WIDE, y / slide.TALL, name, fontsize=slide.NOTE, color=page.ink, va="center")
+        x += 0.5 + page.wide(name, slide.NOTE)
     axes.set_yticks(range(len(shown)), [WORDS[how] + ", forward, backward" * (case == BOTH) for how, case in shown])
     for i, (_, case) in enumerate(shown):
         axes.text(1.02, i, ", ".join(shape(case)), transform=axes.get_yaxis_transform(), fontsize=slide.NOTE, color=page.ink, va="center")
