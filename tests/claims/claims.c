@@ -184,19 +184,6 @@ Test(claims, those_there_are) {
     globfree(&files);
 }
 
-Test(claims, flips) {
-    static claim c = {.settings = 4,
-                      .at = {{.how = "a", .verdict = SUPPORTED, .measured = true},
-                             {.how = "b", .tail = "t", .verdict = REFUTED, .measured = true},
-                             {.how = "c", .verdict = EQUAL, .measured = false},
-                             {.how = "d", .verdict = REFUTED, .measured = true}}};
-    char text[200], small[12];
-    claim_flips(&c, text, sizeof text);
-    cr_expect(strcmp(text, "REFUTED: b on t, d") == 0, "%s", text);
-    claim_flips(&c, small, sizeof small);
-    cr_expect(strncmp(small, text, 11) == 0 && small[11] == '\0', "cut, and ended");
-}
-
 /* A full buffer ends between two characters of UTF-8. */
 Test(claims, cut_between_characters) {
     static const char *const table[][2] = {
@@ -216,12 +203,6 @@ Test(claims, cut_between_characters) {
         text_end_whole(text);
         cr_expect(strcmp(text, table[i][1]) == 0, "row %zu", i);
     }
-    static claim c = {.settings = 2,
-                      .at = {{.verdict = SUPPORTED, .measured = true},
-                             {.how = "\xc3\xa9\xc3\xa9", .verdict = REFUTED, .measured = true}}};
-    char small[13]; /* "REFUTED: ", and three bytes */
-    claim_flips(&c, small, sizeof small);
-    cr_expect(strcmp(small, "REFUTED: \xc3\xa9") == 0, "%s", small);
 }
 
 static void wrong_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
@@ -257,22 +238,22 @@ Test(claims, partial) {
 
 /* A wrong implementation is not timed. */
 Test(claims, wrong_ones_do_not_race) {
-    static fixtures all;
-    char why[700] = "";
+    static race by = {.seconds = 1e-4, .seed = 1};
     nl_impl bad = *nl_find("rmsnorm/one_pass", "c");
     bad.forward = wrong_forward;
     race_result r = {.rounds = 0};
     arm a = {.threads = 1, .impl = {nl_find("layernorm/naive", "c")}};
     arm b = {.threads = 1, .impl = {nl_find("rmsnorm/naive", "c")}};
-    a.on[0] = fixtures_get(&all, "layernorm/forward/f32/4x64/normal", why, sizeof why);
-    b.on[0] = fixtures_get(&all, "rmsnorm/forward/f32/4x64/normal", why, sizeof why);
-    cr_assert(a.on[0] && b.on[0], "%s", why);
-    cr_assert(race_pair(&a, &b, NULL, 1e-4, &r, why, sizeof why), "%s", why);
+    a.on[0] = fixtures_get(&by.all, "layernorm/forward/f32/4x64/normal", by.why, sizeof by.why);
+    b.on[0] = fixtures_get(&by.all, "rmsnorm/forward/f32/4x64/normal", by.why, sizeof by.why);
+    cr_assert(a.on[0] && b.on[0], "%s", by.why);
+    cr_assert(race_pair(&by, &a, &b, NULL, &r), "%s", by.why);
     cr_expect(r.rounds > 0 && isfinite(r.ratio.median) && isfinite(r.band));
     b.impl[0] = &bad, r.rounds = 0;
-    cr_expect(!race_pair(&a, &b, NULL, 1e-4, &r, why, sizeof why) && r.rounds == 0);
-    cr_expect(strstr(why, "rmsnorm/one_pass@c on rmsnorm/forward/f32/4x64/normal"), "%s", why);
-    fixtures_free(&all);
+    cr_expect(!race_pair(&by, &a, &b, NULL, &r) && r.rounds == 0);
+    cr_expect(strstr(by.why, "rmsnorm/one_pass@c on rmsnorm/forward/f32/4x64/normal"), "%s",
+              by.why);
+    fixtures_free(&by.all);
 }
 
 /* Simulates passes with a true ratio of 0, noise from pass to pass, and three times as much, with a
