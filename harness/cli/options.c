@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options.h"
 #include "cli/exit_codes.h"
+#include "cli/guess.h"
 #include "workbench/load.h"
 
 #include <errno.h>
@@ -30,6 +31,20 @@ bool options_can_read(const char *path) {
     if (stat(path, &about) != 0 || access(path, R_OK) != 0)
         return options_fail("cannot read %s: %s", path, strerror(errno));
     return S_ISREG(about.st_mode) || options_fail("%s is not a file", path);
+}
+
+bool options_ends_with(const char *text, const char *end) {
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+bool options_kernel(const char *file) {
+    if (!file) return options_fail("which FILE.c?");
+    if (!options_can_read(file)) return false;
+    return options_ends_with(file, ".c") || options_ends_with(file, ".so") ||
+           options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
+                        "does, and %s that",
+                        file, command);
 }
 
 int options_see_help(void) {
@@ -72,10 +87,31 @@ static bool take(const option_spec *o, const char *text) {
     return true;
 }
 
-/* word: the option as the user wrote it. */
-static bool is_exact(const option_spec *o, const char *word, bool again) {
-    if (strncmp(word + 2, o->name, strlen(o->name)) != 0)
-        return options_fail("%s is no option; --%s is", word, o->name);
+static const option_spec *known_options;
+
+static const char *option_name(size_t i) {
+    return known_options[i].name;
+}
+
+static bool unknown(const char *word, const option_spec *specs, size_t count) {
+    const int length = (int)strcspn(word + 2, "=");
+    for (size_t k = 0; k < count; k++)
+        if (strlen(specs[k].name) == (size_t)length &&
+            strncmp(word + 2, specs[k].name, (size_t)length) == 0)
+            return options_fail("--%s takes no value", specs[k].name);
+    fprintf(stderr, "normlab %s: --%.*s is no option", command, length, word + 2);
+    known_options = specs;
+    guess_print(word + 2, (size_t)length, option_name, count, "");
+    return false;
+}
+
+/* Is it written in full? word: as the user wrote it. */
+static bool is_whole(const option_spec *o, const char *word) {
+    return strncmp(word + 2, o->name, strlen(o->name)) == 0 ||
+           options_fail("%s is no option; --%s is", word, o->name);
+}
+
+static bool is_sound(const option_spec *o, bool again) {
     if (again && o->kind != OPTION_LOAD) return options_fail("--%s is given twice", o->name);
     return !optarg || *optarg || options_fail("--%s is empty", o->name);
 }
@@ -102,13 +138,12 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
         if (code == '?' && optopt)
             ok = options_fail("-%c is no option: they begin with --", optopt);
         else if (code == '?')
-            ok = options_fail("%s is no option, or takes no value", word);
+            ok = unknown(word, specs, count);
         else if (code == ':')
             ok = options_fail("%s needs a value", word);
         else
-            ok = (!strict ||
-                  is_exact(&specs[i], optarg == word ? argv[optind - 2] : word, given[i])) &&
-                 take(&specs[i], optarg);
+            ok = is_whole(&specs[i], optarg == word ? argv[optind - 2] : word) &&
+                 (!strict || is_sound(&specs[i], given[i])) && take(&specs[i], optarg);
         if (code == 0) given[i] = true;
     }
     *first = optind;
