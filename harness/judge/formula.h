@@ -144,6 +144,7 @@ typedef struct mismatch {
     size_t beyond;     /* more than the bound allows */
     size_t hits;       /* far beyond the bound of the right formula, and within that of this one */
     size_t not_finite; /* NaN for a number, or a number for NaN */
+    size_t finite;     /* of the subject's */
 } mismatch;
 
 bool workspace_open(workspace *w, const subject *s); /* false: out of memory */
