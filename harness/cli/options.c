@@ -87,31 +87,25 @@ static bool take(const option_spec *o, const char *text) {
     return true;
 }
 
-static const option_spec *known_options;
+static const option_spec *all_options;
 
 static const char *option_name(size_t i) {
-    return known_options[i].name;
+    return all_options[i].name;
 }
 
-static bool unknown(const char *word, const option_spec *specs, size_t count) {
-    const int length = (int)strcspn(word + 2, "=");
+static bool unknown(const char *word, size_t count) {
+    const size_t length = strcspn(word += 2, "=");
     for (size_t k = 0; k < count; k++)
-        if (strlen(specs[k].name) == (size_t)length &&
-            strncmp(word + 2, specs[k].name, (size_t)length) == 0)
-            return options_fail("--%s takes no value", specs[k].name);
-    fprintf(stderr, "normlab %s: --%.*s is no option", command, length, word + 2);
-    known_options = specs;
-    guess_print(word + 2, (size_t)length, option_name, count, "");
-    return false;
+        if (strncmp(word, option_name(k), length) == 0 && !option_name(k)[length])
+            return options_fail("--%s takes no value", option_name(k));
+    fprintf(stderr, "normlab %s: --%.*s is no option", command, (int)length, word);
+    return guess_print(word, length, option_name, count, ""), false;
 }
 
-/* Is it written in full? word: as the user wrote it. */
-static bool is_whole(const option_spec *o, const char *word) {
-    return strncmp(word + 2, o->name, strlen(o->name)) == 0 ||
-           options_fail("%s is no option; --%s is", word, o->name);
-}
-
-static bool is_sound(const option_spec *o, bool again) {
+/* word: the option as the user wrote it. */
+static bool is_exact(const option_spec *o, const char *word, bool again) {
+    if (strncmp(word + 2, o->name, strlen(o->name)) != 0)
+        return options_fail("%s is no option; --%s is", word, o->name);
     if (again && o->kind != OPTION_LOAD) return options_fail("--%s is given twice", o->name);
     return !optarg || *optarg || options_fail("--%s is empty", o->name);
 }
@@ -121,7 +115,7 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
     struct option known[OPTIONS_MAX + 2] = {0};
     bool given[OPTIONS_MAX] = {false}, ok = true;
     int i = 0, code;
-    command = argv[0];
+    command = argv[0], all_options = specs;
     for (size_t k = 0; options_shown && k < count; k++) options_shown(&specs[k]);
     if (options_shown) return NL_EXIT_OK;
     for (size_t k = 0; k < count; k++) {
@@ -138,12 +132,13 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
         if (code == '?' && optopt)
             ok = options_fail("-%c is no option: they begin with --", optopt);
         else if (code == '?')
-            ok = unknown(word, specs, count);
+            ok = unknown(word, count);
         else if (code == ':')
             ok = options_fail("%s needs a value", word);
         else
-            ok = is_whole(&specs[i], optarg == word ? argv[optind - 2] : word) &&
-                 (!strict || is_sound(&specs[i], given[i])) && take(&specs[i], optarg);
+            ok = is_exact(&specs[i], optarg == word ? argv[optind - 2] : word,
+                          strict && given[i]) &&
+                 take(&specs[i], optarg);
         if (code == 0) given[i] = true;
     }
     *first = optind;

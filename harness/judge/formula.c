@@ -109,7 +109,7 @@ size_t formula_feature(const subject *s, const formula *r, size_t i) {
 }
 
 long double formula_divisor(const formula *r, int sum, long double length) {
-    return r->undivided & sum ? r->divisor : length;
+    return r->undivided & sum ? r->divisor : length - !!(r->less & sum);
 }
 
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean) {

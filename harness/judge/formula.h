@@ -96,6 +96,7 @@ typedef struct formula {
         sums_in;       /* 0, or one more than the type that rounds squares, or also every sum */
     int terms_exact;   /* but not the terms of the sums */
     int mean_is_first; /* x[0] */
+    int less;          /* from the divisors of these sums, 1 */
     int undivided;     /* these sums are divided by `divisor` instead of their length */
     int stale;         /* each group takes these statistics of the group before it, or OF_FIRST */
     int carried;       /* a group's sums begin with the SUMS, or MEANS, of the group before */
