@@ -211,31 +211,29 @@ Test(hints, choose_the_case_that_teaches) {
     }
 }
 
-/* The hint for failures on two cases, the second of which is shown. */
-static char *hint_for(wrong w, const char *one, const char *shown) {
+/* Is a text in the hint for failures on two cases, the second of which is shown? */
+static void expect_hint(wrong w, const char *one, const char *shown, const char *expected) {
     const nl_impl kernel = mutant_kernel(NL_TWO_PASS, w);
+    const char *const texts[] = {one, shown};
     nl_case c;
     row failure = {.c = &c, .v = {.outcome = OUTCOME_FAIL, .compared = 1}};
     char *text = NULL;
+    size_t size;
     for (int i = 0; i < 2; i++) {
-        cr_assert(case_parse(i ? shown : one, &c, (char[700]){0}, 700));
+        cr_assert(case_parse(texts[i], &c, (char[700]){0}, 700));
         hints_note(&kernel, &failure, 1);
     }
-    FILE *to = open_memstream(&text, &(size_t){0});
-    hints_print(to, &c, NULL, NULL);
-    fclose(to);
-    return text;
+    FILE *to = open_memstream(&text, &size);
+    hints_print(to, &c, NULL, NULL), fclose(to);
+    cr_expect(strstr(text, expected), "%s: %s", expected, text);
+    free(text);
 }
 
 /* A cause has to explain the other failures, too, and not only a row of one number. */
 Test(hints, agree_with_other_failures) {
-    char *text = hint_for((wrong){.eps = 1e-12f}, "layernorm/forward/f32/3x37/normal/eps=0.01",
-                          "layernorm/forward/f32/3x37/scale:1e-5/eps=0.01");
-    cr_expect(strstr(text, "scale:1e-5/eps=0.01\n") && strstr(text, "cause: likely: eps = 1e-12\n"),
-              "%s", text);
-    free(text);
-    text = hint_for((wrong){.no_beta = true, .next_x = true}, "layernorm/forward/f32/3x37/normal",
-                    "layernorm/forward/f32/3x1/normal");
-    cr_expect(strstr(text, "3x37/normal\n") && strstr(text, "cause: unknown"), "%s", text);
-    free(text);
+    const wrong eps = {.eps = 1e-12f}, two = {.no_beta = true, .next_x = true};
+    const char *far = LN_ "3x37/scale:1e-5/eps=0.01";
+    expect_hint(eps, LN_ "3x37/normal/eps=0.01", far, "cause: likely: eps = 1e-12\n");
+    expect_hint(eps, LN_ "3x37/normal/eps=0.01", far, "scale:1e-5/eps=0.01\n");
+    expect_hint(two, LN_ "3x37/normal", LN_ "3x1/normal", "cause: unknown");
 }

@@ -19,7 +19,7 @@ static bool is_best(const char *pattern, size_t length) {
     return length == 4 && memcmp(pattern, "best", 4) == 0;
 }
 
-const nl_impl *impl_widest(const char *name) {
+static const nl_impl *impl_widest(const char *name) {
     const nl_impl *widest = NULL; /* the last in the table */
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);

@@ -26,7 +26,7 @@ bool options_fail(const char *format, ...) {
     return false;
 }
 
-bool options_can_read(const char *path) {
+static bool can_read(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0 || access(path, R_OK) != 0)
         return options_fail("cannot read %s: %s", path, strerror(errno));
@@ -40,7 +40,7 @@ bool options_ends_with(const char *text, const char *end) {
 
 bool options_kernel(const char *file) {
     if (!file) return options_fail("which FILE.c?");
-    if (!options_can_read(file)) return false;
+    if (!can_read(file)) return false;
     return options_ends_with(file, ".c") || options_ends_with(file, ".so") ||
            options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
                         "does, and %s that",

@@ -30,7 +30,7 @@ typedef enum axis {
  * subtracted there */
 enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED, FIRST_ALONE, REST_ALONE };
 /* variance; what its sum is of, or what is wrong with E[x^2] - mean^2 */
-enum { OF_SQUARED, OF_PLAIN, SQUARED_LATE, MEAN_ADDED, MEAN_TAKEN, REST_TAKEN, DELTA_SQUARED };
+enum { OF_SQUARED, OF_PLAIN, SQUARED_LATE, MEAN_ADDED, MEAN_TAKEN, REST_TAKEN };
 enum { INSIDE, OUTSIDE, TIMES_SIGMA, LARGER_ONE }; /* root; LARGER_ONE: of variance and eps */
 /* residual; LAST: added to y; ALSO_LAST: to x and y; IN_DY: dresidual is added to dy */
 enum {
