@@ -30,7 +30,8 @@ UNBUILT = ("docs/", "tests/", "experiments/", "plots/", "python/", "examples/", 
 
 
 def fail(text):
-    sys.exit(f"labs.py: {text}")
+    print(f"labs.py: {text}", file=sys.stderr)
+    sys.exit(2)
 
 
 def sources():

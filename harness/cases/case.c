@@ -262,7 +262,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     } else if (strcmp(shape, "file") != 0 && !parse_shape(shape, &c.problem)) {
         wrong = shape, should = "NxC or NxCxS, as 64x1024, or `file` for npy data";
     } else if (strlen(data) >= sizeof c.data || !kind_find(data, &c.kind[NL_X])) {
-        wrong = data, should = kind_names();
+        wrong = data, should = kind_expected(data);
     }
     if (wrong) {
         snprintf(error, error_size, "case %s: '%s' should be %s", text, wrong, should);

@@ -190,7 +190,7 @@ static const struct kind {
              {"alternating:", true, alternating},
              {"ramp:", true, ramp}};
 
-const char *kind_names(void) {
+static const char *kind_names(void) {
     static char text[800];
     snprintf(text, sizeof text,
              "normal, uniform, offset:K, scale:K, spike:K, constant, outliers, sparse, exact, "
@@ -199,6 +199,19 @@ const char *kind_names(void) {
              "alternating:K, ramp:K, npy:FILE.npy or museum:NAME with one of the names %s",
              museum_names());
     return text;
+}
+
+const char *kind_expected(const char *name) {
+    static char text[60];
+    const size_t stem = strcspn(name, ":");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].number && strlen(kinds[i].name) == stem + 1 &&
+            strncmp(name, kinds[i].name, stem) == 0)
+            return snprintf(text, sizeof text, "%sK with a number K, as %s4", kinds[i].name,
+                            kinds[i].name),
+                   text;
+    return strcmp(name, "file") == 0 ? "data: `file` stands for the shape, as f32/file/npy:x.npy"
+                                     : kind_names();
 }
 
 bool kind_find(const char *name, data_kind *out) {

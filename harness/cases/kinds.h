@@ -48,7 +48,7 @@ typedef struct data_kind {
 /* False: no kind has that name. */
 bool kind_find(const char *name, data_kind *out);
 
-/* The list above in a line, for error messages. */
-const char *kind_names(void);
+/* What data of this name should be, for error messages: the list above in a line, or a number. */
+const char *kind_expected(const char *name);
 
 #endif

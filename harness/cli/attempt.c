@@ -182,18 +182,16 @@ static bool race(job *j) {
     return true;
 }
 
-static void describe(const nl_impl *m) {
+static void describe(FILE *to, const nl_impl *m) {
     const char *between = " ";
-    printf("%s@%s:", m->name, m->isa);
     for (int i = 0; i < NL_OPS; i++)
-        if (m->ops & NL_BIT(i)) printf("%s%s", between, op_name(i)), between = ", ";
+        if (m->ops & NL_BIT(i)) fprintf(to, "%s%s", between, op_name(i)), between = ", ";
     between = " ";
     for (int i = 0; i < NL_PASSES; i++)
-        if (m->passes & NL_BIT(i)) printf("%s%s", between, pass_name(i)), between = ", ";
+        if (m->passes & NL_BIT(i)) fprintf(to, "%s%s", between, pass_name(i)), between = ", ";
     between = " in ";
     for (int i = 0; i < NL_DTYPES; i++)
-        if (m->dtypes & NL_BIT(i)) printf("%s%s", between, dtype_name(i)), between = ", ";
-    printf("; %s\n", m->about);
+        if (m->dtypes & NL_BIT(i)) fprintf(to, "%s%s", between, dtype_name(i)), between = ", ";
 }
 
 int attempt(const nl_impl *impl, const attempt_options *o) {
@@ -204,9 +202,10 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
     interrupt_watch();
     isolate_heard = hear;
-    setvbuf(stdout, NULL, _IONBF, 0); /* also for the kernel, so that its output before a crash is
-                                       * shown */
-    describe(impl);
+    setvbuf(stdout, NULL, _IONBF, 0); /* the kernel's too: what it prints before a crash shows */
+    printf("%s@%s:", impl->name, impl->isa);
+    describe(stdout, impl);
+    printf("; %s\n", impl->about);
     if (o->cases.count > 0) ok = try_cases(&j, "your cases", &o->cases, &wrong);
     for (size_t i = 0; !o->cases.count && ok && !interrupted(); i++) {
         if (wrong_groups == FAILED_MOST || (wrong_groups && clock_ns() - start > FAILED_NS)) {
@@ -220,7 +219,10 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     fflush(stdout);
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     if (!ok) return NL_EXIT_USAGE;
-    if (j.checked == 0) return fprintf(stderr, "FAIL nothing was compared\n"), NL_EXIT_FAILED;
+    if (j.checked == 0) {
+        fprintf(stderr, "FAIL nothing was compared: it takes");
+        return describe(stderr, impl), fprintf(stderr, " only\n"), NL_EXIT_FAILED;
+    }
     if (j.failed) {
         report_failure(&j.first, j.at.threads ? 1 : o->threads);
         hints_print(stderr, &j.at, NULL, NULL);
@@ -232,6 +234,7 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
         return NL_EXIT_USAGE;
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     if (j.failed) return NL_EXIT_FAILED;
+    report_busy(&j.out);
     const size_t bounded = j.checked - j.unbounded;
     printf("\n");
     if (bounded)

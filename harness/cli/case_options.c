@@ -19,7 +19,7 @@ static bool is_best(const char *pattern, size_t length) {
     return length == 4 && memcmp(pattern, "best", 4) == 0;
 }
 
-const nl_impl *impl_widest(const char *name) {
+static const nl_impl *impl_widest(const char *name) {
     const nl_impl *widest = NULL; /* the last in the table */
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
@@ -83,6 +83,10 @@ static const char *name_of(size_t i) {
 
 void impl_unknown(const char *pattern, size_t length) {
     const char *at = memchr(pattern, '@', length);
+    if (is_file(pattern)) {
+        fprintf(stderr, "normlab: %s is a file: quote the pattern, as 'layernorm/*'\n", pattern);
+        return;
+    }
     fprintf(stderr, "normlab: no implementation is called '%.*s'", (int)length, pattern);
     guess_print(pattern, at ? (size_t)(at - pattern) : length, name_of, nl_impl_count(),
                 "; see `normlab list`");
@@ -119,6 +123,10 @@ static void keep_small(case_list *cases) {
 
 static bool add_cases(case_list *cases, const char *text) {
     char error[700];
+    struct stat s;
+    if (is_file(text) && options_ends_with(text, ".c"))
+        return options_fail("%s is a kernel: normlab try %s", text, text);
+    if (stat(text, &s) == 0 && S_ISDIR(s.st_mode)) return options_fail("%s is a folder", text);
     if (is_file(text) ? cases_add_file(cases, text, error, sizeof error)
                       : cases_add(cases, text, error, sizeof error))
         return true;

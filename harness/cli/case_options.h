@@ -38,9 +38,6 @@ bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_c
 /* Is it the one that --baseline names? */
 bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const nl_case *c);
 
-/* Of the implementations with this name, the one for the widest ISA that runs here; NULL: none. */
-const nl_impl *impl_widest(const char *name);
-
 /* Does one of the GLOB[@ISA] patterns, separated by commas, match the implementation? */
 bool impl_matches(const char *patterns, const nl_impl *impl);
 

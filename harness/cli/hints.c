@@ -3,6 +3,7 @@
 #include "cases/kinds.h"
 #include "judge/hint.h"
 #include "cli/report.h"
+#include "cli/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,15 +101,16 @@ static const evidence *choose(const lesson *l, const nl_case *shown, evidence of
 
 /* If no cause is known, prints what the first case showed. */
 static void print(const lesson *l, FILE *to, const nl_case *shown, hints_when when, void *context) {
-    char text[400] = "";
+    char text[1000] = "when: ";
     evidence *of = calloc(KEPT + 1, sizeof *of);
     const evidence *e = of ? choose(l, shown, of) : NULL;
     if (e) {
         fprintf(to, "\nHINT %s@%s on %s\n", l->impl->name, l->impl->isa, e->c->text);
-        if (*e->h.where) fprintf(to, "     %s\n     %s\n", e->h.where, e->h.number);
-        if (when) when(context, l->impl, text, sizeof text);
-        if (*text) fprintf(to, "     when: %s\n", text);
-        fprintf(to, "     cause: %s\n", e->h.cause);
+        if (*e->h.where) print_folded(to, 5, e->h.where), print_folded(to, 5, e->h.number);
+        if (when) when(context, l->impl, text + 6, sizeof text - 6);
+        if (text[6]) print_folded(to, 5, text);
+        snprintf(text, sizeof text, "cause: %s", e->h.cause);
+        print_folded(to, 5, text);
     }
     free(of);
 }

@@ -46,7 +46,9 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
              v->outcome == OUTCOME_DEMO ? "its method promises nothing here (.method, .range_safe)"
                                         : v->why,
-             hint ? hint : "");
+             hint && *hint                         ? hint
+             : strncmp(v->why, "printed ", 8) == 0 ? "\nremove what prints"
+                                                   : "");
     free(hint);
 }
 
@@ -69,13 +71,14 @@ static bool check_part(grading *j, const part *p, mark *k) {
                                      .context = j,
                                      .selects = is_graded,
                                      .judged = judged};
+    const size_t before = j->done;
     k->right = true;
     for (size_t i = 0; i < p->cases.count && k->right && !interrupted(); i++) {
         const nl_case *c = &p->cases.items[i];
         char error[700];
         check_settings now = settings;
         if (c->threads) now.threads = c->threads;
-        progress(i, p->cases.count, c->text);
+        progress(before + i, j->total, c->text);
         k->right = nl_accepts(j->impl, &c->problem);
         if (!k->right) {
             snprintf(k->text, sizeof k->text,
@@ -85,11 +88,12 @@ static bool check_part(grading *j, const part *p, mark *k) {
         }
         j->failed = (verdict){.outcome = OUTCOME_OK};
         if (!check_case(c, &now, error, sizeof error))
-            return progress(1, 1, ""), options_fail("%s: %s", c->text, error);
+            return progress_clear(), options_fail("%s: %s", c->text, error);
         k->right = j->failed.outcome == OUTCOME_OK;
         if (!k->right) describe_failure(j, c, k), note_known_answers(j, c, &now, k);
     }
-    return progress(1, 1, ""), true;
+    j->done = before + p->cases.count;
+    return progress_clear(), true;
 }
 
 static bool grade_category(grading *j, const part *p) {
@@ -216,18 +220,22 @@ static bool grade_kind(grading *j, int kind, bool right) {
             grade_nothing(j, p, "not measured: first it has to be right");
         else if (!grade_part[kind](j, p))
             return false;
+        if ((kind != PART_SPEED || !right) && !interrupted())
+            j->graded(&j->out->all[j->out->count - 1]);
     }
     return true;
 }
 
 static bool time_all(grading *j, size_t first) {
+    const size_t begin = first;
     for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
         const part *p = &j->work->parts[i];
         mark *k = &j->out->all[first];
         if (p->kind != PART_SPEED) continue;
-        progress(i, j->work->count, p->cases.items->text);
-        if (k->right && !grade_speed(j, p, k)) return progress(1, 1, ""), false;
-        first++;
+        progress(first - begin, j->out->count - begin, p->cases.items->text);
+        if (k->right && !grade_speed(j, p, k)) return progress_clear(), false;
+        first++, progress_clear();
+        if (!interrupted()) j->graded(k);
     }
     return progress(1, 1, ""), true;
 }
@@ -235,6 +243,7 @@ static bool time_all(grading *j, size_t first) {
 bool grade_all(grading *j) {
     const marks *m = j->out;
     bool right = true;
+    for (size_t i = 0; i < j->work->count; i++) j->total += j->work->parts[i].cases.count;
     if (!grade_kind(j, PART_CATEGORY, true) || !grade_kind(j, PART_BITS, true)) return false;
     for (size_t i = 0; i < m->count; i++) right = right && m->all[i].right;
     if (!grade_kind(j, PART_ERROR, right)) return false;

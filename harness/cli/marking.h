@@ -12,7 +12,9 @@ typedef struct grading {
     int threads, seed;
     double seconds;
     marks *out;
-    verdict failed; /* while it grades: the first failure of a category */
+    verdict failed;     /* while it grades: the first failure of a category */
+    size_t done, total; /* cases */
+    void (*graded)(const mark *k);
 } grading;
 
 /* Categories first; errors and speeds only if all are right. False: bad input, after a message. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options.h"
 #include "cli/exit_codes.h"
+#include "cli/guess.h"
 #include "workbench/load.h"
 
 #include <errno.h>
@@ -25,11 +26,25 @@ bool options_fail(const char *format, ...) {
     return false;
 }
 
-bool options_can_read(const char *path) {
+static bool can_read(const char *path) {
     struct stat about;
     if (stat(path, &about) != 0 || access(path, R_OK) != 0)
         return options_fail("cannot read %s: %s", path, strerror(errno));
     return S_ISREG(about.st_mode) || options_fail("%s is not a file", path);
+}
+
+bool options_ends_with(const char *text, const char *end) {
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+bool options_kernel(const char *file) {
+    if (!file) return options_fail("which FILE.c?");
+    if (!can_read(file)) return false;
+    return options_ends_with(file, ".c") || options_ends_with(file, ".so") ||
+           options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
+                        "does, and %s that",
+                        file, command);
 }
 
 int options_see_help(void) {
@@ -72,6 +87,21 @@ static bool take(const option_spec *o, const char *text) {
     return true;
 }
 
+static const option_spec *all_options;
+
+static const char *option_name(size_t i) {
+    return all_options[i].name;
+}
+
+static bool unknown(const char *word, size_t count) {
+    const size_t length = strcspn(word += 2, "=");
+    for (size_t k = 0; k < count; k++)
+        if (strncmp(word, option_name(k), length) == 0 && !option_name(k)[length])
+            return options_fail("--%s takes no value", option_name(k));
+    fprintf(stderr, "normlab %s: --%.*s is no option", command, (int)length, word);
+    return guess_print(word, length, option_name, count, ""), false;
+}
+
 /* word: the option as the user wrote it. */
 static bool is_exact(const option_spec *o, const char *word, bool again) {
     if (strncmp(word + 2, o->name, strlen(o->name)) != 0)
@@ -85,7 +115,7 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
     struct option known[OPTIONS_MAX + 2] = {0};
     bool given[OPTIONS_MAX] = {false}, ok = true;
     int i = 0, code;
-    command = argv[0];
+    command = argv[0], all_options = specs;
     for (size_t k = 0; options_shown && k < count; k++) options_shown(&specs[k]);
     if (options_shown) return NL_EXIT_OK;
     for (size_t k = 0; k < count; k++) {
@@ -102,12 +132,12 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
         if (code == '?' && optopt)
             ok = options_fail("-%c is no option: they begin with --", optopt);
         else if (code == '?')
-            ok = options_fail("%s is no option, or takes no value", word);
+            ok = unknown(word, count);
         else if (code == ':')
             ok = options_fail("%s needs a value", word);
         else
-            ok = (!strict ||
-                  is_exact(&specs[i], optarg == word ? argv[optind - 2] : word, given[i])) &&
+            ok = is_exact(&specs[i], optarg == word ? argv[optind - 2] : word,
+                          strict && given[i]) &&
                  take(&specs[i], optarg);
         if (code == 0) given[i] = true;
     }

@@ -38,8 +38,9 @@ extern void (*options_shown)(const option_spec *option);
 /* Prints "normlab COMMAND: ..." with the command of the last options_read; always returns false. */
 bool options_fail(const char *format, ...);
 
-/* Is it a file that can be read? False: after a message. */
-bool options_can_read(const char *path);
+/* Is it the file of a kernel, .c or .so, and can be read? False: after a message. */
+bool options_kernel(const char *path);
+bool options_ends_with(const char *text, const char *end);
 
 /* Prints "See `normlab COMMAND --help`." on stderr. Returns NL_EXIT_USAGE. */
 int options_see_help(void);

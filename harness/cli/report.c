@@ -98,12 +98,12 @@ static void write_table_timing(report *r, const row *w) {
         fprintf(r->table, " %5s", "?");
     fprintf(r->table, " %5.*f %3.0f%%", gbps(w) < 9.95, gbps(w), t->limit_pct);
     if (w->is_baseline)
-        fprintf(r->table, " %6s baseline +-%.1f%%", "1.00x", 100 * expm1(t->band));
+        fprintf(r->table, " %6s baseline +-%.*f%%", "1.00x", t->band < 0.1, 100 * expm1(t->band));
     else
         fprintf(r->table, " %5.*fx %s", exp(-t->log_ratio.median) < 99.95 ? 2 : 0,
                 exp(-t->log_ratio.median), comparison_name(t->verdict));
     if (t->impossible) fprintf(r->table, "\n%*sIMPOSSIBLE: faster than copying", NAME + 3, "");
-    if (!w->is_baseline && t->verdict == NOT_RESOLVED && t->rounds_to_go < 1000000)
+    if (!w->is_baseline && t->verdict == NOT_RESOLVED && t->rounds_to_go < 10000)
         fprintf(r->table, "\n%*swould need about %zu more rounds", NAME + 3, "", t->rounds_to_go);
 }
 
@@ -141,7 +141,16 @@ static void write_table(report *r, const row *w) {
     fflush(r->table);
 }
 
+void report_busy(const report *r) {
+    if (r->band > 0.1)
+        fprintf(r->table ? r->table : stderr,
+                "the machine is busy: a baseline differs from itself by %.0f %%; measure again\n",
+                100 * expm1(r->band));
+}
+
 void report_row(report *r, const row *line) {
+    if (line->timed && line->is_baseline && isfinite(line->t.band))
+        r->band = fmax(r->band, line->t.band);
     if (r->csv) write_csv(r->csv, line);
     if (r->table) write_table(r, line);
 }
@@ -159,8 +168,9 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 }
 
 void report_failure(const row *line, int threads) {
-    fprintf(stderr, "FAIL %s@%s on %s\n     %s\n", line->impl, line->isa, line->c->text,
-            line->v.why);
+    progress_clear();
+    fprintf(stderr, "FAIL %s@%s on %s\n", line->impl, line->isa, line->c->text);
+    print_folded(stderr, 5, line->v.why);
     report_repeat(line->c, line->impl, line->isa, threads);
 }
 

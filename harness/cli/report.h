@@ -14,11 +14,13 @@ typedef struct report {
     const nl_case *last; /* the case whose heading was printed last, and for which rows */
     bool last_timed;
     bool colour;
+    double band; /* the largest of a baseline: how much it differs from itself */
 } report;
 
 /* False: the file cannot be written, after a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
+void report_busy(const report *r); /* says where a baseline differed from itself */
 /* The number of failures that are printed; the others are in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };
 

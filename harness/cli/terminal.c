@@ -26,8 +26,9 @@ void progress(size_t done, size_t total, const char *what) {
     static double start, shown;
     static bool printed;
     double now = clock_ns();
-    if (done == 0 || start == 0) start = shown = now, printed = false;
     bool terminal = live(stderr);
+    if (done == 0 || start == 0) /* a terminal shows the first step at once */
+        start = now, shown = terminal ? 0 : now, printed = false;
     if (done == total) {
         if (printed) progress_clear();
         start = 0;
@@ -35,10 +36,12 @@ void progress(size_t done, size_t total, const char *what) {
     }
     if (now - shown < (terminal ? 1e8 : 1e10)) return;
     shown = now, printed = true;
-    double left = done ? (now - start) / (double)done * (double)(total - done) / 1e9 : 0;
+    char left[40] = "";
+    if (done && now - start > 2e8)
+        snprintf(left, sizeof left, "about %.0f s left: ",
+                 (now - start) / (double)done * (double)(total - done) / 1e9);
     progress_clear();
-    fprintf(stderr, "[%zu/%zu] about %.0f s left: %.70s%s", done, total, left, what,
-            terminal ? "" : "\n");
+    fprintf(stderr, "[%zu/%zu] %s%.70s%s", done, total, left, what, terminal ? "" : "\n");
 }
 
 bool progress_interrupted(void) {
@@ -46,6 +49,18 @@ bool progress_interrupted(void) {
     progress(1, 1, "");
     fprintf(stderr, "interrupted; what was measured is kept\n");
     return true;
+}
+
+void print_folded(FILE *out, int indent, const char *text) {
+    enum { WIDTH = 100 };
+    const bool folds = isatty(fileno(out));
+    while (folds && strlen(text) > (size_t)(WIDTH - indent)) {
+        int end = WIDTH - indent;
+        while (end > WIDTH / 4 && text[end] != ' ') end--;
+        fprintf(out, "%*s%.*s\n", indent, "", end, text);
+        text += end + (text[end] == ' ');
+    }
+    fprintf(out, "%*s%s\n", indent, "", text);
 }
 
 const char *human_ns(double ns, char text[32]) {

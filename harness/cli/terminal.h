@@ -20,6 +20,9 @@ bool progress_interrupted(void);
 /* Clears the progress line. Call before printing anything else. */
 void progress_clear(void);
 
+/* Prints a line, folded at 100 columns on a terminal. */
+void print_folded(FILE *out, int indent, const char *text);
+
 /* Format 1234.5 ns as "1.23 us" and 65536 bytes as "64 KiB". */
 const char *human_ns(double ns, char text[32]);
 const char *human_bytes(size_t bytes, char text[32]);

@@ -146,6 +146,7 @@ static bool bench_all(job *j) {
         for (size_t k = 0; k < nl_impl_count(); k++)
             taken = taken || nl_accepts(nl_impl_at(k), &c->problem);
         progress(i, o->cases.count, c->text);
+        if (!taken || c->problem.n == 0) progress_clear();
         if (taken && c->problem.n == 0) {
             fprintf(stderr, "FAIL nothing to time in %s: n is 0\n", c->text), j->failed++;
             continue;
@@ -190,6 +191,7 @@ int cmd_bench(int argc, char **argv) {
             1.2 * o.seconds * (double)(arms + 2 * o.cases.count) + 0.1 * (double)o.cases.count);
     bool input_ok = bench_all(&j);
     fprintf(stderr, "%zu timed, %zu failed\n", j.timed, j.failed);
+    report_busy(&j.out);
     if (j.timed == 0) fprintf(stderr, "FAIL nothing was timed\n");
     bool written = report_close(&j.out);
     if (j.rounds) written = close_rounds(j.rounds) && written;

@@ -168,7 +168,8 @@ static bool check_all(job *j, const nl_case *c, size_t i) {
         return fprintf(stderr, "normlab: %s\n", error), false;
     for (size_t m = 0; m < nl_impl_count() && !taken; m++)
         taken = nl_accepts(nl_impl_at(m), &c->problem);
-    if (!taken) j->all.fail++, fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
+    if (!taken) progress_clear(), j->all.fail++;
+    if (!taken) fprintf(stderr, "FAIL no implementation accepts %s\n", c->text);
     return true;
 }
 
@@ -256,9 +257,8 @@ int cmd_check(int argc, char **argv) {
     judges_end(&j.judges);
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
-    if (o.cases.count != 1 || !j.out.table)
-        summarize(counts); /* otherwise the table has every
-                                                                * row */
+    if (input_ok && (o.cases.count != 1 || !j.out.table))
+        summarize(counts); /* else the table has it all */
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))
@@ -266,10 +266,12 @@ int cmd_check(int argc, char **argv) {
         fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
         j.all.fail++;
     }
-    fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count,
-            o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
-    if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
-        fprintf(stderr, "FAIL nothing was compared\n");
+    if (input_ok)
+        fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count,
+                o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
+    if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
+        fprintf(stderr, "FAIL nothing was compared%s\n",
+                o.impl ? ": --impl takes none of these; `normlab list` has what each takes" : "");
     hints_print(stderr, NULL, say_when, &j);
     bool written = report_close(&j.out),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;

@@ -33,7 +33,7 @@ static const char help[] =
     "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
     "Files were measured one after the other, so anything that changed in between (load,\n"
     "clock speed, memory layout) looks like a change of the program. To see how much that is,\n"
-    "measure A twice and compare the two. The implementations of one `normlab bench` take "
+    "measure A twice and compare the two. The implementations of one `normlab bench` take\n"
     "turns. Passes can take turns, too: two programs add one each, again and again.\n\n"
     "Exit codes: 0 compared, 1 nothing could be compared, 2 bad usage or unreadable input.\n\n"
     "Examples:\n"

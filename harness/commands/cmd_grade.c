@@ -50,12 +50,34 @@ static char *read_card(const char *path) {
     return text;
 }
 
+/* Of a hint that was printed before, nothing but that. */
+static void print_mark(const mark *k) {
+    static char causes[4000];
+    const bool colour = colour_wanted(stdout);
+    const char *paint = !colour ? "" : k->right ? "\033[32m" : "\033[31m";
+    const char *hint = strstr(k->text, "\nHINT "),
+               *cause = hint ? strstr(hint, "cause: ") : k->text;
+    const bool again = !k->right && cause && strstr(causes, cause);
+    if (cause && !again) strncat(causes, cause, sizeof causes - strlen(causes) - 1);
+    printf("  %s%-5s%s %6.4g of %-6.4g %s\n", paint, k->right ? "ok" : "FAIL",
+           colour ? "\033[0m" : "", k->points, k->most, k->name);
+    for (const char *line = k->text; *line && !(again && (!hint || line > hint));) {
+        const size_t n = strcspn(line, "\n");
+        char one[1000];
+        snprintf(one, sizeof one, "%.*s", (int)n, line);
+        print_folded(stdout, 23, one);
+        line += n + (line[n] == '\n');
+    }
+    if (again) print_folded(stdout, 23, hint ? "the cause: as above" : "as above");
+    fflush(stdout);
+}
+
 /* The reason for the first part; for the others, its first line. */
 static void nothing_at_all(grading *j, const char *why) {
     char first[200];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(why, "\n"), why);
     for (size_t i = 0; i < j->work->count; i++)
-        grade_nothing(j, &j->work->parts[i], i ? first : why);
+        grade_nothing(j, &j->work->parts[i], i ? first : why), print_mark(&j->out->all[i]);
 }
 
 /* The library's one kernel, which runs in other processes only. */
@@ -72,11 +94,12 @@ static bool get_kernel(grading *j, const char *library, char *why, size_t size) 
 /* Compiles the file, and grades it. False: bad input, after a message. */
 static bool grade_file(grading *j) {
     const char *file = j->out->file;
-    const size_t length = strlen(file);
-    const bool source = length > 2 && strcmp(file + length - 2, ".c") == 0;
+    const bool source = options_ends_with(file, ".c");
     char why[9000] = "";
     compiled c = {.isa = "c"};
+    progress(0, 1, "compiling");
     bool ok = !source || fence_kernel(file, j->work, &c, why, sizeof why);
+    progress(1, 1, "");
     if (!ok && !*why) snprintf(why, sizeof why, "it does not compile");
     ok = ok &&
          (!source ||
@@ -88,23 +111,6 @@ static bool grade_file(grading *j) {
     orphans_end();
     if (source) compile_remove(&c);
     return good_input;
-}
-
-static void print_page(const marks *m) {
-    const bool colour = colour_wanted(stdout);
-    printf("%s: %s\n", m->title, m->file);
-    for (size_t i = 0; i < m->count; i++) {
-        const mark *k = &m->all[i];
-        const char *paint = !colour ? "" : k->right ? "\033[32m" : "\033[31m";
-        printf("  %s%-5s%s %6.4g of %-6.4g %s\n", paint, k->right ? "ok" : "FAIL",
-               colour ? "\033[0m" : "", k->points, k->most, k->name);
-        for (const char *line = k->text; *line;) {
-            const size_t n = strcspn(line, "\n");
-            printf("%23s%.*s\n", "", (int)n, line);
-            line += n + (line[n] == '\n');
-        }
-    }
-    printf("%.4g of %.4g points\n", marks_points(m), marks_most(m));
 }
 
 enum { GRADESCOPE, JUNIT, CARD, FILES };
@@ -126,7 +132,7 @@ static bool write_file(const marks *m, int kind, const char *path) {
 int cmd_grade(int argc, char **argv) {
     static marks m;
     assignment work;
-    grading j = {.work = &work, .out = &m, .threads = 1, .seconds = 0.2};
+    grading j = {.work = &work, .out = &m, .threads = 1, .seconds = 0.2, .graded = print_mark};
     const char *files[FILES] = {NULL};
     char error[9000];
     const option_spec specs[] = {{"seed", OPTION_COUNT, &j.seed, 0, 2147483647},
@@ -140,16 +146,17 @@ int cmd_grade(int argc, char **argv) {
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)
         return options_fail("which ASSIGNMENT (or lab) and which FILE.c?"), options_see_help();
-    if (!options_can_read(argv[first + 1])) return NL_EXIT_USAGE;
+    if (!options_kernel(argv[first + 1])) return NL_EXIT_USAGE;
     if (!lab_assignment(argv[first], &work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     random_seed((uint64_t)j.seed);
     interrupt_watch(); /* so that the compiler's temporary files are removed */
     orphans_adopt();
     m.title = work.title, m.file = argv[first + 1];
+    printf("%s: %s\n", m.title, m.file), fflush(stdout);
     bool ok = grade_file(&j);
     if (ok && !interrupted()) {
-        print_page(&m);
+        printf("%.4g of %.4g points\n", marks_points(&m), marks_most(&m));
         for (int i = 0; i < FILES; i++) ok = write_file(&m, i, files[i]) && ok;
     }
     bool right = true;

@@ -4,6 +4,7 @@
 #include "cli/arrays.h"
 #include "judge/judgement.h"
 #include "cli/options.h"
+#include "cli/terminal.h"
 #include "commands/commands.h"
 
 #include <stdio.h>
@@ -117,7 +118,10 @@ static bool judge(const arrays *a, bool *right) {
             of.vector[arg] = a->array[i].data, of.type[arg] = npy_type_of(a->saved[i])->dtype;
     }
     judgement *j = malloc(sizeof *j);
+    mechanism_progress = progress;
+    progress(0, 1, "computing the exact answer");
     bool ok = j && judgement_make(j, &of);
+    progress(1, 1, "");
     if (!ok) return free(j), options_fail("out of memory for %zu elements", a->array[IN_X].count);
     judgement_print(j, a->value[theirs(a)], stdout);
     if (a->value[CSV]) {

@@ -55,6 +55,9 @@ int cmd_new(int argc, char **argv) {
     snprintf(here, sizeof here, "%.250s.c", argv[first + 1]);
     if (!path) path = here;
     FILE *out = fopen(path, "wx");
+    if (!out && errno == EEXIST)
+        return options_fail("%s is there already: give another NAME, or --out", path),
+               NL_EXIT_USAGE;
     if (!out) return options_fail("cannot write %s: %s", path, strerror(errno)), NL_EXIT_USAGE;
     stub_write(out, op, pass, simd);
     bool written = !ferror(out);

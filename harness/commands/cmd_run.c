@@ -69,14 +69,15 @@ typedef struct run {
     bool npz; /* --out gets every output */
 } run;
 
-/* Is an input an array in the .npz to write? Its other arrays would be lost. */
+/* Is an input the file to write, or an array in it? */
 static bool replaces_inputs(const run *r) {
     struct stat in, out;
     for (int i = IN_X; i < OUT; i++) {
         const char *given = r->a.value[i], *suffix = given ? npz_suffix(given) : NULL;
         char path[4096];
-        if (!suffix || stat(r->a.value[OUT], &out) != 0) continue;
-        snprintf(path, sizeof path, "%.*s", (int)(suffix - given), given);
+        if (!given || stat(r->a.value[OUT], &out) != 0) continue;
+        snprintf(path, sizeof path, "%.*s", suffix ? (int)(suffix - given) : (int)strlen(given),
+                 given);
         if (stat(path, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) return true;
     }
     return false;
@@ -100,9 +101,9 @@ static bool check_outputs(run *r) {
                 return options_fail("--%s and --%s name the same file, %s", own[j - OWN].name, name,
                                     value[i]);
     }
-    if (r->npz && replaces_inputs(r))
-        return options_fail("--out %s holds an input, and would be replaced: name another file",
-                            value[OUT]);
+    if (replaces_inputs(r))
+        return options_fail(
+            "--out %s is or holds an input, and would be replaced: name another file", value[OUT]);
     return true;
 }
 

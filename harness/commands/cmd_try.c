@@ -40,22 +40,19 @@ static const char help[] =
     "  normlab try mine.c rmsnorm/forward/f32/3x7/normal/residual\n"
     "  CC=clang normlab try mine.c\n";
 
-static bool ends_with(const char *text, const char *end) {
-    size_t a = strlen(text), b = strlen(end);
-    return a > b && strcmp(text + a - b, end) == 0;
-}
-
 /* Compiles and loads the file. False: after a message. */
 static bool get_kernel(const char *file, double *seconds, char *compiler, size_t size) {
     char error[9000];
     compiled c = {.isa = "c"};
-    if (!ends_with(file, ".c")) {
+    if (!options_ends_with(file, ".c")) {
         bool ok = load_kernels(file, file, error, sizeof error);
         return ok || options_fail("%s: %s", file, error);
     }
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
+    progress(0, 1, "compiling");
     bool ok = compile_kernel(file, &c, error, sizeof error);
+    progress(1, 1, "");
     clock_gettime(CLOCK_MONOTONIC, &end);
     *seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     snprintf(compiler, size, "%s", c.compiler);
@@ -115,15 +112,6 @@ static int watch(const char *file, const attempt_options *o) {
     return NL_EXIT_INTERRUPTED;
 }
 
-static bool is_kernel_file(const char *file) {
-    if (!file) return options_fail("which FILE.c?");
-    if (!options_can_read(file)) return false;
-    return ends_with(file, ".c") || ends_with(file, ".so") ||
-           options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
-                        "does, and try that",
-                        file);
-}
-
 int cmd_try(int argc, char **argv) {
     attempt_options o = {.threads = 1, .seconds = 0.05};
     bool watching = false;
@@ -134,7 +122,7 @@ int cmd_try(int argc, char **argv) {
     int first, code = options_read(argc, argv, specs, 4, false, &first);
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
-    if (!is_kernel_file(first < argc ? argv[first] : NULL)) return options_see_help();
+    if (!options_kernel(first < argc ? argv[first] : NULL)) return options_see_help();
     const char *file = argv[first];
     char error[700];
     for (int i = first + 1; i < argc; i++)

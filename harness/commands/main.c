@@ -108,7 +108,7 @@ static void open_standard(void) {
 }
 
 static const char *name_of(size_t i) {
-    return subcommands[i].name;
+    return i < subcommands_count ? subcommands[i].name : "--version";
 }
 
 static int run(int argc, char **argv) {
@@ -130,7 +130,7 @@ static int run(int argc, char **argv) {
         return usage(stdout), finish(NL_EXIT_OK);
     if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), finish(NL_EXIT_OK);
     fprintf(stderr, "normlab: there is no command '%s'", argv[1]);
-    guess_print(argv[1], strlen(argv[1]), name_of, subcommands_count, "; see `normlab help`");
+    guess_print(argv[1], strlen(argv[1]), name_of, subcommands_count + 1, "; see `normlab help`");
     return NL_EXIT_USAGE;
 }
 

@@ -176,24 +176,6 @@ static void add_axes(mistake_list *l) {
     }
 }
 
-/* n - 1 for n in other sums than that of the squares. */
-static void add_n_minus_one(mistake_list *l, long double divisor) {
-    static const struct {
-        const char *name, *text;
-        int sum;
-    } sums[] = {{"mean-less", "the mean", OF_MEAN},
-                {"mean-g-less", "mean(g)", OF_G},
-                {"mean-gx-less", "mean(g * xhat)", OF_GX},
-                {"means-less", "mean(g) and mean(g * xhat)", OF_G | OF_GX}};
-    const bool backward = l->s->p->pass == NL_BACKWARD;
-    for (size_t i = 0; i < 4 && divisor > 0; i++) {
-        if (backward == (i == 0) || (sums[i].sum != OF_GX && !l->right.centred)) continue;
-        formula *f =
-            mistake_add(l, sums[i].name, 0, "n - 1 for n: the divisor of %s", sums[i].text);
-        f->undivided = sums[i].sum, f->divisor = divisor;
-    }
-}
-
 /* Sums that miss their first element, their last, or those behind the last whole vector; or that
  * are divided by the length of whole vectors. */
 static void add_members(mistake_list *l) {
@@ -226,7 +208,6 @@ static void add_members(mistake_list *l) {
         f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX, f->divisor = (long double)padded;
         before = padded;
     }
-    add_n_minus_one(l, (long double)m - 1);
     if (m == n || n < 2) return;
     formula *f = mistake_add(l, "divided-by-rows", 0,
                              "the sums were divided by the number of rows, %zu, not by %zu", n, m);

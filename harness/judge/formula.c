@@ -109,7 +109,7 @@ size_t formula_feature(const subject *s, const formula *r, size_t i) {
 }
 
 long double formula_divisor(const formula *r, int sum, long double length) {
-    return r->undivided & sum ? r->divisor : length;
+    return r->undivided & sum ? r->divisor : length - !!(r->less & sum);
 }
 
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean) {
@@ -153,15 +153,6 @@ static long double variance_error(const workspace *w, const formula *r, size_t g
     if (r->variance < MEAN_ADDED) return 0;
     if (r->variance == MEAN_ADDED) return 2 * mean * mean;
     if (r->variance == MEAN_TAKEN) return mean * mean - mean;
-    const size_t m = nl_group_size(w->s->p);
-    if (r->variance == DELTA_SQUARED) { /* Welford's running mean */
-        long double run = 0, more = 0;
-        for (size_t e = 0; e < m; e++) {
-            const long double d = formula_input(w->s, r, nl_element(w->s->p, g, e)) - run;
-            run += d / (long double)(e + 1), more += d * d / (long double)(e + 1);
-        }
-        return more / (long double)m;
-    }
     const long double rest = mean - formula_input(w->s, r, nl_element(w->s->p, g, 0));
     return mean * mean - rest * rest;
 }

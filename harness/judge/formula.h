@@ -30,7 +30,7 @@ typedef enum axis {
  * subtracted there */
 enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED, FIRST_ALONE, REST_ALONE };
 /* variance; what its sum is of, or what is wrong with E[x^2] - mean^2 */
-enum { OF_SQUARED, OF_PLAIN, SQUARED_LATE, MEAN_ADDED, MEAN_TAKEN, REST_TAKEN, DELTA_SQUARED };
+enum { OF_SQUARED, OF_PLAIN, SQUARED_LATE, MEAN_ADDED, MEAN_TAKEN, REST_TAKEN };
 enum { INSIDE, OUTSIDE, TIMES_SIGMA, LARGER_ONE }; /* root; LARGER_ONE: of variance and eps */
 /* residual; LAST: added to y; ALSO_LAST: to x and y; IN_DY: dresidual is added to dy */
 enum {
@@ -96,6 +96,7 @@ typedef struct formula {
         sums_in;       /* 0, or one more than the type that rounds squares, or also every sum */
     int terms_exact;   /* but not the terms of the sums */
     int mean_is_first; /* x[0] */
+    int less;          /* from the divisors of these sums, 1 */
     int undivided;     /* these sums are divided by `divisor` instead of their length */
     int stale;         /* each group takes these statistics of the group before it, or OF_FIRST */
     int carried;       /* a group's sums begin with the SUMS, or MEANS, of the group before */
@@ -144,6 +145,7 @@ typedef struct mismatch {
     size_t beyond;     /* more than the bound allows */
     size_t hits;       /* far beyond the bound of the right formula, and within that of this one */
     size_t not_finite; /* NaN for a number, or a number for NaN */
+    size_t finite;     /* of the subject's */
 } mismatch;
 
 bool workspace_open(workspace *w, const subject *s); /* false: out of memory */

@@ -169,24 +169,19 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     return true;
 }
 
-/* A method that depends on a number near the mean: wrong where it has none, or has it wrongly. */
+/* Of a method that corrects a number near the mean: row 0 alone is wrong, or one of no variance. */
 static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
     const nl_method method = q->shell.impl->method;
-    const size_t per_row = r->count / q->s.p->n;
-    size_t beyond = 0; /* row 0 */
-    if (q->s.p->pass != NL_FORWARD || !per_row) return false;
-    for (size_t i = 1; i < q->s.p->n; i++) beyond += r->rows[i];
-    const size_t g = r->first / per_row;
-    const bool constant = method == NL_REFINED && !(q->s.want->var[g] > 0);
-    const bool first = method == NL_SHIFTED && q->dues.kappa >= 8 && q->s.p->n > 1 && !beyond;
-    if (constant || first)
-        snprintf(cause, size,
-                 constant ? "likely: squares around a mean that is a little off: n c^2 "
-                            "was not subtracted from them, or added"
-                          : "likely: row 0 has no K near its mean: there it is the "
-                            "one-pass variance");
-    return constant || first;
+    const char *found = NULL;
+    if (q->s.p->pass != NL_FORWARD || nl_layers[q->s.p->op].by_channel) return false;
+    const size_t rows = q->s.p->n, row = r->first / (r->count / rows);
+    if (method == NL_REFINED && !(q->s.want->var[row] > 0))
+        found = "squares around a mean that is a little off: n c^2 was not subtracted, or added";
+    if (method == NL_SHIFTED && q->dues.kappa >= 8 && rows > 1 && !memchr(r->rows + 1, 1, rows - 1))
+        found = "row 0 has no K near its mean: there it is the one-pass variance";
+    if (found) snprintf(cause, size, "likely: %s", found);
+    return found;
 }
 
 bool hint_resize(const nl_case *c, size_t features, nl_case *out) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+void (*mechanism_progress)(size_t done, size_t total, const char *what);
+
 /* truth: the mismatch of the right formula. */
 static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth) {
     *h = (hypothesis){.fitted = m->fitted};
@@ -56,6 +58,7 @@ static bool test(const subject *s, mechanism *out) {
     out->count = 0;
     for (size_t i = 0; i < tried; i++) {
         hypothesis *h = &out->found[out->count];
+        if (mechanism_progress) mechanism_progress(i, tried, "known mistakes");
         evaluate(&w, &all[i], h, &truth);
         h->order = (int)i;
         /* Leaves out a mistake without effect, as with a gamma of ones or a beta of zeros. */
@@ -69,11 +72,12 @@ static bool test(const subject *s, mechanism *out) {
     return true;
 }
 
-/* Replaces *out if this explains the subject wholly. */
+/* Replaces *out if the subject is explained wholly, and not only its NaN. */
 static bool retry(const subject *s, const char *prefix, mechanism *out) {
     mechanism *now = malloc(sizeof *now);
     const bool made = now && test(s, now);
-    if (made && now->likely && now->found[0].wholly) *out = *now, out->prefix = prefix;
+    if (made && now->likely && now->found[0].wholly && now->found[0].left.finite)
+        *out = *now, out->prefix = prefix;
     return free(now), made;
 }
 

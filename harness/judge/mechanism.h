@@ -35,6 +35,9 @@ typedef struct mechanism {
                            tested in it alone */
 } mechanism;
 
+/* Gets the progress of a long search; or NULL. */
+extern void (*mechanism_progress)(size_t done, size_t total, const char *what);
+
 /* Tests every mistake that may concern the subject and changes its outputs. If none explains the
  * error wholly and wrong is not NULL, tests again in the wrong region only, then in its output
  * only. False: out of memory. */

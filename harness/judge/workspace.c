@@ -58,6 +58,7 @@ mismatch formula_residual(workspace *w, bool right) {
             const double larger = fmax(1, fabs(v) / k->gauge[i]); /* and so is its rounding */
             const bool within = e <= k->allowed[i] * larger;
             left.largest = fmax(left.largest, e), left.beyond += !within;
+            left.finite += isfinite(w->s->got[o][i]);
             left.hits += within && !(k->was[i] <= 8 * k->allowed[i]);
             /* with 16-bit outputs: the usual rounding of floats, which explains nothing */
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;

@@ -14,6 +14,11 @@ TestSuite(hints, .init = one_thread);
 #define RMS "rmsnorm/forward/f32/5x37/normal"
 #define RMS_BACK "rmsnorm/backward/f32/5x37/normal"
 #define BN "batchnorm/forward/f32/5x7/normal"
+#define LN64 "layernorm/forward/f32/9x64/"
+#define RMS16 "rmsnorm/forward/f16/"
+#define BN_ "batchnorm/forward/f32/"
+#define LN_ "layernorm/forward/f32/"
+#define LN_BACK_ "layernorm/backward/f32/"
 
 /* cause: expected in the cause, or NULL: unknown. where: in the place. */
 static const struct plant {
@@ -22,7 +27,7 @@ static const struct plant {
 } plants[] = {
     {LN "/eps=1e-2", "eps outside the root", NULL, {.eps_outside = true}},
     {RMS "/eps=1e-2", "eps = 1e-3", NULL, {.eps = 1e-3f}},
-    {"layernorm/forward/f32/5x37/scale:1e-5", "no eps", NULL, {.eps = 1e-30f}},
+    {LN_ "5x37/scale:1e-5", "no eps", NULL, {.eps = 1e-30f}},
     {LN, "n - 1 for n", "right: mean", {.unbiased = true}},
     {BN, "n - 1 for n", NULL, {.unbiased = true}},
     {LN, "gamma[j + 1] for gamma[j]", "right: mean, rstd", {.next_gamma = true}},
@@ -37,7 +42,7 @@ static const struct plant {
     {"rmsnorm/forward/f32/1x37/nan", "NaN is right there, and was lost", NULL, {.y = ZEROS}},
     {RMS, "NaN where a number is right", "right: rstd", {.y = NANS}},
     {LN, "mean and rstd are swapped", "right: y", {.swapped_stats = true}},
-    {"layernorm/forward/f32/5x37/offset:4", "about x[0]", "right: mean", {.about_first = true}},
+    {LN_ "5x37/offset:4", "about x[0]", "right: mean", {.about_first = true}},
     {LN, "beta was not added", NULL, {.no_beta = true}},
     {"batchnorm/inference/f32/5x7x4/normal", "beta was not added", NULL, {.no_beta = true}},
     {LN, "beta was added before the gain", NULL, {.beta_first = true}},
@@ -46,15 +51,12 @@ static const struct plant {
     {RMS "/residual", "the residual was not added", NULL, {.no_residual = true}},
     {RMS "/residual", "residual_out is x", "right: ", {.x_for_sum = true}},
     {LN "/residual", "the residual was added to y", NULL, {.residual_last = true}},
-    {"rmsnorm/forward/f16/5x37/normal/residual",
-     "x + residual was rounded",
-     NULL,
-     {.rounded_sum = true}},
-    {"rmsnorm/forward/f16/9x64/normal", "cast before the weight", NULL, {.other_cast = true}},
+    {RMS16 "5x37/normal/residual", "x + residual was rounded", NULL, {.rounded_sum = true}},
+    {RMS16 "9x64/normal", "cast before the weight", NULL, {.other_cast = true}},
     {LN, "RMSNorm", NULL, {.other_centre = true}},
     {RMS, "LayerNorm", NULL, {.other_centre = true}},
     {LN, "sums for mean and variance", NULL, {.sums_for_means = true}},
-    {"layernorm/forward/f32/5x37/offset:1", "not by its root", NULL, {.no_root = true}},
+    {LN_ "5x37/offset:1", "not by its root", NULL, {.no_root = true}},
     {LN, "multiplied by sigma", NULL, {.sigma = true}},
     {LN, "mean and rstd of the group before", NULL, {.last_stats = true}},
     {LN, "stale rstd", "right: mean, rstd", {.last_rstd = true}},
@@ -62,10 +64,10 @@ static const struct plant {
      "every group took mean and rstd of the first",
      "in 148 of 185 elements, from row 1 on",
      {.stale_from = 1}},
-    {"layernorm/forward/f32/5x36/normal", "GroupNorm of 3 groups", NULL, {.run = 12}},
+    {LN_ "5x36/normal", "GroupNorm of 3 groups", NULL, {.run = 12}},
     {LN, "over all elements", NULL, {.run = 185}},
-    {"batchnorm/forward/f32/5x7x4/normal", "over its channels: LayerNorm", NULL, {.run = 28}},
-    {"batchnorm/forward/f32/5x7x4/normal", "InstanceNorm", NULL, {.run = 4}},
+    {BN_ "5x7x4/normal", "over its channels: LayerNorm", NULL, {.run = 28}},
+    {BN_ "5x7x4/normal", "InstanceNorm", NULL, {.run = 4}},
     {LN, "without its shift", "right: rstd, y", {.unshifted_mean = true}},
     {LN, "its shift was not added", "right: rstd, y", {.saved_correction = true}},
     {LN, "the sums went on from group to group", NULL, {.carried_sums = true}},
@@ -85,15 +87,9 @@ static const struct plant {
     {LN, "1 element of y was never written", "row 0 only", {.y = LEAVE_ONE}},
     {RMS, "never written", "row 4 only", {.y = LEAVE_ROW}},
     {RMS, "y is 0: nothing", "in every element", {.y = ZEROS}},
-    {"rmsnorm/forward/f16/9x64/normal/gain=1e-5", "flushed to zero", NULL, {.flushed = 0x1p-14f}},
-    {"layernorm/forward/f32/9x64/offset:4096",
-     "one-pass variance",
-     "right: mean",
-     {.one_pass = true}},
-    {"batchnorm/forward/f32/33x40/offset:1024",
-     "one-pass variance",
-     "right: mean",
-     {.one_pass = true}},
+    {RMS16 "9x64/normal/gain=1e-5", "flushed to zero", NULL, {.flushed = 0x1p-14f}},
+    {LN64 "offset:4096", "one-pass variance", "right: mean", {.one_pass = true}},
+    {BN_ "33x40/offset:1024", "one-pass variance", "right: mean", {.one_pass = true}},
     {LN, "scratch was used before it was set", NULL, {.unset_scratch = true}},
     {LN, "other numbers", NULL, {.unsteady = true}},
     {LN_BACK, "the term mean(g) was left out", "right: dgamma, dbeta", {.more_means = -1}},
@@ -115,19 +111,16 @@ static const struct plant {
     {RMS_BACK, "dgamma sums gamma * dy * xhat", NULL, {.gained_dgamma = true}},
     {LN_BACK, "a mean over the rows", NULL, {.mean_dgamma = true}},
     {LN_BACK, "the last row only", NULL, {.last_rows_dgamma = true}},
-    {"layernorm/backward/f32/64x37/normal/threads=3",
+    {LN_BACK_ "64x37/normal/threads=3",
      "rows 0 to 21 only, one thread's share",
      NULL,
      {.one_threads_dgamma = true}},
     {LN_BACK, "dgamma was added to what was there", NULL, {.adds_dgamma = true}},
     {LN_BACK, "dbeta is 0: nothing", "dbeta is wrong in every element", {.no_dbeta = true}},
-    {"layernorm/backward/f32/5x36/normal",
-     "miss the tail, from element 32 on",
-     NULL,
-     {.sums_end = 32}},
+    {LN_BACK_ "5x36/normal", "miss the tail, from element 32 on", NULL, {.sums_end = 32}},
     {LN, "f16, of terms in f32", "y is wrong", {.half_sums = true}},
     {LN, "never written", "one feature in 16 from feature 7 on: one lane", {.y = LEAVE_LANE}},
-    {"layernorm/forward/f32/63x37/normal/threads=3",
+    {LN_ "63x37/normal/threads=3",
      "never written",
      "rows 21 to 41: the share of thread 2 of 3",
      {.y = LEAVE_SHARE}},
@@ -140,7 +133,7 @@ static const struct plant {
     {RMS "/no-gamma", NULL, "from feature 36 on: the tail", {.last_feature_off = true}},
     {RMS, NULL, "row 0 only", {.first_row_off = true}},
     {LN, NULL, "y is wrong", {.noise = true}},
-    {"layernorm/forward/f32/9x64/offset:64", NULL, "y is wrong", {.noise = true}},
+    {LN64 "offset:64", NULL, "y is wrong", {.noise = true}},
     {LN, NULL, "right: mean", {.var_off = 0.01f}},
     {RMS, NULL, "rstd is wrong in every element; right: y", {.rstd_off = 1e-3f}},
 };
@@ -218,31 +211,29 @@ Test(hints, choose_the_case_that_teaches) {
     }
 }
 
-/* The hint for failures on two cases, the second of which is shown. */
-static char *hint_for(wrong w, const char *one, const char *shown) {
+/* Is a text in the hint for failures on two cases, the second of which is shown? */
+static void expect_hint(wrong w, const char *one, const char *shown, const char *expected) {
     const nl_impl kernel = mutant_kernel(NL_TWO_PASS, w);
+    const char *const texts[] = {one, shown};
     nl_case c;
     row failure = {.c = &c, .v = {.outcome = OUTCOME_FAIL, .compared = 1}};
     char *text = NULL;
+    size_t size;
     for (int i = 0; i < 2; i++) {
-        cr_assert(case_parse(i ? shown : one, &c, (char[700]){0}, 700));
+        cr_assert(case_parse(texts[i], &c, (char[700]){0}, 700));
         hints_note(&kernel, &failure, 1);
     }
-    FILE *to = open_memstream(&text, &(size_t){0});
-    hints_print(to, &c, NULL, NULL);
-    fclose(to);
-    return text;
+    FILE *to = open_memstream(&text, &size);
+    hints_print(to, &c, NULL, NULL), fclose(to);
+    cr_expect(strstr(text, expected), "%s: %s", expected, text);
+    free(text);
 }
 
 /* A cause has to explain the other failures, too, and not only a row of one number. */
 Test(hints, agree_with_other_failures) {
-    char *text = hint_for((wrong){.eps = 1e-12f}, "layernorm/forward/f32/3x37/normal/eps=0.01",
-                          "layernorm/forward/f32/3x37/scale:1e-5/eps=0.01");
-    cr_expect(strstr(text, "scale:1e-5/eps=0.01\n") && strstr(text, "cause: likely: eps = 1e-12\n"),
-              "%s", text);
-    free(text);
-    text = hint_for((wrong){.no_beta = true, .next_x = true}, "layernorm/forward/f32/3x37/normal",
-                    "layernorm/forward/f32/3x1/normal");
-    cr_expect(strstr(text, "3x37/normal\n") && strstr(text, "cause: unknown"), "%s", text);
-    free(text);
+    const wrong eps = {.eps = 1e-12f}, two = {.no_beta = true, .next_x = true};
+    const char *far = LN_ "3x37/scale:1e-5/eps=0.01";
+    expect_hint(eps, LN_ "3x37/normal/eps=0.01", far, "cause: likely: eps = 1e-12\n");
+    expect_hint(eps, LN_ "3x37/normal/eps=0.01", far, "scale:1e-5/eps=0.01\n");
+    expect_hint(two, LN_ "3x37/normal", LN_ "3x1/normal", "cause: unknown");
 }

@@ -145,15 +145,6 @@ def statistics(k, m, x):
     return [mean[group(i)] for i in range(k.size)], [rstd[group(i)] for i in range(k.size)]
 
 
-def welford_rest(v, _):
-    """What d * d adds to Welford's d * (x - m)."""
-    run, more = 0, 0
-    for i, x in enumerate(v, 1):
-        more += (x - run) ** 2 / i
-        run += (x - run) / i
-    return more / len(v)
-
-
 def gain_at(k, m, j):
     gamma = k.beta if m.get("swapped") else k.gamma
     plus = m.get("plus", 1 if k.layer == "gemma" else 0)
@@ -277,9 +268,9 @@ def plant(k, name):
         "squared-late": one(exponent=1, late=2), "mean-square-added": one(more=lambda v, mean: 2 * mean**2),
         "mean-not-squared": one(more=lambda v, mean: mean**2 - mean), "mean-is-first": one(first=1),
         "rest-not-shifted": one(more=lambda v, mean: mean**2 - (mean - v[0])**2),
-        "delta-squared": one(more=welford_rest), "saved-shift": one(), "first-in-output": one(from_y="first"),
+        "saved-shift": one(), "first-in-output": one(from_y="first"),
         "rest-in-output": one(from_y="rest"), "gamma-reversed": one(reversed="gamma"),
-        "affine-reversed": one(reversed="gamma beta"), "gamma-also-outside": one(outside=1),
+        "gamma-also-outside": one(outside=1),
         "mean-less": one(of_mean={"divisor": length - 1}), "mean-g-less": one(of_g={"divisor": length - 1}),
         "mean-gx-less": one(of_gx={"divisor": length - 1}),
         "means-less": one(of_g={"divisor": length - 1}, of_gx={"divisor": length - 1}),
