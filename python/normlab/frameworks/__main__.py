@@ -81,8 +81,7 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
         try:
             case(f"layernorm/{'backward' if passes == 'both' else passes}/{rest}")
         except ValueError as error:
-            parser.error(f"argument --case: {one} should be PASS/DTYPE/NxC/DATA, as forward/f32/64x1024/normal, where PASS is "
-                         f"forward, backward or both: {error}")
+            parser.error(f"argument --case: {one} should be as forward/f32/64x1024/normal, or both/...: {error}")
     return options
 
 
