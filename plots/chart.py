@@ -77,7 +77,7 @@ def number(text):
 
 
 def plain(words):
-    """So that Matplotlib does not take a $ for mathematics."""
+    """Escapes $, which Matplotlib would read as mathematics."""
     return words.replace("$", r"\$")
 
 
@@ -90,7 +90,7 @@ def name(column, value):
 
 
 def spelled(row):
-    """With the parts of its case, where they have no column."""
+    """Adds the parts of the case that have no column."""
     if len(parts := row.get("case", "").split("/")) < 5:
         return row
     n, c, s = [*parts[3].split("x"), "1"][:3]
@@ -98,7 +98,7 @@ def spelled(row):
 
 
 def chosen(path, label, o):
-    """The rows of a file that the filters leave."""
+    """The rows of a file that pass the filters."""
     make = "normlab bench, check or study with --out"
     rows = [spelled(row) | {"file": label} for row in common.read(path, "", make)]
     common.need(path, rows, [o.x, o.y, o.by, *[o.panels] * bool(o.panels)], make)
@@ -130,7 +130,7 @@ def labels(paths):
 
 
 def cases(texts):
-    """Of the spellings of cases the parts that differ."""
+    """The parts in which the spellings of cases differ."""
     parts = list(zip_longest(*(text.split("/") for text in texts), fillvalue=""))
     return [" ".join(words) for words in zip(*(part for part in parts if len(set(part)) > 1))] or texts
 
@@ -141,12 +141,12 @@ def some(values):
 
 
 def place(row, x):
-    """Where the row stands on the x axis: rungs of one name in two layers, in one place."""
+    """The row's place on the x axis; rungs of one name in two layers share it."""
     return rungs.name(row[x]) if x == "impl" else row[x]
 
 
 def series(path, o, rows):
-    """value of --by -> x -> row; complains of rows that would lie on each other."""
+    """value of --by -> x -> row; an error if two rows have the same place."""
     found = {}
     for row in rows:
         at = found.setdefault(row[o.by], {})
@@ -204,7 +204,7 @@ def draw(axes, found, o, looks, xs, panels):
 
 
 def outside(rows, o):
-    """How many values --xlim and --ylim leave out."""
+    """Counts the values that --xlim and --ylim leave out."""
     return sum(not ends[0] <= number(row[column]) <= ends[1] for column, ends in ((o.x, o.xlim), (o.y, o.ylim)) if ends for row in rows)
 
 

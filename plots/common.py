@@ -1,4 +1,4 @@
-"""What the matplotlib figures share: arguments, errors, palette, the note in the corner, saving.
+"""What slides and charts share: errors, reading, the note in the corner, saving.
 
 Sizes are those of a slide, 13.3 x 7.5 inches; 9 points are the smallest letters.
 """
@@ -31,7 +31,6 @@ LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen
           "batchnorm": "BatchNorm"}
 
 
-
 def widest(rows):
     """impl -> the widest instruction set it ran on, the last in the table of implementations."""
     return {row["impl"]: row["isa"] for row in rows if row["verdict"] != "skip"}
@@ -46,15 +45,6 @@ def on_widest(rows):
 def fail(message):
     print(message, file=sys.stderr)
     raise SystemExit(2)
-
-
-def arguments(script, make):
-    """The CSV and the picture's path without extension, from the command line."""
-    if len(sys.argv) != 3:
-        name = Path(script).stem
-        fail(f"usage: python plots/{name}.py results/{name}.csv results/{name}\n"
-             f"  to make the results: {make}")
-    return Path(sys.argv[1]), sys.argv[2]
 
 
 def read(path, needs, make):
@@ -100,17 +90,8 @@ def machine(path, lines):
             f"{'1 thread' if threads == 1 else f'up to {threads} threads'} · commit {commit} · {date[:10]}")
 
 
-def not_drawn(out, why):
-    """Ends a script whose figure would mean nothing; the report shows the reason, OUT.why.txt."""
-    for old in ENDS:
-        Path(f"{out}{old}").unlink(missing_ok=True)
-    Path(f"{out}.why.txt").write_text(f"{why}\n", encoding="utf-8")
-    print(f"not drawn: {why}", file=sys.stderr)
-    raise SystemExit(77)
-
-
 def label(axes, axis):
-    """The text that names the axis; on slides that of y stands above it."""
+    """The text that names the axis; on slides the name of the y axis stands above it."""
     return axes.above if axis == "y" and hasattr(axes, "above") else getattr(axes, f"{axis}axis").label
 
 
@@ -137,7 +118,6 @@ def save(figure, out, corner):
     figure.text(0.995, 0.008, name_scales(figure) + corner, ha="right", va="bottom", color=RED if quick else GREY, fontsize=9,
                 weight="bold" if quick else "normal")
     try:
-        Path(f"{out}.why.txt").unlink(missing_ok=True)
         for end, metadata in ENDS.items():
             figure.savefig(f"{out}{end}", metadata=metadata)
     except OSError as error:

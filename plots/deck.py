@@ -63,7 +63,7 @@ def draw(results, theme, chosen, whole):
                 said.append(f"slide {name} is not drawn: {files.says('what it reads', error)}")
                 continue
             faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]
-            page.figure.savefig(folder / f"{name}.png", dpi=144, facecolor=page.back)
+            page.figure.savefig(folder / f"{name}.png", dpi=144, facecolor=page.back, metadata={"Title": page.answer})
             page.figure.savefig(folder / f"{name}.svg", facecolor=page.back, metadata={"Date": None})
             page.figure.savefig(folder / f"{name}.pdf", facecolor=page.back, metadata={"CreationDate": None})
             if theme == "light":

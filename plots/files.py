@@ -10,7 +10,7 @@ class Damaged(ValueError):
     """Says which file and line are damaged, and how."""
 
 
-# What reading of damaged results can raise.
+# The errors of reading damaged results.
 FAULTS = ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError
 
 
@@ -65,7 +65,7 @@ def says(path, error):
 
 @contextmanager
 def needed(path):
-    """Ends the program with one line where its work with a file fails."""
+    """Ends the program with one line if its work with a file fails."""
     try:
         yield
     except FAULTS as error:

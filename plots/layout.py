@@ -30,7 +30,7 @@ def shown(figure):
 
 
 def lines(text, renderer):
-    """Of a text, without its empty lines; of an annotation without its arrow, which may cross what it likes."""
+    """The box of a text without its empty lines; of an annotation without its arrow, which may cross anything."""
     box, words = Text.get_window_extent(text, renderer), text.get_text().split("\n")
     if text.get_rotation() or len(words) == 1:
         return [(text.get_text(), text.get_fontsize(), box)]
@@ -40,7 +40,7 @@ def lines(text, renderer):
 
 
 def faults(texts, page, smallest=SMALLEST):
-    """In words. The page is a box like those of the texts."""
+    """Describes overlaps in words. The page is a box like those of the texts."""
     found = []
     for (a, _, first), (b, _, second) in combinations(texts, 2):
         wide = min(first.x1, second.x1) - max(first.x0, second.x0)

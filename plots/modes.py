@@ -27,7 +27,7 @@ def takes(saving, low=nan, high=nan):
 
 
 def longer(saving):
-    """What a claim of less than such a saving, at most 0, says."""
+    """The words for a claim that the saving is below a number, which is at most 0."""
     return f"RMSNorm takes over {takes(saving)}" if saving else "RMSNorm takes longer"
 
 

@@ -223,6 +223,7 @@ class Page:
     def finish(self, answer):
         """The answer as the title, the question below it, the foot, and QUICK across the corner."""
         common.name_scales(self.figure)
+        self.answer = answer
         tall = self.put(0.3, TALL - 0.3, answer, TITLE, self.ink, WIDE - 1.6, most=2, weight="bold", va="top")
         self.put(0.3, TALL - 0.32 - tall, self.question, TEXT, self.muted, WIDE - 1.6, va="top")
         source = f"normlab · experiment {self.source}"

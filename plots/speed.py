@@ -1,32 +1,7 @@
-"""What the figures of speed share: the rows, caches, axes."""
-from math import isfinite, log2, nan
+"""Caches, sizes and axes."""
+from math import log2
 
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-import common
-import rungs
-
-LIMIT = "#9A9A9A"
-NUMBERS = ("n", "c", "s", "threads", "bytes", "ns", "ns_low", "ns_high", "gbps", "limit_gbps", "limit_pct")
-
-
-def ladder(path, rows, make, passes):
-    """The rows of f32, the given passes and normal data, with numbers (NaN: unknown), names, and gbps_low, _high.
-    The layer names the pass, unless it is forward."""
-    chosen, isas = [], common.widest(rows)
-    for row in rows:
-        if (row["dtype"], row["data"]) != ("f32", "normal") or row["pass"] not in passes or row["options"]:
-            continue
-        row = row | {name: float(row[name] or nan) for name in NUMBERS}
-        row["layer"] = common.LAYERS[row["op"]] + f" {row['pass']}" * (row["pass"] != "forward")
-        row["rung"] = rungs.name(row["impl"])
-        if row["isa"] != isas.get(row["impl"], row["isa"]):
-            row["rung"] += f"@{row['isa']}"
-        row["gbps_low"], row["gbps_high"] = (row["bytes"] / row[name] for name in ("ns_high", "ns_low"))
-        chosen.append(row)
-    if not any(isfinite(row["gbps"]) for row in chosen):
-        common.fail(f"{path}: nothing in it was timed in f32, {' or '.join(passes)}, on normal data\n  to make the results: {make}")
-    return chosen
 
 
 def caches(path):
@@ -43,7 +18,7 @@ def caches(path):
 
 
 def home(path, size):
-    """Where so many bytes live: L1, L2, L3 or memory."""
+    """The place of N bytes: L1, L2, L3 or memory."""
     return next((name for name, room in caches(path) if size <= room), "memory")
 
 
@@ -56,16 +31,6 @@ def human(size):
 def cache_sizes(path):
     """L1 48 KiB, L2 1 MiB"""
     return ", ".join(f"{level} {human(size)}" for level, size in caches(path)) or "unknown"
-
-
-def mark_caches(axes, marks):
-    """Light vertical lines (name, x) where the working set exceeds a cache."""
-    low, high = axes.get_xlim()
-    for name, x in marks:
-        if low < x < high:
-            axes.axvline(x, color="#B8CDE0", linewidth=1, zorder=0.5)
-            axes.annotate(name, (x, 1.005), xycoords=("data", "axes fraction"), ha="center", va="bottom",
-                          fontsize=9, color="#4F6F8F")
 
 
 def log_axis(axis, low, high, base=10):
@@ -88,12 +53,6 @@ def size_axis(axes, xs, most=6, text=lambda x: f"{x:.0f}"):
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: text(x)))
     axes.xaxis.set_minor_locator(FixedLocator(xs))
     axes.xaxis.set_minor_formatter(NullFormatter())
-
-
-def name_y(axes, text):
-    """The label of the y axes, as far left as there is room."""
-    place = axes.get_position()
-    axes.figure.text(0.012, (place.y0 + place.y1) / 2, text, rotation=90, ha="center", va="center")
 
 
 def heading(figure, question, text):

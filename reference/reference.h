@@ -1,5 +1,5 @@
 /* The truth: every layer, forward, inference and backward, in compensated long double and two
- * passes. tests/reference.c and tests/gradients.c check it with MPFR, examples worked by hand, and
+ * passes. tests/library/reference.c and tests/library/gradients.c check it with MPFR, examples worked by hand, and
  * finite differences. SPDX-License-Identifier: MIT */
 #ifndef NL_REFERENCE_H
 #define NL_REFERENCE_H

@@ -8,7 +8,7 @@
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there, and
-        copies the figure of the savings, frameworks.png, to docs/pictures
+        copies the slide of the savings to docs/pictures
 
 Standard library only. Running it twice changes nothing the second time."""
 import argparse
@@ -26,7 +26,7 @@ NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": 
          "jax_stable": "JAX, stable", "onednn": "oneDNN", "normlab": "normlab"}
 VERDICTS = {"ok": "right", "fail": "wrong", "demo": "unjudged", "skip": "skip"}  # of `normlab check`
 PASSES = {"forward": "forward", "both": "training", "backward": "backward"}
-NOTHING = ("nothing to explain", "no known mechanism explains it")
+NOTHING = ("", "nothing to explain", "no known mechanism explains it")
 
 
 def columns(rows):
@@ -101,19 +101,22 @@ def cell(rows):
 
 
 def judged(rows):
+    """Data on which a layer has the same cells share a line."""
     names, by = columns(rows), {}
     for row in rows:
         op, way, _, rest = row["case"].split("/", 3)
         by.setdefault((op, way, rest), {}).setdefault(row["how"], []).append(row)
-    lines, right = [], {}
+    lines, right = {}, {}
     for (op, way, rest), cells in by.items():
         shape, data, *_ = rest.split("/")
         data = data.removeprefix("museum:")
         if all(row["verdict"] in ("right", "skip") for rows in cells.values() for row in rows):
             right.setdefault(f"{op} {way}", []).append(data)
         else:
-            lines.append([f"{data} {shape}", f"{op} {way}", *(cell(cells.get(how, [])) for how in names)])
-    return (table(["data", "", *(NAMES[how] for how in names)], lines, 2) + f"\n\n{versions(rows)}, one thread. All are right "
+            line = f"{op} {way}", *(cell(cells.get(how, [])) for how in names)
+            lines.setdefault(line, []).append(f"{data} {shape}")
+    return (table(["data", "", *(NAMES[how] for how in names)], [[", ".join(data), *line] for line, data in lines.items()], 2)
+            + f"\n\n{versions(rows)}, one thread. All are right "
             "in " + "; in ".join(f"{layer} on {', '.join(data)}" for layer, data in right.items()) + ".")
 
 
@@ -138,7 +141,7 @@ def main():
                 if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
                     rows += of_check(more)
                 text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
-                if name == "savings" and (picture := path.with_suffix(".png")).exists():
+                if name == "savings" and (picture := path.parent / "slides" / "small" / "frameworks.png").exists():
                     shutil.copy(picture, PAGE.parent / "pictures")
     markers.save(PAGE, old, text)
     return 0

@@ -1,5 +1,10 @@
 """Reads and replaces the generated text of a page, between <!-- NAME:begin --> and <!-- NAME:end -->."""
+import argparse
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plots"))
+import files
 
 
 def between(text, name):
@@ -23,6 +28,20 @@ def save(page, old, text):
 
 
 def table(head, rows, left=1):
-    """In Markdown; numbers, after so many columns of words, are aligned to the right."""
+    """A table in Markdown; after `left` columns of words, numbers are aligned to the right."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
     return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in rows])
+
+
+def command(doc, results, rewrite, check):
+    """Of a script that rewrites pages from results and the program's table, or with --check compares them."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="?", type=Path, default=results)
+    parser.add_argument("--program", default=results.parent.parent / "build" / "release" / "normlab")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if options.check:
+        return check(options.program)
+    with files.needed(options.results):
+        rewrite(options.results, options.program)
+    return 0

@@ -10,7 +10,6 @@
         a page links to a file, or a place in a page, that does not exist
 
 Standard library only. Running it twice changes nothing the second time."""
-import argparse
 import csv
 import filecmp
 import re
@@ -274,19 +273,5 @@ def check(program):
     return 1 if wrong else 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "ladder.csv")
-    parser.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    if options.check:
-        return check(options.program)
-    with files.needed(options.results):
-        rewrite(options.results, options.program)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(markers.command(__doc__, ROOT / "results" / "ladder.csv", rewrite, check))

@@ -60,7 +60,7 @@ class Page:
         self.damaged = {}  # what is left out of the page, and why
 
     def whole(self, name, make, otherwise=None):
-        """What make() returns; or, where that shows results/NAME to be damaged, `otherwise`, and a note for the page."""
+        """Returns make(); if results/NAME is damaged, returns `otherwise` and adds a note for the page."""
         try:
             return make()
         except files.FAULTS as error:
@@ -79,13 +79,9 @@ class Page:
         return inline.target(str(path), ROOT / "README.md", self.here)
 
     def pictures(self, name):
-        """An experiment's slide, its figure, and a small one of either for the contents, where they exist."""
-        figure, slide = self.results / f"{name}.png", pictures.slide(self.results, name)
-        figure = figure if figure.exists() else None
-        why = self.results / f"{name}.why.txt"
-        return {"slide": slide and pictures.data(slide, 1280), "figure": figure and pictures.data(figure),
-                "thumb": (slide or figure) and pictures.data(slide or figure, pictures.THUMB),
-                "undrawn": "" if figure or not why.exists() else why.read_text(encoding="utf-8", errors="replace").strip()}
+        """An experiment's slide, and a small one for the contents, if it is drawn."""
+        slide = pictures.slide(self.results, name)
+        return {"slide": slide and pictures.data(slide, 1280), "answer": slide and pictures.answer(slide), "thumb": slide and pictures.data(slide, pictures.THUMB)}
 
     def answer(self):
         """The first screen."""
@@ -95,17 +91,16 @@ class Page:
         last, steps = self.whole("ladder.csv", lambda: answer.of_ladder(readme.Results(ladder)), (None, [])) if ladder.exists() else (
             None, [])
         slide = pictures.slide(self.results, "headline")
-        shown = slide or self.results / "ln_vs_rms.png"
         quick = [name for name in self.names() if self.facts(name).get("quick") == "yes"]
         return {"sentences": [s for s in (first, claims, last) if s], "numbers": [n for n in (saved, *steps) if n],
-                "picture": shown.exists() and self.whole(shown.name, lambda: pictures.data(shown, 1280 if slide else pictures.WIDE)),
+                "picture": slide and self.whole(slide.name, lambda: pictures.data(slide, 1280)),
                 "quick": len(quick), "of": len(self.names())}
 
     def names(self):
         return sorted(path.name.removesuffix(".machine.txt") for path in self.results.glob("*.machine.txt"))
 
     def experiment(self, name, asked, about, command, source):
-        """One experiment: the question, the figure, and sentences and a table from the data."""
+        """One experiment: the question, the slide, and sentences and a table from the data."""
         path = self.results / f"{name}.csv"
         about = Markup(inline.words(about, ROOT / "README.md", self.here))
         e = {"name": name, "question": asked, "about": about, "command": command, "source": source}
@@ -181,7 +176,7 @@ class Page:
                          "table": moved and self.html(table, "The largest changes")}
 
     def tuning(self):
-        """The values that normlab tune found, and where they differ the default's time over theirs."""
+        """The values that normlab tune found; where they differ from the default, the default's time over theirs."""
         path = self.results / "tuning.log"
         if not path.exists():
             return None
@@ -196,7 +191,7 @@ class Page:
                 "table": again and self.html(table, "Where the values found differ from the defaults")}
 
     def claims_rows(self):
-        """[] also of an older normlab, which gave no answers."""
+        """[] also for results of an older normlab, which gave no answers."""
         rows = self.rows("claims")
         return rows if rows and "answer" in rows[0] else []
 

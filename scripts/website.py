@@ -72,7 +72,7 @@ def formula(source, *_, **__):
 
 
 def in_lists(text):
-    """What belongs to an item of a list, indented by four: Python-Markdown reads no less as part of it."""
+    """Indents the contents of list items by four, as Python-Markdown requires."""
     lines, width, loose = [], 0, False
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip())

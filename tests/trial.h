@@ -27,7 +27,7 @@ static inline void trial_make(trial *t, const char *text) {
     if (!answer_make(&t->c, &t->data, &t->want)) cr_assert_fail("%s: no memory", text);
 }
 
-/* For comparing calls: backward reads the mean and rstd of the answer, forward nothing of it. */
+/* For comparing calls. Backward reads mean and rstd from the answer; forward does not use it. */
 static inline void trial_make_calls(trial *t, const char *text) {
     if (strstr(text, "/backward/"))
         trial_make(t, text);

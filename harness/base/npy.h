@@ -31,7 +31,7 @@ const npy_type *npy_type_named(const char *name); /* by "f4" */
 
 double npy_value(const npy *a, size_t i); /* of element i */
 
-/* Sets the count from the shape. False: memory cannot address so many elements. */
+/* Sets the count from the shape. False: memory cannot address the elements. */
 bool npy_count(npy *a, size_t bytes_each);
 
 /* The shape as Python spells it: (), (3,), (217, 384). */

@@ -131,6 +131,12 @@ static double head(place at, double k) {
     return random_normal(at.stream, at.i) + (at.e < 16 ? k : 0);
 }
 
+/* The groups begin alike, for three quarters. */
+static double alike(place at, double k) {
+    (void)k;
+    return random_normal(at.stream, at.e < at.m / 4 * 3 ? at.e : at.i);
+}
+
 static double first(place at, double k) {
     return at.e == 0 ? k : random_normal(at.stream, at.i);
 }
@@ -177,6 +183,7 @@ static const struct kind {
              {"cauchy", false, cauchy},
              {"decay:", true, decay},
              {"head:", true, head},
+             {"alike", false, alike},
              {"first:", true, first},
              {"middle:", true, middle},
              {"last:", true, last},
@@ -188,7 +195,7 @@ const char *kind_names(void) {
     snprintf(text, sizeof text,
              "normal, uniform, offset:K, scale:K, spike:K, constant, outliers, sparse, exact, "
              "zeros, nan, inf, "
-             "huge, tiny, lognormal:K, cauchy, decay:K, head:K, first:K, middle:K, last:K, "
+             "huge, tiny, lognormal:K, cauchy, decay:K, head:K, alike, first:K, middle:K, last:K, "
              "alternating:K, ramp:K, npy:FILE.npy or museum:NAME with one of the names %s",
              museum_names());
     return text;

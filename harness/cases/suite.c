@@ -88,6 +88,9 @@ static const char *const thorough_suite[] = {
     ROWS "/{forward,backward}/f32/2x{1001,2001,3001,5001,6001,10001}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x2x65543,131075x3x5}/normal",
     /* corners of tiles, and products of counts above 2^32 */
+    ROWS "/{forward,backward}/f32/{67x2048,129x1100,257x515}/normal",
+    /* rows with equal beginnings */
+    ROWS "/{forward,backward}/f32/{5x40,65x300}/alike",
     "batchnorm/{forward,backward,inference}/f32/2x{64..81}x{1..33}/normal",
     "{layernorm/forward/f32/1x131072,batchnorm/forward/f32/131072x1}/ramp:100",
     "batchnorm/{forward,backward,inference}/f32/{17x65x257,33x129x65}/normal",
@@ -95,12 +98,13 @@ static const char *const thorough_suite[] = {
     ROWS "/{forward,backward}/f32/1025x1027/normal/in-place",
     "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
     "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",
-    "batchnorm/forward/f32/{131075x2,2x2x65543}/normal{,/biased-running-var}/momentum=1",
+    "batchnorm/forward/f32/{131076x2,2x2x65544}/{normal,exact}{,/biased-running-var}/momentum=1",
     /* more blocks of 16 rows than 16 bits count */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/1048577x1/normal",
     /* subnormal numbers in each thread; and more threads than an array of 64 has places for */
-    "{" ROWS "/forward,batchnorm/{forward,inference}}/f32/24x64/normal/gain=1e-40/threads={3,8}",
-    "{" ROWS ",batchnorm}/backward/f32/24x64/normal/dy=scale:1e-39/threads={3,8}",
+    "{" ROWS
+    "/forward,batchnorm/{forward,inference}}/f32/{24x64,64x512}/normal/gain=1e-40/threads=3",
+    "{" ROWS ",batchnorm}/backward/f32/{24x64,64x512}/normal/dy=scale:1e-39/threads=3",
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/131x16/normal/"
     "threads=100",
     /* the ends of float's range, where rstd leaves it */

@@ -194,9 +194,8 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
     return sittings;
 }
 
-/* From enough passes in order of time: the interval of their middle comes from the sittings, or
- * from the passes if the sittings are few; the band comes from LayerNorm against itself in the same
- * way. */
+/* The figure from enough passes, in order of time. Its interval comes from the sittings, or from
+ * the passes if there are few sittings; so does the band, from LayerNorm against itself. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;

@@ -223,7 +223,7 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     if (j.checked == 0) return fprintf(stderr, "FAIL nothing was compared\n"), NL_EXIT_FAILED;
     if (j.failed) {
         report_failure(&j.first, j.at.threads ? 1 : o->threads);
-        hints_print(stderr, NULL, NULL);
+        hints_print(stderr, &j.at, NULL, NULL);
         return NL_EXIT_FAILED;
     }
     if (talk.cases)

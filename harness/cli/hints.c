@@ -4,10 +4,14 @@
 #include "judge/hint.h"
 #include "cli/report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The failures of an implementation that teach most, the best first. */
-enum { KEPT = 4, SLOW = 100000 }; /* elements: above, one is enough */
+enum { KEPT = 4 };
+/* Elements, above which one case is enough; features that tell most mistakes apart, and so few that
+ * many give the same numbers. */
+enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
 typedef struct lesson {
     const nl_impl *impl;
     size_t count;
@@ -45,38 +49,72 @@ void hints_note(const nl_impl *impl, const row *w, int threads) {
     if (l->count < KEPT) l->count++;
 }
 
-/* Looks at the remembered failures until one has a known cause; otherwise prints the first one's
- * hint. */
-static void print(const lesson *l, FILE *to, hints_when when, void *context) {
-    char text[400] = "";
-    hint best = {0};
-    size_t its = 0;
-    bool have = false;
-    for (size_t i = 0; i < l->count && !best.known; i++) {
-        const nl_case *c = &l->kept[i].c;
-        nl_data data;
-        answer want;
-        hint now;
-        const size_t count = c->problem.n * c->problem.c * c->problem.s;
-        if (i > 0 && count > SLOW) break;
-        if (!data_make(c, &data, (char[700]){0}, 700)) continue;
-        const bool made = answer_make(c, &data, &want);
-        if (made && hint_make(c, &data, &want, l->impl, l->kept[i].threads, &now) &&
-            (!have || now.known))
-            best = now, its = i, have = true;
-        if (made) answer_free(&want);
-        data_free(&data);
+static bool look_at(const lesson *l, const nl_case *c, int threads, hint *out) {
+    nl_data data;
+    answer want;
+    if (!data_make(c, &data, (char[700]){0}, 700)) return false;
+    bool made = answer_make(c, &data, &want);
+    if (made) {
+        made = hint_make(c, &data, &want, l->impl, threads, out);
+        answer_free(&want);
     }
-    if (!have) return;
-    fprintf(to, "\nHINT %s@%s on %s\n", l->impl->name, l->impl->isa, l->kept[its].c.text);
-    if (*best.where) fprintf(to, "     %s\n     %s\n", best.where, best.number);
-    if (when) when(context, l->impl, text, sizeof text);
-    if (*text) fprintf(to, "     when: %s\n", text);
-    fprintf(to, "     cause: %s\n", best.cause);
+    return data_free(&data), made;
 }
 
-void hints_print(FILE *to, hints_when when, void *context) {
+typedef struct evidence {
+    const nl_case *c;
+    hint h;
+    bool made;
+} evidence;
+
+/* The case of the hint: the first with a known cause, of whose mistakes only those are left that
+ * the others do not rule out. Where a wider case contradicts it, that one is right. */
+static const evidence *choose(const lesson *l, const nl_case *shown, evidence of[KEPT + 1]) {
+    static nl_case wide;
+    evidence *best = NULL, *first = NULL, *last = &of[KEPT];
+    for (size_t i = 0; i < l->count; i++) {
+        const nl_problem *p = &l->kept[i].c.problem;
+        evidence *e = &of[i];
+        e->c = &l->kept[i].c;
+        if (first && p->n * p->c * p->s > (best ? SLOW : 20 * SLOW)) break;
+        e->made = look_at(l, e->c, l->kept[i].threads, &e->h);
+        if (!e->made) continue;
+        if (!first) first = e;
+        if (!e->h.known || (e != first && nl_group_size(p) < NARROW)) continue;
+        if (!best)
+            best = e;
+        else
+            hint_narrow(&best->h, &e->h);
+    }
+    const bool open = first && (!best || best->h.m.likely) && l->kept[0].c.problem.c < WIDE;
+    if (open && hint_resize(&l->kept[0].c, WIDE, &wide) && nl_accepts(l->impl, &wide.problem) &&
+        look_at(l, last->c = &wide, l->kept[0].threads, &last->h) && last->h.known &&
+        (!best || !hint_narrow(&best->h, &last->h)))
+        return last;
+    for (size_t i = 0; best && shown && i < l->count; i++)
+        if (of[i].made && strcmp(of[i].c->text, shown->text) == 0 &&
+            hint_narrow(&of[i].h, &best->h))
+            return &of[i];
+    return best ? best : first;
+}
+
+/* If no cause is known, prints what the first case showed. */
+static void print(const lesson *l, FILE *to, const nl_case *shown, hints_when when, void *context) {
+    char text[400] = "";
+    evidence *of = calloc(KEPT + 1, sizeof *of);
+    const evidence *e = of ? choose(l, shown, of) : NULL;
+    if (e) {
+        fprintf(to, "\nHINT %s@%s on %s\n", l->impl->name, l->impl->isa, e->c->text);
+        if (*e->h.where) fprintf(to, "     %s\n     %s\n", e->h.where, e->h.number);
+        if (when) when(context, l->impl, text, sizeof text);
+        if (*text) fprintf(to, "     when: %s\n", text);
+        fprintf(to, "     cause: %s\n", e->h.cause);
+    }
+    free(of);
+}
+
+void hints_print(FILE *to, const nl_case *shown, hints_when when, void *context) {
     for (lesson *l = lessons; l < lessons + FAILURES_MAX && l->impl; l++)
-        print(l, to, when, context);
+        print(l, to, shown, when, context);
     memset(lessons, 0, sizeof lessons);
 }

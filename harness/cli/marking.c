@@ -42,7 +42,7 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     FILE *f = v->outcome == OUTCOME_FAIL ? open_memstream(&hint, &size) : NULL;
     if (f)
         hints_note(j->impl, &line, c->threads ? c->threads : j->threads),
-            hints_print(f, NULL, NULL), fclose(f);
+            hints_print(f, c, NULL, NULL), fclose(f);
     snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
              v->outcome == OUTCOME_DEMO ? "its method promises nothing here (.method, .range_safe)"
                                         : v->why,

@@ -37,7 +37,7 @@ static const char help[] =
     "  --quick            leave out cases above 2097152 elements\n"
     "  --long[=SECONDS]   the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
     "the\n"
-    "                     caches; then cases drawn for so many seconds\n"
+    "                     caches; then cases drawn for SECONDS\n"
     "  --seed N           other cases are drawn (0)\n"
     "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
     "                     only with the suite\n"
@@ -270,7 +270,7 @@ int cmd_check(int argc, char **argv) {
             o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (!stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared\n");
-    hints_print(stderr, say_when, &j);
+    hints_print(stderr, NULL, say_when, &j);
     bool written = report_close(&j.out),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
     if (o.errors && !o.update_errors && !stopped && !ended)

@@ -61,6 +61,7 @@ static const struct {
     const char *name, *text;
 } roundings[] = {{A_X, "x", "x was"},
                  {A_SUM, "sum", "x + residual was"},
+                 {A_SUM_LATE, "late-sum", "x + residual, in y but not in the statistics, was"},
                  {A_GAMMA, "gamma", "gamma was"},
                  {A_GAIN, "gain", "1 + gamma was"},
                  {A_BETA, "beta", "beta was"},
@@ -102,6 +103,7 @@ static void add_roundings(mistake_list *l) {
             if ((what & (A_SCALE | A_FOLD | A_PRODUCT)) && l->s->p->pass == NL_BACKWARD) continue;
             if ((what & A_VARIANCE) && l->s->p->pass != NL_FORWARD) continue;
             if ((what & A_PRODUCT) && !l->s->in->beta) continue;
+            if (what == A_SUM_LATE && !l->s->in->residual) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
@@ -137,6 +139,11 @@ static void add_narrow_sums(mistake_list *l, bool overflow) {
                         type_text(type));
         f->sums_in = (int)type + 1;
         mistake_prefix(l, "sums-in-");
+        if (type == NL_F32) continue;
+        f = mistake_add(l, type_text(type), 0,
+                        "sums in 16 bits, %s, of terms in f32, one after another", type_text(type));
+        f->sums_in = (int)type + 1, f->terms_exact = 1;
+        mistake_prefix(l, "totals-in-");
     }
 }
 
@@ -169,6 +176,24 @@ static void add_axes(mistake_list *l) {
     }
 }
 
+/* n - 1 for n in other sums than that of the squares. */
+static void add_n_minus_one(mistake_list *l, long double divisor) {
+    static const struct {
+        const char *name, *text;
+        int sum;
+    } sums[] = {{"mean-less", "the mean", OF_MEAN},
+                {"mean-g-less", "mean(g)", OF_G},
+                {"mean-gx-less", "mean(g * xhat)", OF_GX},
+                {"means-less", "mean(g) and mean(g * xhat)", OF_G | OF_GX}};
+    const bool backward = l->s->p->pass == NL_BACKWARD;
+    for (size_t i = 0; i < 4 && divisor > 0; i++) {
+        if (backward == (i == 0) || (sums[i].sum != OF_GX && !l->right.centred)) continue;
+        formula *f =
+            mistake_add(l, sums[i].name, 0, "n - 1 for n: the divisor of %s", sums[i].text);
+        f->undivided = sums[i].sum, f->divisor = divisor;
+    }
+}
+
 /* Sums that miss their first element, their last, or those behind the last whole vector; or that
  * are divided by the length of whole vectors. */
 static void add_members(mistake_list *l) {
@@ -178,12 +203,17 @@ static void add_members(mistake_list *l) {
     for (size_t k = 64, before = 0; k >= 2; k /= 2) {
         const size_t end = m / k * k;
         if (end == 0 || end == before || end == m) continue;
+        formula *f;
         before = end;
         if (end < m - 1)
             mistake_add(l, "sums-end", end, "the sums miss the tail, from element %zu on", end)
                 ->members_end = end;
-        formula *f = mistake_add(l, "whole-vectors", end,
-                                 "the sums miss the tail, and were divided by %zu", end);
+        if (l->s->p->pass == NL_FORWARD && l->right.centred)
+            f = mistake_add(l, "mean-end", end,
+                            "the sum for the mean misses the tail, from element %zu on", end),
+            f->members_end = end, f->squares_whole = 1;
+        f = mistake_add(l, "whole-vectors", end, "the sums miss the tail, and were divided by %zu",
+                        end);
         f->members_end = end, f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX;
         f->divisor = (long double)end;
     }
@@ -196,6 +226,7 @@ static void add_members(mistake_list *l) {
         f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX, f->divisor = (long double)padded;
         before = padded;
     }
+    add_n_minus_one(l, (long double)m - 1);
     if (m == n || n < 2) return;
     formula *f = mistake_add(l, "divided-by-rows", 0,
                              "the sums were divided by the number of rows, %zu, not by %zu", n, m);
@@ -270,7 +301,8 @@ static void add_zeros(mistake_list *l) {
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         if (!l->s->got[o]) continue;
         all |= NL_BIT(o);
-        mistake_add(l, nl_args[o].name, 0, "%s is 0: nothing was computed", nl_args[o].name)
+        mistake_add(l, nl_args[o].name, 0, "%s is 0: nothing was computed%s", nl_args[o].name,
+                    o == NL_RSTD ? ", or saved in its place" : "")
             ->zeroed = NL_BIT(o);
         mistake_prefix(l, "zero-");
     }

@@ -96,7 +96,7 @@ long double formula_input(const subject *s, const formula *r, size_t i) {
     if (!s->in->residual || r->residual == IGNORED || r->residual == LAST) return x;
     const long double past = s->in->residual[i];
     x += r->residual == TWICE_SUMMED ? 2 * past : r->residual == SUBTRACTED ? -past : past;
-    return formula_rounded(r, A_SUM | STEPS, x);
+    return formula_rounded(r, A_SUM | A_SUM_LATE | STEPS, x);
 }
 
 long double formula_dy(const subject *s, const formula *r, size_t i) {
@@ -130,11 +130,12 @@ static long double square_about(const workspace *w, const formula *r, size_t g) 
 
 /* One more term of a sum: x, or its square about the mean. */
 static long double add_term(const formula *r, bool square, long double sum, long double v) {
-    if (square) v = formula_rounded(r, STEPS, v), v *= v;
+    if (square) v = formula_rounded(r, STEPS, v);
+    if (square && r->variance != OF_PLAIN && r->variance != SQUARED_LATE) v *= v;
     if (square && r->squares_in) v = ref_round((nl_dtype)(r->squares_in - 1), v);
     if (!r->sums_in) return sum + formula_rounded(r, STEPS, v);
     const nl_dtype t = (nl_dtype)(r->sums_in - 1);
-    return ref_round(t, sum + ref_round(t, v));
+    return ref_round(t, sum + (r->terms_exact ? v : ref_round(t, v)));
 }
 
 static long double rstd_of(const formula *r, long double v) {
@@ -146,6 +147,25 @@ static long double rstd_of(const formula *r, long double v) {
     return formula_rounded(r, A_RSTD | STEPS, rstd);
 }
 
+/* What a wrong E[x^2] - mean^2 has too much. */
+static long double variance_error(const workspace *w, const formula *r, size_t g) {
+    const long double mean = w->mean[g];
+    if (r->variance < MEAN_ADDED) return 0;
+    if (r->variance == MEAN_ADDED) return 2 * mean * mean;
+    if (r->variance == MEAN_TAKEN) return mean * mean - mean;
+    const size_t m = nl_group_size(w->s->p);
+    if (r->variance == DELTA_SQUARED) { /* Welford's running mean */
+        long double run = 0, more = 0;
+        for (size_t e = 0; e < m; e++) {
+            const long double d = formula_input(w->s, r, nl_element(w->s->p, g, e)) - run;
+            run += d / (long double)(e + 1), more += d * d / (long double)(e + 1);
+        }
+        return more / (long double)m;
+    }
+    const long double rest = mean - formula_input(w->s, r, nl_element(w->s->p, g, 0));
+    return mean * mean - rest * rest;
+}
+
 /* w->mean, w->rstd, and w->g as the variance. */
 static void statistics(workspace *w, const formula *r) {
     const subject *s = w->s;
@@ -154,6 +174,7 @@ static void statistics(workspace *w, const formula *r) {
     const long double m = (long double)w->count / (long double)(groups ? groups : 1);
     formula summed = *r; /* what the sums take */
     if (r->residual == NOT_IN_SUMS) summed.residual = IGNORED;
+    summed.rounds &= ~A_SUM_LATE;
     for (size_t g = 0; g < groups; g++) {
         w->mean[g] = r->inference ? s->in->running_mean[g] : 0;
         w->g[g] = r->inference ? s->in->running_var[g] : 0;
@@ -162,7 +183,7 @@ static void statistics(workspace *w, const formula *r) {
         long double *sum = pass ? w->g : w->mean;
         for (size_t i = 0; i < w->count; i++) {
             const size_t g = formula_group(s, r, i);
-            if (forward && !formula_is_summed(w, r, i)) continue;
+            if (forward && !(pass && r->squares_whole) && !formula_is_summed(w, r, i)) continue;
             long double v = formula_input(s, &summed, i) - (pass ? square_about(w, r, g) : 0);
             sum[g] = add_term(r, pass, sum[g], v);
             if (r->lanes && nl_member_of(s->p, i) % r->lanes == 0)
@@ -171,12 +192,15 @@ static void statistics(workspace *w, const formula *r) {
         const long double length = pass && r->unbiased && m > 1 ? m - 1 : m;
         for (size_t g = 0; g < groups; g++) {
             if (pass) sum[g] += (long double)r->padding * w->mean[g] * w->mean[g];
+            if (pass && r->variance == SQUARED_LATE) sum[g] *= sum[g];
             sum[g] /= formula_divisor(r, pass ? OF_SQUARES : OF_MEAN, length);
+            if (pass) sum[g] += variance_error(w, r, g);
             sum[g] = formula_rounded(r, pass ? STEPS | A_VARIANCE : STEPS, sum[g]);
         }
         formula_carry(r, forward ? groups : 0, length, sum);
         for (size_t g = 0; g < groups && !pass; g++)
-            w->mean[g] = formula_rounded(r, A_MEAN, w->mean[g]);
+            w->mean[g] = r->mean_is_first ? formula_input(s, &summed, nl_element(s->p, g, 0))
+                                          : formula_rounded(r, A_MEAN, w->mean[g]);
     }
     for (size_t g = groups; g-- > 0;) {
         w->rstd[g] = rstd_of(r, w->g[g]);
@@ -212,6 +236,7 @@ ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i) {
                                        : -1;
     }
     if (!(r->shifted & what)) return (ptrdiff_t)i;
+    if (r->shifted & REVERSED) return (ptrdiff_t)(i - j * inner + (c - 1 - j) * inner);
     const bool back = r->shifted & BACK;
     if (j == (back ? 0 : c - 1)) return -1;
     return back ? (ptrdiff_t)(i - inner) : (ptrdiff_t)(i + inner);
@@ -231,6 +256,12 @@ long double formula_normalized(const workspace *w, const formula *r, size_t i) {
     const bool centre = r->centred == EVERYWHERE || r->centred == IN_OUTPUT ||
                         r->centred == ABOUT_FIRST || r->inference;
     if (r->output == NOT_NORMALIZED) return x;
+    if (r->output == RSTD_ALONE) return rstd;
+    if (r->output == NO_BRACKETS) return x - mean * rstd;
+    if (r->centred >= FIRST_ALONE) {
+        const long double first = formula_input(w->s, r, nl_element(w->s->p, g, 0));
+        return (x - (r->centred == FIRST_ALONE ? first : mean - first)) * rstd;
+    }
     long double v = formula_rounded(r, STEPS,
                                     r->centred == ADDED ? x + mean
                                     : centre            ? x - mean

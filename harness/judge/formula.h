@@ -26,8 +26,11 @@ typedef enum axis {
 } axis;
 
 /* centred: where the mean is subtracted; ABOUT_FIRST: from the output, and x[0] from the squares;
- * ADDED: it is added in the output */
-enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED };
+ * ADDED: it is added in the output; FIRST_ALONE, REST_ALONE: of it only x[0], or mean - x[0] is
+ * subtracted there */
+enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED, FIRST_ALONE, REST_ALONE };
+/* variance; what its sum is of, or what is wrong with E[x^2] - mean^2 */
+enum { OF_SQUARED, OF_PLAIN, SQUARED_LATE, MEAN_ADDED, MEAN_TAKEN, REST_TAKEN, DELTA_SQUARED };
 enum { INSIDE, OUTSIDE, TIMES_SIGMA, LARGER_ONE }; /* root; LARGER_ONE: of variance and eps */
 /* residual; LAST: added to y; ALSO_LAST: to x and y; IN_DY: dresidual is added to dy */
 enum {
@@ -44,16 +47,18 @@ enum {
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
-enum { COMPUTED, COPIED, NOT_NORMALIZED };     /* output; COPIED: x, or dy */
+/* output; COPIED: x, or dy; NO_BRACKETS: x - mean * rstd */
+enum { COMPUTED, COPIED, NOT_NORMALIZED, RSTD_ALONE, NO_BRACKETS };
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 }; /* bits: undivided, stale */
 /* bits of shifted */
-enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16, OF_ROWS = 32 };
-enum { RSTD, SIGMA, VARIANCE, EXCHANGED };           /* saved: as rstd; EXCHANGED: with the mean */
-enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN }; /* mean_saved: minus x[0]; minus itself */
+enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16, OF_ROWS = 32, REVERSED = 64 };
+enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved: as rstd; EXCHANGED: with the mean */
+/* mean_saved: minus x[0]; minus itself; the running one; x[0] */
+enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
-enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS };                           /* gain_in */
+enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS, IN_AND_OUT };               /* gain_in */
 /* taken for xhat: one of the first, in some of the last: beside mean(g * xhat), in it, in dgamma */
-enum { XHAT, RAW_X, CENTRED_X, X_PLUS_MEAN, BESIDE = 4, WITHIN = 8, IN_DGAMMA = 16 };
+enum { XHAT, RAW_X, CENTRED_X, X_PLUS_MEAN, SCALED_X, BESIDE = 8, WITHIN = 16, IN_DGAMMA = 32 };
 enum { SUMS = 1, MEANS };                   /* carried */
 enum { FLUSHED = 1, SATURATED, X_FLUSHED }; /* range */
 /* what is rounded; STEPS: also x - mean, its square, and the products with the gain */
@@ -72,14 +77,15 @@ enum {
     A_DGAMMA = 1 << 11,
     A_DBETA = 1 << 12,
     A_VARIANCE = 1 << 13,
-    A_PRODUCT = 1 << 14, /* gain * xhat, before beta */
-    A_SCALE = 1 << 15,   /* gain * rstd */
-    A_FOLD = 1 << 16,    /* that, and beta - mean * that: y is x times one plus the other */
-    STEPS = 1 << 17
+    A_PRODUCT = 1 << 14,  /* gain * xhat, before beta */
+    A_SCALE = 1 << 15,    /* gain * rstd */
+    A_FOLD = 1 << 16,     /* that, and beta - mean * that: y is x times one plus the other */
+    A_SUM_LATE = 1 << 17, /* x + residual, but not in the statistics */
+    STEPS = 1 << 18
 };
 
 typedef struct formula {
-    int axis, centred, root, residual, casting, gain, gained, beta;
+    int axis, centred, variance, root, residual, casting, gain, gained, beta;
     int unbiased, inference, output, range;
     int affine_swapped; /* gamma and beta */
     unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */
@@ -87,11 +93,13 @@ typedef struct formula {
     int rounds, to,
         cuts_off; /* what is rounded, to this type, towards zero instead of to nearest */
     int squares_in,
-        sums_in;   /* 0, or one more than the type that rounds squares, or also every sum */
-    int undivided; /* these sums are divided by `divisor` instead of their length */
-    int stale;     /* each group takes these statistics of the group before it, or OF_FIRST */
-    int carried;   /* a group's sums begin with the SUMS, or MEANS, of the group before */
-    int shifted;   /* feature j takes these of feature j + 1; BACK: of j - 1 */
+        sums_in;       /* 0, or one more than the type that rounds squares, or also every sum */
+    int terms_exact;   /* but not the terms of the sums */
+    int mean_is_first; /* x[0] */
+    int undivided;     /* these sums are divided by `divisor` instead of their length */
+    int stale;         /* each group takes these statistics of the group before it, or OF_FIRST */
+    int carried;       /* a group's sums begin with the SUMS, or MEANS, of the group before */
+    int shifted;       /* feature j takes these of feature j + 1; BACK: of j - 1 */
     int saved, mean_saved, running, x_as_sum;
     int mean_g, mean_gx;          /* backward: how often each is subtracted */
     int gx_without_xhat, gx_rstd; /* mean_gx's term without xhat; with more factors of rstd */
@@ -101,7 +109,8 @@ typedef struct formula {
     int gradients_swapped;      /* dgamma and dbeta */
     int gradients_in;           /* 0, or one more than the type in which rows are added up */
     size_t together;            /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
-    size_t member, members_end; /* only these of a group's elements are summed */
+    size_t member, members_end; /* only these of a group's elements are summed, */
+    int squares_whole;          /* but all of the squares */
     size_t lanes;               /* every lanes-th element is summed twice, from the first on */
     size_t padding;             /* the number of elements 0 - mean among the squares */
     size_t row, rows_end;       /* only these rows go into dgamma and dbeta */

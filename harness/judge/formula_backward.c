@@ -6,10 +6,11 @@
 
 /* The value that the mistake uses for xhat in this place. */
 static long double operand(const workspace *w, const formula *r, int place, size_t i) {
-    const int of = r->operand & place ? r->operand & 3 : XHAT;
+    const int of = r->operand & place ? r->operand & 7 : XHAT;
     if (of == XHAT) return formula_normalized(w, r, i);
     const long double x = w->s->in->x[i], mean = w->mean[formula_group(w->s, r, i)];
     if (of == X_PLUS_MEAN) return (x + mean) * w->rstd[formula_group(w->s, r, i)];
+    if (of == SCALED_X) return x * w->rstd[formula_group(w->s, r, i)];
     return of == RAW_X ? x : x - mean;
 }
 
@@ -63,7 +64,7 @@ static long double value_at(const workspace *w, const formula *r, long double ga
     v -= r->mean_g * formula_rounded(r, A_MEAN_OF_G | STEPS, w->g[g]);
     v = formula_rounded(r, STEPS, v) - formula_rounded(r, STEPS, term);
     for (int k = 0; k < r->rstd_power; k++) v *= rstd;
-    if (r->gain_in == OUT_OF_BRACKET) v *= gain;
+    if (r->gain_in == OUT_OF_BRACKET || r->gain_in == IN_AND_OUT) v *= gain;
     if (!s->in->dresidual || r->residual == IGNORED || r->residual == IN_DY) return v;
     const long double past = s->in->dresidual[i];
     if (r->residual == EARLY_ROUNDED) v = ref_round(s->p->dtype, v);
@@ -84,7 +85,9 @@ void formula_backward(workspace *w, const formula *r) {
                 formula_gain_at(s, r, formula_feature(s, r, from < 0 ? i : (size_t)from));
             if (pass == 0) {
                 if (!formula_is_summed(w, r, i)) continue;
-                const long double v = formula_dy(s, r, i) * (r->gain_in == IN_BRACKET ? gain : 1);
+                const long double v =
+                    formula_dy(s, r, i) *
+                    (r->gain_in == IN_BRACKET || r->gain_in == IN_AND_OUT ? gain : 1);
                 w->g[g] += v / formula_divisor(r, OF_G, m);
                 w->gx[g] += v * operand(w, r, WITHIN, i) / formula_divisor(r, OF_GX, m);
                 continue;

@@ -22,7 +22,9 @@ static void saved_statistics(workspace *w, const formula *r) {
                                       : w->mean[g];
         const bool taken = r->mean_saved == RUNNING_MEAN && s->in->running_mean;
         const long double kept = taken ? (1 - weight) * s->in->running_mean[g] + weight * w->mean[g]
-                                       : w->mean[g] - shift;
+                                 : r->mean_saved == ITS_SHIFT
+                                     ? formula_input(s, r, nl_element(p, g, 0))
+                                     : w->mean[g] - shift;
         if (r->saved == EXCHANGED) {
             formula_put(w, NL_MEAN, g, rstd);
             formula_put(w, NL_RSTD, g, kept);

@@ -59,7 +59,7 @@ static void say_where(const enquiry *q, hint *out) {
     const size_t first = q->wrong[q->shown].first;
     const double got = q->s.got[q->shown][first];
     const due d = due_at(&q->dues, q->shown, first);
-    region_index(&q->s, q->shown, first, name, sizeof name);
+    due_name(q->s.p, q->shown, first, name, sizeof name);
     snprintf(out->number, sizeof out->number, "%s is %.9g, should be %.9g", name,
              isnan(got) ? fabs(got) : got, isnan(d.want) ? NAN : (double)d.want);
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
@@ -69,6 +69,7 @@ static void say_where(const enquiry *q, hint *out) {
  * other numbers there, the kernel adds to the outputs. */
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
+    const size_t row = r->count / q->s.p->n;
     size_t unwritten = 0, added = 0;
     for (size_t i = 0; r->wrong && q->call[OVER_ZEROS].memory && i < r->count; i++) {
         if (!isnan(q->call[FIRST].of[o][i]) || isnan((double)due_at(&q->dues, o, i).want)) continue;
@@ -81,6 +82,8 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     else if (unwritten)
         snprintf(cause, size, "NaN: %zu element%s of %s %s never written", unwritten,
                  unwritten == 1 ? "" : "s", nl_args[o].name, unwritten == 1 ? "was" : "were");
+    if (!added && o == NL_Y && q->s.p->n > 1 && unwritten == r->count - row && r->first < row)
+        text_append(cause, size, ": all rows were written to row 0, as with v for row?");
     return added || unwritten;
 }
 
@@ -112,17 +115,42 @@ static bool find_class(const enquiry *q, char *cause, size_t size) {
     return 10 * (lost > made ? lost : made) >= 9 * r->wrong;
 }
 
-/* Names the mistakes that give the same numbers everywhere, or else those that do so where numbers
- * are wrong. */
-static bool find_mechanism(const enquiry *q, char *cause, size_t size, size_t *tried) {
-    mechanism *m = malloc(sizeof *m);
+/* Names the likely mistakes. */
+static void name_likely(hint *out) {
+    const int used = snprintf(out->cause, sizeof out->cause, "likely: %s", out->m.prefix);
+    mechanism_text(&out->m, out->cause + used, sizeof out->cause - (size_t)used);
+}
+
+/* The same mistake, if perhaps of another shape: "sums-end-4" and "sums-end-36". */
+static bool alike(const char *a, const char *b) {
+    const char *dash = strrchr(a, '-');
+    const bool number = dash && dash[1] >= '0' && dash[1] <= '9' && strncmp(a, "eps-", 4) != 0;
+    return number ? strncmp(a, b, (size_t)(dash + 1 - a)) == 0 : strcmp(a, b) == 0;
+}
+
+bool hint_narrow(hint *h, const hint *other) {
+    mechanism *m = &h->m;
+    size_t both = 0;
+    hypothesis left[HYPOTHESES_MAX];
+    for (size_t i = 0; i < m->likely; i++)
+        for (size_t k = 0; k < other->m.count && both <= i; k++)
+            if (other->m.found[k].wholly && alike(m->found[i].name, other->m.found[k].name))
+                left[both++] = m->found[i];
+    if (!both) return false;
+    memcpy(m->found, left, both * sizeof *left), m->likely = both;
+    return name_likely(h), true;
+}
+
+/* Names the mistakes that give the very numbers, if any; else, if they do so only where numbers are
+ * wrong. */
+static bool find_mechanism(const enquiry *q, hint *out) {
+    mechanism *m = &out->m;
     const bool known =
-        m && mechanism_find(&q->s, &q->wrong[q->shown], m) && m->likely && m->found[0].wholly;
-    *tried = m ? m->count : 0;
-    if (!known) return free(m), false;
-    const int used = snprintf(cause, size, "likely: %s", m->prefix);
-    mechanism_text(m, cause + used, size - (size_t)used);
-    return free(m), true;
+        mechanism_find(&q->s, &q->wrong[q->shown], m) && m->likely && m->found[0].wholly;
+    if (!known) return m->likely = 0, false;
+    /* What else gives the numbers of an overflow is its consequence. */
+    if (strncmp(m->found[0].text, "x^2 overflows", 13) == 0) m->likely = 1;
+    return name_likely(out), true;
 }
 
 /* Is only the saved mean wrong, and by little? Then a method that corrects its mean has saved the
@@ -141,8 +169,27 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     return true;
 }
 
-/* The case with rows of another length; false: it has no such spelling. */
-static bool shorten(const nl_case *c, size_t features, nl_case *out) {
+/* A method that depends on a number near the mean: wrong where it has none, or has it wrongly. */
+static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
+    const region *r = &q->wrong[q->shown];
+    const nl_method method = q->shell.impl->method;
+    const size_t per_row = r->count / q->s.p->n;
+    size_t beyond = 0; /* row 0 */
+    if (q->s.p->pass != NL_FORWARD || !per_row) return false;
+    for (size_t i = 1; i < q->s.p->n; i++) beyond += r->rows[i];
+    const size_t g = r->first / per_row;
+    const bool constant = method == NL_REFINED && !(q->s.want->var[g] > 0);
+    const bool first = method == NL_SHIFTED && q->dues.kappa >= 8 && q->s.p->n > 1 && !beyond;
+    if (constant || first)
+        snprintf(cause, size,
+                 constant ? "likely: squares around a mean that is a little off: n c^2 "
+                            "was not subtracted from them, or added"
+                          : "likely: row 0 has no K near its mean: there it is the "
+                            "one-pass variance");
+    return constant || first;
+}
+
+bool hint_resize(const nl_case *c, size_t features, nl_case *out) {
     char text[CASE_TEXT];
     const char *shape = c->text;
     for (int i = 0; i < 3 && shape; i++) shape = strchr(shape, '/') ? strchr(shape, '/') + 1 : NULL;
@@ -161,7 +208,7 @@ static bool find_length(const enquiry *q, char *cause, size_t size) {
     nl_data data;
     answer want;
     if (p->pass != NL_FORWARD || nl_layers[p->op].by_channel || p->c < LONG || q->shown != NL_Y ||
-        !shorten(q->shell.c, SHORT, &c) || !data_make(&c, &data, (char[700]){0}, 700))
+        !hint_resize(q->shell.c, SHORT, &c) || !data_make(&c, &data, (char[700]){0}, 700))
         return false;
     double *rest = calloc(ref_groups(p) + 1, sizeof *rest);
     const bool made = rest && answer_make(&c, &data, &want);
@@ -181,7 +228,6 @@ static bool find_length(const enquiry *q, char *cause, size_t size) {
 static void find_cause(enquiry *q, hint *out) {
     char *cause = out->cause;
     const size_t size = sizeof out->cause;
-    size_t tried = 0;
     out->known = true;
     if (!same(q, FIRST, AGAIN)) {
         snprintf(cause, size,
@@ -205,24 +251,32 @@ static void find_cause(enquiry *q, hint *out) {
                  "branch for calls in place is wrong");
         return;
     }
-    if (find_any_nan(q, cause, size) || find_class(q, cause, size) ||
-        find_mechanism(q, cause, size, &tried))
+    if (find_any_nan(q, cause, size) || find_near_mean(q, cause, size) ||
+        find_class(q, cause, size))
         return;
+    const bool found = find_mechanism(q, out);
+    /* Digits lost by plain sums of floats: its method may say more. */
+    const bool digits = found && strcmp(out->m.found[0].name, "sums-in-f32") == 0;
+    if (found && !digits) return;
     const size_t wrong = q->wrong[q->shown].wrong;
     const nl_problem *p = q->s.p;
     const bool far = p->pass == NL_FORWARD && nl_layers[p->op].centred && q->dues.kappa >= 8;
     const char *method = far ? method_found(q->shell.impl, p->op) : NULL;
     if (method) {
-        snprintf(cause, size, "likely: %s", method);
+        const bool corrected = q->shell.impl->method == NL_REFINED && strstr(method, "rounded");
+        snprintf(cause, size, "likely: %s%s", method,
+                 corrected ? "; or its correction has the wrong sign" : "");
+        out->m.likely = 0;
         return;
     }
+    if (digits) return;
     if (find_first_mean(q, cause, size) || find_length(q, cause, size)) return;
     if (q->call[ONE_THREAD].memory && look(q, ONE_THREAD) && !is_wrong(q)) {
         snprintf(cause, size, "right with one thread: threads share the work wrongly");
         return;
     }
     out->known = false;
-    snprintf(cause, size, "unknown: none of %zu known mistakes gives %s", tried,
+    snprintf(cause, size, "unknown: none of %zu known mistakes gives %s", out->m.count,
              wrong == 1 ? "this number" : "these numbers");
 }
 

@@ -170,14 +170,3 @@ void regions_text(const subject *s, const region of[NL_ARGS], char *to, size_t s
         text_append(to, size, nl_args[o].name);
     }
 }
-
-void region_index(const subject *s, nl_arg output, size_t i, char *text, size_t size) {
-    const spot at = spot_of(s->p, output, i);
-    if (nl_args[output].extent != NL_TENSOR)
-        snprintf(text, size, "%s[%zu]", nl_args[output].name, i);
-    else if (s->p->s == 1)
-        snprintf(text, size, "%s[%zu][%zu]", nl_args[output].name, at.row, at.feature);
-    else
-        snprintf(text, size, "%s[%zu][%zu][%zu]", nl_args[output].name, at.row, at.feature,
-                 at.place);
-}

@@ -26,7 +26,4 @@ void regions_text(const subject *s, const region of[NL_ARGS], char *text, size_t
 
 void text_append(char *text, size_t size, const char *more);
 
-/* "y[3][17]" */
-void region_index(const subject *s, nl_arg output, size_t i, char *text, size_t size);
-
 #endif

@@ -1,5 +1,5 @@
 /* A small network, in float: layers of x <- silu(norm(x W + b)), then softmax. The study `ablation`
- * trains it; tests/ablation.c compares its gradients with difference quotients.
+ * trains it; tests/models/ablation.c compares its gradients with difference quotients.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_MLP_H
 #define NL_MLP_H

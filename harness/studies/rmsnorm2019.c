@@ -1,8 +1,8 @@
 /* The seven speed tables of the RMSNorm paper beside ours. Panel "norm": per cent of LayerNorm's
  * time that RMSNorm saves here; a series for each mode, x is the bytes of x and y. For each row of
  * the paper, panel "TABLE: MODEL, step": that saving times the norm's share of the step (Amdahl's
- * law); and "TABLE: MODEL, paper": its share, savings and their +-. Low and high of ours are panels
- * too. SPDX-License-Identifier: MIT */
+ * law); and "TABLE: MODEL, paper": its share, savings and their +-. The ends of our intervals have
+ * panels of their own. SPDX-License-Identifier: MIT */
 #include "timing/paper.h"
 #include "timing/figure.h"
 #include "timing/race.h"

@@ -12,7 +12,7 @@
 typedef struct race_result {
     estimate ratio;  /* log of b's time over a's */
     double aa, band; /* a against itself: the log of its ratio, and the band */
-    estimate passes; /* log of the time of saved_by's passes over a's; infinite without them */
+    estimate passes; /* log of the time of saved_by's passes over a's time; infinite: no passes */
     double ns[2];
     size_t rounds;
 } race_result;

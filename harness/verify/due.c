@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,16 @@ void dues_free(dues *d) {
 
 bool due_has(const instance *in, nl_arg s) {
     return in->at[s] && (nl_passes[in->c->problem.pass].writes & NL_BIT(s));
+}
+
+void due_name(const nl_problem *p, nl_arg s, size_t i, char *text, size_t size) {
+    const size_t row = i / (p->c * p->s), feature = i / p->s % p->c;
+    if (nl_args[s].extent != NL_TENSOR)
+        snprintf(text, size, "%s[%zu]", nl_args[s].name, i);
+    else if (p->s == 1)
+        snprintf(text, size, "%s[%zu][%zu]", nl_args[s].name, row, feature);
+    else
+        snprintf(text, size, "%s[%zu][%zu][%zu]", nl_args[s].name, row, feature, i % p->s);
 }
 
 size_t due_count(const nl_problem *p, nl_arg s) {
@@ -98,7 +109,7 @@ static due due_dx(const dues *d, size_t i, size_t g) {
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
     if (d->in->impl &&
-        d->in->impl->method == NL_ONE_PASS) /* a * dy + b * x + c: b is off by so much */
+        d->in->impl->method == NL_ONE_PASS) /* the error of b in a * dy + b * x + c */
         add_underflow(&out,
                       4 * larger(rstd * rstd, 1) *
                           (fabsl((long double)w->xhat[i]) / rstd + fabsl((long double)w->mean[g])));

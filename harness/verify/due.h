@@ -41,6 +41,7 @@ bool due_has(const instance *in, nl_arg s);
 size_t due_count(const nl_problem *p, nl_arg s);
 nl_dtype due_type(const dues *d, nl_arg s);
 due due_at(const dues *d, nl_arg s, size_t i);
+void due_name(const nl_problem *p, nl_arg s, size_t i, char *text, size_t size); /* "y[3][17]" */
 
 /* Fills answer.plain, if there is memory. Without it, due_at() for every implementation would take
  * most of a suite's time. */

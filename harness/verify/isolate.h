@@ -5,7 +5,7 @@
 
 #include "verify/instance.h"
 
-/* Shared memory of at least so many bytes, for one instance at a time; NULL: out of memory. */
+/* Shared memory of at least `bytes`, for one instance at a time; NULL: out of memory. */
 arena *isolate_arena(size_t bytes);
 
 /* Calls in->impl on its instance in a child process. The outputs arrive only if the instance lies

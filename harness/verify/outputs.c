@@ -125,8 +125,10 @@ static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
     char off[64] = ""; /* empty where a NaN or a number is missing */
     if (isfinite(t->its_error))
         snprintf(off, sizeof off, ": off by %.4g units of %.4g allowed", t->its_error, b.probable);
-    snprintf(v->why, sizeof v->why, "%s[%zu] is %.9g, should be %.9g%s%s", nl_args[t->arg].name,
-             t->index, unsigned_nan(t->got), unsigned_nan((double)t->its_due.low), off, more);
+    char name[64];
+    due_name(p, t->arg, t->index, name, sizeof name);
+    snprintf(v->why, sizeof v->why, "%s is %.9g, should be %.9g%s%s", name, unsigned_nan(t->got),
+             unsigned_nan((double)t->its_due.low), off, more);
 }
 
 verdict outputs_check(const instance *in, const answer *a) {

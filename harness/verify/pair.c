@@ -121,7 +121,7 @@ bool pair_agrees(const pair_call *s) {
 }
 
 /* Of an added kernel on ordinary data? An input that a call changes could not be restored. */
-static bool may_repeat(const instance *in) {
+bool pair_again_wanted(const instance *in) {
     bool again = !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0;
     for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);
     return again;
@@ -130,12 +130,12 @@ static bool may_repeat(const instance *in) {
 bool pair_repeat_wanted(const instance *in, int threads) {
     const char *options = in->c->text + in->c->options;
     const bool plain = !*options || (strncmp(options, "threads=", 8) == 0 && !strchr(options, '/'));
-    return in->impl->threaded && threads > 1 && plain && may_repeat(in);
+    return in->impl->threaded && threads > 1 && plain && pair_again_wanted(in);
 }
 
 bool pair_stale_wanted(const instance *in) {
     const nl_problem *p = &in->c->problem;
-    return may_repeat(in) && p->n * p->c * p->s <= MOST;
+    return pair_again_wanted(in) && p->n * p->c * p->s <= MOST;
 }
 
 /* Doubles or halves it: the lowest bit of the exponent. */

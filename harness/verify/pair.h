@@ -20,6 +20,9 @@ typedef struct pair_call {
 /* False: a call gave other numbers than alone. In the process of the kernel, after its call. */
 bool pair_agrees(const pair_call *s);
 
+/* May a call be made again in its buffers? */
+bool pair_again_wanted(const instance *in);
+
 /* The same for kernels that use threads: is a call repeated? */
 bool pair_repeat_wanted(const instance *in, int threads);
 

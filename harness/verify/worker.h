@@ -12,8 +12,9 @@ typedef struct slip {
     instance in;
     bool writable[NL_ARGS + 1]; /* by the kernel: each buffer of the instance */
     int threads;
-    /* Also make two calls at once; many calls; one before, on other data in the same buffers. */
-    bool pairs, repeats, stale;
+    /* Also make two calls at once; many calls; further ones if memory grew; one before, on other data
+     * in the same buffers. */
+    bool pairs, repeats, again, stale;
     nl_tuning tuning;
     enum { ASKS_CALL, ASKS_SCRATCH, ASKS_TURNS } asks;
     size_t scratch_bytes;  /* the answer to ASKS_SCRATCH */

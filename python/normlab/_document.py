@@ -32,7 +32,7 @@ _PARAMETERS = {
     "biased_running_var": ("bool", "Keep the variance over the number of values, not that minus 1."),
     "channels_last": ("bool", "x is (N, ..., C), as NHWC, in that order in memory."),
     "impl": ("Impl", 'A row of implementations(), or "NAME" or "NAME@ISA"; None: the best.'),
-    "threads": ("int", "At most so many compute; an implementation's bits are the same on any number."),
+    "threads": ("int", "The most threads that compute; an implementation's bits are the same on any number."),
     "dtype": ('"f32", "f16", "bf16" or a NumPy type', "The storage type."),
     "rounded_to": ('"f16", numpy.float16, ...', "The type of the output, if it was widened since."),
 }

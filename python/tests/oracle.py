@@ -39,7 +39,7 @@ def gradients(x, dy, gain, axes, eps, centred=True):
 
 
 def close(got, want, scale, dtype, units=24):
-    """Within so many float units of the scale, and one rounding to the storage type."""
+    """Within N float units of the scale, and one rounding to the storage type."""
     allowed = (units * UNIT["float32"] + UNIT[np.dtype(dtype).name]) * scale + 1e-7
     error = np.abs(got.astype(wide) - want)
     assert error.shape == np.broadcast(got, allowed).shape

@@ -3,7 +3,6 @@ that a caption changes with the data. Each function returns sentences and a tabl
 library only. SPDX-License-Identifier: MIT"""
 import math
 from collections import Counter
-from statistics import median
 
 import rungs
 from modes import longer, takes
@@ -106,51 +105,6 @@ def worst_of(errors):
     return three(max(errors)) if all(map(math.isfinite, errors)) else "NaN or infinite"
 
 
-def of_model_step(rows):
-    """The range of the medians over all steps."""
-    for panel, says in (("share of LayerNorm, %", "LayerNorm is {} of a step"),
-                        ("share of RMSNorm, %", "RMSNorm is {}"),
-                        ("share of LayerNorm, unfused, %", "an unfused LayerNorm {} forward"),
-                        ("share of RMSNorm, unfused, %", "an unfused RMSNorm {}"),
-                        ("saved in the norms, %", "counted in the norms, the swap saves {} of the step"),
-                        ("saved in the norms, unfused, %", "among the unfused {}")):
-        ys = [number(row["y"]) for row in rows if row["panel"] == panel]
-        if ys:
-            yield says.format(f"{min(ys):.2g} to {max(ys):.2g} %")
-
-
-ARMS = {"nothing": "no norm", "recentre": "recentring alone", "rescale": "RMSNorm", "full": "LayerNorm"}
-
-
-def of_ablation(rows):
-    """The errors of each arm at its best rate."""
-    found = {}
-    for row in rows:
-        if row["panel"].startswith("errors after "):
-            arm = row["series"].split(",")[0]
-            found.setdefault(arm, {}).setdefault(row["x"], []).append(number(row["y"]))
-    for arm, rates in found.items():
-        rate, ys = min(rates.items(), key=lambda item: median(item[1]))
-        yield (f"a network with {ARMS.get(arm, arm)} misreads {median(ys):.0%} "
-               f"({min(ys):.0%} to {max(ys):.0%} over {len(ys)} seeds) at its best rate, {rate}")
-
-
-def of_ln_vs_rms(rows):
-    """The time of each mode at the smallest and the largest working set."""
-    found = {}
-    for row in rows:
-        if row["panel"] == "f32 forward":
-            found.setdefault(row["series"], []).append((number(row["x"]), number(row["y"])))
-    for mode, points in found.items():
-        (small, a), (large, b) = min(points), max(points)
-        yield f"with {mode} RMSNorm takes {takes(a)} at {small / 1024:.0f} KiB and {takes(b)} at {large / 1024:.0f} KiB"
-    if found:
-        yield "all of that is of one process: where the claims have a setting too, they are the answer"
-
-
-ALSO = {"model_step": of_model_step, "ablation": of_ablation, "ln_vs_rms": of_ln_vs_rms}
-
-
 def study(rows):
     """The ends and the extremes of each series."""
     series = {}
@@ -165,10 +119,7 @@ def study(rows):
         table.append([panel, name, *at, "not finite" if bad else three(min(ys)),
                       "not finite" if bad else three(max(ys))])
     panels = len({panel for panel, _ in series})
-    also = "; ".join(ALSO.get(rows[0]["study"], lambda _: [])(rows))
-    says = [also[0].upper() + also[1:] + "."] if also else []
-    of_curves = f" of {len(series)} curves" * (len(rows) > len(series))
-    return ([*says, f"{len(rows)} points{of_curves} in {panels} panels."],
+    return ([f"{len(rows)} points of {len(series)} curves in {panels} panels."],
             "Where each curve begins and ends", markdown(
                 ["panel", "curve", "first", "last", "smallest", "largest"], table, 4))
 

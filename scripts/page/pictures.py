@@ -1,4 +1,4 @@
-"""Pictures for the page: WebP of few colours, which figures have, inside the file. Needs Pillow, which
+"""Pictures for the page: WebP of few colours, which slides have, inside the file. Needs Pillow, which
 Matplotlib brings. SPDX-License-Identifier: MIT"""
 import base64
 import io
@@ -18,6 +18,12 @@ def data(path, width=WIDE):
     out = io.BytesIO()
     picture.save(out, "WEBP", lossless=True, method=4)
     return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode(), *picture.size
+
+
+def answer(path):
+    """The title of a slide."""
+    with Image.open(path) as picture:
+        return picture.info.get("Title", "")
 
 
 def slide(results, name):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws every slide and every handout from the results in results.tar.xz, of a quick run (other libraries' made up), and
+"""Draws every slide and the examples of charts from the results in results.tar.xz, of a quick run (other libraries' made up), and
 fails on what plots/layout.py finds, colours that merge without red or green cones or in grey, and a series with neither a
 marker nor a dash of its own. Spoils a figure in each of these ways first: a test must be able to fail.
 
@@ -69,20 +69,6 @@ def of_page(page):
     return [*layout.of_figure(page.figure, points=True), *alike(page)]
 
 
-def handout(script, results, out):
-    """The faults of a script's figure; None if it has nothing to draw."""
-    csv, drawn = results / f"{script.stem}.csv", []
-    with patch.object(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure)), contextlib.redirect_stdout(io.StringIO()), \
-            contextlib.redirect_stderr(io.StringIO()), patch.object(sys, "argv", [script.name, str(csv), str(out / "x")]):
-        try:
-            runpy.run_path(str(script))
-        except SystemExit:
-            return None
-    found = [fault for figure in set(drawn) for fault in layout.of_figure(figure)]
-    plt.close("all")
-    return found
-
-
 def chart(results, arguments):
     """The faults of an example of plots/chart.py."""
     drawn, said = [], io.StringIO()
@@ -127,6 +113,20 @@ def planted(results):
         plt.close(p.figure)
     yield "merge in grey", list(merging(["#D55E00", "#009E73"], False))
     yield "merge in deuteranomaly", list(merging(["#B0A000", "#D08030"], False))
+
+
+def of_cliffs(folder):
+    """A circle where the time of a value rises beyond the limit's: at 16 of 4, which the limit does not do, not at 64."""
+    folder.mkdir()
+    lines = ["case,impl,isa,op,pass,dtype,data,n,c,s,threads,bytes,ns,limit_gbps,options,verdict,flag"]
+    for c, ns, gbps in ((1, 10, 1), (4, 39, 1), (16, 313, 1), (64, 5008, 0.25)):
+        lines.append(f"x,optimized/rows_simd,c,layernorm,forward,f32,normal,64,{c},1,1,{512 * c},{ns},{gbps},,ok,")
+    (folder / "growth.csv").write_text("\n".join(lines) + "\n")
+    page = deck.page_of("growth", folder, "light")
+    found = [line.get_xdata()[0] for axes in page.series for line in axes.lines if line.get_markersize() == 20]
+    plt.close(page.figure)
+    if found != [16]:
+        yield f"growth has cliffs at {found}, not at 16"
 
 
 def refused(*arguments):
@@ -191,6 +191,7 @@ def main():
             if not any(words in fault for fault in found):
                 wrong.append(f"does not see what is planted: {words}; {found}")
         wrong += of_deck(results)
+        wrong += of_cliffs(out / "cliffs")
         for theme, (*_, colours) in slide.THEMES.items():
             wrong += [f"{theme}: {pair}" for pair in merging(colours.split(), theme == "grey")]
         count = 0
@@ -207,15 +208,6 @@ def main():
         for _, (_, script, *arguments) in charts.examples():
             found = chart(results, arguments)
             wrong += [f"{script}, {charts.option(arguments, '--out')}: {fault}" for fault in found]
-            count += 1
-        for script in sorted((ROOT / "plots").glob("*.py")):
-            if not (results / f"{script.stem}.csv").exists():
-                continue
-            found = handout(script, results, out)
-            if found is None:
-                print(f"not drawn: {script.name}")
-                continue
-            wrong += [f"{script.name}: {fault}" for fault in found]
             count += 1
     for fault in wrong:
         print(fault, file=sys.stderr)

@@ -101,7 +101,7 @@ static void ignore(void *context, const error_finding *f) {
     REQUIRE(*f->text);
 }
 
-/* Nothing ran, so an update keeps every line that the table does not refute. */
+/* Nothing ran, so an update keeps every line whose implementation may exist. */
 static void errors_target(void) {
     error_record e;
     size_t lines, again;
@@ -160,7 +160,7 @@ static void fill(int file, const void *bytes, size_t size) {
     REQUIRE(ftruncate(file, 0) == 0 && pwrite(file, bytes, size, 0) == (ssize_t)size);
 }
 
-/* A byte 1, which belongs in neither, separates the results from the facts of their machine. */
+/* A byte 1, which neither may contain, separates the results from the facts of their machine. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     const uint8_t *cut = target == results_target && size ? memchr(bytes, 1, size) : NULL;
     size_t first = cut ? (size_t)(cut - bytes) : size;

@@ -1,5 +1,5 @@
 /* Wrong kernels that the verifier must reject: table.c names them, kernel.c computes them, and
- * tests/checker.c tests the verifier with them. Only the tests contain them.
+ * tests/verify/checker.c tests the verifier with them. Only the tests contain them.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_MUTANTS_H
 #define NL_MUTANTS_H
@@ -21,7 +21,7 @@ enum {
 /* The mistakes of the kernel; all zero: it is right. */
 typedef struct wrong {
     int y, read, write, more_means; /* more_means: extra mean(g) terms in dx */
-    int right_calls;                /* after so many right calls y is zero; 0: never */
+    int right_calls;                /* after N right calls y is zero; 0: never */
     bool eps_outside, unbiased, one_pass, biased_running, momentum_swapped, old_running, next_gamma,
         last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum, rounded_sum, other_cast,
         other_gain, gamma_outside, adds_dgamma, adds_numbers, keeps_dgamma, one_threads_dgamma,
@@ -36,20 +36,20 @@ typedef struct wrong {
     bool folded, raw_sums; /* no mistakes: y = x * a + b; and dx so, from sums of g and g * x */
     float eps;             /* instead of the problem's; 0: its own */
     size_t feature;        /* no_gamma and no_beta are meant from this feature on */
-    size_t run;            /* statistics over runs of so many elements in memory */
+    size_t run;            /* statistics over runs of N elements in memory */
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
     size_t sums_end;                            /* no sum along a row goes farther; 0: it does */
     size_t residual_end;                        /* nor does the residual in them */
     size_t lost_element;  /* one more than the element that a row's sums miss */
-    size_t lost_rows;     /* dgamma misses one row of so many, */
-    size_t lost_blocks;   /* or all full blocks of so many */
+    size_t lost_rows;     /* dgamma misses one row of N, */
+    size_t lost_blocks;   /* or all full blocks of N */
     size_t stale_from;    /* rows from here on take the statistics of the row before it */
-    size_t from;          /* all of this only in groups of so many values, */
-    size_t from_rows;     /* with so many groups, */
+    size_t from;          /* all of this only in groups of N values, */
+    size_t from_rows;     /* with N groups, */
     unsigned with;        /* in calls with these arguments, NL_BIT() of each, */
     unsigned without;     /* but without these, */
     unsigned overwritten; /* and that overwrite just these inputs; 0: any */
-    bool in_suite;        /* no mistake: the mutant's case is one of the built-in suite */
+    bool in_suite;        /* not a mistake: says that the mutant's case is in the built-in suite */
 } wrong;
 
 typedef struct mutant {

@@ -95,11 +95,11 @@ def problems(driver, page, results, shots, axe):
     driver.get(address)
     if page.stat().st_size > MOST:
         yield f"{page.stat().st_size / 2**20:.1f} MiB, more than {MOST / 2**20:.0f}"
-    drawn = {path.stem for path in results.glob("*.png")}
+    drawn = {path.stem for path in results.glob("slides/light/*.png") if (results / path.with_suffix(".csv").name).exists()}
     for entry in driver.get_log("browser"):
         yield f"on the console: {entry['message'][:200]}"
     shown = driver.execute_script(PICTURES)
-    for name in sorted(drawn - {row[0].removesuffix("-picture") for row in shown}):
+    for name in sorted(drawn - {row[0].removesuffix("-slide") for row in shown}):
         yield f"there is no picture {name}"
     for name, width, height, described in shown:
         if not width or not height or (name and width < 600) or not described:

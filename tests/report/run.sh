@@ -15,9 +15,8 @@ fail() {
     exit 1
 }
 
-make() { # NAME COMMAND ARGUMENT...: results, and the figure if it has a script
+make() { # NAME COMMAND ARGUMENT...: results
     "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
-    [[ ! -f plots/$1.py ]] || python3 "plots/$1.py" "$results/$1.csv" "$results/$1"
 }
 make ladder bench '{layernorm,rmsnorm,batchnorm}/forward/f32/{64x64,64x128}/normal'
 make ln_vs_rms study ln_vs_rms
@@ -25,20 +24,7 @@ make museum check experiments/museum.txt
 make gradients study gradients
 make rmsnorm2019 study rmsnorm2019
 
-# A cliff is a step to the next larger size, and only beyond the limit's own. Bytes, ns and GB/s of 1x1, 1x4, ...
-{
-    echo case,impl,op,pass,dtype,n,c,s,threads,bytes,ns,limit_gbps,verdict
-    while read -r n c bytes ns gbps; do echo "x,optimized/rows_simd,rmsnorm,forward,f32,$n,$c,1,1,$bytes,$ns,$gbps,ok"; done
-} >"$folder/growth.csv" <<'ROWS'
-1 1 8 10 1
-1 4 32 39 1
-1 16 128 313 1
-4 4 128 160 1
-4 16 512 1280 0.25
-64 16 8192 20000 0.25
-ROWS
-cliffs=$(python3 plots/growth.py "$folder/growth.csv" "$folder/growth" 2>/dev/null | cut -d, -f3-6 | tr '\n' ' ')
-[[ $cliffs == "from,to,rise,limit_rise 1×4,1×16,2.01,1.00 " ]] || fail "plots/growth.py finds $cliffs"
+python3 plots/deck.py "$results" gradients ln_vs_rms museum rmsnorm2019 >/dev/null 2>"$folder/log" || fail "no slides" "$(cat "$folder/log")"
 # A chart of one's own: drawn, or told what is missing.
 chart() { # ARGUMENT...: of the ladder
     python3 plots/chart.py "$results/ladder.csv" --x impl --y ns --by op --out "$folder/chart" "$@" 2>&1
@@ -93,7 +79,6 @@ ablation,"loss, rate 0.1","full, seed 0",0,2.3
 ablation,errors after 60 steps,"full, seed 0",0.1,0.9
 CSV
 cp "$results/rmsnorm2019.machine.txt" "$results/ablation.machine.txt"
-python3 plots/ablation.py "$results/ablation.csv" "$results/ablation" 2>/dev/null && fail "draws networks that learnt nothing"
 cat >"$results/tuning.log" <<'TXT'
 stream_batch: streaming or ordinary?
 again     33554432: ordinary over streaming, warm 1.23x, rotating 1.17x
@@ -107,16 +92,14 @@ python3 plots/chart.py "$results/claims.csv" --x where --y value --by name --out
 has() {
     grep -qF -- "$1" "$page" || fail "the page lacks $1"
 }
-for name in ladder ln_vs_rms gradients rmsnorm2019; do
-    has "id=\"$name-picture\""
+for name in museum ln_vs_rms gradients rmsnorm2019; do
+    has "id=\"$name-slide\""
     has "download=\"$name.csv.gz\""
 done
 lacks() {
     ! grep -qF -- "$1" "$page" || fail "the page has $1"
 }
-lacks 'id="ablation-picture"'
-has 'A network with LayerNorm misreads 90% '
-has 'There is no figure. After 60 steps no network has learnt to read'
+has 'In float a difference quotient is right to '
 has '<strong>QUICK</strong>: '
 has '<strong class="bad">QUICK</strong>, a first look'
 has 'Of 2 claims, 1 fail, 1 were not run.'
@@ -138,8 +121,7 @@ data=$(grep -oP '(?<=href="data:application/gzip;base64,)[^"]+(?=" download="gra
 base64 -d <<<"$data" | gunzip | cmp - "$results/gradients.csv" || fail "what is downloaded is not the data"
 
 sed -i 's/^quick: .*/quick: no/' "$results"/*.machine.txt
-mkdir -p "$results/slides/light"
-cp "$results/rmsnorm2019.png" "$results/slides/light/headline.png"
+cp "$results/slides/light/"{rmsnorm2019,headline}.png
 for at in 'simd,forward/f32/64x1024/normal,REFUTED,28.1,27,29,0.1,9,,,,,FAILS,,"SIMD, in L2",more' \
     'streaming,forward/f32/16384x1024/normal,SAME,0.5,-1,2,0.1,9,,,,,FAILS,,"SIMD, from memory",less' \
     'unfused,forward/f32/16384x1024/normal,REFUTED,-250,-260,-240,0.1,9,,,,,FAILS,,"unfused, from memory",less'; do
@@ -178,14 +160,14 @@ cp -r "$results" "$folder/damaged"
 truncate -s -20 "$folder/damaged/ladder.csv"
 sed -i 's/^gradients,\([^,]*,[^,]*\|"[^"]*","[^"]*"\),.*/gradients,a,b,much,more/' "$folder/damaged/gradients.csv"
 printf '\xff,' | cat - "$folder/damaged/claims.csv" >"$folder/claims.csv" && mv "$folder/claims.csv" "$folder/damaged/claims.csv"
-printf 'PNG' >"$folder/damaged/rmsnorm2019.png"
+printf 'PNG' >"$folder/damaged/slides/light/rmsnorm2019.png"
 report "$folder/damaged" >/dev/null 2>"$folder/log" && fail "the report of damaged results says all is well"
 for name in ladder.csv gradients.csv claims.csv; do
     grep -q "^left out: .*$name" "$folder/log" || fail "the report does not say that $name is damaged" "$(cat "$folder/log")"
 done
 grep -q Traceback "$folder/log" && fail "$(cat "$folder/log")"
 has '<strong>Left out</strong>: '
-has 'id="ln_vs_rms-picture"'
+has 'id="ln_vs_rms-slide"'
 report "$results" >/dev/null
 
 # Keyboard and screen reader, if axe-core is there.
@@ -204,7 +186,7 @@ for python in python3 /usr/bin/python3; do
 import sys
 from pathlib import Path
 text = Path(sys.argv[1]).read_text()
-text = text.replace('id="gradients-picture"', 'id="rmsnorm2019-picture"')
+text = text.replace('id="gradients-slide"', 'id="rmsnorm2019-slide"')
 text = text.replace("<body>", '<body><button>first</button><div style="width: 900px; color: #ddd; '
                     'background: #fff; font-size: 9px">pale, small and wide</div><a href="#gone">x</a>')
 text = text.replace("default-src 'none'", "default-src *", 1).replace("img-src data:", "img-src * data:", 1)
@@ -215,7 +197,7 @@ PYTHON
         if "$python" tests/report/browser.py "$folder/report/spoilt.html" "$results" "${axe[@]}" 2>"$folder/said"; then
             fail "the browser finds nothing wrong with a page that is spoilt"
         fi
-        for fault in "no picture gradients" "there twice: ['rmsnorm2019-picture'" "nowhere: ['gone'" "pixels wide" "contrast" \
+        for fault in "no picture gradients" "there twice: ['rmsnorm2019-slide'" "nowhere: ['gone'" "pixels wide" "contrast" \
             "letters below" "printed over" "cut off: ['DIV" "on A4" ${axe:+"axe: image-alt"} "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
             grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"
         done

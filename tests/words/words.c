@@ -1,4 +1,4 @@
-/* Every word of optimized/vec.h against its scalar meaning (core/dtype.h, tested in tests/dtype.c):
+/* Every word of optimized/vec.h against its scalar meaning (core/dtype.h, tested in tests/library/dtype.c):
  * each lane, storage type and count of real lanes, between two guard pages. Compiled like the
  * kernels, once for every instruction set. No test can find a missing vfence: it decides when
  * another thread sees a streaming store, and on x86 the wrong moment is too rare.
@@ -163,7 +163,7 @@ static bool vstore_and_vstream_are_right(nl_dtype t) {
     return true;
 }
 
-/* Two vectors beside each other; what is stored of either must not go by the other. */
+/* Two vectors side by side; storing one must not depend on the other. */
 static bool pairs_are_right(nl_dtype t) {
     for (int where = START; where < PLACES; where++)
         for (size_t n = 0; n < VALUES; n += VLEN) {

@@ -31,7 +31,7 @@ def make(name: str, threads: int, device: str = "cpu") -> Framework:
 
 
 def confine(threads: int) -> None:
-    """Lets this process compute on so many CPUs: JAX takes all that it may."""
+    """Limits this process to N CPUs, since JAX takes all that it may."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 

@@ -1,0 +1,28 @@
+"""How much time does RMSNorm save, executed in which way, on how many bytes?"""
+import slide
+import speed
+from modes import WORDS
+
+SOURCE = "ln_vs_rms"
+PANEL = "f32 forward"
+MOST = 60  # per cent; a mode that saves nothing may take many times as long
+
+
+def draw(page):
+    panel = page.curves().get(PANEL, {})
+    shown = [mode for mode in WORDS if mode in panel]
+    if not shown:
+        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
+    axes = page.axes(xlabel="x and y together", ylabel="of LayerNorm's time saved, %", right=3.3)
+    for mode in shown[:len(slide.LOOKS)]:
+        xs, ys = panel[mode]
+        page.line(axes, xs, [max(-MOST, y) for y in ys], WORDS[mode].replace(", ", ",\n"))
+    slide.log_x(axes, xs, 6, speed.human)
+    axes.set_ylim(-MOST, MOST)
+    axes.axhline(0, color=page.muted, linewidth=2)
+    page.names(axes)
+    page.note(f"f32, forward, one thread; what takes longer by more than {MOST} % is cut at the axes.")
+    small, large = ({mode: panel[mode][1][end] for mode in shown} for end in (0, -1))
+    best = max(large, key=large.get)
+    return (f"At {speed.human(xs[-1])} RMSNorm saves up to {large[best]:.0f} % ({WORDS[best]}), "
+            f"at {speed.human(xs[0])} up to {max(small.values()):.0f} %")

@@ -1,0 +1,243 @@
+/* The built-in suite has cases on both sides of every threshold that an implementation publishes,
+ * for each layer, pass and type that it takes, and of the sizes to fork from; it leaves out every
+ * argument; and every input has every kind of value. SPDX-License-Identifier: MIT */
+#include "cases/data.h"
+#include "cases/dimensions.h"
+#include "cases/suite.h"
+#include "layer.h"
+#include "support.h"
+#include "tuning.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static case_list cases;
+
+static void make(void) {
+    char error[700];
+    cr_assert(suite_cases(&cases, SUITE_FOR_ALL, 0, error, sizeof error), "%s", error);
+}
+
+static void clear(void) {
+    cases_free(&cases);
+}
+
+TestSuite(suite, .init = make, .fini = clear);
+
+static size_t size_of(const nl_problem *p, nl_axis axis) {
+    switch (axis) {
+    case NL_OF_N: return p->n;
+    case NL_OF_C: return p->c;
+    case NL_OF_S: return p->s;
+    case NL_OF_COLUMNS: return p->c * p->s;
+    case NL_OF_GROUP: return p->n * p->s;
+    default: return p->n * p->c * p->s;
+    }
+}
+
+/* Are there cases of this layer, pass and type just below the size, at it and just above? These two
+ * axes go in steps of a run or a row. */
+static bool around(const nl_problem *like, nl_threshold t, int threads) {
+    const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
+    bool below = t.size == 1, at = false, above = false;
+    for (size_t i = 0; i < cases.count; i++) {
+        const nl_problem *p = &cases.items[i].problem;
+        if (p->op != like->op || p->pass != like->pass || p->dtype != like->dtype) continue;
+        if (cases.items[i].threads < threads) continue;
+        const size_t size = size_of(p, t.axis);
+        below = below || (size < t.size && size + step >= t.size);
+        above = above || (size > t.size && size <= t.size + step);
+        at = at || size == t.size;
+    }
+    return below && at && above;
+}
+
+/* Each width of a model meets each option, in each pass and layer, whatever the seed. */
+Test(suite, models_have_options) {
+    static const char *const options[] = {"in-place", "no-gamma", "threads=",
+                                          "eps=",     "skew-x=",  "residual"};
+    enum { OPTIONS = sizeof options / sizeof *options, MOST = 40 };
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        case_list list = {0};
+        char error[700];
+        size_t widths[MOST], count = 0, missing = 0;
+        for (const char *width = MODELS; *width++ != '}'; width += strcspn(width, ",}"))
+            widths[count++] = strtoull(width, NULL, 10);
+        cr_assert(count > 20 && count < MOST);
+        cr_assert(model_cases(&list, seed, error, sizeof error), "%s", error);
+        for (size_t w = 0; w < count; w++)
+            for (size_t k = 0; k < 2 * OPTIONS; k++) {
+                size_t met = 0;
+                for (size_t i = 0; i < list.count; i++)
+                    met += list.items[i].problem.c == widths[w] &&
+                           list.items[i].problem.pass == (nl_pass)(k / OPTIONS) &&
+                           strstr(list.items[i].text, options[k % OPTIONS]) != NULL;
+                missing += met == 0;
+            }
+        cr_expect(missing == 0, "seed %d: %zu of %zu lack an option", (int)seed, missing,
+                  2 * count * OPTIONS);
+        cases_free(&list);
+    }
+}
+
+/* Each size is large with options beside it, whatever the seed. */
+Test(suite, large_cases_have_options) {
+    static const char *const options[] = {"in-place", "no-gamma", "threads=", "eps=", "skew-x="};
+    enum { OPTIONS = sizeof options / sizeof *options };
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        case_list list = {0};
+        char error[700];
+        size_t met[3][OPTIONS] = {0};
+        for (uint64_t i = 0; i < DRAWN_LARGE; i++)
+            cr_assert(large_case(&list, seed, i, error, sizeof error), "%s", error);
+        cr_assert(list.count == DRAWN_LARGE);
+        for (size_t i = 0; i < list.count; i++) {
+            const nl_problem *p = &list.items[i].problem;
+            const size_t size[] = {p->n, p->c, p->s}, all = p->n * p->c * p->s;
+            cr_expect(all > 1 << 14 && all <= 1 << 20, "%s", list.items[i].text);
+            for (size_t k = 0; k < 3 * OPTIONS; k++)
+                met[k / OPTIONS][k % OPTIONS] +=
+                    size[k / OPTIONS] > 8192 && strstr(list.items[i].text, options[k % OPTIONS]);
+        }
+        for (size_t k = 0; k < 3 * OPTIONS; k++)
+            cr_expect(met[k / OPTIONS][k % OPTIONS], "seed %d: no large %c with %s", (int)seed,
+                      "ncs"[k / OPTIONS], options[k % OPTIONS]);
+        cases_free(&list);
+    }
+}
+
+Test(suite, has_every_threshold) {
+    size_t thresholds = 0;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (strncmp(m->name, "optimized/", 10) == 0)
+            cr_expect(m->thresholds, "%s publishes no threshold", m->name);
+        for (const nl_threshold *t = m->thresholds; t && t->size; t++)
+            for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
+                const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
+                                      .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
+                                      .dtype = (nl_dtype)(k % NL_DTYPES)};
+                if (!nl_accepts(m, &p)) continue;
+                thresholds++;
+                if (!around(&p, *t, 0))
+                    cr_assert_fail("%s@%s: no cases around %zu of axis %d for %s %s %s", m->name,
+                                   m->isa, t->size, t->axis, nl_op_name(p.op), nl_pass_name(p.pass),
+                                   nl_dtype_name(p.dtype));
+            }
+    }
+    cr_assert(thresholds > 0 || !nl_find("optimized/rows_simd", NULL));
+}
+
+Test(suite, has_the_sizes_to_fork_from) {
+    for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
+        const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
+                              .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
+                              .dtype = (nl_dtype)(k % NL_DTYPES)};
+        if (p.pass == NL_INFERENCE && !nl_layers[p.op].running) continue;
+        const bool batch = p.op == NL_BATCHNORM && p.pass != NL_INFERENCE;
+        const nl_threshold t = {NL_OF_ELEMENTS, batch                   ? NL_FORK_BATCH
+                                                : p.pass == NL_BACKWARD ? NL_FORK_BACKWARD
+                                                                        : NL_FORK_FORWARD};
+        cr_expect(around(&p, t, 2), "%s %s %s", nl_op_name(p.op), nl_pass_name(p.pass),
+                  nl_dtype_name(p.dtype));
+    }
+}
+
+/* Of each layer, pass and type, each argument that may be NULL is left out, and each input that may
+ * be overwritten is overwritten alone. */
+Test(suite, leaves_out_and_overwrites_every_argument) {
+    static struct seen { unsigned absent, overwritten; } seen[NL_OPS][NL_PASSES][NL_DTYPES];
+    for (size_t i = 0; i < cases.count; i++) {
+        const nl_case *c = &cases.items[i];
+        const nl_problem *p = &c->problem;
+        struct seen *s = &seen[p->op][p->pass][p->dtype];
+        s->absent |= c->absent;
+        if (!(c->in_place & (c->in_place - 1))) s->overwritten |= c->in_place;
+    }
+    for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
+        const nl_op op = (nl_op)(k / NL_DTYPES / NL_PASSES);
+        const nl_pass pass = (nl_pass)(k / NL_DTYPES % NL_PASSES);
+        const struct seen *s = &seen[op][pass][k % NL_DTYPES];
+        unsigned absent = nl_takes(op, pass) & ~nl_passes[pass].needs & ~NL_BIT(NL_RESIDUAL);
+        unsigned overwritten = 0;
+        for (nl_arg a = 0; a < NL_ARGS; a++)
+            if (nl_takes(op, pass) & nl_passes[pass].writes & NL_BIT(a))
+                overwritten |= nl_args[a].replaces & nl_takes(op, pass);
+        if (pass == NL_INFERENCE && !nl_layers[op].running) absent = overwritten = 0;
+        cr_expect((s->absent & absent) == absent && s->overwritten == overwritten,
+                  "%s %s %s: left out %#x of %#x, overwritten %#x of %#x", nl_op_name(op),
+                  nl_pass_name(pass), nl_dtype_name((nl_dtype)(k % NL_DTYPES)), s->absent, absent,
+                  s->overwritten, overwritten);
+    }
+}
+
+/* The values that a kernel may treat otherwise than the rest. */
+enum { IS_NAN, PLUS_INF, MINUS_INF, ZERO, MINUS_ZERO, NEGATIVE, POSITIVE, SMALL, LARGE, VALUES };
+static const char *const values[] = {"NaN",      "+inf",     "-inf",      "0",   "-0",
+                                     "negative", "positive", "subnormal", "huge"};
+
+static unsigned values_of(nl_dtype t, const void *array, size_t count) {
+    const float least = t == NL_F16 ? 0x1p-14f : 0x1p-126f, most = t == NL_F16 ? 3e4f : 1e19f;
+    unsigned seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        const float v = nl_load(t, array, i), size = fabsf(v);
+        seen |= isnan(v)   ? NL_BIT(IS_NAN)
+                : isinf(v) ? NL_BIT(v > 0 ? PLUS_INF : MINUS_INF)
+                : v == 0
+                    ? NL_BIT(signbit(v) ? MINUS_ZERO : ZERO)
+                    : NL_BIT(v < 0 ? NEGATIVE : POSITIVE) | (size < least ? NL_BIT(SMALL) : 0u) |
+                          (size > most ? NL_BIT(LARGE) : 0u);
+    }
+    return seen;
+}
+
+/* Forward's statistics, which backward reads, cannot be chosen, and a variance is not negative. */
+static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
+    return (nl_takes(op, pass) & nl_passes[pass].reads & NL_BIT(a)) && a != NL_MEAN &&
+           a != NL_RSTD && (pass != NL_INFERENCE || nl_layers[op].running) &&
+           (a != NL_RUNNING_VAR ||
+            (value != NEGATIVE && value != MINUS_INF && value != MINUS_ZERO));
+}
+
+static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
+
+/* An input and a value of it that no case had yet, of this layer and this type; false: none. */
+static bool missing(const nl_problem *p, nl_arg *a, int *value) {
+    for (*a = 0; *a < NL_ARGS; ++*a)
+        for (*value = 0; *value < VALUES; ++*value)
+            if (may_have(p->op, p->pass, *a, *value) &&
+                !(by_layer[p->op][p->pass][*a] & by_type[p->dtype][p->pass][*a] & NL_BIT(*value)))
+                return true;
+    return false;
+}
+
+/* Checks each layer with each pass, and each type with each pass. */
+Test(suite, every_input_has_every_kind_of_value) {
+    nl_arg a;
+    int v;
+    for (size_t i = 0; i < cases.count; i++) {
+        const nl_case *c = &cases.items[i];
+        const nl_problem *p = &c->problem;
+        nl_data d;
+        char error[700];
+        if (p->n * p->c * p->s > 20000 || !missing(p, &a, &v)) continue;
+        cr_assert(data_make(c, &d, error, sizeof error), "%s", error);
+        for (a = 0; a < NL_ARGS; a++) {
+            const nl_dtype t = nl_args[a].extent == NL_TENSOR ? p->dtype : NL_F32;
+            if (!d.input[a]) continue;
+            const unsigned seen = values_of(t, d.input[a], d.bytes[a] / nl_dtype_bytes(t));
+            by_layer[p->op][p->pass][a] |= seen, by_type[p->dtype][p->pass][a] |= seen;
+        }
+        data_free(&d);
+    }
+    for (int k = 0; k < NL_OPS * NL_DTYPES * NL_PASSES; k++) {
+        const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
+                              .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
+                              .dtype = (nl_dtype)(k % NL_DTYPES)};
+        if (missing(&p, &a, &v))
+            cr_assert_fail("%s %s, or %s: %s is never %s", nl_op_name(p.op), nl_pass_name(p.pass),
+                           nl_dtype_name(p.dtype), nl_arg_name(a, p.pass), values[v]);
+    }
+    cr_assert(may_have(NL_LAYERNORM, NL_FORWARD, NL_X, IS_NAN) && by_layer[NL_LAYERNORM][0][NL_X]);
+}

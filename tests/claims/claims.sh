@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# `normlab claims` as a user sees it: exit codes, verdicts, CSV, errors.
+# Usage: tests/claims/claims.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+under_test=claims
+mkdir -p experiments && ln -s "$root/experiments/claims" experiments/claims
+
+verdict() { # verdict FILE SETTING VERDICT: the first claim in the CSV has it
+    check "  setting $2 is $3" "$(python3 - "$@" <<'P'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+got = [row["verdict"] for row in rows if row["setting"] == sys.argv[2]]
+if got[:1] != [sys.argv[3]]: print(got)
+P
+)"
+}
+
+exits "--help" 0 --help
+for word in --out --seconds --quick saving unfused 'NOT RESOLVED' 'normlab claims seven_to_fifteen'; do
+    check "  has $word" "$(grep -qF -- "$word" stdout || head -3 stdout)"
+done
+
+exits "counted claims" 0 one_float_less parameters two_scans identity qwen_at_start halved_traffic \
+    data_movement more_stable rsqrt_exact saves_memory
+says "10 claims: 4 HOLDS, 2 FAILS, 4 DEPENDS, 0 NOT RESOLVED, 0 NOT RUN"
+check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first,answer,sentence,where,outcome,passes$' || head -1 stdout)"
+verdict stdout 0 SUPPORTED
+
+exits "timed ones, into a file" 0 seven_to_fifteen rsqrt_faster --quick --seconds 0.001 --out claims.csv
+says "results: claims.csv"
+check "  a table" "$(grep -q '^seven_to_fifteen: RMSNorm is 7 to 15 % faster' stdout || head -3 stdout)"
+check "  an answer in words" "$(grep -q '^  [A-Z ]*: .*RMSNorm \(saves\|takes\) .* (SIMD, ' stdout || head -5 stdout)"
+check "  has intervals and A/A" "$(grep -q 'simd .*\[.*A/A' stdout || head -5 stdout)"
+check "  the machine beside it" "$(grep -q '^cpu: ' claims.machine.txt 2>&1 || ls)"
+check "  and that it was quick" "$(grep -qx 'quick: yes' claims.machine.txt || cat claims.machine.txt)"
+check "  what --quick leaves out says so" "$(grep -q 'left out by --quick' claims.csv || head -5 claims.csv)"
+
+printf 'claim: A layer takes as long as itself, or longer\nsource: a test\nquantity: saving\npredicate: < 200\nmargin: 0\nwhere: naive forward/f32/4x64/normal\n' > mine.txt
+exits "a claim of one's own" 0 mine.txt --seconds 0.001
+verdict stdout 0 SUPPORTED
+sed -i 's/< 200/> 200/' mine.txt
+exits "and its opposite" 0 mine.txt --seconds 0.001
+verdict stdout 0 REFUTED
+
+counted() { # counted NAME CODE QUANTITY PREDICATE WHERE
+    printf 'claim: x\nsource: a test\nquantity: %s\npredicate: %s\nmargin: 1\nwhere: %s\n' "${@:3}" > counted.txt
+    exits "$1" "$2" counted.txt
+}
+counted "the traffic of two ways of executing" 0 traffic '< 0' 'unfused_rms forward/f32/64x1024/normal'
+verdict stdout 0 SUPPORTED
+prints "RMSNorm moves 3.5 times the bytes"
+counted "  where nobody counted it" 1 traffic '< 0' 'unfused forward/f16/64x1024/normal'
+says "are counted forward, in f32"
+counted "errors of which both are 0" 0 error_ratio '> 4' 'scalar forward/f32/4x8/zeros'
+verdict stdout 0 SAME
+
+name=$(printf 'é%.0s' {1..40})
+printf 'claim: Sch\xf6n\nsource: a test\nquantity: parameters\npredicate: = 1\nmargin: 0\nwhere: - forward/f32/4x8/normal\n' > "$name.txt"
+exits "a long name, and text in Latin-1" 0 "$name.txt"
+check "  the name ends between two characters" "$(head -2 stdout | tail -1 | cut -d, -f1 | iconv -f utf-8 -t utf-8 2>&1 >/dev/null)"
+
+printf 'claim: x\nsource: a test\nquantity: saving\npredicate: < -10\nmargin: 1\nwhere: pytorch forward/f32/4x64/normal\nwhere: jax forward/f32/4x64/normal\n' > there.txt
+header=how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why
+printf '%s\n' $header pytorch,forward/f32/4x64/normal,ok,1,0.9,1.1,0.01,50, > there.csv
+exits "measured in a framework" 0 there.txt --measured there.csv
+verdict stdout 0 SUPPORTED
+check "  its figure" "$(grep -q -- '-171.8' stdout || cat stdout)"
+check "  and not in another" "$(grep -q 'jax.*python -m normlab.frameworks' stdout || cat stdout)"
+printf '%s\n' $header pytorch,forward/f32/4x64/normal,fail,,,,,0,"y is wrong" > there.csv
+exits "wrong in a framework" 1 there.txt --measured there.csv
+verdict stdout 0 'NOT RESOLVED'
+check "  says what" "$(grep -q 'fail: y is wrong' stdout || cat stdout)"
+sed -i 's/log_low/low/' there.csv
+exits "a file without a column" 2 there.txt --measured there.csv
+says "there.csv:1: the column log_low is missing"
+
+# Passes: three of this processor on these kernels, of which the figures are known.
+printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nwhere: simd forward/f32/4x64/normal\n' > mine.txt
+exits "one pass" 0 mine.txt --seconds 0.001 --passes 1 --evidence ev
+check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || cat stdout)"
+check "  is a folder" "$([ "$(cat ev/*/races.csv | wc -l)" -eq 2 ] && ls ev/*/machine.txt | wc -l | grep -vx 1)"
+kernels=$(sed -n 's/^kernels: //p' ev/*/machine.txt)
+check "  knows the kernels" "$([ "${#kernels}" -eq 12 ] || echo "'$kernels'")"
+made() { # made PASS DAY RATIO [KERNELS]
+    mkdir -p ev/$1
+    printf 'kernels: %s\ndate: 2026-01-%sT00:00:00Z\nquick: no\n' "${4:-$kernels}" $2 > ev/$1/machine.txt
+    printf '%s\nsimd,forward/f32/4x64/normal,ok,%s,-0.9,0.9,0.5,50,,0\n' $header,log_aa $3 > ev/$1/races.csv
+}
+rm -r ev
+header=how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why
+for i in 1 2 3; do made p$i 0$i -0.10$i; done
+made old 01 -0.5 000000000000
+mkdir ev/.p5.part
+exits "three passes" 0 mine.txt --evidence ev --out pooled.csv
+check "  their middle and their interval" "$(python3 - <<'P'
+import csv, math
+row, = csv.DictReader(open("pooled.csv"))
+half = 4.303 * 0.001 / math.sqrt(3)
+want = [100 * -math.expm1(-0.102 + d) for d in (0, half, -half)]
+got = [float(row[k]) for k in ("value", "low", "high")]
+if any(abs(a - b) > 1e-3 for a, b in zip(got, want)) or row["passes"] != "3" or row["answer"] != "HOLDS": print(row)
+P
+)"
+says "pooled: 3 passes in 3 sittings over 48.0 h"
+says "left out: 1 passes there, on other kernels"
+says "left out: 1 passes there that did not end"
+check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || tail -3 pooled.machine.txt)"
+made same 03 -0.103
+exits "another of the same day" 0 mine.txt --evidence ev
+says "pooled: 4 passes in 3 sittings"
+rm -r ev/same
+made p1 03 -0.101
+exits "three passes in two sittings" 0 mine.txt --evidence ev
+says "fewer than 3 sittings: the intervals are of the passes"
+made p1 01 -0.101
+exits "and one of one's own" 0 mine.txt --evidence ev --passes 1 --seconds 0.001
+says "pooled: 4 passes"
+made later 05 -0.5 000000000000
+sed -i 's/2026/2099/' ev/later/machine.txt
+exits "the latest kernels are others" 0 mine.txt --evidence ev
+says "they ran on other kernels"
+rm -r ev/later ev/2*
+exits "too few for the stability" 1 mine.txt --evidence ev --stability
+says "needs 6 passes"
+for i in 4 5 6 7; do made p$i 0$i -0.10$i; done
+exits "the stability" 0 mine.txt --evidence ev --stability
+prints "simd,forward/f32/4x64/normal,"
+says "answers differ in 0 of "
+sed -i 's/,ok,/,fail,/' ev/p1/races.csv
+exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
+exits "no passes" 1 mine.txt --evidence nowhere
+says "there is no whole pass in nowhere"
+
+exits "an unknown claim" 2 seven_to_fiveteen
+quiet
+says "no claim is called 'seven_to_fiveteen'"
+exits "a file that is not there" 2 nowhere.txt
+says "nowhere.txt: cannot read it: No such file"
+printf 'claim: x\nbeauty: 7\n' > bad.txt
+exits "a bad file" 2 bad.txt
+quiet
+says "bad.txt:2: 'beauty: 7' should be"
+sed "s/^claim: .*/claim: $(printf %01000d)/" mine.txt > bad.txt
+exits "a long name" 2 bad.txt
+says "characters long"
+sed 's/f32/f33/' mine.txt > bad.txt
+exits "a case that is none" 1 bad.txt
+says "'f33' should be f32, f16 or bf16"
+exits "an unknown option" 2 --fast
+says "normlab claims --help"
+exits "no time" 2 parameters --seconds 0
+says "--seconds '0' should be"
+exits "a folder that is not there" 2 parameters --out nowhere/x.csv
+says "cannot write nowhere/x.csv: No such file"
+if [ -w /dev/full ]; then
+    "$normlab" claims parameters > /dev/full 2> stderr; code=$?
+    check "a full disk" "$([ $code -eq 1 ] || echo "exit code $code")"
+    says "No space left"
+fi
+cd / || exit 2
+"$normlab" claims > "$work/stdout" 2> "$work/stderr"; code=$?
+cd "$work" || exit 2
+check "outside of the project" "$([ $code -eq 2 ] || echo "exit code $code")"
+says "experiments/claims/*.txt"
+
+for file in "$root"/experiments/claims/*.txt; do
+    name=$(basename "$file" .txt)
+    check "docs/claims.md has $name" "$(grep -qF "experiments/claims/$name.txt" "$root/docs/claims.md" || echo "run scripts/claims.py")"
+done
+
+summary

@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# `list`, `check` and a little of `bench` as a user sees them: exit codes, stdout and stderr, result files,
+# terminals and full disks.
+# Usage: tests/commands/cli.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+unset NO_COLOR NL_ISA
+good=rmsnorm/forward/f32/3x5/normal
+
+# refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout.
+refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
+
+# A column of a CSV by its name; these files have no commas in quotes.
+column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+    { print at ? $at : "no column " name }' "$2"; }
+# Implementations that accept $good, without peers, which run only if selected; those that run here.
+accepting() { awk -F, '$1 !~ /^peer\// && $3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/' list.csv; }
+takers() { accepting | awk -F, '$10 == 1'; }
+
+exits "normlab" 2
+says "normlab COMMAND"
+quiet
+refuses "an unknown command" "'frobnicate'; see" frobnicate
+refuses "a command misspelt" "'chekc': did you mean check?" chekc
+exits "help of a command" 0 help check
+prints "normlab check [options]"
+refuses "help of what is no command" "no command 'chek'" help chek
+for option in --help -h help; do exits "normlab $option" 0 $option; prints "Exit codes"; done
+commands=$(sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' stdout)
+check "  names list, check, bench and run" \
+    "$(for v in list check bench run; do grep -qx $v <<< "$commands" || echo "no $v"; done)"
+for command in $commands; do
+    exits "normlab $command --help" 0 $command --help
+    prints "normlab $command"
+    check "  has examples" "$(grep -q "^  normlab $command " stdout || cat stdout)"
+    check "  nothing on stderr" "$(head -1 stderr)"
+    exits "normlab $command --no-such-option" 2 $command --no-such-option
+    says "normlab $command --help"
+    quiet
+done
+exits "normlab --version" 0 --version
+prints "version: "
+
+exits "list" 0 list
+cp stdout list.txt
+check "  fits 100 columns" "$(awk 'length > 100' list.txt | head -3)"
+exits "list --csv" 0 list --csv
+cp stdout list.csv
+check "  has its header" "$([ "$(head -1 list.csv)" = \
+    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,demonstration,c_max,about ] || head -1 list.csv)"
+check "  the same names as the table" "$(sed 1d list.csv | cut -d, -f1 | sort -u |
+    diff - <(sed '/^$/,$d; s/: .*//' list.txt | sort) | head -5)"
+check "  ends with the tuning" "$(tail -3 list.txt | grep -q '^tuning of nl_best() is ' || tail -3 list.txt)"
+exits "list PATTERN" 0 list scaled 'layernorm/na*'
+check "  has those, and what they take" "$(diff <(sed '/^$/,$d; s/: .*//' stdout) - << 'END'
+layernorm/naive
+    layernorm; forward; f32 f16 bf16; two-pass; c
+rmsnorm/scaled
+    rmsnorm qwen2_rmsnorm; forward; f32 f16 bf16; -; c
+END
+)"
+exits "list --csv PATTERN" 0 list --csv rmsnorm/naive
+check "  has that" "$([ "$(sed 1d stdout | cut -d, -f1)" = rmsnorm/naive ] || cat stdout)"
+refuses "list of nothing" "no implementation is called 'nave': did you mean" list nave
+check "  twelve fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 12 || $2 == "c" && $10 != 1)' list.csv)"
+check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
+check "  the same demonstrations as the table" "$(awk -F, 'NR > 1 && $11 == 1 { print $1 }' list.csv |
+    sort -u | diff - <(sed -n 's/: demonstration: .*//p' list.txt | sort))"
+check "  rmsnorm/half_sum is one" "$(grep -q '^rmsnorm/half_sum,c,.*,1,0,"' list.csv || grep half list.csv)"
+runs() { awk -F, 'NR > 1 && $10 == 1 { print $2 }' "$1" | uniq; }
+for isa in $(runs list.csv); do
+    NL_ISA=$isa exits "NL_ISA=$isa" 0 list --csv
+    check "  leaves what is not wider" "$(runs list.csv | sed "/^$isa\$/q" | diff - <(runs stdout))"
+done
+NL_ISA='' exits "an empty NL_ISA" 0 list --csv
+check "  is none" "$(diff list.csv stdout)"
+NL_ISA=mmx refuses "an unknown NL_ISA" "'mmx' and should be one of: c" list
+
+exits "check of a good case" 0 check $good
+check "  a row for each implementation, ok if it runs here" \
+    "$(diff <(paste -d, <(column impl stdout) <(column verdict stdout)) \
+        <(accepting | awk -F, '{ print $1 "," ($10 == 1 ? "ok" : "skip") }'))"
+check "  all lines as wide as the header" "$(awk -F, 'NR == 1 { n = NF } NF != n' stdout)"
+says "1 case: $(takers | wc -l) ok, 0 demo, $(($(accepting | wc -l) - $(takers | wc -l))) skipped, 0 failed"
+check "  no escape sequences in pipes" "$(grep -l $'\033' stdout stderr)"
+exits "check --impl best" 0 check --impl best $good
+check "  has one row" "$([ "$(wc -l < stdout)" -eq 2 ] || cat stdout)"
+exits "check --impl with globs and an ISA" 0 check --impl '*/naive@c,rmsnorm/sca*' $good
+check "  has those rows" "$([ "$(column impl stdout | sort -u | tr '\n' ' ')" = \
+    "rmsnorm/naive rmsnorm/scaled " ] || cat stdout)"
+exits "check with braces" 0 check "rmsnorm/{forward,backward}/f32/{1..12}x5/normal{,/in-place}"
+check "  has every row, though more than 20 cases" \
+    "$([ "$(column case stdout | sort -u | wc -l)" -eq 48 ] || wc -l stdout)"
+exits "check of many, in several processes" 0 check "layernorm/forward/{f32,f16}/3x{1..60}/normal"
+mv stdout many
+# A process that may use one processor has no others.
+taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//')" "$normlab" check \
+    "layernorm/forward/{f32,f16}/3x{1..60}/normal" > stdout 2> stderr
+check "  says what one process says" "$(cmp many stdout)"
+exits "check --quick" 0 check --quick "rmsnorm/forward/f32/{3x5,2048x1025}/normal"
+says "leaves out 1 of 2"
+check "  has the small case" "$([ "$(column case stdout | sort -u)" = $good ] || cat stdout)"
+
+refuses "inference of a layer that keeps no statistics" "inference is forward" check layernorm/inference/f32/3x5/normal
+refuses "a case that is not for the layer" "the shape is NxC" check layernorm/forward/f32/3x5x2/normal
+exits "an implementation for another layer" 1 check --impl layernorm/naive $good
+says "nothing was compared"
+for shape in 4611686018427387904x4 1x4611686018427387904; do
+    exits "the shape $shape" 2 check rmsnorm/forward/f32/$shape/normal
+    says "overflows"
+done
+
+refuses "an unknown implementation" "'no/such'; see" check --impl no/such $good
+refuses "a part of a name" "did you mean batchnorm/naive, layernorm/naive or rmsnorm/naive?" check --impl naive $good
+refuses "a name misspelt" "did you mean rmsnorm/scaled?" check --impl rmsnorm/scalde@c $good
+refuses "a bad spelling" "'fwd' should be" check rmsnorm/fwd/f32/3x5/normal
+refuses "a bad spelling among good ones" "'f64'" check $good "rmsnorm/forward/{f32,f64}/3x5/normal"
+refuses "a missing file" "no file of that name" check no.txt
+refuses "missing data" no.npy check rmsnorm/forward/f32/file/npy:no.npy
+for n in 0 -1 two 1.5 5000; do refuses "--threads $n" "--threads '$n'" check --threads $n $good; done
+refuses "--out without a file" "out" check $good --out
+printf '# why\n\n%s # this\nrmsnorm/forward/f32/3x5/none\n' $good > cases.txt
+refuses "a bad line in a file" "cases.txt:4: " check cases.txt
+sed -i 4d cases.txt
+printf 'rmsnorm/forward/f32/3x5/\033[31mred\n' > red.txt
+refuses "a control character in a file" "red.txt:1: byte 0x1b" check red.txt
+check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
+refuses "a control character in a case" "control character as 0x1b" check "$(cat red.txt).txt"
+check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
+exits "a file of cases, and a case" 0 check cases.txt rmsnorm/forward/f16/2x2/exact
+says "2 cases: "
+
+exits "check --out" 0 check --out new.csv $good
+check "  the table on stdout" "$(grep -q '^  implementation' stdout || cat stdout)"
+check "  no CSV on stdout" "$(grep '^case,' stdout)"
+check "  each row once" "$(cat stdout stderr | grep -c 'rmsnorm/naive ' | grep -vx 1)"
+check "  no escape sequences" "$(grep -l $'\033' stdout stderr)"
+check "  a row for each implementation in the file" \
+    "$(diff <(column impl new.csv) <(accepting | cut -d, -f1))"
+for name in impl isa threads op pass dtype n c s data verdict error_u bound_u ns ns_low ns_high \
+    gbps limit_gbps limit_pct bytes state_bytes scratch_bytes; do
+    check "  column $name" "$(head -1 new.csv | tr , '\n' | grep -qx $name || head -1 new.csv)"
+done
+if [ -f "$root/docs/results.md" ]; then
+    check "  docs/results.md knows every column" "$(sed -n 's/^| \([a-z_, ]*\) |.*/\1/p' \
+        "$root/docs/results.md" | tr -d ' ' | tr , '\n' > known
+        head -1 new.csv | tr , '\n' | grep -vxFf known)"
+fi
+check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 'long double'; do
+    grep -q "^$key: " new.machine.txt || echo "no $key"; done; grep -v '^[a-z0-9 _-]*: ' new.machine.txt)"
+refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
+
+# Ctrl-C, as soon as there are rows: the handler is set before the file is.
+"$normlab" check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal' > stdout 2> stderr &
+until [ -s cut.csv ] || ! kill -0 $!; do sleep 0.1; done
+kill -INT $!
+wait $!; code=$?
+check "check, interrupted" "$([ $code -eq 130 ] || echo "exit code $code")"
+says "of 60000 cases; cut.csv has only what was done"
+check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"
+
+exits "bench" 0 bench --quick $good
+check "  every row has its ns" \
+    "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | cut -d, -f1 | sort -u | wc -l)" ] || cat stdout)"
+check "  every row is ok" "$([ "$(column verdict stdout | sort -u)" = ok ] || cat stdout)"
+refuses "bench without a case" "name a case" bench
+for line in 'limit --impl best' 'limit --baseline best' 'limit --margin 1' 'limit --passes 2' 'tune --impl best' \
+    'tune --baseline best' 'tune --passes 2' 'check --seconds 1' "bench $good --errors x.csv"; do
+    # shellcheck disable=SC2086
+    refuses "$line" "no option" $line
+done
+
+if [ -w /dev/full ]; then
+    for line in "check $good" "bench --quick $good" "list --csv" list; do
+        "$normlab" $line > /dev/full 2> stderr; code=$?
+        check "a full disk under $line" "$([ $code -ne 0 ] || echo "exit code 0")"
+        says "No space left"
+    done
+else
+    echo "skip  full disks: there is no /dev/full"
+fi
+
+# On a terminal, with stderr in a file, where it cannot mix with stdout.
+terminal() { # terminal VARIABLES...
+    env "$@" script -qec "'$normlab' check $good 2> stderr" /dev/null > stdout < /dev/null; code=$?
+}
+if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
+    terminal TERM=xterm
+    check "a terminal" "$([ $code -eq 0 ] || echo "exit code $code: $(head -3 stderr)")"
+    prints "  implementation "
+    check "  no CSV" "$(grep '^case,' stdout)"
+    check "  in colour" "$(grep -q $'\033\[32mok' stdout || cat -v stdout)"
+    for variable in NO_COLOR=1 TERM=dumb; do
+        terminal TERM=xterm $variable
+        prints "  implementation "
+        check "  no escape sequences with $variable" "$(grep $'\033' stdout | cat -v)"
+    done
+else
+    echo "skip  terminals: there is no script -qec"
+fi
+
+summary

@@ -1,0 +1,424 @@
+#!/usr/bin/env bash
+# `normlab run` as a user sees it: answers worked by hand, implementations against the reference, and bad
+# input, which must exit with 2, print why, and change no file.
+# Usage: tests/commands/run.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+
+# .npy files with the standard library alone. Values repeat to fill the shape.
+cat > npy.py <<'PYTHON'
+import ast, math, struct, sys, zipfile
+from random import Random
+
+def write(path, descr, shape, *values):
+    shape = ast.literal_eval(shape)
+    count = math.prod(shape)
+    values = [float(values[i % len(values)]) for i in range(count)]
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
+    head += ' ' * (-(11 + len(head)) % 64) + '\n'
+    letter = {'f2': 'e', 'f4': 'f', 'f8': 'd', 'i4': 'i', 'V2': 'H'}[descr[1:]]
+    if letter == 'H': # bfloat16: the first half of a float
+        values = [struct.unpack('<I', struct.pack('<f', v))[0] >> 16 for v in values]
+    values = map(int, values) if letter == 'i' else values
+    with open(path, 'wb') as f:
+        f.write(b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode())
+        f.write(struct.pack('<%d%s' % (count, letter), *values))
+
+def read(path):
+    data = open(path, 'rb').read()
+    assert data[:8] == b'\x93NUMPY\1\0', path + ' is not a .npy file'
+    end = 10 + struct.unpack('<H', data[8:10])[0]
+    head = ast.literal_eval(data[10:end].decode())
+    assert not head['fortran_order']
+    letter = {'<f2': 'e', '<f4': 'f', '<V2': 'H'}[head['descr']]
+    count = math.prod(head['shape'])
+    values = struct.unpack('<%d%s' % (count, letter), data[end:])
+    if letter == 'H':
+        values = struct.unpack('<%df' % count, struct.pack('<%dI' % count, *(v << 16 for v in values)))
+    return head['descr'], head['shape'], values
+
+def near(got, want, tolerance):
+    same = [g == w or (g != g and w != w) or abs(g - w) <= tolerance for g, w in zip(got, want)]
+    assert len(got) == len(want) and all(same), '%s is not %s' % (got[:8], want[:8])
+
+def expect(path, descr, shape, tolerance, *values):
+    got = read(path)
+    want = (descr, ast.literal_eval(shape))
+    assert got[:2] == want, '%s holds %s, not %s' % (path, got[:2], want)
+    near(got[2], [float(v) for v in values], float(tolerance))
+
+def close(a, b, tolerance):
+    a, b = read(a), read(b)
+    assert a[:2] == b[:2], '%s is not %s' % (a[:2], b[:2])
+    near(a[2], b[2], float(tolerance))
+
+def layernorm(path, rows, columns):
+    """Random rows, and a file of their layernorm, rounded once."""
+    random, x, y = Random(1), [], []
+    for _ in range(int(rows)):
+        row = struct.pack('<%sf' % columns, *(random.gauss(3, 1) for _ in range(int(columns))))
+        row = struct.unpack('<%sf' % columns, row)
+        mean = math.fsum(row) / len(row)
+        var = math.fsum((v - mean) ** 2 for v in row) / len(row)
+        x += row
+        y += [(v - mean) / math.sqrt(var + 2 ** -10) for v in row]
+    write(path, '<f4', '(%s, %s)' % (rows, columns), *x)
+    write('exact-' + path, '<f4', '(%s, %s)' % (rows, columns), *y)
+
+def pack(path, *files, how='STORED'):
+    with zipfile.ZipFile(path, 'w', getattr(zipfile, 'ZIP_' + how)) as z:
+        for file in files: z.write(file)
+
+def deflate(path, *files):
+    pack(path, *files, how='DEFLATED')
+
+def unzip(path, *names):
+    with zipfile.ZipFile(path) as z:
+        assert z.testzip() is None and z.namelist() == [n + '.npy' for n in names], z.namelist()
+        z.extractall()
+
+def differ(a, b):
+    assert read(a)[2] != read(b)[2], 'the values are the same'
+
+try:
+    globals()[sys.argv[1]](*sys.argv[2:])
+except AssertionError as e:
+    sys.exit(str(e))
+PYTHON
+npy() { python3 -IS npy.py "$@" 2>&1; }
+
+# runs NAME ARGUMENTS...: exit code 0, nothing on stdout, something on stderr. Removes the usual outputs
+# first, so that none is from an earlier run.
+runs() {
+    local name=$1 code why=''; shift
+    rm -f y.npy m.npy rstd.npy sum.npy rm.npy rv.npy
+    "$normlab" run "$@" > stdout 2> stderr; code=$?
+    [ $code -eq 0 ] || why="exit code $code: $(head -1 stderr)"
+    [ ! -s stdout ] || why="stdout: $(head -1 stdout)"
+    [ -s stderr ] || why="nothing on stderr"
+    check "$name" "$why"
+}
+
+gives() { check "$1" "$(npy expect "${@:2}")"; }
+
+# Names and checksums of all files except stdout and stderr.
+state() { find . -type f ! -name stdout ! -name stderr -exec cksum {} + | sort; }
+
+# refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout, no file changed.
+refuses() {
+    local name=$1 says=$2 code why='' before; shift 2
+    before=$(state)
+    "$normlab" run "$@" > stdout 2> stderr; code=$?
+    [ $code -eq 2 ] || why="exit code $code, not 2: $(head -1 stderr)"
+    grep -qF -- "$says" stderr || why="should say '$says': $(head -1 stderr)"
+    [ ! -s stdout ] || why="stdout: $(head -1 stdout)"
+    [ "$(state)" = "$before" ] || why="files changed"
+    check "refuses $name" "$why"
+}
+
+# Worked by hand. The row [1, 2] has mean 1.5 and variance 0.25: y = -+0.5 / sqrt(0.25 + 1e-5).
+npy write rows.npy '<f4' '(2, 2)' 1 2 3 4
+runs "layernorm of two rows" layernorm --x rows.npy --out y.npy --mean-out m.npy --rstd-out rstd.npy
+gives "  y" y.npy '<f4' '(2, 2)' 1e-6 -0.99998 0.99998 -0.99998 0.99998
+gives "  mean" m.npy '<f4' '(2,)' 0 1.5 3.5
+gives "  rstd" rstd.npy '<f4' '(2,)' 1e-5 1.99996 1.99996
+# mean(x^2) = 2, so y = x / sqrt(2.00001) * w.
+npy write x3.npy '<f4' '(1, 3)' 1 -1 2
+npy write w3.npy '<f4' '(3,)' 2 0.5 1
+runs "rmsnorm of [1, -1, 2]" rmsnorm --x x3.npy --gamma w3.npy --eps 1e-5 --out y.npy
+gives "  y" y.npy '<f4' '(1, 3)' 5e-4 1.414 -0.354 1.414
+runs "its gain as 1 + w" qwen2_rmsnorm --x x3.npy --gamma w3.npy --out y.npy
+gives "  y" y.npy '<f4' '(1, 3)' 5e-4 2.121 -1.061 2.828
+mv y.npy first.npy
+for alias in gemma qwen3next; do
+    runs "$alias is qwen2_rmsnorm" $alias --x x3.npy --gamma w3.npy --out y.npy
+    check "  y" "$(npy close first.npy y.npy 0)"
+done
+npy write zero.npy '<f4' '(3,)' 0
+runs "rmsnorm of zeros, a single row" rmsnorm --x zero.npy --gamma w3.npy --out y.npy
+gives "  y" y.npy '<f4' '(3,)' 0 0 0 0
+runs "its statistics are a scalar" rmsnorm --x zero.npy --out y.npy --rstd-out rstd.npy
+gives "  rstd" rstd.npy '<f4' '()' 0.01 316.228
+# Channel 0 holds 1, 2, 5, 6: mean 3.5, biased variance 4.25, unbiased 17/3.
+npy write image.npy '<f4' '(2, 2, 2)' 1 2 3 4 5 6 7 8
+npy write mean2.npy '<f4' '(2,)' 0 10
+npy write var2.npy '<f8' '(2,)' 1 2
+for impl in batchnorm/two_pass reference; do
+    runs "batchnorm by $impl" batchnorm --x image.npy --impl $impl --out y.npy --momentum 0.5 \
+        --running-mean mean2.npy --running-var var2.npy --running-mean-out rm.npy \
+        --running-var-out rv.npy --mean-out m.npy --rstd-out rstd.npy
+    gives "  y" y.npy '<f4' '(2, 2, 2)' 1e-4 \
+        -1.2127 -0.7276 -1.2127 -0.7276 0.7276 1.2127 0.7276 1.2127
+    gives "  mean" m.npy '<f4' '(2,)' 0 3.5 5.5
+    gives "  rstd" rstd.npy '<f4' '(2,)' 1e-5 0.485071 0.485071
+    gives "  running mean" rm.npy '<f4' '(2,)' 1e-6 1.75 7.75
+    gives "  running variance" rv.npy '<f4' '(2,)' 1e-5 3.333333 3.833333
+    runs "batchnorm inference by $impl" batchnorm --inference --x image.npy --eps 0 --out y.npy \
+        --running-mean mean2.npy --running-var var2.npy \
+        --impl "$([ $impl = reference ] && echo reference || echo best)"
+    gives "  y" y.npy '<f4' '(2, 2, 2)' 1e-5 1 2 -4.949747 -4.242641 5 6 -2.121320 -1.414214
+done
+
+# Against the reference, with every layer, type and option that changes the formula.
+npy write x.npy '<f4' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
+npy write h.npy '<f2' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
+npy write half.npy '<f2' '(4, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
+npy write r.npy '<f4' '(3, 2, 5)' 1 0.1 -2
+npy write rh.npy '<f2' '(3, 2, 5)' 1 0.1 -2
+npy write g.npy '<f4' '(5,)' 1.5 -0.5 0.1 2 1
+npy write b.npy '<f2' '(5,)' 0.25 -1 3 0 0.5
+npy layernorm normal.npy 20 100
+runs "the reference" layernorm --x normal.npy --impl reference --eps 0x1p-10 --out y.npy
+check "  is rounded once" "$(npy close exact-normal.npy y.npy 0)"
+runs "layernorm/naive" layernorm --x normal.npy --impl layernorm/naive --eps 0x1p-10 --out y.npy
+check "  is not" "$(npy differ exact-normal.npy y.npy)"
+both() { # both NAME TOLERANCE IMPL ARGUMENTS...
+    runs "$1" "${@:4}" --impl "$3" --out y.npy
+    mv y.npy first.npy
+    runs "  by the reference" "${@:4}" --impl reference --out y.npy
+    check "  agree" "$(npy close first.npy y.npy "$2")"
+}
+both "layernorm" 4e-6 layernorm/two_pass layernorm --x x.npy --gamma g.npy --beta b.npy --eps 0.5
+both "layernorm, f16" 4e-3 layernorm/two_pass layernorm --x h.npy --gamma g.npy --beta b.npy
+both "layernorm + residual" 4e-6 layernorm/naive@c layernorm --x x.npy --residual r.npy
+both "rmsnorm" 4e-6 rmsnorm/naive rmsnorm --x x.npy --gamma g.npy
+both "rmsnorm, f16, before weight" 2e-3 rmsnorm/naive rmsnorm --x h.npy --gamma g.npy \
+    --residual rh.npy --casting before-weight
+both "qwen2_rmsnorm" 4e-6 best qwen2_rmsnorm --x x.npy --gamma=g.npy --threads 2
+both "batchnorm" 4e-6 best batchnorm --x x.npy --gamma var2.npy --beta mean2.npy
+both "batchnorm, f16, of rows" 4e-3 batchnorm/naive \
+    batchnorm --x half.npy --gamma g.npy --beta b.npy
+for impl in best reference; do
+    runs "residual-out by $impl" rmsnorm --x h.npy --residual rh.npy --out y.npy --impl $impl \
+        --residual-out sum.npy
+    mv sum.npy sum-$impl.npy
+    runs "  casting last" rmsnorm --x h.npy --gamma g.npy --casting last --out y.npy --impl $impl
+    mv y.npy last.npy
+    runs "  casting before-weight" rmsnorm --x h.npy --gamma g.npy --out y.npy --impl $impl \
+        --casting before-weight
+    check "  they differ" "$(npy differ last.npy y.npy)"
+done
+check "residual-out agrees" "$(npy close sum-best.npy sum-reference.npy 0)"
+npy write d.npy '<f8' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
+runs "float64 is computed as float32" layernorm --x d.npy --out y.npy
+check "  and says so" "$(grep -q 'd.npy is float64: computed as float32' stderr || cat stderr)"
+mv y.npy first.npy
+runs "  float32 itself" layernorm --x x.npy --out y.npy
+check "  agree" "$(npy close first.npy y.npy 0)"
+said='layernorm forward f32 (3, 2, 5) with [a-z]*/[a-z_]*@[a-z0-9]*: wrote y.npy'
+check "one line says what was done" "$(grep -qx "$said" stderr || cat stderr)"
+# Backward, worked by hand: rows of two with eps 0 have xhat = -+1 and dx = 0; dgamma and dbeta are sums.
+npy write dy.npy '<f4' '(2, 2)' 1 3 5 11
+npy write dpast.npy '<f4' '(2, 2)' 7
+npy write g2.npy '<f4' '(2,)' 2 1
+for impl in best reference; do
+    runs "layernorm backward by $impl" layernorm --x rows.npy --dy dy.npy --eps 0 --out y.npy \
+        --gamma g2.npy --dresidual dpast.npy --dgamma-out m.npy --dbeta-out rstd.npy --impl $impl
+    gives "  dx" y.npy '<f4' '(2, 2)' 2e-6 7 7 7 7
+    gives "  dgamma" m.npy '<f4' '(2,)' 1e-5 -6 14
+    gives "  dbeta" rstd.npy '<f4' '(2,)' 1e-5 6 14
+done
+runs "batchnorm backward" batchnorm --x image.npy --dy image.npy --out y.npy
+mv y.npy ours.npy
+runs "  by the reference" batchnorm --x image.npy --dy image.npy --out y.npy --impl reference
+check "  agree" "$(npy close ours.npy y.npy 1e-5)"
+
+# Several axes at once: the row of four is 1, 2, 3, 4, of mean 2.5 and variance 1.25.
+npy write both.npy '<f4' '(1, 2, 2)' 1 2 3 4
+npy write g22.npy '<f4' '(2, 2)' 1 1 1 2
+for axes in 1,2 -1,-2; do
+    runs "layernorm --axes $axes" layernorm --x both.npy --axes $axes --gamma g22.npy --eps 0 \
+        --out y.npy --mean-out m.npy
+    gives "  y" y.npy '<f4' '(1, 2, 2)' 1e-6 -1.341641 -0.4472136 0.4472136 2.683282
+    gives "  mean" m.npy '<f4' '(1,)' 0 2.5
+done
+runs "batchnorm --axes 0,1: channels last" batchnorm --x image.npy --axes 0,1 --eps 0 --out y.npy \
+    --mean-out m.npy
+gives "  mean" m.npy '<f4' '(2,)' 0 4 5
+runs "batchnorm --axes 1,2: channels first" batchnorm --x image.npy --axes 1,2 --out y.npy \
+    --mean-out m.npy
+gives "  mean" m.npy '<f4' '(2,)' 0 2.5 6.5
+
+# .npz: FILE.npz is the array of the option's name; all outputs go into one.
+npy write gamma.npy '<f4' '(5,)' 1.5 -0.5 0.1 2 1
+npy pack in.npz x.npy gamma.npy b.npy
+runs "an .npz" layernorm --x in.npz --gamma in.npz --beta in.npz:b --out out.npz
+npy unzip out.npz mean rstd y > stdout
+check "  its arrays" "$(cat stdout)"
+mv y.npy ours.npy
+runs "  the same from .npy" layernorm --x x.npy --gamma g.npy --beta b.npy --out y.npy
+check "  agree" "$(npy close ours.npy y.npy 0)"
+runs "backward into an .npz" layernorm --x in.npz --dy in.npz:x --out out.npz
+check "  its arrays" "$(npy unzip out.npz dx dgamma dbeta)"
+
+# bfloat16 as ml_dtypes saves it.
+npy write brain.npy '<V2' '(2, 2)' 1 2 3 4
+npy write brain-b.npy '<V2' '(2,)' 0.5 0.5
+runs "bfloat16" layernorm --x brain.npy --beta brain-b.npy --eps 0 --out y.npy
+gives "  y" y.npy '<V2' '(2, 2)' 0 -0.5 1.5 -0.5 1.5
+check "  is said" "$(grep -q '^layernorm forward bf16' stderr || cat stderr)"
+
+npy write none.npy '<f4' '(0, 5)' 0
+runs "no rows" layernorm --x none.npy --out y.npy
+gives "  y" y.npy '<f4' '(0, 5)' 0
+runs "no rows, by the reference" \
+    layernorm --x none.npy --out y.npy --impl reference --mean-out m.npy
+for impl in best reference; do
+    runs "no gradients, by $impl" layernorm --x none.npy --dy none.npy --out y.npy --impl $impl \
+        --dgamma-out m.npy
+    gives "  the sum of nothing" m.npy '<f4' '(5,)' 0 0 0 0 0 0
+done
+npy write nobody.npy '<f4' '(0, 2, 3)' 0
+for impl in best reference; do
+    runs "no images, by $impl" batchnorm --x nobody.npy --out y.npy --mean-out m.npy --impl $impl \
+        --running-mean mean2.npy --running-var var2.npy --running-mean-out rm.npy \
+        --running-var-out rv.npy
+    gives "  the mean of nothing" m.npy '<f4' '(2,)' 0 nan nan
+    gives "  the running mean has not moved" rm.npy '<f4' '(2,)' 0 0 10
+done
+cp x.npy inplace.npy
+runs "the output replaces the input" layernorm --x inplace.npy --out inplace.npy
+check "  agree" "$(npy close inplace.npy first.npy 0)"
+"$normlab" run --help > stdout 2> stderr; code=$?
+check "--help" "$(if [ $code -ne 0 ] || [ -s stderr ]; then head -1 stderr; fi
+    grep -q -- --running-mean-out stdout || echo "an option is missing")"
+
+# Bad input. y.npy exists and must not change; new.npy must not appear.
+cp first.npy y.npy
+npy write int.npy '<i4' '(2, 2)' 1 2 3 4
+npy write scalar.npy '<f4' '()' 1
+npy write flat.npy '<f4' '(5,)' 1 2 3
+npy write one.npy '<f4' '(1, 3)' 1 2 3
+npy write big.npy '<f8' '(3, 5)' 1 1e300
+npy write wide.npy '<f4' '(1, 5)' 1
+npy write empty.npy '<f4' '(4, 0)' 0
+head -c 100 x.npy > cut.npy
+head -c 140 x.npy > short.npy
+cat x.npy x.npy > long.npy
+echo hello > text.npy
+mkdir folder
+mkfifo pipe
+refuses "no arguments" "which layer?"
+refuses "an unknown layer" "groupnorm is no layer" groupnorm --x x.npy --out new.npy
+refuses "two layers" "rmsnorm: the layer is layernorm already" \
+    layernorm rmsnorm --x x.npy --out new.npy
+refuses "no --x" "--x FILE.npy is missing" layernorm --out new.npy
+refuses "no --out" "--out FILE.npy is missing" layernorm --x x.npy
+refuses "an unknown option" "--gama" layernorm --x x.npy --gama g.npy --out new.npy
+refuses "a short option" "-x is no option: they begin with --" layernorm -x x.npy --out new.npy
+refuses "an abbreviation" "--mean is no option; --mean-out is" \
+    layernorm --x x.npy --mean y.npy --out new.npy
+refuses "an option without a value" "--out needs a value" layernorm --x x.npy --out
+refuses "an empty value" "--gamma is empty" layernorm --x x.npy --gamma= --out new.npy
+refuses "an option twice" "--x is given twice" layernorm --x x.npy --x x.npy --out new.npy
+refuses "--out -" "standard output is not supported" layernorm --x x.npy --out -
+refuses "one file for two outputs" "name the same file" \
+    layernorm --x x.npy --out y.npy --mean-out y.npy
+for bad in abc 1e-5x '' -1 nan inf 1e-60 1e60; do
+    refuses "--eps '$bad'" "--eps" layernorm --x x.npy --eps "$bad" --out new.npy
+done
+for bad in 0 -1 1.5 two 99999; do
+    refuses "--threads $bad" "--threads '$bad'" layernorm --x x.npy --threads "$bad" --out new.npy
+done
+refuses "--casting first" "--casting first" layernorm --x x.npy --casting first --out new.npy
+refuses "an unknown implementation" "see \`normlab list\`" \
+    layernorm --x x.npy --impl fast --out new.npy
+refuses "another layer's" "rmsnorm/naive@" rmsnorm --x x.npy --impl layernorm/two_pass --out new.npy
+refuses "an unknown ISA" "layernorm/naive@z80" \
+    layernorm --x x.npy --impl layernorm/naive@z80 --out new.npy
+refuses "a missing file" "nowhere.npy" layernorm --x nowhere.npy --out y.npy
+refuses "a missing gamma" "--gamma nowhere.npy" layernorm --x x.npy --gamma nowhere.npy --out y.npy
+refuses "a directory" "folder is a directory" layernorm --x folder --out y.npy
+refuses "no .npy" "text.npy is not a .npy file" layernorm --x text.npy --out y.npy
+refuses "a cut header" "cut.npy" layernorm --x cut.npy --out y.npy
+refuses "cut data" "short.npy promises 120 bytes" layernorm --x short.npy --out y.npy
+refuses "trailing bytes" "long.npy goes on" layernorm --x long.npy --out y.npy
+refuses "integers" "'<i4'; only floats" layernorm --x int.npy --out y.npy
+refuses "a scalar" "scalar.npy has shape ()" layernorm --x scalar.npy --out y.npy
+refuses "rank 1 for batchnorm" "batchnorm takes (N, C)" batchnorm --x flat.npy --out y.npy
+refuses "no features" "c = 0" layernorm --x empty.npy --out y.npy
+refuses "gamma of another length" "w3.npy has shape (3,); x of shape (3, 2, 5) needs (5,)" \
+    layernorm --x x.npy --gamma w3.npy --out y.npy
+refuses "gamma of rank 2" "wide.npy has shape (1, 5)" \
+    layernorm --x x.npy --gamma wide.npy --out y.npy
+refuses "residual of another shape" "--residual rows.npy" \
+    layernorm --x x.npy --residual rows.npy --out y.npy
+refuses "residual of another type" "rh.npy is f16, and x is f32: save both as one type" \
+    layernorm --x x.npy --residual rh.npy --out y.npy
+refuses "a value beyond float32" "its element 1, 1e+300" layernorm --x big.npy --out y.npy
+refuses "beta for rmsnorm" "--beta has no meaning for rmsnorm" \
+    rmsnorm --x x.npy --beta b.npy --out y.npy
+refuses "mean of rmsnorm" "--mean-out has no meaning" rmsnorm --x x.npy --mean-out m.npy --out y.npy
+refuses "residual for batchnorm" "--residual has no" \
+    batchnorm --x x.npy --residual r.npy --out y.npy
+refuses "residual-out alone" "needs --residual" rmsnorm --x x.npy --residual-out new.npy --out y.npy
+refuses "inference for layernorm" "--inference has no" layernorm --inference --x x.npy --out y.npy
+refuses "inference on nothing" "needs --running-mean" \
+    batchnorm --inference --x image.npy --out y.npy
+refuses "half the statistics" "needs --running-var" \
+    batchnorm --inference --x image.npy --out y.npy \
+    --running-mean mean2.npy
+refuses "statistics of inference" "batchnorm --inference" batchnorm --inference --x image.npy \
+    --out y.npy --running-mean mean2.npy --running-var var2.npy --mean-out new.npy
+refuses "statistics that go nowhere" "--inference to use them" batchnorm --x image.npy --out y.npy \
+    --running-mean mean2.npy --running-var var2.npy
+refuses "momentum of nothing" "--momentum needs" batchnorm --x image.npy --momentum 0.5 --out y.npy
+refuses "momentum 2" "--momentum '2'" batchnorm --x image.npy --momentum 2 --out y.npy \
+    --running-mean mean2.npy --running-var var2.npy --running-mean-out rm.npy \
+    --running-var-out rv.npy
+for impl in best reference; do
+    refuses "one value a channel, $impl" "more than one value" \
+        batchnorm --x one.npy --impl $impl --out y.npy
+done
+refuses "dy of another type" "--dy rh.npy is f16, and x is f32" \
+    layernorm --x x.npy --dy rh.npy --out y.npy
+refuses "dy of another shape" "--dy rows.npy has shape (2, 2); x has (3, 2, 5)" \
+    layernorm --x x.npy --dy rows.npy --out y.npy
+refuses "dgamma of forward" "--dgamma-out has no meaning for layernorm" \
+    layernorm --x x.npy --out y.npy --dgamma-out new.npy
+refuses "dbeta of rmsnorm" "--dbeta-out has no meaning for rmsnorm backward" \
+    rmsnorm --x x.npy --dy r.npy --out y.npy --dbeta-out new.npy
+refuses "a residual in backward" "--residual has no meaning for rmsnorm backward" \
+    rmsnorm --x x.npy --dy r.npy --residual r.npy --out y.npy
+refuses "statistics in backward" "--mean-out has no" \
+    layernorm --x x.npy --dy r.npy --out y.npy --mean-out new.npy
+for axes in 0 1 0,2; do
+    refuses "layernorm --axes $axes" "save x with these last, numpy.moveaxis" \
+        layernorm --x x.npy --axes $axes --out y.npy
+done
+refuses "gamma of the last axis only" "needs (2, 5)" \
+    layernorm --x x.npy --axes 1,2 --gamma g.npy --out y.npy
+refuses "batchnorm over one axis" "all axes but one" batchnorm --x x.npy --axes 0 --out y.npy
+refuses "an axis twice" "names an axis twice" layernorm --x x.npy --axes 2,-1 --out y.npy
+refuses "an axis that is not there" "has no axis 3" layernorm --x x.npy --axes 3 --out y.npy
+refuses "axes of no numbers" "--axes '1,' should be" layernorm --x x.npy --axes 1, --out y.npy
+npy deflate tight.npz x.npy
+refuses "a compressed .npz" "save it with numpy.savez, not numpy.savez_compressed" \
+    layernorm --x tight.npz --out y.npy
+refuses "an .npz that holds the input as output" "holds an input, and would be replaced" \
+    layernorm --x in.npz:x --out ./in.npz
+head -c 300 in.npz > cut.npz
+refuses "a cut .npz" "damaged .npz: it has no directory" layernorm --x cut.npz --out y.npy
+refuses "an array that is not there" "has no array 'beta'; it has x, gamma, b" \
+    layernorm --x in.npz --beta in.npz --out y.npy
+refuses "a missing .npz" "nowhere.npz:x: cannot open" layernorm --x nowhere.npz --out y.npy
+refuses "one array of an .npz to write" "only --out FILE.npz" layernorm --x x.npy --out new.npz:y
+refuses "two files of outputs" "--mean-out: --out new.npz gets every output" \
+    layernorm --x x.npy --out new.npz --mean-out new.npy
+refuses "a missing folder" "nowhere/y.npy" layernorm --x x.npy --out nowhere/y.npy
+refuses "one output of two" "nowhere/m.npy" layernorm --x x.npy --out y.npy --mean-out nowhere/m.npy
+refuses "the other of two" "nowhere/y.npy" \
+    layernorm --x x.npy --out nowhere/y.npy --mean-out new.npy
+refuses "a folder as output" "folder exists and is not" layernorm --x x.npy --out folder
+refuses "a pipe as output" "pipe exists and is not" layernorm --x x.npy --out pipe
+check "  and leaves it a pipe" "$([ -p pipe ] || echo no)"
+
+# A full disk, simulated by a limit on file size: writing fails, and the old file stays.
+npy write large.npy '<f4' '(64, 1024)' 1 2 3
+limited() { (trap '' XFSZ; ulimit -f 4; exec "$normlab" "$@"); }
+before=$(state)
+limited run layernorm --x large.npy --out y.npy > stdout 2> stderr; code=$?
+check "refuses to fill the disk" "$([ $code -eq 2 ] && grep -q 'y.npy: cannot write it' stderr ||
+    echo "exit code $code: $(head -1 stderr)")"
+check "  and leaves the files alone" "$([ "$(state)" = "$before" ] || echo "files changed")"
+
+summary

@@ -1,0 +1,248 @@
+/* The hints below a failure: kernels with one planted mistake each, whose cause the hint must name;
+ * and some with an unknown mistake, for which it must name none. SPDX-License-Identifier: MIT */
+#include "judge/hint.h"
+#include "mutants.h"
+#include "trial.h"
+#include "cli/hints.h"
+
+#include <stdio.h>
+
+TestSuite(hints, .init = one_thread);
+
+#define LN "layernorm/forward/f32/5x37/normal"
+#define LN_BACK "layernorm/backward/f32/5x37/normal"
+#define RMS "rmsnorm/forward/f32/5x37/normal"
+#define RMS_BACK "rmsnorm/backward/f32/5x37/normal"
+#define BN "batchnorm/forward/f32/5x7/normal"
+
+/* cause: expected in the cause, or NULL: unknown. where: in the place. */
+static const struct plant {
+    const char *text, *cause, *where;
+    wrong w;
+} plants[] = {
+    {LN "/eps=1e-2", "eps outside the root", NULL, {.eps_outside = true}},
+    {RMS "/eps=1e-2", "eps = 1e-3", NULL, {.eps = 1e-3f}},
+    {"layernorm/forward/f32/5x37/scale:1e-5", "no eps", NULL, {.eps = 1e-30f}},
+    {LN, "n - 1 for n", "right: mean", {.unbiased = true}},
+    {BN, "n - 1 for n", NULL, {.unbiased = true}},
+    {LN, "gamma[j + 1] for gamma[j]", "right: mean, rstd", {.next_gamma = true}},
+    {LN, "x[j + 1] for x[j]", NULL, {.next_x = true}},
+    {LN, "gamma was not applied", NULL, {.no_gamma = true}},
+    {LN, "gamma was applied twice", "right: mean, rstd", {.twice_gamma = true}},
+    {"qwen2_rmsnorm/forward/f32/5x37/normal", "applied twice", NULL, {.twice_gamma = true}},
+    {LN_BACK, "gamma was applied twice", NULL, {.twice_gamma = true}},
+    {LN, "the sign: -xhat for xhat", "right: mean, rstd", {.negated = true}},
+    {RMS, "the sign: -xhat for xhat", "right: rstd", {.negated = true}},
+    {LN_BACK, "the sign: -dx for dx", "right: dgamma, dbeta", {.negated = true}},
+    {"rmsnorm/forward/f32/1x37/nan", "NaN is right there, and was lost", NULL, {.y = ZEROS}},
+    {RMS, "NaN where a number is right", "right: rstd", {.y = NANS}},
+    {LN, "mean and rstd are swapped", "right: y", {.swapped_stats = true}},
+    {"layernorm/forward/f32/5x37/offset:4", "about x[0]", "right: mean", {.about_first = true}},
+    {LN, "beta was not added", NULL, {.no_beta = true}},
+    {"batchnorm/inference/f32/5x7x4/normal", "beta was not added", NULL, {.no_beta = true}},
+    {LN, "beta was added before the gain", NULL, {.beta_first = true}},
+    {RMS, "a gain of 1 + gamma", NULL, {.other_gain = true}},
+    {"gemma/forward/f32/5x37/normal", "a gain of gamma for 1 + gamma", NULL, {.other_gain = true}},
+    {RMS "/residual", "the residual was not added", NULL, {.no_residual = true}},
+    {RMS "/residual", "residual_out is x", "right: ", {.x_for_sum = true}},
+    {LN "/residual", "the residual was added to y", NULL, {.residual_last = true}},
+    {"rmsnorm/forward/f16/5x37/normal/residual",
+     "x + residual was rounded",
+     NULL,
+     {.rounded_sum = true}},
+    {"rmsnorm/forward/f16/9x64/normal", "cast before the weight", NULL, {.other_cast = true}},
+    {LN, "RMSNorm", NULL, {.other_centre = true}},
+    {RMS, "LayerNorm", NULL, {.other_centre = true}},
+    {LN, "sums for mean and variance", NULL, {.sums_for_means = true}},
+    {"layernorm/forward/f32/5x37/offset:1", "not by its root", NULL, {.no_root = true}},
+    {LN, "multiplied by sigma", NULL, {.sigma = true}},
+    {LN, "mean and rstd of the group before", NULL, {.last_stats = true}},
+    {LN, "stale rstd", "right: mean, rstd", {.last_rstd = true}},
+    {LN,
+     "every group took mean and rstd of the first",
+     "in 148 of 185 elements, from row 1 on",
+     {.stale_from = 1}},
+    {"layernorm/forward/f32/5x36/normal", "GroupNorm of 3 groups", NULL, {.run = 12}},
+    {LN, "over all elements", NULL, {.run = 185}},
+    {"batchnorm/forward/f32/5x7x4/normal", "over its channels: LayerNorm", NULL, {.run = 28}},
+    {"batchnorm/forward/f32/5x7x4/normal", "InstanceNorm", NULL, {.run = 4}},
+    {LN, "without its shift", "right: rstd, y", {.unshifted_mean = true}},
+    {LN, "its shift was not added", "right: rstd, y", {.saved_correction = true}},
+    {LN, "the sums went on from group to group", NULL, {.carried_sums = true}},
+    {RMS, "began with the mean of the group before", NULL, {.carried_means = true}},
+    {LN, "a division of integers", NULL, {.no_means = true}},
+    {LN "/in-place",
+     "an input was overwritten",
+     NULL,
+     {.no_beta = true, .overwritten = NL_BIT(NL_X)}},
+    {LN "/in-place", "beta was not added", NULL, {.no_beta = true}},
+    {LN, "miss their last element", NULL, {.lost_element = 37}},
+    {LN, "miss the tail, from element 32 on", NULL, {.sums_end = 32}},
+    {BN, "momentum the other way", "right: mean, rstd, y", {.momentum_swapped = true}},
+    {BN, "the other variance", NULL, {.biased_running = true}},
+    {BN, "not updated", NULL, {.old_running = true}},
+    {LN, "never written", "from feature 32 on: the tail", {.y = LEAVE_TAIL}},
+    {LN, "1 element of y was never written", "row 0 only", {.y = LEAVE_ONE}},
+    {RMS, "never written", "row 4 only", {.y = LEAVE_ROW}},
+    {RMS, "y is 0: nothing", "in every element", {.y = ZEROS}},
+    {"rmsnorm/forward/f16/9x64/normal/gain=1e-5", "flushed to zero", NULL, {.flushed = 0x1p-14f}},
+    {"layernorm/forward/f32/9x64/offset:4096",
+     "one-pass variance",
+     "right: mean",
+     {.one_pass = true}},
+    {"batchnorm/forward/f32/33x40/offset:1024",
+     "one-pass variance",
+     "right: mean",
+     {.one_pass = true}},
+    {LN, "scratch was used before it was set", NULL, {.unset_scratch = true}},
+    {LN, "other numbers", NULL, {.unsteady = true}},
+    {LN_BACK, "the term mean(g) was left out", "right: dgamma, dbeta", {.more_means = -1}},
+    {LN_BACK, "mean(g) was subtracted twice", "right: dgamma, dbeta", {.more_means = 1}},
+    {RMS_BACK, "which only LayerNorm has", NULL, {.more_means = 1}},
+    {LN_BACK, "xhat * mean(g * xhat) was left out", NULL, {.no_gx = true}},
+    {"batchnorm/backward/f32/5x7x4/normal",
+     "xhat * mean(g * xhat) was left out",
+     NULL,
+     {.no_gx = true}},
+    {LN_BACK, "both means were left out", "right: dgamma, dbeta", {.no_means = true}},
+    {RMS_BACK, "xhat * mean(g * xhat) was left out", NULL, {.no_means = true}},
+    {LN_BACK, "the sums went on from group to group", NULL, {.carried_sums = true}},
+    {LN_BACK, "gamma outside the bracket", NULL, {.gamma_outside = true}},
+    {LN_BACK, "gamma was not applied", NULL, {.no_gamma = true}},
+    {LN_BACK, "not multiplied by rstd", NULL, {.no_rstd = true}},
+    {RMS_BACK "/residual", "dresidual was not added", NULL, {.no_dresidual = true}},
+    {LN_BACK, "dgamma sums dy * x", "right: dx, dbeta", {.x_in_dgamma = true}},
+    {RMS_BACK, "dgamma sums gamma * dy * xhat", NULL, {.gained_dgamma = true}},
+    {LN_BACK, "a mean over the rows", NULL, {.mean_dgamma = true}},
+    {LN_BACK, "the last row only", NULL, {.last_rows_dgamma = true}},
+    {"layernorm/backward/f32/64x37/normal/threads=3",
+     "rows 0 to 21 only, one thread's share",
+     NULL,
+     {.one_threads_dgamma = true}},
+    {LN_BACK, "dgamma was added to what was there", NULL, {.adds_dgamma = true}},
+    {LN_BACK, "dbeta is 0: nothing", "dbeta is wrong in every element", {.no_dbeta = true}},
+    {"layernorm/backward/f32/5x36/normal",
+     "miss the tail, from element 32 on",
+     NULL,
+     {.sums_end = 32}},
+    {LN, "f16, of terms in f32", "y is wrong", {.half_sums = true}},
+    {LN, "never written", "one feature in 16 from feature 7 on: one lane", {.y = LEAVE_LANE}},
+    {"layernorm/forward/f32/63x37/normal/threads=3",
+     "never written",
+     "rows 21 to 41: the share of thread 2 of 3",
+     {.y = LEAVE_SHARE}},
+    {LN,
+     "only there: beta was not added",
+     "from feature 32 on: the tail",
+     {.no_beta = true, .feature = 32}},
+    /* what nobody knows */
+    {LN_BACK, NULL, "right: dgamma, dbeta", {.no_gamma = true, .feature = 32}},
+    {RMS "/no-gamma", NULL, "from feature 36 on: the tail", {.last_feature_off = true}},
+    {RMS, NULL, "row 0 only", {.first_row_off = true}},
+    {LN, NULL, "y is wrong", {.noise = true}},
+    {"layernorm/forward/f32/9x64/offset:64", NULL, "y is wrong", {.noise = true}},
+    {LN, NULL, "right: mean", {.var_off = 0.01f}},
+    {RMS, NULL, "rstd is wrong in every element; right: y", {.rstd_off = 1e-3f}},
+};
+
+Test(hints, name_the_cause) {
+    size_t named = 0, unknown = 0;
+    for (const struct plant *k = plants; k < plants + sizeof plants / sizeof *plants; k++) {
+        trial t;
+        hint h;
+        trial_make(&t, k->text);
+        nl_impl kernel = mutant_kernel(NL_TWO_PASS, k->w);
+        const int threads = t.c.threads ? t.c.threads : 1;
+        const verdict v = verify(&t.c, &t.data, &t.want, &kernel, PLACE_END, threads);
+        cr_assert(hint_make(&t.c, &t.data, &t.want, &kernel, threads, &h), "%s", k->text);
+        const bool right =
+                       h.known == (k->cause != NULL) && (!k->cause || strstr(h.cause, k->cause)),
+                   there = !k->where || strstr(h.where, k->where);
+        cr_expect(v.outcome == OUTCOME_FAIL && right && there && !strstr(h.cause, "; or "),
+                  "%s: due '%s' '%s', got '%s'\n  %s\n  %s: %s", k->text, k->cause, k->where,
+                  h.cause, h.where, h.number, outcome_name(v.outcome));
+        fprintf(stderr, "%s: %s\n  %s: %s\n", k->text, h.cause, h.where, h.number);
+        named += h.known, unknown += !h.known;
+        trial_end(&t);
+    }
+    fprintf(stderr, "%zu named, %zu unknown\n", named, unknown);
+}
+
+/* A rung that promises more than its method gives: two passes with a rounded mean are not
+ * refined. */
+Test(hints, name_the_method) {
+    trial t;
+    hint h;
+    trial_make(&t, "layernorm/forward/f32/33x40/offset:262144/eps=1e-12");
+    const nl_impl two_pass = mutant_kernel(NL_TWO_PASS, (wrong){0});
+    nl_impl kernel = two_pass;
+    kernel.method = NL_REFINED;
+    cr_assert(hint_make(&t.c, &t.data, &t.want, &kernel, 1, &h));
+    cr_expect(strstr(h.cause, "the mean rounded to a float"), "%s: %s", h.where, h.cause);
+    cr_assert(hint_make(&t.c, &t.data, &t.want, &two_pass, 1, &h));
+    cr_expect(!h.known && !*h.where, "%s: %s", h.where, h.cause);
+    trial_end(&t);
+}
+
+/* Of many failures, the smallest ordinary one that has a cause; a failure without numbers has
+ * none. */
+Test(hints, choose_the_case_that_teaches) {
+    static const char *const cases[] = {"layernorm/forward/f32/1x1/normal",
+                                        "layernorm/forward/f16/3x37/normal",
+                                        "layernorm/forward/f32/3x37/normal/residual",
+                                        "layernorm/forward/f32/3x37/normal",
+                                        "layernorm/forward/f32/3x37/zeros",
+                                        "layernorm/forward/f32/300x370/normal",
+                                        "layernorm/forward/f32/3x38/normal"};
+    const nl_impl kernel = mutant_kernel(NL_TWO_PASS, (wrong){.no_beta = true});
+    nl_case c;
+    row w = {.c = &c, .v = {.outcome = OUTCOME_FAIL}};
+    char *text = NULL;
+    size_t size;
+    for (int compared = 0; compared < 2; compared++) {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            cr_assert(case_parse(cases[i], &c, (char[700]){0}, 700));
+            w.v.compared = (size_t)compared;
+            hints_note(&kernel, &w, 1);
+        }
+        FILE *to = open_memstream(&text, &size);
+        hints_print(to, NULL, NULL, NULL);
+        fclose(to);
+        cr_assert(compared || !*text, "without numbers: %s", text);
+        cr_assert(!compared ||
+                      (strstr(text, "HINT mutant@c on layernorm/forward/f32/3x37/normal\n") &&
+                       strstr(text, "y[0][0] is ") &&
+                       strstr(text, "cause: likely: beta was not added\n")),
+                  "%s", text);
+        free(text);
+    }
+}
+
+/* The hint for failures on two cases, the second of which is shown. */
+static char *hint_for(wrong w, const char *one, const char *shown) {
+    const nl_impl kernel = mutant_kernel(NL_TWO_PASS, w);
+    nl_case c;
+    row failure = {.c = &c, .v = {.outcome = OUTCOME_FAIL, .compared = 1}};
+    char *text = NULL;
+    for (int i = 0; i < 2; i++) {
+        cr_assert(case_parse(i ? shown : one, &c, (char[700]){0}, 700));
+        hints_note(&kernel, &failure, 1);
+    }
+    FILE *to = open_memstream(&text, &(size_t){0});
+    hints_print(to, &c, NULL, NULL);
+    fclose(to);
+    return text;
+}
+
+/* A cause has to explain the other failures, too, and not only a row of one number. */
+Test(hints, agree_with_other_failures) {
+    char *text = hint_for((wrong){.eps = 1e-12f}, "layernorm/forward/f32/3x37/normal/eps=0.01",
+                          "layernorm/forward/f32/3x37/scale:1e-5/eps=0.01");
+    cr_expect(strstr(text, "scale:1e-5/eps=0.01\n") && strstr(text, "cause: likely: eps = 1e-12\n"),
+              "%s", text);
+    free(text);
+    text = hint_for((wrong){.no_beta = true, .next_x = true}, "layernorm/forward/f32/3x37/normal",
+                    "layernorm/forward/f32/3x1/normal");
+    cr_expect(strstr(text, "3x37/normal\n") && strstr(text, "cause: unknown"), "%s", text);
+    free(text);
+}

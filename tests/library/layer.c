@@ -1,0 +1,135 @@
+/* The table of layers against jobs[], which has the same facts independently, against what
+ * nl_forward and nl_backward accept, and against the reference's groups.
+ * SPDX-License-Identifier: MIT */
+#include "layer.h"
+#include "jobs.h"
+#include "reference.h"
+#include "verify/instance.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(layer);
+
+static const struct job *job_of(nl_op op, nl_pass pass) {
+    for (const struct job *j = jobs; j < jobs + JOBS; j++)
+        if (j->op == op && j->pass == pass) return j;
+    return NULL;
+}
+
+/* A call whose arguments have separate buffers; those whose bit is not set are NULL. */
+static nl_status call(const nl_problem *p, unsigned given) {
+    static float memory[NL_ARGS][64];
+    const nl_case c = {.problem = *p};
+    instance in = {.c = &c};
+    for (nl_arg a = 0; a < NL_ARGS; a++) in.at[a] = given & NL_BIT(a) ? memory[a] : NULL;
+    return instance_call(&in, 1);
+}
+
+/* Is the argument a field of the pass's argument structure? Others cannot be passed. */
+static bool has_field(nl_arg a, nl_pass pass) {
+    for (int i = 0; i < POINTERS && pointers[pass == NL_BACKWARD][i]; i++)
+        if (!strcmp(pointers[pass == NL_BACKWARD][i], nl_arg_name(a, pass))) return true;
+    return false;
+}
+
+static void check_argument(const nl_problem *p, const struct job *job, nl_arg a) {
+    const char *name = nl_arg_name(a, p->pass), *op = nl_op_name(p->op);
+    const unsigned all = nl_takes(p->op, p->pass), bit = NL_BIT(a);
+    bool takes = all & bit; /* paired: needed where its partner is given */
+    bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
+    if (takes != may_have(job, name))
+        cr_assert_fail("%s %s: the table and jobs[] differ in %s", op, nl_pass_name(p->pass), name);
+    if (takes && (nl_passes[p->pass].writes & bit) != (writes(job, name) ? bit : 0))
+        cr_assert_fail("%s %s: the table and jobs[] differ in who writes %s", op,
+                       nl_pass_name(p->pass), name);
+    nl_status status = has_field(a, p->pass) ? call(p, all | bit) : NL_BAD_ARGUMENT;
+    if (status != (takes ? NL_OK : NL_BAD_ARGUMENT) ||
+        (status != NL_OK && has_field(a, p->pass) && !has_word(nl_message(), name)))
+        cr_assert_fail("%s %s with %s: status %d, %s", op, nl_pass_name(p->pass), name, status,
+                       nl_message());
+    if (!takes) return;
+    bool needs = has_word(job->needs, name);
+    status = call(p, all & ~bit);
+    if (status != (needs ? NL_BAD_ARGUMENT : NL_OK) || (needs && !has_word(nl_message(), name)))
+        cr_assert_fail("%s %s without %s: status %d, %s", op, nl_pass_name(p->pass), name, status,
+                       nl_message());
+    if (needs != !!(nl_passes[p->pass].needs & bit) && !paired)
+        cr_assert_fail("%s %s: the table and jobs[] differ in who needs %s", op,
+                       nl_pass_name(p->pass), name);
+}
+
+Test(layer, the_entry_points_take_what_the_table_says) {
+    size_t meaningful = 0;
+    for (nl_op op = 0; op < NL_OPS; op++)
+        for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
+            nl_problem p = {.op = op, .pass = pass, .n = 4, .c = 8, .s = 1, .eps = 1e-5f};
+            const struct job *job = job_of(op, pass);
+            if (!job) {
+                nl_status status = call(&p, nl_takes(op, pass));
+                cr_assert(status == NL_BAD_ARGUMENT && has_word(nl_message(), nl_pass_name(pass)),
+                          "%s %s: status %d, %s", nl_op_name(op), nl_pass_name(pass), status,
+                          nl_message());
+                continue;
+            }
+            for (nl_arg a = 0; a < NL_ARGS; a++) check_argument(&p, job, a);
+            meaningful++;
+        }
+    cr_assert(meaningful == JOBS, "%zu of %d jobs", meaningful, JOBS);
+}
+
+/* Which elements share a mean, and which a gamma: x is 100 times the group's number, and only one
+ * element has a gradient. */
+Test(layer, groups_are_those_of_the_reference) {
+    static const size_t all[][3] = {{3, 37, 1}, {5, 3, 7}, {1, 2, 1}};
+    for (size_t k = 0; k < NL_OPS * sizeof all / sizeof *all; k++) {
+        nl_problem p = {.op = (nl_op)(k % NL_OPS)};
+        p.n = all[k / NL_OPS][0], p.c = all[k / NL_OPS][1], p.s = all[k / NL_OPS][2];
+        if (p.s > 1 && !nl_layers[p.op].channels_first) continue;
+        size_t groups = nl_group_count(&p), size = nl_group_size(&p);
+        bool right = groups == ref_groups(&p) && size == group_size(&p);
+        right = right && groups * size == p.n * p.c * p.s;
+        right = right && nl_layers[p.op].centred == is_centred(&p);
+        for (size_t g = 0; g < groups; g++)
+            for (size_t e = 0; e < size; e++) {
+                size_t i = element(&p, g, e);
+                right = right && nl_element(&p, g, e) == i && nl_group_of(&p, i) == g &&
+                        nl_member_of(&p, i) == e && nl_feature_of(&p, i) == feature(&p, i);
+            }
+        cr_assert(right, "%s %zux%zux%zu", nl_op_name(p.op), p.n, p.c, p.s);
+    }
+}
+
+/* 1 + gamma or gamma: a gamma of zeros makes a gain of one, or none. */
+Test(layer, gain) {
+    for (nl_op op = 0; op < NL_OPS; op++)
+        cr_assert(ref_gain(&(nl_problem){.op = op}, (float[]){0}, 0) == nl_layers[op].plus_one,
+                  "%s: 1 + gamma %d", nl_op_name(op), nl_layers[op].plus_one);
+}
+
+Test(layer, bytes) {
+    nl_problem p = {.op = NL_BATCHNORM, .n = 5, .c = 3, .s = 7};
+    static const size_t each[NL_DTYPES] = {4, 2, 2};
+    for (int t = 0; t < NL_DTYPES; t++) {
+        size_t tensor = 5 * 3 * 7 * each[t];
+        p.dtype = (nl_dtype)t;
+        cr_assert(nl_arg_bytes(&p, NL_X) == tensor && nl_arg_bytes(&p, NL_DX) == tensor);
+    }
+    cr_assert(nl_arg_bytes(&p, NL_GAMMA) == 12 && nl_arg_bytes(&p, NL_MEAN) == 12);
+    p.op = NL_LAYERNORM, p.dtype = NL_F16, p.s = 1;
+    cr_assert(nl_arg_bytes(&p, NL_GAMMA) == 12 && nl_arg_bytes(&p, NL_MEAN) == 20 &&
+              nl_arg_bytes(&p, NL_RUNNING_VAR) == 12 && nl_arg_bytes(&p, NL_RESIDUAL) == 30);
+}
+
+Test(layer, names) {
+    nl_op op;
+    for (nl_op i = 0; i < NL_OPS; i++)
+        cr_assert(nl_op_from_name(nl_op_name(i), &op) && op == i, "%s", nl_op_name(i));
+    cr_assert(nl_op_from_name("gemma", &op) && op == NL_QWEN2_RMSNORM, "gemma");
+    cr_assert(nl_op_from_name("qwen3next", &op) && op == NL_QWEN2_RMSNORM, "qwen3next");
+    cr_assert(!nl_op_from_name("", &op) && !nl_op_from_name("LayerNorm", &op) &&
+              !nl_op_from_name("layer", &op));
+    cr_assert_str_eq(nl_op_name(NL_OPS), "?");
+    cr_assert_str_eq(nl_pass_name(NL_PASSES), "?");
+    cr_assert_str_eq(nl_dtype_name(NL_DTYPES), "?");
+    cr_assert(nl_dtype_bytes(NL_DTYPES) == 0);
+}

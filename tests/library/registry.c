@@ -1,0 +1,196 @@
+/* The table of implementations: complete, without duplicates, in step with the kernel folders, and
+ * with an nl_best() for every problem. SPDX-License-Identifier: MIT */
+#include "isa.h"
+#include "jobs.h"
+#include "layer.h"
+#include "registry.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+TestSuite(registry);
+
+static nl_problem problem(nl_op op, nl_pass pass, nl_dtype dtype) {
+    return (nl_problem){.op = op, .pass = pass, .dtype = dtype, .n = 4, .c = 8, .s = 1};
+}
+
+Test(registry, unique) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *a = nl_impl_at(i);
+        for (size_t j = 0; j < i; j++) {
+            const nl_impl *b = nl_impl_at(j);
+            if (!strcmp(a->name, b->name) && !strcmp(a->isa, b->isa))
+                cr_assert_fail("entries %zu and %zu are both %s@%s", j, i, a->name, a->isa);
+        }
+    }
+    cr_assert(nl_impl_count() > 0, "the table is empty");
+    cr_assert(!nl_impl_at(nl_impl_count()) && !nl_impl_at((size_t)-1),
+              "nl_impl_at() past the end of %zu entries is not NULL", nl_impl_count());
+}
+
+Test(registry, every_kernel_file_has_an_entry) {
+    size_t files = 0;
+    for (int f = 0; f <= NL_OPS; f++) { /* a layer may have its rungs in another one's folder */
+        const char *its = f < NL_OPS ? nl_layers[f].name : "optimized";
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", NL_SOURCE_DIR, its);
+        DIR *folder = opendir(path);
+        for (struct dirent *file; folder && (file = readdir(folder));) {
+            size_t length = strlen(file->d_name);
+            if (length < 3 || strcmp(file->d_name + length - 2, ".c")) continue;
+            char name[512];
+            snprintf(name, sizeof name, "%s/%.*s", its, (int)length - 2, file->d_name);
+            size_t entries = 0;
+            for (size_t i = 0; i < nl_impl_count(); i++)
+                entries += !strcmp(nl_impl_at(i)->name, name);
+            if (!entries) cr_assert_fail("%s.c has no entry in the table", name);
+            files++;
+        }
+        if (folder) closedir(folder);
+    }
+    cr_assert(files > 0, "no kernel files below %s", NL_SOURCE_DIR);
+}
+
+Test(registry, every_entry_is_a_file) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.c", NL_SOURCE_DIR, nl_impl_at(i)->name);
+        if (access(path, R_OK)) cr_assert_fail("entry %zu: there is no file %s", i, path);
+    }
+}
+
+/* An entry claims exactly what its functions can do. */
+Test(registry, entries_are_complete) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *k = nl_impl_at(i);
+        bool forward = k->passes & (NL_BIT(NL_FORWARD) | NL_BIT(NL_INFERENCE));
+        bool backward = k->passes & NL_BIT(NL_BACKWARD), some = false;
+        for (size_t j = 0; j < JOBS; j++)
+            some |= k->ops & NL_BIT(jobs[j].op) && k->passes & NL_BIT(jobs[j].pass);
+        const struct {
+            bool wrong;
+            const char *what;
+        } checks[] = {
+            {!k->isa || !*k->isa, "isa is empty"},
+            {!k->about || strlen(k->about) < 8, "about says little"},
+            {!some, "ops and passes take no problem that has a meaning"},
+            {k->ops >> NL_OPS != 0, "ops beyond nl_op"},
+            {k->passes >> NL_PASSES != 0, "passes beyond nl_pass"},
+            {!k->dtypes || k->dtypes >> NL_DTYPES, "dtypes none or beyond nl_dtype"},
+            {forward != !!k->forward, "forward does not fit passes"},
+            {backward != !!k->backward, "backward does not fit passes"},
+            {k->lanes < 1 || k->lanes & (k->lanes - 1), "lanes are no power of two"},
+            {k->method > NL_REFINED, "method"},
+        };
+        for (size_t j = 0; j < sizeof checks / sizeof *checks; j++)
+            if (checks[j].wrong) cr_assert_fail("%s@%s: %s", k->name, k->isa, checks[j].what);
+    }
+}
+
+Test(registry, every_problem_has_an_implementation) {
+    for (nl_op op = 0; op < NL_OPS; op++)
+        for (nl_pass pass = 0; pass < NL_PASSES; pass++)
+            for (nl_dtype t = 0; t < NL_DTYPES; t++) {
+                nl_problem p = problem(op, pass, t);
+                size_t takers = 0, plain = 0;
+                for (size_t i = 0; i < nl_impl_count(); i++) {
+                    bool takes = nl_accepts(nl_impl_at(i), &p);
+                    takers += takes;
+                    plain += takes && !strcmp(nl_impl_at(i)->isa, "c");
+                }
+                bool meaningful = op == NL_BATCHNORM || pass != NL_INFERENCE;
+                if (meaningful ? !plain : takers != 0)
+                    cr_assert_fail("%s %s %s: %zu accept it, %zu in plain C", nl_op_name(op),
+                                   nl_pass_name(pass), nl_dtype_name(t), takers, plain);
+            }
+}
+
+Test(registry, best_takes_the_problem_on_the_widest_isa) {
+    for (size_t j = 0; j < JOBS * NL_DTYPES; j++) {
+        nl_problem p =
+            problem(jobs[j / NL_DTYPES].op, jobs[j / NL_DTYPES].pass, (nl_dtype)(j % NL_DTYPES));
+        const nl_impl *best = nl_best(&p, 1);
+        cr_assert(best && nl_accepts(best, &p) && nl_isa_runs(best->isa) && !best->demonstration,
+                  "%s %s %s: nl_best() gives %s", nl_op_name(p.op), nl_pass_name(p.pass),
+                  nl_dtype_name(p.dtype), best ? best->name : "nothing");
+        if (nl_find(best->name, nl_isa_best()))
+            cr_assert(!strcmp(best->isa, nl_isa_best()), "%s@%s, and this runs %s", best->name,
+                      best->isa, nl_isa_best());
+    }
+    nl_problem none = problem(NL_LAYERNORM, NL_INFERENCE, NL_F32);
+    const nl_impl *given = nl_best(&none, 1);
+    cr_assert(!given, "layernorm inference: nl_best() gives %s", given ? given->name : "nothing");
+}
+
+/* Among the plain rungs in a layer's own folder, only the documented one has the highest rank. */
+Test(registry, top_of_the_ladder) {
+    for (size_t j = 0; j < JOBS; j++) {
+        nl_problem p = problem(jobs[j].op, jobs[j].pass, NL_F32);
+        const nl_impl *top = nl_find(jobs[j].top, "c");
+        cr_assert(top && nl_accepts(top, &p), "%s is missing or does not take %s %s", jobs[j].top,
+                  nl_op_name(p.op), nl_pass_name(p.pass));
+        for (size_t i = 0; i < nl_impl_count(); i++) {
+            const nl_impl *k = nl_impl_at(i);
+            size_t folder = (size_t)(strchr(top->name, '/') - top->name) + 1;
+            if (k == top || strncmp(k->name, top->name, folder) || !nl_accepts(k, &p)) continue;
+            if (k->rank >= top->rank)
+                cr_assert_fail("%s has rank %d, %s %d", k->name, k->rank, top->name, top->rank);
+        }
+    }
+}
+
+/* The ISAs of each architecture, also those that this build leaves out. */
+Test(registry, instruction_sets_are_in_order) {
+    static const char *const all[][4] = {{"c", "sse2", "avx2", "avx512"}, {"c", "neon"}};
+    for (int k = 0; k < 2; k++)
+        for (int i = 1; i < 4 && all[k][i] && nl_isa_index(all[k][1]) >= 0; i++)
+            cr_assert(nl_isa_index(all[k][i]) == i, "%s: %d", all[k][i], nl_isa_index(all[k][i]));
+    cr_assert(nl_isa_index("c") == 0 && nl_isa_index("none") == -1);
+}
+
+Test(registry, find) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *k = nl_impl_at(i), *any = nl_find(k->name, NULL);
+        if (nl_find(k->name, k->isa) != k) cr_assert_fail("%s@%s is not found", k->name, k->isa);
+        bool right =
+            any ? !strcmp(any->name, k->name) && nl_isa_runs(any->isa) : !nl_isa_runs(k->isa);
+        if (!right) cr_assert_fail("%s, any ISA: %s", k->name, any ? any->name : "not found");
+    }
+    cr_assert(!nl_find("layernorm/none", NULL) && !nl_find("layernorm/none", "c") &&
+                  !nl_find("layernorm/naive", "none") && !nl_find("", NULL) &&
+                  !nl_find("layernorm/naive.c", NULL) && !nl_find("layernorm", "c") &&
+                  !nl_find(NULL, NULL) && !nl_find(NULL, "c"),
+              "something unknown is found");
+    cr_assert(nl_is_peer("peer/name") && !nl_is_peer("peer") && !nl_is_peer("layernorm/peer/"));
+    cr_assert(nl_isa_runs("c") && !nl_isa_runs("none") && !nl_isa_runs("") && !nl_isa_runs(NULL),
+              "c runs: %d, none: %d", nl_isa_runs("c"), nl_isa_runs("none"));
+}
+
+Test(registry, names) {
+    static const char *const ops[NL_OPS] = {"batchnorm", "layernorm", "rmsnorm", "qwen2_rmsnorm"};
+    static const char *const passes[NL_PASSES] = {"forward", "backward", "inference"};
+    static const char *const dtypes[NL_DTYPES] = {"f32", "f16", "bf16"};
+    static const size_t bytes[NL_DTYPES] = {4, 2, 2};
+    for (int i = 0; i < NL_OPS; i++) cr_assert_str_eq(nl_op_name((nl_op)i), ops[i], "op %d", i);
+    for (int i = 0; i < NL_PASSES; i++)
+        cr_assert_str_eq(nl_pass_name((nl_pass)i), passes[i], "pass %d", i);
+    for (int i = 0; i < NL_DTYPES; i++) {
+        cr_assert_str_eq(nl_dtype_name((nl_dtype)i), dtypes[i], "dtype %d", i);
+        cr_assert(nl_dtype_bytes((nl_dtype)i) == bytes[i], "bytes of dtype %d", i);
+    }
+}
+
+/* Every test runs in its own process, so nothing has failed in this one before. */
+Test(registry, no_message_before_a_failure) {
+    cr_assert_str_eq(nl_message(), "", "the first message is \"%s\"", nl_message());
+    nl_forward(NULL, NULL, NULL, 1);
+    cr_assert(*nl_message(), "a failed call left no message");
+}
+
+Test(registry, threads) {
+    int most = nl_max_threads();
+    cr_assert(nl_has_openmp() ? most >= 1 : most == 1, "%d threads, OpenMP %d", most,
+              nl_has_openmp());
+}

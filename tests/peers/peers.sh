@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Other libraries beside ours (docs/peers.md): they run only if selected, their outputs are checked, and
+# their mistakes are shown. Without one in the build: skipped (77).
+# Usage: tests/peers/peers.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+
+# A column of the CSV in stdout, of the rows whose implementation matches PATTERN.
+column() { # column NAME PATTERN
+    awk -F, -v name="$1" -v pattern="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["impl"] ~ pattern { print $at[name] }' stdout
+}
+good=layernorm/forward/f32/5x67/normal
+has() { grep -Eqx "peer/$1" <<< "$peers"; } # has PATTERN
+
+# With or without a peer.
+exits "best and a pattern without a match" 0 check --impl 'best,peer/no_such*' $good
+check "  names the pattern" "$(grep -q "no implementation is called 'peer/no_such\*'" stderr || cat stderr)"
+check "  has one row, the best" "$([ "$(column impl .)" = "$("$normlab" check --impl best $good \
+    2> /dev/null | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p')" ] || cat stdout)"
+exits "a pattern without a match, alone" 2 check --impl 'peer/no_such*' $good
+
+peers=$("$normlab" list --csv | sed -n 's/^\(peer\/[^,]*\),.*/\1/p')
+if [ -z "$peers" ]; then
+    echo "skip  the rest: this build has no peer (cmake -DNORMLAB_PEERS=ON says why)"
+    echo "$passed passed, $failed failed"
+    [ $failed -eq 0 ] || exit 1
+    exit 77
+fi
+
+exits "check without --impl" 0 check $good
+check "  has no peer" "$(column impl ^peer/)"
+exits "check --impl best" 0 check --impl best $good
+check "  is no peer" "$(column impl ^peer/)"
+check "  and loads no PyTorch" "$(LD_DEBUG=files "$normlab" check --impl best $good 2>&1 | grep -m 1 libtorch)"
+exits "--version" 0 --version
+check "  has the version of each" "$(for peer in $peers; do
+    grep -q "^peer ${peer#peer/}: .*[0-9]\.[0-9]" stdout || echo "no $peer"; done)"
+
+# What every version gets right, in shapes of each layout and awkward ones.
+for rows in layernorm rmsnorm; do
+    has ".*_$rows" || continue
+    exits "$rows" 0 check --impl "peer/*" "$rows/forward/f32/{1,3,64}x{1..67+6,1000}/normal{,/no-affine,/in-place}"
+    check "  all of them are ok" "$(grep -q "^[0-9]* cases: [1-9][0-9]* ok, 0 demo, 0 skipped, 0 failed" stderr ||
+        tail -3 stderr)"
+    exits "$rows with a residual" 0 check --impl "peer/*" "$rows/forward/f32/9x{7,64}/normal/residual{,/in-place}"
+    taken=$("$normlab" list --csv | awk -F, -v name="_$rows$" '$1 ~ /^peer/ && $1 ~ name { print $5 }')
+    for type in $(tr ' ' '\n' <<< "$taken" | sort -u); do
+        exits "$rows in $type, around the library" 0 check --impl "peer/*" \
+            "$rows/forward/$type/9x{7,64}/normal{,/residual}{,/cast-before-weight}"
+    done
+done
+backward='backward/f32/{{1,3,64}x{7..67+6,1000}/normal{,/no-affine,/in-place},9x{7,64}/normal/residual}'
+if has '(onednn|torch)_layernorm'; then exits "layernorm backward" 0 check --impl "peer/*" "layernorm/$backward"; fi
+if has torch_rmsnorm; then exits "rmsnorm backward" 0 check --impl "peer/torch*" "rmsnorm/$backward"; fi # oneDNN: below
+exits "batchnorm inference" 0 check --impl "peer/*" "batchnorm/inference/f32/{2,9}x{1..19+6}x{1,3,49}/normal{,/no-affine,/in-place}"
+if has '(onednn|torch)_batchnorm'; then
+    exits batchnorm 0 check --impl "peer/*" "batchnorm/{forward,backward}/f32/{2,9}x{1..19+6}x{1,3,49}/{normal,offset:16}{,/no-affine,/in-place}"
+    exits "batchnorm's running statistics" 0 check --impl "peer/*" "batchnorm/forward/f32/9x7{,x49}/normal/{biased-running-var,momentum=0.99}"
+    exits "batchnorm on two threads" 0 check --threads 2 --impl "peer/*" "batchnorm/{forward,backward}/f32/{64x64,8x5x49}/normal"
+fi
+
+# Their bugs: either fixed, or found and not timed.
+known() { # known PEER CASE
+    has "$1" || return
+    run bench --quick --impl "best,peer/$1" "$2"
+    verdict=$(column verdict ^peer/) ns=$(column ns ^peer/)
+    check "$1 on $2: $verdict" "$([ "$verdict,$ns" = fail, ] || { [ "$verdict" = ok ] && [ -n "$ns" ]; } || cat stdout)"
+    check "  which is not a failure of the run" "$([ $code -eq 0 ] || echo "exit code $code")"
+}
+known onednn_rmsnorm rmsnorm/backward/f32/8x64/normal
+known torch_layernorm layernorm/backward/bf16/9x64/normal
+exits "bench" 0 bench --quick --impl 'best,peer/*' $good
+check "  times both" "$([ "$(column ns . | grep -c '^[0-9]')" -ge 2 ] || cat stdout)"
+check "  and ours is the baseline" "$(column baseline . | grep ^peer/)"
+
+summary

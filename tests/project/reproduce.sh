@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# ./reproduce with stand-ins for the compiler, the program and Python: what it keeps of a run, and what it
+# says where it cannot. Usage: tests/project/reproduce.sh PROGRAM, which it does not use.
+# SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+mkdir -p scripts experiments build/{release,peers} .venv{,-peers}/bin bin
+cp "$root/reproduce" .
+{
+    printf '%s() { :; }\n' setup own_folder get_venv
+    echo 'setup_peers() { echo setup_peers >>called; }' && sed -n '/^\(command\|quick\)_of()/,/^}/p' "$root/scripts/setup.sh"
+} >scripts/setup.sh
+echo '# command: bench' | tee experiments/one.txt >experiments/two.txt
+echo '# quick: a/few cases' >>experiments/two.txt
+printf '# command: bench\n# impl: best,peer/*\n' >experiments/peers.txt
+cat >build/release/normlab <<'SH'
+#!/usr/bin/env bash
+echo "${NL_TUNING##*/} $*" >>called
+out=${*: -1}
+[[ $out == "$(cat fails)" ]] && exit 1
+echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
+SH
+cat >.venv/bin/python <<'SH'
+#!/usr/bin/env bash
+[[ $1 != plots/deck.py || ! -e broken ]]
+SH
+cat >.venv-peers/bin/python <<'SH'
+#!/usr/bin/env bash
+echo "python $*" >>called
+[[ $2 == pip ]] || printf 'how,version,case\none,1,some/case\n' >"${*: -1}"
+SH
+printf '#!/bin/sh\n' >bin/cmake
+cp build/{release,peers}/normlab
+chmod +x build/*/normlab .venv*/bin/python bin/*
+PATH=$PWD/bin:$PATH
+
+# A job in the background ignores SIGINT, and so would all that it starts.
+interruptible='import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv("./reproduce", ["./reproduce", *sys.argv[1:]])'
+reproduce() { # NAME CODE
+    sleep 1 # a run's folder is named after the second
+    rm -f called
+    python3 -c "$interruptible" "${@:3}" >stdout 2>stderr
+    code=$?
+    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(cat stdout stderr | tail -3)")"
+    folder=$(sed -n 's/^Kept in //p' stdout)
+}
+has() { check "  keeps $1" "$([ -s "$folder/$1" ] || echo "only $(ls "$folder")")"; }
+lacks() { check "  has no $1" "$([ ! -e "$1" ] || echo "from an earlier run")"; }
+
+echo none >fails
+reproduce "a run" 0
+check "  names the machine" "$([[ $folder == results/runs/Some-R-CPU/* ]] || echo "$folder")"
+for name in one two; do for ending in csv machine.txt; do has $name.$ending; done; done
+echo mine >results/mine.csv
+
+check "  the claims first" "$(head -n 1 called | grep -v '^ claims --passes 1')"
+check "  then tunes" "$(sed -n 2p called | grep -v '^ tune --out results/tuning.txt$')"
+check "  and uses that" "$(sed 1,2d called | grep -v '^tuning.txt ')"
+has tuning.txt
+check "  has no peer" "$(grep -E 'peers|python' called)"
+check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || cat called)"
+reproduce "a quick run" 0 --quick
+check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
+check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
+
+touch broken
+reproduce "slides that fail" 1
+prints '1 failed:'
+rm broken
+
+reproduce "slides" 0 --slides
+check "  measures nothing" "$(cat called 2>/dev/null)"
+
+reproduce "the peers" 0 --peers
+check "  installs them first" "$([[ $(head -n 1 called) == setup_peers ]] || head -n 1 called)"
+check "  and no other experiment" "$(grep 'experiments/[^p]' called)"
+check "  beside ours" "$(grep -Fq 'bench experiments/peers.txt --impl best,peer/*' called || cat called)"
+check "  judges oneDNN on the frameworks' cases" \
+    "$(grep -Fq 'check --impl peer/onednn* some/case --out' called || cat called)"
+check "  and claims has the frameworks" "$(grep -q 'claims --passes 1 --measured results/frameworks.csv' called || cat called)"
+for name in peers frameworks{,_step,_judge,_onednn}; do has $name.csv; done
+
+echo results/tuning.txt >fails
+reproduce "a run in which tune fails" 1
+check "  has the defaults" "$(grep -v '^ ' called)"
+lacks results/tuning.txt
+lacks "$folder/tuning.txt"
+
+echo results/one.csv >fails
+reproduce "a run in which an experiment fails" 1
+for ending in csv machine.txt; do
+    lacks "$folder/one.$ending"
+    lacks "results/one.$ending"
+    has two.$ending
+done
+lacks "$folder/mine.csv"
+check "  leaves other files alone" "$([ -s results/mine.csv ] || echo "results/mine.csv is gone")"
+
+echo results/limit.csv >fails
+reproduce "a run without a limit" 1
+has one.csv
+
+echo none >fails
+mv results/runs kept && touch results/runs
+reproduce "results/runs cannot be written" 1
+says 'results/runs'
+lacks called
+rm results/runs && mkdir results/runs && touch results/runs/Some-R-CPU
+reproduce "the machine's folder cannot be written" 1
+prints 'could not keep this run in results/runs/Some-R-CPU/'
+for bad in 2 0h 2d '' '1 h'; do
+    reproduce "--until '$bad'" 2 --until "$bad"
+    check "  says what it should be" "$(grep -q "^--until '$bad' should be such as 90m" stderr || cat stderr)"
+done
+# A stand-in for the pause: the first returns at once, the second is interrupted.
+cat >bin/sleep <<'SH'
+#!/bin/sh
+[ "$1" -gt 60 ] || exec /bin/sleep "$1"
+echo pause "$1" >>called
+[ "$(grep -c pause called)" -lt 2 ] || kill -INT $PPID
+SH
+chmod +x bin/sleep
+reproduce "passes until it is interrupted" 130 --until 9h
+check "  a pass at the beginning and one between pauses" "$([ "$(grep -c 'claims --passes 1' called)" -eq 2 ] || cat called)"
+check "  of another sitting" "$(grep pause called | awk '$2 < 900 || $2 > 1500')"
+rm bin/sleep
+
+summary

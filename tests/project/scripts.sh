@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# ./check and ./reproduce refuse a folder that they cannot write to or that another one uses, and an
+# environment that pip cannot make. The scripts that write results into pages refuse damaged ones.
+# Usage: tests/project/scripts.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+type flock setpriv git > /dev/null || exit 77
+
+cp -r "$root"/check "$root"/reproduce "$root"/scripts "$root"/experiments .
+mkdir build
+refuses() { # NAME WORDS COMMAND...
+    "${@:3}" > stdout 2> stderr 9>&-
+    code=$?
+    check "$1" "$([ $code -eq 2 ] || echo "exit code $code, not 2")"
+    says "$2"
+}
+exec 9> build/lock
+flock 9
+refuses "check beside another" "Another ./check or ./reproduce runs in" ./check
+refuses "reproduce beside another" "Another ./check or ./reproduce runs in" ./reproduce --quick
+exec 9>&-
+
+chmod 755 . && touch stdout stderr && chmod a-w build .
+as_user=()
+[ "$(id -u)" -ne 0 ] || as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+refuses "check, read-only" "cannot be written to" "${as_user[@]}" ./check
+refuses "reproduce, read-only" "cannot be written to" "${as_user[@]}" ./reproduce --quick
+chmod u+w . build
+
+# The environment of --peers.
+./reproduce --peers --help >stdout 2>stderr
+check "reproduce --peers --help" "$(grep -q '^  --peers' stdout || cat stdout stderr)"
+check "  installs nothing" "$([ ! -e .venv-peers ] || echo .venv-peers)"
+bad_environment() (
+    source scripts/setup.sh
+    find_python && echo ./no_such_package >bad.txt && make_venv bad bad.txt
+)
+refuses "a package that cannot be installed" "pip could not install the Python packages of bad.txt" bad_environment
+check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
+
+# Damaged results end a script with one line, and leave the pages alone.
+mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments} pages && mkdir -p pages/harness/timing pages/include
+cp "$root"/include/normlab.h pages/include
+cp "$root"/harness/timing/modes.c pages/harness/timing
+cp -r pages as_it_was
+head -c 300 "$root"/docs/machines/zen5.csv >cut.csv
+{ head -1 "$root"/docs/machines/zen5.csv && printf '\xff\xfe,a,b,c,d,e,f\n'; } >other.csv
+printf 'name,value\n"never closed,1\n' >open.csv
+: >empty.csv
+mkdir folder.csv
+bad_results() { # SCRIPT NAME OPTION...: of results/NAME.csv
+    local file
+    for file in cut other open empty folder; do
+        rm -rf given/"$2".csv && cp -r $file.csv given/"$2".csv && echo "cpu: x" >given/"$2".machine.txt
+        python3 pages/scripts/"$1".py "${@:3}" given/"$2".csv >stdout 2>stderr
+        check "$1.py, $file.csv" "$([ $? -eq 1 ] && [ "$(wc -l <stderr)" -eq 1 ] || echo "it says: $(tail -2 stderr)")"
+    done
+}
+bad_results claims rmsnorm2019 --paper
+bad_results peers peers
+bad_results museum museum --program "$normlab"
+bad_results readme ladder --program "$normlab"
+bad_results machines regret --add zen0
+cp cut.csv given/frameworks.csv
+python3 pages/scripts/frameworks.py given >stdout 2>stderr
+check "frameworks.py, cut.csv" "$([ $? -eq 1 ] && [ "$(wc -l <stderr)" -eq 1 ] || echo "it says: $(tail -2 stderr)")"
+check "  no page has changed" "$(diff -rq as_it_was pages | grep -v __pycache__)"
+
+# claims.py --check: every number on its pages follows from the passes that are kept.
+python3 pages/scripts/claims.py --check >stdout 2>stderr
+check "claims.py --check" "$(cat stderr)"
+disagrees() { # WORDS FILE SED...
+    sed -i "${@:3}" pages/"$2"
+    python3 pages/scripts/claims.py --check >stdout 2>stderr
+    check "claims.py --check: $1" "$([ $? -eq 1 ] && grep -qF -- "$1" stderr || cat stderr)"
+    cp as_it_was/"$2" pages/"$2"
+}
+disagrees "docs/claims.md is not what docs/machines/ says" docs/claims.md '/^| \[four_thirds\]/s/[0-9]/7/3'
+disagrees "16-the-claims.md is not what" docs/course/16-the-claims.md '/^| single operations/s/ less/ longer/'
+disagrees "README.md does not say 'it saves up to a quarter" README.md 's/a quarter or so/a third or so/'
+disagrees "does not hold on zen3" docs/relations.csv '2s/40,50/10,20/'
+pass=docs/machines/zen3/claims.csv
+disagrees "zen3/claims.csv: " $pass '/^seven_to_fifteen,1,/s/,saving,%,7,15,1,[0-9.]*,/,saving,%,7,15,1,60,/'
+disagrees "docs/glossary.md: '12.5 ms' is typed" docs/glossary.md '$s/$/ That took 12.5 ms./'
+disagrees "docs/numbers.csv: docs/tuning.md has no '1 %'" docs/tuning.md 's/ 1 %/ a hundredth/'
+disagrees "docs/numbers.csv: there is no page docs/gone.md" docs/numbers.csv '$s/$/\ndocs\/gone.md,5 %,none/'
+
+# readme.py --check finds what is planted in a page, and not before.
+finds() { # WORDS FILE SED...: after sed has changed the file
+    python3 pages/scripts/readme.py --check --program "$normlab" 2>before
+    sed -i "${@:3}" pages/"$2"
+    python3 pages/scripts/readme.py --check --program "$normlab" 2>stderr
+    check "readme.py --check: $1" "$([ $? -eq 1 ] && grep -qF -- "$1" stderr && ! grep -qF -- "$1" before || cat before stderr)"
+    cp as_it_was/"$2" pages/"$2"
+}
+finds "docs/ladder.md lacks layernorm/naive" docs/ladder.md '/layernorm\/naive.c/d'
+finds "docs/ladder.md has layernorm/gone, which is gone" docs/ladder.md 's/layernorm\/naive.c/layernorm\/gone.c/'
+finds "ladder.md: an empty cell" docs/ladder.md '0,/layernorm\/naive.c/s/ | [0-9][^|]* |$/ | |/'
+finds "README.md: an empty cell" README.md 's/^\(| .*naive.c.*\) [^ ]* |$/\1 |  |/'
+finds "more than two screens" README.md '1,30p'
+finds "CITATION.cff has version 9.9.9" CITATION.cff 's/^version:.*/version: 9.9.9/'
+finds "docs/ladder.md links to gone.md" docs/ladder.md 's/](glossary.md#rung)/](gone.md)/'
+
+# The stopwatch times a clone, keeps the rows that it does not measure, and a failing command leaves the page alone.
+mkdir watched && cp -r "$root"/{scripts,plots} watched && cd watched && git init -q . || exit 1
+printf '#!/bin/sh\n[ -f CONTRIBUTING.md ] && [ ! -f untracked ]\n' >check && chmod +x check && touch untracked
+printf '%s\n' '# Times' '<!-- stopwatch:begin -->' '| `./check --all` | 9:59 min | 99 s | elsewhere |' '<!-- stopwatch:end -->' >CONTRIBUTING.md
+commit() { git add check CONTRIBUTING.md && git -c user.name=a -c user.email=a@b commit -qm "$1"; }
+commit first && python3 scripts/stopwatch.py --times 2 check >../stdout 2>../stderr
+check "stopwatch.py" "$([ $? -eq 0 ] && grep -q '^| `./check` | 0 s | 0 s | .*, of 2 |$' CONTRIBUTING.md || cat ../stderr CONTRIBUTING.md)"
+check "  other rows stay" "$(grep -q '^| `./check --all` | 9:59 min | 99 s | elsewhere |$' CONTRIBUTING.md || cat CONTRIBUTING.md)"
+echo 'echo broken; exit 3' >check && cp CONTRIBUTING.md ../before && commit second && python3 scripts/stopwatch.py --times 1 check 2>../stderr
+check "  a command that fails" "$([ $? -eq 1 ] && grep -q '^exit code 3: ./check' ../stderr && cmp CONTRIBUTING.md ../before || cat ../stderr)"
+cd ..
+summary

@@ -1,0 +1,265 @@
+#!/usr/bin/env bash
+# `normlab compare` on result files made by hand, with verdicts worked out by hand.
+# Usage: tests/results/compare.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+under_test=compare
+
+compare() { run compare "$@"; }
+says() { check "$1" "$(grep -qF -- "$2" stderr || echo "should say '$2': $(cat stderr)")"; }
+silent() { check "$1" "$(grep -F -- "$2" stderr)"; }
+prints() { check "$1" "$(grep -qF -- "$2" stdout || echo "should print '$2': $(cat stdout)")"; }
+
+header=case,impl,isa,threads,n,c,s,data,verdict,ns,ns_low,ns_high,limit_pct,bytes,aa_band,flag
+machine() { # machine FILE CPU [LINE...]
+    printf '%s\n' "cpu: $2" "caches: L1 32K" "kernel: Linux 6.1 x86_64" "date: $1" "${@:3}" \
+        > "$1.machine.txt"
+}
+file() { # file NAME ROW...: NAME.csv, measured on the machine "one"
+    printf '%s\n' "$header" "${@:2}" > "$1.csv"
+    machine "$1" one
+}
+# row IMPL NS LOW HIGH [BAND [LIMIT_PCT]]; sed changes other columns.
+row() { echo "x/y,$1,c,1,4,8,1,normal,ok,$2,$3,$4,${6:-},256,${5-0.01},"; }
+
+# gives IMPL VERDICT,WHY,MEASURE,A,B,RATIO,LOW,HIGH,BAND,MARGIN: checks the --csv in stdout.
+gives() {
+    local line
+    line=$(grep -F ",$1,c,1," stdout | sed "s|.*,$1,c,1,||")
+    check "  $1: $2" "$([ "$line" = "$2" ] || echo "is $line")"
+}
+
+# The interval of B/A goes from low B / high A to high B / low A; a band of 1 % ends at 0.990 and
+# 1.010, a margin of 2 % at 0.980 and 1.020.
+file a "$(row faster 100 99 101)" "$(row slower 80 79 81)" "$(row same 100 99.8 100.2 0.005)" \
+    "$(row open 100 90 110)" "$(row far 100 98 102)" "$(row band 100 99 101 0.22)" \
+    "$(row wider 100 99 101 0.01)" "$(row noisy 100 99.8 100.2 0.03)" "$(row equal 10 10 10 0)"
+file b "$(row faster 80 79 81)" "$(row slower 100 99 101)" "$(row same 100.5 100.3 100.7 0.005)" \
+    "$(row open 95 85 105)" "$(row far 97 95 99)" "$(row band 80 79 81 0.01)" \
+    "$(row wider 80 79 81 0.23)" "$(row noisy 100.5 100.3 100.7 0.005)" "$(row equal 10 10 10 0)"
+exits "two files" 0 a.csv b.csv --csv
+check "  a heading and nine rows" "$([ "$(wc -l < stdout)" -eq 10 ] || cat stdout)"
+gives faster FASTER,,ns,100,80,0.8,0.782178,0.818182,0.01,0.02
+gives slower SLOWER,,ns,80,100,1.25,1.22222,1.27848,0.01,0.02
+gives same SAME,,ns,100,100.5,1.005,1.001,1.00902,0.005,0.02
+gives open "NOT RESOLVED,,ns,100,95,0.95,0.772727,1.16667,0.01,0.02"
+gives far "NOT RESOLVED,,ns,100,97,0.97,0.931373,1.0102,0.01,0.02" # the far ends, not the near
+gives band FASTER,,ns,100,80,0.8,0.782178,0.818182,0.22,0.02       # 1 / 1.22 = 0.8197
+gives wider "NOT RESOLVED,,ns,100,80,0.8,0.782178,0.818182,0.23,0.02" # 1 / 1.23 = 0.8130
+gives noisy "NOT RESOLVED,,ns,100,100.5,1.005,1.001,1.00902,0.03,0.02"
+gives equal SAME,,ns,10,10,1,1,1,0,0.02
+says "  counts" "9 compared: 2 FASTER, 1 SLOWER, 2 SAME, 4 NOT RESOLVED; 0 refused"
+silent "  no warning" "warning"
+says "  warns of drift" "A and B did not take turns"
+exits "the other way round" 0 b.csv a.csv --csv
+gives faster SLOWER,,ns,80,100,1.25,1.22222,1.27848,0.01,0.02
+gives slower FASTER,,ns,100,80,0.8,0.782178,0.818182,0.01,0.02
+exits "--margin 0.3" 0 a.csv b.csv --csv --margin 0.3
+gives faster SAME,,ns,100,80,0.8,0.782178,0.818182,0.01,0.3 # 1 / 1.3 = 0.769
+gives open SAME,,ns,100,95,0.95,0.772727,1.16667,0.01,0.3
+exits "--margin 0.001" 0 --margin=0.001 a.csv b.csv --csv
+gives same "NOT RESOLVED,,ns,100,100.5,1.005,1.001,1.00902,0.005,0.001"
+exits "--fail-if-slower" 1 a.csv b.csv --fail-if-slower
+file fast "$(row faster 80 79 81)"
+exits "--fail-if-slower, and none is" 0 a.csv fast.csv --fail-if-slower
+
+# The margin stands for a missing band: ln(1.0150 / 1) is inside it, ln(1.022) is not.
+file nob1 "$(row in 100 100 100 '')" "$(row out 100 100 100 '')" "$(row one 100 100 100 0.5)"
+file nob2 "$(row in 102 101.5 103 '')" "$(row out 103 102.2 104 '')" "$(row one 120 120 120 '')"
+exits "no band" 0 nob1.csv nob2.csv --csv
+gives in "NOT RESOLVED,,ns,100,102,1.02,1.015,1.03,0.02,0.02"
+gives out SLOWER,,ns,100,103,1.03,1.022,1.04,0.02,0.02
+gives one "NOT RESOLVED,,ns,100,120,1.2,1.2,1.2,0.5,0.02"
+says "  says so" "3 rows lack an A/A band"
+
+# Rows that cannot be compared are shown with the reason, and counted.
+file bad1 "$(row gone 1 1 1)" "$(row fails 1 1 1 | sed s/,ok,/,fail,/)" \
+    "$(row skips '' '' '' | sed s/,ok,/,skip,/)" "$(row untimed '' '' '')" "$(row few 1 '' '')" \
+    "$(row magic 1 1 1)" "$(row bytes 1 1 1)" "$(row data 1 1 1)" "$(row shape 1 1 1)" \
+    "$(row demo 1 1 1 | sed s/,ok,/,demo,/)" "$(row threads 1 1 1)" "$(row isa 1 1 1)"
+file bad2 "$(row fails 1 1 1)" "$(row skips 1 1 1)" "$(row untimed 1 1 1)" "$(row few 1 1 1)" \
+    "$(row magic 1 1 1)IMPOSSIBLE" "$(row bytes 1 1 1 | sed s/,256,/,512,/)" \
+    "$(row data 1 1 1 | sed s/,normal,/,uniform,/)" "$(row shape 1 1 1 | sed s/,4,8,/,8,4,/)" \
+    "$(row demo 1 1 1)" "$(row 'new,one' 1 1 1 | sed 's/new,one/"new,one"/')" \
+    "$(row threads 1 1 1 | sed s/c,1,/c,2,/)" "$(row isa 1 1 1 | sed s/,c,/,avx2,/)"
+exits "refused rows" 0 bad1.csv bad2.csv --csv
+gives gone "REFUSED,only in A,ns,1,,,,,,0.02"
+gives fails "REFUSED,the verdict of A is fail,ns,1,1,,,,,0.02"
+gives skips "REFUSED,the verdict of A is skip,ns,,1,,,,,0.02"
+gives untimed "REFUSED,A was not timed,ns,,1,,,,,0.02"
+gives few "REFUSED,A has no interval: too few rounds,ns,1,1,,,,,0.02"
+gives magic "REFUSED,B is flagged IMPOSSIBLE,ns,1,1,,,,,0.02"
+gives bytes 'REFUSED,"bytes differs: 256 in A, 512 in B",ns,1,1,,,,,0.02'
+gives data 'REFUSED,"data differs: normal in A, uniform in B",ns,1,1,,,,,0.02'
+gives shape 'REFUSED,"n differs: 4 in A, 8 in B",ns,1,1,,,,,0.02'
+gives demo SAME,,ns,1,1,1,1,1,0.01,0.02
+gives '"new,one"' "REFUSED,only in B,ns,,1,,,,,0.02"
+gives threads "REFUSED,only in A,ns,1,,,,,,0.02"
+gives isa "REFUSED,only in A,ns,1,,,,,,0.02"
+says "  counts" "1 compared: 0 FASTER, 0 SLOWER, 1 SAME, 0 NOT RESOLVED; 14 refused"
+exits "the other way round" 0 bad2.csv bad1.csv --csv
+gives fails "REFUSED,the verdict of B is fail,ns,1,1,,,,,0.02"
+gives magic "REFUSED,A is flagged IMPOSSIBLE,ns,1,1,,,,,0.02"
+gives gone "REFUSED,only in B,ns,,1,,,,,0.02"
+gives bytes 'REFUSED,"bytes differs: 512 in A, 256 in B",ns,1,1,,,,,0.02'
+file none
+exits "nothing in common" 1 fast.csv bad1.csv
+says "  says so" "FAIL nothing could be compared"
+exits "no rows at all" 1 none.csv none.csv
+
+# Folders of passes: means of logarithms, 4.605 sqrt(s2 (1/3 + 1/3)) to each side, whatever each pass's rounds say.
+pass() { # pass FOLDER NS [CPU]: one more
+    local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
+    mkdir -p "$folder" && file bench "$(row one "$2" 1 1000)" "$(row two 10 1 1000)" && machine bench "${3:-one}"
+    mv bench.csv bench.machine.txt "$folder"
+}
+for ns in 100 101 102; do pass p "$ns"; done
+for ns in 106 107 105; do pass q "$ns"; done
+exits "folders of passes" 0 p q --csv
+gives one SLOWER,,ns,101,106,1.04951,1.01203,1.08837,0,0.02
+gives two SAME,,ns,10,10,1,1,1,0,0.02
+says "  names the levels" "A: 3 passes; standard deviation of a row, in the median,"
+exits "the same passes" 0 p p --csv --margin 0.05
+gives one SAME,,ns,101,101,1,0.963456,1.03793,0,0.05
+# With a baseline in the same rounds: twice the clock, and 2 % more time beside it.
+relative() { # relative FOLDER NS BASELINE_NS
+    local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
+    mkdir -p "$folder" && machine bench one
+    printf '%s\n' "$header,baseline,speedup,comparison" "$(row one "$2" 1 1000),naive,$(python3 -c "print($3 / $2)"),FASTER" \
+        "$(row base "$3" 1 1000),naive,1,baseline" > bench.csv
+    mv bench.csv bench.machine.txt "$folder"
+}
+for k in 1 2 3; do relative r $((k * 100)) $((k * 200)) && relative s $((k * 51)) $((k * 100)); done
+exits "passes with a baseline" 0 r s --csv
+gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
+check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || cat stdout)"
+says "  says so" "B/A is of times over the baseline's"
+exits "passes and a file" 2 p a.csv
+says "  says so" "p is a folder of passes, and a.csv is no folder"
+pass q 105 another
+exits "passes of two machines" 2 p q
+says "  says so" "are no passes of one thing: cpu is 'one' and 'another'. Give each a folder"
+
+# Across machines: 80 % of the limit against 40 %, in three times the time, is a ratio of a half:
+# (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).
+file near "$(row i 100 99 101 0.01 40)" "$(row blind 100 99 101 0.01)"
+file other "$(row i 300 297 303 0.01 80)" "$(row blind 300 297 303 0.01 80)"
+exits "one machine" 0 near.csv other.csv --csv
+gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
+exits "--across" 0 near.csv other.csv --csv --across
+gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
+says "  says so" "--across: compares shares of each machine's own limit"
+machine other two
+exits "two machines" 0 near.csv other.csv --csv
+gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
+gives blind "REFUSED,A has no limit_pct,limit_pct,,80,,,,,0.02"
+says "  says so" "The machines differ in cpu: compares shares of each machine's own limit"
+compare near.csv other.csv
+prints "  in the table" "The machines differ in cpu: compares shares of each machine's own limit"
+prints "  shares" "40 %"
+machine other one
+sed -i 's/L1 32K/L1 64K/; s/x86_64/aarch64/; s/Linux 6.1/Linux 7.0/' other.machine.txt
+exits "other caches, another architecture" 0 near.csv other.csv --csv
+says "  says so" "The machines differ in caches, architecture: "
+machine other one
+sed -i 's/Linux 6.1/Linux 7.0/' other.machine.txt
+exits "another kernel is the same machine" 0 near.csv other.csv --csv
+gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
+rm other.machine.txt
+exits "an unknown machine" 0 near.csv other.csv --csv
+gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
+says "  says so" "The machine of B is not known (no cpu in .machine.txt)"
+for f in near other; do machine $f unknown; sed -i 's/L1 32K/unknown/' $f.machine.txt; done
+exits "two machines without a name" 0 near.csv other.csv --csv
+says "  are not taken for one" "Whether this is one machine is not known"
+for f in near other; do machine $f unknown; done
+exits "caches alone tell" 0 near.csv other.csv --csv
+gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
+
+# Other facts that differ.
+machine a one "compiler: GNU 12" "commit: abc" "doctor: 1 bad" "doctor load: good 0.1" "smt: on"
+machine b one "compiler: GNU 14" "commit: abc" "doctor: 2 bad" "doctor load: good 0.2" "os: Z"
+compare a.csv b.csv
+says "A and B were not measured alike" "warning: A and B were not measured alike:"
+says "  A's compiler" "  compiler           A: GNU 12"
+says "  B's compiler" "  compiler           B: GNU 14"
+check "  each once" "$(sed 1d stderr | grep ' [AB]: ' | sort | uniq -d)"
+says "  a fact of A only" "  smt                A: on"
+says "  a fact of B only" "  os                 B: Z"
+silent "  the commits are" "commit"
+silent "  dates may differ" "date"
+silent "  two good findings are alike" "doctor"
+sed -i 's/good 0.2/bad 9/' b.machine.txt
+compare a.csv b.csv
+says "  a good one and a bad one are not" "  doctor load        A: good 0.1"
+says "  nor the other way round" "  doctor load        B: bad 9"
+
+# For people: an aligned table, without escapes in a pipe, and messages on stderr.
+prints "the table" "x/y"
+line=$(printf '  %-14s %-7s %7s %9s %9s %7s %-16s %8s  %s' faster c 1 '100 ns' '80.0 ns' 0.800 \
+    '[0.782, 0.818]' '1.00 %' FASTER)
+prints "  a row" "$line"
+check "  no escapes" "$(grep $'\033' stdout)"
+check "  one heading per case" "$([ "$(grep -c '^x/y$' stdout)" -eq 1 ] || cat stdout)"
+compare bad1.csv bad2.csv
+prints "  a refused row" "REFUSED: B is flagged IMPOSSIBLE"
+terminal() {
+    TERM=xterm python3 -IS -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) != 0)' \
+        "$normlab" compare a.csv b.csv < /dev/null > stdout
+}
+NO_COLOR='' terminal
+prints "colour on a terminal" $'\033[31mSLOWER\033[0m'
+NO_COLOR=1 terminal
+check "  not with NO_COLOR" "$(grep -q SLOWER stdout || echo "no table"; grep $'\033' stdout)"
+
+# Folders: compares the files that both have, except *.rounds.csv and other types.
+mkdir old new
+cp a.csv a.machine.txt old; cp b.csv new/a.csv
+cp fast.csv old; cp fast.csv new; cp a.machine.txt old/fast.machine.txt
+cp none.csv old/before.csv; cp none.csv new/zero.csv
+cp b.machine.txt new/a.machine.txt; cp b.machine.txt new/fast.machine.txt
+for f in old new; do echo damaged > $f/a.rounds.csv; echo damaged > $f/notes.txt; done
+exits "two folders" 0 old new --csv
+check "  a row names its file" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
+check "  of both files" "$(grep -q '^fast.csv,x/y,faster,c,1,NOT RESOLVED,' stdout || cat stdout)"
+check "  the machines are compared once" "$([ "$(grep -c warning: stderr)" -eq 1 ] || cat stderr)"
+says "  only in A" "only in A: old/before.csv"
+says "  only in B" "only in B: new/zero.csv"
+says "  counts" "10 compared: 2 FASTER, 1 SLOWER, 2 SAME, 5 NOT RESOLVED; 0 refused; 2 files in one"
+exits "  --fail-if-slower" 1 old new --fail-if-slower
+echo damaged > new/fast.csv
+exits "a damaged file in a folder" 2 old new --csv
+says "  is named" "new/fast.csv:1: no column case"
+check "  and the others compared" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
+mkdir empty
+exits "nothing in common" 1 old empty
+says "  says so" "FAIL nothing could be compared"
+
+# Files that are cut off or damaged, and bad usage.
+head -c -1 a.csv > cut.csv; cp a.machine.txt cut.machine.txt
+exits "a file cut off" 0 cut.csv b.csv --csv
+says "  says so" "cut.csv:10: the last line is cut off and left out"
+gives equal "REFUSED,only in B,ns,,10,,,,,0.02"
+sed 's/,100,99,101,/,100,101,99,/' a.csv > wrong.csv
+exits "a damaged row" 2 wrong.csv b.csv --csv
+says "  says so" "wrong.csv:2: ns 100 is not between ns_low 101 and ns_high 99"
+: > void.csv
+exits "an empty file" 2 a.csv void.csv
+exits "a missing file" 2 a.csv nowhere.csv
+says "  says so" "nowhere.csv: cannot read it"
+exits "a file and a folder" 2 a.csv old
+says "  says so" "a.csv is no folder, and old is a folder"
+exits "one file" 2 a.csv
+exits "three files" 2 a.csv b.csv a.csv
+exits "no file" 2
+exits "an unknown option" 2 a.csv b.csv --fast
+for bad in 0 -1 1 2% 0.02x nan ''; do exits "--margin '$bad'" 2 a.csv b.csv --margin "$bad"; done
+exits "--help" 0 --help
+prints "  lists the options" "--fail-if-slower"
+check "  on stdout alone" "$(cat stderr)"
+if [ -w /dev/full ]; then
+    "$normlab" compare a.csv b.csv > /dev/full 2> stderr; code=$?
+    check "a full disk" "$([ $code -eq 1 ] && grep -q 'writing the results failed' stderr ||
+        echo "exit code $code: $(cat stderr)")"
+fi
+
+summary

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# `normlab study` as a user sees it: exit codes, CSV, result files; and every experiment with the command study
+# is one.
+# Usage: tests/studies/study.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+under_test=study
+
+points() { # points FILE STUDY...: a header, then only points of the studies, in their order
+    check "  has the points of ${*:2}" "$([ "$(head -1 "$1")" = study,panel,series,x,y ] || head -1 "$1"
+        awk -F, 'NR > 1 && ($(NF - 1) "" !~ /^[0-9.e+-]+$/ || $NF "" !~ /^[0-9.e+-]+$/)' "$1" | head -3
+        [ "$(tail -n +2 "$1" | cut -d, -f1 | uniq | xargs)" = "${*:2}" ] || cut -d, -f1 "$1" | uniq)"
+}
+
+exits "--help" 0 --help
+cp stdout help
+for word in --out --quick length 'experiments/eps.txt'; do
+    check "  has $word" "$(grep -qF -- "$word" help || cat help)"
+done
+exits "a study" 0 eps --quick
+points stdout eps
+check "  nothing on stderr" "$(head -3 stderr)"
+cp stdout first.csv
+exits "a study by its file, into a file" 0 "$root/experiments/eps.txt" --quick --out eps.csv
+quiet
+says "results: eps.csv"
+check "  has the same points" "$(cmp eps.csv first.csv 2>&1)"
+check "  has the machine beside it" "$(grep -q '^cpu: ' eps.machine.txt 2>&1 || ls)"
+exits "a study that times" 0 peak --quick
+points stdout peak
+exits "two studies, one of them twice" 0 length --quick eps length
+points stdout length eps
+
+"$normlab" study model_step --quick > stdout 2> stderr; code=$?
+if [ $code -eq 1 ]; then
+    check "without OpenBLAS" ""
+    says "there is no OpenBLAS here: apt-get install libopenblas0-pthread"
+else
+    check "with OpenBLAS" "$([ $code -eq 0 ] || echo "exit code $code")"
+    check "  which it names" "$(grep -q 'matrix products, threads",OpenBLAS' stdout || head -3 stdout)"
+    check "  has a share for each norm" "$(grep -c '"share of [A-Za-z]*Norm, %"' stdout | grep -vx 18)"
+fi
+
+exits "no study" 2
+quiet
+says "which study?"
+says "How does the error of a sum of squares"
+exits "an unknown study" 2 eps lenght --quick
+quiet
+says "which study is 'lenght'?"
+says "  gradients "
+exits "a file that is not there" 2 experiments/eps.txt
+quiet
+says "cannot read experiments/eps.txt: No such file"
+exits "an unknown option" 2 eps --fast
+quiet
+says "normlab study --help"
+exits "a folder that is not there" 2 eps --quick --out nowhere/eps.csv
+says "cannot write nowhere/eps.csv: No such file"
+if [ -w /dev/full ]; then
+    "$normlab" study eps --quick > /dev/full 2> stderr; code=$?
+    check "a full disk" "$([ $code -eq 1 ] || echo "exit code $code")"
+    says "No space left"
+fi
+
+"$normlab" study length casting --out cut.csv > stdout 2> stderr &
+until [ -s cut.machine.txt ] || ! kill -0 $!; do sleep 0.1; done
+kill -INT $!
+wait $!; code=$?
+check "interrupted" "$([ $code -eq 130 ] || echo "exit code $code")"
+says "what was measured is kept"
+check "  the file has its header" "$(grep -qx study,panel,series,x,y cut.csv || cat cut.csv)"
+
+for file in "$root"/experiments/*.txt; do
+    grep -q '^# command: study$' "$file" || continue
+    name=$(basename "$file" .txt)
+    check "experiments/$name.txt is a study" "$(grep -q "^  $name  *[A-Z].*?$" help || cat help)"
+    check "  and says nothing else" "$(grep -v '^#' "$file")"
+    check "  and has a slide" "$([ -f "$root/plots/slides/$name.py" ] || echo "no plots/slides/$name.py")"
+done
+
+summary

@@ -1,0 +1,217 @@
+/* A fake kernel in bench and races, which compares its inputs with the case's on every call, and is
+ * wrong on some calls. SPDX-License-Identifier: MIT */
+#include "registry.h"
+#include "support.h"
+#include "timing/bench.h"
+#include "timing/race.h"
+
+#include <fenv.h>
+#include <stdio.h>
+
+static nl_case c;
+static nl_data stated;
+static answer want;
+static const nl_impl *real;
+static size_t calls, changed, wrong_from, wrong_to;
+static nl_arg what;
+
+static void compare(nl_arg s, const void *got) {
+    if (!got || memcmp(got, stated.input[s], stated.bytes[s]) == 0) return;
+    changed++;
+    what = s;
+}
+
+/* What is wrong with some calls: the first number of y or dx; statistics and gradients that are not
+ * written; inputs, where the call itself computes from a copy; or the rounding mode, left
+ * changed. */
+static enum fault { NUMBER, UNWRITTEN, INPUTS, ROUNDING } fault;
+
+static bool is_wrong(enum fault f) {
+    return f == fault && calls >= wrong_from && calls < wrong_to;
+}
+
+static void spoil(const void *out) {
+    memset((void *)(uintptr_t)out, 0x3c, nl_dtype_bytes(c.problem.dtype));
+}
+
+static void fake_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    nl_forward_args b = *a;
+    compare(NL_X, a->x), compare(NL_RESIDUAL, a->residual);
+    compare(NL_RUNNING_MEAN, a->running_mean), compare(NL_RUNNING_VAR, a->running_var);
+    calls++;
+    if (is_wrong(UNWRITTEN)) b.mean = b.rstd = NULL;
+    if (is_wrong(INPUTS)) b.x = stated.input[NL_X], b.gamma = stated.input[NL_GAMMA];
+    real->forward(p, &b, threads);
+    if (is_wrong(NUMBER)) spoil(a->y);
+    if (is_wrong(ROUNDING)) fesetround(FE_UPWARD);
+    if (is_wrong(INPUTS)) spoil(a->x), spoil(a->gamma);
+}
+
+static void fake_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    nl_backward_args b = *a;
+    compare(NL_X, a->x), compare(NL_DY, a->dy), compare(NL_RESIDUAL, a->dresidual);
+    compare(NL_MEAN, a->mean), compare(NL_RSTD, a->rstd);
+    calls++;
+    if (is_wrong(UNWRITTEN)) b.dgamma = b.dbeta = NULL;
+    if (is_wrong(INPUTS)) b.dy = stated.input[NL_DY], b.rstd = stated.input[NL_RSTD];
+    real->backward(p, &b, threads);
+    if (is_wrong(NUMBER)) spoil(a->dx);
+    if (is_wrong(INPUTS)) spoil(a->dy), spoil(a->rstd);
+}
+
+static nl_impl fake;
+static bool beside; /* times the real one too */
+
+static bool selects(void *context, const nl_impl *impl, const nl_case *taken) {
+    (void)context, (void)taken;
+    return impl == &fake || (beside && impl == real);
+}
+
+static size_t timed;
+static verdict last, of_real;
+static double seconds = 1e-3; /* of timing */
+
+static void take_row(void *context, const row *line) {
+    (void)context;
+    timed += line->timed;
+    *(strcmp(line->impl, fake.name) == 0 ? &last : &of_real) = line->v;
+}
+
+/* Benches the fake kernel, which computes what `impl` does and is wrong on calls from < to. */
+static void bench(const char *text, const char *impl, size_t from, size_t to) {
+    const bench_settings o = {.seconds = seconds,
+                              .precision = 1e-9,
+                              .margin = 0.02,
+                              .threads = 1,
+                              .selects = selects,
+                              .row = take_row};
+    char error[700] = "no memory";
+    one_thread();
+    if (!case_parse(text, &c, error, sizeof error) ||
+        !data_make(&c, &stated, error, sizeof error) || !answer_make(&c, &stated, &want) ||
+        !(real = nl_find(impl, "c")))
+        cr_assert_fail("%s: %s", text, error);
+    if (!fake.name) nl_registry_add(&fake);
+    fake = *real;
+    fake.name = "fake/kernel", fake.forward = fake_forward, fake.backward = fake_backward;
+    calls = changed = timed = 0, wrong_from = from, wrong_to = to;
+    cr_assert(bench_case(&c, &o, error, sizeof error), "%s: %s", text, error);
+    answer_free(&want), data_free(&stated);
+}
+
+/* Benches it where it is always right, for so long that it is called often enough. */
+static void bench_calls(const char *text, const char *impl, size_t enough) {
+    seconds = 1e-3;
+    while (bench(text, impl, 0, 0), calls <= enough && seconds < 10) seconds *= 4;
+}
+
+Test(timed, every_call_sees_the_stated_inputs) {
+    static const char *const cases[][2] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
+         {"layernorm/forward/f32/8x64/normal/in-place", "layernorm/two_pass"},
+         {"layernorm/forward/f32/8x64/normal/residual/in-place", "layernorm/two_pass"},
+         {"layernorm/forward/bf16/7x33/normal/in-place/cold", "layernorm/two_pass"},
+         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
+         {"rmsnorm/forward/f32/8x64/normal/residual/in-place/rotating", "rmsnorm/one_pass"},
+         {"rmsnorm/forward/f32/8x64/normal/in-place/skew=64", "rmsnorm/one_pass"},
+         {"rmsnorm/backward/f32/8x64/normal/residual/in-place", "rmsnorm/backward"},
+         {"rmsnorm/forward/f32/8x64/normal/residual/in-place=residual", "rmsnorm/one_pass"},
+         {"rmsnorm/backward/f32/8x64/normal/residual/in-place=dresidual", "rmsnorm/backward"},
+         {"layernorm/backward/f16/8x64/normal/in-place", "layernorm/backward"},
+         {"batchnorm/backward/f32/8x16/normal/in-place", "batchnorm/backward"},
+         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
+         {"batchnorm/forward/f32/4x5x9/normal/in-place/rotating", "batchnorm/two_pass"},
+         {"batchnorm/inference/f32/8x16/normal/in-place", "batchnorm/inference"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench_calls(cases[i][0], cases[i][1], 50);
+        cr_expect(timed == 1 && calls > 50 && changed == 0,
+                  "%s: %s differed on %zu of %zu calls; %s %s", cases[i][0], nl_args[what].name,
+                  changed, calls, outcome_name(last.outcome), last.why);
+    }
+}
+
+/* Right when verified, before and after; wrong while it is timed. */
+Test(timed, timed_calls_are_verified) {
+    static const char *const cases[][2] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
+         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
+         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass"},
+         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
+         {"rmsnorm/backward/f32/8x64/normal", "rmsnorm/backward"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench_calls(cases[i][0], cases[i][1], 200);
+        size_t all = calls;
+        cr_assert(timed == 1 && all > 200, "%s: %zu calls, %s", cases[i][0], all, last.why);
+        bench(cases[i][0], cases[i][1], 11, all / 2);
+        cr_expect(timed == 0 && last.outcome == OUTCOME_FAIL && strstr(last.why, "[0]"),
+                  "%s: wrong on calls 11 to %zu, and timed; %s", cases[i][0], all / 2, last.why);
+    }
+}
+
+/* Outputs of an earlier call must not pass for those that this call did not write. */
+Test(timed, outputs_are_written_by_the_timed_call) {
+    static const char *const cases[][2] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
+         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
+         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass"},
+         {"layernorm/forward/f32/8x64/normal/cold", "layernorm/two_pass"},
+         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
+         {"layernorm/backward/f32/8x64/normal", "layernorm/backward"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fault = UNWRITTEN;
+        bench_calls(cases[i][0], cases[i][1], 200);
+        cr_assert(timed == 1, "%s: %s", cases[i][0], last.why);
+        bench(cases[i][0], cases[i][1], 11, calls / 2);
+        cr_expect(timed == 0 && strstr(last.why, "nan, should be"),
+                  "%s: not written, and timed; %s", cases[i][0], last.why);
+    }
+}
+
+/* Even where no bit of the outputs shows it. */
+Test(timed, arithmetic_stays_as_it_is) {
+    static const char text[] = "layernorm/forward/f32/8x64/zeros/no-affine/no-rstd";
+    fault = ROUNDING;
+    bench_calls(text, "layernorm/two_pass", 200);
+    cr_assert(timed == 1, "%s", last.why);
+    bench(text, "layernorm/two_pass", 11, calls / 2);
+    cr_expect(timed == 0 && strstr(last.why, "the rounding mode"), "timed; %s", last.why);
+    cr_expect(fegetround() == FE_TONEAREST);
+}
+
+/* A kernel that writes to its inputs fails; other kernels that read them do not. */
+Test(timed, the_guilty_one_is_named) {
+    static const char *const cases[][3] =
+        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass", "x"},
+         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass", "x"},
+         {"rmsnorm/forward/f16/8x64/normal/in-place", "rmsnorm/one_pass", "gamma"},
+         {"layernorm/backward/f32/8x64/normal", "layernorm/backward", "dy"}};
+    beside = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char says[80];
+        snprintf(says, sizeof says, "the input %s was modified", cases[i][2]);
+        fault = INPUTS;
+        bench_calls(cases[i][0], cases[i][1], 200);
+        cr_assert(timed == 2, "%s: %s%s", cases[i][0], last.why, of_real.why);
+        bench(cases[i][0], cases[i][1], 11, calls / 2);
+        cr_expect(timed == 1 && strcmp(last.why, says) == 0 && of_real.outcome == OUTCOME_OK,
+                  "%s: the guilty one: %s; the other: %s", cases[i][0], last.why, of_real.why);
+    }
+}
+
+Test(timed, races_too) {
+    static const char text[] = "rmsnorm/forward/f32/8x64/normal/residual/in-place";
+    static fixtures all;
+    char why[700] = "";
+    race_result r;
+    bench_calls(text, "rmsnorm/one_pass", 200);
+    arm a = {.threads = 1, .impl = {&fake}, .on = {fixtures_get(&all, text, why, sizeof why)}};
+    arm b = a;
+    cr_assert(a.on[0] && data_make(&c, &stated, why, sizeof why), "%s", why);
+    calls = changed = 0;
+    cr_expect(race_pair(&a, &b, NULL, seconds, &r, why, sizeof why), "%s", why);
+    cr_expect(calls > 100 && changed == 0, "%zu of %zu calls", changed, calls);
+    calls = 0, wrong_from = 11, wrong_to = SIZE_MAX;
+    cr_expect(!race_pair(&a, &b, NULL, seconds, &r, why, sizeof why) && strstr(why, "[0]"), "%s",
+              why);
+    data_free(&stated), fixtures_free(&all);
+}

@@ -1,0 +1,221 @@
+/* What one call alone does not show: two callers at once, a race, a smaller team, the line behind scratch.
+ * Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getcpu() */
+#endif
+#include "trial.h"
+#include "verify/isolate.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+TestSuite(pair, .init = one_thread);
+
+typedef void kernel(const nl_problem *p, const nl_forward_args *a, int threads);
+
+static void naive(const nl_problem *p, const nl_forward_args *a) {
+    nl_forward(nl_find("rmsnorm/naive", "c"), p, a, 1);
+}
+
+static verdict try_kernel(const char *text, kernel *forward, int threads, bool threaded,
+                          size_t (*scratch)(const nl_problem *)) {
+    const nl_impl impl = {.name = "test/pair",
+                          .isa = "c",
+                          .about = "for a test",
+                          .ops = NL_BIT(NL_RMSNORM),
+                          .passes = NL_BIT(NL_FORWARD),
+                          .dtypes = ~0u,
+                          .method = NL_TWO_PASS,
+                          .lanes = 1,
+                          .threaded = threaded,
+                          .forward = forward,
+                          .scratch = scratch};
+    trial t;
+    trial_make(&t, text);
+    const verdict v = verify(&t.c, &t.data, &t.want, &impl, PLACE_START, threads);
+    trial_end(&t);
+    isolate_end();
+    return v;
+}
+
+#define EXPECT_OK(v) cr_expect((v).outcome == OUTCOME_OK, "%s", (v).why)
+#define EXPECT_FAIL(v, what) \
+    cr_expect((v).outcome == OUTCOME_FAIL && strstr((v).why, what), "not '%s': %s", what, (v).why)
+
+/* Keeps x in a buffer. */
+static void by_buffer(const nl_problem *p, const nl_forward_args *a, float *kept) {
+    const size_t bytes = p->n * p->c * sizeof *kept;
+    nl_forward_args of = *a;
+    memcpy(kept, a->x, bytes);
+    of.x = kept;
+    naive(p, &of);
+}
+
+static void one_buffer(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    static float kept[16384];
+    by_buffer(p, a, kept);
+}
+
+static void own_buffer(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    static _Thread_local float kept[16384];
+    by_buffer(p, a, kept);
+}
+
+Test(pair, a_static_buffer_shows) {
+    const char *text = "rmsnorm/forward/f32/16x1024/normal";
+    EXPECT_FAIL(try_kernel(text, one_buffer, 1, false, NULL), "another thread calls it too");
+    EXPECT_OK(try_kernel(text, own_buffer, 1, false, NULL));
+}
+
+/* Keeps 1 / c of the last shape. */
+static void by_shape(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static volatile size_t last;
+    static volatile float scale;
+    (void)threads;
+    if (last != p->c) last = p->c, scale = 1;
+    naive(p, a);
+    for (size_t i = 0; i < p->n * p->c; i++) ((float *)a->y)[i] *= last == p->c ? scale : 0;
+}
+
+/* Keeps y, and knows it again by where x is and by its ends. */
+static void by_address(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static const float *at;
+    static float ends[2], kept[4096];
+    const float *x = a->x;
+    const size_t count = p->n * p->c;
+    (void)threads;
+    naive(p, a);
+    if (at == x && ends[0] == x[0] && ends[1] == x[count - 1])
+        memcpy(a->y, kept, count * sizeof *kept);
+    at = x, ends[0] = x[0], ends[1] = x[count - 1];
+    memcpy(kept, a->y, count * sizeof *kept);
+}
+
+Test(pair, what_is_kept_of_a_call_shows) {
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/16x1024/normal", by_shape, 1, false, NULL),
+                "another thread calls it too");
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/3x100/normal", by_address, 1, false, NULL), "");
+}
+
+#ifdef __linux__
+static void binds(const nl_problem *p, const nl_forward_args *a, int threads) {
+    cpu_set_t one;
+    (void)threads;
+    naive(p, a);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+Test(pair, a_thread_that_stays_bound) {
+    if (nl_max_threads() < 2) return; /* one processor is all */
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/3x100/normal", binds, 1, false, NULL), "bound to");
+}
+#endif
+
+/* Allocates: frees it, though malloc() keeps small blocks, and a team of one, of which OpenMP's runtime
+ * keeps some bytes; or keeps it, in wide rows. */
+static void frees(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    free(calloc(p->c, sizeof(float)));
+#ifdef _OPENMP
+#pragma omp parallel num_threads(1)
+#endif
+    naive(p, a);
+}
+
+static void keeps(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static void *volatile kept;
+    (void)threads;
+    if (p->c > 8192) kept = calloc(p->c, sizeof(float));
+    if (kept) naive(p, a);
+}
+
+Test(pair, memory_that_is_kept) {
+#ifdef __GLIBC__
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/2x12000/normal", keeps, 1, false, NULL),
+                "keeps it");
+#endif
+    for (int c = 1; c < 40; c++) {
+        char text[60];
+        snprintf(text, sizeof text, "rmsnorm/forward/f32/2x%d/normal", c);
+        EXPECT_OK(try_kernel(text, frees, 1, true, NULL));
+    }
+}
+
+/* Wrong in one call of seven, as by a race. */
+static void seldom(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static int calls;
+    (void)threads;
+    naive(p, a);
+    if (++calls % 7 == 0) ((float *)a->y)[5] += 1;
+}
+
+Test(pair, threaded_kernels_are_called_again_and_again) {
+    const char *text = "rmsnorm/forward/f32/4x24/normal/threads=2";
+    EXPECT_FAIL(try_kernel(text, seldom, 2, true, NULL), "y[");
+    EXPECT_OK(try_kernel(text, seldom, 2, false, NULL)); /* one call */
+}
+
+/* The rows of a thread that OpenMP does not grant are missing. */
+static void foresees_a_team(const nl_problem *p, const nl_forward_args *a, int threads) {
+#ifdef _OPENMP
+#pragma omp parallel num_threads(threads)
+#endif
+    {
+        int mine = 0;
+#ifdef _OPENMP
+        mine = omp_get_thread_num();
+#endif
+        for (size_t r = (size_t)mine; r < p->n; r += (size_t)threads) {
+            nl_problem row = *p;
+            nl_forward_args of = *a;
+            row.n = 1;
+            of.x = (const float *)a->x + r * p->c, of.y = (float *)a->y + r * p->c;
+            of.rstd = a->rstd + r;
+            naive(&row, &of);
+        }
+    }
+}
+
+Test(pair, a_team_may_be_smaller) {
+#ifndef _OPENMP
+    cr_skip_test("built without OpenMP");
+#endif
+    EXPECT_OK(
+        try_kernel("rmsnorm/forward/f32/9x24/normal/threads=4", foresees_a_team, 4, true, NULL));
+    for (int team = 1; team < 4; team++) {
+        char text[100];
+        sprintf(text, "rmsnorm/forward/f32/9x24/normal/threads=4/team=%d", team);
+        EXPECT_FAIL(try_kernel(text, foresees_a_team, 4, true, NULL), "should be");
+    }
+}
+
+static size_t odd_scratch(const nl_problem *p) {
+    (void)p;
+    return 36;
+}
+
+static void fills_scratch(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    memset(a->scratch, 1, 36);
+    naive(p, a);
+}
+
+static void exceeds_scratch(const nl_problem *p, const nl_forward_args *a, int threads) {
+    (void)threads;
+    memset(a->scratch, 1, 37);
+    naive(p, a);
+}
+
+Test(pair, scratch_ends_where_it_was_asked_to) {
+    const char *text = "rmsnorm/forward/f32/3x24/normal";
+    EXPECT_OK(try_kernel(text, fills_scratch, 1, false, odd_scratch));
+    EXPECT_FAIL(try_kernel(text, exceeds_scratch, 1, false, odd_scratch), "behind its scratch");
+}

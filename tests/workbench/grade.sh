@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# `normlab grade`: right, wrong, crashing and refused kernels, bad assignments, and the files that it writes
+# as Gradescope and CI services read them. Usage: tests/workbench/grade.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+unset NL_ISA NO_COLOR
+under_test=grade
+rung=$root/rmsnorm/naive.c
+fast=(--seconds 0.001)
+export CC=$quick
+cat >task.txt <<'END'
+# A comment.
+title RMSNorm & "more"
+category 20 the formula: rmsnorm/forward/f32/{3x7,9x64}/normal
+category 10 NaN: rmsnorm/forward/f32/3x7/nan rmsnorm/forward/f32/3x7/inf
+speed 30 rmsnorm/forward/f32/64x1024/normal from rmsnorm/naive to optimized/rows_simd
+error 40 rmsnorm/forward/f32/9x64/normal from 1000000 to 999999
+forbid fopen pragma
+END
+json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
+xml() { python3 -c "import sys, xml.etree.ElementTree as e; r = e.parse(sys.argv[1]).getroot(); print($2)" "$1"; }
+is() { check "$1" "$([ "$2" = "$3" ] || echo "is '$2', not '$3'")"; }
+
+exits "a right kernel" 0 "${fast[@]}" --gradescope a.json --junit a.xml --card a.svg task.txt "$rung"
+prints "RMSNorm & \"more\": $rung"
+prints "ok        20 of 20     the formula"
+prints "right on 2 cases"
+prints "40 of 40     error"
+prints "optimized/rows_simd@$("$normlab" list --csv | awk -F, '$1 == "optimized/rows_simd" && $10 { i = $2 } END { print i }') is at"
+is "  points" "$(json a.json 'r["tests"][0]["score"], r["tests"][1]["max_score"], r["output"]')" "20.0 10.0 RMSNorm & \"more\""
+is "  all passed" "$(json a.json '{t["status"] for t in r["tests"]}')" "{'passed'}"
+is "  JUnit" "$(xml a.xml 'r.get("tests"), r.get("failures"), r[0].get("name")')" "4 0 the formula"
+is "  a card" "$(xml a.svg '[round(float(p.get("data-points"))) for p in r.iter() if p.get("data-points")][:2]')" "[20, 10]"
+check "  without a before" "$(grep '<path' a.svg)"
+
+sed 's|sqrtf(mean_square + v.eps)|(sqrtf(mean_square) + v.eps)|' "$rung" >wrong.c
+exits "a wrong one" 1 "${fast[@]}" --gradescope b.json --junit b.xml --card a.svg task.txt wrong.c
+prints "FAIL       0 of 20     the formula"
+prints "rmsnorm/forward/f32/3x7/normal"
+prints "cause: likely: eps outside the root"
+prints "not measured: first it has to be right"
+prints "0 of 100 points"
+is "  JSON" "$(json b.json 'r["score"], r["tests"][0]["status"]')" "0.0 failed"
+is "  JUnit" "$(xml b.xml 'r.get("failures")')" 4
+check "  the card shows the points before" "$([ "$(grep -c '<path' a.svg)" -eq 4 ] || cat a.svg)"
+
+sed 's|i < v.c; i++)$|i < 2 * v.c; i++)|' "$rung" >crash.c
+exits "one that crashes" 1 "${fast[@]}" task.txt crash.c
+prints "1 element past its end"
+sed 's|float mean_square = 0;|for (volatile int k = 1; k;) {} float mean_square = 0;|' "$rung" >loop.c
+exits "one that loops" 1 "${fast[@]}" task.txt loop.c
+prints "has not returned after"
+sed 's|(void)threads;|(void)threads; puts("\\xff\\xc3 \\xe2\\x82\\xac \\xed\\xa0\\x80 \\x7f");|; s|#include|#include <stdio.h>\n#include|' "$rung" >bytes.c
+exits "one that prints no UTF-8" 1 "${fast[@]}" --gradescope d.json --junit d.xml task.txt bytes.c
+is "  JSON" "$(json d.json 'ascii(r["tests"][0]["output"]).split(chr(34))[1]')" '?? \u20ac ??? \x7f'
+is "  JUnit" "$(xml d.xml 'r.get("failures")')" 4
+sed 's|(void)threads;|(void)threads; static int n; if (++n == 100) exit(0);|; s|#include|#include <stdlib.h>\n#include|' "$rung" >leave.c
+exits "one that ends the program" 1 "${fast[@]}" task.txt leave.c
+prints "it calls exit, which a graded kernel must not"
+prints "0 of 100 points"
+echo 'int x = ;' >broken.c
+exits "one that does not compile" 1 --gradescope c.json task.txt broken.c
+is "  0 points" "$(json c.json 'r["score"]')" 0.0
+prints "0 of 100 points"
+sed 's|(void)threads;|(void)threads; FILE *f = fopen("x", "r"); (void)f;|; s|#include|#include <stdio.h>\n#include|' "$rung" >forbidden.c
+exits "a forbidden word" 1 task.txt forbidden.c
+prints "the assignment forbids 'fopen'"
+{ printf '/* a byte of zero: \0 */\n' && cat forbidden.c; } >hidden.c
+exits "one behind a byte of zero" 1 task.txt hidden.c
+prints "the assignment forbids 'fopen'"
+{ head -c 1100000 /dev/zero | tr '\0' '\n' && cat forbidden.c; } >long.c
+exits "one behind a million of lines" 1 task.txt long.c
+prints "it has more than 1048575 characters"
+sed 's|(void)threads;|(void)threads; /* fopen */ const char *s = "pragma \\" fopen"; (void)s; int my_fopen = 0; (void)my_fopen;|' "$rung" >allowed.c
+exits "in a comment, a text or a longer word it is none" 0 "${fast[@]}" task.txt allowed.c
+sed 's|^title.*|&\nmethod two-pass|' task.txt >asks.txt
+exits "the method that it asks for" 0 "${fast[@]}" asks.txt "$rung"
+sed -i 's|two-pass|refined|' asks.txt
+exits "another one" 1 asks.txt "$rung"
+prints "its .method is not refined, which the assignment asks for"
+prints "0 of 100 points"
+exits "a kernel for another layer" 1 "${fast[@]}" task.txt "$root/layernorm/naive.c"
+prints "it does not take that"
+
+if type clang >/dev/null 2>&1; then
+    CC=clang exits "another compiler" 0 "${fast[@]}" task.txt "$rung"
+fi
+exits "a seed" 0 "${fast[@]}" --seed 5 task.txt "$rung"
+units=$(grep -o '[^ ]* units' stdout)
+exits "the same seed" 0 "${fast[@]}" --seed 5 task.txt "$rung"
+is "  the same data" "$(grep -o '[^ ]* units' stdout)" "$units"
+exits "no seed" 0 "${fast[@]}" task.txt "$rung"
+check "  other data" "$([ "$(grep -o '[^ ]* units' stdout)" != "$units" ] || echo "also $units")"
+
+# Two runs give the same points, except for speed, which may differ by a step.
+exits "one run" 0 "${fast[@]}" --gradescope e.json task.txt "$rung"
+exits "another run" 0 "${fast[@]}" --gradescope f.json task.txt "$rung"
+others='[(t["name"], t["score"]) for t in r["tests"] if t["name"] != "speed"]'
+is "  the same points" "$(json e.json "$others")" "$(json f.json "$others")"
+is "  whole steps of 6 points" "$(json e.json '[t["score"] % 6 for t in r["tests"] if t["name"] == "speed"]')" "[0.0]"
+
+{ sed '/^speed/d; s|^error.*|error 40 layernorm/forward/f32/9x64/offset:65536 from 9 to 1|; s|category.*|category 1 a: layernorm/forward/f32/3x7/normal|' task.txt; } >far.txt
+exits "an error without end" 0 far.txt "$root/layernorm/one_pass.c"
+prints "NaN or infinity where a number should be"
+
+cat >bits.txt <<'END'
+title bits
+bits 60 rows and one long row: rmsnorm/forward/f32/{64x64,1x20000}/normal
+category 40 right: rmsnorm/forward/f32/3x7/normal
+END
+exits "a kernel on one thread has no bits to compare" 1 bits.txt "$rung"
+prints "it is not .threaded"
+prints "40 of 100 points"
+
+refuses() { # refuses WHAT LINE MESSAGE
+    { echo "title x"; echo "category 1 a: rmsnorm/forward/f32/3x7/normal"; printf '%s\n' "$2"; } >bad.txt
+    exits "$1" 2 bad.txt "$rung"
+    says "bad.txt:3: $3"
+}
+refuses "an unknown key" "points 3" "'points' should be title, category, bits, speed, error, method, headers, forbid or allow"
+refuses "no such method" "method three-pass" "'three-pass' should be one-pass, shifted, welford, two-pass or refined"
+refuses "points that are none" "category ten a: rmsnorm/forward/f32/3x7/normal" "'ten' should be a number from 0 to 1e+09"
+refuses "no colon" "category 1 rmsnorm/forward/f32/3x7/normal" "should be: category POINTS NAME: CASE..."
+refuses "no case" "category 1 a: " "should be: category POINTS NAME: CASE..."
+refuses "no such case" "category 1 a: rmsnorm/sideways/f32/3x7/normal" "case rmsnorm/sideways"
+refuses "half a scale" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive" "should be: speed POINTS CASE from RUNG to RUNG (or limit)"
+refuses "several cases" "error 1 rmsnorm/forward/f32/{3x7,3x8}/normal from 9 to 1" "error is measured on one case"
+refuses "an error the wrong way round" "error 1 rmsnorm/forward/f32/3x7/normal from 1 to 9" "1 units should be more than 9"
+refuses "no word" "forbid ##" "'##' should be a word of C"
+refuses "a case that no kernel takes" "category 1 b: layernorm/inference/f32/3x7/normal" "case layernorm/inference/f32/3x7/normal: this layer keeps no running statistics"
+refuses "a rung that does not take the case" "speed 1 rmsnorm/forward/f32/64x1024/normal from layernorm/naive to limit" "cannot be met: layernorm/naive does not take rmsnorm"
+refuses "rotating buffers" "speed 1 rmsnorm/forward/f32/64x1024/normal/rotating from rmsnorm/naive to limit" "a speed is measured on warm or cold buffers"
+refuses "no such rung" "speed 1 rmsnorm/forward/f32/64x1024/normal from rmsnorm/nave to limit" "there is no rung rmsnorm/nave"
+for steps in "in 0 steps" "in four steps" "in 4" "4 steps" "in 4 steps more"; do
+    refuses "'$steps'" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive to limit $steps" "should be: speed POINTS CASE from RUNG to RUNG (or limit), and at the end \`in N steps\`"
+done
+echo "title x" >bad.txt
+exits "an assignment without a category" 2 bad.txt "$rung"
+says "it has no category"
+exits "no file" 2 task.txt
+exits "no such file" 2 task.txt nowhere.c
+says "cannot read nowhere.c"
+
+# As Gradescope runs it: the bundle in source/, one file in submission/, the points in results/.
+mkdir -p autograder/{source,submission,results}
+cp task.txt autograder/source/assignment.txt
+echo 7 >autograder/source/seed
+cp wrong.c autograder/submission/kernel.c
+autograder() { AUTOGRADER=$PWD/autograder NORMLAB=$normlab bash "$root/examples/grading/gradescope/run_autograder" >/dev/null 2>&1; }
+autograder
+is "Gradescope: a wrong kernel" "$(json autograder/results/results.json 'r["score"], len(r["tests"])')" "0.0 4"
+cp "$rung" autograder/submission/kernel.c
+autograder
+is "Gradescope: a right one" "$(json autograder/results/results.json '{t["status"] for t in r["tests"]}')" "{'passed'}"
+rm autograder/results/results.json
+cp leave.c autograder/submission/kernel.c
+autograder
+is "Gradescope: one that ends the program" "$(json autograder/results/results.json 'r["score"], "exit" in r["tests"][0]["output"]')" "0.0 True"
+touch autograder/submission/two.c
+autograder
+is "Gradescope: two files" "$(json autograder/results/results.json 'r["output"]')" "Hand in one .c file."
+check "Gradescope: setup.sh is a script" "$(bash -n "$root/examples/grading/gradescope/setup.sh" 2>&1)"
+
+summary

@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# The labs. `normlab lab` writes what is in labs/, and grading finds a lab by number, name or folder. Then each
+# lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
+# that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
+#     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
+# A wrong kernel in labs/NAME/wrong is a file, or a patch of the file that it names, or a sed script for the solution,
+# where `#` stands for the `//`.
+# A solution has all points but those for speed, unless it states its own; times are not tested.
+# Usage: tests/workbench/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+unset CC NL_ISA NO_COLOR
+"$normlab" try "$root/rmsnorm/naive.c" rmsnorm/forward/f32/3x7/normal > stdout 2> stderr ||
+    { grep -q 'cannot run the compiler' stderr && { echo "skip  no compiler"; exit 77; }; }
+fast=(--seconds 0)
+one=1-first-rung
+
+under_test=lab
+exits "the list" 0
+for page in "$root"/labs/*/README.md; do prints "$(basename "$(dirname "$page")") "; done
+prints "$(sed -n 's/^# //p;q' "$root/labs/$one/README.md")"
+exits "a lab by number" 0 1
+prints "normlab try $one.c --watch"
+prints "normlab grade $one $one.c"
+check "  writes its page" "$(diff <(sed "s|]($root/|](../../|g" $one.md) "$root/labs/$one/README.md")"
+check "  and a file to begin with" "$(cmp $one.c "$root/labs/$one/start.c" 2>&1)"
+check "  and the assignment" "$(cmp $one.txt "$root/labs/$one/assignment.txt" 2>&1)"
+echo mine > $one.c
+rm $one.md
+exits "a file that is there" 2 1
+says "$one.c is there already"
+check "  is left as it is, and no other is written" "$([ "$(cat $one.c)" = mine ] && [ ! -e $one.md ] || ls)"
+exits "no such lab" 2 99
+says "there is no lab '99': \`normlab lab\` lists them"
+exits "two labs" 2 1 2
+exits "one with pictures" 0 reading
+check "  its links lead somewhere" "$(grep -o ']([^):#]*' reading.md | sed 's/.*](//' | while read -r to; do
+    [[ -z $to || -e $to ]] || echo "$to"; done)"
+mkdir away
+cp "$normlab" away/normlab
+(cd away && ./normlab lab $one > stdout 2> stderr)
+check "a copied program has the labs" "$(cmp away/$one.c "$root/labs/$one/start.c" 2>&1)"
+
+under_test=grade
+right=$root/labs/solutions/$one.c
+for what in 1 $one labs/$one "$root/labs/$one" "$root/labs/$one/assignment.txt"; do
+    exits "grade ${what/$root/ROOT}" 0 "${fast[@]}" "$what" "$right"
+    prints "$(sed -n 's/^title *//p' "$root/labs/$one/assignment.txt"): $right"
+done
+mkdir $one # a folder without an assignment is none
+exits "a folder of the lab's name" 0 "${fast[@]}" $one "$right"
+exits "a folder that is no lab" 2 away "$right"
+says "the folder away has no assignment.txt"
+exits "no file, no lab" 2 nowhere "$right"
+says "nowhere is no file, no folder and no lab: \`normlab lab\` lists the labs"
+
+# What the page of a grade says, a line for each part: VERDICT, POINTS, MOST, NAME.
+parts() { sed -nE 's/^  (ok|FAIL) +([0-9.e+-]+) of ([0-9.e+-]+) +(.*)/\1\t\2\t\3\t\4/p' stdout; }
+expected() { sed -n "s|^// expect: $1 ||p" "$2"; }
+between() { # between POINTS A..B
+    awk -v p="$1" -v r="$2" 'BEGIN { split(r, e, /\.\./); if (p < e[1] - 1e-6 || p > e[2] + 1e-6) print p " points, not " r }'
+}
+points() { sed -nE 's/^([0-9.]+) of [0-9.]+ points$/\1/p' stdout; }
+grade_wrong() { # FILE: leaves what it prints in graded/
+    local out=graded/$(basename "$(dirname "$(dirname "$1")")")-$(basename "$1")
+    grep -q '^// expect: wrong' "$1" && export CC=$quick
+    "$normlab" grade --seconds 0 "$root/labs/$(basename "$(dirname "$(dirname "$1")")")" "$1" > "$out" 2> "$out.err"
+    echo $? > "$out.code"
+}
+isas=$("$normlab" list --csv | awk -F, '$10 == 1 { print $2 }' | sort -u)
+uses_vectors() {
+    local header
+    for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$1"); do [ -e "$root/optimized/$header" ] && return; done
+    return 1
+}
+
+# The wrong kernels are graded first, as many at a time as there are processors.
+mkdir graded wrongs
+for file in "$root"/labs/*/wrong/*; do
+    name=$(basename "$(dirname "$(dirname "$file")")") solution=$root/labs/solutions/$name.c
+    made=${file##*/} made=wrongs/$name/wrong/${made%.*}.c why=
+    mkdir -p "${made%/*}"
+    case $file in
+    *.patch) patch -s -o "$made" "${file%/*}/$(sed -n '1s/^--- //p' "$file")" "$file" || why="it is no patch" ;;
+    *.sed) sed -f "$file" "$solution" > changed || why="it is no script"
+        ! cmp -s changed "$solution" || why="nothing changed"
+        sed -n 's|^# |// |p' "$file" | cat - changed > "$made" ;;
+    *) cp "$file" "$made" ;;
+    esac
+    check "$name: ${file##*/} makes a kernel" "$why"
+done
+export -f grade_wrong
+export normlab quick root
+printf '%s\0' wrongs/*/wrong/*.c | xargs -0 -n 1 -P "$(nproc)" bash -c 'grade_wrong "$1"' -
+
+for page in "$root"/labs/*/README.md; do
+    folder=$(dirname "$page")
+    name=$(basename "$folder")
+    check "$name: the page says how long it takes" "$(grep -q '^Takes: ' "$page" || echo "no line 'Takes: '")"
+    [ -e "$folder/start.c" ] || [ -e "$folder/assignment.txt" ] || [ -e "$folder/wrong" ] || continue
+    if grep -q '^bits' "$folder/assignment.txt" && "$normlab" --version | grep -q '^threads: built without OpenMP'; then
+        echo "skip  $name: threads"
+        continue
+    fi
+    solution=$root/labs/solutions/$name.c
+    wrongs=(wrongs/"$name"/wrong/*.c)
+    for file in "$folder/start.c" "$folder/assignment.txt" "$solution"; do
+        check "  has ${file#"$root"/}" "$([ -e "$file" ] || echo "there is none")"
+    done
+    check "  has three wrong kernels" "$([ ${#wrongs[@]} -ge 3 ] || echo "only ${#wrongs[@]}")"
+    mapfile -t categories < <(sed -nE 's/^(category|bits) +[0-9.]+ +//p' "$folder/assignment.txt" | sed 's/: .*//')
+
+    cp "$folder/start.c" "$name.c"
+    begins=$(sed -n 's/^# start: //p' "$folder/assignment.txt") # points of one that is right, and not yet fast
+    CC=$quick run grade "${fast[@]}" "$folder" "$name.c"
+    check "$name: the starting file is unfinished" "$([ $code -eq 1 ] || [ -n "$begins" ] || echo "exit code $code")"
+    check "  and gets ${begins:-no point}" "$(between "$(points)" "${begins:-0..0}")"
+    check "  compiles without a warning" "$(cat stderr; grep "does not compile" stdout)"
+    check "  says TODO" "$(grep -q TODO "$folder/start.c" || echo "no TODO")"
+
+    check "$name: the program does not contain the solution" \
+        "$(grep -qaF "$(sed -n 1p "$solution")" "$normlab" && echo "it does")"
+    run_on=$(uses_vectors "$solution" && echo "$isas" || echo any) # plain C is compiled alike for all
+    for isa in $run_on; do
+        [ "$isa" = any ] || export NL_ISA=$isa
+        # with -O3 once; another compiler gets no -fopenmp, which a lab with `bits` needs
+        [ "$isa" = any ] || [ "$isa" = c ] || grep -q '^bits' "$folder/assignment.txt" || export CC=$quick
+        exits "$name: the solution, $isa" 0 "${fast[@]}" "$folder" "$solution"
+        unset NL_ISA CC
+        check "  has all points" "$(parts | awk -F'\t' '!($4 == "speed" || ($4 == "error" && stated)) && $2 != $3 ||
+            $1 != "ok"' "stated=$(expected points "$solution")")"
+        check "  in ${#categories[@]} categories" "$([ "$(parts | awk -F'\t' '$4 != "speed" && $4 != "error"' | wc -l)" \
+            -eq ${#categories[@]} ] && [ ${#categories[@]} -gt 0 ] || parts)"
+        stated=$(expected points "$solution")
+        [ -z "$stated" ] || check "  as many as it states" "$(between "$(points)" "$stated")"
+    done
+
+    for file in "${wrongs[@]}"; do
+        graded=graded/$name-$(basename "$file")
+        cp "$graded" stdout && cp "$graded.err" stderr
+        check "$name: $(basename "$file")" "$([ "$(cat "$graded.code")" = "$([ -n "$(expected wrong "$file")" ] &&
+            echo 1 || echo 0)" ] || echo "exit code $(cat "$graded.code"): $(tail -3 stderr)")"
+        range=$(expected points "$file")
+        check "  begins with a comment" "$(head -c 2 "$file" | grep -q '/[/*]' || head -1 "$file")"
+        check "  has points, but not all: $range" "$([[ $range =~ ^[0-9.]+\.\.[0-9.]+$ ]] || echo "no 'expect: points A..B'"
+            most=$(parts | awk -F'\t' '{ sum += $3 } END { print sum - 1 }')
+            between "${range##*..}" "0..$most"; between "$(points)" "$range")"
+        check "  is wrong in: $(expected wrong "$file" | paste -sd,)" \
+            "$(diff <(expected wrong "$file" | sort) <(parts | awk -F'\t' '$1 == "FAIL" && $4 != "speed" && $4 != "error" { print $4 }' | sort))"
+        check "  expects a hint" "$([ -n "$(expected hint "$file")" ] || echo "no 'expect: hint TEXT'")"
+        while read -r hint; do prints "$hint"; done < <(expected hint "$file")
+    done
+done
+
+summary

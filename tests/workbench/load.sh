@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# `--load`: kernels of a shared library in every command that has the option, and every library that is refused.
+# Usage: tests/workbench/load.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+cc=${CC:-cc}
+type "${cc%% *}" > /dev/null || { echo "skip  there is no $cc"; exit 77; }
+case=rmsnorm/forward/f32/3x7/normal
+unset NL_ISA
+
+# library NAME OPTIONS...: compiles stdin, after the headers, into NAME.so
+library() {
+    { echo '#include "normlab_kernel.h"'; cat; } > "$1.c"
+    $cc -O1 -shared -fPIC -I"$root/include" -I"$root/core" "${@:2}" "$1.c" -o "$1.so" || exit 1
+}
+refuses() { # refuses FILE WORDS: every line of the table's commands says so
+    exits "$1 is refused" 2 check --load "$1" $case
+    says "--load $1: "
+    says "$2"
+    quiet
+}
+
+for rung in rmsnorm/naive layernorm/backward; do
+    $cc -O2 -shared -fPIC "-DNL_NAME=\"mine/${rung#*/}\"" -I"$root/include" -I"$root/core" "$root/$rung.c" \
+        -o "${rung#*/}.so" || exit 1
+done
+exits "check with a library" 0 check --load naive.so --impl mine/naive $case
+says "1 case: 1 ok"
+exits "  selected by default" 0 check --load ./naive.so $case
+prints ",mine/naive,c,1,"
+exits "check with two" 0 check --load naive.so --load backward.so --impl 'mine/*' $case \
+    layernorm/backward/bf16/3x7/normal
+says "2 cases: 2 ok"
+$cc -O2 -shared -fPIC '-DNL_NAME="mine/a_name_that_is_longer_than_a_column"' -I"$root/include" -I"$root/core" \
+    "$root/rmsnorm/naive.c" -o long.so || exit 1
+exits "a long name" 0 check --load long.so --impl mine/* $case $case/in-place
+check "  breaks no column" "$(grep -E '^ {37} c ' stderr > /dev/null || tail -4 stderr)"
+exits "list" 0 list --load naive.so
+prints "mine/naive: the formula"
+exits "bench" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --quick --seconds 0.005 $case
+prints ",mine/naive,c,1,"
+exits "bench in fresh processes" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --seconds 0.005 \
+    --passes 2 $case
+prints ",mine/naive,c,1,"
+exits "check --impl best" 0 check --load naive.so --impl best $case
+check "  is another" "$(grep mine/naive stdout)"
+printf '%b' "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" > x.npy
+printf '%*s\n' $((80 - $(wc -c < x.npy) - 1)) '' >> x.npy
+printf '\0\0\x80\x3f\0\0\0\x40' >> x.npy
+exits "run" 0 run rmsnorm --x x.npy --load naive.so --impl mine/naive --out y.npy
+says "with mine/naive@c"
+exits "claims" 0 claims --help
+prints "--load FILE.so"
+
+library wrong <<< '
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }
+static const nl_impl k = {.name = "mine/wrong", .isa = "c", .about = "-", .ops = NL_BIT(NL_RMSNORM),
+    .passes = NL_BIT(NL_FORWARD), .dtypes = 1, .lanes = 1, .forward = forward};
+int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
+const nl_impl *normlab_kernel(size_t i) { return i ? NULL : &k; }'
+exits "a wrong kernel fails" 1 check --load wrong.so --impl mine/wrong $case
+says "repeat: normlab check '$case' --impl 'mine/wrong@c' --load 'wrong.so'"
+exits "  beside a right one" 1 check --load naive.so --load wrong.so --impl 'mine/*' $case
+says "1 case: 1 ok, 0 demo, 0 skipped, 1 failed"
+
+exits "  with --first, one row" 1 check --first --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/3x{5..9}/normal"
+check "  and no more" "$([ "$(wc -l <stdout)" = 2 ] || cat stdout)"
+exits "one that is wrong everywhere" 1 check --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/{1..300}x5/normal"
+says "(mine/wrong@c has failed 200 times and is not called again)"
+check "  and 200 rows say so" "$(grep -c ',fail,' stdout | grep -vx 200)"
+
+# variant NAME CODE [FIELDS]: the example, with code at the beginning of a call
+variant() {
+    sed "s|(void)threads;|$2|; s|c/rmsnorm|c/$1|; s|\.lanes = 1,|.lanes = 1, ${3-}|" "$root/examples/rmsnorm.c" > "$1.c"
+    $cc -O2 -ffp-contract=off -shared -fPIC -include stdlib.h -I"$root/include" -I"$root/core" "$1.c" -lm -o "$1.so" || exit 1
+}
+# The address sanitizer has a malloc() and a handler of SIGFPE of its own.
+fpe=", with exit code 1"
+if ! grep -q __asan_init "$normlab"; then
+    fpe=" (Floating point exception)"
+    variant leaky '(void)threads; static void *volatile kept; kept = malloc(100);'
+    exits "memory that each call keeps" 1 check --load leaky.so --impl c/leaky "rmsnorm/forward/f32/{1..90}x5/normal"
+    says "allocates memory in each call, and keeps it"
+fi
+variant warm '(void)threads; static void *kept; if (!kept) kept = malloc(100);'
+exits "memory that the first one keeps" 0 check --load warm.so --impl c/warm "rmsnorm/forward/f32/{1..90}x5/normal"
+if ! "$normlab" --version | grep -q '^threads: built without OpenMP'; then
+    variant crowd 'if (threads > 4 \&\& p->n > 4) return;' '.threaded = true,'
+    exits "wrong from five threads on" 1 check --threads 6 --load crowd.so --impl c/crowd
+    says "repeat: "
+    eval "$(sed -n "s/^ *repeat: normlab/run/p" stderr | head -1)"
+    check "  also on the smallest case" "$([ $code -eq 1 ] || echo "exit code $code")"
+fi
+
+refuses none.so "No such file"
+echo text > text.so
+refuses text.so "text.so"
+refuses wrong.c "a source file"
+refuses . "."
+library empty < /dev/null
+refuses empty.so "has no normlab_kernel_abi"
+library half <<< 'int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }'
+refuses half.so "has no normlab_kernel:"
+library other <<< 'int normlab_kernel_abi(void) { return NL_KERNEL_ABI + 1; }
+const nl_impl *normlab_kernel(size_t i) { return (const nl_impl *)i; }'
+refuses other.so "was compiled for version 2 of the kernel interface, and this normlab has 1"
+library zero <<< 'int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
+const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }'
+refuses zero.so "has no kernel"
+library endless <<< '
+static nl_impl all[100];
+static char names[100][8];
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }
+int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
+const nl_impl *normlab_kernel(size_t i) {
+    names[i][0] = names[i][2] = (char)(97 + i), names[i][1] = 47;
+    all[i] = (nl_impl){.name = names[i], .isa = "c", .about = "-", .ops = 1, .passes = 1, .dtypes = 1, .lanes = 1,
+                       .forward = forward};
+    return &all[i];
+}'
+refuses endless.so "or no end"
+library undefined <<< 'int not_anywhere(void);
+int normlab_kernel_abi(void) { return not_anywhere(); }'
+refuses undefined.so "not_anywhere"
+# Libraries that end the process which loads them.
+ends() { # ends NAME WORDS < CODE: which defines abi(), scratch() and perhaps more
+    { cat; echo '
+static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }
+static const nl_impl k = {.name = "mine/end", .isa = "c", .about = "-", .ops = NL_BIT(NL_RMSNORM),
+    .passes = NL_BIT(NL_FORWARD), .dtypes = 1, .lanes = 1, .forward = forward, .scratch = scratch};
+int normlab_kernel_abi(void) { return abi(); }
+const nl_impl *normlab_kernel(size_t i) { return i ? NULL : &k; }'; } | library "$1" -include stdlib.h -include signal.h
+    refuses "$1.so" "$2"
+}
+ends at_once "ended the process that loaded it, with exit code 0" <<< '
+__attribute__((constructor)) static void leave(void) { exit(0); }
+static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { return p->c; }'
+ends when_asked "ended the process that loaded it (Aborted)" <<< '
+static int abi(void) { abort(); } static size_t scratch(const nl_problem *p) { return p->c; }'
+ends in_scratch "ended the process that loaded it (Aborted)" <<< '
+static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { (void)p; abort(); }'
+ends in_scratch_of_no_rows "ended the process that loaded it$fpe" <<< '
+static int abi(void) { return NL_KERNEL_ABI; } static size_t scratch(const nl_problem *p) { if (!p->n) raise(SIGFPE); return 4096; }'
+library upward -include fenv.h <<< '
+__attribute__((constructor)) static void round_up(void) { fesetround(FE_UPWARD); }
+int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
+const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }'
+refuses upward.so "changes floating-point arithmetic when it is loaded"
+printf '#include "kernel.h"\n' > unfinished.c
+$cc -shared -fPIC '-DNL_NAME="mine/unfinished"' -I"$root/include" -I"$root/core" unfinished.c -o unfinished.so
+refuses unfinished.so "does its file end with NL_IMPL"
+$cc -shared -fPIC '-DNL_NAME="mine"' -I"$root/include" -I"$root/core" "$root/rmsnorm/naive.c" -o nameless.so
+refuses nameless.so "the name 'mine' should be FOLDER/NAME"
+$cc -shared -fPIC '-DNL_NAME="rmsnorm/naive"' -I"$root/include" -I"$root/core" "$root/rmsnorm/naive.c" -o same.so
+refuses same.so "rmsnorm/naive@c is there already: choose another name"
+cp naive.so copy.so
+exits "a library twice" 2 check --load naive.so --load ./naive.so $case
+says "--load ./naive.so: is loaded already"
+exits "a name twice" 2 check --load naive.so --load copy.so $case
+says "--load copy.so: mine/naive@c is there already, from naive.so"
+if "$normlab" list --csv | cut -d, -f2 | grep -qx avx2; then
+    $cc -shared -fPIC '-DNL_NAME="mine/wide"' -DNL_ISA=avx2 -I"$root/include" -I"$root/core" \
+        "$root/rmsnorm/naive.c" -o wide.so
+    NL_ISA=c refuses wide.so "mine/wide needs avx2, which this processor or NL_ISA does not allow"
+fi
+for command in limit tune doctor judge study; do
+    exits "$command has no --load" 2 $command --load naive.so
+done
+exits "--load without a file" 2 list --load
+says "--load needs a value"
+
+summary

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# `normlab new`: every stub compiles without a warning and is plainly unfinished, and one that is finished is
+# right. Usage: tests/workbench/new.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+unset CC NL_ISA
+compilers=$(for cc in gcc clang; do type $cc > /dev/null 2>&1 && echo $cc; done)
+[ -n "$compilers" ] || { echo "skip  neither gcc nor clang"; exit 77; }
+
+for layer in layernorm rmsnorm qwen2_rmsnorm batchnorm; do
+    for pass in forward backward inference; do
+        [ $layer = batchnorm ] || [ $pass != inference ] || continue
+        for simd in '' --simd; do
+            name=${layer}_$pass${simd#--}
+            # shellcheck disable=SC2086
+            exits "new $layer $name --pass $pass $simd" 0 new $layer $name --pass $pass $simd
+            check "  has the header" "$(for word in idea gain fails; do
+                grep -q "^.. $word *TODO: " $name.c || echo "no $word"; done)"
+            check "  fits 100 columns" "$(awk 'length > 100' $name.c)"
+            for cc in $compilers; do
+                CC=$cc exits "  compiles with $cc and is unfinished" 1 try $name.c
+                prints "try/$name@"
+                prints "FAIL  a small case"
+                says "should be"
+                check "  without a warning" "$(grep warning stderr)"
+            done
+        done
+    done
+done
+
+sed 's|^ */\* TODO.*|float squares = 0; for (size_t i = 0; i < v.c; i++) squares += nl_x(row, i) * nl_x(row, i);\
+        float rstd = 1 / sqrtf(squares / v.c + v.eps);\
+        for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) * rstd);\
+        nl_keep(row, 0, rstd); /*|' rmsnorm_forward.c > finished.c
+exits "a stub with its formula" 0 try --seconds 0.001 finished.c
+prints "right on "
+
+cp rmsnorm_forward.c before.c
+exits "a file that is there" 2 new rmsnorm rmsnorm_forward
+says "cannot write rmsnorm_forward.c: File exists"
+check "  is left as it is" "$(cmp rmsnorm_forward.c before.c)"
+mkdir folder
+exits "--out" 0 new gemma mine --out folder/other.c
+prints "folder/other.c: fill in"
+check "  writes there" "$([ -s folder/other.c ] && [ ! -e mine.c ] || ls . folder)"
+check "  takes an alias" "$(grep -q NL_QWEN2_RMSNORM folder/other.c || cat folder/other.c)"
+refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
+refuses "--out into no folder" "No such file" new rmsnorm mine --out none/mine.c
+refuses "no name" "give a LAYER and a NAME" new rmsnorm
+refuses "a word too many" "give a LAYER and a NAME" new rmsnorm a b
+refuses "an unknown layer" "groupnorm is no layer: batchnorm" new groupnorm mine
+refuses "a name that is none" "'../a'" new rmsnorm ../a
+refuses "an unknown pass" "--pass sideways should be forward, backward or inference" new rmsnorm a --pass sideways
+refuses "inference of a row norm" "inference of layernorm is its forward pass" new layernorm a --pass inference
+check "nothing else is written" "$(ls a.c mine.c 2>/dev/null)"
+
+summary

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# `normlab try`: verdicts on right, wrong and unfinished kernel files, compilers, cases of one's own, --watch.
+# No time is asserted. Usage: tests/workbench/try.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+unset CC NL_ISA NO_COLOR
+export TMPDIR=$work/tmp
+mkdir tmp
+under_test=try
+rung=$root/rmsnorm/naive.c
+"$normlab" try "$rung" rmsnorm/forward/f32/3x7/normal > stdout 2> stderr ||
+    { grep -q 'cannot run the compiler' stderr && { echo "skip  no compiler"; exit 77; }; }
+fast=(--seconds 0.001)
+export CC=$quick
+
+exits "a right kernel" 0 "${fast[@]}" "$rung"
+prints "naive.c: compiled by "
+prints "try/naive@c: rmsnorm, qwen2_rmsnorm forward in f32, f16, bf16"
+prints "  ok    a small case                      2 cases"
+prints "  ok    three threads "
+prints "rmsnorm/forward/f32/64x1024/normal"
+prints "  rmsnorm/naive "
+prints "  optimized/"
+prints "right on "
+prints "held to no bound on "
+prints "  ok    huge and tiny values              8 cases, no bound on 4"
+check "  nothing on stderr" "$(cat stderr)"
+check "  nothing is left" "$(ls -A tmp)"
+check "  one screen" "$([ "$(wc -l < stdout)" -le 35 ] || wc -l stdout)"
+for r in rmsnorm/naive layernorm/naive batchnorm/naive batchnorm/inference layernorm/backward_recompute; do
+    sed 's/v\.eps/1e-5f/g' "$root/$r.c" > eps.c
+    exits "eps that is the usual one: $r" 1 eps.c
+    prints "  FAIL  another eps, another momentum"
+done
+cp "$rung" ./-o.c
+exits "a file like an option" 0 -- -o.c rmsnorm/forward/f32/3x7/normal
+"$normlab" try "$rung" rmsnorm/forward/f32/3x7/normal >&- 2> stderr
+is_code=$?
+check "stdout closed" "$([ $is_code -eq 1 ] && grep -q 'writing to stdout' stderr && ! grep -q printed stderr || cat stderr)"
+exits "a vector kernel" 0 "${fast[@]}" "$root/optimized/batch_inference.c"
+prints "try/batch_inference@$("$normlab" list --csv | awk -F, '$1 == "optimized/batch_inference" && $10 { i = $2 } END { print i }'): "
+sed 's|(void)threads;|(void)threads; printf("n is %zu\\nc is %zu\\n", p->n, p->c); fputs("so it is", stderr);|; s|#include|#include <stdio.h>\n&|' "$rung" > prints.c
+exits "a kernel that prints" 0 "${fast[@]}" prints.c rmsnorm/forward/f32/{3x7,3x8,3x9,3x10}/normal
+check "  is shown, on the first cases" "$(diff <(grep -E '^  (printed|  \||what)' stdout) - << 'END'
+  printed on rmsnorm/forward/f32/3x7/normal:
+    | n is 3
+    | c is 7
+    | so it is
+  printed on rmsnorm/forward/f32/3x8/normal:
+    | n is 3
+    | c is 8
+    | so it is
+  printed on rmsnorm/forward/f32/3x9/normal:
+    | n is 3
+    | c is 9
+    | so it is
+  what it prints on other cases is not shown
+END
+)"
+prints "not timed: it prints"
+sed -i 's|nl_with_type|*(volatile int *)0 = 1; &|' prints.c
+exits "one that then crashes" 1 "${fast[@]}" prints.c rmsnorm/forward/f32/3x7/normal
+prints "    | c is 7"
+sed 's|(void)threads;|assert(threads < 0);|; s|#include|#include <assert.h>\n&|' "$rung" > asserts.c
+exits "an assertion" 1 asserts.c rmsnorm/forward/f32/3x7/normal
+prints "threads < 0"
+exits "a demonstration" 0 "${fast[@]}" "$root/rmsnorm/half_eps.c"
+prints "  -     16-bit storage                    4 cases, held to no bound"
+prints "as a demonstration"
+
+# A mistake that only some cases meet, and the group that finds it.
+finds() { # finds GROUP SED-SCRIPT [RUNG]
+    sed "$2" "${3:-$rung}" > mistake.c
+    check "the mistake '$2' is one" "$(cmp -s "${3:-$rung}" mistake.c && echo "nothing changed")"
+    exits "  is found" 1 mistake.c
+    prints "  FAIL  $1 "
+    check "  there first" "$([ "$(grep -m1 FAIL stdout | cut -c9-$((8 + ${#1})))" = "$1" ] || grep FAIL stdout)"
+    says "FAIL try/mistake@c on "
+    says "     repeat: normlab try 'mistake.c' '"
+    check "  once" "$([ "$(grep -c ^FAIL stderr)" -eq 1 ] || cat stderr)"
+    check "  is not timed" "$(grep baseline stdout)"
+}
+finds "a small case" 's|i < v.c; i++) mean|i + 1 < v.c; i++) mean|'
+prints "  stopped after 3 failures"
+says "     cause: likely: the sums miss their last element"
+finds "a small case" 's|sqrtf(mean_square + v.eps))|(sqrtf(mean_square) + v.eps))|'
+says "cause: likely: eps outside the root"
+finds "16-bit storage" 's|nl_x(row, i) / sqrtf|nl_round(v.t, nl_x(row, i)) / (1 + (v.t == NL_F16) * 0.01f) / sqrtf|'
+finds "every width" 's|mean_square /= v.c;|mean_square /= v.c + (v.c == 67);|'
+finds "one row, no row, many rows" 's|nl_view row = nl_row(v, r);|if (r == 99) break; nl_view row = nl_row(v, r);|'
+finds "residual" 's|nl_x(row, i) \*|nl_load(v.t, row.x, i) *|'
+says "cause: unknown: none of "
+finds "cast before the weight" 's|size_t r = 0;|size_t r = (v.cast_before_weight = false);|'
+finds "in place" 's|mean_square + v.eps));$|(mean_square + (v.y == v.x)) + v.eps));|'
+finds "arguments left out" 's|nl_x(row, i) / sqrtf|(v.gamma ? 1 : 2) * &|'
+finds "offset and constant data" 's|mean_square /= v.c;|mean_square /= v.c; if (mean_square == 0) mean_square = 1;|'
+finds "outliers, uneven sums" 's|mean_square /= v.c;|mean_square /= v.c; mean_square = fminf(mean_square, 1000);|'
+finds "NaN and infinity" 's|mean_square /= v.c;|mean_square /= v.c; if (mean_square != mean_square) mean_square = 1;|'
+finds "long rows" 's|mean_square /= v.c;|mean_square /= v.c - (v.c > 5000 ? 1000 : 0);|'
+finds "three threads" 's|(void)threads;|if (threads > 2) return;|; s|\.rank = 1|.rank = 1, .threaded = true|'
+
+exits "cases of one's own" 1 mistake.c 'rmsnorm/forward/f32/{3x7,5x7}/normal{,/threads=3}'
+says "repeat: normlab try 'mistake.c' 'rmsnorm/forward/f32/3x7/normal/threads=3'"
+exits "  that are right" 0 mistake.c rmsnorm/forward/f32/3x7/normal
+prints "your cases"
+prints "right on 1 case,"
+exits "  that it does not take" 1 mistake.c layernorm/forward/f32/3x7/normal
+says "nothing was compared"
+exits "  in no spelling" 2 mistake.c rmsnorm/forward
+says "'rmsnorm/forward' should be"
+
+sed 's|;$||' "$rung" > broken.c
+exits "a syntax error" 1 broken.c
+says "broken.c:"
+says "error: expected"
+says "normlab try: broken.c does not compile"
+quiet
+echo '#include "kernel.h"' > empty.c
+exits "a file without NL_IMPL" 1 empty.c
+says "does its file end with NL_IMPL"
+sed 's|sqrtf(|my_sqrt(|; s|^NL_INLINE|float my_sqrt(float);\n&|' "$rung" > undefined.c
+exits "a symbol that is nowhere" 1 undefined.c
+says "my_sqrt"
+sed 's|.lanes = 1|.lanes = 0|' "$rung" > lanes.c
+exits "an impossible kernel" 1 lanes.c
+says "try/lanes: lanes is 0"
+cp "$rung" "my kernel (2).c"
+exits "a name with spaces" 0 "my kernel (2).c" rmsnorm/forward/f32/3x7/normal
+prints "try/my_kernel__2_@c"
+cp "$rung" @.c # to a compiler, @FILE is a file of options
+exits "a name that begins with @" 0 @.c rmsnorm/forward/f32/3x7/normal
+prints "try/_@c"
+long=a_name_that_is_longer_than_the_table_of_implementations_has_room_for
+cp "$rung" $long.c
+exits "a long name" 0 $long.c rmsnorm/forward/f32/3x7/normal
+prints "try/${long:0:56}@c"
+check "  nothing is left" "$(ls -A tmp)"
+CC=no-such-compiler exits "no compiler" 1 "$rung"
+says "cannot run the compiler no-such-compiler"
+if type clang > /dev/null 2>&1; then
+    CC=clang exits "another compiler" 0 "$rung" rmsnorm/forward/f32/3x7/normal
+    prints "compiled by clang in"
+fi
+exits "no file" 2
+says "which FILE.c?"
+exits "a file that is not there" 2 none.c
+says "cannot read none.c"
+touch mine.rs
+exits "a file of another language" 2 mine.rs
+says "neither a .c nor a .so"
+${CC:-cc} -shared -fPIC '-DNL_NAME="mine/naive"' -I"$root/include" -I"$root/core" "$rung" -o mine.so
+exits "a library" 0 mine.so rmsnorm/forward/f32/3x7/normal
+prints "mine/naive@c: "
+
+# --watch: wrong, then right, then Ctrl-C.
+sed 's|v.eps));$|1));|' "$rung" > watched.c
+"$normlab" try --watch "${fast[@]}" watched.c > stdout 2> stderr &
+watcher=$!
+until_says() { for _ in {1..300}; do [ "$(grep -c waiting stderr)" -ge "$1" ] && return; sleep 0.1; done; }
+until_says 1
+prints "FAIL  a small case"
+cp "$rung" new.c && mv new.c watched.c
+until_says 2
+prints "right on "
+kill -INT $watcher
+wait $watcher; code=$?
+check "--watch ends with Ctrl-C" "$([ $code -eq 130 ] || echo "exit code $code")"
+
+mkfifo pipe.c
+exits "a pipe" 2 pipe.c
+says "pipe.c is not a file"
+
+summary
