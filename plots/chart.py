@@ -244,7 +244,7 @@ def main():
         if o.panels:
             axes.set_title(panel[0][1], fontsize=11)
         elif len(files) > 1:
-            titles = (f"{label}: " * (len(panel) > 1) + f"{common.machine(path, mine)} · {speed.cache_sizes(path)}" for path, label, mine in panel)
+            titles = (f"{label}: " * (len(files) > 1) + f"{common.machine(path, mine)} · {speed.cache_sizes(path)}" for path, label, mine in panel)
             axes.set_title("\n".join(fill(title, 140 // len(panels)) for title in titles), fontsize=10)
     for line in grid:
         line[0].set_ylabel(o.ylabel, fontsize=14)

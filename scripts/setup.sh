@@ -129,8 +129,9 @@ get_programs() { # TABLE
     exit 2
 }
 
-make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes it, and again when they changed
+make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes it, and again when they changed; a link to one is left as it is
     local stamp
+    [[ ! -L $1 ]] || ! "$1/bin/python" -c '' || return 0
     stamp=$(echo "$PWD" "${@:3}" && "$python" --version && cat "$2")
     if [[ $stamp != "$(cat "$1/stamp" 2>/dev/null)" ]] || ! "$1/bin/python" -c ''; then
         echo "Making $1 from $2 ${*:3}"

@@ -23,11 +23,14 @@ static void name_mechanism(judgement *j) {
                mostly = m->likely && !h->fitted && 5 * h->left.hits >= 4 * j->score.beyond;
     j->partly = m->likely && !wholly && !local && (mostly || !j->rounding);
     if (local) m->prefix = "";
-    if (wholly || j->partly)
+    j->named = wholly || j->partly;
+    if (j->named)
         mechanism_text(m, j->mechanism, sizeof j->mechanism);
     else
         text_append(j->mechanism, sizeof j->mechanism,
-                    j->rounding ? j->rounding : "no known mechanism explains it");
+                    j->rounding                             ? j->rounding
+                    : j->score.not_finite == j->score.count ? "every element is NaN or infinite"
+                                                            : "no known mechanism explains it");
 }
 
 static bool explain(judgement *j) {

@@ -33,6 +33,7 @@ typedef struct judgement {
     region wrong; /* numbers of y or dx */
     growth growth, rest;
     pattern pattern;
+    bool named;           /* the mechanism is a known mistake */
     bool partly;          /* the likely mistakes explain much, not all */
     const char *rounding; /* the mechanism that fits growth and pattern, or NULL */
     char mechanism[400];  /* in one line */

@@ -126,6 +126,7 @@ static void print_mechanism(const judgement *j, FILE *out) {
         region_text(&j->s, &j->wrong, text, sizeof text);
         fprintf(out, "  where          %s is wrong %s\n", nl_args[j->wrong.output].name, text);
     }
+    if (!j->named && !j->rounding && j->score.not_finite == j->score.count) return;
     fprintf(out,
             "\nmistake tried, made on purpose                             removes  leaves rms    "
             "largest\n");
@@ -153,7 +154,8 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     if (c->judged == 0)
         fprintf(out, "verdict          none: a two-pass has no bound on these data\n");
     else if (j->right)
-        fprintf(out, "verdict          right: within the bound\n");
+        fprintf(out, "verdict          right: within the bound%s\n",
+                j->named ? ", but a known mistake explains the error" : "");
     else
         fprintf(out,
                 "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %ss\n",

@@ -7,10 +7,10 @@ import files
 import slide
 
 SOURCE = "claims"
-RACES = {("unfused", "forward/f32/16384x1024/normal"): "unfused,\nfrom memory",
-         ("scalar", "forward/f32/64x1024/normal"): "plain C",
-         ("simd", "forward/f32/64x1024/normal"): "SIMD",
-         ("streaming", "forward/f32/16384x1024/normal"): "SIMD,\nfrom memory"}
+RACES = {("unfused", "forward/f32/16384x1024/normal"): "unfused,\n128 MiB",
+         ("scalar", "forward/f32/64x1024/normal"): "plain C,\n512 KiB",
+         ("simd", "forward/f32/64x1024/normal"): "SIMD,\n512 KiB",
+         ("streaming", "forward/f32/16384x1024/normal"): "SIMD,\n128 MiB"}
 LOW, HIGH, APART, ENOUGH = -20, 62, 900, 6  # APART: SITTING_S in harness/claims/evidence.h
 
 

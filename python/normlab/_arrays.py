@@ -32,6 +32,8 @@ def _from_dlpack(given: Any) -> NDArray[Any]:
     dtype = str(getattr(given, "dtype", ""))
     if getattr(given, "is_neg", bool)():  # PyTorch exports the memory without the sign
         raise ValueError("it is negated when it is read: pass tensor.resolve_neg()")
+    if getattr(given, "requires_grad", False) is True:
+        raise ValueError("it requires gradients, which normlab.torch has; without them pass tensor.detach()")
     if dtype == "torch.bfloat16":  # NumPy's DLPack lacks the type
         return _from_dlpack(given.view(sys.modules["torch"].int16)).view(bfloat16())
     if dtype == "bfloat16":  # JAX's is that of ml_dtypes

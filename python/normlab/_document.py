@@ -54,7 +54,8 @@ def documented(returns: str, raises: str = _RAISES,
         for name in list(function.__annotations__)[:-1]:
             names.setdefault(special.get(name) or _PARAMETERS[name], []).append(name)
         given = "\n".join(f"{', '.join(names)} : {kind}\n    {text}" for (kind, text), names in names.items())
-        sections = {"Parameters": given, "Returns": returns, "Raises": raises, "Examples": f">>> {example.strip()}"}
+        fails = raises if "out" in function.__annotations__ else raises.replace("; no output was written", "")
+        sections = {"Parameters": given, "Returns": returns, "Raises": fails, "Examples": f">>> {example.strip()}"}
         function.__doc__ = "\n\n".join([about.rstrip(), *(
             f"{head}\n{'-' * len(head)}\n{body}" for head, body in sections.items())])
         return function

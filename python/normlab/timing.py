@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._document import documented
-from .table import Impl
+from .table import Impl, implementations
 
 _PROGRAM = join(dirname(__file__), "normlab")
 
@@ -99,6 +99,22 @@ def _fields(kind: type[NamedTuple], row: dict[str, str]) -> list[Any]:
 _RACER = "import json, sys, normlab._core as c; print(json.dumps(c.race_cases(*json.loads(sys.argv[1]))))"
 
 
+def _only(glob: "str | None", spelling: str) -> "str | None":
+    """The one implementation that takes a case and has a name like `glob`."""
+    if glob is None or not set("*?[,") & set(glob):
+        return glob
+    from fnmatch import fnmatchcase
+
+    op, direction, dtype = (spelling.split("/") + 3 * [""])[:3]
+    found = sorted({row.name for row in implementations() if row.runs_here and not row.demonstration
+                    and op in row.ops and direction in row.passes and dtype in row.dtypes
+                    and any(fnmatchcase(row.name, one) for one in glob.split(","))})
+    if len(found) != 1:
+        raise ValueError(f"{glob} is {', '.join(found) or 'nothing'} for {spelling}: with against name one implementation, "
+                         "and that of the other case with baseline")
+    return found[0]
+
+
 def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int, seconds: float) -> Measurements:
     """Each in turns with the first, in a process without the threads and the heap of this one."""
     import json
@@ -125,8 +141,8 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
             "ValueError\n    A case or a name is wrong, or an implementation is; nothing was timed.",
             cases=("str", 'As "layernorm/forward/f32/64x1024/normal", also with lists and ranges in braces.'),
             against=("str", "A case to compare each with, in the same rounds: one implementation of either."),
-            impl=("Impl", 'Also globs as "*/naive,best"; None: all but demonstrations, and with against the best.'),
-            baseline=("Impl", "What is compared with; None: the naive one or else the first, and with against impl."),
+            impl=("Impl", 'Also globs as "*/naive,best"; None: all but demonstrations. With against one: None: the best.'),
+            baseline=("Impl", "Compared with; None: the naive one or else the first. With against its own: None: impl."),
             seconds=("float", "Of timing per implementation and case."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
@@ -141,7 +157,7 @@ def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, base
         raise ValueError("name a case, as layernorm/forward/f32/64x1024/normal")
     first, second = (None if name is None else str(name) for name in (baseline or (against and impl), impl))
     if against is not None:
-        return _against((against, first), [(case, second) for case in cases], threads, seconds)
+        return _against((against, _only(first, against)), [(case, _only(second, case)) for case in cases], threads, seconds)
     options = ["--threads", str(threads), "--seconds", str(seconds), "--precision", str(precision)]
     for option, name in (("--impl", second), ("--baseline", first)):
         options += [] if name is None else [option, name]

@@ -54,7 +54,7 @@ class Judgement(NamedTuple):
     accumulator (docs/verification.md).
     """
 
-    verdict: str  #: "right", "wrong", or "unjudged": no bound on these data
+    verdict: str  #: "right": within the bound, even if a mistake is `likely`; "wrong"; "unjudged": there is no bound
     largest: float  #: the largest error, units
     bound: float  #: of the worst number, units
     rms: float  #: units, over the finite errors of y or dx
@@ -80,7 +80,8 @@ class Judgement(NamedTuple):
 
     def __repr__(self) -> str:
         worst = f"{self.worst_of}{list(self.worst)} is off by {self.largest:.4g} of {self.bound:.4g} units allowed"
-        return f"<{self.verdict}: {'a NaN or infinity' if self.not_finite else worst}; {self.mechanism}>"
+        known = self.right and any(one.likely for one in self.mistakes)
+        return f"<{self.verdict}{', but a known mistake explains the error' * known}: {'a NaN or infinity' if self.not_finite else worst}; {self.mechanism}>"
 
 
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")

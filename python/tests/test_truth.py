@@ -146,14 +146,26 @@ def test_measure():
                            seconds=0.01)[0].threads == 1
 
 
+def test_right_but():
+    """A wrong eps within the bound."""
+    x = normlab.data("normal", 64, 384).astype("f8")
+    y = (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-5)
+    judged = normlab.judge(y.astype("f4"), "layernorm", x.astype("f4"))
+    assert judged.right and "right: within the bound, but a known mistake explains the error" in judged.text
+    assert repr(judged).startswith("<right, but a known mistake explains the error: y[") and judged.mistakes[0].likely
+
+
 def test_measure_against():
     layers = [f"{op}/forward/f32/4x64/normal" for op in ("layernorm", "rmsnorm")]
+    rows = normlab.measure(layers[1], against=layers[0], impl="*/naive", seconds=0.01)
+    assert [row.impl for row in rows] == ["layernorm/naive", "rmsnorm/naive"]
     rows = normlab.measure(layers[1], against=layers[0], baseline="layernorm/unfused", seconds=0.01)
     assert [row.case for row in rows] == layers and [row.baseline for row in rows] == layers[:1] * 2
     assert rows[0].impl == "layernorm/unfused" and rows[1].speedup_low < rows[1].speedup < rows[1].speedup_high
     assert rows[1].ns < rows[0].ns and [line.split()[0] for line in str(rows).splitlines()] == layers
     for given, words in [({"against": "nonsense"}, "should be op/pass/dtype"),
                          ({"against": layers[0], "impl": "rmsnorm/naive"}, "no implementation rmsnorm/naive takes"),
+                         ({"against": layers[0], "impl": "rmsnorm/*"}, "is nothing for layernorm/"),
                          ({"against": layers[0], "impl": "nothing"}, "there is no implementation 'nothing'")]:
         with pytest.raises(ValueError, match=words):
             normlab.measure(layers[1], **given)

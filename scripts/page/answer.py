@@ -21,9 +21,9 @@ def of_saving(rows):
     passes = max((int(number(row.get("passes", "") or "0")) for row in at.values()), default=0)
     first = "" if passes > 2 else " (a first look, of one process)"
     ends = " to ".join(dict.fromkeys(modes.shape(race[1])[0] for race in (fused[:1] + fused[-1:])))
-    tile = fused and (modes.between([number(at[race]["value"]) for race in fused]), "RMSNorm’s time against LayerNorm’s, fused, "
-                      f"from {ends}: not one number{first}")
-    return f"On this machine{first}, {says}.".replace("'", "’"), tile or None
+    tile = (modes.between([number(at[race]["value"]) for race in fused]),
+            f"RMSNorm’s time against LayerNorm’s, fused, from {ends}: not one number{first}") if fused else None
+    return f"On this machine{first}, {says}.".replace("'", "’"), tile
 
 
 def of_claims(rows):

@@ -128,25 +128,19 @@ Test(answers, sentences) {
          to_fifteen,
          {{27.3, 27, 28}, {45, 44, 46}, {-500, -550, -450}, {1, 0, 2}},
          "DEPENDS: More: RMSNorm saves 27.3 % (SIMD) to 45 % (unfused). The other way round: "
-         "RMSNorm "
-         "takes 6 times as long (RMSNorm unfused, LayerNorm in SIMD). No difference: PyTorch."},
+         "RMSNorm takes 6 times as long (RMSNorm unfused, LayerNorm in SIMD). No difference: "
+         "PyTorch."},
         {"saving",
          to_fifteen,
          {{14, 12, 16}, {10, 9, 11}, MISSING, MISSING},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 12 to 16, "
-         "contains "
-         "15. "
-         "A verdict takes 4 times the --seconds. As claimed elsewhere: RMSNorm saves 10 % "
-         "(unfused). Not "
-         "run: "
-         "2 settings."},
+         "contains 15. A verdict takes 4 times the --seconds. As claimed elsewhere: RMSNorm saves "
+         "10 % (unfused). Not run: 2 settings."},
         {"saving",
          to_fifteen,
          {{15, 13, 17}},
          "NOT RESOLVED: RMSNorm saves 15 % (SIMD); its interval with the A/A band, 13 to 17, "
-         "contains "
-         "15. "
-         "It is too near to that for a verdict."},
+         "contains 15. It is too near to that for a verdict."},
         {"saving",
          to_fifteen,
          {{10, 6, INFINITY}},
@@ -177,14 +171,12 @@ Test(answers, sentences) {
          slower,
          {{1, -12, 20}},
          "NOT RESOLVED: RMSNorm saves 1 % (SIMD); its interval with the A/A band, -12 to 20, "
-         "contains "
-         "-10. A verdict takes 2 times the --seconds."},
+         "contains -10. A verdict takes 2 times the --seconds."},
         {"saving",
          to_fifteen,
          {{14, 2, 15.1}},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 2 to 15.1, "
-         "contains "
-         "7. A verdict takes 3 times the --seconds."},
+         "contains 7. A verdict takes 3 times the --seconds."},
         {"traffic",
          {45, 55},
          {{-250, -250, -250}},

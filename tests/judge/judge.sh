@@ -228,7 +228,7 @@ finds 1 "no known mechanism" rows "${ln[@]}"
 prints "beyond the bound in 48 of 960 elements, 2 of 40 rows"
 prints "worst element    y[3, 0] is nan"
 prints "without the 48 that are NaN"
-finds 1 "no known mechanism" all-nan "${ln[@]}"
+finds 1 "every element is NaN or infinite" all-nan "${ln[@]}"
 finds 1 "no known mechanism" flawed-y layernorm --x flawed.npy
 
 finds 0 "nothing to explain" rms rmsnorm --x x.npy --gamma g.npy

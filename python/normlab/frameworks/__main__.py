@@ -7,6 +7,7 @@ from time import monotonic
 from typing import Any, Optional
 
 from .. import _core
+from ..cases import case
 from . import __doc__ as about
 from . import exhibits, saving, step
 from .registry import JUDGED, NAMES, TIMED, each
@@ -70,7 +71,18 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="of timing per arm (0.3; with --quick 0.05)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch on a GPU")
-    return parser.parse_args(given)
+    options = parser.parse_args(given)
+    if options.threads < 1:
+        parser.error(f"argument --threads: {options.threads} should be 1 or more")
+    if options.seconds is not None and not 1e-6 <= options.seconds <= 1e6:
+        parser.error(f"argument --seconds: {options.seconds:g} should be from 1e-06 to 1e+06")
+    for one in () if options.judge else options.case or ():
+        passes, _, rest = one.partition("/")
+        try:
+            case(f"layernorm/{'backward' if passes == 'both' else passes}/{rest}")
+        except ValueError as error:
+            parser.error(f"argument --case: {one} should be as forward/f32/64x1024/normal, or both/...: {error}")
+    return options
 
 
 def main(given: Optional[Sequence[str]] = None) -> int:

@@ -9,8 +9,7 @@ Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgam
 
 
 def aligned(a: NDArray[Any]) -> NDArray[Any]:
-    """A copy at the start of a page, as the arrays of `normlab bench`. NumPy's own are often 16 bytes off, so that wide
-    loads cross lines, which costs LayerNorm more than RMSNorm."""
+    """A copy at the start of a page, as in `normlab bench`: NumPy's are often 16 bytes off, and wide loads cross lines."""
     room = np.empty(a.nbytes + 4096, np.uint8)
     begin = -room.ctypes.data % 4096
     copy = room[begin:begin + a.nbytes].view(a.dtype).reshape(a.shape)

@@ -87,7 +87,7 @@ def cases(rows: list[int], passes: tuple[str, ...] = ("forward", "both"),
     return [f"{direction}/{dtype}/{n}x1024/normal" for direction in passes for dtype in dtypes for n in rows]
 
 
-HEAD = f"{'framework':14} {'case':30} {'LayerNorm':>10} {'RMSNorm':>10} us  RMSNorm saves [95 % confidence]"
+HEAD = f"{'framework':14} {'case':30} {'LayerNorm':>10} {'RMSNorm':>10} us  RMSNorm saves (-: takes more) [95 % confidence]"
 
 
 def line(row: Any) -> str:
@@ -95,6 +95,7 @@ def line(row: Any) -> str:
     head = f"{row.how:14} {row.case:30} "
     if row.verdict != "ok":
         return f"{head}{row.verdict}: {row.why}"
-    slower = "LayerNorm" if row.saving_low > 0 else "RMSNorm" if row.saving_high < 0 else "neither"
+    says = ("LayerNorm is slower" if row.saving_low > 0 else "RMSNorm is slower" if row.saving_high < 0 else
+            "SAME" if -2 <= row.saving_low and row.saving_high <= 2 else "NOT RESOLVED")
     return (f"{head}{row.layernorm_ns / 1e3:10.1f} {row.rmsnorm_ns / 1e3:10.1f} us  {row.saving:.1f} % "
-            f"[{row.saving_low:.1f}, {row.saving_high:.1f}]: {slower} is slower")
+            f"[{row.saving_low:.1f}, {row.saving_high:.1f}]: {says}")
