@@ -6,6 +6,7 @@
 #include "trial.h"
 #include "verify/isolate.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 
@@ -147,6 +148,18 @@ Test(pair, memory_that_is_kept) {
         snprintf(text, sizeof text, "rmsnorm/forward/f32/2x%d/normal", c);
         EXPECT_OK(try_kernel(text, frees, 1, true, NULL));
     }
+}
+
+/* Threads that add in any order give other last bits, which is right. */
+static void any_order(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static int calls;
+    float *y = a->y;
+    naive(p, a);
+    if (threads > 1 && ++calls % 2) y[3] = nextafterf(y[3], 9);
+}
+
+Test(pair, any_order_of_threads_is_right) {
+    EXPECT_OK(try_kernel("rmsnorm/forward/f32/16x1024/normal", any_order, 2, true, NULL));
 }
 
 /* Wrong in one call of seven, as by a race. */
