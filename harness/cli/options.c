@@ -136,9 +136,9 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
         else if (code == ':')
             ok = options_fail("%s needs a value", word);
         else
-            ok = is_exact(&specs[i], optarg == word ? argv[optind - 2] : word,
-                          strict && given[i]) &&
-                 take(&specs[i], optarg);
+            ok =
+                is_exact(&specs[i], optarg == word ? argv[optind - 2] : word, strict && given[i]) &&
+                take(&specs[i], optarg);
         if (code == 0) given[i] = true;
     }
     *first = optind;
