@@ -69,7 +69,7 @@ static void say_where(const enquiry *q, hint *out) {
  * that are other numbers there were added to what was there. */
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
-    const size_t row = r->count / q->s.p->n;
+    const size_t row = q->s.p->c * q->s.p->s;
     size_t unwritten = 0, added = 0, from = row; /* the first feature */
     for (size_t i = 0; r->wrong && q->call[OVER_ZEROS].memory && i < r->count; i++) {
         if (!isnan(q->call[FIRST].of[o][i]) || isnan((double)due_at(&q->dues, o, i).want)) continue;
