@@ -69,12 +69,13 @@ static void say_where(const enquiry *q, hint *out) {
  * other numbers there, the kernel adds to the outputs. */
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
-    const size_t row = r->count / q->s.p->n;
-    size_t unwritten = 0, added = 0;
+    const size_t row = q->s.p->c * q->s.p->s;
+    size_t unwritten = 0, added = 0, from = row; /* the first feature */
     for (size_t i = 0; r->wrong && q->call[OVER_ZEROS].memory && i < r->count; i++) {
         if (!isnan(q->call[FIRST].of[o][i]) || isnan((double)due_at(&q->dues, o, i).want)) continue;
         const double v = q->call[OVER_ZEROS].of[o][i];
         unwritten += v == 0, added += v != 0 && !isnan(v);
+        if (v == 0 && i % row < from) from = i % row;
     }
     if (added)
         snprintf(cause, size, "NaN: %s was added to what was there before the call, not set",
@@ -82,6 +83,8 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     else if (unwritten)
         snprintf(cause, size, "NaN: %zu element%s of %s %s never written", unwritten,
                  unwritten == 1 ? "" : "s", nl_args[o].name, unwritten == 1 ? "was" : "were");
+    if (!added && o == NL_Y && from && unwritten && unwritten == r->count / row * (row - from))
+        text_append(cause, size, ": the tail of each row");
     if (!added && o == NL_Y && q->s.p->n > 1 && unwritten == r->count - row && r->first < row)
         text_append(cause, size, ": all rows were written to row 0, as with v for row?");
     return added || unwritten;
