@@ -1,6 +1,6 @@
 /* The doctor's findings on machines that are only the texts of their kernels' files.
  * SPDX-License-Identifier: MIT */
-#include "machine/parts.h"
+#include "machine/exam.h"
 #include "wrap.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* What else uses our CPUs: other work, the hypervisor, the quota of our control group. Taken from
  * the kernel's counters (proc(5)) over the time of the examination. SPDX-License-Identifier: MIT */
-#include "machine/parts.h"
+#include "machine/exam.h"
 #include "base/clock.h"
 
 #include <math.h>
@@ -54,9 +54,7 @@ static void load(exam *e) {
                           : one >= 0.1 * e->cpus || running > 1 ? FINDING_NOTE
                                                                 : FINDING_GOOD;
     exam_add(e, "load", level,
-             level == FINDING_GOOD ? NULL
-                                   : "Stop or wait for the other work; to see it: ps -eo "
-                                     "pcpu,pid,comm --sort=-pcpu | head",
+             "Stop or wait for the other work; to see it: ps -eo pcpu,pid,comm --sort=-pcpu | head",
              "%.2f on average over 1 min, for %d of %d CPUs; %d other task%s ready to run", one,
              e->cpus, e->online, running - 1, running == 2 ? "" : "s");
 }
@@ -72,8 +70,7 @@ static void others(exam *e, double seconds) {
     finding_level level = other > 0.5 * e->cpus               ? FINDING_BAD
                           : other > fmin(0.5, 0.15 * e->cpus) ? FINDING_NOTE
                                                               : FINDING_GOOD;
-    exam_add(e, "others", level,
-             level == FINDING_GOOD ? NULL : "Stop the other work, or wait for it",
+    exam_add(e, "others", level, "Stop the other work, or wait for it",
              "other work kept %.1f of %d CPUs busy, for %.2f s", other, e->cpus, seconds);
 }
 
@@ -88,9 +85,8 @@ static void steal(exam *e, double seconds) {
                           : stolen > 0 || ever > 0.01 ? FINDING_NOTE
                                                       : FINDING_GOOD;
     exam_add(e, "steal", level,
-             level == FINDING_GOOD ? NULL
-                                   : "The host gives this machine's CPUs to others: repeat at "
-                                     "another hour, or take dedicated CPUs",
+             "The host gives this machine's CPUs to others: repeat at another hour, or take "
+             "dedicated CPUs",
              "%.0f ms taken by the hypervisor in %.2f s; %.2f %% since boot", 1e3 * stolen, seconds,
              100 * ever);
 }
@@ -120,7 +116,7 @@ static void quota(exam *e) {
              more > 0           ? FINDING_BAD
              : g->throttled > 0 ? FINDING_NOTE
                                 : FINDING_GOOD,
-             g->throttled > 0 ? "The quota stops us: use fewer threads, or raise it" : NULL,
+             "The quota stops us: use fewer threads, or raise it",
              "%.0f times since the group was created, %.0f of them now", g->throttled, more);
 }
 

@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
-#include "machine/parts.h"
+#include "machine/exam.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -97,8 +97,8 @@ static void governor(exam *e) {
              fixed  ? FINDING_GOOD
              : slow ? FINDING_BAD
                     : FINDING_NOTE,
-             fixed ? NULL : "sudo cpupower frequency-set -g performance",
-             "%.32s on %d of %d CPUs (driver %.32s)", first, same, e->cpus, driver);
+             "sudo cpupower frequency-set -g performance", "%.32s on %d of %d CPUs (driver %.32s)",
+             first, same, e->cpus, driver);
 }
 
 static void turbo(exam *e) {
@@ -193,7 +193,7 @@ static void thermal(exam *e) {
         exam_add(e, "thermal", FINDING_UNKNOWN, NULL, "no thermal_throttle counts in /sys");
     else
         exam_add(e, "thermal", most > 0 ? FINDING_NOTE : FINDING_GOOD,
-                 most > 0 ? "Cool the machine, and see whether the count grows" : NULL,
+                 "Cool the machine, and see whether the count grows",
                  "a core was slowed down by heat %.0f times since boot", most);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "machine/doctor.h"
-#include "machine/parts.h"
+#include "machine/exam.h"
 #include "normlab.h"
 
 enum { MAX = 64 };

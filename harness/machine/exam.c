@@ -15,7 +15,7 @@ finding *exam_add(exam *e, const char *topic, finding_level level, const char *a
     va_start(rest, value);
     vsnprintf(f->value, sizeof f->value, value, rest);
     va_end(rest);
-    if (advice) snprintf(f->advice, sizeof f->advice, "%s", advice);
+    if (advice && level != FINDING_GOOD) snprintf(f->advice, sizeof f->advice, "%s", advice);
     return f;
 }
 

@@ -1,4 +1,4 @@
-/* One examination: the findings of its parts (parts.h), and the data they share.
+/* One examination: the findings of its parts, and the data they share.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_EXAM_H
 #define NL_EXAM_H
@@ -27,11 +27,23 @@ typedef struct exam {
     counters before, after;
 } exam;
 
-/* Adds a finding. advice may be NULL; the returned finding lets the caller format one. */
+/* Adds a finding. advice, for what is not good, may be NULL; the returned finding lets the caller
+ * format one. */
 finding *exam_add(exam *e, const char *topic, finding_level level, const char *advice,
                   const char *value, ...) NL_FORMAT(5, 6);
 
 /* Adds an unknown finding with the path and the reason in errno. */
 void exam_unreadable(exam *e, const char *topic, const char *path);
+
+/* The parts of an examination, each in its own file. Every part adds its findings. */
+void load_begin(exam *e); /* fills load; call before any thread starts */
+void load_count(const exam *e, counters *c);
+void examine_load(exam *e);
+void cpus_begin(exam *e); /* fills cpu, cpus, online, mask_known */
+void examine_cpus(exam *e);
+void examine_memory(exam *e);
+void examine_system(exam *e);
+void examine_probes(exam *e);
+void examine_threads(exam *e);
 
 #endif

@@ -27,22 +27,29 @@ bool kernel_read(char text[KERNEL_TEXT], const char *path, ...) {
     return read;
 }
 
-bool kernel_number(const char *path, const char *key, double *number) {
+bool kernel_value(const char *path, const char *key, char *out, size_t size) {
     char line[KERNEL_TEXT];
     bool found = false;
     FILE *f = fopen(path, "r");
     if (!f) return false;
     while (!found && fgets(line, sizeof line, f)) {
         if (strncmp(line, key, strlen(key)) != 0) continue;
-        char *begin = line + strlen(key), *end;
-        begin += strspn(begin, " \t:");
-        *number = strtod(begin, &end);
-        found = end != begin;
-        if (!*key) break;
+        const char *value = line + strlen(key);
+        if (*key) value += strspn(value, " \t:=\"");
+        snprintf(out, size, "%.*s", (int)strcspn(value, "\"\n"), value);
+        found = true;
     }
     fclose(f);
     if (!found) errno = ENODATA;
     return found;
+}
+
+bool kernel_number(const char *path, const char *key, double *number) {
+    char text[KERNEL_TEXT], *end;
+    if (!kernel_value(path, key, text, sizeof text)) return false;
+    *number = strtod(text, &end);
+    if (end == text) errno = ENODATA;
+    return end != text;
 }
 
 int kernel_parse_list(const char *list, bool set[CPUS_MAX]) {

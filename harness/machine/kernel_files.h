@@ -17,7 +17,11 @@ enum { CPUS_MAX = 4096, KERNEL_TEXT = 4096 };
 /* Reads the first line of a file, without trailing blanks. False: errno says why. */
 bool kernel_read(char text[KERNEL_TEXT], const char *path, ...) NL_FORMAT(2, 3);
 
-/* Reads the number after key at the beginning of a line; key "": of the first line. */
+/* Reads what follows key in the first line that begins with it, up to a quote; key "": the first
+ * line. */
+bool kernel_value(const char *path, const char *key, char *out, size_t size);
+
+/* Reads the number there. */
 bool kernel_number(const char *path, const char *key, double *number);
 
 /* Parse and print a set of CPUs or nodes, "0-3,8". The first returns how many; the second ends a

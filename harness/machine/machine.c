@@ -2,6 +2,7 @@
 #include "machine/machine.h"
 #include "build_info.h"
 #include "machine/doctor.h"
+#include "machine/kernel_files.h"
 #include "normlab.h"
 #include "registry.h"
 
@@ -13,36 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The value in the first line of a file that begins with key; key "": the first line. */
-static bool read_value(const char *path, const char *key, char *out, size_t out_size) {
-    char line[4096];
-    bool found = false;
-    FILE *f = fopen(path, "r");
-    while (f && !found && fgets(line, sizeof line, f)) {
-        if (strncmp(line, key, strlen(key)) != 0) continue;
-        const char *value = line + strlen(key);
-        if (*key) value += strspn(value, " \t:=\"");
-        snprintf(out, out_size, "%.*s", (int)strcspn(value, "\"\n"), value);
-        found = true;
-    }
-    if (f) fclose(f);
-    return found;
-}
+#define CACHE "/sys/devices/system/cpu/cpu0/cache/index%d/"
 
 static void write_caches(FILE *out) {
-    char path[128], level[16], type[32], size[32], shared[64];
-    fprintf(out, "caches:");
+    char level[KERNEL_TEXT], type[KERNEL_TEXT], size[KERNEL_TEXT], shared[KERNEL_TEXT];
     bool any = false;
-    for (int i = 0; i < 16; i++) {
-        const char *base = "/sys/devices/system/cpu/cpu0/cache/index%d/%s";
-        snprintf(path, sizeof path, base, i, "level");
-        if (!read_value(path, "", level, sizeof level)) break;
-        snprintf(path, sizeof path, base, i, "type");
-        if (!read_value(path, "", type, sizeof type) || strcmp(type, "Instruction") == 0) continue;
-        snprintf(path, sizeof path, base, i, "size");
-        if (!read_value(path, "", size, sizeof size)) continue;
-        snprintf(path, sizeof path, base, i, "shared_cpu_list");
-        if (!read_value(path, "", shared, sizeof shared)) strcpy(shared, "?");
+    fprintf(out, "caches:");
+    for (int i = 0; i < 16 && kernel_read(level, CACHE "level", i); i++) {
+        if (!kernel_read(type, CACHE "type", i) || strcmp(type, "Instruction") == 0) continue;
+        if (!kernel_read(size, CACHE "size", i)) continue;
+        if (!kernel_read(shared, CACHE "shared_cpu_list", i)) strcpy(shared, "?");
         fprintf(out, "%s L%s %s (cpus %s)", any ? "," : "", level, size, shared);
         any = true;
     }
@@ -63,9 +44,9 @@ const char *machine_kernels(void) {
 
 void machine_name(char *text, size_t size) {
     char model[256], family[16] = "", number[16] = "";
-    if (!read_value("/proc/cpuinfo", "model name", model, sizeof model)) strcpy(model, "unknown");
-    read_value("/proc/cpuinfo", "cpu family", family, sizeof family);
-    read_value("/proc/cpuinfo", "model\t", number, sizeof number);
+    if (!kernel_value("/proc/cpuinfo", "model name", model, sizeof model)) strcpy(model, "unknown");
+    kernel_value("/proc/cpuinfo", "cpu family", family, sizeof family);
+    kernel_value("/proc/cpuinfo", "model\t", number, sizeof number);
     snprintf(text, size, "%s%s%s%s%s", model, *family ? "-" : "", family, *number ? "-" : "",
              number);
     size_t kept = 0;
@@ -81,16 +62,16 @@ void machine_write(FILE *out) {
     char text[256], model[32], when[32];
     struct utsname system;
     time_t now = time(NULL);
-    if (!read_value("/proc/cpuinfo", "model name", text, sizeof text)) strcpy(text, "unknown");
+    if (!kernel_value("/proc/cpuinfo", "model name", text, sizeof text)) strcpy(text, "unknown");
     fprintf(out, "cpu: %s\n", text);
-    if (read_value("/proc/cpuinfo", "cpu family", text, sizeof text) &&
-        read_value("/proc/cpuinfo", "model\t", model, sizeof model))
+    if (kernel_value("/proc/cpuinfo", "cpu family", text, sizeof text) &&
+        kernel_value("/proc/cpuinfo", "model\t", model, sizeof model))
         fprintf(out, "family: %s, model %s\n", text, model); /* of x86: the name often hides it */
     fprintf(out, "cpus: %ld online\n", sysconf(_SC_NPROCESSORS_ONLN));
     write_caches(out);
     fprintf(out, "memory: %.1f GiB\n",
             (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 0x1p30);
-    if (!read_value("/etc/os-release", "PRETTY_NAME", text, sizeof text)) strcpy(text, "unknown");
+    if (!kernel_value("/etc/os-release", "PRETTY_NAME", text, sizeof text)) strcpy(text, "unknown");
     fprintf(out, "os: %s\n", text);
     if (uname(&system) == 0)
         fprintf(out, "kernel: %s %s %s\n", system.sysname, system.release, system.machine);

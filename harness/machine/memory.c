@@ -1,5 +1,5 @@
 /* Memory: page sizes, how much is free, where it is. SPDX-License-Identifier: MIT */
-#include "machine/parts.h"
+#include "machine/exam.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,12 +43,10 @@ static void huge_pages(exam *e) {
     bool given = faults >= 0 && faults <= 64, never = strcmp(policy, "never") == 0;
     exam_add(
         e, "huge-pages", given ? FINDING_GOOD : FINDING_NOTE,
-        given ? NULL
-        : never
-            ? "Large buffers are slower: echo madvise | sudo tee "
-              "/sys/kernel/mm/transparent_hugepage/enabled"
-            : "Requested but not given, perhaps because memory is fragmented: echo 1 | sudo tee "
-              "/proc/sys/vm/compact_memory",
+        never ? "Large buffers are slower: echo madvise | sudo tee "
+                "/sys/kernel/mm/transparent_hugepage/enabled"
+              : "Requested but not given, perhaps because memory is fragmented: echo 1 | sudo tee "
+                "/proc/sys/vm/compact_memory",
         "%.16s; 4 MiB with MADV_HUGEPAGE took %ld page faults", policy, faults);
 }
 
@@ -71,8 +69,7 @@ static void memory(exam *e) {
              usable < 1   ? FINDING_BAD
              : usable < 8 ? FINDING_NOTE
                           : FINDING_GOOD,
-             usable < 8 ? "The largest cases take several GiB: free some, or measure with --quick"
-                        : NULL,
+             "The largest cases take several GiB: free some, or measure with --quick",
              "%.1f of %.1f GiB available%s", available, total, limit);
 }
 
@@ -95,9 +92,7 @@ static void swap(exam *e) {
              pages > 0 ? FINDING_BAD
              : tenth   ? FINDING_NOTE
                        : FINDING_GOOD,
-             pages > 0 || tenth ? "Free memory, then bring pages back: sudo swapoff -a && sudo "
-                                  "swapon -a"
-                                : NULL,
+             "Free memory, then bring pages back: sudo swapoff -a && sudo swapon -a",
              "%.1f of %.1f GiB used; %s", used / 0x1p20, total / 0x1p20, moved);
 }
 

@@ -1,7 +1,7 @@
 /* System and program: clock source, hypervisor, hardware counters, address randomization, build,
  * tuning. SPDX-License-Identifier: MIT */
 #include "build_info.h"
-#include "machine/parts.h"
+#include "machine/exam.h"
 #include "tuning.h"
 
 #include <errno.h>
@@ -48,17 +48,6 @@ static void clocksource(exam *e) {
                  dir);
 }
 
-/* Is "hypervisor" among the processor's flags? 1 yes, 0 no, -1 /proc/cpuinfo has no flags. */
-static int hypervisor_flag(void) {
-    char line[8192];
-    int found = -1;
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    while (f && found < 0 && fgets(line, sizeof line, f))
-        if (strncmp(line, "flags\t", 6) == 0) found = strstr(line, " hypervisor") != NULL;
-    if (f) fclose(f);
-    return found;
-}
-
 static void virtualization(exam *e) {
     static const char *const makers[] = {"QEMU",
                                          "KVM",
@@ -71,21 +60,21 @@ static void virtualization(exam *e) {
                                          "OpenStack",
                                          "Parallels",
                                          "Bochs"};
-    char vendor[KERNEL_TEXT], product[KERNEL_TEXT], type[KERNEL_TEXT], dmi[80] = "";
-    int flag = hypervisor_flag();
+    char vendor[KERNEL_TEXT], product[KERNEL_TEXT], flags[KERNEL_TEXT], dmi[80] = "";
+    const bool known = kernel_value("/proc/cpuinfo", "flags\t", flags, sizeof flags);
     if (kernel_read(vendor, DMI "sys_vendor") && kernel_read(product, DMI "product_name"))
         snprintf(dmi, sizeof dmi, " (%.32s %.32s)", vendor, product);
-    bool guest = flag == 1;
+    bool guest = known && strstr(flags, " hypervisor");
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
         guest |= strstr(dmi, makers[i]) != NULL;
-    guest |= kernel_read(type, "/sys/hypervisor/type");
+    guest |= kernel_read(product, "/sys/hypervisor/type");
     guest |= kernel_read(vendor, "/proc/device-tree/hypervisor/compatible");
     if (guest)
         exam_add(e, "virtualization", FINDING_NOTE,
                  "Caches, memory and perhaps cores are shared with other virtual machines: measure "
                  "in turns, repeat in fresh processes and at other hours",
                  "a virtual machine%s", dmi);
-    else if (flag == 0)
+    else if (known)
         exam_add(e, "virtualization", FINDING_GOOD, NULL, "no sign of a hypervisor%s", dmi);
     else
         exam_add(e, "virtualization", FINDING_UNKNOWN, NULL,
@@ -158,9 +147,8 @@ static void aslr(exam *e) {
     off |= mine != -1 && (mine & ADDR_NO_RANDOMIZE);
 #endif
     exam_add(e, "aslr", off ? FINDING_NOTE : FINDING_GOOD,
-             off ? "Repeating in fresh processes hides the effect of placement: measure without "
-                   "setarch -R, with kernel.randomize_va_space=2"
-                 : NULL,
+             "Repeating in fresh processes hides the effect of placement: measure without setarch "
+             "-R, with kernel.randomize_va_space=2",
              "%s",
              off ? "off: every run has the same addresses"
                  : "on: every run has other addresses, so repeat in fresh processes");
@@ -174,9 +162,8 @@ static void build(exam *e) {
     bool optimized = false;
 #endif
     exam_add(e, "build", optimized && !sanitized ? FINDING_GOOD : FINDING_BAD,
-             optimized && !sanitized ? NULL : "cmake --preset release, or CMAKE_BUILD_TYPE=Release",
-             "%s, %s sanitizers or coverage", optimized ? "optimized" : "not optimized",
-             sanitized ? "with" : "without");
+             "cmake --preset release, or CMAKE_BUILD_TYPE=Release", "%s, %s sanitizers or coverage",
+             optimized ? "optimized" : "not optimized", sanitized ? "with" : "without");
 }
 
 static void tuning(exam *e) {

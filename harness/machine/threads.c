@@ -1,5 +1,5 @@
 /* The cost of threads, and whether any of them flushes subnormals. SPDX-License-Identifier: MIT */
-#include "machine/parts.h"
+#include "machine/exam.h"
 #include "base/clock.h"
 #include "base/stats.h"
 
@@ -34,8 +34,7 @@ static void subnormals(exam *e) {
 #endif
     bool kept = !here && flush == 0;
     exam_add(e, "subnormals", kept ? FINDING_GOOD : FINDING_BAD,
-             kept ? NULL
-                  : "FTZ or DAZ is set: link without -ffast-math, and load no library that was",
+             "FTZ or DAZ is set: link without -ffast-math, and load no library that was",
              "%s in this thread, %s in %d of %d threads", here ? "flushed to zero" : "kept",
              flush ? "flushed" : "kept", flush ? flush : workers, workers);
 }
@@ -69,9 +68,8 @@ static void openmp(exam *e) {
                                                                  : FINDING_GOOD;
     exam_add(e, "openmp", level,
              level == FINDING_BAD ? "More threads than idle CPUs: stop other work, or --threads 1"
-             : level == FINDING_NOTE ? "Sleeping threads are slow to wake, which is part of the "
-                                       "first call after a pause: OMP_WAIT_POLICY=active"
-                                     : NULL,
+                                  : "Sleeping threads are slow to wake, which is part of the first "
+                                    "call after a pause: OMP_WAIT_POLICY=active",
              "an empty region of %d thread%s takes %.2f us hot, %.1f us after 5 ms idle",
              e->threads, e->threads == 1 ? "" : "s", us_hot, us_idle);
 }
