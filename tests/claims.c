@@ -184,19 +184,6 @@ Test(claims, those_there_are) {
     globfree(&files);
 }
 
-Test(claims, flips) {
-    static claim c = {.settings = 4,
-                      .at = {{.how = "a", .verdict = SUPPORTED, .measured = true},
-                             {.how = "b", .tail = "t", .verdict = REFUTED, .measured = true},
-                             {.how = "c", .verdict = EQUAL, .measured = false},
-                             {.how = "d", .verdict = REFUTED, .measured = true}}};
-    char text[200], small[12];
-    claim_flips(&c, text, sizeof text);
-    cr_expect(strcmp(text, "REFUTED: b on t, d") == 0, "%s", text);
-    claim_flips(&c, small, sizeof small);
-    cr_expect(strncmp(small, text, 11) == 0 && small[11] == '\0', "cut, and ended");
-}
-
 /* A full buffer ends between two characters of UTF-8. */
 Test(claims, cut_between_characters) {
     static const char *const table[][2] = {
@@ -216,12 +203,6 @@ Test(claims, cut_between_characters) {
         text_end_whole(text);
         cr_expect(strcmp(text, table[i][1]) == 0, "row %zu", i);
     }
-    static claim c = {.settings = 2,
-                      .at = {{.verdict = SUPPORTED, .measured = true},
-                             {.how = "\xc3\xa9\xc3\xa9", .verdict = REFUTED, .measured = true}}};
-    char small[13]; /* "REFUTED: ", and three bytes */
-    claim_flips(&c, small, sizeof small);
-    cr_expect(strcmp(small, "REFUTED: \xc3\xa9") == 0, "%s", small);
 }
 
 static void wrong_forward(const nl_problem *p, const nl_forward_args *a, int threads) {

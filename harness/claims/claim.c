@@ -82,6 +82,22 @@ static const char *set_key(claim *c, const char *key, const char *value) {
     return read_setting(value, &c->at[c->settings++]) ? NULL : "'HOW' or 'HOW pass/dtype/NxC/data'";
 }
 
+const char *claim_verdict_name(claim_verdict v) {
+    static const char *const names[CLAIM_VERDICTS] = {"SUPPORTED", "REFUTED", "SAME",
+                                                      "NOT RESOLVED"};
+    return names[v];
+}
+
+claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin) {
+    double low = wide.low, high = wide.high;
+    if (isnan(wide.median) || !(low <= high)) return UNRESOLVED;
+    if (low >= same - margin && high <= same + margin) return EQUAL; /* false where same is NaN */
+    if (expected.low == expected.high) expected.low -= margin, expected.high += margin;
+    if (low >= expected.low && high <= expected.high) return SUPPORTED;
+    if (high < expected.low || low > expected.high) return REFUTED;
+    return UNRESOLVED;
+}
+
 bool claim_is_elsewhere(const setting *s) {
     static const char *const frameworks[] = {"pytorch", "torch_compile", "onnxruntime", "jax"};
     for (size_t i = 0; i < sizeof frameworks / sizeof *frameworks; i++)

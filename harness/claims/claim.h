@@ -8,6 +8,16 @@
 
 enum { SETTINGS_MAX = 24, CLAIM_TEXT = 400 };
 
+typedef enum claim_verdict { SUPPORTED, REFUTED, EQUAL, UNRESOLVED, CLAIM_VERDICTS } claim_verdict;
+
+/* "SUPPORTED", "REFUTED", "SAME", "NOT RESOLVED" */
+const char *claim_verdict_name(claim_verdict v);
+
+/* The claim holds if the figure lies from low to high; if low == high, within the margin of it. */
+typedef struct predicate {
+    double low, high;
+} predicate;
+
 /* Where a claim is measured. The first setting is the one that the claim means. */
 typedef struct setting {
     char how[32], tail[200]; /* "simd", "forward/f32/64x1024/normal"; tail may be empty */
@@ -31,10 +41,13 @@ typedef struct claim {
 /* Reads a claim, which gets the file's name. False: error says what is wrong, and in which line. */
 bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 
+/* A NaN is never SUPPORTED, REFUTED or EQUAL. same: the figure that means no difference. */
+claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin);
+
 /* Why it has no figure; "" if it has one. */
 const char *setting_why(const setting *s);
 
-/* Is it measured in a framework, by another program (elsewhere.h), instead of in a mode? */
+/* Is it measured in a framework, by another program (evidence.h), instead of in a mode? */
 bool claim_is_elsewhere(const setting *s);
 
 #endif

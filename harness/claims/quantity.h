@@ -3,7 +3,6 @@
 #ifndef NL_QUANTITY_H
 #define NL_QUANTITY_H
 
-#include "claims/verdict.h"
 #include "timing/figure.h"
 #include "timing/fixture.h"
 #include "timing/race.h"

@@ -5,26 +5,6 @@
 
 #include <math.h>
 
-void claim_flips(const claim *c, char *text, size_t size) {
-    size_t used = 0;
-    *text = '\0';
-    for (int v = SUPPORTED; v <= UNRESOLVED; v++) {
-        const char *before = NULL;
-        for (size_t i = 1; i < c->settings && used < size; i++) {
-            const setting *s = &c->at[i];
-            if (!s->measured || (int)s->verdict != v || s->verdict == c->at[0].verdict) continue;
-            if (!before)
-                used += (size_t)snprintf(text + used, size - used, "%s%s:", used ? "; " : "",
-                                         claim_verdict_name(s->verdict));
-            if (used >= size) break;
-            used += (size_t)snprintf(text + used, size - used, "%s %s%s%s", before ? "," : "",
-                                     s->how, *s->tail ? " on " : "", s->tail);
-            before = s->how;
-        }
-    }
-    if (used >= size) text_end_whole(text);
-}
-
 static void print_figure(FILE *out, const setting *s) {
     const figure *f = &s->f;
     if (*setting_why(s)) {
@@ -71,8 +51,7 @@ static void number(FILE *out, double v) {
 }
 
 static void write_csv(FILE *out, const claim *c) {
-    char flips[CLAIM_WORDS], sentence[CLAIM_WORDS], where[CLAIM_WHERE];
-    claim_flips(c, flips, sizeof flips);
+    char sentence[CLAIM_WORDS], where[CLAIM_WHERE];
     claim_sentence(c, sentence, sizeof sentence);
     for (size_t i = 0; i < c->settings; i++) {
         const setting *s = &c->at[i];
@@ -87,7 +66,7 @@ static void write_csv(FILE *out, const claim *c) {
             number(out, s->measured ? s->f.value.high : NAN);
         number(out, s->measured && s->f.rounds ? s->f.band : NAN);
         fprintf(out, "%zu,", s->f.rounds);
-        csv_text(out, flips), csv_text(out, c->why), csv_text(out, setting_why(s));
+        csv_text(out, c->why), csv_text(out, setting_why(s));
         claim_where(c, s, where, sizeof where);
         fprintf(out, "%s,%s,", i ? "" : "first", claim_answer_name(claim_answer_of(c)));
         csv_text(out, sentence);
@@ -103,7 +82,7 @@ void claims_write_text(FILE *out, const claim *claims, size_t count) {
 
 void claims_write_csv(FILE *out, const claim *claims, size_t count) {
     fprintf(out, "name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,"
-                 "setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,"
+                 "setting,how,case,verdict,value,low,high,aa_band,rounds,why,skipped,"
                  "first,answer,sentence,where,outcome,passes\n");
     for (size_t i = 0; i < count; i++) write_csv(out, &claims[i]);
 }

@@ -9,7 +9,4 @@
 void claims_write_text(FILE *out, const claim *claims, size_t count);
 void claims_write_csv(FILE *out, const claim *claims, size_t count);
 
-/* The settings whose verdict differs from the first's: "REFUTED: HOW on CASE, HOW on CASE; ...". */
-void claim_flips(const claim *c, char *text, size_t size);
-
 #endif

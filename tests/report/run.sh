@@ -83,9 +83,9 @@ report() { # RESULTS
 
 mkdir "$folder/none" && if report "$folder/none" 2>/dev/null; then fail "made of nothing"; fi
 cat >"$results/claims.csv" <<'CSV'
-name,claim,source,quantity,unit,predicate_low,predicate_high,margin,setting,how,case,verdict,value,low,high,aa_band,rounds,flips,why,skipped,first,answer,sentence,where,outcome
-one,"one <b> & two","[it](https://example.org/?a=1&b=2) or [this](javascript:alert)",saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,,because,,first,FAILS,"More: RMSNorm saves 12.3 % (SIMD, in L2).","SIMD, in L2",more
-two,never run,nobody,saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,NOT RESOLVED,,,,,0,,,left out by --quick,first,NOT RUN,"SIMD, in L2: left out by --quick.","SIMD, in L2",not run
+name,claim,source,quantity,unit,predicate_low,predicate_high,margin,setting,how,case,verdict,value,low,high,aa_band,rounds,why,skipped,first,answer,sentence,where,outcome
+one,"one <b> & two","[it](https://example.org/?a=1&b=2) or [this](javascript:alert)",saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,because,,first,FAILS,"More: RMSNorm saves 12.3 % (SIMD, in L2).","SIMD, in L2",more
+two,never run,nobody,saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,NOT RESOLVED,,,,,0,,left out by --quick,first,NOT RUN,"SIMD, in L2: left out by --quick.","SIMD, in L2",not run
 CSV
 cat >"$results/ablation.csv" <<'CSV'
 study,panel,series,x,y
@@ -140,9 +140,9 @@ base64 -d <<<"$data" | gunzip | cmp - "$results/gradients.csv" || fail "what is 
 sed -i 's/^quick: .*/quick: no/' "$results"/*.machine.txt
 mkdir -p "$results/slides/light"
 cp "$results/rmsnorm2019.png" "$results/slides/light/headline.png"
-for at in 'simd,forward/f32/64x1024/normal,REFUTED,28.1,27,29,0.1,9,,,,,FAILS,,"SIMD, in L2",more' \
-    'streaming,forward/f32/16384x1024/normal,SAME,0.5,-1,2,0.1,9,,,,,FAILS,,"SIMD, from memory",less' \
-    'unfused,forward/f32/16384x1024/normal,REFUTED,-250,-260,-240,0.1,9,,,,,FAILS,,"unfused, from memory",less'; do
+for at in 'simd,forward/f32/64x1024/normal,REFUTED,28.1,27,29,0.1,9,,,,FAILS,,"SIMD, in L2",more' \
+    'streaming,forward/f32/16384x1024/normal,SAME,0.5,-1,2,0.1,9,,,,FAILS,,"SIMD, from memory",less' \
+    'unfused,forward/f32/16384x1024/normal,REFUTED,-250,-260,-240,0.1,9,,,,FAILS,,"unfused, from memory",less'; do
     echo "one,,,saving,%,-inf,7,2,1,$at"
 done >>"$results/claims.csv"
 report "$results" >/dev/null
