@@ -42,7 +42,7 @@ estimate stats_median(double *values, size_t n, double confidence) {
     return e;
 }
 
-static double mean_of(const double *v, size_t n, double *squares) {
+double stats_mean(const double *v, size_t n, double *squares) {
     double mean = 0;
     for (size_t i = 0; i < n; i++) mean += v[i] / (double)n;
     for (size_t i = 0; i < n; i++) *squares += (v[i] - mean) * (v[i] - mean);
@@ -54,7 +54,7 @@ estimate stats_middle(double *values, size_t n) {
     estimate e = stats_median(values, n, 0.95);
     double squares = 0;
     if (n < 2 || stats_rank(n, 0.95) > 0) return e;
-    const double mean = mean_of(values, n, &squares);
+    const double mean = stats_mean(values, n, &squares);
     const double half = student[n - 2] * sqrt(squares / (double)(n - 1) / (double)n);
     return (estimate){e.median, mean - half, mean + half};
 }
@@ -63,7 +63,7 @@ estimate stats_difference(const double *a, size_t na, const double *b, size_t nb
     static const double student[] = {9.925, 5.841, 4.605, 4.033, 3.708, 3.500, 3.356}; /* 0.995 */
     const size_t freedom = na + nb - 2, last = sizeof student / sizeof *student + 1;
     double squares = 0;
-    const double d = mean_of(b, nb, &squares) - mean_of(a, na, &squares);
+    const double d = stats_mean(b, nb, &squares) - stats_mean(a, na, &squares);
     const double t = student[(freedom < last ? freedom : last) - 2];
     const double half = t * sqrt(squares / (double)freedom * (1 / (double)na + 1 / (double)nb));
     return (estimate){d, d - half, d + half};

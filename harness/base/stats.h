@@ -28,6 +28,9 @@ estimate stats_middle(double *values, size_t n);
  * 99 % interval. */
 estimate stats_difference(const double *a, size_t na, const double *b, size_t nb);
 
+/* The mean; adds the squares of the distances from it to *squares. */
+double stats_mean(const double *values, size_t n, double *squares);
+
 /* The q-quantile; sorts in place as well. */
 double stats_quantile(double *values, size_t n, double q);
 

@@ -110,6 +110,10 @@ const char *setting_why(const setting *s) {
     return isnan(s->f.value.median) ? "its result is no number" : "";
 }
 
+bool setting_same_race(const setting *a, const setting *b) {
+    return strcmp(a->how, b->how) == 0 && strcmp(a->tail, b->tail) == 0;
+}
+
 /* Returns NULL, or a message: what the claim lacks, or what is wrong with a setting. */
 static const char *incomplete(const claim *c) {
     if (!*c->text) return "there is no line `claim:`";

@@ -44,6 +44,9 @@ bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 /* A NaN is never SUPPORTED, REFUTED or EQUAL. same: the figure that means no difference. */
 claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin);
 
+/* Do they need the same race? */
+bool setting_same_race(const setting *a, const setting *b);
+
 /* Why it has no figure; "" if it has one. */
 const char *setting_why(const setting *s);
 

@@ -39,10 +39,6 @@ static uint32_t lot_of(uint64_t seed, const char *text) {
     return words[0];
 }
 
-static bool same_race(const setting *a, const setting *b) {
-    return strcmp(a->how, b->how) == 0 && strcmp(a->tail, b->tail) == 0;
-}
-
 static entry *make_plan(claims_job *j, size_t *total) {
     entry *all = calloc(j->count * SETTINGS_MAX + 1, sizeof *all);
     *total = 0;
@@ -52,7 +48,7 @@ static entry *make_plan(claims_job *j, size_t *total) {
             size_t same = 0;
             if (claim_is_elsewhere(s)) continue;
             if (j->quick && is_large(s)) continue;
-            while (same < *total && !same_race(all[same].s, s)) same++;
+            while (same < *total && !setting_same_race(all[same].s, s)) same++;
             if (same == *total)
                 all[(*total)++] = (entry){&j->claims[i], s, lot_of(j->seed, s->tail)};
         }

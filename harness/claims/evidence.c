@@ -112,8 +112,7 @@ static int by_time(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Do two rows in order of time have a pause between them? */
-static bool apart(const race_row *earlier, const race_row *later) {
+bool evidence_apart(const race_row *earlier, const race_row *later) {
     return later->when - earlier->when > SITTING_S;
 }
 
@@ -121,7 +120,7 @@ static void count_sittings(evidence *e) {
     const race_row none = {.when = 0}, *before = &none;
     qsort(e->rows, e->count, sizeof *e->rows, by_time);
     for (const race_row *r = e->rows; r < e->rows + e->count; before = r++)
-        e->sittings += r->when > 0 && apart(before, r);
+        e->sittings += r->when > 0 && evidence_apart(before, r);
 }
 
 static size_t matches(const char *folder, const char *pattern, glob_t *found) {
@@ -182,7 +181,7 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
     size_t sittings = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
         one[size++] = v[i];
-        if (i + 1 < n && !apart(rows[i], rows[i + 1])) continue;
+        if (i + 1 < n && !evidence_apart(rows[i], rows[i + 1])) continue;
         middle[sittings++] = stats_median(one, size, 0.95).median, size = 0;
     }
     if (sittings < PASSES_ENOUGH) return n;
@@ -206,22 +205,27 @@ static void pool(const race_row *const *rows, size_t n, estimate *ratio, double 
     if (*band == 0) *band = fabs(stats_middle(v[1], sit(rows, v[1], n)).median);
 }
 
+size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const char *tail,
+                     const race_row *rows[PASSES_MAX]) {
+    size_t n = 0;
+    for (const race_row *r = e->rows; r < e->rows + e->count && n < PASSES_MAX; r++)
+        if ((!uses || uses[r->pass]) && strcmp(r->how, how) == 0 && strcmp(r->tail, tail) == 0)
+            rows[n++] = r;
+    return n;
+}
+
 static void decide(const evidence *e, const bool *uses, const claim *c, setting *s) {
     const race_row *rows[PASSES_MAX];
-    size_t n = 0, rounds = 0;
+    const size_t n = evidence_rows(e, uses, s->how, s->tail, rows);
+    size_t rounds = 0;
     estimate ratio;
     double band;
     s->measured = false;
-    for (size_t i = 0; i < e->count && n < PASSES_MAX; i++) {
-        const race_row *r = &e->rows[i];
-        if ((uses && !uses[r->pass]) || strcmp(r->how, s->how) || strcmp(r->tail, s->tail))
-            continue;
-        if (!r->ok) {
-            snprintf(s->why, sizeof s->why, "%s", r->why);
+    for (size_t i = 0; i < n; rounds += rows[i++]->rounds)
+        if (!rows[i]->ok) {
+            snprintf(s->why, sizeof s->why, "%s", rows[i]->why);
             return;
         }
-        rows[n++] = r, rounds += r->rounds;
-    }
     if (n == 0) return;
     (n < PASSES_ENOUGH ? look : pool)(rows, n, &ratio, &band);
     s->f = c->q->of(c->share, ratio, band);

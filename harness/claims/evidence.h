@@ -46,6 +46,14 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
 bool evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels,
                           char *error, size_t error_size);
 
+/* The rows of a race, in order of time, of the passes selected by `uses` (NULL: all). Returns how
+ * many. */
+size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const char *tail,
+                     const race_row *rows[PASSES_MAX]);
+
+/* Do two rows in order of time have a pause between them? */
+bool evidence_apart(const race_row *earlier, const race_row *later);
+
 /* Sets the figures and verdicts of a claim's timed settings, from the passes selected by `uses`
  * (NULL: all). A setting without a race keeps its why. */
 void evidence_decide(const evidence *e, const bool *uses, claim *c);

@@ -34,71 +34,47 @@ static bool timed(const claim *c) {
 
 /* Does an earlier setting need the same race? */
 static bool repeats(const claim *claims, size_t i, size_t k) {
-    const setting *s = &claims[i].at[k];
     for (size_t a = 0; a <= i; a++)
         for (size_t b = 0; claims[a].q->of && b < (a < i ? claims[a].settings : k); b++)
-            if (strcmp(claims[a].at[b].how, s->how) == 0 &&
-                strcmp(claims[a].at[b].tail, s->tail) == 0)
-                return true;
+            if (setting_same_race(&claims[a].at[b], &claims[i].at[k])) return true;
     return false;
 }
 
-/* Standard deviations of a race's log ratio: within a process, from its interval, and between. */
-static void spread(const evidence *e, const setting *s, double *within, double *between) {
-    double sum = 0, squares = 0, rounds = 0, n = 0;
-    for (size_t i = 0; i < e->count; i++) {
-        const race_row *r = &e->rows[i];
-        if (strcmp(r->how, s->how) || strcmp(r->tail, s->tail) || !r->ok) continue;
-        n++, sum += r->ratio, squares += r->ratio * r->ratio;
-        rounds += (r->high - r->low) / 2 / 1.96;
+/* The noise of a race. */
+static noise noise_of_race(const race_row *const *rows, size_t n) {
+    double v[PASSES_MAX], middle[PASSES_MAX] = {0}, within = 0, between = 0, all = 0, rounds = 0;
+    size_t sittings = 0, begin = 0;
+    for (size_t i = 0; i < n; i++) {
+        v[i] = rows[i]->ratio, rounds += (rows[i]->high - rows[i]->low) / 2 / 1.96;
+        if (i + 1 < n && !evidence_apart(rows[i], rows[i + 1])) continue;
+        middle[sittings++] = stats_mean(v + begin, i + 1 - begin, &within);
+        begin = i + 1;
     }
-    *within = rounds / n;
-    *between = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
+    stats_mean(middle, sittings, &between), stats_mean(v, n, &all);
+    return (noise){.rounds = rounds / (double)n,
+                   .passes = n > sittings ? sqrt(within / (double)(n - sittings)) : NAN,
+                   .sittings = sittings > 1 ? sqrt(between / (double)(sittings - 1)) : NAN,
+                   .all = sqrt(all / (double)(n - 1))};
 }
 
-/* The noise of the race of row `first`; its rows are in order of time. */
-static noise noise_of_race(const evidence *e, size_t first) {
-    noise out = {0, 0, 0};
-    double sum = 0, squares = 0, all = 0, all_squares = 0, within = 0;
-    size_t n = 0, rows = 0, sittings = 0, last = first;
-    for (size_t i = first; i <= e->count; i++) {
-        const race_row *r = i < e->count ? &e->rows[i] : NULL, *one = &e->rows[first];
-        if (r && (strcmp(r->how, one->how) || strcmp(r->tail, one->tail) || !r->ok)) continue;
-        if (n && (!r || r->when - e->rows[last].when > SITTING_S)) { /* a sitting ends */
-            const double mean = sum / (double)n;
-            within += fmax(0, squares - mean * sum);
-            all += mean, all_squares += mean * mean, sittings++;
-            sum = squares = 0, n = 0;
-        }
-        if (!r) break;
-        n++, rows++, sum += r->ratio, squares += r->ratio * r->ratio, last = i;
-        out.rounds += (r->high - r->low) / 2 / 1.96;
-    }
-    const double s = (double)sittings;
-    out.rounds /= (double)rows;
-    out.passes = rows > sittings ? sqrt(within / (double)(rows - sittings)) : NAN;
-    out.sittings = sittings > 1 ? sqrt(fmax(0, (all_squares - all * all / s) / (s - 1))) : NAN;
-    return out;
-}
-
-/* Is it the first row of its race? */
-static bool begins(const evidence *e, size_t i) {
-    const race_row *r = &e->rows[i];
-    for (size_t k = 0; k < i; k++)
-        if (e->rows[k].ok && strcmp(e->rows[k].how, r->how) == 0 &&
-            strcmp(e->rows[k].tail, r->tail) == 0)
-            return false;
-    return r->ok;
+/* The rows of the race of row i, if it is the first of them and none failed; else 0. */
+static size_t race_at(const evidence *e, size_t i, const race_row *rows[PASSES_MAX]) {
+    size_t n = evidence_rows(e, NULL, e->rows[i].how, e->rows[i].tail, rows);
+    if (rows[0] != &e->rows[i]) return 0;
+    for (size_t k = 0; k < n; k++)
+        if (!rows[k]->ok) return 0;
+    return n;
 }
 
 noise noise_of(const evidence *e) {
-    noise out = {NAN, NAN, NAN};
+    const race_row *rows[PASSES_MAX];
+    noise out = {NAN, NAN, NAN, NAN};
     double *v[3], *const at[3] = {&out.rounds, &out.passes, &out.sittings};
-    size_t n[3] = {0};
+    size_t n[3] = {0}, passes;
     for (int k = 0; k < 3; k++) v[k] = malloc((e->count + 1) * sizeof **v);
     for (size_t i = 0; v[0] && v[1] && v[2] && i < e->count; i++) {
-        if (!begins(e, i)) continue;
-        const noise one = noise_of_race(e, i);
+        if ((passes = race_at(e, i, rows)) == 0) continue;
+        const noise one = noise_of_race(rows, passes);
         const double its[3] = {one.rounds, one.passes, one.sittings};
         for (int k = 0; k < 3; k++)
             if (!isnan(its[k])) v[k][n[k]++] = its[k];
@@ -150,11 +126,11 @@ bool stability_write(FILE *out, const evidence *e, claim *claims, size_t claim_c
         for (size_t k = 0; claims[i].q->of && k < claims[i].settings; k++) {
             const setting *s = &claims[i].at[k];
             const count *n = &races[i * SETTINGS_MAX + k];
-            double within, between;
+            const race_row *rows[PASSES_MAX];
             if (!n->compared || repeats(claims, i, k)) continue;
-            spread(e, s, &within, &between);
-            fprintf(out, "%s,%s,%zu,%.2f,%.2f,%.1f\n", s->how, s->tail, s->passes, 100 * within,
-                    100 * between, share(*n));
+            const noise its = noise_of_race(rows, evidence_rows(e, NULL, s->how, s->tail, rows));
+            fprintf(out, "%s,%s,%zu,%.2f,%.2f,%.1f\n", s->how, s->tail, s->passes, 100 * its.rounds,
+                    100 * its.all, share(*n));
             all.compared += n->compared, all.contradicted += n->contradicted;
         }
     *found = (stability){DRAWS, passes - PASSES_ENOUGH, share(all), answers.compared,

@@ -83,21 +83,22 @@ static result merged(const result **each, size_t passes) {
 pool_spread pool_spread_of(const results *pool, pass_value what) {
     pool_spread s = {NAN, NAN};
     double *v = malloc((2 * pool->count + 1) * sizeof *v), *within = v, *between = v + pool->count;
+    double x[PASSES_MAX];
     size_t n = 0;
     for (size_t i = 0; v && i < pool->count; i++) {
         const result *r = &pool->rows[i];
-        double sum = 0, squares = 0, rounds = 0;
+        double squares = 0, rounds = 0;
         if (isnan(r->ns) || r->passes < 2 || isnan(value_of(r->each[0], what)) ||
             (what == PASS_SPEED && strcmp(r->comparison, "baseline") == 0))
             continue;
         for (size_t k = 0; k < r->passes; k++) {
-            const double x = value_of(r->each[k], what);
             const estimate range = range_of(r->each[k], what);
-            sum += x, squares += x * x, rounds += (range.high - range.low) / 2 / 1.96;
+            x[k] = value_of(r->each[k], what);
+            rounds += (range.high - range.low) / 2 / 1.96;
         }
-        const double count = (double)r->passes;
-        within[n] = rounds / count;
-        between[n++] = sqrt(fmax(0, (squares - sum * sum / count) / (count - 1)));
+        stats_mean(x, r->passes, &squares);
+        within[n] = rounds / (double)r->passes;
+        between[n++] = sqrt(squares / (double)(r->passes - 1));
     }
     if (n) s.within = stats_median(within, n, 0).median;
     if (n) s.between = stats_median(between, n, 0).median;
