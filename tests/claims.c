@@ -238,22 +238,22 @@ Test(claims, partial) {
 
 /* A wrong implementation is not timed. */
 Test(claims, wrong_ones_do_not_race) {
-    static fixtures all;
-    char why[700] = "";
+    static race by = {.seconds = 1e-4, .seed = 1};
     nl_impl bad = *nl_find("rmsnorm/one_pass", "c");
     bad.forward = wrong_forward;
     race_result r = {.rounds = 0};
     arm a = {.threads = 1, .impl = {nl_find("layernorm/naive", "c")}};
     arm b = {.threads = 1, .impl = {nl_find("rmsnorm/naive", "c")}};
-    a.on[0] = fixtures_get(&all, "layernorm/forward/f32/4x64/normal", why, sizeof why);
-    b.on[0] = fixtures_get(&all, "rmsnorm/forward/f32/4x64/normal", why, sizeof why);
-    cr_assert(a.on[0] && b.on[0], "%s", why);
-    cr_assert(race_pair(&a, &b, NULL, 1e-4, &r, why, sizeof why), "%s", why);
+    a.on[0] = fixtures_get(&by.all, "layernorm/forward/f32/4x64/normal", by.why, sizeof by.why);
+    b.on[0] = fixtures_get(&by.all, "rmsnorm/forward/f32/4x64/normal", by.why, sizeof by.why);
+    cr_assert(a.on[0] && b.on[0], "%s", by.why);
+    cr_assert(race_pair(&by, &a, &b, NULL, &r), "%s", by.why);
     cr_expect(r.rounds > 0 && isfinite(r.ratio.median) && isfinite(r.band));
     b.impl[0] = &bad, r.rounds = 0;
-    cr_expect(!race_pair(&a, &b, NULL, 1e-4, &r, why, sizeof why) && r.rounds == 0);
-    cr_expect(strstr(why, "rmsnorm/one_pass@c on rmsnorm/forward/f32/4x64/normal"), "%s", why);
-    fixtures_free(&all);
+    cr_expect(!race_pair(&by, &a, &b, NULL, &r) && r.rounds == 0);
+    cr_expect(strstr(by.why, "rmsnorm/one_pass@c on rmsnorm/forward/f32/4x64/normal"), "%s",
+              by.why);
+    fixtures_free(&by.all);
 }
 
 /* Passes whose ratio is 0 but for what differs from pass to pass, and by three times as much, with

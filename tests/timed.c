@@ -200,18 +200,18 @@ Test(timed, the_guilty_one_is_named) {
 
 Test(timed, races_too) {
     static const char text[] = "rmsnorm/forward/f32/8x64/normal/residual/in-place";
-    static fixtures all;
-    char why[700] = "";
+    static race by = {.seed = 1};
     race_result r;
     bench_calls(text, "rmsnorm/one_pass", 200);
-    arm a = {.threads = 1, .impl = {&fake}, .on = {fixtures_get(&all, text, why, sizeof why)}};
+    arm a = {.threads = 1,
+             .impl = {&fake},
+             .on = {fixtures_get(&by.all, text, by.why, sizeof by.why)}};
     arm b = a;
-    cr_assert(a.on[0] && data_make(&c, &stated, why, sizeof why), "%s", why);
+    cr_assert(a.on[0] && data_make(&c, &stated, by.why, sizeof by.why), "%s", by.why);
     calls = changed = 0;
-    cr_expect(race_pair(&a, &b, NULL, seconds, &r, why, sizeof why), "%s", why);
+    cr_expect(race_pair(&by, &a, &b, NULL, &r), "%s", by.why);
     cr_expect(calls > 100 && changed == 0, "%zu of %zu calls", changed, calls);
     calls = 0, wrong_from = 11, wrong_to = SIZE_MAX;
-    cr_expect(!race_pair(&a, &b, NULL, seconds, &r, why, sizeof why) && strstr(why, "[0]"), "%s",
-              why);
-    data_free(&stated), fixtures_free(&all);
+    cr_expect(!race_pair(&by, &a, &b, NULL, &r) && strstr(by.why, "[0]"), "%s", by.why);
+    data_free(&stated), fixtures_free(&by.all);
 }

@@ -56,47 +56,51 @@ static entry *make_plan(claims_job *j, size_t *total) {
     return all;
 }
 
-static bool race_one(claims_job *j, fixtures *all, const entry *e) {
+static bool race_one(claims_job *j, race *by, const entry *e) {
     race_row row = {.pass = j->evidence.passes};
     race_result r = {0};
-    question q = {all, e->s->how, e->s->tail, j->seconds, row.why, sizeof row.why};
+    question q = {by, e->s->how, e->s->tail, {NULL}};
     snprintf(row.how, sizeof row.how, "%s", e->s->how);
     snprintf(row.tail, sizeof row.tail, "%s", e->s->tail);
-    if (is_large(e->s)) q.seconds *= 4; /* calls are longer, and memory is noisier */
+    by->seconds =
+        j->seconds * (is_large(e->s) ? 4 : 1); /* calls are longer, and memory is noisier */
     row.ok = e->c->q->race(&q, &r);
+    if (!row.ok) snprintf(row.why, sizeof row.why, "%.299s", by->why);
     row.ratio = r.ratio.median, row.low = r.ratio.low, row.high = r.ratio.high;
     row.aa = r.aa, row.band = r.band, row.rounds = r.rounds;
     return evidence_add(&j->evidence, &row);
 }
 
 bool claims_race(claims_job *j) {
-    static fixtures all;
+    race by = {.seed = j->seed + 1};
     size_t total;
     entry *plan = make_plan(j, &total);
     bool ok = plan != NULL;
-    race_seed = j->seed + 1;
     for (size_t i = 0; ok && i < total && !interrupted(); i++) {
         char what[300];
         snprintf(what, sizeof what, "%s %s", plan[i].s->how, plan[i].s->tail);
         j->progress(i, total, what);
-        ok = race_one(j, &all, &plan[i]);
+        ok = race_one(j, &by, &plan[i]);
     }
     j->evidence.passes++;
     j->progress(1, 1, "");
-    fixtures_free(&all);
+    fixtures_free(&by.all);
     free(plan);
     return ok;
 }
 
 /* What is not timed. */
-static void compute(fixtures *all, const claim *c, setting *s) {
-    const question q = {all, s->how, s->tail, 0, s->why, sizeof s->why};
-    s->measured = c->q->get(&q, &s->f);
-    if (s->measured) s->verdict = claim_decide(s->f.wide, c->expected, c->q->same, c->margin);
+static void compute(race *by, const claim *c, setting *s) {
+    question q = {by, s->how, s->tail, {NULL}};
+    s->measured = quantity_compute(c->q, &q, &s->f);
+    if (s->measured)
+        s->verdict = claim_decide(s->f.wide, c->expected, c->q->same, c->margin);
+    else
+        snprintf(s->why, sizeof s->why, "%.399s", by->why);
 }
 
 void claims_decide(claims_job *j) {
-    static fixtures all;
+    race by = {.seed = j->seed + 1};
     for (size_t i = 0; i < j->count && !interrupted(); i++) {
         claim *c = &j->claims[i];
         evidence_decide(&j->evidence, NULL, c);
@@ -106,7 +110,7 @@ void claims_decide(claims_job *j) {
             if (left_out)
                 s->measured = false, snprintf(s->why, sizeof s->why, "left out by --quick");
             else if (!c->q->of)
-                compute(&all, c, s);
+                compute(&by, c, s);
             else if (!s->measured && !*s->why)
                 snprintf(s->why, sizeof s->why, "not measured: %s",
                          claim_is_elsewhere(s) ? "python -m normlab.frameworks, then --measured"
@@ -118,5 +122,5 @@ void claims_decide(claims_job *j) {
             if (!claim_is_elsewhere(s)) j->failed(c, s);
         }
     }
-    fixtures_free(&all);
+    fixtures_free(&by.all);
 }

@@ -14,55 +14,44 @@ static bool exactly(double v, figure *out) {
     return true;
 }
 
-/* LayerNorm's fixture and RMSNorm's for the tail. */
-static bool get_two(const question *q, fixture *two[2]) {
-    static const char *const layers[] = {"layernorm", "rmsnorm"};
-    for (int i = 0; i < 2; i++) {
-        char text[CASE_TEXT];
-        snprintf(text, sizeof text, "%s/%s", layers[i], q->tail);
-        if (!(two[i] = fixtures_get(q->all, text, q->why, q->why_size))) return false;
-    }
-    return true;
-}
-
 static bool fail(const question *q, const char *format, const char *what) {
-    snprintf(q->why, q->why_size, format, what);
+    snprintf(q->by->why, sizeof q->by->why, format, what);
     return false;
 }
 
+/* What runs a side of the mode; NULL: nothing does. */
+static const nl_impl *impl_of(const question *q, int side) {
+    const mode *m = mode_find(q->how);
+    const nl_impl *k = m ? mode_impl(m, side, &q->two[side]->c.problem) : NULL;
+    if (!k) fail(q, "nothing here runs the mode '%s'", q->how);
+    return k;
+}
+
 static bool state_bytes(const question *q, figure *out) {
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
-    size_t saved = case_state_bytes(&two[0]->c) - case_state_bytes(&two[1]->c);
-    return exactly((double)saved / (double)two[0]->c.problem.n, out);
+    size_t saved = case_state_bytes(&q->two[0]->c) - case_state_bytes(&q->two[1]->c);
+    return exactly((double)saved / (double)q->two[0]->c.problem.n, out);
 }
 
 /* The saved state as a share of all that forward keeps for backward: x and the statistics. */
 static bool state_share(const question *q, figure *out) {
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
-    double x = (double)two[0]->data.bytes[NL_X], layer = (double)case_state_bytes(&two[0]->c);
-    return exactly(100 * (layer - (double)case_state_bytes(&two[1]->c)) / (x + layer), out);
+    double x = (double)q->two[0]->data.bytes[NL_X], layer = (double)case_state_bytes(&q->two[0]->c);
+    return exactly(100 * (layer - (double)case_state_bytes(&q->two[1]->c)) / (x + layer), out);
 }
 
 /* Counts the learned vectors, of c numbers each. */
 static bool parameters(const question *q, figure *out) {
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
     double vectors[2] = {0, 0};
     for (int i = 0; i < 2; i++)
-        for (nl_arg s = NL_GAMMA; s <= NL_BETA; s++) vectors[i] += two[i]->data.input[s] != NULL;
+        for (nl_arg s = NL_GAMMA; s <= NL_BETA; s++) vectors[i] += q->two[i]->data.input[s] != NULL;
     return exactly(vectors[0] - vectors[1], out);
 }
 
 static bool traffic(const question *q, figure *out) {
     const mode *m = mode_find(q->how);
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
     if (!m) return fail(q, "no mode is called '%s'", q->how);
-    const nl_case *c = &two[0]->c;
+    const nl_case *c = &q->two[0]->c;
     if (!m->transfers[0])
-        return exactly(100 * (1 - (double)case_bytes(&two[1]->c) / (double)case_bytes(c)), out);
+        return exactly(100 * (1 - (double)case_bytes(&q->two[1]->c) / (double)case_bytes(c)), out);
     if (c->problem.pass != NL_FORWARD || c->problem.dtype != NL_F32 || c->residual)
         return fail(q, "the transfers of '%s' are counted forward, in f32 without a residual",
                     q->how);
@@ -84,21 +73,16 @@ static double reads_needed(fixture *s) {
 }
 
 static bool scans(const question *q, figure *out) {
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
-    return exactly(reads_needed(two[0]) / reads_needed(two[1]), out);
+    return exactly(reads_needed(q->two[0]) / reads_needed(q->two[1]), out);
 }
 
 /* LayerNorm's largest error over RMSNorm's; 1 where both are 0 or both infinite. */
 static bool error_ratio(const question *q, figure *out) {
-    const mode *m = mode_find(q->how);
     double error[2];
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
     for (int i = 0; i < 2; i++) {
-        const nl_impl *k = m ? mode_impl(m, i, &two[i]->c.problem) : NULL;
-        if (!k) return fail(q, "nothing here runs the mode '%s'", q->how);
-        verdict v = fixture_verify(two[i], k, mode_threads(m));
+        const nl_impl *k = impl_of(q, i);
+        if (!k) return false;
+        verdict v = fixture_verify(q->two[i], k, mode_threads(mode_find(q->how)));
         if (v.outcome == OUTCOME_FAIL) return fail(q, "%s", v.why);
         error[i] = v.error_u;
     }
@@ -107,20 +91,16 @@ static bool error_ratio(const question *q, figure *out) {
 
 /* The largest |rms^2 / (sigma^2 + mean^2) - 1| of a row, from the saved statistics. */
 static bool identity(const question *q, figure *out) {
-    const mode *m = mode_find(q->how);
     double worst = 0;
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
     for (int i = 0; i < 2; i++) {
-        const nl_impl *k = m ? mode_impl(m, i, &two[i]->c.problem) : NULL;
-        if (!k) return fail(q, "nothing here runs the mode '%s'", q->how);
-        verdict v = fixture_verify(two[i], k, 1);
-        if (v.outcome != OUTCOME_OK)
-            return snprintf(q->why, q->why_size, "%s has no bound on %s", k->name, q->tail), false;
+        const nl_impl *k = impl_of(q, i);
+        if (!k) return false;
+        verdict v = fixture_verify(q->two[i], k, 1);
+        if (v.outcome != OUTCOME_OK) return fail(q, "%s has no bound on this case", k->name);
     }
-    const float *mean = two[0]->in->at[NL_MEAN], *rstd = two[0]->in->at[NL_RSTD],
-                *root = two[1]->in->at[NL_RSTD];
-    for (size_t r = 0; r < two[0]->c.problem.n; r++) {
+    const float *mean = q->two[0]->in->at[NL_MEAN], *rstd = q->two[0]->in->at[NL_RSTD],
+                *root = q->two[1]->in->at[NL_RSTD];
+    for (size_t r = 0; r < q->two[0]->c.problem.n; r++) {
         double sigma = 1 / (double)rstd[r], rms = 1 / (double)root[r];
         double off = fabs(rms * rms / (sigma * sigma + (double)mean[r] * mean[r]) - 1);
         worst = off > worst || isnan(off) ? off : worst;
@@ -130,12 +110,9 @@ static bool identity(const question *q, figure *out) {
 
 /* Counts elements in which Qwen2RMSNorm with w = 0 differs in a bit from RMSNorm without a gain. */
 static bool qwen_start(const question *q, figure *out) {
-    const mode *m = mode_find(q->how);
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
-    fixture *s = two[1];
+    fixture *s = q->two[1];
     nl_problem p = s->c.problem;
-    const nl_impl *k = m ? mode_impl(m, 1, &p) : NULL;
+    const nl_impl *k = impl_of(q, 1);
     size_t bytes = s->data.bytes[NL_X], each = nl_dtype_bytes(p.dtype), differ = 0;
     float *w = calloc(p.c, sizeof *w);
     char *y = malloc(bytes);
@@ -149,26 +126,23 @@ static bool qwen_start(const question *q, figure *out) {
         differ += memcmp(y + i, (char *)s->in->at[NL_Y] + i, each) != 0;
     free(w);
     free(y);
-    if (!ok)
-        snprintf(q->why, q->why_size, "nothing here runs %s in the mode '%s'", q->tail, q->how);
-    return ok && exactly((double)differ, out);
+    return ok ? exactly((double)differ, out)
+              : fail(q, "nothing here runs both layers in the mode '%s'", q->how);
 }
 
 /* In a transformer block of width c over n tokens: the operations of two norms, 8 an element each,
  * in per cent of its matrix products, 24 n c^2 + 4 n^2 c. */
 static bool flops_share(const question *q, figure *out) {
-    fixture *two[2];
-    if (!get_two(q, two)) return false;
-    double n = (double)two[0]->c.problem.n, c = (double)two[0]->c.problem.c;
+    double n = (double)q->two[0]->c.problem.n, c = (double)q->two[0]->c.problem.c;
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);
 }
 
 static bool race_of_layers(const question *q, race_result *out) {
-    return race_mode(q->all, mode_find(q->how), q->tail, q->seconds, out, q->why, q->why_size);
+    return race_mode(q->by, mode_find(q->how), q->tail, out);
 }
 
 static bool race_of_roots(const question *q, race_result *out) {
-    return rsqrt_race(q->how, q->seconds, out, q->why, q->why_size);
+    return rsqrt_race(q->by, q->how, out);
 }
 
 static bool root_error(const question *q, figure *out) {
@@ -206,9 +180,24 @@ const quantity quantities[] = {
      " times as fast", .of = figure_speedup, .race = race_of_roots},
     {"root_error", "u",
      "largest relative error of HOW (instruction, newton, true), in units of 2^-24", NAN,
-     "it is off by ", " units", .get = root_error},
+     "it is off by ", " units", .alone = true, .get = root_error},
 };
 const size_t quantities_count = sizeof quantities / sizeof *quantities;
+
+static bool get_two(question *q) {
+    static const char *const layers[] = {"layernorm", "rmsnorm"};
+    for (int i = 0; i < 2; i++) {
+        char text[CASE_TEXT];
+        snprintf(text, sizeof text, "%s/%s", layers[i], q->tail);
+        if (!(q->two[i] = fixtures_get(&q->by->all, text, q->by->why, sizeof q->by->why)))
+            return false;
+    }
+    return true;
+}
+
+bool quantity_compute(const quantity *of, question *q, figure *out) {
+    return (of->alone || get_two(q)) && of->get(q, out);
+}
 
 const quantity *quantity_find(const char *name) {
     for (size_t i = 0; i < quantities_count; i++)

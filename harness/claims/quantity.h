@@ -7,18 +7,17 @@
 #include "timing/fixture.h"
 #include "timing/race.h"
 
-/* The mode and case of a measurement; why gets the reason if it fails. */
+/* The mode and case of a measurement. */
 typedef struct question {
-    fixtures *all;
+    race *by;               /* by->why gets the reason if it fails */
     const char *how, *tail; /* "simd", "forward/f32/64x1024/normal" */
-    double seconds;
-    char *why;
-    size_t why_size;
+    fixture *two[2];        /* of what is not timed: LayerNorm's and RMSNorm's */
 } question;
 
 /* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of`, which
- * converts its log ratio; any other has `get`. Sentences are BEFORE figure AFTER; if RMSNorm needs
- * more than LayerNorm, NEEDS difference MORE, or NEEDS ratio TIMES. */
+ * converts its log ratio; any other has `get`, `alone` if it needs no fixtures. Sentences are BEFORE
+ * figure AFTER; if RMSNorm needs more than LayerNorm, NEEDS difference MORE, or NEEDS ratio
+ * TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;
@@ -26,11 +25,15 @@ typedef struct quantity {
     figure (*of)(double share, estimate log_ratio, double band);
     bool (*race)(const question *q, race_result *out);
     bool (*get)(const question *q, figure *out);
+    bool alone;
 } quantity;
 
 extern const quantity quantities[];
 extern const size_t quantities_count;
 const quantity *quantity_find(const char *name);
+
+/* What is not timed. */
+bool quantity_compute(const quantity *of, question *q, figure *out);
 
 /* Is it about the time of LayerNorm and RMSNorm? */
 bool quantity_of_layers(const quantity *q);

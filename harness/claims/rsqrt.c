@@ -1,9 +1,6 @@
 /* Vectors of four floats, which every x86-64 and aarch64 processor has. The claims are about one
  * instruction, so each architecture has its own intrinsics here. SPDX-License-Identifier: MIT */
 #include "claims/rsqrt.h"
-#include "base/clock.h"
-#include "base/interrupt.h"
-#include "timing/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,26 +79,12 @@ double rsqrt_error(const char *how) {
     return worst;
 }
 
-bool rsqrt_race(const char *how, double seconds, race_result *out, char *why, size_t why_size) {
+bool rsqrt_race(race *r, const char *how, race_result *out) {
     way *f = find(how), *base = find("true");
-    if (!f) return snprintf(why, why_size, "this build has no '%s'", how), false;
+    if (!f) return snprintf(r->why, sizeof r->why, "this build has no '%s'", how), false;
     double least = strcmp(how, "newton") == 0 ? 2 * DIGITS - 1 : DIGITS;
     if (!(rsqrt_error(how) <= exp2(24 - least) && rsqrt_error("true") <= 2))
-        return snprintf(why, why_size, "the results of '%s' are wrong", how), false;
+        return snprintf(r->why, sizeof r->why, "the results of '%s' are wrong", how), false;
     const measure_arm arms[] = {{.call = base}, {.call = f}, {.call = base}};
-    measure m = {.arms = arms,
-                 .count = 3,
-                 .seed = race_seed,
-                 .precision = 0.005,
-                 .seconds = 3 * seconds};
-    m.clock = clock_ns, m.interrupted = interrupted;
-    bool ok = measure_run(&m);
-    const estimate aa = measure_ratio(&m, 2, 0);
-    *out = (race_result){.ratio = measure_ratio(&m, 1, 0),
-                         .aa = aa.median,
-                         .band = stats_band(aa),
-                         .rounds = m.rounds};
-    measure_free(&m);
-    if (!ok) snprintf(why, why_size, "out of memory");
-    return ok;
+    return race_arms(r, arms, 3, out);
 }

@@ -6,9 +6,9 @@
 
 #include "timing/race.h"
 
-/* Races `how` ("instruction", "newton") against "true", square root and division. False: why says
- * why. */
-bool rsqrt_race(const char *how, double seconds, race_result *out, char *why, size_t why_size);
+/* Races `how` ("instruction", "newton") against "true", square root and division. False: r->why
+ * says why. */
+bool rsqrt_race(race *r, const char *how, race_result *out);
 
 /* The largest relative error over [1, 4), which stands for all exponents, in units of 2^-24; NaN:
  * this build has no such way. */

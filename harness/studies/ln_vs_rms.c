@@ -65,7 +65,7 @@ static void points(study_out *o, const struct panel *p, const mode *m, double x,
 
 static bool run(study_out *o, bool quick) {
     static const size_t sizes[] = {4, 64, 1024, 8192, 16, 256, 16384};
-    static fixtures all;
+    race by = {.seconds = quick ? 0.001 : 0.03, .seed = 1};
     size_t count = quick ? 2 : sizeof sizes / sizeof *sizes, done = 0, total = 0;
     bool ok = true;
     for (size_t i = 0; i < PANELS * count * modes_count; i++)
@@ -76,17 +76,17 @@ static bool run(study_out *o, bool quick) {
             const struct panel *p = &panels[i / count];
             size_t n = sizes[i % count];
             double x = 2.0 * (double)(n * C) * (strcmp(p->dtype, "f32") == 0 ? 4 : 2);
-            char tail[200], why[700];
+            char tail[200];
             race_result r;
             if (!is_selected(p, &modes[k], n)) continue;
             study_progress(o, done++, total, p->name);
             snprintf(tail, sizeof tail, "%s/%s/%zux%d/normal%s", p->pass, p->dtype, n, C,
                      p->options);
-            ok = race_mode(&all, &modes[k], tail, quick ? 0.001 : 0.03, &r, why, sizeof why);
+            ok = race_mode(&by, &modes[k], tail, &r);
             if (ok) points(o, p, &modes[k], x, &r);
-            if (!ok) study_note(o, "FAIL ln_vs_rms, %s, %s: %s", modes[k].name, tail, why);
+            if (!ok) study_note(o, "FAIL ln_vs_rms, %s, %s: %s", modes[k].name, tail, by.why);
         }
-    fixtures_free(&all);
+    fixtures_free(&by.all);
     return ok;
 }
 

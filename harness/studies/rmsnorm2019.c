@@ -44,21 +44,21 @@ static bool run(study_out *o, bool quick) {
     static const char *const names[] = {"unfused",       "naive", "scalar",
                                         "simd_two_pass", "simd",  "partial"};
     static const size_t sizes[] = {64, 16384};
-    static fixtures all;
+    race by = {.seconds = quick ? 0.001 : 0.15, .seed = 1};
     enum { NAMES = sizeof names / sizeof *names };
     size_t count = quick ? 1 : 2;
     bool ok = true;
     for (size_t i = 0; i < paper_rows_count; i++) paper_points(o, &paper_rows[i]);
     for (size_t i = 0; ok && i < count * NAMES; i++) {
-        char tail[80], why[700], panel[100];
+        char tail[80], panel[100];
         size_t n = sizes[i / NAMES];
         double x = 8.0 * (double)n * C;
         const mode *m = mode_find(names[i % NAMES]);
         race_result r;
         study_progress(o, i, count * NAMES, m->about);
         snprintf(tail, sizeof tail, "forward/f32/%zux%d/normal", n, C);
-        ok = race_mode(&all, m, tail, quick ? 0.001 : 0.15, &r, why, sizeof why);
-        if (!ok) study_note(o, "FAIL rmsnorm2019, %s, %s: %s", m->name, tail, why);
+        ok = race_mode(&by, m, tail, &r);
+        if (!ok) study_note(o, "FAIL rmsnorm2019, %s, %s: %s", m->name, tail, by.why);
         for (size_t k = 0; ok && k <= paper_rows_count; k++) {
             const paper_row *p = k ? &paper_rows[k - 1] : NULL;
             snprintf(panel, sizeof panel, "norm");
@@ -66,7 +66,7 @@ static bool run(study_out *o, bool quick) {
             points(o, panel, m->name, x, figure_saving(p ? paper_share(p) : 1, r.ratio, 0).value);
         }
     }
-    fixtures_free(&all);
+    fixtures_free(&by.all);
     return ok;
 }
 

@@ -8,13 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t race_seed = 1;
-
-static bool is_right(arm *a, char *why, size_t why_size) {
+static bool is_right(race *r, arm *a) {
     verdict v = a->after.outcome == OUTCOME_FAIL ? a->after : arm_verify(a);
     if (v.outcome == OUTCOME_FAIL)
-        snprintf(why, why_size, "%s@%s on %s: %s", a->impl[a->which]->name, a->impl[a->which]->isa,
-                 a->on[a->which]->c.text, v.why);
+        snprintf(r->why, sizeof r->why, "%s@%s on %s: %s", a->impl[a->which]->name,
+                 a->impl[a->which]->isa, a->on[a->which]->c.text, v.why);
     return v.outcome != OUTCOME_FAIL;
 }
 
@@ -42,34 +40,40 @@ static void call_passes(void *context, size_t turn) {
     for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) limit_move(&row, 1);
 }
 
-bool race_pair(arm *a, arm *b, const mode *saved_by, double seconds, race_result *out, char *why,
-               size_t why_size) {
-    if (!is_right(a, why, why_size) || !is_right(b, why, why_size)) return false;
+bool race_arms(race *r, const measure_arm *arms, size_t count, race_result *out) {
+    measure m = {.arms = arms,
+                 .count = count,
+                 .seconds = r->seconds * (double)count,
+                 .precision = 0.005,
+                 .seed = r->seed,
+                 .clock = clock_ns,
+                 .interrupted = interrupted};
+    const bool ok = measure_run(&m);
+    const estimate again = measure_ratio(&m, 2, 0), none = {-INFINITY, -INFINITY, -INFINITY};
+    *out = (race_result){.ratio = measure_ratio(&m, 1, 0),
+                         .aa = again.median,
+                         .band = stats_band(again),
+                         .passes = count > 3 ? measure_ratio(&m, 3, 0) : none,
+                         .ns = {measure_time(&m, 0).median, measure_time(&m, 1).median},
+                         .rounds = m.rounds};
+    measure_free(&m);
+    if (!ok) snprintf(r->why, sizeof r->why, "out of memory");
+    return ok;
+}
+
+bool race_pair(race *r, arm *a, arm *b, const mode *saved_by, race_result *out) {
+    if (!is_right(r, a) || !is_right(r, b)) return false;
     passes q = {a->on[0], saved_by};
     const measure_arm arms[] = {arm_measured(a),
                                 arm_measured(b),
                                 arm_measured(a),
                                 {.call = call_passes, .context = &q}};
-    bool timed = saved_by && (saved_by->reads || saved_by->copies);
-    measure m = {.arms = arms, .count = 3 + timed, .seed = race_seed, .precision = 0.005};
-    m.clock = clock_ns, m.interrupted = interrupted;
-    m.seconds = seconds * (double)m.count;
-    bool ok = measure_run(&m);
-    *out = (race_result){.ratio = measure_ratio(&m, 1, 0),
-                         .aa = measure_ratio(&m, 2, 0).median,
-                         .band = stats_band(measure_ratio(&m, 2, 0)),
-                         .passes = {-INFINITY, -INFINITY, -INFINITY},
-                         .ns = {measure_time(&m, 0).median, measure_time(&m, 1).median},
-                         .rounds = m.rounds};
-    if (timed) out->passes = measure_ratio(&m, 3, 0);
-    measure_free(&m);
-    if (!ok) return snprintf(why, why_size, "out of memory"), false;
-    return is_right(a, why, why_size) && is_right(b, why, why_size);
+    const bool saves = saved_by && (saved_by->reads || saved_by->copies);
+    return race_arms(r, arms, 3 + saves, out) && is_right(r, a) && is_right(r, b);
 }
 
 /* The arm of one side of a mode: its implementations and their fixtures. */
-static bool make_arm(fixtures *all, const mode *m, int side, const char *tail, arm *out, char *why,
-                     size_t why_size) {
+static bool make_arm(race *r, const mode *m, int side, const char *tail, arm *out) {
     static const char *const layers[] = {"layernorm", "rmsnorm"}, *const passes[] = {"forward",
                                                                                      "backward"};
     bool both = strncmp(tail, "both/", 5) == 0;
@@ -78,20 +82,18 @@ static bool make_arm(fixtures *all, const mode *m, int side, const char *tail, a
         char text[CASE_TEXT];
         snprintf(text, sizeof text, "%s/%s%s", layers[side], both ? passes[i] : "",
                  both ? tail + 4 : tail);
-        if (!(out->on[i] = fixtures_get(all, text, why, why_size))) return false;
+        if (!(out->on[i] = fixtures_get(&r->all, text, r->why, sizeof r->why))) return false;
         out->impl[i] = mode_impl(m, side, &out->on[i]->c.problem);
         if (out->impl[i]) continue;
-        snprintf(why, why_size, "no %s runs %s here", m->impl[side], text);
+        snprintf(r->why, sizeof r->why, "no %s runs %s here", m->impl[side], text);
         return false;
     }
     return true;
 }
 
-bool race_mode(fixtures *all, const mode *m, const char *tail, double seconds, race_result *out,
-               char *why, size_t why_size) {
+bool race_mode(race *r, const mode *m, const char *tail, race_result *out) {
+    const bool forward = strncmp(tail, "forward/", 8) == 0;
     arm a, b;
-    return make_arm(all, m, 0, tail, &a, why, why_size) &&
-           make_arm(all, m, 1, tail, &b, why, why_size) &&
-           race_pair(&a, &b, strncmp(tail, "forward/", 8) == 0 ? m : NULL, seconds, out, why,
-                     why_size);
+    return make_arm(r, m, 0, tail, &a) && make_arm(r, m, 1, tail, &b) &&
+           race_pair(r, &a, &b, forward ? m : NULL, out);
 }

@@ -17,16 +17,22 @@ typedef struct race_result {
     size_t rounds;
 } race_result;
 
-/* The seed of the order of the arms; the default is 1. */
-extern uint64_t race_seed;
+/* How to race, and what races share. */
+typedef struct race {
+    fixtures all;
+    double seconds; /* of timing for each arm */
+    uint64_t seed;  /* of the order of the arms */
+    char why[1200]; /* of the last failure */
+} race;
 
 /* LayerNorm against RMSNorm in a mode. tail: the case without its layer, as
- * "forward/f32/64x1024/normal"; its pass may also be "both". False: why says why. */
-bool race_mode(fixtures *all, const mode *m, const char *tail, double seconds, race_result *out,
-               char *why, size_t why_size);
+ * "forward/f32/64x1024/normal"; its pass may also be "both". False: r->why says why. */
+bool race_mode(race *r, const mode *m, const char *tail, race_result *out);
 
 /* Any two arms. saved_by: a mode whose saved passes are timed as another arm, or NULL. */
-bool race_pair(arm *a, arm *b, const mode *saved_by, double seconds, race_result *out, char *why,
-               size_t why_size);
+bool race_pair(race *r, arm *a, arm *b, const mode *saved_by, race_result *out);
+
+/* Arms that are verified elsewhere: a, b, a again, and perhaps saved passes. */
+bool race_arms(race *r, const measure_arm *arms, size_t count, race_result *out);
 
 #endif

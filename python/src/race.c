@@ -80,25 +80,24 @@ static bool enter(fixtures *all, const char *text, PyObject *name, arm *out) {
 PyObject *race_cases(PyObject *self, PyObject *args) {
     const char *text[2];
     PyObject *name[2], *found = NULL;
-    double seconds;
-    char why[700];
     fixtures data[2] = {0};
+    race by = {.seed = 1};
     arm arms[2] = {0};
     race_result r;
     (void)self;
     if (!PyArg_ParseTuple(args, "(sO)(sO)id", &text[0], &name[0], &text[1], &name[1],
-                          &arms[0].threads, &seconds))
+                          &arms[0].threads, &by.seconds))
         return NULL;
     arms[1].threads = arms[0].threads;
     bool ok = true;
     for (int i = 0; ok && i < 2; i++) ok = enter(&data[i], text[i], name[i], &arms[i]);
-    if (ok && race_pair(&arms[0], &arms[1], NULL, seconds, &r, why, sizeof why))
+    if (ok && race_pair(&by, &arms[0], &arms[1], NULL, &r))
         found = Py_BuildValue("(ss)(ss)(dd)(ddd)s", arms[0].impl[0]->name, arms[0].impl[0]->isa,
                               arms[1].impl[0]->name, arms[1].impl[0]->isa, r.ns[0], r.ns[1],
                               r.ratio.median, r.ratio.low, r.ratio.high,
                               comparison_name(stats_verdict(r.ratio, r.band, 0.02)));
     else if (ok)
-        PyErr_SetString(PyExc_ValueError, why);
+        PyErr_SetString(PyExc_ValueError, by.why);
     for (int i = 0; i < 2; i++) fixtures_free(&data[i]);
     return found;
 }
