@@ -1,6 +1,6 @@
 /* A transformer block, forward and backward: attention with grouped heads, a gated or plain
  * feed-forward part, a norm before each. SPDX-License-Identifier: MIT */
-#include "models/block.h"
+#include "models/state.h"
 #include "models/blas.h"
 
 #include <math.h>
@@ -24,21 +24,21 @@ static sizes sizes_of(const step *s) {
     return z;
 }
 
-void block_layout(step *s, step_take *take, void *from) {
+void block_layout(step *s) {
     sizes z = sizes_of(s);
     size_t ffn = s->shape.ffn, heads = s->shape.heads, most = z.d * (z.wide > z.up ? z.wide : z.up);
-    s->weights[QKV] = take(from, z.d * z.wide), s->weights[OUT] = take(from, z.d * z.d);
-    s->weights[UP] = take(from, z.d * z.up), s->weights[DOWN] = take(from, ffn * z.d);
-    s->kept[NORMED1] = take(from, z.t * z.d), s->kept[PROJ] = take(from, z.t * z.wide);
-    s->kept[KEYS] = take(from, z.all * z.kv), s->kept[VALUES] = take(from, z.all * z.kv);
-    s->kept[PROB] = take(from, heads * z.t * z.all), s->kept[ATTENDED] = take(from, z.t * z.d);
-    s->kept[MIDDLE] = take(from, z.t * z.d), s->kept[NORMED2] = take(from, z.t * z.d);
-    s->kept[HIDDEN] = take(from, z.t * z.up), s->kept[ACTIVE] = take(from, z.t * ffn);
+    s->weights[QKV] = step_take(s, z.d * z.wide), s->weights[OUT] = step_take(s, z.d * z.d);
+    s->weights[UP] = step_take(s, z.d * z.up), s->weights[DOWN] = step_take(s, ffn * z.d);
+    s->kept[NORMED1] = step_take(s, z.t * z.d), s->kept[PROJ] = step_take(s, z.t * z.wide);
+    s->kept[KEYS] = step_take(s, z.all * z.kv), s->kept[VALUES] = step_take(s, z.all * z.kv);
+    s->kept[PROB] = step_take(s, heads * z.t * z.all), s->kept[ATTENDED] = step_take(s, z.t * z.d);
+    s->kept[MIDDLE] = step_take(s, z.t * z.d), s->kept[NORMED2] = step_take(s, z.t * z.d);
+    s->kept[HIDDEN] = step_take(s, z.t * z.up), s->kept[ACTIVE] = step_take(s, z.t * ffn);
     if (!s->training) return;
-    s->dw = take(from, most);
-    s->work[D_WIDE] = take(from, z.t * (z.wide > z.up ? z.wide : z.up));
-    s->work[D_ACTIVE] = take(from, z.t * ffn), s->work[D_SCORES] = take(from, z.t * z.all);
-    s->work[D_ROW] = take(from, z.t * z.d);
+    s->dw = step_take(s, most);
+    s->work[D_WIDE] = step_take(s, z.t * (z.wide > z.up ? z.wide : z.up));
+    s->work[D_ACTIVE] = step_take(s, z.t * ffn), s->work[D_SCORES] = step_take(s, z.t * z.all);
+    s->work[D_ROW] = step_take(s, z.t * z.d);
 }
 
 /* y [t][n] = x [t][k] * w [k][n] + beta * y */

@@ -2,7 +2,7 @@
  *     r = sigmoid(norm(x W + h U)), z likewise,
  *     c = tanh(norm(x W + r * (h U))), y = (1 - z) * c + z * h
  * SPDX-License-Identifier: MIT */
-#include "models/gru.h"
+#include "models/state.h"
 #include "models/blas.h"
 
 #include <math.h>
@@ -14,13 +14,13 @@ enum { RESET, UPDATE, CANDIDATE, GATES };
 enum { RAW, GATE = RAW + GATES, OF_STATE = GATE + GATES };
 enum { D_GATE, D_RAW, D_STATE };
 
-void gru_layout(step *s, step_take *take, void *from) {
+void gru_layout(step *s) {
     size_t c = s->shape.width, n = s->rows * c;
-    for (size_t i = 0; i < 2 * GATES; i++) s->weights[i] = take(from, c * c);
-    for (size_t i = 0; i <= OF_STATE; i++) s->kept[i] = take(from, n);
+    for (size_t i = 0; i < 2 * GATES; i++) s->weights[i] = step_take(s, c * c);
+    for (size_t i = 0; i <= OF_STATE; i++) s->kept[i] = step_take(s, n);
     if (!s->training) return;
-    s->dw = take(from, c * c);
-    for (size_t i = 0; i <= D_STATE; i++) s->work[i] = take(from, n);
+    s->dw = step_take(s, c * c);
+    for (size_t i = 0; i <= D_STATE; i++) s->work[i] = step_take(s, n);
 }
 
 static void linear(const step *s, const float *x, const float *w, float beta, float *y) {

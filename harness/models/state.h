@@ -32,12 +32,21 @@ typedef struct step {
     norm_place norms[STEP_NORMS];
     float *kept[12], *work[4]; /* kept from forward for backward; working memory */
     float *room;
+    size_t used; /* floats of the room that are taken */
 } step;
 
-/* Returns the next `count` floats of the step's room. */
-typedef float *step_take(void *from, size_t count);
+/* Returns the next `count` floats of the step's room; NULL where there is none, but counts them. */
+float *step_take(step *s, size_t count);
 
 void step_norm(step *s, size_t which, const float *x, float *y);
 void step_norm_backward(step *s, size_t which, const float *x, const float *dy, float *dx);
+
+/* The two kinds, a file each. The first function takes room for what the others need. */
+void block_layout(step *s);
+void block_forward(step *s);
+void block_backward(step *s);
+void gru_layout(step *s);
+void gru_forward(step *s);
+void gru_backward(step *s);
 
 #endif

@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "models/step.h"
-#include "models/block.h"
-#include "models/gru.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-typedef struct arena {
-    float *base;
-    size_t used;
-} arena;
-
-/* Takes whole cache lines; without a base it only counts them. */
-static float *take(void *from, size_t count) {
-    arena *a = from;
-    float *at = a->base ? a->base + a->used : NULL;
-    a->used += (count + 15) / 16 * 16;
-    return at;
-}
-
-static size_t layout(step *s, float *base) {
-    arena a = {base, 0};
+/* Returns the floats taken. */
+static size_t layout(step *s) {
     size_t n = s->rows * s->shape.width, c = s->shape.width;
-    s->x = take(&a, n), s->h = take(&a, n), s->y = take(&a, n);
-    if (s->training) s->dy = take(&a, n), s->dx = take(&a, n), s->dh = take(&a, n);
+    s->used = 0;
+    s->x = step_take(s, n), s->h = step_take(s, n), s->y = step_take(s, n);
+    if (s->training) s->dy = step_take(s, n), s->dx = step_take(s, n), s->dh = step_take(s, n);
     for (size_t i = 0; i < STEP_NORMS; i++) {
         norm_place *p = &s->norms[i];
-        p->gamma = take(&a, c), p->beta = take(&a, c);
-        p->mean = take(&a, s->rows), p->rstd = take(&a, s->rows);
-        p->dgamma = take(&a, c), p->dbeta = take(&a, c);
+        p->gamma = step_take(s, c), p->beta = step_take(s, c);
+        p->mean = step_take(s, s->rows), p->rstd = step_take(s, s->rows);
+        p->dgamma = step_take(s, c), p->dbeta = step_take(s, c);
     }
-    (s->shape.heads ? block_layout : gru_layout)(s, take, &a);
-    return a.used;
+    (s->shape.heads ? block_layout : gru_layout)(s);
+    return s->used;
 }
 
 static step empty(const step_shape *shape, size_t rows, size_t past, bool training) {
@@ -41,7 +27,7 @@ static step empty(const step_shape *shape, size_t rows, size_t past, bool traini
 
 size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool training) {
     step s = empty(shape, rows, past, training);
-    return layout(&s, NULL) * sizeof(float);
+    return layout(&s) * sizeof(float);
 }
 
 /* Uniform with a given variance; a simple generator, because there are hundreds of millions. */
@@ -56,10 +42,10 @@ static void fill(float *to, size_t count, double variance, uint32_t seed) {
 
 bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool training) {
     *s = empty(shape, rows, past, training);
-    size_t count = layout(s, NULL), c = shape->width, n = rows * c;
+    size_t count = layout(s), c = shape->width, n = rows * c;
     s->room = aligned_alloc(64, count * sizeof *s->room);
     if (!s->room) return false;
-    layout(s, s->room);
+    layout(s);
     fill(s->room, count, 1 / (double)c, 1); /* the matrices and the cache */
     fill(s->x, n, 1, 2), fill(s->h, n, 0.1, 3);
     if (training) fill(s->dy, n, 1, 4);

@@ -7,8 +7,22 @@
 
 enum { TRIES = 20 };
 
+#define LIMIT_ENTRY(isa) double peak_##isa(size_t steps, int chains);
+#include "limit.inc"
+#undef LIMIT_ENTRY
+
+static const struct way {
+    const char *isa;
+    double (*run)(size_t steps, int chains);
+} ways[] = {
+#define LIMIT_ENTRY(isa) {#isa, peak_##isa},
+#include "limit.inc"
+#undef LIMIT_ENTRY
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
 /* Gflop/s at best: a chain has no reason to be faster than the machine, only slower. */
-static double rate(const peak_way *way, int chains, size_t steps) {
+static double rate(const struct way *way, int chains, size_t steps) {
     double most = 0;
     for (int t = 0; t < TRIES; t++) {
         double begin = clock_ns(), flops = way->run(steps, chains), ns = clock_ns() - begin;
@@ -19,10 +33,10 @@ static double rate(const peak_way *way, int chains, size_t steps) {
 
 static bool run(study_out *o, bool quick) {
     static const int chains[] = {1, 2, 4, 8, PEAK_CHAINS};
-    for (size_t i = 0; i < peak_count; i++)
-        for (size_t k = 0; k < sizeof chains / sizeof *chains && nl_isa_runs(peak_ways[i].isa); k++)
-            study_point(o, "one thread", peak_ways[i].isa, chains[k],
-                        rate(&peak_ways[i], chains[k], quick ? 100000 : 1000000));
+    for (size_t i = 0; i < WAYS; i++)
+        for (size_t k = 0; k < sizeof chains / sizeof *chains && nl_isa_runs(ways[i].isa); k++)
+            study_point(o, "one thread", ways[i].isa, chains[k],
+                        rate(&ways[i], chains[k], quick ? 100000 : 1000000));
     return true;
 }
 
