@@ -47,20 +47,14 @@ static bool is_selected(const struct panel *p, const mode *m, size_t n) {
 
 static void points(study_out *o, const struct panel *p, const mode *m, double x,
                    const race_result *r) {
-    figure f = figure_saving(1, r->ratio, r->band);
-    const struct {
-        const char *what;
-        double y;
-    } all[] = {{"", f.value.median},
-               {", low", f.value.low},
-               {", high", f.value.high},
-               {", band", f.band},
-               {", model", 100 * exp(r->passes.median)}};
+    const figure f = figure_saving(1, r->ratio, r->band);
     char name[80];
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        snprintf(name, sizeof name, "%s%s", p->name, all[i].what);
-        if (i < 4 || strcmp(p->pass, "forward") == 0) study_point(o, name, m->name, x, all[i].y);
-    }
+    study_interval(o, p->name, m->name, x, f.value);
+    snprintf(name, sizeof name, "%s, band", p->name);
+    study_point(o, name, m->name, x, f.band);
+    if (strcmp(p->pass, "forward") != 0) return;
+    snprintf(name, sizeof name, "%s, model", p->name);
+    study_point(o, name, m->name, x, 100 * exp(r->passes.median));
 }
 
 static bool run(study_out *o, bool quick) {

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "machine/kernel_files.h"
 #include "base/random.h"
-#include "base/stats.h"
 #include "models/step.h"
 #include "studies/study.h"
 
@@ -84,14 +83,8 @@ static void points(study_out *o, const char *series, size_t rows, const turn (*a
                    size_t n, size_t turns) {
     for (size_t i = 0; i < PANELS && panels[i].b < turns; i++) {
         double v[MAX_ROUNDS];
-        char low[60], high[60];
         for (size_t r = 0; r < n; r++) v[r] = value(all[r], &panels[i]);
-        estimate e = stats_median(v, n, 0.95);
-        snprintf(low, sizeof low, "%s, low", panels[i].name);
-        snprintf(high, sizeof high, "%s, high", panels[i].name);
-        study_point(o, panels[i].name, series, (double)rows, e.median);
-        study_point(o, low, series, (double)rows, e.low);
-        study_point(o, high, series, (double)rows, e.high);
+        study_interval(o, panels[i].name, series, (double)rows, stats_median(v, n, 0.95));
     }
 }
 

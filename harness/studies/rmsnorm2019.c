@@ -10,15 +10,6 @@
 
 enum { C = 1024 };
 
-static void points(study_out *o, const char *panel, const char *series, double x, estimate e) {
-    char name[120];
-    study_point(o, panel, series, x, e.median);
-    snprintf(name, sizeof name, "%s, low", panel);
-    study_point(o, name, series, x, e.low);
-    snprintf(name, sizeof name, "%s, high", panel);
-    study_point(o, name, series, x, e.high);
-}
-
 static void paper_points(study_out *o, const paper_row *r) {
     char panel[100];
     double norm = r->layernorm.seconds - r->none.seconds;
@@ -63,7 +54,8 @@ static bool run(study_out *o, bool quick) {
             const paper_row *p = k ? &paper_rows[k - 1] : NULL;
             snprintf(panel, sizeof panel, "norm");
             if (p) snprintf(panel, sizeof panel, "%s: %s, step", p->table, p->model);
-            points(o, panel, m->name, x, figure_saving(p ? paper_share(p) : 1, r.ratio, 0).value);
+            study_interval(o, panel, m->name, x,
+                           figure_saving(p ? paper_share(p) : 1, r.ratio, 0).value);
         }
     }
     fixtures_free(&by.all);

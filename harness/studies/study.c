@@ -13,6 +13,16 @@ void study_point(const study_out *o, const char *panel, const char *series, doub
     fprintf(o->csv, "%.9g,%.9g\n", x, y);
 }
 
+void study_interval(const study_out *o, const char *panel, const char *series, double x,
+                    estimate e) {
+    char name[160];
+    study_point(o, panel, series, x, e.median);
+    snprintf(name, sizeof name, "%s, low", panel);
+    study_point(o, name, series, x, e.low);
+    snprintf(name, sizeof name, "%s, high", panel);
+    study_point(o, name, series, x, e.high);
+}
+
 void study_progress(const study_out *o, size_t done, size_t total, const char *what) {
     if (o->progress) o->progress(done, total, what);
 }

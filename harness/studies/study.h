@@ -3,8 +3,8 @@
 #ifndef NL_STUDY_H
 #define NL_STUDY_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/stats.h"
+
 #include <stdio.h>
 
 /* The destinations of points, progress and notes; the functions may be NULL. */
@@ -16,6 +16,10 @@ typedef struct study_out {
 } study_out;
 
 void study_point(const study_out *o, const char *panel, const char *series, double x, double y);
+
+/* The median in its panel, and the ends of the interval in "PANEL, low" and "PANEL, high". */
+void study_interval(const study_out *o, const char *panel, const char *series, double x,
+                    estimate e);
 
 /* Reports progress, for a study that may take over a second. */
 void study_progress(const study_out *o, size_t done, size_t total, const char *what);
