@@ -2,7 +2,7 @@
  * names, and the bytes that a case moves, worked by hand. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
 #include "cases/data.h"
-#include "base/npy_write.h"
+#include "base/npy.h"
 #include "support.h"
 
 #include <glob.h>

@@ -1,6 +1,6 @@
 /* Each allocation of a command fails in turn: the program ends with a message and an exit code, or
  * prints all that it prints otherwise. SPDX-License-Identifier: MIT */
-#include "base/npy_write.h"
+#include "base/npy.h"
 #include "folder.h"
 #include "commands/commands.h"
 #include "wrap.h"

@@ -1,6 +1,6 @@
 /* The .npy reader on good files and on all kinds of broken ones.
  * SPDX-License-Identifier: MIT */
-#include "base/npy_read.h"
+#include "base/npy.h"
 #include "folder.h"
 
 #include <fcntl.h>

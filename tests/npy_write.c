@@ -1,7 +1,6 @@
 /* The .npy writer: files can be read back, and a file is complete or absent.
  * SPDX-License-Identifier: MIT */
-#include "base/npy_read.h"
-#include "base/npy_write.h"
+#include "base/npy.h"
 #include "folder.h"
 
 #include <signal.h>

@@ -1,6 +1,5 @@
 /* .npz files: written and read back, and hostile ones refused with a message.
  * SPDX-License-Identifier: MIT */
-#include "base/npy_read.h"
 #include "base/npz.h"
 #include "folder.h"
 

@@ -6,6 +6,8 @@
 
 #include "normlab.h"
 
+#include <stdio.h>
+
 enum { NPY_RANK_MAX = 8, NPY_SHAPE_TEXT = 192 };
 
 typedef struct npy {
@@ -45,5 +47,25 @@ typedef struct npy_errors {
 } npy_errors;
 
 bool npy_wrong(const npy_errors *to, const char *format, ...);
+
+/* Reads a .npy file, format versions 1.0, 2.0 and 3.0, or FILE.npz:ARRAY. Input is untrusted until
+ * checked. False: error says what is wrong with the file and what to do, and *out is empty. */
+bool npy_read(const char *path, npy *out, char *error, size_t error_size);
+
+/* Writes one as numpy.save does, version 1.0. Atomic: writes a temporary file beside the target and
+ * renames it once it is complete. An existing target must be a writable regular file. */
+bool npy_write(const char *path, char type, size_t rank, const size_t *shape, const void *data,
+               char *error, size_t error_size);
+
+/* Several files: none is renamed before all are complete. */
+bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
+                   size_t error_size);
+
+/* For npz_write(): writes the bytes before the elements; may the path be replaced? Is all on
+ * disk? */
+enum { NPY_HEADER = NPY_SHAPE_TEXT + 192 };
+size_t npy_header(const npy *a, char out[NPY_HEADER]);
+bool npy_can_replace(const npy_errors *to);
+bool npy_flush(FILE *f);
 
 #endif

@@ -1,6 +1,5 @@
 /* A .npy file is a magic, a version, a length, a Python dict as text (type, order, shape), and the
  * elements. Sizes are checked before memory is allocated. SPDX-License-Identifier: MIT */
-#include "base/npy_read.h"
 #include "base/npz.h"
 
 #include <ctype.h>

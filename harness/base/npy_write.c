@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/npy_write.h"
+#include "base/npy.h"
 #include "base/replace.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/npy_write.h"
 #include "base/npz.h"
 #include "base/replace.h"
 

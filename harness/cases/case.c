@@ -1,6 +1,6 @@
 /* The spelling of one case. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
-#include "base/npy_read.h"
+#include "base/npy.h"
 #include "cases/museum.h"
 #include "cases/names.h"
 

@@ -1,5 +1,5 @@
 /* Data from .npy files. SPDX-License-Identifier: MIT */
-#include "base/npy_read.h"
+#include "base/npy.h"
 #include "cases/data.h"
 #include "dtype.h"
 

@@ -1,5 +1,4 @@
 /* Reads the arrays of `run` and `judge`, and checks their shapes. SPDX-License-Identifier: MIT */
-#include "base/npy_read.h"
 #include "base/npz.h"
 #include "cli/arrays.h"
 #include "cli/options.h"

@@ -1,6 +1,5 @@
 /* `normlab run`: computes a layer on the user's own arrays. Checks every input and computes
  * everything before it writes the first output. SPDX-License-Identifier: MIT */
-#include "base/npy_write.h"
 #include "base/npz.h"
 #include "cli/arrays.h"
 #include "cli/case_options.h"

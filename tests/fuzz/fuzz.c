@@ -3,7 +3,6 @@
  * What was read is also used, and what can be written must read back the same.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "base/npy_read.h"
 #include "base/npz.h"
 #include "cases/case_list.h"
 #include "claims/write.h"
