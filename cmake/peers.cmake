@@ -112,7 +112,7 @@ if(NORMLAB_PEERS)
 
     list(JOIN missing ", " missing)
     if(peers)
-        target_sources(normlab_program PRIVATE harness/peers/runtimes.c)
+        target_sources(normlab_program PRIVATE harness/peers/peers.c)
         add_executable(normlab_alone harness/commands/main.c)
         set_target_properties(normlab_alone PROPERTIES OUTPUT_NAME normlab ENABLE_EXPORTS ON
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/alone)

@@ -41,20 +41,14 @@ static bool read_setting(const char *text, setting *s) {
     return length > 0;
 }
 
-static const char *with_number(const char *format, int n) {
-    static char text[64];
-    snprintf(text, sizeof text, format, n);
-    return text;
-}
-
 /* Stores a value; returns NULL, or what the value should be. */
+_Static_assert(CLAIM_TEXT == 400 && SETTINGS_MAX == 24, "in the messages");
 static const char *set_key(claim *c, const char *key, const char *value) {
     char *const texts[] = {c->text, c->source, c->why};
     static const char *const names[] = {"claim", "source", "why"};
     for (size_t i = 0; i < 3; i++)
         if (strcmp(key, names[i]) == 0) {
-            if (!*value || strlen(value) >= CLAIM_TEXT)
-                return with_number("1 to %d characters long", CLAIM_TEXT - 1);
+            if (!*value || strlen(value) >= CLAIM_TEXT) return "1 to 399 characters long";
             strcpy(texts[i], value);
             return NULL;
         }
@@ -78,7 +72,7 @@ static const char *set_key(claim *c, const char *key, const char *value) {
     }
     if (strcmp(key, "where") != 0)
         return "claim, source, quantity, predicate, margin, share, paper, where or why";
-    if (c->settings == SETTINGS_MAX) return with_number("given %d times at most", SETTINGS_MAX);
+    if (c->settings == SETTINGS_MAX) return "given 24 times at most";
     return read_setting(value, &c->at[c->settings++]) ? NULL : "'HOW' or 'HOW pass/dtype/NxC/data'";
 }
 

@@ -46,18 +46,19 @@ claim_outcome claim_outcome_of(const claim *c, const setting *s) {
     return (above ? s->f.wide.high <= same : s->f.wide.low >= same) ? OTHER_WAY : LESS;
 }
 
-bool claim_first_look(const setting *s) {
+/* Was it timed too seldom for an answer? */
+static bool first_look(const setting *s) {
     return s->measured && s->passes && s->passes < PASSES_ENOUGH;
 }
 
 claim_answer claim_answer_of(const claim *c) {
     unsigned sides = 0;
     bool open = false;
-    if (claim_first_look(&c->at[0])) return FIRST_LOOK;
+    if (first_look(&c->at[0])) return FIRST_LOOK;
     for (size_t i = 0; i < c->settings; i++)
         if (claim_outcome_of(c, &c->at[i]) == OPEN)
             open = open || !claim_is_elsewhere(&c->at[i]);
-        else if (!claim_first_look(&c->at[i]) && claim_outcome_of(c, &c->at[i]) < OPEN)
+        else if (!first_look(&c->at[i]) && claim_outcome_of(c, &c->at[i]) < OPEN)
             sides |= 1u << (side_of(c, &c->at[i]) + 1);
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
     if (sides & (sides - 1)) return DEPENDS;

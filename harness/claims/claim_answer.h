@@ -32,9 +32,6 @@ typedef enum claim_answer {
 claim_outcome claim_outcome_of(const claim *c, const setting *s);
 const char *claim_outcome_name(claim_outcome o);
 
-/* Was it timed too seldom for an answer? */
-bool claim_first_look(const setting *s);
-
 /* The answer to a claim: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN", "FIRST LOOK". */
 claim_answer claim_answer_of(const claim *c);
 const char *claim_answer_name(claim_answer a);

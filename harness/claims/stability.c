@@ -57,13 +57,14 @@ static noise noise_of_race(const race_row *const *rows, size_t n) {
                    .all = sqrt(all / (double)(n - 1))};
 }
 
-/* The rows of the race of row i, if it is the first of them and none failed; else 0. */
+/* The rows of the race of row i that did not fail; 0 if row i is not the first of its race. */
 static size_t race_at(const evidence *e, size_t i, const race_row *rows[PASSES_MAX]) {
-    size_t n = evidence_rows(e, NULL, e->rows[i].how, e->rows[i].tail, rows);
-    if (rows[0] != &e->rows[i]) return 0;
-    for (size_t k = 0; k < n; k++)
-        if (!rows[k]->ok) return 0;
-    return n;
+    const size_t n = evidence_rows(e, NULL, e->rows[i].how, e->rows[i].tail, rows);
+    const bool first = rows[0] == &e->rows[i];
+    size_t right = 0;
+    for (size_t k = 0; first && k < n; k++)
+        if (rows[k]->ok) rows[right++] = rows[k];
+    return right;
 }
 
 noise noise_of(const evidence *e) {

@@ -102,8 +102,8 @@ static bool grade_file(grading *j) {
     progress(1, 1, "");
     if (!ok && !*why) snprintf(why, sizeof why, "it does not compile");
     ok = ok &&
-         (!source ||
-          symbols_allowed(c.library, assignment_forbids(j->work, "double"), why, sizeof why)) &&
+         (!source || symbols_allowed(c.library, word_list_has(&j->work->forbidden, "double"), why,
+                                     sizeof why)) &&
          get_kernel(j, source ? c.library : file, why, sizeof why);
     const bool good_input = !ok || grade_all(j);
     if (!ok) nothing_at_all(j, why);

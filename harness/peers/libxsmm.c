@@ -1,9 +1,8 @@
 /* Row norms composed of LIBXSMM's primitives: for each row one kernel sums x and x^2, and one
  * computes the equation of y, as in LIBXSMM's sample equation_layernorm. Code around them does what
  * they lack: docs/peers.md. SPDX-License-Identifier: MIT */
-#include "peers/libxsmm.h"
-#include "kernel.h"
 #include "layer.h"
+#include "peers/peers.h"
 #include "registry.h"
 
 #include <libxsmm.h>
@@ -113,10 +112,7 @@ static void row(const nl_problem *p, const nl_forward_args *a, const plan *k, co
     const size_t at = r * p->c, bytes = nl_dtype_size(p->dtype);
     const void *x = (const char *)a->x + at * bytes;
     if (sum) {
-        for (size_t i = 0; i < p->c; i++) {
-            sum[i] = nl_load(p->dtype, a->x, at + i) + nl_load(p->dtype, a->residual, at + i);
-            if (a->residual_out) nl_store(p->dtype, a->residual_out, at + i, sum[i]);
-        }
+        peer_sum(p->dtype, a, at, p->c, sum);
         x = sum;
     }
     float sums[2] = {0}, mean = 0;
@@ -155,9 +151,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     for (size_t r = 0; r < p->n; r++)
         row(p, a, k, gamma, beta, a->residual ? sums + p->c * (size_t)omp_get_thread_num() : NULL,
             r);
-    if (!afterwards) return;
-    const nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
-    for (size_t i = 0; i < p->n * p->c; i++) nl_put(v, i, i % p->c, nl_load(p->dtype, a->y, i));
+    if (afterwards) peer_scale(p, a);
 }
 
 #define IMPL(layer, op)                                                                    \

@@ -1,10 +1,8 @@
 /* oneDNN's layer and batch normalization as implementations of the table. Code around them does
  * what oneDNN lacks, as its users must: docs/peers.md. SPDX-License-Identifier: MIT */
-#include "peers/onednn.h"
-#include "kernel.h"
 #include "layer.h"
 #include "peers/onednn_primitive.h"
-#include "peers/runtimes.h"
+#include "peers/peers.h"
 #include "registry.h"
 
 #include <omp.h>
@@ -29,10 +27,7 @@ static plan_key key_for(const nl_problem *p, int threads) {
 static const float *add_residual(const nl_problem *p, const nl_forward_args *a, plan *k) {
     size_t count = p->n * p->c;
     if (!k->x) k->x = malloc(count * sizeof *k->x);
-    for (size_t i = 0; k->x && i < count; i++) {
-        k->x[i] = nl_load(p->dtype, a->x, i) + nl_load(p->dtype, a->residual, i);
-        if (a->residual_out) nl_store(p->dtype, a->residual_out, i, k->x[i]);
-    }
+    if (k->x) peer_sum(p->dtype, a, 0, count, k->x);
     return k->x;
 }
 
@@ -40,13 +35,6 @@ static const float *add_residual(const nl_problem *p, const nl_forward_args *a, 
 static void add_dresidual(const nl_problem *p, const nl_backward_args *a, const void *made) {
     const nl_backward_view v = nl_backward_view_of(p, a);
     for (size_t i = 0; i < p->n * p->c; i++) nl_put_dx(v, i, nl_load(v.t, made, i));
-}
-
-/* For a cast before the weight, which oneDNN lacks. */
-static void scale_afterwards(const nl_problem *p, const nl_forward_args *a) {
-    nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
-    for (size_t i = 0; i < p->n * p->c * p->s; i++)
-        nl_put(v, i, i / p->s % p->c, nl_load(p->dtype, a->y, i));
 }
 
 /* oneDNN saves the variance instead of rstd, and does not update running statistics. */
@@ -89,7 +77,7 @@ static void forward_now(const nl_problem *p, const nl_forward_args *a, int threa
                           {DNNL_ARG_SCALE, PART_CHANNELS, gamma},
                           {DNNL_ARG_SHIFT, PART_CHANNELS, beta}};
     if (!run_plan(k, parts, sizeof parts / sizeof *parts)) return;
-    if (afterwards) scale_afterwards(p, a);
+    if (afterwards) peer_scale(p, a);
     if (training) keep(p, a, plan_groups(&w), mean, var);
 }
 

@@ -1,7 +1,7 @@
 /* ONNX Runtime's layers as implementations of the table. Code around them does what they lack:
  * docs/peers.md. SPDX-License-Identifier: MIT */
-#include "peers/onnxruntime.h"
 #include "peers/onnxruntime_session.h"
+#include "peers/peers.h"
 #include "registry.h"
 
 #include <stdio.h>
@@ -26,10 +26,7 @@ static float *keep(int which, size_t size) {
 /* ONNX Runtime has a residual only in nodes outside ONNX's standard, and these need a weight. */
 static const float *add_residual(const nl_problem *p, const nl_forward_args *a) {
     float *sum = keep(SUM, p->n * p->c);
-    for (size_t i = 0; sum && i < p->n * p->c; i++) {
-        sum[i] = nl_load(NL_F32, a->x, i) + nl_load(NL_F32, a->residual, i);
-        if (a->residual_out) nl_store(NL_F32, a->residual_out, i, sum[i]);
-    }
+    if (sum) peer_sum(NL_F32, a, 0, p->n * p->c, sum);
     return sum;
 }
 

@@ -1,7 +1,6 @@
 /* Loads PyTorch's layers only for commands that select them: loading takes as long as a short
  * measurement. SPDX-License-Identifier: MIT */
-#include "peers/torch.h"
-#include "peers/runtimes.h"
+#include "peers/peers.h"
 #include "registry.h"
 
 #include <dlfcn.h>

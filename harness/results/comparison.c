@@ -66,7 +66,7 @@ static estimate ratio_of_passes(const result *a, const result *b, bool shares, b
     return stats_difference(v[0], a->passes, v[1], b->passes);
 }
 
-row_pair compare_rows(const result *a, const result *b, bool shares, double margin) {
+static row_pair compare_rows(const result *a, const result *b, bool shares, double margin) {
     row_pair p = {.a = a, .b = b, .ratio = {NAN, NAN, NAN}, .band = NAN};
     p.refused = refusal(a, b, shares, p.why);
     if (p.refused) return p;

@@ -18,10 +18,8 @@ typedef struct row_pair {
     char why[200];
 } row_pair;
 
-/* margin: a log ratio. shares: compare shares of each machine's limit instead of times. */
-row_pair compare_rows(const result *a, const result *b, bool shares, double margin);
-
-/* Pairs every row of A with B's, then lists the rows that only B has. */
+/* Pairs every row of A with B's, then lists the rows that only B has. margin: a log ratio. shares:
+ * compare shares of each machine's limit instead of times. */
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context);
 

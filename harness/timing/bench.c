@@ -188,7 +188,7 @@ static bool time_arms(bench *b) {
 bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size) {
     bench b = {.c = c, .o = o, .threads = c->threads ? c->threads : o->threads};
     size_t most = nl_impl_count() + 1;
-    if (!fixture_make(&b.f, c, scratch_wanted(&b), sets_wanted(&b), error, error_size))
+    if (!fixture_make(NULL, &b.f, c, scratch_wanted(&b), sets_wanted(&b), error, error_size))
         return false;
     snprintf(error, error_size, "no memory");
     b.arms = calloc(most, sizeof *b.arms), b.rows = calloc(most, sizeof *b.rows);

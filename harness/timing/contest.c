@@ -41,8 +41,10 @@ struct field {
     char broken[320]; /* what a rung of ours did */
 };
 
-/* A clock without the cost of the messages between the processes. */
+/* A clock without the cost of the messages between the processes. In statics, because the clock of
+ * a measurement and what interrupts it get no context; a process runs one contest at a time. */
 static double skipped, overhead;
+static contest *running;
 
 static double clock_of_calls(void) {
     return clock_ns() - skipped;
@@ -53,8 +55,6 @@ static uint64_t draw(field *d) {
     d->random ^= d->random >> 12, d->random ^= d->random << 25, d->random ^= d->random >> 27;
     return d->random * 0x2545f4914f6cdd1d;
 }
-
-static contest *running;
 
 static bool over(void) {
     return running->v.outcome == OUTCOME_FAIL || (running->interrupted && running->interrupted());
@@ -251,7 +251,7 @@ bool contest_run(contest *k, char *error, size_t size) {
     arena *shared = isolate_arena(instance_room(k->c, &sizes, scratch));
     data_free(&sizes);
     snprintf(error, size, "out of memory");
-    bool ok = shared && fixture_make_in(shared, &d.f, k->c, scratch, 1, error, size);
+    bool ok = shared && fixture_make(shared, &d.f, k->c, scratch, 1, error, size);
     ok = ok && make_data(&d, error, size);
     ok = ok && (seat_all(&d) ? time_all(&d) : k->v.outcome == OUTCOME_FAIL);
     for (int i = 0; i < CONTENDERS; i++) caller_stop(&d.seats[i].calls);

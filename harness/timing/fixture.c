@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool fixture_make_in(arena *shared, fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets,
-                     char *error, size_t error_size) {
+bool fixture_make(arena *shared, fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets,
+                  char *error, size_t error_size) {
     *f = (fixture){.c = *c};
     if (!data_make(&f->c, &f->data, error, error_size)) return false;
     snprintf(error, error_size, "no memory for %s", c->text);
@@ -21,11 +21,6 @@ bool fixture_make_in(arena *shared, fixture *f, const nl_case *c, size_t scratch
                               &f->in[f->sets]);
     if (!ok) fixture_free(f);
     return ok;
-}
-
-bool fixture_make(fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets, char *error,
-                  size_t error_size) {
-    return fixture_make_in(NULL, f, c, scratch_bytes, sets, error, error_size);
 }
 
 void fixture_free(fixture *f) {
@@ -127,7 +122,7 @@ fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error
         size_t bytes = nl_scratch_bytes(nl_impl_at(i), &c.problem);
         if (bytes > scratch) scratch = bytes;
     }
-    if (!fixture_make(f, &c, scratch, 1, error, error_size)) return NULL;
+    if (!fixture_make(NULL, f, &c, scratch, 1, error, error_size)) return NULL;
     all->count++;
     return f;
 }

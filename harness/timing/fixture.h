@@ -16,12 +16,10 @@ typedef struct fixture {
     instance *last; /* the set of the last call */
 } fixture;
 
-/* scratch_bytes: enough for every implementation that will run. False: error says why. */
-bool fixture_make(fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets, char *error,
-                  size_t error_size);
-/* With one set, in memory that is shared with other processes. */
-bool fixture_make_in(arena *shared, fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets,
-                     char *error, size_t error_size);
+/* scratch_bytes: enough for every implementation that will run. shared: NULL, or memory shared with
+ * other processes, for one set. False: error says why. */
+bool fixture_make(arena *shared, fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets,
+                  char *error, size_t error_size);
 void fixture_free(fixture *f);
 
 /* The set of buffers for the next call: the sets rotate. */

@@ -135,18 +135,17 @@ static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
            can_be_met(s, p);
 }
 
-/* Words of C; `forbid` also takes stems, such as nl_*. */
-static bool read_words(const scan *s, char words[WORDS_MAX][64], size_t *count, bool stems,
-                       char *rest) {
+/* `forbid` also takes stems, such as nl_*. */
+static bool read_words(const scan *s, word_list *list, bool stems, char *rest) {
     for (char *one; *(one = word(&rest));) {
         size_t n = strspn(one, LETTERS);
         n += stems && one[n] == '*';
         if (one[n] || strchr("0123456789*", *one))
             return scan_error(s, s->first_line, "'%s' should be a word of C%s", one,
                               stems ? ", or the beginning of one and a *" : "");
-        if (*count == WORDS_MAX)
+        if (list->count == WORDS_MAX)
             return scan_error(s, s->first_line, "more than %d words", WORDS_MAX);
-        if (!copy(s, one, words[(*count)++], 64)) return false;
+        if (!copy(s, one, list->words[list->count++], 64)) return false;
     }
     return true;
 }
@@ -170,9 +169,8 @@ static bool read_line(const scan *s, assignment *a, char *line) {
     if (strcmp(key, "title") == 0) return copy(s, rest, a->title, sizeof a->title);
     if (strcmp(key, "method") == 0) return read_method(s, a, rest);
     if (strcmp(key, "headers") == 0) return copy(s, rest, a->headers, sizeof a->headers);
-    if (strcmp(key, "forbid") == 0)
-        return read_words(s, a->forbidden, &a->forbidden_count, true, rest);
-    if (strcmp(key, "allow") == 0) return read_words(s, a->allowed, &a->allowed_count, false, rest);
+    if (strcmp(key, "forbid") == 0) return read_words(s, &a->forbidden, true, rest);
+    if (strcmp(key, "allow") == 0) return read_words(s, &a->allowed, false, rest);
     for (int kind = PART_CATEGORY; kind < PART_KINDS; kind++)
         if (strcmp(key, kinds[kind]) == 0) return read_part(s, a, kind, rest);
     return scan_error(
@@ -216,14 +214,8 @@ void assignment_free(assignment *a) {
     *a = (assignment){0};
 }
 
-bool assignment_forbids(const assignment *a, const char *word) {
-    for (size_t i = 0; i < a->forbidden_count; i++)
-        if (strcmp(a->forbidden[i], word) == 0) return true;
-    return false;
-}
-
-bool assignment_allows(const assignment *a, const char *word) {
-    for (size_t i = 0; i < a->allowed_count; i++)
-        if (strcmp(a->allowed[i], word) == 0) return true;
+bool word_list_has(const word_list *list, const char *word) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->words[i], word) == 0) return true;
     return false;
 }

@@ -20,15 +20,22 @@ typedef struct part {
     int steps;                       /* of a speed */
 } part;
 
+/* Words of C. */
+typedef struct word_list {
+    char words[WORDS_MAX][64];
+    size_t count;
+} word_list;
+
+bool word_list_has(const word_list *list, const char *word);
+
 typedef struct assignment {
     char title[100];
     part parts[PARTS_MAX];
     size_t count;
-    char forbidden[WORDS_MAX][64]; /* words that the source must not have, or stems, as nl_* */
-    char allowed[WORDS_MAX][64];   /* in spite of a stem */
-    size_t forbidden_count, allowed_count;
-    char headers[600]; /* that it may include; "": the usual ones */
-    bool asks_method;  /* the kernel must promise `method` */
+    word_list forbidden; /* words that the source must not have, or stems, as nl_* */
+    word_list allowed;   /* in spite of a stem */
+    char headers[600];   /* that it may include; "": the usual ones */
+    bool asks_method;    /* the kernel must promise `method` */
     nl_method method;
 } assignment;
 
@@ -38,9 +45,5 @@ bool assignment_read(const char *path, assignment *out, char *error, size_t erro
 bool assignment_parse(const char *name, const char *text, assignment *out, char *error,
                       size_t error_size);
 void assignment_free(assignment *a);
-
-/* Is this word among the forbidden ones? And among those that are allowed in spite of a stem? */
-bool assignment_forbids(const assignment *a, const char *word);
-bool assignment_allows(const assignment *a, const char *word);
 
 #endif

@@ -66,7 +66,7 @@ static void poison_all(FILE *f, const char *stem, const assignment *rules, const
         const char *end = at + length;
         while (is_letter(*end)) end++;
         snprintf(word, sizeof word, "%.*s", (int)(end - at), at);
-        if ((at == text || !is_letter(at[-1])) && !assignment_allows(rules, word))
+        if ((at == text || !is_letter(at[-1])) && !word_list_has(&rules->allowed, word))
             fprintf(f, " %s", word);
         at = end;
     }
@@ -86,8 +86,8 @@ static bool write_rules(const compiled *c, const assignment *rules, const char *
     fputs("#include \"end.h\"\n", f);
     if (fclose(f) != 0 || !(f = create(c, "end.h"))) return false;
     fprintf(f, "#pragma GCC system_header\n#pragma GCC poison %s", always);
-    for (size_t i = 0; i < rules->forbidden_count; i++) {
-        const char *word = rules->forbidden[i];
+    for (size_t i = 0; i < rules->forbidden.count; i++) {
+        const char *word = rules->forbidden.words[i];
         const size_t stem = strcspn(word, "*");
         snprintf(name, sizeof name, "%.*s", (int)stem, word);
         if (!word[stem])
@@ -199,10 +199,11 @@ static bool translate(const compiled *c, const assignment *rules, const char *so
     }
     char *text = read_text(c->folder, "kernel.s", PREPROCESSED_MOST);
     const bool ok =
-        text && instructions_allowed(text,
-                                     (assignment_forbids(rules, "double") ? NO_DOUBLE : 0) |
-                                         (assignment_forbids(rules, "_Float16") ? NO_HALF : 0),
-                                     error, size);
+        text &&
+        instructions_allowed(text,
+                             (word_list_has(&rules->forbidden, "double") ? NO_DOUBLE : 0) |
+                                 (word_list_has(&rules->forbidden, "_Float16") ? NO_HALF : 0),
+                             error, size);
     if (!text) snprintf(error, size, "it is too long when compiled");
     return free(text), ok && run(c, "-shared kernel.s -lm -o kernel.so", NULL, NULL, error, size);
 }

@@ -93,7 +93,7 @@ Test(limit, writes_every_output_of_a_case) {
         fixture f;
         char error[700];
         cr_assert(case_parse(cases[k], &one, error, sizeof error), "%s", error);
-        cr_assert(fixture_make(&f, &one, 0, 1, error, sizeof error), "%s", error);
+        cr_assert(fixture_make(NULL, &f, &one, 0, 1, error, sizeof error), "%s", error);
         limit_arm arm = {.on = &f, .threads = 1};
         measure_arm m = limit_arm_measured(&arm);
         const struct nl_pass_row *pass = &nl_passes[one.problem.pass];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* dl_iterate_phdr */
-#include "peers/runtimes.h"
+#include "peers/peers.h"
 
 #include <link.h>
 #include <stdio.h>

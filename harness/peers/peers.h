@@ -1,0 +1,34 @@
+/* Other libraries' layers in the table of implementations, and what the code around them shares.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_PEERS_H
+#define NL_PEERS_H
+
+#include "kernel.h"
+
+/* Each loads a library and adds the layers that it has on this processor. note shows messages, now
+ * and whenever a call fails. */
+void libxsmm_register(void (*note)(const char *text));
+void onednn_register(void (*note)(const char *text));
+void onnxruntime_register(void (*note)(const char *text));
+void torch_register(void (*note)(const char *text));
+
+/* Does the process have one OpenMP runtime? Two disturb each other, and a note says that the peer,
+ * which brought the second, is left out. */
+bool one_openmp_runtime(const char *peer, void (*note)(const char *text));
+
+/* x + residual, unrounded, of `count` elements from `at` on; also stores residual_out. */
+NL_INLINE void peer_sum(nl_dtype t, const nl_forward_args *a, size_t at, size_t count, float *sum) {
+    for (size_t i = 0; i < count; i++) {
+        sum[i] = nl_load(t, a->x, at + i) + nl_load(t, a->residual, at + i);
+        if (a->residual_out) nl_store(t, a->residual_out, at + i, sum[i]);
+    }
+}
+
+/* Gain and shift of a y that was rounded without them: no peer can cast before the weight. */
+NL_INLINE void peer_scale(const nl_problem *p, const nl_forward_args *a) {
+    const nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
+    for (size_t i = 0; i < p->n * p->c * p->s; i++)
+        nl_put(v, i, i / p->s % p->c, nl_load(p->dtype, a->y, i));
+}
+
+#endif
