@@ -26,8 +26,8 @@ prints "normlab check [options]"
 refuses "help of what is no command" "no command 'chek'" help chek
 for option in --help -h help; do exits "normlab $option" 0 $option; prints "Exit codes"; done
 commands=$(sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' stdout)
-check "  names list, check, bench and run" \
-    "$(for v in list check bench run; do grep -qx $v <<< "$commands" || echo "no $v"; done)"
+check "  names every harness/commands/cmd_*.c: subcommands[] of main.c" \
+    "$(for v in "$root"/harness/commands/cmd_*.c; do v=${v##*/cmd_} && grep -q "^  ${v%.c} " stdout || echo "no ${v%.c}"; done)"
 for command in $commands; do
     exits "normlab $command --help" 0 $command --help
     prints "normlab $command"

@@ -10,6 +10,7 @@
 #include "tuning.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 /* Low thresholds, so that the shapes are small. */
 static nl_tuning tuning = {.stream_bytes = 16384,
@@ -253,6 +254,22 @@ Test(routing, names_at_every_threshold) {
             walk(&jobs[j], t, check_names);
             walk_caches(&jobs[j], t);
         }
+}
+
+/* core/best.c skips a choice whose rung it does not find. */
+Test(routing, choices_are_rungs) {
+    FILE *source = fopen(NL_SOURCE_DIR "/core/best.c", "r");
+    char line[256], name[64], path[4096];
+    size_t choices = 0;
+    cr_assert(source, "no core/best.c");
+    while (fgets(line, sizeof line, source)) {
+        if (sscanf(line, " {\"%63[^\"]\"", name) != 1) continue;
+        snprintf(path, sizeof path, "%s/%s.c", NL_SOURCE_DIR, name);
+        if (access(path, R_OK)) cr_assert_fail("choices[] of core/best.c: no file %s.c", name);
+        choices++;
+    }
+    fclose(source);
+    cr_assert(choices > 0, "core/best.c has no choices[]");
 }
 
 /* As by default: not everything larger than the last-level cache is streamed. */

@@ -17,6 +17,8 @@ one=1-first-rung
 under_test=lab
 exits "the list" 0
 for page in "$root"/labs/*/README.md; do prints "$(basename "$(dirname "$page")") "; done
+check "labs/README.md links to every lab" "$(for page in "$root"/labs/*/README.md; do
+    page=$(basename "$(dirname "$page")"); grep -qF "]($page/README.md)" "$root/labs/README.md" || echo "no $page"; done)"
 prints "$(sed -n 's/^# //p;q' "$root/labs/$one/README.md")"
 exits "a lab by number" 0 1
 prints "normlab try $one.c --watch"
