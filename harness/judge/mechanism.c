@@ -101,10 +101,7 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
 
 void mechanism_text(const mechanism *m, char *text, size_t size) {
     enum { NAMED = 3 };
-    bool small_eps = m->likely > NAMED && strcmp(m->found[0].name, "eps-missing") == 0;
-    for (size_t i = 1; i < m->likely; i++) small_eps &= strncmp(m->found[i].name, "eps-", 4) == 0;
     *text = '\0';
-    if (small_eps) return text_append(text, size, "no eps, or one too small to matter here");
     for (size_t i = 0; i < m->likely && i < NAMED; i++) {
         text_append(text, size, i ? ", or " : m->likely > 1 ? "either " : "");
         text_append(text, size, m->found[i].text);
