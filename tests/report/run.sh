@@ -121,8 +121,7 @@ data=$(grep -oP '(?<=href="data:application/gzip;base64,)[^"]+(?=" download="gra
 base64 -d <<<"$data" | gunzip | cmp - "$results/gradients.csv" || fail "what is downloaded is not the data"
 
 sed -i 's/^quick: .*/quick: no/' "$results"/*.machine.txt
-mkdir -p "$results/slides/light"
-cp "$results/rmsnorm2019.png" "$results/slides/light/headline.png"
+cp "$results/slides/light/"{rmsnorm2019,headline}.png
 for at in 'simd,forward/f32/64x1024/normal,REFUTED,28.1,27,29,0.1,9,,,,FAILS,,"SIMD, in L2",more' \
     'streaming,forward/f32/16384x1024/normal,SAME,0.5,-1,2,0.1,9,,,,FAILS,,"SIMD, from memory",less' \
     'unfused,forward/f32/16384x1024/normal,REFUTED,-250,-260,-240,0.1,9,,,,FAILS,,"unfused, from memory",less'; do
