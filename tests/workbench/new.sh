@@ -36,7 +36,7 @@ prints "right on "
 
 cp rmsnorm_forward.c before.c
 exits "a file that is there" 2 new rmsnorm rmsnorm_forward
-says "cannot write rmsnorm_forward.c: File exists"
+says "rmsnorm_forward.c is there already: give another NAME"
 check "  is left as it is" "$(cmp rmsnorm_forward.c before.c)"
 mkdir folder
 exits "--out" 0 new gemma mine --out folder/other.c
