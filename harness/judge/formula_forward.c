@@ -74,7 +74,7 @@ static long double value_at(const workspace *w, const formula *r, size_t i, size
 void formula_forward(workspace *w, const formula *r) {
     const subject *s = w->s;
     formula right = formula_right(s);
-    for (size_t i = 0; i < w->count; i++) {
+    for (size_t i = w->from; i < w->to; i++) {
         const ptrdiff_t x = formula_from(s, r, OF_X, i), of_gamma = formula_from(s, r, OF_GAMMA, i),
                         of_beta = formula_from(s, r, OF_BETA, i);
         if (s->in->residual)
@@ -86,5 +86,5 @@ void formula_forward(workspace *w, const formula *r) {
         else
             formula_store(w, r, i, value_at(w, r, i, (size_t)x, (size_t)of_gamma, (size_t)of_beta));
     }
-    saved_statistics(w, r);
+    if (w->to - w->from == w->count) saved_statistics(w, r);
 }

@@ -17,6 +17,7 @@ typedef struct subject {
                                    with 0 */
     nl_dtype narrow; /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
     int threads;     /* of the call; 1 where nobody knows */
+    bool progress;   /* tell stderr of a search that takes seconds */
     const struct region *only; /* the region in which formulas are compared; NULL: everywhere */
 } subject;
 
