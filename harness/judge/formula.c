@@ -67,7 +67,7 @@ static long double narrowed(const formula *r, long double v) {
         int bits, least;
         long double largest;
     } types[] = {{4, -5, 448}, {3, -13, 57344}, {11, -125, HUGE_VALL}, {4, -16000, HUGE_VALL}};
-    if (r->to == GRID) return rintl(v / r->step) * r->step;
+    if (r->to == GRID) return fmaxl(-128, fminl(rintl(v / r->step), 127)) * r->step;
     int power;
     const int t = r->to - E4M3;
     const long double scale = r->step > 0 ? r->step : 1, scaled = v / scale;
@@ -133,6 +133,7 @@ long double formula_input(const subject *s, const formula *r, size_t i) {
     long double x = formula_rounded(r, A_X, s->in->x[i]);
     if (r->range == X_FLUSHED && fabsl(x) < ref_smallest_normal(s->narrow)) x = 0;
     if (!s->in->residual || r->residual == IGNORED || r->residual == LAST) return x;
+    if (r->residual == X_WEIGHTED) x *= r->past_weight;
     x += formula_past(r, s->in->residual[i]);
     return formula_rounded(r, A_SUM | A_SUM_LATE | STEPS, x);
 }
@@ -236,7 +237,7 @@ static void updated_statistics(workspace *w, const formula *r) {
     const ref_inputs *in = w->s->in;
     formula batch = *r;
     batch.inference = batch.updated = 0, batch.centred = EVERYWHERE;
-    batch.unbiased = r->updated == TWICE;
+    batch.unbiased = r->updated == 2;
     statistics(w, &batch);
     for (size_t g = 0; g < formula_groups(w->s, r); g++) {
         w->mean[g] = (1 - r->momentum) * in->running_mean[g] + r->momentum * w->mean[g];

@@ -55,7 +55,8 @@ enum {
     SUBTRACTED,
     EARLY_ROUNDED,
     IN_DY,
-    WEIGHTED /* by past_weight */
+    WEIGHTED,  /* by past_weight, */
+    X_WEIGHTED /* or x is */
 };
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
@@ -142,11 +143,12 @@ typedef struct formula {
     int mean_whole;                 /* or all of the mean */
     int activation, clipped, drops; /* drops: where the output is 0 */
     int x_is_y;                     /* y was in the place of x */
-    int updated;                    /* inference, after an update by momentum; TWICE: unbiased */
-    int permuted;                   /* shifted's bits: element e of `length` takes from */
-    size_t unit, length, ways;      /* e % ways * (length / ways) + e / ways, in units */
-    int gradients_of;               /* 0, or gradients_in concerns OF_GAMMA or OF_BETA alone */
-    int products_in;                /* 0, or one more than the type of dy * xhat */
+    int updated;                    /* inference, after an update by momentum; 2: unbiased */
+    int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
+    int permuted;              /* shifted's bits: element e of `length` takes from */
+    size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, in units */
+    int gradients_of;          /* 0, or gradients_in concerns OF_GAMMA or OF_BETA alone */
+    int products_in;           /* 0, or one more than the type of dy * xhat */
     int rows_out;         /* of dgamma and dbeta: `row` to `rows_end` count rows_out - 1 times */
     size_t lanes;         /* every lanes-th element is summed twice, from the first on */
     size_t padding;       /* the number of elements 0 - mean among the squares */

@@ -129,12 +129,13 @@ const char *growth_at_one_kappa(const subject *s, const double *kappa, const dou
                                 const pattern *p) {
     size_t far = 0, square = 0;
     if (is_folded(s)) return "folded apply, x * a + b: y has only the digits that x * a leaves";
-    if (p->scale > 0.99 && p->steepest < 0x1.2p-11 && p->steepest > 0x1p-16 &&
-        fabs(p->shrinking - 0.5) < 0.45 && s->p->dtype == NL_F32)
+    const bool centred = nl_layers[s->p->op].centred;
+    if (p->rest < 0.01 && (!centred || p->scale > 0.9) && p->steepest < 0x1.2p-11 &&
+        p->steepest > 0x1p-16 && fabs(p->shrinking - 0.5) < 0.45 && s->p->dtype == NL_F32)
         return "rstd off by up to 2^-11, each row's by its own factor: an rsqrt of 12 bits, "
                "without "
                "a Newton step";
-    if (!nl_layers[s->p->op].centred || p->scale < 0.98) return NULL;
+    if (!centred || p->scale < 0.98) return NULL;
     for (size_t g = 0; g < ref_groups(s->p); g++) {
         if (kappa[g] < 16 || error[g] < 2) continue;
         far++,

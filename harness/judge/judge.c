@@ -33,7 +33,7 @@ static bool name_place(judgement *j) {
     const char *at = strchr(where, ',');
     if (!at || !(error >= size / 4) || !isfinite(error)) return false;
     snprintf(j->mechanism, sizeof j->mechanism,
-             "only%s: not written, or of another call; the others are right", at + 1);
+             "wrong%s: not written, or of another call; all others are right", at);
     return true;
 }
 

@@ -11,7 +11,7 @@
 /* Does an element of the output depend on its own row alone? */
 static bool is_local(const formula *f) {
     return (f->axis == GROUPS || f->axis == FEATURES || f->axis == PARTS) && !f->stale &&
-           !f->carried && !(f->shifted & OF_ROWS) && !f->permuted;
+           !f->carried && !(f->shifted & OF_ROWS) && (f->permuted & ~OF_GAMMA) == 0;
 }
 
 /* Narrows long outputs to the rows with most wrong numbers: most mistakes fail there already. */
@@ -57,7 +57,8 @@ static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismat
                         (h->removes >= 0.5 && h->left.rms <= MECHANISM_EQUAL),
                half = !m->fitted && h->left.hits >= 8 && 4 * h->left.hits >= 3 * truth->beyond &&
                       2 * h->left.beyond <= truth->beyond;
-    h->explains = (enough || half) && h->left.not_finite <= truth->not_finite && h->left.finite;
+    h->explains = (enough || half) && h->left.not_finite <= truth->not_finite &&
+                  (h->left.finite || !w->s->only);
     const bool few = h->left.largest <= MECHANISM_FEW_UNITS && h->left.rms <= 1;
     h->wholly = h->explains && enough && (h->left.beyond == 0 || few);
 }

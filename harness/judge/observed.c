@@ -120,6 +120,12 @@ static void add_grids(mistake_list *l) {
                                  grids[i].text, grids[i].step);
         f->rounds = grids[i].what, f->to = GRID, f->step = grids[i].step;
     }
+    const size_t row = s->p->c * s->p->s;
+    for (size_t i = 0; i < 4 && i < s->p->n; i++)
+        if (s->p->pass == NL_BACKWARD || step_of_grid(l, outputs(l) + i * row, row) == 0) return;
+    formula *f =
+        mistake_add(l, "rows-int8", 0, "y was quantized to int8, each row in steps of its own");
+    f->rounds = AN_OUTPUT, f->to = GRID, f->step_of_row = 1;
 }
 
 /* The squared error over some elements, if a formula differs from the right one in its order. */
@@ -133,7 +139,7 @@ static double order_error(const mistake_list *l, const formula *f) {
                      g = nl_feature_of(s->p, (size_t)formula_from(s, f, OF_GAMMA, i)),
                      b = nl_feature_of(s->p, (size_t)formula_from(s, f, OF_BETA, i));
         const double v = s->p->pass == NL_BACKWARD
-                             ? (double)s->want->dx[x]
+                             ? (double)due_at(s->dues, NL_DX, x).want
                              : (double)(formula_gain_at(s, f, g) * s->want->xhat[x]) +
                                    (s->in->beta ? s->in->beta[b] : 0);
         const double d = outputs(l)[i] - v;
@@ -156,7 +162,7 @@ static void add_order(mistake_list *l, int what, const char *name, size_t unit, 
     if (!best.permuted) return;
     char id[24];
     snprintf(id, sizeof id, "order-%.12s", name);
-    *mistake_add(l, id, best.ways, "the %s in another order: %zu x %zu, transposed%s", name,
+    *mistake_add(l, id, best.ways, "%s in another order: %zu x %zu, transposed%s", name,
                  length / best.ways, best.ways,
                  best.ways == 2 || 2 * best.ways == length ? " (halves interleaved)" : "") = best;
 }
@@ -165,9 +171,16 @@ static void add_orders(mistake_list *l) {
     const nl_problem *p = l->s->p;
     const int all = OF_X | OF_GAMMA | OF_BETA;
     const bool backward = p->pass == NL_BACKWARD;
-    add_order(l, all, backward ? "dx" : "y", p->s, p->c);
-    add_order(l, all, "rows", p->c * p->s, p->n);
-    if (p->s > 1) add_order(l, all, "places", 1, p->c * p->s);
+    add_order(l, backward ? OF_X : all, backward ? "dx" : "y", p->s, p->c);
+    add_order(l, OF_X, "rows", p->c * p->s, p->n);
+    if (p->s > 1 && !backward) add_order(l, all, "places", 1, p->c * p->s);
+    for (size_t ways = 2; ways < p->c && backward; ways++) { /* dx does not show gamma */
+        if (p->c % ways) continue;
+        formula *f =
+            mistake_add(l, "order-gamma", ways, "gamma in another order: %zu x %zu, transposed",
+                        p->c / ways, ways);
+        f->permuted = OF_GAMMA, f->unit = p->s, f->length = p->c, f->ways = ways;
+    }
     if (backward) return;
     add_order(l, OF_GAMMA, "gamma", p->s, p->c);
     add_order(l, OF_GAMMA | OF_BETA, "affine", p->s, p->c);
@@ -209,7 +222,8 @@ static void add_past(mistake_list *l) {
         if (fit_group(l, g, &a, &b, &c)) ratio[found++] = b / a;
     for (size_t i = 0; s->in->dresidual && i < elements(l); i++) {
         const double past = s->in->dresidual[i];
-        up += past * (outputs(l)[i] - (double)s->want->dx[i]), down += past * past;
+        up += past * (outputs(l)[i] - (double)due_at(s->dues, NL_DX, i).want + past);
+        down += past * past;
     }
     const double of = found > 2 ? stats_quantile(ratio, found, 0.5) : up / down;
     if (!isfinite(of) || fabs(of - 1) < 1e-3 || fabs(of) < 1e-3) return;
@@ -217,6 +231,11 @@ static void add_past(mistake_list *l) {
     formula *f = mistake_add(l, "residual-weighted", 0, "%s times %.4g was added, fitted",
                              down > 0 ? "dresidual" : "the residual", weight);
     f->residual = WEIGHTED, f->past_weight = weight;
+    l->out[l->count - 1].fitted = true;
+    if (down > 0) return;
+    f = mistake_add(l, "x-weighted", 0, "x times %.4g before the residual was added, fitted",
+                    few_digits(l, 1 / of));
+    f->residual = X_WEIGHTED, f->past_weight = few_digits(l, 1 / of);
     l->out[l->count - 1].fitted = true;
 }
 

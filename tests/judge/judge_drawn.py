@@ -58,7 +58,7 @@ INVISIBLE = {"dresidual-late"}
 FITTED = {"eps-fitted", "factor", "offset"}
 # Tried only where the outputs show their number; of a pass.
 OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "
-            "order-x order-rows order-places residual-weighted squares-first squares-part sums-first sums-part",
+            "order-x order-rows order-places residual-weighted x-weighted rows-int8 squares-first squares-part sums-first sums-part",
             "backward": "clip-output dropout x-int8 stored-int8 order-dx order-rows residual-weighted rows-missing "
             "rows-twice", "inference": "clip-output gamma-int8 stored-int8 order-y order-gamma"}
 
@@ -318,6 +318,10 @@ def compute(k, m):
             values = [m.get("after", same)(v) for v in values]
             values = [values[m["reorder"](i)] for i in range(k.size)] if m.get("reorder") else values
             values = [v * m["drop"][i % len(m["drop"])] for i, v in enumerate(values)] if m.get("drop") else values
+            if m.get("row_steps"):
+                size = k.c * k.s
+                steps = [max(map(abs, values[i:i + size])) / 127 or 1 for i in range(0, k.size, size)]
+                values = [round(v / steps[k.row(i)]) * steps[k.row(i)] for i, v in enumerate(values)]
             values = [m.get("out", same)(v * m.get("factor", 1) + m.get("offset", 0)) for v in values]
         values = [to(k.kind if tensor else "f32", v) for v in values]
         made[name] = [0.0] * len(values) if name in m.get("zero", ()) else values
@@ -394,7 +398,8 @@ def plant(k, name):
         "y-for-x-in-dx": one(operand={"beside": "y", "within": "y"}),
         "y-for-x-in-backward": one(operand={"beside": "y", "within": "y", "dgamma": "y"}),
         "mean-absolute": one(absolute=1, root=lambda v, e: 1 / (math.sqrt(v) + e)), "mean-absolute-eps": one(absolute=1),
-        "residual-weighted": one(past=0.5) if k.past else None,
+        "residual-weighted": one(past=0.5) if k.past else None, "x-weighted": one(x=lambda v: 2 * v) if k.past else None,
+        "rows-int8": one(row_steps=1) if k.kind == "f32" else None,
         "clip-xhat": one(xhat=lambda v: max(-0.75, min(v, 0.75))), "clip-output": one(after=lambda v: max(-0.5, min(v, 0.5))),
         "dropout": one(drop=[0 if i % 7 in (2, 5) else 1.4 for i in range(7 * 5)]) if k.size % 7 and k.c % 7 else None,
         "rows-missing": one(rows=lambda r: not 0 < r < 3), "rows-twice": one(rows=lambda r: 1 + (0 < r < 3)),
@@ -427,6 +432,8 @@ def plant(k, name):
             scale = max(map(abs, made)) / 127
         small = (lambda v: round(v / scale) * scale) if found[2] == "int8" else lambda v: few_bits(v / scale, *SMALL[found[2]]) * scale
         return {{"stored": "out"}.get(found[1], found[1]): small}
+    if found := re.fullmatch("order-gamma-([0-9]+)", name):
+        return one(order=("gamma", transposed(k.c, int(found[1]), k.s)))
     if found := re.fullmatch("order-(.*)", name):
         ways = next((d for d in range(2, k.c) if k.c % d == 0), None)
         rows = next((d for d in range(2, k.n) if k.n % d == 0), None)
@@ -441,6 +448,8 @@ def plant(k, name):
         return None
     if found := re.fullmatch("(squares|sums)-(first|part)", name):
         few = max(2, length // 4)
+        if found[1] == "sums" and not k.centred:
+            return None
         over = {"divisor": few} if found[2] == "first" else {}
         return (one(squares_end=few, of_squares=over) if found[1] == "squares" else
                 one(counts=lambda e: e < few, of_squares=over, of_mean=over))
@@ -578,7 +587,7 @@ def main(program, seed, draws):
                     yes = [n for n in likely if likely[n] == "yes"]
                     if name in yes or (observed and any(n.startswith(name) for n in yes)) or (name.startswith("eps-") and any(n.startswith("eps-") for n in yes)):
                         counts["named"] += 1
-                    elif not yes and (name.startswith("steps") or name in FITTED):
+                    elif not yes and (name.startswith("steps") or name.removeprefix("cast+") in FITTED):
                         counts["partly"] += 1
                     elif yes and all((p := plant(k, n)) and alike(k, outputs, compute(k, p)) for n in yes):
                         counts["same numbers"] += 1
