@@ -70,7 +70,7 @@ static long double narrowed(const formula *r, long double v) {
     if (r->to == GRID) return fmaxl(-128, fminl(rintl(v / r->step), 127)) * r->step;
     int power;
     const int t = r->to - E4M3;
-    const long double scale = r->step > 0 ? r->step : 1, scaled = v / scale;
+    const long double scale = r->step > 0 ? r->step : 1, scaled = (double)(v / scale);
     frexpl(scaled, &power);
     const int last = (power > types[t].least ? power : types[t].least) - types[t].bits;
     const long double near = ldexpl(rintl(ldexpl(scaled, -last)), last);

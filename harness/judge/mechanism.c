@@ -30,6 +30,14 @@ static bool screen(workspace *w) {
     return most > 0;
 }
 
+/* Is another output than y or dx wrong? */
+static bool others_wrong(const workspace *w) {
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        for (size_t i = 0; o != subject_tensor(w->s) && i < w->of[o].count; i++)
+            if (w->of[o].was[i] > MECHANISM_FEW_UNITS) return true;
+    return false;
+}
+
 static void compare(workspace *w, const mistake *m, hypothesis *h) {
     formula_evaluate(w, &m->formula);
     h->left = formula_residual(w, false);
@@ -44,9 +52,7 @@ static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismat
     if (screened && is_local(&m->formula)) {
         compare(w, m, h);
         const bool same = h->left.rms == h->left.was;
-        bool others = false;
-        for (nl_arg o = 0; o < NL_ARGS; o++) others |= w->s->got[o] && o != subject_tensor(w->s);
-        if (same && !others) return (void)(h->left = *truth);
+        if (same && !others_wrong(w)) return (void)(h->left = *truth);
         if (!same && h->removes < 0.3 && 4 * h->left.hits < w->to - w->from) return;
     }
     const size_t from = w->from, to = w->to;
@@ -145,9 +151,11 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
     if (wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box)
         made = retry(&part, ONLY_THERE, out);
     part.only = NULL;
+    bool others = false; /* else it is the same test again */
     for (nl_arg o = 0; o < NL_ARGS; o++)
-        if (o != wrong->output) part.got[o] = NULL;
-    if (made && !is_explained(out) && wrong->wrong) made = retry(&part, "in this output: ", out);
+        if (o != wrong->output) others |= part.got[o] != NULL, part.got[o] = NULL;
+    if (made && !is_explained(out) && wrong->wrong && others)
+        made = retry(&part, "in this output: ", out);
     return made;
 }
 

@@ -571,9 +571,9 @@ def main(program, seed, draws):
                     if not draws and kind != only:
                         continue
                     made = plant(k, name)
-                    planted[name] = planted.get(name, 0) + 1
                     if made is None and observed:
                         continue
+                    planted[name] = planted.get(name, 0) + 1
                     if made is None:
                         failed.append(f"{where}: {name} has no plant here")
                         continue
