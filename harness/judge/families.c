@@ -23,7 +23,7 @@ formula *mistake_add(mistake_list *l, const char *name, size_t number, const cha
 static void mistake_prefix(mistake_list *l, const char *prefix) {
     mistake *m = &l->out[l->count - 1];
     char name[sizeof m->name];
-    snprintf(name, sizeof name, "%s%.12s", prefix, m->name);
+    snprintf(name, sizeof name, "%s%.20s", prefix, m->name);
     memcpy(m->name, name, sizeof name);
 }
 
@@ -113,6 +113,30 @@ static void add_roundings(mistake_list *l) {
         }
 }
 
+/* Types of fewer bits; scaled: their largest number is that of x. */
+static void add_formats(mistake_list *l) {
+    static const struct {
+        int what, to;
+        bool scaled;
+        const char *name, *text;
+    } formats[] = {{A_X, TF32, false, "x-tf32", "x was rounded to TF32"},
+                   {A_X, E4M3, false, "x-e4m3", "x was rounded to fp8 e4m3"},
+                   {A_X, E4M3, true, "x-e4m3-scaled", "x was rounded to fp8 e4m3, with a scale"},
+                   {A_X, E5M2, false, "x-e5m2", "x was rounded to fp8 e5m2"},
+                   {A_X, BITS_4, false, "x-4-bits", "x was rounded to 4 bits, as in fp8 e4m3"},
+                   {A_GAMMA, E4M3, false, "gamma-e4m3", "gamma was rounded to fp8 e4m3"},
+                   {AN_OUTPUT, E4M3, false, "stored-e4m3", "the output was rounded to fp8 e4m3"},
+                   {AN_OUTPUT, E5M2, false, "stored-e5m2", "the output was rounded to fp8 e5m2"}};
+    double most = 0;
+    for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
+        if (isfinite(l->s->in->x[i])) most = fmax(most, fabs(l->s->in->x[i]));
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        formula *f = mistake_add(l, formats[i].name, 0, "%s", formats[i].text);
+        f->rounds = formats[i].what, f->to = formats[i].to;
+        if (formats[i].scaled) f->step = most / 448;
+    }
+}
+
 /* Sums, or only the squares in them, in a type that rounds them; `overflow`: whose range they
  * leave. */
 static void add_narrow_sums(mistake_list *l, bool overflow) {
@@ -174,6 +198,33 @@ static void add_axes(mistake_list *l) {
                                  channels ? "channels" : "features", groups);
         f->axis = PARTS, f->together = p->c / groups;
     }
+}
+
+/* Averages of the variances of parts, without what their means differ by. */
+static void add_local(mistake_list *l) {
+    const size_t m = nl_group_size(l->s->p);
+    for (size_t parts = 2; parts <= 32; parts *= 2) {
+        if (m % parts || m / parts < 2) continue;
+        for (int kind = LOCAL; kind <= STRIDED; kind++) {
+            formula *f = mistake_add(l, kind == LOCAL ? "local" : "strided", parts,
+                                     "the average of the variances of %zu parts%s", parts,
+                                     kind == LOCAL ? "" : ", each of every so manieth element");
+            f->variance = kind, f->together = parts;
+        }
+    }
+}
+
+/* Inference, after an update of the running statistics by the batch. */
+static void add_updated(mistake_list *l) {
+    static const long double momenta[] = {0.1L, 0.01L, 0.001L, 0.9L, 0.99L};
+    for (size_t i = 0; i < sizeof momenta / sizeof *momenta; i++)
+        for (int kind = 0; kind < 2; kind++) {
+            formula *f =
+                mistake_add(l, kind ? "updated-unbiased" : "updated", i + 1,
+                            "the running statistics were updated with the batch first, by %.3Lg%s",
+                            momenta[i], kind ? " (n - 1)" : "");
+            f->updated = kind + 1, f->momentum = momenta[i];
+        }
 }
 
 /* Sums that miss their first element, their last, or those behind the last whole vector; or that
@@ -253,14 +304,28 @@ static void add_rows(mistake_list *l, const char *name, size_t number, const cha
 
 /* dgamma and dbeta of some rows only. */
 static void add_gradients(mistake_list *l) {
+    static const struct {
+        const char *name, *text;
+        int of, sums, products;
+    } narrow[] = {{"grads", "dgamma and dbeta were added up row by row", 0, 1, 0},
+                  {"dgamma", "dgamma alone was added up row by row", OF_GAMMA, 1, 0},
+                  {"dbeta", "dbeta alone was added up row by row", OF_BETA, 1, 0},
+                  {"products", "dgamma is a sum of products rounded", 0, 0, 1},
+                  {"dgamma-all", "dgamma alone, and its products, were added up", OF_GAMMA, 1, 1}};
     const size_t n = l->s->p->n, threads = (size_t)l->s->threads;
     char share[64];
     if (n < 2) return;
     for (int type = NL_F16; type <= NL_BF16; type++) {
-        mistake_add(l, type_text(type), 0,
-                    "dgamma and dbeta were added up row by row in 16 bits, %s", type_text(type))
-            ->gradients_in = type + 1;
-        mistake_prefix(l, "grads-in-");
+        for (size_t k = 0; k < sizeof narrow / sizeof *narrow; k++) {
+            if (narrow[k].of == OF_GAMMA && !narrow[k].products && !l->s->got[NL_DBETA]) continue;
+            if (narrow[k].of == OF_BETA && !l->s->got[NL_DGAMMA]) continue;
+            formula *f = mistake_add(l, narrow[k].name, 0, "%s in 16 bits, %s", narrow[k].text,
+                                     type_text(type));
+            char *name = l->out[l->count - 1].name;
+            snprintf(name, sizeof l->out->name, "%s-in-%s", narrow[k].name, type_text(type));
+            f->gradients_in = narrow[k].sums ? type + 1 : 0, f->gradients_of = narrow[k].of;
+            f->products_in = narrow[k].products ? type + 1 : 0;
+        }
     }
     add_rows(l, "last-row-only", 0, "the last row only, as if it overwrote the others", n - 1, n);
     add_rows(l, "first-row-only", 0, "the first row only", 0, 1);
@@ -291,6 +356,25 @@ static void add_zeros(mistake_list *l) {
         mistake_add(l, "zeros", 0, "all outputs are 0: nothing was computed")->zeroed = all;
 }
 
+/* Some of the list again, with the other casting. */
+static void add_castings(mistake_list *l) {
+    static const char *const with[] = {"unbiased", "eps-",      "factor", "gain-", "gamma-m",
+                                       "beta-m",   "residual-", "sum-",   "mean-", "dropout"};
+    const bool late = l->right.casting == NL_CAST_LAST;
+    const size_t count = l->count;
+    if (l->s->p->dtype == NL_F32 || l->s->p->pass == NL_BACKWARD) return;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof with / sizeof *with; k++) {
+            const mistake *m = &l->out[i];
+            if (strncmp(m->name, with[k], strlen(with[k])) != 0) continue;
+            mistake_add(l, m->name, 0, "%.64s; and cast %s", m->text,
+                        late ? "before the weight" : "last");
+            mistake_prefix(l, "cast+"), l->out[l->count - 1].fitted = m->fitted;
+            l->out[l->count - 1].formula = m->formula;
+            l->out[l->count - 1].formula.casting = late ? NL_CAST_BEFORE_WEIGHT : NL_CAST_LAST;
+        }
+}
+
 static void add_fitted(mistake_list *l, workspace *w) {
     double factor, offset;
     const char *name = nl_args[subject_tensor(l->s)].name;
@@ -314,9 +398,11 @@ void families_add(mistake_list *l, workspace *w) {
     const nl_pass pass = l->s->p->pass;
     add_eps(l);
     if (pass != NL_INFERENCE) add_axes(l), add_members(l), add_no_means(l);
-    add_roundings(l);
+    if (pass == NL_FORWARD) add_local(l);
+    if (pass == NL_INFERENCE) add_updated(l);
+    add_roundings(l), add_formats(l);
     if (pass != NL_INFERENCE) add_narrow_sums(l, false);
     if (pass == NL_FORWARD) add_lanes(l);
     if (pass == NL_BACKWARD) add_gradients(l);
-    add_fitted(l, w);
+    observed_add(l), add_fitted(l, w), add_castings(l);
 }

@@ -7,12 +7,12 @@
 #include "judge/formula.h"
 
 typedef struct mistake {
-    char name[24], text[96];
+    char name[32], text[96];
     bool fitted; /* has a free number, which explains some of any error */
     formula formula;
 } mistake;
 
-enum { MISTAKES_MAX = 300 };
+enum { MISTAKES_MAX = 512 };
 
 /* The list under construction. */
 typedef struct mistake_list {
@@ -28,5 +28,7 @@ formula *mistake_add(mistake_list *l, const char *name, size_t number, const cha
 
 void families_begin(mistake_list *l); /* the simplest ones, which come first */
 void families_add(mistake_list *l, workspace *w);
+/* Those with a number that is read from the outputs, such as a limit or an order of features. */
+void observed_add(mistake_list *l);
 
 #endif

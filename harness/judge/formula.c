@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The allowed error, in units, of the float that was rounded to 16 bits, beyond a tie. */
@@ -60,8 +61,25 @@ static long double towards_zero(nl_dtype t, long double v) {
     return ref_round(t, near - copysignl(off, near));
 }
 
+/* v in a type of 8 bits or TF32, or on the grid. */
+static long double narrowed(const formula *r, long double v) {
+    static const struct {
+        int bits, least;
+        long double largest;
+    } types[] = {{4, -5, 448}, {3, -13, 57344}, {11, -125, HUGE_VALL}, {4, -16000, HUGE_VALL}};
+    if (r->to == GRID) return fmaxl(-128, fminl(rintl(v / r->step), 127)) * r->step;
+    int power;
+    const int t = r->to - E4M3;
+    const long double scale = r->step > 0 ? r->step : 1, scaled = (double)(v / scale);
+    frexpl(scaled, &power);
+    const int last = (power > types[t].least ? power : types[t].least) - types[t].bits;
+    const long double near = ldexpl(rintl(ldexpl(scaled, -last)), last);
+    return copysignl(fminl(fabsl(near), types[t].largest), v) * scale;
+}
+
 long double formula_rounded(const formula *r, int what, long double v) {
     if (!(r->rounds & what)) return v;
+    if (r->to >= NL_DTYPES) return isfinite(v) ? narrowed(r, v) : v;
     return r->cuts_off ? towards_zero((nl_dtype)r->to, v) : ref_round((nl_dtype)r->to, v);
 }
 
@@ -73,10 +91,24 @@ static long double stored_as(const workspace *w, const formula *r, long double v
     return v;
 }
 
+static long double finished(const formula *r, long double v) {
+    switch (r->activation) {
+    case RELU: v = fmaxl(v, 0); break;
+    case SILU: v /= 1 + expl(-v); break;
+    case GELU: v *= erfcl(-v / sqrtl(2)) / 2; break;
+    case GELU_TANH:
+        v *= (1 + tanhl(0.7978845608028653559L * (v + 0.044715L * v * v * v))) / 2;
+        break;
+    case GELU_FAST: v /= 1 + expl(-1.702L * v); break;
+    }
+    return r->clipped == CLIP_OUTPUT ? fmaxl(-r->limit, fminl(v, r->limit)) : v;
+}
+
 void formula_store(workspace *w, const formula *r, size_t i, long double v) {
     const nl_arg o = subject_tensor(w->s);
     const column *k = &w->of[o];
-    v = v * r->factor + r->offset;
+    v = finished(r, v) * r->factor + r->offset;
+    if (r->drops && k->value && w->s->got[o][i] == 0) v = 0;
     if (r->range == FLUSHED && k->value && ref_round(w->s->p->dtype, v) != 0 &&
         fabsl(ref_round(w->s->p->dtype, v)) == ref_smallest_normal(w->s->p->dtype))
         return formula_put_either(w, o, i, 0, v); /* before it was rounded up, or after */
@@ -90,12 +122,19 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v) {
     formula_put_either(w, o, i, between ? got : low, high);
 }
 
+long double formula_past(const formula *r, long double past) {
+    return r->residual == TWICE_SUMMED ? 2 * past
+           : r->residual == SUBTRACTED ? -past
+           : r->residual == WEIGHTED   ? r->past_weight * past
+                                       : past;
+}
+
 long double formula_input(const subject *s, const formula *r, size_t i) {
     long double x = formula_rounded(r, A_X, s->in->x[i]);
     if (r->range == X_FLUSHED && fabsl(x) < ref_smallest_normal(s->narrow)) x = 0;
     if (!s->in->residual || r->residual == IGNORED || r->residual == LAST) return x;
-    const long double past = s->in->residual[i];
-    x += r->residual == TWICE_SUMMED ? 2 * past : r->residual == SUBTRACTED ? -past : past;
+    if (r->residual == X_WEIGHTED) x *= r->past_weight;
+    x += formula_past(r, s->in->residual[i]);
     return formula_rounded(r, A_SUM | A_SUM_LATE | STEPS, x);
 }
 
@@ -131,7 +170,9 @@ static long double square_about(const workspace *w, const formula *r, size_t g) 
 /* One more term of a sum: x, or its square about the mean. */
 static long double add_term(const formula *r, bool square, long double sum, long double v) {
     if (square) v = formula_rounded(r, STEPS, v);
-    if (square && r->variance != OF_PLAIN && r->variance != SQUARED_LATE) v *= v;
+    const bool absolute = r->variance == OF_ABSOLUTE || r->variance == ABSOLUTE_OUT;
+    if (square && absolute) v = fabsl(v);
+    if (square && r->variance != OF_PLAIN && r->variance != SQUARED_LATE && !absolute) v *= v;
     if (square && r->squares_in) v = ref_round((nl_dtype)(r->squares_in - 1), v);
     if (!r->sums_in) return sum + formula_rounded(r, STEPS, v);
     const nl_dtype t = (nl_dtype)(r->sums_in - 1);
@@ -141,10 +182,26 @@ static long double add_term(const formula *r, bool square, long double sum, long
 static long double rstd_of(const formula *r, long double v) {
     const long double sum = r->root == LARGER_ONE && !isnan(v) ? fmaxl(v, r->eps) : v + r->eps;
     const long double sigma = formula_rounded(r, STEPS, sqrtl(sum));
-    const long double rstd = r->root == OUTSIDE       ? 1 / (sqrtl(v) + r->eps)
+    const long double rstd = r->root == OUTSIDE || r->variance == ABSOLUTE_OUT
+                                 ? 1 / (sqrtl(v) + r->eps)
                              : r->root == TIMES_SIGMA ? sigma
                                                       : 1 / sigma;
     return formula_rounded(r, A_RSTD | STEPS, rstd);
+}
+
+/* The variance of the parts' means. */
+static long double between_parts(const workspace *w, const formula *r, size_t g) {
+    const size_t m = nl_group_size(w->s->p), each = m / r->together;
+    long double between = 0;
+    for (size_t part = 0; part < r->together; part++) {
+        long double sum = 0;
+        for (size_t k = 0; k < each; k++) {
+            const size_t e = r->variance == LOCAL ? part * each + k : k * r->together + part;
+            sum += formula_input(w->s, r, nl_element(w->s->p, g, e)) - w->mean[g];
+        }
+        between += sum * sum / (long double)each;
+    }
+    return between / (long double)m;
 }
 
 /* What a wrong E[x^2] - mean^2 has too much. */
@@ -153,8 +210,31 @@ static long double variance_error(const workspace *w, const formula *r, size_t g
     if (r->variance < MEAN_ADDED) return 0;
     if (r->variance == MEAN_ADDED) return 2 * mean * mean;
     if (r->variance == MEAN_TAKEN) return mean * mean - mean;
+    if (r->variance >= LOCAL) return -between_parts(w, r, g);
     const long double rest = mean - formula_input(w->s, r, nl_element(w->s->p, g, 0));
     return mean * mean - rest * rest;
+}
+
+bool formula_has(const workspace *w, size_t g) {
+    if (w->to - w->from == w->count) return true;
+    const size_t first = g * nl_group_size(w->s->p);
+    return first >= w->from && first < w->to;
+}
+
+static void statistics(workspace *w, const formula *r);
+
+/* The running statistics after an update by the batch's. */
+static void updated_statistics(workspace *w, const formula *r) {
+    const ref_inputs *in = w->s->in;
+    formula batch = *r;
+    batch.inference = batch.updated = 0, batch.centred = EVERYWHERE;
+    batch.unbiased = r->updated == 2;
+    statistics(w, &batch);
+    for (size_t g = 0; g < formula_groups(w->s, r); g++) {
+        w->mean[g] = (1 - r->momentum) * in->running_mean[g] + r->momentum * w->mean[g];
+        w->g[g] = (1 - r->momentum) * in->running_var[g] + r->momentum * w->g[g];
+        w->rstd[g] = rstd_of(r, w->g[g]);
+    }
 }
 
 /* w->mean, w->rstd, and w->g as the variance. */
@@ -164,6 +244,7 @@ static void statistics(workspace *w, const formula *r) {
     const bool forward = s->p->pass != NL_BACKWARD;
     const long double m = (long double)w->count / (long double)(groups ? groups : 1);
     formula summed = *r; /* what the sums take */
+    if (r->updated) return updated_statistics(w, r);
     if (r->residual == NOT_IN_SUMS) summed.residual = IGNORED;
     summed.rounds &= ~A_SUM_LATE;
     for (size_t g = 0; g < groups; g++) {
@@ -172,9 +253,11 @@ static void statistics(workspace *w, const formula *r) {
     }
     for (int pass = r->centred ? 0 : 1; pass < 2 && !r->inference; pass++) {
         long double *sum = pass ? w->g : w->mean;
-        for (size_t i = 0; i < w->count; i++) {
+        for (size_t i = w->from; i < w->to; i++) {
             const size_t g = formula_group(s, r, i);
-            if (forward && !(pass && r->squares_whole) && !formula_is_summed(w, r, i)) continue;
+            if (forward && !(pass ? r->squares_whole : r->mean_whole) &&
+                !formula_is_summed(w, r, i))
+                continue;
             long double v = formula_input(s, &summed, i) - (pass ? square_about(w, r, g) : 0);
             sum[g] = add_term(r, pass, sum[g], v);
             if (r->lanes && nl_member_of(s->p, i) % r->lanes == 0)
@@ -185,7 +268,9 @@ static void statistics(workspace *w, const formula *r) {
             if (pass) sum[g] += (long double)r->padding * w->mean[g] * w->mean[g];
             if (pass && r->variance == SQUARED_LATE) sum[g] *= sum[g];
             sum[g] /= formula_divisor(r, pass ? OF_SQUARES : OF_MEAN, length);
-            if (pass) sum[g] += variance_error(w, r, g);
+            if (pass && (r->variance == OF_ABSOLUTE || r->variance == ABSOLUTE_OUT))
+                sum[g] *= sum[g];
+            if (pass && formula_has(w, g)) sum[g] += variance_error(w, r, g);
             sum[g] = formula_rounded(r, pass ? STEPS | A_VARIANCE : STEPS, sum[g]);
         }
         formula_carry(r, forward ? groups : 0, length, sum);
@@ -222,9 +307,15 @@ ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i) {
     const size_t c = s->p->c, inner = s->p->s, j = i / inner % c;
     if (what == OF_X && r->shifted & OF_ROWS) {
         const size_t row = c * inner;
+        if (r->shifted & REVERSED) return (ptrdiff_t)((s->p->n - 1 - i / row) * row + i % row);
         return r->shifted & BACK       ? (ptrdiff_t)i - (ptrdiff_t)row
                : i / row + 1 < s->p->n ? (ptrdiff_t)(i + row)
                                        : -1;
+    }
+    if (r->permuted & what) {
+        const size_t e = i / r->unit % r->length;
+        const size_t from = e % r->ways * (r->length / r->ways) + e / r->ways;
+        return (ptrdiff_t)(i + from * r->unit - e * r->unit);
     }
     if (!(r->shifted & what)) return (ptrdiff_t)i;
     if (r->shifted & REVERSED) return (ptrdiff_t)(i - j * inner + (c - 1 - j) * inner);
@@ -260,10 +351,31 @@ long double formula_normalized(const workspace *w, const formula *r, size_t i) {
     if (w->s->p->pass == NL_BACKWARD || r->rstd_power) v *= rstd;
     if (w->s->p->pass != NL_BACKWARD && r->rstd_power == 2) v *= rstd;
     v = formula_rounded(r, AN_XHAT | STEPS, v);
+    if (r->clipped == CLIP_XHAT) v = fmaxl(-r->limit, fminl(v, r->limit));
     return r->casting == NL_CAST_BEFORE_WEIGHT ? ref_round(w->s->p->dtype, v) : v;
 }
 
+/* The formula, with y in the place of x. */
+static void evaluate_again(workspace *w, const formula *r) {
+    const subject *s = w->s;
+    ref_inputs in = *s->in;
+    subject again = *s;
+    formula plain = *r;
+    double *y = malloc((w->count + 1) * sizeof *y);
+    for (size_t i = w->from; y && i < w->to; i++) {
+        const size_t j = nl_feature_of(s->p, i);
+        const double exact =
+            (double)(ref_gain(s->p, in.gamma, j) * s->want->xhat[i]) + (in.beta ? in.beta[j] : 0);
+        y[i] = (double)ref_round(s->p->dtype, exact);
+    }
+    in.x = y ? y : s->in->x, in.residual = NULL;
+    again.in = &in, plain.x_is_y = 0, w->s = &again;
+    formula_evaluate(w, &plain);
+    w->s = s, free(y);
+}
+
 void formula_evaluate(workspace *w, const formula *r) {
+    if (r->x_is_y) return evaluate_again(w, r);
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (w->of[o].open) memset(w->of[o].open, 0, w->of[o].count * sizeof *w->of[o].open);
     statistics(w, r);

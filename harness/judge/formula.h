@@ -30,7 +30,18 @@ typedef enum axis {
  * subtracted there */
 enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED, FIRST_ALONE, REST_ALONE };
 /* variance; what its sum is of, or what is wrong with E[x^2] - mean^2 */
-enum { OF_SQUARED, OF_PLAIN, SQUARED_LATE, MEAN_ADDED, MEAN_TAKEN, REST_TAKEN };
+enum {
+    OF_SQUARED,
+    OF_PLAIN,
+    SQUARED_LATE,
+    OF_ABSOLUTE,  /* the mean of |x|, squared */
+    ABSOLUTE_OUT, /* and eps is added outside the root */
+    MEAN_ADDED,
+    MEAN_TAKEN,
+    REST_TAKEN,
+    LOCAL,   /* the average of `together` parts' variances, */
+    STRIDED, /* of every `together`-th element */
+};
 enum { INSIDE, OUTSIDE, TIMES_SIGMA, LARGER_ONE }; /* root; LARGER_ONE: of variance and eps */
 /* residual; LAST: added to y; ALSO_LAST: to x and y; IN_DY: dresidual is added to dy */
 enum {
@@ -42,7 +53,9 @@ enum {
     TWICE_SUMMED,
     SUBTRACTED,
     EARLY_ROUNDED,
-    IN_DY
+    IN_DY,
+    WEIGHTED,  /* by past_weight, */
+    X_WEIGHTED /* or x is */
 };
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
@@ -58,9 +71,24 @@ enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS, IN_AND_OUT };               /* gain_in */
 /* taken for xhat: one of the first, in some of the last: beside mean(g * xhat), in it, in dgamma */
-enum { XHAT, RAW_X, CENTRED_X, X_PLUS_MEAN, SCALED_X, BESIDE = 8, WITHIN = 16, IN_DGAMMA = 32 };
+enum {
+    XHAT,
+    RAW_X,
+    CENTRED_X,
+    X_PLUS_MEAN,
+    SCALED_X,
+    Y_FOR_X,
+    BESIDE = 8,
+    WITHIN = 16,
+    IN_DGAMMA = 32
+};
 enum { SUMS = 1, MEANS };                   /* carried */
 enum { FLUSHED = 1, SATURATED, X_FLUSHED }; /* range */
+/* after the layer, in this order */
+enum { NOTHING, RELU, SILU, GELU, GELU_TANH, GELU_FAST };
+enum { CLIP_XHAT = 1, CLIP_OUTPUT };
+/* beside nl_dtype: types of `to`; a GRID has steps */
+enum { E4M3 = NL_DTYPES, E5M2, TF32, BITS_4, GRID };
 /* what is rounded; STEPS: also x - mean, its square, and the products with the gain */
 enum {
     A_X = 1 << 0,
@@ -105,17 +133,27 @@ typedef struct formula {
     int mean_g, mean_gx;          /* backward: how often each is subtracted */
     int gx_without_xhat, gx_rstd; /* mean_gx's term without xhat; with more factors of rstd */
     int gain_in, operand;
-    int gradients_gained;       /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
-    int gradients_averaged;     /* over the rows, for their sums */
-    int gradients_swapped;      /* dgamma and dbeta */
-    int gradients_in;           /* 0, or one more than the type in which rows are added up */
-    size_t together;            /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
-    size_t member, members_end; /* only these of a group's elements are summed, */
-    int squares_whole;          /* but all of the squares */
-    size_t lanes;               /* every lanes-th element is summed twice, from the first on */
-    size_t padding;             /* the number of elements 0 - mean among the squares */
-    size_t row, rows_end;       /* only these rows go into dgamma and dbeta */
-    long double eps, divisor, factor, offset;
+    int gradients_gained;           /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
+    int gradients_averaged;         /* over the rows, for their sums */
+    int gradients_swapped;          /* dgamma and dbeta */
+    int gradients_in;               /* 0, or one more than the type in which rows are added up */
+    size_t together;                /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
+    size_t member, members_end;     /* only these of a group's elements are summed, */
+    int squares_whole;              /* but all of the squares, */
+    int mean_whole;                 /* or all of the mean */
+    int activation, clipped, drops; /* drops: where the output is 0 */
+    int x_is_y;                     /* y was in the place of x */
+    int updated;                    /* inference, after an update by momentum; 2: unbiased */
+    int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
+    int permuted;              /* shifted's bits: element e of `length` takes from */
+    size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, in units */
+    int gradients_of;          /* 0, or gradients_in concerns OF_GAMMA or OF_BETA alone */
+    int products_in;           /* 0, or one more than the type of dy * xhat */
+    int rows_out;         /* of dgamma and dbeta: `row` to `rows_end` count rows_out - 1 times */
+    size_t lanes;         /* every lanes-th element is summed twice, from the first on */
+    size_t padding;       /* the number of elements 0 - mean among the squares */
+    size_t row, rows_end; /* only these rows go into dgamma and dbeta */
+    long double eps, divisor, factor, offset, limit, past_weight, momentum, step;
 } formula;
 
 formula formula_right(const subject *s);
@@ -132,6 +170,7 @@ typedef struct column {
 typedef struct workspace {
     const subject *s;
     size_t count;                      /* elements of x */
+    size_t from, to;                   /* only these are computed: whole rows */
     long double *mean, *rstd, *g, *gx; /* one per group, at most `count` */
     column of[NL_ARGS];                /* those of the subject */
     double *memory;
@@ -155,6 +194,9 @@ void workspace_close(workspace *w);
 size_t formula_group(const subject *s, const formula *r, size_t i);
 size_t formula_groups(const subject *s, const formula *r);
 
+/* Is group g among the elements that are computed? */
+bool formula_has(const workspace *w, size_t g);
+
 void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the outputs' types */
 /* Of w->of against the subject's. right: the formula was the right one. */
 mismatch formula_residual(workspace *w, bool right);
@@ -169,6 +211,8 @@ void formula_backward(workspace *w, const formula *r);
 long double formula_input(const subject *s, const formula *r, size_t i);
 /* dy, as the formula treats it. */
 long double formula_dy(const subject *s, const formula *r, size_t i);
+/* What the sum takes of the residual, or dresidual. */
+long double formula_past(const formula *r, long double past);
 /* v, rounded if the formula rounds any of `what`. */
 long double formula_rounded(const formula *r, int what, long double v);
 /* Stores v as number i of y or dx, as the formula does: near a tie either way. */

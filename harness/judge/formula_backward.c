@@ -10,6 +10,12 @@ static long double operand(const workspace *w, const formula *r, int place, size
     if (of == XHAT) return formula_normalized(w, r, i);
     const long double x = w->s->in->x[i], mean = w->mean[formula_group(w->s, r, i)];
     if (of == X_PLUS_MEAN) return (x + mean) * w->rstd[formula_group(w->s, r, i)];
+    if (of == Y_FOR_X) {
+        const size_t j = formula_feature(w->s, r, i);
+        const long double y = formula_gain_at(w->s, r, j) * w->s->want->xhat[i] +
+                              (w->s->in->beta ? w->s->in->beta[j] : 0);
+        return (y - (r->centred ? mean : 0)) * w->rstd[formula_group(w->s, r, i)];
+    }
     if (of == SCALED_X) return x * w->rstd[formula_group(w->s, r, i)];
     return of == RAW_X ? x : x - mean;
 }
@@ -26,11 +32,15 @@ static void parameter_gradients(workspace *w, const formula *r) {
             const size_t j = formula_feature(s, r, i), row = i / (p->c * p->s);
             const long double gain =
                 r->gradients_gained & (k ? OF_BETA : OF_GAMMA) ? formula_gain_at(s, r, j) : 1;
-            if (row < r->row || row >= r->rows_end) continue;
-            const long double term =
-                gain * formula_dy(s, r, i) * (k ? 1 : operand(w, r, IN_DGAMMA, i));
+            const bool inside = row >= r->row && row < r->rows_end;
+            if (!inside && !r->rows_out) continue;
+            long double term = gain * formula_dy(s, r, i) * (k ? 1 : operand(w, r, IN_DGAMMA, i));
+            if (inside && r->rows_out) term *= r->rows_out - 1;
+            if (r->products_in && !k) term = ref_round((nl_dtype)(r->products_in - 1), term);
+            const bool narrow = r->gradients_in &&
+                                (!r->gradients_of || r->gradients_of == (k ? OF_BETA : OF_GAMMA));
             const nl_dtype in = (nl_dtype)(r->gradients_in - 1);
-            sum[j] = r->gradients_in ? (double)ref_round(in, sum[j] + term) : sum[j] + (double)term;
+            sum[j] = narrow ? (double)ref_round(in, sum[j] + term) : sum[j] + (double)term;
         }
         for (size_t j = 0; sum && j < p->c; j++) {
             if (r->gradients_averaged) sum[j] /= (double)(p->n * p->s);
@@ -66,9 +76,8 @@ static long double value_at(const workspace *w, const formula *r, long double ga
     for (int k = 0; k < r->rstd_power; k++) v *= rstd;
     if (r->gain_in == OUT_OF_BRACKET || r->gain_in == IN_AND_OUT) v *= gain;
     if (!s->in->dresidual || r->residual == IGNORED || r->residual == IN_DY) return v;
-    const long double past = s->in->dresidual[i];
     if (r->residual == EARLY_ROUNDED) v = ref_round(s->p->dtype, v);
-    return v + (r->residual == TWICE_SUMMED ? 2 * past : r->residual == SUBTRACTED ? -past : past);
+    return v + formula_past(r, s->in->dresidual[i]);
 }
 
 void formula_backward(workspace *w, const formula *r) {
@@ -78,11 +87,12 @@ void formula_backward(workspace *w, const formula *r) {
     for (size_t g = 0; g < groups; g++) w->g[g] = w->gx[g] = 0;
     for (int pass = 0; pass < 2; pass++) { /* the sums, then dx */
         if (pass) formula_carry(r, groups, m, w->g), formula_carry(r, groups, m, w->gx);
-        for (size_t i = 0; i < w->count; i++) {
+        for (size_t i = w->from; i < w->to; i++) {
             const size_t g = formula_group(s, r, i);
-            const ptrdiff_t from = formula_from(s, r, OF_GAMMA, i);
+            const size_t at = pass ? (size_t)formula_from(s, r, OF_X, i) : i;
+            const ptrdiff_t from = formula_from(s, r, OF_GAMMA, at);
             const long double gain =
-                formula_gain_at(s, r, formula_feature(s, r, from < 0 ? i : (size_t)from));
+                formula_gain_at(s, r, formula_feature(s, r, from < 0 ? at : (size_t)from));
             if (pass == 0) {
                 if (!formula_is_summed(w, r, i)) continue;
                 const long double v =
@@ -95,8 +105,8 @@ void formula_backward(workspace *w, const formula *r) {
             if (from < 0 || (r->stale && g == 0))
                 formula_put_any(w, NL_DX, i);
             else
-                formula_store(w, r, i, value_at(w, r, gain, i));
+                formula_store(w, r, i, value_at(w, r, gain, at));
         }
     }
-    parameter_gradients(w, r);
+    if (w->to - w->from == w->count) parameter_gradients(w, r);
 }

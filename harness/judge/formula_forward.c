@@ -73,8 +73,14 @@ static long double value_at(const workspace *w, const formula *r, size_t i, size
 
 void formula_forward(workspace *w, const formula *r) {
     const subject *s = w->s;
-    formula right = formula_right(s);
-    for (size_t i = 0; i < w->count; i++) {
+    formula right = formula_right(s), own = *r;
+    const size_t row = s->p->c * s->p->s;
+    for (size_t i = w->from; i < w->to; i++) {
+        if (r->step_of_row && i % row == 0) {
+            own.step = 0;
+            for (size_t k = i; k < i + row; k++) own.step = fmaxl(own.step, fabs(s->got[NL_Y][k]));
+            own.step = own.step > 0 ? own.step / 127 : 1;
+        }
         const ptrdiff_t x = formula_from(s, r, OF_X, i), of_gamma = formula_from(s, r, OF_GAMMA, i),
                         of_beta = formula_from(s, r, OF_BETA, i);
         if (s->in->residual)
@@ -84,7 +90,8 @@ void formula_forward(workspace *w, const formula *r) {
         if (x < 0 || of_gamma < 0 || of_beta < 0 || (r->stale && formula_group(s, r, i) == 0))
             formula_put_any(w, NL_Y, i);
         else
-            formula_store(w, r, i, value_at(w, r, i, (size_t)x, (size_t)of_gamma, (size_t)of_beta));
+            formula_store(w, &own, i,
+                          value_at(w, r, i, (size_t)x, (size_t)of_gamma, (size_t)of_beta));
     }
-    saved_statistics(w, r);
+    if (w->to - w->from == w->count) saved_statistics(w, r);
 }

@@ -37,6 +37,7 @@ pattern growth_pattern(const subject *s, double *rest) {
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
         long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
         /* twelve degrees of noise: a factor that is not an accident */
+        if (xx > 0) out.steepest = fmax(out.steepest, (double)fabsl(xd / xx));
         if (slope > 12 * (g.dd - flat - slope) / (m > 2 ? m - 2 : 1)) firm++, shrinking += xd < 0;
         offset += flat, scale += slope, all += g.dd, gauges += g.gauge, out.groups++;
         rest[i] = (double)(sqrtl(fmaxl(0, g.dd - flat - slope) / g.gauge) / ref_unit(p->dtype));
@@ -102,7 +103,8 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
     if (s->narrow != NL_F32 && rest_is_rounding && m >= 16)
-        return "statistics in 16 bits: each row has a factor and an offset of its own";
+        return "statistics in 16 bits, or what else gives each row a factor and an offset of its "
+               "own";
     return NULL;
 }
 
@@ -127,7 +129,13 @@ const char *growth_at_one_kappa(const subject *s, const double *kappa, const dou
                                 const pattern *p) {
     size_t far = 0, square = 0;
     if (is_folded(s)) return "folded apply, x * a + b: y has only the digits that x * a leaves";
-    if (!nl_layers[s->p->op].centred || p->scale < 0.98) return NULL;
+    const bool centred = nl_layers[s->p->op].centred;
+    if (p->rest < 0.01 && (!centred || p->scale > 0.9) && p->steepest < 0x1.2p-11 &&
+        p->steepest > 0x1p-16 && fabs(p->shrinking - 0.5) < 0.45 && s->p->dtype == NL_F32)
+        return "rstd off by up to 2^-11, each row's by its own factor: an rsqrt of 12 bits, "
+               "without "
+               "a Newton step";
+    if (!centred || p->scale < 0.98) return NULL;
     for (size_t g = 0; g < ref_groups(s->p); g++) {
         if (kappa[g] < 16 || error[g] < 2) continue;
         far++,

@@ -12,6 +12,7 @@ typedef struct pattern {
     double offset, scale, rest;
     double shrinking; /* the share of factors below 1, of the groups that clearly have a factor; 0:
                          fewer than 8 such groups */
+    double steepest;  /* the largest factor of a group, less 1 */
     double rest_rms;  /* of all groups, units */
     size_t groups;
 } pattern;

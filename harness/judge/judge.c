@@ -3,6 +3,8 @@
 #include "dtype.h"
 #include "layer.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,27 @@ static bool on_the_line(const judgement *j) {
     return all;
 }
 
+/* Names rows, or features, whose numbers are as far off as they are large, while all others are
+ * right: nothing of the formula is left there. */
+static bool name_place(judgement *j) {
+    const region *r = &j->wrong;
+    char where[256];
+    long double error = 0, size = 0;
+    if (!r->box || 2 * r->box > r->count || 10 * r->wrong < 9 * r->box) return false;
+    for (size_t i = 0; i < r->count; i++) {
+        if (!region_has(&j->s, r, i)) continue;
+        const long double want = due_at(&j->dues, r->output, i).want,
+                          d = j->s.got[r->output][i] - want;
+        error += d * d, size += want * want;
+    }
+    region_text(&j->s, r, where, sizeof where);
+    const char *at = strchr(where, ',');
+    if (!at || !(error >= size / 4) || !isfinite(error)) return false;
+    snprintf(j->mechanism, sizeof j->mechanism,
+             "wrong%s: not written, or of another call; all others are right", at);
+    return true;
+}
+
 /* Takes a formula, or rounding if no formula explains nearly all wrong numbers. */
 static void name_mechanism(judgement *j) {
     mechanism *m = &j->formulas;
@@ -23,8 +46,10 @@ static void name_mechanism(judgement *j) {
                mostly = m->likely && !h->fitted && 5 * h->left.hits >= 4 * j->score.beyond;
     j->partly = m->likely && !wholly && !local && (mostly || !j->rounding);
     if (local) m->prefix = "";
-    j->named = wholly || j->partly;
-    if (j->named)
+    j->named = false;
+    if (!wholly && !local && name_place(j))
+        j->partly = false, m->likely = 0;
+    else if ((j->named = wholly || j->partly))
         mechanism_text(m, j->mechanism, sizeof j->mechanism);
     else
         text_append(j->mechanism, sizeof j->mechanism,

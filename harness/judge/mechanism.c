@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/mechanism.h"
+#include "layer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,18 +9,63 @@
 
 void (*mechanism_progress)(size_t done, size_t total, const char *what);
 
-/* truth: the mismatch of the right formula. */
-static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth) {
-    *h = (hypothesis){.fitted = m->fitted};
-    memcpy(h->name, m->name, sizeof h->name), memcpy(h->text, m->text, sizeof h->text);
+/* Does an element of the output depend on its own row alone? */
+static bool is_local(const formula *f) {
+    return (f->axis == GROUPS || f->axis == FEATURES || f->axis == PARTS) && !f->stale &&
+           !f->carried && !(f->shifted & OF_ROWS) && (f->permuted & ~OF_GAMMA) == 0;
+}
+
+/* Narrows long outputs to the rows with most wrong numbers: most mistakes fail there already. */
+static bool screen(workspace *w) {
+    enum { LONG = 1 << 16, SHORT = 1 << 14 };
+    const size_t row = w->s->p->c, each = (SHORT / row > 2 ? SHORT / row : 2) * row;
+    const double *was = w->of[subject_tensor(w->s)].was;
+    size_t most = 0;
+    if (nl_layers[w->s->p->op].by_channel || w->count <= LONG || !was) return false;
+    for (size_t at = 0; at + each <= w->count; at += each) {
+        size_t wrong = 0;
+        for (size_t i = at; i < at + each; i++) wrong += was[i] > MECHANISM_FEW_UNITS;
+        if (wrong <= most) continue;
+        most = wrong, w->from = at, w->to = at + each;
+    }
+    return most > 0;
+}
+
+/* Is another output than y or dx wrong? */
+static bool others_wrong(const workspace *w) {
+    for (nl_arg o = 0; o < NL_ARGS; o++)
+        for (size_t i = 0; o != subject_tensor(w->s) && i < w->of[o].count; i++)
+            if (w->of[o].was[i] > MECHANISM_FEW_UNITS) return true;
+    return false;
+}
+
+static void compare(workspace *w, const mistake *m, hypothesis *h) {
     formula_evaluate(w, &m->formula);
     h->left = formula_residual(w, false);
     h->removes = h->left.was > 0 ? 1 - h->left.rms / h->left.was : 0;
+}
+
+/* truth: the mismatch of the right formula. */
+static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth,
+                     bool screened) {
+    *h = (hypothesis){.fitted = m->fitted};
+    memcpy(h->name, m->name, sizeof h->name), memcpy(h->text, m->text, sizeof h->text);
+    if (screened && is_local(&m->formula)) {
+        compare(w, m, h);
+        const bool same = h->left.rms == h->left.was;
+        if (same && !others_wrong(w)) return (void)(h->left = *truth);
+        if (!same && h->removes < 0.3 && 4 * h->left.hits < w->to - w->from) return;
+    }
+    const size_t from = w->from, to = w->to;
+    w->from = 0, w->to = w->count;
+    compare(w, m, h);
+    w->from = from, w->to = to;
     const bool enough = h->removes >= MECHANISM_ENOUGH ||
                         (h->removes >= 0.5 && h->left.rms <= MECHANISM_EQUAL),
                half = !m->fitted && h->left.hits >= 8 && 4 * h->left.hits >= 3 * truth->beyond &&
                       2 * h->left.beyond <= truth->beyond;
-    h->explains = (enough || half) && h->left.not_finite <= truth->not_finite;
+    h->explains = (enough || half) && h->left.not_finite <= truth->not_finite &&
+                  (h->left.finite || !w->s->only);
     const bool few = h->left.largest <= MECHANISM_FEW_UNITS && h->left.rms <= 1;
     h->wholly = h->explains && enough && (h->left.beyond == 0 || few);
 }
@@ -55,20 +101,31 @@ static bool test(const subject *s, mechanism *out) {
     formula_evaluate(&w, &right);
     const mismatch truth = formula_residual(&w, true);
     const size_t tried = mistakes_list(s, &w, all);
+    const bool screened = screen(&w);
+    bool wholly = false;
+    double cast = -1; /* what the other casting leaves */
     out->count = 0;
     for (size_t i = 0; i < tried; i++) {
         hypothesis *h = &out->found[out->count];
+        const bool pair = strncmp(all[i].name, "cast+", 5) == 0;
+        if (pair && wholly) break; /* one mistake is enough */
         if (mechanism_progress) mechanism_progress(i, tried, "known mistakes");
-        evaluate(&w, &all[i], h, &truth);
+        evaluate(&w, &all[i], h, &truth, screened);
         h->order = (int)i;
         /* Leaves out a mistake without effect, as with a gamma of ones or a beta of zeros. */
-        out->count += h->left.rms != truth.rms || h->left.largest != truth.largest;
+        out->count += (h->left.rms != truth.rms || h->left.largest != truth.largest) &&
+                      !(pair && h->left.rms == cast);
+        wholly |= h->wholly;
+        if (strncmp(h->name, "cast-", 5) == 0) cast = h->left.rms;
     }
-    workspace_close(&w), free(all);
+    free(all), workspace_close(&w);
     qsort(out->found, out->count, sizeof *out->found, better);
     out->likely = count_likely(out->found, out->count);
     qsort(out->found, out->likely, sizeof *out->found, simpler);
     out->prefix = "";
+    hypothesis *h = out->found;
+    if (out->count && !out->likely && !h->fitted && h->removes >= MECHANISM_PARTLY && w.count >= 64)
+        h->explains = true, out->likely = 1;
     return true;
 }
 
@@ -93,9 +150,11 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
     if (wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box)
         made = retry(&part, ONLY_THERE, out);
     part.only = NULL;
+    bool others = false; /* else it is the same test again */
     for (nl_arg o = 0; o < NL_ARGS; o++)
-        if (o != wrong->output) part.got[o] = NULL;
-    if (made && !is_explained(out) && wrong->wrong) made = retry(&part, "in this output: ", out);
+        if (o != wrong->output) others |= part.got[o] != NULL, part.got[o] = NULL;
+    if (made && !is_explained(out) && wrong->wrong && others)
+        made = retry(&part, "in this output: ", out);
     return made;
 }
 

@@ -7,7 +7,7 @@
 #include "judge/where.h"
 
 typedef struct hypothesis {
-    char name[24], text[96];
+    char name[32], text[96];
     int order;      /* in the list of mistakes: the simpler ones first */
     bool fitted;    /* has a free number, which explains some of any error */
     double removes; /* its share of the rms error; 1: all; below 0: it makes the error larger */
@@ -17,6 +17,7 @@ typedef struct hypothesis {
 } hypothesis;
 
 #define MECHANISM_ENOUGH 0.8
+#define MECHANISM_PARTLY 0.6 /* if nothing explains more */
 /* If this rms or less is left, most numbers equal the formula's bit for bit, and removing half is
  * enough: mistakes in rounding to 16 bits are small. */
 #define MECHANISM_EQUAL 0.25

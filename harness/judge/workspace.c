@@ -9,7 +9,7 @@
  * The formula's value is rounded as well, hence one more unit. */
 bool workspace_open(workspace *w, const subject *s) {
     size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
-    *w = (workspace){.s = s, .count = count};
+    *w = (workspace){.s = s, .count = count, .to = count};
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (s->got[o]) numbers += w->of[o].count = due_count(s->p, o);
     w->mean = calloc(count + 1, 4 * sizeof *w->mean);
@@ -51,7 +51,9 @@ mismatch formula_residual(workspace *w, bool right) {
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         const column *k = &w->of[o];
         const nl_dtype t = due_type(w->s->dues, o);
-        for (size_t i = 0; i < k->count; i++) {
+        const bool all = w->to - w->from == w->count;
+        if (!all && o != subject_tensor(w->s)) continue;
+        for (size_t i = all ? 0 : w->from; i < (all ? k->count : w->to); i++) {
             const double v = k->value[i];
             if (isinf(k->gauge[i]) || k->open[i]) continue;
             double e = error_units(t, w->s->got[o][i], v, v, k->gauge[i]);
@@ -64,6 +66,7 @@ mismatch formula_residual(workspace *w, bool right) {
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
             if (right) k->was[i] = e;
+            left.finite += isfinite(w->s->got[o][i]) != 0;
             sum += e * e, was += k->was[i] * k->was[i], count++;
         }
     }

@@ -105,6 +105,10 @@ out('tail', lambda v: affine(norm(v))[:-3] + [0, 0, 0])
 save('rows', 'f', [n, c], [math.nan if i in (3, 7) else a for i, v in enumerate(x)
                           for a in affine(norm(v))])
 
+out('old-rows', lambda v: affine(norm(v)) if v is not x[20] else affine(norm(x[3])))
+rough = Random(8)  # an rsqrt of 12 bits: a factor in each row
+def coarse(v, by): return affine([a * by for a in norm(v)])
+out('rsqrt12', lambda v: coarse(v, 1 + rough.uniform(-1, 1) * 2**-12))
 out('all-nan', lambda v: [math.nan] * c)
 flawed = save('flawed', 'f', [n, c], [math.nan] + sum(x, [])[1:])
 save('flawed-y', 'f', [n, c], [math.nan] * c + [1e30] * c + [0] * (n - 2) * c)
@@ -229,6 +233,8 @@ prints "beyond the bound in 48 of 960 elements, 2 of 40 rows"
 prints "worst element    y[3, 0] is nan"
 prints "without the 48 that are NaN"
 finds 1 "every element is NaN or infinite" all-nan "${ln[@]}"
+finds 1 "wrong, row 20 only: not written, or of another call" old-rows "${ln[@]}"
+finds 1 "an rsqrt of 12 bits" rsqrt12 "${ln[@]}"
 finds 1 "no known mechanism" flawed-y layernorm --x flawed.npy
 
 finds 0 "nothing to explain" rms rmsnorm --x x.npy --gamma g.npy

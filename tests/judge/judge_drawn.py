@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from array import array
+from copy import copy
 from random import Random
 from struct import error, pack, unpack
 
@@ -39,10 +39,28 @@ def cut(kind, v):
     return min(max(math.trunc(v / ulp) * ulp, -largest), largest)
 
 
+def few_bits(v, bits, least=-9999, largest=math.inf):
+    """v in a type of a few bits, whose smallest normal number is 2^least."""
+    last = max(math.frexp(v)[1], least + 1) - bits
+    return math.copysign(min(abs(math.ldexp(round(math.ldexp(v, -last)), last)), largest), v)
+
+
+SMALL = {"tf32": (11, -126), "e4m3": (4, -6, 448), "e5m2": (3, -14, 57344), "4-bits": (4,)}
+ACTIVATIONS = {"relu": lambda v: max(v, 0), "silu": lambda v: v / (1 + math.exp(min(-v, 700))),
+               "gelu": lambda v: v * math.erfc(-v / math.sqrt(2)) / 2,
+               "gelu-tanh": lambda v: v / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))),
+               "gelu-fast": lambda v: v / (1 + math.exp(min(-1.702 * v, 700)))}
+
+
 # Within the bound on any data.
 INVISIBLE = {"dresidual-late"}
 # A fitted number may come out otherwise, and so may a sum of rounded steps.
 FITTED = {"eps-fitted", "factor", "offset"}
+# Tried only where the outputs show their number; of a pass.
+OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "
+            "order-x order-rows order-places residual-weighted x-weighted rows-int8 squares-first squares-part sums-first sums-part",
+            "backward": "clip-output dropout x-int8 stored-int8 order-dx order-rows residual-weighted rows-missing "
+            "rows-twice", "inference": "clip-output gamma-int8 stored-int8 order-y order-gamma"}
 
 
 class Case:
@@ -70,6 +88,14 @@ class Case:
         self.mean = [to("f32", draw(offset * sigma, sigma)) for _ in range(self.c)]
         self.var = [to("f32", sigma**2 * random.uniform(0.5, 2)) for _ in range(self.c)]
         self.eps = to("f32", 1e-5 * 10 ** random.uniform(0, 1))
+
+    def alone(self):
+        """In forward, without beta in backward, and without the residual there."""
+        k = copy(self)
+        k.beta = None if k.passes == "backward" else k.beta
+        k.past = None if k.passes == "backward" else k.past
+        k.passes = "forward"
+        return k
 
     def feature(self, i):
         return i // self.s % self.c
@@ -109,6 +135,11 @@ def statistics(k, m, x):
         of = members[g]
         if k.passes == "inference" and not m.get("batch"):
             mean[g], var = k.mean[g], k.var[g]
+            if m.get("updated"):
+                by, less = m["updated"]
+                now = math.fsum(x[i] for i in of) / len(of)
+                var += by * (math.fsum((x[i] - now)**2 for i in of) / (len(of) - less) - var)
+                mean[g] += by * (now - mean[g])
         else:
             taken = [x[i] for i in of if k.passes == "backward" or m.get("counts", lambda e: 1)(k.member(i))
                      for _ in range(m.get("times", lambda e: 1)(k.member(i)))]
@@ -122,12 +153,13 @@ def statistics(k, m, x):
             about = {"first": x[of[0]], "output": 0}.get(m.get("centre"), mean[g])
             about = about if k.centred or m.get("centre") else 0
             total = 0
-            for v in taken:
-                total = add(total, square(step(v - about) ** m.get("exponent", 2)))
+            for v in taken[:m.get("squares_end")]:
+                total = add(total, square(abs(v - about) if m.get("absolute") else step(v - about) ** m.get("exponent", 2)))
             total **= m.get("late", 1)
             total += m.get("padding", 0) * mean[g] ** 2 + left[1]
             divisor -= m.get("less", 0)
             var = step(total / m.get("of_squares", {}).get("divisor", divisor))
+            var = var**2 if m.get("absolute") else var
             var = m.get("variance", same)(var + m.get("more", lambda v, mean: 0)(taken, mean[g]))
             if k.passes != "backward" and m.get("carried"):
                 full = m["carried"] == "sums"
@@ -145,6 +177,20 @@ def statistics(k, m, x):
     return [mean[group(i)] for i in range(k.size)], [rstd[group(i)] for i in range(k.size)]
 
 
+def between(parts, strided):
+    def less(v, mean):
+        of = [v[p::parts] if strided else v[p * len(v) // parts:(p + 1) * len(v) // parts] for p in range(parts)]
+        return -sum((math.fsum(part) / len(part) - mean) ** 2 for part in of) / parts
+    return less
+
+
+def transposed(length, ways, unit=1):
+    def source(i):
+        e = i // unit % length
+        return i + (e % ways * (length // ways) + e // ways - e) * unit
+    return source
+
+
 def gain_at(k, m, j):
     gamma = k.beta if m.get("swapped") else k.gamma
     plus = m.get("plus", 1 if k.layer == "gemma" else 0)
@@ -155,6 +201,8 @@ def gain_at(k, m, j):
 
 def moved(k, m, what, i):
     """The element that i takes `what` from."""
+    if m.get("order") and what in m["order"][0]:
+        return m["order"][1](i)
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0
     if what in m.get("reversed", ""):
         return i + (k.c - 1 - 2 * j) * k.s
@@ -199,7 +247,8 @@ def backward(k, m):
     hat = [m.get("xhat", same)(step(step(v - (a if centred else 0)) * r)) for v, a, r in zip(x, mean, rstd)]
     kinds = {"x": x, "centred": [v - a for v, a in zip(x, mean)],
              "added": [(v + a) * r for v, a, r in zip(x, mean, rstd)], "hat": hat,
-             "scaled": [v * r for v, r in zip(x, rstd)]}
+             "scaled": [v * r for v, r in zip(x, rstd)],
+             "y": [(gain_at(k, {}, feature(i)) * hat[i] - (mean[i] if k.centred else 0)) * rstd[i] for i in range(k.size)]}
     beside, within, summed = (kinds[m.get("operand", {}).get(at, "hat")] for at in ("beside", "within", "dgamma"))
     gain = [gain_at(k, m, feature(moved(k, m, "gamma", i))) for i in range(k.size)]
     g = [step(a * b) for a, b in zip(gain, dy)]
@@ -230,10 +279,12 @@ def backward(k, m):
     dgamma, dbeta = [0.0] * k.c, [0.0] * k.c
     for i in range(k.size):
         j = feature(i)
-        if m.get("rows", lambda r: 1)(k.row(i)):
+        weight = m.get("rows", lambda r: 1)(k.row(i))
+        if weight:
             add = m.get("add_rows", lambda a, b: a + b)
-            dgamma[j] = add(dgamma[j], dy[i] * summed[i] * (gain_at(k, m, j) if "g" in m.get("gained", "") else 1))
-            dbeta[j] = add(dbeta[j], dy[i] * (gain_at(k, m, j) if "b" in m.get("gained", "") else 1))
+            product = m.get("dgamma_product", same)(dy[i] * summed[i] * weight)
+            dgamma[j] = m.get("add_dgamma", add)(dgamma[j], product * (gain_at(k, m, j) if "g" in m.get("gained", "") else 1))
+            dbeta[j] = m.get("add_dbeta", add)(dbeta[j], weight * dy[i] * (gain_at(k, m, j) if "b" in m.get("gained", "") else 1))
     if m.get("averaged"):
         dgamma, dbeta = [[v / (k.n * k.s) for v in sums] for sums in (dgamma, dbeta)]
     dgamma, dbeta = [[m.get(name, same)(step(v)) for v in sums]
@@ -248,10 +299,20 @@ def backward(k, m):
 
 def compute(k, m):
     """The outputs by the layer's formula with the mistakes m, stored in the case's type."""
+    if m.get("x_is_y"):
+        k = copy(k)
+        k.x, k.past = [to(k.kind, v) for v in forward(Case.alone(k), {})["y"]], None if k.passes == "forward" else k.past
     made = (backward if k.passes == "backward" else forward)(k, m)
     for name, values in made.items():
         tensor = name in ("y", "dx")
         if tensor:
+            values = [m.get("after", same)(v) for v in values]
+            values = [values[m["reorder"](i)] for i in range(k.size)] if m.get("reorder") else values
+            values = [v * m["drop"][i % len(m["drop"])] for i, v in enumerate(values)] if m.get("drop") else values
+            if m.get("row_steps"):
+                size = k.c * k.s
+                steps = [max(map(abs, values[i:i + size])) / 127 or 1 for i in range(0, k.size, size)]
+                values = [round(v / steps[k.row(i)]) * steps[k.row(i)] for i, v in enumerate(values)]
             values = [m.get("out", same)(v * m.get("factor", 1) + m.get("offset", 0)) for v in values]
         values = [to(k.kind if tensor else "f32", v) for v in values]
         made[name] = [0.0] * len(values) if name in m.get("zero", ()) else values
@@ -321,6 +382,18 @@ def plant(k, name):
         "sums-without-first": one(counts=lambda e: e > 0), "sums-without-last": one(counts=lambda e: e < length - 1),
         "factor": one(factor=1.04), "offset": one(offset=0.06),
         "zeros": one(zero=("y", "dx", "dgamma", "dbeta")),
+        **{name: one(after=f) for name, f in ACTIVATIONS.items()},
+        "y-reversed": one(reversed="x gamma beta"), "x-reversed": one(reversed="x"),
+        "rows-reversed": one(order=("x", lambda i: (k.n - 1 - k.row(i)) * k.c * k.s + i % (k.c * k.s))),
+        "layer-twice": one(x_is_y=1), "y-for-x": one(x_is_y=1),
+        "y-for-x-in-dx": one(operand={"beside": "y", "within": "y"}),
+        "y-for-x-in-backward": one(operand={"beside": "y", "within": "y", "dgamma": "y"}),
+        "mean-absolute": one(absolute=1, root=lambda v, e: 1 / (math.sqrt(v) + e)), "mean-absolute-eps": one(absolute=1),
+        "residual-weighted": one(past=0.5) if k.past else None, "x-weighted": one(x=lambda v: 2 * v) if k.past else None,
+        "rows-int8": one(row_steps=1) if k.kind == "f32" else None,
+        "clip-xhat": one(xhat=lambda v: max(-0.75, min(v, 0.75))), "clip-output": one(after=lambda v: max(-0.5, min(v, 0.5))),
+        "dropout": one(drop=[0 if i % 7 in (2, 5) else 1.4 for i in range(7 * 5)]) if k.size % 7 and k.c % 7 else None,
+        "rows-missing": one(rows=lambda r: not 0 < r < 3), "rows-twice": one(rows=lambda r: 1 + (0 < r < 3)),
     }
     if name in table:
         return table[name]
@@ -334,6 +407,47 @@ def plant(k, name):
         return one(rows_moved=-1 if found[1] else 1)
     if found := re.fullmatch("grads-in-(f16|bf16)", name):
         return one(add_rows=lambda a, b: to(found[1], a + b))
+    if name.startswith("cast+"):
+        made = plant(k, name[5:])
+        return made and {**made, "xhat": lambda v: to(k.kind, v)}
+    if found := re.fullmatch("(products|dgamma|dbeta|dgamma-all)-in-(f16|bf16)", name):
+        round_ = lambda v: to(found[2], v)
+        add = lambda a, b: round_(a + b)
+        return {"products": one(dgamma_product=round_), "dgamma": one(add_dgamma=add), "dbeta": one(add_dbeta=add),
+                "dgamma-all": one(add_dgamma=add, dgamma_product=round_)}[found[1]]
+    if found := re.fullmatch("(x|gamma|stored)-(tf32|e4m3|e5m2|4-bits|int8)(-scaled)?", name):
+        values = {"x": k.x, "gamma": k.gamma, "stored": [0]}[found[1]]
+        scale = max(map(abs, values)) / (127 if found[2] == "int8" else 448) if found[2] == "int8" or found[3] else 1
+        if found[1] == "stored" and found[2] == "int8":
+            (made,) = [v for n, v in compute(k, {}).items() if n in ("y", "dx")]
+            scale = max(map(abs, made)) / 127
+        small = (lambda v: round(v / scale) * scale) if found[2] == "int8" else lambda v: few_bits(v / scale, *SMALL[found[2]]) * scale
+        return {{"stored": "out"}.get(found[1], found[1]): small}
+    if found := re.fullmatch("order-gamma-([0-9]+)", name):
+        return one(order=("gamma", transposed(k.c, int(found[1]), k.s)))
+    if found := re.fullmatch("order-(.*)", name):
+        ways = next((d for d in range(2, k.c) if k.c % d == 0), None)
+        rows = next((d for d in range(2, k.n) if k.n % d == 0), None)
+        if found[1] in ("y", "dx") and ways:
+            return one(reorder=transposed(k.c, ways, k.s))
+        if found[1] == "rows" and rows:
+            return one(reorder=transposed(k.n, rows, k.c * k.s))
+        if found[1] == "places" and k.s > 1:
+            return one(reorder=transposed(k.c * k.s, k.s))
+        if found[1] in ("x", "gamma", "affine") and ways:
+            return one(order=({"affine": "gamma beta"}.get(found[1], found[1]), transposed(k.c, ways, k.s)))
+        return None
+    if found := re.fullmatch("(squares|sums)-(first|part)", name):
+        few = max(2, length // 4)
+        if found[1] == "sums" and not k.centred:
+            return None
+        over = {"divisor": few} if found[2] == "first" else {}
+        return (one(squares_end=few, of_squares=over) if found[1] == "squares" else
+                one(counts=lambda e: e < few, of_squares=over, of_mean=over))
+    if found := re.fullmatch("updated(-unbiased)?-([1-5])", name):
+        return one(updated=((0.1, 0.01, 0.001, 0.9, 0.99)[int(found[2]) - 1], 1 if found[1] else 0))
+    if found := re.fullmatch("(local|strided)-([0-9]+)", name):
+        return one(more=between(int(found[2]), found[1] == "strided"))
     if found := re.fullmatch("(scale|fold)-(f16|bf16)", name):
         round_ = lambda v: to(found[2], v)
         return one(scale=round_, fold=round_ if found[1] == "fold" else None)
@@ -442,11 +556,14 @@ def main(program, seed, draws):
                 code, tried, likely, text = judge(noise)
                 if any(v == "yes" for v in likely.values()):
                     failed.append(f"{where}: noise: {likely}")
-                for name in tried:
+                for name in tried + OBSERVED[passes].split():
+                    observed = name not in tried
                     only = Random(f"{seed} {layer} {passes} {name}").choice(list(TYPES))
                     if not draws and kind != only:
                         continue
                     made = plant(k, name)
+                    if made is None and observed:
+                        continue
                     planted[name] = planted.get(name, 0) + 1
                     if made is None:
                         failed.append(f"{where}: {name} has no plant here")
@@ -459,11 +576,11 @@ def main(program, seed, draws):
                         continue
                     reached.add(name)
                     yes = [n for n in likely if likely[n] == "yes"]
-                    if name in yes or (name.startswith("eps-") and any(n.startswith("eps-") for n in yes)):
+                    if name in yes or (observed and any(n.startswith(name) for n in yes)) or (name.startswith("eps-") and any(n.startswith("eps-") for n in yes)):
                         counts["named"] += 1
-                    elif not yes and (name.startswith("steps") or name in FITTED):
+                    elif not yes and (name.startswith("steps") or name.removeprefix("cast+") in FITTED):
                         counts["partly"] += 1
-                    elif yes and all(alike(k, outputs, compute(k, plant(k, n))) for n in yes):
+                    elif yes and all((p := plant(k, n)) and alike(k, outputs, compute(k, p)) for n in yes):
                         counts["same numbers"] += 1
                     else:
                         named = text.split("likely mechanism ")[1].splitlines()[0]
