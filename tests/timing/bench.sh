@@ -85,7 +85,7 @@ passes=('{layernorm,rmsnorm}/forward/f32/{4..6}x16/normal' --impl '*/naive,*/one
 bench "${passes[@]}" --passes 2 --out kept
 check "--passes runs" test $status -eq 0
 check "two passes, whole" test "$(ls -A kept | wc -l) $(ls kept/*/bench.csv | wc -l)" = "2 2"
-check "in another order" test "$(cat kept/*/cases.txt | sort | uniq -d | wc -l) $(cat kept/*/cases.txt | uniq | wc -l)" = "6 12" # by chance in 1 of 720
+check "in another order" test "$(cat kept/*/cases.txt | sort | uniq -d | wc -l)" = 6 -a "$(cat kept/*/cases.txt | head -6)" != "$(cat kept/*/cases.txt | tail -6)" # by chance in 1 of 720
 check "fewer than three are a first look" grep -q 'fewer than 3 passes' words
 bench "${passes[@]}" --passes 1 --out kept
 check "the next call adds to them" grep -q '^3 passes in kept; 12 rows, 0 failed' words
