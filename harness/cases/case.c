@@ -161,15 +161,15 @@ static char *component(char **rest) {
 }
 
 /* Are all arguments that an option names among `allowed`? False: error lists these. */
-static bool check_args(const nl_case *c, const char *option, unsigned named, unsigned may,
+static bool check_args(const nl_case *c, const char *option, unsigned named, unsigned allowed,
                        char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
-    if (!(named & ~may)) return true;
-    const char *wrong = nl_arg_name((nl_arg)__builtin_ctz(named & ~may), p->pass), *comma = "";
+    if (!(named & ~allowed)) return true;
+    const char *wrong = nl_arg_name((nl_arg)__builtin_ctz(named & ~allowed), p->pass), *comma = "";
     size_t used =
         (size_t)snprintf(error, error_size, "case %s: '%s%s' should be", c->text, option, wrong);
     for (nl_arg a = 0; a < NL_ARGS && used < error_size; a++) {
-        if (!(may & NL_BIT(a))) continue;
+        if (!(allowed & NL_BIT(a))) continue;
         used += (size_t)snprintf(error + used, error_size - used, "%s %s%s", comma, option,
                                  nl_arg_name(a, p->pass));
         comma = ",";
@@ -203,7 +203,7 @@ static const char *impossible(const nl_problem *p) {
     if (p->c == 0 || p->s == 0) return "c and s must be at least 1";
     if (p->s != 1 && !l->channels_first) return "this layer normalizes rows: the shape is NxC";
     if (p->eps < 0) return "eps must not be negative";
-    if (p->momentum < 0 || p->momentum > 1) return "momentum must be from 0 to 1";
+    if (l->running && (p->momentum < 0 || p->momentum > 1)) return "momentum must be from 0 to 1";
     if (l->running && p->pass != NL_INFERENCE && p->n * p->s == 1)
         return "training needs more than one value a channel, and n * s is 1";
     return NULL;

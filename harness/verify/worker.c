@@ -5,12 +5,12 @@
 #define _GNU_SOURCE /* the registers of a signal's context */
 #endif
 #include "verify/worker.h"
-#include "base/arithmetic.h"
 #include "base/clock.h"
 #include "parallel.h"
 #include "verify/constants.h"
 #include "verify/pair.h"
 #include "verify/seal.h"
+#include "verify/surroundings.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -19,7 +19,6 @@
 #include <omp.h>
 #endif
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -145,85 +143,12 @@ static bool too_many_threads(int most) {
     return threads_now() > most;
 }
 
-/* What a call must leave unchanged, besides memory and arithmetic. */
-typedef struct surroundings {
-    sigset_t blocked;
-    struct rlimit limits[6];
-    struct stat output[2];
-#ifdef __linux__
-    cpu_set_t cpus; /* of the calling thread */
-#endif
-} surroundings;
-
-static surroundings usual;
-
-static void look_around(surroundings *s) {
-    static const int limits[] = {RLIMIT_DATA,  RLIMIT_AS,  RLIMIT_NOFILE,
-                                 RLIMIT_STACK, RLIMIT_CPU, RLIMIT_NPROC};
-    memset(s, 0, sizeof *s);
-    pthread_sigmask(SIG_BLOCK, NULL, &s->blocked);
-    for (int i = 0; i < 6; i++) getrlimit(limits[i], &s->limits[i]);
-    for (int i = 0; i < 2; i++) fstat(i + 1, &s->output[i]);
-#ifdef __linux__
-    sched_getaffinity(0, sizeof s->cpus, &s->cpus);
-#endif
-}
-
-/* A handler of the kernel's own could hide that it wrote outside its buffers. */
-static bool handler_changed(void) {
-    struct sigaction now;
-    return sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_sigaction != on_crash;
-}
-
-static bool timer_runs(void) {
-    static const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
-    struct itimerval now;
-    for (int i = 0; i < 3; i++)
-        if (getitimer(timers[i], &now) == 0 && (now.it_value.tv_sec || now.it_value.tv_usec))
-            return true;
-    return false;
-}
-
-static bool same_file(const struct stat *a, const struct stat *b) {
-    return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
-}
-
-/* Is a part of the buffers no longer mapped? */
-static bool memory_lost(const instance *in) {
-    for (int i = 0; i <= NL_ARGS; i++)
-        if (in->map[i] && msync(in->map[i], in->map_bytes[i], MS_ASYNC) != 0) return true;
-    return false;
-}
-
 /* Scratch ends at a guard page, but for the padding of its last cache line. */
 static bool scratch_overrun(const instance *in) {
     const char *scratch = in->scratch;
     for (size_t i = in->scratch_bytes; scratch && i % 64; i++)
         if (scratch[i] != (char)in->scratch_byte) return true;
     return false;
-}
-
-/* The changed state that would affect the next call; "": none. */
-static const char *left_behind(const instance *in) {
-    surroundings now;
-    look_around(&now);
-    if (!arithmetic_is_usual()) return ARITHMETIC_CHANGED;
-    if (memory_lost(in)) return "unmapped memory of the call's buffers";
-    if (handler_changed()) return "left a handler of SIGSEGV, which would hide its crashes";
-    if (memcmp(&now.blocked, &usual.blocked, sizeof now.blocked) != 0)
-        return "left signals blocked, or no longer blocked";
-    if (timer_runs()) return "left a timer running";
-    if (memcmp(now.limits, usual.limits, sizeof now.limits) != 0)
-        return "changed the limits of the process";
-#ifdef __linux__
-    /* an OpenMP runtime may bind the threads of a threaded kernel */
-    if (!in->impl->threaded && !CPU_EQUAL(&now.cpus, &usual.cpus))
-        return "left the caller's thread bound to other processors";
-#endif
-    for (int i = 0; i < 2; i++)
-        if (!same_file(&now.output[i], &usual.output[i]))
-            return "closed files that are not its own, or put others in their place";
-    return "";
 }
 
 /* Fills memory that a kernel must set itself: with NaN in the first call of a case, and with
@@ -313,7 +238,7 @@ static void call(slip *s) {
     fflush(NULL);
     if (getpid() != self) _exit(0); /* a kernel that has forked returns twice */
     s->left_threads = too_many_threads(before + team - 1);
-    strcpy(s->left, left_behind(&s->in));
+    strcpy(s->left, surroundings_changed(&s->in));
     if (leaks(s, memory) && !*s->left)
         strcpy(s->left, "allocates memory in each call, and keeps it");
     if (s->repeats && s->status == NL_OK) pair_repeat(&made);
@@ -372,7 +297,7 @@ static void take_turns(slip *s, int line) {
 static void *serve(void *context) {
     const int *line = context;
     watch_crashes();
-    look_around(&usual);
+    surroundings_note();
     for (char byte; read(*line, &byte, 1) == 1;) {
         if (here->asks == ASKS_TURNS) take_turns(here, *line);
         here->asks == ASKS_SCRATCH ? ask_scratch(here) : call(here);

@@ -1,5 +1,6 @@
 /* The spelling of cases: the meaning of every part, the expansion of braces, the part that an error
  * names, and the bytes that a case moves, worked by hand. SPDX-License-Identifier: MIT */
+#include "base/random.h"
 #include "cases/case_list.h"
 #include "cases/data.h"
 #include "base/npy.h"
@@ -270,6 +271,37 @@ Test(cases, other_errors) {
         if (cases_add(&list, wrong[i][0], error, sizeof error) || !strstr(error, wrong[i][1]))
             cr_assert_fail("'%s': \"%s\"", wrong[i][0], error);
     cases_free(&list);
+}
+
+/* A drawn problem is refused where the library refuses it, and nowhere else. Without arguments the
+ * library says which is missing only after it has accepted the problem. */
+Test(cases, refused_as_the_library_does) {
+    static const float eps[] = {-1, 0, 1e-5f}, momenta[] = {-1, 0, 0.5f, 2};
+    size_t refused = 0;
+    for (uint64_t i = 0; i < 2000; i++) {
+        size_t of[7];
+        for (uint64_t k = 0; k < 7; k++) of[k] = (size_t)(12 * random_uniform(77, 7 * i + k));
+        const nl_problem p = {.op = (nl_op)(of[0] % NL_OPS),
+                              .pass = (nl_pass)(of[1] % NL_PASSES),
+                              .n = of[2] % 3,
+                              .c = of[3] % 3,
+                              .s = of[4] % 4 ? 1 : of[4] / 4,
+                              .eps = eps[of[5] % 3],
+                              .momentum = momenta[of[6] % 4]};
+        char text[200];
+        nl_case c;
+        snprintf(text, sizeof text, "%s/%s/f32/%zux%zux%zu/normal/eps=%g/momentum=%g",
+                 nl_op_name(p.op), nl_pass_name(p.pass), p.n, p.c, p.s, (double)p.eps,
+                 (double)p.momentum);
+        const nl_status status = p.pass == NL_BACKWARD
+                                     ? nl_backward(NULL, &p, &(nl_backward_args){0}, 1)
+                                     : nl_forward(NULL, &p, &(nl_forward_args){0}, 1);
+        const bool accepts = status == NL_OK || strstr(nl_message(), " is NULL");
+        if (case_parse(text, &c, error, sizeof error) != accepts)
+            cr_assert_fail("%s: '%s', and the library says '%s'", text, error, nl_message());
+        refused += !accepts;
+    }
+    cr_expect(refused > 200 && refused < 1800, "%zu", refused);
 }
 
 /* Repeated cases take time too, so they count: this list of 2^40 copies ends. */
