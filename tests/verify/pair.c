@@ -72,6 +72,10 @@ Test(pair, a_static_buffer_shows) {
     const char *text = "rmsnorm/forward/f32/16x1024/normal";
     EXPECT_FAIL(try_kernel(text, one_buffer, 1, false, NULL), "another thread calls it too");
     EXPECT_OK(try_kernel(text, own_buffer, 1, false, NULL));
+    EXPECT_FAIL(try_kernel(text, one_buffer, 2, true, NULL), "another thread calls it too");
+    EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/16x1024/normal/no-affine", one_buffer, 1, false,
+                           NULL),
+                "another thread calls it too");
 }
 
 /* Keeps 1 / c of the last shape. */
