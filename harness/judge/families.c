@@ -208,7 +208,7 @@ static void add_local(mistake_list *l) {
         for (int kind = LOCAL; kind <= STRIDED; kind++) {
             formula *f = mistake_add(l, kind == LOCAL ? "local" : "strided", parts,
                                      "the average of the variances of %zu parts%s", parts,
-                                     kind == LOCAL ? "" : ", each of every so manieth element");
+                                     kind == LOCAL ? "" : ", interleaved");
             f->variance = kind, f->together = parts;
         }
     }
