@@ -209,6 +209,21 @@ static const char *impossible(const nl_problem *p) {
     return NULL;
 }
 
+/* What an option that cannot be read should be. */
+static const char *option_expected(const char *option) {
+    static const char *const values[][2] = {
+        {"threads=", "threads=N with N from 1 to 4096"}, {"team=", "team=N with N from 1 to 4096"},
+        {"eps=", "eps=E with a finite E, 0 or more"},    {"gain=", "gain=K with a finite K"},
+        {"momentum=", "momentum=M with M from 0 to 1"},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strncmp(option, values[i][0], strlen(values[i][0])) == 0) return values[i][1];
+    return "residual, in-place, in-place=INPUT, no-affine, no-ARGUMENT, gain=K, INPUT=DATA, "
+           "cast-before-weight, biased-running-var, eps=E, momentum=M, threads=N, team=N, "
+           "stores=cached, stores=streaming, streaming, rotating, cold, skew=BYTES or "
+           "skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)";
+}
+
 /* Is an option of the same name among those before it? Each ends with '\0'; several inputs may be
  * in place. */
 static bool repeats(const char *options, const char *option) {
@@ -277,13 +292,8 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
             return false;
         }
         if (parse_option(option, &c)) continue;
-        snprintf(error, error_size,
-                 "case %s: option '%s' should be residual, in-place, in-place=INPUT, no-affine, "
-                 "no-ARGUMENT, gain=K, INPUT=DATA, cast-before-weight, biased-running-var, eps=E, "
-                 "momentum=M, "
-                 "threads=N, team=N, stores=cached, stores=streaming, streaming, rotating, cold, "
-                 "skew=BYTES or skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)",
-                 text, option);
+        snprintf(error, error_size, "case %s: option '%s' should be %s", text, option,
+                 option_expected(option));
         return false;
     }
     if (c.residual && !nl_layers[c.problem.op].residual) {

@@ -186,8 +186,8 @@ int cmd_bench(int argc, char **argv) {
     if (!j.gates) return fprintf(stderr, "normlab: out of memory\n"), NL_EXIT_FAILED;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
-    fprintf(stderr, "%zu cases, %zu implementations to time for %.2g s each: about %.0f s\n",
-            o.cases.count, arms, o.seconds,
+    fprintf(stderr, "%zu case%s, %zu implementation%s to time for %.2g s each: about %.0f s\n",
+            o.cases.count, o.cases.count == 1 ? "" : "s", arms, arms == 1 ? "" : "s", o.seconds,
             1.2 * o.seconds * (double)(arms + 2 * o.cases.count) + 0.1 * (double)o.cases.count);
     bool input_ok = bench_all(&j);
     fprintf(stderr, "%zu timed, %zu failed\n", j.timed, j.failed);

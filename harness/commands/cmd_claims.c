@@ -177,7 +177,7 @@ static void print_failure(const claim *c, const setting *s) {
 static void summary(const claims_job *j) {
     size_t answers[CLAIM_ANSWERS] = {0};
     for (size_t i = 0; i < j->count; i++) answers[claim_answer_of(&j->claims[i])]++;
-    fprintf(stderr, "%zu claims: ", j->count);
+    fprintf(stderr, "%zu claim%s: ", j->count, j->count == 1 ? "" : "s");
     for (int a = 0; a < CLAIM_ANSWERS; a++)
         fprintf(stderr, "%s%zu %s", a ? ", " : "", answers[a], claim_answer_name(a));
     fprintf(stderr, "; %zu settings measured, %zu failed\n", j->settings_measured,
