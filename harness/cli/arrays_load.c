@@ -1,5 +1,4 @@
 /* Reads the arrays of `run` and `judge`, and checks their shapes. SPDX-License-Identifier: MIT */
-#include "base/npz.h"
 #include "cli/arrays.h"
 #include "cli/options.h"
 
@@ -24,19 +23,9 @@ bool arrays_to_float(const char *path, npy *a) {
     return true;
 }
 
-/* FILE.npz is the array with the option's name. */
 static bool read_input(arrays *a, int i) {
-    char error[512], path[4096];
-    const char *given = a->value[i], *suffix = npz_suffix(given);
-    int n = snprintf(path, sizeof path, "%s%s", given, suffix && !*suffix ? ":" : "");
-    if (suffix && !*suffix && n > 0 && (size_t)n < sizeof path) {
-        n += snprintf(path + n, sizeof path - (size_t)n, "%s", arrays_spec(a, i)->name);
-        for (char *at = path + strlen(given); *at; at++)
-            if (*at == '-') *at = '_';
-    }
-    if (n < 0 || (size_t)n >= sizeof path)
-        return options_fail("--%s: the name is too long", arrays_spec(a, i)->name);
-    return npy_read(path, &a->array[i], error, sizeof error) ||
+    char error[512];
+    return npy_read(a->value[i], &a->array[i], error, sizeof error) ||
            options_fail("--%s %s", arrays_spec(a, i)->name, error);
 }
 
