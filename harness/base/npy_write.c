@@ -25,8 +25,8 @@ static bool put(FILE *f, const npy *a, const npy_type *type) {
     char header[NPY_HEADER];
     const size_t length = npy_header(a, header);
     return fwrite(header, 1, length, f) == length &&
-           (!a->count || fwrite(a->data, type->bytes, a->count, f) == a->count) &&
-           fflush(f) == 0 && fsync(fileno(f)) == 0;
+           (!a->count || fwrite(a->data, type->bytes, a->count, f) == a->count) && fflush(f) == 0 &&
+           fsync(fileno(f)) == 0;
 }
 
 /* Writes the first array, then the others by recursion, and renames only if all succeeded. */

@@ -71,7 +71,8 @@ static bool replaces_inputs(const run *r) {
     for (int i = IN_X; i < OUT; i++) {
         const char *given = r->a.value[i];
         if (!given || stat(r->a.value[OUT], &out) != 0) continue;
-        if (stat(given, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) return true;
+        if (stat(given, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return true;
     }
     return false;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/marks.h"
 
-
 double marks_points(const marks *m) {
     double sum = 0;
     for (size_t i = 0; i < m->count; i++) sum += m->all[i].points;
