@@ -98,18 +98,18 @@ bool arrays_same_type(const arrays *a, int option) {
 }
 
 static bool check_shape(arrays *a, int i) {
-    char due[NPY_SHAPE_TEXT], given[NPY_SHAPE_TEXT], shape[NPY_SHAPE_TEXT];
+    char expected[NPY_SHAPE_TEXT], given[NPY_SHAPE_TEXT], shape[NPY_SHAPE_TEXT];
     const nl_arg arg = arrays_spec(a, i)->arg;
     npy as = {0};
     arrays_shape(a, arg, &as);
     npy_shape_text(&a->array[IN_X], shape);
-    npy_shape_text(&as, due), npy_shape_text(&a->array[i], given);
-    if (strcmp(given, due) == 0) return true;
+    npy_shape_text(&as, expected), npy_shape_text(&a->array[i], given);
+    if (strcmp(given, expected) == 0) return true;
     if (nl_args[arg].extent == NL_TENSOR)
         return options_fail("--%s %s has shape %s; x has %s", arrays_spec(a, i)->name, a->value[i],
-                            given, due);
+                            given, expected);
     return options_fail("--%s %s has shape %s; x of shape %s needs %s", arrays_spec(a, i)->name,
-                        a->value[i], given, shape, due);
+                        a->value[i], given, shape, expected);
 }
 
 bool arrays_load(arrays *a) {
