@@ -117,6 +117,8 @@ def test_the_command(tmp_path, capsys):
     assert [row["case"] for row in rows] == [FORWARD] and rows[0]["verdict"] == "ok"
     head, line = capsys.readouterr().out.splitlines()
     assert head.split()[:5] == ["framework", "case", "LayerNorm", "RMSNorm", "us"] and line.endswith(("is slower", "SAME", "NOT RESOLVED"))
+    assert command.main(["--only", "normlab", "--case", FORWARD, "--device", "cuda"]) == 1
+    assert "skipped: normlab: normlab runs on the CPU only" in capsys.readouterr().err
     for wrong in (["--case", "64x1024"], ["--threads", "0"], ["--seconds", "nan"]):
         with pytest.raises(SystemExit, match="2"):
             command.main(wrong)

@@ -70,6 +70,7 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
                         help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="of timing per candidate (0.3; with --quick 0.05)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch on a GPU")
     options = parser.parse_args(given)
     if options.threads < 1:
         parser.error(f"argument --threads: {options.threads} should be 1 or more")
@@ -103,7 +104,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
             cases = options.case or (saving.cases([4, 64]) if options.quick else
                                      saving.cases([4, 64, 512, 2048, 16384], ("forward",)) +
                                      saving.cases([4, 64, 512, 4096], ("both",)))
-            work = [(c, options.threads, seconds) for c in cases]
+            work = [(c, options.threads, seconds, options.device) for c in cases]
             collect(rows, saving.measure_by_name, options.only or TIMED, work, saving)
     except KeyboardInterrupt:  # keeps the rows so far
         interrupted = True

@@ -13,24 +13,26 @@ from .adapter import Arrays, Layer, Missing, Problem
 class PyTorch:
     compiled = False
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, device: str = "cpu") -> None:
         try:
             import torch
         except ImportError:
             raise Missing("PyTorch is not installed: pip install torch") from None
+        if device == "cuda" and not torch.cuda.is_available():
+            raise Missing("PyTorch sees no GPU")
         torch.set_num_threads(threads)
-        self.torch = torch
+        self.torch, self.device = torch, device
         self.version = f"PyTorch {torch.__version__.split('+')[0]}"
 
     def tensor(self, array: Optional[NDArray[Any]], gradient: bool) -> Any:
-        """A copy."""
+        """A copy on the device."""
         if array is None:
             return None
         bits = array.view(np.int16) if array.dtype.name == "bfloat16" else array
         made = self.torch.from_numpy(bits.copy())
         if array.dtype.name == "bfloat16":
             made = made.view(self.torch.bfloat16)
-        return made.requires_grad_(gradient)
+        return made.to(self.device).requires_grad_(gradient)
 
     def function(self, problem: Problem) -> Callable[..., Any]:
         F, c = self.torch.nn.functional, problem.arrays["x"].shape[1]
@@ -51,16 +53,20 @@ class PyTorch:
         if self.compiled:
             torch.compiler.reset()
             function = torch.compile(function, dynamic=False)
+        wait = torch.cuda.synchronize if self.device == "cuda" else None
         inputs = {name: t for name, t in (("dx", x), ("dgamma", gamma), ("dbeta", beta)) if t is not None}
         dy = self.tensor(problem.arrays["dy"], False) if training else None
 
         def call() -> Any:
             y = function(x, gamma, beta)
-            return (y, *torch.autograd.grad(y, list(inputs.values()), dy)) if training else (y,)
+            result = (y, *torch.autograd.grad(y, list(inputs.values()), dy)) if training else (y,)
+            if wait:
+                wait()
+            return result
 
         def outputs(result: Any) -> Arrays:
             names = ("y", *inputs)
-            return {name: np.ascontiguousarray(as_array(t.detach(), name)) for name, t in zip(names, result)}
+            return {name: np.ascontiguousarray(as_array(t.detach().cpu(), name)) for name, t in zip(names, result)}
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

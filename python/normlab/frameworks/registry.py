@@ -7,7 +7,7 @@ from importlib import import_module
 from multiprocessing import get_context
 from typing import Any
 
-from .adapter import Framework
+from .adapter import Framework, Missing
 
 TIMED = ("pytorch", "torch_compile", "onnxruntime", "jax", "normlab")
 JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")  # torch.compile takes seconds a shape
@@ -18,12 +18,15 @@ _CLASSES = {"pytorch": ("pytorch", "PyTorch"), "torch_compile": ("pytorch", "Tor
 _made: dict[tuple[Any, ...], Framework] = {}
 
 
-def make(name: str, threads: int) -> Framework:
-    """Missing: it is not installed."""
-    key = (name, threads)
+def make(name: str, threads: int, device: str = "cpu") -> Framework:
+    """Missing: it is not installed, or cannot use the device."""
+    key = (name, threads, device)
     if key not in _made:
         module, kind = _CLASSES[name]
-        _made[key] = getattr(import_module(f"{__package__}.{module}"), kind)(threads)
+        if device != "cpu" and module != "pytorch":
+            raise Missing(f"{name} runs on the CPU only")
+        more = {"device": device} if module == "pytorch" else {}
+        _made[key] = getattr(import_module(f"{__package__}.{module}"), kind)(threads, **more)
     return _made[key]
 
 

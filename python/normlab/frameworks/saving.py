@@ -18,7 +18,7 @@ class Saving(NamedTuple):
     version: str
     case: str  #: "forward/f32/64x1024/normal"
     threads: int
-    device: str  #: "cpu"
+    device: str
     verdict: str  #: "ok", "fail": wrong, so not timed; "skip"
     layernorm_ns: float = nan
     rmsnorm_ns: float = nan
@@ -44,9 +44,9 @@ def pair(case: str) -> tuple[Problem, Problem]:
     return first, second._replace(arrays={**second.arrays, **same_ones})
 
 
-def measure(framework: Framework, how: str, case: str, threads: int, seconds: float) -> Saving:
+def measure(framework: Framework, how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Saving:
     """Both layers in a framework that has been made."""
-    row = Saving(how, framework.version, case, threads, "cpu", "ok")
+    row = Saving(how, framework.version, case, threads, device, "ok")
     layers: list[tuple[Problem, Layer, Arrays]] = []
     try:
         for given in pair(case):
@@ -69,17 +69,17 @@ def measure(framework: Framework, how: str, case: str, threads: int, seconds: fl
         rounds=timed.rounds)
 
 
-def measure_by_name(how: str, case: str, threads: int, seconds: float) -> Saving:
+def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Saving:
     """For a process of its own."""
     confine(threads)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return measure(make(how, threads), how, case, threads, seconds)
+            return measure(make(how, threads, device), how, case, threads, seconds, device)
     except Missing as missing:
-        return Saving(how, "", case, threads, "cpu", "skip", why=str(missing))
+        return Saving(how, "", case, threads, device, "skip", why=str(missing))
     except Exception as error:  # a framework's own failure is a result
-        return Saving(how, "", case, threads, "cpu", "fail", why=f"{type(error).__name__}: {error}"[:200])
+        return Saving(how, "", case, threads, device, "fail", why=f"{type(error).__name__}: {error}"[:200])
 
 
 def cases(rows: list[int], passes: tuple[str, ...] = ("forward", "both"),
