@@ -17,7 +17,7 @@ from claims import caption, files
 from markers import table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
-NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime"}
+NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime", "libxsmm": "LIBXSMM"}
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ("forward", "inference", "backward")
 NEAR = 1.25

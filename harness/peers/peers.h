@@ -7,6 +7,7 @@
 
 /* Each loads a library and adds the layers that it has on this processor. note shows messages, now
  * and whenever a call fails. */
+void libxsmm_register(void (*note)(const char *text));
 void onednn_register(void (*note)(const char *text));
 void onnxruntime_register(void (*note)(const char *text));
 void torch_register(void (*note)(const char *text));
