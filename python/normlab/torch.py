@@ -350,12 +350,17 @@ def _foreign(module: torch.nn.Module) -> Optional[type]:
             theirs = type(module).forward(module, x)  # without hooks
         except Exception:  # whatever a foreign module raises
             return None
-        for kind, layer in (RMSNorm, "rms_norm"), (Qwen2RMSNorm, "qwen2_rms_norm"):
-            ours = _rows(layer, x, None, weight.shape, weight, None, eps)
+        found: Any = None, None, -1.0
+        for kind, before in (RMSNorm, False), (RMSNorm, True), (Qwen2RMSNorm, False):
+            layer = "rms_norm" if kind is RMSNorm else "qwen2_rms_norm"
+            ours = _rows(layer, x, None, weight.shape, weight, None, eps, before)
             if ours.dtype == theirs.dtype and torch.allclose(ours, theirs, rtol=4 * torch.finfo(x.dtype).eps):
-                module.__dict__.update(normalized_shape=tuple(weight.shape), eps=eps, elementwise_affine=True)
-                return kind
-    return None
+                found = max(found, (kind, before, float((ours == theirs).sum())), key=lambda one: one[2])
+    if found[0]:
+        module.__dict__.update(normalized_shape=tuple(weight.shape), eps=eps, elementwise_affine=True)
+        if found[0] is RMSNorm:
+            module.__dict__["cast_before_weight"] = found[1]
+    return found[0]  # type: ignore[no-any-return]
 
 
 def swap(model: torch.nn.Module) -> list[str]:

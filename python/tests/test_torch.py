@@ -313,3 +313,16 @@ def test_gradients_through_views():
             y = nlt.rms_norm(of, (of.shape[-1],), gain, 1e-6, cast_before_weight=True)
             found += [y, *torch.autograd.grad(y.float().square().sum(), [of, gain])]
         assert all(torch.equal(a, b) for a, b in zip(got, want)) and got[2].dtype == torch.bfloat16
+
+
+def test_swap_keeps_the_rounding():
+    class Qwen3RMSNorm(LlamaRMSNorm):
+        def forward(self, x):
+            return qwen3_rms_norm(x, self.weight, self.variance_epsilon)[0]
+
+    model = torch.nn.Sequential(Qwen3RMSNorm(256), torch.nn.RMSNorm(256)).bfloat16()
+    torch.nn.init.normal_(model[0].weight, 1, 0.2)
+    x = torch.randn(32, 256).bfloat16()
+    want = qwen3_rms_norm(x, model[0].weight, 1e-6)
+    assert nlt.swap(model) == ["0", "1"] and model[0].cast_before_weight and not model[1].cast_before_weight
+    same_rounding(model[0](x), *want)
