@@ -84,11 +84,12 @@ static PyObject *shape_tuple(int axes, const npy_intp *shape) {
 static bool wrong_shape(const char *name, PyArrayObject *a, PyArrayObject *x, int axes,
                         const npy_intp *shape) {
     PyObject *has = shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a)),
-             *of = shape_tuple(PyArray_NDIM(x), PyArray_DIMS(x)), *due = shape_tuple(axes, shape);
-    if (has && of && due)
+             *of = shape_tuple(PyArray_NDIM(x), PyArray_DIMS(x)),
+             *expected = shape_tuple(axes, shape);
+    if (has && of && expected)
         PyErr_Format(PyExc_ValueError, "%s has shape %S; x of shape %S needs %S", name, has, of,
-                     due);
-    Py_XDECREF(has), Py_XDECREF(of), Py_XDECREF(due);
+                     expected);
+    Py_XDECREF(has), Py_XDECREF(of), Py_XDECREF(expected);
     return false;
 }
 
@@ -199,7 +200,7 @@ static int type_of(nl_arg arg, const nl_problem *p, PyArrayObject *x) {
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x) {
     const nl_extent extent = nl_args[arg].extent;
     const bool tensor = extent == NL_TENSOR;
-    PyArray_Descr *type = PyArray_DESCR(a), *due = PyArray_DESCR(x);
+    PyArray_Descr *type = PyArray_DESCR(a), *expected = PyArray_DESCR(x);
     if (type->type_num == type_of(arg, p, x) && PyArray_ISNOTSWAPPED(a)) {
         const bool strided = tensor && !nl_layers[p->op].by_channel;
         if (!has_shape(a, name, arg, p, x) ||
@@ -209,7 +210,7 @@ bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, 
         return PyErr_Format(PyExc_ValueError, "%s is read-only: pass a copy", name), false;
     }
     if (tensor)
-        PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, due);
+        PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, expected);
     else if (extent == NL_PARAMETERS && p->dtype != NL_F32)
         PyErr_Format(PyExc_TypeError, "%s is %S; all parameters must have one type, %s", name, type,
                      p->parameters == NL_F32 ? "float32" : "that of x");
