@@ -136,6 +136,7 @@ long double formula_input(const subject *s, const formula *r, size_t i) {
     if (!s->in->residual || r->residual == IGNORED || r->residual == LAST) return x;
     if (r->residual == X_WEIGHTED) x *= r->past_weight;
     x += formula_past(r, s->in->residual[i]);
+    if (s->p->sum == NL_SUM_ROUNDED && r->residual != UNROUNDED) x = ref_round(s->p->dtype, x);
     return formula_rounded(r, A_SUM | A_SUM_LATE | STEPS, x);
 }
 

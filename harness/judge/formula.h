@@ -51,6 +51,7 @@ enum {
     LAST,
     ALSO_LAST,
     TWICE_SUMMED,
+    UNROUNDED, /* where p->sum rounds */
     SUBTRACTED,
     EARLY_ROUNDED,
     IN_DY,

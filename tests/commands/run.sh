@@ -295,6 +295,8 @@ done
 for bad in 0 -1 1.5 two 99999; do
     refuses "--threads $bad" "--threads '$bad'" layernorm --x x.npy --threads "$bad" --out new.npy
 done
+refuses "--sum first" "--sum first" layernorm --x x.npy --residual x.npy --sum first --out new.npy
+refuses "--sum without a residual" "--sum needs --residual" layernorm --x x.npy --sum rounded --out new.npy
 refuses "--casting first" "--casting first" layernorm --x x.npy --casting first --out new.npy
 refuses "an unknown implementation" "see \`normlab list\`" \
     layernorm --x x.npy --impl fast --out new.npy

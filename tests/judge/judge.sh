@@ -261,6 +261,12 @@ finds 0 "nothing to explain" h-last "${half[@]}"
 finds 0 "nothing to explain" h-before "${half[@]}" --casting before-weight
 finds 1 "cast last" h-last "${half[@]}" --casting before-weight; alone
 finds 0 "nothing to explain" h-exact rmsnorm --x h.npy --residual hr.npy
+for how in float rounded; do
+    "$normlab" run rmsnorm --x h.npy --residual hr.npy --sum $how --out h-$how.npy 2> stderr
+    finds 0 "nothing to explain" h-$how rmsnorm --x h.npy --residual hr.npy --sum $how
+done
+finds 1 "x + residual was rounded to f16" h-rounded rmsnorm --x h.npy --residual hr.npy
+finds 1 "x + residual was not rounded first" h-float rmsnorm --x h.npy --residual hr.npy --sum rounded
 finds 1 "sums and squares in 16 bits" h-sums rmsnorm --x big.npy; alone
 "$normlab" judge rmsnorm --x h.npy --y b-last.npy > stdout 2> stderr
 check "x and y of two types" "$(grep -qx 'x is f16 and y is f32: judged as f32; if it was rounded to f16 before, give --rounded-to f16' stderr || cat stderr)"
