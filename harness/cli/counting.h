@@ -1,0 +1,37 @@
+/* Speed counted instead of timed: the instructions and simulated cache misses of one call, by
+ * valgrind's cachegrind, the same on every machine that runs the same binary.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_COUNTING_H
+#define NL_COUNTING_H
+
+#include "cases/case.h"
+
+/* Of one call on warm caches: instructions, and misses of the first and the last cache. */
+typedef struct counted {
+    double instructions, first, last;
+} counted;
+
+/* Instructions and ten for each miss of the first cache, a hundred for each of the last: the
+ * cycles that cachegrind's authors estimate. */
+double counted_cost(counted k);
+
+/* Is the tool installed? */
+bool counting_works(void);
+
+/* The widest instruction set that the tool simulates and this machine runs. */
+const char *counting_isa(void);
+
+/* Counts a call of an implementation of the table, or of `library` unless that is NULL. The kernel
+ * runs without a seal. False: error says why. */
+bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
+                  counted *out, char *error, size_t size);
+
+/* Compiles a kernel file for counting_isa(), counts it on a case and prints a line for it and for
+ * each of the rungs beside it, which NULL ends. */
+bool counting_print(const char *file, const nl_case *c, const char *const *rungs, char *error,
+                    size_t size);
+
+/* In the process that is counted: calls the implementation so many times. */
+bool counting_calls(const nl_impl *impl, const nl_case *c, int calls, char *error, size_t size);
+
+#endif

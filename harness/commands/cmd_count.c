@@ -1,0 +1,68 @@
+/* `normlab count`: instructions and simulated cache misses of one call.
+ * SPDX-License-Identifier: MIT */
+#include "cases/case_list.h"
+#include "cli/counting.h"
+#include "cli/options.h"
+#include "commands/commands.h"
+#include "workbench/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "normlab count [options] [FILE.c] CASE\n\n"
+    "Counts a call by valgrind's cachegrind instead of timing it: instructions, and misses of\n"
+    "simulated caches of 32 KiB and 8 MiB, on warm caches. The last column is FILE's estimated\n"
+    "cycles (instructions, 10 for each miss of the first cache, 100 for each of the last) over "
+    "the\n"
+    "line's. A machine with other programs gives the same numbers; another compiler does not. Not\n"
+    "wider than AVX2, which is what valgrind knows. It says nothing of latencies.\n\n"
+    "  --impl NAME   a rung to count: alone, or beside FILE\n\n"
+    "Exit codes: 0 done, 1 not counted, 2 bad usage, or valgrind is not installed.\n\n"
+    "Examples:\n"
+    "  normlab count --impl rmsnorm/one_pass rmsnorm/forward/f32/8x1024/normal\n"
+    "  normlab count --impl rmsnorm/naive mine.c rmsnorm/forward/f32/8x1024/normal\n";
+
+int cmd_count(int argc, char **argv) {
+    const char *impl = NULL;
+    int calls = 0, first;
+    char error[9000] = "", name[200] = "";
+    case_list cases = {0};
+    const option_spec specs[] = {{"impl", OPTION_TEXT, &impl, 0, 0},
+                                 {"load", OPTION_LOAD, NULL, 0, 0},
+                                 {"calls", OPTION_COUNT, &calls, 1, 1000}};
+    int code = options_read(argc, argv, specs, 3, true, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    const bool has_file = argc - first == 2;
+    const char *file = has_file ? argv[first] : NULL;
+    if (argc - first < 1 || argc - first > 2 || (!file && !impl))
+        return options_fail("which CASE, and which FILE.c or --impl?"), options_see_help();
+    if (file && (!options_kernel(file) || !options_ends_with(file, ".c")))
+        return options_see_help();
+    if (!cases_add(&cases, argv[first + has_file], error, sizeof error))
+        return options_fail("%s", error), NL_EXIT_USAGE;
+    const nl_case *c = cases.items;
+    const char *at = impl ? strchr(impl, '@') : NULL;
+    if (impl) snprintf(name, sizeof name, "%.*s", (int)(at ? at - impl : (long)strlen(impl)), impl);
+    const nl_impl *m = impl ? nl_find(name, at ? at + 1 : NULL) : NULL;
+    const char *rungs[] = {impl ? name : NULL, NULL};
+    bool ok = true;
+    code = NL_EXIT_USAGE;
+    if (cases.count != 1)
+        options_fail("one case is counted, and these are %zu", cases.count);
+    else if (impl && !m)
+        options_fail("no implementation is called '%s'", impl);
+    else if (impl && !nl_accepts(m, &c->problem))
+        options_fail("%s does not take %s", impl, c->text);
+    else if (!calls && !counting_works())
+        options_fail("valgrind is not installed: apt-get install valgrind");
+    else {
+        ok = calls ? counting_calls(m, c, calls, error, sizeof error)
+                   : counting_print(file, c, rungs, error, sizeof error);
+        code = ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+    }
+    if (!ok && *error) options_fail("%s", error);
+    cases_free(&cases);
+    return code;
+}
