@@ -2,8 +2,8 @@
 """Sixty questions for an exam, and variants of it. Numbers in the questions are drawn from a seed; the answers are
 computed, those on layers by `normlab run --impl reference`, in long double.
 
-    scripts/exam.py --update                      writes docs/course/exam.md and exam-answers.md, of seed 0
-    scripts/exam.py --check                       writes nothing; exit code 1 when they are out of date
+    scripts/exam.py --update                      writes docs/course/exam.md, the questions of seed 0
+    scripts/exam.py --check                       writes nothing; exit code 1 when it is out of date
     scripts/exam.py --seed 7 --out FOLDER [--questions 12] [--chapters 1-6,8]
                                                   writes questions.md and answers.md into a folder
 
@@ -20,7 +20,7 @@ import numpy
 
 import course
 
-PAGES = course.COURSE / "exam.md", course.COURSE / "exam-answers.md"
+PAGE = course.COURSE / "exam.md"
 PROGRAM = course.ROOT / "build" / "release" / "normlab"
 
 
@@ -237,14 +237,11 @@ def exam(seed, count, wanted):
     return tuple("\n".join(part).strip() + "\n" for part in parts)
 
 
-def pages():
-    questions, answers = exam(0, len(QUESTIONS), {item[0] for item in QUESTIONS})
-    words = ("`scripts/exam.py` wrote this page. With another seed the numbers are others: `scripts/exam.py --seed 7 --out FOLDER "
-             "--questions 12`\nwrites an exam of twelve and its answers.")
-    return (f"# {len(QUESTIONS)} questions\n\n{words} The answers are on [a page of their own](exam-answers.md).\n\n"
-            f"<!-- exam:begin -->\n{questions}<!-- exam:end -->\n",
-            f"# Answers to the {len(QUESTIONS)} questions\n\n{words} Layers were computed by the reference, in long double.\n\n"
-            f"<!-- exam:begin -->\n{answers}<!-- exam:end -->\n")
+def page():
+    questions, _ = exam(0, len(QUESTIONS), {item[0] for item in QUESTIONS})
+    return (f"# {len(QUESTIONS)} questions\n\n`scripts/exam.py` wrote this page. It also draws an exam with other numbers, and writes "
+            "the answers, which stand apart:\n\n    .venv/bin/python scripts/exam.py --seed 7 --questions 12 --out exam\n\n"
+            f"<!-- exam:begin -->\n{questions}<!-- exam:end -->\n")
 
 
 def numbers(text):
@@ -271,13 +268,14 @@ def main():
         for name, text in zip(("questions", "answers"), exam(options.seed, options.questions, options.chapters)):
             (options.out / f"{name}.md").write_text(text)
         return 0
-    wrong = [path for path, text in zip(PAGES, pages()) if not path.exists() or path.read_text() != text]
-    for path in wrong if options.check else []:
-        print(f"{path.relative_to(course.ROOT)} is out of date: run scripts/exam.py --update", file=sys.stderr)
-    for path, text in zip(PAGES, pages()) if options.update else []:
-        path.write_text(text)
+    text = page()
+    wrong = options.check and (not PAGE.exists() or PAGE.read_text() != text)
+    if wrong:
+        print(f"{PAGE.relative_to(course.ROOT)} is out of date: run scripts/exam.py --update", file=sys.stderr)
+    if options.update:
+        PAGE.write_text(text)
     print(f"{len(QUESTIONS)} questions")
-    return 1 if wrong and options.check else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

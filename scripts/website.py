@@ -271,7 +271,7 @@ def navigation(pages):
     reference = [name for name in entries("docs/*.md") if not re.search("README|lecture", name)]
     nav = [{"normlab": "README.md"},
            {"Course": ["docs/course/README.md", *chapters, "docs/course/term.md", *entries("docs/lecture*.md"),
-                       "docs/course/exam.md", "docs/course/exam-answers.md", "docs/course/terms.md", "docs/course/whole.md"]}]
+                       "docs/course/exam.md", "docs/course/terms.md", "docs/course/whole.md"]}]
     nav += [{"Labs": labs}] if labs else []
     return nav + [{"Reference": [*entries("docs/README.md"), *reference]},
                   {"API": [{"C: normlab.h": "api/normlab.md"}, {"Python": "api/python.md"}]},

@@ -73,8 +73,10 @@ bool counting_run(const char *library, const char *impl, const char *isa, const 
     for (int calls = 1; calls <= 2 && ok; calls++) {
         command k = {.count = 0};
         /* A machine's own caches would make other counts. */
-        command_words(&k, "valgrind -q --tool=cachegrind --cache-sim=yes --I1=32768,8,64 "
-                          "--D1=32768,8,64 --LL=8388608,16,64");
+        command_words(
+            &k,
+            "valgrind -q --tool=cachegrind --log-file=/dev/null --cache-sim=yes --I1=32768,8,64 "
+            "--D1=32768,8,64 --LL=8388608,16,64");
         command_add(&k, "--cachegrind-out-file=%s", file);
         command_add(&k, "%s", self);
         command_words(&k, "count --calls");
@@ -89,26 +91,16 @@ bool counting_run(const char *library, const char *impl, const char *isa, const 
     return ok;
 }
 
-static void print_counted(const char *name, const char *isa, counted k, counted base) {
-    printf("%-28s %-7s %12.0f instructions %9.0f first-cache misses %7.0f last %8.2f\n", name, isa,
-           k.instructions, k.first, k.last, counted_cost(base) / counted_cost(k));
+bool counting_file(const char *file, const nl_case *c, counted *out, char *error, size_t size) {
+    compiled k = {.widest = counting_isa()};
+    const bool ok = compile_kernel(file, &k, error, size) &&
+                    counting_run(k.library, k.name, k.isa, c, out, error, size);
+    compile_remove(&k);
+    return ok;
 }
 
-bool counting_print(const char *file, const nl_case *c, const char *const *rungs, char *error,
-                    size_t size) {
-    compiled own = {.isa = "c", .widest = counting_isa()};
-    counted mine = {0}, k;
-    bool ok = true;
-    if (file) {
-        ok = compile_kernel(file, &own, error, size) &&
-             counting_run(own.library, own.name, own.isa, c, &mine, error, size);
-        if (ok) print_counted(own.name, own.isa, mine, mine);
-        compile_remove(&own);
-    }
-    for (; ok && *rungs; rungs++) {
-        const char *isa = nl_find(*rungs, counting_isa()) ? counting_isa() : "c";
-        ok = counting_run(NULL, *rungs, isa, c, &k, error, size);
-        if (ok) print_counted(*rungs, isa, k, counted_cost(mine) > 0 ? mine : k);
-    }
-    return ok;
+bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size) {
+    const nl_impl *m = nl_find(name, counting_isa());
+    const char *isa = m && nl_accepts(m, &c->problem) ? counting_isa() : "c";
+    return counting_run(NULL, name, isa, c, out, error, size);
 }

@@ -26,10 +26,11 @@ const char *counting_isa(void);
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 
-/* Compiles a kernel file for counting_isa(), counts it on a case and prints a line for it and for
- * each of the rungs beside it, which NULL ends. */
-bool counting_print(const char *file, const nl_case *c, const char *const *rungs, char *error,
-                    size_t size);
+/* As counting_run(), of a kernel file, which is compiled for counting_isa(). */
+bool counting_file(const char *file, const nl_case *c, counted *out, char *error, size_t size);
+
+/* As counting_run(), of the rung of that name on counting_isa(), or in plain C. */
+bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size);
 
 /* In the process that is counted: calls the implementation so many times. */
 bool counting_calls(const nl_impl *impl, const nl_case *c, int calls, char *error, size_t size);

@@ -101,12 +101,6 @@ bool grade_speed(grading *j, const part *p, mark *k) {
     return true;
 }
 
-static bool count_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size) {
-    const nl_impl *m = nl_find(name, counting_isa());
-    const char *isa = m && nl_accepts(m, &c->problem) ? counting_isa() : "c";
-    return counting_run(NULL, name, isa, c, out, error, size);
-}
-
 bool grade_count(grading *j, const part *p) {
     const nl_case *c = p->cases.items;
     mark *k = &j->out->all[j->out->count];
@@ -119,8 +113,8 @@ bool grade_count(grading *j, const part *p) {
                k->right = true;
     grade_nothing(j, p, "");
     if (!counting_run(j->counted, j->impl->name, j->counted_isa, c, &mine, error, sizeof error) ||
-        !count_rung(p->from_rung, c, &from, error, sizeof error) ||
-        !count_rung(p->to_rung, c, &to, error, sizeof error))
+        !counting_rung(p->from_rung, c, &from, error, sizeof error) ||
+        !counting_rung(p->to_rung, c, &to, error, sizeof error))
         return snprintf(k->text, sizeof k->text, "%s", error), true;
     const double cost = counted_cost(mine), first = counted_cost(from), last = counted_cost(to);
     const int steps = grade_steps(cost, first, last, p->steps);

@@ -12,16 +12,28 @@
 static const char help[] =
     "normlab count [options] [FILE.c] CASE\n\n"
     "Counts a call by valgrind's cachegrind instead of timing it: instructions, and misses of\n"
-    "simulated caches of 32 KiB and 8 MiB, on warm caches. The last column is FILE's estimated\n"
-    "cycles (instructions, 10 for each miss of the first cache, 100 for each of the last) over "
-    "the\n"
-    "line's. A machine with other programs gives the same numbers; another compiler does not. Not\n"
-    "wider than AVX2, which is what valgrind knows. It says nothing of latencies.\n\n"
+    "simulated caches of 32 KiB and 8 MiB, on warm caches. The estimate is the instructions, 10\n"
+    "for each miss of the first cache and 100 for each of the last: it says nothing of latencies.\n"
+    "Other programs beside it change no number; another compiler does. Kernels are not wider than\n"
+    "AVX2, which is what valgrind knows.\n\n"
     "  --impl NAME   a rung to count: alone, or beside FILE\n\n"
     "Exit codes: 0 done, 1 not counted, 2 bad usage, or valgrind is not installed.\n\n"
     "Examples:\n"
     "  normlab count --impl rmsnorm/one_pass rmsnorm/forward/f32/8x1024/normal\n"
     "  normlab count --impl rmsnorm/naive mine.c rmsnorm/forward/f32/8x1024/normal\n";
+
+static void print_counted(const char *name, counted k) {
+    printf("%-28s %10.0f instructions %8.0f + %.0f misses %10.0f estimated cycles\n", name,
+           k.instructions, k.first, k.last, counted_cost(k));
+}
+
+static bool count(const char *file, const char *rung, const nl_case *c, char *error, size_t size) {
+    counted k;
+    bool ok = true;
+    if (file && (ok = counting_file(file, c, &k, error, size))) print_counted(file, k);
+    if (ok && rung && (ok = counting_rung(rung, c, &k, error, size))) print_counted(rung, k);
+    return ok;
+}
 
 int cmd_count(int argc, char **argv) {
     const char *impl = NULL;
@@ -46,7 +58,6 @@ int cmd_count(int argc, char **argv) {
     const char *at = impl ? strchr(impl, '@') : NULL;
     if (impl) snprintf(name, sizeof name, "%.*s", (int)(at ? at - impl : (long)strlen(impl)), impl);
     const nl_impl *m = impl ? nl_find(name, at ? at + 1 : NULL) : NULL;
-    const char *rungs[] = {impl ? name : NULL, NULL};
     bool ok = true;
     code = NL_EXIT_USAGE;
     if (cases.count != 1)
@@ -59,7 +70,7 @@ int cmd_count(int argc, char **argv) {
         options_fail("valgrind is not installed: apt-get install valgrind");
     else {
         ok = calls ? counting_calls(m, c, calls, error, sizeof error)
-                   : counting_print(file, c, rungs, error, sizeof error);
+                   : count(file, impl ? name : NULL, c, error, sizeof error);
         code = ok ? NL_EXIT_OK : NL_EXIT_FAILED;
     }
     if (!ok && *error) options_fail("%s", error);
