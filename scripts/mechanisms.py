@@ -57,10 +57,18 @@ class Canvas:
 
     def shape(self, points, fill, edge=None):
         corners = "L".join(f"{x:.4g} {y:.4g}" for x, y in points)
-        self.add(f'<path d="M{corners}Z" class="f-{fill}{f" s-{edge}" if edge else ""}"/>')
+        self.fill(f"f-{fill}{f' s-{edge}' if edge else ''}", f"M{corners}Z")
 
     def box(self, x, y, wide, tall, fill="back", edge="soft"):
-        self.add(f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{tall:g}" class="f-{fill} s-{edge}"/>')
+        self.fill(f"f-{fill} s-{edge}", f"M{x:g} {y:g}h{wide:g}v{tall:g}h{-wide:g}z")
+
+    def fill(self, look, d):
+        """Shapes of one look that follow each other are one element."""
+        end = f'" class="{look}"/>'
+        if self.parts and self.parts[-1].endswith(end):
+            self.parts[-1] = self.parts[-1].removesuffix(end) + d + end
+        else:
+            self.add(f'<path d="{d}{end}')
 
     def dot(self, x, y, radius=4, fill="ink"):
         self.add(f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:g}" class="f-{fill}"/>')
@@ -134,10 +142,11 @@ def chapter_02(c):
 
         def p(channel, sample, depth):  # corners of the block
             return left + side * channel + 9 * depth, top + side * sample - 9 * depth
-        for ch in range(4):  # front: samples down, channels across, at position 0
-            for n in range(4):
-                x, y = p(ch, n, 0)
-                c.box(x, y, side, side, "fill-a" if inside(n, ch, 0) else "back")
+        for shaded in False, True:
+            for ch in range(4):  # front: samples down, channels across, at position 0
+                for n in range(4):
+                    if inside(n, ch, 0) == shaded:
+                        c.box(*p(ch, n, 0), side, side, "fill-a" if shaded else "back")
         for ch, s in tops:  # top: channels and positions of sample 0
             c.shape([p(ch, 0, s), p(ch + 1, 0, s), p(ch + 1, 0, s + 1), p(ch, 0, s + 1)], "fill-a" if inside(0, ch, s) else "back", "soft")
         for n in range(4):  # side: samples and positions of the last channel
@@ -470,9 +479,26 @@ def pictures():
         yield FOLDER / f"{name[-2:]}.svg", canvas.svg()
 
 
+def contrast(one, other):
+    """Of two colours, as WCAG has it: 1 to 21. It is what is left in grey."""
+    def light(colour):
+        parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        return sum(w * (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4) for w, p in zip((0.2126, 0.7152, 0.0722), parts))
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def faint():
+    """Colours of the themes that merge, a line each: text with what lies behind it, lines with the page, the two fills."""
+    least = [(text, behind, 4.5) for text in ("ink", "soft") for behind in ("back",)]
+    least += [("ink", "fill-a", 4.5), ("ink", "fill-b", 4.5), ("a", "back", 3), ("b", "back", 2.5), ("fill-a", "fill-b", 1.2), ("a", "b", 1.1)]
+    return [f"{one} on {other} has a contrast of {got:.2f}, less than {most:g}" for theme in (LIGHT, DARK)
+            for one, other, most in least if (got := contrast(theme[one], theme[other])) < most]
+
+
 def outdated():
     """What is wrong with the pictures, a line each."""
-    return [f"{path.relative_to(FOLDER.parent.parent.parent)} is out of date: run scripts/mechanisms.py"
+    return faint() + [f"{path.relative_to(FOLDER.parent.parent.parent)} is out of date: run scripts/mechanisms.py"
             for path, text in pictures() if not path.exists() or path.read_text() != text]
 
 

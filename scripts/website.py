@@ -270,8 +270,8 @@ def navigation(pages):
     labs = entries("labs/README.md") + entries("labs/[0-9]*/README.md")
     reference = [name for name in entries("docs/*.md") if not re.search("README|lecture", name)]
     nav = [{"normlab": "README.md"},
-           {"Course": ["docs/course/README.md", *chapters, "docs/course/term.md", *entries("docs/lecture*.md"),
-                       "docs/course/exam.md", "docs/course/terms.md", "docs/course/whole.md"]}]
+           {"Course": ["docs/course/README.md", *chapters, *entries("docs/course/term*.md"), *entries("docs/lecture*.md"),
+                       *entries("docs/course/exam.md"), "docs/course/whole.md"]}]
     nav += [{"Labs": labs}] if labs else []
     return nav + [{"Reference": [*entries("docs/README.md"), *reference]},
                   {"API": [{"C: normlab.h": "api/normlab.md"}, {"Python": "api/python.md"}]},
