@@ -14,8 +14,8 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "course"
 # Two colours that differ in lightness too; `b` is always dashed or hatched besides.
 LIGHT = {"back": "#ffffff", "ink": "#1b1f24", "soft": "#5a626b", "rule": "#d3d8de", "a": "#0b3d91", "b": "#d9822b",
          "fill-a": "#b9cdf0", "fill-b": "#fbe3c4"}
-DARK = {"back": "#14181d", "ink": "#f2f4f6", "soft": "#a9b1ba", "rule": "#3a424b", "a": "#8fb4ff", "b": "#f0a04b",
-        "fill-a": "#2b4a80", "fill-b": "#5a4020"}
+DARK = {"back": "#14181d", "ink": "#f2f4f6", "soft": "#a9b1ba", "rule": "#3a424b", "a": "#b4cdff", "b": "#e08a35",
+        "fill-a": "#355ca3", "fill-b": "#4a3114"}
 WIDE = 720
 
 
