@@ -179,7 +179,7 @@ QUESTIONS = [
     (6, "Derive w · ∂L/∂w = 0 for the weights in front of a norm.", "L(a w) = L(w) for all a > 0 (eps = 0). The derivative with respect to a at 1 is Σ w_i ∂L/∂w_i, and it is 0.", None),
     (6, "The weights in front of a norm are multiplied by {a}. Which learning rate gives the same training?", "{square} times the old one: the effective rate is η / ‖w‖².", rate),
     (6, "η = {eta}, λ = {decay}: by which angle does a step turn the weights in front of a norm at balance, and after about how many steps is it reached?", "√(2ηλ) = {angle} rad; 1 / (2ηλ) = {steps} steps.", rate),
-    (6, "Give one argument for, and two against, “norms help because they smooth the loss”.", "For: along a step the gradient changes less (Santurkar). Against: curvature scales with 1/‖w‖² at the same function; shallow networks were flatter without; networks without statistics train too.", None),
+    (6, "Give one argument for, and two against, “norms help because they smooth the loss”.", "For: along a step the gradient changes less (Santurkar). Against: curvature scales with 1/‖w‖² at the same function; in shallow networks the loss is not smoother with it; networks without statistics train too.", None),
     (7, "Write pre-norm, post-norm and the sandwich as formulas.", "x + F(norm(x)); norm(x + F(x)); x + norm(F(norm(x))).", None),
     (7, "How does the mean square grow over l layers of pre-norm before training, and which share does layer l add?", "l + 1; 1 / (l + 1) of it.", None),
     (7, "What does QK-norm bound, and what shape has it for a kernel?", "The product of query and key; short rows (a head, often 128 values) with a distance between them.", None),
