@@ -230,7 +230,7 @@ def chapter_06(c):
         c.text(tip[0] + 10, y0 - step / 2 + 20, "− η g")
         c.text(x0 - 20, 250, name)
     c.text(40, 278, "On the arc the loss is the same as on every larger arc: only the direction of w counts.", size=14, colour="soft")
-    c.text(60, 40, "angle = η ‖g‖ / ‖w‖, and ‖g‖ is in proportion to 1 / ‖w‖", bold=True)
+    c.text(60, 40, "angle = η |g| / |w|, and |g| is in proportion to 1 / |w|", bold=True)
 
 
 @picture("The residual stream: pre-norm widens, post-norm is brought back at each layer", 290)

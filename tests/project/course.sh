@@ -143,4 +143,24 @@ python3 scripts/mechanisms.py && echo >>docs/pictures/course/05.svg
 python3 scripts/mechanisms.py --check >stdout 2>stderr
 check "a picture that was edited" "$([ $? -eq 1 ] || echo accepted)"
 says "docs/pictures/course/05.svg is out of date"
+
+# An exam with other numbers: as many answers as questions, and the reference's for the first of LayerNorm.
+if python3 -c 'import numpy' 2>/dev/null; then
+    exam() { python3 scripts/exam.py --program "$normlab/normlab" "$@" >stdout 2>stderr; }
+    for seed in 7 8; do exam --seed $seed --questions 12 --out exam$seed || cat stderr; done
+    check "an exam of twelve" "$(for part in questions answers; do
+        [ "$(grep -c '^[0-9]*\. ' exam7/$part.md)" -eq 12 ] || echo "$part: $(grep -c '^[0-9]*\. ' exam7/$part.md)"; done)"
+    check "  with another seed another" "$(! cmp -s exam7/questions.md exam8/questions.md || echo "the same")"
+    exam --seed 7 --chapters 4 --out exam4
+    check "  a row of LayerNorm, computed again" "$(python3 - <<'PY'
+import re
+row, y = (re.search(pattern, open(f"exam4/{part}.md").read())[1].replace("\u2212", "-").split(", ")
+          for part, pattern in (("questions", "The row (.*?), eps"), ("answers", r"1\. (.*)")))
+x = [float(v) for v in row]
+mean = sum(x) / len(x)
+sigma = (sum((v - mean) ** 2 for v in x) / len(x)) ** 0.5
+if any(abs((v - mean) / sigma - float(got)) > 1e-3 for v, got in zip(x, y)): print(row, y)
+PY
+)"
+fi
 summary
