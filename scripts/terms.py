@@ -52,7 +52,7 @@ TERMS = {
     "condition number": (r"condition number", r"The factor is called the condition number|the condition number says how"),
     "kappa": (r"\bkappa\b|\\kappa", r"this project's condition number, kappa"),
     "loss scaling": (r"loss scaling", r"\*loss scaling\*"),
-    "gauge": (r"\bgauges?\b", r"\[gauge\]\(\.\./glossary"),
+    "scale (of an error)": (r"\[scale\b", r"\[scale\]\(\.\./glossary"),
     "Welford": (r"\b[Ww]elford\b", r"Also one reading: every element updates"),
     "refined": (r"\brefined\b", r"`refined` with two|No float holds \$\\mu\$"),
     "shifted": (r"\bshifted\b(?= sums| rung)|rung \*shifted\*", r"the rung \*shifted\*"),
