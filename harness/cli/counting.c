@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <ucontext.h>
+#endif
 
 double counted_cost(counted k) {
     return k.instructions + 10 * k.first + 100 * k.last;
@@ -29,63 +32,94 @@ const char *counting_isa(void) {
     return strcmp(best, "avx512") == 0 ? "avx2" : best;
 }
 
-bool counting_calls(const nl_impl *impl, const nl_case *c, int calls, char *error, size_t size) {
+/* Static, as the stack below, so that what a call reads lies at the same place in every run. */
+static struct {
+    nl_case c;
     nl_data data;
     instance in;
-    if (!data_make(c, &data, error, size)) return false;
-    bool ok = instance_make(c, &data, impl, nl_scratch_bytes(impl, &c->problem), PLACE_END, &in);
+    nl_status status;
+} series;
+
+/* Its name is that of the events which are collected; not static, so that no compiler renames it. */
+void counting_this_call(void);
+__attribute__((noinline)) void counting_this_call(void) {
+    series.status = instance_call(&series.in, 1);
+}
+
+static void call_twice(void) {
+    series.status = instance_call(&series.in, 1); /* warms the caches */
+    if (series.status == NL_OK) counting_this_call();
+}
+
+/* On a stack of its own: where the first one begins depends on the environment's length, and with
+ * it which lines of the buffers it evicts. */
+static void call_apart(void) {
+#ifdef __linux__
+    static _Alignas(4096) char stack[1 << 23];
+    static ucontext_t here, there;
+    if (getcontext(&there) == 0) {
+        there.uc_stack.ss_sp = stack, there.uc_stack.ss_size = sizeof stack;
+        there.uc_link = &here;
+        makecontext(&there, call_twice, 0);
+        swapcontext(&here, &there);
+        return;
+    }
+#endif
+    call_twice();
+}
+
+bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t size) {
+    series.c = *c;
+    if (!data_make(&series.c, &series.data, error, size)) return false;
+    bool ok = instance_make(&series.c, &series.data, impl, nl_scratch_bytes(impl, &c->problem),
+                            PLACE_END, &series.in);
     if (!ok) snprintf(error, size, "out of memory");
-    for (int i = 0; ok && i < calls; i++)
-        if (!(ok = instance_call(&in, 1) == NL_OK)) snprintf(error, size, "%s", nl_message());
-    if (ok) instance_free(&in);
-    data_free(&data);
+    if (ok) {
+        call_apart();
+        ok = series.status == NL_OK;
+        if (!ok) snprintf(error, size, "%s", nl_message());
+        instance_free(&series.in);
+    }
+    data_free(&series.data);
     return ok;
 }
 
-/* Adds the events of a file of cachegrind, times a sign. */
-static bool add_events(const char *path, int sign, counted *out) {
+/* Reads the sums of a file of callgrind. */
+static bool read_events(const char *path, counted *out) {
     char line[1000];
-    double v[9];
+    double v[9] = {0}; /* zeros at the end are left out */
     bool found = false;
     FILE *f = fopen(path, "r");
+    /* Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw */
     while (f && !found && fgets(line, sizeof line, f))
-        found = sscanf(line, "summary: %lf %lf %lf %lf %lf %lf %lf %lf %lf", v, v + 1, v + 2, v + 3,
-                       v + 4, v + 5, v + 6, v + 7, v + 8) == 9;
+        found = sscanf(line, "totals: %lf %lf %lf %lf %lf %lf %lf %lf %lf", v, v + 1, v + 2, v + 3,
+                       v + 4, v + 5, v + 6, v + 7, v + 8) >= 1;
     if (f) fclose(f);
-    if (!found) return false;
-    out->instructions += sign * v[0];
-    out->first += sign * (v[1] + v[4] + v[7]);
-    out->last += sign * (v[2] + v[5] + v[8]);
-    return true;
+    if (found) *out = (counted){v[0], v[3] + v[4] + v[5], v[6] + v[7] + v[8]};
+    return found;
 }
 
-/* The second call, as the difference of two processes that make one call and two. */
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size) {
     char file[] = "/tmp/normlab-count-XXXXXX", self[COMMAND_PATH];
     const int fd = mkstemp(file);
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     bool ok = fd >= 0 && length > 0;
-    *out = (counted){0};
     if (fd >= 0) close(fd);
     if (!ok) return snprintf(error, size, "cannot write to /tmp"), false;
     self[length] = '\0';
-    for (int calls = 1; calls <= 2 && ok; calls++) {
-        command k = {.count = 0};
-        /* A machine's own caches would make other counts. */
-        command_words(
-            &k,
-            "valgrind -q --tool=cachegrind --log-file=/dev/null --cache-sim=yes --I1=32768,8,64 "
-            "--D1=32768,8,64 --LL=8388608,16,64");
-        command_add(&k, "--cachegrind-out-file=%s", file);
-        command_add(&k, "%s", self);
-        command_words(&k, "count --calls");
-        command_add(&k, "%d", calls);
-        if (library) command_add(&k, "--load=%s", library);
-        command_add(&k, "--impl=%s@%s", impl, isa);
-        command_add(&k, "%s", c->text);
-        ok = command_run(&k, error, size) && add_events(file, calls == 1 ? -1 : 1, out);
-    }
+    command k = {.count = 0};
+    /* A machine's own caches would make other counts. */
+    command_words(&k, "valgrind -q --tool=callgrind --log-file=/dev/null --collect-atstart=no "
+                      "--toggle-collect=counting_this_call --cache-sim=yes --I1=32768,8,64 "
+                      "--D1=32768,8,64 --LL=8388608,16,64");
+    command_add(&k, "--callgrind-out-file=%s", file);
+    command_add(&k, "%s", self);
+    command_words(&k, "count --inside");
+    if (library) command_add(&k, "--load=%s", library);
+    command_add(&k, "--impl=%s@%s", impl, isa);
+    command_add(&k, "%s", c->text);
+    ok = command_run(&k, error, size) && read_events(file, out) && out->instructions > 0;
     unlink(file);
     if (!ok) snprintf(error, size, "valgrind could not count %s on %s", impl, c->text);
     return ok;

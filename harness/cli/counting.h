@@ -1,5 +1,5 @@
 /* Speed counted instead of timed: the instructions and simulated cache misses of one call, by
- * valgrind's cachegrind, the same on every machine that runs the same binary.
+ * valgrind's callgrind, the same on every machine that runs the same binary.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_COUNTING_H
 #define NL_COUNTING_H
@@ -12,7 +12,7 @@ typedef struct counted {
 } counted;
 
 /* Instructions and ten for each miss of the first cache, a hundred for each of the last: the
- * cycles that cachegrind's authors estimate. */
+ * cycles that callgrind's authors estimate. */
 double counted_cost(counted k);
 
 /* Is the tool installed? */
@@ -32,7 +32,7 @@ bool counting_file(const char *file, const nl_case *c, counted *out, char *error
 /* As counting_run(), of the rung of that name on counting_isa(), or in plain C. */
 bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size);
 
-/* In the process that is counted: calls the implementation so many times. */
-bool counting_calls(const nl_impl *impl, const nl_case *c, int calls, char *error, size_t size);
+/* In the process that is counted: calls the implementation twice, of which the second counts. */
+bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t size);
 
 #endif

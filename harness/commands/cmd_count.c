@@ -11,7 +11,7 @@
 
 static const char help[] =
     "normlab count [options] [FILE.c] CASE\n\n"
-    "Counts a call by valgrind's cachegrind instead of timing it: instructions, and misses of\n"
+    "Counts a call by valgrind's callgrind instead of timing it: instructions, and misses of\n"
     "simulated caches of 32 KiB and 8 MiB, on warm caches. The estimate is the instructions, 10\n"
     "for each miss of the first cache and 100 for each of the last: it says nothing of latencies.\n"
     "Other programs beside it change no number; another compiler does. Kernels are not wider than\n"
@@ -37,12 +37,13 @@ static bool count(const char *file, const char *rung, const nl_case *c, char *er
 
 int cmd_count(int argc, char **argv) {
     const char *impl = NULL;
-    int calls = 0, first;
+    bool inside = false;
+    int first;
     char error[9000] = "", name[200] = "";
     case_list cases = {0};
     const option_spec specs[] = {{"impl", OPTION_TEXT, &impl, 0, 0},
                                  {"load", OPTION_LOAD, NULL, 0, 0},
-                                 {"calls", OPTION_COUNT, &calls, 1, 1000}};
+                                 {"inside", OPTION_FLAG, &inside, 0, 0}};
     int code = options_read(argc, argv, specs, 3, true, &first);
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
@@ -66,11 +67,11 @@ int cmd_count(int argc, char **argv) {
         options_fail("no implementation is called '%s'", impl);
     else if (impl && !nl_accepts(m, &c->problem))
         options_fail("%s does not take %s", impl, c->text);
-    else if (!calls && !counting_works())
+    else if (!inside && !counting_works())
         options_fail("valgrind is not installed: apt-get install valgrind");
     else {
-        ok = calls ? counting_calls(m, c, calls, error, sizeof error)
-                   : count(file, impl ? name : NULL, c, error, sizeof error);
+        ok = inside ? counting_calls(m, c, error, sizeof error)
+                    : count(file, impl ? name : NULL, c, error, sizeof error);
         code = ok ? NL_EXIT_OK : NL_EXIT_FAILED;
     }
     if (!ok && *error) options_fail("%s", error);
