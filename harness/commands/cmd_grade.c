@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "base/replace.h"
 #include "cases/names.h"
+#include "cli/counting.h"
 #include "cli/marking.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -80,6 +81,12 @@ static bool get_kernel(grading *j, const char *library, char *why, size_t size) 
     return false;
 }
 
+static bool asks_count(const assignment *a) {
+    for (size_t i = 0; i < a->count; i++)
+        if (a->parts[i].kind == PART_COUNT) return true;
+    return false;
+}
+
 /* Compiles the file, and grades it. False: bad input, after a message. */
 static bool grade_file(grading *j) {
     const char *file = j->out->file;
@@ -94,11 +101,19 @@ static bool grade_file(grading *j) {
          (!source || symbols_allowed(c.library, word_list_has(&j->work->forbidden, "double"), why,
                                      sizeof why)) &&
          get_kernel(j, source ? c.library : file, why, sizeof why);
+    compiled second = {.widest = counting_isa()};
+    if (ok && source && asks_count(j->work)) {
+        const bool same = strcmp(c.isa, "c") == 0 || strcmp(c.isa, second.widest) == 0;
+        if (same || fence_kernel(file, j->work, &second, why, sizeof why))
+            j->counted = same ? c.library : second.library,
+            j->counted_isa = same ? c.isa : second.isa;
+    }
     const bool good_input = !ok || grade_all(j);
     if (!ok) nothing_at_all(j, why);
     isolate_end();
     orphans_end();
     if (source) compile_remove(&c);
+    compile_remove(&second);
     return good_input;
 }
 

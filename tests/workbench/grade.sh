@@ -113,7 +113,7 @@ refuses() { # refuses WHAT LINE MESSAGE
     exits "$1" 2 bad.txt "$rung"
     says "bad.txt:3: $3"
 }
-refuses "an unknown key" "points 3" "'points' should be title, category, bits, speed, error, method, headers, forbid or allow"
+refuses "an unknown key" "points 3" "'points' should be title, category, bits, speed, count, error, method, headers, forbid or allow"
 refuses "no such method" "method three-pass" "'three-pass' should be one-pass, shifted, welford, two-pass or refined"
 refuses "points that are none" "category ten a: rmsnorm/forward/f32/3x7/normal" "'ten' should be a number from 0 to 1e+09"
 refuses "no colon" "category 1 rmsnorm/forward/f32/3x7/normal" "should be: category POINTS NAME: CASE..."
