@@ -1,5 +1,5 @@
-# The library for the figures of the site (web/README.md): core/, the plain rungs, the reference, the data,
-# the check and the judge, with web/web.h as its interface.
+# The library for the figures of the site (web/README.md): core/, the rungs for plain C, the reference, the
+# data, the check and the judge, with web/web.h as its interface.
 set(harness harness)
 file(GLOB web CONFIGURE_DEPENDS web/*.c reference/*.c harness/judge/*.c harness/base/npy*.c)
 list(FILTER web EXCLUDE REGEX "/(hint|method|samples|npy_write)[.]c$")

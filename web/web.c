@@ -56,7 +56,7 @@ int web_accepts(int i) {
     const nl_impl *impl = nl_impl_at((size_t)i);
     if (!impl) return -1;
     snprintf(text, sizeof text, "%s", impl->name);
-    return nl_accepts(impl, &now.c.problem);
+    return strcmp(impl->isa, "c") == 0 && nl_accepts(impl, &now.c.problem);
 }
 
 static size_t count_of(nl_arg a) {

@@ -21,7 +21,7 @@ enum { WEB_TEXT = 1 << 16 };
 /* Opens the case that the text spells, and makes its data. 0: the text says why not. */
 WEB_API(web_open) int web_open(void);
 
-/* Do the implementation number i and the case suit each other? Its name becomes the text. -1: there is
+/* Does the implementation number i take the case, and is it compiled for plain C? Its name becomes the text. -1: there is
  * none of that number. */
 WEB_API(web_accepts) int web_accepts(int i);
 
