@@ -103,6 +103,8 @@ class Figure {
         range.dataset.key = key;
         this.controls.append(element("label", {class: "nf-slider"}, element("span", {}, label, " ", shown), range));
         this.refreshers.push(s => {
+            const [low, high] = log ? [10 ** min, 10 ** max] : [min, max];
+            s[key] = Math.min(high, Math.max(low, s[key]));
             const at = log ? Math.log10(s[key]) : s[key];
             if (Math.abs(Number(range.value) - at) > step / 2) range.value = String(at);
             shown.textContent = show(s[key]);

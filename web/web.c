@@ -59,14 +59,16 @@ int web_accepts(int i) {
     return strcmp(impl->isa, "c") == 0 && nl_accepts(impl, &now.c.problem);
 }
 
-static size_t count_of(nl_arg a) {
-    const nl_problem *p = &now.c.problem;
-    return nl_arg_bytes(p, a) /
-           (nl_args[a].extent == NL_TENSOR ? nl_dtype_size(p->dtype) : sizeof(float));
+static nl_dtype type_of(nl_arg a) {
+    switch (nl_args[a].extent) {
+    case NL_TENSOR: return now.c.problem.dtype;
+    case NL_PARAMETERS: return now.c.problem.parameters;
+    default: return NL_F32;
+    }
 }
 
-static nl_dtype type_of(nl_arg a) {
-    return nl_args[a].extent == NL_TENSOR ? now.c.problem.dtype : NL_F32;
+static size_t count_of(nl_arg a) {
+    return nl_arg_bytes(&now.c.problem, a) / nl_dtype_size(type_of(a));
 }
 
 int web_get(int arg) {

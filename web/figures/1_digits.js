@@ -1,12 +1,12 @@
 /* Where digits die: E[x^2], mean^2 and the mean on the grid of floats. SPDX-License-Identifier: MIT */
 {
-    /* Of the museum: the label of the button, and about where the sliders stand. */
+    /* Of the museum: the label of the button; and where the sliders stand, about. */
     const exhibits = {
         ort28463: {label: "80000, …, 80003", mean: 80000, sigma: 1, c: 4},
         pt51102: {label: "2000 + N(0, 1)", mean: 2000, sigma: 1, c: 4},
         mlx2238: {label: "near 1449.5", mean: 1450, sigma: 0.46, c: 16},
         ort31973: {label: "1e5 + 0.01 N(0, 1)", mean: 1e5, sigma: 0.01, c: 256},
-        pt162489: {label: "±1e30", mean: 1e6, sigma: 100, c: 8},
+        burn5607: {label: "100 + i / 1000", mean: 100, sigma: 0.0046, c: 16},
         control: {label: "N(0, 1)", mean: 1, sigma: 1, c: 1024}
     };
     const methods = [["one_pass", "one pass"], ["two_pass", "two passes"], ["welford", "Welford"],
@@ -87,8 +87,12 @@
         build(f) {
             const set = f.set.bind(f); /* a slider that is moved leaves the exhibit */
             f.set = changes => set(["mean", "sigma", "c"].some(key => key in changes) ? {exhibit: "", ...changes} : changes);
+            f.refreshers.push(s => {
+                const {mean, sigma, c} = exhibits[s.exhibit] || (s.exhibit = "", s);
+                Object.assign(s, {mean, sigma, c});
+            });
             f.buttons("From bug reports:", Object.entries(exhibits).map(([name, e]) =>
-                [e.label, () => set({exhibit: name, type: "f32", mean: e.mean, sigma: e.sigma, c: e.c})]));
+                [e.label, () => f.set({exhibit: name, type: "f32"})]));
             f.choice("method", "method", s => s.type === "f32" ? methods : [...methods, ...halves]);
             f.choice("type", "type of x", [["f32", "f32"], ["f16", "f16"], ["bf16", "bf16"]]);
             f.slider("mean", "mean", {min: 0, max: 6, step: 0.02, log: true});
@@ -122,15 +126,14 @@
                 this.grid.text(this.grid.width / 2, 90, "the squares have left the range of the type", "bad");
             }
             dots(this.y, r);
-            const left = Math.max(0, Math.min(bits.f32, bits.f32 - Math.log2(Math.max(1, r.error))));
+            const all = bits[s.type], left = Math.max(0, all - Math.log2(Math.max(1, r.error)));
             f.say("of", one ? digits(m.of, 10) : "not used"), f.say("square", one ? digits(m.square, 10) : "not used");
             f.say("variance", one ? digits(m.variance, 6) : digits(1 / r.rstd[0] ** 2 - 1e-5, 6));
             f.say("due", digits(due, 6)), f.say("rstd", digits(r.rstd[0], 6)), f.say("error", digits(r.error, 4));
-            f.say("left", s.type !== "f32" ? `an error of ${digits(r.error)} of ${bits[s.type]}-bit units`
-                : Number.isFinite(r.error) ? `${Math.floor(left)} of 24` : "none: NaN");
+            f.say("left", Number.isFinite(r.error) ? `${Math.floor(left)} of ${all}` : "none: NaN");
             f.conclude(!Number.isFinite(r.error) ? "y is NaN or infinite: the variance came out negative, or overflowed."
-                : r.error <= 32 ? "Right, to the last few bits." : left < 4 ? "Wrong, and nothing says so."
-                    : `${Math.round(24 - left)} of 24 bits are lost.`);
+                : r.error <= 32 ? "Right, to the last few bits." : left < all / 6 ? "Wrong, and nothing says so."
+                    : `${Math.round(all - left)} of ${all} bits are lost.`);
             f.note.textContent = s.exhibit || s.sigma === 1 ? `normlab check ${spelling(s)} --impl ${r.name}@c` : "";
         }
     });

@@ -25,7 +25,7 @@
 
     figure("sphere", {
         title: "The sphere",
-        state: {x: 2.2, y: 0.4, z: 1, turn: 28, tilt: 22, norm: "layernorm", g1: 1, g2: 1, g3: 1, p: 0.9, q: -0.3, r: 0.6,
+        state: {x: 0.4, y: 2.2, z: 1.6, turn: 28, tilt: 22, norm: "layernorm", g1: 1, g2: 1, g3: 1, p: 0.9, q: 0.3, r: 1,
                 pass: "forward"},
         build(f) {
             f.choice("norm", "norm", [["layernorm", "LayerNorm"], ["rmsnorm", "RMSNorm"]]);

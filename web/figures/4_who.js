@@ -71,13 +71,13 @@
             const padded = i => i < C * P && i % P >= s.length;
             let moved = 0, others = 0;
             this.cells.forEach((b, i) => {
-                const there = i < s.batch * C * P, by = there ? Math.abs(after[i] - before[i]) : 0;
+                const there = i < s.batch * C * P, by = there && !padded(i) ? Math.abs(after[i] - before[i]) : 0;
                 const place = `sample ${Math.floor(i / C / P) + 1}, channel ${Math.floor(i / P) % C + 1}, place ${i % P + 1}`;
                 b.disabled = !there, b.textContent = there ? digits(Number(after[i].toFixed(1))) : "";
                 b.setAttribute("aria-pressed", String(i === s.cell));
                 b.setAttribute("aria-label", `${place}: y ${there ? digits(after[i], 3) : "is not in the batch"}${by > 0 ? ", moved" : ""}`);
                 b.className = `${by > 0 ? by > 0.3 ? "much" : "some" : ""}${group.includes(i) ? " shares" : ""}${padded(i) ? " padding" : ""}`;
-                if (by > 0 && !padded(i)) moved++, others += Math.floor(i / C / P) !== Math.floor(s.cell / C / P);
+                if (by > 0) moved++, others += Math.floor(i / C / P) !== Math.floor(s.cell / C / P);
             });
             f.say("moved", `${moved} of ${s.batch * C * P}`), f.say("others", String(others)), f.say("shares", norms[s.norm][1]);
             f.conclude(others ? "An output depends on what else is in the batch." : "No other sample is seen.");

@@ -4,14 +4,22 @@
     const MARGIN = 0.02, DAYS = 60;
     const percent = v => Number.isFinite(v) ? `${digits(100 * (1 - Math.exp(v)), 2)} %` : "?";
 
+    /* The noise, drawn once. */
+    const drawn = [[], []];
+    function noise(L, which, i) {
+        const list = drawn[which], at = i % 300000;
+        while (list.length <= at) list.push(L.normal(20 + which, list.length));
+        return list[at];
+    }
+
     /* One measurement: the log ratios of the rounds of each pass. A round of a pass strays by `round`, all of a pass
      * together by `pass`. */
     function measure(L, s, day, truth) {
-        const passes = [];
+        const passes = [], which = truth ? 0 : 1;
         for (let p = 0; p < s.passes; p++) {
-            const shift = s.pass / 100 * L.normal(10 + (truth ? 0 : 1), day * 1000 + p);
+            const shift = s.pass / 100 * L.normal(10 + which, day * 1000 + p);
             passes.push(Array.from({length: s.rounds}, (_, r) =>
-                truth + shift + s.round / 100 * L.normal(20 + (truth ? 0 : 1), (day * 100 + p) * 1000 + r)));
+                truth + shift + s.round / 100 * noise(L, which, (day * 12 + p) * 400 + r)));
         }
         const medians = passes.map(list => L.interval(list).median);
         return {passes, first: L.interval(passes[0]), all: s.passes > 2 ? L.interval(medians) : {low: -Infinity, median: medians[0], high: Infinity}};
@@ -57,7 +65,7 @@
             });
             let one = 0, many = 0;
             for (let day = 0; day < DAYS; day++) {
-                const m = measure(L, {...s, rounds: Math.min(s.rounds, 100)}, day, truth);
+                const m = measure(L, s, day, truth);
                 one += m.first.low <= truth && truth <= m.first.high, many += m.all.low <= truth && truth <= m.all.high;
             }
             const verdict = s.passes > 2 ? L.verdict(r.all, band, MARGIN) : "NOT RESOLVED";
