@@ -46,21 +46,20 @@ def bundle(folder):
 
 
 def on_site(page, text):
-    """The text of a page, with the figures where it has their markers. In a chapter the paragraph after the marker,
-    which leads to docs/figures.md, makes room for what that page says about the figure."""
+    """The text of a page, with the figures where it has their markers, below what to try. In a chapter the paragraph
+    after the marker, which leads to docs/figures.md, makes room for what that page says about the figure."""
     sections = {}
     for part in re.split(r"(?m)^## ", PAGE.read_text() if PAGE.exists() else "")[1:]:
-        name, rest = MARKER.split(part)[1:]
-        sections[name] = part.split("\n", 1)[0], rest.strip()
+        title, name, words = re.match(rf"(.+)\n\n{MARKER.pattern[1:]}(.*)", part, flags=re.S).groups()
+        words = words.strip().replace("](", f"]({os.path.relpath(PAGE.parent, page.parent)}/")
+        sections[name] = f"**{title}.** {words}".split("\n\n", 1)
 
     def figure(match):
-        title, words = sections[match[1]]
-        frame = (f'<div data-figure="{match[1]}"><noscript>This figure needs JavaScript; below is what one sees in it.'
-                 "</noscript></div>\n\n")
-        words = words.replace("](", f"]({os.path.relpath(PAGE.parent, page.parent)}/")
-        return frame + (f"**{title}.** {words}\n" if match[2] else "")
-    after = "" if page == PAGE else r"((?:.+\n)+)"
-    return re.sub(MARKER.pattern + (after or "()"), figure, text, flags=re.M)
+        name, words = match.groups()
+        frame = (f'\n<div data-figure="{name}"><noscript>This figure needs JavaScript; below is what one sees in it.'
+                 "</noscript></div>\n")
+        return words + frame if page == PAGE else f"{sections[name][0]}\n{frame}\n{sections[name][1]}\n"
+    return re.sub(MARKER.pattern + r"((?:.+\n)+)", figure, text, flags=re.M)
 
 
 if __name__ == "__main__":

@@ -273,9 +273,9 @@ def navigation(pages):
         return [str(path.relative_to(pages)) for path in sorted(pages.glob(pattern))]
     chapters = entries("docs/course/[0-9]*.md")
     labs = entries("labs/README.md") + entries("labs/[0-9]*/README.md")
-    reference = [name for name in entries("docs/*.md") if not name.endswith(("README.md", "lecture.md"))]
+    reference = [name for name in entries("docs/*.md") if not name.endswith(("README.md", "lecture.md", "figures.md"))]
     nav = [{"normlab": "README.md"},
-           {"Course": ["docs/course/README.md", *chapters, *entries("docs/lecture.md"), "docs/course/whole.md"]}]
+           {"Course": ["docs/course/README.md", *chapters, *entries("docs/figures.md"), *entries("docs/lecture.md"), "docs/course/whole.md"]}]
     nav += [{"Labs": labs}] if labs else []
     return nav + [{"Reference": [*entries("docs/README.md"), *reference]},
                   {"API": [{"C: normlab.h": "api/normlab.md"}, {"Python": "api/python.md"}]},

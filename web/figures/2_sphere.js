@@ -30,6 +30,12 @@
         build(f) {
             f.choice("norm", "norm", [["layernorm", "LayerNorm"], ["rmsnorm", "RMSNorm"]]);
             f.choice("pass", "show", [["forward", "y"], ["backward", "y, and the gradient"]]);
+            const put = change => () => {
+                const [x, y, z] = [f.state.x, f.state.y, f.state.z].map(v => Math.max(-3.4, Math.min(3.4, change(v))));
+                f.set({x, y, z});
+            };
+            f.buttons("x:", [["× ½", put(v => v / 2)], ["× 2", put(v => v * 2)], ["+ ½", put(v => v + 0.5)],
+                             ["(1, 1, 1)", put(() => 1)]]);
             for (const k of [1, 2, 3]) f.slider(`g${k}`, `gain of x${"₁₂₃"[k - 1]}:`, {min: -2, max: 2, step: 0.1});
             f.slider("turn", "turn", {min: -180, max: 180, show: v => `${v}°`}), f.slider("tilt", "tilt", {min: -90, max: 90, show: v => `${v}°`});
             const d = this.space = f.surface(wide => Math.min(440, wide), "Three features as three axes");
@@ -106,7 +112,8 @@
             for (const key of ["dx", "along", "total"]) f.said[key].parentElement.hidden = s.pass === "forward";
             if (s.pass === "backward") {
                 const dx = layer(f, s, "backward");
-                stroke(y, plus(y, [s.p, s.q, s.r]), "bad");
+                const tip = plus(y, [s.p, s.q, s.r]);
+                stroke(y, tip, "bad"), d.text(this.at(tip)[0] + 12, this.at(tip)[1] - 10, "dy", "bad", "start");
                 stroke(x, plus(x, dx), "third");
                 d.text(...this.at(plus(x, scaled(dx, 1.15))), "dx", "third");
                 f.say("dx", triple(dx)), f.say("along", digits(dot(dx, x), 2)), f.say("total", digits(dx[0] + dx[1] + dx[2], 2));
