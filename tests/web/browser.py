@@ -82,15 +82,14 @@ class Page:
 
 def near(a, b, digits=3):
     a, b = float(a), float(b)
-    return a == b or abs(a - b) <= 10.0 ** (1 - digits) * abs(b)
+    return a == b or math.isfinite(a - b) and abs(a - b) <= 10.0 ** (1 - digits) * abs(b)
 
 
 def checked(program, note):
     """The error that the command which a figure shows prints."""
     words = note.removeprefix("normlab ").split()
-    done = subprocess.run([program, *words, "--csv"], capture_output=True, text=True)
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    return float(rows[0]["error_u"]) if rows and rows[0]["error_u"] else math.inf
+    done = subprocess.run([program, *words], capture_output=True, text=True)
+    return float(next(csv.DictReader(io.StringIO(done.stdout)))["error_u"])
 
 
 def digits(page, program):

@@ -37,7 +37,7 @@ for python in python3 /usr/bin/python3; do
     "$python" tests/web/browser.py $html "$build/normlab" "$folder/arrays" ${SHOTS:+--shots "$SHOTS"} "${axe[@]}"
     cp -r $html "$folder/html"
     sed -i 's/f.say("error", digits(r.error, 4))/f.say("error", digits(2 * r.error, 4))/; s/others += /others += 1 + /' "$folder/html/figures/figures.js"
-    sed -i 's|<div data-figure="sums">|<img src="http://127.0.0.1:9/x.png" style="width: 2000px">&|' "$folder/html/docs/figures.html"
+    sed -i 's|<div data-figure="sums">|<img src="http://127.0.0.1:9/x.png" style="min-width: 2000px">&|' "$folder/html/docs/figures.html"
     ! "$python" tests/web/browser.py "$folder/html" "$build/normlab" "$folder/arrays" --brief 2>"$folder/said" ||
         fail "the browser finds nothing wrong with spoilt figures"
     for fault in "digits: an error of" "who: batch" "pixels wide" "asks for http://127.0.0.1:9/x.png" "on the console"; do
