@@ -5,8 +5,8 @@ const ARG = {x: 0, residual: 1, dy: 2, gamma: 3, beta: 4, mean: 5, rstd: 6, y: 9
 const WANT = {xhat: 0, mean: 1, variance: 2, rstd: 3, dx: 4};
 const OUTCOME = ["ok", "fail", "demo", "skip"];
 
-/* The calls of wasi_snapshot_preview1 that the C library makes, on files in memory. `print` gets what is
- * written to stdout (1) and stderr (2). */
+/* The WASI calls that the C library makes, on files in memory. print(file, text) gets all output: file 1 is
+ * stdout, 2 stderr. */
 function system(files, print) {
     const OK = 0, BAD_FILE = 8, NO_FILE = 44, NOT_HERE = 52, ROOT = 3;
     const open = {};
@@ -101,7 +101,7 @@ function system(files, print) {
 }
 
 class Library {
-    /* packed: the module, compressed by gzip, in base64. */
+    /* packed: the module, gzipped, in base64. */
     static async load(packed) {
         const data = Uint8Array.from(atob(packed), letter => letter.charCodeAt(0));
         const plain = new Blob([data]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,5 +1,5 @@
-/* The end of the bundle: in a page, the figures begin; the library's text comes by a script of its own, since
- * pages opened as files may fetch nothing. SPDX-License-Identifier: MIT */
+/* Starts the figures of a page. The library arrives by a script of its own, loaded only if there is a figure: a
+ * page opened as a file may not fetch. SPDX-License-Identifier: MIT */
 if (typeof document !== "undefined") {
     const folder = document.currentScript.src.replace(/[^/]*$/, "");
     const packed = () => new Promise((resolve, reject) => {

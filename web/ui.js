@@ -1,11 +1,11 @@
-/* What the figures share: state that is also in the address, controls, drawings. A figure is an element
- * <div data-figure="NAME">, and its settings are the fragment #NAME?mean=80000&c=4.
+/* What the figures share: settings, controls and drawings. A figure fills an element
+ * <div data-figure="NAME">; its settings are also in the address, as #NAME?mean=80000&c=4.
  * SPDX-License-Identifier: MIT */
 
 const definitions = {};
 
-/* definition: title; state, the defaults of the settings; build(f), which makes controls and drawings, once;
- * draw(f, s), which shows the state s. */
+/* definition: title; state: the default settings; build(f): makes controls and drawings, once; draw(f, s):
+ * shows the settings s. */
 function figure(name, definition) {
     definitions[name] = definition;
 }
@@ -65,7 +65,7 @@ class Figure {
         root.dataset.ready = "";
     }
 
-    /* Changes settings, because the reader did. */
+    /* Changes settings, redraws, and updates the address. */
     set(changes) {
         Object.assign(this.state, changes);
         clearTimeout(this.timer); /* browsers allow few changes of the address a second */
@@ -92,7 +92,7 @@ class Figure {
         for (const s of this.surfaces) s.end();
     }
 
-    /* A range. log: its positions are logarithms; show: the value as text. */
+    /* A range input. log: min, max and step are logarithms; show(v): the value as text. */
     slider(key, label, {min, max, step = 1, log = false, show = v => digits(v)}) {
         const range = element("input", {type: "range", min: String(min), max: String(max), step: String(step)});
         const shown = element("output");
@@ -112,7 +112,7 @@ class Figure {
         });
     }
 
-    /* One of a few. options(s): the pairs [value, text] that the state allows. */
+    /* A group of radio buttons. options: pairs [value, text], or a function of the settings. */
     choice(key, label, options) {
         const list = typeof options === "function" ? options : () => options;
         const box = this.controls.appendChild(element("fieldset", {class: "nf-choice"}, element("legend", {}, label)));
@@ -143,7 +143,7 @@ class Figure {
             element("span", {}, label), element("div", {}, ...all)));
     }
 
-    /* A line of the table of facts; say() fills it. */
+    /* Adds a row to the table of facts; say() fills it. */
     fact(key, label) {
         const value = element("dd", {"data-fact": key});
         this.facts.append(element("div", {}, element("dt", {}, label), value));
@@ -163,7 +163,8 @@ class Figure {
         this.pictures.append(element("p", {class: "nf-legend"}, ...list.map(([kind, text]) => element("span", {class: kind}, text))));
     }
 
-    /* An SVG as wide as the figure. draw() fills it anew; its handles stay. */
+    /* An SVG as wide as the figure. Each draw() fills it anew; its handles persist, to keep focus and
+     * pointer capture. */
     surface(height, label) {
         const s = new Surface(this, height, label);
         this.surfaces.push(s);
@@ -212,8 +213,8 @@ class Surface {
         return this.add("polyline", {points: points.map(p => p.map(v => v.toFixed(1)).join()).join(" "), class: kind});
     }
 
-    /* A point to drag, or to move with the arrow keys. at(s): its x, y, and what it stands at, as text;
-     * move(dx, dy): by pixels. */
+    /* A point that the pointer or the arrow keys move. at(s): its x and y in pixels, and its value as text;
+     * move(dx, dy): called with the movement in pixels. */
     handle(label, kind, at, move) {
         const dot = this.svg.appendChild(shape("g", {tabindex: "0", role: "slider", "aria-label": label,
                                                      class: `nf-handle ${kind}`},
@@ -238,7 +239,7 @@ class Surface {
     }
 }
 
-/* Every figure of the page, each once it comes near the window. */
+/* Starts each figure of the page when it comes near the viewport. */
 function start(packed) {
     const all = [...document.querySelectorAll("[data-figure]")].filter(root => definitions[root.dataset.figure]);
     if (!all.length) return;

@@ -1,5 +1,6 @@
-/* Prints, for each case of a file and each rung that takes it, compiled for plain C, the hash of its outputs, the verdict and
- * the largest error: what the same functions have to say in WebAssembly. SPDX-License-Identifier: MIT */
+/* Prints a line for each case of a file and each implementation for plain C that takes it: the hash of the
+ * outputs, the verdict and the largest error. bits.js expects the same of WebAssembly.
+ * SPDX-License-Identifier: MIT */
 #include "web.h"
 #include "cases/case_list.h"
 

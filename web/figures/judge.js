@@ -51,16 +51,26 @@
             f.set({layer: "layernorm", eps: "1e-5", casting: "last", rounded: ""});
         },
         draw(f, s) {
-            const names = roles.filter(role => this.files[role]);
-            this.list.textContent = (names.length ? `Taken: ${names.join(", ")}.` : "No file yet.") + (this.stranger ? ` Not known by its name: ${this.stranger}.` : "");
-            if (!this.files.x || !(this.files.y || this.files.dx)) return f.conclude(names.length ? "x and y are needed, or x, dy and dx." : ""), this.out.textContent = "", undefined;
+            const names = roles.filter(role => this.files[role]), {x, y, dx} = this.files;
+            this.list.textContent = (names.length ? `Taken: ${names.join(", ")}.` : "No file yet.") +
+                (this.stranger ? ` Not known by its name: ${this.stranger}.` : "");
             const words = [s.layer, ...names.flatMap(role => [`--${role.replace("_", "-")}`, `${role}.npy`]), "--eps", s.eps];
             if (s.casting !== "last") words.push("--casting", s.casting);
             if (s.rounded) words.push("--rounded-to", s.rounded);
-            const {code, printed} = f.library.judge(words, Object.fromEntries(names.map(role => [`${role}.npy`, this.files[role]])));
+            const asked = [words.join(" "), ...names.map(role => this.files[role])];
+            if (this.asked && asked.every((v, i) => v === this.asked[i]) && asked.length === this.asked.length) return;
+            this.asked = asked, this.out.textContent = "";
+            f.note.textContent = names.length ? `normlab judge ${asked[0]}` : "";
+            if (!x || !(y || dx)) return f.conclude(names.length ? "x and y are needed, or x, dy and dx." : ""), undefined;
+            f.conclude("computing …");
+            setTimeout(() => this.asked === asked && this.judge(f, words, names), 50);
+        },
+        judge(f, words, names) {
+            const files = Object.fromEntries(names.map(role => [`${role}.npy`, this.files[role]]));
+            const {code, printed} = f.library.judge(words, files), lines = printed.trim().split("\n");
             this.out.textContent = printed;
-            f.conclude(code > 1 ? printed.trim().split("\n")[0] : printed.split("\n").filter(line => /^(verdict|likely mechanism)/.test(line)).map(line => line.replace(/ {2,}/, ": ")).join(". "));
-            f.note.textContent = `normlab judge ${words.join(" ")}`;
+            f.conclude(code > 1 ? lines[0] : lines.filter(line => /^(verdict|likely mechanism)/.test(line))
+                .map(line => line.replace(/^verdict +/, "").replace(/^likely mechanism +/, "Likely mechanism: ")).join(". "));
         }
     });
 }
