@@ -98,6 +98,9 @@ def digits(page, program):
         want = checked(program, page.root.find_element("css selector", ".nf-note").text)
         if not near(shown, want):
             yield f"an error of {shown} with {settings}, and normlab says {want}"
+    shown = page.open("digits", exhibit="", mean=300, c=256)
+    if not near(shown["rstd"], 1 / math.sqrt(float(shown["variance"]) + 1e-5), 5):
+        yield f"the drawing has another variance than C: {shown}"
     page.open("digits", exhibit="", mean=100, c=64, method="two_pass")
     before = page.facts("digits")["error"]
     page.drag(page.find("[data-figure=digits] input[data-key=mean]"), 60)

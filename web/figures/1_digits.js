@@ -1,6 +1,6 @@
 /* Where digits die: E[x^2], mean^2 and the mean on the grid of floats. SPDX-License-Identifier: MIT */
 {
-    /* Of the museum: the label of the button; and where the sliders stand, about. */
+    /* Exhibits of the museum: a label, and rounded positions of the sliders. */
     const exhibits = {
         ort28463: {label: "80000, …, 80003", mean: 80000, sigma: 1, c: 4},
         pt51102: {label: "2000 + N(0, 1)", mean: 2000, sigma: 1, c: 4},
@@ -18,7 +18,7 @@
         : `layernorm/forward/${s.type}/1x${s.c}/offset:${s.mean}/no-affine`;
     const spacing = (v, kept) => 2 ** (Math.floor(Math.log2(Math.abs(v))) - kept + 1);
 
-    /* What one_pass computes on its way, in floats as C does; the mean exactly, as doubles allow. */
+    /* The sums of layernorm/one_pass.c, rounded as its floats. The test compares its rstd with C's. */
     function moments(x) {
         let sum = 0, squares = 0;
         for (const v of x) {
@@ -45,7 +45,7 @@
         return r;
     }
 
-    /* The part of the number line around `origin`: where the floats are, and two pairs of numbers on it. */
+    /* Draws the number line around `origin`, with floats `ulp` apart as ticks, and the marks on it. */
     function grid(d, origin, ulp, reach, marks) {
         const wide = d.width, middle = wide / 2, y = 92;
         const at = v => middle + Math.max(-1.06, Math.min(1.06, v / reach)) * (wide / 2 - 34);

@@ -5,7 +5,7 @@
     const plus = (a, b) => a.map((v, i) => v + b[i]);
     const triple = v => `(${[...v].map(one => digits(one, 3)).join(", ")})`;
 
-    /* Axes of the screen in the space of the features. */
+    /* The screen's axes, in the coordinates of the features. */
     function axes(s) {
         const [a, b] = [s.turn, s.tilt].map(v => v * Math.PI / 180);
         const right = [-Math.sin(a), Math.cos(a), 0];

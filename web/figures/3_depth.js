@@ -1,4 +1,4 @@
-/* Depth: sizes over many random layers, by the networks of the study `depth`. SPDX-License-Identifier: MIT */
+/* Depth: sizes over many random layers, in the networks of the study `depth`. SPDX-License-Identifier: MIT */
 {
     const norms = {none: ["none", -1], batchnorm: ["BatchNorm", 0], layernorm: ["LayerNorm", 1], rmsnorm: ["RMSNorm", 2]};
     const places = {plain: ["no residual", 0], pre: ["pre-norm", 1], post: ["post-norm", 2]};

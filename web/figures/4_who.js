@@ -10,7 +10,7 @@
     };
     const index = (n, c, p) => (n * C + c) * P + p;
 
-    /* A row norm, on rows that list the elements which share their statistics. */
+    /* Normalizes each group of elements as a row. */
     function rows(L, op, x, groups) {
         const y = new Float64Array(x.length);
         L.open(`${op}/forward/f32/${groups.length}x${groups[0].length}/normal/no-affine`);

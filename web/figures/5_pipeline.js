@@ -1,6 +1,6 @@
 /* The pipeline: additions in a model of a core, cycle by cycle. SPDX-License-Identifier: MIT */
 {
-    /* Each addition waits for the last one of its accumulator, and for a port. */
+    /* An addition begins when the previous one of its accumulator has ended and a port is free. */
     function schedule(s, steps) {
         const ready = Array(s.chains).fill(0), begun = [];
         const used = new Map();

@@ -6,8 +6,7 @@
     };
     const unit = {f32: 2 ** -24, f16: 2 ** -11, bf16: 2 ** -8};
 
-    /* Additions in the order of the code: `lanes` accumulators, blocks of `block` steps of them (0: one block,
-     * -1: pairwise). A node has its value, its depth, and the error of its addition. */
+    /* add() rounds to the type, counts, and returns a node: its value, its depth, what rounding lost, its parts. */
     function adder(L, type) {
         const made = {rounded: 0, all: 0, history: []};
         const round = v => type === "f32" ? Math.fround(v) : L.round(type, Math.fround(v));
@@ -63,7 +62,7 @@
         if (step > 22) for (const v of leaves) d.text(v.x, d.height - 8, digits(v.value, 3), "small");
     }
 
-    /* The sum after each term, beside the exact one. */
+    /* Draws the sum after each term, computed and exact. */
     function running(d, history, leaves) {
         let exact = 0;
         const sums = leaves.map(v => exact += v.value), most = Math.max(exact, ...history);

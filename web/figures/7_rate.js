@@ -3,8 +3,8 @@
     const STEPS = 300, C = 64;
     const size = v => Math.sqrt(v.reduce((sum, one) => sum + one * one, 0));
 
-    /* Stochastic gradient descent on weights w, for a loss -target . y with noise. y is RMSNorm of w, so that its
-     * size cannot matter, or w itself. Gradients by the rung. */
+    /* Stochastic gradient descent on the noisy loss -target · y. y is RMSNorm of w, with the gradient of the
+     * backward kernel, or w itself. */
     function train(L, s) {
         const w = Array.from({length: C}, (_, i) => s.start * L.normal(0, i)), sizes = [size(w)], angles = [];
         const backward = s.norm === "rmsnorm";

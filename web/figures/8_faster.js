@@ -4,7 +4,7 @@
     const MARGIN = 0.02, DAYS = 60;
     const percent = v => Number.isFinite(v) ? `${digits(100 * (1 - Math.exp(v)), 2)} %` : "?";
 
-    /* The noise, drawn once. */
+    /* Cached normal noise, of two streams. */
     const drawn = [[], []];
     function noise(L, which, i) {
         const list = drawn[which], at = i % 300000;
@@ -12,7 +12,7 @@
         return list[at];
     }
 
-    /* One measurement: the log ratios of the rounds of each pass. A round of a pass strays by `round`, all of a pass
+    /* Simulates a measurement: the log ratios of the rounds of each pass. Each round strays by `round`, all of a pass
      * together by `pass`. */
     function measure(L, s, day, truth) {
         const passes = [], which = truth ? 0 : 1;

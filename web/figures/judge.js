@@ -1,8 +1,8 @@
-/* `normlab judge` in the page, on files that are dropped on it. Nothing leaves the page. SPDX-License-Identifier: MIT */
+/* `normlab judge` in the page, for files that are dropped on it. Nothing leaves the page. SPDX-License-Identifier: MIT */
 {
     const roles = ["x", "residual", "gamma", "beta", "y", "dy", "dx", "dresidual", "dgamma", "dbeta", "running_mean", "running_var"];
 
-    /* late.gamma.npy is gamma. */
+    /* The argument that a file holds, by its name: gamma for late.gamma.npy. */
     const roleOf = name => {
         const words = name.replace(/\.npy$/, "").toLowerCase().split(/[.\-\s]/);
         return roles.find(role => role === words[words.length - 1]) || roles.find(role => words.includes(role));
@@ -41,7 +41,7 @@
             this.out = element("pre", {class: "nf-report", tabindex: "0", "aria-label": "report"});
             f.pictures.append(box, this.list, this.out);
         },
-        /* Rows ever farther from zero, normalized by one_pass. */
+        /* Rows whose means lie ever farther from zero, normalized by one_pass. */
         example(f) {
             const L = f.library, rows = 24, c = 64, x = [];
             for (let i = 0; i < rows * c; i++) x.push(Math.fround(L.normal(0, i) + 2 ** (Math.floor(i / c) / 3)));
