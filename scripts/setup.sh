@@ -45,8 +45,9 @@ Python.h | python_headers | python3-dev
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
 '
-# Without these ./check --all makes the report, but does not open it in a browser.
+# Without these ./check --all makes the report and the site, but does not open them in a browser, or compute in it.
 needs_of_browser='
+node.js   | command -v node                       | nodejs
 a browser | command -v chromedriver               | chromium-driver
 Selenium  | /usr/bin/python3 -c "import selenium" | python3-selenium
 '
