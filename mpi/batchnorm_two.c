@@ -26,7 +26,7 @@ NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
     nl_job first, second;
     nl_job_make(&first, r, &nl_sums, v.c);
     nl_job_make(&second, r, &nl_sums, v.c);
-    float *mean = nl_ranks_alloc(v.c * sizeof *mean);
+    float *mean = nl_zeros(v.c * sizeof *mean);
 
     sums(v, &first, NULL);
     const float *sum = nl_job_run(&first);

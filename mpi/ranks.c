@@ -19,15 +19,22 @@ static void merge_moments(float *into, const float *from, size_t elements) {
     }
 }
 
-static void moments_op(void *from, void *into, int *elements, MPI_Datatype *type) {
+/* MPI gives the part of the lower ranks first, and expects the result in the second. */
+static void moments_op(void *lower, void *upper, int *elements, MPI_Datatype *type) {
+    const size_t floats = 3 * (size_t)*elements;
     (void)type;
-    merge_moments(into, from, (size_t)*elements);
+    for (size_t i = 0; i < floats; i += 3) {
+        float merged[3];
+        memcpy(merged, (float *)lower + i, sizeof merged);
+        merge_moments(merged, (float *)upper + i, 1);
+        memcpy((float *)upper + i, merged, sizeof merged);
+    }
 }
 
 const nl_reduction nl_sums = {1, add, NULL};
 const nl_reduction nl_moments = {3, merge_moments, moments_op};
 
-void *nl_ranks_alloc(size_t bytes) {
+void *nl_zeros(size_t bytes) {
     void *memory = calloc(bytes ? bytes : 1, 1);
     if (memory) return memory;
     fprintf(stderr, "out of memory: %zu bytes\n", bytes);
@@ -35,52 +42,30 @@ void *nl_ranks_alloc(size_t bytes) {
     abort();
 }
 
-void nl_push(nl_job *job, nl_node *stack, size_t *count, nl_node next) {
-    for (; *count; --*count) {
-        const nl_node last = stack[*count - 1];
-        if (last.width != next.width || last.begin % (2 * last.width)) break;
-        if (last.value) job->how->merge(last.value, next.value, job->elements);
-        next = (nl_node){last.begin, 2 * last.width, last.value};
-    }
-    stack[(*count)++] = next;
-}
-
-void nl_collapse(nl_job *job, nl_node *stack, size_t count) {
-    for (; count > 1; count--)
-        job->how->merge(stack[count - 2].value, stack[count - 1].value, job->elements);
-}
-
 void nl_job_make(nl_job *job, const nl_ranks *r, const nl_reduction *how, size_t elements) {
-    *job = (nl_job){.ranks = r, .how = how, .elements = elements};
-    job->parts = nl_ranks_alloc((nl_own(r) + 1) * nl_floats(job) * sizeof(float));
+    *job = (nl_job){.ranks = r, .how = how, .elements = elements, .floats = elements * how->width};
+    job->parts = nl_zeros(nl_own(r) * job->floats * sizeof(float));
     MPI_Type_contiguous((int)how->width, MPI_FLOAT, &job->type);
     MPI_Type_commit(&job->type);
 }
 
-static void start(nl_job *job, bool wait) {
-    const nl_ranks *r = job->ranks;
-    for (size_t g = 0; g < nl_own(r); g++)
-        nl_push(job, job->node, &job->nodes, (nl_node){r->border[r->rank] + g, 1, nl_part(job, g)});
-    job->ranks->order->start(job, wait);
-}
-
 void nl_job_start(nl_job *job) {
-    start(job, false);
+    job->ranks->order->start(job, false);
 }
 
 const float *nl_job_wait(nl_job *job) {
     MPI_Wait(&job->request, MPI_STATUS_IGNORE);
-    return job->ranks->order->finish(job);
+    job->ranks->order->finish(job);
+    return job->all;
 }
 
 const float *nl_job_run(nl_job *job) {
-    start(job, true);
-    return job->ranks->order->finish(job);
+    job->ranks->order->start(job, true);
+    job->ranks->order->finish(job);
+    return job->all;
 }
 
 void nl_job_free(nl_job *job) {
     MPI_Type_free(&job->type);
-    free(job->parts);
-    free(job->all);
-    free(job->counts);
+    free(job->parts), free(job->all), free(job->counts);
 }
