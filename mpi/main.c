@@ -237,7 +237,7 @@ static void call(const timing *t) {
 
 /* The median of some rounds; a round is as slow as its slowest rank. */
 static void point(const char *series, const char *what, const char *how, size_t x, timing t) {
-    enum { ROUNDS = 21 };
+    enum { ROUNDS = 11 };
     double ns[ROUNDS], round;
     int calls = 1;
     for (int k = -1; k < ROUNDS; k++) {
