@@ -32,7 +32,7 @@ network() { # SERIES QDISC...: on both ends
             { echo "not measured: $1; the kernel refuses $2: $why" >&2 && return; }
     done
     measure "$1" ip netns exec ${own}1 mpirun.openmpi --mca plm_rsh_agent "$agent" --mca btl tcp,self --mca pml ob1 \
-        --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 --host 10.77.0.1,10.77.0.2 -n 2
+        --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 --bind-to none --mca mpi_yield_when_idle 1 --host 10.77.0.1,10.77.0.2 -n 2
 }
 network 'veth'
 network 'veth 1 Gbit/s' tbf rate 1gbit burst 64k latency 50ms
