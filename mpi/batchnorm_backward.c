@@ -46,6 +46,5 @@ static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_a
     batchnorm(nl_backward_view_of(p, a), r);
 }
 
-NL_RUNG(batchnorm_backward, false, NULL, backward,
-        .about = "one allreduce of the sums of dy and of dy * xhat", .ops = NL_BIT(NL_BATCHNORM),
+NL_RUNG(batchnorm_backward, false, NULL, backward, .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS);

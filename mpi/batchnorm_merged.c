@@ -18,7 +18,5 @@ NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
 
 NL_FORWARD_OF(batchnorm)
 
-NL_RUNG(batchnorm_merged, false, forward, NULL,
-        .about = "one allreduce of count, mean and M2, merged by Chan's formula",
-        .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES,
-        .method = NL_WELFORD);
+NL_RUNG(batchnorm_merged, false, forward, NULL, .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD);

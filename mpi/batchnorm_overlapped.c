@@ -30,7 +30,5 @@ NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
 
 NL_FORWARD_OF(batchnorm)
 
-NL_RUNG(batchnorm_overlapped, false, forward, NULL,
-        .about = "blocks of channels: one travels while the next is computed",
-        .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES,
-        .method = NL_WELFORD);
+NL_RUNG(batchnorm_overlapped, false, forward, NULL, .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD);

@@ -43,6 +43,5 @@ NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
 
 NL_FORWARD_OF(batchnorm)
 
-NL_RUNG(batchnorm_two, false, forward, NULL,
-        .about = "two allreduces: of the sums, then of the squares", .ops = NL_BIT(NL_BATCHNORM),
+NL_RUNG(batchnorm_two, false, forward, NULL, .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS);

@@ -1,9 +1,6 @@
 #!/usr/bin/env bash
-# Times the rungs between two processes, in shared memory and over networks that it makes: two network namespaces with a
-# cable (veth) between them, plain, with a limited rate (tbf) and with delays of 20 and 200 us (netem). Needs root, iproute2
-# and OpenMPI; without root, or where the kernel lacks one of these, it names what is left out.
-#     mpi/network.sh build/release     writes results/ranks.csv and results/ranks.machine.txt
-# SPDX-License-Identifier: MIT
+# Times two ranks in shared memory and, as root, between two network namespaces: over a cable (veth) that is plain, limited (tbf)
+# or delayed (netem). Names what the kernel lacks. mpi/network.sh build/release writes results/ranks.*. SPDX-License-Identifier: MIT
 set -uo pipefail
 build=$(realpath "${1:?the build folder}") out=results/ranks.csv
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1

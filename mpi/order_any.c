@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 
-static void start(nl_job *job, bool wait) {
+static void start(nl_job *job) {
     const nl_ranks *r = job->ranks;
     job->all = nl_zeros(job->floats * sizeof(float)); /* what a rank without segments sends */
     for (size_t g = 0; g < nl_own(r); g++)
@@ -18,10 +18,7 @@ static void start(nl_job *job, bool wait) {
     if (job->how->op) MPI_Op_create(job->how->op, commutative, &op);
     MPI_Datatype type = job->how->op ? job->type : MPI_FLOAT;
     const int count = (int)job->elements;
-    if (wait)
-        MPI_Allreduce(MPI_IN_PLACE, job->all, count, type, op, r->comm);
-    else
-        MPI_Iallreduce(MPI_IN_PLACE, job->all, count, type, op, r->comm, &job->request);
+    MPI_Iallreduce(MPI_IN_PLACE, job->all, count, type, op, r->comm, &job->request);
     if (job->how->op) MPI_Op_free(&op);
 }
 

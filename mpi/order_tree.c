@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 
-static void start(nl_job *job, bool wait) {
+static void start(nl_job *job) {
     const nl_ranks *r = job->ranks;
     int *counts = job->counts = nl_zeros(2 * (size_t)r->size * sizeof(int));
     int *offsets = counts + r->size;
@@ -16,11 +16,8 @@ static void start(nl_job *job, bool wait) {
     }
     job->all = nl_zeros((r->segments + 1) * job->floats * sizeof(float));
     const int own = counts[r->rank];
-    if (wait)
-        MPI_Allgatherv(job->parts, own, job->type, job->all, counts, offsets, job->type, r->comm);
-    else
-        MPI_Iallgatherv(job->parts, own, job->type, job->all, counts, offsets, job->type, r->comm,
-                        &job->request);
+    MPI_Iallgatherv(job->parts, own, job->type, job->all, counts, offsets, job->type, r->comm,
+                    &job->request);
 }
 
 static void finish(nl_job *job) {

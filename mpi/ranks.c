@@ -50,7 +50,7 @@ void nl_job_make(nl_job *job, const nl_ranks *r, const nl_reduction *how, size_t
 }
 
 void nl_job_start(nl_job *job) {
-    job->ranks->order->start(job, false);
+    job->ranks->order->start(job);
 }
 
 const float *nl_job_wait(nl_job *job) {
@@ -60,9 +60,8 @@ const float *nl_job_wait(nl_job *job) {
 }
 
 const float *nl_job_run(nl_job *job) {
-    job->ranks->order->start(job, true);
-    job->ranks->order->finish(job);
-    return job->all;
+    nl_job_start(job);
+    return nl_job_wait(job);
 }
 
 void nl_job_free(nl_job *job) {

@@ -60,10 +60,10 @@ typedef struct nl_job {
     MPI_Request request;
 } nl_job;
 
-/* Who decides the order in which partial results are merged. `wait`: by a blocking call. */
+/* Who decides the order in which partial results are merged. */
 typedef struct nl_order {
     const char *name;
-    void (*start)(nl_job *job, bool wait);
+    void (*start)(nl_job *job);
     void (*finish)(nl_job *job);
 } nl_order;
 

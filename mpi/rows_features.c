@@ -15,6 +15,5 @@ NL_INLINE void rows(nl_view v, const nl_ranks *r) {
 NL_FORWARD_OF(rows)
 
 NL_RUNG(rows_features, true, forward, NULL,
-        .about = "split features: one allreduce for a block of rows",
         .ops = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD);

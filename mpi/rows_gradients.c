@@ -30,6 +30,5 @@ static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_a
 }
 
 NL_RUNG(rows_gradients, false, NULL, backward,
-        .about = "split rows: one allreduce of dgamma and dbeta",
         .ops = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1);

@@ -25,6 +25,5 @@ NL_INLINE void rows(nl_view v, const nl_ranks *r) {
 NL_FORWARD_OF(rows)
 
 NL_RUNG(rows_pipelined, true, forward, NULL,
-        .about = "split features: a block of rows travels while the next is read",
         .ops = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD);

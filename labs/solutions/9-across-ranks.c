@@ -11,7 +11,7 @@ typedef struct moments {
     float n, mean, m2; /* m2: the sum of (x - mean)^2 */
 } moments;
 
-/* What a rank computes from its own samples, from..to - 1. */
+/* Of a rank that has samples from to to - 1. */
 NL_INLINE moments of_rank(nl_view v, size_t j, size_t from, size_t to) {
     moments own = {.n = (float)((to - from) * v.s)};
     for (size_t i = from; i < to; i++)

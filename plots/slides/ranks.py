@@ -16,11 +16,11 @@ def fit(sizes, times):
 
 def networks(curves):
     """Name -> the time of the message, as fitted; and ns a sample of the library's kernel."""
-    found = {name: fit(*line) for name, line in curves.get("allreduce any", {}).items()}
-    if "veth" not in found or "library alone" not in curves:
+    found = {name: fit(*line) for name, line in curves.get("any", {}).items()}
+    if "veth" not in found or "library" not in curves:
         raise slide.Missing("ranks lacks networks: mpi/network.sh needs root")
     found |= {name: found["veth"] + [delay, 0] for name, delay in PAPER.items()}
-    samples, times = curves["library alone"]["veth"]
+    samples, times = curves["library"]["veth"]
     return {name: latency + BYTES * byte for name, (latency, byte) in found.items()}, 2 * min(np.divide(times, samples))
 
 
@@ -34,7 +34,6 @@ def draw(page):
     axes.set_ylim(0, 100)
     page.across(axes, 50, 50, "below: two ranks are faster than one")
     page.names(axes)
-    page.note("One allreduce, fitted between two processes, beside the library's kernel. Two network namespaces on one machine; the delays are "
-              "assumed.")
+    page.note("One allreduce, fitted, beside the library's kernel. veth: two network namespaces of one machine; the delays are assumed.")
     first, last = (2 * times[name] / sample for name in ("veth", "200 µs, on paper"))
     return f"Two ranks pay from a batch of {np.ceil(first):.0f} on, and with 200 µs of delay from {np.ceil(last):.0f} on"
