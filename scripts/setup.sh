@@ -41,6 +41,11 @@ a C++ compiler | command -v g++ | g++ | gcc-c++ | gcc | gcc
 needs_of_package='
 Python.h | python_headers | python3-dev
 '
+# Without these ./check --all leaves out the rungs across ranks.
+needs_of_ranks='
+OpenMPI | command -v mpirun.openmpi && command -v mpicc.openmpi | libopenmpi-dev openmpi-bin
+MPICH   | command -v mpirun.mpich && command -v mpicc.mpich     | libmpich-dev mpich
+'
 # Without it kernels are checked, but not kept from files and other processes.
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
@@ -164,6 +169,7 @@ setup() { # quick | all
     if [[ $1 == all ]] && command -v apt-get >/dev/null; then
         (get_programs "$needs_of_emulation")
         (get_programs "$needs_of_package")
+        (get_programs "$needs_of_ranks")
         (get_programs "$needs_of_browser")
     fi
     get_venv

@@ -1,0 +1,50 @@
+/* idea   As batchnorm/backward.c; dx needs two sums over all samples, of dy and of dy * xhat, and
+ *        both travel in one allreduce. They are dbeta and dgamma too.
+ * gain   One latency a layer; forward's statistics are on every rank already.
+ * fails  Nothing to overlap with: dx needs both sums.
+ * SPDX-License-Identifier: MIT */
+#include "ranks.h"
+
+NL_INLINE void sums(nl_backward_view v, nl_job *job) {
+    for (size_t g = 0; g < nl_own(job->ranks); g++)
+        for (size_t j = 0; j < v.c; j++) {
+            float dy_sum = 0, dyx_sum = 0;
+            for (size_t i = nl_own_begin(job->ranks, g); i < nl_own_begin(job->ranks, g + 1); i++)
+                for (size_t k = 0; k < v.s; k++) {
+                    const size_t at = (i * v.c + j) * v.s + k;
+                    const float dy = nl_load(v.t, v.dy, at);
+                    dy_sum += dy;
+                    dyx_sum += dy * ((nl_load(v.t, v.x, at) - v.mean[j]) * v.rstd[j]);
+                }
+            nl_part(job, g)[j] = dy_sum, nl_part(job, g)[v.c + j] = dyx_sum;
+        }
+}
+
+NL_INLINE void batchnorm(nl_backward_view v, const nl_ranks *r) {
+    const float m = (float)(r->total * v.s);
+    nl_job job;
+    nl_job_make(&job, r, &nl_sums, 2 * v.c);
+    sums(v, &job);
+    const float *dy_sum = nl_job_run(&job), *dyx_sum = dy_sum + v.c;
+
+    for (size_t j = 0; j < v.c; j++) {
+        if (v.dgamma) v.dgamma[j] = dyx_sum[j];
+        if (v.dbeta) v.dbeta[j] = dy_sum[j];
+        const float gain = nl_gain(v.gamma, v.plus_one, j) * v.rstd[j];
+        for (size_t i = 0; i < v.n; i++)
+            for (size_t k = 0; k < v.s; k++) {
+                const size_t at = (i * v.c + j) * v.s + k;
+                const float dy = nl_load(v.t, v.dy, at);
+                const float xhat = (nl_load(v.t, v.x, at) - v.mean[j]) * v.rstd[j];
+                nl_store(v.t, v.dx, at, gain * (dy - dy_sum[j] / m - xhat * (dyx_sum[j] / m)));
+            }
+    }
+    nl_job_free(&job);
+}
+
+static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_args *a) {
+    batchnorm(nl_backward_view_of(p, a), r);
+}
+
+NL_RUNG(batchnorm_backward, false, NULL, backward, .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS);

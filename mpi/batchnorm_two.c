@@ -1,0 +1,47 @@
+/* idea   Two-pass, as batchnorm/two_pass.c: an allreduce of the sums of x gives every rank the mean,
+ *        and one of the squares around it gives the variance.
+ * gain   None; the rung that the others are measured against. No rank needs more memory than its
+ *        own samples.
+ * fails  Pays the network's latency twice, and the second allreduce cannot begin before the first
+ *        has ended. The error grows with mean/sigma.
+ * SPDX-License-Identifier: MIT */
+#include "batch.h"
+
+/* Of x, or with a mean of (x - mean)^2, in each own segment. */
+NL_INLINE void sums(nl_view v, nl_job *job, const float *mean) {
+    for (size_t g = 0; g < nl_own(job->ranks); g++)
+        for (size_t j = 0; j < v.c; j++) {
+            float sum = 0;
+            for (size_t i = nl_own_begin(job->ranks, g); i < nl_own_begin(job->ranks, g + 1); i++)
+                for (size_t k = 0; k < v.s; k++) {
+                    const float x = nl_x(v, nl_at(v, i, j, k)), d = mean ? x - mean[j] : 0;
+                    sum += mean ? d * d : x;
+                }
+            nl_part(job, g)[j] = sum;
+        }
+}
+
+NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
+    const float m = (float)(r->total * v.s);
+    nl_job first, second;
+    nl_job_make(&first, r, &nl_sums, v.c);
+    nl_job_make(&second, r, &nl_sums, v.c);
+    float *mean = nl_zeros(v.c * sizeof *mean);
+
+    sums(v, &first, NULL);
+    const float *sum = nl_job_run(&first);
+    for (size_t j = 0; j < v.c; j++) mean[j] = sum[j] / m;
+
+    sums(v, &second, mean);
+    const float *squares = nl_job_run(&second);
+    for (size_t j = 0; j < v.c; j++) nl_batch_output(v, r, j, mean[j], squares[j] / m);
+
+    free(mean);
+    nl_job_free(&first);
+    nl_job_free(&second);
+}
+
+NL_FORWARD_OF(batchnorm)
+
+NL_RUNG(batchnorm_two, false, forward, NULL, .ops = NL_BIT(NL_BATCHNORM),
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS);

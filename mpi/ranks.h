@@ -1,0 +1,109 @@
+/* What a rung across ranks includes: who has which part of the tensor, and sums over all ranks.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_RANKS_H
+#define NL_RANKS_H
+
+#include "kernel.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+
+/* The split axis is cut into at most this many segments, whatever the number of ranks. */
+enum { SEGMENTS = 16 };
+
+/* How two partial results become one: elements of `width` floats. `op`: the same for MPI; NULL:
+ * MPI_SUM. Zeros are the partial result of nothing. */
+typedef struct nl_reduction {
+    size_t width;
+    void (*merge)(float *into, const float *from, size_t elements);
+    MPI_User_function *op;
+} nl_reduction;
+
+extern const nl_reduction nl_sums;    /* one float */
+extern const nl_reduction nl_moments; /* count, mean, M2: the sum of squares around that mean */
+
+/* Rank r has segments border[r] to border[r + 1] - 1 of the split axis, which has `total` elements:
+ * samples or rows (n), or features (c). */
+typedef struct nl_ranks {
+    MPI_Comm comm;
+    int rank, size;
+    size_t total, segments;
+    const size_t *border; /* [size + 1] */
+    const struct nl_order *order;
+} nl_ranks;
+
+/* The first element of segment g, on the whole axis. */
+static inline size_t nl_segment(const nl_ranks *r, size_t g) {
+    return r->segments ? r->total * g / r->segments : 0;
+}
+
+/* The segments of this rank: how many, and where number g begins in the rank's part. */
+static inline size_t nl_own(const nl_ranks *r) {
+    return r->border[r->rank + 1] - r->border[r->rank];
+}
+
+static inline size_t nl_own_begin(const nl_ranks *r, size_t g) {
+    const size_t first = r->border[r->rank];
+    return nl_segment(r, first + g) - nl_segment(r, first);
+}
+
+/* A reduction: fill nl_part() of each own segment, start it, compute what does not need the result,
+ * and wait. */
+typedef struct nl_job {
+    const nl_ranks *ranks;
+    const nl_reduction *how;
+    size_t elements, floats; /* of the result */
+    float *parts;            /* [own segments][floats] */
+    float *all;              /* the result; order_tree: [segments][floats] */
+    int *counts;             /* order_tree: MPI reads them until the end */
+    MPI_Datatype type;       /* an element */
+    MPI_Request request;
+} nl_job;
+
+/* Who decides the order in which partial results are merged. */
+typedef struct nl_order {
+    const char *name;
+    void (*start)(nl_job *job);
+    void (*finish)(nl_job *job);
+} nl_order;
+
+extern const nl_order nl_order_any, nl_order_tree;
+
+void nl_job_make(nl_job *job, const nl_ranks *r, const nl_reduction *how, size_t elements);
+void nl_job_start(nl_job *job);
+const float *nl_job_wait(nl_job *job); /* the result, on every rank; valid until nl_job_free() */
+const float *nl_job_run(nl_job *job);  /* both */
+void nl_job_free(nl_job *job);
+
+static inline float *nl_part(const nl_job *job, size_t g) {
+    return job->parts + g * job->floats;
+}
+
+void *nl_zeros(size_t bytes); /* ends the program if there is no memory */
+
+/* What it takes and its method, in the library's terms; and its functions, which get the problem
+ * and the arguments of this rank's part. */
+typedef struct nl_rung {
+    nl_impl impl;
+    bool features; /* splits the features; else samples or rows */
+    void (*forward)(const nl_ranks *, const nl_problem *, const nl_forward_args *);
+    void (*backward)(const nl_ranks *, const nl_problem *, const nl_backward_args *);
+} nl_rung;
+
+#define NL_RUNG(stem, splits_features, forward_, backward_, ...)              \
+    const nl_rung nl_rung_##stem = {{.name = #stem, .isa = "c", __VA_ARGS__}, \
+                                    splits_features,                          \
+                                    forward_,                                 \
+                                    backward_}
+
+/* forward() for a kernel of a view, with f32 as a constant in its loops. */
+#define NL_FORWARD_OF(kernel)                                                               \
+    static void forward(const nl_ranks *r, const nl_problem *p, const nl_forward_args *a) { \
+        nl_view v = nl_view_of(p, a);                                                       \
+        if (v.t == NL_F32)                                                                  \
+            v.t = NL_F32, kernel(v, r);                                                     \
+        else                                                                                \
+            kernel(v, r);                                                                   \
+    }
+
+#endif

@@ -1,0 +1,34 @@
+/* idea   With split rows nothing of dx crosses ranks; only dgamma and dbeta are sums over all rows.
+ *        Each rank gives its segments to the library, and their gradients go into one allreduce.
+ * gain   Any kernel of the library, unchanged; 2c floats a layer, once a step.
+ * fails  A segment of a few rows is a call of its own. dx is ready long before the allreduce ends,
+ *        which a framework hides behind the layers below: here it is waited for.
+ * SPDX-License-Identifier: MIT */
+#include "ranks.h"
+
+static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_args *a) {
+    nl_job job;
+    nl_job_make(&job, r, &nl_sums, 2 * p->c);
+    for (size_t g = 0; g < nl_own(r); g++) {
+        const size_t row = nl_own_begin(r, g), bytes = row * p->c * nl_dtype_size(p->dtype);
+        nl_problem segment = *p;
+        segment.n = nl_own_begin(r, g + 1) - row;
+        nl_backward_args part = *a;
+        part.x = (const char *)a->x + bytes, part.dy = (const char *)a->dy + bytes;
+        part.dx = (char *)a->dx + bytes;
+        if (a->dresidual) part.dresidual = (const char *)a->dresidual + bytes;
+        if (a->mean) part.mean = a->mean + row;
+        part.rstd = a->rstd + row;
+        part.dgamma = nl_part(&job, g);
+        part.dbeta = nl_layers[p->op].beta ? nl_part(&job, g) + p->c : NULL;
+        if (nl_backward(NULL, &segment, &part, 1) != NL_OK) MPI_Abort(r->comm, 1);
+    }
+    const float *sums = nl_job_run(&job);
+    if (a->dgamma) memcpy(a->dgamma, sums, p->c * sizeof(float));
+    if (a->dbeta) memcpy(a->dbeta, sums + p->c, p->c * sizeof(float));
+    nl_job_free(&job);
+}
+
+NL_RUNG(rows_gradients, false, NULL, backward,
+        .ops = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1);

@@ -1,0 +1,39 @@
+"""From which batch on does BatchNorm over two ranks pay? Forward, 256 channels of 7 × 7."""
+import numpy as np
+
+import slide
+
+SOURCE = "ranks"
+BYTES = 256 * 3 * 4  # count, mean and M2 of each channel
+PAPER = {"20 µs, on paper": 20e3, "200 µs, on paper": 200e3}  # one-way delays in ns, added to veth's latency
+
+
+def fit(sizes, times):
+    """Latency in ns and ns a byte, with the least relative errors."""
+    sizes, times = np.asarray(sizes), np.asarray(times)
+    return np.linalg.lstsq(np.stack([1 / times, sizes / times], 1), np.ones(len(times)), rcond=None)[0]
+
+
+def networks(curves):
+    """Name -> the time of the message, as fitted; and ns a sample of the library's kernel."""
+    found = {name: fit(*line) for name, line in curves.get("any", {}).items()}
+    if "veth" not in found or "library" not in curves:
+        raise slide.Missing("ranks lacks networks: mpi/network.sh needs root")
+    found |= {name: found["veth"] + [delay, 0] for name, delay in PAPER.items()}
+    samples, times = curves["library"]["veth"]
+    return {name: latency + BYTES * byte for name, (latency, byte) in found.items()}, 2 * min(np.divide(times, samples))
+
+
+def draw(page):
+    times, sample = networks(page.curves())
+    axes = page.axes(xlabel="samples in the batch, half on each rank", ylabel="the network's share of the time, %", right=3.3)
+    batches = 2 ** np.arange(1, 13)
+    for name, time in times.items():
+        page.line(axes, batches, 100 * time / (time + sample * batches / 2), name)
+    slide.log_x(axes, batches)
+    axes.set_ylim(0, 100)
+    page.across(axes, 50, 50, "below: two ranks are faster than one")
+    page.names(axes)
+    page.note("One allreduce, fitted, beside the library's kernel. veth: two network namespaces of one machine; the delays are assumed.")
+    first, last = (2 * times[name] / sample for name in ("veth", "200 µs, on paper"))
+    return f"Two ranks pay from a batch of {np.ceil(first):.0f} on, and with 200 µs of delay from {np.ceil(last):.0f} on"
