@@ -89,9 +89,11 @@ static void part_call(const part *t, const nl_ranks *r) {
                                at[NL_RSTD],
                                at[NL_RUNNING_MEAN],
                                at[NL_RUNNING_VAR],
+                               NULL,
                                NULL};
     const nl_backward_args b = {at[NL_X],    at[NL_DY], at[NL_RESIDUAL], at[NL_GAMMA], at[NL_MEAN],
-                                at[NL_RSTD], at[NL_DX], at[NL_DGAMMA],   at[NL_DBETA], NULL};
+                                at[NL_RSTD], at[NL_DX], at[NL_DGAMMA],   at[NL_DBETA], NULL,
+                                NULL};
     if (t->rung->backward)
         t->rung->backward(r, &t->c.problem, &b);
     else

@@ -35,7 +35,7 @@ import readme
 ROOT = Path(__file__).resolve().parent.parent
 COURSE = ROOT / "docs" / "course"
 # The lab, a folder's number in labs/, that each chapter leads to.
-LABS = {4: 1, 5: 1, 6: 1, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 15: 8, 17: 1, 18: 8, 19: 9}
+LABS = {0: 0, 4: 1, 5: 1, 6: 9, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 15: 8, 17: 1, 18: 8, 19: 10}
 BLOCK = r' -->\n(?:\n?```\w*\n.*?^```\n)?'
 CODE = re.compile(r'^<!-- code: (\S+) (?:(\w+)|"((?:\\"|[^"])+)" "((?:\\"|[^"])+)")' + BLOCK, re.M | re.S)
 DIFF = re.compile(r'^<!-- diff: (\S+) (\S+) (\w+)' + BLOCK, re.M | re.S)
@@ -169,9 +169,13 @@ def missing_parts(page, text):
         yield f'begins with "# {number(page)}. TITLE"'
     if re.match(r"[#!|<`\-]", idea(page)) or not 1 <= len(re.findall(r"[.?!](?:\s|$)", idea(page))) <= 4:
         yield "has the idea, in two or three sentences, right below its title"
+    mechanism = rf"^!\[[^\]]{{5,}}\]\(\.\./pictures/course/{number(page):02}\.svg\)$"
+    if not re.search(mechanism, text, flags=re.M):
+        yield f"shows its mechanism, ../pictures/course/{number(page):02}.svg (scripts/mechanisms.py)"
     if number(page) == 0:
         return
-    picture = re.search(r"!\[[^\]]{5,}\]\([^)]+\.(?:png|svg)\)(.*?)(?=^#|\Z)", text, flags=re.M | re.S)
+    results = re.sub(mechanism, "", text, flags=re.M)
+    picture = re.search(r"!\[[^\]]{5,}\]\([^)]+\.(?:png|svg)\)(.*?)(?=^#|\Z)", results, flags=re.M | re.S)
     if not picture or not re.search(r"\./reproduce|plots/", picture[1]):
         yield "has a picture with a description, and below it the command that makes it (./reproduce or plots/)"
     experiment = section(text, "Experiment")

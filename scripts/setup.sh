@@ -23,10 +23,11 @@ clang          | includes clang stdio.h             | clang libc6-dev  | clang  
 sanitizers     | sanitizes clang                    | libclang-rt-dev  | compiler-rt     | compiler-rt | llvm
 OpenMP (clang) | includes clang omp.h -fopenmp      | libomp-dev       | libomp-devel    | openmp    | libomp
 '
-# Without these ./check --all leaves out the steps on an emulator.
+# Without these ./check --all leaves out the steps on an emulator, and the test of counted speed.
 needs_of_emulation='
 a compiler for aarch64 | includes aarch64-linux-gnu-gcc stdio.h              | gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qemu-user
+counted speed          | command -v valgrind                               | valgrind
 '
 # Without it the study model_step fails, and with it ./reproduce.
 needs_of_models='
@@ -49,8 +50,9 @@ MPICH   | command -v mpirun.mpich && command -v mpicc.mpich     | libmpich-dev m
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
 '
-# Without these ./check --all makes the report, but does not open it in a browser.
+# Without these ./check --all makes the report and the site, but does not open them in a browser, or compute in it.
 needs_of_browser='
+node.js   | command -v node                       | nodejs
 a browser | command -v chromedriver               | chromium-driver
 Selenium  | /usr/bin/python3 -c "import selenium" | python3-selenium
 '

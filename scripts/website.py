@@ -30,6 +30,7 @@ from mkdocs.config import load_config
 from pymdownx.slugs import slugify
 
 import course
+import figures
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST = ["README.md", "CONTRIBUTING.md", "docs", "labs", "python/README.md", "plots/README.md"]
@@ -100,7 +101,7 @@ class Pages:
     """The repository's pages, staged in a folder."""
 
     def __init__(self, folder):
-        self.folder, self.todo, self.done = folder, [], set()
+        self.folder, self.todo, self.done, self.has_figures = folder, [], set(), False
         for name in FIRST:
             path = ROOT / name
             self.todo += sorted(path.rglob("*.md")) if path.is_dir() else [path] if path.exists() else []
@@ -147,6 +148,10 @@ class Pages:
                 address += ".md"
             self.todo.append(target)
             return f"{match[1]}{address}{match[3] or ''}{match[4]}"
+        if figures.MARKER.search(text):
+            self.has_figures = True
+            script = os.path.relpath(ROOT / "figures" / "figures.js", path.parent)
+            text = f'{figures.on_site(path, text)}\n<script src="{script}"></script>\n'
         for picture in re.findall(r'<img src="([^":]+)"', text):
             self.todo.append(Path(os.path.normpath(path.parent / picture)))
         parts = FENCE.split(in_lists(text))
@@ -225,7 +230,7 @@ def whole_course():
     """All chapters on one page, to be printed, with the answers."""
     parts = ["---\nsearch:\n  exclude: true\n---\n# The course on one page\n"]
     for page in course.chapters():
-        body = page.read_text().rstrip().rpartition("\n")[0].replace("<details>", "<details open>")
+        body = figures.MARKER.sub("", page.read_text()).rstrip().rpartition("\n")[0].replace("<details>", "<details open>")
         parts.append(re.sub(r"^#", "##", body, flags=re.M) + "\n")
     return "\n".join(parts)
 
@@ -268,9 +273,11 @@ def navigation(pages):
         return [str(path.relative_to(pages)) for path in sorted(pages.glob(pattern))]
     chapters = entries("docs/course/[0-9]*.md")
     labs = entries("labs/README.md") + entries("labs/[0-9]*/README.md")
-    reference = [name for name in entries("docs/*.md") if not name.endswith(("README.md", "lecture.md"))]
+    reference = [name for name in entries("docs/*.md") if not re.search("README|lecture|figures", name)]
     nav = [{"normlab": "README.md"},
-           {"Course": ["docs/course/README.md", *chapters, *entries("docs/lecture.md"), "docs/course/whole.md"]}]
+           {"Course": ["docs/course/README.md", *chapters, *entries("docs/course/term*.md"), *entries("docs/figures.md"),
+                       *entries("docs/lecture*.md"),
+                       *entries("docs/course/exam.md"), "docs/course/whole.md"]}]
     nav += [{"Labs": labs}] if labs else []
     return nav + [{"Reference": [*entries("docs/README.md"), *reference]},
                   {"API": [{"C: normlab.h": "api/normlab.md"}, {"Python": "api/python.md"}]},
@@ -314,6 +321,9 @@ def main():
     pages.write("api/normlab.md", header())
     pages.write("api/python.md", python_api())
     pages.write("site.css", STYLE)
+    if pages.has_figures:
+        figures.bundle(out / "pages" / "figures")
+        pages.write("site.css", STYLE + (figures.WEB / "figures.css").read_text())
     pages.write("iframe-worker.js", FRAME)
     (out / "mkdocs.yml").write_text(json.dumps(configuration(out), indent=1))
     config = load_config(str(out / "mkdocs.yml"))

@@ -15,7 +15,7 @@
 enum { PICK = 14, BELOW = 15 };
 _Static_assert(PICK >= (int)NL_ARGS, "another nl_arg would get the stream of pick()");
 
-static double pick(size_t n, size_t limit) {
+static double pick(uint64_t n, size_t limit) {
     return floor(random_uniform(PICK, n) * (double)limit);
 }
 

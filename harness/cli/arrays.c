@@ -13,8 +13,7 @@ const char arrays_usage[] =
     "LAYER is batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also: gemma, qwen3next), whose gain\n"
     "is 1 + gamma. batchnorm takes x as (N, C) or (N, C, ...); the others take rows of features.\n"
     "Arrays are float16, float32, float64 (run computes float32), or bfloat16 as ml_dtypes saves\n"
-    "it, '<V2'. FILE is an .npy; or FILE.npz:ARRAY, from an uncompressed .npz; or FILE.npz, where\n"
-    "the array has the option's name, as running_mean.\n"
+    "it, '<V2'. FILE is an .npy.\n"
     "\n"
     "  --axes LIST                normalized together, -2,-1: the last two    default: the last\n"
     "                             batchnorm: all but the channels', 0,1,2 for (N, H, W, C)\n"
@@ -22,9 +21,11 @@ const char arrays_usage[] =
     "  --residual FILE            added to x first; its shape and type\n"
     "  --eps NUMBER               inside the root          default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
+    "  --sum HOW                  float: normalize x + residual as it is; rounded: to x's type "
+    "first\n"
     "  --inference                batchnorm on --running-mean FILE and --running-var FILE\n";
 
-enum { EPS, CASTING, INFERENCE, AXES, SETTINGS };
+enum { EPS, CASTING, SUM, INFERENCE, AXES, SETTINGS };
 
 static const array_option inputs[INPUTS] = {
     [IN_X] = {"x", NL_X, false, IN_X},
@@ -38,6 +39,7 @@ static const array_option inputs[INPUTS] = {
 static const array_option settings[SETTINGS] = {
     [EPS] = {"eps", NL_X, false, IN_X},
     [CASTING] = {"casting", NL_X, false, IN_X},
+    [SUM] = {"sum", NL_RESIDUAL, false, IN_RESIDUAL},
     [INFERENCE] = {"inference", NL_RUNNING_MEAN, false, IN_RUNNING_MEAN},
     [AXES] = {"axes", NL_X, false, IN_X},
 };
@@ -93,7 +95,8 @@ static bool suits(const array_option *s, const nl_problem *p) {
 }
 
 bool arrays_check(arrays *a) {
-    const char *const *value = a->value, *casting = value[setting(a, CASTING)];
+    const char *const *value = a->value, *casting = value[setting(a, CASTING)],
+                      *sum = value[setting(a, SUM)];
     double eps = 1e-5;
     bool inference = value[setting(a, INFERENCE)] && nl_layers[a->p.op].running;
     a->p.pass = a->backward ? NL_BACKWARD : inference ? NL_INFERENCE : NL_FORWARD;
@@ -115,6 +118,10 @@ bool arrays_check(arrays *a) {
         a->p.casting = NL_CAST_BEFORE_WEIGHT;
     else if (casting && strcmp(casting, "last") != 0)
         return options_fail("--casting %s: last or before-weight", casting);
+    if (sum && strcmp(sum, "rounded") == 0)
+        a->p.sum = NL_SUM_ROUNDED;
+    else if (sum && strcmp(sum, "float") != 0)
+        return options_fail("--sum %s: float or rounded", sum);
     a->p.eps = (float)eps;
     a->axes = value[setting(a, AXES)];
     return true;

@@ -132,6 +132,12 @@ static bool is_naive(const nl_impl *m, const nl_problem *p) {
            strcmp(tail, p->pass == NL_FORWARD ? "naive" : nl_pass_name(p->pass)) == 0;
 }
 
+const nl_impl *attempt_naive(const nl_problem *p) {
+    for (size_t i = 0; i < nl_impl_count(); i++)
+        if (is_naive(nl_impl_at(i), p) && nl_accepts(nl_impl_at(i), p)) return nl_impl_at(i);
+    return NULL;
+}
+
 static bool races(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
     return nl_accepts(impl, &c->problem) && (impl == j->impl || is_naive(impl, &c->problem) ||
@@ -236,7 +242,6 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     if (j.failed) return NL_EXIT_FAILED;
     report_busy(&j.out);
     const size_t bounded = j.checked - j.unbounded;
-    printf("\n");
     if (bounded)
         printf("right on %zu case%s, with at most %.0f %% of the error allowed\n", bounded,
                bounded == 1 ? "" : "s", 100 * j.share);

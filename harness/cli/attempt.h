@@ -12,6 +12,9 @@ typedef struct attempt_options {
     case_list cases; /* these instead, if any */
 } attempt_options;
 
+/* The plainest rung for a problem; NULL: there is none. */
+const nl_impl *attempt_naive(const nl_problem *p);
+
 /* Returns the exit code. */
 int attempt(const nl_impl *impl, const attempt_options *o);
 

@@ -103,9 +103,9 @@ static bool by_reference(const computation *c, double *d, long double *v) {
                      .magnitude = v + MAGNITUDE * most};
     if (updates) o.running_mean = of_c, o.running_var = of_c + most;
     if (back) {
-        o.dx = d + DX * count, o.dx_gauge = d + DX_GAUGE * count;
-        o.dgamma = of_c, o.dgamma_gauge = of_c + 2 * most;
-        o.dbeta = of_c + most, o.dbeta_gauge = of_c + 3 * most;
+        o.dx = d + DX * count, o.dx_scale = d + DX_GAUGE * count;
+        o.dgamma = of_c, o.dgamma_scale = of_c + 2 * most;
+        o.dbeta = of_c + most, o.dbeta_scale = of_c + 3 * most;
     }
     if (!ref_compute(p, &inputs, &o, c->threads)) return no_memory();
     if (back)
@@ -119,7 +119,7 @@ static bool by_reference(const computation *c, double *d, long double *v) {
                                         [NL_DGAMMA] = o.dgamma,
                                         [NL_DBETA] = o.dbeta};
     for (nl_arg a = 0; a < NL_ARGS; a++) { /* without rows the implementation's mean is kept */
-        const size_t values = nl_args[a].extent == NL_FEATURES ? p->c : groups;
+        const size_t values = nl_args[a].extent == NL_GROUPS ? groups : p->c;
         for (size_t i = 0; from[a] && c->out[a] && count && i < values; i++)
             ((float *)c->out[a])[i] = (float)from[a][i];
     }

@@ -207,9 +207,12 @@ static bool check_before_timing(grading *j, const part *p) {
     return q->n * q->c * q->s > LARGE || check_part(j, p, k);
 }
 
-static bool (*const grade_part[PART_KINDS])(grading *, const part *) = {grade_category, grade_bits,
-                                                                        grade_error,
-                                                                        check_before_timing};
+static bool (*const grade_part[PART_KINDS])(grading *,
+                                            const part *) = {[PART_CATEGORY] = grade_category,
+                                                             [PART_BITS] = grade_bits,
+                                                             [PART_ERROR] = grade_error,
+                                                             [PART_COUNT] = grade_count,
+                                                             [PART_SPEED] = check_before_timing};
 
 /* Grades the parts of one kind; only checks parts of speed. False: bad input, after a message. */
 static bool grade_kind(grading *j, int kind, bool right) {
@@ -246,7 +249,7 @@ bool grade_all(grading *j) {
     for (size_t i = 0; i < j->work->count; i++) j->total += j->work->parts[i].cases.count;
     if (!grade_kind(j, PART_CATEGORY, true) || !grade_kind(j, PART_BITS, true)) return false;
     for (size_t i = 0; i < m->count; i++) right = right && m->all[i].right;
-    if (!grade_kind(j, PART_ERROR, right)) return false;
+    if (!grade_kind(j, PART_ERROR, right) || !grade_kind(j, PART_COUNT, right)) return false;
     const size_t first = m->count;
     return grade_kind(j, PART_SPEED, right) && (!right || time_all(j, first));
 }

@@ -9,6 +9,7 @@
 typedef struct grading {
     const assignment *work;
     const nl_impl *impl;
+    const char *counted, *counted_isa; /* the library that is counted; NULL: it was not made */
     int threads, seed;
     double seconds;
     marks *out;
@@ -22,6 +23,12 @@ bool grade_all(grading *j);
 
 /* The points for a part's speed, which has been checked: times the kernel beside both rungs. */
 bool grade_speed(grading *j, const part *p, mark *k);
+
+/* As many of the steps between both ends as the value has reached; within 2 % is reached. */
+int grade_steps(double mine, double from, double to, int steps);
+
+/* The points for a part's counted instructions and cache misses. */
+bool grade_count(grading *j, const part *p);
 
 /* The position of a value between both ends, on a logarithmic scale from 0 to 1. */
 double grade_share(double value, double from, double to);

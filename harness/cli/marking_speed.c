@@ -2,6 +2,7 @@
 #include "base/interrupt.h"
 #include "registry.h"
 #include "timing/contest.h"
+#include "cli/counting.h"
 #include "cli/marking.h"
 #include "cli/options.h"
 
@@ -21,7 +22,7 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
 
 /* Two measurements of one kernel differ by a few per cent: by one step at the border of two,
  * otherwise by none. A time within the margin of a step has reached it. */
-static int steps_reached(double mine, double from, double to, int steps) {
+int grade_steps(double mine, double from, double to, int steps) {
     const bool scale = to < from; /* the machine cannot tell the rungs apart: all or nothing */
     const double least = mine / 1.02;
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
@@ -94,8 +95,35 @@ bool grade_speed(grading *j, const part *p, mark *k) {
         return true;
     }
     const bool useless = mine->band >= log(1.25);
-    const int steps = useless ? 0 : steps_reached(mine->ns.median, from, to, p->steps);
+    const int steps = useless ? 0 : grade_steps(mine->ns.median, from, to, p->steps);
     k->points = p->points * steps / p->steps;
     describe_speed(&all, p, from / to, steps, useless, k);
+    return true;
+}
+
+bool grade_count(grading *j, const part *p) {
+    const nl_case *c = p->cases.items;
+    mark *k = &j->out->all[j->out->count];
+    counted mine, from, to;
+    char error[700];
+    if (!j->counted || !counting_works())
+        return grade_nothing(j, p,
+                             j->counted ? "not counted: valgrind is not installed"
+                                        : "not counted: only a .c file is"),
+               k->right = true;
+    grade_nothing(j, p, "");
+    if (!counting_run(j->counted, j->impl->name, j->counted_isa, c, &mine, error, sizeof error) ||
+        !counting_rung(p->from_rung, c, &from, error, sizeof error) ||
+        !counting_rung(p->to_rung, c, &to, error, sizeof error))
+        return snprintf(k->text, sizeof k->text, "%s", error), true;
+    const double cost = counted_cost(mine), first = counted_cost(from), last = counted_cost(to);
+    const int steps = grade_steps(cost, first, last, p->steps);
+    k->right = true;
+    k->points = p->points * steps / p->steps;
+    snprintf(k->text, sizeof k->text,
+             "%s\n%.0f instructions, %.0f misses of the first cache, %.0f of the last: %.2f times "
+             "as cheap as %s; %s is at %.2f\nstep %d of %d",
+             c->text, mine.instructions, mine.first, mine.last, first / cost, p->from_rung,
+             p->to_rung, first / last, steps, p->steps);
     return true;
 }

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "base/replace.h"
 #include "cases/names.h"
+#include "cli/counting.h"
 #include "cli/marking.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -16,7 +17,6 @@
 #include "workbench/symbols.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,8 +31,7 @@ static const char help[] =
     "  --threads N        threads for those that use them (1)\n"
     "  --seconds S        of timing per implementation and case (0.2); 0: no points for speed\n"
     "  --gradescope FILE  write Gradescope's results.json\n"
-    "  --junit FILE       write JUnit XML\n"
-    "  --card FILE.svg    write a card; one that is there gives the points before\n\n"
+    "  --junit FILE       write JUnit XML\n\n"
     "Exit codes: 0 every category is right, 1 not, or it does not compile, 2 bad usage or a bad\n"
     "assignment.\n\n"
     "Examples:\n"
@@ -40,15 +39,6 @@ static const char help[] =
     "  normlab grade examples/grading/rmsnorm.txt mine.c\n"
     "  normlab grade --seed 4711 --gradescope /autograder/results/results.json rmsnorm.txt "
     "mine.c\n";
-
-static char *read_card(const char *path) {
-    enum { MOST = 1 << 20 };
-    FILE *f = fopen(path, "rb");
-    char *text = f ? calloc(1, MOST + 1) : NULL;
-    if (text && fread(text, 1, MOST, f) == 0) *text = '\0';
-    if (f) fclose(f);
-    return text;
-}
 
 /* Of a hint that was printed before, nothing but that. */
 static void print_mark(const mark *k) {
@@ -91,6 +81,12 @@ static bool get_kernel(grading *j, const char *library, char *why, size_t size) 
     return false;
 }
 
+static bool asks_count(const assignment *a) {
+    for (size_t i = 0; i < a->count; i++)
+        if (a->parts[i].kind == PART_COUNT) return true;
+    return false;
+}
+
 /* Compiles the file, and grades it. False: bad input, after a message. */
 static bool grade_file(grading *j) {
     const char *file = j->out->file;
@@ -105,26 +101,31 @@ static bool grade_file(grading *j) {
          (!source || symbols_allowed(c.library, word_list_has(&j->work->forbidden, "double"), why,
                                      sizeof why)) &&
          get_kernel(j, source ? c.library : file, why, sizeof why);
+    compiled second = {.widest = counting_isa()};
+    if (ok && source && asks_count(j->work)) {
+        const bool same = strcmp(c.isa, "c") == 0 || strcmp(c.isa, second.widest) == 0;
+        if (same || fence_kernel(file, j->work, &second, why, sizeof why))
+            j->counted = same ? c.library : second.library,
+            j->counted_isa = same ? c.isa : second.isa;
+    }
     const bool good_input = !ok || grade_all(j);
     if (!ok) nothing_at_all(j, why);
     isolate_end();
     orphans_end();
     if (source) compile_remove(&c);
+    compile_remove(&second);
     return good_input;
 }
 
-enum { GRADESCOPE, JUNIT, CARD, FILES };
+enum { GRADESCOPE, JUNIT, FILES };
 
 static bool write_file(const marks *m, int kind, const char *path) {
     if (!path) return true;
-    char *before = kind == CARD ? read_card(path) : NULL;
     replacement r;
     bool ok = replace_begin(&r, path);
     if (ok && kind == GRADESCOPE) marks_gradescope(m, r.file);
     if (ok && kind == JUNIT) marks_junit(m, r.file);
-    if (ok && kind == CARD) marks_card(m, before, r.file);
     ok = ok && replace_end(&r, true);
-    free(before);
     if (!ok) fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
     return ok;
 }
@@ -139,9 +140,8 @@ int cmd_grade(int argc, char **argv) {
                                  {"threads", OPTION_COUNT, &j.threads, 1, 4096},
                                  {"seconds", OPTION_NUMBER, &j.seconds, 0, 1e6},
                                  {"gradescope", OPTION_TEXT, &files[GRADESCOPE], 0, 0},
-                                 {"junit", OPTION_TEXT, &files[JUNIT], 0, 0},
-                                 {"card", OPTION_TEXT, &files[CARD], 0, 0}};
-    int first, code = options_read(argc, argv, specs, 6, true, &first);
+                                 {"junit", OPTION_TEXT, &files[JUNIT], 0, 0}};
+    int first, code = options_read(argc, argv, specs, 5, true, &first);
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)

@@ -15,10 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const study *const studies[] =
-    {&study_length,           &study_eps,        &study_gradients, &study_casting,
-     &study_batch_statistics, &study_depth,      &study_ablation,  &study_ln_vs_rms,
-     &study_rmsnorm2019,      &study_model_step, &study_peak};
+static const study *const studies[] = {&study_length,           &study_eps,
+                                       &study_gradients,        &study_casting,
+                                       &study_batch_statistics, &study_depth,
+                                       &study_ablation,         &study_training,
+                                       &study_ln_vs_rms,        &study_rmsnorm2019,
+                                       &study_model_step,       &study_peak};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
 /* Ends the program after Ctrl-C, with the points so far written: no study has to know. */

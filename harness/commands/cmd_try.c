@@ -1,7 +1,9 @@
 /* `normlab try FILE`: from saving a kernel to a verdict on it in seconds.
  * SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
+#include "layer.h"
 #include "cli/attempt.h"
+#include "cli/counting.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
@@ -23,7 +25,8 @@ static const char help[] =
     "simplest case to the meanest, stops after a few failures and shows the simplest one. A "
     "kernel\n"
     "that is right is timed beside the naive rung and the choice of nl_best(). Nothing else is\n"
-    "compiled, and nothing is installed. With cases: on these instead of the suite and the "
+    "compiled, and nothing is installed. Where valgrind is installed, it is counted too\n"
+    "(`normlab help count`). With cases: on these instead of the suite and the "
     "timing.\n"
     "FILE.so, compiled already, will do as well.\n\n"
     "  --all         the whole suite of `normlab check` after the short one\n"
@@ -63,6 +66,28 @@ static bool get_kernel(const char *file, double *seconds, char *compiler, size_t
     return ok;
 }
 
+/* Counts the kernel and the naive rung on eight rows, or samples, of its first pass. */
+static void count(const char *file, const nl_impl *m) {
+    const nl_op op = (nl_op)__builtin_ctz(m->ops);
+    const size_t c = m->c_max && m->c_max < 1024 ? m->c_max : 1024;
+    counted mine, plain;
+    char text[CASE_TEXT], error[9000] = "";
+    case_list cases = {0};
+    snprintf(text, sizeof text,
+             nl_layers[op].channels_first ? "%s/%s/%s/8x64x%zu/normal" : "%s/%s/%s/8x%zu/normal",
+             nl_op_name(op), nl_pass_name((nl_pass)__builtin_ctz(m->passes)),
+             nl_dtype_name((nl_dtype)__builtin_ctz(m->dtypes)), c);
+    if (!cases_add(&cases, text, error, sizeof error)) return;
+    const nl_impl *naive = attempt_naive(&cases.items->problem);
+    if (naive && counting_file(file, cases.items, &mine, error, sizeof error) &&
+        counting_rung(naive->name, cases.items, &plain, error, sizeof error))
+        printf("counted on 8 rows: %.0f instructions, %s %.0f (`normlab help count`)\n",
+               mine.instructions, naive->name, plain.instructions);
+    else if (*error)
+        printf("not counted: %s\n", error);
+    cases_free(&cases);
+}
+
 static int try_once(const char *file, const attempt_options *o) {
     const size_t before = nl_impl_count();
     interrupt_watch(); /* so that the compiler's temporary files are removed */
@@ -74,6 +99,8 @@ static int try_once(const char *file, const attempt_options *o) {
     int code = NL_EXIT_OK;
     for (size_t i = before; i < nl_impl_count() && code == NL_EXIT_OK; i++)
         code = attempt(nl_impl_at(i), o);
+    if (code == NL_EXIT_OK && !o->cases.count && *compiler && counting_works() && !interrupted())
+        count(file, nl_impl_at(before));
     return code;
 }
 

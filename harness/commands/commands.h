@@ -13,6 +13,7 @@ int cmd_new(int argc, char **argv);
 int cmd_try(int argc, char **argv);
 int cmd_lab(int argc, char **argv);
 int cmd_grade(int argc, char **argv);
+int cmd_count(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_judge(int argc, char **argv);

@@ -41,6 +41,7 @@ const struct subcommand subcommands[] = {
     {"lab", cmd_lab, OF_LAB, "list the labs, or write the files of one to begin with"},
     {"grade", cmd_grade, OF_LAB, "points for one kernel file, by an assignment"},
     {"bench", cmd_bench, OF_CASES, "verify, then time"},
+    {"count", cmd_count, OF_FILE_CASES, "count instructions and cache misses instead of timing"},
     {"limit", cmd_limit, OF_FILES, "measure this machine's limit"},
     {"tune", cmd_tune, OF_FILES, "measure from which size streaming stores and threads pay here"},
     {"doctor", cmd_doctor, OF_FILES, "find what would spoil a measurement on this machine"},

@@ -23,6 +23,7 @@ enum {
     GAIN,          /* gamma was */
     AFFINE,        /* gamma and beta were */
     RESIDUAL,      /* the residual, or dresidual, was */
+    ROUNDED_SUM,   /* and it is part of a sum that is rounded */
     CENTRED        /* there is a mean */
 };
 
@@ -52,6 +53,8 @@ static const struct row {
     {"beta-missing", F | I, ANY, AT(beta), BETA_IGNORED, "beta was not added"},
     {"residual-ignored", F, ANY, AT(residual), IGNORED, "the residual was not added"},
     {"dresidual-ignored", B, ANY, AT(residual), IGNORED, "dresidual was not added"},
+    {"sum-unrounded", F, ROUNDED_SUM, AT(residual), UNROUNDED,
+     "x + residual was not rounded first"},
     {"residual-twice", F, RESIDUAL, AT(residual), TWICE_SUMMED, "the residual was added twice"},
     {"dresidual-twice", B, RESIDUAL, AT(residual), TWICE_SUMMED, "dresidual was added twice"},
     {"residual-subtracted", F, RESIDUAL, AT(residual), SUBTRACTED,
@@ -292,6 +295,7 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                        [GAIN] = s->in->gamma,
                        [AFFINE] = s->in->gamma && s->in->beta,
                        [RESIDUAL] = s->in->residual || s->in->dresidual,
+                       [ROUNDED_SUM] = s->in->residual && s->p->sum == NL_SUM_ROUNDED,
                        [CENTRED] = centred};
     if (r->at == AT(axis) && r->value == (channelled ? CHANNELS : FEATURES)) return false;
     return (r->passes & NL_BIT(s->p->pass)) && so[r->when] && now != r->value;

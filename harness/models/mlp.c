@@ -11,9 +11,15 @@
 /* A layer: in -> z = in W + b -> hat = norm(z) -> out = silu(hat). The last one stops at z. */
 typedef struct layer {
     size_t from, to;
-    float *w, *b, *dw, *db;             /* [from][to], [to] */
-    float *z, *hat, *out, *mean, *rstd; /* [rows][to], [rows] */
+    float *w, *b, *dw, *db;            /* [from][to], [to] */
+    float *z, *hat, *out;              /* [rows][to] */
+    float *mean, *rstd;                /* [rows], or [to] for BatchNorm */
+    float *running_mean, *running_var; /* [to] */
 } layer;
+
+static size_t layer_room(const mlp *net) {
+    return 3 * net->rows * net->width + 2 * (net->rows + net->width) + 2 * net->width;
+}
 
 static layer layer_at(const mlp *net, size_t l) {
     size_t first = net->inputs > net->width ? net->inputs : net->width;
@@ -23,9 +29,11 @@ static layer layer_at(const mlp *net, size_t l) {
         l ? (net->inputs + 1) * net->width + (l - 1) * (net->width + 1) * net->width : 0;
     k.w = net->parameters + before, k.b = k.w + k.from * k.to;
     k.dw = net->gradient + before, k.db = k.dw + k.from * k.to;
-    k.z = net->room + 2 * net->rows * first + l * net->rows * (3 * net->width + 2);
-    k.hat = k.z + net->rows * net->width, k.out = k.hat + net->rows * net->width;
-    k.mean = k.out + net->rows * net->width, k.rstd = k.mean + net->rows;
+    size_t values = net->rows * net->width, groups = net->rows + net->width;
+    k.z = net->room + 2 * net->rows * first + l * layer_room(net);
+    k.hat = k.z + values, k.out = k.hat + values;
+    k.mean = k.out + values, k.rstd = k.mean + groups;
+    k.running_mean = k.rstd + groups, k.running_var = k.running_mean + net->width;
     return k;
 }
 
@@ -34,7 +42,7 @@ bool mlp_make(mlp *net, unsigned seed) {
     net->count = (net->inputs + 1) * net->width +
                  (net->layers - 1) * (net->width + 1) * net->width +
                  (net->width + 1) * net->classes;
-    size_t room = net->rows * (2 * first + (net->layers + 1) * (3 * net->width + 2));
+    size_t room = 2 * net->rows * first + (net->layers + 1) * layer_room(net);
     net->parameters = calloc(3 * net->count + room, sizeof *net->parameters);
     if (!net->parameters) return false;
     net->gradient = net->parameters + net->count, net->velocity = net->gradient + net->count;
@@ -45,6 +53,7 @@ bool mlp_make(mlp *net, unsigned seed) {
         for (size_t i = 0; i < k.from * k.to; i++)
             k.w[i] =
                 (float)(scale * random_normal(1000 + seed, (size_t)(k.w - net->parameters) + i));
+        for (size_t i = 0; i < net->width; i++) k.running_var[i] = 1;
     }
     return true;
 }
@@ -53,36 +62,54 @@ void mlp_free(mlp *net) {
     free(net->parameters);
 }
 
+static nl_problem problem(const mlp *net, size_t rows, const layer *k, nl_pass pass) {
+    return (nl_problem){.op = net->norm == MLP_BATCH  ? NL_BATCHNORM
+                              : net->norm == MLP_FULL ? NL_LAYERNORM
+                                                      : NL_RMSNORM,
+                        .pass = pass,
+                        .n = rows,
+                        .c = k->to,
+                        .s = 1,
+                        .eps = net->eps,
+                        .momentum = net->norm == MLP_BATCH ? 0.1f : 0};
+}
+
+static bool of_the_library(mlp_norm norm) {
+    return norm == MLP_RESCALE || norm == MLP_FULL || norm == MLP_BATCH;
+}
+
 /* Recentring alone is no layer of the library, so it is computed here. */
 static bool norm(const mlp *net, size_t rows, const layer *k) {
-    nl_problem p = {.op = net->norm == MLP_FULL ? NL_LAYERNORM : NL_RMSNORM,
-                    .n = rows,
-                    .c = k->to,
-                    .s = 1,
-                    .eps = 1e-5f};
-    nl_forward_args a = {.x = k->z, .y = k->hat, .rstd = k->rstd};
-    if (net->norm == MLP_FULL) a.mean = k->mean;
-    if (net->norm >= MLP_RESCALE) return nl_forward(NULL, &p, &a, 1) == NL_OK;
+    if (of_the_library(net->norm)) {
+        const bool batch = net->norm == MLP_BATCH, running = batch && net->running;
+        const nl_problem p = problem(net, rows, k, running ? NL_INFERENCE : NL_FORWARD);
+        nl_forward_args a = {.x = k->z, .y = k->hat};
+        if (!running) a.rstd = k->rstd, a.mean = net->norm == MLP_RESCALE ? NULL : k->mean;
+        if (batch) a.running_mean = k->running_mean, a.running_var = k->running_var;
+        return nl_forward(NULL, &p, &a, 1) == NL_OK;
+    }
     for (size_t r = 0; r < rows; r++) {
         const float *z = k->z + r * k->to;
+        float *hat = k->hat + r * k->to;
         double sum = 0;
         for (size_t i = 0; i < k->to; i++) sum += (double)z[i];
         float mean = net->norm == MLP_RECENTRE ? (float)(sum / (double)k->to) : 0;
-        for (size_t i = 0; i < k->to; i++) k->hat[r * k->to + i] = z[i] - mean;
+        for (size_t i = 0; i < k->to; i++)
+            hat[i] = net->norm == MLP_TANH ? tanhf(2 * z[i]) : z[i] - mean;
     }
     return true;
 }
 
 /* Turns d, the gradient of hat, into the gradient of z. */
 static bool norm_backward(const mlp *net, size_t rows, const layer *k, float *d) {
-    nl_problem p = {.op = net->norm == MLP_FULL ? NL_LAYERNORM : NL_RMSNORM,
-                    .pass = NL_BACKWARD,
-                    .n = rows,
-                    .c = k->to,
-                    .s = 1};
-    nl_backward_args a = {.x = k->z, .dy = d, .rstd = k->rstd, .dx = d};
-    if (net->norm == MLP_FULL) a.mean = k->mean;
-    if (net->norm >= MLP_RESCALE) return nl_backward(NULL, &p, &a, 1) == NL_OK;
+    if (of_the_library(net->norm)) {
+        const nl_problem p = problem(net, rows, k, NL_BACKWARD);
+        nl_backward_args a = {.x = k->z, .dy = d, .rstd = k->rstd, .dx = d};
+        if (net->norm != MLP_RESCALE) a.mean = k->mean;
+        return nl_backward(NULL, &p, &a, 1) == NL_OK;
+    }
+    for (size_t i = 0; net->norm == MLP_TANH && i < rows * k->to; i++)
+        d[i] *= 2 * (1 - k->hat[i] * k->hat[i]);
     for (size_t r = 0; net->norm == MLP_RECENTRE && r < rows; r++, d += k->to) {
         double sum = 0;
         for (size_t i = 0; i < k->to; i++) sum += (double)d[i];
@@ -192,4 +219,8 @@ void mlp_step(mlp *net, float rate, float momentum) {
         net->velocity[i] = momentum * net->velocity[i] - rate * net->gradient[i];
         net->parameters[i] += net->velocity[i];
     }
+}
+
+size_t mlp_hidden(const mlp *net) {
+    return net->count - (net->width + 1) * net->classes;
 }

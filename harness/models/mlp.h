@@ -1,5 +1,6 @@
-/* A small network, in float: layers of x <- silu(norm(x W + b)), then softmax. The study `ablation`
- * trains it; tests/models/ablation.c compares its gradients with difference quotients.
+/* A small network, in float: layers of x <- silu(norm(x W + b)), then softmax. The studies
+ * `ablation` and `training` train it; tests/models/ablation.c compares its gradients with
+ * difference quotients.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_MLP_H
 #define NL_MLP_H
@@ -8,11 +9,22 @@
 #include <stddef.h>
 
 /* What the norm does to a row: nothing; subtract the mean; divide by the root mean square
- * (RMSNorm); both (LayerNorm). None has gain or bias, so that they differ in nothing else. */
-typedef enum mlp_norm { MLP_NOTHING, MLP_RECENTRE, MLP_RESCALE, MLP_FULL, MLP_NORMS } mlp_norm;
+ * (RMSNorm); both (LayerNorm). Then BatchNorm, and tanh(2 z), which is no norm. None has gain or
+ * bias, so that they differ in nothing else. */
+typedef enum mlp_norm {
+    MLP_NOTHING,
+    MLP_RECENTRE,
+    MLP_RESCALE,
+    MLP_FULL,
+    MLP_BATCH,
+    MLP_TANH,
+    MLP_NORMS
+} mlp_norm;
 
 typedef struct mlp {
     mlp_norm norm;
+    bool running; /* BatchNorm takes its running statistics, as at inference */
+    float eps;
     size_t rows, inputs, width, classes; /* rows: most rows of a batch */
     size_t layers;                       /* hidden ones */
     size_t count;                        /* of parameters */
@@ -32,5 +44,8 @@ double mlp_gradient(mlp *net, size_t rows, const float *x, const unsigned char *
 
 /* A step of gradient descent with momentum. */
 void mlp_step(mlp *net, float rate, float momentum);
+
+/* The parameters of the hidden layers, which a norm follows, are the first of all; this many. */
+size_t mlp_hidden(const mlp *net);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct plan {
 /* The rank; a row's statistics are [n][1]. */
 static size_t shape_of(const nl_problem *p, nl_extent extent, int64_t shape[3]) {
     const int64_t n = (int64_t)p->n, c = (int64_t)p->c, s = (int64_t)p->s;
-    if (extent == NL_FEATURES) return shape[0] = c, 1;
+    if (extent == NL_FEATURES || extent == NL_PARAMETERS) return shape[0] = c, 1;
     shape[0] = n, shape[1] = extent == NL_GROUPS ? 1 : c, shape[2] = s;
     return extent == NL_TENSOR && s > 1 ? 3 : 2;
 }
@@ -83,7 +83,7 @@ static bool make_session(plan *k, const part *parts, int inputs) {
     OrtSessionOptions *options = NULL;
     OrtModel *model = NULL;
     OrtGraph *graph = NULL;
-    /* Otherwise its threads would spin while the next arm is timed. */
+    /* Otherwise its threads would spin while the next candidate is timed. */
     bool ok = good(ort->CreateSessionOptions(&options)) &&
               good(ort->SetIntraOpNumThreads(options, k->threads)) &&
               good(ort->AddSessionConfigEntry(options, "session.force_spinning_stop", "1")) &&

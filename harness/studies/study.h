@@ -36,6 +36,7 @@ typedef struct study {
 /* A file each, with the name of the study. */
 extern const study study_length, study_eps, study_gradients;
 extern const study study_casting, study_batch_statistics, study_depth, study_ablation;
+extern const study study_training;
 extern const study study_ln_vs_rms, study_rmsnorm2019, study_model_step, study_peak;
 
 #endif

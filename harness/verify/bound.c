@@ -50,9 +50,10 @@ static double term_at(const terms *t, size_t e) {
     const size_t i = column ? (e / p->s * p->c + t->g) * p->s + e % p->s : nl_element(p, t->g, e);
     const double xhat = t->want->xhat[i];
     if (t->term >= GRADIENTS) {
-        const double dy = nl_load(p->dtype, t->in->data->input[NL_DY], i);
+        const double dy =
+            nl_load(p->dtype, t->in->data->input[NL_DY], nl_place(nl_places_of(p, NL_DY), i));
         if (column) return t->term == DBETA ? dy : dy * xhat;
-        const float *gamma = t->in->data->input[NL_GAMMA];
+        const float *gamma = t->in->data->gamma;
         const double gain = (double)ref_gain(p, gamma, nl_feature_of(p, i));
         return gain * dy * (t->term == GRADIENTS ? 1 : xhat);
     }
@@ -207,15 +208,15 @@ bool leaves_range(long double sum) {
     return isfinite(sum) && sum > FLT_MAX / 4;
 }
 
-/* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The gauge of dx
+/* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The scale of dx
  * has the mean of |g| and |g * xhat|, times rstd. */
 static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g) {
     const size_t m = nl_group_size(p);
     const long double rstd = want->rstd[g];
     const long double sigma = rstd < 1 ? 1 / rstd : 1;
     const bool channel = nl_layers[p->op].by_channel; /* sums dy without the gain */
-    return (rstd > 0 && leaves_range(want->dx_gauge[nl_element(p, g, 0)] / rstd * m * sigma)) ||
-           (channel && leaves_range(want->dgamma_gauge[g] * sigma));
+    return (rstd > 0 && leaves_range(want->dx_scale[nl_element(p, g, 0)] / rstd * m * sigma)) ||
+           (channel && leaves_range(want->dgamma_scale[g] * sigma));
 }
 
 allowance allow(const instance *in, const ref_outputs *want, size_t g) {

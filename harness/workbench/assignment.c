@@ -79,7 +79,7 @@ static bool can_be_met(const scan *s, const part *p) {
             return scan_error(s, s->first_line, "cannot be met: no kernel takes %s",
                               p->cases.items[i].text);
     for (int i = 0; i < 2; i++)
-        if (p->kind == PART_SPEED && strcmp(rungs[i], "limit") != 0 &&
+        if (p->kind >= PART_COUNT && strcmp(rungs[i], "limit") != 0 &&
             !can_take(p->cases.items, rungs[i]))
             return scan_error(s, s->first_line, "cannot be met: %s does not take %s", rungs[i],
                               p->cases.items->text);
@@ -103,23 +103,28 @@ static bool read_steps(part *p, char *rest) {
 static bool read_scale(const scan *s, part *p, char *rest) {
     const char *spelling = word(&rest), *from_word = word(&rest), *from = word(&rest),
                *to_word = word(&rest), *to = word(&rest);
-    const char *kind = p->kind == PART_SPEED ? "speed" : "error";
-    const bool steps = p->kind == PART_SPEED && *rest;
+    static const char *const kinds[] =
+        {[PART_ERROR] = "error", [PART_COUNT] = "count", [PART_SPEED] = "speed"};
+    const char *kind = kinds[p->kind];
+    const bool of_rungs = p->kind >= PART_COUNT, steps = of_rungs && *rest;
     if (strcmp(from_word, "from") != 0 || strcmp(to_word, "to") != 0 || !*to ||
         (steps ? !read_steps(p, rest) : *rest))
         return scan_error(s, s->first_line, "should be: %s POINTS CASE from %s to %s%s", kind,
-                          p->kind == PART_SPEED ? "RUNG" : "UNITS",
-                          p->kind == PART_SPEED ? "RUNG (or limit)" : "UNITS",
-                          p->kind == PART_SPEED ? ", and at the end `in N steps` or nothing" : "");
+                          of_rungs ? "RUNG" : "UNITS",
+                          p->kind == PART_SPEED ? "RUNG (or limit)"
+                          : of_rungs            ? "RUNG"
+                                                : "UNITS",
+                          of_rungs ? ", and at the end `in N steps` or nothing" : "");
     if (!add_cases(s, p, spelling)) return false;
     if (p->cases.count != 1)
         return scan_error(s, s->first_line, "%s is measured on one case, and %s are %zu", kind,
                           spelling, p->cases.count);
     snprintf(p->name, sizeof p->name, "%s", kind);
-    if (p->kind == PART_SPEED)
+    if (of_rungs)
         return copy_rung(s, from, p->from_rung) &&
-               (strcmp(to, "limit") == 0 ? copy(s, to, p->to_rung, sizeof p->to_rung)
-                                         : copy_rung(s, to, p->to_rung));
+               (p->kind == PART_SPEED && strcmp(to, "limit") == 0
+                    ? copy(s, to, p->to_rung, sizeof p->to_rung)
+                    : copy_rung(s, to, p->to_rung));
     if (!number(s, from, 0, &p->from) || !number(s, to, 0, &p->to)) return false;
     return (p->from > p->to && p->to > 0) ||
            scan_error(s, s->first_line, "%g units should be more than %g, and that more than 0",
@@ -160,6 +165,7 @@ static bool read_line(const scan *s, assignment *a, char *line) {
     static const char *const kinds[] = {[PART_CATEGORY] = "category",
                                         [PART_BITS] = "bits",
                                         [PART_SPEED] = "speed",
+                                        [PART_COUNT] = "count",
                                         [PART_ERROR] = "error"};
     for (char *end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);)
         *--end = '\0';
@@ -173,10 +179,10 @@ static bool read_line(const scan *s, assignment *a, char *line) {
     if (strcmp(key, "allow") == 0) return read_words(s, &a->allowed, false, rest);
     for (int kind = PART_CATEGORY; kind < PART_KINDS; kind++)
         if (strcmp(key, kinds[kind]) == 0) return read_part(s, a, kind, rest);
-    return scan_error(
-        s, s->first_line,
-        "'%s' should be title, category, bits, speed, error, method, headers, forbid or allow",
-        key);
+    return scan_error(s, s->first_line,
+                      "'%s' should be title, category, bits, speed, count, error, method, headers, "
+                      "forbid or allow",
+                      key);
 }
 
 /* Parses the text at s, and frees it. */

@@ -8,16 +8,16 @@
 enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 
 /* A category is right on all its cases or not. Bits must also be the same on any number of threads.
- * A speed or an error has one case; its points follow the logarithm, from none at `from` to all at
- * `to`, for a speed in steps. */
+ * A speed, a count or an error has one case; its points follow the logarithm, from none at `from` to
+ * all at `to`, for a speed and a count in steps. */
 typedef struct part {
-    enum { PART_CATEGORY, PART_BITS, PART_ERROR, PART_SPEED, PART_KINDS } kind;
+    enum { PART_CATEGORY, PART_BITS, PART_ERROR, PART_COUNT, PART_SPEED, PART_KINDS } kind;
     char name[80];
     double points;
     case_list cases;
-    char from_rung[64], to_rung[64]; /* of a speed: names in the table; to_rung may be "limit" */
+    char from_rung[64], to_rung[64]; /* of a speed or count; "limit": only to_rung of a speed */
     double from, to;                 /* of an error: units */
-    int steps;                       /* of a speed */
+    int steps;                       /* of a speed or count */
 } part;
 
 /* Words of C. */

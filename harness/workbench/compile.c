@@ -68,7 +68,7 @@ static void name_kernel(const char *file, char name[LOAD_NAME + 1]) {
 }
 
 bool compile_prepare(const char *file, compiled *out, char *error, size_t size) {
-    *out = (compiled){.isa = "c"};
+    *out = (compiled){.isa = "c", .widest = out->widest};
     if (!find_headers(out->headers, &out->installed))
         return snprintf(error, size,
                         "the headers that kernels include are neither in %s nor, relative to this "
@@ -81,7 +81,7 @@ bool compile_prepare(const char *file, compiled *out, char *error, size_t size) 
     snprintf(out->compiler, sizeof out->compiler, "%s", !out->own ? wish : gone ? "cc" : BUILD_CC);
     out->own = out->own && !gone;
     out->vectors = uses_vectors(file, out->headers);
-    if (out->vectors) out->isa = nl_isa_best();
+    if (out->vectors) out->isa = out->widest ? out->widest : nl_isa_best();
     name_kernel(file, out->name);
     snprintf(out->folder, sizeof out->folder, "%s/normlab-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(out->folder)) {

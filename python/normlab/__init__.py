@@ -6,9 +6,10 @@
 >>> print(normlab.judge(y, "layernorm", x).verdict)
 right
 
-Arrays are NumPy's, C-contiguous, of float32, float16 or ml_dtypes.bfloat16; they are used in place,
-without a copy. Tensors of other libraries work through DLPack or the buffer protocol; results for a
-tensor of PyTorch are tensors, else NumPy arrays. Parameters and statistics are float32.
+Arrays are NumPy's, of float32, float16 or ml_dtypes.bfloat16; they are used in place, without a copy,
+and may be views with evenly spaced rows. Tensors of other libraries work through DLPack or the buffer
+protocol; results for a tensor of PyTorch are tensors, else NumPy arrays. Parameters are float32 or in
+x's type, statistics float32.
 
 Layers: layer_norm, rms_norm, qwen2_rms_norm, batch_norm, each with _backward; implementations, best.
 Truth: reference, judge, each with _backward. Data: data, case, museum. Time: measure, limit, race.

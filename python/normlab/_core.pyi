@@ -6,8 +6,8 @@ OPS: dict[str, int]
 PASSES: dict[str, int]
 DTYPES: dict[str, int]
 
-# The settings of call.h by position: op, pass, channels_last, before_weight, eps, momentum, biased_running_var, impl,
-# threads; reference and judge have the storage type of the result before them.
+# The settings of call.h by position: op, pass, channels_last, before_weight, rounded_sum, eps, momentum,
+# biased_running_var, impl, threads; reference and judge have the storage type of the result before them.
 def forward(*settings: Any, **arrays: Any) -> Any: ...
 def backward(*settings: Any, **arrays: Any) -> tuple[Any, ...]: ...
 def reference(*settings: Any, **arrays: Any) -> dict[str, Any]: ...

@@ -3,28 +3,30 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_WEIGHTS = "(c,), float32, or all in x's type"
 _ROWS, _FEATURES, _RUNNING = "(...), float32", "(c,), float32", "The statistics of each channel."
 
 #: name: its type, and what it is. Parameters side by side that say the same share an entry.
 _PARAMETERS = {
     "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm" or "batchnorm"', "The layer."),
     "dy": ("as x", "The gradient of the layer's result."),
-    "x": ("(..., c), float32, float16 or bfloat16, C-contiguous",
+    "x": ("(..., c), float32, float16 or bfloat16; a view if its rows have even steps",
           "What is normalized; tensors have its type, and arithmetic is float32."),
-    "gamma": (_FEATURES, "The gain and the bias; None: ones, and zeros."),
-    "beta": (_FEATURES, "The gain and the bias; None: ones, and zeros."),
-    "w": (_FEATURES, "The gain is 1 + w; None: one."),
+    "gamma": (_WEIGHTS, "The gain and the bias; None: ones, and zeros."),
+    "beta": (_WEIGHTS, "The gain and the bias; None: ones, and zeros."),
+    "w": (_WEIGHTS, "The gain is 1 + w; None: one."),
     "eps": ("float", "Added to the variance, or to the mean square."),
-    "residual": ("as x", "Added to x first: the sum is normalized, in float32, unrounded."),
+    "residual": ("as x", "Added to x first: the sum is normalized, in float32."),
     "cast_before_weight": ("bool", "Round the normalized value to x's type before gamma (Llama, vLLM)."),
+    "rounded_sum": ("bool", "Round the sum with the residual to x's type before it is normalized (transformers)."),
     "out": ("as x", "Gets the result; None: a new array. May be x; in backward, dy or dresidual."),
     "residual_out": ("as x", "Gets x + residual, rounded: the x of the backward pass. May be residual."),
     "mean": (_ROWS, "Statistics: forward writes them, backward reads them; None: it computes them."),
     "rstd": (_ROWS, "Statistics: forward writes them, backward reads them; None: it computes them."),
     "dresidual": ("as x", "The gradient that reaches residual_out past this layer: added to dx."),
-    "dgamma": (_FEATURES, "The sums over all rows: set, not added to."),
-    "dbeta": (_FEATURES, "The sums over all rows: set, not added to."),
-    "dw": (_FEATURES, "The sum over all rows: set, not added to."),
+    "dgamma": (_WEIGHTS, "The sums over all rows: set, not added to."),
+    "dbeta": (_WEIGHTS, "The sums over all rows: set, not added to."),
+    "dw": (_WEIGHTS, "The sum over all rows: set, not added to."),
     "running_mean": (_FEATURES, "Running statistics: training updates them, inference uses them."),
     "running_var": (_FEATURES, "Running statistics: training updates them, inference uses them."),
     "training": ("bool", "Normalize by x's own statistics, of more than one value a channel."),

@@ -21,6 +21,7 @@ class Case(NamedTuple):
     s: int
     eps: float
     cast_before_weight: bool
+    rounded_sum: bool
     arrays: dict[str, NDArray[Any]]  #: its inputs by name: x, gamma, beta, dy, residual, ...
 
 

@@ -14,7 +14,7 @@ _FORWARD, _INFERENCE = _core.PASSES["forward"], _core.PASSES["inference"]
 _BACKWARD = _core.PASSES["backward"]
 
 _Y = "out, or a new array as x; for a tensor of PyTorch a tensor"
-_GRADIENTS = "dx, which is out or as x, and the sums over the rows, each (c,), float32"
+_GRADIENTS = "dx, which is out or as x, and the sums over the rows, each (c,), in gamma's type"
 _CHANNELS = ("(N, C, ...), as NCHW, or (N, C); C-contiguous",
              "What is normalized. float32, float16 or bfloat16, which outputs have too; arithmetic is float32.")
 _SAVED = ("(c,), float32", "Statistics: forward writes them, backward reads them; None: it computes them.")
@@ -22,17 +22,17 @@ _SAVED = ("(c,), float32", "Statistics: forward writes them, backward reads them
 
 @documented(_Y)
 def layer_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, *, eps: float = 1e-5,
-               residual: Array | None = None, cast_before_weight: bool = False, out: Array | None = None,
-               residual_out: Array | None = None, mean: Array | None = None, rstd: Array | None = None,
-               impl: Impl = None, threads: int = 1) -> Any:
+               residual: Array | None = None, cast_before_weight: bool = False, rounded_sum: bool = False,
+               out: Array | None = None, residual_out: Array | None = None, mean: Array | None = None,
+               rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
     """gamma * (x - mean) * rstd + beta over the last axis, rstd = 1 / sqrt(var + eps), var biased.
 
     >>> normlab.layer_norm(numpy.array([[1, 2, 3]], "float32"), eps=0).round(2)
     array([[-1.22,  0.  ,  1.22]], dtype=float32)
     """
     return _core.forward(
-        _LAYER, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=gamma, beta=beta,
-        residual=residual, y=out, residual_out=residual_out, mean=mean, rstd=rstd)
+        _LAYER, _FORWARD, False, cast_before_weight, rounded_sum, eps, 0.0, False, impl, threads, x=x, gamma=gamma,
+        beta=beta, residual=residual, y=out, residual_out=residual_out, mean=mean, rstd=rstd)
 
 
 @documented(_GRADIENTS)
@@ -47,21 +47,21 @@ def layer_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, mean
     array([1., 1., 1.], dtype=float32)
     """
     return _core.backward(
-        _LAYER, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, mean=mean,
+        _LAYER, _BACKWARD, False, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, mean=mean,
         rstd=rstd, dresidual=dresidual, dx=out, dgamma=dgamma, dbeta=dbeta)
 
 
 @documented(_Y)
 def rms_norm(x: Array, gamma: Array | None = None, *, eps: float = 1e-5, residual: Array | None = None,
-             cast_before_weight: bool = False, out: Array | None = None, residual_out: Array | None = None,
-             rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
+             cast_before_weight: bool = False, rounded_sum: bool = False, out: Array | None = None,
+             residual_out: Array | None = None, rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
     """gamma * x * rstd over the last axis, rstd = 1 / sqrt(mean(x^2) + eps).
 
     >>> normlab.rms_norm(numpy.array([[3, 4]], "float32"), eps=0).round(2)
     array([[0.85, 1.13]], dtype=float32)
     """
     return _core.forward(
-        _RMS, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=gamma,
+        _RMS, _FORWARD, False, cast_before_weight, rounded_sum, eps, 0.0, False, impl, threads, x=x, gamma=gamma,
         residual=residual, y=out, residual_out=residual_out, rstd=rstd)
 
 
@@ -76,14 +76,15 @@ def rms_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, rstd: 
     array([1., 1.], dtype=float32)
     """
     return _core.backward(
-        _RMS, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, rstd=rstd,
+        _RMS, _BACKWARD, False, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, rstd=rstd,
         dresidual=dresidual, dx=out, dgamma=dgamma)
 
 
 @documented(_Y)
 def qwen2_rms_norm(x: Array, w: Array | None = None, *, eps: float = 1e-6, residual: Array | None = None,
-                   cast_before_weight: bool = False, out: Array | None = None, residual_out: Array | None = None,
-                   rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
+                   cast_before_weight: bool = False, rounded_sum: bool = False, out: Array | None = None,
+                   residual_out: Array | None = None, rstd: Array | None = None, impl: Impl = None,
+                   threads: int = 1) -> Any:
     """(1 + w) * x * rstd over the last axis: GemmaRMSNorm and Qwen3NextRMSNorm in Hugging Face
     transformers, whose class Qwen2RMSNorm is rms_norm (docs/naming.md).
 
@@ -91,8 +92,8 @@ def qwen2_rms_norm(x: Array, w: Array | None = None, *, eps: float = 1e-6, resid
     array([[0.85, 1.13]], dtype=float32)
     """
     return _core.forward(
-        _QWEN2, _FORWARD, False, cast_before_weight, eps, 0.0, False, impl, threads, x=x, gamma=w, residual=residual,
-        y=out, residual_out=residual_out, rstd=rstd)
+        _QWEN2, _FORWARD, False, cast_before_weight, rounded_sum, eps, 0.0, False, impl, threads, x=x, gamma=w,
+        residual=residual, y=out, residual_out=residual_out, rstd=rstd)
 
 
 @documented(_GRADIENTS)
@@ -106,7 +107,7 @@ def qwen2_rms_norm_backward(dy: Array, x: Array, w: Array | None = None, *, rstd
     array([1., 1.], dtype=float32)
     """
     return _core.backward(
-        _QWEN2, _BACKWARD, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=w, rstd=rstd,
+        _QWEN2, _BACKWARD, False, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=w, rstd=rstd,
         dresidual=dresidual, dx=out, dgamma=dw)
 
 
@@ -125,8 +126,8 @@ def batch_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, 
            [ 1.,  1.]], dtype=float32)
     """
     return _core.forward(
-        _BATCH, _FORWARD if training else _INFERENCE, channels_last, cast_before_weight, eps, momentum,
-        biased_running_var, impl, threads, x=x, gamma=gamma, beta=beta, y=out, mean=mean, rstd=rstd,
+        _BATCH, _FORWARD if training else _INFERENCE, channels_last, cast_before_weight, False, eps,
+        momentum, biased_running_var, impl, threads, x=x, gamma=gamma, beta=beta, y=out, mean=mean, rstd=rstd,
         running_mean=running_mean, running_var=running_var)
 
 
@@ -142,5 +143,5 @@ def batch_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, mean
     array([4., 8.], dtype=float32)
     """
     return _core.backward(
-        _BATCH, _BACKWARD, channels_last, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma, mean=mean,
-        rstd=rstd, dx=out, dgamma=dgamma, dbeta=dbeta)
+        _BATCH, _BACKWARD, channels_last, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=gamma,
+        mean=mean, rstd=rstd, dx=out, dgamma=dgamma, dbeta=dbeta)

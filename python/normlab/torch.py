@@ -8,8 +8,9 @@
 >>> x = torch.randn(2, 8)
 >>> y, total = RMSNorm(8)(x, residual=model(x))  # the norm of the sum, and the sum, in one pass
 
-Tensors are float32, float16 or bfloat16, on the CPU; those that are not contiguous are copied, and so are
-parameters that are not float32. Other types and devices are computed by torch, after a warning the first time.
+Tensors are float32, float16 or bfloat16, on the CPU. Views are used in place if their rows have one step, or two levels
+with a step each, as the heads of q in a packed qkv; others are copied. So are parameters, unless all are float32 or all
+are in the input's type. Other types and devices are computed by torch, after a warning the first time.
 torch.get_num_threads() threads compute; sums are float32 in every type.
 
 The layers are a custom operator, torch.ops.normlab.norm: torch.compile(fullgraph=True), torch.export, FakeTensor and
@@ -35,17 +36,56 @@ _CENTRED = ("layer_norm", "batch_norm")
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
-def _array(tensor: Optional[Tensor]) -> Any:
+def _levels(tensor: Tensor) -> list[int]:
+    """How many rows each level of steps has, from the inside; three: the library cannot use it in place."""
+    found: list[int] = []
+    step = 0
+    if tensor.shape[-1] != 1 and tensor.stride(-1) != 1:
+        return [0, 0, 0]
+    for count, by in zip(tensor.shape[-2::-1], tensor.stride()[-2::-1]):
+        if count == 1:
+            continue
+        if found and by == step * found[-1]:
+            found[-1] *= count
+        elif by <= 0:
+            return [0, 0, 0]
+        else:
+            found.append(count)
+            step = by
+    return found
+
+
+def _in_place(*tensors: Optional[Tensor]) -> list[Any]:
+    """As arrays; copies of those whose rows the library cannot take beside those before."""
+    inner, made = 0, []
+    for tensor in tensors:
+        if tensor is not None and not tensor.is_contiguous():
+            levels = _levels(tensor)
+            if len(levels) > 2 or len(levels) == 2 and inner not in (0, levels[0]):
+                tensor = tensor.contiguous()
+            elif len(levels) == 2:
+                inner = levels[0]
+        made.append(_array(tensor, False))
+    return made
+
+
+def _array(tensor: Optional[Tensor], copy: bool = True) -> Any:
     """The same memory, or that of a contiguous copy."""
     if tensor is None:
         return None
-    plain = tensor.detach().resolve_neg().contiguous()
+    plain = tensor.detach().resolve_neg()
+    plain = plain.contiguous() if copy else plain
     return plain.view(torch.int16).numpy().view(bfloat16()) if plain.dtype == torch.bfloat16 else plain.numpy()
 
 
-def _parameter(tensor: Optional[Tensor]) -> Any:
-    """As float32."""
-    return None if tensor is None else _array(tensor.float())
+def _parameter(tensor: Optional[Tensor], narrow: bool = False) -> Any:
+    """As float32, unless narrow."""
+    return None if tensor is None else _array(tensor if narrow else tensor.float())
+
+
+def _is_narrow(x: Tensor, *parameters: Optional[Tensor]) -> bool:
+    """Are all in the type of x? Then the library takes them as they are."""
+    return all(p is None or p.dtype == x.dtype for p in parameters)
 
 
 def _empty(x: Tensor, *shape: int) -> Tensor:
@@ -98,16 +138,17 @@ def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> 
 def _norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optional[Tensor], mean: Tensor,
                    rstd: Tensor, layer: str) -> Iterator[Any]:
     """dx, and the gradients of weight and bias, float32."""
-    c = x.shape[1 if layer == "batch_norm" else -1]
+    c, batch = x.shape[1 if layer == "batch_norm" else -1], layer == "batch_norm"
     dx, dweight, dbias = x.new_empty(x.shape), _empty(x, c), _empty(x, c if layer in _CENTRED else 0)
     yield dx, dweight, dbias
     gain = {"dw" if layer == "qwen2_rms_norm" else "dgamma": _array(dweight)}
-    _call(f"{layer}_backward", *map(_array, (dy, x)), _parameter(weight), out=_array(dx), dresidual=_array(dtotal),
-          mean=_array(mean), rstd=_array(rstd), dbeta=_array(dbias), **gain)
+    given = [*map(_array, (dy, x, dtotal))] if batch else _in_place(dy, x, dtotal)
+    _call(f"{layer}_backward", *given[:2], _parameter(weight), out=_array(dx), dresidual=given[2], mean=_array(mean),
+          rstd=_array(rstd), dbeta=_array(dbias), **gain)
 
 
 def _norm_keep(ctx: Any, inputs: Any, output: Any) -> None:
-    x, residual, weight, _, *running, ctx.layer, ctx.training, _, ctx.eps = inputs
+    x, residual, weight, _, *running, ctx.layer, ctx.training, _, ctx.eps, _, _ = inputs
     y, total, *saved = output
     ctx.fused = residual is not None
     ctx.mark_non_differentiable(*saved, *(() if ctx.fused else (total,)))
@@ -121,14 +162,14 @@ def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
     else:  # the running statistics are constants: no sums in dx
         wide = (None if p is None else p.float() for p in (weight, *saved))
         dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
-    due = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
-    return dx, dx if ctx.fused else None, *due, *(None,) * 6
+    needed = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
+    return dx, dx if ctx.fused else None, *needed, *(None,) * 8
 
 
 @_operator(6, _norm_keep, _norm_gradient)
 def _norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor],
           running_mean: Optional[Tensor], running_var: Optional[Tensor], layer: str, training: bool, momentum: float,
-          eps: float) -> Iterator[Any]:
+          eps: float, cast_before_weight: bool, rounded_sum: bool) -> Iterator[Any]:
     """y, x + residual, the statistics mean and rstd, and the new running ones; what there is not, is empty."""
     batch, running = layer == "batch_norm", [running_mean, running_var]
     groups = (x.shape[1:2] if batch else x.shape[:-1]) if training else (0,)
@@ -138,8 +179,11 @@ def _norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias:
     yield y, total, mean, rstd, *new
     if training:
         running = [None if r is None else to.copy_(r) for to, r in zip(new, running)]
-    options = {"eps": eps, **({"training": training, "momentum": momentum} if batch else {})}
-    _call(layer, _array(x), _parameter(weight), options=options, beta=_parameter(bias), residual=_array(residual),
+    options = {"eps": eps, "cast_before_weight": cast_before_weight}
+    options |= {"training": training, "momentum": momentum} if batch else {"rounded_sum": rounded_sum}
+    rows, added = (_array(x), None) if batch else _in_place(x, residual)
+    narrow = _is_narrow(x, weight, bias)
+    _call(layer, rows, _parameter(weight, narrow), options=options, beta=_parameter(bias, narrow), residual=added,
           residual_out=_array(total), out=_array(y), mean=_array(mean), rstd=_array(rstd),
           running_mean=_parameter(running[0]), running_var=_parameter(running[1]))
 
@@ -161,7 +205,8 @@ def _takes(layer: str, x: Tensor) -> bool:
 
 
 def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence[int], weight: Optional[Tensor],
-          bias: Optional[Tensor], eps: Optional[float]) -> Any:
+          bias: Optional[Tensor], eps: Optional[float], cast_before_weight: bool = False,
+          rounded_sum: bool = False) -> Any:
     rows = input.shape[:max(0, input.dim() - len(shape))]
     if (*rows, *shape) != tuple(input.shape):
         raise ValueError(f"normalized_shape {tuple(shape)}: the input has shape {tuple(input.shape)}")
@@ -171,12 +216,16 @@ def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence
         eps = torch.finfo(input.dtype).eps if eps is None else eps
         flat = [None if t is None else t.reshape(*rows, prod(shape)) for t in (input, residual)]
         y, total, *_ = _norm(*flat, *(None if p is None else p.reshape(-1) for p in (weight, bias)), None, None, layer,
-                             True, 0.0, eps)
+                             True, 0.0, eps, cast_before_weight, rounded_sum)
         y, total = y.view(input.shape), None if residual is None else total.view(input.shape)
     else:
         total = None if residual is None else input + residual
         x = input if total is None else total
-        if layer == "layer_norm":
+        if cast_before_weight and weight is not None:
+            plain = F.layer_norm(x, shape, None, None, eps or 0.0) if layer == "layer_norm" else F.rms_norm(
+                x, shape, None, eps)
+            y = plain * (1 + weight if layer == "qwen2_rms_norm" else weight) + (0 if bias is None else bias)
+        elif layer == "layer_norm":
             y = F.layer_norm(x, shape, weight, bias, eps or 0.0)
         else:
             y = F.rms_norm(x, shape, 1 + weight if layer == "qwen2_rms_norm" and weight is not None else weight, eps)
@@ -190,9 +239,12 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
-             eps: Optional[float] = None, residual: Optional[Tensor] = None) -> Any:
-    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual as in layer_norm."""
-    return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps)
+             eps: Optional[float] = None, residual: Optional[Tensor] = None, cast_before_weight: bool = False,
+             rounded_sum: bool = False) -> Any:
+    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual as in layer_norm. What is
+    rounded to the input's type, besides the result: with cast_before_weight the normalized value, with rounded_sum
+    input + residual before it is normalized. Qwen3 and Llama in transformers do both."""
+    return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps, cast_before_weight, rounded_sum)
 
 
 def qwen2_rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-6, residual: Optional[Tensor] = None) -> Any:
@@ -208,7 +260,8 @@ def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optio
         return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     y: Tensor
     y, _, _, _, *new = _norm(
-        input, None, weight, bias, running_mean, running_var, "batch_norm", training, momentum, eps)
+        input, None, weight, bias, running_mean, running_var, "batch_norm", training, momentum, eps, False,
+        False)
     if training and running_mean is not None and running_var is not None:
         with torch.no_grad():
             running_mean.copy_(new[0])
@@ -224,10 +277,18 @@ class LayerNorm(torch.nn.LayerNorm):
 
 
 class RMSNorm(torch.nn.RMSNorm):
-    """As torch.nn.RMSNorm. With a residual the results are the norm of the sum, and the sum."""
+    """As torch.nn.RMSNorm. With a residual the results are the norm of the sum, and the sum. cast_before_weight and
+    rounded_sum as in rms_norm."""
+
+    cast_before_weight = rounded_sum = False
+
+    def __init__(self, *args: Any, cast_before_weight: bool = False, rounded_sum: bool = False, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.cast_before_weight, self.rounded_sum = cast_before_weight, rounded_sum
 
     def forward(self, input: Tensor, residual: Optional[Tensor] = None) -> Any:
-        return rms_norm(input, self.normalized_shape, self.weight, self.eps, residual)
+        return rms_norm(input, self.normalized_shape, self.weight, self.eps, residual, self.cast_before_weight,
+                        self.rounded_sum)
 
 
 class Qwen2RMSNorm(torch.nn.RMSNorm):
@@ -289,12 +350,17 @@ def _foreign(module: torch.nn.Module) -> Optional[type]:
             theirs = type(module).forward(module, x)  # without hooks
         except Exception:  # whatever a foreign module raises
             return None
-        for kind, layer in (RMSNorm, "rms_norm"), (Qwen2RMSNorm, "qwen2_rms_norm"):
-            ours = _rows(layer, x, None, weight.shape, weight, None, eps)
+        found: Any = None, None, -1.0
+        for kind, before in (RMSNorm, False), (RMSNorm, True), (Qwen2RMSNorm, False):
+            layer = "rms_norm" if kind is RMSNorm else "qwen2_rms_norm"
+            ours = _rows(layer, x, None, weight.shape, weight, None, eps, before)
             if ours.dtype == theirs.dtype and torch.allclose(ours, theirs, rtol=4 * torch.finfo(x.dtype).eps):
-                module.__dict__.update(normalized_shape=tuple(weight.shape), eps=eps, elementwise_affine=True)
-                return kind
-    return None
+                found = max(found, (kind, before, float((ours == theirs).sum())), key=lambda one: one[2])
+    if found[0]:
+        module.__dict__.update(normalized_shape=tuple(weight.shape), eps=eps, elementwise_affine=True)
+        if found[0] is RMSNorm:
+            module.__dict__["cast_before_weight"] = found[1]
+    return found[0]  # type: ignore[no-any-return]
 
 
 def swap(model: torch.nn.Module) -> list[str]:

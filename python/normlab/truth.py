@@ -116,13 +116,13 @@ def _vector(given: Array | None, name: str) -> NDArray[Any] | None:
 
 
 def _settings(op: Any, direction: str, eps: float, channels_last: bool = False,
-              cast_before_weight: bool = False, momentum: float = 0.0,
+              cast_before_weight: bool = False, rounded_sum: bool = False, momentum: float = 0.0,
               biased_running_var: bool = False) -> tuple[Any, ...]:
     if not isinstance(op, str):
         raise TypeError(f"op is {type(op).__name__}, not a layer's name: it comes before x and after the output, as in "
                         "judge(y, op, x), judge_backward(dx, op, dy, x), reference(op, x)")
-    return (number(_core.OPS, "op", op), _core.PASSES[direction], channels_last, cast_before_weight, eps,
-            momentum if op == "batchnorm" else 0.0, biased_running_var, None, 1)
+    return (number(_core.OPS, "op", op), _core.PASSES[direction], channels_last, cast_before_weight, rounded_sum,
+            eps, momentum if op == "batchnorm" else 0.0, biased_running_var, None, 1)
 
 
 @documented("Reference", x=_ANY, gamma=_WIDE, beta=_WIDE)
@@ -139,7 +139,8 @@ def reference(op: str, x: Array, gamma: Array | None = None, beta: Array | None 
     """
     direction = "forward" if training else "inference"
     found = _core.reference(
-        _core.DTYPES["f32"], *_settings(op, direction, eps, channels_last, False, momentum, biased_running_var),
+        _core.DTYPES["f32"],
+        *_settings(op, direction, eps, channels_last, False, False, momentum, biased_running_var),
         x=_tensor(x, "x", True), residual=_tensor(residual, "residual", True),
         gamma=_vector(gamma, "gamma"), beta=_vector(beta, "beta"),
         running_mean=_vector(running_mean, "running_mean"), running_var=_vector(running_var, "running_var"))
@@ -162,7 +163,7 @@ def reference_backward(op: str, dy: Array, x: Array, gamma: Array | None = None,
 
 def gradients(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
               dresidual: Array | None = None, channels_last: bool = False) -> dict[str, Any]:
-    """The fields of Gradients and the sizes of their terms, by name with _gauge."""
+    """The fields of Gradients and the sizes of their terms, by name with _scale."""
     return _core.reference(
         _core.DTYPES["f32"], *_settings(op, "backward", eps, channels_last), x=_tensor(x, "x", True),
         dy=_tensor(dy, "dy", True), dresidual=_tensor(dresidual, "dresidual", True),
@@ -190,7 +191,7 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
 @documented("Judgement", y=_JUDGED, x=_ANY, gamma=_WIDE, beta=_WIDE, running_mean=_FIXED, running_var=_FIXED)
 def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array | None = None, *,
           eps: float = 1e-5, residual: Array | None = None, running_mean: Array | None = None,
-          running_var: Array | None = None, cast_before_weight: bool = False,
+          running_var: Array | None = None, cast_before_weight: bool = False, rounded_sum: bool = False,
           channels_last: bool = False, rounded_to: Any = None) -> Judgement:
     """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code. Explains a large
     error by known mistakes (docs/judge.md).
@@ -201,7 +202,7 @@ def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array |
     """
     direction = "forward" if running_mean is None else "inference"
     return _judge(
-        _settings(op, direction, eps, channels_last, cast_before_weight), x, rounded_to, y,
+        _settings(op, direction, eps, channels_last, cast_before_weight, rounded_sum), x, rounded_to, y,
         {"y": _tensor(y, "y"), "residual": _tensor(residual, "residual"), "gamma": _vector(gamma, "gamma"),
          "beta": _vector(beta, "beta"), "running_mean": _vector(running_mean, "running_mean"),
          "running_var": _vector(running_var, "running_var")})

@@ -84,42 +84,136 @@ static PyObject *shape_tuple(int axes, const npy_intp *shape) {
 static bool wrong_shape(const char *name, PyArrayObject *a, PyArrayObject *x, int axes,
                         const npy_intp *shape) {
     PyObject *has = shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a)),
-             *of = shape_tuple(PyArray_NDIM(x), PyArray_DIMS(x)), *due = shape_tuple(axes, shape);
-    if (has && of && due)
+             *of = shape_tuple(PyArray_NDIM(x), PyArray_DIMS(x)),
+             *expected = shape_tuple(axes, shape);
+    if (has && of && expected)
         PyErr_Format(PyExc_ValueError, "%s has shape %S; x of shape %S needs %S", name, has, of,
-                     due);
-    Py_XDECREF(has), Py_XDECREF(of), Py_XDECREF(due);
+                     expected);
+    Py_XDECREF(has), Py_XDECREF(of), Py_XDECREF(expected);
+    return false;
+}
+
+static bool has_shape(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
+                      PyArrayObject *x) {
+    npy_intp shape[NPY_MAXDIMS];
+    const int axes = shape_of(arg, p, x, shape);
+    return (axes == PyArray_NDIM(a) && PyArray_CompareLists(shape, PyArray_DIMS(a), axes)) ||
+           wrong_shape(name, a, x, axes, shape);
+}
+
+static bool is_written(const nl_problem *p, nl_arg arg) {
+    return nl_passes[p->pass].writes & NL_BIT(arg);
+}
+
+static bool in_order(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p) {
+    if (PyArray_IS_C_CONTIGUOUS(a)) return true;
+    PyErr_Format(PyExc_ValueError,
+                 is_written(p, arg) ? "%s is not C-contiguous: results go into arrays that are"
+                                    : "%s is not C-contiguous: pass numpy.ascontiguousarray(%s)",
+                 name, name);
     return false;
 }
 
 bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
                 PyArrayObject *x) {
-    const bool written = nl_passes[p->pass].writes & NL_BIT(arg);
-    npy_intp shape[NPY_MAXDIMS];
-    const int axes = shape_of(arg, p, x, shape);
-    if (axes != PyArray_NDIM(a) || !PyArray_CompareLists(shape, PyArray_DIMS(a), axes))
-        return wrong_shape(name, a, x, axes, shape);
-    if (!PyArray_IS_C_CONTIGUOUS(a)) {
+    return has_shape(a, name, arg, p, x) && in_order(a, name, arg, p);
+}
+
+static nl_stride *stride_of(nl_problem *p, nl_arg arg) {
+    switch (arg) {
+    case NL_X: return &p->x_stride;
+    case NL_DY: return &p->dy_stride;
+    case NL_RESIDUAL: return &p->residual_stride;
+    case NL_RESIDUAL_OUT: return &p->residual_out_stride;
+    default: return &p->y_stride;
+    }
+}
+
+/* Merges the axes before the last, from the inside, where one's step is the extent of the next.
+ * Returns how many are left, with their lengths and steps in bytes; 3: too many, or a step that
+ * rows cannot have. */
+static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {
+    const int last = PyArray_NDIM(a) - 1;
+    const npy_intp size = PyArray_ITEMSIZE(a);
+    int left = 0;
+    if (PyArray_DIM(a, last) != 1 && PyArray_STRIDE(a, last) != size) return 3;
+    for (int i = last - 1; i >= 0; i--) {
+        const npy_intp here = PyArray_DIM(a, i), by = PyArray_STRIDE(a, i);
+        if (here == 1) continue;
+        if (left && by == step[left - 1] * count[left - 1]) {
+            count[left - 1] *= here;
+            continue;
+        }
+        if (left == 2 || by <= 0 || by % size) return 3;
+        count[left] = here, step[left++] = by;
+    }
+    return left;
+}
+
+/* Sets the strides of a tensor's rows, and the inner dimension, which all tensors share. */
+static bool set_rows(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p) {
+    npy_intp count[2], step[2] = {0};
+    if (PyArray_IS_C_CONTIGUOUS(a)) return true;
+    const int left = merge(a, count, step);
+    const bool written = is_written(p, arg);
+    if (left > 2) {
         PyErr_Format(PyExc_ValueError,
-                     written ? "%s is not C-contiguous: results go into arrays that are"
-                             : "%s is not C-contiguous: pass numpy.ascontiguousarray(%s)",
+                     written ? "the rows of %s are not evenly spaced, nor in one inner dimension: "
+                               "pass an array of numpy.empty(), and copy it"
+                             : "the rows of %s are not evenly spaced, nor in one inner dimension: "
+                               "pass numpy.ascontiguousarray(%s)",
                      name, name);
         return false;
     }
+    if (left == 2 && p->inner && p->inner != (size_t)count[0]) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s has an inner dimension of %zd rows, an array before it %zu: pass %s", name,
+                     count[0], p->inner,
+                     written ? "an array of numpy.empty()" : "a copy of one of them");
+        return false;
+    }
+    if (left == 2) p->inner = (size_t)count[0];
+    *stride_of(p, arg) = (nl_stride){.row = (size_t)(step[0] / PyArray_ITEMSIZE(a)),
+                                     .outer = (size_t)(step[1] / PyArray_ITEMSIZE(a))};
     return true;
 }
 
-bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
-                 PyArrayObject *x) {
-    const bool tensor = nl_args[arg].extent == NL_TENSOR;
-    PyArray_Descr *type = PyArray_DESCR(a), *due = PyArray_DESCR(x);
-    if (type->type_num == (tensor ? due->type_num : NPY_FLOAT) && PyArray_ISNOTSWAPPED(a)) {
-        if (!array_fits(a, name, arg, p, x)) return false;
-        if (PyArray_ISWRITEABLE(a) || !(nl_passes[p->pass].writes & NL_BIT(arg))) return true;
+bool array_parameters(PyArrayObject *a, const char *name, nl_problem *p, PyArrayObject *x) {
+    const PyArray_Descr *type = PyArray_DESCR(a), *of = PyArray_DESCR(x);
+    const bool wide = type->type_num == NPY_FLOAT;
+    p->parameters = wide ? NL_F32 : p->dtype;
+    if (PyArray_ISNOTSWAPPED(a) && (wide || type->type_num == of->type_num)) return true;
+    if (of->type_num == NPY_FLOAT)
+        PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32", name, type);
+    else
+        PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32, or %S as x", name, type, of);
+    return false;
+}
+
+/* The type of an argument. */
+static int type_of(nl_arg arg, const nl_problem *p, PyArrayObject *x) {
+    const nl_extent extent = nl_args[arg].extent;
+    const bool narrow = extent == NL_TENSOR || (extent == NL_PARAMETERS && p->parameters != NL_F32);
+    return narrow ? PyArray_DESCR(x)->type_num : NPY_FLOAT;
+}
+
+bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x) {
+    const nl_extent extent = nl_args[arg].extent;
+    const bool tensor = extent == NL_TENSOR;
+    PyArray_Descr *type = PyArray_DESCR(a), *expected = PyArray_DESCR(x);
+    if (type->type_num == type_of(arg, p, x) && PyArray_ISNOTSWAPPED(a)) {
+        const bool strided = tensor && !nl_layers[p->op].by_channel;
+        if (!has_shape(a, name, arg, p, x) ||
+            !(strided ? set_rows(a, name, arg, p) : in_order(a, name, arg, p)))
+            return false;
+        if (PyArray_ISWRITEABLE(a) || !is_written(p, arg)) return true;
         return PyErr_Format(PyExc_ValueError, "%s is read-only: pass a copy", name), false;
     }
     if (tensor)
-        PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, due);
+        PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, expected);
+    else if (extent == NL_PARAMETERS && p->dtype != NL_F32)
+        PyErr_Format(PyExc_TypeError, "%s is %S; all parameters must have one type, %s", name, type,
+                     p->parameters == NL_F32 ? "float32" : "that of x");
     else
         PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32", name, type);
     return false;
@@ -132,7 +226,7 @@ PyArrayObject *array_zeros(nl_arg arg, const nl_problem *p, PyArrayObject *x, in
 }
 
 PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x) {
-    if (nl_args[arg].extent != NL_TENSOR) return array_zeros(arg, p, x, NPY_FLOAT);
+    if (nl_args[arg].extent != NL_TENSOR) return array_zeros(arg, p, x, type_of(arg, p, x));
     PyArray_Descr *type = PyArray_DESCR(x);
     Py_INCREF(type);
     return (PyArrayObject *)PyArray_Empty(PyArray_NDIM(x), PyArray_DIMS(x), type, 0);

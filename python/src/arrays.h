@@ -28,15 +28,18 @@ bool array_dtype(PyArrayObject *a, const char *name, nl_dtype *out);
 /* Sets n, c and s by the shape of x. False: raised. */
 bool array_problem(PyArrayObject *x, bool channels_last, nl_problem *p);
 
-/* Has it the shape and the order of this argument? False: raised. */
+/* Sets the type of the parameters by one of them: float32, or that of x. False: raised. */
+bool array_parameters(PyArrayObject *a, const char *name, nl_problem *p, PyArrayObject *x);
+
+/* Has it the shape of this argument, and C order? False: raised. */
 bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
                 PyArrayObject *x);
 
-/* And its dtype, a tensor that of x, others float32; and may outputs be written? */
-bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
-                 PyArrayObject *x);
+/* Has it also the type, and may outputs be written? A tensor of a row norm need not be in C order:
+ * the problem gets its strides. False: raised. */
+bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
-/* A new array for this argument: tensors of x's type, others float32 zeros. */
+/* A new array for this argument, in its type: zeros, unless it is a tensor. */
 PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);
 
 /* One of zeros, of NumPy's type of this number. */

@@ -43,9 +43,9 @@ bool call_impl(PyObject *given, const nl_impl **out) {
 }
 
 /* Names the setting, which Python's own message lacks. What else its conversion raised, stays. */
-static bool wrong_setting(const char *name, PyObject *given, const char *due) {
+static bool wrong_setting(const char *name, PyObject *given, const char *expected) {
     if (PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Format(PyExc_TypeError, "%s is %R; it must be a%s number", name, given, due);
+        PyErr_Format(PyExc_TypeError, "%s is %R; it must be a%s number", name, given, expected);
     else if (PyErr_ExceptionMatches(PyExc_OverflowError))
         PyErr_Format(PyExc_ValueError, "%s is beyond a float", name);
     return false;
@@ -64,6 +64,7 @@ static bool get_settings(PyObject *const *args, call *k) {
     int overflow;
     k->p.op = (nl_op)PyLong_AsLong(args[OP]), k->p.pass = (nl_pass)PyLong_AsLong(args[PASS]);
     k->p.casting = PyObject_IsTrue(args[BEFORE_WEIGHT]) ? NL_CAST_BEFORE_WEIGHT : NL_CAST_LAST;
+    k->p.sum = PyObject_IsTrue(args[ROUNDED_SUM]) ? NL_SUM_ROUNDED : NL_SUM_FLOAT;
     k->p.biased_running_var = PyObject_IsTrue(args[BIASED]);
     k->channels_last = PyObject_IsTrue(args[CHANNELS_LAST]);
     if (PyErr_Occurred()) return false;

@@ -14,8 +14,10 @@ typedef struct call {
 } call;
 
 /* What every function takes: the settings by position, and arrays by the library's names.
- *     op, pass, channels_last, before_weight, eps, momentum, biased_running_var, impl, threads */
-enum { OP, PASS, CHANNELS_LAST, BEFORE_WEIGHT, EPS, MOMENTUM, BIASED, IMPL, THREADS, SETTINGS };
+ *     op, pass, channels_last, before_weight, rounded_sum, eps, momentum, biased_running_var, impl,
+ *     threads */
+enum { OP, PASS, CHANNELS_LAST, BEFORE_WEIGHT, ROUNDED_SUM };
+enum { EPS = ROUNDED_SUM + 1, MOMENTUM, BIASED, IMPL, THREADS, SETTINGS };
 
 /* Reads the settings, and sorts the arrays into k->given. False: raised. */
 bool call_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k);

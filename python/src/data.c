@@ -4,7 +4,7 @@
 #include "cases/data.h"
 #include "cases/museum.h"
 
-/* A copy as (n, c), (n, c, s), (n,) or (c,). */
+/* A copy as (n, c), (n, c, s), (n,) or (c,), without the gaps between rows. */
 static PyObject *array_of(const nl_problem *p, nl_arg a, const void *from) {
     static const int types[NL_DTYPES] =
         {[NL_F32] = NPY_FLOAT, [NL_F16] = NPY_HALF, [NL_BF16] = NPY_UINT16};
@@ -12,12 +12,22 @@ static PyObject *array_of(const nl_problem *p, nl_arg a, const void *from) {
     npy_intp shape[3] = {(npy_intp)p->n, (npy_intp)p->c, (npy_intp)p->s};
     int axes = p->s == 1 ? 2 : 3;
     if (extent != NL_TENSOR) {
-        shape[0] = (npy_intp)(extent == NL_FEATURES ? p->c : nl_group_count(p));
+        shape[0] = (npy_intp)(extent == NL_GROUPS ? nl_group_count(p) : p->c);
         axes = 1;
     }
-    PyObject *array =
-        PyArray_SimpleNew(axes, shape, extent == NL_TENSOR ? types[p->dtype] : NPY_FLOAT);
-    if (array) memcpy(PyArray_DATA((PyArrayObject *)array), from, nl_arg_bytes(p, a));
+    const nl_dtype dtype = extent == NL_TENSOR       ? p->dtype
+                           : extent == NL_PARAMETERS ? p->parameters
+                                                     : NL_F32;
+    PyObject *array = PyArray_SimpleNew(axes, shape, types[dtype]);
+    if (!array) return NULL;
+    char *to = PyArray_DATA((PyArrayObject *)array);
+    const size_t size = nl_dtype_size(dtype);
+    if (extent != NL_TENSOR || nl_is_packed(p))
+        memcpy(to, from, nl_arg_bytes(p, a));
+    else
+        for (size_t r = 0; r < p->n; r++)
+            memcpy(to + r * p->c * size,
+                   (const char *)from + nl_place(nl_places_of(p, a), r * p->c) * size, p->c * size);
     return array;
 }
 
@@ -53,10 +63,10 @@ PyObject *data_case(PyObject *self, PyObject *spelling) {
     if (!ok) return PyErr_SetString(PyExc_ValueError, error), NULL;
     const nl_problem *p = &c.problem;
     PyObject *fields =
-        Py_BuildValue("ssssnnndNN", c.text, nl_op_name(p->op), nl_pass_name(p->pass),
+        Py_BuildValue("ssssnnndNNN", c.text, nl_op_name(p->op), nl_pass_name(p->pass),
                       nl_dtype_name(p->dtype), (Py_ssize_t)p->n, (Py_ssize_t)p->c, (Py_ssize_t)p->s,
                       (double)p->eps, PyBool_FromLong(p->casting == NL_CAST_BEFORE_WEIGHT),
-                      arrays_of(&c, &data));
+                      PyBool_FromLong(p->sum == NL_SUM_ROUNDED), arrays_of(&c, &data));
     return data_free(&data), fields;
 }
 

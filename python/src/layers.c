@@ -8,21 +8,33 @@ static const char *name_of(nl_arg a, nl_pass pass) {
     return a == NL_Y || a == NL_DX ? "out" : nl_arg_name(a, pass);
 }
 
+/* The first parameter that is given decides the type of all. */
+static bool get_parameters(call *k) {
+    static const nl_arg parameters[] = {NL_GAMMA, NL_BETA, NL_DGAMMA, NL_DBETA};
+    for (int i = 0; i < 4; i++) {
+        const nl_arg a = parameters[i];
+        if (k->array[a])
+            return array_parameters(k->array[a], name_of(a, k->p.pass), &k->p, k->array[NL_X]);
+    }
+    return true;
+}
+
 /* Arrays for all that is given, and new ones for the outputs `always`. */
 static bool get_arrays(unsigned always, call *k) {
     if (!k->given[NL_X]) return PyErr_Format(PyExc_TypeError, "x is None"), false;
-    PyArrayObject *x = k->array[NL_X] = array_from(k->given[NL_X], "x");
-    if (!x || !array_dtype(x, "x", &k->p.dtype) || !array_problem(x, k->channels_last, &k->p))
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (k->given[a] && !(k->array[a] = array_from(k->given[a], name_of(a, k->p.pass))))
+            return false;
+    PyArrayObject *x = k->array[NL_X];
+    if (!array_dtype(x, "x", &k->p.dtype) || !array_problem(x, k->channels_last, &k->p) ||
+        !get_parameters(k))
         return false;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
-        if (!k->given[a]) {
-            if (!(always & NL_BIT(a))) continue;
+        if (k->given[a]) {
+            if (!array_suits(k->array[a], name_of(a, k->p.pass), a, &k->p, x)) return false;
+        } else if (always & NL_BIT(a)) {
             if (!(k->array[a] = array_new(a, &k->p, x))) return false;
-            continue;
         }
-        const char *name = name_of(a, k->p.pass);
-        if (a != NL_X) k->array[a] = array_from(k->given[a], name);
-        if (!k->array[a] || !array_suits(k->array[a], name, a, &k->p, x)) return false;
     }
     return true;
 }
@@ -70,7 +82,7 @@ PyObject *layers_forward(PyObject *self, PyObject *const *args, Py_ssize_t count
  * checked dx yet. */
 static bool recompute(const call *k, float *mean, float *rstd) {
     nl_problem p = k->p;
-    p.pass = NL_FORWARD;
+    p.pass = NL_FORWARD, p.parameters = NL_F32, p.y_stride = (nl_stride){0};
     void *y = malloc(nl_bytes(&p, NL_TENSOR) + 1);
     const nl_forward_args a = {.x = call_at(k, NL_X), .y = y, .mean = mean, .rstd = rstd};
     if (!y) return PyErr_NoMemory(), false;

@@ -35,9 +35,9 @@ def compare(ours, theirs, x, parameters, scale=1.0):
     assert y.dtype == dtype
     close(y, want, dtype, 4)
     got = torch.autograd.grad(y, [x, *parameters], dy)
-    due = torch.autograd.grad(want, wide, dy.double())
-    close(got[0], due[0], dtype, 32 * scale)
-    for a, b, p in zip(got[1:], due[1:], parameters):
+    expected = torch.autograd.grad(want, wide, dy.double())
+    close(got[0], expected[0], dtype, 32 * scale)
+    for a, b, p in zip(got[1:], expected[1:], parameters):
         assert a.dtype == p.dtype
         close(a, b, p.dtype, 64 * scale)
 
@@ -97,10 +97,10 @@ def tensors(*shapes, grad=True):
 
 
 @pytest.mark.parametrize("name, arguments", [
-    ("norm", [*tensors((3, 8), None, 8, 8), None, None, "layer_norm", True, 0.1, 0.1]),
-    ("norm", [*tensors((2, 3, 8), (2, 3, 8), 8, None), None, None, "qwen2_rms_norm", True, 0.1, 0.1]),
-    ("norm", [*tensors((3, 8, 2), None, 8, None), torch.zeros(8), torch.ones(8), "batch_norm", True, 0.1, 0.1]),
-    ("norm", [*tensors((3, 8, 2), None, None, 8), torch.zeros(8), torch.ones(8), "batch_norm", False, 0.1, 0.1]),
+    ("norm", [*tensors((3, 8), None, 8, 8), None, None, "layer_norm", True, 0.1, 0.1, True, False]),
+    ("norm", [*tensors((2, 3, 8), (2, 3, 8), 8, None), None, None, "qwen2_rms_norm", True, 0.1, 0.1, False, True]),
+    ("norm", [*tensors((3, 8, 2), None, 8, None), torch.zeros(8), torch.ones(8), "batch_norm", True, 0.1, 0.1, False, False]),
+    ("norm", [*tensors((3, 8, 2), None, None, 8), torch.zeros(8), torch.ones(8), "batch_norm", False, 0.1, 0.1, False, False]),
     ("norm_backward", [*tensors((3, 8), None, (3, 8), 8, 0, 3, grad=False), "rms_norm"])])
 def test_operators(name, arguments):
     torch.library.opcheck(getattr(torch.ops.normlab, name).default, arguments)
@@ -264,3 +264,65 @@ def test_without_memory():
         with pytest.raises(TypeError, match="x cannot be used in place: .*memory|.*data pointer"):
             normlab.layer_norm(x)
     assert normlab.layer_norm(torch.empty(0, 8)).shape == (0, 8)
+
+
+def qwen3_rms_norm(x, weight, eps):
+    """The formula of transformers' Qwen3RMSNorm, in eager operations; and its normalized values in float64."""
+    wide = x.float()
+    rounded = weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
+    exact = x.double() * torch.rsqrt(x.double().pow(2).mean(-1, keepdim=True) + eps)
+    return rounded, exact
+
+
+def same_rounding(got, want, exact):
+    """Equal bits, but where the exact value is within float32's own error of a boundary of bfloat16's rounding."""
+    near = (exact * (1 - 2.0**-21)).float().bfloat16() != (exact * (1 + 2.0**-21)).float().bfloat16()
+    assert got.dtype == want.dtype and near.float().mean() < 1e-3
+    assert torch.equal(got[~near], want[~near])
+
+
+def test_the_norms_of_an_attention_block(monkeypatch):
+    """As Qwen3's: the fused residual, and q and k as views of a packed qkv; nothing is copied."""
+    torch.manual_seed(5)
+    heads, others, c, hidden, eps = 8, 2, 64, 256, 1e-6
+    norm, q_norm, k_norm = (nlt.RMSNorm(n, eps, dtype=torch.bfloat16, cast_before_weight=True, rounded_sum=True)
+                            for n in (hidden, c, c))
+    for one in (norm, q_norm, k_norm):
+        torch.nn.init.normal_(one.weight, 1, 0.2)
+    monkeypatch.setattr(Tensor := torch.Tensor, "contiguous", lambda self, **_: self if self.is_contiguous() else 1 / 0)
+    monkeypatch.setattr(Tensor, "float", lambda self, was=Tensor.float: was(self) if self.dim() > 1 else 1 / 0)
+    with torch.no_grad():
+        x, r = torch.randn(2, 2, 33, hidden).bfloat16()
+        y, total = norm(x, r)
+        assert torch.equal(total, x + r)
+        same_rounding(y, *qwen3_rms_norm(x + r, norm.weight, eps))
+        qkv = torch.randn(2, 33, (heads + 2 * others) * c).bfloat16().view(2, 33, -1, c)
+        for part, one in ((qkv[:, :, :heads], q_norm), (qkv[:, :, heads:heads + others], k_norm)):
+            assert not part.is_contiguous()
+            same_rounding(one(part), *qwen3_rms_norm(part, one.weight, eps))
+
+
+def test_gradients_through_views():
+    """In training too, views and copies give the same bits."""
+    qkv, w = torch.randn(3, 5, 6, 64).bfloat16(), torch.randn(64).bfloat16()
+    for part in (qkv[:, :, 1:4], qkv[:, ::2, :2], qkv[..., ::2]):
+        weight = w[:part.shape[-1]].clone()
+        got, want = [], []
+        for of, found in ((part, got), (part.clone(memory_format=torch.contiguous_format), want)):
+            of, gain = of.detach().requires_grad_(), weight.clone().requires_grad_()
+            y = nlt.rms_norm(of, (of.shape[-1],), gain, 1e-6, cast_before_weight=True)
+            found += [y, *torch.autograd.grad(y.float().square().sum(), [of, gain])]
+        assert all(torch.equal(a, b) for a, b in zip(got, want)) and got[2].dtype == torch.bfloat16
+
+
+def test_swap_keeps_the_rounding():
+    class Qwen3RMSNorm(LlamaRMSNorm):
+        def forward(self, x):
+            return qwen3_rms_norm(x, self.weight, self.variance_epsilon)[0]
+
+    model = torch.nn.Sequential(Qwen3RMSNorm(256), torch.nn.RMSNorm(256)).bfloat16()
+    torch.nn.init.normal_(model[0].weight, 1, 0.2)
+    x = torch.randn(32, 256).bfloat16()
+    want = qwen3_rms_norm(x, model[0].weight, 1e-6)
+    assert nlt.swap(model) == ["0", "1"] and model[0].cast_before_weight and not model[1].cast_before_weight
+    same_rounding(model[0](x), *want)

@@ -3,16 +3,18 @@
 # Usage: tests/project/course.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 type python3 >/dev/null || exit 77
-cp -r "$root/scripts" . && mkdir plots docs docs/course core labs labs/1-one experiments
-cp "$root"/plots/{rungs,files}.py plots && touch plots/picture.png experiments/ladder.txt labs/1-one/README.md
+cp -r "$root/scripts" . && mkdir plots docs docs/course docs/pictures docs/pictures/course core labs labs/1-one experiments
+cp "$root"/plots/{rungs,files}.py plots && touch plots/picture.png docs/pictures/course/0{0,4}.svg experiments/ladder.txt labs/1-one/README.md
 printf '%s\n' 'int twice(int x);' '' 'int twice(int x)' '{' '    return 2 * x;' '}' '' 'int y;' >core/twice.c
 sed 's/2 \* x/x + x/' core/twice.c >core/sum.c
 printf '%s\n' '# Contents' '' '<!-- contents:begin -->' '<!-- contents:end -->' >docs/course/README.md
-printf '%s\n' '# 0. How' '' 'Read it.' >docs/course/00-how.md
+printf '%s\n' '# 0. How' '' 'Read it.' '' '![all of it](../pictures/course/00.svg)' >docs/course/00-how.md
 cat >docs/course/04-twice.md <<'TEXT'
 # 4. Twice
 
 Two is more than one. So we double.
+
+![one and one](../pictures/course/04.svg)
 
 <!-- code: core/twice.c twice -->
 
@@ -103,7 +105,8 @@ refuses "functions without a difference" 's/core.sum.c/core\/twice.c/' "twice is
 refuses "a file that is gone" 's/twice.c twice/once.c twice/' "core/once.c does not exist"
 refuses "another number" 's/^# 4/# 5/' 'begins with "# 4. TITLE"'
 refuses "no idea" 's/^Two is.*/- Two/' "the idea, in two or three sentences"
-refuses "no picture" 's/^!\[.*//' "a picture with a description"
+refuses "no mechanism" 's/^!\[one and.*//' "shows its mechanism"
+refuses "no picture" 's/^!\[a pic.*//' "a picture with a description"
 refuses "a picture that is gone" 's/picture.png/gone.png/' "links to ../../plots/gone.png"
 refuses "no command for the picture" 's/.\.\/reproduce --slides.//' "the command that makes it"
 refuses "an experiment without its outcome" 's/^What you will see.*//' "says first what to expect"
@@ -117,4 +120,47 @@ refuses "a case that is none" 's/f32\/3x4/f31\/3x4/' "f31"
 refuses "an implementation that is none" "s/'rmsnorm.\*'/rmsnorm\/nosuch/" "no implementation is called 'rmsnorm/nosuch'"
 refuses "a study that is none" 's/normlab check/normlab study nosuch/' "nosuch is no study"
 refuses "a claim that is none" 's/normlab check/normlab claims nosuch/' "nosuch is no claim"
+
+# The terms of the real chapters: one that is used before it is explained, and a link to where it is.
+rm -r docs/course && cp -r "$root/docs/course" docs/course
+terms() { python3 scripts/terms.py "$@" >stdout 2>stderr; code=$?; }
+terms --check
+succeeds "the terms of the course"
+sed -i '0,/^## /s/^## /The ulp of it.\n\n&/' docs/course/01-*.md
+terms --check
+check "a term before it is explained" "$([ $code -eq 1 ] || echo "exit code $code")"
+says "uses 'ulp' before 07-"
+sed -i 's/^The ulp of it/The [ulp](08-floating-point.md#rounding) of it/' docs/course/01-*.md
+terms --update
+succeeds "  as a link"
+check "  is its first use" "$(grep -q '| ulp | .* | \[1\]' docs/course/terms.md || grep ulp docs/course/terms.md)"
+sed -i 's/\*false sharing\*/false sharing/; s/False sharing\.\*\*/False sharing**/' docs/course/14-*.md
+terms --check
+says "nothing explains false sharing"
+
+# The pictures of the mechanisms.
+python3 scripts/mechanisms.py && echo >>docs/pictures/course/05.svg
+python3 scripts/mechanisms.py --check >stdout 2>stderr
+check "a picture that was edited" "$([ $? -eq 1 ] || echo accepted)"
+says "docs/pictures/course/05.svg is out of date"
+
+# An exam with other numbers: as many answers as questions, and the reference's for the first of LayerNorm.
+if python3 -c 'import numpy' 2>/dev/null; then
+    exam() { python3 scripts/exam.py --program "$normlab/normlab" "$@" >stdout 2>stderr; }
+    for seed in 7 8; do exam --seed $seed --questions 12 --out exam$seed || cat stderr; done
+    check "an exam of twelve" "$(for part in questions answers; do
+        [ "$(grep -c '^[0-9]*\. ' exam7/$part.md)" -eq 12 ] || echo "$part: $(grep -c '^[0-9]*\. ' exam7/$part.md)"; done)"
+    check "  with another seed another" "$(! cmp -s exam7/questions.md exam8/questions.md || echo "the same")"
+    exam --seed 7 --chapters 4 --out exam4
+    check "  a row of LayerNorm, computed again" "$(python3 - <<'PY'
+import re
+row, y = (re.search(pattern, open(f"exam4/{part}.md").read())[1].replace("\u2212", "-").split(", ")
+          for part, pattern in (("questions", "The row (.*?), eps"), ("answers", r"1\. (.*)")))
+x = [float(v) for v in row]
+mean = sum(x) / len(x)
+sigma = (sum((v - mean) ** 2 for v in x) / len(x)) ** 0.5
+if any(abs((v - mean) / sigma - float(got)) > 1e-3 for v, got in zip(x, y)): print(row, y)
+PY
+)"
+fi
 summary

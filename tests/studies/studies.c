@@ -1,4 +1,4 @@
-/* The studies casting, batch_statistics and depth against identities, theorems of statistics, a
+/* The studies casting, batch_statistics, depth and training against identities, theorems of statistics, a
  * worked example and finite differences. SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "models/network.h"
@@ -214,5 +214,43 @@ Test(studies, depth) {
             cr_assert(got < want * factor && got > want / factor, "%s, %s, layer %d: %g, not %g",
                       panel, norm, l, got, want);
         }
+    free(csv);
+}
+
+/* Behind a norm w . dL/dw is 0 to rounding; with weights times 4 the gradient is a quarter and the
+ * curvature a sixteenth, and training at 16 times the rate has the same bits. */
+Test(studies, training) {
+    static const char *const norms[] = {"no norm", "RMSNorm", "LayerNorm", "BatchNorm"};
+    const study *s = &study_training;
+    char *csv = points(s);
+    for (int i = 0; i < 4; i++) {
+        const double along = at(csv, s, "w . dL/dw over their lengths", norms[i], 1);
+        const double loss = at(csv, s, "loss, weights times x", norms[i], 4);
+        const double size = at(csv, s, "gradient, weights times x", norms[i], 4);
+        const double bend = at(csv, s, "curvature, weights times x", norms[i], 4);
+        const double apart = at(csv, s, "loss: 4 w at 16 times the rate, against w", norms[i], 20);
+        cr_assert(i ? along < 1e-6 : along > 1e-3, "%s: %g along w", norms[i], along);
+        cr_assert(i ? loss == 1 : loss != 1, "%s: the loss is %.17g times what it was", norms[i],
+                  loss);
+        cr_assert(i ? size == 0.25 : size != 0.25, "%s: the gradient %.17g", norms[i], size);
+        cr_assert(i ? bend == 0.0625 : bend != 0.0625, "%s: the curvature %.17g", norms[i], bend);
+        cr_assert(i ? apart == 0 : !(apart <= 1e-3), "%s: losses %g apart", norms[i], apart);
+    }
+    const char *decay = "weight decay 0.005", *angle = "angle of a step";
+    const double due = at(csv, s, "angle of a step, expected", decay, 1000);
+    double mean = 0;
+    cr_assert(fabs(due - sqrt(2 * 0.2 * 0.005)) < 1e-8, "%g", due);
+    for (int step = 900; step <= 1500; step += 100) mean += at(csv, s, angle, decay, step) / 7;
+    cr_assert(fabs(mean / due - 1) < 0.05, "%g, expected %g", mean, due);
+    double before = 0;
+    for (int step = 100; step <= 2000; step += 100) { /* w only grows where nothing pulls it back */
+        const double length = at(csv, s, "length of w", "no weight decay", step);
+        cr_assert(length > before, "step %d: %g after %g", step, length, before);
+        before = length;
+    }
+    for (double rate = 0.01; rate < 2; rate *= 10) {
+        const double errors = at(csv, s, "errors by rate", "RMSNorm", rate);
+        cr_assert(errors > 0 && errors <= 1, "rate %g: %g", rate, errors);
+    }
     free(csv);
 }

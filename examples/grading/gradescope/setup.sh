@@ -3,8 +3,8 @@
 # in the bundle. AUTOGRADER: where Gradescope puts it. SPDX-License-Identifier: MIT
 set -euo pipefail
 source=${AUTOGRADER:-/autograder}/source
-if ! type gcc cmake make >/dev/null 2>&1 || [ ! -e /usr/include/seccomp.h ]; then
-    apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev cmake make libseccomp-dev
+if ! type gcc cmake make >/dev/null 2>&1 || [ ! -e /usr/include/seccomp.h ] || ! type valgrind >/dev/null 2>&1; then
+    apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev cmake make libseccomp-dev valgrind
 fi
 cmake -S "$source/normlab" -B "$source/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF
 cmake --build "$source/build" -j --target normlab_program

@@ -1,0 +1,61 @@
+/* Where the rows of a row norm begin: nl_stride of normlab.h. SPDX-License-Identifier: MIT */
+#ifndef NL_STRIDES_H
+#define NL_STRIDES_H
+
+#include "dtype.h"
+
+/* With its zeros filled in. An inner dimension of one row leaves the outer one. */
+NL_INLINE nl_stride nl_stride_of(const nl_problem *p, nl_stride s) {
+    if (p->inner == 1 && s.outer) s.row = s.outer;
+    if (!s.row) s.row = p->c;
+    if (!s.outer) s.outer = p->inner * s.row;
+    return s;
+}
+
+NL_INLINE bool nl_follows(const nl_problem *p, nl_stride s) {
+    s = nl_stride_of(p, s);
+    return s.row == p->c && s.outer == p->inner * p->c;
+}
+
+/* Do the rows of all tensors follow each other? Almost always all of it is zero. */
+NL_INLINE bool nl_is_packed(const nl_problem *p) {
+    const nl_stride *x = &p->x_stride, *dy = &p->dy_stride, *residual = &p->residual_stride,
+                    *y = &p->y_stride, *out = &p->residual_out_stride;
+    if (!(x->row | dy->row | residual->row | y->row | out->row | x->outer | dy->outer |
+          residual->outer | y->outer | out->outer))
+        return true;
+    return nl_follows(p, *x) && nl_follows(p, *dy) && nl_follows(p, *residual) &&
+           nl_follows(p, *y) && nl_follows(p, *out);
+}
+
+/* Dividing takes as long as a short row, so r / inner is r * reciprocal / 2^64, rounded down: exact
+ * up to 2^32 rows. */
+static inline nl_rows nl_rows_of(const nl_problem *p) {
+    nl_rows rows = {.x = nl_stride_of(p, p->x_stride),
+                    .dy = nl_stride_of(p, p->dy_stride),
+                    .residual = nl_stride_of(p, p->residual_stride),
+                    .y = nl_stride_of(p, p->y_stride),
+                    .residual_out = nl_stride_of(p, p->residual_out_stride)};
+    if (p->inner > 1) rows.inner = p->inner, rows.reciprocal = UINT64_MAX / p->inner + 1;
+    return rows;
+}
+
+/* The index of the first element of row r. */
+NL_INLINE size_t nl_row_at(const nl_rows *rows, nl_stride s, size_t r) {
+    const size_t outer = (size_t)((unsigned __int128)r * rows->reciprocal >> 64);
+    return outer * s.outer + (r - outer * rows->inner) * s.row;
+}
+
+/* Elements from the first of a tensor to the end of its last row; n is not 0. SIZE_MAX: more than
+ * there can be. */
+static inline size_t nl_span(const nl_problem *p, nl_stride s) {
+    const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
+    size_t a, b, all;
+    if (__builtin_mul_overflow(rows - 1, s.row, &a) ||
+        __builtin_mul_overflow(outer - 1, s.outer, &b) || __builtin_add_overflow(a, b, &all) ||
+        __builtin_add_overflow(all, p->c, &all) || all > SIZE_MAX / 16)
+        return SIZE_MAX;
+    return all;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* `normlab count`: instructions and simulated cache misses of one call.
+ * SPDX-License-Identifier: MIT */
+#include "cases/case_list.h"
+#include "cli/counting.h"
+#include "cli/options.h"
+#include "commands/commands.h"
+#include "workbench/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "normlab count [options] [FILE.c] CASE\n\n"
+    "Counts a call by valgrind's callgrind instead of timing it: instructions, and misses of\n"
+    "simulated caches of 32 KiB and 8 MiB, on warm caches. The estimate is the instructions, 10\n"
+    "for each miss of the first cache and 100 for each of the last: it says nothing of latencies.\n"
+    "Other programs beside it change no number; another compiler does. Kernels are not wider than\n"
+    "AVX2, which is what valgrind knows.\n\n"
+    "  --impl NAME   a rung to count: alone, or beside FILE\n\n"
+    "Exit codes: 0 done, 1 not counted, 2 bad usage, or valgrind is not installed.\n\n"
+    "Examples:\n"
+    "  normlab count --impl rmsnorm/one_pass rmsnorm/forward/f32/8x1024/normal\n"
+    "  normlab count --impl rmsnorm/naive mine.c rmsnorm/forward/f32/8x1024/normal\n";
+
+static void print_counted(const char *name, counted k) {
+    printf("%-28s %10.0f instructions %8.0f + %.0f misses %10.0f estimated cycles\n", name,
+           k.instructions, k.first, k.last, counted_cost(k));
+}
+
+static bool count(const char *file, const char *rung, const nl_case *c, char *error, size_t size) {
+    counted k;
+    bool ok = true;
+    if (file && (ok = counting_file(file, c, &k, error, size))) print_counted(file, k);
+    if (ok && rung && (ok = counting_rung(rung, c, &k, error, size))) print_counted(rung, k);
+    return ok;
+}
+
+int cmd_count(int argc, char **argv) {
+    const char *impl = NULL;
+    bool inside = false;
+    int first;
+    char error[9000] = "", name[200] = "";
+    case_list cases = {0};
+    const option_spec specs[] = {{"impl", OPTION_TEXT, &impl, 0, 0},
+                                 {"load", OPTION_LOAD, NULL, 0, 0},
+                                 {"inside", OPTION_FLAG, &inside, 0, 0}};
+    int code = options_read(argc, argv, specs, 3, true, &first);
+    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    if (code != OPTIONS_DONE) return code;
+    const bool has_file = argc - first == 2;
+    const char *file = has_file ? argv[first] : NULL;
+    if (argc - first < 1 || argc - first > 2 || (!file && !impl))
+        return options_fail("which CASE, and which FILE.c or --impl?"), options_see_help();
+    if (file && (!options_kernel(file) || !options_ends_with(file, ".c")))
+        return options_see_help();
+    if (!cases_add(&cases, argv[first + has_file], error, sizeof error))
+        return options_fail("%s", error), NL_EXIT_USAGE;
+    const nl_case *c = cases.items;
+    const char *at = impl ? strchr(impl, '@') : NULL;
+    if (impl) snprintf(name, sizeof name, "%.*s", (int)(at ? at - impl : (long)strlen(impl)), impl);
+    const nl_impl *m = impl ? nl_find(name, at ? at + 1 : NULL) : NULL;
+    bool ok = true;
+    code = NL_EXIT_USAGE;
+    if (cases.count != 1)
+        options_fail("one case is counted, and these are %zu", cases.count);
+    else if (impl && !m)
+        options_fail("no implementation is called '%s'", impl);
+    else if (impl && !nl_accepts(m, &c->problem))
+        options_fail("%s does not take %s", impl, c->text);
+    else if (!inside && !counting_works())
+        options_fail("valgrind is not installed: apt-get install valgrind");
+    else {
+        ok = inside ? counting_calls(m, c, error, sizeof error)
+                    : count(file, impl ? name : NULL, c, error, sizeof error);
+        code = ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+    }
+    if (!ok && *error) options_fail("%s", error);
+    cases_free(&cases);
+    return code;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
+#include "verify/checkers.h"
+#include "base/interrupt.h"
+#include "verify/isolate.h"
+#include "verify/worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sched.h>
+#include <sys/prctl.h>
+#endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* A message of a checker. */
+typedef struct sentence {
+    enum { NOTED, JUDGED, ENDED, BROKEN } is;
+    size_t impl; /* its place in the table; SIZE_MAX: the model's own output */
+    verdict v;   /* of BROKEN: why */
+} sentence;
+
+static FILE *to; /* a checker's end of the line */
+
+static void say(const sentence *s) {
+    if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* nobody listens any more */
+}
+
+static size_t place_of(const nl_impl *m) {
+    size_t i = 0;
+    while (m && nl_impl_at(i) != m) i++;
+    return m ? i : SIZE_MAX;
+}
+
+static void say_judged(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    (void)context, (void)c;
+    say(&(sentence){JUDGED, place_of(m), *v});
+}
+
+static bool say_noted(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    (void)context, (void)c;
+    return say(&(sentence){NOTED, place_of(m), *v}), true;
+}
+
+static int processors(void) {
+    int count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) == 0) count = CPU_COUNT(&mine);
+#endif
+    return count < CHECKERS_MAX ? count : CHECKERS_MAX;
+}
+
+void checkers_start(checkers *j, const nl_case *cases, size_t count,
+                    check_settings (*settings)(void *context, const nl_case *c), void *context) {
+    const int most = processors();
+    int line[2];
+    *j = (checkers){0};
+    fflush(NULL); /* or each child would write what is buffered */
+    while (most > 1 && j->count < most && pipe(line) == 0) {
+        const int k = j->count;
+        const pid_t pid = fork();
+        if (pid != 0) {
+            close(line[1]);
+            FILE *from = pid > 0 ? fdopen(line[0], "r") : NULL;
+            if (!from) break; /* checker k ends when it first speaks */
+            j->pid[k] = pid, j->from[k] = from, j->count++;
+            continue;
+        }
+        for (int i = 0; i < k; i++) fclose(j->from[i]);
+        close(line[0]);
+        signal(SIGPIPE, SIG_IGN);
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+#ifdef _OPENMP
+        omp_set_num_threads(1); /* for the reference; the others have the other processors */
+#endif
+        to = fdopen(line[1], "w");
+        for (size_t i = (size_t)k; to && i < count && !interrupted(); i += (size_t)most) {
+            check_settings o = settings(context, &cases[i]);
+            o.judged = say_judged, o.noted = o.noted ? say_noted : NULL;
+            sentence last = {.is = ENDED};
+            if (!check_case(&cases[i], &o, last.v.why, sizeof last.v.why)) last.is = BROKEN;
+            say(&last);
+        }
+        if (to) fclose(to);
+        isolate_end();
+        worker_leave(0);
+    }
+    if (j->count == most) return;
+    checkers_end(j); /* the cases of missing checkers would not be verified */
+}
+
+bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
+                   size_t error_size) {
+    if (!j->count) return check_case(c, o, error, error_size);
+    sentence s;
+    while (fread(&s, sizeof s, 1, j->from[i % (size_t)j->count]) == 1) {
+        const nl_impl *m = s.impl == SIZE_MAX ? NULL : nl_impl_at(s.impl);
+        switch (s.is) {
+        case NOTED:
+            if (o->noted(o->context, c, m, &s.v)) break;
+            return snprintf(error, error_size, "out of memory"), false;
+        case JUDGED: o->judged(o->context, c, m, &s.v); break;
+        case ENDED: return true;
+        case BROKEN: return snprintf(error, error_size, "%s", s.v.why), false;
+        }
+    }
+    if (interrupted()) return true;
+    snprintf(error, error_size, "the process that verifies %s has ended: out of memory?", c->text);
+    return false;
+}
+
+void checkers_end(checkers *j) {
+    for (int k = 0; k < j->count; k++) fclose(j->from[k]);
+    for (int k = 0; k < j->count; k++) waitpid(j->pid[k], NULL, 0);
+    j->count = 0;
+}

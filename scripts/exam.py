@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Sixty questions for an exam, and variants of it. Numbers in the questions are drawn from a seed; the answers are
+computed, those on layers by `normlab run --impl reference`, in long double.
+
+    scripts/exam.py --update                      writes docs/course/exam.md, the questions of seed 0
+    scripts/exam.py --check                       writes nothing; exit code 1 when it is out of date
+    scripts/exam.py --seed 7 --out FOLDER [--questions 12] [--chapters 1-6,8]
+                                                  writes questions.md and answers.md into a folder
+
+Needs numpy and the built program (--program). SPDX-License-Identifier: MIT"""
+import argparse
+import math
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+
+import course
+
+PAGE = course.COURSE / "exam.md"
+PROGRAM = course.ROOT / "build" / "release" / "normlab"
+
+
+def layer(name, x, eps=0.0, **arrays):
+    """What the reference computes, as lists: y, or with dy dx and dgamma."""
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = {"dx": "out", "dgamma": "dgamma-out"} if "dy" in arrays else {"y": "out"}
+        words = [PROGRAM, "run", name, "--impl", "reference", "--eps", repr(eps)]
+        for output, option in outputs.items():
+            words += [f"--{option}", f"{folder}/{output}.npy"]
+        for option, values in {"x": x, **arrays}.items():
+            numpy.save(f"{folder}/{option}.npy", numpy.float32(values))
+            words += [f"--{option}", f"{folder}/{option}.npy"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"exam.py: {done.stderr}")
+        return {output: numpy.load(f"{folder}/{output}.npy").tolist() for output in outputs}
+
+
+def row(values):
+    return ", ".join(f"{value + 0.0:.4g}".replace("-", "−") for value in values)
+
+
+def small(r, count=4):
+    """A row of whole numbers that are not all the same."""
+    while len(set(values := [r.randint(-3, 6) for _ in range(count)])) < 3 or not any(values):
+        pass
+    return values
+
+
+def norm_of(name, r, shift=0, **more):
+    x = [value + shift for value in small(r)]
+    return {"row": row(x), "y": row(layer(name, [x], **more)["y"][0])}
+
+
+def scaled(r):
+    x, a = small(r), r.choice([2, 5, 10])
+    y = layer("layernorm", [x])["y"][0]
+    return {"row": row(x), "a": a, "b": r.randint(3, 20), "y": row(y), "minus": row([-v for v in y])}
+
+
+def gain(r):
+    x, w = small(r, 3), [r.choice([-0.5, 0.25, 0.5, 1]) for _ in range(3)]
+    return {"row": row(x), "w": row(w), "y": row(layer("gemma", [x], gamma=w)["y"][0]),
+            "plain": row(layer("rmsnorm", [x], gamma=w)["y"][0])}
+
+
+def gradient(r):
+    x, gamma, dy = r.choice([(1, 7), (3, 4), (1, 3)]), [1, r.randint(2, 4)], [1, r.choice([-1, 1])]
+    out = layer("rmsnorm", [x], gamma=gamma, dy=[dy])
+    return {"row": row(x), "gamma": row(gamma), "dy": row(dy), "dx": row(out["dx"][0]), "dgamma": row(out["dgamma"])}
+
+
+def batch(r):
+    x = [[value] for value in small(r)]
+    flat = [value for value, in x]
+    mean = sum(flat) / 4
+    var = sum((value - mean) ** 2 for value in flat) / 4
+    return {"row": row(flat), "y": row(value for value, in layer("batchnorm", x)["y"]), "mean": f"{mean:g}", "var": f"{var:.4g}",
+            "unbiased": f"{var * 4 / 3:.4g}"}
+
+
+def powers(r):
+    a, layers = r.choice([0.8, 0.9, 1.05, 1.1, 1.2]), r.choice([24, 32, 48])
+    return {"a": a, "layers": layers, "size": f"{a ** layers:.3g}"}
+
+
+def moments(r):
+    a, b = [r.randint(0, 9) for _ in range(3)], [r.randint(10, 19) for _ in range(2)]
+    mean = lambda v: sum(v) / len(v)
+    squares = lambda v: sum((x - mean(v)) ** 2 for x in v)
+    return {"a": row(a), "b": row(b), "ma": f"{mean(a):.4g}", "mb": f"{mean(b):.4g}", "sa": f"{squares(a):.4g}",
+            "sb": f"{squares(b):.4g}", "m": f"{mean(a + b):.4g}", "s": f"{squares(a + b):.4g}"}
+
+
+def grid(r):
+    power = r.randint(18, 30)
+    return {"number": f"{r.randint(11, 19) * 2 ** power // 10:,}", "step": f"{2.0 ** (power - 23):g}", "power": power, "next": power + 1}
+
+
+def bf16(r):
+    value = r.choice([3.1416, 100.3, 257, 1.004])
+    power = math.floor(math.log2(value)) - 7
+    return {"value": value, "stored": f"{round(value / 2 ** power) * 2 ** power:.8g}", "step": f"{2.0 ** power:g}"}
+
+
+def amdahl(r):
+    share, saved = r.choice([4, 8, 12, 20]), r.choice([10, 25, 33, 50])
+    return {"share": share, "saved": saved, "step": f"{share * saved / 100:g}", "most": share}
+
+
+def bytes_of(r):
+    n, c, size = r.choice([64, 512, 4096]), r.choice([512, 1024, 4096]), r.choice([("f32", 4), ("bf16", 2)])
+    total = 2 * n * c * size[1]
+    return {"n": n, "c": c, "type": size[0], "bytes": f"{total / 2 ** 20:g} MiB", "ms": f"{total / 20e9 * 1e6:.4g}"}
+
+
+def chains(r):
+    latency, starts, lanes = r.choice([3, 4, 5]), r.choice([1, 2]), r.choice([8, 16])
+    return {"latency": latency, "starts": starts, "lanes": lanes, "vectors": latency * starts, "floats": latency * starts * lanes}
+
+
+def lost(r):
+    c, lanes = r.choice([512, 1024, 4096]), r.choice([4, 8, 16])
+    return {"c": c, "lanes": lanes, "additions": f"{c // lanes + round(math.log2(lanes))}", "bound": 9 + c // lanes + lanes}
+
+
+def rate(r):
+    a, eta, decay = r.choice([2, 3, 4, 10]), r.choice([0.1, 0.01]), r.choice([0.1, 0.01, 0.05])
+    return {"a": a, "square": a * a, "eta": eta, "decay": decay, "angle": f"{math.sqrt(2 * eta * decay):.3g}",
+            "steps": f"{1 / (2 * eta * decay):.3g}"}
+
+
+def padded(r):
+    share = r.choice([0.2, 0.5, 0.75])
+    return {"share": share, "factor": f"{1 / math.sqrt(1 - share):.3g}"}
+
+
+def kappa(r):
+    mean, sigma = r.choice([(300, 0.3), (1000, 0.5), (50, 0.1)])
+    return {"mean": mean, "sigma": sigma, "kappa": f"{mean / sigma:g}", "digits": f"{math.log10(mean / sigma):.2g}"}
+
+
+def pythagoras(r):
+    mean, sigma, rms = r.choice([(3, 4, 5), (5, 12, 13), (8, 6, 10)])
+    return {"mean": mean, "sigma": sigma, "rms": rms, "t": f"{mean / rms:.3g}", "rest": f"{sigma / rms:.3g}"}
+
+
+def threads(r):
+    time, fork, count = r.choice([6, 20, 100]), r.choice([1, 5, 50]), r.choice([2, 4])
+    return {"time": time, "fork": fork, "count": count, "least": f"{fork + time / count:g}"}
+
+
+def rounds(r):
+    n = r.choice([5, 6, 8, 10])
+    return {"n": n, "chance": f"{100 - 200 / 2 ** n:.4g}"}
+
+
+# Chapter, question, answer, and what draws and computes the words in braces.
+QUESTIONS = [
+    (0, "What does a case name, what an implementation, and which of the two has a bound on its error?", "A case: layer, pass, type, shape, data. An implementation: how it is computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
+    (1, "All weights of a plain network are {a} times those of He's initialization. By which factor do the activations of layer {layers} differ from those of layer 0?", "{a}^{layers} = {size}.", powers),
+    (1, "In the same network, why do the gradients of all weights carry one factor, whatever the layer?", "dW_l = δ_l x_{l−1}^T: δ has a^(L−l), x has a^(l−1), and the product a^(L−1) has no l.", None),
+    (1, "The rows of x become ten times as large in front of RMSNorm. What becomes of y, and of dx?", "y stays, up to eps. dx becomes a tenth.", None),
+    (2, "A channel has the values {row}, with eps = 0. What are its mean, its biased and unbiased variance, and y?", "Mean {mean}, variance {var} and {unbiased}, y = {y}.", batch),
+    (2, "Name the group of BatchNorm, LayerNorm, InstanceNorm and GroupNorm for a tensor [n][c][s].", "A channel (n · s values); a sample (c · s); a sample and channel (s); a sample and c / groups channels.", None),
+    (2, "Keras's momentum of 0.99 is given to PyTorch as it is. What is the running mean then?", "Nearly the last batch's own: PyTorch's number is the weight of the new value.", None),
+    (2, "Fold a BatchNorm at inference into the linear layer x = W h + d in front of it.", "a_j = γ_j rstd_j: row j of W times a_j, and d_j becomes a_j (d_j − mean_j) + β_j.", None),
+    (3, "A share of {share} of a batch is zero padding, and the real rows have mean 0. By which factor does BatchNorm's output of a real row grow?", "1 / √(1 − {share}) = {factor}.", padded),
+    (3, "Which of BatchNorm's four problems in a language model does masking the padding solve, and which does a larger batch?", "Masking: padding. A larger batch: the noise, and most of the gap between training and inference. The look ahead stays.", None),
+    (3, "Why is there no gap between training and inference in LayerNorm?", "Its statistics are the row's own in both; there is nothing to keep.", None),
+    (4, "The row {row}, eps = 0: LayerNorm's xhat?", "{y}", lambda r: norm_of("layernorm", r)),
+    (4, "LayerNorm of {row} is {y}, with eps = 0. What is it of {a} times the row plus {b}, and of the row times −1?", "The same; and {minus}.", scaled),
+    (4, "With eps = 1e-5, at which σ has the output half its size?", "var + eps = 4 var, so σ = √(eps / 3) = 0.0018.", None),
+    (5, "The row {row}, eps = 0: RMSNorm's xhat?", "{y}", lambda r: norm_of("rmsnorm", r)),
+    (5, "A row has mean {mean} and standard deviation {sigma}. What are its RMS, and mean and standard deviation of RMSNorm's xhat?", "{rms}; {t} and {rest}.", pythagoras),
+    (5, "x = ({row}) and w = ({w}), eps = 0. What does the layer with the gain 1 + w give, and what the one with the gain w?", "{y}; {plain}.", gain),
+    (5, "Under which condition on W and b in x = W h + b is LayerNorm of x the same as RMSNorm of x for every h?", "b and every column of W have mean zero.", None),
+    (6, "Derive w · ∂L/∂w = 0 for the weights in front of a norm.", "L(a w) = L(w) for all a > 0 (eps = 0). The derivative with respect to a at 1 is Σ w_i ∂L/∂w_i, and it is 0.", None),
+    (6, "The weights in front of a norm are multiplied by {a}. Which learning rate gives the same training?", "{square} times the old one: the effective rate is η / |w|².", rate),
+    (6, "η = {eta}, λ = {decay}: by which angle does a step turn the weights in front of a norm at balance, and after about how many steps is it reached?", "√(2ηλ) = {angle} rad; 1 / (2ηλ) = {steps} steps.", rate),
+    (6, "Give one argument for, and two against, “norms help because they smooth the loss”.", "For: along a step the gradient changes less (Santurkar). Against: curvature scales with 1/|w|² at the same function; in shallow networks the loss is not smoother with it; networks without statistics train too.", None),
+    (7, "Write pre-norm, post-norm and the sandwich as formulas.", "x + F(norm(x)); norm(x + F(x)); x + norm(F(norm(x))).", None),
+    (7, "How does the mean square grow over l layers of pre-norm before training, and which share does layer l add?", "l + 1; 1 / (l + 1) of it.", None),
+    (7, "What does QK-norm bound, and what shape has it for a kernel?", "The product of query and key; short rows (a head, often 128 values) with a distance between them.", None),
+    (7, "A kernel's bf16 output differs from the framework's in a quarter of the values, by one step each. Name two orders of rounding that explain it.", "xhat rounded before the gain or not; the residual's sum rounded before the norm or not.", None),
+    (8, "Which distance do the floats near {number} have?", "{step}: between 2^{power} and 2^{next} there are 2^23 floats.", grid),
+    (8, "Which number does bf16 store for {value}?", "{stored}: its neighbours are {step} apart.", bf16),
+    (8, "A row has mean {mean} and standard deviation {sigma}. How large is κ, and how many decimal digits does it cost?", "{kappa}; about {digits}.", kappa),
+    (8, "Which three things stay in f32 in mixed precision, and why does bf16 need no loss scaling?", "The weights that are changed, statistics, and the parameters' gradients. Its exponent has the range of f32.", None),
+    (9, "Why is E[x²] − mean² of 80000, 80001, 80002, 80003 negative in float?", "Both are near 6.4e9, where floats are 512 apart. They are rounded to neighbours; 1.25 is far less than a step.", None),
+    (9, "The row {row}, in long double and eps = 0: y? What will one-pass give in float?", "{y}. One-pass subtracts numbers near 6.4e9: no digit is certain, NaN is possible.", lambda r: norm_of("layernorm", r, 80000)),
+    (9, "How do the errors of one-pass, two-pass and refined grow with κ, and where does each come from?", "κ²: the difference of large sums. κ: the mean rounded to a float. Not: the mean's error is measured and subtracted.", None),
+    (9, "Why does clipping a negative variance to 0 not repair one-pass?", "Where it is positive it is as wrong; clipping hides the NaN.", None),
+    (10, "A sum of {c} squares in {lanes} lanes: how many additions does a term go through at most, and how many in one chain?", "About {additions}; {c} − 1.", lost),
+    (10, "Two blocks: {a}, and {b}. Give mean and sum of squares of each, and merge them.", "Means {ma} and {mb}, squares {sa} and {sb}; together mean {m}, squares {s}.", moments),
+    (10, "Why may a compiler not turn a sum of floats into lanes by itself?", "Addition is not associative: another order is another result.", None),
+    (10, "Why does a 16-bit running sum of squares stop growing?", "A term below half of the sum's last place is lost whole: 256 + 1 = 256 in bf16.", None),
+    (11, "RMSNorm with eps = 0, x = ({row}), γ = ({gamma}), dy = ({dy}). What are dx and dγ?", "dx = ({dx}), dγ = ({dgamma}).", gradient),
+    (11, "Which identity holds for dx of RMSNorm with eps = 0, and which further one for LayerNorm?", "Σ dx x = 0; Σ dx = 0.", None),
+    (11, "Somebody writes γ r (dy − xhat mean(dy xhat)) for RMSNorm. For which γ is it right, and which test cannot see it?", "Constant γ; any test with γ = 1.", None),
+    (11, "Why is a difference quotient in float no judge of a float gradient?", "Its best error is about u^(2/3), 1e-5; a good gradient is a hundred times better.", None),
+    (12, "An operation takes {latency} cycles and {starts} start in each. How many vectors of {lanes} floats must be under way, and how many sums is that?", "{vectors}; {floats}.", chains),
+    (12, "RMSNorm of {n} x {c} in {type}: how many bytes move at least, and how long does that take at 20 GB/s, in µs?", "{bytes}; {ms} µs.", bytes_of),
+    (12, "Left or right of the ridge: what limits a kernel, and what does neither side mention?", "Left bytes, right operations. Latency.", None),
+    (12, "What does a streaming store save, and when does it cost?", "Reading the line that is overwritten. When y is used soon, from a cache.", None),
+    (13, "Why is a vector sum more accurate than the plain loop?", "Each term goes through c / L + log₂ L additions.", None),
+    (13, "A rung with four vector accumulators is 1.6 times as fast as one with one, not 4 times. Why?", "The output and the loads take their share; one cost fell, another became the limit.", None),
+    (13, "What do `vload` with k < VLEN and zeros replace?", "The second loop for the rest of a row, where such kernels have their bugs.", None),
+    (14, "A kernel takes {time} µs on one thread, a fork {fork} µs. What is the least on {count} threads?", "{fork} + {time} / {count} = {least} µs.", threads),
+    (14, "What is the difference between a race and false sharing?", "A race is wrong; false sharing is right and slow.", None),
+    (14, "How does one get the same bits on any number of threads, and in any batch?", "Cut by the problem, not by the threads, and add in a fixed order; one order for a row, whatever the number of rows.", None),
+    (15, "With {n} rounds, how sure is the interval from the smallest ratio to the largest?", "1 − 2 · 2^−{n}: {chance} %.", rounds),
+    (15, "An interval is [0.97, 1.08] and the margin 2 %. Which verdict, and what would SAME need?", "NOT RESOLVED. An interval inside [0.98, 1.02], and an A/A band as narrow.", None),
+    (15, "Why does no number of rounds in one process suffice?", "Where code and buffers lie, and the hour, are drawn once a process. They need passes and sittings.", None),
+    (16, "Norms take {share} % of a step, and a faster one saves {saved} % of their time. What is saved of the step, and what at most?", "{step} %; {most} %.", amdahl),
+    (16, "Count the transfers of unfused LayerNorm and RMSNorm, and of fused ones.", "12 and 7; 2 and 2.", None),
+    (17, "RMSNorm in {lanes} lanes with c = {c}: which bound in units, by 1 + 8 + c / L + L?", "{bound}.", lost),
+    (17, "A checker has `if (diff > tolerance) fail`. What passes?", "NaN: every comparison with it is false.", None),
+    (18, "Make a prediction of “two rows at a time share the loads of γ and β”, and name the resource that it forgets.", "Six loads instead of eight: three quarters of the time, if loads are the limit. Registers.", None),
+]
+
+
+def exam(seed, count, wanted):
+    """Questions and answers as two texts."""
+    chosen = [(i, item) for i, item in enumerate(QUESTIONS, 1) if item[0] in wanted]
+    if count < len(chosen):
+        chosen = sorted(random.Random(seed).sample(chosen, count))
+    titles, parts = {course.number(page): course.title(page) for page in course.chapters()}, ([], [])
+    before = None
+    for place, (i, (chapter, question, answer, draw)) in enumerate(chosen, 1):
+        words = draw(random.Random(f"{seed} {i}")) if draw else {}
+        for part, text in zip(parts, (question, answer)):
+            part += [f"\n## {titles[chapter]}\n"] * (chapter != before)
+            part.append(f"{place}. {text.format(**words) if draw else text}")
+        before = chapter
+    return tuple("\n".join(part).strip() + "\n" for part in parts)
+
+
+def page():
+    questions, _ = exam(0, len(QUESTIONS), {item[0] for item in QUESTIONS})
+    return (f"# {len(QUESTIONS)} questions\n\n`scripts/exam.py` wrote this page. It also draws an exam with other numbers, and writes "
+            "the answers, which stand apart:\n\n    .venv/bin/python scripts/exam.py --seed 7 --questions 12 --out exam\n\n"
+            f"<!-- exam:begin -->\n{questions}<!-- exam:end -->\n")
+
+
+def numbers(text):
+    """{1, 2, 3, 8} of 1-3,8."""
+    ends = [part.split("-") for part in text.split(",")]
+    return {k for end in ends for k in range(int(end[0]), int(end[-1]) + 1)}
+
+
+def main():
+    global PROGRAM
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--update", action="store_true")
+    what.add_argument("--check", action="store_true")
+    what.add_argument("--out", type=Path)
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--questions", type=int, default=len(QUESTIONS))
+    parser.add_argument("--chapters", type=numbers, default=numbers("0-99"))
+    parser.add_argument("--program", type=Path, default=PROGRAM)
+    options = parser.parse_args()
+    PROGRAM = options.program
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for name, text in zip(("questions", "answers"), exam(options.seed, options.questions, options.chapters)):
+            (options.out / f"{name}.md").write_text(text)
+        return 0
+    text = page()
+    wrong = options.check and (not PAGE.exists() or PAGE.read_text() != text)
+    if wrong:
+        print(f"{PAGE.relative_to(course.ROOT)} is out of date: run scripts/exam.py --update", file=sys.stderr)
+    if options.update:
+        PAGE.write_text(text)
+    print(f"{len(QUESTIONS)} questions")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Speed counted instead of timed: `normlab count`, its part of a grade, and the leaderboard of grades.
+# Usage: tests/workbench/count.sh path/to/normlab. SPDX-License-Identifier: MIT
+source "$(dirname "$0")/../shell/common.sh"
+type valgrind >/dev/null || { echo "skip  no valgrind"; exit 77; }
+! "$normlab" --version | grep -q fsanitize || { echo "skip  a sanitizer and valgrind"; exit 77; }
+unset NL_ISA NO_COLOR CC
+case=rmsnorm/forward/f32/8x256/normal
+under_test=count
+exits "a rung" 0 --impl rmsnorm/one_pass $case
+cp stdout first
+[ $code -eq 0 ] || { cat stderr; summary; exit; }
+other=a-long-word-in-the-environment exits "once more, in another environment" 0 --impl rmsnorm/one_pass $case
+check "  the same numbers" "$(diff first stdout)"
+mkdir a-folder-of-another-name && cp "$normlab" a-folder-of-another-name/copy
+a-folder-of-another-name/copy count --impl rmsnorm/one_pass $case >copied
+check "a copied program: as many instructions, a few misses apart" "$(paste first copied | awk '{ if ($2 != $12 ||
+    $4 - $14 > 8 || $14 - $4 > 8) print }')"
+instructions() { awk '{ print $2 }' "$1"; }
+check "  some instructions for each of 2048 elements" "$(awk '{ if ($2 < 2048 * 2 || $2 > 2048 * 40) print }' first)"
+exits "twice the rows" 0 --impl rmsnorm/one_pass ${case/8x/16x}
+check "  cost twice as much, nearly" "$(awk -v one="$(instructions first)" '{ if ($2 < 1.9 * one || $2 > 2.1 * one) print one, $0 }' stdout)"
+exits "vectors" 0 --impl optimized/rows_simd $case
+check "  cost less" "$(awk -v one="$(instructions first)" '{ if ($2 > one / 2) print one, $0 }' stdout)"
+exits "a file beside a rung" 0 --impl rmsnorm/naive "$root/rmsnorm/one_pass.c" $case
+check "  has a line for each" "$(awk 'END { if (NR != 2) print NR }' stdout)"
+exits "no such rung" 2 --impl rmsnorm/nosuch $case
+says "no implementation is called 'rmsnorm/nosuch'"
+exits "a layer that it does not take" 2 --impl rmsnorm/naive ${case/rmsnorm/layernorm}
+says "does not take"
+exits "two cases" 2 --impl rmsnorm/naive ${case/8x/{8,9\}x}
+says "one case is counted, and these are 2"
+
+under_test=grade
+cat >task.txt <<END
+title Counted
+category 20 right: rmsnorm/forward/f32/3x7/normal
+count 30 $case from rmsnorm/scaled to rmsnorm/one_pass in 3 steps
+speed 10 rmsnorm/forward/f32/64x1024/normal from rmsnorm/naive to limit
+END
+exits "a file that is the upper rung" 0 --seconds 0.001 --gradescope ada.json task.txt "$root/rmsnorm/one_pass.c"
+prints "      30 of 30     count"
+prints "step 3 of 3"
+exits "one that is the lower" 0 --seconds 0.001 --gradescope bob.json task.txt "$root/rmsnorm/scaled.c"
+prints "       0 of 30     count"
+sed 's/mean_square += /mean_square -= /' "$root/rmsnorm/naive.c" >wrong.c
+exits "a wrong one" 1 --seconds 0 task.txt wrong.c
+prints "not measured: first it has to be right"
+for line in "count 30 $case from rmsnorm/naive to limit" "count 30 $case from rmsnorm/naive"; do
+    sed "s|^count.*|$line|" task.txt >bad.txt
+    exits "refused: $line" 2 bad.txt "$root/rmsnorm/naive.c"
+done
+
+type python3 >/dev/null || { summary; exit; }
+mkdir graded && cp ada.json bob.json graded && cp ada.json graded/eve.json
+printf '%s\n' '# who wants to be shown' 'ada: Ada <L>' 'bob: B' >names.txt
+board() { python3 "$root/scripts/leaderboard.py" graded --names names.txt --out board.html >stdout 2>stderr; code=$?; }
+board
+check "a leaderboard" "$([ $code -eq 0 ] || cat stderr)"
+check "  escapes names" "$(grep -q '<td>Ada &lt;L&gt;</td>' board.html || cat board.html)"
+check "  sorts by points" "$(grep -o '<td>[12]</td><td>[AB]' board.html | tr '\n' ' ' | grep -qx '<td>1</td><td>A <td>2</td><td>B ' || cat board.html)"
+check "  has per cent of the limit and instructions" "$(grep -q '% of the limit' board.html && grep -q 'instructions, rmsnorm' board.html || cat board.html)"
+check "  counts who is not named, and does not name them" "$(grep -q '1 more submission ' board.html && ! grep -q eve board.html || cat board.html)"
+echo 'zoe: Z' >>names.txt && board
+check "a name without a grade" "$([ $code -eq 1 ] && grep -q 'has no zoe.json' stderr || cat stderr)"
+sed -i /zoe/d names.txt && echo '{}' >graded/bob.json && board
+check "a damaged grade" "$([ $code -eq 1 ] && grep -q 'bob.json is no results.json' stderr || cat stderr)"
+summary

@@ -1,0 +1,14 @@
+/* Starts the figures of a page. The library arrives by a script of its own, loaded only if there is a figure: a
+ * page opened as a file may not fetch. SPDX-License-Identifier: MIT */
+if (typeof document !== "undefined") {
+    const folder = document.currentScript.src.replace(/[^/]*$/, "");
+    const packed = () => new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = `${folder}normlab.wasm.js`;
+        script.onload = () => resolve(globalThis.normlabWasm);
+        script.onerror = () => reject(new Error("normlab.wasm.js is missing"));
+        document.head.append(script);
+    });
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", () => start(packed));
+    else start(packed);
+}

@@ -1,0 +1,26 @@
+/* WebAssembly has no pages to protect: buffers there have no guard pages. SPDX-License-Identifier: MIT */
+#ifndef WEB_MMAN_H
+#define WEB_MMAN_H
+
+#include <stdlib.h>
+
+enum { PROT_NONE, PROT_READ, PROT_WRITE, MAP_PRIVATE = 1, MAP_ANONYMOUS };
+#define MAP_FAILED ((void *)-1)
+
+static inline void *mmap(void *at, size_t bytes, int protection, int flags, int file, long offset) {
+    (void)at, (void)protection, (void)flags, (void)file, (void)offset;
+    void *map = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    return map ? map : MAP_FAILED;
+}
+
+static inline int mprotect(void *at, size_t bytes, int protection) {
+    (void)at, (void)bytes, (void)protection;
+    return 0;
+}
+
+static inline int munmap(void *at, size_t bytes) {
+    (void)bytes;
+    return free(at), 0;
+}
+
+#endif
