@@ -113,8 +113,10 @@ static const char *gather(const part *t, instance *whole) {
         if (!whole->at[a] || !(nl_passes[t->c.problem.pass].writes & NL_BIT(a))) continue;
         const size_t all = whole->data->bytes[a];
         int shared = t->data.bytes[a] == all;
-        char *own = nl_zeros(all), *each = nl_zeros(all);
+        void *own = nl_zeros(all), *each = nl_zeros(all);
         copy(t, a, own, t->in.at[a], true);
+        for (size_t i = 0; nl_args[a].extent != NL_TENSOR && i < all / sizeof(float); i++)
+            if (isnan(((float *)own)[i])) ((float *)own)[i] = NAN; /* its sign means nothing */
         MPI_Allreduce(own, whole->at[a], (int)all, MPI_BYTE, MPI_BOR, t->ranks.comm);
         MPI_Allreduce(own, each, (int)all, MPI_BYTE, MPI_BAND, t->ranks.comm);
         MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MIN, t->ranks.comm);

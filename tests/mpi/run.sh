@@ -16,6 +16,8 @@ echo "== OpenMPI" && ranks normlab_openmpi mpi/cases.txt || fails "the suite wit
 echo "== MPICH" && timeout 300 mpirun.mpich -n 2 "$build/normlab_mpich" check mpi/cases.txt || fails "the suite with MPICH"
 [[ $(ranks normlab_openmpi no/such/case) == *"case no/such/case: "* ]] || fails "a bad case is not named"
 
+# Now, because configuring copies the sources again.
+cmake --build "$build" --target normlab_ranks_mutant >/dev/null || fails "the program is not built"
 b=batchnorm forward="batchnorm_merged batchnorm_overlapped batchnorm_two" moments="${b}_merged ${b}_overlapped rows_features rows_pipelined"
 all="${b}_backward ${b}_merged ${b}_overlapped ${b}_two rows_features rows_gradients rows_pipelined"
 while IFS='|' read -r name file change expected; do
