@@ -37,5 +37,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "the gradients as the docs derive them", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 1, .method = NL_TWO_PASS,
-        .lanes = 1, .backward = backward);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1,
+        .backward = backward);

@@ -26,5 +26,5 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "on the running statistics: no sums at all", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_ALL_DTYPES, .rank = 1, .method = NL_REFINED,
-        .lanes = 1, .forward = forward, .scratch = scratch);
+        .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_ALL_DTYPES, .method = NL_REFINED, .lanes = 1,
+        .forward = forward, .scratch = scratch);

@@ -43,5 +43,5 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "E[x^2] - mean^2: one reading for both sums, fragile", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_ONE_PASS,
-        .lanes = 1, .forward = forward, .scratch = scratch);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_ONE_PASS, .lanes = 1,
+        .forward = forward, .scratch = scratch);

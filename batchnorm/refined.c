@@ -59,4 +59,4 @@ static size_t scratch(const nl_problem *p) {
 
 NL_IMPL(.about = "two-pass that carries the mean's rounding error along",
         .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES,
-        .rank = 3, .method = NL_REFINED, .lanes = 1, .forward = forward, .scratch = scratch);
+        .method = NL_REFINED, .lanes = 1, .forward = forward, .scratch = scratch);

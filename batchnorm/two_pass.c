@@ -51,5 +51,5 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "in memory order, a sum per channel", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 2, .method = NL_TWO_PASS,
-        .lanes = 1, .forward = forward, .scratch = scratch);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1,
+        .forward = forward, .scratch = scratch);

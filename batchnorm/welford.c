@@ -43,5 +43,5 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "running mean and squares per channel", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 1, .method = NL_WELFORD,
-        .lanes = 1, .forward = forward, .scratch = scratch);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD, .lanes = 1,
+        .forward = forward, .scratch = scratch);

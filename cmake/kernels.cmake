@@ -47,3 +47,13 @@ function(nl_write_table file)
     string(JOIN "" text ${NL_ENTRIES})
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()
+
+# Fails where a line of choices[] in core/best.c names no kernel file.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/best.c)
+file(STRINGS ${PROJECT_SOURCE_DIR}/core/best.c choices REGEX "^    {\"")
+foreach(choice IN LISTS choices)
+    string(REGEX REPLACE "^    {\"([^\"]*)\".*" "\\1" name ${choice})
+    if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${name}.c)
+        message(FATAL_ERROR "core/best.c: choices[] names '${name}', and there is no file ${name}.c")
+    endif()
+endforeach()

@@ -14,17 +14,20 @@ typedef struct nl_backward_view {
     bool centred, plus_one;
     size_t n, c, s;
     float eps;
+    nl_rows rows;
+    nl_stride x_stride, dy_stride, dresidual_stride, dx_stride;
 } nl_backward_view;
 
 NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_backward_args *a) {
+    const nl_rows rows = nl_rows_of(p, a->plan);
     return (nl_backward_view){.t = p->dtype,
                               .x = a->x,
                               .dy = a->dy,
                               .dresidual = a->dresidual,
                               .dx = a->dx,
                               .gamma = a->gamma,
-                              .mean = a->mean,
-                              .rstd = a->rstd,
+                              .mean = a->mean ? a->mean + rows.first : NULL,
+                              .rstd = a->rstd + rows.first,
                               .dgamma = a->dgamma,
                               .dbeta = a->dbeta,
                               .scratch = a->scratch,
@@ -33,15 +36,22 @@ NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_bac
                               .n = p->n,
                               .c = p->c,
                               .s = p->s,
-                              .eps = p->eps};
+                              .eps = p->eps,
+                              .rows = rows,
+                              .x_stride = nl_stride_of(p, p->x_stride),
+                              .dy_stride = nl_stride_of(p, p->dy_stride),
+                              .dresidual_stride = nl_stride_of(p, p->residual_stride),
+                              .dx_stride = nl_stride_of(p, p->y_stride)};
 }
 
 /* Row r of a row norm; dgamma and dbeta belong to all rows. */
 NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
-    size_t bytes = r * v.c * nl_dtype_size(v.t);
-    v.x = (const char *)v.x + bytes, v.dy = (const char *)v.dy + bytes;
-    v.dx = (char *)v.dx + bytes;
-    if (v.dresidual) v.dresidual = (const char *)v.dresidual + bytes;
+    const size_t size = nl_dtype_size(v.t);
+    v.x = (const char *)v.x + nl_row_at(v.rows, v.x_stride, r) * size;
+    v.dy = (const char *)v.dy + nl_row_at(v.rows, v.dy_stride, r) * size;
+    v.dx = (char *)v.dx + nl_row_at(v.rows, v.dx_stride, r) * size;
+    if (v.dresidual)
+        v.dresidual = (const char *)v.dresidual + nl_row_at(v.rows, v.dresidual_stride, r) * size;
     if (v.mean) v.mean += r;
     v.rstd += r;
     return v;

@@ -1,5 +1,5 @@
 /* Chooses an implementation: the first line of choices[] whose condition holds and whose rung
- * exists for the widest ISA and accepts the problem; without one, the highest rank.
+ * accepts the problem. The build fails where a line names no file.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "dtype.h"
@@ -18,7 +18,6 @@ enum {
     STREAMS,
     STREAMS_ROWS,
     STREAMS_LINES,
-    ROW_HELD,
     ROW_KEPT,
     KEPT_FAR,
     ROW_ALONE,
@@ -35,9 +34,9 @@ typedef struct choice {
 
 static const choice choices[] = {
     {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
+    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
-    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ROW_HELD},
     {"optimized/rows_kept_prefetch", ROWS, NL_BIT(NL_FORWARD), KEPT_FAR},
     {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
@@ -58,6 +57,17 @@ static const choice choices[] = {
      COLUMNS_OUTGROW},
     {"optimized/batch_inference_threaded", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), FORKS},
     {"optimized/batch_inference_streaming", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), STREAMS},
+    {"optimized/batch_prefetch", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), ALWAYS},
+    {"optimized/batch_backward_tiles", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), ALWAYS},
+    {"optimized/batch_inference", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), ALWAYS},
+    /* Where optimized/ is not compiled for an instruction set that runs here. */
+    {"layernorm/refined", NL_BIT(NL_LAYERNORM), NL_BIT(NL_FORWARD), ALWAYS},
+    {"layernorm/backward", NL_BIT(NL_LAYERNORM), NL_BIT(NL_BACKWARD), ALWAYS},
+    {"rmsnorm/one_pass", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
+    {"rmsnorm/backward", ROWS, NL_BIT(NL_BACKWARD), ALWAYS},
+    {"batchnorm/refined", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), ALWAYS},
+    {"batchnorm/backward", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), ALWAYS},
+    {"batchnorm/inference", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), ALWAYS},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -73,11 +83,10 @@ static bool forks(const nl_problem *p, int threads) {
     return p->n * p->c * p->s >= of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
 }
 
-/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves.
- * And rows_registers, which takes up to eight vectors forward, adds in another order: whether it
- * computes a row must not depend on a thread's share of the bytes. */
+/* In backward, rows of at most so many elements: there a streaming rung's cost per row exceeds what
+ * it saves. */
 static bool narrow(const nl_problem *p) {
-    return p->op != NL_BATCHNORM && p->c <= (p->pass == NL_BACKWARD ? 64 : 128);
+    return p->op != NL_BATCHNORM && p->pass == NL_BACKWARD && p->c <= 64;
 }
 
 /* Of y, or of dx. */
@@ -85,7 +94,8 @@ static size_t bytes_of(const nl_problem *p) {
     return p->n * p->c * p->s * nl_dtype_size(p->dtype);
 }
 
-bool nl_streams_each(const nl_problem *p, int threads) {
+/* Does a thread's share of the output bypass the caches? The problem decides, else the size. */
+static bool streams(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
     if (narrow(p)) return false;
     const nl_tuning *t = nl_tuning_now();
@@ -170,7 +180,6 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
     case STREAMS_LINES: return stream && !share_lines(p);
-    case ROW_HELD: return p->op != NL_LAYERNORM || p->c <= 64;     /* four vectors of AVX-512 */
     case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* shorter: four at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case ROW_ALONE: return each_row_alone(p, k);
@@ -181,13 +190,15 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     }
 }
 
-/* The implementation of a choice, cached; isa NULL: the widest that runs. */
+/* The implementation of a choice, cached; isa NULL: the widest that runs. The layers' folders have
+ * plain C only. */
 static const nl_impl *entry_of(size_t choice, const char *isa) {
     static const nl_impl *_Atomic found[1 + NL_ISAS_MAX][CHOICES];
     const nl_impl *_Atomic *at = &found[isa ? 1 + nl_isa_index(isa) : 0][choice];
     const nl_impl *impl = atomic_load_explicit(at, memory_order_relaxed);
     if (impl) return impl;
-    impl = nl_find(choices[choice].name, isa ? isa : nl_isa_best());
+    const char *name = choices[choice].name;
+    impl = nl_find(name, strncmp(name, "optimized/", 10) ? "c" : isa ? isa : nl_isa_best());
     atomic_store_explicit(at, impl, memory_order_relaxed);
     return impl;
 }
@@ -204,32 +215,31 @@ static const nl_impl *choose(const nl_problem *p, bool fork, bool stream, const 
     return NULL;
 }
 
-static const nl_impl *highest_rank(const nl_problem *p) {
-    const nl_impl *best = NULL;
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *impl = nl_impl_at(i);
-        if (impl->rank < (best ? best->rank : 0) || impl->demonstration) continue;
-        if (!nl_accepts(impl, p) || !nl_isa_runs(impl->isa) || !nl_is_own(impl)) continue;
-        best = impl; /* wider ISAs come later */
-    }
-    return best;
-}
-
 const nl_impl *nl_best(const nl_problem *p, int threads) {
-    const nl_impl *impl = choose(p, forks(p, threads), nl_streams_each(p, 1), NULL);
-    return impl ? impl : highest_rank(p);
+    return choose(p, forks(p, threads), streams(p, 1), NULL);
 }
 
-int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads) {
-    if (!impl->threaded || threads == 1) return 1;
-    const size_t count = forks(p, threads) ? 0 : CHOICES;
-    for (size_t i = 0; i < count; i++)
-        if (choices[i].when == FORKS && strcmp(choices[i].name, impl->name) == 0) return 1;
-    return nl_team(threads);
+/* Is it a rung that nl_best() takes from a size on, and the problem is smaller? */
+static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) {
+    for (size_t i = 0; i < CHOICES && !forks(p, threads); i++)
+        if (choices[i].when == FORKS && strcmp(choices[i].name, impl->name) == 0) return true;
+    return false;
 }
 
-/* In backward, the streaming rung may sum in another order than what is chosen without it, so the
- * choice must not depend on threads: the bits would. In forward the order is the same. */
-const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa) {
-    return choose(p, false, nl_streams_each(p, p->pass == NL_BACKWARD ? 1 : threads), isa);
+/* What a thread runs on its rows: what is chosen on one thread, on the rung's own ISA. In backward,
+ * dgamma's order may depend on it, so it must not depend on threads. */
+static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
+    return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
+}
+
+nl_plan nl_plan_of(const nl_impl *impl, const nl_problem *p, int threads) {
+    const bool shared = p->op != NL_BATCHNORM && p->pass == NL_BACKWARD;
+    nl_plan plan = {.threads = 1, .first_cache = nl_caches_now()->first};
+    if (impl->threaded && threads > 1 && !stays_on_one(impl, p, threads))
+        plan.threads = nl_team(threads);
+    if (impl->heeds_stores) plan.streams = streams(p, shared ? 1 : plan.threads);
+    if (!impl->threaded || p->op == NL_BATCHNORM) return plan;
+    plan.each = each_of(impl, p, plan.threads);
+    plan.pieces = p->n < (size_t)plan.threads && p->c > NL_ROW_PIECE;
+    return plan;
 }

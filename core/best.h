@@ -5,15 +5,12 @@
 
 #include "normlab.h"
 
-/* How many of the caller's threads impl gets: one if it is not threaded, or a threaded rung of
- * nl_best() and the problem is below its fork threshold; else as many as can start (parallel.h). */
-int nl_threads_for(const nl_impl *impl, const nl_problem *p, int threads);
+/* Long rows are summed in pieces of this many elements: threads can share a row without changing a
+ * bit. */
+enum { NL_ROW_PIECE = 16384 };
 
-/* What each thread of a threaded row norm runs on its share of the rows: nl_best() for one thread,
- * on the rung's own ISA. Exported for kernels of --load. */
-NL_API const nl_impl *nl_best_each(const nl_problem *p, int threads, const char *isa);
-
-/* Does a thread's share of the output bypass the caches? The problem decides, else the size. */
-NL_API bool nl_streams_each(const nl_problem *p, int threads);
+/* How nl_forward() and nl_backward() run impl. On one thread: where it is not threaded, or nl_best()
+ * would not take it yet, as the problem is too small; else on as many as can start (parallel.h). */
+nl_plan nl_plan_of(const nl_impl *impl, const nl_problem *p, int threads);
 
 #endif

@@ -5,6 +5,8 @@
 #include "fork.h"
 #include "layer.h"
 #include "message.h"
+#include "parameters.h"
+#include "strides.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -34,7 +36,7 @@ static nl_status fail(nl_status status, const char *format, ...) {
 }
 
 /* The buffers of a call: its arguments, then scratch. */
-enum { SCRATCH = NL_ARGS, BUFFERS, OF_SCRATCH = NL_GROUPS + 1 };
+enum { SCRATCH = NL_ARGS, BUFFERS, OF_SCRATCH = NL_EXTENTS };
 
 static const char *buffer_name(int i, nl_pass pass) {
     return i == SCRATCH ? "scratch" : nl_arg_name((nl_arg)i, pass);
@@ -48,6 +50,24 @@ static bool in_place(int out, int in) {
     return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
 }
 
+/* Rows of the inner dimension lie within the outer one's distance, or the other way round. */
+static bool rows_are_apart(const nl_problem *p, nl_stride s) {
+    const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
+    if (rows > 1 && s.row < p->c) return false;
+    if (outer == 1) return true;
+    return s.outer >= (rows - 1) * s.row + p->c ||
+           (s.outer >= p->c && s.row >= (outer - 1) * s.outer + p->c);
+}
+
+/* The rows of two tensors that lie between each other, as q and k in a packed tensor do. */
+static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr_t other) {
+    const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
+    const size_t size = nl_dtype_size(p->dtype), step = (p->inner > 1 ? s.outer : s.row) * size;
+    const size_t width = (p->inner > 1 ? (p->inner - 1) * s.row + p->c : p->c) * size;
+    const size_t off = (at > other ? at - other : other - at) % step;
+    return s.row == t.row && s.outer == t.outer && off >= width && step - off >= width;
+}
+
 /* For a buffer that is not aligned. */
 static __attribute__((noinline, cold)) nl_status
 fail_alignment(const nl_problem *p, const void *const at[BUFFERS], const size_t align[]) {
@@ -56,6 +76,15 @@ fail_alignment(const nl_problem *p, const void *const at[BUFFERS], const size_t 
     return fail(NL_BAD_ARGUMENT, "%s is at %p, which is not a multiple of %zu bytes%s",
                 buffer_name(i, p->pass), at[i], align[extent(i)],
                 i == SCRATCH ? "" : ", the size of an element");
+}
+
+static bool is_tensor(int i) {
+    return extent(i) == NL_TENSOR;
+}
+
+static bool same_rows(const nl_problem *p, int a, int b) {
+    const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
+    return s.row == t.row && s.outer == t.outer;
 }
 
 /* On one short row this check costs as much as the kernel, so it is inlined: the buffers that an
@@ -86,6 +115,7 @@ NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFF
 
     const size_t align[] = {[NL_TENSOR] = nl_dtype_size(p->dtype),
                             [NL_FEATURES] = sizeof(float),
+                            [NL_PARAMETERS] = nl_dtype_size(p->parameters),
                             [NL_GROUPS] = sizeof(float),
                             [OF_SCRATCH] = 64};
     uintptr_t odd = 0;
@@ -93,25 +123,56 @@ NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFF
     for (int i = 0; i < BUFFERS; i++) odd |= (uintptr_t)at[i] & (align[extent(i)] - 1);
     if (odd) return fail_alignment(p, at, align);
 
+    const bool packed = nl_is_packed(p);
     const size_t bytes[] = {[NL_TENSOR] = nl_bytes(p, NL_TENSOR),
                             [NL_FEATURES] = nl_bytes(p, NL_FEATURES),
+                            [NL_PARAMETERS] = nl_bytes(p, NL_PARAMETERS),
                             [NL_GROUPS] = nl_bytes(p, NL_GROUPS),
                             [OF_SCRATCH] = scratch_bytes};
     unsigned others = given;
     for (unsigned left = given & (pass->writes | NL_BIT(SCRATCH)); left; left &= left - 1) {
         int a = __builtin_ctz(left);
-        uintptr_t begin = (uintptr_t)at[a], end = begin + bytes[extent(a)];
+        uintptr_t begin = (uintptr_t)at[a];
+        uintptr_t end =
+            begin + (packed || a == SCRATCH ? bytes[extent(a)] : nl_arg_bytes(p, (nl_arg)a));
         others ^= NL_BIT(a);
         for (unsigned rest = others; rest; rest &= rest - 1) {
             int b = __builtin_ctz(rest);
             uintptr_t other = (uintptr_t)at[b];
-            if (other >= end || begin >= other + bytes[extent(b)]) continue;
-            if (begin == other && in_place(a, b)) continue;
+            if (other >= end) continue;
+            if (begin >=
+                other + (packed || b == SCRATCH ? bytes[extent(b)] : nl_arg_bytes(p, (nl_arg)b)))
+                continue;
+            if (begin == other && in_place(a, b) && (packed || same_rows(p, a, b))) continue;
+            if (!packed && is_tensor(a) && is_tensor(b) && lie_between(p, a, b, begin, other))
+                continue;
             return fail(NL_BAD_ARGUMENT,
                         "%s and %s overlap; apart from y == x, residual_out == residual, "
-                        "dx == dy and dx == dresidual, an output needs memory of its own",
+                        "dx == dy and dx == dresidual, with the same strides, an output needs "
+                        "memory of its own",
                         buffer_name(a, p->pass), buffer_name(b, p->pass));
         }
+    }
+    return NL_OK;
+}
+
+static nl_status check_strides(const nl_problem *p) {
+    if (p->s != 1 || nl_layers[p->op].by_channel)
+        return fail(NL_BAD_ARGUMENT, "%s takes tensors whose rows follow each other: no strides",
+                    nl_op_name(p->op));
+    if (p->inner && p->n % p->inner)
+        return fail(NL_BAD_ARGUMENT, "n = %zu rows are not a multiple of inner = %zu", p->n,
+                    p->inner);
+    if (p->inner && p->n > UINT32_MAX)
+        return fail(NL_BAD_ARGUMENT, "n = %zu rows with an inner dimension: at most 2^32 - 1",
+                    p->n);
+    for (int i = 0; i < NL_ARGS && p->n; i++) {
+        if (!is_tensor(i)) continue;
+        const nl_stride s = nl_arg_stride(p, (nl_arg)i);
+        if (nl_span(p, s) == SIZE_MAX || !rows_are_apart(p, s))
+            return fail(NL_BAD_ARGUMENT,
+                        "strides of %zu and %zu elements: rows of %zu overlap, or leave memory",
+                        s.row, s.outer, p->c);
     }
     return NL_OK;
 }
@@ -127,6 +188,11 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
         return fail(NL_BAD_ARGUMENT, "casting %d is not an nl_casting", (int)p->casting);
     if ((unsigned)p->stores > NL_STORES_STREAMING)
         return fail(NL_BAD_ARGUMENT, "stores %d is not an nl_stores", (int)p->stores);
+    if (p->parameters != NL_F32 && p->parameters != p->dtype)
+        return fail(NL_BAD_ARGUMENT, "parameters %d is neither NL_F32 nor the dtype, %s",
+                    (int)p->parameters, nl_dtype_name(p->dtype));
+    if ((unsigned)p->sum > NL_SUM_ROUNDED)
+        return fail(NL_BAD_ARGUMENT, "sum %d is not an nl_sum", (int)p->sum);
     const nl_layer *l = &nl_layers[p->op];
     if (p->pass == NL_INFERENCE && !l->running)
         return fail(NL_BAD_ARGUMENT, "%s keeps no running statistics: inference is forward",
@@ -152,6 +218,10 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
                     "%s training needs more than one value a channel: "
                     "n * s is 1 (use NL_INFERENCE, or a larger batch)",
                     nl_op_name(p->op));
+    if (!nl_is_packed(p)) {
+        const nl_status status = check_strides(p);
+        if (status != NL_OK) return status;
+    }
     if (threads < 1) return fail(NL_BAD_ARGUMENT, "threads = %d must be at least 1", threads);
     if (!*impl) {
         *impl = nl_best(p, threads);
@@ -162,6 +232,9 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
     if ((*impl)->c_max && p->c > (*impl)->c_max)
         return fail(NL_UNSUPPORTED, "%s@%s takes c up to %zu, and c is %zu", (*impl)->name,
                     (*impl)->isa, (*impl)->c_max, p->c);
+    if (!(*impl)->strided && !nl_is_packed(p))
+        return fail(NL_UNSUPPORTED, "%s takes only rows that follow each other: no strides",
+                    (*impl)->name);
     if (!nl_accepts(*impl, p))
         return fail(NL_UNSUPPORTED, "%s does not take %s %s in %s", (*impl)->name,
                     nl_op_name(p->op), nl_pass_name(p->pass), nl_dtype_name(p->dtype));
@@ -215,8 +288,15 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);
     if (status != NL_OK) return status;
-    nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
+    nl_problem floats;
+    if (p->parameters != NL_F32) {
+        nl_parameters_in(p, nl_parameter_room(impl, p, a.scratch), &a.gamma, &a.beta);
+        p = nl_in_floats(&floats, p);
+    }
+    nl_plan plan = nl_plan_of(impl, p, threads);
+    nl_fork fork = {.threads = plan.threads};
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
+    a.plan = &plan;
     impl->forward(p, &a, fork.threads);
     nl_fork_end(&fork);
     free(owned);
@@ -256,10 +336,21 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     void *owned;
     status = find_scratch(impl, p, &a.scratch, &owned);
     if (status != NL_OK) return status;
-    nl_fork fork = {.threads = nl_threads_for(impl, p, threads)};
+    nl_problem floats;
+    const nl_problem *const given = p;
+    float *const room = nl_parameter_room(impl, p, a.scratch);
+    if (p->parameters != NL_F32) {
+        nl_parameters_in(p, room, &a.gamma, NULL);
+        nl_gradients_room(p, room, &a.dgamma, &a.dbeta);
+        p = nl_in_floats(&floats, p);
+    }
+    nl_plan plan = nl_plan_of(impl, p, threads);
+    nl_fork fork = {.threads = plan.threads};
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
+    a.plan = &plan;
     impl->backward(p, &a, fork.threads);
     nl_fork_end(&fork);
+    if (given->parameters != NL_F32) nl_gradients_out(given, room, args->dgamma, args->dbeta);
     free(owned);
     return NL_OK;
 }

@@ -28,8 +28,8 @@ const struct nl_arg_row nl_args[NL_ARGS] = {
     [NL_X] = {"x", NL_TENSOR, 0},
     [NL_RESIDUAL] = {"residual", NL_TENSOR, 0},
     [NL_DY] = {"dy", NL_TENSOR, 0},
-    [NL_GAMMA] = {"gamma", NL_FEATURES, 0},
-    [NL_BETA] = {"beta", NL_FEATURES, 0},
+    [NL_GAMMA] = {"gamma", NL_PARAMETERS, 0},
+    [NL_BETA] = {"beta", NL_PARAMETERS, 0},
     [NL_MEAN] = {"mean", NL_GROUPS, 0},
     [NL_RSTD] = {"rstd", NL_GROUPS, 0},
     [NL_RUNNING_MEAN] = {"running_mean", NL_FEATURES, 0},
@@ -37,8 +37,8 @@ const struct nl_arg_row nl_args[NL_ARGS] = {
     [NL_Y] = {"y", NL_TENSOR, NL_BIT(NL_X)},
     [NL_RESIDUAL_OUT] = {"residual_out", NL_TENSOR, NL_BIT(NL_RESIDUAL)},
     [NL_DX] = {"dx", NL_TENSOR, NL_BIT(NL_DY) | NL_BIT(NL_RESIDUAL)},
-    [NL_DGAMMA] = {"dgamma", NL_FEATURES, 0},
-    [NL_DBETA] = {"dbeta", NL_FEATURES, 0},
+    [NL_DGAMMA] = {"dgamma", NL_PARAMETERS, 0},
+    [NL_DBETA] = {"dbeta", NL_PARAMETERS, 0},
 };
 
 enum {

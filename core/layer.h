@@ -3,7 +3,7 @@
 #ifndef NL_LAYER_H
 #define NL_LAYER_H
 
-#include "dtype.h"
+#include "strides.h"
 
 /* Not in normlab.h: a user's compiled code must not depend on these counts. */
 #define NL_OPS (NL_QWEN2_RMSNORM + 1)
@@ -44,8 +44,8 @@ typedef enum nl_arg {
     NL_ARGS
 } nl_arg;
 
-/* A tensor, one float per feature, or one float per group. */
-typedef enum nl_extent { NL_TENSOR, NL_FEATURES, NL_GROUPS } nl_extent;
+/* A tensor, one float per feature or per group, or one parameter per feature. */
+typedef enum nl_extent { NL_TENSOR, NL_FEATURES, NL_GROUPS, NL_PARAMETERS, NL_EXTENTS } nl_extent;
 
 extern const struct nl_arg_row {
     const char *name;
@@ -109,12 +109,45 @@ static inline size_t nl_bytes(const nl_problem *p, nl_extent extent) {
     switch (extent) {
     case NL_TENSOR: return p->n * p->c * p->s * nl_dtype_size(p->dtype);
     case NL_FEATURES: return p->c * sizeof(float);
+    case NL_PARAMETERS: return p->c * nl_dtype_size(p->parameters);
     default: return nl_group_count(p) * sizeof(float);
     }
 }
 
+/* The stride of a tensor, with its zeros filled in. */
+static inline nl_stride nl_arg_stride(const nl_problem *p, nl_arg arg) {
+    switch (arg) {
+    case NL_X: return nl_stride_of(p, p->x_stride);
+    case NL_DY: return nl_stride_of(p, p->dy_stride);
+    case NL_RESIDUAL: return nl_stride_of(p, p->residual_stride);
+    case NL_RESIDUAL_OUT: return nl_stride_of(p, p->residual_out_stride);
+    default: return nl_stride_of(p, p->y_stride);
+    }
+}
+
+/* From the first byte to the last, with what is between the rows. */
 static inline size_t nl_arg_bytes(const nl_problem *p, nl_arg arg) {
-    return nl_bytes(p, nl_args[arg].extent);
+    if (nl_args[arg].extent != NL_TENSOR || !p->n || nl_is_packed(p))
+        return nl_bytes(p, nl_args[arg].extent);
+    return nl_span(p, nl_arg_stride(p, arg)) * nl_dtype_size(p->dtype);
+}
+
+/* Where the elements of a tensor are. */
+typedef struct nl_places {
+    bool packed;
+    size_t c;
+    nl_rows rows;
+    nl_stride stride;
+} nl_places;
+
+static inline nl_places nl_places_of(const nl_problem *p, nl_arg arg) {
+    return (nl_places){nl_args[arg].extent != NL_TENSOR || nl_is_packed(p), p->c,
+                       nl_rows_of(p, NULL), nl_arg_stride(p, arg)};
+}
+
+/* The index of element i % c of row i / c. */
+static inline size_t nl_place(nl_places at, size_t i) {
+    return at.packed ? i : nl_row_at(at.rows, at.stride, i / at.c) + i % at.c;
 }
 
 #endif

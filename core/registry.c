@@ -3,6 +3,8 @@
 #include "registry.h"
 #include "isa.h"
 #include "layer.h"
+#include "parameters.h"
+#include "strides.h"
 
 #include <string.h>
 
@@ -51,7 +53,8 @@ static bool is_known(const nl_problem *p) {
 bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
     if (!is_known(p)) return false;
     return impl->ops & NL_BIT(p->op) && impl->passes & NL_BIT(p->pass) &&
-           impl->dtypes & NL_BIT(p->dtype) && (!impl->c_max || p->c <= impl->c_max);
+           impl->dtypes & NL_BIT(p->dtype) && (!impl->c_max || p->c <= impl->c_max) &&
+           (impl->strided || nl_is_packed(p));
 }
 
 const nl_impl *nl_find(const char *name, const char *isa) {
@@ -73,5 +76,5 @@ const char *nl_isa_best(void) {
 }
 
 size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p) {
-    return impl->scratch ? impl->scratch(p) : 0;
+    return (impl->scratch ? impl->scratch(p) : 0) + nl_parameter_bytes(p);
 }

@@ -3,6 +3,7 @@
 #define NL_VIEW_H
 
 #include "layer.h"
+#include "strides.h"
 
 /* The tensors of a forward problem, or one row of them. */
 typedef struct nl_view {
@@ -11,15 +12,19 @@ typedef struct nl_view {
     void *y, *residual_out;
     const float *gamma, *beta;
     float *mean, *rstd, *running_mean, *running_var, *scratch;
-    bool centred, plus_one, cast_before_weight, biased_running_var;
-    size_t n, c, s;
+    bool centred, plus_one, cast_before_weight, biased_running_var, rounds_sum;
+    size_t n, c, s, first_cache;
     float eps, momentum;
+    nl_rows rows;
+    nl_stride x_stride, residual_stride, y_stride, residual_out_stride;
 } nl_view;
 
 /* x_i plus the residual, as float. */
 NL_INLINE float nl_x(nl_view v, size_t i) {
     float x = nl_load(v.t, v.x, i);
-    return v.residual ? x + nl_load(v.t, v.residual, i) : x;
+    if (!v.residual) return x;
+    x += nl_load(v.t, v.residual, i);
+    return v.rounds_sum ? nl_round(v.t, x) : x;
 }
 
 /* The gain of feature j: gamma, or 1 + w. */
@@ -37,10 +42,14 @@ NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
 
 /* Row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, xhat) counts within the row. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
-    size_t bytes = r * v.c * nl_dtype_size(v.t);
-    v.x = (const char *)v.x + bytes, v.y = (char *)v.y + bytes;
-    if (v.residual) v.residual = (const char *)v.residual + bytes;
-    if (v.residual_out) v.residual_out = (char *)v.residual_out + bytes;
+    const size_t size = nl_dtype_size(v.t);
+    v.x = (const char *)v.x + nl_row_at(v.rows, v.x_stride, r) * size;
+    v.y = (char *)v.y + nl_row_at(v.rows, v.y_stride, r) * size;
+    if (v.residual)
+        v.residual = (const char *)v.residual + nl_row_at(v.rows, v.residual_stride, r) * size;
+    if (v.residual_out)
+        v.residual_out =
+            (char *)v.residual_out + nl_row_at(v.rows, v.residual_out_stride, r) * size;
     if (v.mean) v.mean += r;
     if (v.rstd) v.rstd += r;
     return v;
@@ -89,6 +98,7 @@ NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float
 }
 
 NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
+    const nl_rows rows = nl_rows_of(p, a->plan);
     return (nl_view){.t = p->dtype,
                      .x = a->x,
                      .residual = a->residual,
@@ -96,8 +106,8 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .residual_out = a->residual_out,
                      .gamma = a->gamma,
                      .beta = a->beta,
-                     .mean = a->mean,
-                     .rstd = a->rstd,
+                     .mean = a->mean ? a->mean + rows.first : NULL,
+                     .rstd = a->rstd ? a->rstd + rows.first : NULL,
                      .running_mean = a->running_mean,
                      .running_var = a->running_var,
                      .scratch = a->scratch,
@@ -105,11 +115,18 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .plus_one = nl_layers[p->op].plus_one,
                      .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
                      .biased_running_var = p->biased_running_var,
+                     .rounds_sum = p->sum == NL_SUM_ROUNDED,
                      .n = p->n,
                      .c = p->c,
                      .s = p->s,
+                     .first_cache = a->plan ? a->plan->first_cache : 0,
                      .eps = p->eps,
-                     .momentum = p->momentum};
+                     .momentum = p->momentum,
+                     .rows = rows,
+                     .x_stride = nl_stride_of(p, p->x_stride),
+                     .residual_stride = nl_stride_of(p, p->residual_stride),
+                     .y_stride = nl_stride_of(p, p->y_stride),
+                     .residual_out_stride = nl_stride_of(p, p->residual_out_stride)};
 }
 
 /* Calls kernel(view) with the storage type, and whether there is a residual, as constants. */

@@ -8,18 +8,19 @@ module rmsnorm
     implicit none
     private
 
-    integer(c_int), parameter :: kernel_abi = 1  ! NL_KERNEL_ABI of these types
+    integer(c_int), parameter :: kernel_abi = 2  ! NL_KERNEL_ABI of these types
 
     type, bind(c) :: nl_problem
         integer(c_int) :: op, pass, dtype, casting
         integer(c_size_t) :: n, c, s
         real(c_float) :: eps, momentum
         logical(c_bool) :: biased_running_var
-        integer(c_int) :: stores
+        integer(c_int) :: stores, parameters, sum
+        integer(c_size_t) :: inner, strides(2, 5)
     end type
 
     type, bind(c) :: nl_forward_args
-        type(c_ptr) :: x, residual, gamma, beta, y, residual_out, mean, rstd, running_mean, running_var, scratch
+        type(c_ptr) :: x, residual, gamma, beta, y, residual_out, mean, rstd, running_mean, running_var, scratch, plan
     end type
 
     type, bind(c) :: nl_impl
@@ -27,8 +28,7 @@ module rmsnorm
         integer(c_int) :: ops, passes, dtypes
         integer(c_size_t) :: c_max
         type(c_ptr) :: thresholds
-        integer(c_int) :: rank
-        logical(c_bool) :: threaded, range_safe, demonstration
+        logical(c_bool) :: threaded, strided, streams, heeds_stores, range_safe, demonstration
         integer(c_int) :: method, lanes
         type(c_funptr) :: forward, backward, scratch
     end type
@@ -91,8 +91,10 @@ contains
         if (i > 0) return
         impl = nl_impl(name=c_loc(name), isa=c_loc(isa), about=c_loc(about), &
             ops=ishft(1, 2), passes=1, dtypes=1, &  ! NL_RMSNORM, NL_FORWARD, NL_F32
-            c_max=0, thresholds=c_null_ptr, rank=0, &
-            threaded=.false._c_bool, range_safe=.false._c_bool, demonstration=.false._c_bool, &
+            c_max=0, thresholds=c_null_ptr, &
+            threaded=.false._c_bool, strided=.false._c_bool, streams=.false._c_bool, &
+            heeds_stores=.false._c_bool, &
+            range_safe=.false._c_bool, demonstration=.false._c_bool, &
             method=3, lanes=1, &  ! NL_TWO_PASS
             forward=c_funloc(forward), backward=c_null_funptr, scratch=c_null_funptr)
         kernel = c_loc(impl)

@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::os::raw::c_char;
 
-const KERNEL_ABI: c_int = 1; // NL_KERNEL_ABI of these types
+const KERNEL_ABI: c_int = 2; // NL_KERNEL_ABI of these types
 const RMSNORM: c_uint = 2; // NL_RMSNORM
 const FORWARD: c_uint = 0;
 const F32: c_uint = 0;
@@ -25,6 +25,10 @@ pub struct Problem {
     momentum: f32,
     biased_running_var: bool,
     stores: c_int,
+    parameters: c_int,
+    sum: c_int,
+    inner: usize,
+    strides: [[usize; 2]; 5],
 }
 
 #[repr(C)]
@@ -40,6 +44,7 @@ pub struct ForwardArgs {
     running_mean: *mut f32,
     running_var: *mut f32,
     scratch: *mut c_void,
+    plan: *const c_void,
 }
 
 type Kernel = unsafe extern "C" fn(&Problem, &ForwardArgs, c_int);
@@ -54,8 +59,10 @@ pub struct Impl {
     dtypes: c_uint,
     c_max: usize,
     thresholds: *const c_void,
-    rank: c_int,
     threaded: bool,
+    strided: bool,
+    streams: bool,
+    heeds_stores: bool,
     range_safe: bool,
     demonstration: bool,
     method: c_int,
@@ -101,8 +108,10 @@ static IMPL: Impl = Impl {
     dtypes: 1 << F32,
     c_max: 0,
     thresholds: std::ptr::null(),
-    rank: 0,
     threaded: false,
+    strided: false,
+    streams: false,
+    heeds_stores: false,
     range_safe: false,
     demonstration: false,
     method: TWO_PASS,

@@ -50,6 +50,10 @@ typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
  *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM */
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
+/* How x + residual is normalized: as the float it is (vLLM's and FlashInfer's fused kernels), or
+ * rounded to dtype first, as where it is stored and read again (Hugging Face, PyTorch eager). */
+typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
+
 /* How y or dx is stored: STREAMING bypasses the caches and saves memory traffic, CACHED leaves it
  * in them for the next reader. AUTO decides by size: see nl_best(). */
 typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING } nl_stores;
@@ -57,6 +61,15 @@ typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING }
 /* BAD_ARGUMENT: the problem or a buffer is invalid. UNSUPPORTED: the implementation does not take
  * the problem, or the processor lacks its ISA. OUT_OF_MEMORY: for scratch. */
 typedef enum nl_status { NL_OK, NL_BAD_ARGUMENT, NL_UNSUPPORTED, NL_OUT_OF_MEMORY } nl_status;
+
+/* Where the rows of a tensor begin, in elements from its first: row r at
+ *     r / inner * outer + r % inner * row
+ * with the problem's inner; if that is 0, at r * row. Zero stands for rows that follow each other: a
+ * row of c, an outer of inner * row. A packed [tokens][heads + others][c], of which the heads are
+ * normalized, has n = tokens * heads, inner = heads, row = c, outer = (heads + others) * c. */
+typedef struct nl_stride {
+    size_t row, outer;
+} nl_stride;
 
 /* Tensors are [n][c][s], s contiguous. The row norms have s = 1: n rows of c features, statistics
  * per row. BatchNorm has statistics per channel c, taken over n and s: (N, C) is [N][C][1] and NCHW
@@ -71,19 +84,28 @@ typedef struct nl_problem {
     float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
     bool biased_running_var; /* running_var takes the variance over n*s - 1 (false, as PyTorch) or
                                 over n*s (true, as Flax) */
-    nl_stores stores;        /* nl_best() and the threaded rungs honour this; any other named
-                                implementation keeps its own stores */
+    nl_stores stores;        /* nl_best() and implementations that heed stores honour this; any
+                                other that is named keeps its own */
+    nl_dtype parameters;     /* of gamma, beta, dgamma and dbeta: NL_F32, or that of x. Computed in
+                                float all the same, and rounded once */
+    nl_sum sum;              /* with a residual */
+    /* Row norms whose rows do not follow each other; rows of a tensor must not overlap. */
+    size_t inner; /* 0, or a divisor of n */
+    nl_stride x_stride, dy_stride;
+    nl_stride residual_stride; /* of dresidual too */
+    nl_stride y_stride;        /* of dx too */
+    nl_stride residual_out_stride;
 } nl_problem;
 
 /* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
  * of an output with anything is NL_BAD_ARGUMENT, and so is a pointer that is not aligned: a tensor
- * to its element (4 bytes, or 2), an array of floats to 4 bytes, scratch to 64. */
+ * to its element (4 bytes, or 2), an array of floats to 4 bytes, scratch to 64. What kernels get: gamma,
+ * beta, dgamma and dbeta are always float, and `parameters` is NL_F32. */
 typedef struct nl_forward_args {
     const void *x;        /* dtype [n][c][s] */
-    const void *residual; /* dtype [n][c], or NULL; row norms only: normalizes x + residual, summed
-                             in float and not rounded */
-    const float *gamma;   /* [c], or NULL for a gain of one (for Qwen2RMSNorm: w = 0) */
-    const float *beta;    /* [c], or NULL for zero; LayerNorm and BatchNorm only */
+    const void *residual; /* dtype [n][c], or NULL; row norms only: normalizes x + residual */
+    const void *gamma;    /* parameters [c], or NULL for a gain of one (for Qwen2RMSNorm: w = 0) */
+    const void *beta;     /* parameters [c], or NULL for zero; LayerNorm and BatchNorm only */
     void *y;              /* dtype [n][c][s] */
     void *residual_out;   /* dtype [n][c], or NULL: x + residual rounded to dtype */
     float *mean;          /* [n] or BatchNorm [c], or NULL: saved for backward. Not for RMSNorm */
@@ -91,6 +113,7 @@ typedef struct nl_forward_args {
     float *running_mean;  /* [c]: BatchNorm, updated by FORWARD unless NULL, read by INFERENCE */
     float *running_var;   /* [c]: likewise; eps is not part of it */
     void *scratch;        /* nl_scratch_bytes() of working memory; NULL: the call allocates it */
+    const struct nl_plan *plan; /* for kernels; the call sets it */
 } nl_forward_args;
 
 /* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) with g = gamma * dy, the means over the
@@ -102,12 +125,14 @@ typedef struct nl_backward_args {
     const void *x, *dy;    /* dtype [n][c][s]; x is what was normalized: with a residual, the sum */
     const void *dresidual; /* dtype [n][c], or NULL; row norms only: the gradient that reaches
                               residual_out past this layer, added to dx before that is rounded */
-    const float *gamma;    /* [c], or NULL for a gain of one */
+    const void *gamma;     /* parameters [c], or NULL for a gain of one */
     const float *mean;     /* [n] or BatchNorm [c], as saved by forward; NULL for RMSNorm */
     const float *rstd;     /* [n] or BatchNorm [c], as saved by forward */
     void *dx;              /* dtype [n][c][s] */
-    float *dgamma, *dbeta; /* [c], or NULL when not wanted; dbeta: LayerNorm and BatchNorm only */
-    void *scratch;         /* as in nl_forward_args */
+    void *dgamma, *dbeta; /* parameters [c], or NULL when not wanted; dbeta: LayerNorm and BatchNorm
+                              only */
+    void *scratch;        /* as in nl_forward_args */
+    const struct nl_plan *plan;
 } nl_backward_args;
 
 /* How the statistics are computed, which decides the bound on the error (docs/verification.md). In
@@ -149,16 +174,29 @@ typedef struct nl_impl {
     unsigned ops, passes, dtypes; /* what it takes: NL_BIT() of each nl_op, nl_pass, nl_dtype */
     size_t c_max;                 /* the largest c it takes, for what its registers hold; 0: any */
     const nl_threshold *thresholds; /* up to a size of 0; NULL: none */
-    int rank;           /* nl_best() takes the highest if it has no rule; below 0: never */
-    bool threaded;      /* uses more than one thread when given them */
-    bool range_safe;    /* right even where a sum of squares leaves float's range */
-    bool demonstration; /* made to show an error: measured, held to no bound */
+    bool threaded;                  /* uses more than one thread when given them */
+    bool strided;                   /* takes rows that do not follow each other, as its plan's */
+    bool streams;                   /* stores y or dx past the caches */
+    bool heeds_stores;              /* does that where its plan says so */
+    bool range_safe;                /* right even where a sum of squares leaves float's range */
+    bool demonstration;             /* made to show an error: measured, held to no bound */
     nl_method method;
     int lanes; /* independent accumulators in each sum: more of them, less error */
     void (*forward)(const nl_problem *, const nl_forward_args *, int threads);
     void (*backward)(const nl_problem *, const nl_backward_args *, int threads);
     size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed */
 } nl_impl;
+
+/* How a call runs: decided once, by the two functions below, from the problem, the implementation,
+ * the threads and the caches. */
+typedef struct nl_plan {
+    int threads;         /* what the kernel gets as its last argument */
+    bool streams;        /* an implementation that heeds this stores past the caches */
+    bool pieces;         /* of a threaded row norm: threads share each row, as rows are fewer */
+    const nl_impl *each; /* of a threaded row norm: what a thread runs on its rows */
+    size_t first;        /* and the first of these: row r of the problem is row first + r */
+    size_t first_cache;  /* bytes of a core's first-level data cache */
+} nl_plan;
 
 /* Compute a problem, with nl_best() if impl is NULL, on at most `threads` >= 1 threads: below the
  * fork threshold (see nl_best()) the threaded rungs of optimized/ use one, and none uses more than

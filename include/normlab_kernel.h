@@ -16,7 +16,7 @@
 /* Changes with the layout and the meaning of nl_impl, nl_problem, nl_forward_args,
  * nl_backward_args, nl_threshold and the enumerations. A library that was compiled for another
  * number is refused. */
-#define NL_KERNEL_ABI 1
+#define NL_KERNEL_ABI 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,7 +27,7 @@ NL_API int normlab_kernel_abi(void);
 
 /* Kernel 0, 1, ... of the library, NULL after the last. What it points to stays as it is. In
  * nl_impl, name is "FOLDER/NAME" of letters, digits and _ . + -, and not that of another kernel;
- * isa is "c", unless the code needs a wider instruction set; nl_best() ignores rank. A kernel does
+ * isa is "c", unless the code needs a wider instruction set; A kernel does
  * as those of the tree do: its arguments are valid, it returns, allocates and prints nothing. */
 NL_API const nl_impl *normlab_kernel(size_t i);
 

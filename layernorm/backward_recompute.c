@@ -40,5 +40,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "the statistics recomputed: what saving them buys", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_REFINED,
-        .lanes = 1, .backward = backward);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .strided = true,
+        .method = NL_REFINED, .lanes = 1, .backward = backward);

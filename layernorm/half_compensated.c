@@ -47,5 +47,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "16-bit arithmetic, compensated sums", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .rank = -1,
-        .demonstration = true, .method = NL_TWO_PASS, .lanes = 1, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16),
+        .demonstration = true, .strided = true, .method = NL_TWO_PASS, .lanes = 1,
+        .forward = forward);

@@ -30,5 +30,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "E[x^2] - mean^2: one reading for both sums, fragile", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_ONE_PASS,
-        .lanes = 1, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .strided = true,
+        .method = NL_ONE_PASS, .lanes = 1, .forward = forward);

@@ -36,4 +36,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "two-pass that carries the mean's rounding error along",
         .ops = NL_BIT(NL_LAYERNORM), .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES,
-        .rank = 3, .method = NL_REFINED, .lanes = 1, .forward = forward);
+        .strided = true, .method = NL_REFINED, .lanes = 1, .forward = forward);

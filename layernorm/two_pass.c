@@ -32,5 +32,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "mean, then the squares around it; rstd once a row", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 2, .method = NL_TWO_PASS,
-        .lanes = 1, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .strided = true,
+        .method = NL_TWO_PASS, .lanes = 1, .forward = forward);

@@ -52,5 +52,5 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "one loop per operation, every intermediate stored", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS,
-        .lanes = 1, .forward = forward, .scratch = scratch);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1,
+        .forward = forward, .scratch = scratch);

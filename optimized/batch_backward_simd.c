@@ -12,5 +12,4 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "the gradients in vectors", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 10, .method = NL_TWO_PASS, .lanes = LANES, .backward = backward,
-        .scratch = batch_scratch);
+        .method = NL_TWO_PASS, .lanes = LANES, .backward = backward, .scratch = batch_scratch);

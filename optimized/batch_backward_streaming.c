@@ -15,5 +15,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "gradients, dx stored past the caches", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 7, .method = NL_TWO_PASS, .lanes = LANES, .backward = backward,
+        .streams = true, .method = NL_TWO_PASS, .lanes = LANES, .backward = backward,
         .scratch = batch_scratch);

@@ -6,7 +6,6 @@
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
-#include "best.h"
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     const batch_recipe q = {.backward = true, .tiles = true, .reverse = true};
@@ -14,10 +13,10 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                                     .tiles = true,
                                     .prefetch_rows = 2,
                                     .streaming = true};
-    batch_backward(p, a, threads, nl_streams_each(p, threads) ? streaming : q);
+    batch_backward(p, a, threads, a->plan->streams ? streaming : q);
 }
 
 NL_IMPL(.about = "gradients on several threads", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 8, .threaded = true, .method = NL_TWO_PASS, .lanes = LANES, .backward = backward,
-        .scratch = batch_scratch);
+        .threaded = true, .heeds_stores = true, .method = NL_TWO_PASS, .lanes = LANES,
+        .backward = backward, .scratch = batch_scratch);

@@ -14,5 +14,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "one reading with a certificate: its sums tell when a second is needed",
         .ops = NL_BIT(NL_BATCHNORM), .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES,
-        .thresholds = batch_thresholds, .rank = 13, .range_safe = true, .method = NL_REFINED,
-        .lanes = LANES, .forward = forward, .scratch = batch_scratch);
+        .thresholds = batch_thresholds, .range_safe = true, .method = NL_REFINED, .lanes = LANES,
+        .forward = forward, .scratch = batch_scratch);

@@ -13,4 +13,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "the running statistics in vectors", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 10, .method = NL_REFINED, .lanes = 1, .forward = forward, .scratch = batch_scratch);
+        .method = NL_REFINED, .lanes = 1, .forward = forward, .scratch = batch_scratch);

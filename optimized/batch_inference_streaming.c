@@ -11,4 +11,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "the running statistics, y past the caches", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 7, .method = NL_REFINED, .lanes = 1, .forward = forward, .scratch = batch_scratch);
+        .streams = true, .method = NL_REFINED, .lanes = 1, .forward = forward,
+        .scratch = batch_scratch);

@@ -4,15 +4,14 @@
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
-#include "best.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     const batch_recipe q = {.inference = true, .tiles = true};
     const batch_recipe streaming = {.inference = true, .tiles = true, .streaming = true};
-    batch_forward(p, a, threads, nl_streams_each(p, threads) ? streaming : q);
+    batch_forward(p, a, threads, a->plan->streams ? streaming : q);
 }
 
 NL_IMPL(.about = "the running statistics, on several threads", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_INFERENCE), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 6, .threaded = true, .method = NL_REFINED, .lanes = 1, .forward = forward,
-        .scratch = batch_scratch);
+        .threaded = true, .heeds_stores = true, .method = NL_REFINED, .lanes = 1,
+        .forward = forward, .scratch = batch_scratch);

@@ -13,5 +13,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "certified, x prefetched two rows ahead", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 14, .range_safe = true, .method = NL_REFINED, .lanes = LANES, .forward = forward,
+        .range_safe = true, .method = NL_REFINED, .lanes = LANES, .forward = forward,
         .scratch = batch_scratch);

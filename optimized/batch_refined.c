@@ -12,5 +12,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "refined two-pass in vectors", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 12, .method = NL_REFINED, .lanes = LANES, .forward = forward,
-        .scratch = batch_scratch);
+        .method = NL_REFINED, .lanes = LANES, .forward = forward, .scratch = batch_scratch);

@@ -15,5 +15,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "the output begins where the statistics ended", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 9, .range_safe = true, .method = NL_REFINED, .lanes = LANES, .forward = forward,
+        .range_safe = true, .method = NL_REFINED, .lanes = LANES, .forward = forward,
         .scratch = batch_scratch);

@@ -15,5 +15,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "certified, y stored past the caches", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 7, .range_safe = true, .method = NL_REFINED, .lanes = LANES, .forward = forward,
-        .scratch = batch_scratch);
+        .range_safe = true, .streams = true, .method = NL_REFINED, .lanes = LANES,
+        .forward = forward, .scratch = batch_scratch);

@@ -5,7 +5,6 @@
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
-#include "best.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     const batch_recipe q = {.statistics = CERTIFIED,
@@ -16,10 +15,10 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                                     .tiles = true,
                                     .prefetch_rows = 2,
                                     .streaming = true};
-    batch_forward(p, a, threads, nl_streams_each(p, threads) ? streaming : q);
+    batch_forward(p, a, threads, a->plan->streams ? streaming : q);
 }
 
 NL_IMPL(.about = "certified, on several threads", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 8, .range_safe = true, .threaded = true, .method = NL_REFINED, .lanes = LANES,
-        .forward = forward, .scratch = batch_scratch);
+        .range_safe = true, .threaded = true, .heeds_stores = true, .method = NL_REFINED,
+        .lanes = LANES, .forward = forward, .scratch = batch_scratch);

@@ -13,5 +13,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "two-pass in vectors, sums in registers", .ops = NL_BIT(NL_BATCHNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = batch_thresholds,
-        .rank = 11, .method = NL_TWO_PASS, .lanes = LANES, .forward = forward,
-        .scratch = batch_scratch);
+        .method = NL_TWO_PASS, .lanes = LANES, .forward = forward, .scratch = batch_scratch);

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 
-static const backward_recipe recipe = {.rows = 4, .vectors = 1};
+static const backward_recipe recipe = {.rows = 4};
 
 #include "rows/backward.h"
 
@@ -17,5 +17,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "four rows at a time, each column loaded once", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 11, .method = NL_TWO_PASS, .lanes = VLEN, .backward = backward,
+        .strided = true, .method = NL_TWO_PASS, .lanes = VLEN, .backward = backward,
         .scratch = rows_backward_scratch);

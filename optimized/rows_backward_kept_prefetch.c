@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 
-static const backward_recipe recipe = {.rows = 1, .vectors = 4, .kept = true, .prefetch = true};
+static const backward_recipe recipe = {.rows = 1, .kept = true, .prefetch = true};
 
 #include "rows/backward.h"
 
@@ -16,5 +16,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "16-bit rows kept as floats, x, dy and dx prefetched", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .c_max = KEPT,
-        .thresholds = row_thresholds, .rank = 4, .method = NL_TWO_PASS, .lanes = 4 * VLEN,
+        .thresholds = row_thresholds, .strided = true, .method = NL_TWO_PASS, .lanes = VLEN,
         .backward = backward, .scratch = rows_backward_scratch);

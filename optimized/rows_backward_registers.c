@@ -29,44 +29,43 @@ NL_INLINE void store_column(const gradients *g, size_t j, column col) {
     vstore(NL_F32, g->dbeta, j * VLEN, VLEN, col.dbeta);
 }
 
-NL_INLINE cell cell_at(const gradients *g, size_t at, size_t k) {
-    return (cell){load_x(g, at, k), load_dy(g, at, k)};
+NL_INLINE cell cell_at(nl_backward_view row, size_t i, size_t k) {
+    return (cell){load_x(row, i, k), load_dy(row, i, k)};
 }
 
-NL_INLINE sums add_cell(cell v, column *col, size_t k, row_scale scale, backward_recipe q) {
+NL_INLINE sums add_cell(sums s, cell v, column *col, size_t k, row_scale scale, backward_recipe q) {
     const vf xhat = vkeep(xhat_of(v.x, scale, q), k);
     col->dgamma = vfma(v.dy, xhat, col->dgamma);
     if (q.centred) col->dbeta += v.dy;
-    return add_terms(no_sums(), xhat, v.dy, col->gain, q);
+    return add_terms(s, xhat, v.dy, col->gain, q);
 }
 
-NL_INLINE void put_cell(const gradients *g, size_t at, size_t k, cell v, vf gain, dx_terms t,
+NL_INLINE void put_cell(nl_backward_view row, size_t i, size_t k, cell v, vf gain, dx_terms t,
                         backward_recipe q) {
     const vf dx = dx_of(v.x, v.dy, gain, t, q);
-    vstore(g->v.t, g->v.dx, at, k, with_dresidual(g, at, k, dx));
+    vstore(row.t, row.dx, i, k, with_dresidual(row, i, k, dx));
 }
 
 /* Row r of so many vectors, the last with k lanes. */
 NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vectors, size_t k,
                          backward_recipe q) {
-    const size_t at = r * g->v.c;
+    const nl_backward_view row = nl_backward_row(g->v, r);
     const row_scale scale = scale_of(g, r, q);
-    four_sums s = no_four_sums();
+    sums s = no_sums();
     cell a, b, c, d;
-    a = cell_at(g, at, vectors == 1 ? k : VLEN);
-    s.a = add_cell(a, &cols->a, vectors == 1 ? k : VLEN, scale, q);
-    if (vectors > 1) b = cell_at(g, at + VLEN, vectors == 2 ? k : VLEN);
-    if (vectors > 1) s.b = add_cell(b, &cols->b, vectors == 2 ? k : VLEN, scale, q);
-    if (vectors > 2) c = cell_at(g, at + 2 * VLEN, vectors == 3 ? k : VLEN);
-    if (vectors > 2) s.c = add_cell(c, &cols->c, vectors == 3 ? k : VLEN, scale, q);
-    if (vectors > 3) d = cell_at(g, at + 3 * VLEN, k);
-    if (vectors > 3) s.d = add_cell(d, &cols->d, k, scale, q);
-    const sums all = all_four(s);
-    const dx_terms t = terms_of(g, scale, q.centred ? vsum(all.v) : 0, vsum(all.vd));
-    put_cell(g, at, vectors == 1 ? k : VLEN, a, cols->a.gain, t, q);
-    if (vectors > 1) put_cell(g, at + VLEN, vectors == 2 ? k : VLEN, b, cols->b.gain, t, q);
-    if (vectors > 2) put_cell(g, at + 2 * VLEN, vectors == 3 ? k : VLEN, c, cols->c.gain, t, q);
-    if (vectors > 3) put_cell(g, at + 3 * VLEN, k, d, cols->d.gain, t, q);
+    a = cell_at(row, 0, vectors == 1 ? k : VLEN);
+    s = add_cell(s, a, &cols->a, vectors == 1 ? k : VLEN, scale, q);
+    if (vectors > 1) b = cell_at(row, VLEN, vectors == 2 ? k : VLEN);
+    if (vectors > 1) s = add_cell(s, b, &cols->b, vectors == 2 ? k : VLEN, scale, q);
+    if (vectors > 2) c = cell_at(row, 2 * VLEN, vectors == 3 ? k : VLEN);
+    if (vectors > 2) s = add_cell(s, c, &cols->c, vectors == 3 ? k : VLEN, scale, q);
+    if (vectors > 3) d = cell_at(row, 3 * VLEN, k);
+    if (vectors > 3) s = add_cell(s, d, &cols->d, k, scale, q);
+    const dx_terms t = terms_of(g, scale, q.centred ? vsum(s.v) : 0, vsum(s.vd));
+    put_cell(row, 0, vectors == 1 ? k : VLEN, a, cols->a.gain, t, q);
+    if (vectors > 1) put_cell(row, VLEN, vectors == 2 ? k : VLEN, b, cols->b.gain, t, q);
+    if (vectors > 2) put_cell(row, 2 * VLEN, vectors == 3 ? k : VLEN, c, cols->c.gain, t, q);
+    if (vectors > 3) put_cell(row, 3 * VLEN, k, d, cols->d.gain, t, q);
 }
 
 /* The columns stay in registers for a piece of rows. */
@@ -88,7 +87,7 @@ NL_INLINE void short_rows(const gradients *g, const gradients *outer, int vector
     }
 }
 
-static const backward_recipe recipe = {.rows = 1, .vectors = 4};
+static const backward_recipe recipe = {.rows = 1};
 
 NL_INLINE void all_rows(const gradients *g, const gradients *outer, backward_recipe q) {
     switch (vectors_of(g->v.c)) {
@@ -112,5 +111,5 @@ static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},       {NL_OF_C, 2 * V
 
 NL_IMPL(.about = "rows of up to four vectors, kept in registers", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .c_max = VECTORS * VLEN,
-        .thresholds = thresholds, .rank = 6, .method = NL_TWO_PASS, .lanes = STEP,
+        .thresholds = thresholds, .strided = true, .method = NL_TWO_PASS, .lanes = VLEN,
         .backward = backward, .scratch = rows_backward_scratch);

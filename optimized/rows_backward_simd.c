@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 
-static const backward_recipe recipe = {.rows = 1, .vectors = 4};
+static const backward_recipe recipe = {.rows = 1};
 
 #include "rows/backward.h"
 
@@ -16,5 +16,6 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "a row at a time in vectors", .ops = ROW_NORMS, .passes = NL_BIT(NL_BACKWARD),
-        .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds, .rank = 10, .method = NL_TWO_PASS,
-        .lanes = 4 * VLEN, .backward = backward, .scratch = rows_backward_scratch);
+        .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds, .strided = true,
+        .method = NL_TWO_PASS, .lanes = VLEN, .backward = backward,
+        .scratch = rows_backward_scratch);

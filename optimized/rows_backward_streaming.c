@@ -4,10 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 
-static const backward_recipe recipe = {.rows = 4,
-                                       .vectors = 1,
-                                       .prefetch = true,
-                                       .streaming = true};
+static const backward_recipe recipe = {.rows = 4, .prefetch = true, .streaming = true};
 
 #include "rows/backward.h"
 
@@ -18,5 +15,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "blocks, dx stored past the caches", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 7, .method = NL_TWO_PASS, .lanes = VLEN, .backward = backward,
-        .scratch = rows_backward_scratch);
+        .streams = true, .strided = true, .method = NL_TWO_PASS, .lanes = VLEN,
+        .backward = backward, .scratch = rows_backward_scratch);

@@ -4,7 +4,6 @@
  *        from first to last: the bits are the same with any number of threads.
  * fails  Waking threads takes microseconds, twice; and eight rows, of any length, are one run.
  * SPDX-License-Identifier: MIT */
-#include "best.h"
 #include "parallel.h"
 #include "rows/backward_sums.h"
 
@@ -16,11 +15,10 @@ enum { RUN_MIN = 8, RUN_MAX = 64, RUNS_MAX = 64 };
 typedef struct job {
     const nl_problem *p;
     const nl_backward_args *a;
-    const nl_impl *each; /* what a thread runs on a run of rows */
-    size_t rows, runs;   /* of a run, but for the last; and how many runs there are */
-    size_t stride;       /* of one run's dgamma or dbeta, in floats */
-    float *sums;         /* [runs][2][stride] */
-    char *scratch;       /* each's, for each run */
+    size_t rows, runs; /* of a run, but for the last; and how many runs there are */
+    size_t stride;     /* of one run's dgamma or dbeta, in floats */
+    float *sums;       /* [runs][2][stride] */
+    char *scratch;     /* each's, for each run */
     size_t scratch_bytes;
 } job;
 
@@ -46,19 +44,17 @@ static job job_of(const nl_problem *p, const nl_backward_args *a) {
 
 static void some_runs(void *context, size_t begin, size_t end) {
     const job *j = context;
-    const nl_backward_view all = nl_backward_view_of(j->p, j->a);
+    const bool centred = nl_layers[j->p->op].centred;
     for (size_t i = begin; i < end; i++) {
         const size_t row = i * j->rows, left = j->p->n - row;
-        const nl_backward_view v = nl_backward_row(all, row);
         nl_problem p = *j->p;
         nl_backward_args a = *j->a;
-        p.n = left < j->rows ? left : j->rows;
-        a.x = v.x, a.dy = v.dy, a.dx = v.dx, a.dresidual = v.dresidual;
-        a.mean = v.mean, a.rstd = v.rstd;
-        a.dgamma = j->sums + 2 * i * j->stride;
-        a.dbeta = v.centred ? a.dgamma + j->stride : NULL;
+        nl_plan plan = *a.plan;
+        float *const dgamma = j->sums + 2 * i * j->stride;
+        p.n = left < j->rows ? left : j->rows, plan.first = row, a.plan = &plan;
+        a.dgamma = dgamma, a.dbeta = centred ? dgamma + j->stride : NULL;
         a.scratch = j->scratch + begin * j->scratch_bytes;
-        j->each->backward(&p, &a, 1);
+        plan.each->backward(&p, &a, 1);
     }
 }
 
@@ -81,9 +77,8 @@ static void some_columns(void *context, size_t begin, size_t end) {
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     job j = job_of(p, a);
-    j.each = nl_best_each(p, threads, NL_TEXT(NL_ISA));
     if (j.runs == 1) {
-        j.each->backward(p, a, 1);
+        a->plan->each->backward(p, a, 1);
         return;
     }
     j.scratch = a->scratch;
@@ -105,6 +100,6 @@ static const nl_threshold thresholds[] = {{NL_OF_N, RUN_MIN},
                                           {0}};
 
 NL_IMPL(.about = "runs of rows among threads, the same bits with any number", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds, .rank = 5,
-        .threaded = true, .method = NL_TWO_PASS, .lanes = VLEN, .backward = backward,
-        .scratch = scratch);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds,
+        .threaded = true, .heeds_stores = true, .strided = true, .method = NL_TWO_PASS,
+        .lanes = VLEN, .backward = backward, .scratch = scratch);

@@ -13,5 +13,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "one reading with a certificate: its sums tell when a second is needed",
         .ops = ROW_NORMS, .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES,
-        .thresholds = row_thresholds, .rank = 13, .range_safe = true, .method = NL_REFINED,
+        .thresholds = row_thresholds, .range_safe = true, .strided = true, .method = NL_REFINED,
         .lanes = 4 * VLEN, .forward = forward);

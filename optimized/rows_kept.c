@@ -14,5 +14,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "16-bit rows converted once, kept as floats", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .c_max = KEPT,
-        .thresholds = kept_thresholds, .rank = 11, .range_safe = true, .method = NL_REFINED,
+        .thresholds = kept_thresholds, .range_safe = true, .strided = true, .method = NL_REFINED,
         .lanes = 4 * VLEN, .forward = forward);

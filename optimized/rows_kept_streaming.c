@@ -12,5 +12,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "16-bit rows kept as floats, y stored past the caches", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .c_max = KEPT,
-        .thresholds = kept_thresholds, .rank = 7, .range_safe = true, .method = NL_REFINED,
-        .lanes = 4 * VLEN, .forward = forward);
+        .thresholds = kept_thresholds, .range_safe = true, .streams = true, .strided = true,
+        .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

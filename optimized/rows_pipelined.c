@@ -14,5 +14,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "the next row's statistics inside this row's output", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 14, .range_safe = true, .method = NL_REFINED, .lanes = 4 * VLEN,
+        .range_safe = true, .strided = true, .method = NL_REFINED, .lanes = 4 * VLEN,
         .forward = forward);

@@ -15,5 +15,6 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 static const nl_threshold thresholds[] = {{NL_OF_C, AHEAD / 4}, {NL_OF_C, AHEAD / 2}, {0}};
 
 NL_IMPL(.about = "pipelined, x prefetched 4 KiB ahead", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds, .rank = 8,
-        .range_safe = true, .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds,
+        .range_safe = true, .strided = true, .method = NL_REFINED, .lanes = 4 * VLEN,
+        .forward = forward);

@@ -12,4 +12,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "refined two-pass in vectors", .ops = NL_BIT(NL_LAYERNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 12, .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);
+        .strided = true, .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);

@@ -12,4 +12,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "one reading, shifted by the mean of the first 16", .ops = NL_BIT(NL_LAYERNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 9, .method = NL_SHIFTED, .lanes = 4 * VLEN, .forward = forward);
+        .strided = true, .method = NL_SHIFTED, .lanes = 4 * VLEN, .forward = forward);

@@ -11,4 +11,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "two-pass in vectors, one accumulator", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 10, .method = NL_TWO_PASS, .lanes = VLEN, .forward = forward);
+        .strided = true, .method = NL_TWO_PASS, .lanes = VLEN, .forward = forward);

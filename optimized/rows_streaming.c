@@ -14,4 +14,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "y stored past the caches, the next row prefetched", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 7, .range_safe = true, .method = NL_REFINED, .lanes = 4 * VLEN, .forward = forward);
+        .range_safe = true, .streams = true, .strided = true, .method = NL_REFINED,
+        .lanes = 4 * VLEN, .forward = forward);

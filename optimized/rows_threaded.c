@@ -4,15 +4,13 @@
  * gain   The cache bandwidth of all cores; fewer saturate memory.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
-#include "best.h"
 #include "parallel.h"
 #include "rows/output.h"
 
 typedef struct job {
     const nl_problem *p;
     const nl_forward_args *a;
-    const nl_impl *each; /* what a thread runs on its rows */
-    nl_view row;         /* a shared row */
+    nl_view row; /* a shared row */
     row_recipe q;
     float m;
     totals *sums; /* of its pieces, around m */
@@ -21,13 +19,11 @@ typedef struct job {
 
 static void some_rows(void *context, size_t begin, size_t end) {
     const job *j = context;
-    const nl_view v = nl_row(nl_view_of(j->p, j->a), begin);
     nl_problem p = *j->p;
     nl_forward_args a = *j->a;
-    p.n = end - begin;
-    a.x = v.x, a.y = v.y, a.mean = v.mean, a.rstd = v.rstd;
-    a.residual = v.residual, a.residual_out = v.residual_out;
-    j->each->forward(&p, &a, 1);
+    nl_plan plan = *a.plan;
+    p.n = end - begin, plan.first = begin, a.plan = &plan;
+    plan.each->forward(&p, &a, 1);
 }
 
 /* Pieces [begin, end) of the shared row, as a row of its own. */
@@ -57,7 +53,7 @@ static void some_output(void *context, size_t begin, size_t end) {
     const job *j = context;
     const nl_view part = piece_of(j, begin, end);
     const row_recipe q = {.centred = true, .statistics = CERTIFIED};
-    if (strcmp(j->each->name, "optimized/rows_streaming") == 0)
+    if (j->a->plan->each->streams)
         row_streamed(&part, &j->s);
     else
         put_row(part, j->s, q);
@@ -98,8 +94,7 @@ static void share_row(job *j, int threads) {
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     job j = {.p = p, .a = a, .sums = a->scratch};
-    j.each = nl_best_each(p, threads, NL_TEXT(NL_ISA));
-    if (p->n >= (size_t)threads || p->c <= PIECE) {
+    if (!a->plan->pieces) {
         nl_parallel_for(p->n, threads, some_rows, &j);
         return;
     }
@@ -115,5 +110,5 @@ static size_t scratch(const nl_problem *p) {
 
 NL_IMPL(.about = "rows among threads, long rows in pieces", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
-        .rank = 5, .threaded = true, .range_safe = true, .method = NL_REFINED, .lanes = VLEN,
-        .forward = forward, .scratch = scratch);
+        .threaded = true, .range_safe = true, .heeds_stores = true, .strided = true,
+        .method = NL_REFINED, .lanes = VLEN, .forward = forward, .scratch = scratch);

@@ -13,6 +13,7 @@
  *     vround(t, v)           D(v): what v becomes when it is stored as t and read again
  *     vkeep(v, k)            zero in the lanes that are not real
  *     vsum(v)                the sum of the lanes, always halves added to halves
+ *     vsums(v)               lane l is vsum(v[l]), of VLEN vectors
  *     vfence()               call after the last vstream, before another thread reads
  * SPDX-License-Identifier: MIT */
 #ifndef NL_VEC_H

@@ -56,8 +56,10 @@ typedef struct job {
 } job;
 
 static long double input(const job *k, size_t i) {
-    long double x = k->in->x[i];
-    return k->in->residual ? x + k->in->residual[i] : x;
+    const double x = k->in->x[i];
+    if (!k->in->residual) return x;
+    if (k->p->sum == NL_SUM_FLOAT) return (long double)x + k->in->residual[i];
+    return ref_round(k->p->dtype, (float)x + (float)k->in->residual[i]);
 }
 
 /* Statistics and xhat of group g. The mean is mean + rest, the rounding error of `mean`. */

@@ -30,5 +30,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "the gradients, row constants hoisted",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_BACKWARD),
-        .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS, .lanes = 1,
+        .dtypes = NL_ALL_DTYPES, .strided = true, .method = NL_TWO_PASS, .lanes = 1,
         .backward = backward);

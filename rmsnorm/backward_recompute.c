@@ -34,4 +34,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 
 NL_IMPL(.about = "rstd recomputed: what saving it buys",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_BACKWARD),
-        .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_REFINED, .lanes = 1, .backward = backward);
+        .dtypes = NL_ALL_DTYPES, .strided = true, .method = NL_REFINED, .lanes = 1,
+        .backward = backward);

@@ -37,5 +37,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "16-bit arithmetic, the squares added up pairwise",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .rank = -1, .demonstration = true,
+        .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .demonstration = true, .strided = true,
         .method = NL_TWO_PASS, .lanes = 1, .forward = forward);

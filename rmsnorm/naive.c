@@ -26,4 +26,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "the formula, divide and root where it stands",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_ALL_DTYPES, .rank = 1, .method = NL_TWO_PASS, .lanes = 1, .forward = forward);
+        .dtypes = NL_ALL_DTYPES, .strided = true, .method = NL_TWO_PASS, .lanes = 1,
+        .forward = forward);

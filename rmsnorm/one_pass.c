@@ -27,4 +27,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "the plain sum of squares, rstd once a row",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_ALL_DTYPES, .rank = 2, .method = NL_TWO_PASS, .lanes = 1, .forward = forward);
+        .dtypes = NL_ALL_DTYPES, .strided = true, .method = NL_TWO_PASS, .lanes = 1,
+        .forward = forward);

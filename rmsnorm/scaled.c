@@ -35,5 +35,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "max |x| first, then the scaled sum: safe over float's range",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_ALL_DTYPES, .rank = 1, .range_safe = true, .method = NL_TWO_PASS, .lanes = 1,
-        .forward = forward);
+        .dtypes = NL_ALL_DTYPES, .range_safe = true, .strided = true, .method = NL_TWO_PASS,
+        .lanes = 1, .forward = forward);

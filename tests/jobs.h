@@ -4,15 +4,15 @@
 
 #include "support.h"
 
-/* The pointers of the two argument structures, in their order. */
+/* The pointers of the two argument structures, in their order, before the plan. */
 enum { POINTERS = 11 };
 static const char *const pointers[2][POINTERS] = {
     {"x", "residual", "gamma", "beta", "y", "residual_out", "mean", "rstd", "running_mean",
      "running_var", "scratch"},
     {"x", "dy", "dresidual", "gamma", "mean", "rstd", "dx", "dgamma", "dbeta", "scratch"},
 };
-_Static_assert(sizeof(nl_forward_args) == 11 * sizeof(void *), "nl_forward_args has changed");
-_Static_assert(sizeof(nl_backward_args) == 10 * sizeof(void *), "nl_backward_args has changed");
+_Static_assert(sizeof(nl_forward_args) == 12 * sizeof(void *), "nl_forward_args has changed");
+_Static_assert(sizeof(nl_backward_args) == 11 * sizeof(void *), "nl_backward_args has changed");
 
 /* Every valid pair of op and pass: the top rung of its teaching ladder; the pointers that a call
  * with all of them needs; and the other pointers, which it accepts. */

@@ -100,6 +100,56 @@ static bool parse_skew(const char *text, nl_case *c) {
     return bytes % (nl_args[a].extent == NL_TENSOR ? nl_dtype_size(c->problem.dtype) : 4) == 0;
 }
 
+/* "gap=4", between the rows of all tensors, or "gap-x=4". */
+static bool parse_gap(const char *text, size_t gap[NL_ARGS], nl_pass pass) {
+    const char *value = strchr(text, '=');
+    size_t elements;
+    if (!value || !parse_count(value + 1, 0, 1 << 20, &elements)) return false;
+    const nl_arg named = value == text ? NL_ARGS : arg_before(text + 1, value, pass);
+    if (value != text && (*text != '-' || named == NL_ARGS)) return false;
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (nl_args[a].extent == NL_TENSOR && (value == text || a == named)) gap[a] = elements;
+    return value == text || nl_args[named].extent == NL_TENSOR;
+}
+
+/* The strides that gaps make: an inner dimension of rows, and what follows it. */
+static nl_stride stride_of(const nl_case *c, nl_arg a) {
+    const nl_problem *p = &c->problem;
+    const size_t row = p->c + c->gap[a];
+    return (nl_stride){row, p->inner ? p->inner * row + c->outer_gap[a] : 0};
+}
+
+static bool has_gaps(const nl_case *c) {
+    size_t all = c->problem.inner;
+    for (nl_arg a = 0; a < NL_ARGS; a++) all |= c->gap[a] | c->outer_gap[a];
+    return all;
+}
+
+static void settle_strides(nl_case *c) {
+    nl_problem *p = &c->problem;
+    if (!has_gaps(c)) return;
+    p->x_stride = stride_of(c, NL_X), p->residual_stride = stride_of(c, NL_RESIDUAL);
+    p->dy_stride = stride_of(c, NL_DY), p->residual_out_stride = stride_of(c, NL_RESIDUAL_OUT);
+    p->y_stride = stride_of(c, p->pass == NL_BACKWARD ? NL_DX : NL_Y);
+}
+
+/* Why strides do not go with the rest of the case, or NULL. */
+static const char *wrong_strides(const nl_case *c) {
+    const nl_problem *p = &c->problem;
+    if (!has_gaps(c)) return NULL;
+    if (nl_layers[p->op].by_channel) return "gaps and inner= are for rows, not for this layer";
+    if (!c->kind[NL_X].value) return "arrays of files have no gaps between their rows";
+    if (p->inner && p->n % p->inner) return "the rows must be a multiple of inner=";
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (c->outer_gap[a] && !p->inner) return "outer-gap needs inner=ROWS";
+    for (nl_arg a = 0; a < NL_ARGS; a++) {
+        const nl_arg out = c->in_place & NL_BIT(a) ? case_output_over(c, a) : a;
+        if (out != NL_ARGS && (c->gap[out] != c->gap[a] || c->outer_gap[out] != c->outer_gap[a]))
+            return "in place, both have the same gaps";
+    }
+    return NULL;
+}
+
 /* "gamma=scale:1e30", the values of an input; "residual=..." is also the option `residual`. */
 static bool parse_values(const char *text, nl_case *c) {
     const char *value = strchr(text, '=');
@@ -120,6 +170,12 @@ static bool parse_option(const char *text, nl_case *c) {
     if (strcmp(text, "streaming") == 0) return c->streaming = true;
     if (strcmp(text, "cold") == 0) return c->cache = CACHE_COLD, true;
     if (strncmp(text, "skew", 4) == 0) return parse_skew(text + 4, c);
+    if (strncmp(text, "gap", 3) == 0) return parse_gap(text + 3, c->gap, p->pass);
+    if (strncmp(text, "outer-gap", 9) == 0) return parse_gap(text + 9, c->outer_gap, p->pass);
+    if (strncmp(text, "inner=", 6) == 0) return parse_count(text + 6, 1, 1 << 20, &p->inner);
+    if (strncmp(text, "parameters=", 11) == 0)
+        return dtype_from_name(text + 11, &p->parameters) && p->parameters == p->dtype;
+    if (strcmp(text, "rounded-sum") == 0) return p->sum = NL_SUM_ROUNDED, true;
     if (strncmp(text, "team=", 5) == 0) {
         if (!parse_count(text + 5, 1, 4096, &count)) return false;
         return c->team = (int)count, true;
@@ -212,14 +268,20 @@ static const char *impossible(const nl_problem *p) {
 /* What an option that cannot be read should be. */
 static const char *option_expected(const char *option) {
     static const char *const values[][2] = {
-        {"threads=", "threads=N with N from 1 to 4096"}, {"team=", "team=N with N from 1 to 4096"},
-        {"eps=", "eps=E with a finite E, 0 or more"},    {"gain=", "gain=K with a finite K"},
+        {"threads=", "threads=N with N from 1 to 4096"},
+        {"team=", "team=N with N from 1 to 4096"},
+        {"eps=", "eps=E with a finite E, 0 or more"},
+        {"gain=", "gain=K with a finite K"},
         {"momentum=", "momentum=M with M from 0 to 1"},
+        {"parameters=", "the type of x: parameters=f16 in f16"},
+        {"inner=", "inner=ROWS with 1 or more"},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strncmp(option, values[i][0], strlen(values[i][0])) == 0) return values[i][1];
     return "residual, in-place, in-place=INPUT, no-affine, no-ARGUMENT, gain=K, INPUT=DATA, "
-           "cast-before-weight, biased-running-var, eps=E, momentum=M, threads=N, team=N, "
+           "cast-before-weight, rounded-sum, parameters=TYPE, biased-running-var, eps=E, "
+           "momentum=M, threads=N, team=N, inner=ROWS, gap=ELEMENTS, gap-TENSOR=ELEMENTS, "
+           "outer-gap=ELEMENTS, outer-gap-TENSOR=ELEMENTS, "
            "stores=cached, stores=streaming, streaming, rotating, cold, skew=BYTES or "
            "skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)";
 }
@@ -303,10 +365,12 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
     if (!settle_args(&c, error, error_size)) return false;
     if (strcmp(shape, "file") == 0 && !file_shape(&c, error, error_size)) return false;
     const char *why = impossible(&c.problem);
+    if (!why) why = wrong_strides(&c);
     if (why) {
         snprintf(error, error_size, "case %s: %s", text, why);
         return false;
     }
+    settle_strides(&c);
     *out = c;
     return true;
 }

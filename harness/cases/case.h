@@ -26,9 +26,11 @@ typedef struct nl_case {
     unsigned in_place; /* NL_BIT() of the inputs that outputs overwrite */
     float gain;        /* multiplies the gain and beta */
     cache_state cache;
-    bool streaming;          /* the limit uses streaming stores */
-    int threads;             /* 0: the command line's */
-    int team;                /* OpenMP grants this number, whatever is requested; 0: as usual */
+    bool streaming; /* the limit uses streaming stores */
+    int threads;    /* 0: the command line's */
+    int team;       /* OpenMP grants this number, whatever is requested; 0: as usual */
+    size_t gap[NL_ARGS],
+        outer_gap[NL_ARGS];  /* elements between rows, and between inner dimensions */
     unsigned skew[NL_ARGS];  /* bytes from the start of a page to each buffer */
     data_kind kind[NL_ARGS]; /* of each input; without `value`: the default */
     char data[256];          /* of x: "normal", "offset:16", "npy:x.npy": kinds.h */

@@ -10,11 +10,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static size_t bytes_of(const nl_problem *p, unsigned args) {
     size_t bytes = 0;
     for (nl_arg a = 0; a < NL_ARGS; a++)
-        if (args & NL_BIT(a)) bytes += nl_arg_bytes(p, a);
+        if (args & NL_BIT(a)) bytes += nl_bytes(p, nl_args[a].extent);
     return bytes;
 }
 
@@ -46,6 +47,8 @@ static void fill(void *context, size_t begin, size_t end) {
     const job *w = context;
     const nl_problem *p = &w->c->problem;
     void *const *in = w->out->input;
+    const nl_places of_x = nl_places_of(p, NL_X), of_residual = nl_places_of(p, NL_RESIDUAL),
+                    of_dy = nl_places_of(p, NL_DY);
     for (size_t i = begin; i < end; i++) {
         place at = {.stream = NL_X,
                     .i = i,
@@ -59,18 +62,19 @@ static void fill(void *context, size_t begin, size_t end) {
                                 : kind[NL_RESIDUAL].value ? own_value(w->c, NL_RESIDUAL, at)
                                 : kind[NL_X].exact ? floor(17 * random_uniform(NL_RESIDUAL, i)) - 8
                                                    : random_normal(NL_RESIDUAL, i);
-        if (in[NL_RESIDUAL]) nl_store(p->dtype, in[NL_RESIDUAL], i, (float)residual);
+        if (in[NL_RESIDUAL])
+            nl_store(p->dtype, in[NL_RESIDUAL], nl_place(of_residual, i), (float)residual);
         if (kind[NL_X].value) {
             double x = kind[NL_X].value(at, kind[NL_X].k);
             if (kind[NL_X].exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
-            nl_store(p->dtype, in[NL_X], i, (float)x);
+            nl_store(p->dtype, in[NL_X], nl_place(of_x, i), (float)x);
         }
         /* mean(dy) is not zero, so that a wrong term with it shows */
         const double dy = !in[NL_DY]          ? 0
                           : kind[NL_DY].value ? own_value(w->c, NL_DY, at)
                           : kind[NL_X].exact  ? 1 + floor(3 * random_uniform(NL_DY, i))
                                               : 0.5 + random_normal(NL_DY, i);
-        if (in[NL_DY]) nl_store(p->dtype, in[NL_DY], i, (float)dy);
+        if (in[NL_DY]) nl_store(p->dtype, in[NL_DY], nl_place(of_dy, i), (float)dy);
     }
 }
 
@@ -90,7 +94,11 @@ static void make_ties(const nl_problem *p, double *gamma, double *beta) {
 
 static const nl_arg of_features[] = {NL_GAMMA, NL_BETA, NL_RUNNING_MEAN, NL_RUNNING_VAR};
 
-static void fill_features(const nl_case *c, float *const *f) {
+static nl_dtype type_of(const nl_problem *p, nl_arg a) {
+    return nl_args[a].extent == NL_PARAMETERS ? p->parameters : NL_F32;
+}
+
+static void fill_features(const nl_case *c, void *const *f) {
     const nl_problem *p = &c->problem;
     const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
     const size_t half = (p->c + 1) / 2; /* two groups, each with the special value */
@@ -111,9 +119,22 @@ static void fill_features(const nl_case *c, float *const *f) {
         for (size_t k = 0; k < sizeof of_features / sizeof *of_features; k++) {
             const nl_arg a = of_features[k];
             const double own = c->kind[a].value ? own_value(c, a, at) : usual[a];
-            if (f[a]) f[a][j] = (float)(a == NL_RUNNING_VAR ? fabs(own) : own);
+            const float value = (float)(a == NL_RUNNING_VAR ? fabs(own) : own);
+            if (f[a]) nl_store(type_of(p, a), f[a], j, value);
         }
     }
+}
+
+static bool widen(const nl_problem *p, void *from, float **to) {
+    *to = from;
+    if (!from || p->parameters == NL_F32) return true;
+    *to = malloc((p->c + 1) * sizeof **to);
+    for (size_t j = 0; *to && j < p->c; j++) (*to)[j] = nl_load(p->parameters, from, j);
+    return *to;
+}
+
+bool data_widen(const nl_problem *p, nl_data *d) {
+    return widen(p, d->input[NL_GAMMA], &d->gamma) && widen(p, d->input[NL_BETA], &d->beta);
 }
 
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
@@ -130,6 +151,8 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
         out->bytes[a] = nl_arg_bytes(p, a);
         if (!(nl_passes[p->pass].reads & NL_BIT(a))) continue;
         out->input[a] = malloc(out->bytes[a] ? out->bytes[a] : 1);
+        if (out->input[a] && !nl_is_packed(p)) /* NaN between the rows */
+            memset(out->input[a], 0xff, out->bytes[a]);
         if (out->input[a]) continue;
         snprintf(error, error_size, "no memory for %zu bytes of %s", out->bytes[a],
                  nl_arg_name(a, p->pass));
@@ -143,12 +166,17 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (out->input[a] && nl_args[a].extent == NL_TENSOR) random_keep(a, p->n * p->c * p->s);
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
-    fill_features(c, (float *const *)out->input);
-    if (c->kind[NL_X].value || data_load_files(c, out, error, error_size)) return true;
+    fill_features(c, out->input);
+    if (!c->kind[NL_X].value && !data_load_files(c, out, error, error_size))
+        return data_free(out), false;
+    if (data_widen(p, out)) return true;
+    snprintf(error, error_size, "no memory for gamma and beta");
     return data_free(out), false;
 }
 
 void data_free(nl_data *d) {
+    if (d->gamma != d->input[NL_GAMMA]) free(d->gamma);
+    if (d->beta != d->input[NL_BETA]) free(d->beta);
     for (nl_arg a = 0; a < NL_ARGS; a++) free(d->input[a]);
     free(d->model_y);
     *d = (nl_data){0};

@@ -14,6 +14,7 @@ size_t case_state_bytes(const nl_case *c);
 typedef struct nl_data {
     void *input[NL_ARGS];  /* malloc'd pristine inputs; NULL where the case has none */
     size_t bytes[NL_ARGS]; /* of inputs and outputs; 0 where the case has none */
+    float *gamma, *beta;   /* in float: the inputs, or arrays of their own */
     void *model_y;         /* the model's own output (NAME.y.npy), or NULL. Only if the case
                               spells eps, which no file has */
 } nl_data;
@@ -24,6 +25,8 @@ bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_s
 /* Allocates and fills the arrays. False: error says why (a file, memory). Does not fill MEAN and
  * RSTD of a backward case: they come from the reference (answer_make). */
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size);
+/* Sets gamma and beta of the inputs. False: out of memory. */
+bool data_widen(const nl_problem *p, nl_data *d);
 void data_free(nl_data *d);
 
 /* The number of threads with which filling or copying the problem's tensors is fastest. */

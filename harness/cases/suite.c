@@ -48,6 +48,15 @@ static const char *const suite[] = {
     "{rmsnorm,qwen2_rmsnorm}/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510",
     "layernorm/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510/no-beta",
     "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gamma=ramp:65510/no-beta",
+    /* rows that do not follow each other: gaps, heads of a packed tensor */
+    ROWS "/{forward,backward}/" TYPES "/12x{5,64,129,1030}/normal{,/residual}"
+         "/{gap=3,inner=4/outer-gap=65,inner=3/gap=1/outer-gap=64}",
+    ROWS "/{forward,backward}/" TYPES "/24x{80,2048}/normal/inner=3/outer-gap=32"
+         "{/in-place,/threads=3,/stores=streaming}",
+    /* parameters in 16 bits, and sums that are rounded first */
+    "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/"
+    "{f16/9x{5,72}/normal/parameters=f16,bf16/9x{5,72}/normal/parameters=bf16}{,/no-affine}",
+    ROWS "/forward/" TYPES "/9x{5,72,2050}/normal/residual/rounded-sum{,/cast-before-weight}",
     /* no variance */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x5/{zeros,constant,nan,inf}/eps=0",

@@ -155,7 +155,8 @@ void arrays_flatten(arrays *a) {
 void arrays_shape(const arrays *a, nl_arg arg, npy *out) {
     const npy *x = &a->array[IN_X];
     const nl_layer *layer = &nl_layers[a->p.op];
-    const nl_extent extent = nl_args[arg].extent;
+    const bool parameter = nl_args[arg].extent == NL_PARAMETERS;
+    const nl_extent extent = parameter ? NL_FEATURES : nl_args[arg].extent;
     const size_t axis = (size_t)a->axis;
     const bool channels = extent == NL_FEATURES ? layer->channels_first : layer->by_channel;
     size_t first = 0, end = x->rank;

@@ -119,7 +119,7 @@ static bool by_reference(const computation *c, double *d, long double *v) {
                                         [NL_DGAMMA] = o.dgamma,
                                         [NL_DBETA] = o.dbeta};
     for (nl_arg a = 0; a < NL_ARGS; a++) { /* without rows the implementation's mean is kept */
-        const size_t values = nl_args[a].extent == NL_FEATURES ? p->c : groups;
+        const size_t values = nl_args[a].extent == NL_GROUPS ? groups : p->c;
         for (size_t i = 0; from[a] && c->out[a] && count && i < values; i++)
             ((float *)c->out[a])[i] = (float)from[a][i];
     }

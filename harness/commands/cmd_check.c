@@ -131,7 +131,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
         j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
     row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
-    if (m) w.threads = nl_threads_for(m, &c->problem, threads);
+    if (m) w.threads = nl_plan_of(m, &c->problem, threads).threads;
     if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
     report_row(j->rows || failed ? &j->out : &j->quiet, &w);
     if (failed && j->all.fail < FAILURES_MAX)

@@ -289,7 +289,7 @@ bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_
                      .want = &a->want,
                      .dues = &q->dues,
                      .narrow = c->problem.dtype,
-                     .threads = nl_threads_for(impl, &c->problem, threads)};
+                     .threads = nl_plan_of(impl, &c->problem, threads).threads};
     const bool ok = dues_make(&q->shell, &a->want, &q->dues) &&
                     samples_take(&q->shell, threads, q->call) && look_apart(q) && look(q, FIRST);
     if (ok && is_wrong(q)) say_where(q, out);

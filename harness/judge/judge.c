@@ -100,6 +100,7 @@ static bool copy_vectors(judgement *j, const double *dy, double *next) {
         j->s.got[a] = next, next += p->c;
     }
     for (nl_arg a = NL_GAMMA; a <= NL_RUNNING_VAR; a++) j->data.input[a] = (void *)j->of->vector[a];
+    j->data.gamma = j->data.input[NL_GAMMA], j->data.beta = j->data.input[NL_BETA];
     if (!dy) return true;
     const size_t count = p->n * p->c * p->s;
     void *stored = j->data.input[NL_DY] = malloc(count * nl_dtype_size(p->dtype) + 1);

@@ -19,7 +19,8 @@ static void take(void *context, const instance *in) {
         if (!due_has(in, o)) continue;
         out->of[o] = next;
         const nl_dtype t = nl_args[o].extent == NL_TENSOR ? p->dtype : NL_F32;
-        for (size_t i = 0; i < due_count(p, o); i++) *next++ = nl_load(t, in->at[o], i);
+        for (size_t i = 0; i < due_count(p, o); i++)
+            *next++ = nl_load(t, in->at[o], nl_place(nl_places_of(p, o), i));
     }
 }
 

@@ -157,7 +157,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 #define IMPL(layer, op)                                                                    \
     {                                                                                      \
         .name = "peer/libxsmm_" layer, .isa = "c", .ops = NL_BIT(op),                      \
-        .passes = NL_BIT(NL_FORWARD), .rank = -1, .threaded = true, .method = NL_ONE_PASS, \
+        .passes = NL_BIT(NL_FORWARD), .threaded = true, .method = NL_ONE_PASS, \
         .lanes = 1, .forward = forward                                                     \
     }
 static nl_impl impls[] = {IMPL("layernorm", NL_LAYERNORM), IMPL("rmsnorm", NL_RMSNORM)};

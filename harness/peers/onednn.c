@@ -127,7 +127,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 #define IMPL(layer, bit, more)                                                                     \
     {                                                                                              \
         .name = "peer/onednn_" layer, .isa = "c", .ops = NL_BIT(bit),                              \
-        .passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD) | (more), .rank = -1, .threaded = true, \
+        .passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD) | (more), .threaded = true, \
         .method = NL_TWO_PASS, .lanes = 1, .forward = forward, .backward = backward                \
     }
 static nl_impl impls[] = {IMPL("batchnorm", NL_BATCHNORM, NL_BIT(NL_INFERENCE)),

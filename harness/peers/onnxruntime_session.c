@@ -36,7 +36,7 @@ typedef struct plan {
 /* The rank; a row's statistics are [n][1]. */
 static size_t shape_of(const nl_problem *p, nl_extent extent, int64_t shape[3]) {
     const int64_t n = (int64_t)p->n, c = (int64_t)p->c, s = (int64_t)p->s;
-    if (extent == NL_FEATURES) return shape[0] = c, 1;
+    if (extent == NL_FEATURES || extent == NL_PARAMETERS) return shape[0] = c, 1;
     shape[0] = n, shape[1] = extent == NL_GROUPS ? 1 : c, shape[2] = s;
     return extent == NL_TENSOR && s > 1 ? 3 : 2;
 }

@@ -61,7 +61,7 @@ static void collect(bench *b) {
                     .impl = m->name,
                     .isa = m->isa,
                     .scratch_bytes = nl_isa_runs(m->isa) ? nl_scratch_bytes(m, &b->c->problem) : 0,
-                    .threads = nl_threads_for(m, &b->c->problem, b->threads)};
+                    .threads = nl_plan_of(m, &b->c->problem, b->threads).threads};
         line.v.outcome = OUTCOME_SKIP;
         if (crowded)
             snprintf(line.v.why, sizeof line.v.why, "%d threads, but this machine runs %d",

@@ -177,6 +177,7 @@ static bool make_data(field *d, char *error, size_t size) {
         ok = (d->drawn.input[s] = malloc(d->drawn.bytes[s] + 1)) != NULL;
         if (ok) memcpy(d->drawn.input[s], d->f.data.input[s], d->drawn.bytes[s]);
     }
+    ok = ok && data_widen(&k->c->problem, &d->drawn);
     if (getentropy(&d->random, sizeof d->random) != 0) d->random = (uint64_t)clock_ns();
     d->random |= 1;
     d->f.in->data = &d->drawn;
@@ -191,7 +192,7 @@ static bool seat_all(field *d) {
         d->f.in->impl = m;
         d->seats[i] = (seat){.of = d, .mine = i == MINE};
         if (!caller_start(&d->seats[i].calls, d->f.in,
-                          nl_threads_for(m, &k->c->problem, k->threads), k->threads > 1))
+                          nl_plan_of(m, &k->c->problem, k->threads).threads, k->threads > 1))
             return false;
     }
     return measure_overhead(&d->seats[FROM]);

@@ -37,6 +37,7 @@ const mode modes[] = {
      "SIMD, streaming stores",
      "SIMD, streaming stores",
      {"optimized/rows_streaming", "optimized/rows_streaming"},
+     .streams = true,
      .reads = 0},
     {"threads",
      "SIMD, all threads",
@@ -81,12 +82,12 @@ const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p) {
     static const char *const plain[] = {"layernorm/backward", "rmsnorm/backward"};
     const char *name = m->impl[side];
     if (p->pass == NL_BACKWARD && is_optimized(name)) {
-        bool streams = strstr(name, "streaming");
+        bool streams = m->streams;
         nl_problem q = *p;
         q.stores = streams ? NL_STORES_STREAMING : NL_STORES_CACHED;
         const nl_impl *best = nl_best(&q, mode_threads(m));
         bool same = best && is_optimized(best->name) && best->threaded == m->threaded &&
-                    !strstr(best->name, "streaming") == !streams;
+                    (m->threaded || best->streams == streams);
         return same ? best : NULL;
     }
     if (p->pass == NL_BACKWARD) name = strcmp(name, "best") == 0 ? name : plain[side];

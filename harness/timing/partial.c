@@ -36,7 +36,7 @@ const nl_impl partial_impl = {.name = "rmsnorm/partial",
                               .ops = NL_BIT(NL_RMSNORM),
                               .passes = NL_BIT(NL_FORWARD),
                               .dtypes = NL_ALL_DTYPES,
-                              .rank = -1,
+
                               .method = NL_TWO_PASS,
                               .lanes = 16,
                               .forward = forward};

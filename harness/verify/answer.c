@@ -24,17 +24,20 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
     o->xhat = d + elements, d += 2 * elements;
     if (c->residual) residual = d, o->sum = backward ? NULL : d + elements, d += 2 * elements;
     if (backward) dy = d, o->dx = d + elements, o->dx_gauge = d + 2 * elements;
+    const nl_places of_x = nl_places_of(p, NL_X), of_residual = nl_places_of(p, NL_RESIDUAL),
+                    of_dy = nl_places_of(p, NL_DY);
     for (size_t i = 0; i < elements; i++) {
-        x[i] = nl_load(p->dtype, data->input[NL_X], i);
-        if (residual) residual[i] = nl_load(p->dtype, data->input[NL_RESIDUAL], i);
-        if (dy) dy[i] = nl_load(p->dtype, data->input[NL_DY], i);
+        x[i] = nl_load(p->dtype, data->input[NL_X], nl_place(of_x, i));
+        if (residual)
+            residual[i] = nl_load(p->dtype, data->input[NL_RESIDUAL], nl_place(of_residual, i));
+        if (dy) dy[i] = nl_load(p->dtype, data->input[NL_DY], nl_place(of_dy, i));
     }
     out->in = (ref_inputs){.x = x,
                            .residual = backward ? NULL : residual,
                            .dy = dy,
                            .dresidual = backward ? residual : NULL,
-                           .gamma = data->input[NL_GAMMA],
-                           .beta = data->input[NL_BETA],
+                           .gamma = data->gamma,
+                           .beta = data->beta,
                            .running_mean = data->input[NL_RUNNING_MEAN],
                            .running_var = data->input[NL_RUNNING_VAR]};
     if (!ref_compute(p, &out->in, o, data_threads(p))) return answer_free(out), false;

@@ -50,9 +50,10 @@ static double term_at(const terms *t, size_t e) {
     const size_t i = column ? (e / p->s * p->c + t->g) * p->s + e % p->s : nl_element(p, t->g, e);
     const double xhat = t->want->xhat[i];
     if (t->term >= GRADIENTS) {
-        const double dy = nl_load(p->dtype, t->in->data->input[NL_DY], i);
+        const double dy =
+            nl_load(p->dtype, t->in->data->input[NL_DY], nl_place(nl_places_of(p, NL_DY), i));
         if (column) return t->term == DBETA ? dy : dy * xhat;
-        const float *gamma = t->in->data->input[NL_GAMMA];
+        const float *gamma = t->in->data->gamma;
         const double gain = (double)ref_gain(p, gamma, nl_feature_of(p, i));
         return gain * dy * (t->term == GRADIENTS ? 1 : xhat);
     }

@@ -10,6 +10,7 @@
 bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
     const size_t groups = ref_groups(&in->c->problem);
     *out = (dues){.in = in, .want = want};
+    out->stored[NL_DGAMMA] = out->stored[NL_DBETA] = in->c->problem.parameters;
     out->ratio = (double)(ref_unit(NL_F32) / ref_unit(in->c->problem.dtype));
     out->allowed = malloc((groups + 1) * sizeof *out->allowed);
     for (size_t g = 0; out->allowed && g < groups; g++) {
@@ -42,7 +43,7 @@ void due_name(const nl_problem *p, nl_arg s, size_t i, char *text, size_t size) 
 
 size_t due_count(const nl_problem *p, nl_arg s) {
     const nl_extent of = nl_args[s].extent;
-    return of == NL_TENSOR ? p->n * p->c * p->s : of == NL_FEATURES ? p->c : nl_group_count(p);
+    return of == NL_TENSOR ? p->n * p->c * p->s : of == NL_GROUPS ? nl_group_count(p) : p->c;
 }
 
 static bound just(double units) {
@@ -100,7 +101,7 @@ static due due_dx(const dues *d, size_t i, size_t g) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const allowance *a = &d->allowed[g];
-    const long double gain = fabsl(ref_gain(p, d->in->data->input[NL_GAMMA], nl_feature_of(p, i)));
+    const long double gain = fabsl(ref_gain(p, d->in->data->gamma, nl_feature_of(p, i)));
     const long double rstd = w->rstd[g], scale = larger(fabsl((long double)w->xhat[i]), 1) + 1;
     due out =
         exactly(p->dtype, w->dx[i], w->dx_gauge[i], scaled(1, d->ratio, a->units), a->promised);
@@ -150,7 +151,7 @@ static due due_y(const dues *d, size_t i, size_t g) {
     const allowance *a = &d->allowed[g];
     const nl_problem *p = &d->in->c->problem;
     const double ratio = d->ratio;
-    const float *gamma = d->in->data->input[NL_GAMMA], *beta = d->in->data->input[NL_BETA];
+    const float *gamma = d->in->data->gamma, *beta = d->in->data->beta;
     const nl_dtype t = p->dtype;
     const size_t j = nl_feature_of(p, i);
     long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0, x = d->want->xhat[i];

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The result of all comparisons so far. */
@@ -83,16 +84,19 @@ static void check_numbers(void *context, size_t begin, size_t end) {
     const job *k = context;
     const void *got = k->dues->in->at[k->s];
     tally t = {.worst = -1};
-    const nl_dtype type = k->dues->in->c->problem.dtype;
+    const nl_problem *p = &k->dues->in->c->problem;
+    const nl_dtype type = p->dtype;
+    const nl_places at = nl_places_of(p, k->s);
     double off;
     for (size_t i = begin; i < end; i++) {
-        if (k->plain && due_near(type, &k->plain[i], k->floor, nl_load(type, got, i), &off) &&
+        if (k->plain &&
+            due_near(type, &k->plain[i], k->floor, nl_load(type, got, nl_place(at, i)), &off) &&
             off * (1 + 1e-6) < t.error[k->s]) { /* else it may be the largest */
             t.compared++;
             continue;
         }
         const due d = due_at(k->dues, k->s, i);
-        check(&t, k->s, i, nl_load(d.dtype, got, i), &d);
+        check(&t, k->s, i, nl_load(d.dtype, got, nl_place(at, i)), &d);
     }
 #ifdef _OPENMP
 #pragma omp critical
@@ -110,6 +114,24 @@ static verdict check_untouched(const instance *in) {
                 return failure("n is 0, but %s was written", nl_args[s].name);
     }
     return v;
+}
+
+/* Are the bytes between the rows of an output as they were? */
+static bool keeps_gaps(const instance *in, nl_arg s) {
+    const nl_problem *p = &in->c->problem;
+    const nl_places at = nl_places_of(p, s);
+    const size_t size = nl_dtype_size(p->dtype), count = at.packed ? 0 : p->n * p->c;
+    const unsigned char *bytes = in->at[s], *before = in->data->input[s];
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (in->c->in_place & NL_BIT(a) && case_output_over(in->c, a) == s)
+            before = in->data->input[a];
+    unsigned char *row = count ? calloc(in->data->bytes[s] / size, 1) : NULL;
+    bool kept = row || !count;
+    for (size_t i = 0; row && i < count; i++) row[nl_place(at, i)] = 1;
+    for (size_t i = 0; row && kept && i < in->data->bytes[s]; i++)
+        kept = row[i / size] || bytes[i] == (before ? before[i] : in->unset);
+    free(row);
+    return kept;
 }
 
 static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
@@ -140,6 +162,9 @@ verdict outputs_check(const instance *in, const answer *a) {
         if (in->at[s] && in->data->input[s] && !instance_consumes(in, s) &&
             memcmp(in->at[s], in->data->input[s], in->data->bytes[s]) != 0)
             return failure("the input %s was modified", nl_args[s].name);
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (due_has(in, s) && nl_args[s].extent == NL_TENSOR && !keeps_gaps(in, s))
+            return failure("%s was written between its rows", nl_arg_name(s, p->pass));
 
     dues d;
     if (!dues_make(in, &a->want, &d)) return failure("out of %s", "memory");

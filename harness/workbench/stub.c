@@ -101,7 +101,7 @@ void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
     for (const char *c = layer->name; *c; c++) fputc(toupper((unsigned char)*c), out);
     fprintf(out,
             "), .passes = NL_BIT(NL_%s),\n"
-            "        .dtypes = %s, .rank = 0, .method = NL_TWO_PASS, .lanes = %s,\n"
+            "        .dtypes = %s, .method = NL_TWO_PASS, .lanes = %s,\n"
             "        .%s = %s);\n",
             pass == NL_BACKWARD    ? "BACKWARD"
             : pass == NL_INFERENCE ? "INFERENCE"

@@ -25,5 +25,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 /* TODO: .method is a promise, to which normlab holds the errors: NL_ONE_PASS for E[x^2] - mean^2,
  * NL_SHIFTED for the same around a K near the mean, NL_WELFORD for a running update. */
 NL_IMPL(.about = "TODO: a description in one line", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_ONE_PASS,
-        .lanes = 1, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_ONE_PASS, .lanes = 1,
+        .forward = forward);

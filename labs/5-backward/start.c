@@ -26,5 +26,5 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
 }
 
 NL_IMPL(.about = "TODO: a description in one line", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS,
-        .lanes = 1, .backward = backward);
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1,
+        .backward = backward);

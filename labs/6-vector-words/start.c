@@ -53,5 +53,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "TODO: a description in one line", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 0, .method = NL_TWO_PASS,
-        .lanes = VLEN, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .method = NL_TWO_PASS, .lanes = VLEN,
+        .forward = forward);

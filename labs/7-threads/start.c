@@ -70,5 +70,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 /* TODO .threaded, and .scratch for the sums of the pieces. */
 NL_IMPL(.about = "TODO", .ops = NL_BIT(NL_RMSNORM), .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_VEC_DTYPES, .rank = 0, .method = NL_TWO_PASS, .lanes = 4 * VLEN,
-        .forward = forward);
+        .dtypes = NL_VEC_DTYPES, .method = NL_TWO_PASS, .lanes = 4 * VLEN, .forward = forward);

@@ -32,5 +32,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "four sums of squares, rstd once a row", .ops = NL_BIT(NL_RMSNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_TWO_PASS,
-        .lanes = 4, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 4,
+        .forward = forward);

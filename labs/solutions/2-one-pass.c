@@ -31,5 +31,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "one reading, shifted by the first element", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_SHIFTED,
-        .lanes = 1, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_SHIFTED, .lanes = 1,
+        .forward = forward);

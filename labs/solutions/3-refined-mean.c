@@ -52,4 +52,4 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "two-pass with the mean's rounding error, summed in blocks",
         .ops = NL_BIT(NL_LAYERNORM), .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES,
-        .rank = 0, .method = NL_REFINED, .lanes = 1, .forward = forward);
+        .method = NL_REFINED, .lanes = 1, .forward = forward);

@@ -87,5 +87,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 NL_IMPL(.about = "float arithmetic, rounded where it is stored",
         .ops = NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM), .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .rank = 0, .method = NL_TWO_PASS, .lanes = 1,
+        .dtypes = NL_BIT(NL_F16) | NL_BIT(NL_BF16), .method = NL_TWO_PASS, .lanes = 1,
         .forward = forward);

@@ -80,5 +80,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "two-pass in vector words, four sums", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 0, .method = NL_TWO_PASS,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .method = NL_TWO_PASS,
         .lanes = 4 * VLEN, .forward = forward);

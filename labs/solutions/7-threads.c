@@ -149,5 +149,5 @@ static size_t scratch(const nl_problem *p) {
 }
 
 NL_IMPL(.about = "rows among threads, long rows in pieces of fixed size", .ops = NL_BIT(NL_RMSNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .threaded = true, .rank = 0,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .threaded = true,
         .method = NL_TWO_PASS, .lanes = 4 * VLEN, .forward = forward, .scratch = scratch);

@@ -82,5 +82,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "refined, in four vectors", .ops = NL_BIT(NL_LAYERNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .rank = 0, .method = NL_REFINED,
-        .lanes = VLEN, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .method = NL_REFINED, .lanes = VLEN,
+        .forward = forward);

@@ -10,7 +10,7 @@ NL_INLINE void put_block(const gradients *g, size_t r, shared_line *line, backwa
     kept_row kept;
     const block b = sum_block(g, r, &kept, q);
     for (int a = 0; a < q.rows; a++) {
-        const size_t row = (r + (size_t)a) * g->v.c;
+        const nl_backward_view row = b.row[a];
         dx_terms t = terms_of(g, b.scale[a], b.g[a], b.gx[a]);
         t.kept = &kept;
         if (q.streaming)

@@ -29,8 +29,8 @@ NL_INLINE vf dx_of(vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
 }
 
 /* dresidual is tested per vector; a compile-time constant would double the code. */
-NL_INLINE vf with_dresidual(const gradients *g, size_t at, size_t k, vf dx) {
-    if (g->v.dresidual) dx += vload(g->v.t, g->v.dresidual, at, k);
+NL_INLINE vf with_dresidual(nl_backward_view row, size_t i, size_t k, vf dx) {
+    if (row.dresidual) dx += vload(row.t, row.dresidual, i, k);
     return dx;
 }
 
@@ -40,30 +40,29 @@ NL_INLINE vf kept_dx(size_t i, dx_terms t, backward_recipe q) {
     return (g + without_g(xhat, t, q)) * t.scale.rstd;
 }
 
-/* dx of the row's k elements from i on; `row` is the row's first element. */
-NL_INLINE vf dx_at(const gradients *g, size_t row, size_t i, size_t k, dx_terms t,
+/* dx of the row's k elements from i on. */
+NL_INLINE vf dx_at(const gradients *g, nl_backward_view row, size_t i, size_t k, dx_terms t,
                    backward_recipe q) {
-    if (q.kept) return with_dresidual(g, row + i, k, kept_dx(i, t, q));
+    if (q.kept) return with_dresidual(row, i, k, kept_dx(i, t, q));
     const vf gain = vload(NL_F32, g->gain, i, k);
-    const vf dx = dx_of(load_x(g, row + i, k), load_dy(g, row + i, k), gain, t, q);
-    return with_dresidual(g, row + i, k, dx);
+    const vf dx = dx_of(load_x(row, i, k), load_dy(row, i, k), gain, t, q);
+    return with_dresidual(row, i, k, dx);
 }
 
-NL_INLINE void put_dx(const gradients *g, size_t row, size_t i, dx_terms t, backward_recipe q) {
+NL_INLINE void put_dx(const gradients *g, nl_backward_view row, size_t i, dx_terms t,
+                      backward_recipe q) {
     const vf dx = dx_at(g, row, i, VLEN, t, q);
-    if (q.prefetch) {
-        const size_t ahead = row + (size_t)q.rows * g->v.c + i;
-        prefetch(g, g->v.dy, ahead);
-        if (g->v.dresidual) prefetch(g, g->v.dresidual, ahead);
-    }
+    if (q.prefetch) prefetch(row.t, rows_ahead(row.t, row.dy, row.dy_stride, q.rows), i);
+    if (q.prefetch && row.dresidual)
+        prefetch(row.t, rows_ahead(row.t, row.dresidual, row.dresidual_stride, q.rows), i);
     if (q.streaming)
-        vstream(g->v.t, g->v.dx, row + i, dx);
+        vstream(row.t, row.dx, i, dx);
     else
-        vstore(g->v.t, g->v.dx, row + i, VLEN, dx);
+        vstore(row.t, row.dx, i, VLEN, dx);
 }
 
-NL_INLINE void put_vectors(const gradients *g, size_t row, size_t i, size_t end, dx_terms t,
-                           backward_recipe q) {
+NL_INLINE void put_vectors(const gradients *g, nl_backward_view row, size_t i, size_t end,
+                           dx_terms t, backward_recipe q) {
     for (; i + STEP <= end; i += STEP) {
         put_dx(g, row, i, t, q);
         put_dx(g, row, i + VLEN, t, q);
@@ -74,18 +73,18 @@ NL_INLINE void put_vectors(const gradients *g, size_t row, size_t i, size_t end,
 }
 
 /* dx of the row's elements [begin, end), stored from `to` on. */
-NL_INLINE void put_part(const gradients *g, size_t row, size_t begin, size_t end, void *to,
-                        dx_terms t, backward_recipe q) {
+NL_INLINE void put_part(const gradients *g, nl_backward_view row, size_t begin, size_t end,
+                        void *to, dx_terms t, backward_recipe q) {
     for (size_t i = begin; i < end; i += VLEN) {
         const size_t k = end - i < VLEN ? end - i : VLEN;
-        vstore(g->v.t, to, i - begin, k, dx_at(g, row, i, k, t, q));
+        vstore(row.t, to, i - begin, k, dx_at(g, row, i, k, t, q));
     }
 }
 
-NL_INLINE void put_row_in_lines(const gradients *g, size_t row, shared_line *line, dx_terms t,
-                                backward_recipe q) {
-    const size_t c = g->v.c, size = nl_dtype_size(g->v.t);
-    char *const dx = (char *)g->v.dx + row * size;
+NL_INLINE void put_row_in_lines(const gradients *g, nl_backward_view row, shared_line *line,
+                                dx_terms t, backward_recipe q) {
+    const size_t c = row.c, size = nl_dtype_size(row.t);
+    char *const dx = row.dx;
     const whole_lines w = whole_lines_of(dx, size, c);
     put_part(g, row, 0, w.begin, head_at(line, dx, w.begin * size), t, q);
     put_vectors(g, row, w.begin, w.end, t, q);
@@ -97,20 +96,20 @@ NL_INLINE void put_row_in_lines(const gradients *g, size_t row, shared_line *lin
 
 /* Whole vectors begin at dx's first vector boundary, as in output.h; the edges before and
  * after them are loaded first and stored last, since dx may be dy or dresidual. */
-NL_INLINE void put_row(const gradients *g, size_t row, dx_terms t, backward_recipe q) {
-    const size_t c = g->v.c, size = nl_dtype_size(g->v.t);
+NL_INLINE void put_row(const gradients *g, nl_backward_view row, dx_terms t, backward_recipe q) {
+    const size_t c = row.c, size = nl_dtype_size(row.t);
     if (c < VLEN) {
-        vstore(g->v.t, g->v.dx, row, c, dx_at(g, row, 0, c, t, q));
+        vstore(row.t, row.dx, 0, c, dx_at(g, row, 0, c, t, q));
         return;
     }
-    const size_t off = ((uintptr_t)g->v.dx / size + row) % VLEN;
+    const size_t off = (uintptr_t)row.dx / size % VLEN;
     const size_t begin = off ? VLEN - off : 0, end = begin + (c - begin) / VLEN * VLEN;
     vf head = vset(0), tail = vset(0);
     if (begin) head = dx_at(g, row, 0, VLEN, t, q);
     if (end < c) tail = dx_at(g, row, c - VLEN, VLEN, t, q);
     put_vectors(g, row, begin, end, t, q);
-    if (begin) vstore(g->v.t, g->v.dx, row, VLEN, head);
-    if (end < c) vstore(g->v.t, g->v.dx, row + c - VLEN, VLEN, tail);
+    if (begin) vstore(row.t, row.dx, 0, VLEN, head);
+    if (end < c) vstore(row.t, row.dx, c - VLEN, VLEN, tail);
 }
 
 #endif

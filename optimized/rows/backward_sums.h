@@ -7,27 +7,27 @@
 #ifndef NL_ROW_BACKWARD_SUMS_H
 #define NL_ROW_BACKWARD_SUMS_H
 
+#include "best.h"
 #include "gradients.h"
 #include "sums.h"
 
 /* The recipe of a rung: compile-time constants in its loops. */
 typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
-    int rows;       /* of a block */
-    int vectors;    /* of each sum of a row, 1 or 4; rows * vectors is SUMS */
+    int rows;       /* of a block, at most BLOCK_ROWS */
     bool kept;      /* a row's xhat and g stay as floats for the second reading; rows is 1 */
     bool prefetch;  /* the next block's x and dy, and the lines of dx unless they are streamed */
     bool streaming; /* stores dx past the caches */
 } backward_recipe;
 
-/* The rows of a block together have SUMS vectors of each sum. dgamma and dbeta are summed in float
- * over a piece of so many rows, each block by itself first; pieces are added in two floats, so that
- * the error does not grow with the number of rows. */
-enum { SUMS = 4, STEP = SUMS * VLEN, PIECE_ROWS = STEP };
+/* Each row has one vector of each sum, whatever the block: its dx has the same bits in any.
+ * dgamma and dbeta are summed in float over a piece of so many rows, each block by itself first;
+ * pieces are added in two floats, so that the error does not grow with the number of rows. */
+enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of so many columns, as in rows.h. Longer rows take no blocks,
  * which would be evicted between the two readings. */
-enum { PIECE = 16384 };
+enum { PIECE = NL_ROW_PIECE };
 
 /* xhat = (x - mean) * rstd - shift, in all lanes. */
 typedef struct row_scale {
@@ -46,17 +46,18 @@ typedef struct kept_row {
 /* The rows of a block, from r on. */
 typedef struct block {
     size_t r;
+    nl_backward_view row[BLOCK_ROWS];
     kept_row *kept;
-    row_scale scale[SUMS];
-    double g[SUMS], gx[SUMS]; /* the sums of g and of g * xhat */
+    row_scale scale[BLOCK_ROWS];
+    double g[BLOCK_ROWS], gx[BLOCK_ROWS]; /* the sums of g and of g * xhat */
 } block;
 
-NL_INLINE vf load_x(const gradients *g, size_t at, size_t k) {
-    return vload(g->v.t, g->v.x, at, k);
+NL_INLINE vf load_x(nl_backward_view row, size_t i, size_t k) {
+    return vload(row.t, row.x, i, k);
 }
 
-NL_INLINE vf load_dy(const gradients *g, size_t at, size_t k) {
-    return vload(g->v.t, g->v.dy, at, k);
+NL_INLINE vf load_dy(nl_backward_view row, size_t i, size_t k) {
+    return vload(row.t, row.dy, i, k);
 }
 
 NL_INLINE vf xhat_of(vf x, row_scale s, backward_recipe q) {
@@ -66,14 +67,15 @@ NL_INLINE vf xhat_of(vf x, row_scale s, backward_recipe q) {
 
 /* The mean of (x - mean) * rstd, which would be 0 if the saved mean were not rounded. */
 NL_COLD float shift_of(const gradients *g, size_t r) {
-    const vf mean = vset(g->v.mean[r]);
-    const size_t c = g->v.c;
+    const nl_backward_view row = nl_backward_row(g->v, r);
+    const vf mean = vset(*row.mean);
+    const size_t c = row.c;
     double all = 0;
     for (size_t i = 0; i < c;) {
         vf sum = vset(0);
         for (const size_t end = block_end(i, c); i < end; i += VLEN) {
             const size_t k = end - i < VLEN ? end - i : VLEN;
-            sum += vkeep(load_x(g, r * c + i, k) - mean, k);
+            sum += vkeep(load_x(row, i, k) - mean, k);
         }
         all += vsum(sum);
     }
@@ -101,16 +103,21 @@ NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     return s;
 }
 
-/* Prefetches p's line at an element, at the line's first vector: of the next block x in the first
- * reading, dy in the second. */
-NL_INLINE void prefetch(const gradients *g, const void *p, size_t at) {
-    const size_t size = nl_dtype_size(g->v.t), byte = at * size;
+/* Prefetches the line of element i of a row at p, at the line's first vector, if rows begin with
+ * lines: of the next block x in the first reading, dy in the second. */
+NL_INLINE void prefetch(nl_dtype t, const void *p, size_t i) {
+    const size_t size = nl_dtype_size(t), byte = i * size;
     if (byte % 64 < VLEN * size) vprefetch((const char *)p + byte);
 }
 
-/* Adds k of the VLEN columns from i on, of all rows, to vector `lane` of each row's sums. */
+/* So many rows further on, but for the inner dimension's end. */
+NL_INLINE const void *rows_ahead(nl_dtype t, const void *p, nl_stride s, int rows) {
+    return (const char *)p + (size_t)rows * s.row * nl_dtype_size(t);
+}
+
+/* Adds k of the VLEN columns from i on, of all rows, to each row's sums. */
 NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i, size_t k,
-                           int lane, backward_recipe q) {
+                           backward_recipe q) {
     const bool begins = b->r % PIECE_ROWS == 0;
     const vf gain = vload(NL_F32, g->gain, i, VLEN);
     vf dgamma = vset(0), dbeta = vset(0);
@@ -120,17 +127,16 @@ NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i
     }
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) {
-        sums *at = s + a * q.vectors + lane;
-        const size_t first = (b->r + (size_t)a) * g->v.c + i;
-        const vf xhat = vkeep(xhat_of(load_x(g, first, k), b->scale[a], q), k);
-        const vf dy = load_dy(g, first, k);
-        *at = add_terms(*at, xhat, dy, gain, q);
+        const nl_backward_view row = b->row[a];
+        const vf xhat = vkeep(xhat_of(load_x(row, i, k), b->scale[a], q), k);
+        const vf dy = load_dy(row, i, k);
+        s[a] = add_terms(s[a], xhat, dy, gain, q);
         if (q.kept) {
             vstore(NL_F32, b->kept->xhat, i, VLEN, xhat);
             vstore(NL_F32, b->kept->g, i, VLEN, gain * dy);
         }
-        if (q.prefetch) prefetch(g, g->v.x, first + (size_t)q.rows * g->v.c);
-        if (q.prefetch && !q.streaming) prefetch(g, g->v.dx, first);
+        if (q.prefetch) prefetch(row.t, rows_ahead(row.t, row.x, row.x_stride, q.rows), i);
+        if (q.prefetch && !q.streaming) prefetch(row.t, row.dx, i);
         if (a == 0 && !q.kept)
             dgamma = dy * xhat, dbeta = dy;
         else
@@ -144,39 +150,27 @@ NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i
     if (q.centred) vstore(NL_F32, g->dbeta, i, VLEN, dbeta);
 }
 
-/* The sum of row a's vectors. */
-NL_INLINE sums of_row(const sums *s, int a, backward_recipe q) {
-    s += a * q.vectors;
-    return q.vectors == 1 ? s[0] : both(both(s[0], s[2]), both(s[1], s[3]));
-}
-
 /* Adds all rows' blocks of sums, which end after `done` elements, to those before. */
 NL_INLINE void end_blocks(earlier *before, sums *s, size_t done, backward_recipe q) {
 #pragma GCC unroll 4
-    for (int a = 0; a < q.rows; a++) join(before + a, of_row(s, a, q), done);
-#pragma GCC unroll 4
-    for (int a = 0; a < SUMS; a++) s[a] = no_sums();
+    for (int a = 0; a < q.rows; a++) join(before + a, s[a], done), s[a] = no_sums();
 }
 
 /* Adds the sums over columns [i, stop). A row's are added in the same order wherever it stands in
  * a block: its dx does not depend on its place in the batch. */
 NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, backward_recipe q) {
-    const size_t first = i, step = (size_t)q.vectors * VLEN;
-    sums s[SUMS] = {no_sums(), no_sums(), no_sums(), no_sums()};
-    earlier before[SUMS] = {no_earlier(), no_earlier(), no_earlier(), no_earlier()};
+    const size_t first = i;
+    sums s[BLOCK_ROWS] = {no_sums(), no_sums(), no_sums(), no_sums()};
+    earlier before[BLOCK_ROWS] = {no_earlier(), no_earlier(), no_earlier(), no_earlier()};
     while (i + VLEN <= stop) {
         if (i > first) end_blocks(before, s, i - first, q);
-        const size_t end = block_end(i, stop);
-        for (; i + step <= end; i += step)
-#pragma GCC unroll 4
-            for (int l = 0; l < q.vectors; l++)
-                add_columns(s, g, b, i + (size_t)l * VLEN, VLEN, l, q);
-        for (; i + VLEN <= end; i += VLEN) add_columns(s, g, b, i, VLEN, 0, q);
+        for (const size_t end = block_end(i, stop); i + VLEN <= end; i += VLEN)
+            add_columns(s, g, b, i, VLEN, q);
     }
-    if (i < stop) add_columns(s, g, b, i, stop - i, 0, q);
+    if (i < stop) add_columns(s, g, b, i, stop - i, q);
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) {
-        const sums all = with_earlier(of_row(s, a, q), before[a], stop - first);
+        const sums all = with_earlier(s[a], before[a], stop - first);
         if (q.centred) b->g[a] += vsum(all.v);
         b->gx[a] += vsum(all.vd);
     }
@@ -187,7 +181,10 @@ NL_INLINE block sum_block(const gradients *g, size_t r, kept_row *kept, backward
     const size_t c = g->v.c;
     block b = {.r = r, .kept = kept};
 #pragma GCC unroll 4
-    for (int a = 0; a < q.rows; a++) b.scale[a] = scale_of(g, r + (size_t)a, q);
+    for (int a = 0; a < q.rows; a++) {
+        b.row[a] = nl_backward_row(g->v, r + (size_t)a);
+        b.scale[a] = scale_of(g, r + (size_t)a, q);
+    }
     for (size_t i = 0; i < c; i += PIECE) sum_piece(g, &b, i, c - i < PIECE ? c : i + PIECE, q);
     return b;
 }
@@ -199,7 +196,7 @@ static const nl_threshold row_thresholds[] __attribute__((unused)) = {{NL_OF_C, 
                                                                       {NL_OF_C, STEP},
                                                                       {NL_OF_C, SUM_BLOCK},
                                                                       {NL_OF_C, PIECE},
-                                                                      {NL_OF_N, SUMS},
+                                                                      {NL_OF_N, BLOCK_ROWS},
                                                                       {NL_OF_N, PIECE_ROWS},
                                                                       {0}};
 

@@ -155,7 +155,7 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
         if (v.beta) v.beta = memcpy(own.beta + shift, v.beta, v.c * sizeof *own.beta);
     }
     float *from = own.space[0] + shift, *summed = own.space[1] + shift, *to = own.space[2] + shift;
-    float guess = 0, next_guess = guess_mean(v, per_c, q);
+    float guess = 0, next_guess = guess_mean(nl_row(v, 0), per_c, q);
     stats s = {0};
     totals t = {0, 0};
     for (size_t r = 0; r < v.n + 2; r++) {

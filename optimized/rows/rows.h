@@ -4,6 +4,7 @@
 #ifndef NL_ROWS_H
 #define NL_ROWS_H
 
+#include "best.h"
 #include "vec.h"
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
@@ -21,7 +22,7 @@ typedef struct row_recipe {
 /* Long rows are summed in pieces of this many elements, a piece in blocks (sums.h), and the pieces'
  * sums in double: rounding stays that of a short row, and threads can share a row without changing
  * a bit. */
-enum { PIECE = 16384, STEP = 4 * VLEN };
+enum { PIECE = NL_ROW_PIECE, STEP = 4 * VLEN };
 
 static const nl_threshold row_thresholds[]
     __attribute__((unused)) = {{NL_OF_C, VLEN},      {NL_OF_C, 16},    {NL_OF_C, STEP},

@@ -22,8 +22,9 @@ typedef struct totals {
 
 NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
     vf x = vload(row.t, row.x, i, k);
-    if (row.residual) x += vload(row.t, row.residual, i, k);
-    return x;
+    if (!row.residual) return x;
+    x += vload(row.t, row.residual, i, k);
+    return row.rounds_sum ? vround(row.t, x) : x;
 }
 
 /* Adds the k first of the VLEN elements from i on; all VLEN are readable. */

@@ -1,7 +1,6 @@
 /* The loop over all rows whose y is stored past the caches, in whole lines.
  * SPDX-License-Identifier: MIT */
 #include "output.h"
-#include "tuning.h"
 #include "vec/lines.h"
 
 /* What the ends of rows need: the line that two share, and the last elements of gamma and beta with
@@ -49,19 +48,20 @@ NL_INLINE void put_ends(nl_view row, row_ends *ends, stats s, row_recipe q) {
     put_part(row, 0, count, tail_at(&ends->line, row.y, count * size), s, q);
 }
 
-/* Prefetches, of the next row, the step at element i. */
-NL_INLINE void prefetch_next_row(nl_view row, size_t i) {
-    const size_t size = nl_dtype_size(row.t), at = (row.c + i) * size;
+/* Prefetches the step at element i of a row. */
+NL_INLINE void prefetch_step_of(nl_view row, size_t i) {
+    const size_t size = nl_dtype_size(row.t), at = i * size;
     for (size_t byte = at; byte < at + STEP * size; byte += LINE) {
         vprefetch((const char *)row.x + byte);
         if (row.residual) vprefetch((const char *)row.residual + byte);
     }
 }
 
-/* Elements [i, end) of a row, which are whole lines of y. */
-NL_INLINE void put_lines(nl_view row, size_t i, size_t end, stats s, row_recipe q, bool ahead) {
+/* Elements [i, end) of a row, which are whole lines of y; prefetches the next row if `ahead`. */
+NL_INLINE void put_lines(nl_view row, nl_view next, size_t i, size_t end, stats s, row_recipe q,
+                         bool ahead) {
     for (; i + STEP <= end; i += STEP) {
-        if (ahead) prefetch_next_row(row, i);
+        if (ahead) prefetch_step_of(next, i);
         put(row, i, s, q, true);
         put(row, i + VLEN, s, q, true);
         put(row, i + 2 * VLEN, s, q, true);
@@ -77,7 +77,7 @@ enum { TOGETHER = 4, COLUMNS = 512, WIDEST = TOGETHER * PIECE };
 
 static size_t rows_together(const nl_view *v) {
     const size_t bytes = 2 * nl_dtype_size(v->t) + (v->centred ? 2 : 1) * sizeof(float);
-    if (v->c <= nl_caches_now()->first * 5 / 4 / bytes || v->c > WIDEST) return 1;
+    if (v->c <= v->first_cache * 5 / 4 / bytes || v->c > WIDEST) return 1;
     return WIDEST / v->c < TOGETHER ? WIDEST / v->c : TOGETHER;
 }
 
@@ -89,10 +89,10 @@ typedef struct row_group {
 NL_INLINE void put_group(nl_view v, const row_group *g, size_t columns, row_recipe q) {
     for (size_t i = 0; i < v.c; i += columns)
         for (size_t a = 0; a < g->rows; a++) {
-            const nl_view row = nl_row(v, g->r[a]);
+            const nl_view row = nl_row(v, g->r[a]), next = nl_row(v, g->r[a] + 1);
             const whole_lines w = whole_lines_of(row.y, nl_dtype_size(v.t), row.c);
             const size_t begin = w.begin + i, end = begin + columns;
-            put_lines(row, begin, end < w.end ? end : w.end, g->s[a], q, columns == v.c);
+            put_lines(row, next, begin, end < w.end ? end : w.end, g->s[a], q, columns == v.c);
         }
 }
 
@@ -101,7 +101,8 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
     const size_t together = rows_together(&whole), columns = together > 1 ? COLUMNS : v.c;
-    const bool whole_rows = (uintptr_t)v.y % LINE == 0 && v.c * nl_dtype_size(v.t) % LINE == 0;
+    const size_t bytes = (v.c | v.y_stride.row | v.y_stride.outer) * nl_dtype_size(v.t);
+    const bool whole_rows = ((uintptr_t)v.y | bytes) % LINE == 0;
     row_ends ends = row_ends_of(v);
     for (size_t r = 0; r < v.n;) {
         row_group g = {.rows = 0};
@@ -133,7 +134,7 @@ void row_streamed(const nl_view *v, const stats *s) {
     const row_recipe q = {.centred = true, .statistics = CERTIFIED};
     const whole_lines w = whole_lines_of(v->y, nl_dtype_size(v->t), v->c);
     row_ends ends = row_ends_of(*v);
-    put_lines(*v, w.begin, w.end, *s, q, false);
+    put_lines(*v, *v, w.begin, w.end, *s, q, false);
     put_ends(*v, &ends, *s, q);
     put_waiting(&ends.line);
     vfence();

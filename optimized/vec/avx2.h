@@ -75,6 +75,23 @@ NL_INLINE float vsum(vf v) {
 
 #include "pairs.h"
 
+/* Each level adds halves to halves, as vsum() does, of two vectors in one. */
+NL_INLINE vf vsums(const vf v[VLEN]) {
+    vf s[VLEN / 2];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        s[i] = _mm256_permute2f128_ps(v[2 * i], v[2 * i + 1], 0x20) +
+               _mm256_permute2f128_ps(v[2 * i], v[2 * i + 1], 0x31);
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const __m256d a = _mm256_castps_pd(s[2 * i]), b = _mm256_castps_pd(s[2 * i + 1]);
+        s[i] =
+            _mm256_castpd_ps(_mm256_unpacklo_pd(a, b)) + _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
+    }
+    const vf all = _mm256_shuffle_ps(s[0], s[1], 0x88) + _mm256_shuffle_ps(s[0], s[1], 0xdd);
+    return _mm256_permutevar8x32_ps(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
 NL_INLINE void vfence(void) {
     _mm_sfence();
 }

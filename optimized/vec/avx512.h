@@ -131,6 +131,29 @@ NL_INLINE float vsum(vf v) {
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
 }
 
+/* Each level adds halves to halves, as vsum() does, of two vectors in one. */
+NL_INLINE vf vsums(const vf v[VLEN]) {
+    vf s[VLEN / 2];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        s[i] = _mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0x44) +
+               _mm512_shuffle_f32x4(v[2 * i], v[2 * i + 1], 0xee);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        s[i] = _mm512_shuffle_f32x4(s[2 * i], s[2 * i + 1], 0x88) +
+               _mm512_shuffle_f32x4(s[2 * i], s[2 * i + 1], 0xdd);
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const __m512d a = _mm512_castps_pd(s[2 * i]), b = _mm512_castps_pd(s[2 * i + 1]);
+        s[i] =
+            _mm512_castpd_ps(_mm512_unpacklo_pd(a, b)) + _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+    }
+    const vf all = _mm512_shuffle_ps(s[0], s[1], 0x88) + _mm512_shuffle_ps(s[0], s[1], 0xdd);
+    return _mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11,
+                                                   15),
+                                 all);
+}
+
 NL_INLINE void vfence(void) {
     _mm_sfence();
 }

@@ -89,6 +89,7 @@ NL_INLINE float vsum(vf v) {
 }
 
 #include "pairs.h"
+#include "sums.h"
 
 NL_INLINE void vfence(void) {
     _mm_sfence();

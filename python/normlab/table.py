@@ -20,9 +20,10 @@ class Implementation(NamedTuple):
     method: str  #: of the variance: "two-pass", ...; "-": computes none
     lanes: int  #: independent accumulators in each sum
     threaded: bool  #: uses more than one thread when given them
+    streams: bool  #: stores y or dx past the caches
+    strided: bool  #: takes rows that do not follow each other
     range_safe: bool  #: right even where a sum of squares leaves float's range
     demonstration: bool  #: made to show an error: held to no bound
-    rank: int  #: best() takes the highest if it has no rule
     runs_here: bool  #: has this processor the instruction set?
 
     def __str__(self) -> str:

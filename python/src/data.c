@@ -12,7 +12,7 @@ static PyObject *array_of(const nl_problem *p, nl_arg a, const void *from) {
     npy_intp shape[3] = {(npy_intp)p->n, (npy_intp)p->c, (npy_intp)p->s};
     int axes = p->s == 1 ? 2 : 3;
     if (extent != NL_TENSOR) {
-        shape[0] = (npy_intp)(extent == NL_FEATURES ? p->c : nl_group_count(p));
+        shape[0] = (npy_intp)(extent == NL_GROUPS ? nl_group_count(p) : p->c);
         axes = 1;
     }
     PyObject *array =

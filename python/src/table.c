@@ -18,11 +18,12 @@ static PyObject *names(unsigned bits, const char *(*name)(int)) {
 
 /* As the fields of normlab.Implementation. */
 static PyObject *row(const nl_impl *m) {
-    return Py_BuildValue("sssNNNnsiNNNiN", m->name, m->isa, m->about, names(m->ops, op_name),
+    return Py_BuildValue("sssNNNnsiNNNNNN", m->name, m->isa, m->about, names(m->ops, op_name),
                          names(m->passes, pass_name), names(m->dtypes, dtype_name),
                          (Py_ssize_t)m->c_max, method_name(m), m->lanes,
-                         PyBool_FromLong(m->threaded), PyBool_FromLong(m->range_safe),
-                         PyBool_FromLong(m->demonstration), m->rank,
+                         PyBool_FromLong(m->threaded), PyBool_FromLong(m->streams),
+                         PyBool_FromLong(m->strided), PyBool_FromLong(m->range_safe),
+                         PyBool_FromLong(m->demonstration),
                          PyBool_FromLong(nl_isa_runs(m->isa)));
 }
 

@@ -122,7 +122,7 @@ Test(npy_write, several_and_links) {
     char missing[600], link[600], error[512] = "";
     snprintf(missing, sizeof missing, "%s/no such folder/a.npy", folder);
     snprintf(link, sizeof link, "%s/link.npy", folder);
-    npy a = {.type = 'f', .rank = 2, .shape = {2, 3}, .data = (void *)six};
+    npy a = {.type = 'f', .shape = {2, 3}, .data = (void *)six};
     const npy both[] = {a, a};
     for (int i = 0; i < 2; i++) {
         const char *paths[] = {i ? missing : path, i ? path : missing};

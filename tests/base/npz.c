@@ -16,8 +16,8 @@ static float six[] = {1, 2, 3, 4, 5, 6};
 /* Writes x of shape (2, 3) and an empty y; returns the file's bytes. */
 static size_t write_two(unsigned char *bytes, size_t size) {
     static const char *const names[] = {"x", "y"};
-    const npy both[] = {{.type = 'f', .rank = 2, .shape = {2, 3}, .count = 6, .data = six},
-                        {.type = 'E', .rank = 1, .shape = {0}}};
+    const npy both[] = {{.type = 'f', .shape = {2, 3}, .count = 6, .data = six},
+                        {.type = 'E', .shape = {0}}};
     cr_assert(npz_write(path, names, both, 2, error, sizeof error), "%s", error);
     FILE *f = fopen(path, "rb");
     const size_t got = f ? fread(bytes, 1, size, f) : 0;
@@ -126,8 +126,8 @@ Test(npz, lies) {
 
 Test(npz, two_arrays_of_a_name) {
     static const char *const names[] = {"x", "x"};
-    const npy both[] = {{.type = 'f', .rank = 1, .shape = {6}, .count = 6, .data = six},
-                        {.type = 'f', .rank = 1, .shape = {6}, .count = 6, .data = six}};
+    const npy both[] = {{.type = 'f', .shape = {6}, .count = 6, .data = six},
+                        {.type = 'f', .shape = {6}, .count = 6, .data = six}};
     npy a;
     cr_assert(npz_write(path, names, both, 2, error, sizeof error), "%s", error);
     cr_assert(!read_named("x", &a) && strstr(error, "has 2 arrays 'x'"), "%s", error);
@@ -135,7 +135,7 @@ Test(npz, two_arrays_of_a_name) {
 
 Test(npz, cannot_be_written) {
     static const char *const names[] = {"x"};
-    npy one = {.type = 'f', .rank = 1, .shape = {6}, .count = 6, .data = six};
+    npy one = {.type = 'f', .shape = {6}, .count = 6, .data = six};
     snprintf(path, sizeof path, "%s", folder);
     cr_assert(!npz_write(path, names, &one, 1, error, sizeof error));
     cr_assert(strstr(error, "not a regular file"), "%s", error);

@@ -112,8 +112,8 @@ static specimen *specimen_make(nl_op op, size_t n, size_t c, size_t s) {
                             .rstd = r->out.rstd,
                             .magnitude = r->out.magnitude};
     t->c = (nl_case){.problem = r->p, .residual = r->fused};
-    t->data.input[NL_GAMMA] = r->gamma;
-    if (op < NL_RMSNORM) t->data.input[NL_BETA] = r->beta;
+    t->data.input[NL_GAMMA] = t->data.gamma = r->gamma;
+    if (op < NL_RMSNORM) t->data.input[NL_BETA] = t->data.beta = r->beta;
     t->i = (instance){.c = &t->c, .data = &t->data};
     cr_assert(dues_make(&t->i, &t->want, &t->dues));
     t->s = (subject){.p = &r->p, .in = &t->in, .want = &t->want, .dues = &t->dues, .threads = 1};

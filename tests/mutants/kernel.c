@@ -42,7 +42,7 @@ static float gain_of(const nl_problem *p, const float *gamma, size_t j) {
 static void touch(const nl_problem *p, const nl_forward_args *a) {
     const size_t n = p->n * p->c * p->s, bytes = nl_dtype_bytes(p->dtype);
     const ptrdiff_t at[] = {[PAST] = (ptrdiff_t)(n * bytes), [BEFORE] = -(ptrdiff_t)bytes};
-    volatile float seen = w.read_gamma ? a->gamma[p->c] : 0;
+    volatile float seen = w.read_gamma ? ((const float *)a->gamma)[p->c] : 0;
     if (w.read) seen += nl_load(p->dtype, (const char *)a->x + at[w.read], 0);
     if (w.write) nl_store(p->dtype, (char *)a->y + at[w.write], 0, 0);
     if (w.write_x) nl_store(p->dtype, (void *)a->x, n / 2, seen);
@@ -144,7 +144,8 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             float x = sum_at(p, a, w.next_x ? at(p, g, (e + 1) % m) : i);
             float xhat = (x - its_mean) * its_rstd;
             if (cast != w.other_cast || w.half_xhat) xhat = nl_round(p->dtype, xhat);
-            const float beta = a->beta && !(w.no_beta && j >= w.feature) ? a->beta[j] : 0;
+            const float beta =
+                a->beta && !(w.no_beta && j >= w.feature) ? ((const float *)a->beta)[j] : 0;
             if (w.beta_first) xhat += beta;
             float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j);
             if (!w.beta_first) y += beta;
@@ -209,9 +210,9 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                                              [NL_DBETA] = a->dbeta});
     size_t share = w.one_threads_dgamma ? (groups + (size_t)threads - 1) / (size_t)threads : groups;
     for (size_t j = 0; j < p->c; j++) {
-        if (a->dgamma && !w.adds_dgamma && !(w.adds_numbers && !isnan(a->dgamma[j])))
-            a->dgamma[j] = w.keeps_dgamma ? kept[j] : 0;
-        if (a->dbeta) a->dbeta[j] = 0;
+        if (a->dgamma && !w.adds_dgamma && !(w.adds_numbers && !isnan(((float *)a->dgamma)[j])))
+            ((float *)a->dgamma)[j] = w.keeps_dgamma ? kept[j] : 0;
+        if (a->dbeta) ((float *)a->dbeta)[j] = 0;
     }
     float mean_g = 0, mean_gx = 0;
     for (size_t g = 0; g < groups; g++) {
@@ -242,19 +243,20 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             }
             if ((!w.lost_lane || e % 16 != 7) && !is_lost(e) && !w.no_means)
                 mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
-            if (w.last_rows_dgamma && a->dgamma) a->dgamma[j] = 0;
+            if (w.last_rows_dgamma && a->dgamma) ((float *)a->dgamma)[j] = 0;
             float to_dgamma = (w.gained_dgamma ? gain : 1) * dy;
             if (w.raw_sums)
                 to_dgamma *= xhat * rstd - mean * rstd;
             else
                 to_dgamma *= w.x_in_dgamma ? nl_load(p->dtype, a->x, i) : xhat;
             if (w.mean_dgamma) to_dgamma /= (float)(p->n * p->s);
-            if (a->dgamma && !is_lost_row(g, share, groups)) a->dgamma[j] += to_dgamma;
+            if (a->dgamma && !is_lost_row(g, share, groups)) ((float *)a->dgamma)[j] += to_dgamma;
             const bool no_dbeta = w.no_dbeta || (w.lost_dbeta && is_lost_row(g, share, groups));
-            if (a->dbeta && !no_dbeta) a->dbeta[j] += dy;
+            if (a->dbeta && !no_dbeta) ((float *)a->dbeta)[j] += dy;
         }
     }
-    for (size_t j = 0; j < p->c && a->dgamma && w.keeps_dgamma; j++) kept[j] = a->dgamma[j];
+    for (size_t j = 0; j < p->c && a->dgamma && w.keeps_dgamma; j++)
+        kept[j] = ((float *)a->dgamma)[j];
     w = given;
 }
 

@@ -281,6 +281,21 @@ static bool vsum_is_right(void) {
     return true;
 }
 
+static bool vsums_is_right(void) {
+    begin("vsums", NL_F32, VLEN, "");
+    for (size_t n = 0; n < 2000; n++) {
+        vf v[VLEN];
+        lanes want;
+        for (size_t k = 0; k < VLEN; k++) {
+            lanes one;
+            for (size_t l = 0; l < VLEN; l++) one.at[l] = moderate((n * VLEN + k) * VLEN + l);
+            v[k] = vector(one), want.at[k] = vsum(v[k]);
+        }
+        if (!right(vsums(v), want)) return false;
+    }
+    return true;
+}
+
 /* Prefetching inaccessible memory does not fault. */
 static bool vprefetch_is_right(void) {
     begin("vprefetch", NL_F32, 0, "");
@@ -299,7 +314,7 @@ bool NAMED(NL_ISA)(char *why, size_t size) {
     for (nl_dtype t = 0; ok && NL_BIT(t) <= NL_VEC_DTYPES; t++)
         ok = vload_is_right(t) && vstore_and_vstream_are_right(t) && pairs_are_right(t) &&
              rounding_is_right(t);
-    ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vprefetch_is_right();
+    ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vsums_is_right() && vprefetch_is_right();
     if (map != MAP_FAILED) munmap(map, 3 * page_size);
     return ok;
 }

@@ -33,7 +33,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 #define METHOD NL_TWO_PASS
 #endif
 NL_IMPL(.about = "a cheat", .ops = NL_BIT(NL_RMSNORM), .passes = NL_BIT(NL_FORWARD),
-        .dtypes = NL_ALL_DTYPES, .rank = 0, .method = METHOD, .lanes = 1, .forward = forward);
+        .dtypes = NL_ALL_DTYPES, .method = METHOD, .lanes = 1, .forward = forward);
 END
 }
 cat >task.txt <<'END'

@@ -96,7 +96,7 @@ finds "offset and constant data" 's|mean_square /= v.c;|mean_square /= v.c; if (
 finds "outliers, uneven sums" 's|mean_square /= v.c;|mean_square /= v.c; mean_square = fminf(mean_square, 1000);|'
 finds "NaN and infinity" 's|mean_square /= v.c;|mean_square /= v.c; if (mean_square != mean_square) mean_square = 1;|'
 finds "long rows" 's|mean_square /= v.c;|mean_square /= v.c - (v.c > 5000 ? 1000 : 0);|'
-finds "three threads" 's|(void)threads;|if (threads > 2) return;|; s|\.rank = 1|.rank = 1, .threaded = true|'
+finds "three threads" 's|(void)threads;|if (threads > 2) return;|; s|\.lanes = |.threaded = true, .lanes = |'
 
 exits "cases of one's own" 1 mistake.c 'rmsnorm/forward/f32/{3x7,5x7}/normal{,/threads=3}'
 says "repeat: normlab try 'mistake.c' 'rmsnorm/forward/f32/3x7/normal/threads=3'"
