@@ -77,19 +77,21 @@ MARKS = {"caught": "", "passes": "x", "unseen": "–"}
 
 
 def matrix(rows):
-    """A line for each wrong kernel; those of one name and the same fates share one."""
+    """A line for each fate: the kernels that share it, each with the smallest input that tells it from a right one."""
     lines = {}
     for row in rows:
         if row["group"] in KERNELS:
             fates = tuple(MARKS[row[test]] for test in tests(rows))
-            lines.setdefault((row["group"], row["name"], fates), []).append(row)
+            lines.setdefault((row["group"], fates), {}).setdefault(row["name"], []).append(row)
     shown = []
-    for (group, name, fates), same in lines.items():
-        least = min(same, key=lambda row: len(row["smallest"]))
-        where = f"`{least['smallest']}`" + f", {least['when']}" * bool(least["when"])
-        shown.append([f"{name}" + f" ({len(same)})" * (len(same) > 1), *fates, where])
-    head = ["wrong kernel", *(str(i + 1) for i in range(len(tests(rows)))), "smallest input that tells"]
-    return markers.table(head, shown, left=len(head))
+    for (group, fates), names in lines.items():
+        texts = []
+        for name, same in names.items():
+            least = min(same, key=lambda row: len(row["smallest"]))
+            texts.append(f"{name}" + f" ({len(same)})" * (len(same) > 1) + f": `{least['smallest']}`" +
+                         f", {least['when']}" * bool(least["when"]))
+        shown.append(["<br>".join(texts), *fates])
+    return markers.table(["wrong kernel: smallest input that tells", *(str(i + 1) for i in range(len(tests(rows))))], shown, left=1)
 
 
 def sentence(rows):

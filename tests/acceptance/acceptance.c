@@ -26,7 +26,11 @@
 /* On N(0, 1), in all types, of all outputs, with whatever arguments the kernel takes. */
 #define ANY_KERNEL                                                                   \
     .types = F32 | F16 | BF16, .x = NORMAL, .residual = NORMAL, .dy = NORMAL, FRESH, \
-    .cases = {"64x1024"}, .compares = ALL_OUTPUTS, .calls = 1, .own_options = true
+    .cases = {"64x1024"}, .compares = ALL_OUTPUTS, .own_options = true
+
+#define F(...) \
+    { __VA_ARGS__ }
+#define FILLS(x1, gain1, beta1, dy1) .x = x1, .gain = gain1, .beta = beta1, .dy = dy1
 
 #define E2 \
     { 1e-2, 1e-2 }
@@ -53,51 +57,35 @@ const acceptance acceptances[ACCEPTANCES] = {
      FRESH,
      .cases = {"2048x64", "1x131072"},
      .compares = NL_BIT(NL_Y),
-     .calls = 5},
+     .more_seeds = 4},
     {.name = "llm.c",
      .rule = FINITE,
      .types = F32 | BF16,
      .within = {{{0x1p-23, 1e-5}, {0, 0}, {0.079, 1e-5}}, {{0x1p-23, 1e-3}, {0, 0}, {0.079, 1e-1}}},
-     .x = {'u', -1, 1},
-     .gain = {'u', -1, 1},
-     .beta = {'u', -1, 1},
-     .dy = {'u', -1, 1},
+     FILLS(F('u', -1, 1), F('u', -1, 1), F('u', -1, 1), F('u', -1, 1)),
      .cases = {"512x768", "256x1600"},
-     .compares = NL_BIT(NL_Y) | STATISTICS | GRADIENTS,
-     .calls = 1},
+     .compares = NL_BIT(NL_Y) | STATISTICS | GRADIENTS},
     {.name = "ggml",
      .rule = SQUARES,
      .types = F32,
      .within = {{{1e-7, 0}}, {{1e-7, 0}}},
-     .x = {'u', -10, 10},
-     .gain = {'u', -10, 10},
-     .beta = {'u', -10, 10},
-     .dy = {'u', -10, 10},
+     FILLS(F('u', -10, 10), F('u', -10, 10), F('u', -10, 10), F('u', -10, 10)),
      .cases = {"60x64/eps=1e-6", "60x1025/eps=1e-1", "60x33/eps=1e-6", "60x260/eps=1e-6"},
-     .compares = NL_BIT(NL_Y) | NL_BIT(NL_DX),
-     .calls = 1},
+     .compares = NL_BIT(NL_Y) | NL_BIT(NL_DX)},
     {.name = "benchdnn",
      .rule = NORM,
      .types = F32 | F16 | BF16,
      .within = {{{5e-7, 0}, {4.096e-3, 0}, {3.2768e-2, 0}},
                 {{5e-6, 0}, {4.096e-2, 0}, {3.2768e-1, 0}}},
-     .x = {'p', 0, 0},
-     .gain = {'g', 0, 0},
-     .beta = {'s', 0, 0},
-     .dy = {'2', 0, 0},
+     FILLS(F('p', 0, 0), F('g', 0, 0), F('s', 0, 0), F('2', 0, 0)),
      .cases = {"15x3/eps=0.0625", "30x300/eps=0.0625", "257x768/eps=0.0625"},
-     .compares = NL_BIT(NL_Y) | STATISTICS | GRADIENTS,
-     .calls = 1},
+     .compares = NL_BIT(NL_Y) | STATISTICS | GRADIENTS},
     {.name = "Triton",
      .types = F16,
      .within = SAME({0, 0}, {0, 1e-2}, {0, 0}),
-     .x = {'n', -2.3, 0.5},
-     .gain = {'u', 0, 1},
-     .beta = {'u', 0, 1},
-     .dy = {'n', 0, 0.1},
+     FILLS(F('n', -2.3, 0.5), F('u', 0, 1), F('u', 0, 1), F('n', 0, 0.1)),
      .cases = {"1151x8192"},
-     .compares = NL_BIT(NL_Y) | GRADIENTS,
-     .calls = 1},
+     .compares = NL_BIT(NL_Y) | GRADIENTS},
     {.name = "Liger",
      .types = F32 | BF16,
      .within = SAME({1e-6, 1e-4}, {0, 0}, {2e-2, 2e-1}),
@@ -105,8 +93,7 @@ const acceptance acceptances[ACCEPTANCES] = {
      .dy = NORMAL,
      FRESH,
      .cases = {"256x512/eps=1e-6", "615x123/eps=1e-6"},
-     .compares = NL_BIT(NL_Y) | GRADIENTS,
-     .calls = 1},
+     .compares = NL_BIT(NL_Y) | GRADIENTS},
     {.name = "vLLM",
      .types = F32 | F16 | BF16,
      .within = {{E2, E2, E2}},
@@ -114,8 +101,7 @@ const acceptance acceptances[ACCEPTANCES] = {
      .residual = {'n', 0, 1},
      .gain = {'n', 1, 0.1},
      .cases = {"7x8/eps=1e-6", "83x769/eps=1e-6", "64x8192/eps=1e-6", "83x769/eps=1e-6/residual"},
-     .compares = NL_BIT(NL_Y) | NL_BIT(NL_RESIDUAL_OUT),
-     .calls = 1},
+     .compares = NL_BIT(NL_Y) | NL_BIT(NL_RESIDUAL_OUT)},
     {.name = "apex",
      .types = F32 | F16 | BF16,
      .within = {{{1e-3, 1e-3}, {1e-3, 1e-5}, {1.6e-2, 3e-4}},
@@ -124,8 +110,7 @@ const acceptance acceptances[ACCEPTANCES] = {
      .dy = {'u', 0, 1},
      FRESH,
      .cases = {"16x512"},
-     .compares = NL_BIT(NL_Y) | NL_BIT(NL_DX),
-     .calls = 1},
+     .compares = NL_BIT(NL_Y) | NL_BIT(NL_DX)},
 };
 
 static double drawn(fill f, uint64_t stream, const nl_problem *p, size_t i, bool tensor) {

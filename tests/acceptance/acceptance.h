@@ -34,7 +34,7 @@ typedef struct acceptance {
     fill x, residual, gain, beta, dy;    /* gain: also of 1 + w */
     const char *cases[ACCEPTANCE_CASES]; /* rows x features of the row norms, and options */
     unsigned compares;                   /* NL_BIT() of each output */
-    int calls;
+    int more_seeds;
     bool own_options; /* adds the options of the kernel's own case */
     bool jacobian;    /* dy is 1 in each place in turn */
 } acceptance;

@@ -70,7 +70,7 @@ static void make_plan(plan *q, const acceptance *t, const suspect *k) {
                 fprintf(stderr, "%s: %s\n", text, error);
                 continue;
             }
-            const int turns = t->jacobian ? (int)(c.problem.n * c.problem.c) : t->calls;
+            const int turns = t->jacobian ? (int)(c.problem.n * c.problem.c) : 1 + t->more_seeds;
             for (int turn = 0; turn < turns && q->count < STAGES; turn++)
                 if (stage_make(&q->at[q->count], text, t, turn, *k->formula != '\0')) q->count++;
         }
