@@ -17,11 +17,11 @@ def draw(page):
         right = [row[test] for row in rows if row["group"] == "right" and row[test] != "unseen"]
         rejects = right.count("caught")
         shares[test] = seen.count("passes"), len(seen)
-        words = f"{shares[test][0]} of {len(seen)}" + f"; rejects {rejects} right ones" * bool(rejects)
+        words = f"{shares[test][0]} of {len(seen)}" + f"; rejects {rejects} of {len(right)} right ones" * bool(rejects)
         bars.append((test, 100 * shares[test][0] / len(seen), None, None, words, "amber" if test == HEADLINE else "blue"))
     axes = page.axes(left=2.9, right=2.4, xlabel="wrong kernels that pass, % of those that the test looks at")
     page.bars(axes, bars)
     axes.set_xlim(0, 100)
-    page.note("Data, tolerances and outputs as the projects have them; docs/other-tests.md quotes each with file, line and commit.")
+    page.note("Each test has its project's data, tolerance and outputs; docs/other-tests.md has the sources.")
     passed, seen = shares[HEADLINE]
     return f"Of {seen} wrong kernels {passed} pass allclose at 1e-2"
