@@ -14,46 +14,64 @@ typedef struct nl_backward_view {
     bool centred, plus_one;
     size_t n, c, s;
     float eps;
-    nl_rows rows;
-    nl_stride x_stride, dy_stride, dresidual_stride, dx_stride;
+    size_t first;        /* of strided rows */
+    const nl_rows *rows; /* NULL: they follow each other */
 } nl_backward_view;
 
-NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_backward_args *a) {
-    const nl_rows rows = nl_rows_of(p, a->plan);
-    return (nl_backward_view){.t = p->dtype,
-                              .x = a->x,
-                              .dy = a->dy,
-                              .dresidual = a->dresidual,
-                              .dx = a->dx,
-                              .gamma = a->gamma,
-                              .mean = a->mean ? a->mean + rows.first : NULL,
-                              .rstd = a->rstd + rows.first,
-                              .dgamma = a->dgamma,
-                              .dbeta = a->dbeta,
-                              .scratch = a->scratch,
-                              .centred = nl_layers[p->op].centred,
-                              .plus_one = nl_layers[p->op].plus_one,
-                              .n = p->n,
-                              .c = p->c,
-                              .s = p->s,
-                              .eps = p->eps,
-                              .rows = rows,
-                              .x_stride = nl_stride_of(p, p->x_stride),
-                              .dy_stride = nl_stride_of(p, p->dy_stride),
-                              .dresidual_stride = nl_stride_of(p, p->residual_stride),
-                              .dx_stride = nl_stride_of(p, p->y_stride)};
+/* Adds the distances of row r to the pointers. */
+NL_INLINE nl_backward_view nl_strided_backward_row(nl_backward_view v, size_t r) {
+    const size_t size = nl_dtype_size(v.t);
+    r += v.first;
+    v.x = (const char *)v.x + nl_row_at(v.rows, v.rows->x, r) * size;
+    v.dy = (const char *)v.dy + nl_row_at(v.rows, v.rows->dy, r) * size;
+    v.dx = (char *)v.dx + nl_row_at(v.rows, v.rows->y, r) * size;
+    if (v.dresidual)
+        v.dresidual = (const char *)v.dresidual + nl_row_at(v.rows, v.rows->residual, r) * size;
+    return v;
+}
+
+NL_INLINE nl_backward_view nl_packed_backward_row(nl_backward_view v, size_t r) {
+    const size_t bytes = r * v.c * nl_dtype_size(v.t);
+    v.x = (const char *)v.x + bytes, v.dy = (const char *)v.dy + bytes;
+    v.dx = (char *)v.dx + bytes;
+    if (v.dresidual) v.dresidual = (const char *)v.dresidual + bytes;
+    return v;
 }
 
 /* Row r of a row norm; dgamma and dbeta belong to all rows. */
 NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
-    const size_t size = nl_dtype_size(v.t);
-    v.x = (const char *)v.x + nl_row_at(v.rows, v.x_stride, r) * size;
-    v.dy = (const char *)v.dy + nl_row_at(v.rows, v.dy_stride, r) * size;
-    v.dx = (char *)v.dx + nl_row_at(v.rows, v.dx_stride, r) * size;
-    if (v.dresidual)
-        v.dresidual = (const char *)v.dresidual + nl_row_at(v.rows, v.dresidual_stride, r) * size;
+    const bool packed = __builtin_expect(!v.rows, true);
+    v = packed ? nl_packed_backward_row(v, r) : nl_strided_backward_row(v, r);
     if (v.mean) v.mean += r;
     v.rstd += r;
+    return v;
+}
+
+NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_backward_args *a) {
+    const nl_plan *plan = a->plan;
+    nl_backward_view v = {.t = p->dtype,
+                          .x = a->x,
+                          .dy = a->dy,
+                          .dresidual = a->dresidual,
+                          .dx = a->dx,
+                          .gamma = a->gamma,
+                          .mean = a->mean,
+                          .rstd = a->rstd,
+                          .dgamma = a->dgamma,
+                          .dbeta = a->dbeta,
+                          .scratch = a->scratch,
+                          .centred = nl_layers[p->op].centred,
+                          .plus_one = nl_layers[p->op].plus_one,
+                          .n = p->n,
+                          .c = p->c,
+                          .s = p->s,
+                          .eps = p->eps};
+    if (!plan) return v;
+    v.rows = plan->rows, v.first = plan->first;
+    if (!plan->first) return v;
+    if (!v.rows) v = nl_packed_backward_row(v, plan->first);
+    if (v.mean) v.mean += plan->first;
+    v.rstd += plan->first;
     return v;
 }
 

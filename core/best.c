@@ -14,6 +14,7 @@
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 enum {
     ALWAYS,
+    BRIEF,
     FORKS,
     STREAMS,
     STREAMS_ROWS,
@@ -34,7 +35,7 @@ typedef struct choice {
 
 static const choice choices[] = {
     {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
-    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
+    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), BRIEF},
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
     {"optimized/rows_kept_prefetch", ROWS, NL_BIT(NL_FORWARD), KEPT_FAR},
@@ -83,10 +84,9 @@ static bool forks(const nl_problem *p, int threads) {
     return p->n * p->c * p->s >= of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
 }
 
-/* In backward, rows of at most so many elements: there a streaming rung's cost per row exceeds what
- * it saves. */
+/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves. */
 static bool narrow(const nl_problem *p) {
-    return p->op != NL_BATCHNORM && p->pass == NL_BACKWARD && p->c <= 64;
+    return p->op != NL_BATCHNORM && p->c <= (p->pass == NL_BACKWARD ? 64 : 128);
 }
 
 /* Of y, or of dx. */
@@ -147,10 +147,12 @@ static bool brief(const nl_problem *p) {
     return p->pass == NL_FORWARD && p->c < 256;
 }
 
-/* Where it does not pay to read the next row while this one is written: some of x comes from
+/* Where it does not pay to read the next row while this one is written: rows are short and have no
+ * mean, so that little waits; some of x comes from
  * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte. In 16 bits the
  * conversions hide that. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
+    if (p->op != NL_LAYERNORM && p->dtype == NL_F32 && brief(p)) return true;
     if (p->dtype != NL_F32) return spills(p, k, 6) && !kept_fits(p, k);
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
@@ -176,6 +178,7 @@ static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
 static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, bool stream) {
     const bool halves = p->dtype != NL_F32;
     switch (when) {
+    case BRIEF: return p->c <= 64; /* four vectors of AVX-512 */
     case FORKS: return fork;
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
@@ -234,7 +237,9 @@ static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int thre
 
 nl_plan nl_plan_of(const nl_impl *impl, const nl_problem *p, int threads) {
     const bool shared = p->op != NL_BATCHNORM && p->pass == NL_BACKWARD;
-    nl_plan plan = {.threads = 1, .first_cache = nl_caches_now()->first};
+    nl_plan plan = {.threads = 1};
+    if (!impl->threaded && !impl->streams && !impl->heeds_stores) return plan;
+    plan.first_cache = nl_caches_now()->first;
     if (impl->threaded && threads > 1 && !stays_on_one(impl, p, threads))
         plan.threads = nl_team(threads);
     if (impl->heeds_stores) plan.streams = streams(p, shared ? 1 : plan.threads);

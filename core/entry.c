@@ -87,11 +87,49 @@ static bool same_rows(const nl_problem *p, int a, int b) {
     return s.row == t.row && s.outer == t.outer;
 }
 
+/* Does an output overlap anything that it may not? `packed` is a constant. */
+NL_INLINE nl_status check_overlaps(const nl_problem *p, const void *const at[BUFFERS],
+                                   unsigned given, const size_t bytes[], bool packed) {
+    unsigned others = given;
+    for (unsigned left = given & (nl_passes[p->pass].writes | NL_BIT(SCRATCH)); left;
+         left &= left - 1) {
+        int a = __builtin_ctz(left);
+        uintptr_t begin = (uintptr_t)at[a];
+        uintptr_t end =
+            begin + (packed || a == SCRATCH ? bytes[extent(a)] : nl_arg_bytes(p, (nl_arg)a));
+        others ^= NL_BIT(a);
+        for (unsigned rest = others; rest; rest &= rest - 1) {
+            int b = __builtin_ctz(rest);
+            uintptr_t other = (uintptr_t)at[b];
+            if (other >= end) continue;
+            if (begin >=
+                other + (packed || b == SCRATCH ? bytes[extent(b)] : nl_arg_bytes(p, (nl_arg)b)))
+                continue;
+            if (begin == other && in_place(a, b) && (packed || same_rows(p, a, b))) continue;
+            if (!packed && is_tensor(a) && is_tensor(b) && lie_between(p, a, b, begin, other))
+                continue;
+            return fail(NL_BAD_ARGUMENT,
+                        "%s and %s overlap; apart from y == x, residual_out == residual, "
+                        "dx == dy and dx == dresidual, with the same strides, an output needs "
+                        "memory of its own",
+                        buffer_name(a, p->pass), buffer_name(b, p->pass));
+        }
+    }
+    return NL_OK;
+}
+
+static __attribute__((noinline)) nl_status check_overlaps_of_strided(const nl_problem *p,
+                                                                     const void *const at[BUFFERS],
+                                                                     unsigned given,
+                                                                     const size_t bytes[]) {
+    return check_overlaps(p, at, given, bytes, false);
+}
+
 /* On one short row this check costs as much as the kernel, so it is inlined: the buffers that an
  * entry point lacks are then constants. Callers name these too: to fill gaps, compilers clear the
  * whole array first, which takes as long as the other tests. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
-                                  size_t scratch_bytes) {
+                                  size_t scratch_bytes, bool packed) {
     const struct nl_pass_row *pass = &nl_passes[p->pass];
     const unsigned takes = nl_takes(p->op, p->pass) | NL_BIT(SCRATCH);
     const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
@@ -123,37 +161,13 @@ NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFF
     for (int i = 0; i < BUFFERS; i++) odd |= (uintptr_t)at[i] & (align[extent(i)] - 1);
     if (odd) return fail_alignment(p, at, align);
 
-    const bool packed = nl_is_packed(p);
     const size_t bytes[] = {[NL_TENSOR] = nl_bytes(p, NL_TENSOR),
                             [NL_FEATURES] = nl_bytes(p, NL_FEATURES),
                             [NL_PARAMETERS] = nl_bytes(p, NL_PARAMETERS),
                             [NL_GROUPS] = nl_bytes(p, NL_GROUPS),
                             [OF_SCRATCH] = scratch_bytes};
-    unsigned others = given;
-    for (unsigned left = given & (pass->writes | NL_BIT(SCRATCH)); left; left &= left - 1) {
-        int a = __builtin_ctz(left);
-        uintptr_t begin = (uintptr_t)at[a];
-        uintptr_t end =
-            begin + (packed || a == SCRATCH ? bytes[extent(a)] : nl_arg_bytes(p, (nl_arg)a));
-        others ^= NL_BIT(a);
-        for (unsigned rest = others; rest; rest &= rest - 1) {
-            int b = __builtin_ctz(rest);
-            uintptr_t other = (uintptr_t)at[b];
-            if (other >= end) continue;
-            if (begin >=
-                other + (packed || b == SCRATCH ? bytes[extent(b)] : nl_arg_bytes(p, (nl_arg)b)))
-                continue;
-            if (begin == other && in_place(a, b) && (packed || same_rows(p, a, b))) continue;
-            if (!packed && is_tensor(a) && is_tensor(b) && lie_between(p, a, b, begin, other))
-                continue;
-            return fail(NL_BAD_ARGUMENT,
-                        "%s and %s overlap; apart from y == x, residual_out == residual, "
-                        "dx == dy and dx == dresidual, with the same strides, an output needs "
-                        "memory of its own",
-                        buffer_name(a, p->pass), buffer_name(b, p->pass));
-        }
-    }
-    return NL_OK;
+    if (!packed) return check_overlaps_of_strided(p, at, given, bytes);
+    return check_overlaps(p, at, given, bytes, true);
 }
 
 static nl_status check_strides(const nl_problem *p) {
@@ -177,7 +191,8 @@ static nl_status check_strides(const nl_problem *p) {
     return NL_OK;
 }
 
-static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int threads) {
+static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int threads,
+                               bool packed) {
     if ((unsigned)p->op >= NL_OPS)
         return fail(NL_BAD_ARGUMENT, "op %d is not an nl_op", (int)p->op);
     if ((unsigned)p->pass >= NL_PASSES)
@@ -218,7 +233,7 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
                     "%s training needs more than one value a channel: "
                     "n * s is 1 (use NL_INFERENCE, or a larger batch)",
                     nl_op_name(p->op));
-    if (!nl_is_packed(p)) {
+    if (!packed || p->inner) {
         const nl_status status = check_strides(p);
         if (status != NL_OK) return status;
     }
@@ -232,7 +247,7 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
     if ((*impl)->c_max && p->c > (*impl)->c_max)
         return fail(NL_UNSUPPORTED, "%s@%s takes c up to %zu, and c is %zu", (*impl)->name,
                     (*impl)->isa, (*impl)->c_max, p->c);
-    if (!(*impl)->strided && !nl_is_packed(p))
+    if (!(*impl)->strided && !packed)
         return fail(NL_UNSUPPORTED, "%s takes only rows that follow each other: no strides",
                     (*impl)->name);
     if (!nl_accepts(*impl, p))
@@ -262,7 +277,8 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     if (p->pass == NL_BACKWARD)
         return fail(NL_BAD_ARGUMENT, "nl_forward was given a backward problem: use nl_backward");
     const bool unnamed = !impl;
-    nl_status status = check_problem(p, &impl, threads);
+    const bool packed = nl_is_packed(p);
+    nl_status status = check_problem(p, &impl, threads, packed);
     if (status != NL_OK) return status;
 
     nl_forward_args a = *args;
@@ -282,7 +298,7 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
                                      [NL_DGAMMA] = NULL,
                                      [NL_DBETA] = NULL,
                                      [SCRATCH] = scratch ? a.scratch : NULL};
-    status = check_buffers(p, at, scratch);
+    status = check_buffers(p, at, scratch, packed);
     if (status != NL_OK || !p->n) return status;
 
     void *owned;
@@ -295,7 +311,9 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     }
     nl_plan plan = nl_plan_of(impl, p, threads);
     nl_fork fork = {.threads = plan.threads};
+    nl_rows rows;
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
+    if (!packed) rows = nl_rows_of(p), plan.rows = &rows;
     a.plan = &plan;
     impl->forward(p, &a, fork.threads);
     nl_fork_end(&fork);
@@ -310,7 +328,8 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
         return fail(NL_BAD_ARGUMENT, "nl_backward was given a %s problem: use nl_forward",
                     (unsigned)p->pass < NL_PASSES ? nl_pass_name(p->pass) : "nonsensical");
     const bool unnamed = !impl;
-    nl_status status = check_problem(p, &impl, threads);
+    const bool packed = nl_is_packed(p);
+    nl_status status = check_problem(p, &impl, threads, packed);
     if (status != NL_OK) return status;
 
     nl_backward_args a = *args;
@@ -330,7 +349,7 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
                                      [NL_DGAMMA] = a.dgamma,
                                      [NL_DBETA] = a.dbeta,
                                      [SCRATCH] = scratch ? a.scratch : NULL};
-    status = check_buffers(p, at, scratch);
+    status = check_buffers(p, at, scratch, packed);
     if (status != NL_OK || !p->n) return status;
 
     void *owned;
@@ -338,15 +357,18 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     if (status != NL_OK) return status;
     nl_problem floats;
     const nl_problem *const given = p;
-    float *const room = nl_parameter_room(impl, p, a.scratch);
+    float *room = NULL;
     if (p->parameters != NL_F32) {
+        room = nl_parameter_room(impl, p, a.scratch);
         nl_parameters_in(p, room, &a.gamma, NULL);
         nl_gradients_room(p, room, &a.dgamma, &a.dbeta);
         p = nl_in_floats(&floats, p);
     }
     nl_plan plan = nl_plan_of(impl, p, threads);
     nl_fork fork = {.threads = plan.threads};
+    nl_rows rows;
     if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
+    if (!packed) rows = nl_rows_of(p), plan.rows = &rows;
     a.plan = &plan;
     impl->backward(p, &a, fork.threads);
     nl_fork_end(&fork);

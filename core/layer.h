@@ -141,13 +141,13 @@ typedef struct nl_places {
 } nl_places;
 
 static inline nl_places nl_places_of(const nl_problem *p, nl_arg arg) {
-    return (nl_places){nl_args[arg].extent != NL_TENSOR || nl_is_packed(p), p->c,
-                       nl_rows_of(p, NULL), nl_arg_stride(p, arg)};
+    return (nl_places){nl_args[arg].extent != NL_TENSOR || nl_is_packed(p), p->c, nl_rows_of(p),
+                       nl_arg_stride(p, arg)};
 }
 
 /* The index of element i % c of row i / c. */
 static inline size_t nl_place(nl_places at, size_t i) {
-    return at.packed ? i : nl_row_at(at.rows, at.stride, i / at.c) + i % at.c;
+    return at.packed ? i : nl_row_at(&at.rows, at.stride, i / at.c) + i % at.c;
 }
 
 #endif

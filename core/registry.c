@@ -76,5 +76,6 @@ const char *nl_isa_best(void) {
 }
 
 size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p) {
-    return (impl->scratch ? impl->scratch(p) : 0) + nl_parameter_bytes(p);
+    const size_t bytes = impl->scratch ? impl->scratch(p) : 0;
+    return p->parameters == NL_F32 ? bytes : bytes + nl_parameter_bytes(p);
 }

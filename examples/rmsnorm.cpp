@@ -46,7 +46,7 @@ const nl_impl rmsnorm = {.name = "cpp/rmsnorm",
                          .dtypes = NL_BIT(NL_F32),
                          .c_max = 0,
                          .thresholds = nullptr,
-                         
+
                          .threaded = false,
                          .range_safe = false,
                          .demonstration = false,

@@ -187,6 +187,13 @@ typedef struct nl_impl {
     size_t (*scratch)(const nl_problem *); /* bytes, or NULL when none are ever needed */
 } nl_impl;
 
+/* The strides of a problem, with their zeros filled in. */
+typedef struct nl_rows {
+    size_t inner;
+    unsigned long long reciprocal; /* 2^64 / inner, rounded up; 0: no inner dimension */
+    nl_stride x, dy, residual, y, residual_out;
+} nl_rows;
+
 /* How a call runs: decided once, by the two functions below, from the problem, the implementation,
  * the threads and the caches. */
 typedef struct nl_plan {
@@ -196,6 +203,7 @@ typedef struct nl_plan {
     const nl_impl *each; /* of a threaded row norm: what a thread runs on its rows */
     size_t first;        /* and the first of these: row r of the problem is row first + r */
     size_t first_cache;  /* bytes of a core's first-level data cache */
+    const nl_rows *rows; /* where rows begin; NULL: they follow each other */
 } nl_plan;
 
 /* Compute a problem, with nl_best() if impl is NULL, on at most `threads` >= 1 threads: below the

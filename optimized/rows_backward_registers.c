@@ -29,8 +29,8 @@ NL_INLINE void store_column(const gradients *g, size_t j, column col) {
     vstore(NL_F32, g->dbeta, j * VLEN, VLEN, col.dbeta);
 }
 
-NL_INLINE cell cell_at(nl_backward_view row, size_t i, size_t k) {
-    return (cell){load_x(row, i, k), load_dy(row, i, k)};
+NL_INLINE cell cell_at(const gradients *g, arrays row, size_t i, size_t k) {
+    return (cell){vload(g->v.t, row.x, i, k), vload(g->v.t, row.dy, i, k)};
 }
 
 NL_INLINE sums add_cell(sums s, cell v, column *col, size_t k, row_scale scale, backward_recipe q) {
@@ -40,32 +40,32 @@ NL_INLINE sums add_cell(sums s, cell v, column *col, size_t k, row_scale scale, 
     return add_terms(s, xhat, v.dy, col->gain, q);
 }
 
-NL_INLINE void put_cell(nl_backward_view row, size_t i, size_t k, cell v, vf gain, dx_terms t,
-                        backward_recipe q) {
+NL_INLINE void put_cell(const gradients *g, arrays row, size_t i, size_t k, cell v, vf gain,
+                        dx_terms t, backward_recipe q) {
     const vf dx = dx_of(v.x, v.dy, gain, t, q);
-    vstore(row.t, row.dx, i, k, with_dresidual(row, i, k, dx));
+    vstore(g->v.t, row.dx, i, k, with_dresidual(g, row, i, k, dx));
 }
 
 /* Row r of so many vectors, the last with k lanes. */
 NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vectors, size_t k,
                          backward_recipe q) {
-    const nl_backward_view row = nl_backward_row(g->v, r);
+    const arrays row = arrays_of_row(g, r);
     const row_scale scale = scale_of(g, r, q);
     sums s = no_sums();
     cell a, b, c, d;
-    a = cell_at(row, 0, vectors == 1 ? k : VLEN);
+    a = cell_at(g, row, 0, vectors == 1 ? k : VLEN);
     s = add_cell(s, a, &cols->a, vectors == 1 ? k : VLEN, scale, q);
-    if (vectors > 1) b = cell_at(row, VLEN, vectors == 2 ? k : VLEN);
+    if (vectors > 1) b = cell_at(g, row, VLEN, vectors == 2 ? k : VLEN);
     if (vectors > 1) s = add_cell(s, b, &cols->b, vectors == 2 ? k : VLEN, scale, q);
-    if (vectors > 2) c = cell_at(row, 2 * VLEN, vectors == 3 ? k : VLEN);
+    if (vectors > 2) c = cell_at(g, row, 2 * VLEN, vectors == 3 ? k : VLEN);
     if (vectors > 2) s = add_cell(s, c, &cols->c, vectors == 3 ? k : VLEN, scale, q);
-    if (vectors > 3) d = cell_at(row, 3 * VLEN, k);
+    if (vectors > 3) d = cell_at(g, row, 3 * VLEN, k);
     if (vectors > 3) s = add_cell(s, d, &cols->d, k, scale, q);
     const dx_terms t = terms_of(g, scale, q.centred ? vsum(s.v) : 0, vsum(s.vd));
-    put_cell(row, 0, vectors == 1 ? k : VLEN, a, cols->a.gain, t, q);
-    if (vectors > 1) put_cell(row, VLEN, vectors == 2 ? k : VLEN, b, cols->b.gain, t, q);
-    if (vectors > 2) put_cell(row, 2 * VLEN, vectors == 3 ? k : VLEN, c, cols->c.gain, t, q);
-    if (vectors > 3) put_cell(row, 3 * VLEN, k, d, cols->d.gain, t, q);
+    put_cell(g, row, 0, vectors == 1 ? k : VLEN, a, cols->a.gain, t, q);
+    if (vectors > 1) put_cell(g, row, VLEN, vectors == 2 ? k : VLEN, b, cols->b.gain, t, q);
+    if (vectors > 2) put_cell(g, row, 2 * VLEN, vectors == 3 ? k : VLEN, c, cols->c.gain, t, q);
+    if (vectors > 3) put_cell(g, row, 3 * VLEN, k, d, cols->d.gain, t, q);
 }
 
 /* The columns stay in registers for a piece of rows. */

@@ -1,6 +1,6 @@
 /* idea   Short rows, one vector's lanes of them at a time: their sums are reduced together, so that
  *        all lanes of a vector hold sums, and the statistics of all these rows are computed at once.
- *        Gamma and beta of up to four vectors stay in registers. It refuses wider rows; a residual
+ *        Gamma and beta stay in registers. It refuses rows of more than four vectors; a residual
  *        or a cast before the weight takes the loops of rows/forward.c. Rows that are whole lines are
  *        stored past the caches where the plan says so.
  * gain   Reducing a vector to one number, the root and the division take longer than a short row
@@ -9,36 +9,59 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/output.h"
 
-enum { WIDEST = 256, HELD = 4, TOGETHER = VLEN, FEW = VLEN / 4 };
+enum { HELD = 4, TOGETHER = VLEN, FEW = VLEN / 4 };
 
-/* Vectors of a row, if at most HELD a constant, and the lanes of the last one. */
+/* Vectors of a row, and the lanes of the last one. */
 typedef struct row_shape {
     size_t vectors, last;
     bool streams;
 } row_shape;
 
-NL_INLINE size_t lanes_at(row_shape shape, size_t j) {
-    return j + 1 < shape.vectors ? (size_t)VLEN : shape.last;
-}
+/* Rows that are computed together; where `count` are fewer, the last stands for the rest. */
+typedef struct some_rows {
+    const void *x[TOGETHER];
+    float mean[TOGETHER], shift[TOGETHER], rstd[TOGETHER]; /* xhat = (x - mean) * rstd - shift */
+    float saved[TOGETHER];                                 /* the mean with its correction */
+    float squares[TOGETHER];
+    bool some_outside; /* a sum of squares leaves float's range */
+} some_rows;
 
-/* The sums over a row, still lane by lane: of d = x - m and of d^2. Even vectors and odd ones are
+/* The sums over a row, still lane by lane: of d = x - mean and of d^2. Even vectors and odd ones are
  * added up apart. */
 typedef struct lane_sums {
     vf d, squares;
 } lane_sums;
 
-NL_INLINE lane_sums sum_lanes(nl_view row, row_shape shape, float mean, bool centred,
-                              bool squared) {
-    vf d[2] = {vset(0), vset(0)}, squares[2] = {vset(0), vset(0)};
-#pragma GCC unroll 4
-    for (size_t j = 0; j < shape.vectors; j++) {
-        const size_t k = lanes_at(shape, j);
-        vf x = vload(row.t, row.x, j * VLEN, k);
-        if (centred && squared) x = vkeep(x - vset(mean), k);
-        if (centred) d[j % 2] += x;
-        if (squared) squares[j % 2] = vfma(x, x, squares[j % 2]);
+typedef enum what {
+    MEANS,
+    SQUARES
+} what; /* the first reading of LayerNorm; the second, or RMSNorm's */
+
+NL_INLINE void add_lanes(lane_sums *s, nl_dtype t, const void *x, size_t i, size_t k, vf mean,
+                         bool centred, what of) {
+    vf d = vload(t, x, i, k);
+    if (centred && of == SQUARES) d = vkeep(d - mean, k);
+    if (centred) s->d += d;
+    if (of == SQUARES) s->squares = vfma(d, d, s->squares);
+}
+
+NL_INLINE lane_sums sum_lanes(nl_dtype t, const void *x, row_shape shape, float m, bool centred,
+                              what of) {
+    const vf mean = vset(m);
+    lane_sums even = {vset(0), vset(0)}, odd = even;
+    size_t j = 0;
+#pragma GCC unroll 2
+    for (; j + 2 < shape.vectors; j += 2) {
+        add_lanes(&even, t, x, j * VLEN, VLEN, mean, centred, of);
+        add_lanes(&odd, t, x, (j + 1) * VLEN, VLEN, mean, centred, of);
     }
-    return (lane_sums){d[0] + d[1], squares[0] + squares[1]};
+    if (j + 1 < shape.vectors) {
+        add_lanes(&even, t, x, j * VLEN, VLEN, mean, centred, of);
+        add_lanes(&odd, t, x, (j + 1) * VLEN, shape.last, mean, centred, of);
+    } else {
+        add_lanes(&even, t, x, j * VLEN, shape.last, mean, centred, of);
+    }
+    return (lane_sums){even.d + odd.d, even.squares + odd.squares};
 }
 
 /* Sums of so many rows, one in each lane. */
@@ -47,6 +70,54 @@ NL_INLINE void reduce(const vf *of_rows, size_t rows, float *sums) {
         sums[0] = vsum(of_rows[0]);
     else
         vstore(NL_F32, sums, 0, VLEN, vsums(of_rows));
+}
+
+/* The statistics of rows [0, rows) from their sums, as from_sums() and out_of_range() of one. */
+NL_INLINE void finish_rows(some_rows *s, size_t rows, const float *d, double per_c, float eps) {
+#pragma omp simd
+    for (size_t a = 0; a < rows; a++) {
+        const double sum = d[a], c = sum * per_c, var = (s->squares[a] - c * sum) * per_c;
+        const float rstd = 1 / sqrtf((float)var + eps);
+        s->rstd[a] = rstd, s->shift[a] = (float)c * rstd, s->saved[a] = s->mean[a] + (float)c;
+    }
+    int inside = 0;
+    const float least = eps < 0x1p-96f ? 0x1p-96f : 0;
+#pragma omp simd reduction(+ : inside)
+    for (size_t a = 0; a < rows; a++)
+        inside += (s->squares[a] <= FLT_MAX) & (s->squares[a] >= least);
+    s->some_outside = inside != (int)rows;
+}
+
+/* Compiled once, for all shapes. */
+static NL_OUTLINED void finish_together(some_rows *s, const float *d, double per_c, float eps) {
+    finish_rows(s, TOGETHER, d, per_c, eps);
+}
+
+NL_INLINE void sum_rows(some_rows *s, nl_view v, size_t r, size_t rows, size_t count,
+                        row_shape shape, bool centred) {
+    const double per_c = 1 / (double)v.c;
+    float d[TOGETHER] = {0};
+    vf in_lanes[TOGETHER], of_squares[TOGETHER];
+    for (size_t a = 0; a < count; a++) s->x[a] = nl_row(v, r + a).x;
+    for (size_t a = count; a < rows; a++) s->x[a] = s->x[count - 1];
+    for (size_t a = 0; a < rows; a++) s->mean[a] = 0;
+    if (centred) {
+        for (size_t a = 0; a < rows; a++)
+            in_lanes[a] = sum_lanes(v.t, s->x[a], shape, 0, true, MEANS).d;
+        reduce(in_lanes, rows, d);
+#pragma omp simd
+        for (size_t a = 0; a < rows; a++) s->mean[a] = (float)(d[a] * per_c);
+    }
+    for (size_t a = 0; a < rows; a++) {
+        const lane_sums both = sum_lanes(v.t, s->x[a], shape, s->mean[a], centred, SQUARES);
+        in_lanes[a] = both.d, of_squares[a] = both.squares;
+    }
+    if (centred) reduce(in_lanes, rows, d);
+    reduce(of_squares, rows, s->squares);
+    if (rows == 1)
+        finish_rows(s, 1, d, per_c, v.eps);
+    else
+        finish_together(s, d, per_c, v.eps);
 }
 
 typedef struct held_parameters {
@@ -58,91 +129,91 @@ NL_INLINE held_parameters hold(nl_view v, row_shape shape) {
 #pragma GCC unroll 4
     for (size_t j = 0; j < HELD; j++) {
         if (j >= shape.vectors) continue;
-        const size_t k = lanes_at(shape, j);
+        const size_t k = j + 1 < shape.vectors ? (size_t)VLEN : shape.last;
         held.gain[j] = vgain(v.gamma, v.plus_one, j * VLEN, k);
         held.beta[j] = v.beta ? vload(NL_F32, v.beta, j * VLEN, k) : vset(0);
     }
     return held;
 }
 
-NL_INLINE void put_short(nl_view row, row_shape shape, stats s, const held_parameters *held,
-                         bool centred) {
-    nl_keep(row, s.m + s.c, s.rstd);
+/* Vector j of row a. */
+NL_INLINE void put_lanes(nl_view v, const some_rows *s, size_t a, void *y, row_shape shape,
+                         size_t j, size_t k, const held_parameters *held, bool centred) {
+    const size_t i = j * VLEN;
+    const bool holds = held;
+    const vf x = vload(v.t, s->x[a], i, k), rstd = vset(s->rstd[a]);
+    const vf gain = holds ? held->gain[j] : vgain(v.gamma, v.plus_one, i, k);
+    vf out = x * rstd;
+    if (centred) out = vfma(x - vset(s->mean[a]), rstd, vset(-s->shift[a]));
+    if (!centred)
+        out *= gain;
+    else if (holds)
+        out = vfma(out, gain, held->beta[j]);
+    else
+        out = vfma(out, gain, v.beta ? vload(NL_F32, v.beta, i, k) : vset(0));
+    if (shape.streams)
+        vstream(v.t, y, i, out);
+    else
+        vstore(v.t, y, i, k, out);
+}
+
+/* Rows [a, end) of these, which begin with row r. */
+NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_t end,
+                        row_shape shape, const held_parameters *held, bool centred) {
+    const size_t bytes = (end - a) * sizeof *s->rstd;
+    if (v.mean) memcpy(v.mean + r + a, s->saved + a, bytes);
+    if (v.rstd) memcpy(v.rstd + r + a, s->rstd + a, bytes);
+    for (; a < end; a++) {
+        void *const y = nl_row(v, r + a).y;
+        size_t j = 0;
 #pragma GCC unroll 4
-    for (size_t j = 0; j < shape.vectors; j++) {
-        const size_t i = j * VLEN, k = lanes_at(shape, j);
-        const vf x = vload(row.t, row.x, i, k);
-        vf y = x * vset(s.rstd), gain, beta = vset(0);
-        if (held && shape.vectors <= HELD) {
-            gain = held->gain[j], beta = held->beta[j];
-        } else {
-            gain = vgain(row.gamma, row.plus_one, i, k);
-            if (row.beta) beta = vload(NL_F32, row.beta, i, k);
-        }
-        if (centred)
-            y = vfma(vfma(x - vset(s.m), vset(s.rstd), vset(-s.shift)), gain, beta);
-        else
-            y *= gain;
-        if (shape.streams)
-            vstream(row.t, row.y, i, y);
-        else
-            vstore(row.t, row.y, i, k, y);
+        for (; j + 1 < shape.vectors; j++) put_lanes(v, s, a, y, shape, j, VLEN, held, centred);
+        put_lanes(v, s, a, y, shape, j, shape.last, held, centred);
     }
 }
 
-/* So many rows from r on, a constant; where `count` are fewer, the last stands for the rest. */
-NL_INLINE void some_rows(const nl_view *whole, nl_view v, size_t r, size_t rows, size_t count,
-                         row_shape shape, const held_parameters *held, bool centred) {
-    const double per_c = 1 / (double)v.c;
-    vf d[TOGETHER], squares[TOGETHER];
-    float mean[TOGETHER] = {0}, sum_d[TOGETHER] = {0}, sum_squares[TOGETHER];
-    stats s[TOGETHER];
-    for (size_t a = 0; centred && a < rows; a++)
-        d[a] = sum_lanes(nl_row(v, r + (a < count ? a : count - 1)), shape, 0, true, false).d;
-    if (centred) reduce(d, rows, mean);
-    for (size_t a = 0; centred && a < rows; a++) mean[a] = (float)(mean[a] * per_c);
-    for (size_t a = 0; a < rows; a++) {
-        const nl_view row = nl_row(v, r + (a < count ? a : count - 1));
-        const lane_sums both = sum_lanes(row, shape, mean[a], centred, true);
-        d[a] = both.d, squares[a] = both.squares;
+/* So many rows from r on, a constant, of which `count` exist. */
+NL_INLINE void do_rows(const nl_view *whole, nl_view v, size_t r, size_t rows, size_t count,
+                       row_shape shape, const held_parameters *held, bool centred) {
+    some_rows s;
+    sum_rows(&s, v, r, rows, count, shape, centred);
+    if (!s.some_outside) {
+        put_rows(v, &s, r, 0, count, shape, held, centred);
+        return;
     }
-    if (centred) reduce(d, rows, sum_d);
-    reduce(squares, rows, sum_squares);
-    for (size_t a = 0; a < rows; a++)
-        s[a] = from_sums(v, per_c, mean[a], (totals){sum_d[a], sum_squares[a]});
     for (size_t a = 0; a < count; a++) {
-        if (out_of_range(v, (totals){0, sum_squares[a]}))
+        if (out_of_range(v, (totals){0, s.squares[a]}))
             in_double(whole, r + a, centred);
         else
-            put_short(nl_row(v, r + a), shape, s[a], held, centred);
+            put_rows(v, &s, r, a, a + 1, shape, NULL, centred);
     }
 }
 
 NL_INLINE void rows_of(const nl_view *whole, nl_view v, row_shape shape, bool centred) {
     const held_parameters held = hold(v, shape);
     for (size_t r = 0; r < v.n; r += TOGETHER)
-        some_rows(whole, v, r, TOGETHER, v.n - r < TOGETHER ? v.n - r : TOGETHER, shape, &held,
-                  centred);
+        do_rows(whole, v, r, TOGETHER, v.n - r < TOGETHER ? v.n - r : TOGETHER, shape, &held,
+                centred);
 }
 
 NL_INLINE void rows_by_length(const nl_view *whole, nl_view v, bool streams, bool centred) {
     const size_t vectors = (v.c + VLEN - 1) / VLEN, last = v.c - (vectors - 1) * VLEN;
     if (v.n <= FEW)
         for (size_t r = 0; r < v.n; r++)
-            some_rows(whole, v, r, 1, 1, (row_shape){vectors, last, streams}, NULL, centred);
+            do_rows(whole, v, r, 1, 1, (row_shape){vectors, last, streams}, NULL, centred);
     else
-        switch (VLEN < 8 ? HELD + 1 : vectors) {
+        switch (vectors) {
         case 1: rows_of(whole, v, (row_shape){1, last, streams}, centred); break;
         case 2: rows_of(whole, v, (row_shape){2, last, streams}, centred); break;
         case 3: rows_of(whole, v, (row_shape){3, last, streams}, centred); break;
         case 4: rows_of(whole, v, (row_shape){4, last, streams}, centred); break;
-        default: rows_of(whole, v, (row_shape){vectors, last, streams}, centred);
         }
 }
 
 NL_INLINE void rows_of_type(const nl_view *whole, nl_dtype t, bool streams) {
     nl_view v = *whole;
-    const size_t bytes = (v.c | v.y_stride.row | v.y_stride.outer) * nl_dtype_size(t);
+    const nl_stride y = v.rows ? v.rows->y : (nl_stride){v.c, v.c};
+    const size_t bytes = (v.c | y.row | y.outer) * nl_dtype_size(t);
     streams = streams && ((uintptr_t)v.y | bytes) % 64 == 0;
     v.t = t, v.residual = v.residual_out = NULL;
     if (v.centred)
@@ -180,13 +251,13 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},
                                           {NL_OF_C, 2 * VLEN},
+                                          {NL_OF_C, 3 * VLEN},
                                           {NL_OF_C, HELD *VLEN},
-                                          {NL_OF_C, WIDEST},
                                           {NL_OF_N, FEW + 1},
                                           {NL_OF_N, TOGETHER + 1},
                                           {0}};
 
 NL_IMPL(.about = "short rows, as many together as a vector has lanes", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = WIDEST,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = HELD * VLEN,
         .thresholds = thresholds, .strided = true, .heeds_stores = true, .range_safe = true,
         .method = NL_REFINED, .lanes = 2 * VLEN, .forward = forward);

@@ -204,7 +204,7 @@ nl_impl impl(const char *name, nl_op op, unsigned more) {
             .dtypes = NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16),
             .c_max = 0,
             .thresholds = nullptr,
-            
+
             .threaded = true,
             .range_safe = false,
             .demonstration = false,

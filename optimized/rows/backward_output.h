@@ -29,8 +29,8 @@ NL_INLINE vf dx_of(vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
 }
 
 /* dresidual is tested per vector; a compile-time constant would double the code. */
-NL_INLINE vf with_dresidual(nl_backward_view row, size_t i, size_t k, vf dx) {
-    if (row.dresidual) dx += vload(row.t, row.dresidual, i, k);
+NL_INLINE vf with_dresidual(const gradients *g, arrays of, size_t at, size_t k, vf dx) {
+    if (of.dresidual) dx += vload(g->v.t, of.dresidual, at, k);
     return dx;
 }
 
@@ -41,75 +41,77 @@ NL_INLINE vf kept_dx(size_t i, dx_terms t, backward_recipe q) {
 }
 
 /* dx of the row's k elements from i on. */
-NL_INLINE vf dx_at(const gradients *g, nl_backward_view row, size_t i, size_t k, dx_terms t,
+NL_INLINE vf dx_at(const gradients *g, arrays of, size_t row, size_t i, size_t k, dx_terms t,
                    backward_recipe q) {
-    if (q.kept) return with_dresidual(row, i, k, kept_dx(i, t, q));
+    if (q.kept) return with_dresidual(g, of, row + i, k, kept_dx(i, t, q));
     const vf gain = vload(NL_F32, g->gain, i, k);
-    const vf dx = dx_of(load_x(row, i, k), load_dy(row, i, k), gain, t, q);
-    return with_dresidual(row, i, k, dx);
+    const vf dx =
+        dx_of(vload(g->v.t, of.x, row + i, k), vload(g->v.t, of.dy, row + i, k), gain, t, q);
+    return with_dresidual(g, of, row + i, k, dx);
 }
 
-NL_INLINE void put_dx(const gradients *g, nl_backward_view row, size_t i, dx_terms t,
+NL_INLINE void put_dx(const gradients *g, arrays of, size_t row, size_t ahead, size_t i, dx_terms t,
                       backward_recipe q) {
-    const vf dx = dx_at(g, row, i, VLEN, t, q);
-    if (q.prefetch) prefetch(row.t, rows_ahead(row.t, row.dy, row.dy_stride, q.rows), i);
-    if (q.prefetch && row.dresidual)
-        prefetch(row.t, rows_ahead(row.t, row.dresidual, row.dresidual_stride, q.rows), i);
+    const nl_dtype type = g->v.t;
+    const vf dx = dx_at(g, of, row, i, VLEN, t, q);
+    if (q.prefetch) prefetch(type, of.dy, row + ahead + i);
+    if (q.prefetch && of.dresidual) prefetch(type, of.dresidual, row + ahead + i);
     if (q.streaming)
-        vstream(row.t, row.dx, i, dx);
+        vstream(type, of.dx, row + i, dx);
     else
-        vstore(row.t, row.dx, i, VLEN, dx);
+        vstore(type, of.dx, row + i, VLEN, dx);
 }
 
-NL_INLINE void put_vectors(const gradients *g, nl_backward_view row, size_t i, size_t end,
-                           dx_terms t, backward_recipe q) {
+NL_INLINE void put_vectors(const gradients *g, arrays of, size_t row, size_t ahead, size_t i,
+                           size_t end, dx_terms t, backward_recipe q) {
     for (; i + STEP <= end; i += STEP) {
-        put_dx(g, row, i, t, q);
-        put_dx(g, row, i + VLEN, t, q);
-        put_dx(g, row, i + 2 * VLEN, t, q);
-        put_dx(g, row, i + 3 * VLEN, t, q);
+        put_dx(g, of, row, ahead, i, t, q);
+        put_dx(g, of, row, ahead, i + VLEN, t, q);
+        put_dx(g, of, row, ahead, i + 2 * VLEN, t, q);
+        put_dx(g, of, row, ahead, i + 3 * VLEN, t, q);
     }
-    for (; i < end; i += VLEN) put_dx(g, row, i, t, q);
+    for (; i < end; i += VLEN) put_dx(g, of, row, ahead, i, t, q);
 }
 
 /* dx of the row's elements [begin, end), stored from `to` on. */
-NL_INLINE void put_part(const gradients *g, nl_backward_view row, size_t begin, size_t end,
+NL_INLINE void put_part(const gradients *g, arrays of, size_t row, size_t begin, size_t end,
                         void *to, dx_terms t, backward_recipe q) {
     for (size_t i = begin; i < end; i += VLEN) {
         const size_t k = end - i < VLEN ? end - i : VLEN;
-        vstore(row.t, to, i - begin, k, dx_at(g, row, i, k, t, q));
+        vstore(g->v.t, to, i - begin, k, dx_at(g, of, row, i, k, t, q));
     }
 }
 
-NL_INLINE void put_row_in_lines(const gradients *g, nl_backward_view row, shared_line *line,
-                                dx_terms t, backward_recipe q) {
-    const size_t c = row.c, size = nl_dtype_size(row.t);
-    char *const dx = row.dx;
+NL_INLINE void put_row_in_lines(const gradients *g, arrays of, size_t row, size_t ahead,
+                                shared_line *line, dx_terms t, backward_recipe q) {
+    const size_t c = g->v.c, size = nl_dtype_size(g->v.t);
+    char *const dx = (char *)of.dx + row * size;
     const whole_lines w = whole_lines_of(dx, size, c);
-    put_part(g, row, 0, w.begin, head_at(line, dx, w.begin * size), t, q);
-    put_vectors(g, row, w.begin, w.end, t, q);
+    put_part(g, of, row, 0, w.begin, head_at(line, dx, w.begin * size), t, q);
+    put_vectors(g, of, row, ahead, w.begin, w.end, t, q);
     put_if_whole(line);
     if (w.end == c) return;
     void *const rest = tail_at(line, dx + w.end * size, (c - w.end) * size);
-    put_part(g, row, w.end, c, rest, t, q);
+    put_part(g, of, row, w.end, c, rest, t, q);
 }
 
 /* Whole vectors begin at dx's first vector boundary, as in output.h; the edges before and
  * after them are loaded first and stored last, since dx may be dy or dresidual. */
-NL_INLINE void put_row(const gradients *g, nl_backward_view row, dx_terms t, backward_recipe q) {
-    const size_t c = row.c, size = nl_dtype_size(row.t);
+NL_INLINE void put_row(const gradients *g, arrays of, size_t row, size_t ahead, dx_terms t,
+                       backward_recipe q) {
+    const size_t c = g->v.c, size = nl_dtype_size(g->v.t);
     if (c < VLEN) {
-        vstore(row.t, row.dx, 0, c, dx_at(g, row, 0, c, t, q));
+        vstore(g->v.t, of.dx, row, c, dx_at(g, of, row, 0, c, t, q));
         return;
     }
-    const size_t off = (uintptr_t)row.dx / size % VLEN;
+    const size_t off = ((uintptr_t)of.dx / size + row) % VLEN;
     const size_t begin = off ? VLEN - off : 0, end = begin + (c - begin) / VLEN * VLEN;
     vf head = vset(0), tail = vset(0);
-    if (begin) head = dx_at(g, row, 0, VLEN, t, q);
-    if (end < c) tail = dx_at(g, row, c - VLEN, VLEN, t, q);
-    put_vectors(g, row, begin, end, t, q);
-    if (begin) vstore(row.t, row.dx, 0, VLEN, head);
-    if (end < c) vstore(row.t, row.dx, c - VLEN, VLEN, tail);
+    if (begin) head = dx_at(g, of, row, 0, VLEN, t, q);
+    if (end < c) tail = dx_at(g, of, row, c - VLEN, VLEN, t, q);
+    put_vectors(g, of, row, ahead, begin, end, t, q);
+    if (begin) vstore(g->v.t, of.dx, row, VLEN, head);
+    if (end < c) vstore(g->v.t, of.dx, row + c - VLEN, VLEN, tail);
 }
 
 #endif

@@ -43,22 +43,44 @@ typedef struct kept_row {
     kept_array xhat, g;
 } kept_row;
 
+/* Where rows are. Those of a block are at an index of their own in arrays of all rows, so that one
+ * register addresses a row in each of them; where strides differ, a row has arrays of its own. */
+typedef struct arrays {
+    const void *x, *dy, *dresidual;
+    void *dx;
+} arrays;
+
+NL_INLINE arrays arrays_of_all(const gradients *g) {
+    return (arrays){g->v.x, g->v.dy, g->v.dresidual, g->v.dx};
+}
+
+NL_INLINE arrays arrays_of_row(const gradients *g, size_t r) {
+    const nl_backward_view row = nl_backward_row(g->v, r);
+    return (arrays){row.x, row.dy, row.dresidual, row.dx};
+}
+
+NL_INLINE size_t index_of_row(const gradients *g, size_t r) {
+    if (__builtin_expect(!g->v.rows, true)) return r * g->v.c;
+    return nl_row_at(g->v.rows, g->v.rows->x, g->v.first + r);
+}
+
+/* Have all tensors the same strides? */
+static inline bool strides_agree(const gradients *g) {
+    const nl_rows *k = g->v.rows;
+    return !k ||
+           (memcmp(&k->x, &k->dy, sizeof k->x) == 0 && memcmp(&k->x, &k->y, sizeof k->x) == 0 &&
+            (!g->v.dresidual || memcmp(&k->x, &k->residual, sizeof k->x) == 0));
+}
+
 /* The rows of a block, from r on. */
 typedef struct block {
     size_t r;
-    nl_backward_view row[BLOCK_ROWS];
+    arrays of;
+    size_t at[BLOCK_ROWS], ahead; /* ahead: to the next block */
     kept_row *kept;
     row_scale scale[BLOCK_ROWS];
     double g[BLOCK_ROWS], gx[BLOCK_ROWS]; /* the sums of g and of g * xhat */
 } block;
-
-NL_INLINE vf load_x(nl_backward_view row, size_t i, size_t k) {
-    return vload(row.t, row.x, i, k);
-}
-
-NL_INLINE vf load_dy(nl_backward_view row, size_t i, size_t k) {
-    return vload(row.t, row.dy, i, k);
-}
 
 NL_INLINE vf xhat_of(vf x, row_scale s, backward_recipe q) {
     if (q.centred) return vfma(x - s.mean, s.rstd, -s.shift);
@@ -67,15 +89,15 @@ NL_INLINE vf xhat_of(vf x, row_scale s, backward_recipe q) {
 
 /* The mean of (x - mean) * rstd, which would be 0 if the saved mean were not rounded. */
 NL_COLD float shift_of(const gradients *g, size_t r) {
-    const nl_backward_view row = nl_backward_row(g->v, r);
-    const vf mean = vset(*row.mean);
-    const size_t c = row.c;
+    const arrays row = arrays_of_row(g, r);
+    const vf mean = vset(g->v.mean[r]);
+    const size_t c = g->v.c;
     double all = 0;
     for (size_t i = 0; i < c;) {
         vf sum = vset(0);
         for (const size_t end = block_end(i, c); i < end; i += VLEN) {
             const size_t k = end - i < VLEN ? end - i : VLEN;
-            sum += vkeep(load_x(row, i, k) - mean, k);
+            sum += vkeep(vload(g->v.t, row.x, i, k) - mean, k);
         }
         all += vsum(sum);
     }
@@ -103,16 +125,11 @@ NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     return s;
 }
 
-/* Prefetches the line of element i of a row at p, at the line's first vector, if rows begin with
- * lines: of the next block x in the first reading, dy in the second. */
-NL_INLINE void prefetch(nl_dtype t, const void *p, size_t i) {
-    const size_t size = nl_dtype_size(t), byte = i * size;
+/* Prefetches p's line at an element, at the line's first vector: of the next block x in the first
+ * reading, dy in the second. */
+NL_INLINE void prefetch(nl_dtype t, const void *p, size_t at) {
+    const size_t size = nl_dtype_size(t), byte = at * size;
     if (byte % 64 < VLEN * size) vprefetch((const char *)p + byte);
-}
-
-/* So many rows further on, but for the inner dimension's end. */
-NL_INLINE const void *rows_ahead(nl_dtype t, const void *p, nl_stride s, int rows) {
-    return (const char *)p + (size_t)rows * s.row * nl_dtype_size(t);
 }
 
 /* Adds k of the VLEN columns from i on, of all rows, to each row's sums. */
@@ -127,16 +144,16 @@ NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i
     }
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) {
-        const nl_backward_view row = b->row[a];
-        const vf xhat = vkeep(xhat_of(load_x(row, i, k), b->scale[a], q), k);
-        const vf dy = load_dy(row, i, k);
+        const size_t first = b->at[a] + i;
+        const vf xhat = vkeep(xhat_of(vload(g->v.t, b->of.x, first, k), b->scale[a], q), k);
+        const vf dy = vload(g->v.t, b->of.dy, first, k);
         s[a] = add_terms(s[a], xhat, dy, gain, q);
         if (q.kept) {
             vstore(NL_F32, b->kept->xhat, i, VLEN, xhat);
             vstore(NL_F32, b->kept->g, i, VLEN, gain * dy);
         }
-        if (q.prefetch) prefetch(row.t, rows_ahead(row.t, row.x, row.x_stride, q.rows), i);
-        if (q.prefetch && !q.streaming) prefetch(row.t, row.dx, i);
+        if (q.prefetch) prefetch(g->v.t, b->of.x, first + b->ahead);
+        if (q.prefetch && !q.streaming) prefetch(g->v.t, b->of.dx, first);
         if (a == 0 && !q.kept)
             dgamma = dy * xhat, dbeta = dy;
         else
@@ -177,14 +194,17 @@ NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, ba
 }
 
 /* The first reading of the block's rows. */
-NL_INLINE block sum_block(const gradients *g, size_t r, kept_row *kept, backward_recipe q) {
+NL_INLINE block sum_block(const gradients *g, size_t r, kept_row *kept, bool agree,
+                          backward_recipe q) {
     const size_t c = g->v.c;
-    block b = {.r = r, .kept = kept};
+    block b = {.r = r, .kept = kept, .of = arrays_of_all(g)};
+    if (q.prefetch) b.ahead = index_of_row(g, r + (size_t)q.rows) - index_of_row(g, r);
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) {
-        b.row[a] = nl_backward_row(g->v, r + (size_t)a);
+        b.at[a] = index_of_row(g, r + (size_t)a);
         b.scale[a] = scale_of(g, r + (size_t)a, q);
     }
+    if (q.rows == 1 && !agree) b.of = arrays_of_row(g, r), b.at[0] = 0;
     for (size_t i = 0; i < c; i += PIECE) sum_piece(g, &b, i, c - i < PIECE ? c : i + PIECE, q);
     return b;
 }
