@@ -1,5 +1,6 @@
 /* normlab_other_tests OUT.csv [FILE.c CASES]...: every suspect with its fate in each test. FILE: a
- * wrong kernel of a lab; CASES: those of its assignment. scripts/other_tests.py runs it. SPDX-License-Identifier: MIT */
+ * wrong kernel of a lab; CASES: those of its assignment. scripts/other_tests.py runs it.
+ * SPDX-License-Identifier: MIT */
 #include "suspects.h"
 #include "base/csv.h"
 #include "machine/machine.h"

@@ -17,8 +17,11 @@ static bool make_buffers(stage *g) {
         char *memory = aligned_alloc(64, (g->data.bytes[s] + 2 * MARGIN + 63) / 64 * 64);
         if (!memory) return false;
         memset(memory, 0, g->data.bytes[s] + 2 * MARGIN);
+        g->memory[s] = memory;
         g->in.at[s] = memory + MARGIN;
     }
+    for (nl_arg s = 0; s < NL_ARGS; s++)
+        if (g->c.in_place & NL_BIT(s)) g->in.at[case_output_over(&g->c, s)] = g->in.at[s];
     return true;
 }
 
@@ -68,7 +71,7 @@ bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool 
 
 void stage_free(stage *g) {
     for (nl_arg s = 0; s < NL_ARGS; s++) {
-        if (g->in.at[s]) free((char *)g->in.at[s] - MARGIN);
+        free(g->memory[s]);
         free(g->due[s]);
     }
     if (g->mistakes) workspace_close(&g->w);

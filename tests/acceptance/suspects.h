@@ -41,6 +41,7 @@ typedef struct stage {
     nl_data data;
     answer want;
     instance in;
+    char *memory[NL_ARGS]; /* of its buffers */
     dues d;
     double *due[NL_ARGS], *got; /* due: of outputs, rounded to their types */
     subject s;                  /* for formulas, which are evaluated in w */
