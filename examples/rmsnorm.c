@@ -9,6 +9,7 @@
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
+    const float *gamma = a->gamma;
     for (size_t r = 0; r < p->n; r++) {
         const float *x = (const float *)a->x + r * p->c;
         const float *residual = a->residual ? (const float *)a->residual + r * p->c : NULL;
@@ -25,7 +26,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         for (size_t i = 0; i < p->c; i++) { /* y may be x, residual_out may be residual */
             float v = residual ? x[i] + residual[i] : x[i];
             if (residual_out) residual_out[i] = v;
-            y[i] = a->gamma ? v * rstd * a->gamma[i] : v * rstd;
+            y[i] = gamma ? v * rstd * gamma[i] : v * rstd;
         }
         if (a->rstd) a->rstd[r] = rstd;
     }

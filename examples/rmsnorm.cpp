@@ -18,6 +18,7 @@ row row_of(const void *tensor, std::size_t r, std::size_t c) {
 }
 
 void forward(const nl_problem *p, const nl_forward_args *a, int) {
+    const auto *gamma = static_cast<const float *>(a->gamma);
     for (std::size_t r = 0; r < p->n; r++) {
         const row x = row_of(a->x, r, p->c), residual = row_of(a->residual, r, p->c);
         const row y = row_of(a->y, r, p->c), residual_out = row_of(a->residual_out, r, p->c);
@@ -32,7 +33,7 @@ void forward(const nl_problem *p, const nl_forward_args *a, int) {
         for (std::size_t i = 0; i < p->c; i++) { // y may be x, residual_out may be residual
             const float v = value(i);
             if (!residual_out.empty()) residual_out[i] = v;
-            y[i] = v * rstd * (a->gamma ? a->gamma[i] : 1);
+            y[i] = v * rstd * (gamma ? gamma[i] : 1);
         }
         if (a->rstd) a->rstd[r] = rstd;
     }

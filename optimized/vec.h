@@ -23,6 +23,12 @@
 
 #include NL_VEC_HEADER /* "vec/avx2.h", from the build */
 
+/* Vectors have a size that the compiler knows, and lie in structures and arrays: so an instruction
+ * set whose vectors have none, as SVE's and RVV's do, needs a fixed length (-msve-vector-bits). */
+_Static_assert(sizeof(vf) == VLEN * sizeof(float), "vf has VLEN floats");
+_Static_assert(VLEN <= 16 && (VLEN & (VLEN - 1)) == 0,
+               "lines.h and vsum() need powers of two to 16");
+
 /* What vload and vstore know, on every instruction set; tests/words tests these. */
 #define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 

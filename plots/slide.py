@@ -277,11 +277,6 @@ def tiny(value):
     return f"{digits}\u00a0×\u00a0" * (digits != "1") + power(10)(10.0**int(exponent))
 
 
-def signed(value):
-    """−3, with a true minus."""
-    return f"{value:.0f}".replace("-", "−").replace("−0", "0") if abs(value) < 0.5 else f"{value:.0f}".replace("-", "−")
-
-
 def times(ratio):
     """13.6×"""
     return f"{ratio:.1f}×" if ratio < 99.5 else f"{ratio:.0f}×"

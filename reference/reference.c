@@ -52,7 +52,7 @@ typedef struct job {
     const nl_problem *p;
     const ref_inputs *in;
     const ref_outputs *out;
-    sum *dgamma, *dgamma_gauge, *dbeta, *dbeta_gauge;
+    sum *dgamma, *dgamma_scale, *dbeta, *dbeta_scale;
 } job;
 
 static long double input(const job *k, size_t i) {
@@ -105,7 +105,7 @@ static void normalize(const job *k, size_t g) {
     o->running_var[g] = (1 - w) * k->in->running_var[g] + w * stored;
 }
 
-/* dx of group g, and the gauge of its error: the sum of the same terms without cancellation. A
+/* dx of group g, and the scale of its error: the sum of the same terms without cancellation. A
  * rounded mean shifts every xhat equally, hence max(1, |xhat|). */
 static void differentiate(const job *k, size_t g) {
     const nl_problem *p = k->p;
@@ -129,7 +129,7 @@ static void differentiate(const job *k, size_t g) {
         long double xhat = o->xhat[i];
         long double past = k->in->dresidual ? k->in->dresidual[i] : 0;
         o->dx[i] = (double)(o->rstd[g] * (gdy - mean_g - xhat * mean_gx) + past);
-        o->dx_gauge[i] = (double)(o->rstd[g] * (fabsl(gdy) + mean_abs_g +
+        o->dx_scale[i] = (double)(o->rstd[g] * (fabsl(gdy) + mean_abs_g +
                                                 fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m) +
                                   fabsl(past));
     }
@@ -152,17 +152,17 @@ static void features(void *context, size_t begin, size_t end) {
             for (size_t i = (n * c + j) * s; i < (n * c + j + 1) * s; i++) {
                 long double dy = k->in->dy[i], xhat = k->out->xhat[i];
                 add(&k->dgamma[j], dy * xhat);
-                add(&k->dgamma_gauge[j], fabsl(dy) * fmaxl(1, fabsl(xhat)));
+                add(&k->dgamma_scale[j], fabsl(dy) * fmaxl(1, fabsl(xhat)));
                 add(&k->dbeta[j], dy);
-                add(&k->dbeta_gauge[j], fabsl(dy));
+                add(&k->dbeta_scale[j], fabsl(dy));
             }
         }
     }
     for (size_t j = begin; j < end; j++) {
         k->out->dgamma[j] = value(&k->dgamma[j]);
-        k->out->dgamma_gauge[j] = value(&k->dgamma_gauge[j]);
+        k->out->dgamma_scale[j] = value(&k->dgamma_scale[j]);
         k->out->dbeta[j] = value(&k->dbeta[j]);
-        k->out->dbeta_gauge[j] = value(&k->dbeta_gauge[j]);
+        k->out->dbeta_scale[j] = value(&k->dbeta_scale[j]);
     }
 }
 
@@ -173,8 +173,8 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
     if (p->pass != NL_BACKWARD) return true;
     sum *sums = calloc(4 * p->c, sizeof *sums);
     if (!sums) return false;
-    k.dgamma = sums, k.dgamma_gauge = sums + p->c;
-    k.dbeta = sums + 2 * p->c, k.dbeta_gauge = sums + 3 * p->c;
+    k.dgamma = sums, k.dgamma_scale = sums + p->c;
+    k.dbeta = sums + 2 * p->c, k.dbeta_scale = sums + 3 * p->c;
     nl_parallel_for(p->c, threads, features, &k);
     free(sums);
     return true;

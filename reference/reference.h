@@ -1,6 +1,6 @@
 /* The truth: every layer, forward, inference and backward, in compensated long double and two
- * passes. tests/library/reference.c and tests/library/gradients.c check it with MPFR, examples worked by hand, and
- * finite differences. SPDX-License-Identifier: MIT */
+ * passes. tests/library/reference.c and tests/library/gradients.c check it with MPFR, examples
+ * worked by hand, and finite differences. SPDX-License-Identifier: MIT */
 #ifndef NL_REFERENCE_H
 #define NL_REFERENCE_H
 
@@ -23,14 +23,14 @@ typedef struct ref_outputs {
     long double *rstd;      /* [groups] */
     long double *magnitude; /* [groups]: mean |x|, the scale of the mean's rounding error */
     long double *running_mean, *running_var; /* [c]: the new ones, or NULL */
-    double *dx, *dx_gauge;                   /* [n][c][s], backward; and the scale of its error */
-    long double *dgamma, *dgamma_gauge, *dbeta, *dbeta_gauge; /* [c], backward */
+    double *dx, *dx_scale;                   /* [n][c][s], backward; and the scale of its error */
+    long double *dgamma, *dgamma_scale, *dbeta, *dbeta_scale; /* [c], backward */
 } ref_outputs;
 
 size_t ref_groups(const nl_problem *p);
 
 /* Forward and inference fill xhat to running_var; backward fills xhat to magnitude from x alone
- * (not from saved statistics), then dx to dbeta_gauge. False: out of memory. */
+ * (not from saved statistics), then dx to dbeta_scale. False: out of memory. */
 bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *out, int threads);
 
 /* The gain of feature j: 1, gamma or 1 + w. */

@@ -5,7 +5,7 @@
     scripts/museum.py [results/museum.csv] [--program build/release/normlab]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->
     scripts/museum.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 when the page lacks an exhibit of experiments/museum.txt, or a
+        writes nothing; exit code 1 when the page lacks an exhibit of harness/cases/museum.c, or a
         rung of `normlab list` that accepts one
 
 Standard library only. Running it twice changes nothing the second time."""
@@ -23,7 +23,7 @@ import markers
 import rungs
 
 PAGE = ROOT / "docs" / "museum.md"
-EXPERIMENT = ROOT / "experiments" / "museum.txt"
+TABLE = ROOT / "harness" / "cases" / "museum.c"
 LAYERS = {
     "layernorm": "LayerNorm",
     "rmsnorm": "RMSNorm",
@@ -35,13 +35,10 @@ FEW, LONG = 8, 8  # units that need no explanation; rows of a table that is not 
 
 
 def exhibits():
-    """Name, report, data and story of every exhibit, from the comments of the experiment."""
-    text = EXPERIMENT.read_text()
-    found = re.findall(r"^# (\S+) \(([^)]*)\): (.*)\n#     (.*)$", text, flags=re.M)
-    named = list(dict.fromkeys(re.findall(r"museum:([^/\s]+)", text)))
-    if [name for name, *_ in found] != named:
-        sys.exit(f"{EXPERIMENT}: the comments name other exhibits than the cases")
-    return found
+    """Name, report, data and story of every exhibit, from the program's table."""
+    rows = re.findall(r"^    \{(\"[\w-]+\",\n.*?),\n     \{", TABLE.read_text(), flags=re.M | re.S)
+    fields = [re.findall(r"NULL|(?:\"[^\"]*\"\s*)+", row) for row in rows]
+    return [["".join(re.findall(r'"([^"]*)"', field)) for field in row] for row in fields]
 
 
 def link(report):
@@ -170,7 +167,7 @@ def rewrite(path, program):
 def check(program):
     text = PAGE.read_text()
     wrong = [] if markers.replace(PAGE, text, "collection", collection()) == text else [
-        "the exhibits are not those of experiments/museum.txt"]
+        "the exhibits are not those of harness/cases/museum.c"]
     shown = markers.between(text, "tables")
     for name, *_ in exhibits():
         if f"| [{name}](#{name}) |" not in shown:

@@ -14,10 +14,10 @@ typedef struct run {
     float gamma[MAX], beta[MAX], running_mean[MAX], running_var[MAX];
     bool fused; /* with the residual */
     struct {
-        double xhat[MAX], sum[MAX], dx[MAX], dx_gauge[MAX];
+        double xhat[MAX], sum[MAX], dx[MAX], dx_scale[MAX];
         long double mean[MAX], var[MAX], rstd[MAX], magnitude[MAX];
         long double running_mean[MAX], running_var[MAX];
-        long double dgamma[MAX], dgamma_gauge[MAX], dbeta[MAX], dbeta_gauge[MAX];
+        long double dgamma[MAX], dgamma_scale[MAX], dbeta[MAX], dbeta_scale[MAX];
     } out;
 } run;
 
@@ -32,8 +32,8 @@ static inline bool compute(run *r, nl_pass pass, int threads) {
                      .running_var = r->running_var};
     ref_outputs out = {r->out.xhat,  r->out.sum,        r->out.mean,         r->out.var,
                        r->out.rstd,  r->out.magnitude,  r->out.running_mean, r->out.running_var,
-                       r->out.dx,    r->out.dx_gauge,   r->out.dgamma,       r->out.dgamma_gauge,
-                       r->out.dbeta, r->out.dbeta_gauge};
+                       r->out.dx,    r->out.dx_scale,   r->out.dgamma,       r->out.dgamma_scale,
+                       r->out.dbeta, r->out.dbeta_scale};
     r->p.pass = pass;
     return ref_compute(&r->p, &in, &out, threads);
 }

@@ -48,8 +48,7 @@ typedef struct npy_errors {
 
 bool npy_wrong(const npy_errors *to, const char *format, ...);
 
-/* Reads a .npy file, format versions 1.0, 2.0 and 3.0, or FILE.npz:ARRAY. Input is untrusted until
- * checked. False: error says what is wrong with the file and what to do, and *out is empty. */
+/* Reads a .npy file, format versions 1.0, 2.0 and 3.0. Input is untrusted until checked. False: error says what is wrong with the file and what to do, and *out is empty. */
 bool npy_read(const char *path, npy *out, char *error, size_t error_size);
 
 /* Writes one as numpy.save does, version 1.0. Atomic: writes a temporary file beside the target and
@@ -60,12 +59,5 @@ bool npy_write(const char *path, char type, size_t rank, const size_t *shape, co
 /* Several files: none is renamed before all are complete. */
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size);
-
-/* For npz_write(): writes the bytes before the elements; may the path be replaced? Is all on
- * disk? */
-enum { NPY_HEADER = NPY_SHAPE_TEXT + 192 };
-size_t npy_header(const npy *a, char out[NPY_HEADER]);
-bool npy_can_replace(const npy_errors *to);
-bool npy_flush(FILE *f);
 
 #endif

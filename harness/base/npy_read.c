@@ -1,6 +1,6 @@
 /* A .npy file is a magic, a version, a length, a Python dict as text (type, order, shape), and the
  * elements. Sizes are checked before memory is allocated. SPDX-License-Identifier: MIT */
-#include "base/npz.h"
+#include "base/npy.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -146,25 +146,21 @@ static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     return true;
 }
 
-/* name: of an array in an .npz; NULL: a .npy file. */
-static bool read_array(FILE *f, const char *name, npy *a, const npy_errors *to) {
+static bool read_array(FILE *f, npy *a, const npy_errors *to) {
     struct stat st;
     size_t bytes;
-    uint64_t end;
     if (fstat(fileno(f), &st) != 0) return npy_wrong(to, ": %s", strerror(errno));
     if (S_ISDIR(st.st_mode)) return npy_wrong(to, " is a directory: name a .npy file in it");
-    end = (uint64_t)st.st_size;
-    if (name && !npz_find(f, name, &end, to)) return false;
     if (!read_header(f, a, &bytes, to)) return false;
     off_t here = S_ISREG(st.st_mode) ? ftello(f) : -1; /* a pipe has no size to compare with */
-    const int64_t left = (int64_t)end - here;
+    const int64_t left = (int64_t)st.st_size - here;
     if (here >= 0 && (left < 0 || (uint64_t)left < bytes))
         return npy_wrong(to, " promises %zu bytes of data and holds %jd: save or copy it again",
                          bytes, (intmax_t)(left < 0 ? 0 : left));
     a->data = malloc(bytes ? bytes : 1);
     if (!a->data) return npy_wrong(to, ": out of memory for its %zu bytes", bytes);
     if (!get(f, a->data, bytes, "its data", to)) return false;
-    if (name ? (uint64_t)left > bytes : getc(f) != EOF)
+    if (getc(f) != EOF)
         return npy_wrong(to, " goes on after the %zu bytes of its array: save one array a file",
                          bytes);
     return !ferror(f) || npy_wrong(to, ": %s", strerror(errno));
@@ -172,13 +168,10 @@ static bool read_array(FILE *f, const char *name, npy *a, const npy_errors *to) 
 
 bool npy_read(const char *path, npy *out, char *error, size_t error_size) {
     npy_errors to = {path, error, error_size};
-    const char *array = npz_suffix(path);
     *out = (npy){0};
-    char *file = strndup(path, array ? (size_t)(array - path) : strlen(path));
-    FILE *f = file ? fopen(file, "rb") : NULL;
-    free(file);
+    FILE *f = fopen(path, "rb");
     if (!f) return npy_wrong(&to, ": cannot open it: %s", strerror(errno));
-    bool ok = read_array(f, array ? array + (*array == ':') : NULL, out, &to);
+    bool ok = read_array(f, out, &to);
     fclose(f);
     if (!ok) npy_free(out);
     return ok;

@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-size_t npy_header(const npy *a, char out[NPY_HEADER]) {
+enum { NPY_HEADER = NPY_SHAPE_TEXT + 192 };
+
+static size_t npy_header(const npy *a, char out[NPY_HEADER]) {
     char shape[NPY_SHAPE_TEXT], dict[NPY_SHAPE_TEXT + 64];
     npy_shape_text(a, shape);
     int length =
@@ -19,21 +21,12 @@ size_t npy_header(const npy *a, char out[NPY_HEADER]) {
                            padded - 1, dict);
 }
 
-bool npy_flush(FILE *f) {
-    return fflush(f) == 0 && fsync(fileno(f)) == 0;
-}
-
-bool npy_can_replace(const npy_errors *to) {
-    struct stat st;
-    if (stat(to->path, &st) != 0 || S_ISREG(st.st_mode)) return true;
-    return npy_wrong(to, " exists and is not a regular file: name another to write");
-}
-
 static bool put(FILE *f, const npy *a, const npy_type *type) {
     char header[NPY_HEADER];
     const size_t length = npy_header(a, header);
     return fwrite(header, 1, length, f) == length &&
-           (!a->count || fwrite(a->data, type->bytes, a->count, f) == a->count) && npy_flush(f);
+           (!a->count || fwrite(a->data, type->bytes, a->count, f) == a->count) && fflush(f) == 0 &&
+           fsync(fileno(f)) == 0;
 }
 
 /* Writes the first array, then the others by recursion, and renames only if all succeeded. */
@@ -44,9 +37,11 @@ bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, ch
     const npy_type *type = npy_type_of(arrays->type);
     npy a = *arrays;
     replacement r;
+    struct stat st;
     if (!type || a.rank > NPY_RANK_MAX || !npy_count(&a, type->bytes))
         return npy_wrong(&to, ": type '%c' or its shape cannot be written", a.type);
-    if (!npy_can_replace(&to)) return false;
+    if (stat(*paths, &st) == 0 && !S_ISREG(st.st_mode))
+        return npy_wrong(&to, " exists and is not a regular file: name another to write");
     bool ok = replace_begin(&r, *paths);
     if (!ok) return npy_wrong(&to, ": cannot write it: %s", strerror(errno));
     if (!put(r.file, &a, type)) ok = npy_wrong(&to, ": cannot write it: %s", strerror(errno));

@@ -51,7 +51,7 @@ const char *comparison_name(comparison c); /* "NOT RESOLVED" */
  * beyond the band, the baseline's ratio to itself in the same rounds. */
 comparison stats_verdict(estimate log_ratio, double band, double margin);
 
-/* The band of an A/A arm: the end of its interval farther from 0, without sign. */
+/* The band of an A/A candidate: the end of its interval farther from 0, without sign. */
 double stats_band(estimate log_ratio);
 
 /* Is a time below the limit's by more than margin and band? log_ratio: time over the limit's. */

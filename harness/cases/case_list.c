@@ -105,12 +105,21 @@ static bool expand(case_list *list, const char *text, char *error, size_t error_
     return true;
 }
 
+static bool add_museum(case_list *list, char *error, size_t error_size) {
+    char spelling[CASE_TEXT];
+    for (size_t i = 0; i < museum_count(); i++)
+        for (size_t k = 0; museum_spelling(museum_at(i), k, spelling, sizeof spelling); k++)
+            if (!expand(list, spelling, error, error_size)) return false;
+    return true;
+}
+
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size) {
     for (const char *p = spelling; *p; p++) {
         if (!is_control(*p)) continue;
         snprintf(error, error_size, "a case has no control character as 0x%02x", (unsigned char)*p);
         return false;
     }
+    if (strcmp(spelling, "museum") == 0) return add_museum(list, error, error_size);
     return expand(list, spelling, error, error_size);
 }
 
@@ -130,14 +139,6 @@ bool cases_add_file(case_list *list, const char *path, char *error, size_t error
     }
     free(text);
     return ok;
-}
-
-bool cases_add_museum(case_list *list, char *error, size_t error_size) {
-    char spelling[CASE_TEXT];
-    for (size_t i = 0; i < museum_count(); i++)
-        for (size_t k = 0; museum_spelling(museum_at(i), k, spelling, sizeof spelling); k++)
-            if (!cases_add(list, spelling, error, error_size)) return false;
-    return true;
 }
 
 void cases_free(case_list *list) {

@@ -361,5 +361,5 @@ bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error,
     for (size_t i = 0; depth == SUITE_LONG && i < sizeof long_suite / sizeof *long_suite; i++)
         if (!cases_add(list, long_suite[i], error, error_size)) return false;
     if (depth == SUITE_LONG) add_streams(&to);
-    return to.ok && cases_add_museum(list, error, error_size);
+    return to.ok && cases_add(list, "museum", error, error_size);
 }

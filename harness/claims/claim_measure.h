@@ -9,8 +9,8 @@
 typedef struct claims_job {
     claim *claims; /* figures and verdicts are written into their settings */
     size_t count;
-    double seconds; /* of timing for each arm of a race */
-    uint64_t seed;  /* of the order of races, and of the arms in each */
+    double seconds; /* of timing for each candidate of a race */
+    uint64_t seed;  /* of the order of races, and of the candidates in each */
     bool quick;     /* skip large cases */
     void (*progress)(size_t done, size_t total, const char *what);
     void (*failed)(const claim *c, const setting *s);

@@ -1,5 +1,4 @@
 /* Reads the arrays of `run` and `judge`, and checks their shapes. SPDX-License-Identifier: MIT */
-#include "base/npz.h"
 #include "cli/arrays.h"
 #include "cli/options.h"
 
@@ -24,19 +23,9 @@ bool arrays_to_float(const char *path, npy *a) {
     return true;
 }
 
-/* FILE.npz is the array with the option's name. */
 static bool read_input(arrays *a, int i) {
-    char error[512], path[4096];
-    const char *given = a->value[i], *suffix = npz_suffix(given);
-    int n = snprintf(path, sizeof path, "%s%s", given, suffix && !*suffix ? ":" : "");
-    if (suffix && !*suffix && n > 0 && (size_t)n < sizeof path) {
-        n += snprintf(path + n, sizeof path - (size_t)n, "%s", arrays_spec(a, i)->name);
-        for (char *at = path + strlen(given); *at; at++)
-            if (*at == '-') *at = '_';
-    }
-    if (n < 0 || (size_t)n >= sizeof path)
-        return options_fail("--%s: the name is too long", arrays_spec(a, i)->name);
-    return npy_read(path, &a->array[i], error, sizeof error) ||
+    char error[512];
+    return npy_read(a->value[i], &a->array[i], error, sizeof error) ||
            options_fail("--%s %s", arrays_spec(a, i)->name, error);
 }
 
@@ -109,18 +98,18 @@ bool arrays_same_type(const arrays *a, int option) {
 }
 
 static bool check_shape(arrays *a, int i) {
-    char due[NPY_SHAPE_TEXT], given[NPY_SHAPE_TEXT], shape[NPY_SHAPE_TEXT];
+    char expected[NPY_SHAPE_TEXT], given[NPY_SHAPE_TEXT], shape[NPY_SHAPE_TEXT];
     const nl_arg arg = arrays_spec(a, i)->arg;
     npy as = {0};
     arrays_shape(a, arg, &as);
     npy_shape_text(&a->array[IN_X], shape);
-    npy_shape_text(&as, due), npy_shape_text(&a->array[i], given);
-    if (strcmp(given, due) == 0) return true;
+    npy_shape_text(&as, expected), npy_shape_text(&a->array[i], given);
+    if (strcmp(given, expected) == 0) return true;
     if (nl_args[arg].extent == NL_TENSOR)
         return options_fail("--%s %s has shape %s; x has %s", arrays_spec(a, i)->name, a->value[i],
-                            given, due);
+                            given, expected);
     return options_fail("--%s %s has shape %s; x of shape %s needs %s", arrays_spec(a, i)->name,
-                        a->value[i], given, shape, due);
+                        a->value[i], given, shape, expected);
 }
 
 bool arrays_load(arrays *a) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/blame.h"
-#include "timing/arm.h"
+#include "timing/candidate.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void say(const char *text) {
 }
 
 static void name(const char *did) {
-    const char *who = arm_calls;
+    const char *who = candidate_calls;
     say("\nnormlab: ");
     say(who ? who : "a kernel");
     say(did);
@@ -31,7 +31,7 @@ static void on_exit_called(void) {
 }
 
 static void on_crash(int number) {
-    if (getpid() == owner && arm_calls) name(" crashed");
+    if (getpid() == owner && candidate_calls) name(" crashed");
     signal(number, SIG_DFL);
     raise(number);
 }

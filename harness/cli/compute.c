@@ -103,9 +103,9 @@ static bool by_reference(const computation *c, double *d, long double *v) {
                      .magnitude = v + MAGNITUDE * most};
     if (updates) o.running_mean = of_c, o.running_var = of_c + most;
     if (back) {
-        o.dx = d + DX * count, o.dx_gauge = d + DX_GAUGE * count;
-        o.dgamma = of_c, o.dgamma_gauge = of_c + 2 * most;
-        o.dbeta = of_c + most, o.dbeta_gauge = of_c + 3 * most;
+        o.dx = d + DX * count, o.dx_scale = d + DX_GAUGE * count;
+        o.dgamma = of_c, o.dgamma_scale = of_c + 2 * most;
+        o.dbeta = of_c + most, o.dbeta_scale = of_c + 3 * most;
     }
     if (!ref_compute(p, &inputs, &o, c->threads)) return no_memory();
     if (back)

@@ -67,7 +67,9 @@ bool passes_make(const pass_plan *p) {
                false;
     for (int i = 0; i < p->passes && !interrupted(); i++) {
         const time_t now = time(NULL);
-        const unsigned seed = (unsigned)((uint64_t)now * 2654435761u + (unsigned)getpid()) >> 2;
+        const unsigned seed = (unsigned)(((uint64_t)now + 1000003u * (unsigned)i) * 2654435761u +
+                                         (unsigned)getpid()) >>
+                              2;
         const double begin = clock_ns();
         strftime(when, sizeof when, "%Y-%m-%dT%H%M%SZ", gmtime(&now));
         snprintf(part, sizeof part, "%s/.%s-%d-%d.part", folder, when, (int)getpid(), i);

@@ -165,7 +165,7 @@ static bool bench_all(job *j) {
 int cmd_bench(int argc, char **argv) {
     case_options o = {.threads = 1, .seconds = 0.3, .quick_seconds = 0.05};
     job j = {.o = &o};
-    size_t arms = 0;
+    size_t candidates = 0;
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     o.race = true;
@@ -180,15 +180,17 @@ int cmd_bench(int argc, char **argv) {
     }
     for (size_t i = 0; i < o.cases.count; i++)
         for (size_t k = 0; k < nl_impl_count(); k++)
-            arms += case_options_selects(&o, nl_impl_at(k), &o.cases.items[i]);
+            candidates += case_options_selects(&o, nl_impl_at(k), &o.cases.items[i]);
     if (!report_open(&j.out, o.out, o.quick)) return cases_free(&o.cases), NL_EXIT_USAGE;
     j.gates = calloc(nl_impl_count(), sizeof *j.gates);
     if (!j.gates) return fprintf(stderr, "normlab: out of memory\n"), NL_EXIT_FAILED;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
     fprintf(stderr, "%zu case%s, %zu implementation%s to time for %.2g s each: about %.0f s\n",
-            o.cases.count, o.cases.count == 1 ? "" : "s", arms, arms == 1 ? "" : "s", o.seconds,
-            1.2 * o.seconds * (double)(arms + 2 * o.cases.count) + 0.1 * (double)o.cases.count);
+            o.cases.count, o.cases.count == 1 ? "" : "s", candidates, candidates == 1 ? "" : "s",
+            o.seconds,
+            1.2 * o.seconds * (double)(candidates + 2 * o.cases.count) +
+                0.1 * (double)o.cases.count);
     bool input_ok = bench_all(&j);
     fprintf(stderr, "%zu timed, %zu failed\n", j.timed, j.failed);
     report_busy(&j.out);

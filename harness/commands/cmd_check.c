@@ -15,7 +15,7 @@
 #include "commands/commands.h"
 #include "verify/check.h"
 #include "verify/error_file.h"
-#include "verify/judges.h"
+#include "verify/checkers.h"
 #include "verify/shrink.h"
 #include "verify/worker.h"
 
@@ -71,8 +71,8 @@ typedef struct job {
     bool whole;        /* the suite: shows a failure on the smallest case that has it */
     report out, quiet; /* quiet: without a table */
     bool rows;         /* in the table: every row, not only failures */
-    judges judges;
-    count *counts; /* one per implementation, then one for models; the judges see them */
+    checkers checkers;
+    count *counts; /* one per implementation, then one for models; the checkers see them */
     count all;
     unsigned char *states; /* [implementations][cases]: how each ended */
     error_record largest;
@@ -81,7 +81,7 @@ typedef struct job {
 enum {
     GIVEN_UP = 200, /* an implementation that fails this often fails on most cases, each time in a
                      * process of its own */
-    MANY = 100      /* from this number of cases on judges are worth their start */
+    MANY = 100      /* from this number of cases on checkers are worth their start */
 };
 
 static size_t index_of(const nl_impl *m) {
@@ -126,7 +126,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     const bool failed = v->outcome == OUTCOME_FAIL;
     const int threads = case_options_threads(j->o, c);
     count *its = &j->counts[index_of(m)];
-    if (its->fail >= GIVEN_UP) return; /* a judge was stopped too late */
+    if (its->fail >= GIVEN_UP) return; /* a checker was stopped too late */
     const size_t number = (size_t)(c - j->o->cases.items);
     if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
         j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
@@ -164,7 +164,7 @@ static bool check_all(job *j, const nl_case *c, size_t i) {
     char error[700];
     bool taken = false;
     const check_settings settings = settings_of(j, c);
-    if (!judges_hear(&j->judges, i, c, &settings, error, sizeof error))
+    if (!checkers_next(&j->checkers, i, c, &settings, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), false;
     for (size_t m = 0; m < nl_impl_count() && !taken; m++)
         taken = nl_accepts(nl_impl_at(m), &c->problem);
@@ -247,14 +247,14 @@ int cmd_check(int argc, char **argv) {
     j.rows = o.cases.count <= 20, j.quiet = j.out, j.quiet.table = NULL;
     bool input_ok = true, stopped = false, ended = false;
     if (o.cases.count >= MANY)
-        judges_start(&j.judges, o.cases.items, o.cases.count, settings_of, &j);
+        checkers_start(&j.checkers, o.cases.items, o.cases.count, settings_of, &j);
     for (size_t i = 0; i < o.cases.count && input_ok && !stopped && !ended; i++) {
         progress(i, o.cases.count, o.cases.items[i].text);
         input_ok = check_all(&j, &o.cases.items[i], i);
         stopped = report_interrupted(&j.out, i + 1, o.cases.count);
         ended = o.first && j.all.fail;
     }
-    judges_end(&j.judges);
+    checkers_end(&j.checkers);
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
     if (input_ok && (o.cases.count != 1 || !j.out.table))

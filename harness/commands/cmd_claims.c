@@ -29,7 +29,7 @@ static void help(void) {
         "%s/NAME.txt; the default is every file in that folder. Every\n"
         "implementation is verified before it is timed, and again afterwards (docs/claims.md).\n\n"
         "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
-        "  --seconds S     of timing for each arm of a race (0.2; with --quick 0.02), four\n"
+        "  --seconds S     of timing for each candidate of a race (0.2; with --quick 0.02), four\n"
         "                  times that above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n"
         "  --passes N      measure in N fresh processes, with pauses, in an order drawn anew each\n"

@@ -16,7 +16,6 @@
 #include "workbench/symbols.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,8 +30,7 @@ static const char help[] =
     "  --threads N        threads for those that use them (1)\n"
     "  --seconds S        of timing per implementation and case (0.2); 0: no points for speed\n"
     "  --gradescope FILE  write Gradescope's results.json\n"
-    "  --junit FILE       write JUnit XML\n"
-    "  --card FILE.svg    write a card; one that is there gives the points before\n\n"
+    "  --junit FILE       write JUnit XML\n\n"
     "Exit codes: 0 every category is right, 1 not, or it does not compile, 2 bad usage or a bad\n"
     "assignment.\n\n"
     "Examples:\n"
@@ -40,15 +38,6 @@ static const char help[] =
     "  normlab grade examples/grading/rmsnorm.txt mine.c\n"
     "  normlab grade --seed 4711 --gradescope /autograder/results/results.json rmsnorm.txt "
     "mine.c\n";
-
-static char *read_card(const char *path) {
-    enum { MOST = 1 << 20 };
-    FILE *f = fopen(path, "rb");
-    char *text = f ? calloc(1, MOST + 1) : NULL;
-    if (text && fread(text, 1, MOST, f) == 0) *text = '\0';
-    if (f) fclose(f);
-    return text;
-}
 
 /* Of a hint that was printed before, nothing but that. */
 static void print_mark(const mark *k) {
@@ -113,18 +102,15 @@ static bool grade_file(grading *j) {
     return good_input;
 }
 
-enum { GRADESCOPE, JUNIT, CARD, FILES };
+enum { GRADESCOPE, JUNIT, FILES };
 
 static bool write_file(const marks *m, int kind, const char *path) {
     if (!path) return true;
-    char *before = kind == CARD ? read_card(path) : NULL;
     replacement r;
     bool ok = replace_begin(&r, path);
     if (ok && kind == GRADESCOPE) marks_gradescope(m, r.file);
     if (ok && kind == JUNIT) marks_junit(m, r.file);
-    if (ok && kind == CARD) marks_card(m, before, r.file);
     ok = ok && replace_end(&r, true);
-    free(before);
     if (!ok) fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
     return ok;
 }
@@ -139,9 +125,8 @@ int cmd_grade(int argc, char **argv) {
                                  {"threads", OPTION_COUNT, &j.threads, 1, 4096},
                                  {"seconds", OPTION_NUMBER, &j.seconds, 0, 1e6},
                                  {"gradescope", OPTION_TEXT, &files[GRADESCOPE], 0, 0},
-                                 {"junit", OPTION_TEXT, &files[JUNIT], 0, 0},
-                                 {"card", OPTION_TEXT, &files[CARD], 0, 0}};
-    int first, code = options_read(argc, argv, specs, 6, true, &first);
+                                 {"junit", OPTION_TEXT, &files[JUNIT], 0, 0}};
+    int first, code = options_read(argc, argv, specs, 5, true, &first);
     if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)

@@ -61,14 +61,14 @@ static void call_move(void *context, size_t turn) {
 static double try_way(void *context, limit_way way) {
     point *p = context;
     p->job.way = way;
-    return measure_trial(&(measure_arm){.call = call_move, .context = p}, clock_ns);
+    return measure_trial(&(measure_candidate){.call = call_move, .context = p}, clock_ns);
 }
 
 static void write_csv_rows(FILE *csv, size_t size, int threads, const measure *m) {
     for (size_t i = 0; csv && i < m->count; i++) {
         estimate e = measure_time(m, i);
         char way[64];
-        const point *p = m->arms[i].context;
+        const point *p = m->candidates[i].context;
         double bytes = (double)p->job.bytes * (p->job.reads + p->job.writes);
         fprintf(csv, "%zu,%d,%s,%s,%.6g,%.6g,%.6g,%zu,%s,%s\n", size, threads, patterns[i].name,
                 patterns[i].store, bytes / e.median, isinf(e.high) ? 0 : bytes / e.high,
@@ -81,7 +81,7 @@ static void write_csv_rows(FILE *csv, size_t size, int threads, const measure *m
 static bool measure_size(size_t size, int threads, const case_options *o, char *memory, size_t room,
                          FILE *csv, bool table) {
     point points[PATTERNS];
-    measure_arm arms[PATTERNS];
+    measure_candidate candidates[PATTERNS];
     char text[32];
     for (int i = 0; i < PATTERNS; i++) {
         const struct pattern *t = &patterns[i];
@@ -92,9 +92,9 @@ static bool measure_size(size_t size, int threads, const case_options *o, char *
         if (t->reads > 1) j->in[1] = memory + step;
         if (t->writes > 0) j->out[0] = memory + 2 * step;
         j->way = limit_choose(t->how, t->reads > 0, try_way, &points[i]);
-        arms[i] = (measure_arm){.call = call_move, .context = &points[i]};
+        candidates[i] = (measure_candidate){.call = call_move, .context = &points[i]};
     }
-    measure m = {.arms = arms,
+    measure m = {.candidates = candidates,
                  .count = PATTERNS,
                  .baseline = 3,
                  .seed = size,

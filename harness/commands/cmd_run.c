@@ -1,6 +1,5 @@
 /* `normlab run`: computes a layer on the user's own arrays. Checks every input and computes
  * everything before it writes the first output. SPDX-License-Identifier: MIT */
-#include "base/npz.h"
 #include "cli/arrays.h"
 #include "cli/case_options.h"
 #include "cli/compute.h"
@@ -24,7 +23,6 @@ static const char usage[] =
     "  --load FILE.so             also the kernels of a library (normlab_kernel.h)\n"
     "  --threads N                at most this many        default: 1\n"
     "  --momentum NUMBER          weight of the new value in the running ones    default: 0.1\n"
-    "  --out FILE.npz             gets every output: y, mean, rstd, ... or dx, dgamma, dbeta\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
     "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
@@ -33,7 +31,6 @@ static const char usage[] =
     "  normlab run layernorm --x x.npy --gamma gamma.npy --beta beta.npy --out y.npy\n"
     "  normlab run layernorm --x x.npy --gamma gamma.npy --dy dy.npy --out dx.npy \\\n"
     "      --dgamma-out dgamma.npy --dbeta-out dbeta.npy\n"
-    "  normlab run rmsnorm --x in.npz --gamma in.npz:weight --out out.npz\n"
     "  normlab run layernorm --x images.npy --axes -3,-2,-1 --out y.npy\n"
     "  normlab run rmsnorm --x x.npy --residual r.npy --casting before-weight --out y.npy\n"
     "  normlab run batchnorm --x x.npy --inference --running-mean m.npy --running-var v.npy \\\n"
@@ -66,19 +63,16 @@ typedef struct run {
     arrays a;
     computation c;
     npy out[NL_ARGS];
-    bool npz; /* --out gets every output */
 } run;
 
-/* Is an input the file to write, or an array in it? */
+/* Is an input the file to write? */
 static bool replaces_inputs(const run *r) {
     struct stat in, out;
     for (int i = IN_X; i < OUT; i++) {
-        const char *given = r->a.value[i], *suffix = given ? npz_suffix(given) : NULL;
-        char path[4096];
+        const char *given = r->a.value[i];
         if (!given || stat(r->a.value[OUT], &out) != 0) continue;
-        snprintf(path, sizeof path, "%.*s", suffix ? (int)(suffix - given) : (int)strlen(given),
-                 given);
-        if (stat(path, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) return true;
+        if (stat(given, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return true;
     }
     return false;
 }
@@ -87,23 +81,17 @@ static bool check_outputs(run *r) {
     const char *const *value = r->a.value;
     if (!value[OUT]) return options_fail("--out FILE.npy is missing: where to write y");
     for (int i = OUT; i < ARRAYS; i++) {
-        const char *name = own[i - OWN].name, *suffix = value[i] ? npz_suffix(value[i]) : NULL;
+        const char *name = own[i - OWN].name;
         if (value[i] && strcmp(value[i], "-") == 0)
             return options_fail("--%s -: standard output is not supported, name a file", name);
-        if (suffix && (i != OUT || *suffix == ':'))
-            return options_fail("--%s %s: only --out FILE.npz is one, and gets every output", name,
-                                value[i]);
-        if (i == OUT) r->npz = suffix;
-        if (r->npz && i != OUT && value[i])
-            return options_fail("--%s: --out %s gets every output", name, value[OUT]);
         for (int j = OUT; value[i] && j < i; j++)
             if (value[j] && strcmp(value[i], value[j]) == 0)
                 return options_fail("--%s and --%s name the same file, %s", own[j - OWN].name, name,
                                     value[i]);
     }
     if (replaces_inputs(r))
-        return options_fail(
-            "--out %s is or holds an input, and would be replaced: name another file", value[OUT]);
+        return options_fail("--out %s is an input, and would be replaced: name another file",
+                            value[OUT]);
     return true;
 }
 
@@ -114,7 +102,7 @@ static bool check_options(run *r) {
     r->a.backward = value[DY];
     own[OUT - OWN].arg = r->a.backward ? NL_DX : NL_Y;
     if (!arrays_check(&r->a)) return false;
-    if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] && !r->npz &&
+    if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] &&
         !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
         return options_fail("--running-mean: training updates the running statistics, give "
                             "--running-mean-out and --running-var-out; or --inference to use them");
@@ -174,10 +162,6 @@ static unsigned wanted(const run *r) {
     unsigned all = 0;
     for (int i = OUT; i < ARRAYS; i++)
         if (r->a.value[i]) all |= NL_BIT(own[i - OWN].arg);
-    if (!r->npz) return all;
-    all = nl_takes(r->a.p.op, r->a.p.pass) & nl_passes[r->a.p.pass].writes;
-    if (!r->a.value[IN_RESIDUAL]) all &= ~NL_BIT(NL_RESIDUAL_OUT);
-    if (!r->a.value[IN_RUNNING_MEAN]) all &= ~(NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR));
     return all;
 }
 
@@ -214,31 +198,19 @@ static bool make_arrays(run *r) {
 
 /* y comes first, so that it is renamed last. */
 static bool save(const run *r) {
-    const char *paths[ARRAYS], *names[NL_ARGS];
+    const char *paths[ARRAYS];
     npy all[NL_ARGS];
     char error[512], shape[NPY_SHAPE_TEXT];
     size_t count = 0;
-    bool ok;
-    if (r->npz) {
-        for (nl_arg a = 0; a < NL_ARGS; a++)
-            if (r->out[a].data) names[count] = nl_args[a].name, all[count++] = r->out[a];
-        ok = npz_write(r->a.value[OUT], names, all, count, error, sizeof error);
-    } else {
-        for (int i = OUT; i < ARRAYS; i++)
-            if (r->a.value[i])
-                paths[count] = r->a.value[i], all[count++] = r->out[own[i - OWN].arg];
-        ok = npy_write_all(paths, all, count, error, sizeof error);
-    }
-    if (!ok) return options_fail("%s", error);
+    for (int i = OUT; i < ARRAYS; i++)
+        if (r->a.value[i]) paths[count] = r->a.value[i], all[count++] = r->out[own[i - OWN].arg];
+    if (!npy_write_all(paths, all, count, error, sizeof error)) return options_fail("%s", error);
     const computation *c = &r->c;
     npy_shape_text(&r->a.array[IN_X], shape);
-    fprintf(stderr, "%s %s %s %s with %s%s%s: wrote %s", nl_op_name(c->p.op),
+    fprintf(stderr, "%s %s %s %s with %s%s%s: wrote %s\n", nl_op_name(c->p.op),
             nl_pass_name(c->p.pass), nl_dtype_name(c->p.dtype), shape,
             c->reference ? "the long double reference" : c->impl->name, c->reference ? "" : "@",
             c->reference ? "" : c->impl->isa, r->a.value[OUT]);
-    for (size_t i = 0; r->npz && i < count; i++)
-        fprintf(stderr, "%s %s", i ? "," : " with", names[i]);
-    fputc('\n', stderr);
     return true;
 }
 

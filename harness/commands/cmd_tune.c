@@ -29,7 +29,7 @@ static const char help[] =
     "file for NL_TUNING (docs/tuning.md). Takes two to three minutes.\n\n"
     "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
     "  --threads N    threads to compare with one (all)\n"
-    "  --seconds S    for each arm and size (0.3; with --quick 0.01)\n"
+    "  --seconds S    for each candidate and size (0.3; with --quick 0.01)\n"
     "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
     "  --margin M     differences below this fraction are SAME (0.02)\n"
     "  --quick        short timing, y of up to 32 MiB: takes seconds\n\n"
@@ -140,10 +140,14 @@ static bool measure_state(const struct question *q, curve *c, size_t i, bool rot
         first.impl = best_with(q, p.n, NL_STORES_STREAMING);
         second.impl = best_with(q, p.n, NL_STORES_CACHED);
     }
-    const measure_arm arms[] = {{.call = call_chain, .context = &first},
-                                {.call = call_chain, .context = &second},
-                                {.call = call_chain, .context = &second}};
-    measure m = {.arms = arms, .count = 3, .baseline = 1, .seed = c->rows[i], .clock = clock_ns};
+    const measure_candidate candidates[] = {{.call = call_chain, .context = &first},
+                                            {.call = call_chain, .context = &second},
+                                            {.call = call_chain, .context = &second}};
+    measure m = {.candidates = candidates,
+                 .count = 3,
+                 .baseline = 1,
+                 .seed = c->rows[i],
+                 .clock = clock_ns};
     m.seconds = 3 * o->seconds, m.precision = o->precision, m.interrupted = interrupted;
     const bool ok = measure_run(&m);
     estimate *ratio = &c->ratio[i][rotates];

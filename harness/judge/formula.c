@@ -112,10 +112,11 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v) {
     if (r->range == FLUSHED && k->value && ref_round(w->s->p->dtype, v) != 0 &&
         fabsl(ref_round(w->s->p->dtype, v)) == ref_smallest_normal(w->s->p->dtype))
         return formula_put_either(w, o, i, 0, v); /* before it was rounded up, or after */
-    if (!(r->rounds & AN_OUTPUT) || !k->value || !isfinite(k->allowed[i] * k->gauge[i]))
+    if (!(r->rounds & AN_OUTPUT) || !k->value || !isfinite(k->allowed[i] * k->scale[i]))
         return formula_put(w, o, i, stored_as(w, r, v));
-    const double units = due_type(w->s->dues, o) == NL_F32 ? k->allowed[i] : FLOATS_OFF;
-    const long double off = units * ref_unit(NL_F32) * k->gauge[i];
+    const double units =
+        expected_type(w->s->expectations, o) == NL_F32 ? k->allowed[i] : FLOATS_OFF;
+    const long double off = units * ref_unit(NL_F32) * k->scale[i];
     const long double low = stored_as(w, r, v - off), high = stored_as(w, r, v + off),
                       got = w->s->got[o][i];
     const bool between = got >= low && got <= high && stored_as(w, r, got) == got;
@@ -290,7 +291,8 @@ static void statistics(workspace *w, const formula *r) {
 }
 
 void formula_put(workspace *w, nl_arg o, size_t i, long double v) {
-    if (w->of[o].value) w->of[o].value[i] = (double)ref_round(due_type(w->s->dues, o), v);
+    if (w->of[o].value)
+        w->of[o].value[i] = (double)ref_round(expected_type(w->s->expectations, o), v);
 }
 
 void formula_put_any(workspace *w, nl_arg o, size_t i) {

@@ -158,11 +158,11 @@ typedef struct formula {
 
 formula formula_right(const subject *s);
 
-/* One output: a formula's values, the gauge of its errors, the error allowed after rounding, and
+/* One output: a formula's values, the scale of its errors, the error allowed after rounding, and
  * whether the formula leaves a number open. */
 typedef struct column {
     size_t count;
-    double *value, *gauge, *allowed;
+    double *value, *scale, *allowed;
     double *was; /* errors of the right formula */
     bool *open;
 } column;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct group_sums {
-    long double weight, gauge, d, x, xx, xd, dd;
+    long double weight, scale, d, x, xx, xd, dd;
 } group_sums;
 
 /* Within a group, theirs - y = gain * (a + b * xhat + rest), with a and b by least squares and
@@ -18,7 +18,7 @@ pattern growth_pattern(const subject *s, double *rest) {
     const double *y = s->got[NL_Y];
     pattern out = {0};
     const double m = (double)(p->n * p->c * p->s) / (double)(groups ? groups : 1);
-    long double offset = 0, scale = 0, all = 0, gauges = 0;
+    long double offset = 0, scale = 0, all = 0, scales = 0;
     double firm = 0, shrinking = 0;
     for (size_t i = 0; sums && y && i < p->n * p->c * p->s; i++) {
         size_t j = nl_feature_of(p, i);
@@ -26,8 +26,8 @@ pattern growth_pattern(const subject *s, double *rest) {
         long double gain = ref_gain(p, s->in->gamma, j), x = s->want->xhat[i], w = gain * gain;
         if (w == 0) continue;
         long double beta = s->in->beta ? s->in->beta[j] : 0, d = (y[i] - beta) / gain - x;
-        long double gauge = fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(beta);
-        g->gauge += gauge * gauge, g->weight += w, g->d += w * d, g->x += w * x;
+        long double scale = fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(beta);
+        g->scale += scale * scale, g->weight += w, g->d += w * d, g->x += w * x;
         g->xx += w * x * x, g->xd += w * x * d, g->dd += w * d * d;
     }
     for (size_t i = 0; sums && i < groups; i++) {
@@ -39,15 +39,15 @@ pattern growth_pattern(const subject *s, double *rest) {
         /* twelve degrees of noise: a factor that is not an accident */
         if (xx > 0) out.steepest = fmax(out.steepest, (double)fabsl(xd / xx));
         if (slope > 12 * (g.dd - flat - slope) / (m > 2 ? m - 2 : 1)) firm++, shrinking += xd < 0;
-        offset += flat, scale += slope, all += g.dd, gauges += g.gauge, out.groups++;
-        rest[i] = (double)(sqrtl(fmaxl(0, g.dd - flat - slope) / g.gauge) / ref_unit(p->dtype));
+        offset += flat, scale += slope, all += g.dd, scales += g.scale, out.groups++;
+        rest[i] = (double)(sqrtl(fmaxl(0, g.dd - flat - slope) / g.scale) / ref_unit(p->dtype));
     }
     free(sums);
     if (!(all > 0)) return out;
     out.offset = (double)(offset / all), out.scale = (double)(scale / all);
     out.shrinking = firm >= 8 ? shrinking / firm : 0;
     out.rest = fmax(0, 1 - out.offset - out.scale);
-    out.rest_rms = (double)(sqrtl(out.rest * all / gauges) / ref_unit(p->dtype));
+    out.rest_rms = (double)(sqrtl(out.rest * all / scales) / ref_unit(p->dtype));
     return out;
 }
 
@@ -117,7 +117,8 @@ static bool is_folded(const subject *s) {
         const double y = s->got[NL_Y][i],
                      product = (double)(s->in->x[i] * gain * s->want->rstd[nl_group_of(p, i)]);
         if (y == 0 || !(fabs(y) * 16 < fabs(product)) || !isfinite(product)) continue;
-        if (fabs(y - (double)due_at(s->dues, NL_Y, i).want) > ldexp(4, ilogb(product) - 24))
+        if (fabs(y - (double)expected_at(s->expectations, NL_Y, i).want) >
+            ldexp(4, ilogb(product) - 24))
             return false; /* farther off than its two roundings can be */
         far++;
         multiples += fmod(y, ldexp(1, ilogb(product) - 25)) == 0;

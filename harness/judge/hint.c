@@ -17,7 +17,7 @@
 typedef struct enquiry {
     subject s;
     instance shell; /* for the bounds; without buffers */
-    dues dues;
+    expectations expectations;
     sample call[SAMPLES];
     region wrong[NL_ARGS];
     nl_arg shown; /* the output to speak of */
@@ -58,8 +58,8 @@ static void say_where(const enquiry *q, hint *out) {
     char name[64];
     const size_t first = q->wrong[q->shown].first;
     const double got = q->s.got[q->shown][first];
-    const due d = due_at(&q->dues, q->shown, first);
-    due_name(q->s.p, q->shown, first, name, sizeof name);
+    const expected_value d = expected_at(&q->expectations, q->shown, first);
+    expected_name(q->s.p, q->shown, first, name, sizeof name);
     snprintf(out->number, sizeof out->number, "%s is %.9g, should be %.9g", name,
              isnan(got) ? fabs(got) : got, isnan(d.want) ? NAN : (double)d.want);
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
@@ -72,7 +72,9 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const size_t row = q->s.p->c * q->s.p->s;
     size_t unwritten = 0, added = 0, from = row; /* the first feature */
     for (size_t i = 0; r->wrong && q->call[OVER_ZEROS].memory && i < r->count; i++) {
-        if (!isnan(q->call[FIRST].of[o][i]) || isnan((double)due_at(&q->dues, o, i).want)) continue;
+        if (!isnan(q->call[FIRST].of[o][i]) ||
+            isnan((double)expected_at(&q->expectations, o, i).want))
+            continue;
         const double v = q->call[OVER_ZEROS].of[o][i];
         unwritten += v == 0, added += v != 0 && !isnan(v);
         if (v == 0 && i % row < from) from = i % row;
@@ -103,7 +105,7 @@ static bool find_class(const enquiry *q, char *cause, size_t size) {
     size_t lost = 0, made = 0;
     for (size_t i = 0; i < r->count; i++) {
         const bool got = isnan(q->s.got[q->shown][i]);
-        const due d = due_at(&q->dues, q->shown, i);
+        const expected_value d = expected_at(&q->expectations, q->shown, i);
         if (!d.promised || got == isnan(d.want)) continue;
         got ? made++ : lost++;
     }
@@ -181,7 +183,8 @@ static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
     const size_t rows = q->s.p->n, row = r->first / (r->count / rows);
     if (method == NL_REFINED && !(q->s.want->var[row] > 0))
         found = "squares around a mean that is a little off: n c^2 was not subtracted, or added";
-    if (method == NL_SHIFTED && q->dues.kappa >= 8 && rows > 1 && !memchr(r->rows + 1, 1, rows - 1))
+    if (method == NL_SHIFTED && q->expectations.kappa >= 8 && rows > 1 &&
+        !memchr(r->rows + 1, 1, rows - 1))
         found = "row 0 has no K near its mean: there it is the one-pass variance";
     if (found) snprintf(cause, size, "likely: %s", found);
     return found;
@@ -258,7 +261,8 @@ static void find_cause(enquiry *q, hint *out) {
     if (found && !digits) return;
     const size_t wrong = q->wrong[q->shown].wrong;
     const nl_problem *p = q->s.p;
-    const bool far = p->pass == NL_FORWARD && nl_layers[p->op].centred && q->dues.kappa >= 8;
+    const bool far =
+        p->pass == NL_FORWARD && nl_layers[p->op].centred && q->expectations.kappa >= 8;
     const char *method = far ? method_found(q->shell.impl, p->op) : NULL;
     if (method) {
         const bool corrected = q->shell.impl->method == NL_REFINED && strstr(method, "rounded");
@@ -287,15 +291,15 @@ bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_
     q->s = (subject){.p = &c->problem,
                      .in = &a->in,
                      .want = &a->want,
-                     .dues = &q->dues,
+                     .expectations = &q->expectations,
                      .narrow = c->problem.dtype,
                      .threads = nl_plan_of(impl, &c->problem, threads).threads};
-    const bool ok = dues_make(&q->shell, &a->want, &q->dues) &&
+    const bool ok = expectations_make(&q->shell, &a->want, &q->expectations) &&
                     samples_take(&q->shell, threads, q->call) && look_apart(q) && look(q, FIRST);
     if (ok && is_wrong(q)) say_where(q, out);
     if (ok) find_cause(q, out);
     samples_free(q->call);
     for (nl_arg o = 0; o < NL_ARGS; o++) region_free(&q->wrong[o]);
-    dues_free(&q->dues), free(q);
+    expectations_free(&q->expectations), free(q);
     return ok;
 }

@@ -25,7 +25,7 @@ static bool name_place(judgement *j) {
     if (!r->box || 2 * r->box > r->count || 10 * r->wrong < 9 * r->box) return false;
     for (size_t i = 0; i < r->count; i++) {
         if (!region_has(&j->s, r, i)) continue;
-        const long double want = due_at(&j->dues, r->output, i).want,
+        const long double want = expected_at(&j->expectations, r->output, i).want,
                           d = j->s.got[r->output][i] - want;
         error += d * d, size += want * want;
     }
@@ -142,11 +142,11 @@ bool judgement_make(judgement *j, const submission *of) {
                             .rstd = g + 2 * groups,
                             .magnitude = g + 3 * groups,
                             .dx = next + count,
-                            .dx_gauge = next + 2 * count,
+                            .dx_scale = next + 2 * count,
                             .dgamma = c,
-                            .dgamma_gauge = c + p->c,
+                            .dgamma_scale = c + p->c,
                             .dbeta = c + 2 * p->c,
-                            .dbeta_gauge = c + 3 * p->c};
+                            .dbeta_scale = c + 3 * p->c};
     j->as_case = (nl_case){.problem = *p, .residual = tensor[NL_RESIDUAL] != NULL};
     j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* no impl: the bound of
                                                                         two-pass, one accumulator */
@@ -154,15 +154,15 @@ bool judgement_make(judgement *j, const submission *of) {
     j->s = (subject){.p = p,
                      .in = &j->in,
                      .want = &j->want,
-                     .dues = &j->dues,
+                     .expectations = &j->expectations,
                      .narrow = narrow,
                      .threads = 1};
     j->s.got[subject_tensor(&j->s)] = tensor[subject_tensor(&j->s)];
     set_axes(&j->s, x);
     bool ok = copy_vectors(j, tensor[NL_DY], next + 3 * count) &&
               ref_compute(p, &j->in, &j->want, nl_max_threads()) &&
-              dues_make(&j->as_instance, &j->want, &j->dues);
-    memcpy(j->dues.stored, of->type, sizeof of->type);
+              expectations_make(&j->as_instance, &j->want, &j->expectations);
+    memcpy(j->expectations.stored, of->type, sizeof of->type);
     ok = ok && score_make(&j->s, &j->score) && explain(j);
     if (!ok) judgement_free(j);
     return ok;
@@ -170,6 +170,6 @@ bool judgement_make(judgement *j, const submission *of) {
 
 void judgement_free(judgement *j) {
     free(j->tensors), free(j->groups), free(j->score.kappa), free(j->data.input[NL_DY]);
-    dues_free(&j->dues), region_free(&j->wrong);
+    expectations_free(&j->expectations), region_free(&j->wrong);
     *j = (judgement){0};
 }

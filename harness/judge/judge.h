@@ -24,7 +24,7 @@ typedef struct judgement {
     nl_case as_case;
     nl_data data; /* gamma, beta and dy */
     instance as_instance;
-    dues dues;
+    expectations expectations;
     subject s;
     score score;
     bool right;

@@ -40,7 +40,7 @@ static void print_worst(const judgement *j, FILE *out) {
     const ref_outputs *w = j->s.want;
     char text[256];
     const size_t i = c->worst, g = nl_group_of(p, i);
-    const due d = due_at(&j->dues, c->worst_of, i);
+    const expected_value d = expected_at(&j->expectations, c->worst_of, i);
     char error[32], is[64], should[64];
     fprintf(out, "worst element    %s is %s, should be %s: %s",
             number_text(j, c->worst_of, i, text), value_text(j->s.got[c->worst_of][i], is),

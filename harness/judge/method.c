@@ -40,19 +40,22 @@ static void add(errors *e, const subject *s, score *c) {
 static void measure(const nl_impl *impl, const nl_case *c, errors *e) {
     nl_data data;
     answer want;
-    dues dues;
+    expectations expectations;
     sample calls[SAMPLES] = {0};
     score scored = {0};
     if (!nl_accepts(impl, &c->problem) || !data_make(c, &data, (char[700]){0}, 700)) return;
     const bool made = answer_make(c, &data, &want);
     const instance shell = {.c = c, .data = &data, .impl = impl};
-    if (made && dues_make(&shell, &want.want, &dues)) {
-        subject s = {.p = &c->problem, .in = &want.in, .want = &want.want, .dues = &dues};
+    if (made && expectations_make(&shell, &want.want, &expectations)) {
+        subject s = {.p = &c->problem,
+                     .in = &want.in,
+                     .want = &want.want,
+                     .expectations = &expectations};
         if (samples_take(&shell, 1, calls)) {
             s.got[NL_Y] = calls[FIRST].of[NL_Y];
             if (score_make(&s, &scored)) add(e, &s, &scored);
         }
-        free(scored.kappa), samples_free(calls), dues_free(&dues);
+        free(scored.kappa), samples_free(calls), expectations_free(&expectations);
     }
     if (made) answer_free(&want);
     data_free(&data);

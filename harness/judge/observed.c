@@ -58,14 +58,15 @@ static void add_clipped(mistake_list *l) {
     }
 }
 
-/* Zeros in every row, but nowhere a row of zeros; the rest is as much larger as dropout makes it. */
+/* Zeros in every row, but nowhere a row of zeros; the rest is as much larger as dropout makes it.
+ */
 static void add_dropout(mistake_list *l) {
     const subject *s = l->s;
     const size_t row = s->p->c * s->p->s;
     double products = 0, squares = 0;
     size_t zeros = 0, rows_with = 0, here = 0;
     for (size_t i = 0; i < elements(l); i++) {
-        const due d = due_at(s->dues, subject_tensor(s), i);
+        const expected_value d = expected_at(s->expectations, subject_tensor(s), i);
         const double want = (double)d.want, got = outputs(l)[i];
         if (!isfinite(want) || !isfinite(got)) return;
         here += got == 0 && want != 0;
@@ -139,7 +140,7 @@ static double order_error(const mistake_list *l, const formula *f) {
                      g = nl_feature_of(s->p, (size_t)formula_from(s, f, OF_GAMMA, i)),
                      b = nl_feature_of(s->p, (size_t)formula_from(s, f, OF_BETA, i));
         const double v = s->p->pass == NL_BACKWARD
-                             ? (double)due_at(s->dues, NL_DX, x).want
+                             ? (double)expected_at(s->expectations, NL_DX, x).want
                              : (double)(formula_gain_at(s, f, g) * s->want->xhat[x]) +
                                    (s->in->beta ? s->in->beta[b] : 0);
         const double d = outputs(l)[i] - v;
@@ -222,7 +223,7 @@ static void add_past(mistake_list *l) {
         if (fit_group(l, g, &a, &b, &c)) ratio[found++] = b / a;
     for (size_t i = 0; s->in->dresidual && i < elements(l); i++) {
         const double past = s->in->dresidual[i];
-        up += past * (outputs(l)[i] - (double)due_at(s->dues, NL_DX, i).want + past);
+        up += past * (outputs(l)[i] - (double)expected_at(s->expectations, NL_DX, i).want + past);
         down += past * past;
     }
     const double of = found > 2 ? stats_quantile(ratio, found, 0.5) : up / down;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/samples.h"
 #include "dtype.h"
-#include "verify/due.h"
+#include "verify/expected.h"
 #include "verify/examine.h"
 
 #include <stdlib.h>
@@ -11,15 +11,15 @@ static void take(void *context, const instance *in) {
     sample *out = context;
     const nl_problem *p = &in->c->problem;
     size_t numbers = 0;
-    for (nl_arg o = 0; o < NL_ARGS; o++) numbers += due_has(in, o) ? due_count(p, o) : 0;
+    for (nl_arg o = 0; o < NL_ARGS; o++) numbers += expected_has(in, o) ? expected_count(p, o) : 0;
     double *next = out->memory = malloc(out->bytes = (numbers + 1) * sizeof *next);
     if (!next) return;
     next[numbers] = 0;
     for (nl_arg o = 0; o < NL_ARGS; o++) {
-        if (!due_has(in, o)) continue;
+        if (!expected_has(in, o)) continue;
         out->of[o] = next;
         const nl_dtype t = nl_args[o].extent == NL_TENSOR ? p->dtype : NL_F32;
-        for (size_t i = 0; i < due_count(p, o); i++)
+        for (size_t i = 0; i < expected_count(p, o); i++)
             *next++ = nl_load(t, in->at[o], nl_place(nl_places_of(p, o), i));
     }
 }

@@ -6,7 +6,7 @@
 
 /* Counts an element of y or dx with error e. */
 static void add_element(const subject *s, score *c, size_t *finite, size_t i, double e,
-                        const due *d) {
+                        const expected_value *d) {
     const size_t g = nl_group_of(s->p, i);
     const double got = s->got[subject_tensor(s)][i];
     const long double best = ref_round(d->dtype, d->want);
@@ -24,14 +24,14 @@ bool score_make(const subject *s, score *c) {
     c->kappa = calloc(groups, 3 * sizeof *c->kappa);
     if (!finite || !beyond || !c->kappa) return free(finite), free(beyond), false;
     c->group_rms = c->kappa + groups, c->group_rest = c->group_rms + groups;
-    c->count = s->p->n * s->p->c * s->p->s, c->promised = s->dues->promised;
-    for (size_t g = 0; g < groups; g++) c->kappa[g] = s->dues->allowed[g].kappa;
+    c->count = s->p->n * s->p->c * s->p->s, c->promised = s->expectations->promised;
+    for (size_t g = 0; g < groups; g++) c->kappa[g] = s->expectations->allowed[g].kappa;
     int level = -1; /* rank of the worst number: 2 beyond its bound, 1 within, 0 without a bound */
     for (nl_arg o = 0; o < NL_ARGS; o++) {
-        c->of[o].count = s->got[o] ? due_count(s->p, o) : 0;
+        c->of[o].count = s->got[o] ? expected_count(s->p, o) : 0;
         for (size_t i = 0; i < c->of[o].count; i++) {
-            const due d = due_at(s->dues, o, i);
-            const double e = error_units(d.dtype, s->got[o][i], d.low, d.high, d.gauge);
+            const expected_value d = expected_at(s->expectations, o, i);
+            const double e = error_units(d.dtype, s->got[o][i], d.low, d.high, d.scale);
             const int its_level = !d.promised ? 0 : e <= d.allowed.probable ? 1 : 2;
             c->judged += d.promised;
             c->largest = fmax(c->largest, e), c->of[o].largest = fmax(c->of[o].largest, e);

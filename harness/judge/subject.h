@@ -2,7 +2,7 @@
 #ifndef NL_SUBJECT_H
 #define NL_SUBJECT_H
 
-#include "verify/due.h"
+#include "verify/expected.h"
 
 enum { SUBJECT_AXES = 8 };
 
@@ -11,7 +11,7 @@ typedef struct subject {
     const nl_problem *p;
     const ref_inputs *in;
     const ref_outputs *want;
-    const dues *dues;
+    const expectations *expectations;
     const double *got[NL_ARGS]; /* the outputs to judge; NULL: not given */
     size_t rows[SUBJECT_AXES];  /* the rows within x's last 1, 2, ... axes before the features; ends
                                    with 0 */

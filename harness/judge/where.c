@@ -27,23 +27,23 @@ static size_t marked(const bool *set, size_t n) {
 /* The output's axes; an axis that it lacks has one index, which is marked. */
 static spot axes_of(const nl_problem *p, nl_arg o) {
     if (nl_args[o].extent == NL_TENSOR) return (spot){p->n, p->c, p->s};
-    const spot last = spot_of(p, o, due_count(p, o) - 1);
+    const spot last = spot_of(p, o, expected_count(p, o) - 1);
     return (spot){last.row + 1, last.feature + 1, 1};
 }
 
 bool region_make(const subject *s, nl_arg output, region *r) {
     const nl_problem *p = s->p;
     const spot axes = axes_of(p, output);
-    *r = (region){.output = output, .count = due_count(p, output)};
+    *r = (region){.output = output, .count = expected_count(p, output)};
     r->rows = calloc(axes.row + axes.feature + axes.place, sizeof *r->rows);
     if (!r->rows) return false;
     r->features = r->rows + axes.row, r->places = r->features + axes.feature;
     for (size_t i = 0; i < r->count; i++) {
-        const due d = due_at(s->dues, output, i);
+        const expected_value d = expected_at(s->expectations, output, i);
         const double got = s->got[output][i];
         const spot at = spot_of(p, output, i);
         if (!d.promised || (!isfinite(d.want) && !isfinite(got))) continue;
-        if (due_met(&d, got)) continue;
+        if (expected_met(&d, got)) continue;
         if (!r->wrong++) r->first = i;
         r->rows[at.row] = r->features[at.feature] = r->places[at.place] = true;
     }

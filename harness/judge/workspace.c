@@ -5,13 +5,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Also fills gauge and allowed, once for all formulas, since the bounds of column sums are slow.
+/* Also fills scale and allowed, once for all formulas, since the bounds of column sums are slow.
  * The formula's value is rounded as well, hence one more unit. */
 bool workspace_open(workspace *w, const subject *s) {
     size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
     *w = (workspace){.s = s, .count = count, .to = count};
     for (nl_arg o = 0; o < NL_ARGS; o++)
-        if (s->got[o]) numbers += w->of[o].count = due_count(s->p, o);
+        if (s->got[o]) numbers += w->of[o].count = expected_count(s->p, o);
     w->mean = calloc(count + 1, 4 * sizeof *w->mean);
     w->memory = calloc(numbers + 1, 4 * sizeof *w->memory);
     w->open = calloc(numbers + 1, sizeof *w->open);
@@ -22,13 +22,13 @@ bool workspace_open(workspace *w, const subject *s) {
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         column *k = &w->of[o];
         if (!s->got[o]) continue;
-        k->value = next, k->gauge = next + k->count, k->allowed = next + 2 * k->count;
+        k->value = next, k->scale = next + k->count, k->allowed = next + 2 * k->count;
         k->was = next + 3 * k->count, k->open = open;
         next += 4 * k->count, open += k->count;
         for (size_t i = 0; i < k->count; i++) {
-            const due d = due_at(s->dues, o, i);
+            const expected_value d = expected_at(s->expectations, o, i);
             const bool here = !s->only || (o == s->only->output && region_has(s, s->only, i));
-            k->gauge[i] = here ? (double)d.gauge : INFINITY;
+            k->scale[i] = here ? (double)d.scale : INFINITY;
             k->allowed[i] = d.promised ? 1 + d.allowed.probable : INFINITY;
         }
     }
@@ -50,14 +50,14 @@ mismatch formula_residual(workspace *w, bool right) {
     mismatch left = {0};
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         const column *k = &w->of[o];
-        const nl_dtype t = due_type(w->s->dues, o);
+        const nl_dtype t = expected_type(w->s->expectations, o);
         const bool all = w->to - w->from == w->count;
         if (!all && o != subject_tensor(w->s)) continue;
         for (size_t i = all ? 0 : w->from; i < (all ? k->count : w->to); i++) {
             const double v = k->value[i];
-            if (isinf(k->gauge[i]) || k->open[i]) continue;
-            double e = error_units(t, w->s->got[o][i], v, v, k->gauge[i]);
-            const double larger = fmax(1, fabs(v) / k->gauge[i]); /* and so is its rounding */
+            if (isinf(k->scale[i]) || k->open[i]) continue;
+            double e = error_units(t, w->s->got[o][i], v, v, k->scale[i]);
+            const double larger = fmax(1, fabs(v) / k->scale[i]); /* and so is its rounding */
             const bool within = e <= k->allowed[i] * larger;
             left.largest = fmax(left.largest, e), left.beyond += !within;
             left.finite += isfinite(w->s->got[o][i]);

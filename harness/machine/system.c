@@ -1,25 +1,15 @@
-/* System and program: clock source, hypervisor, hardware counters, address randomization, build,
- * tuning. SPDX-License-Identifier: MIT */
+/* System and program: clock source, hypervisor, address randomization, build, tuning.
+ * SPDX-License-Identifier: MIT */
 #include "build_info.h"
 #include "machine/exam.h"
 #include "tuning.h"
 
-#include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #ifdef __linux__
-#include <sys/ioctl.h>
 #include <sys/personality.h>
-#include <sys/syscall.h>
-#if defined __has_include
-#if __has_include(<linux/perf_event.h>)
-#include <linux/perf_event.h>
-#define HAVE_PERF
-#endif
-#endif
 #endif
 
 #define DMI "/sys/class/dmi/id/"
@@ -81,59 +71,6 @@ static void virtualization(exam *e) {
                  "this system does not show whether it is a guest%s", dmi);
 }
 
-#ifdef HAVE_PERF
-/* Counts the user-space instructions of a loop of at least `least`; negative: -errno. */
-static long long count_instructions(int least) {
-    struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
-                                   .size = sizeof attr,
-                                   .config = PERF_COUNT_HW_INSTRUCTIONS,
-                                   .disabled = 1,
-                                   .exclude_kernel = 1,
-                                   .exclude_hv = 1};
-    uint64_t count = 0;
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0UL);
-    if (fd < 0) return -errno;
-    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
-    for (volatile int i = 0; i < least; i++) {
-    }
-    ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-    if (read(fd, &count, sizeof count) != (ssize_t)sizeof count) count = 0;
-    close(fd);
-    return (long long)count;
-}
-
-static void hardware_counters(exam *e) {
-    const int least = 100000;
-    double paranoid;
-    char setting[64] = "";
-    long long counted = count_instructions(least);
-    if (counted >= least) {
-        exam_add(e, "counters", FINDING_GOOD, NULL, "perf_event_open counts instructions");
-        return;
-    }
-    if (kernel_number("/proc/sys/kernel/perf_event_paranoid", "", &paranoid))
-        snprintf(setting, sizeof setting, "; perf_event_paranoid is %.0f", paranoid);
-    int why = counted < 0 ? (int)-counted : 0;
-    bool forbidden = why == EACCES || why == EPERM;
-    exam_add(e, "counters", FINDING_NOTE,
-             forbidden ? "sudo sysctl kernel.perf_event_paranoid=2; in a container also a seccomp "
-                         "profile or CAP_PERFMON that allows perf_event_open"
-                       : "Timing does not need them; to count, use a machine that exposes them",
-             "none: %s%s",
-             !why            ? "they open, but do not count"
-             : forbidden     ? "not allowed"
-             : why == ENOSYS ? "this kernel has no perf events"
-             : why == ENOENT || why == ENODEV || why == EOPNOTSUPP
-                 ? "the processor, or its hypervisor, offers no such event"
-                 : strerror(why),
-             setting);
-}
-#else
-static void hardware_counters(exam *e) {
-    exam_add(e, "counters", FINDING_UNKNOWN, NULL, "built where there is no perf_event_open");
-}
-#endif
-
 /* Random addresses are good here: fresh processes then sample many placements instead of one. */
 static void aslr(exam *e) {
     double kernel;
@@ -183,7 +120,6 @@ static void tuning(exam *e) {
 void examine_system(exam *e) {
     clocksource(e);
     virtualization(e);
-    hardware_counters(e);
     aslr(e);
     build(e);
     tuning(e);

@@ -124,11 +124,11 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     omp_set_num_threads(before);
 }
 
-#define IMPL(layer, bit, more)                                                                     \
-    {                                                                                              \
-        .name = "peer/onednn_" layer, .isa = "c", .ops = NL_BIT(bit),                              \
+#define IMPL(layer, bit, more)                                                         \
+    {                                                                                  \
+        .name = "peer/onednn_" layer, .isa = "c", .ops = NL_BIT(bit),                  \
         .passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD) | (more), .threaded = true, \
-        .method = NL_TWO_PASS, .lanes = 1, .forward = forward, .backward = backward                \
+        .method = NL_TWO_PASS, .lanes = 1, .forward = forward, .backward = backward    \
     }
 static nl_impl impls[] = {IMPL("batchnorm", NL_BATCHNORM, NL_BIT(NL_INFERENCE)),
                           IMPL("layernorm", NL_LAYERNORM, 0), IMPL("rmsnorm", NL_RMSNORM, 0)};

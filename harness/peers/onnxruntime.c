@@ -48,11 +48,11 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     run_parts(p, parts, sizeof parts / sizeof *parts, threads);
 }
 
-#define IMPL(layer, op, pass)                                                                      \
-    {                                                                                              \
-        .name = "peer/onnxruntime_" layer, .isa = "c", .ops = NL_BIT(op), .passes = NL_BIT(pass),  \
-        .dtypes = NL_BIT(NL_F32), .threaded = true, .method = NL_TWO_PASS, .lanes = 1, \
-        .forward = forward                                                                         \
+#define IMPL(layer, op, pass)                                                                     \
+    {                                                                                             \
+        .name = "peer/onnxruntime_" layer, .isa = "c", .ops = NL_BIT(op), .passes = NL_BIT(pass), \
+        .dtypes = NL_BIT(NL_F32), .threaded = true, .method = NL_TWO_PASS, .lanes = 1,            \
+        .forward = forward                                                                        \
     }
 static nl_impl impls[] = {IMPL("batchnorm", NL_BATCHNORM, NL_INFERENCE),
                           IMPL("layernorm", NL_LAYERNORM, NL_FORWARD),

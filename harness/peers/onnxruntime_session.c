@@ -83,7 +83,7 @@ static bool make_session(plan *k, const part *parts, int inputs) {
     OrtSessionOptions *options = NULL;
     OrtModel *model = NULL;
     OrtGraph *graph = NULL;
-    /* Otherwise its threads would spin while the next arm is timed. */
+    /* Otherwise its threads would spin while the next candidate is timed. */
     bool ok = good(ort->CreateSessionOptions(&options)) &&
               good(ort->SetIntraOpNumThreads(options, k->threads)) &&
               good(ort->AddSessionConfigEntry(options, "session.force_spinning_stop", "1")) &&

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 /* The networks of a wiring. */
-static const struct arm {
+static const struct candidate {
     const char *name;
     bool has_norm;
     nl_op norm;
     float stretch;
-} arms[] = {
+} candidates[] = {
     {"no norm", false, NL_LAYERNORM, 1},
     {"BatchNorm", true, NL_BATCHNORM, 1},
     {"LayerNorm", true, NL_LAYERNORM, 1},
@@ -23,7 +23,7 @@ static const struct arm {
     {"no norm, W * 1.1", false, NL_LAYERNORM, 1.1f},
     {"no norm, W * 0.9", false, NL_LAYERNORM, 0.9f},
 };
-enum { ARMS = sizeof arms / sizeof *arms, LAYERS = 64 };
+enum { CANDIDATES = sizeof candidates / sizeof *candidates, LAYERS = 64 };
 static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
 
 /* [0] to [LAYERS] of each; the weights of layer l, counted from 1, are at [l]. */
@@ -34,14 +34,14 @@ typedef struct curves {
 /* Mean squares in the limit of wide layers. The row norms divide by the mean square of the ReLU's
  * output; BatchNorm divides by its variance over the batch, a share of 1 - 1/pi. A weight's
  * gradient is a sum of input times gradient of the output: its mean square is a product. */
-static void expect(const struct arm *arm, wiring wiring, curves *e) {
+static void expect(const struct candidate *candidate, wiring wiring, curves *e) {
     double *activation = e->activation, *gradient = e->gradient, *weights = e->weights;
-    double share = nl_layers[arm->norm].by_channel ? 1 - 1 / 3.14159265358979 : 1;
-    double stretch = (double)arm->stretch * (double)arm->stretch, factor[LAYERS];
+    double share = nl_layers[candidate->norm].by_channel ? 1 - 1 / 3.14159265358979 : 1;
+    double stretch = (double)candidate->stretch * (double)candidate->stretch, factor[LAYERS];
     activation[0] = gradient[LAYERS] = 1;
     for (size_t l = 0; l < LAYERS; l++) {
         double x = activation[l];
-        if (!arm->has_norm)
+        if (!candidate->has_norm)
             factor[l] = wiring == PLAIN ? stretch : 2, activation[l + 1] = x * factor[l];
         else if (wiring == PLAIN) /* the first layer's input comes from no ReLU */
             factor[l] = l ? 1 / share : 0.5, activation[l + 1] = 0.5;
@@ -52,7 +52,7 @@ static void expect(const struct arm *arm, wiring wiring, curves *e) {
     }
     for (size_t l = LAYERS; l-- > 0;) {
         gradient[l] = gradient[l + 1] * factor[l];
-        weights[l + 1] = !arm->has_norm        ? activation[l] * gradient[l + 1]
+        weights[l + 1] = !candidate->has_norm  ? activation[l] * gradient[l + 1]
                          : wiring == PLAIN     ? activation[l] * gradient[l]
                          : wiring == POST_NORM ? gradient[l] / 2
                                                : gradient[l + 1];
@@ -85,21 +85,22 @@ static bool run(study_out *o, bool quick) {
     for (size_t i = 0; ok && i < weights; i++) normal[i] = (float)random_normal(1, i);
     for (size_t i = 0; ok && i < 2 * n; i++) x[i] = (float)random_normal(2, i);
     net.normal = normal;
-    for (size_t i = 0; ok && i < WIRINGS * ARMS; i++) {
-        const struct arm *arm = &arms[i % ARMS];
-        net.wiring = (wiring)(i / ARMS);
+    for (size_t i = 0; ok && i < WIRINGS * CANDIDATES; i++) {
+        const struct candidate *candidate = &candidates[i % CANDIDATES];
+        net.wiring = (wiring)(i / CANDIDATES);
         const char *name = wirings[net.wiring];
-        study_progress(o, i, WIRINGS * ARMS, name);
-        if (net.wiring != PLAIN && arm->stretch != 1) continue;
-        net.has_norm = arm->has_norm, net.norm = arm->norm, net.stretch = arm->stretch;
+        study_progress(o, i, WIRINGS * CANDIDATES, name);
+        if (net.wiring != PLAIN && candidate->stretch != 1) continue;
+        net.has_norm = candidate->has_norm, net.norm = candidate->norm,
+        net.stretch = candidate->stretch;
         ok = network_run(&net, x, x + n, x + 2 * n, x + 3 * n,
                          (network_sizes){got.activation, got.gradient, got.weights + 1});
         if (!ok) break;
         /* In He's network without a norm each row adds 1/2 to the mean square. */
         for (size_t l = 1; l <= LAYERS; l++) got.weights[l] /= sqrt((double)net.rows / 2);
-        expect(arm, net.wiring, &expected);
-        points(o, name, "", arm->name, &got);
-        points(o, name, ", expected", arm->name, &expected);
+        expect(candidate, net.wiring, &expected);
+        points(o, name, "", candidate->name, &got);
+        points(o, name, ", expected", candidate->name, &expected);
     }
     free(normal), free(x);
     return ok;

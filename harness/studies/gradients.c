@@ -23,10 +23,10 @@ static double largest(const instance *in, const ref_outputs *want, nl_arg s) {
         long double v = s == NL_DX       ? want->dx[i]
                         : s == NL_DGAMMA ? want->dgamma[i]
                                          : want->dbeta[i];
-        long double gauge = s == NL_DX       ? want->dx_gauge[i]
-                            : s == NL_DGAMMA ? want->dgamma_gauge[i]
-                                             : want->dbeta_gauge[i];
-        error = fmax(error, error_units(NL_F32, ((float *)in->at[s])[i], v, v, gauge));
+        long double scale = s == NL_DX       ? want->dx_scale[i]
+                            : s == NL_DGAMMA ? want->dgamma_scale[i]
+                                             : want->dbeta_scale[i];
+        error = fmax(error, error_units(NL_F32, ((float *)in->at[s])[i], v, v, scale));
     }
     return error;
 }

@@ -1,11 +1,11 @@
-/* The arms of a case: every implementation that is right on it, the baseline once more (its
+/* The candidates of a case: every implementation that is right on it, the baseline once more (its
  * difference from itself is noise), and the machine's limit on the same buffers.
  * SPDX-License-Identifier: MIT */
 #include "timing/bench.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "best.h"
-#include "timing/arm.h"
+#include "timing/candidate.h"
 #include "timing/flush.h"
 #include "verify/isolate.h"
 
@@ -21,10 +21,10 @@ typedef struct bench {
     const bench_settings *o;
     int threads;
     fixture f;
-    arm *arms; /* the implementations, then the baseline again */
-    row *rows; /* [impls] */
+    candidate *candidates; /* the implementations, then the baseline again */
+    row *rows;             /* [impls] */
     size_t impls;
-    limit_arm limits[2];
+    limit_candidate limits[2];
 } bench;
 
 /* One set of buffers; for rotating, enough sets to fill the last-level cache twice. */
@@ -72,15 +72,15 @@ static void collect(bench *b) {
             b->o->row(b->o->context, &line);
             continue;
         }
-        b->arms[b->impls] = (arm){.on = {&b->f}, .impl = {m}, .threads = line.threads};
-        b->arms[b->impls].unnamed = b->o->unnamed && b->o->unnamed(b->o->context, m);
+        b->candidates[b->impls] = (candidate){.on = {&b->f}, .impl = {m}, .threads = line.threads};
+        b->candidates[b->impls].unnamed = b->o->unnamed && b->o->unnamed(b->o->context, m);
         b->rows[b->impls++] = line;
     }
 }
 
 /* Calls the implementation in a child process. A large case is not copied into shared memory: its
- * call shows only crashes, and arm_verify() checks the values. */
-static verdict guarded(const bench *b, const arm *a) {
+ * call shows only crashes, and candidate_verify() checks the values. */
+static verdict guarded(const bench *b, const candidate *a) {
     enum { LARGE = 1 << 21 };
     const nl_problem *p = &b->c->problem;
     const fixture *f = &b->f;
@@ -95,16 +95,17 @@ static verdict guarded(const bench *b, const arm *a) {
     return isolate_call(f->in, a->threads, v.why, sizeof v.why) ? v : failure("%s", v.why);
 }
 
-/* Keeps the arms that are right; reports and drops the others. */
-static void verify_arms(bench *b) {
+/* Keeps the candidates that are right; reports and drops the others. */
+static void verify_candidates(bench *b) {
     size_t kept = 0;
     for (size_t i = 0; i < b->impls; i++) {
-        b->rows[i].v = guarded(b, &b->arms[i]);
-        if (b->rows[i].v.outcome != OUTCOME_FAIL) b->rows[i].v = arm_verify(&b->arms[i]);
+        b->rows[i].v = guarded(b, &b->candidates[i]);
+        if (b->rows[i].v.outcome != OUTCOME_FAIL)
+            b->rows[i].v = candidate_verify(&b->candidates[i]);
         if (b->rows[i].v.outcome == OUTCOME_FAIL)
             b->o->row(b->o->context, &b->rows[i]);
         else
-            b->rows[kept] = b->rows[i], b->arms[kept++] = b->arms[i];
+            b->rows[kept] = b->rows[i], b->candidates[kept++] = b->candidates[i];
     }
     b->impls = kept;
     isolate_end(); /* nothing else runs while the rest is timed */
@@ -112,7 +113,7 @@ static void verify_arms(bench *b) {
 
 static size_t find_baseline(const bench *b) {
     for (size_t i = 0; i < b->impls; i++) {
-        const nl_impl *m = b->arms[i].impl[0];
+        const nl_impl *m = b->candidates[i].impl[0];
         const char *slash = strrchr(m->name, '/');
         if (b->o->is_baseline ? b->o->is_baseline(b->o->context, m, b->c)
                               : slash && strcmp(slash, "/naive") == 0)
@@ -121,43 +122,43 @@ static size_t find_baseline(const bench *b) {
     return 0;
 }
 
-/* The arm, as its lines in the file of rounds name it. */
-static bench_round name_arm(const bench *b, size_t i) {
+/* The candidate, as its lines in the file of rounds name it. */
+static bench_round name_candidate(const bench *b, size_t i) {
     static const char *const others[] = {"(baseline again)", "(limit)", "(streaming limit)"};
-    const nl_impl *impl = i <= b->impls ? b->arms[i].impl[0] : NULL;
+    const nl_impl *impl = i <= b->impls ? b->candidates[i].impl[0] : NULL;
     return (bench_round){.c = b->c,
                          .impl = i < b->impls ? impl->name : others[i - b->impls],
                          .isa = impl ? impl->isa : "-",
-                         .threads = impl ? b->arms[i].threads : b->threads};
+                         .threads = impl ? b->candidates[i].threads : b->threads};
 }
 
 static void report_rounds(const bench *b, const measure *m) {
     for (size_t r = 0; b->o->round && r < m->rounds; r++)
         for (size_t i = 0; i < m->count; i++) {
-            bench_round line = name_arm(b, i);
+            bench_round line = name_candidate(b, i);
             line.round = r, line.calls = m->calls;
             line.position = m->position[r * m->count + i], line.ns = m->ns[r * m->count + i];
             b->o->round(b->o->context, &line);
         }
 }
 
-static bool time_arms(bench *b) {
+static bool time_candidates(bench *b) {
     const bench_settings *o = b->o;
     const size_t baseline = find_baseline(b);
-    b->arms[b->impls] = b->arms[baseline];
-    const yardstick by = {.baseline = b->arms[baseline].impl[0]->name,
+    b->candidates[b->impls] = b->candidates[baseline];
+    const yardstick by = {.baseline = b->candidates[baseline].impl[0]->name,
                           .again = b->impls,
                           .limit = b->impls + 1,
-                          .limits = limit_arms_make(&b->f, b->threads, b->limits),
+                          .limits = limit_candidates_make(&b->f, b->threads, b->limits),
                           .streaming = b->c->streaming,
                           .bytes = (double)case_bytes(b->c),
                           .margin = o->margin};
     const size_t count = by.limit + by.limits;
-    measure_arm *calls = malloc(count * sizeof *calls);
+    measure_candidate *calls = malloc(count * sizeof *calls);
     for (size_t i = 0; calls && i < count; i++)
-        calls[i] =
-            i < by.limit ? arm_measured(&b->arms[i]) : limit_arm_measured(&b->limits[i - by.limit]);
-    measure m = {.arms = calls,
+        calls[i] = i < by.limit ? candidate_measured(&b->candidates[i])
+                                : limit_candidate_measured(&b->limits[i - by.limit]);
+    measure m = {.candidates = calls,
                  .count = count,
                  .baseline = baseline,
                  .seconds = o->seconds * (double)count,
@@ -169,9 +170,9 @@ static bool time_arms(bench *b) {
     if (measured) report_rounds(b, &m);
     for (size_t i = 0; i < b->impls; i++) {
         row *line = &b->rows[i];
-        verdict after = b->arms[i].after;
-        if (i == baseline && after.outcome != OUTCOME_FAIL) after = b->arms[b->impls].after;
-        if (after.outcome != OUTCOME_FAIL) after = arm_verify(&b->arms[i]);
+        verdict after = b->candidates[i].after;
+        if (i == baseline && after.outcome != OUTCOME_FAIL) after = b->candidates[b->impls].after;
+        if (after.outcome != OUTCOME_FAIL) after = candidate_verify(&b->candidates[i]);
         if (after.outcome == OUTCOME_FAIL) { /* was right before the timing, and is wrong now */
             line->v = after;
         } else if (measured && m.rounds) {
@@ -191,12 +192,12 @@ bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t e
     if (!fixture_make(NULL, &b.f, c, scratch_wanted(&b), sets_wanted(&b), error, error_size))
         return false;
     snprintf(error, error_size, "no memory");
-    b.arms = calloc(most, sizeof *b.arms), b.rows = calloc(most, sizeof *b.rows);
-    bool ok = b.arms && b.rows;
-    if (ok) collect(&b), verify_arms(&b);
-    if (ok && b.impls > 0) ok = time_arms(&b);
+    b.candidates = calloc(most, sizeof *b.candidates), b.rows = calloc(most, sizeof *b.rows);
+    bool ok = b.candidates && b.rows;
+    if (ok) collect(&b), verify_candidates(&b);
+    if (ok && b.impls > 0) ok = time_candidates(&b);
     fixture_free(&b.f);
-    free(b.arms);
+    free(b.candidates);
     free(b.rows);
     return ok;
 }

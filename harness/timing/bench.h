@@ -5,7 +5,7 @@
 
 #include "timing/row.h"
 
-/* One arm in one round. */
+/* One candidate in one round. */
 typedef struct bench_round {
     const nl_case *c;
     const char *impl, *isa; /* "(baseline again)", "(limit)", "(streaming limit)" */

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "best.h"
-#include "timing/arm.h"
+#include "timing/candidate.h"
 #include "timing/flush.h"
 #include "verify/caller.h"
 #include "verify/isolate.h"
@@ -35,7 +35,7 @@ struct field {
     fixture f;
     nl_data other, drawn; /* a second set of data, and the inputs of the next call */
     seat seats[CONTENDERS];
-    limit_arm limits[2];
+    limit_candidate limits[2];
     uint64_t random;
     bool pending;     /* the outputs of a call of MINE are to be compared */
     char broken[320]; /* what a rung of ours did */
@@ -137,7 +137,7 @@ static void call(void *context, size_t turn) {
 
 /* Copies in this process, measured in processor time like the calls. */
 static void call_limit(void *context, size_t turn) {
-    const measure_arm *m = context;
+    const measure_candidate *m = context;
     struct timespec from, to;
     const double begin = clock_ns();
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
@@ -148,7 +148,7 @@ static void call_limit(void *context, size_t turn) {
 }
 
 static void before_limit(void *context) {
-    const measure_arm *m = context;
+    const measure_candidate *m = context;
     m->before(m->context);
 }
 
@@ -202,23 +202,25 @@ static bool time_all(field *d) {
     contest *k = d->k;
     enum { AGAIN = CONTENDERS, LIMIT };
     const size_t last = k->impl[TO] ? AGAIN : TO;
-    measure_arm arms[LIMIT + 2], limits[2];
+    measure_candidate candidates[LIMIT + 2], limits[2];
     for (size_t i = 0; i <= last; i++)
-        arms[i] = (measure_arm){call, &d->seats[i == last ? FROM : i], before, after, NULL};
+        candidates[i] =
+            (measure_candidate){call, &d->seats[i == last ? FROM : i], before, after, NULL};
     const yardstick by = {.baseline = k->impl[FROM]->name,
                           .again = last,
                           .limit = last + 1,
-                          .limits = limit_arms_make(&d->f, k->threads, d->limits),
+                          .limits = limit_candidates_make(&d->f, k->threads, d->limits),
                           .streaming = k->c->streaming,
                           .bytes = (double)case_bytes(k->c),
                           .margin = 0.02};
     for (size_t i = 0; i < by.limits; i++) {
-        limits[i] = arms[by.limit + i] = limit_arm_measured(&d->limits[i]);
+        limits[i] = candidates[by.limit + i] = limit_candidate_measured(&d->limits[i]);
         void (*const first)(void *) = limits[i].before ? before_limit : NULL;
         if (k->threads == 1)
-            arms[by.limit + i] = (measure_arm){call_limit, &limits[i], first, NULL, NULL};
+            candidates[by.limit + i] =
+                (measure_candidate){call_limit, &limits[i], first, NULL, NULL};
     }
-    measure m = {.arms = arms,
+    measure m = {.candidates = candidates,
                  .count = by.limit + by.limits,
                  .baseline = FROM,
                  .seconds = k->seconds * (double)(by.limit + by.limits),

@@ -34,16 +34,17 @@ static double time_reading(const measure *m) {
     return least;
 }
 
-/* One untimed call wakes threads that slept during the other arms' turns and warms the buffers. A
- * random number of further ones, up to six and an eighth of the timed calls, varies which call is
- * the last, whose outputs are verified. */
+/* One untimed call wakes threads that slept during the other candidates' turns and warms the
+ * buffers. A random number of further ones, up to six and an eighth of the timed calls, varies
+ * which call is the last, whose outputs are verified. */
 static size_t untimed_calls(size_t calls, size_t random) {
     return 1 + random % ((calls < 48 ? calls : 48) + 8) / 8;
 }
 
-/* Nanoseconds of `calls` calls of one arm, after untimed ones. */
-static double time_calls(const measure *m, size_t arm, size_t untimed, size_t calls, size_t *turn) {
-    const measure_arm *a = &m->arms[arm];
+/* Nanoseconds of `calls` calls of one candidate, after untimed ones. */
+static double time_calls(const measure *m, size_t candidate, size_t untimed, size_t calls,
+                         size_t *turn) {
+    const measure_candidate *a = &m->candidates[candidate];
     double total = 0, start;
     if (a->begin) a->begin(a->context, untimed + calls);
     for (; untimed > 0; untimed--) {
@@ -65,29 +66,30 @@ static double time_calls(const measure *m, size_t arm, size_t untimed, size_t ca
     return total;
 }
 
-/* A short trial of an arm: nanoseconds of a timed call, and of a call with its untimed parts. */
-static double try_arm(const measure *m, size_t arm, size_t *turn, double *whole) {
+/* A short trial of a candidate: nanoseconds of a timed call, and of a call with its untimed parts.
+ */
+static double try_candidate(const measure *m, size_t candidate, size_t *turn, double *whole) {
     for (size_t calls = 1;; calls *= 2) {
-        double start = m->clock(), ns = time_calls(m, arm, 1, calls, turn);
+        double start = m->clock(), ns = time_calls(m, candidate, 1, calls, turn);
         *whole = (m->clock() - start) / (double)(calls + 1);
         if (ns >= shortest_round_ns / 8) return ns / (double)calls;
     }
 }
 
-double measure_trial(const measure_arm *arm, double (*clock)(void)) {
-    measure m = {.arms = arm, .count = 1, .clock = clock};
+double measure_trial(const measure_candidate *candidate, double (*clock)(void)) {
+    measure m = {.candidates = candidate, .count = 1, .clock = clock};
     size_t turn = 0;
     double whole;
     m.reading = time_reading(&m);
-    return try_arm(&m, 0, &turn, &whole);
+    return try_candidate(&m, 0, &turn, &whole);
 }
 
-/* The number of calls a round, the same for all arms: enough that the fastest arm's round is not
- * too short, and few enough that the minimum of rounds fits the time. */
+/* The number of calls a round, the same for all candidates: enough that the fastest candidate's
+ * round is not too short, and few enough that the minimum of rounds fits the time. */
 static size_t shared_calls(const measure *m, size_t *turn) {
     double fastest = INFINITY, all = 0, whole;
     for (size_t a = 0; a < m->count; a++) {
-        fastest = fmin(fastest, try_arm(m, a, turn, &whole));
+        fastest = fmin(fastest, try_candidate(m, a, turn, &whole));
         all += whole;
     }
     double want = ceil(shortest_round_ns / fastest);
@@ -96,16 +98,16 @@ static size_t shared_calls(const measure *m, size_t *turn) {
     return calls > 1 ? (size_t)calls : 1;
 }
 
-/* Draws the arms' order for a block of rounds: a cyclic Latin square, arms and rounds shuffled. And
- * a random number for each round. */
-static void draw_square(const measure *m, size_t block, size_t *arms, size_t *rounds,
+/* Draws the candidates' order for a block of rounds: a cyclic Latin square, candidates and rounds
+ * shuffled. And a random number for each round. */
+static void draw_square(const measure *m, size_t block, size_t *candidates, size_t *rounds,
                         size_t *random) {
-    for (size_t i = 0; i < m->count; i++) arms[i] = rounds[i] = i;
+    for (size_t i = 0; i < m->count; i++) candidates[i] = rounds[i] = i;
     for (size_t i = m->count; i > 0; i--) {
         uint32_t w[4];
         random_words(m->seed, block * m->count + i, w);
-        size_t j = w[0] % i, k = w[1] % i, t = arms[i - 1];
-        arms[i - 1] = arms[j], arms[j] = t;
+        size_t j = w[0] % i, k = w[1] % i, t = candidates[i - 1];
+        candidates[i - 1] = candidates[j], candidates[j] = t;
         t = rounds[i - 1], rounds[i - 1] = rounds[k], rounds[k] = t;
         random[i - 1] = w[2];
     }
@@ -126,8 +128,8 @@ static bool run_block(measure *m, size_t block, double until, size_t *order, siz
         if (m->rounds >= enough && m->clock() >= until) break;
         size_t untimed = untimed_calls(m->calls, order[2 * n + r]);
         for (size_t i = 0; i < n; i++) {
-            size_t arm = order[(order[n + r] + i) % n], at = m->rounds * n + arm;
-            m->ns[at] = time_calls(m, arm, untimed, m->calls, turn) / (double)m->calls;
+            size_t candidate = order[(order[n + r] + i) % n], at = m->rounds * n + candidate;
+            m->ns[at] = time_calls(m, candidate, untimed, m->calls, turn) / (double)m->calls;
             m->position[at] = i;
         }
         m->rounds++;
@@ -186,8 +188,8 @@ static estimate over_rounds(const measure *m, size_t a, const size_t *b) {
     return e;
 }
 
-estimate measure_time(const measure *m, size_t arm) {
-    return over_rounds(m, arm, NULL);
+estimate measure_time(const measure *m, size_t candidate) {
+    return over_rounds(m, candidate, NULL);
 }
 
 estimate measure_ratio(const measure *m, size_t a, size_t b) {

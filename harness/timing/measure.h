@@ -1,8 +1,8 @@
-/* Times several arms against each other. They take turns in rounds, in the order of a Latin square
- * (every arm is in every position equally often, unless one square takes longer than the time) that
- * is drawn anew for each block of rounds; all make the same number of calls a round. So a slow
- * moment of the machine, a warm cache or other processes affect all arms alike, and ratios within a
- * round mean something. SPDX-License-Identifier: MIT */
+/* Times several candidates against each other. They take turns in rounds, in the order of a Latin
+ * square (every candidate is in every position equally often, unless one square takes longer than
+ * the time) that is drawn anew for each block of rounds; all make the same number of calls a round.
+ * So a slow moment of the machine, a warm cache or other processes affect all candidates alike, and
+ * ratios within a round mean something. SPDX-License-Identifier: MIT */
 #ifndef NL_MEASURE_H
 #define NL_MEASURE_H
 
@@ -10,23 +10,23 @@
 
 #include <stdint.h>
 
-typedef struct measure_arm {
-    void (*call)(void *context, size_t turn); /* turn counts the calls of all arms */
+typedef struct measure_candidate {
+    void (*call)(void *context, size_t turn); /* turn counts the calls of all candidates */
     void *context;
     /* Both untimed, or NULL: before every call, to restore its inputs or to flush the caches; and
      * after the last call of each round, or of a trial, whose outputs are still in place. */
     void (*before)(void *context), (*after)(void *context);
     /* Untimed too, or NULL: before the first of the calls of a round, or of a trial. */
     void (*begin)(void *context, size_t calls);
-} measure_arm;
+} measure_candidate;
 
 typedef enum stopped { STOPPED_PRECISE, STOPPED_TIME, STOPPED_INTERRUPTED } stopped;
 
 typedef struct measure {
     /* What to measure. */
-    const measure_arm *arms;
+    const measure_candidate *candidates;
     size_t count, baseline;
-    double seconds;   /* for all arms together; the minimum of rounds is always done */
+    double seconds;   /* for all candidates together; the minimum of rounds is always done */
     double precision; /* stop when every ratio's interval is narrower than +- this (0.01: 1 %) */
     uint64_t seed;    /* of the orders */
     double (*clock)(void);     /* in ns */
@@ -34,7 +34,7 @@ typedef struct measure {
     /* What came out. */
     double *ns;           /* [rounds][count]: nanoseconds of one call */
     size_t *position;     /* [rounds][count]: which turn in its round */
-    size_t rounds, calls; /* calls an arm makes in one round */
+    size_t rounds, calls; /* calls a candidate makes in one round */
     stopped stopped;
     double reading; /* ns of reading the clock, subtracted where every call is timed by itself */
 } measure;
@@ -44,13 +44,13 @@ bool measure_run(measure *m);
 void measure_free(measure *m);
 
 /* A first guess: nanoseconds of one call, from a few after an untimed one. */
-double measure_trial(const measure_arm *arm, double (*clock)(void));
+double measure_trial(const measure_candidate *candidate, double (*clock)(void));
 
-/* The fewest rounds that give an interval narrower than the extremes, with `count` arms. */
+/* The fewest rounds that give an interval narrower than the extremes, with `count` candidates. */
 size_t measure_min_rounds(size_t count);
 
 /* Medians over the rounds: the time of one call in ns; and log(time of a / time of b). */
-estimate measure_time(const measure *m, size_t arm);
+estimate measure_time(const measure *m, size_t candidate);
 estimate measure_ratio(const measure *m, size_t a, size_t b);
 
 const char *stopped_name(stopped s);

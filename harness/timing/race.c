@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_right(race *r, arm *a) {
-    verdict v = a->after.outcome == OUTCOME_FAIL ? a->after : arm_verify(a);
+static bool is_right(race *r, candidate *a) {
+    verdict v = a->after.outcome == OUTCOME_FAIL ? a->after : candidate_verify(a);
     if (v.outcome == OUTCOME_FAIL)
         snprintf(r->why, sizeof r->why, "%s@%s on %s: %s", a->impl[a->which]->name,
                  a->impl[a->which]->isa, a->on[a->which]->c.text, v.why);
@@ -40,8 +40,8 @@ static void call_passes(void *context, size_t turn) {
     for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) limit_move(&row, 1);
 }
 
-bool race_arms(race *r, const measure_arm *arms, size_t count, race_result *out) {
-    measure m = {.arms = arms,
+bool race_candidates(race *r, const measure_candidate *candidates, size_t count, race_result *out) {
+    measure m = {.candidates = candidates,
                  .count = count,
                  .seconds = r->seconds * (double)count,
                  .precision = 0.005,
@@ -61,23 +61,23 @@ bool race_arms(race *r, const measure_arm *arms, size_t count, race_result *out)
     return ok;
 }
 
-bool race_pair(race *r, arm *a, arm *b, const mode *saved_by, race_result *out) {
+bool race_pair(race *r, candidate *a, candidate *b, const mode *saved_by, race_result *out) {
     if (!is_right(r, a) || !is_right(r, b)) return false;
     passes q = {a->on[0], saved_by};
-    const measure_arm arms[] = {arm_measured(a),
-                                arm_measured(b),
-                                arm_measured(a),
-                                {.call = call_passes, .context = &q}};
+    const measure_candidate candidates[] = {candidate_measured(a),
+                                            candidate_measured(b),
+                                            candidate_measured(a),
+                                            {.call = call_passes, .context = &q}};
     const bool saves = saved_by && (saved_by->reads || saved_by->copies);
-    return race_arms(r, arms, 3 + saves, out) && is_right(r, a) && is_right(r, b);
+    return race_candidates(r, candidates, 3 + saves, out) && is_right(r, a) && is_right(r, b);
 }
 
-/* The arm of one side of a mode: its implementations and their fixtures. */
-static bool make_arm(race *r, const mode *m, int side, const char *tail, arm *out) {
+/* The candidate of one side of a mode: its implementations and their fixtures. */
+static bool make_candidate(race *r, const mode *m, int side, const char *tail, candidate *out) {
     static const char *const layers[] = {"layernorm", "rmsnorm"}, *const passes[] = {"forward",
                                                                                      "backward"};
     bool both = strncmp(tail, "both/", 5) == 0;
-    *out = (arm){.threads = mode_threads(m)};
+    *out = (candidate){.threads = mode_threads(m)};
     for (int i = 0; i < 1 + both; i++) {
         char text[CASE_TEXT];
         snprintf(text, sizeof text, "%s/%s%s", layers[side], both ? passes[i] : "",
@@ -93,7 +93,7 @@ static bool make_arm(race *r, const mode *m, int side, const char *tail, arm *ou
 
 bool race_mode(race *r, const mode *m, const char *tail, race_result *out) {
     const bool forward = strncmp(tail, "forward/", 8) == 0;
-    arm a, b;
-    return make_arm(r, m, 0, tail, &a) && make_arm(r, m, 1, tail, &b) &&
+    candidate a, b;
+    return make_candidate(r, m, 0, tail, &a) && make_candidate(r, m, 1, tail, &b) &&
            race_pair(r, &a, &b, forward ? m : NULL, out);
 }

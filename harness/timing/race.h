@@ -1,10 +1,11 @@
-/* Times two layers against each other, as `normlab bench` times implementations, but each arm on
- * its own case. Both are verified before the timing and after it. SPDX-License-Identifier: MIT */
+/* Times two layers against each other, as `normlab bench` times implementations, but each candidate
+ * on its own case. Both are verified before the timing and after it. SPDX-License-Identifier: MIT
+ */
 #ifndef NL_RACE_H
 #define NL_RACE_H
 
 #include "base/stats.h"
-#include "timing/arm.h"
+#include "timing/candidate.h"
 #include "timing/modes.h"
 
 #include <stdint.h>
@@ -20,8 +21,8 @@ typedef struct race_result {
 /* How to race, and what races share. */
 typedef struct race {
     fixtures all;
-    double seconds; /* of timing for each arm */
-    uint64_t seed;  /* of the order of the arms */
+    double seconds; /* of timing for each candidate */
+    uint64_t seed;  /* of the order of the candidates */
     char why[1200]; /* of the last failure */
 } race;
 
@@ -29,10 +30,11 @@ typedef struct race {
  * "forward/f32/64x1024/normal"; its pass may also be "both". False: r->why says why. */
 bool race_mode(race *r, const mode *m, const char *tail, race_result *out);
 
-/* Any two arms. saved_by: a mode whose saved passes are timed as another arm, or NULL. */
-bool race_pair(race *r, arm *a, arm *b, const mode *saved_by, race_result *out);
+/* Any two candidates. saved_by: a mode whose saved passes are timed as another candidate, or NULL.
+ */
+bool race_pair(race *r, candidate *a, candidate *b, const mode *saved_by, race_result *out);
 
-/* Arms that are verified elsewhere: a, b, a again, and perhaps saved passes. */
-bool race_arms(race *r, const measure_arm *arms, size_t count, race_result *out);
+/* Candidates that are verified elsewhere: a, b, a again, and perhaps saved passes. */
+bool race_candidates(race *r, const measure_candidate *candidates, size_t count, race_result *out);
 
 #endif

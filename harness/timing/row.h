@@ -31,15 +31,16 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* What an arm is compared with: the baseline's repetition, and the fastest of the limits. bytes:
- * case_bytes(); margin: a log ratio. */
+/* What a candidate is compared with: the baseline's repetition, and the fastest of the limits.
+ * bytes: case_bytes(); margin: a log ratio. */
 typedef struct yardstick {
-    const char *baseline;        /* its name */
-    size_t again, limit, limits; /* arms: the repetition, the first limit; the number of limits */
-    bool streaming;              /* shows the last limit, which streams */
+    const char *baseline; /* its name */
+    size_t again, limit,
+        limits;     /* candidates: the repetition, the first limit; the number of limits */
+    bool streaming; /* shows the last limit, which streams */
     double bytes, margin;
 } yardstick;
 
-timing timing_read(const measure *m, size_t arm, const yardstick *by);
+timing timing_read(const measure *m, size_t candidate, const yardstick *by);
 
 #endif

@@ -19,11 +19,11 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
     w += 4 * groups;
     if (data->input[NL_RUNNING_MEAN] && p->pass == NL_FORWARD)
         o->running_mean = w, o->running_var = w + p->c;
-    o->dgamma = w + 2 * p->c, o->dgamma_gauge = w + 3 * p->c;
-    o->dbeta = w + 4 * p->c, o->dbeta_gauge = w + 5 * p->c;
+    o->dgamma = w + 2 * p->c, o->dgamma_scale = w + 3 * p->c;
+    o->dbeta = w + 4 * p->c, o->dbeta_scale = w + 5 * p->c;
     o->xhat = d + elements, d += 2 * elements;
     if (c->residual) residual = d, o->sum = backward ? NULL : d + elements, d += 2 * elements;
-    if (backward) dy = d, o->dx = d + elements, o->dx_gauge = d + 2 * elements;
+    if (backward) dy = d, o->dx = d + elements, o->dx_scale = d + 2 * elements;
     const nl_places of_x = nl_places_of(p, NL_X), of_residual = nl_places_of(p, NL_RESIDUAL),
                     of_dy = nl_places_of(p, NL_DY);
     for (size_t i = 0; i < elements; i++) {

@@ -5,10 +5,11 @@
 #include "cases/data.h"
 #include "reference.h"
 
-/* The part of a due (due.h) of one number of y or dx that is the same for all implementations. */
+/* The part of the expected value (expected.h) of a number of y or dx that is the same for all
+ * implementations. */
 typedef struct plain {
     double want;
-    double per_unit; /* 1 over the unit of its error; 0: only due_at() can judge it */
+    double per_unit; /* 1 over the unit of its error; 0: only expected_at() can judge it */
 } plain;
 
 /* Computed once, shared by all implementations. */

@@ -208,15 +208,15 @@ bool leaves_range(long double sum) {
     return isfinite(sum) && sum > FLT_MAX / 4;
 }
 
-/* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The gauge of dx
+/* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The scale of dx
  * has the mean of |g| and |g * xhat|, times rstd. */
 static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g) {
     const size_t m = nl_group_size(p);
     const long double rstd = want->rstd[g];
     const long double sigma = rstd < 1 ? 1 / rstd : 1;
     const bool channel = nl_layers[p->op].by_channel; /* sums dy without the gain */
-    return (rstd > 0 && leaves_range(want->dx_gauge[nl_element(p, g, 0)] / rstd * m * sigma)) ||
-           (channel && leaves_range(want->dgamma_gauge[g] * sigma));
+    return (rstd > 0 && leaves_range(want->dx_scale[nl_element(p, g, 0)] / rstd * m * sigma)) ||
+           (channel && leaves_range(want->dgamma_scale[g] * sigma));
 }
 
 allowance allow(const instance *in, const ref_outputs *want, size_t g) {

@@ -29,7 +29,7 @@ static bool end(caller *k) {
     waitpid(k->pid, &status, 0);
     kill(-k->pid, SIGKILL);
     k->pid = 0;
-    if (!*k->why) crash_describe_end(k->paper, status, k->why, sizeof k->why);
+    if (!*k->why) crash_describe_end(k->record, status, k->why, sizeof k->why);
     return false;
 }
 
@@ -41,7 +41,7 @@ static bool fail(caller *k, const char *why) {
 static bool hear(caller *k, unsigned char *byte) {
     siginfo_t ended = {0};
     errno = 0;
-    if (worker_hear(k->line, byte, k->by_clock)) return true;
+    if (worker_read(k->line, byte, k->by_clock)) return true;
     if (errno == EAGAIN) return fail(k, "has not returned: an endless loop, or a deadlock?");
     for (int i = 0; i < 1000 && !ended.si_pid; i++) { /* so that it has noted how it ended */
         if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) break;
@@ -65,12 +65,13 @@ static bool halt(caller *k) {
 bool caller_start(caller *k, const instance *in, int threads, bool by_clock) {
     const int nowhere = open("/dev/null", O_WRONLY);
     const int output[2] = {nowhere, nowhere};
-    *k =
-        (caller){.paper = worker_share(sizeof *k->paper), .threads = threads, .by_clock = by_clock};
-    if (k->paper) {
-        worker_fill(k->paper, in, threads);
-        k->paper->asks = ASKS_TURNS;
-        k->pid = worker_start(k->paper, output, &k->line);
+    *k = (caller){.record = worker_share(sizeof *k->record),
+                  .threads = threads,
+                  .by_clock = by_clock};
+    if (k->record) {
+        worker_fill(k->record, in, threads);
+        k->record->request = REQUEST_TURNS;
+        k->pid = worker_start(k->record, output, &k->line);
     }
     close(nowhere);
     const struct timeval most = {.tv_sec = SECONDS_MOST};
@@ -89,7 +90,7 @@ static double now(const caller *k) {
 }
 
 bool caller_ready(caller *k, int turn) {
-    const unsigned char what = (unsigned char)(turn | (k->by_clock ? TURN_LOOKS : 0));
+    const unsigned char what = (unsigned char)(turn | (k->by_clock ? TURN_SPINS : 0));
     unsigned char answer;
     if (!k->pid) return false;
     kill(k->pid, SIGCONT);
@@ -110,6 +111,6 @@ bool caller_call(caller *k, double *ns) {
 void caller_stop(caller *k) {
     snprintf(k->why, sizeof k->why, "stopped");
     end(k);
-    if (k->paper) munmap(k->paper, sizeof *k->paper);
+    if (k->record) munmap(k->record, sizeof *k->record);
     *k = (caller){0};
 }

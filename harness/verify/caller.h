@@ -7,7 +7,7 @@
 #include "verify/worker.h"
 
 typedef struct caller {
-    slip *paper;
+    call_record *record;
     int pid, line; /* pid 0: it has ended */
     int threads;   /* that a call may use */
     bool by_clock; /* measure elapsed time even on one thread */

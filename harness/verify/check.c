@@ -31,7 +31,7 @@ bool check_case(const nl_case *c, const check_settings *o, char *error, size_t e
         snprintf(error, error_size, "no memory for the reference of %s", c->text);
         return data_free(&data), false;
     }
-    due_make_plain(c, &data, &want);
+    expected_make_plain(c, &data, &want);
     if (data.model_y && o->model) {
         verdict v = verify_model(c, &data, &want);
         o->judged(o->context, c, NULL, &v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/crash.h"
 #include "verify/constants.h"
-#include "verify/seal.h"
+#include "verify/sandbox.h"
 
 #include <signal.h>
 #include <stdint.h>
@@ -11,16 +11,16 @@
 
 enum { NEAR_NULL = 1 << 20 };
 
-static const char *verb(const slip *s) {
-    static const char *const verbs[] = {[ACCESS_UNKNOWN] = "read or wrote",
+static const char *access_text(const call_record *s) {
+    static const char *const texts[] = {[ACCESS_UNKNOWN] = "read or wrote",
                                         [ACCESS_READ] = "read",
                                         [ACCESS_WRITE] = "wrote",
                                         [ACCESS_JUMP] = "jumped to code"};
-    return verbs[s->access];
+    return texts[s->access];
 }
 
 /* The buffer of this case whose memory or guard pages hold the address; NL_ARGS + 1: none. */
-static int buffer_at(const slip *s) {
+static int buffer_at(const call_record *s) {
     int i = 0;
     for (; i <= NL_ARGS; i++) {
         const char *map = i < NL_ARGS && !s->in.at[i] ? NULL : s->in.map[i];
@@ -30,13 +30,13 @@ static int buffer_at(const slip *s) {
 }
 
 /* The output that shares an input's memory, if the kernel wrote there. */
-static int written_over(const slip *s, int i) {
+static int written_over(const call_record *s, int i) {
     const bool shared = i < NL_ARGS && s->c.in_place & NL_BIT(i);
     return shared && s->access == ACCESS_WRITE ? (int)case_output_over(&s->c, (nl_arg)i) : i;
 }
 
 /* "y[1024] of row 63": the row is the nearest one, for tensors of rows. */
-static void name_element(const slip *s, int i, long long at, char *text, size_t size) {
+static void name_element(const call_record *s, int i, long long at, char *text, size_t size) {
     const nl_problem *p = &s->c.problem;
     const char *name = i == NL_ARGS ? "scratch" : nl_arg_name((nl_arg)i, p->pass);
     if (i < NL_ARGS && nl_args[i].extent == NL_TENSOR && p->s == 1 && p->n > 0) {
@@ -47,7 +47,7 @@ static void name_element(const slip *s, int i, long long at, char *text, size_t 
         snprintf(text, size, "%s%s%lld]", name, i == NL_ARGS ? "[byte " : "[", at);
 }
 
-static void describe_buffer(const slip *s, int i, char *why, size_t size) {
+static void describe_buffer(const call_record *s, int i, char *why, size_t size) {
     const nl_problem *p = &s->c.problem;
     const bool scratch = i == NL_ARGS, tensor = !scratch && nl_args[i].extent == NL_TENSOR;
     const long long wide = scratch ? 1 : tensor ? (long long)nl_dtype_size(p->dtype) : 4;
@@ -62,19 +62,20 @@ static void describe_buffer(const slip *s, int i, char *why, size_t size) {
     if (s->access == ACCESS_JUMP)
         snprintf(why, size, "jumped to %s, which is no code", element);
     else if (at >= 0 && at < count)
-        snprintf(why, size, "%s %s: an input, which a call must not write", verb(s), element);
+        snprintf(why, size, "%s %s: an input, which a call must not write", access_text(s),
+                 element);
     else
-        snprintf(why, size, "%s %s: %lld %s%s %s", verb(s), element, off,
+        snprintf(why, size, "%s %s: %lld %s%s %s", access_text(s), element, off,
                  scratch ? "byte" : "element", off == 1 ? "" : "s",
                  at < 0 ? "before its start" : "past its end");
 }
 
 /* Which pointers the case leaves out. */
-static void describe_null(const slip *s, char *why, size_t size) {
+static void describe_null(const call_record *s, char *why, size_t size) {
     const nl_problem *p = &s->c.problem;
     const unsigned takes = nl_takes(p->op, p->pass);
     size_t used = (size_t)snprintf(why, size, "%s through a NULL pointer, %zu bytes from it",
-                                   verb(s), (size_t)(uintptr_t)s->address);
+                                   access_text(s), (size_t)(uintptr_t)s->address);
     const char *before = "; NULL in this case: ";
     for (nl_arg i = 0; i < NL_ARGS && used < size; i++) {
         if (!(takes & NL_BIT(i)) || s->in.at[i]) continue;
@@ -84,14 +85,14 @@ static void describe_null(const slip *s, char *why, size_t size) {
     if (!s->in.scratch_bytes && used < size) snprintf(why + used, size - used, "%sscratch", before);
 }
 
-static void describe_access(const slip *s, char *why, size_t size) {
+static void describe_access(const call_record *s, char *why, size_t size) {
     const char *stack = s->stack;
     const int i = buffer_at(s);
     char field[60];
     if (i <= NL_ARGS)
         describe_buffer(s, i, why, size);
     else if (constants_name(s->c.problem.pass, s->constants, s->address, field, sizeof field))
-        snprintf(why, size, "%s %s, which a call must not write", verb(s), field);
+        snprintf(why, size, "%s %s, which a call must not write", access_text(s), field);
     else if (s->address >= stack - STACK_GUARD && s->address < stack + STACK_BYTES)
         snprintf(why, size,
                  "overflowed its stack of %d MiB: too large arrays, or endless recursion",
@@ -104,11 +105,11 @@ static void describe_access(const slip *s, char *why, size_t size) {
     else if ((uintptr_t)s->address < NEAR_NULL)
         describe_null(s, why, size);
     else
-        snprintf(why, size, "%s at %p, which is far from all its buffers", verb(s),
+        snprintf(why, size, "%s at %p, which is far from all its buffers", access_text(s),
                  (void *)s->address);
 }
 
-void crash_describe(const slip *s, char *why, size_t size) {
+void crash_describe(const call_record *s, char *why, size_t size) {
     char call[40];
     switch (s->signal) {
     case SIGSEGV: describe_access(s, why, size); return;
@@ -127,7 +128,7 @@ void crash_describe(const slip *s, char *why, size_t size) {
     case SIGABRT: snprintf(why, size, "called abort()"); return;
     case SIGTRAP: snprintf(why, size, "ran into a trap (SIGTRAP)"); return;
     case SIGSYS:
-        seal_call(s->code, call, sizeof call);
+        sandbox_call(s->code, call, sizeof call);
         snprintf(why, size,
                  "called %s(), which starts a process, signals another, changes files or "
                  "reaches the network",
@@ -139,22 +140,22 @@ void crash_describe(const slip *s, char *why, size_t size) {
 }
 
 /* The process can overwrite its notes. */
-static bool sound(const slip *s) {
+static bool sound(const call_record *s) {
     const nl_problem *p = &s->c.problem;
     return (unsigned)p->op < NL_OPS && (unsigned)p->pass < NL_PASSES &&
            (unsigned)p->dtype < NL_DTYPES && (unsigned)s->access <= ACCESS_JUMP &&
            memchr(s->c.text, 0, sizeof s->c.text);
 }
 
-void crash_describe_end(const slip *shared, int status, char *why, size_t size) {
-    const slip copy = *shared, *s = &copy;
+void crash_describe_end(const call_record *shared, int status, char *why, size_t size) {
+    const call_record copy = *shared, *s = &copy;
     if (!sound(s))
         snprintf(why, size, "wrote over what its process notes of itself");
     else if (s->signal)
         crash_describe(s, why, size);
-    else if (s->state == SLIP_WAITS)
+    else if (s->state == CALL_WAITS)
         snprintf(why, size, "was not called: the process for kernels had ended");
-    else if (s->state == SLIP_RETURNED)
+    else if (s->state == CALL_RETURNED)
         snprintf(why, size, "closed files that are not its own");
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV)
         snprintf(why, size,

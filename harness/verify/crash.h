@@ -5,9 +5,9 @@
 #include "verify/worker.h"
 
 /* "wrote y[1024] of row 63: 1 element past its end" */
-void crash_describe(const slip *s, char *why, size_t why_size);
+void crash_describe(const call_record *s, char *why, size_t why_size);
 
 /* Describes the end of a process that left no note; status: from waitpid(). */
-void crash_describe_end(const slip *shared, int status, char *why, size_t size);
+void crash_describe_end(const call_record *shared, int status, char *why, size_t size);
 
 #endif

@@ -28,7 +28,7 @@ static const double busy_most = 2, idle_most = 10; /* seconds of a call, before 
                                                     * timed */
 enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
-static slip *paper;
+static call_record *record;
 static arena room;
 static child servers[2]; /* of added kernels, and of our own */
 static pid_t owner;
@@ -55,12 +55,12 @@ static bool start(child *k) {
     for (int i = 0; i < 2; i++)
         if (output[i] < 0) output[i] = memfd_create("output of kernels", MFD_CLOEXEC);
     if (output[0] < 0 || output[1] < 0) return false;
-    k->pid = worker_start(paper, output, &k->line);
+    k->pid = worker_start(record, output, &k->line);
     return k->pid != 0;
 }
 
 static bool ready(void) {
-    if (!paper && !(paper = worker_share(sizeof *paper))) return false;
+    if (!record && !(record = worker_share(sizeof *record))) return false;
     if (owner == getpid()) return true;
     if (!owner) atexit(stop_servers);
     owner = getpid();
@@ -182,11 +182,11 @@ static void describe_end(child *k, bool in_time, double seconds, char *why, size
         snprintf(why, size, "has not returned after %.0f seconds: an endless loop, or a deadlock?",
                  seconds);
     else
-        crash_describe_end(paper, status, why, size);
+        crash_describe_end(record, status, why, size);
 }
 
 /* Describes what a kernel that returned did wrong. False: nothing. */
-static bool describe_return(const slip *s, char *why, size_t size) {
+static bool describe_return(const call_record *s, char *why, size_t size) {
     if (s->status != NL_OK)
         snprintf(why, size, "%.*s", (int)sizeof s->message - 1, s->message);
     else if (s->forked)
@@ -209,8 +209,8 @@ static bool is_in_table(const nl_impl *impl) {
     return false;
 }
 
-/* Sends the slip, and waits for the answer. in: NULL unless it is for a call. */
-static bool ask(child *k, const instance *in, int threads, char *why, size_t size) {
+/* Sends the call record, and waits for the answer. in: NULL unless it is for a call. */
+static bool send_request(child *k, const instance *in, int threads, char *why, size_t size) {
     static unsigned char calls; /* the child echoes it; a kernel may have written another byte */
     unsigned char byte = ++calls;
     double seconds = 0;
@@ -219,7 +219,7 @@ static bool ask(child *k, const instance *in, int threads, char *why, size_t siz
     const bool back = asked && in_time && recv(k->line, &byte, 1, MSG_DONTWAIT) == 1;
     if (!in_time && in) hopeless(in->impl, true);
     if (!back) return describe_end(k, in_time, seconds, why, size), false;
-    if (byte == calls && paper->state == SLIP_RETURNED) return true;
+    if (byte == calls && record->state == CALL_RETURNED) return true;
     return snprintf(why, size, "wrote to files that are not its own"), false;
 }
 
@@ -237,8 +237,8 @@ bool isolate_call(const instance *in, int threads, char *why, size_t size) {
                false;
     if (!ready() || (!k->pid && !start(k)))
         return snprintf(why, size, "cannot start a process"), false;
-    worker_fill(paper, in, threads);
-    bool failed = !ask(k, in, threads, why, size) || describe_return(paper, why, size);
+    worker_fill(record, in, threads);
+    bool failed = !send_request(k, in, threads, why, size) || describe_return(record, why, size);
     failed = describe_output(failed, why, size);
     threads_had = failed ? 0 : worker_threads(k->pid);
     if (failed || fresh) stop(k, failed);
@@ -253,9 +253,9 @@ size_t isolate_scratch(const nl_impl *impl, const nl_problem *p) {
     child *k = &servers[nl_is_own(impl)];
     if (known && memcmp(&last, p, sizeof last) == 0) return bytes;
     if (!ready() || (!k->pid && !start(k))) return SIZE_MAX;
-    *paper = (slip){.c = {.problem = *p}, .impl = *impl, .asks = ASKS_SCRATCH};
-    known = ask(k, NULL, 1, why, sizeof why);
+    *record = (call_record){.c = {.problem = *p}, .impl = *impl, .request = REQUEST_SCRATCH};
+    known = send_request(k, NULL, 1, why, sizeof why);
     if (!known) return stop(k, true), SIZE_MAX;
     memcpy(&last, p, sizeof last);
-    return bytes = paper->scratch_bytes;
+    return bytes = record->scratch_bytes;
 }

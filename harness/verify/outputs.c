@@ -1,5 +1,5 @@
 /* Compares outputs. One unit is the rounding error of the storage type, 2^-24, 2^-11 or 2^-8, times
- * the gauge of the number: the size of the terms of its sum. Ulps of the result would mean nothing
+ * the scale of the number: the size of the terms of its sum. Ulps of the result would mean nothing
  * where it is near zero. SPDX-License-Identifier: MIT */
 #include "verify/outputs.h"
 #include "dtype.h"
@@ -19,7 +19,7 @@ typedef struct tally {
     nl_arg arg;
     size_t index;
     double got, its_error;
-    due its_due;
+    expected_value its_expected;
 } tally;
 
 static double unsigned_nan(double v) {
@@ -37,13 +37,13 @@ verdict failure(const char *format, const char *what) {
     return v;
 }
 
-static void check(tally *t, nl_arg s, size_t i, double got, const due *d) {
+static void check(tally *t, nl_arg s, size_t i, double got, const expected_value *d) {
     long double low = d->low, high = d->high;
     const bool loose = d->loose || nl_args[s].extent != NL_TENSOR || s == NL_DX;
     if (loose && !isfinite(low) && !isfinite(got))
         low = high = got; /* a sum with an Inf is Inf or NaN, by the order of its operations */
-    double error = error_units(d->dtype, got, low, high, d->gauge), most = d->allowed.probable;
-    const bool rounded = due_rounded(d, got);
+    double error = error_units(d->dtype, got, low, high, d->scale), most = d->allowed.probable;
+    const bool rounded = expected_rounded(d, got);
     t->compared++;
     if (!(error < t->error[s])) t->error[s] = error, t->bound[s] = most;
     if (!d->promised) {
@@ -54,7 +54,7 @@ static void check(tally *t, nl_arg s, size_t i, double got, const due *d) {
     double ratio = error <= most && rounded ? error / (most > 0 ? most : 1) : 2 + error;
     if (ratio <= t->worst) return;
     t->worst = ratio;
-    t->arg = s, t->index = i, t->got = got, t->its_error = error, t->its_due = *d;
+    t->arg = s, t->index = i, t->got = got, t->its_error = error, t->its_expected = *d;
 }
 
 static void merge(tally *into, const tally *t) {
@@ -69,11 +69,11 @@ static void merge(tally *into, const tally *t) {
     if (t->worst <= into->worst) return;
     into->worst = t->worst;
     into->arg = t->arg, into->index = t->index, into->got = t->got;
-    into->its_error = t->its_error, into->its_due = t->its_due;
+    into->its_error = t->its_error, into->its_expected = t->its_expected;
 }
 
 typedef struct job {
-    const dues *dues;
+    const expectations *expectations;
     const plain *plain; /* of these numbers, or NULL */
     double floor;
     nl_arg s;
@@ -82,20 +82,21 @@ typedef struct job {
 
 static void check_numbers(void *context, size_t begin, size_t end) {
     const job *k = context;
-    const void *got = k->dues->in->at[k->s];
+    const void *got = k->expectations->in->at[k->s];
     tally t = {.worst = -1};
-    const nl_problem *p = &k->dues->in->c->problem;
+    const nl_problem *p = &k->expectations->in->c->problem;
     const nl_dtype type = p->dtype;
     const nl_places at = nl_places_of(p, k->s);
     double off;
     for (size_t i = begin; i < end; i++) {
         if (k->plain &&
-            due_near(type, &k->plain[i], k->floor, nl_load(type, got, nl_place(at, i)), &off) &&
+            expected_near(type, &k->plain[i], k->floor, nl_load(type, got, nl_place(at, i)),
+                          &off) &&
             off * (1 + 1e-6) < t.error[k->s]) { /* else it may be the largest */
             t.compared++;
             continue;
         }
-        const due d = due_at(k->dues, k->s, i);
+        const expected_value d = expected_at(k->expectations, k->s, i);
         check(&t, k->s, i, nl_load(d.dtype, got, nl_place(at, i)), &d);
     }
 #ifdef _OPENMP
@@ -135,22 +136,22 @@ static bool keeps_gaps(const instance *in, nl_arg s) {
 }
 
 static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
-    const bound b = t->its_due.allowed;
+    const bound b = t->its_expected.allowed;
     char more[120] = "";
     v->outcome = OUTCOME_FAIL;
     if (t->its_error <= b.probable)
         snprintf(more, sizeof more,
                  ", but float arithmetic rounded once cannot give it; %zu of %zu numbers are so",
-                 t->misrounded[t->arg], due_count(p, t->arg));
+                 t->misrounded[t->arg], expected_count(p, t->arg));
     else if (t->its_error <= b.certain)
         snprintf(more, sizeof more, " by the probable bound, %.4g by the certain one", b.certain);
     char off[64] = ""; /* empty where a NaN or a number is missing */
     if (isfinite(t->its_error))
         snprintf(off, sizeof off, ": off by %.4g units of %.4g allowed", t->its_error, b.probable);
     char name[64];
-    due_name(p, t->arg, t->index, name, sizeof name);
+    expected_name(p, t->arg, t->index, name, sizeof name);
     snprintf(v->why, sizeof v->why, "%s is %.9g, should be %.9g%s%s", name, unsigned_nan(t->got),
-             unsigned_nan((double)t->its_due.low), off, more);
+             unsigned_nan((double)t->its_expected.low), off, more);
 }
 
 verdict outputs_check(const instance *in, const answer *a) {
@@ -163,20 +164,20 @@ verdict outputs_check(const instance *in, const answer *a) {
             memcmp(in->at[s], in->data->input[s], in->data->bytes[s]) != 0)
             return failure("the input %s was modified", nl_args[s].name);
     for (nl_arg s = 0; s < NL_ARGS; s++)
-        if (due_has(in, s) && nl_args[s].extent == NL_TENSOR && !keeps_gaps(in, s))
+        if (expected_has(in, s) && nl_args[s].extent == NL_TENSOR && !keeps_gaps(in, s))
             return failure("%s was written between its rows", nl_arg_name(s, p->pass));
 
-    dues d;
-    if (!dues_make(in, &a->want, &d)) return failure("out of %s", "memory");
+    expectations d;
+    if (!expectations_make(in, &a->want, &d)) return failure("out of %s", "memory");
     tally total = {.worst = -1};
-    const double floor = a->plain ? due_floor(&d) : -1;
+    const double floor = a->plain ? expected_floor(&d) : -1;
     const nl_arg most = p->pass == NL_BACKWARD ? NL_DX : NL_Y;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         job k = {&d, s == most ? a->plain : NULL, floor, s, &total};
         const int threads = nl_args[s].extent == NL_TENSOR ? data_threads(p) : 1;
-        if (due_has(in, s)) nl_parallel_for(due_count(p, s), threads, check_numbers, &k);
+        if (expected_has(in, s)) nl_parallel_for(expected_count(p, s), threads, check_numbers, &k);
     }
-    dues_free(&d);
+    expectations_free(&d);
 
     if (total.compared == 0) return failure("%s", "nothing was compared");
     verdict v = {.outcome = total.unpromised ? OUTCOME_DEMO : OUTCOME_OK,

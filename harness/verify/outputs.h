@@ -4,7 +4,7 @@
 #define NL_OUTPUTS_H
 
 #include "verify/answer.h"
-#include "verify/due.h"
+#include "verify/expected.h"
 
 /* OK: within the bound. FAIL. DEMO: the method has no bound on some of these data (one-pass
  * variance with a large mean), so the error is shown and not judged. SKIP: did not run. */

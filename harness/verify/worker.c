@@ -9,7 +9,7 @@
 #include "parallel.h"
 #include "verify/constants.h"
 #include "verify/pair.h"
-#include "verify/seal.h"
+#include "verify/sandbox.h"
 #include "verify/surroundings.h"
 
 #ifdef __GLIBC__
@@ -39,7 +39,7 @@
 
 extern void __gcov_dump(void) __attribute__((weak));
 
-static slip *here;
+static call_record *here;
 static char *stack;
 
 /* Skips the exit handlers, which are the parent's; only a coverage build must save its counts. */
@@ -163,7 +163,7 @@ static __attribute__((noinline)) void dirty(int byte) {
 
 /* A copy in this process's memory: otherwise a kernel that kept a pointer to its problem could
  * overwrite what the parent reads. */
-static const instance *own_copy(const slip *s) {
+static const instance *own_copy(const call_record *s) {
     static instance in;
     static nl_case c;
     in = s->in, c = s->c;
@@ -173,7 +173,7 @@ static const instance *own_copy(const slip *s) {
 
 /* OpenMP may grant a smaller team than a kernel asks for: inside a parallel region, one thread, and
  * under a limit as many as that. */
-static nl_status call_kernel(const slip *s) {
+static nl_status call_kernel(const call_record *s) {
     nl_status status = NL_OK;
     if (!s->c.team || !s->impl.threaded) return instance_call(own_copy(s), s->threads);
 #ifdef _OPENMP
@@ -207,9 +207,9 @@ static size_t allocated(void) {
 /* GCC's OpenMP runtime loses so many bytes with each team of one thread. */
 enum { TEAM_LOSES = 112 };
 
-/* One call may allocate what later ones use, and malloc() keeps a few small blocks of each size that
- * were freed; not each of several calls in a row of the same problem. */
-static bool leaks(const slip *s, size_t before) {
+/* One call may allocate what later ones use, and malloc() keeps a few small blocks of each size
+ * that were freed; not each of several calls in a row of the same problem. */
+static bool leaks(const call_record *s, size_t before) {
     enum { TIMES = 12 };
     bool grows = s->again && s->status == NL_OK;
     for (int i = 0; i < TIMES && grows; i++) {
@@ -221,13 +221,13 @@ static bool leaks(const slip *s, size_t before) {
     return grows;
 }
 
-static void call(slip *s) {
+static void call(call_record *s) {
     const pid_t self = getpid();
     const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
     s->stack = stack;
     protect(&s->in, s->writable);
     if (memcmp(&s->tuning, nl_tuning_now(), sizeof s->tuning) != 0) nl_tuning_use(&s->tuning);
-    s->state = SLIP_RUNS;
+    s->state = CALL_RUNS;
     if (worker_attach) worker_attach(&s->impl);
     s->constants = constants_guard(&s->impl);
     const pair_call made = {&s->in, s->writable, s->bytes, s->threads};
@@ -252,23 +252,23 @@ static void call(slip *s) {
                "gives other numbers while another thread calls it too: is a buffer static?");
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
-    s->state = SLIP_RETURNED;
+    s->state = CALL_RETURNED;
 }
 
-static void ask_scratch(slip *s) {
-    s->state = SLIP_RUNS;
+static void run_scratch(call_record *s) {
+    s->state = CALL_RUNS;
     if (worker_attach) worker_attach(&s->impl);
     s->scratch_bytes = nl_scratch_bytes(&s->impl, &own_copy(s)->c->problem);
-    s->state = SLIP_RETURNED;
+    s->state = CALL_RETURNED;
 }
 
-bool worker_hear(int line, unsigned char *byte, bool looks) {
+bool worker_read(int line, unsigned char *byte, bool spins) {
     enum { MOMENT_NS = 200000 };
-    const double until = clock_ns() + (looks ? MOMENT_NS : 0);
+    const double until = clock_ns() + (spins ? MOMENT_NS : 0);
     ssize_t got;
-    do got = recv(line, byte, 1, looks ? MSG_DONTWAIT : 0);
+    do got = recv(line, byte, 1, spins ? MSG_DONTWAIT : 0);
     while (got < 0 && clock_ns() < until);
-    return got == 1 || (got < 0 && looks && recv(line, byte, 1, 0) == 1);
+    return got == 1 || (got < 0 && spins && recv(line, byte, 1, 0) == 1);
 }
 
 static void read_bytes(void *context, size_t begin, size_t end) {
@@ -277,12 +277,12 @@ static void read_bytes(void *context, size_t begin, size_t end) {
 
 /* Each turn: the parent sends its flags, the child "ready", the parent the signal to go, the child
  * "done" or "failed". Between the last two there is only the call. */
-static void take_turns(slip *s, int line) {
+static void take_turns(call_record *s, int line) {
     const bool warms = s->impl.threaded; /* also the team's threads, which have slept */
     unsigned char turn, go;
     s->stack = stack;
     protect(&s->in, s->writable);
-    s->state = SLIP_RUNS;
+    s->state = CALL_RUNS;
     if (worker_attach) worker_attach(&s->impl);
     s->constants = constants_guard(&s->impl); /* as where it is verified */
     const instance *in = own_copy(s);
@@ -290,7 +290,7 @@ static void take_turns(slip *s, int line) {
         for (int i = 0; i < NL_ARGS && turn & TURN_WARM; i++)
             if (s->in.at[i])
                 nl_parallel_for(s->bytes[i], warms ? s->threads : 1, read_bytes, s->in.at[i]);
-        if (write(line, "r", 1) != 1 || !worker_hear(line, &go, turn & TURN_LOOKS)) break;
+        if (write(line, "r", 1) != 1 || !worker_read(line, &go, turn & TURN_SPINS)) break;
         const bool right = !(turn & TURN_CALLS) || instance_call(in, s->threads) == NL_OK;
         if (write(line, right ? "d" : "f", 1) != 1) break;
     }
@@ -302,8 +302,8 @@ static void *serve(void *context) {
     watch_crashes();
     surroundings_note();
     for (char byte; read(*line, &byte, 1) == 1;) {
-        if (here->asks == ASKS_TURNS) take_turns(here, *line);
-        here->asks == ASKS_SCRATCH ? ask_scratch(here) : call(here);
+        if (here->request == REQUEST_TURNS) take_turns(here, *line);
+        here->request == REQUEST_SCRATCH ? run_scratch(here) : call(here);
         if (write(*line, &byte, 1) != 1) break;
     }
     worker_leave(0);
@@ -325,9 +325,9 @@ static size_t memory_now(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void worker_seal(void) {
+void worker_sandbox(void) {
     if (memory_now() < SANITIZERS_MAP && !__gcov_dump)
-        seal(SEAL_KERNEL); /* else they write findings */
+        sandbox_enter(SANDBOX_KERNEL); /* else they write findings */
 }
 
 static void limit_all(void) {
@@ -335,7 +335,7 @@ static void limit_all(void) {
     limit(RLIMIT_FSIZE, OUTPUT_MOST);
     const size_t now = memory_now();
     if (now < SANITIZERS_MAP) limit(RLIMIT_DATA, now + MEMORY_MOST);
-    worker_seal();
+    worker_sandbox();
 }
 
 /* Closes the parent's other files. */
@@ -347,7 +347,7 @@ static void close_others(int line) {
 
 /* The kernel runs in a new thread, so that it can use OpenMP after a fork, and its stack has a
  * known size. */
-_Noreturn void worker_serve(slip *s, int line, const int output[2]) {
+_Noreturn void worker_serve(call_record *s, int line, const int output[2]) {
     here = s;
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -378,8 +378,8 @@ void *worker_share(size_t bytes) {
     return at == MAP_FAILED ? NULL : at;
 }
 
-void worker_fill(slip *s, const instance *in, int threads) {
-    *s = (slip){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
+void worker_fill(call_record *s, const instance *in, int threads) {
+    *s = (call_record){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
     s->tuning = *nl_tuning_now();
     const bool second = in->unset == UNSET_NUMBERS; /* of the calls of a case */
     s->pairs = second && pair_wanted(in);
@@ -394,7 +394,7 @@ void worker_fill(slip *s, const instance *in, int threads) {
     s->writable[NL_ARGS] = true;
 }
 
-int worker_start(slip *s, const int output[2], int *line) {
+int worker_start(call_record *s, const int output[2], int *line) {
     int both[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return 0;
     fflush(NULL); /* or the child would also write what is buffered */

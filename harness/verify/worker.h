@@ -6,21 +6,21 @@
 #include "verify/instance.h"
 
 /* The messages between parent and child, in shared memory. */
-typedef struct slip {
+typedef struct call_record {
     nl_case c;
     nl_impl impl;
     instance in;
     bool writable[NL_ARGS + 1]; /* by the kernel: each buffer of the instance */
     int threads;
-    /* Also make two calls at once; many calls; further ones if memory grew; one before, on other data
-     * in the same buffers. */
+    /* Also make two calls at once; many calls; further ones if memory grew; one before, on other
+     * data in the same buffers. */
     bool pairs, repeats, again, stale;
     nl_tuning tuning;
-    enum { ASKS_CALL, ASKS_SCRATCH, ASKS_TURNS } asks;
-    size_t scratch_bytes;  /* the answer to ASKS_SCRATCH */
-    size_t bytes[NL_ARGS]; /* of the buffers, for ASKS_TURNS */
+    enum { REQUEST_CALL, REQUEST_SCRATCH, REQUEST_TURNS } request;
+    size_t scratch_bytes;  /* the answer to REQUEST_SCRATCH */
+    size_t bytes[NL_ARGS]; /* of the buffers, for REQUEST_TURNS */
 
-    enum { SLIP_WAITS, SLIP_RUNS, SLIP_RETURNED } state;
+    enum { CALL_WAITS, CALL_RUNS, CALL_RETURNED } state;
     nl_status status;
     char message[256];
     bool forked, left_threads;
@@ -30,7 +30,7 @@ typedef struct slip {
     enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;
     char *address, *stack; /* of the access; the lowest byte of the stack, above its guard */
     char *constants;       /* the problem and the arguments, as the kernel gets them */
-} slip;
+} call_record;
 
 /* A second guard lies above the stack, since buffers may follow: it catches writes far before
  * one. */
@@ -41,38 +41,38 @@ enum {
     MEMORY_MOST = 1 << 30
 };
 
-/* Flags of the byte that begins a turn (ASKS_TURNS): read the buffers first, so that they are in
+/* Flags of the byte that begins a turn (REQUEST_TURNS): read the buffers first, so that they are in
  * the caches; call the kernel; spin for a moment before sleeping, which costs processor time and
  * saves elapsed time. */
-enum { TURN_WARM = 1, TURN_CALLS = 2, TURN_LOOKS = 4 };
+enum { TURN_WARM = 1, TURN_CALLS = 2, TURN_SPINS = 4 };
 
 /* Loads the library of a kernel in the child, and sets the kernel's functions. NULL: the parent has
  * them already. */
 extern void (*worker_attach)(nl_impl *impl);
 
-/* Reads the next byte from a line; with `looks` it spins before it sleeps. False: the line is
+/* Reads the next byte from a line; with `spins` it spins before it sleeps. False: the line is
  * closed. */
-bool worker_hear(int line, unsigned char *byte, bool looks);
+bool worker_read(int line, unsigned char *byte, bool spins);
 
 /* Zeroed memory that a process shares with its children; NULL: out of memory. */
 void *worker_share(size_t bytes);
 
-/* Fills the slip for a call of in->impl. */
-void worker_fill(slip *s, const instance *in, int threads);
+/* Fills the call record for a call of in->impl. */
+void worker_fill(call_record *s, const instance *in, int threads);
 
 /* Starts a process that serves. Returns its id, or 0, and the parent's end of its line. */
-int worker_start(slip *s, const int output[2], int *line);
+int worker_start(call_record *s, const int output[2], int *line);
 
 /* The threads of such a process that run kernels, counted from outside; 0: unknown. */
 int worker_threads(int pid);
 
 /* Serves calls: one for each byte from the line, answered by a byte. Never returns. output: the
  * files that kernels' stdout and stderr go to. */
-_Noreturn void worker_serve(slip *s, int line, const int output[2]);
+_Noreturn void worker_serve(call_record *s, int line, const int output[2]);
 
-/* worker_seal() calls seal(), unless a sanitizer or a coverage build still has files to write.
- * worker_leave() ends the process without the exit handlers, which are the parent's. */
-void worker_seal(void);
+/* worker_sandbox() calls sandbox_enter(), unless a sanitizer or a coverage build still has files to
+ * write. worker_leave() ends the process without the exit handlers, which are the parent's. */
+void worker_sandbox(void);
 _Noreturn void worker_leave(int code);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/command.h"
-#include "verify/seal.h"
+#include "verify/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +72,7 @@ static char **enclose(const fence *f) {
     limit(RLIMIT_CPU, SECONDS);
     limit(RLIMIT_FSIZE, FILE_MOST);
     limit(RLIMIT_AS, (rlim_t)4 << 30);
-    seal(SEAL_COMPILER);
+    sandbox_enter(SANDBOX_COMPILER);
     return environment;
 }
 

@@ -216,7 +216,7 @@ static bool rehearse(const char *path, description *d, char *error, size_t size)
         const int nowhere = open("/dev/null", O_WRONLY);
         dup2(nowhere, 1), dup2(nowhere, 2);
         alarm(SECONDS);
-        if (d) worker_seal();
+        if (d) worker_sandbox();
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (d && !library) snprintf(d->error, sizeof d->error, "%s", dlerror());
         if (library && add_all(library, &all, d ? d->error : error, d ? sizeof d->error : size))

@@ -11,7 +11,7 @@ enum { LOAD_NAME = 60, LOAD_ABOUT = 200 }; /* the longest, in characters */
  * and error says why and what to do. */
 bool load_kernels(const char *path, const char *origin, char *error, size_t error_size);
 
-/* Adds the one kernel of an untrusted library. Only sealed processes load it (verify/worker.h),
+/* Adds the one kernel of an untrusted library. Only sandboxed processes load it (verify/worker.h),
  * never this one. NULL: error says why. */
 const nl_impl *load_distant(const char *path, char *error, size_t error_size);
 

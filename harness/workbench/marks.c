@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/marks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 double marks_points(const marks *m) {
     double sum = 0;
     for (size_t i = 0; i < m->count; i++) sum += m->all[i].points;
@@ -90,48 +87,4 @@ void marks_junit(const marks *m, FILE *out) {
         fprintf(out, k->right ? "</system-out></testcase>\n" : "</failure></testcase>\n");
     }
     fprintf(out, "</testsuite>\n");
-}
-
-/* The points of the earlier card, from the attribute that each of its parts has. */
-static bool next_points(const char **card, double *points) {
-    static const char key[] = "data-points=\"";
-    if (!*card || !(*card = strstr(*card, key))) return false;
-    *points = strtod(*card + strlen(key), NULL);
-    return *card += strlen(key), true;
-}
-
-void marks_card(const marks *m, const char *before, FILE *out) {
-    enum { LINE = 34, TOP = 78, BAR = 260, WIDE = 640 };
-    const int height = TOP + LINE * (int)m->count + 16;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"14\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n"
-            "<text x=\"20\" y=\"32\" font-size=\"18\" font-weight=\"bold\">",
-            WIDE, height);
-    xml(out, m->title);
-    fprintf(out, "</text>\n<text x=\"20\" y=\"56\">");
-    xml(out, m->file);
-    fprintf(out, ": %.4g of %.4g points%s</text>\n", marks_points(m), marks_most(m),
-            before ? "; the lines: before" : "");
-    for (size_t i = 0; i < m->count; i++) {
-        const mark *k = &m->all[i];
-        const int y = TOP + LINE * (int)i;
-        const double most = k->most > 0 ? k->most : 1;
-        double old;
-        fprintf(out, "<text x=\"20\" y=\"%d\">", y + 15);
-        xml(out, k->name);
-        fprintf(out,
-                "</text>\n<rect x=\"290\" y=\"%d\" width=\"%d\" height=\"16\" fill=\"#e8e8e8\"/>\n"
-                "<rect data-points=\"%.4f\" x=\"290\" y=\"%d\" width=\"%.1f\" height=\"16\" "
-                "fill=\"%s\"/>\n",
-                y + 3, BAR, k->points, y + 3, BAR * k->points / most,
-                k->right ? "#0072b2" : "#d55e00");
-        if (next_points(&before, &old))
-            fprintf(out, "<path d=\"M%.1f %dv24\" stroke=\"#000000\" stroke-width=\"2\"/>\n",
-                    290 + BAR * old / most, y - 1);
-        fprintf(out, "<text x=\"%d\" y=\"%d\">%.4g of %.4g</text>\n", 290 + BAR + 10, y + 15,
-                k->points, k->most);
-    }
-    fprintf(out, "</svg>\n");
 }

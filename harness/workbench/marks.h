@@ -29,8 +29,4 @@ double marks_most(const marks *m);
 void marks_gradescope(const marks *m, FILE *out);
 void marks_junit(const marks *m, FILE *out);
 
-/* A card: a bar for each part. before: the text of an earlier card of the same parts, whose points
- * are shown beside these; or NULL. */
-void marks_card(const marks *m, const char *before, FILE *out);
-
 #endif

@@ -121,8 +121,8 @@ def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
     else:  # the running statistics are constants: no sums in dx
         wide = (None if p is None else p.float() for p in (weight, *saved))
         dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
-    due = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
-    return dx, dx if ctx.fused else None, *due, *(None,) * 6
+    needed = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
+    return dx, dx if ctx.fused else None, *needed, *(None,) * 6
 
 
 @_operator(6, _norm_keep, _norm_gradient)

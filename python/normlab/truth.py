@@ -162,7 +162,7 @@ def reference_backward(op: str, dy: Array, x: Array, gamma: Array | None = None,
 
 def gradients(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
               dresidual: Array | None = None, channels_last: bool = False) -> dict[str, Any]:
-    """The fields of Gradients and the sizes of their terms, by name with _gauge."""
+    """The fields of Gradients and the sizes of their terms, by name with _scale."""
     return _core.reference(
         _core.DTYPES["f32"], *_settings(op, "backward", eps, channels_last), x=_tensor(x, "x", True),
         dy=_tensor(dy, "dy", True), dresidual=_tensor(dresidual, "dresidual", True),

@@ -84,11 +84,12 @@ static PyObject *shape_tuple(int axes, const npy_intp *shape) {
 static bool wrong_shape(const char *name, PyArrayObject *a, PyArrayObject *x, int axes,
                         const npy_intp *shape) {
     PyObject *has = shape_tuple(PyArray_NDIM(a), PyArray_DIMS(a)),
-             *of = shape_tuple(PyArray_NDIM(x), PyArray_DIMS(x)), *due = shape_tuple(axes, shape);
-    if (has && of && due)
+             *of = shape_tuple(PyArray_NDIM(x), PyArray_DIMS(x)),
+             *expected = shape_tuple(axes, shape);
+    if (has && of && expected)
         PyErr_Format(PyExc_ValueError, "%s has shape %S; x of shape %S needs %S", name, has, of,
-                     due);
-    Py_XDECREF(has), Py_XDECREF(of), Py_XDECREF(due);
+                     expected);
+    Py_XDECREF(has), Py_XDECREF(of), Py_XDECREF(expected);
     return false;
 }
 
@@ -112,14 +113,14 @@ bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
                  PyArrayObject *x) {
     const bool tensor = nl_args[arg].extent == NL_TENSOR;
-    PyArray_Descr *type = PyArray_DESCR(a), *due = PyArray_DESCR(x);
-    if (type->type_num == (tensor ? due->type_num : NPY_FLOAT) && PyArray_ISNOTSWAPPED(a)) {
+    PyArray_Descr *type = PyArray_DESCR(a), *expected = PyArray_DESCR(x);
+    if (type->type_num == (tensor ? expected->type_num : NPY_FLOAT) && PyArray_ISNOTSWAPPED(a)) {
         if (!array_fits(a, name, arg, p, x)) return false;
         if (PyArray_ISWRITEABLE(a) || !(nl_passes[p->pass].writes & NL_BIT(arg))) return true;
         return PyErr_Format(PyExc_ValueError, "%s is read-only: pass a copy", name), false;
     }
     if (tensor)
-        PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, due);
+        PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, expected);
     else
         PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32", name, type);
     return false;

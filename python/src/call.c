@@ -43,9 +43,9 @@ bool call_impl(PyObject *given, const nl_impl **out) {
 }
 
 /* Names the setting, which Python's own message lacks. What else its conversion raised, stays. */
-static bool wrong_setting(const char *name, PyObject *given, const char *due) {
+static bool wrong_setting(const char *name, PyObject *given, const char *expected) {
     if (PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Format(PyExc_TypeError, "%s is %R; it must be a%s number", name, given, due);
+        PyErr_Format(PyExc_TypeError, "%s is %R; it must be a%s number", name, given, expected);
     else if (PyErr_ExceptionMatches(PyExc_OverflowError))
         PyErr_Format(PyExc_ValueError, "%s is beyond a float", name);
     return false;

@@ -22,7 +22,7 @@ static PyObject *triple(estimate e) {
     return Py_BuildValue("(ddd)", e.median, e.low, e.high);
 }
 
-/* ns, ratios and savings of the calls against the first; the last arm is the first again. */
+/* ns, ratios and savings of the calls against the first; the last candidate is the first again. */
 static PyObject *fields(const measure *m) {
     const size_t calls = m->count - 1;
     const double band = stats_band(measure_ratio(m, calls, 0));
@@ -50,22 +50,23 @@ PyObject *race_calls(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "O!dd", &PyTuple_Type, &calls, &seconds, &precision)) return NULL;
     const size_t count = (size_t)PyTuple_Size(calls);
-    measure_arm *arms = calloc(count + 1, sizeof *arms);
-    if (!arms) return PyErr_NoMemory();
+    measure_candidate *candidates = calloc(count + 1, sizeof *candidates);
+    if (!candidates) return PyErr_NoMemory();
     for (size_t i = 0; i <= count; i++)
-        arms[i] = (measure_arm){.call = call_it,
+        candidates[i] =
+            (measure_candidate){.call = call_it,
                                 .context = PyTuple_GetItem(calls, (Py_ssize_t)(i % count))};
-    measure m = {.arms = arms, .count = count + 1, .seed = 1, .precision = precision};
+    measure m = {.candidates = candidates, .count = count + 1, .seed = 1, .precision = precision};
     m.clock = clock_ns, m.interrupted = interrupted;
     m.seconds = seconds * (double)m.count;
     if (!measure_run(&m)) PyErr_NoMemory();
     if (!PyErr_Occurred()) all = fields(&m);
     measure_free(&m);
-    return free(arms), all;
+    return free(candidates), all;
 }
 
 /* Who computes a case: an implementation, or of None the choice of nl_best(). False: raised. */
-static bool enter(fixtures *all, const char *text, PyObject *name, arm *out) {
+static bool enter(fixtures *all, const char *text, PyObject *name, candidate *out) {
     char why[700];
     const nl_impl *impl;
     if (!call_impl(name, &impl)) return false;
@@ -82,20 +83,21 @@ PyObject *race_cases(PyObject *self, PyObject *args) {
     PyObject *name[2], *found = NULL;
     fixtures data[2] = {0};
     race by = {.seed = 1};
-    arm arms[2] = {0};
+    candidate candidates[2] = {0};
     race_result r;
     (void)self;
     if (!PyArg_ParseTuple(args, "(sO)(sO)id", &text[0], &name[0], &text[1], &name[1],
-                          &arms[0].threads, &by.seconds))
+                          &candidates[0].threads, &by.seconds))
         return NULL;
-    arms[1].threads = arms[0].threads;
+    candidates[1].threads = candidates[0].threads;
     bool ok = true;
-    for (int i = 0; ok && i < 2; i++) ok = enter(&data[i], text[i], name[i], &arms[i]);
-    if (ok && race_pair(&by, &arms[0], &arms[1], NULL, &r))
-        found = Py_BuildValue("(ss)(ss)(dd)(ddd)s", arms[0].impl[0]->name, arms[0].impl[0]->isa,
-                              arms[1].impl[0]->name, arms[1].impl[0]->isa, r.ns[0], r.ns[1],
-                              r.ratio.median, r.ratio.low, r.ratio.high,
-                              comparison_name(stats_verdict(r.ratio, r.band, 0.02)));
+    for (int i = 0; ok && i < 2; i++) ok = enter(&data[i], text[i], name[i], &candidates[i]);
+    if (ok && race_pair(&by, &candidates[0], &candidates[1], NULL, &r))
+        found =
+            Py_BuildValue("(ss)(ss)(dd)(ddd)s", candidates[0].impl[0]->name,
+                          candidates[0].impl[0]->isa, candidates[1].impl[0]->name,
+                          candidates[1].impl[0]->isa, r.ns[0], r.ns[1], r.ratio.median, r.ratio.low,
+                          r.ratio.high, comparison_name(stats_verdict(r.ratio, r.band, 0.02)));
     else if (ok)
         PyErr_SetString(PyExc_ValueError, by.why);
     for (int i = 0; i < 2; i++) fixtures_free(&data[i]);

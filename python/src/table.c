@@ -23,8 +23,7 @@ static PyObject *row(const nl_impl *m) {
                          (Py_ssize_t)m->c_max, method_name(m), m->lanes,
                          PyBool_FromLong(m->threaded), PyBool_FromLong(m->streams),
                          PyBool_FromLong(m->strided), PyBool_FromLong(m->range_safe),
-                         PyBool_FromLong(m->demonstration),
-                         PyBool_FromLong(nl_isa_runs(m->isa)));
+                         PyBool_FromLong(m->demonstration), PyBool_FromLong(nl_isa_runs(m->isa)));
 }
 
 PyObject *table_implementations(PyObject *self, PyObject *none) {

@@ -85,11 +85,11 @@ static bool compute(const call *k, PyObject *all) {
     long double *y = NULL;
     if (backward) {
         out.dx = add(all, k, "dx", NL_X, NPY_DOUBLE);
-        out.dx_gauge = add(all, k, "dx_gauge", NL_X, NPY_DOUBLE);
+        out.dx_scale = add(all, k, "dx_scale", NL_X, NPY_DOUBLE);
         out.dgamma = add(all, k, "dgamma", NL_GAMMA, NPY_LONGDOUBLE);
-        out.dgamma_gauge = add(all, k, "dgamma_gauge", NL_GAMMA, NPY_LONGDOUBLE);
+        out.dgamma_scale = add(all, k, "dgamma_scale", NL_GAMMA, NPY_LONGDOUBLE);
         out.dbeta = add(all, k, "dbeta", NL_GAMMA, NPY_LONGDOUBLE);
-        out.dbeta_gauge = add(all, k, "dbeta_gauge", NL_GAMMA, NPY_LONGDOUBLE);
+        out.dbeta_scale = add(all, k, "dbeta_scale", NL_GAMMA, NPY_LONGDOUBLE);
     } else {
         y = add(all, k, "y", NL_X, NPY_LONGDOUBLE);
         if (in.running_mean && p->pass == NL_FORWARD) {

@@ -35,9 +35,9 @@ def compare(ours, theirs, x, parameters, scale=1.0):
     assert y.dtype == dtype
     close(y, want, dtype, 4)
     got = torch.autograd.grad(y, [x, *parameters], dy)
-    due = torch.autograd.grad(want, wide, dy.double())
-    close(got[0], due[0], dtype, 32 * scale)
-    for a, b, p in zip(got[1:], due[1:], parameters):
+    expected = torch.autograd.grad(want, wide, dy.double())
+    close(got[0], expected[0], dtype, 32 * scale)
+    for a, b, p in zip(got[1:], expected[1:], parameters):
         assert a.dtype == p.dtype
         close(a, b, p.dtype, 64 * scale)
 

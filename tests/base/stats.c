@@ -111,10 +111,12 @@ Test(stats, coverage, .timeout = 60) {
     static const size_t sizes[] = {11, 24, 101};
     for (size_t i = 0; i < 3; i++)
         for (int ratio = 0; ratio < 2; ratio++)
-            for (size_t arms = 1; arms <= 8; arms += 7) {
-                double nominal = stats_confidence(arms), got = simulate(sizes[i], nominal, ratio);
-                cr_expect(got >= nominal - 0.01, "n = %zu, %zu arms, %s: %.4f of nominal %.4f",
-                          sizes[i], arms, ratio ? "ratio" : "time", got, nominal);
+            for (size_t candidates = 1; candidates <= 8; candidates += 7) {
+                double nominal = stats_confidence(candidates),
+                       got = simulate(sizes[i], nominal, ratio);
+                cr_expect(got >= nominal - 0.01,
+                          "n = %zu, %zu candidates, %s: %.4f of nominal %.4f", sizes[i], candidates,
+                          ratio ? "ratio" : "time", got, nominal);
             }
 }
 

@@ -1,5 +1,4 @@
-/* The museum: its data are those of the reports, experiments/museum.txt has every exhibit, and
- * nl_best() is right on all of them. SPDX-License-Identifier: MIT */
+/* The museum: its data are those of the reports, and nl_best() is right on all of them. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
 #include "cases/museum.h"
 #include "dtype.h"
@@ -24,7 +23,7 @@ typedef struct ready {
 
 static case_list all_cases(void) {
     case_list list = {0};
-    cr_assert(cases_add_museum(&list, error, sizeof error), "%s", error);
+    cr_assert(cases_add(&list, "museum", error, sizeof error), "%s", error);
     cr_assert(list.count > museum_count());
     return list;
 }
@@ -260,37 +259,6 @@ Test(museum, one_mean_term_more_is_rejected) {
     }
     cases_free(&list);
     cr_assert(judged == 8, "%zu judged", judged);
-}
-
-/* After its header the file must be exactly this. */
-Test(museum, the_experiment_has_every_exhibit) {
-    FILE *f = fopen(NL_SOURCE_DIR "/experiments/museum.txt", "r");
-    cr_assert(f, "no experiments/museum.txt");
-    char line[1000], want[1000], spelling[CASE_TEXT];
-    while (fgets(line, sizeof line, f) && line[0] == '#') {
-    }
-    for (size_t i = 0; i < museum_count(); i++) {
-        const exhibit *e = museum_at(i);
-        for (size_t k = 0;; k++) {
-            if (k == 0)
-                snprintf(want, sizeof want, "# %s (%s): %s\n", e->name,
-                         e->report ? e->report : "no public report", e->data);
-            else if (k == 1)
-                snprintf(want, sizeof want, "#     %s\n", e->wrong);
-            else if (museum_spelling(e, k - 2, spelling, sizeof spelling))
-                snprintf(want, sizeof want, "%s\n", spelling);
-            else
-                break;
-            cr_assert(fgets(line, sizeof line, f) && !strcmp(line, want),
-                      "experiments/museum.txt should have the line\n%s, not\n%s", want, line);
-        }
-        bool last = i + 1 == museum_count();
-        cr_assert(last ? !fgets(line, sizeof line, f)
-                       : fgets(line, sizeof line, f) && !strcmp(line, "\n"),
-                  "experiments/museum.txt: %s after %s, but\n%s",
-                  last ? "nothing" : "an empty line", e->name, line);
-    }
-    fclose(f);
 }
 
 Test(museum, an_unknown_name_brings_the_list) {

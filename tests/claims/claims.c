@@ -242,8 +242,8 @@ Test(claims, wrong_ones_do_not_race) {
     nl_impl bad = *nl_find("rmsnorm/one_pass", "c");
     bad.forward = wrong_forward;
     race_result r = {.rounds = 0};
-    arm a = {.threads = 1, .impl = {nl_find("layernorm/naive", "c")}};
-    arm b = {.threads = 1, .impl = {nl_find("rmsnorm/naive", "c")}};
+    candidate a = {.threads = 1, .impl = {nl_find("layernorm/naive", "c")}};
+    candidate b = {.threads = 1, .impl = {nl_find("rmsnorm/naive", "c")}};
     a.on[0] = fixtures_get(&by.all, "layernorm/forward/f32/4x64/normal", by.why, sizeof by.why);
     b.on[0] = fixtures_get(&by.all, "rmsnorm/forward/f32/4x64/normal", by.why, sizeof by.why);
     cr_assert(a.on[0] && b.on[0], "%s", by.why);

@@ -152,7 +152,7 @@ Test(hints, name_the_cause) {
                        h.known == (k->cause != NULL) && (!k->cause || strstr(h.cause, k->cause)),
                    there = !k->where || strstr(h.where, k->where);
         cr_expect(v.outcome == OUTCOME_FAIL && right && there && !strstr(h.cause, "; or "),
-                  "%s: due '%s' '%s', got '%s'\n  %s\n  %s: %s", k->text, k->cause, k->where,
+                  "%s: expected '%s' '%s', got '%s'\n  %s\n  %s: %s", k->text, k->cause, k->where,
                   h.cause, h.where, h.number, outcome_name(v.outcome));
         fprintf(stderr, "%s: %s\n  %s: %s\n", k->text, h.cause, h.where, h.number);
         named += h.known, unknown += !h.known;

@@ -88,7 +88,7 @@ typedef struct specimen {
     nl_case c;
     nl_data data;
     instance i;
-    dues dues;
+    expectations expectations;
     subject s;
 } specimen;
 
@@ -115,14 +115,18 @@ static specimen *specimen_make(nl_op op, size_t n, size_t c, size_t s) {
     t->data.input[NL_GAMMA] = t->data.gamma = r->gamma;
     if (op < NL_RMSNORM) t->data.input[NL_BETA] = t->data.beta = r->beta;
     t->i = (instance){.c = &t->c, .data = &t->data};
-    cr_assert(dues_make(&t->i, &t->want, &t->dues));
-    t->s = (subject){.p = &r->p, .in = &t->in, .want = &t->want, .dues = &t->dues, .threads = 1};
+    cr_assert(expectations_make(&t->i, &t->want, &t->expectations));
+    t->s = (subject){.p = &r->p,
+                     .in = &t->in,
+                     .want = &t->want,
+                     .expectations = &t->expectations,
+                     .threads = 1};
     t->s.got[NL_Y] = t->y;
     return t;
 }
 
 static void specimen_free(specimen *t) {
-    dues_free(&t->dues), free(t);
+    expectations_free(&t->expectations), free(t);
 }
 
 static const nl_op ops[] = {NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM};

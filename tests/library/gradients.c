@@ -51,26 +51,26 @@ Test(gradients, gradients_are_slopes) {
             long double up = loss();
             r.x[i] = x - h;
             judge_slope("dx", i, (up - loss()) / (2 * h), other.out.dx[i],
-                        0x1p-20L * other.out.dx_gauge[i]);
+                        0x1p-20L * other.out.dx_scale[i]);
             r.x[i] = x;
         }
         for (size_t j = 0; j < 2 * r.p.c; j++) {
             float *v = j & 1 ? &r.beta[j / 2] : &r.gamma[j / 2], keep = *v, h = 0x1p-3f;
             const long double *got = j & 1 ? other.out.dbeta : other.out.dgamma;
-            const long double *gauge = j & 1 ? other.out.dbeta_gauge : other.out.dgamma_gauge;
+            const long double *scale = j & 1 ? other.out.dbeta_scale : other.out.dgamma_scale;
             *v = keep + h;
             long double up = loss();
             *v = keep - h;
             judge_slope(j & 1 ? "dbeta" : "dgamma", j / 2, (up - loss()) / (2 * h), got[j / 2],
-                        0x1p-40L * (gauge[j / 2] + fabsl(up)));
+                        0x1p-40L * (scale[j / 2] + fabsl(up)));
             *v = keep;
         }
     }
 }
 
-/* A gauge is at least as large as its number, and no larger than its terms allow; and the gradients
+/* A scale is at least as large as its number, and no larger than its terms allow; and the gradients
  * satisfy sum(dx) = 0, sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
-Test(gradients, gauges_and_sums_of_gradients) {
+Test(gradients, scales_and_sums_of_gradients) {
     for (size_t k = 0; k < 4 * NL_OPS * KINDS; k++) {
         if (!fill(&r, (nl_op)(k / 4 % NL_OPS), &kinds[k / 4 / NL_OPS], shapes[k % 4])) continue;
         compute(&r, NL_BACKWARD, 1);
@@ -87,14 +87,14 @@ Test(gradients, gauges_and_sums_of_gradients) {
                 most_g = fmaxl(most_g, fabs(gain(&r, at) * r.dy[at]));
                 most_x = fmaxl(most_x, fabs(xhat));
                 dx += r.out.dx[at], dxx += (long double)r.out.dx[at] * xhat;
-                gx += gain(&r, at) * r.dy[at] * xhat, scale += r.out.dx_gauge[at];
+                gx += gain(&r, at) * r.dy[at] * xhat, scale += r.out.dx_scale[at];
             }
             largest_x = fmaxl(largest_x, most_x);
             for (size_t i = 0; i < m; i++) {
-                double gauge = r.out.dx_gauge[element(&r.p, g, i)];
-                if (!(gauge >= fabs(r.out.dx[element(&r.p, g, i)]))) wrong = "dx exceeds its gauge";
-                if (!(gauge > 0 && gauge <= 1.001L * rstd * most_g * (2 + most_x * most_x)))
-                    wrong = "the gauge of dx";
+                double scale = r.out.dx_scale[element(&r.p, g, i)];
+                if (!(scale >= fabs(r.out.dx[element(&r.p, g, i)]))) wrong = "dx exceeds its scale";
+                if (!(scale > 0 && scale <= 1.001L * rstd * most_g * (2 + most_x * most_x)))
+                    wrong = "the scale of dx";
             }
             if (!(r.out.magnitude[g] * (1 + 0x1p-50L) >= fabsl(r.out.mean[g])))
                 wrong = "magnitude below |mean|";
@@ -104,11 +104,11 @@ Test(gradients, gauges_and_sums_of_gradients) {
             if (!near(dxx, rest, scale * most_x * 0x1p-46L)) wrong = "sum(dx * xhat)";
         }
         for (size_t j = 0; j < r.p.c; j++) {
-            long double dgamma = r.out.dgamma_gauge[j], dbeta = r.out.dbeta_gauge[j];
+            long double dgamma = r.out.dgamma_scale[j], dbeta = r.out.dbeta_scale[j];
             if (!(dgamma >= fabsl(r.out.dgamma[j]) && dgamma <= 1.001L * largest_x * dbeta))
-                wrong = "the gauge of dgamma";
+                wrong = "the scale of dgamma";
             if (!(dbeta >= fabsl(r.out.dbeta[j]) && dbeta <= 4.5L * r.p.n * r.p.s))
-                wrong = "the gauge of dbeta"; /* no |dy| exceeds 4.5 */
+                wrong = "the scale of dbeta"; /* no |dy| exceeds 4.5 */
         }
         if (wrong)
             cr_assert_fail("%s, %s: %s", nl_op_name(r.p.op), kinds[k / 4 / NL_OPS].name, wrong);

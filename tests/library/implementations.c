@@ -253,8 +253,8 @@ static bool special_values(setting *o, trial *all) {
         if (backward) ((float *)t.in.at[NL_RSTD])[bad] = NAN;
         trial_call(&t, 1);
         for (size_t g = 0; g < o->groups; g++) right &= g == bad || pair(&t, g, all, g, false);
-        bool due = p->pass != NL_INFERENCE && !o->m->demonstration;
-        for (size_t e = 0; e < o->size && due; e++) {
+        bool expected = p->pass != NL_INFERENCE && !o->m->demonstration;
+        for (size_t e = 0; e < o->size && expected; e++) {
             float y = nl_load(p->dtype, t.in.at[backward ? NL_DX : NL_Y], element(p, bad, e));
             bool finite = !is_centred(p) && !backward && k && e != odd;
             right &= finite ? y == 0 : isnan(y);

@@ -24,11 +24,11 @@ enum { KINDS = sizeof kinds / sizeof *kinds, OFFSETS = 3 };
 
 /* The largest error of a gradient of the parameters, or 0 where the call has none. */
 static double of_vector(const trial *t, nl_arg arg, const long double *want,
-                        const long double *gauge) {
+                        const long double *scale) {
     const float *got = t->in.at[arg];
     double most = 0;
     for (size_t j = 0; got && j < t->c.problem.c; j++)
-        most = fmax(most, error_units(NL_F32, (double)got[j], want[j], want[j], gauge[j]));
+        most = fmax(most, error_units(NL_F32, (double)got[j], want[j], want[j], scale[j]));
     return most;
 }
 
@@ -41,8 +41,8 @@ static double largest(const char *op_pass, const char *shape, const char *kind) 
     trial_call(&t, 1);
     const verdict v = outputs_check(&t.in, &t.want);
     const ref_outputs *w = &t.want.want;
-    const double dgamma = of_vector(&t, NL_DGAMMA, w->dgamma, w->dgamma_gauge);
-    const double dbeta = of_vector(&t, NL_DBETA, w->dbeta, w->dbeta_gauge);
+    const double dgamma = of_vector(&t, NL_DGAMMA, w->dgamma, w->dgamma_scale);
+    const double dbeta = of_vector(&t, NL_DBETA, w->dbeta, w->dbeta_scale);
     if (v.outcome == OUTCOME_FAIL) cr_assert_fail("%s: %s", text, v.why);
     if (v.error_u > MOST_UNITS || dgamma > MOST_UNITS || dbeta > MOST_UNITS)
         cr_assert_fail("%s: y or dx is off by %g units, dgamma by %g, dbeta by %g", text, v.error_u,

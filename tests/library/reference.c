@@ -117,7 +117,7 @@ static void judge_group(size_t g) {
     for (size_t i = 0; i < m && r.p.pass == NL_BACKWARD; i++) {
         size_t at = element(&r.p, g, i);
         exact_slope(&e, &r, g, i);
-        judge("dx", at, r.out.dx[at], e.slope, r.out.dx_gauge[at], BITS);
+        judge("dx", at, r.out.dx[at], e.slope, r.out.dx_scale[at], BITS);
     }
     if (r.p.op != NL_BATCHNORM || r.p.pass != NL_FORWARD) return;
     long double var = r.p.biased_running_var ? r.out.var[g] : r.out.var[g] * m / (m - 1);
@@ -146,8 +146,8 @@ ParameterizedTest(size_t *index, reference, agrees_with_mpfr) {
         compute(&r, pass, 1);
         for (size_t g = 0; g < ref_groups(&r.p); g++) judge_group(g);
         for (size_t j = 0; j < r.p.c && pass == NL_BACKWARD; j++) {
-            judge("dgamma", j, r.out.dgamma[j], e.dgamma[j], r.out.dgamma_gauge[j], BITS);
-            judge("dbeta", j, r.out.dbeta[j], e.dbeta[j], r.out.dbeta_gauge[j], STATISTIC_BITS);
+            judge("dgamma", j, r.out.dgamma[j], e.dgamma[j], r.out.dgamma_scale[j], BITS);
+            judge("dbeta", j, r.out.dbeta[j], e.dbeta[j], r.out.dbeta_scale[j], STATISTIC_BITS);
         }
         exact_close(&e);
     }

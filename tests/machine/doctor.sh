@@ -23,7 +23,7 @@ field() { # field TOPIC: "level value"
 
 topics='affinity governor turbo core-kinds smt thermal timer frequency interruptions subnormals
 openmp load others steal quota throttling huge-pages page-size memory swap numa clocksource
-virtualization counters aslr build tuning'
+virtualization aslr build tuning'
 printf '%s\n' $topics | sort >want
 
 cat >parse.py <<'PYTHON'

@@ -38,9 +38,10 @@ refuses "a package that cannot be installed" "pip could not install the Python p
 check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
 
 # Damaged results end a script with one line, and leave the pages alone.
-mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments} pages && mkdir -p pages/harness/timing pages/include
+mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments} pages && mkdir -p pages/harness/{cases,timing} pages/include
 cp "$root"/include/normlab.h pages/include
 cp "$root"/harness/timing/modes.c pages/harness/timing
+cp "$root"/harness/cases/museum.c pages/harness/cases
 cp -r pages as_it_was
 head -c 300 "$root"/docs/machines/zen5.csv >cut.csv
 { head -1 "$root"/docs/machines/zen5.csv && printf '\xff\xfe,a,b,c,d,e,f\n'; } >other.csv

@@ -97,32 +97,3 @@ Test(results_damage, what_is_no_file_is_refused) {
     read = results_read("nowhere.csv", &r, small, sizeof small);
     cr_assert(!read && strcmp(small, "nowhere") == 0, "a short message: '%s'", small);
 }
-
-/* The reader returns for any bytes; the sanitizers watch. */
-Test(results_damage, random_damage) {
-    static const char seed[] = FULL
-        "a,i/x,c,1,layernorm,forward,f32,4,8,1,normal,,ok,1,9,10,9,11,9,1,2,50,256,0,0,i/x,1,1,1,"
-        "baseline,0.01,21,8,precise,\n\"b,\"\"\n\",i/x,c,2,,,,,,,,,fail,,,,,,,,,,,,,,,,,,,,,,\n";
-    static const char hot[] = ",\"\n\r\0-+.e09x";
-    uint64_t state = 1;
-    size_t accepted = 0;
-    for (int turn = 0; turn < 4000; turn++) {
-        char text[sizeof seed];
-        size_t size = sizeof seed - 1;
-        memcpy(text, seed, size);
-        for (int e = 0; e <= turn % 3; e++) {
-            state = state * 6364136223846793005 + 1442695040888963407;
-            text[(state >> 33) % size] = hot[(state >> 20) % sizeof hot];
-        }
-        if (turn % 5 == 0) size = (state >> 40) % size;
-        results r;
-        const char *why = reading(text, size, &r);
-        if (*why) continue;
-        accepted++;
-        for (size_t i = 0; i < r.count; i++)
-            if (results_find(&r, &r.rows[i]) != &r.rows[i] || r.rows[i].ns <= 0)
-                cr_assert_fail("turn %d: row %zu is damaged and accepted", turn, i);
-        results_free(&r);
-    }
-    cr_assert(accepted > 100 && accepted < 3900, "%zu of 4000 accepted", accepted);
-}

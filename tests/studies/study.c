@@ -117,11 +117,11 @@ static void same_errors(const char *csv, const char *text, double x, bool sums) 
         for (nl_arg s = sums ? NL_DGAMMA : NL_DX; s <= (sums ? NL_DBETA : NL_DX); s++) {
             const ref_outputs *w = &t.want.want;
             const long double *truth = s == NL_DGAMMA ? w->dgamma : w->dbeta;
-            const long double *gauge = s == NL_DGAMMA ? w->dgamma_gauge : w->dbeta_gauge;
+            const long double *scale = s == NL_DGAMMA ? w->dgamma_scale : w->dbeta_scale;
             if (!t.in.at[s]) continue;
             if (s != NL_DX) want = 0;
             for (size_t j = 0; s != NL_DX && j < t.c.problem.c; j++)
-                want = fmax(want, (double)(fabsl(((float *)t.in.at[s])[j] - truth[j]) / gauge[j]) *
+                want = fmax(want, (double)(fabsl(((float *)t.in.at[s])[j] - truth[j]) / scale[j]) *
                                       0x1p24);
             double got = at(csv, &study_gradients, nl_args[s].name, name, x);
             if (!(want > 0 && fabs(got - want) <= 1e-7 * want))

@@ -2,7 +2,7 @@
  * the fastest way is chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
-#include "timing/arm.h"
+#include "timing/candidate.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -94,8 +94,8 @@ Test(limit, writes_every_output_of_a_case) {
         char error[700];
         cr_assert(case_parse(cases[k], &one, error, sizeof error), "%s", error);
         cr_assert(fixture_make(NULL, &f, &one, 0, 1, error, sizeof error), "%s", error);
-        limit_arm arm = {.on = &f, .threads = 1};
-        measure_arm m = limit_arm_measured(&arm);
+        limit_candidate candidate = {.on = &f, .threads = 1};
+        measure_candidate m = limit_candidate_measured(&candidate);
         const struct nl_pass_row *pass = &nl_passes[one.problem.pass];
         for (nl_arg s = 0; s < NL_ARGS; s++)
             if (f.in->at[s] && pass->writes & ~pass->reads & NL_BIT(s))

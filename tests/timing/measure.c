@@ -1,4 +1,4 @@
-/* The measuring engine, driven by a clock that moves only when an arm is called.
+/* The measuring engine, driven by a clock that moves only when a candidate is called.
  * SPDX-License-Identifier: MIT */
 #include "timing/row.h"
 #include "base/random.h"
@@ -13,7 +13,7 @@ static double fake_clock(void) {
     return now;
 }
 
-/* An arm that takes a given time with noise, and from some call on longer. */
+/* A candidate that takes a given time with noise, and from some call on longer. */
 typedef struct fake {
     double ns, noise, slower;
     size_t slower_from, calls;
@@ -34,23 +34,24 @@ static void lose_time(void *context) {
 
 static void (*before)(void *);
 
-/* Arms 0 and 1 are the baseline and its repetition. */
+/* Candidates 0 and 1 are the baseline and its repetition. */
 static bool run(measure *m, fake *fakes, size_t count, double seconds) {
-    measure_arm *arms = malloc(count * sizeof *arms);
+    measure_candidate *candidates = malloc(count * sizeof *candidates);
     for (size_t i = 0; i < count; i++)
-        arms[i] = (measure_arm){.call = fake_call, .context = &fakes[i], .before = before};
-    m->arms = arms, m->count = count, m->clock = fake_clock, m->seconds = seconds;
+        candidates[i] =
+            (measure_candidate){.call = fake_call, .context = &fakes[i], .before = before};
+    m->candidates = candidates, m->count = count, m->clock = fake_clock, m->seconds = seconds;
     if (m->precision == 0) m->precision = 0.01;
     return measure_run(m);
 }
 
 static void done(measure *m) {
-    free((void *)m->arms);
+    free((void *)m->candidates);
     measure_free(m);
 }
 
-static comparison verdict_of(const measure *m, size_t arm) {
-    return stats_verdict(measure_ratio(m, arm, 0), stats_band(measure_ratio(m, 1, 0)), 0.02);
+static comparison verdict_of(const measure *m, size_t candidate) {
+    return stats_verdict(measure_ratio(m, candidate, 0), stats_band(measure_ratio(m, 1, 0)), 0.02);
 }
 
 Test(measure, stops_when_precise) {
@@ -68,19 +69,20 @@ Test(measure, stops_when_precise) {
 /* The limit is the one that was faster in the rounds. With the option `streaming` the one that
  * streams is shown, which a rung with ordinary stores may beat: impossible is what beats both. */
 Test(measure, impossible_is_what_beats_every_limit) {
-    enum { BASELINE, AGAIN, SLOW, FAST, TOO_FAST, ORDINARY, STREAMING, ARMS };
+    enum { BASELINE, AGAIN, SLOW, FAST, TOO_FAST, ORDINARY, STREAMING, CANDIDATES };
     static const double ns[][2] = {{450, 800}, {800, 450}};
     for (size_t k = 0; k < 4; k++) {
-        const double *limit = ns[k / 2], of[ARMS] = {1000, 1000, 900, 500, 300, limit[0], limit[1]};
-        fake f[ARMS];
-        for (size_t i = 0; i < ARMS; i++) f[i] = (fake){of[i], 0.001, 0, 0, 0, i};
+        const double *limit = ns[k / 2],
+                     of[CANDIDATES] = {1000, 1000, 900, 500, 300, limit[0], limit[1]};
+        fake f[CANDIDATES];
+        for (size_t i = 0; i < CANDIDATES; i++) f[i] = (fake){of[i], 0.001, 0, 0, 0, i};
         measure m = {.seed = 1};
         const yardstick by = {.again = AGAIN,
                               .limit = ORDINARY,
                               .limits = 2,
                               .streaming = k % 2,
                               .margin = 0.02};
-        cr_assert(run(&m, f, ARMS, 10));
+        cr_assert(run(&m, f, CANDIDATES, 10));
         for (size_t i = SLOW; i <= TOO_FAST; i++) {
             const timing t = timing_read(&m, i, &by);
             const double shown = by.streaming ? limit[1] : 450;
@@ -102,7 +104,7 @@ Test(measure, stops_when_the_time_is_up) {
     done(&m);
 }
 
-/* Enough calls for the fastest arm, the same for all, and always the minimum of rounds. */
+/* Enough calls for the fastest candidate, the same for all, and always the minimum of rounds. */
 Test(measure, one_number_of_calls) {
     fake f[3] = {{50, 0, 0, 0, 0, 1}, {50, 0, 0, 0, 0, 2}, {5000, 0, 0, 0, 0, 3}};
     measure m = {.seed = 1};
@@ -118,39 +120,40 @@ Test(measure, one_number_of_calls) {
 
 /* Where one square takes longer than the time, the minimum of rounds is enough. */
 Test(measure, a_part_of_a_square) {
-    enum { ARMS = 30 };
-    fake f[ARMS];
-    for (size_t i = 0; i < ARMS; i++) f[i] = (fake){1e9, 0.5, 0, 0, 0, i};
+    enum { CANDIDATES = 30 };
+    fake f[CANDIDATES];
+    for (size_t i = 0; i < CANDIDATES; i++) f[i] = (fake){1e9, 0.5, 0, 0, 0, i};
     measure m = {.seed = 1, .precision = 1e-9};
-    cr_assert(run(&m, f, ARMS, 0.001) && measure_min_rounds(ARMS) < ARMS);
-    cr_expect(m.rounds == measure_min_rounds(ARMS), "%zu rounds", m.rounds);
+    cr_assert(run(&m, f, CANDIDATES, 0.001) && measure_min_rounds(CANDIDATES) < CANDIDATES);
+    cr_expect(m.rounds == measure_min_rounds(CANDIDATES), "%zu rounds", m.rounds);
     cr_expect(m.stopped == STOPPED_TIME && isfinite(measure_time(&m, 3).high));
     done(&m);
 }
 
-/* In every complete block each arm is in each position once, and blocks differ. */
+/* In every complete block each candidate is in each position once, and blocks differ. */
 Test(measure, latin_squares) {
-    enum { ARMS = 5 };
-    fake f[ARMS];
-    for (size_t i = 0; i < ARMS; i++) f[i] = (fake){1000, 0.5, 0, 0, 0, i};
+    enum { CANDIDATES = 5 };
+    fake f[CANDIDATES];
+    for (size_t i = 0; i < CANDIDATES; i++) f[i] = (fake){1000, 0.5, 0, 0, 0, i};
     measure m = {.seed = 9, .precision = 1e-9};
-    cr_assert(run(&m, f, ARMS, 0.2));
-    cr_assert(m.rounds >= 4 * ARMS && m.rounds % ARMS == 0);
+    cr_assert(run(&m, f, CANDIDATES, 0.2));
+    cr_assert(m.rounds >= 4 * CANDIDATES && m.rounds % CANDIDATES == 0);
     size_t same_as_first = 0;
-    for (size_t b = 0; b < m.rounds; b += ARMS) {
-        size_t seen[ARMS][ARMS] = {{0}}, same = 0;
-        for (size_t r = b; r < b + ARMS; r++)
-            for (size_t a = 0; a < ARMS; a++) {
-                seen[a][m.position[r * ARMS + a]]++;
-                same += m.position[r * ARMS + a] == m.position[(r - b) * ARMS + a];
+    for (size_t b = 0; b < m.rounds; b += CANDIDATES) {
+        size_t seen[CANDIDATES][CANDIDATES] = {{0}}, same = 0;
+        for (size_t r = b; r < b + CANDIDATES; r++)
+            for (size_t a = 0; a < CANDIDATES; a++) {
+                seen[a][m.position[r * CANDIDATES + a]]++;
+                same += m.position[r * CANDIDATES + a] == m.position[(r - b) * CANDIDATES + a];
             }
-        for (size_t a = 0; a < ARMS; a++)
-            for (size_t p = 0; p < ARMS; p++)
-                cr_assert(seen[a][p] == 1, "block %zu: arm %zu %zu times in position %zu", b / ARMS,
-                          a, seen[a][p], p);
-        same_as_first += b > 0 && same == ARMS * ARMS;
+        for (size_t a = 0; a < CANDIDATES; a++)
+            for (size_t p = 0; p < CANDIDATES; p++)
+                cr_assert(seen[a][p] == 1, "block %zu: candidate %zu %zu times in position %zu",
+                          b / CANDIDATES, a, seen[a][p], p);
+        same_as_first += b > 0 && same == CANDIDATES * CANDIDATES;
     }
-    cr_expect(same_as_first < m.rounds / ARMS / 4, "%zu blocks repeat the first", same_as_first);
+    cr_expect(same_as_first < m.rounds / CANDIDATES / 4, "%zu blocks repeat the first",
+              same_as_first);
     done(&m);
 }
 
@@ -168,9 +171,9 @@ static void interrupting_call(void *context, size_t turn) {
 
 Test(measure, interrupted_keeps_whole_rounds) {
     fake f[2] = {{1000, 0.5, 0, 0, 0, 1}, {1000, 0.5, 0, 0, 0, 2}};
-    measure_arm arms[2] = {{.call = fake_call, .context = &f[0]},
-                           {.call = interrupting_call, .context = &f[1]}};
-    measure m = {.arms = arms,
+    measure_candidate candidates[2] = {{.call = fake_call, .context = &f[0]},
+                                       {.call = interrupting_call, .context = &f[1]}};
+    measure m = {.candidates = candidates,
                  .count = 2,
                  .seconds = 100,
                  .precision = 1e-9,
@@ -216,22 +219,26 @@ static void consume(void *context, size_t turn) {
     fake_call(context, turn);
 }
 
-/* An arm that consumes its inputs beside one that does not: both take 100 ns by any clock. */
+/* A candidate that consumes its inputs beside one that does not: both take 100 ns by any clock. */
 Test(measure, inputs_are_restored_before_every_call) {
     fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
-    const measure_arm arms[] =
+    const measure_candidate candidates[] =
         {{.call = consume, .context = &f[0], .before = restore, .after = compare},
          {.call = fake_call, .context = &f[1]}};
-    measure m = {.arms = arms, .count = 2, .seconds = 0.01, .precision = 1e-9, .seed = 1};
+    measure m = {.candidates = candidates,
+                 .count = 2,
+                 .seconds = 0.01,
+                 .precision = 1e-9,
+                 .seed = 1};
     m.clock = slow_clock;
     cr_assert(measure_run(&m));
     cr_expect(restored + 1 >= f[0].calls && f[0].calls > 100, "restored %zu times for %zu calls",
               restored, f[0].calls);
     cr_expect(compared == 8 + m.rounds,
               "compared %zu times in trials of 1 to 128 calls and %zu rounds", compared, m.rounds);
-    for (size_t arm = 0; arm < 2; arm++) {
-        double ns = measure_time(&m, arm).median;
-        cr_expect(fabs(ns - 100) < 1, "arm %zu takes %g ns", arm, ns);
+    for (size_t candidate = 0; candidate < 2; candidate++) {
+        double ns = measure_time(&m, candidate).median;
+        cr_expect(fabs(ns - 100) < 1, "candidate %zu takes %g ns", candidate, ns);
     }
     measure_free(&m);
 }
@@ -255,11 +262,15 @@ Test(measure, any_call_may_be_the_one_that_is_verified) {
                 fake other = {.ns = 100e3 / (double)calls[i]};
                 faulty k = {other, period, 0};
                 k.f.calls = phase;
-                const measure_arm arms[] = {{.call = fake_call,
-                                             .context = &k,
-                                             .after = verify_outputs},
-                                            {.call = fake_call, .context = &other}};
-                measure m = {.arms = arms, .count = 2, .seconds = 0.04, .precision = -1, .seed = 1};
+                const measure_candidate candidates[] = {{.call = fake_call,
+                                                         .context = &k,
+                                                         .after = verify_outputs},
+                                                        {.call = fake_call, .context = &other}};
+                measure m = {.candidates = candidates,
+                             .count = 2,
+                             .seconds = 0.04,
+                             .precision = -1,
+                             .seed = 1};
                 m.clock = fake_clock;
                 cr_assert(measure_run(&m));
                 cr_expect(m.rounds > 50 && k.seen > 0,

@@ -203,10 +203,10 @@ Test(timed, races_too) {
     static race by = {.seed = 1};
     race_result r;
     bench_calls(text, "rmsnorm/one_pass", 200);
-    arm a = {.threads = 1,
-             .impl = {&fake},
-             .on = {fixtures_get(&by.all, text, by.why, sizeof by.why)}};
-    arm b = a;
+    candidate a = {.threads = 1,
+                   .impl = {&fake},
+                   .on = {fixtures_get(&by.all, text, by.why, sizeof by.why)}};
+    candidate b = a;
     cr_assert(a.on[0] && data_make(&c, &stated, by.why, sizeof by.why), "%s", by.why);
     calls = changed = 0;
     cr_expect(race_pair(&by, &a, &b, NULL, &r), "%s", by.why);

@@ -153,14 +153,14 @@ Test(checker, promises) {
     for (size_t e = 0; e < 64; e++) ((float *)t.data.input[NL_X])[64 + e] += 1e4f;
     cr_assert(answer_make(&t.c, &t.data, &t.want) && trial_place(&t, &fragile));
     for (size_t i = 0; i < 3 * 64; i++) {
-        outcome got[3], due = i / 64 == 1 ? OUTCOME_DEMO : OUTCOME_FAIL;
+        outcome got[3], expected = i / 64 == 1 ? OUTCOME_DEMO : OUTCOME_FAIL;
         for (int k = 0; k < 3; k++) { /* right; wrong in y[i]; wrong where all rows have a bound */
             t.in.impl = k < 2 ? &fragile : &firm;
             instance_fill(&t.in), trial_call(&t, 1);
             if (k) ((float *)t.in.at[NL_Y])[i] = values[i % 3];
             got[k] = outputs_check(&t.in, &t.want).outcome;
         }
-        if (got[0] != OUTCOME_DEMO || got[1] != due || got[2] != OUTCOME_FAIL)
+        if (got[0] != OUTCOME_DEMO || got[1] != expected || got[2] != OUTCOME_FAIL)
             cr_assert_fail("y[%zu]: %d %d %d", i, got[0], got[1], got[2]);
     }
     trial_end(&t);

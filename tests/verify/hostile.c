@@ -98,7 +98,7 @@ static void overflow(const call *c) {
 
 static void divide(const call *c) {
     volatile int zero = 0;
-    raise(SIGFPE); /* on processors such as Arm's this does not trap */
+    raise(SIGFPE); /* on processors such as Candidate's this does not trap */
     sink = (float)((int)c->p->n / zero);
 }
 
@@ -418,17 +418,17 @@ Test(hostile, every_mistake_is_named) {
         trial t;
         trial_make(&t, passes[i].text);
         for (size_t k = 0; k < sizeof mistakes / sizeof *mistakes; k++) {
-            char due[100];
+            char expected[100];
             now = mistakes[k].kernel;
             if (now == loop && i > 0) continue; /* it takes its time */
             const verdict v = verify(&t.c, &t.data, &t.want, &kernel, mistakes[k].where, 1);
-            snprintf(due, sizeof due, mistakes[k].why, passes[i].out);
-            char *other = strchr(due, '|');
+            snprintf(expected, sizeof expected, mistakes[k].why, passes[i].out);
+            char *other = strchr(expected, '|');
             if (other) *other++ = '\0';
             const bool good = v.outcome == OUTCOME_FAIL &&
-                              (strstr(v.why, due) || (other && strstr(v.why, other)));
+                              (strstr(v.why, expected) || (other && strstr(v.why, other)));
             cr_expect(good, "%s: %s: '%s', not '%s'", passes[i].text, outcome_name(v.outcome),
-                      v.why, due);
+                      v.why, expected);
             named += good, all++;
         }
         trial_end(&t);
@@ -468,7 +468,7 @@ Test(hostile, bench_lives_on) {
         cr_assert(case_parse(cases[i], &c, error, sizeof error));
         now = i ? write_far_past : read_past;
         const verdict v = bench_verdict(&c, kernel.name);
-        const char *due = i ? "wrote y[1123] of row 2048" : "read x[24] of row 4";
-        cr_expect(v.outcome == OUTCOME_FAIL && strstr(v.why, due), "%s", v.why);
+        const char *expected = i ? "wrote y[1123] of row 2048" : "read x[24] of row 4";
+        cr_expect(v.outcome == OUTCOME_FAIL && strstr(v.why, expected), "%s", v.why);
     }
 }

@@ -314,7 +314,8 @@ bool NAMED(NL_ISA)(char *why, size_t size) {
     for (nl_dtype t = 0; ok && NL_BIT(t) <= NL_VEC_DTYPES; t++)
         ok = vload_is_right(t) && vstore_and_vstream_are_right(t) && pairs_are_right(t) &&
              rounding_is_right(t);
-    ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vsums_is_right() && vprefetch_is_right();
+    ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vsums_is_right() &&
+         vprefetch_is_right();
     if (map != MAP_FAILED) munmap(map, 3 * page_size);
     return ok;
 }

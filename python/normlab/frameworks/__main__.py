@@ -69,7 +69,7 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
                         help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
-    parser.add_argument("--seconds", type=float, metavar="S", help="of timing per arm (0.3; with --quick 0.05)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="of timing per candidate (0.3; with --quick 0.05)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch on a GPU")
     options = parser.parse_args(given)
     if options.threads < 1:

@@ -25,12 +25,12 @@ def problem(op: str, tail: str) -> Problem:
     return Problem(op, direction != "forward", read.eps, {name: aligned(a) for name, a in arrays.items()})
 
 
-def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], gauge: NDArray[Any]) -> Optional[NDArray[Any]]:
+def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDArray[Any]) -> Optional[NDArray[Any]]:
     """The float32 nearest to the exact sum within one unit of `got`, which has 16 bits: its unit is the roundoff
     of its type times the size of the terms, as for y and dx, and the judge knows the unit of float32 only."""
     if got is None or got.dtype == np.float32:
         return got
-    wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * gauge.astype(np.float64)
+    wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * scale.astype(np.float64)
     with np.errstate(invalid="ignore"):
         near: NDArray[Any] = np.clip(exact.astype(np.float64), wide - reach, wide + reach).astype(np.float32)
     return near
@@ -43,7 +43,7 @@ def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
     found = [judge(outputs["y"], op, a["x"], a.get("gamma"), beta, eps=eps)]
     if given.training:
         truth = gradients(op, a["dy"], a["x"], a.get("gamma"), eps=eps)
-        dgamma, dbeta = (before_rounding(outputs.get(name), truth[name], truth[f"{name}_gauge"])
+        dgamma, dbeta = (before_rounding(outputs.get(name), truth[name], truth[f"{name}_scale"])
                          for name in ("dgamma", "dbeta"))
         found.append(judge_backward(outputs["dx"], op, a["dy"], a["x"], a.get("gamma"), eps=eps,
                                     dgamma=dgamma, dbeta=dbeta))

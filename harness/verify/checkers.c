@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
-#include "verify/judges.h"
+#include "verify/checkers.h"
 #include "base/interrupt.h"
 #include "verify/isolate.h"
 #include "verify/worker.h"
@@ -21,14 +21,14 @@
 #include <omp.h>
 #endif
 
-/* A message of a judge. */
+/* A message of a checker. */
 typedef struct sentence {
     enum { NOTED, JUDGED, ENDED, BROKEN } is;
     size_t impl; /* its place in the table; SIZE_MAX: the model's own output */
     verdict v;   /* of BROKEN: why */
 } sentence;
 
-static FILE *to; /* a judge's end of the line */
+static FILE *to; /* a checker's end of the line */
 
 static void say(const sentence *s) {
     if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* nobody listens any more */
@@ -56,14 +56,14 @@ static int processors(void) {
     cpu_set_t mine;
     if (sched_getaffinity(0, sizeof mine, &mine) == 0) count = CPU_COUNT(&mine);
 #endif
-    return count < JUDGES_MAX ? count : JUDGES_MAX;
+    return count < CHECKERS_MAX ? count : CHECKERS_MAX;
 }
 
-void judges_start(judges *j, const nl_case *cases, size_t count,
-                  check_settings (*settings)(void *context, const nl_case *c), void *context) {
+void checkers_start(checkers *j, const nl_case *cases, size_t count,
+                    check_settings (*settings)(void *context, const nl_case *c), void *context) {
     const int most = processors();
     int line[2];
-    *j = (judges){0};
+    *j = (checkers){0};
     fflush(NULL); /* or each child would write what is buffered */
     while (most > 1 && j->count < most && pipe(line) == 0) {
         const int k = j->count;
@@ -71,7 +71,7 @@ void judges_start(judges *j, const nl_case *cases, size_t count,
         if (pid != 0) {
             close(line[1]);
             FILE *from = pid > 0 ? fdopen(line[0], "r") : NULL;
-            if (!from) break; /* judge k ends when it first speaks */
+            if (!from) break; /* checker k ends when it first speaks */
             j->pid[k] = pid, j->from[k] = from, j->count++;
             continue;
         }
@@ -97,11 +97,11 @@ void judges_start(judges *j, const nl_case *cases, size_t count,
         worker_leave(0);
     }
     if (j->count == most) return;
-    judges_end(j); /* the cases of missing judges would not be verified */
+    checkers_end(j); /* the cases of missing checkers would not be verified */
 }
 
-bool judges_hear(judges *j, size_t i, const nl_case *c, const check_settings *o, char *error,
-                 size_t error_size) {
+bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
+                   size_t error_size) {
     if (!j->count) return check_case(c, o, error, error_size);
     sentence s;
     while (fread(&s, sizeof s, 1, j->from[i % (size_t)j->count]) == 1) {
@@ -120,7 +120,7 @@ bool judges_hear(judges *j, size_t i, const nl_case *c, const check_settings *o,
     return false;
 }
 
-void judges_end(judges *j) {
+void checkers_end(checkers *j) {
     for (int k = 0; k < j->count; k++) fclose(j->from[k]);
     for (int k = 0; k < j->count; k++) waitpid(j->pid[k], NULL, 0);
     j->count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/due.h"
+#include "verify/expected.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
+bool expectations_make(const instance *in, const ref_outputs *want, expectations *out) {
     const size_t groups = ref_groups(&in->c->problem);
-    *out = (dues){.in = in, .want = want};
+    *out = (expectations){.in = in, .want = want};
     out->stored[NL_DGAMMA] = out->stored[NL_DBETA] = in->c->problem.parameters;
     out->ratio = (double)(ref_unit(NL_F32) / ref_unit(in->c->problem.dtype));
     out->allowed = malloc((groups + 1) * sizeof *out->allowed);
@@ -22,16 +22,16 @@ bool dues_make(const instance *in, const ref_outputs *want, dues *out) {
     return out->allowed != NULL;
 }
 
-void dues_free(dues *d) {
+void expectations_free(expectations *d) {
     free(d->allowed);
     d->allowed = NULL;
 }
 
-bool due_has(const instance *in, nl_arg s) {
+bool expected_has(const instance *in, nl_arg s) {
     return in->at[s] && (nl_passes[in->c->problem.pass].writes & NL_BIT(s));
 }
 
-void due_name(const nl_problem *p, nl_arg s, size_t i, char *text, size_t size) {
+void expected_name(const nl_problem *p, nl_arg s, size_t i, char *text, size_t size) {
     const size_t row = i / (p->c * p->s), feature = i / p->s % p->c;
     if (nl_args[s].extent != NL_TENSOR)
         snprintf(text, size, "%s[%zu]", nl_args[s].name, i);
@@ -41,7 +41,7 @@ void due_name(const nl_problem *p, nl_arg s, size_t i, char *text, size_t size) 
         snprintf(text, size, "%s[%zu][%zu][%zu]", nl_args[s].name, row, feature, i % p->s);
 }
 
-size_t due_count(const nl_problem *p, nl_arg s) {
+size_t expected_count(const nl_problem *p, nl_arg s) {
     const nl_extent of = nl_args[s].extent;
     return of == NL_TENSOR ? p->n * p->c * p->s : of == NL_GROUPS ? nl_group_count(p) : p->c;
 }
@@ -60,14 +60,15 @@ static bound scaled(double more, double times, bound b) {
     return (bound){more + times * b.probable, more + times * b.certain};
 }
 
-static due exactly(nl_dtype t, long double want, long double gauge, bound allowed, bool promised) {
-    return (due){t, want, want, want, gauge, allowed, NAN, promised, false};
+static expected_value exactly(nl_dtype t, long double want, long double scale, bound allowed,
+                              bool promised) {
+    return (expected_value){t, want, want, want, scale, allowed, NAN, promised, false};
 }
 
 /* The blur of a float with an error of `units` before it is rounded to 16 bits. Below the normal
  * numbers errors are absolute. */
-static long double blur_of(nl_dtype t, double units, long double gauge) {
-    return t == NL_F32 ? NAN : units * 0x1p-24L * larger(gauge, ref_smallest_normal(NL_F32));
+static long double blur_of(nl_dtype t, double units, long double scale) {
+    return t == NL_F32 ? NAN : units * 0x1p-24L * larger(scale, ref_smallest_normal(NL_F32));
 }
 
 /* Is v a float? Then the last operation does not round it. */
@@ -76,10 +77,10 @@ static bool is_float(long double v) {
 }
 
 /* An operation on subnormal numbers is off by 2^-150, which later factors multiply. */
-static void add_underflow(due *out, long double times) {
+static void add_underflow(expected_value *out, long double times) {
     const long double off = times * 0x1p-150L;
     const double more = (double)(off / (ref_unit(out->dtype) *
-                                        larger(out->gauge, ref_smallest_normal(out->dtype))));
+                                        larger(out->scale, ref_smallest_normal(out->dtype))));
     if (!isfinite(more)) return;
     out->allowed.probable += more, out->allowed.certain += more;
     out->blur += off;
@@ -88,7 +89,8 @@ static void add_underflow(due *out, long double times) {
 /* gain * rstd, a factor for a whole channel, may leave float's range where the result does not. It
  * multiplies numbers of this size. A kernel may divide it by `by` and multiply numbers `by` times
  * as large. */
-static void fold(const dues *d, size_t g, long double gain, long double size, size_t by, due *out) {
+static void fold(const expectations *d, size_t g, long double gain, long double size, size_t by,
+                 expected_value *out) {
     const long double whole = fabsl(gain) * d->want->rstd[g], factor = whole / by;
     if (isfinite(whole) && whole > FLT_MAX) out->promised = false;
     if (isinf(whole)) out->loose = true; /* x * inf - mean * inf */
@@ -97,16 +99,16 @@ static void fold(const dues *d, size_t g, long double gain, long double size, si
     out->loose = true; /* it may be 0, times an infinite x */
 }
 
-static due due_dx(const dues *d, size_t i, size_t g) {
+static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const allowance *a = &d->allowed[g];
     const long double gain = fabsl(ref_gain(p, d->in->data->gamma, nl_feature_of(p, i)));
     const long double rstd = w->rstd[g], scale = larger(fabsl((long double)w->xhat[i]), 1) + 1;
-    due out =
-        exactly(p->dtype, w->dx[i], w->dx_gauge[i], scaled(1, d->ratio, a->units), a->promised);
-    out.promised = out.promised && !leaves_range(out.gauge); /* one of its terms may be infinite */
-    out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.gauge);
+    expected_value out =
+        exactly(p->dtype, w->dx[i], w->dx_scale[i], scaled(1, d->ratio, a->units), a->promised);
+    out.promised = out.promised && !leaves_range(out.scale); /* one of its terms may be infinite */
+    out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.scale);
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
     if (d->in->impl &&
@@ -114,40 +116,41 @@ static due due_dx(const dues *d, size_t i, size_t g) {
         add_underflow(&out,
                       4 * larger(rstd * rstd, 1) *
                           (fabsl((long double)w->xhat[i]) / rstd + fabsl((long double)w->mean[g])));
-    if (nl_layers[p->op].by_channel && leaves_range(out.gauge / gain))
+    if (nl_layers[p->op].by_channel && leaves_range(out.scale / gain))
         out.promised = false; /* dy * rstd, before the gain */
     if (nl_layers[p->op].by_channel && gain > 0)
-        fold(d, g, gain, out.gauge / rstd / gain, nl_group_size(p), &out);
+        fold(d, g, gain, out.scale / rstd / gain, nl_group_size(p), &out);
     return out;
 }
 
-/* (sum of dy * x - mean * sum of dy) * rstd: each sum is off by its terms, which the mean enlarges. */
-static void add_one_pass(const dues *d, size_t i, due *out) {
+/* (sum of dy * x - mean * sum of dy) * rstd: each sum is off by its terms, which the mean enlarges.
+ */
+static void add_one_pass(const expectations *d, size_t i, expected_value *out) {
     const ref_outputs *w = d->want;
-    const double terms = (double)(fabsl((long double)w->mean[i]) * w->rstd[i] * w->dbeta_gauge[i] /
-                                  larger(out->gauge, ref_smallest_normal(NL_F32)));
+    const double terms = (double)(fabsl((long double)w->mean[i]) * w->rstd[i] * w->dbeta_scale[i] /
+                                  larger(out->scale, ref_smallest_normal(NL_F32)));
     const bound sum = allow_column(d->in, w, NL_DBETA, i);
     if (!isfinite(terms)) return;
     out->allowed.probable += terms * (2 * sum.probable + 8);
     out->allowed.certain += terms * (2 * sum.certain + 8);
 }
 
-static due due_dgamma(const dues *d, size_t i) {
+static expected_value expected_dgamma(const expectations *d, size_t i) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
-    const long double gauge = w->dgamma_gauge[i];
+    const long double scale = w->dgamma_scale[i];
     const bound b = d->exact == ref_groups(p)
                         ? just(8)
                         : scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, NL_DGAMMA, i));
-    due out = exactly(NL_F32, w->dgamma[i], gauge, b,
-                      d->promised == ref_groups(p) && !leaves_range(gauge));
+    expected_value out = exactly(NL_F32, w->dgamma[i], scale, b,
+                                 d->promised == ref_groups(p) && !leaves_range(scale));
     if (nl_layers[p->op].by_channel && d->in->impl && d->in->impl->method == NL_ONE_PASS)
         add_one_pass(d, i, &out);
     add_underflow(&out, (double)(p->n * p->s) * fmax(1, d->rstd));
     return out;
 }
 
-static due due_y(const dues *d, size_t i, size_t g) {
+static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     const allowance *a = &d->allowed[g];
     const nl_problem *p = &d->in->c->problem;
     const double ratio = d->ratio;
@@ -155,14 +158,15 @@ static due due_y(const dues *d, size_t i, size_t g) {
     const nl_dtype t = p->dtype;
     const size_t j = nl_feature_of(p, i);
     long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0, x = d->want->xhat[i];
-    due out = exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
-                      scaled(1, ratio, a->units), a->promised);
+    expected_value out =
+        exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
+                scaled(1, ratio, a->units), a->promised);
     const long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
     if (leaves_range(fabsl(x))) out.promised = false; /* eps = 0: xhat itself overflows */
     if (a->folds && leaves_range(fabsl(gain) * (fabsl(d->want->mean[g]) * d->want->rstd[g] + 1)))
         out.promised = false; /* the shift of x * a + b leaves the range */
     out.loose = isinf(gain);  /* times an xhat near zero, or as x * inf - mean * inf */
-    out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.gauge);
+    out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.scale);
     if (nl_layers[p->op].by_channel || a->folds)
         fold(d, g, gain, fabsl(x) / d->want->rstd[g], 1, &out);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
@@ -173,49 +177,49 @@ static due due_y(const dues *d, size_t i, size_t g) {
     out.low = fminl(one, two), out.high = fmaxl(one, two);
     out.allowed = just(1 + 3 * ratio);
     const bool exact = is_float(gain) && is_float(gain * ref_round(t, x)) && is_float(out.want);
-    out.blur = blur_of(t, exact ? 0 : 3, out.gauge);
+    out.blur = blur_of(t, exact ? 0 : 3, out.scale);
     return out;
 }
 
-nl_dtype due_type(const dues *d, nl_arg s) {
+nl_dtype expected_type(const expectations *d, nl_arg s) {
     return nl_args[s].extent == NL_TENSOR ? d->in->c->problem.dtype : d->stored[s];
 }
 
 /* A gradient, in the type that it is stored in. */
-static due stored(const dues *d, nl_arg s, due f32) {
-    const nl_dtype t = due_type(d, s);
+static expected_value stored(const expectations *d, nl_arg s, expected_value f32) {
+    const nl_dtype t = expected_type(d, s);
     if (t == NL_F32) return f32;
     f32.allowed = scaled(1, (double)(ref_unit(NL_F32) / ref_unit(t)), f32.allowed);
     f32.dtype = t;
     return f32;
 }
 
-due due_at(const dues *d, nl_arg s, size_t i) {
+expected_value expected_at(const expectations *d, nl_arg s, size_t i) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
-    const nl_dtype t = due_type(d, s);
+    const nl_dtype t = expected_type(d, s);
     const double ratio = d->ratio;
     const bool column = s == NL_DGAMMA || s == NL_DBETA;
     const size_t g = nl_args[s].extent == NL_TENSOR ? nl_group_of(p, i) : column ? 0 : i;
     const allowance *a = &d->allowed[g];
-    due out;
+    expected_value out;
     switch (s) {
-    case NL_Y: return due_y(d, i, g);
+    case NL_Y: return expected_y(d, i, g);
     case NL_RESIDUAL_OUT:
         out = exactly(t, w->sum[i], fabsl((long double)w->sum[i]),
                       just(t == NL_F32 ? 1 : 1 + 2 * ratio), true);
-        out.blur = blur_of(t, is_float(out.want) ? 0 : 1, out.gauge);
+        out.blur = blur_of(t, is_float(out.want) ? 0 : 1, out.scale);
         return out;
-    case NL_DX: return due_dx(d, i, g);
+    case NL_DX: return expected_dx(d, i, g);
     case NL_MEAN: return exactly(t, w->mean[i], w->magnitude[i], allow_mean(d->in, a), a->promised);
     case NL_RSTD: return exactly(t, w->rstd[i], w->rstd[i], scaled(1, 1, a->rstd), a->promised);
-    case NL_DGAMMA: return stored(d, s, due_dgamma(d, i));
+    case NL_DGAMMA: return stored(d, s, expected_dgamma(d, i));
     case NL_DBETA:
         return stored(d, s,
-                      exactly(NL_F32, w->dbeta[i], w->dbeta_gauge[i],
+                      exactly(NL_F32, w->dbeta[i], w->dbeta_scale[i],
                               exact_data(d->in) ? just(0)
                                                 : scaled(2, 1, allow_column(d->in, w, s, i)),
-                              !leaves_range(w->dbeta_gauge[i])));
+                              !leaves_range(w->dbeta_scale[i])));
     default: break;
     }
     const size_t m = nl_group_size(p);
@@ -229,7 +233,7 @@ due due_at(const dues *d, nl_arg s, size_t i) {
                    scaled(8, 2, a->rstd), a->promised);
 }
 
-double due_floor(const dues *d) {
+double expected_floor(const expectations *d) {
     const size_t groups = ref_groups(&d->in->c->problem);
     double least = INFINITY;
     for (size_t g = 0; g < groups; g++)
@@ -237,11 +241,13 @@ double due_floor(const dues *d) {
     return least < 0 ? -1 : 1 + d->ratio * least;
 }
 
-void due_make_plain(const nl_case *c, const nl_data *data, answer *a) {
+void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     const nl_problem *p = &c->problem;
     const instance in = {.c = c, .data = data};
     const size_t count = p->n * p->c * p->s, groups = ref_groups(p);
-    dues d = {.in = &in, .want = &a->want, .allowed = malloc((groups + 1) * sizeof(allowance))};
+    expectations d = {.in = &in,
+                      .want = &a->want,
+                      .allowed = malloc((groups + 1) * sizeof(allowance))};
     a->plain = malloc((count + 1) * sizeof *a->plain);
     d.ratio = (double)(ref_unit(NL_F32) / ref_unit(p->dtype));
     for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
@@ -249,9 +255,10 @@ void due_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     if (!d.allowed) free(a->plain), a->plain = NULL;
     for (size_t i = 0; a->plain && i < count; i++) {
         const size_t g = nl_group_of(p, i);
-        const due it = p->pass == NL_BACKWARD ? due_dx(&d, i, g) : due_y(&d, i, g);
+        const expected_value it =
+            p->pass == NL_BACKWARD ? expected_dx(&d, i, g) : expected_y(&d, i, g);
         const long double unit =
-            ref_unit(it.dtype) * larger(it.gauge, ref_smallest_normal(it.dtype));
+            ref_unit(it.dtype) * larger(it.scale, ref_smallest_normal(it.dtype));
         const bool simple =
             it.promised && !it.loose && it.low == it.high && isfinite(it.low) && isfinite(unit);
         a->plain[i] = (plain){(double)it.low, simple ? (double)(1 / unit) : 0};
@@ -271,7 +278,7 @@ static double half_spacing(nl_dtype t, double got) {
     return power * (double)ref_unit(t) * (fraction ? 1 - 1e-9 : 0.5 - 1e-9);
 }
 
-bool due_near(nl_dtype t, const plain *it, double floor, double got, double *error) {
+bool expected_near(nl_dtype t, const plain *it, double floor, double got, double *error) {
     const double off = fabs(got - it->want);
     *error = off * it->per_unit;
     return it->per_unit > 0 && *error < floor * (1 - 1e-6) &&
@@ -280,7 +287,7 @@ bool due_near(nl_dtype t, const plain *it, double floor, double got, double *err
 
 /* Rounding keeps the order of numbers, so a stored number lies between the rounded ends of the
  * float's interval. Within half of got's spacing no ends need to be rounded. */
-bool due_rounded(const due *d, double got) {
+bool expected_rounded(const expected_value *d, double got) {
     if (isnan(d->blur) || !isfinite(d->low) || !isfinite(d->high)) return true;
     const double unit = (double)ref_unit(d->dtype), least = fabs(got) * unit / 2;
     if (fabsl(got - d->low) < least && fabsl(got - d->high) < least) return true; /* fast */
@@ -292,12 +299,12 @@ bool due_rounded(const due *d, double got) {
            got <= (double)ref_round(d->dtype, d->high + d->blur);
 }
 
-bool due_met(const due *d, double got) {
-    return error_units(d->dtype, got, d->low, d->high, d->gauge) <= d->allowed.probable &&
-           due_rounded(d, got);
+bool expected_met(const expected_value *d, double got) {
+    return error_units(d->dtype, got, d->low, d->high, d->scale) <= d->allowed.probable &&
+           expected_rounded(d, got);
 }
 
-double error_units(nl_dtype d, double got, long double low, long double high, long double gauge) {
+double error_units(nl_dtype d, double got, long double low, long double high, long double scale) {
     if (isnan(low) || isnan(got)) return isnan(low) && isnan(got) ? 0 : INFINITY;
     long double v = got;
     if (isinf(got)) {
@@ -307,6 +314,6 @@ double error_units(nl_dtype d, double got, long double low, long double high, lo
         v = copysignl(too_large, got);
     }
     long double miss = v < low ? low - v : v > high ? v - high : 0;
-    double error = (double)(miss / (ref_unit(d) * larger(gauge, ref_smallest_normal(d))));
+    double error = (double)(miss / (ref_unit(d) * larger(scale, ref_smallest_normal(d))));
     return isnan(error) ? INFINITY : error;
 }

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* CLONE_THREAD */
 #endif
-#include "verify/seal.h"
+#include "verify/sandbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,22 +130,22 @@ static void refuse_files(scmp_filter_ctx all) {
     seccomp_rule_add(all, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-void seal(seal_kind kind) {
+void sandbox_enter(sandbox_kind kind) {
     scmp_filter_ctx all = seccomp_init(SCMP_ACT_ALLOW);
     if (!all) return;
-    const uint32_t action = kind == SEAL_COMPILER ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_TRAP;
+    const uint32_t action = kind == SANDBOX_COMPILER ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_TRAP;
     seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 1);
     for (size_t i = 0; i < sizeof of_nobody / sizeof *of_nobody; i++)
         seccomp_rule_add(all, action, of_nobody[i], 0);
-    if (kind == SEAL_KERNEL) refuse_files(all), refuse_processes(all);
-    if (seccomp_load(all) != 0) { /* for example, not all threads can be sealed at once */
+    if (kind == SANDBOX_KERNEL) refuse_files(all), refuse_processes(all);
+    if (seccomp_load(all) != 0) { /* for example, not all threads can be sandboxed at once */
         seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 0);
         seccomp_load(all);
     }
     seccomp_release(all);
 }
 
-bool seal_call(int number, char *name, size_t size) {
+bool sandbox_call(int number, char *name, size_t size) {
     char *text = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
     snprintf(name, size, "%s", text ? text : "system call");
     free(text);
@@ -154,11 +154,11 @@ bool seal_call(int number, char *name, size_t size) {
 
 #else
 
-void seal(seal_kind kind) {
+void sandbox_enter(sandbox_kind kind) {
     (void)kind;
 }
 
-bool seal_call(int number, char *name, size_t size) {
+bool sandbox_call(int number, char *name, size_t size) {
     (void)number;
     snprintf(name, size, "system call");
     return false;

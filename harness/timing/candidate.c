@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-#include "timing/arm.h"
+#include "timing/candidate.h"
 #include "base/arithmetic.h"
 #include "base/clock.h"
 #include "caches.h"
 
-const char *volatile arm_calls;
+const char *volatile candidate_calls;
 
 static void call(void *context, size_t turn) {
-    const arm *a = context;
+    const candidate *a = context;
     (void)turn;
     for (int i = 0; i < 2 && a->on[i]; i++) {
         instance *in = fixture_next(a->on[i]);
         in->impl = a->unnamed ? NULL : a->impl[i];
-        arm_calls = a->impl[i]->name;
+        candidate_calls = a->impl[i]->name;
         instance_call(in, a->threads);
     }
 }
 
 static void before(void *context) {
-    const arm *a = context;
+    const candidate *a = context;
     for (int i = 0; i < 2 && a->on[i]; i++) fixture_prepare(a->on[i], a->threads);
 }
 
 static void begin(void *context, size_t calls) {
-    const arm *a = context;
+    const candidate *a = context;
     for (int i = 0; i < 2 && a->on[i]; i++) fixture_begin(a->on[i], calls);
 }
 
 /* Bits may differ and be right, if threads add up in any order. */
 static void after(void *context) {
-    arm *a = context;
-    arm_calls = NULL;
+    candidate *a = context;
+    candidate_calls = NULL;
     for (int i = 0; i < 2 && a->on[i] && a->after.outcome != OUTCOME_FAIL; i++) {
         uint64_t hash = instance_hash(a->on[i]->last);
         if (hash == a->hash[i] && arithmetic_is_usual()) continue;
@@ -38,10 +38,10 @@ static void after(void *context) {
         a->which = i;
         a->hash[i] = hash;
     }
-    arithmetic_restore(); /* also for arms that take turns with a failed one */
+    arithmetic_restore(); /* also for candidates that take turns with a failed one */
 }
 
-verdict arm_verify(arm *a) {
+verdict candidate_verify(candidate *a) {
     verdict v = {.outcome = OUTCOME_OK};
     for (int i = 0; i < 2 && a->on[i] && v.outcome != OUTCOME_FAIL; i++) {
         v = fixture_verify(a->on[i], a->impl[i], a->threads);
@@ -51,20 +51,20 @@ verdict arm_verify(arm *a) {
     return v;
 }
 
-measure_arm arm_measured(arm *a) {
+measure_candidate candidate_measured(candidate *a) {
     bool care = fixture_needs_care(a->on[0]) || (a->on[1] && fixture_needs_care(a->on[1]));
-    return (measure_arm){call, a, care ? before : NULL, after, begin};
+    return (measure_candidate){call, a, care ? before : NULL, after, begin};
 }
 
 static void limit_before(void *context) {
-    const limit_arm *a = context;
+    const limit_candidate *a = context;
     fixture_prepare(a->on, a->threads);
 }
 
 /* Starting threads takes longer than one thread needs to move fewer bytes. */
 enum { FORK_BYTES = 1 << 18 };
 
-static void move(const limit_arm *a, limit_job j) {
+static void move(const limit_candidate *a, limit_job j) {
     j.way = a->way;
     limit_move(&j, j.bytes < FORK_BYTES ? 1 : a->threads);
 }
@@ -72,7 +72,7 @@ static void move(const limit_arm *a, limit_job j) {
 /* Copies the tensors side by side, with inputs of the same length such as gamma and beta of a
  * single row; then the other arrays, one by one. */
 static void limit_call(void *context, size_t turn) {
-    const limit_arm *a = context;
+    const limit_candidate *a = context;
     const instance *in = fixture_next(a->on);
     const size_t *bytes = a->on->data.bytes;
     const struct nl_pass_row *pass = &nl_passes[a->on->c.problem.pass];
@@ -94,33 +94,34 @@ static void limit_call(void *context, size_t turn) {
     limit_move(&j, a->threads);
 }
 
-measure_arm limit_arm_measured(limit_arm *a) {
+measure_candidate limit_candidate_measured(limit_candidate *a) {
     bool care = fixture_needs_care(a->on);
-    return (measure_arm){.call = limit_call, .context = a, .before = care ? limit_before : NULL};
+    return (
+        measure_candidate){.call = limit_call, .context = a, .before = care ? limit_before : NULL};
 }
 
 static double limit_trial(void *context, limit_way way) {
-    limit_arm *a = context;
+    limit_candidate *a = context;
     a->way = way;
-    measure_arm m = limit_arm_measured(a);
+    measure_candidate m = limit_candidate_measured(a);
     return measure_trial(&m, clock_ns);
 }
 
-static limit_arm limit_arm_make(fixture *on, limit_store stores, int threads) {
-    limit_arm all = {.on = on, .threads = threads}, one = {.on = on, .threads = 1};
+static limit_candidate limit_candidate_make(fixture *on, limit_store stores, int threads) {
+    limit_candidate all = {.on = on, .threads = threads}, one = {.on = on, .threads = 1};
     all.way = limit_choose(stores, true, limit_trial, &all);
     if (threads == 1 || limit_trial(&one, all.way) > 2 * limit_trial(&all, all.way)) return all;
     one.way = limit_choose(stores, true, limit_trial, &one);
     return limit_trial(&one, one.way) < limit_trial(&all, all.way) ? one : all;
 }
 
-size_t limit_arms_make(fixture *on, int threads, limit_arm arms[2]) {
+size_t limit_candidates_make(fixture *on, int threads, limit_candidate candidates[2]) {
     const bool large = case_bytes(&on->c) > nl_cache_bytes(2);
     if (!limit_has_streaming() || !(large || on->c.streaming)) {
-        arms[0] = limit_arm_make(on, LIMIT_EITHER, threads);
+        candidates[0] = limit_candidate_make(on, LIMIT_EITHER, threads);
         return 1;
     }
-    arms[0] = limit_arm_make(on, LIMIT_ORDINARY, threads);
-    arms[1] = limit_arm_make(on, LIMIT_STREAM, threads);
+    candidates[0] = limit_candidate_make(on, LIMIT_ORDINARY, threads);
+    candidates[1] = limit_candidate_make(on, LIMIT_STREAM, threads);
     return 2;
 }

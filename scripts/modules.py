@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Do the rooms of harness/ follow harness/README.md? Prints which room uses which. Fails if a room uses one that
+"""Do the modules of harness/ follow harness/README.md? Prints which module uses which. Fails if a module uses one that
 the table does not allow or that is not above it, if files include each other in a circle (a .c and its .h
-count as one), or if a room other than cli/ and commands/ names what only these may use."""
+count as one), or if a module other than cli/ and commands/ names what only these may use."""
 import re
 import sys
 from pathlib import Path
@@ -11,20 +11,20 @@ PRINTING = re.compile(r"\b(stdout|stderr|STDOUT_FILENO|STDERR_FILENO|isatty|geto
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(\\.|[^"\\\n])*"', re.DOTALL)
 
 table = re.findall(r"^\| \[(\w+)\]\(\w+/README.md\) \|[^|]*\|([^|]*)\|$", (HARNESS / "README.md").read_text(), re.M)
-allowed = {room: set(re.findall(r"\w+", rooms)) for room, rooms in table}
-wrong = [f"harness/README.md: {room} may use {other}, which is not above it" for i, (room, _) in enumerate(table)
-         for other in allowed[room] - {name for name, _ in table[:i]}]
+allowed = {module: set(re.findall(r"\w+", modules)) for module, modules in table}
+wrong = [f"harness/README.md: {module} may use {other}, which is not above it" for i, (module, _) in enumerate(table)
+         for other in allowed[module] - {name for name, _ in table[:i]}]
 wrong += [f"harness/README.md and the folders differ: {name}" for name in
-          {path.name for path in HARNESS.iterdir() if path.is_dir()} ^ {room for room, _ in table}]
+          {path.name for path in HARNESS.iterdir() if path.is_dir()} ^ {module for module, _ in table}]
 
 uses = {}  # by file without its ending
 for path in sorted(HARNESS.glob("*/*.[ch]")):
-    name, room, text = path.relative_to(HARNESS), path.parent.name, path.read_text()
+    name, module, text = path.relative_to(HARNESS), path.parent.name, path.read_text()
     found = {Path(header).with_suffix("") for header in re.findall(r'^#include "(\w+/\w+\.h)"', text, re.M)}
     uses.setdefault(name.with_suffix(""), set()).update(found - {name.with_suffix("")})
-    for other in sorted({file.parent.name for file in found} - {room} - allowed.get(room, set())):
-        wrong.append(f"{name}: {room} must not use {other}")
-    if room not in ("cli", "commands"):
+    for other in sorted({file.parent.name for file in found} - {module} - allowed.get(module, set())):
+        wrong.append(f"{name}: {module} must not use {other}")
+    if module not in ("cli", "commands"):
         named = {match[1] for match in PRINTING.finditer(COMMENT_OR_TEXT.sub("", text))}
         wrong += [f"{name}: names {word}, which only cli and commands may use" for word in sorted(named)]
 
@@ -42,8 +42,8 @@ def visit(file, path=()):
 
 for file in sorted(uses):
     visit(file)
-for room, _ in table:
-    used = {other.parent.name for file in uses if file.parent.name == room for other in uses[file]}
-    print(f"{room:8} uses", ", ".join(name for name, _ in table if name in used - {room}) or "none")
+for module, _ in table:
+    used = {other.parent.name for file in uses if file.parent.name == module for other in uses[file]}
+    print(f"{module:8} uses", ", ".join(name for name, _ in table if name in used - {module}) or "none")
 if wrong:
     sys.exit("\n".join(wrong))
