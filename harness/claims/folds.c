@@ -99,7 +99,7 @@ double folds_from_y(const fixture *f) {
                         continue;
                     }
                     const double dx = as(p->dtype, rstd * (gain * dy - g - xhat * gx)),
-                                 error = (dx - o->dx[i]) / o->dx_gauge[i];
+                                 error = (dx - o->dx[i]) / o->dx_scale[i];
                     off[from_y] += isnan(error) ? INFINITY : error * error;
                 }
         }

@@ -76,8 +76,8 @@ const char *rivals_words(const char *how) {
 /* A rival made ready. Both of a pair have the same x, gamma and w. */
 typedef struct contender {
     const rival *of;
-    arm norm;     /* its fixture, and its rung if it has one */
-    float *w, *z; /* the product's second factor [c][c], and the result [n][c] */
+    candidate norm; /* its fixture, and its rung if it has one */
+    float *w, *z;   /* the product's second factor [c][c], and the result [n][c] */
     const pointwise_isa *isa;
 } contender;
 
@@ -195,7 +195,7 @@ static bool is_right(race *r, contender *k) {
     const size_t count = problem_of(k)->n * problem_of(k)->c;
     if (!is_special(k)) {
         verdict v = k->norm.after;
-        if (v.outcome != OUTCOME_FAIL) v = arm_verify(&k->norm);
+        if (v.outcome != OUTCOME_FAIL) v = candidate_verify(&k->norm);
         return v.outcome != OUTCOME_FAIL || fail(r, v.why);
     }
     call(k, 0);
@@ -204,8 +204,9 @@ static bool is_right(race *r, contender *k) {
     return true;
 }
 
-static measure_arm measured(contender *k) {
-    return is_special(k) ? (measure_arm){.call = call, .context = k} : arm_measured(&k->norm);
+static measure_candidate measured(contender *k) {
+    return is_special(k) ? (measure_candidate){.call = call, .context = k}
+                         : candidate_measured(&k->norm);
 }
 
 bool rivals_race(race *r, const char *how, const char *tail, race_result *out) {
@@ -215,8 +216,8 @@ bool rivals_race(race *r, const char *how, const char *tail, race_result *out) {
     bool ok = make(r, &rivals[which[0]], tail, &a) && make(r, &rivals[which[1]], tail, &b) &&
               is_right(r, &a) && is_right(r, &b);
     if (ok) {
-        const measure_arm arms[] = {measured(&a), measured(&b), measured(&a)};
-        ok = race_arms(r, arms, 3, out) && is_right(r, &a) && is_right(r, &b);
+        const measure_candidate candidates[] = {measured(&a), measured(&b), measured(&a)};
+        ok = race_candidates(r, candidates, 3, out) && is_right(r, &a) && is_right(r, &b);
     }
     free(a.w), free(a.z), free(b.w), free(b.z);
     return ok;

@@ -85,11 +85,11 @@ static fate examine(plan *q, const acceptance *t, suspect *k) {
         if (!stage_run(g, k)) continue;
         if (g->crashed) return CAUGHT;
         for (nl_arg o = 0; o < NL_ARGS; o++) {
-            if (!(t->compares & NL_BIT(o)) || !g->due[o]) continue;
+            if (!(t->compares & NL_BIT(o)) || !g->rounded[o]) continue;
             found = PASSES;
             const float *beta = o == NL_Y ? g->data.input[NL_BETA] : NULL;
-            if (!acceptance_meets(t, &g->c.problem, beta, stage_got(g, k, o), g->due[o],
-                                  due_count(&g->c.problem, o)))
+            if (!acceptance_meets(t, &g->c.problem, beta, stage_got(g, k, o), g->rounded[o],
+                                  expected_count(&g->c.problem, o)))
                 return CAUGHT;
         }
     }

@@ -26,16 +26,16 @@ static bool make_buffers(stage *g) {
 }
 
 /* The outputs that a right kernel stores. */
-static bool make_due(stage *g) {
+static bool make_rounded(stage *g) {
     size_t most = 0;
     for (nl_arg o = 0; o < NL_ARGS; o++) {
-        if (!due_has(&g->in, o)) continue;
-        const size_t count = due_count(&g->c.problem, o);
+        if (!expected_has(&g->in, o)) continue;
+        const size_t count = expected_count(&g->c.problem, o);
         most = count > most ? count : most;
-        if (!(g->due[o] = malloc((count + 1) * sizeof(double)))) return false;
+        if (!(g->rounded[o] = malloc((count + 1) * sizeof(double)))) return false;
         for (size_t i = 0; i < count; i++) {
-            const due d = due_at(&g->d, o, i);
-            g->due[o][i] = (double)ref_round(d.dtype, d.want);
+            const expected_value d = expected_at(&g->d, o, i);
+            g->rounded[o][i] = (double)ref_round(d.dtype, d.want);
         }
     }
     return (g->got = malloc((most + 1) * sizeof *g->got)) != NULL;
@@ -45,10 +45,10 @@ static bool make_formulas(stage *g) {
     g->s = (subject){.p = &g->c.problem,
                      .in = &g->want.in,
                      .want = &g->want.want,
-                     .dues = &g->d,
+                     .expectations = &g->d,
                      .narrow = g->c.problem.dtype,
                      .threads = 1};
-    for (nl_arg o = 0; o < NL_ARGS; o++) g->s.got[o] = g->due[o];
+    for (nl_arg o = 0; o < NL_ARGS; o++) g->s.got[o] = g->rounded[o];
     g->mistakes = malloc(MISTAKES_MAX * sizeof *g->mistakes);
     if (!g->mistakes || !workspace_open(&g->w, &g->s)) return false;
     g->mistakes_count = mistakes_list(&g->s, &g->w, g->mistakes);
@@ -65,18 +65,18 @@ bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool 
     if (t) acceptance_fill(t, &g->c, &g->data, turn);
     if (!answer_make(&g->c, &g->data, &g->want) || !make_buffers(g)) return false;
     g->in.impl = &plain;
-    return dues_make(&g->in, &g->want.want, &g->d) && make_due(g) &&
+    return expectations_make(&g->in, &g->want.want, &g->d) && make_rounded(g) &&
            (!formulas || make_formulas(g));
 }
 
 void stage_free(stage *g) {
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         free(g->memory[s]);
-        free(g->due[s]);
+        free(g->rounded[s]);
     }
     if (g->mistakes) workspace_close(&g->w);
     free(g->mistakes), free(g->got), free(g->in.scratch);
-    dues_free(&g->d), answer_free(&g->want), data_free(&g->data);
+    expectations_free(&g->d), answer_free(&g->want), data_free(&g->data);
     *g = (stage){0};
 }
 
@@ -116,21 +116,21 @@ bool stage_run(stage *g, const suspect *k) {
 
 const double *stage_got(stage *g, const suspect *k, nl_arg o) {
     const column *from = &g->w.of[o];
-    const size_t count = due_count(&g->c.problem, o);
-    const nl_dtype type = due_type(&g->d, o);
+    const size_t count = expected_count(&g->c.problem, o);
+    const nl_dtype type = expected_type(&g->d, o);
     for (size_t i = 0; i < count; i++)
         g->got[i] = !*k->formula    ? nl_load(type, g->in.at[o], i)
-                    : from->open[i] ? g->due[o][i]
+                    : from->open[i] ? g->rounded[o][i]
                                     : from->value[i];
     return g->got;
 }
 
 bool stage_is_wrong(stage *g, const suspect *k) {
     for (nl_arg o = 0; o < NL_ARGS; o++) {
-        const double *got = g->due[o] ? stage_got(g, k, o) : NULL;
-        for (size_t i = 0; got && i < due_count(&g->c.problem, o); i++) {
-            const due d = due_at(&g->d, o, i);
-            if (!due_met(&d, got[i])) return true;
+        const double *got = g->rounded[o] ? stage_got(g, k, o) : NULL;
+        for (size_t i = 0; got && i < expected_count(&g->c.problem, o); i++) {
+            const expected_value d = expected_at(&g->d, o, i);
+            if (!expected_met(&d, got[i])) return true;
         }
     }
     return false;

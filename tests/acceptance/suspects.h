@@ -42,9 +42,9 @@ typedef struct stage {
     answer want;
     instance in;
     char *memory[NL_ARGS]; /* of its buffers */
-    dues d;
-    double *due[NL_ARGS], *got; /* due: of outputs, rounded to their types */
-    subject s;                  /* for formulas, which are evaluated in w */
+    expectations d;
+    double *rounded[NL_ARGS], *got; /* rounded: outputs of a right kernel, in their types */
+    subject s;                      /* for formulas, which are evaluated in w */
     workspace w;
     mistake *mistakes;
     size_t mistakes_count;
