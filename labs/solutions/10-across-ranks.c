@@ -1,4 +1,4 @@
-/* Lab 9, a solution.
+/* Lab 10, a solution.
  * idea   Two ranks know count, mean and M2 of their own samples. The mean of all lies between the
  *        two means, by the counts; M2 of all also has the distance d of the means:
  *            mean = mean_a + d * n_b / n,   M2 = M2_a + M2_b + d^2 * n_a * n_b / n
