@@ -47,6 +47,18 @@ def claims():
     return [path.stem for path in sorted((ROOT / "experiments" / "claims").glob("*.txt"))]
 
 
+def stated(name):
+    """What a claim's file says, as a row: its texts and its predicate."""
+    text = (ROOT / "experiments" / "claims" / f"{name}.txt").read_text()
+    row = dict.fromkeys(["why", "unit"], "") | dict(
+        line.split(": ", 1) for line in text.splitlines() if ": " in line and line[0] != "#")
+    low, _, high = row.get("predicate", "").partition(" .. ")
+    sign, number = low[:1], low[1:].strip()
+    if high or sign not in ("<", ">", "="):
+        return row | {"predicate_low": low, "predicate_high": high}
+    return row | {"predicate_low": number * (sign != "<"), "predicate_high": number * (sign != ">")}
+
+
 def caption(path):
     known = files.machine(path)
     return (f"Measured on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
@@ -94,6 +106,11 @@ def figure(row):
     return f"{text} {row['unit']}".strip()
 
 
+NAMES = {"rival_saving": "time saved", "rival_speedup": "speed-up", "gain_folded": "error over the unfolded one's",
+         "centring_folded": "error over LayerNorm's", "from_y": "error over that from x", "norm_inputs": "share",
+         "ones": "mean over rms"}
+
+
 def holds(row):
     """The predicate in words."""
     low, high, unit = row["predicate_low"], row["predicate_high"], row["unit"]
@@ -105,7 +122,7 @@ def holds(row):
         text = f"> {short(low)}" if low else f"< {short(high)}"
     else:
         text = f"{short(low)} to {short(high)}"
-    return f"{row['quantity']} {text} {unit}".strip()
+    return f"{NAMES.get(row['quantity'], row['quantity'])} {text} {unit}".strip()
 
 
 def claims_table():
@@ -116,10 +133,8 @@ def claims_table():
     for name in claims():
         own = {machine: [row for row in rows if row["name"] == name and row["setting"] == "0"]
                for machine, rows in everywhere.items()}
-        row = next((rows[0] for rows in own.values() if rows), None)
-        if not row:
-            continue
-        answers = {rows[0]["answer"] for rows in own.values() if rows}
+        row = next((rows[0] for rows in own.values() if rows), None) or stated(name)
+        answers = {rows[0]["answer"] for rows in own.values() if rows} or {"not measured yet"}
         answer = answers.pop() if len(answers) == 1 else "DEPENDS on the machine"
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/quantity.h"
+#include "claims/folds.h"
+#include "claims/rivals.h"
 #include "claims/rsqrt.h"
 #include "timing/modes.h"
 
@@ -137,6 +139,34 @@ static bool flops_share(const question *q, figure *out) {
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);
 }
 
+static bool gain_folded(const question *q, figure *out) {
+    return exactly(folds_gain(q->two[1]), out);
+}
+
+static bool centring_folded(const question *q, figure *out) {
+    return exactly(folds_centring(q->two[0]), out);
+}
+
+static bool ones(const question *q, figure *out) {
+    return exactly(folds_ones(q->two[0], strcmp(q->how, "average") == 0), out);
+}
+
+static bool from_y(const question *q, figure *out) {
+    return exactly(folds_from_y(q->two[0]), out);
+}
+
+/* HOW is tN. A layer of N-fold tensor parallelism keeps s b h (10 + 24 / N) bytes besides the matrix
+ * of attention, 4 s b h of them the inputs of its two norms. */
+static bool norm_inputs(const question *q, figure *out) {
+    const double n = q->how[0] == 't' ? atof(q->how + 1) : 0;
+    if (!(n >= 1)) return fail(q, "'%s' should be t1, t2, ...", q->how);
+    return exactly(100 * 4 / (10 + 24 / n), out);
+}
+
+static bool race_of_rivals(const question *q, race_result *out) {
+    return rivals_race(q->by, q->how, q->tail, out);
+}
+
 static bool race_of_layers(const question *q, race_result *out) {
     return race_mode(q->by, mode_find(q->how), q->tail, out);
 }
@@ -176,6 +206,26 @@ const quantity quantities[] = {
      "elements that differ: ", "", .get = qwen_start},
     {"flops_share", "%", "operations of two norms over those of a transformer block", NAN,
      "norms are ", " % of the operations", .get = flops_share},
+    {"rival_saving", "%", "time that SECOND saves over FIRST; HOW is FIRST>SECOND, of the rivals",
+     0, "it saves ", " %", "it takes ", " % longer", " times as long", .of = figure_saving,
+     .race = race_of_rivals},
+    {"rival_speedup", "x", "FIRST's time over SECOND's; HOW is FIRST>SECOND, of the rivals", 1,
+     "it is ", " times as fast", "it takes ", " % longer", " times as long", .of = figure_speedup,
+     .race = race_of_rivals},
+    {"gain_folded", "x", "rms error of a product with the gain folded into its weights, over not",
+     1, "the error is ", " times as large", .get = gain_folded},
+    {"centring_folded", "x",
+     "rms error of RMSNorm of rows that are centred before they are stored, "
+     "over LayerNorm's",
+     1, "the error is ", " times as large", .get = centring_folded},
+    {"ones", "%", "a row's mean over its rms; HOW: average, with its sign, or size", 0,
+     "the mean is ", " % of the rms", .get = ones},
+    {"from_y", "x", "rms error of dx by backward from y, over that from x", 1, "the error is ",
+     " times as large", .get = from_y},
+    {"norm_inputs", "%",
+     "the norms' inputs as a share of the activations; HOW: tN, N processors "
+     "share a layer",
+     0, "they are ", " % of the activations", .alone = true, .get = norm_inputs},
     {"root_speedup", "x", "time of 1 / sqrt over that of HOW (instruction, newton)", 1, "it is ",
      " times as fast", .of = figure_speedup, .race = race_of_roots},
     {"root_error", "u",

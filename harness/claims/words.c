@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/words.h"
 #include "claims/evidence.h"
+#include "claims/rivals.h"
 #include "base/csv.h"
 #include "caches.h"
 #include "timing/modes.h"
@@ -62,11 +63,14 @@ static const char *how_words(const char *how) {
                                            {"jax", "JAX"},
                                            {"instruction", "by itself"},
                                            {"newton", "with a Newton step"},
-                                           {"true", "1 / sqrt"}};
+                                           {"true", "1 / sqrt"},
+                                           {"average", "averaged with its sign"},
+                                           {"size", "averaged without its sign"}};
     const mode *m = mode_find(how);
     for (size_t i = 0; !m && i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i][0], how) == 0) return known[i][1];
-    return m ? m->words : strcmp(how, "-") == 0 ? "" : how;
+    const char *rivals = rivals_words(how);
+    return m ? m->words : rivals ? rivals : strcmp(how, "-") == 0 ? "" : how;
 }
 
 void claim_where(const claim *c, const setting *s, char *text, size_t size) {
@@ -107,7 +111,7 @@ static phrase phrase_of(const claim *c, double v) {
 }
 
 static void add_number(words *w, double v) {
-    add(w, fabs(v) >= 100 ? "%.0f" : "%.3g", v);
+    add(w, fabs(v) >= 100 && fabs(v) < 1e6 ? "%.0f" : "%.3g", v);
 }
 
 static void add_figure(words *w, const claim *c, const setting *s) {

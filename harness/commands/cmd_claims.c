@@ -1,6 +1,7 @@
 /* `normlab claims`. SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "claims/claim_measure.h"
+#include "claims/rivals.h"
 #include "claims/stability.h"
 #include "claims/words.h"
 #include "claims/write.h"
@@ -56,6 +57,9 @@ static void help(void) {
                *quantities[i].unit ? " (" : "", quantities[i].unit, *quantities[i].unit ? ")" : "");
     printf("\nModes:\n");
     for (size_t i = 0; i < modes_count; i++) printf("  %-13s %s\n", modes[i].name, modes[i].about);
+    const char *name, *words;
+    printf("\nRivals:\n");
+    for (size_t i = 0; rivals_name(i, &name, &words); i++) printf("  %-13s %s\n", name, words);
     printf("\nAlso pytorch, torch_compile, onnxruntime and jax, with --measured.\n\nExamples:\n"
            "  normlab claims\n"
            "  normlab claims seven_to_fifteen two_scans\n"

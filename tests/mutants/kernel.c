@@ -1,14 +1,15 @@
 /* One kernel for every layer and pass, right unless `wrong` has a mistake for it: short, serial,
  * slow. SPDX-License-Identifier: MIT */
 #include "mutants.h"
-#include "verify/bound.h"
-#include "runs.h"
+#include "reference.h"
 
+#include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 static wrong w;
 static int calls;
-static float kept[MAX_GROUP]; /* dgamma of the previous call */
+static float kept[1 << 16]; /* dgamma of the previous call */
 
 static float plus(float a, float b) {
     return w.half_sums ? nl_round(NL_F16, a + b) : a + b;
@@ -58,7 +59,7 @@ static float flush(float y) {
 
 /* The mistakes for a problem of this size and a call with these arguments. */
 static wrong wrong_for(const nl_problem *p, const void *const at[NL_ARGS]) {
-    bool here = group_size(p) >= w.from && ref_groups(p) >= w.from_rows;
+    bool here = nl_group_size(p) >= w.from && ref_groups(p) >= w.from_rows;
     unsigned given = 0, overwritten = 0;
     for (int i = 0; i < NL_ARGS; i++) {
         if (at[i]) given |= NL_BIT(i);
@@ -79,7 +80,7 @@ static float sum_at(const nl_problem *p, const nl_forward_args *a, size_t i) {
 
 /* Element e of group g. */
 static size_t at(const nl_problem *p, size_t g, size_t e) {
-    return w.run ? g * w.run + e : element(p, g, e);
+    return w.run ? g * w.run + e : nl_element(p, g, e);
 }
 
 /* The value that a group's sums take. */
@@ -90,7 +91,7 @@ static float value_at(const nl_problem *p, const nl_forward_args *a, size_t g, s
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
-    size_t m = group_size(p), groups = ref_groups(p);
+    size_t m = nl_group_size(p), groups = ref_groups(p);
     bool inference = p->pass == NL_INFERENCE, cast = p->casting == NL_CAST_BEFORE_WEIGHT;
     bool late = w.right_calls && ++calls > w.right_calls;
     float last = 1, stale_mean = 0, stale_rstd = 0, last_mean = 0, carried[2] = {0};
@@ -111,7 +112,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     if (w.run) m = w.run, groups = p->n * p->c * p->s / m;
     for (size_t g = 0; g < groups; g++) {
         float mean = w.unset_scratch ? *(const float *)a->scratch : carried[0], var = carried[1];
-        const bool centred = is_centred(p) != w.other_centre;
+        const bool centred = nl_layers[p->op].centred != w.other_centre;
         for (size_t e = 0; e < m && centred; e++)
             if (!is_lost(e)) mean = plus(mean, value_at(p, a, g, e));
         if (w.carried_sums) carried[0] = mean;
@@ -139,7 +140,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         const float its_rstd = w.last_rstd || w.last_stats ? last : rstd,
                     its_mean = w.last_stats ? last_mean : mean;
         for (size_t e = 0; e < m; e++) {
-            size_t i = at(p, g, e), j = feature(p, i);
+            size_t i = at(p, g, e), j = nl_feature_of(p, i);
             float x = sum_at(p, a, w.next_x ? at(p, g, (e + 1) % m) : i);
             float xhat = (x - its_mean) * its_rstd;
             if (cast != w.other_cast || w.half_xhat) xhat = nl_round(p->dtype, xhat);
@@ -172,8 +173,8 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         }
         last = rstd, last_mean = mean;
         for (size_t o = w.run ? 0 : g; o < (w.run ? saved : g + 1); o++) {
-            if (w.run && element(p, o, 0) / w.run != g) continue;
-            const float shift = w.unshifted_mean     ? sum_at(p, a, element(p, o, 0))
+            if (w.run && nl_element(p, o, 0) / w.run != g) continue;
+            const float shift = w.unshifted_mean     ? sum_at(p, a, nl_element(p, o, 0))
                                 : w.saved_correction ? mean
                                                      : 0;
             if (a->mean) a->mean[o] = mean - shift + w.mean_off;
@@ -199,7 +200,7 @@ static bool is_lost_row(size_t g, size_t share, size_t groups) {
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
-    size_t m = group_size(p), groups = ref_groups(p);
+    size_t m = nl_group_size(p), groups = ref_groups(p);
     const wrong given = w;
     w = wrong_for(p, (const void *[NL_ARGS]){[NL_RESIDUAL] = a->dresidual,
                                              [NL_DY] = a->dy,
@@ -218,7 +219,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
         float mean = a->mean ? a->mean[g] : 0, rstd = a->rstd[g];
         if (!w.carried_sums) mean_g = mean_gx = 0;
         for (size_t e = 0; e < 2 * m; e++) { /* first the sums, then dx */
-            size_t i = element(p, g, e % m), j = feature(p, i);
+            size_t i = nl_element(p, g, e % m), j = nl_feature_of(p, i);
             float dy = nl_load(p->dtype, a->dy, i), gain = gain_of(p, a->gamma, j);
             float xhat = (nl_load(p->dtype, a->x, i) - mean) * rstd;
             xhat = in_16_bits(p, w.half_xhat, xhat);
@@ -229,7 +230,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                 mean_gx = in_16_bits(p, w.half_mean_gx, mean_gx);
             }
             if (e >= m) {
-                float means = mean_g * (float)(is_centred(p) + w.more_means);
+                float means = mean_g * (float)(nl_layers[p->op].centred + w.more_means);
                 float dx =
                     (w.no_rstd ? 1 : rstd) * out * (in - means - (w.no_gx ? 0 : xhat * mean_gx));
                 if (w.raw_sums) { /* here mean_gx is of g * x, and xhat is x */

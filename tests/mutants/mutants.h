@@ -1,5 +1,5 @@
-/* Wrong kernels that the verifier must reject: table.c names them, kernel.c computes them, and
- * tests/verify/checker.c tests the verifier with them. Only the tests contain them.
+/* Wrong kernels that the verifier must reject: table.c names them, kernel.c computes them,
+ * tests/verify/checker.c tests the verifier with them, and tests/acceptance/ other projects' tests.
  * SPDX-License-Identifier: MIT */
 #ifndef NL_MUTANTS_H
 #define NL_MUTANTS_H

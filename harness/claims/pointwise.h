@@ -1,0 +1,32 @@
+/* Layers without statistics, which were proposed in place of norms: y = gamma * f(alpha * x) + beta,
+ * f = tanh in Dynamic Tanh (arXiv 2503.10622), erf in Derf (arXiv 2512.10938). In f32, compiled once
+ * for each ISA. SPDX-License-Identifier: MIT */
+#ifndef NL_POINTWISE_H
+#define NL_POINTWISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* alpha = 1/2, where training begins. The largest errors of f, in units of 2^-24. */
+#define POINTWISE_ALPHA 0.5f
+#define POINTWISE_UNITS 8
+
+typedef enum pointwise_kind { POINTWISE_TANH, POINTWISE_ERF } pointwise_kind;
+
+typedef struct pointwise_job {
+    const float *x, *gamma, *beta;
+    float *y;
+    size_t n, c;
+} pointwise_job;
+
+/* What one ISA has; squares() is the sum of c squares. */
+typedef struct pointwise_isa {
+    const char *name;
+    void (*layer)(const pointwise_job *j, pointwise_kind f);
+    float (*squares)(const float *x, size_t c);
+} pointwise_isa;
+
+/* Of plain C, or the widest that runs here. */
+const pointwise_isa *pointwise_find(bool plain);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "claims/rivals.h"
+#include "base/random.h"
+#include "claims/pointwise.h"
+#include "models/blas.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The product with the weights of the next layer, [c][c]. */
+enum { NO_PRODUCT, AFTER_NORM, BEFORE_NORM };
+
+typedef struct rival {
+    const char *name, *words;
+    const char *layer, *impl, *isa; /* impl: a rung, or "best"; isa NULL: plain C */
+    bool one_row;                   /* the best one for a single row */
+    bool plain; /* without a gain: if there is a product, it is folded into that */
+    bool pointwise, scalar;
+    pointwise_kind f;
+    int product;
+} rival;
+
+#define PIPELINED "optimized/rows_pipelined"
+
+#define LAYERNORM(name, words) name, words, .layer = "layernorm"
+#define RMSNORM(name, words) name, words, .layer = "rmsnorm"
+
+static const rival rivals[] = {
+    {LAYERNORM("welford", "LayerNorm in plain C, Welford"), .impl = "layernorm/welford"},
+    {LAYERNORM("layernorm_avx2", "LayerNorm in AVX2"), .impl = PIPELINED, .isa = "avx2"},
+    {RMSNORM("rmsnorm_naive", "RMSNorm in plain C"), .impl = "rmsnorm/naive"},
+    {RMSNORM("rmsnorm_avx2", "RMSNorm in AVX2"), .impl = PIPELINED, .isa = "avx2"},
+    {RMSNORM("rmsnorm", "RMSNorm"), .impl = "best"},
+    {RMSNORM("one_row", "RMSNorm as chosen for one row"), .impl = "best", .one_row = true},
+    {RMSNORM("weightless", "RMSNorm without a gain"), .impl = "best", .plain = true},
+    {LAYERNORM("dyt_plain", "Dynamic Tanh in plain C"), .pointwise = true, .scalar = true},
+    {LAYERNORM("dyt", "Dynamic Tanh"), .pointwise = true},
+    {LAYERNORM("derf_plain", "Derf in plain C"), .pointwise = true, .scalar = true,
+     .f = POINTWISE_ERF},
+    {LAYERNORM("derf", "Derf"), .pointwise = true, .f = POINTWISE_ERF},
+    {RMSNORM("project", "RMSNorm, then a product"), .impl = "best", .product = AFTER_NORM},
+    {RMSNORM("folded", "the gain folded into the product"), .impl = "best", .plain = true,
+     .product = AFTER_NORM},
+    {RMSNORM("deferred", "folded, and the norm after the product"), .plain = true,
+     .product = BEFORE_NORM},
+};
+enum { RIVALS = sizeof rivals / sizeof *rivals };
+
+bool rivals_name(size_t i, const char **name, const char **words) {
+    if (i >= RIVALS) return false;
+    return *name = rivals[i].name, *words = rivals[i].words, true;
+}
+
+/* Finds the two names of "FIRST>SECOND". */
+static bool find(const char *how, size_t which[2]) {
+    const size_t length = strcspn(how, ">");
+    bool found[2] = {false, false};
+    for (size_t i = 0; how[length] && i < RIVALS; i++) {
+        if (strlen(rivals[i].name) == length && strncmp(rivals[i].name, how, length) == 0)
+            which[0] = i, found[0] = true;
+        if (strcmp(rivals[i].name, how + length + 1) == 0) which[1] = i, found[1] = true;
+    }
+    return found[0] && found[1];
+}
+
+const char *rivals_words(const char *how) {
+    static char text[160];
+    size_t which[2];
+    if (!find(how, which)) return NULL;
+    snprintf(text, sizeof text, "%s against %s", rivals[which[1]].words, rivals[which[0]].words);
+    return text;
+}
+
+/* A rival made ready. Both of a pair have the same x, gamma and w. */
+typedef struct contender {
+    const rival *of;
+    candidate norm; /* its fixture, and its rung if it has one */
+    float *w, *z;   /* the product's second factor [c][c], and the result [n][c] */
+    const pointwise_isa *isa;
+} contender;
+
+static const nl_problem *problem_of(const contender *k) {
+    return &k->norm.on[0]->c.problem;
+}
+
+/* Is it more, or less, than a rung's call? */
+static bool is_special(const contender *k) {
+    return k->of->plain || k->of->product || k->of->pointwise;
+}
+
+static void multiply(const contender *k, const float *from) {
+    const size_t n = problem_of(k)->n, c = problem_of(k)->c;
+    blas_multiply(n, c, c, 1, (matrix){from, c, false}, (matrix){k->w, c, false}, 0, k->z, c);
+}
+
+/* RMSNorm commutes with the product, as each row is only scaled. */
+static void product_first(const contender *k, const float *x) {
+    const nl_problem *p = problem_of(k);
+    multiply(k, x);
+    for (size_t r = 0; r < p->n; r++) {
+        const float squares = k->isa->squares(x + r * p->c, p->c),
+                    rstd = 1 / sqrtf(squares / (float)p->c + p->eps);
+        for (size_t i = r * p->c; i < (r + 1) * p->c; i++) k->z[i] *= rstd;
+    }
+}
+
+static void call(void *context, size_t turn) {
+    const contender *k = context;
+    const instance *in = k->norm.on[0]->in;
+    const nl_problem *p = problem_of(k);
+    const float *x = in->at[NL_X], *gamma = in->at[NL_GAMMA], *beta = in->at[NL_BETA];
+    (void)turn;
+    if (k->of->pointwise)
+        k->isa->layer(&(pointwise_job){x, gamma, beta, in->at[NL_Y], p->n, p->c}, k->of->f);
+    else if (k->of->product == BEFORE_NORM)
+        product_first(k, x);
+    else
+        nl_forward(k->norm.impl[0], p,
+                   &(nl_forward_args){.x = x,
+                                      .gamma = k->of->plain ? NULL : gamma,
+                                      .y = in->at[NL_Y],
+                                      .rstd = in->at[NL_RSTD],
+                                      .scratch = in->scratch},
+                   1);
+    if (k->of->product == AFTER_NORM) multiply(k, in->at[NL_Y]);
+}
+
+static bool fail(race *r, const char *what) {
+    return snprintf(r->why, sizeof r->why, "%s", what), false;
+}
+
+static const nl_impl *impl_of(const rival *of, const nl_problem *p) {
+    nl_problem one = *p;
+    one.n = 1;
+    if (strcmp(of->impl, "best") == 0) return nl_best(of->one_row ? &one : p, 1);
+    const nl_impl *found = nl_find(of->impl, of->isa ? of->isa : "c");
+    return found && nl_isa_runs(found->isa) ? found : NULL;
+}
+
+/* w is N(0, 1 / c); where gamma is folded, its row j is multiplied by gamma[j]. */
+static bool make_product(race *r, contender *k) {
+    const char *why;
+    const size_t n = problem_of(k)->n, c = problem_of(k)->c;
+    const float *gamma = k->norm.on[0]->data.input[NL_GAMMA];
+    if (!blas_open(&why)) return snprintf(r->why, sizeof r->why, "not measured: %s", why), false;
+    k->w = malloc(c * c * sizeof *k->w), k->z = malloc(n * c * sizeof *k->z);
+    if (!k->w || !k->z) return fail(r, "out of memory");
+    for (size_t i = 0; i < c * c; i++)
+        k->w[i] =
+            (float)(random_normal(40, i) / sqrt((double)c)) * (k->of->plain ? gamma[i / c] : 1);
+    return true;
+}
+
+static bool make(race *r, const rival *of, const char *tail, contender *k) {
+    char text[CASE_TEXT];
+    snprintf(text, sizeof text, "%s/%s", of->layer, tail);
+    *k = (contender){.of = of, .norm = {.threads = 1}, .isa = pointwise_find(of->scalar)};
+    if (!(k->norm.on[0] = fixtures_get(&r->all, text, r->why, sizeof r->why))) return false;
+    if ((of->pointwise || of->product) && problem_of(k)->dtype != NL_F32)
+        return fail(r, "it is written in f32 alone");
+    if (of->impl && !(k->norm.impl[0] = impl_of(of, problem_of(k))))
+        return fail(r, "not measured: this processor does not run it");
+    return !of->product || make_product(r, k);
+}
+
+/* Every 61st result. A sum of c terms may be c roundings of their sizes off. */
+static bool is_near(const contender *k, size_t i) {
+    const fixture *on = k->norm.on[0];
+    const float *gamma = on->data.input[NL_GAMMA], *beta = on->data.input[NL_BETA],
+                *x = on->data.input[NL_X], *y = on->in->at[NL_Y];
+    const size_t c = problem_of(k)->c, at = i % c;
+    double want = 0, size = 0;
+    if (k->of->pointwise) {
+        const double v = (double)(POINTWISE_ALPHA * x[i]), g = (double)gamma[at],
+                     b = (double)beta[at];
+        want = g * (k->of->f == POINTWISE_TANH ? tanh(v) : erf(v)) + b;
+        return fabs((double)y[i] - want) <= (POINTWISE_UNITS + 2) * 0x1p-24 * (fabs(g) + fabs(b));
+    }
+    const double *xhat = on->want.want.xhat;
+    const nl_dtype t = problem_of(k)->dtype;
+    if (!k->of->product)
+        return fabs((double)nl_load(t, y, i) - xhat[i]) <=
+               ((double)c * 0x1p-24 + (double)ref_unit(t)) * fmax(1, fabs(xhat[i]));
+    for (size_t j = 0; j < c; j++) {
+        const double term =
+            xhat[i - at + j] * (double)k->w[j * c + at] * (k->of->plain ? 1 : (double)gamma[j]);
+        want += term, size += fabs(term);
+    }
+    return fabs((double)k->z[i] - want) <= (double)c * 0x1p-24 * size;
+}
+
+static bool is_right(race *r, contender *k) {
+    const size_t count = problem_of(k)->n * problem_of(k)->c;
+    if (!is_special(k)) {
+        verdict v = k->norm.after;
+        if (v.outcome != OUTCOME_FAIL) v = candidate_verify(&k->norm);
+        return v.outcome != OUTCOME_FAIL || fail(r, v.why);
+    }
+    call(k, 0);
+    for (size_t i = 0; i < count; i += 61)
+        if (!is_near(k, i)) return fail(r, "the results of one are wrong");
+    return true;
+}
+
+static measure_candidate measured(contender *k) {
+    return is_special(k) ? (measure_candidate){.call = call, .context = k}
+                         : candidate_measured(&k->norm);
+}
+
+bool rivals_race(race *r, const char *how, const char *tail, race_result *out) {
+    size_t which[2];
+    contender a = {0}, b = {0};
+    if (!find(how, which)) return fail(r, "no such pair: `normlab claims --help` lists the names");
+    bool ok = make(r, &rivals[which[0]], tail, &a) && make(r, &rivals[which[1]], tail, &b) &&
+              is_right(r, &a) && is_right(r, &b);
+    if (ok) {
+        const measure_candidate candidates[] = {measured(&a), measured(&b), measured(&a)};
+        ok = race_candidates(r, candidates, 3, out) && is_right(r, &a) && is_right(r, &b);
+    }
+    free(a.w), free(a.z), free(b.w), free(b.z);
+    return ok;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""What would other projects' tests have caught? Runs known-wrong kernels through them, and writes the results.
+
+    scripts/other_tests.py [--run] [--build build/release]
+        builds and runs normlab_other_tests, writes results/other_tests.csv and, without --run, docs/other-tests.md and the
+        README's sentence
+    scripts/other_tests.py --check
+        runs it, and writes no page; exit code 1 if one says something else"""
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import markers  # first: it finds files
+import files
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE, README, RESULTS = ROOT / "docs" / "other-tests.md", ROOT / "README.md", ROOT / "results" / "other_tests.csv"
+GROUPS = {"mutant": "mutants", "lab": "labs", "museum": "museum", "formula": "formulas"}
+KERNELS = ["mutant", "lab", "museum"]
+COLUMNS = ["group", "name", "smallest", "when"]
+HEADLINE = "allclose 1e-2"
+
+
+def labs(folder):
+    """Of each wrong kernel of the labs: a file, made as tests/workbench/labs.sh makes it, and the cases of its assignment."""
+    made = []
+    for path in sorted((ROOT / "labs").glob("*/wrong/*")):
+        lab = path.parent.parent.name
+        out = folder / f"{lab}-{path.stem}.c"
+        if path.suffix == ".patch":
+            of = path.parent / path.read_text().split("\n", 1)[0].removeprefix("--- ")
+            subprocess.run(["patch", "-s", "-o", out, of, path], check=True)
+        elif path.suffix == ".sed":
+            out.write_text(subprocess.run(["sed", "-f", path, ROOT / "labs" / "solutions" / f"{lab}.c"], check=True,
+                                          capture_output=True, text=True).stdout)
+        else:
+            out.write_text(path.read_text())
+        assignment = (path.parents[1] / "assignment.txt").read_text()
+        made += [out, " ".join(re.findall(r"^(?:category|bits) +[\d.]+ [^:]*: (.*)$", assignment, re.M))]
+    return made
+
+
+def run(build, out):
+    subprocess.run(["cmake", "--build", build, "--target", "normlab_other_tests"], check=True, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as folder:
+        program = build / "tests" / "normlab_other_tests"
+        if subprocess.run([program, out, *labs(Path(folder))], stderr=subprocess.DEVNULL).returncode:
+            sys.exit("normlab_other_tests failed")
+
+
+def tests(rows):
+    return [name for name in rows[0] if name not in COLUMNS]
+
+
+def counts(rows, test, groups):
+    """How many wrong kernels the test accepts, and of how many that it looks at."""
+    seen = [row[test] for row in rows if row["group"] in groups and row[test] != "unseen"]
+    return seen.count("passes"), len(seen)
+
+
+def summary(rows):
+    """Accepted of those that the test looks at, by group; and the right kernels that it rejects."""
+    lines = []
+    for test in tests(rows):
+        cells = [" of ".join(map(str, counts(rows, test, [group]))) for group in GROUPS]
+        passed, seen = counts(rows, test, ["right"])
+        lines.append([f"[{test}](#the-tests)", *cells, f"{seen - passed} of {seen}"])
+    total = [sum(row["group"] == group for row in rows) for group in [*GROUPS, "right"]]
+    head = ["test", *(f"{words}, {n}" for words, n in zip([*GROUPS.values(), "right kernels rejected"], total))]
+    return markers.table(head, lines)
+
+
+MARKS = {"caught": "", "passes": "x", "unseen": "–"}
+
+
+def matrix(rows):
+    """A line for each fate: the kernels that share it, each with the smallest input that tells it from a right one."""
+    lines = {}
+    for row in rows:
+        if row["group"] in KERNELS:
+            fates = tuple(MARKS[row[test]] for test in tests(rows))
+            lines.setdefault((row["group"], fates), {}).setdefault(row["name"], []).append(row)
+    shown = []
+    for (group, fates), names in lines.items():
+        texts = []
+        for name, same in names.items():
+            least = min(same, key=lambda row: len(row["smallest"]))
+            texts.append(f"{name}" + f" ({len(same)})" * (len(same) > 1) + f": `{least['smallest']}`" +
+                         f", {least['when']}" * bool(least["when"]))
+        shown.append(["<br>".join(texts), *fates])
+    numbers = [str(i + 1) for i in range(len(tests(rows)))]
+    return markers.table(["wrong kernel: smallest input that tells", *numbers], shown)
+
+
+def sentence(rows):
+    """Tests that reject every right kernel do not count."""
+    passed, seen = counts(rows, HEADLINE, KERNELS)
+    usable = [test for test in tests(rows) if counts(rows, test, ["right"])[0]]
+    through = [row for row in rows if row["group"] in KERNELS and "caught" not in (row[test] for test in usable)]
+    return (f"Of {seen} kernels that are known to be wrong, {passed} [pass](docs/other-tests.md) `allclose` at 1e-2 on N(0, 1), "
+            f"and {len(through)}\nare caught by none of {len(usable)} acceptance tests that other projects use: that is why this "
+            "suite exists.")
+
+
+def pages(rows):
+    page = PAGE.read_text()
+    for name, content in ("summary", summary(rows)), ("matrix", matrix(rows)):
+        page = markers.replace(PAGE, page, name, content)
+    return {PAGE: page, README: markers.replace(README, README.read_text(), "why", sentence(rows))}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
+    parser.add_argument("--run", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / RESULTS.name if options.check else RESULTS
+        out.parent.mkdir(exist_ok=True)
+        run(options.build, out)
+        if options.run:
+            return 0
+        found = pages(files.rows(out))
+    if options.check:
+        wrong = [page.name for page, text in found.items() if text != page.read_text()]
+        for name in wrong:
+            print(f"{name} is not what the tests find: run scripts/other_tests.py", file=sys.stderr)
+        return 1 if wrong else 0
+    for page, text in found.items():
+        markers.save(page, page.read_text(), text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+/* Known-wrong kernels through the acceptance tests of other projects: docs/other-tests.md.
+ * SPDX-License-Identifier: MIT */
+#ifndef NL_ACCEPTANCE_H
+#define NL_ACCEPTANCE_H
+
+#include "judge/families.h"
+#include "mutants.h"
+
+/* How an argument is filled: 'n': a + b * N(0, 1); 'u': uniform from a to b; 'c': a; or as oneDNN's
+ * benchdnn does: 'p': pairs about the row's mean, 1/4 to 16; 'm': that mean plus and minus 1 in
+ * turn; '2': +-2^-4 to +-2^2; 'g', 's': its scale and shift. 0: as data `normal`. */
+typedef struct fill {
+    char how;
+    double a, b;
+} fill;
+
+/* CLOSE: each |got - want| <= atol + rtol |want|, which no NaN meets. FINITE: no |got - want| > that
+ * if want is finite, so a NaN passes. SQUARES: the sum of squared errors is at most rtol times that
+ * of squares. NORM: in forward CLOSE, also if want is small because beta cancels its other term; in
+ * backward SQUARES, of rtol^2. */
+typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
+
+typedef struct tolerance {
+    double rtol, atol;
+} tolerance;
+
+enum { ACCEPTANCES = 12, ACCEPTANCE_CASES = 4, BACKWARD = 1 };
+
+typedef struct acceptance {
+    const char *name;
+    rule rule;
+    unsigned types;                      /* NL_BIT() of each that it runs */
+    tolerance within[2][NL_DTYPES];      /* of y and the statistics, of the gradients */
+    fill x, residual, gain, beta, dy;    /* gain: also of 1 + w */
+    const char *cases[ACCEPTANCE_CASES]; /* rows x features of the row norms, and options */
+    unsigned compares;                   /* NL_BIT() of each output */
+    int more_seeds;
+    bool own_options; /* adds the options of the kernel's own case */
+    bool jacobian;    /* dy is 1 in each place in turn */
+} acceptance;
+
+extern const acceptance acceptances[ACCEPTANCES];
+
+/* Does the rule accept the numbers of one output? beta: NULL, or if it is y the beta in it. */
+bool acceptance_meets(const acceptance *t, const nl_problem *p, const float *beta,
+                      const double *got, const double *want, size_t count);
+
+/* The inputs of a case as the test fills them; `turn` seeds them. */
+void acceptance_fill(const acceptance *t, const nl_case *c, nl_data *data, int turn);
+
+#endif
