@@ -1,4 +1,4 @@
-/* Lab 9, a solution.
+/* Lab 10, a solution.
  * idea   Two ranks know count, mean and M2 of their own samples. The mean of all lies between the
  *        two means, by the counts; M2 of all also has the distance d of the means:
  *            mean = mean_a + d * n_b / n,   M2 = M2_a + M2_b + d^2 * n_a * n_b / n
@@ -50,5 +50,5 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 NL_IMPL(.about = "moments of two ranks, merged", .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .rank = 0, .method = NL_WELFORD,
-        .lanes = 1, .forward = forward);
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD, .lanes = 1,
+        .forward = forward);
