@@ -42,7 +42,7 @@ NL_INLINE sums add_cell(sums s, cell v, column *col, size_t k, row_scale scale, 
 
 NL_INLINE void put_cell(const gradients *g, arrays row, size_t i, size_t k, cell v, vf gain,
                         dx_terms t, backward_recipe q) {
-    const vf dx = dx_of(v.x, v.dy, gain, t, q);
+    const vf dx = dx_of(g->v.t, v.x, v.dy, gain, t, q);
     vstore(g->v.t, row.dx, i, k, with_dresidual(g, row, i, k, dx));
 }
 

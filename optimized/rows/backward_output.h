@@ -23,9 +23,11 @@ NL_INLINE vf without_g(vf xhat, dx_terms t, backward_recipe q) {
     return xhat * t.by_xhat;
 }
 
-NL_INLINE vf dx_of(vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
+/* In 16 bits gain * dy is rounded, as where it was kept: a row's dx has the same bits in any rung. */
+NL_INLINE vf dx_of(nl_dtype type, vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
     const vf rest = without_g(xhat_of(x, t.scale, q), t, q);
-    return vfma(dy, gain, rest) * t.scale.rstd;
+    if (type == NL_F32) return vfma(dy, gain, rest) * t.scale.rstd;
+    return (gain * dy + rest) * t.scale.rstd;
 }
 
 /* dresidual is tested per vector; a compile-time constant would double the code. */
@@ -45,8 +47,8 @@ NL_INLINE vf dx_at(const gradients *g, arrays of, size_t row, size_t i, size_t k
                    backward_recipe q) {
     if (q.kept) return with_dresidual(g, of, row + i, k, kept_dx(i, t, q));
     const vf gain = vload(NL_F32, g->gain, i, k);
-    const vf dx =
-        dx_of(vload(g->v.t, of.x, row + i, k), vload(g->v.t, of.dy, row + i, k), gain, t, q);
+    const vf dx = dx_of(g->v.t, vload(g->v.t, of.x, row + i, k), vload(g->v.t, of.dy, row + i, k),
+                        gain, t, q);
     return with_dresidual(g, of, row + i, k, dx);
 }
 
