@@ -237,7 +237,10 @@ NL_API bool nl_isa_runs(const char *isa);
  * NL_ISA, read once, caps it. */
 NL_API const char *nl_isa_best(void);
 
-/* The recommended implementation for the problem and that many threads, on the widest ISA that runs
+/* For one implementation, and for nl_best() on one machine, a row of a row norm has the same bits in
+ * y and dx whatever n, its place, the threads, the alignment, the neighbours and the stores.
+ *
+ * The recommended implementation for the problem and that many threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL when none accepts the problem. Small problems get one
  * that wakes no threads, and outputs that do not fit the caches one that streams (or as p->stores
  * says). The thresholds are defaults, or those that `normlab tune` measured on this machine and
