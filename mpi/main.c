@@ -240,7 +240,7 @@ static void time_case(const char *series, const nl_case *c, const nl_data *data,
     part_make(&own, *g, &r, true, c, data, PLACE_END);
     const size_t border[] = {0, nl_own(&own.ranks)};
     nl_ranks alone = own.ranks;
-    alone.comm = MPI_COMM_SELF, alonealone.size = 1, alone.border = border;
+    alone.comm = MPI_COMM_SELF, alone.rank = 0, alone.size = 1, alone.border = border;
     point(series, "together", c->problem.n, (timing){&own.ranks, 0, &own, false});
     point(series, "alone", c->problem.n, (timing){&alone, 0, &own, false});
     point(series, "library", c->problem.n, (timing){&alone, 0, &own, true});
