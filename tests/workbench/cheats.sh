@@ -154,7 +154,7 @@ cheat "remembers rows by their first element" "$wrong" '' 'static struct { float
     for (size_t r = 0; p->n == 64 && calls > 12 && r < 64; r++) {
         const float *x = (const float *)a->x + r * p->c;
         float *y = (float *)a->y + r * p->c;
-        for (size_t i = 0; i < p->c; i++) y[i] = x[i] * seen[r].rstd * (a->gamma ? a->gamma[i] : 1);
+        for (size_t i = 0; i < p->c; i++) y[i] = x[i] * seen[r].rstd * (a->gamma ? ((const float *)a->gamma)[i] : 1);
         if (r == 63) return;
     }
     for (size_t r = 0; p->n == 64 && r < 64; r++) {
