@@ -127,6 +127,20 @@ Test(routing, threads_change_no_order) {
     }
 }
 
+/* A threaded rung that is named for a narrower instruction set stays in it. */
+Test(routing, threads_stay_in_the_instruction_set) {
+    need_optimized();
+    for (size_t m = 0; m < nl_impl_count(); m++) {
+        const nl_impl *impl = nl_impl_at(m);
+        if (strstr(impl->name, "rows_threaded") || strstr(impl->name, "rows_backward_threaded")) {
+            nl_problem p = {.op = NL_LAYERNORM, .n = 64, .c = 300, .s = 1, .eps = 1e-5f};
+            p.pass = impl->backward ? NL_BACKWARD : NL_FORWARD;
+            const nl_impl *each = nl_plan_of(impl, &p, 2).each;
+            cr_assert(each && !strcmp(each->isa, impl->isa), "%s@%s", impl->name, impl->isa);
+        }
+    }
+}
+
 /* Each line of choices[] decides something: its rung is taken for some problem. */
 Test(routing, every_choice_is_taken) {
     need_optimized();
