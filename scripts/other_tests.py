@@ -30,10 +30,7 @@ def labs(folder):
     for path in sorted((ROOT / "labs").glob("*/wrong/*")):
         lab = path.parent.parent.name
         out = folder / f"{lab}-{path.stem}.c"
-        if path.suffix == ".patch":
-            of = path.parent / path.read_text().split("\n", 1)[0].removeprefix("--- ")
-            subprocess.run(["patch", "-s", "-o", out, of, path], check=True)
-        elif path.suffix == ".sed":
+        if path.suffix == ".sed":
             out.write_text(subprocess.run(["sed", "-f", path, ROOT / "labs" / "solutions" / f"{lab}.c"], check=True,
                                           capture_output=True, text=True).stdout)
         else:

@@ -3,8 +3,7 @@
 # lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
 # that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
-# A wrong kernel in labs/NAME/wrong is a file, or a patch of the file that it names, or a sed script for the solution,
-# where `#` stands for the `//`.
+# A wrong kernel in labs/NAME/wrong is a file, or a sed script for the solution, where `#` stands for the `//`.
 # A solution has all points but those for speed, unless it states its own; times are not tested.
 # Usage: tests/workbench/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
@@ -82,10 +81,9 @@ for file in "$root"/labs/*/wrong/*; do
     made=${file##*/} made=wrongs/$name/wrong/${made%.*}.c why=
     mkdir -p "${made%/*}"
     case $file in
-    *.patch) patch -s -o "$made" "${file%/*}/$(sed -n '1s/^--- //p' "$file")" "$file" || why="it is no patch" ;;
     *.sed) sed -f "$file" "$solution" > changed || why="it is no script"
         ! cmp -s changed "$solution" || why="nothing changed"
-        sed -n 's|^# |// |p' "$file" | cat - changed > "$made" ;;
+        { sed -n 's|^# |// |p' "$file"; grep -v '^// expect' changed; } > "$made" ;;
     *) cp "$file" "$made" ;;
     esac
     check "$name: ${file##*/} makes a kernel" "$why"
