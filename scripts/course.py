@@ -17,7 +17,6 @@
         that can run, the commands are not tested
 
 Standard library only. Running --update twice changes nothing the second time."""
-import argparse
 import difflib
 import functools
 import itertools
@@ -31,8 +30,8 @@ from pathlib import Path
 
 import markers
 import readme
+from markers import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 COURSE = ROOT / "docs" / "course"
 # The lab, a folder's number in labs/, that each chapter leads to.
 LABS = {0: 0, 4: 1, 5: 1, 6: 9, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 15: 8, 17: 1, 18: 8, 19: 10}
@@ -140,8 +139,7 @@ def idea(page):
 
 
 def contents():
-    rows = ["| chapter | the idea |", "|---|---|"]
-    return "\n".join(rows + [f"| [{title(page)}]({page.name}) | {idea(page)} |" for page in chapters()])
+    return markers.table(["chapter", "the idea"], [[f"[{title(page)}]({page.name})", idea(page)] for page in chapters()], 2)
 
 
 def expected(page):
@@ -247,10 +245,8 @@ def check(program):
             tested += 1
             if reason := refusal(program, command):
                 wrong.append(f"{name}: `{command}`: {reason}")
-    for line in wrong:
-        print(line, file=sys.stderr)
     print(f"{len(chapters())} chapters, {tested} commands" + ("" if runs else f" (not tested: no {program})"))
-    return 1 if wrong else 0
+    return markers.report(wrong)
 
 
 def update():
@@ -263,10 +259,7 @@ def update():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--update", action="store_true")
-    what.add_argument("--check", action="store_true")
+    parser, _ = markers.update_or_check(__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "normlab")
     options = parser.parse_args()
     return update() if options.update else check(options.program)

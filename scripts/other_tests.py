@@ -6,17 +6,16 @@
         README's sentence
     scripts/other_tests.py --check
         runs it, and writes no page; exit code 1 if one says something else"""
-import argparse
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import markers  # first: it finds files
+import markers
 import files
+from markers import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE, README, RESULTS = ROOT / "docs" / "other-tests.md", ROOT / "README.md", ROOT / "results" / "other_tests.csv"
 GROUPS = {"mutant": "mutants", "lab": "labs", "museum": "museum", "formula": "formulas"}
 KERNELS = ["mutant", "lab", "museum"]
@@ -110,7 +109,7 @@ def pages(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--run", action="store_true")
     parser.add_argument("--check", action="store_true")
@@ -122,14 +121,7 @@ def main():
         if options.run:
             return 0
         found = pages(files.rows(out))
-    if options.check:
-        wrong = [page.name for page, text in found.items() if text != page.read_text()]
-        for name in wrong:
-            print(f"{name} is not what the tests find: run scripts/other_tests.py", file=sys.stderr)
-        return 1 if wrong else 0
-    for page, text in found.items():
-        markers.save(page, page.read_text(), text)
-    return 0
+    return markers.report(markers.written(found, options.check, "not what the tests find: run scripts/other_tests.py"))
 
 
 if __name__ == "__main__":
