@@ -26,14 +26,15 @@ HEADLINE = "allclose 1e-2"
 def labs(folder):
     """Of each wrong kernel of the labs: a file, made as tests/workbench/labs.sh makes it, and the cases of its assignment."""
     made = []
+
+    def text(path, of):
+        return path.read_text() if path.suffix == ".c" else subprocess.run(
+            ["sed", "-f", path], input=of, check=True, capture_output=True, text=True).stdout
     for path in sorted((ROOT / "labs").glob("*/wrong/*")):
-        lab = path.parent.parent.name
-        out = folder / f"{lab}-{path.stem}.c"
-        if path.suffix == ".sed":
-            out.write_text(subprocess.run(["sed", "-f", path, ROOT / "labs" / "solutions" / f"{lab}.c"], check=True,
-                                          capture_output=True, text=True).stdout)
-        else:
-            out.write_text(path.read_text())
+        home = path.parent.parent
+        solution, = (ROOT / "labs" / "solutions").glob(f"{home.name}.*")
+        out = folder / f"{home.name}-{path.stem}.c"
+        out.write_text(text(path, text(solution, (home / "start.c").read_text())))
         assignment = (path.parents[1] / "assignment.txt").read_text()
         made += [out, " ".join(re.findall(r"^(?:category|bits) +[\d.]+ [^:]*: (.*)$", assignment, re.M))]
     return made

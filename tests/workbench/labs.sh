@@ -3,7 +3,8 @@
 # lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
 # that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
-# A wrong kernel in labs/NAME/wrong is a file, or a sed script for the solution, where `#` stands for the `//`.
+# A solution is a file, or a sed script for the starting file; a wrong kernel is a file, or a sed script for the solution,
+# where `#` stands for the `//`.
 # A solution has all points but those for speed, unless it states its own; times are not tested.
 # Usage: tests/workbench/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
@@ -74,10 +75,17 @@ uses_vectors() {
     return 1
 }
 
+mkdir solutions graded wrongs
+for file in "$root"/labs/solutions/*; do
+    name=$(basename "${file%.*}")
+    case $file in
+    *.sed) sed -f "$file" "$root/labs/$name/start.c" ;;
+    *) cat "$file" ;;
+    esac > "solutions/$name.c"
+done
 # The wrong kernels are graded first, as many at a time as there are processors.
-mkdir graded wrongs
 for file in "$root"/labs/*/wrong/*; do
-    name=$(basename "$(dirname "$(dirname "$file")")") solution=$root/labs/solutions/$name.c
+    name=$(basename "$(dirname "$(dirname "$file")")") solution=solutions/$name.c
     made=${file##*/} made=wrongs/$name/wrong/${made%.*}.c why=
     mkdir -p "${made%/*}"
     case $file in
@@ -101,7 +109,7 @@ for page in "$root"/labs/*/README.md; do
         echo "skip  $name: threads"
         continue
     fi
-    solution=$root/labs/solutions/$name.c
+    solution=solutions/$name.c
     wrongs=(wrongs/"$name"/wrong/*.c)
     for file in "$folder/start.c" "$folder/assignment.txt" "$solution"; do
         check "  has ${file#"$root"/}" "$([ -e "$file" ] || echo "there is none")"
