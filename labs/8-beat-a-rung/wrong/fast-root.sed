@@ -1,10 +1,7 @@
 # The mistake: the reciprocal root from the bits of the float and one step of Newton, which is
 # right to three digits.
 # expect: points 0..0
-# expect: wrong right
-# expect: wrong every width
-# expect: wrong types and arguments
-# expect: wrong uneven data
+# expect: wrong every category
 # expect: hint rstd, y are wrong in every element; right: mean
 /^#include/a\
 #include <string.h>\
