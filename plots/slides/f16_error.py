@@ -4,8 +4,8 @@ from math import inf, isfinite
 import slide
 
 SOURCE = "f16_error"
-RUNGS = {"layernorm/two_pass": "float arithmetic", "half_sum": "16-bit running sum", "half_pairwise": "16-bit pairwise sum",
-         "half_compensated": "16-bit, Kahan's"}
+RUNGS = {"layernorm/two_pass": "float arithmetic", "half/layernorm_sum": "16-bit running sum", "half/layernorm_pairwise": "16-bit pairwise sum",
+         "half/layernorm_compensated": "16-bit, Kahan's"}
 
 
 def draw(page):

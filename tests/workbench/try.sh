@@ -63,7 +63,7 @@ prints "    | c is 7"
 sed 's|(void)threads;|assert(threads < 0);|; s|#include|#include <assert.h>\n&|' "$rung" > asserts.c
 exits "an assertion" 1 asserts.c rmsnorm/forward/f32/3x7/normal
 prints "threads < 0"
-exits "a demonstration" 0 "${fast[@]}" "$root/rmsnorm/half_eps.c"
+exits "a demonstration" 0 "${fast[@]}" "$root/half/rmsnorm_eps.c"
 prints "  -     16-bit storage                    4 cases, held to no bound"
 prints "as a demonstration"
 
@@ -87,8 +87,9 @@ says "cause: likely: eps outside the root"
 finds "16-bit storage" 's|nl_x(row, i) / sqrtf|nl_round(v.t, nl_x(row, i)) / (1 + (v.t == NL_F16) * 0.01f) / sqrtf|'
 finds "every width" 's|mean_square /= v.c;|mean_square /= v.c + (v.c == 67);|'
 finds "one row, no row, many rows" 's|nl_view row = nl_row(v, r);|if (r == 99) break; nl_view row = nl_row(v, r);|'
-finds "residual" 's|nl_x(row, i) \*|nl_load(v.t, row.x, i) *|'
+finds "residual, gaps between rows" 's|nl_x(row, i) \*|nl_load(v.t, row.x, i) *|'
 says "cause: unknown: none of "
+finds "residual, gaps between rows" 's|nl_row(v, r);|&row.rounds_sum = false;|'
 finds "cast before the weight" 's|size_t r = 0;|size_t r = (v.cast_before_weight = false);|'
 finds "in place" 's|mean_square + v.eps));$|(mean_square + (v.y == v.x)) + v.eps));|'
 finds "arguments left out" 's|nl_x(row, i) / sqrtf|(v.gamma ? 1 : 2) * &|'
