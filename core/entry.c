@@ -185,9 +185,10 @@ static nl_status check_strides(const nl_problem *p) {
         if (!is_tensor(i)) continue;
         const nl_stride s = nl_arg_stride(p, (nl_arg)i);
         if (nl_span(p, s) == SIZE_MAX || !rows_are_apart(p, s))
-            return fail(NL_BAD_ARGUMENT,
-                        "strides of %zu and %zu elements: rows of %zu overlap, or leave memory",
-                        s.row, s.outer, p->c);
+            return fail(
+                NL_BAD_ARGUMENT,
+                "%s has strides of %zu and %zu elements: rows of %zu overlap, or leave memory",
+                nl_arg_name((nl_arg)i, p->pass), s.row, s.outer, p->c);
     }
     return NL_OK;
 }
