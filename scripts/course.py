@@ -4,7 +4,7 @@
     scripts/course.py --update
         puts source code into every page of docs/course that has a marker for it,
 
-            <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function
+            <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function, or a constant
             <!-- code: core/view.h "first line" "last" -->   from the line that begins so to the next one that does
             <!-- gcc 12.2: COMMAND -->                       a command and what it prints, where cc is that version
                                                              for x86-64; elsewhere it stays as it is
@@ -51,10 +51,13 @@ def title(page):
     return page.read_text().split("\n", 1)[0].removeprefix("# ").strip()
 
 
+TABLE = r"static const \w+ {} = "
+
+
 def begins(lines, i, function):
-    """Does a function of that name begin in line i? A prototype ends before it has a brace."""
+    """Does a function or a constant of that name begin in line i? A prototype ends before it has a brace."""
     rest = "".join(lines[i:i + 8])
-    return re.match(rf"[A-Za-z_][^=;]*\b{function}\(", lines[i]) and re.search("[;{]", rest)[0] == "{"
+    return re.match(TABLE.format(function), lines[i]) or re.match(rf"[A-Za-z_][^=;]*\b{function}\(", lines[i]) and re.search("[;{]", rest)[0] == "{"
 
 
 def excerpt(file, function, first, last):
@@ -68,8 +71,9 @@ def excerpt(file, function, first, last):
     what = f"function {function}" if function else f'line that begins with "{first}"'
     if len(starts) != 1:
         raise ValueError(f"{file} has {len(starts)} times a {what}, not once")
+    table = function and re.match(TABLE.format(function), lines[starts[0]])
     for end in range(starts[0], len(lines)):
-        if lines[end] == "}" if function else lines[end].strip().startswith(last):
+        if lines[end].endswith(";") if table else lines[end] == "}" if function else lines[end].strip().startswith(last):
             return textwrap.dedent("\n".join(lines[starts[0]:end + 1]))
     raise ValueError(f'{file}: after the {what} no line begins with "{last}"')
 
