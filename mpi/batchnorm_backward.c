@@ -20,7 +20,8 @@ NL_INLINE void sums(nl_backward_view v, nl_job *job) {
         }
 }
 
-NL_INLINE void batchnorm(nl_backward_view v, const nl_ranks *r) {
+static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_args *a) {
+    const nl_backward_view v = nl_backward_view_of(p, a);
     const float m = (float)(r->total * v.s);
     nl_job job;
     nl_job_make(&job, r, &nl_sums, 2 * v.c);
@@ -42,9 +43,5 @@ NL_INLINE void batchnorm(nl_backward_view v, const nl_ranks *r) {
     nl_job_free(&job);
 }
 
-static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_args *a) {
-    batchnorm(nl_backward_view_of(p, a), r);
-}
-
-NL_RUNG(batchnorm_backward, false, NULL, backward, .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS);
+NL_RUNG(batchnorm_backward, NL_BACKWARD, NL_BIT(NL_BATCHNORM), NL_TWO_PASS, 0,
+        .backward = backward);

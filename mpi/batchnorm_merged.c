@@ -4,19 +4,12 @@
  * fails  Three floats a channel, where two allreduces send one each. The error grows with
  *        mean/sigma, as in Welford. A count is a float: exact up to 16,777,216 values a channel.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
+#include "groups.h"
 
-NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
+NL_INLINE void kernel(nl_view v, const nl_ranks *r) {
     nl_job job;
-    nl_job_make(&job, r, &nl_moments, v.c);
-    nl_batch_moments(v, &job, 0, v.c);
-    const float *moments = nl_job_run(&job);
-    for (size_t j = 0; j < v.c; j++)
-        nl_batch_output(v, r, j, moments[3 * j + 1], moments[3 * j + 2] / moments[3 * j]);
-    nl_job_free(&job);
+    nl_groups_start(v, r, &job, false, 0, v.c);
+    nl_groups_put(v, &job, false, 0);
 }
 
-NL_FORWARD_OF(batchnorm)
-
-NL_RUNG(batchnorm_merged, false, forward, NULL, .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD);
+NL_FORWARD_RUNG(batchnorm_merged, NL_BIT(NL_BATCHNORM), NL_WELFORD, false);

@@ -5,7 +5,7 @@
  * fails  Pays the network's latency twice, and the second allreduce cannot begin before the first
  *        has ended. The error grows with mean/sigma.
  * SPDX-License-Identifier: MIT */
-#include "batch.h"
+#include "groups.h"
 
 /* Of x, or with a mean of (x - mean)^2, in each own segment. */
 NL_INLINE void sums(nl_view v, nl_job *job, const float *mean) {
@@ -21,7 +21,7 @@ NL_INLINE void sums(nl_view v, nl_job *job, const float *mean) {
         }
 }
 
-NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
+NL_INLINE void kernel(nl_view v, const nl_ranks *r) {
     const float m = (float)(r->total * v.s);
     nl_job first, second;
     nl_job_make(&first, r, &nl_sums, v.c);
@@ -34,14 +34,11 @@ NL_INLINE void batchnorm(nl_view v, const nl_ranks *r) {
 
     sums(v, &second, mean);
     const float *squares = nl_job_run(&second);
-    for (size_t j = 0; j < v.c; j++) nl_batch_output(v, r, j, mean[j], squares[j] / m);
+    for (size_t j = 0; j < v.c; j++) nl_group_put(v, r, false, j, mean[j], squares[j] / m);
 
     free(mean);
     nl_job_free(&first);
     nl_job_free(&second);
 }
 
-NL_FORWARD_OF(batchnorm)
-
-NL_RUNG(batchnorm_two, false, forward, NULL, .ops = NL_BIT(NL_BATCHNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS);
+NL_FORWARD_RUNG(batchnorm_two, NL_BIT(NL_BATCHNORM), NL_TWO_PASS, false);

@@ -10,15 +10,12 @@
 
 #include <stdio.h>
 
-#define RUNGS(F)            \
-    F(batchnorm_two)        \
-    F(batchnorm_merged)     \
-    F(batchnorm_overlapped) \
-    F(batchnorm_backward) F(rows_features) F(rows_pipelined) F(rows_gradients)
-#define DECLARED(name) extern const nl_rung nl_rung_##name;
-#define LISTED(name) &nl_rung_##name,
-RUNGS(DECLARED)
-static const nl_rung *const rungs[] = {RUNGS(LISTED) NULL};
+extern const nl_rung batchnorm_two, batchnorm_merged, batchnorm_overlapped, batchnorm_backward,
+    rows_features, rows_pipelined, rows_gradients;
+static const nl_rung *const rungs[] = {&batchnorm_two,        &batchnorm_merged,
+                                       &batchnorm_overlapped, &batchnorm_backward,
+                                       &rows_features,        &rows_pipelined,
+                                       &rows_gradients,       NULL};
 static const nl_order *const orders[] = {&nl_order_tree, &nl_order_any};
 static const int counts[] = {1, 2, 3, 4, 8};
 enum { COUNTS = sizeof counts / sizeof *counts, RANKS_MAX = 64 };
@@ -35,27 +32,16 @@ typedef struct part {
     instance in;
 } part;
 
-/* Where a rank's part of an array lies: `outer` pieces of `bytes` bytes, `stride` apart. */
-typedef struct layout {
-    size_t outer, stride, offset, bytes;
-} layout;
-
-static layout layout_of(const part *t, nl_arg a) {
-    const nl_problem *w = &t->whole->problem, *p = &t->c.problem;
-    const size_t all = nl_arg_bytes(w, a), own = nl_arg_bytes(p, a);
-    const size_t first = nl_segment(&t->ranks, t->border[t->ranks.rank]);
-    const bool strided = t->rung->features && nl_args[a].extent == NL_TENSOR;
-    if (all == own) return (layout){1, all, 0, own};
-    const size_t outer = strided ? w->n : 1, stride = all / outer;
-    return (layout){outer, stride, first * (stride / t->ranks.total), own / outer};
-}
-
+/* A rank's part of an array: all of it, a piece, or with split features a piece of each row. */
 static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
-    const layout l = layout_of(t, a);
-    for (size_t i = 0; l.bytes && i < l.outer; i++) {
-        char *there = whole + i * l.stride + l.offset, *here = own + i * l.bytes;
-        memcpy(back ? there : here, back ? here : there, l.bytes);
-    }
+    const nl_problem *w = &t->whole->problem;
+    const size_t all = nl_arg_bytes(w, a), mine = nl_arg_bytes(&t->c.problem, a);
+    const size_t rows = t->rung->features && nl_args[a].extent == NL_TENSOR ? w->n : 1;
+    const size_t stride = all / rows, bytes = mine / rows;
+    if (mine < all)
+        whole += nl_segment(&t->ranks, t->border[t->ranks.rank]) * (stride / t->ranks.total);
+    for (size_t i = 0; bytes && i < rows; i++, whole += stride, own += bytes)
+        memcpy(back ? whole : own, back ? own : whole, bytes);
 }
 
 /* Even: as many segments for each rank. Uneven: more and more, and none for the first of many. */

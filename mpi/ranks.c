@@ -3,32 +3,31 @@
 
 #include <stdio.h>
 
-static void add(float *into, const float *from, size_t elements) {
-    for (size_t i = 0; i < elements; i++) into[i] += from[i];
+static void add(void *into, const void *from, size_t elements) {
+    for (size_t i = 0; i < elements; i++) ((float *)into)[i] += ((const float *)from)[i];
 }
 
+typedef struct moments {
+    float n, mean, m2;
+} moments;
+
 /* Chan, Golub & LeVeque 1979: d is the distance of the means. */
-static void merge_moments(float *into, const float *from, size_t elements) {
-    for (size_t i = 0; i < elements; i++, into += 3, from += 3) {
-        const float na = into[0], nb = from[0], n = na + nb;
-        if (nb == 0) continue;
-        const float d = from[1] - into[1], share = nb / n;
-        into[0] = n;
-        into[1] = na == 0 ? from[1] : into[1] + d * share;
-        into[2] = na == 0 ? from[2] : into[2] + from[2] + d * d * (na * share);
-    }
+static moments merged(moments a, moments b) {
+    if (a.n == 0 || b.n == 0) return a.n == 0 ? b : a;
+    const float n = a.n + b.n, d = b.mean - a.mean, share = b.n / n;
+    return (moments){n, a.mean + d * share, a.m2 + b.m2 + d * d * (a.n * share)};
+}
+
+static void merge_moments(void *into, const void *from, size_t elements) {
+    moments *a = into;
+    for (size_t i = 0; i < elements; i++) a[i] = merged(a[i], ((const moments *)from)[i]);
 }
 
 /* MPI gives the part of the lower ranks first, and expects the result in the second. */
 static void moments_op(void *lower, void *upper, int *elements, MPI_Datatype *type) {
-    const size_t floats = 3 * (size_t)*elements;
+    moments *b = upper;
     (void)type;
-    for (size_t i = 0; i < floats; i += 3) {
-        float merged[3];
-        memcpy(merged, (float *)lower + i, sizeof merged);
-        merge_moments(merged, (float *)upper + i, 1);
-        memcpy((float *)upper + i, merged, sizeof merged);
-    }
+    for (int i = 0; i < *elements; i++) b[i] = merged(((moments *)lower)[i], b[i]);
 }
 
 const nl_reduction nl_sums = {1, add, NULL};
@@ -55,7 +54,7 @@ void nl_job_start(nl_job *job) {
 
 const float *nl_job_wait(nl_job *job) {
     MPI_Wait(&job->request, MPI_STATUS_IGNORE);
-    job->ranks->order->finish(job);
+    if (job->ranks->order->finish) job->ranks->order->finish(job);
     return job->all;
 }
 

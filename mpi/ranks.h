@@ -15,7 +15,7 @@ enum { SEGMENTS = 16 };
  * MPI_SUM. Zeros are the partial result of nothing. */
 typedef struct nl_reduction {
     size_t width;
-    void (*merge)(float *into, const float *from, size_t elements);
+    void (*merge)(void *into, const void *from, size_t elements);
     MPI_User_function *op;
 } nl_reduction;
 
@@ -64,7 +64,7 @@ typedef struct nl_job {
 typedef struct nl_order {
     const char *name;
     void (*start)(nl_job *job);
-    void (*finish)(nl_job *job);
+    void (*finish)(nl_job *job); /* or NULL */
 } nl_order;
 
 extern const nl_order nl_order_any, nl_order_tree;
@@ -90,20 +90,26 @@ typedef struct nl_rung {
     void (*backward)(const nl_ranks *, const nl_problem *, const nl_backward_args *);
 } nl_rung;
 
-#define NL_RUNG(stem, splits_features, forward_, backward_, ...)              \
-    const nl_rung nl_rung_##stem = {{.name = #stem, .isa = "c", __VA_ARGS__}, \
-                                    splits_features,                          \
-                                    forward_,                                 \
-                                    backward_}
+#define NL_ROW_NORMS (NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM))
+#define NL_RUNG(name_, pass, layers, method_, lanes_, ...) \
+    const nl_rung name_ = {{.name = #name_,                \
+                            .isa = "c",                    \
+                            .ops = layers,                 \
+                            .passes = NL_BIT(pass),        \
+                            .dtypes = NL_ALL_DTYPES,       \
+                            .method = method_,             \
+                            .lanes = lanes_},              \
+                           __VA_ARGS__}
 
-/* forward() for a kernel of a view, with f32 as a constant in its loops. */
-#define NL_FORWARD_OF(kernel)                                                               \
+/* The rung of kernel(view, ranks), with f32 as a constant in its loops. */
+#define NL_FORWARD_RUNG(name, layers, method, splits_features)                              \
     static void forward(const nl_ranks *r, const nl_problem *p, const nl_forward_args *a) { \
         nl_view v = nl_view_of(p, a);                                                       \
         if (v.t == NL_F32)                                                                  \
             v.t = NL_F32, kernel(v, r);                                                     \
         else                                                                                \
             kernel(v, r);                                                                   \
-    }
+    }                                                                                       \
+    NL_RUNG(name, NL_FORWARD, layers, method, 0, .forward = forward, .features = splits_features)
 
 #endif

@@ -4,16 +4,12 @@
  * gain   One latency for all rows, not one for each; a third of the bytes for RMSNorm.
  * fails  No rank computes while the message travels.
  * SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "groups.h"
 
-NL_INLINE void rows(nl_view v, const nl_ranks *r) {
+NL_INLINE void kernel(nl_view v, const nl_ranks *r) {
     nl_job job;
-    nl_rows_moments(v, r, &job, 0, v.n);
-    nl_rows_output(v, &job, nl_job_run(&job), 0);
+    nl_groups_start(v, r, &job, true, 0, v.n);
+    nl_groups_put(v, &job, true, 0);
 }
 
-NL_FORWARD_OF(rows)
-
-NL_RUNG(rows_features, true, forward, NULL,
-        .ops = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM),
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_WELFORD);
+NL_FORWARD_RUNG(rows_features, NL_ROW_NORMS, NL_WELFORD, true);

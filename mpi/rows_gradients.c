@@ -29,6 +29,4 @@ static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_a
     nl_job_free(&job);
 }
 
-NL_RUNG(rows_gradients, false, NULL, backward,
-        .ops = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM),
-        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1);
+NL_RUNG(rows_gradients, NL_BACKWARD, NL_ROW_NORMS, NL_TWO_PASS, 1, .backward = backward);

@@ -71,6 +71,27 @@ class Page:
         """Of a study: panel -> series -> (xs, ys)."""
         return common.curves(self.read())
 
+    def panel(self, name, *series):
+        """One panel of it: series -> (xs, ys)."""
+        found = self.curves().get(name, {})
+        if not found or not set(series) <= set(found):
+            raise Missing(f"{self.source} lacks {name}")
+        return found
+
+    def rungs(self, axes, rows, names, point):
+        """A curve for each of the rungs (impl or its end -> name): point(row) is (x, y), or None for a row without one.
+        Returns name -> {x: the largest y there}."""
+        drawn = {}
+        for impl, name in names.items():
+            for x, y in filter(None, (point(row) for row in rows if row["impl"].endswith(impl))):
+                at = drawn.setdefault(name, {})
+                at[x] = max(y, at.get(x, y))
+        if len(drawn) < 2:
+            raise Missing(f"{self.source} lacks {' or '.join(name for name in names.values() if name not in drawn)}")
+        for name, at in drawn.items():
+            self.line(axes, *zip(*sorted(at.items())), name)
+        return drawn
+
     def axes(self, left=1.15, right=2.6, xlabel="", ylabel="", bottom=1.85, top=2.15):
         """One panel; the margins are in inches, and names stand in the right one."""
         box = left / WIDE, bottom / TALL, 1 - (left + right) / WIDE, 1 - (bottom + top) / TALL

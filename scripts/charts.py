@@ -17,9 +17,8 @@ import tempfile
 from pathlib import Path
 
 import markers
+from markers import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "plots"))
 PAGE, PICTURES = ROOT / "plots" / "README.md", ROOT / "docs" / "pictures" / "charts"
 
 
@@ -70,14 +69,11 @@ def main(*arguments):
     if arguments[:1] == ("--help",):
         print(__doc__)
         return 0
-    old = PAGE.read_text(encoding="utf-8")
-    text = markers.replace(PAGE, old, "charts", shown())
-    if arguments == ("--check",):
-        print("plots/README.md: its charts are not those of plots/chart.py: run scripts/charts.py", file=sys.stderr) if text != old else None
-        return int(text != old)
-    draw(Path(*arguments or [ROOT / "results"]).resolve())
-    markers.save(PAGE, old, text)
-    return 0
+    check = arguments == ("--check",)
+    if not check:
+        draw(Path(*arguments or [ROOT / "results"]).resolve())
+    text = markers.replace(PAGE, PAGE.read_text(encoding="utf-8"), "charts", shown())
+    return markers.report(markers.written({PAGE: text}, check, "not what plots/chart.py has: run scripts/charts.py"))
 
 
 if __name__ == "__main__":

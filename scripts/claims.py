@@ -17,7 +17,6 @@ sentence that both and the README have of RMSNorm against LayerNorm.
         has a time, rate or share that neither a script wrote nor docs/numbers.csv allows
 
 Standard library only. Running it twice changes nothing the second time."""
-import argparse
 import csv
 import math
 import re
@@ -30,16 +29,14 @@ import textwrap
 from pathlib import Path
 
 import markers
+import files
+from markers import ROOT
+from modes import WORDS, answer, longer, savings, shape, takes
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 MACHINES = ROOT / "docs" / "machines"
 CHAPTERS = ROOT / "docs" / "course"
 README, CHAPTER_PAGE = ROOT / "README.md", CHAPTERS / "16-the-claims.md"
-sys.path.insert(0, str(ROOT / "plots"))
-import files
-from modes import WORDS, answer, longer, savings, shape, takes
-
 MODES = ["unfused", "naive", "scalar", "simd_two_pass", "simd", "partial"]
 
 
@@ -128,8 +125,7 @@ def holds(row):
 def claims_table():
     """A column for each machine, and one answer over all: theirs if they agree."""
     everywhere = machines()
-    lines = ["| claim | said by | answer | it holds when | " + " | ".join(everywhere) + " |",
-             "|---|---|---|---|" + "---|" * len(everywhere)]
+    lines = []
     for name in claims():
         own = {machine: [row for row in rows if row["name"] == name and row["setting"] == "0"]
                for machine, rows in everywhere.items()}
@@ -142,8 +138,9 @@ def claims_table():
             timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # the sentence has that interval
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "")
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines + [""] + [about(name) for name in everywhere])
+        lines.append([cell.replace("|", "\\|") for cell in cells])
+    heads = ["claim", "said by", "answer", "it holds when", *everywhere]
+    return "\n".join([markers.table(heads, lines, len(heads)), "", *map(about, everywhere)])
 
 
 CHAPTER = [  # what the chapter calls it, and the race
@@ -160,14 +157,13 @@ CHAPTER = [  # what the chapter calls it, and the race
 def chapter_table():
     """RMSNorm's time in each setting, and the place of x and y on each machine."""
     found = {name: savings(rows) for name, rows in machines().items()}
-    lines = ["| executed as | rows x features, bytes | " + " | ".join(f"RMSNorm's time, {name}" for name in found) + " |",
-             "|---|---|" + "---|" * len(found)]
+    lines = []
     for words, how, case in CHAPTER:
         rows = [at[how, case] for at in found.values()]
         places = [re.search(r"1024 ((?:in|from) \w+)", row["where"])[1] for row in rows]
-        cells = [f"{figure(row)}, {place}" for row, place in zip(rows, places)]
-        lines.append("| " + " | ".join([words, ", ".join(shape(case)), *cells]) + " |")
-    return "\n".join(lines)
+        lines.append([words, ", ".join(shape(case)), *(f"{figure(row)}, {place}" for row, place in zip(rows, places))])
+    heads = ["executed as", "rows x features, bytes", *(f"RMSNorm's time, {name}" for name in found)]
+    return markers.table(heads, lines, len(heads))
 
 
 def in_a_sentence():
@@ -215,11 +211,6 @@ def pages():
                                 (PAGE, "claims", claims_table()), (CHAPTER_PAGE, "measured", chapter_table())):
         found[page] = markers.replace(page, found.get(page) or page.read_text(), name, content)
     return found
-
-
-def write():
-    for page, text in pages().items():
-        markers.save(page, page.read_text(), text)
 
 
 def write_paper(path):
@@ -304,9 +295,7 @@ def numbers():
 def faults():
     """What is wrong with the pages, and why."""
     yield from numbers()
-    for page, text in pages().items():
-        if text != page.read_text():
-            yield f"{page.relative_to(ROOT)} is not what docs/machines/ says: run scripts/claims.py"
+    yield from markers.written(pages(), True, "not what docs/machines/ says: run scripts/claims.py")
     shown = markers.between(PAGE.read_text(), "claims")
     has = set(re.findall(r"\(\.\./experiments/claims/(\w+)\.txt\)", shown))
     yield from (f"docs/claims.md lacks {name}: run scripts/claims.py --add" for name in claims() if name not in has)
@@ -330,7 +319,7 @@ def faults():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("file", nargs="?", type=Path, help="of --add or --paper")
     parser.add_argument("--add", metavar="NAME")
     parser.add_argument("--program", default=str(ROOT / "build/release/normlab"))
@@ -338,10 +327,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.check:
-        wrong = list(faults())
-        for line in wrong:
-            print(line, file=sys.stderr)
-        return 1 if wrong else 0
+        return markers.report(list(faults()))
     if options.paper:
         path = options.file or ROOT / "results" / "rmsnorm2019.csv"
         with files.needed(path):
@@ -352,7 +338,7 @@ def main():
         if len(found) != 1 or not found[0].is_dir():
             sys.exit("--add needs the one folder of passes: normlab claims --passes 6")
         add(options.add, found[0], options.program)
-    write()
+    markers.written(pages(), False, "")
     return 0
 
 

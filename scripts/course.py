@@ -4,7 +4,7 @@
     scripts/course.py --update
         puts source code into every page of docs/course that has a marker for it,
 
-            <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function
+            <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function, or a constant
             <!-- code: core/view.h "first line" "last" -->   from the line that begins so to the next one that does
             <!-- gcc 12.2: COMMAND -->                       a command and what it prints, where cc is that version
                                                              for x86-64; elsewhere it stays as it is
@@ -17,7 +17,6 @@
         that can run, the commands are not tested
 
 Standard library only. Running --update twice changes nothing the second time."""
-import argparse
 import difflib
 import functools
 import itertools
@@ -31,8 +30,8 @@ from pathlib import Path
 
 import markers
 import readme
+from markers import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 COURSE = ROOT / "docs" / "course"
 # The lab, a folder's number in labs/, that each chapter leads to.
 LABS = {0: 0, 4: 1, 5: 1, 6: 9, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 15: 8, 17: 1, 18: 8, 19: 10}
@@ -52,10 +51,13 @@ def title(page):
     return page.read_text().split("\n", 1)[0].removeprefix("# ").strip()
 
 
+TABLE = r"static const \w+ {} = "
+
+
 def begins(lines, i, function):
-    """Does a function of that name begin in line i? A prototype ends before it has a brace."""
+    """Does a function or a constant of that name begin in line i? A prototype ends before it has a brace."""
     rest = "".join(lines[i:i + 8])
-    return re.match(rf"[A-Za-z_][^=;]*\b{function}\(", lines[i]) and re.search("[;{]", rest)[0] == "{"
+    return re.match(TABLE.format(function), lines[i]) or re.match(rf"[A-Za-z_][^=;]*\b{function}\(", lines[i]) and re.search("[;{]", rest)[0] == "{"
 
 
 def excerpt(file, function, first, last):
@@ -69,8 +71,9 @@ def excerpt(file, function, first, last):
     what = f"function {function}" if function else f'line that begins with "{first}"'
     if len(starts) != 1:
         raise ValueError(f"{file} has {len(starts)} times a {what}, not once")
+    table = function and re.match(TABLE.format(function), lines[starts[0]])
     for end in range(starts[0], len(lines)):
-        if lines[end] == "}" if function else lines[end].strip().startswith(last):
+        if lines[end].endswith(";") if table else lines[end] == "}" if function else lines[end].strip().startswith(last):
             return textwrap.dedent("\n".join(lines[starts[0]:end + 1]))
     raise ValueError(f'{file}: after the {what} no line begins with "{last}"')
 
@@ -140,8 +143,7 @@ def idea(page):
 
 
 def contents():
-    rows = ["| chapter | the idea |", "|---|---|"]
-    return "\n".join(rows + [f"| [{title(page)}]({page.name}) | {idea(page)} |" for page in chapters()])
+    return markers.table(["chapter", "the idea"], [[f"[{title(page)}]({page.name})", idea(page)] for page in chapters()], 2)
 
 
 def expected(page):
@@ -247,10 +249,8 @@ def check(program):
             tested += 1
             if reason := refusal(program, command):
                 wrong.append(f"{name}: `{command}`: {reason}")
-    for line in wrong:
-        print(line, file=sys.stderr)
     print(f"{len(chapters())} chapters, {tested} commands" + ("" if runs else f" (not tested: no {program})"))
-    return 1 if wrong else 0
+    return markers.report(wrong)
 
 
 def update():
@@ -263,10 +263,7 @@ def update():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--update", action="store_true")
-    what.add_argument("--check", action="store_true")
+    parser, _ = markers.update_or_check(__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "normlab")
     options = parser.parse_args()
     return update() if options.update else check(options.program)

@@ -8,7 +8,6 @@ computed, those on layers by `normlab run --impl reference`, in long double.
                                                   writes questions.md and answers.md into a folder
 
 Needs numpy and the built program (--program). SPDX-License-Identifier: MIT"""
-import argparse
 import math
 import random
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 import numpy
 
 import course
+import markers
 
 PAGE = course.COURSE / "exam.md"
 PROGRAM = course.ROOT / "build" / "release" / "normlab"
@@ -255,10 +255,7 @@ def numbers(text):
 
 def main():
     global PROGRAM
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--update", action="store_true")
-    what.add_argument("--check", action="store_true")
+    parser, what = markers.update_or_check(__doc__)
     what.add_argument("--out", type=Path)
     parser.add_argument("--seed", default="0")
     parser.add_argument("--questions", type=int, default=len(QUESTIONS))
@@ -271,14 +268,8 @@ def main():
         for name, text in zip(("questions", "answers"), exam(options.seed, options.questions, options.chapters)):
             (options.out / f"{name}.md").write_text(text)
         return 0
-    text = page()
-    wrong = options.check and (not PAGE.exists() or PAGE.read_text() != text)
-    if wrong:
-        print(f"{PAGE.relative_to(course.ROOT)} is out of date: run scripts/exam.py --update", file=sys.stderr)
-    if options.update:
-        PAGE.write_text(text)
     print(f"{len(QUESTIONS)} questions")
-    return 1 if wrong else 0
+    return markers.report(markers.written({PAGE: page()}, options.check, "out of date: run scripts/exam.py --update"))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@
         copies the slide of the savings to docs/pictures
 
 Standard library only. Running it twice changes nothing the second time."""
-import argparse
 import math
 import shutil
 import sys
@@ -129,7 +128,7 @@ def of_check(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results")
     folder = parser.parse_args().results
     old = text = PAGE.read_text()

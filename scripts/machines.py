@@ -10,17 +10,15 @@
         writes nothing; exit code 1 when the table is not that of the files
 
 Standard library only. NAME is the microarchitecture, such as zen5."""
-import argparse
 import csv
 import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "plots"))
-import files
 import markers
+import files
 import rungs
+from markers import ROOT
 
 HOME = ROOT / "docs" / "machines"
 COLUMNS = ["case", "impl", "isa", "ns", "limit_gbps", "limit_pct", "flag"]
@@ -67,24 +65,21 @@ def kept():
 
 def table(names, times):
     facts = {name: files.facts(HOME / f"{name}.csv") for name in names}
-    lines = ["| machine | processor | caches | compiler | commit | date |", "|---|---|---|---|---|---|"]
-    for name in names:
-        f = facts[name]
-        lines.append(f"| {name} | {f['cpu']}, family {f['family']}, {f['cpus'].split()[0]} CPUs | {f['caches']} | {f['compiler']} | "
-                     f"{f['commit']} | {f['date'][:10]} |")
-    lines += ["", "| | | " + " | ".join(names) + " |", "|---|---|" + "---:|" * len(names)]
-    last = ""
+    known = markers.table(["machine", "processor", "caches", "compiler", "commit", "date"],
+                          [[name, f"{f['cpu']}, family {f['family']}, {f['cpus'].split()[0]} CPUs", f["caches"], f["compiler"],
+                            f["commit"], f["date"][:10]] for name, f in facts.items()], 6)
+    lines, last = [], ""
     for case, of in times.items():
         op, pass_, dtype, shape = case.split("/")[:4]
         head = f"{LAYERS[op]} {pass_} {dtype}"
-        lines.append(f"| {head * (head != last)} | {shape.replace('x', ' × ')} | "
-                     + " | ".join(cell(of.get(name)) for name in names) + " |")
+        lines.append([head * (head != last), shape.replace("x", " × "), *(cell(of.get(name)) for name in names)])
         last = head
-    return "\n".join(lines) + f"\n\n{rungs.IMPOSSIBLE}." * (rungs.IMPOSSIBLE[0] in "".join(lines))
+    text = known + "\n\n" + markers.table(["", "", *names], lines, 2)
+    return text + f"\n\n{rungs.IMPOSSIBLE}." * (rungs.IMPOSSIBLE[0] in text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "regret.csv")
     parser.add_argument("--add", metavar="NAME")
     parser.add_argument("--check", action="store_true")
@@ -93,14 +88,9 @@ def main():
         parser.error("NAME should be of lower-case letters, digits and -")
     if options.add:
         add(options.add, options.results)
-    names, times = kept()
     page = HOME / "README.md"
-    old = page.read_text()
-    new = markers.replace(page, old, "machines", table(names, times))
-    if options.check and new != old:
-        sys.exit("docs/machines/README.md: its table is not that of the files: run scripts/machines.py")
-    if new != old:
-        page.write_text(new)
+    text = markers.replace(page, page.read_text(), "machines", table(*kept()))
+    return markers.report(markers.written({page: text}, options.check, "not what its files say: run scripts/machines.py"))
 
 
-main()
+sys.exit(main())

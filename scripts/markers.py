@@ -1,9 +1,11 @@
-"""Reads and replaces the generated text of a page, between <!-- NAME:begin --> and <!-- NAME:end -->."""
+"""What scripts that write pages share: the text of a page between <!-- NAME:begin --> and <!-- NAME:end -->, tables, and
+--check. It also finds the modules of plots/, so it is imported before them."""
 import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plots"))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "plots"))
 import files
 
 
@@ -27,19 +29,47 @@ def save(page, old, text):
     print(page.name, "rewritten" if text != old else "is up to date")
 
 
+def written(pages, check, again):
+    """Writes pages (path -> text). With check, writes none, and returns those that differ, a line each."""
+    for path, text in pages.items() if not check else ():
+        save(path, path.read_text() if path.exists() else "", text)
+    return [f"{path.relative_to(ROOT)} is {again}" for path, text in pages.items()
+            if not path.exists() or path.read_text() != text]
+
+
+def report(wrong):
+    """The exit code of a check."""
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
 def table(head, rows, left=1):
     """A table in Markdown; after `left` columns of words, numbers are aligned to the right."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * left + "---:|" * (len(head) - left)]
-    return "\n".join(lines + ["| " + " | ".join(cells) + " |" for cells in rows])
+    first, *others = ["| " + " | ".join(map(str, cells)) + " |" for cells in [head, *rows]]
+    return "\n".join([first, "|" + "---|" * left + "---:|" * (len(head) - left), *others])
+
+
+def parser(doc):
+    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def update_or_check(doc):
+    """A parser of which one of both is required, and the group that they are in."""
+    made = parser(doc)
+    what = made.add_mutually_exclusive_group(required=True)
+    what.add_argument("--update", action="store_true")
+    what.add_argument("--check", action="store_true")
+    return made, what
 
 
 def command(doc, results, rewrite, check):
     """Of a script that rewrites pages from results and the program's table, or with --check compares them."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="?", type=Path, default=results)
-    parser.add_argument("--program", default=results.parent.parent / "build" / "release" / "normlab")
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
+    made = parser(doc)
+    made.add_argument("results", nargs="?", type=Path, default=results)
+    made.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
+    made.add_argument("--check", action="store_true")
+    options = made.parse_args()
     if options.check:
         return check(options.program)
     with files.needed(options.results):

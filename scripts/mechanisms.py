@@ -8,9 +8,10 @@ A picture is a function chapter_NN(c) below, on a canvas 720 wide. Texts that li
 an error. Standard library only. SPDX-License-Identifier: MIT"""
 import math
 import sys
-from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "course"
+import markers
+
+FOLDER = markers.ROOT / "docs" / "pictures" / "course"
 # Two colours that differ in lightness too; `b` is always dashed or hatched besides.
 LIGHT = {"back": "#ffffff", "ink": "#1b1f24", "soft": "#5a626b", "rule": "#d3d8de", "a": "#0b3d91", "b": "#d9822b",
          "fill-a": "#b9cdf0", "fill-b": "#fbe3c4"}
@@ -473,10 +474,12 @@ def chapter_19(c):
 
 
 def pictures():
+    found = {}
     for name, draw in sorted((name, draw) for name, draw in globals().items() if name.startswith("chapter_")):
         canvas = Canvas(draw.title, draw.tall)
         draw(canvas)
-        yield FOLDER / f"{name[-2:]}.svg", canvas.svg()
+        found[FOLDER / f"{name[-2:]}.svg"] = canvas.svg()
+    return found
 
 
 def contrast(one, other):
@@ -496,23 +499,11 @@ def faint():
             for one, other, most in least if (got := contrast(theme[one], theme[other])) < most]
 
 
-def outdated():
-    """What is wrong with the pictures, a line each."""
-    return faint() + [f"{path.relative_to(FOLDER.parent.parent.parent)} is out of date: run scripts/mechanisms.py"
-            for path, text in pictures() if not path.exists() or path.read_text() != text]
-
-
 def main():
-    if sys.argv[1:] == ["--check"]:
-        wrong = outdated()
-        print("\n".join(wrong), file=sys.stderr)
-        return 1 if wrong else 0
-    if sys.argv[1:]:
+    if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for path, text in pictures():
-        path.write_text(text)
-    return 0
+    return markers.report(faint() + markers.written(pictures(), len(sys.argv) > 1, "out of date: run scripts/mechanisms.py"))
 
 
 if __name__ == "__main__":

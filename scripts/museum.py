@@ -9,27 +9,19 @@
         rung of `normlab list` that accepts one
 
 Standard library only. Running it twice changes nothing the second time."""
-import csv
 import math
 import re
-import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "plots"))
-import files
 import markers
+import files
 import rungs
+from markers import ROOT
+from readme import LAYERS as KNOWN, listed
 
 PAGE = ROOT / "docs" / "museum.md"
 TABLE = ROOT / "harness" / "cases" / "museum.c"
-LAYERS = {
-    "layernorm": "LayerNorm",
-    "rmsnorm": "RMSNorm",
-    "qwen2_rmsnorm": "Qwen2RMSNorm",
-    "batchnorm": "BatchNorm",
-}
+LAYERS = KNOWN | {"qwen2_rmsnorm": "Qwen2RMSNorm"}
 PASSES = ["forward", "backward"]
 FEW, LONG = 8, 8  # units that need no explanation; rows of a table that is not shortened
 
@@ -101,16 +93,13 @@ def table(found, impls):
         column = tuple(cell(by_impl[impl]) if impl in by_impl else "" for by_impl in shown)
         columns.setdefault(column, []).append(impl)
     heads = [", ".join(map(heading, names)) for names in columns.values()]
-    lines = ["| exhibit | x | " + " | ".join(heads) + " |", "|---|---|" + "---:|" * len(heads)]
+    lines = []
     for by_impl, *cells in zip(shown, *columns):
         row, name = next(iter(by_impl.values()))[0], exhibit_of(by_impl)
         shape = "x".join(row[k] for k in "ncs" if k != "s" or row[k] != "1")
-        cells = [f"[{name}](#{name})", f"{row['dtype']} {shape}", *cells]
-        lines.append("| " + " | ".join(cells) + " |")
-    if calm:
-        names = dict.fromkeys(map(exhibit_of, calm))
-        lines += ["", f"`ok` within {FEW} units everywhere: {', '.join(names)}."]
-    return "\n".join(lines)
+        lines.append([f"[{name}](#{name})", f"{row['dtype']} {shape}", *cells])
+    text = markers.table(["exhibit", "x", *heads], lines, 2)
+    return f"{text}\n\n`ok` within {FEW} units everywhere: {', '.join(dict.fromkeys(map(exhibit_of, calm)))}." if calm else text
 
 
 def tables(rows, demonstrations):
@@ -139,16 +128,8 @@ def sections(text):
 
 
 def collection():
-    lines = ["| exhibit | x | what went wrong there | report |", "|---|---|---|---|"]
-    for name, report, data, story in exhibits():
-        lines.append(f'| <a id="{name}"></a>{name} | {data} | {story} | {link(report)} |')
-    return "\n".join(lines)
-
-
-def listed(program):
-    text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
-    return [impl for impl in csv.DictReader(text.stdout.splitlines())
-            if not impl["impl"].startswith("peer/")]
+    return markers.table(["exhibit", "x", "what went wrong there", "report"],
+                         [[f'<a id="{name}"></a>{name}', data, story, link(report)] for name, report, data, story in exhibits()], 4)
 
 
 def rewrite(path, program):
@@ -179,9 +160,7 @@ def check(program):
                 if pass_ in PASSES and heading(impl["impl"]) not in parts.get((LAYERS[op], pass_), ""):
                     lacks[f"{LAYERS[op]} {pass_} lacks {impl['impl']}"] = None
     wrong += lacks
-    for line in wrong:
-        print(f"docs/museum.md: {line}: run scripts/museum.py", file=sys.stderr)
-    return 1 if wrong else 0
+    return markers.report([f"docs/museum.md: {line}: run scripts/museum.py" for line in wrong])
 
 
 if __name__ == "__main__":

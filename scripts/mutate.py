@@ -15,7 +15,6 @@ linked before the library of build/dev, whose own object is then not used. It is
 that rung fails, or of another with the same header, or the built-in suite for them with the errors on record,
 or a unit test. The same object code as without the change is no mutant. Runs append to
 build/mutate/mutants.csv, and skip what it holds."""
-import argparse
 import collections
 import contextlib
 import csv
@@ -293,14 +292,14 @@ def update():
         return "`` " + " ".join(line.split()).replace("|", "\\|") + " ``"
     lines = [text + "."]
     if left:
-        lines += ["", "| where | was | is |", "|---|---|---|"]
-    lines += [f"| {r['file']}:{r['line']} | {code(r['old'])} | {code(r['new'])} |"
-              for r in sorted(left, key=lambda r: (r["file"], int(r["line"])))]
+        left = [[f"{r['file']}:{r['line']}", code(r["old"]), code(r["new"])]
+                for r in sorted(left, key=lambda r: (r["file"], int(r["line"])))]
+        lines += ["", markers.table(["where", "was", "is"], left, 3)]
     PAGE.write_text(markers.replace(PAGE, PAGE.read_text(), "mutants", "\n".join(lines)))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--mutants", type=int, default=sys.maxsize)
     parser.add_argument("--seed", default="1")

@@ -6,17 +6,16 @@
         README's sentence
     scripts/other_tests.py --check
         runs it, and writes no page; exit code 1 if one says something else"""
-import argparse
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import markers  # first: it finds files
+import markers
 import files
+from markers import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE, README, RESULTS = ROOT / "docs" / "other-tests.md", ROOT / "README.md", ROOT / "results" / "other_tests.csv"
 GROUPS = {"mutant": "mutants", "lab": "labs", "museum": "museum", "formula": "formulas"}
 KERNELS = ["mutant", "lab", "museum"]
@@ -27,17 +26,15 @@ HEADLINE = "allclose 1e-2"
 def labs(folder):
     """Of each wrong kernel of the labs: a file, made as tests/workbench/labs.sh makes it, and the cases of its assignment."""
     made = []
+
+    def text(path, of):
+        return path.read_text() if path.suffix == ".c" else subprocess.run(
+            ["sed", "-f", path], input=of, check=True, capture_output=True, text=True).stdout
     for path in sorted((ROOT / "labs").glob("*/wrong/*")):
-        lab = path.parent.parent.name
-        out = folder / f"{lab}-{path.stem}.c"
-        if path.suffix == ".patch":
-            of = path.parent / path.read_text().split("\n", 1)[0].removeprefix("--- ")
-            subprocess.run(["patch", "-s", "-o", out, of, path], check=True)
-        elif path.suffix == ".sed":
-            out.write_text(subprocess.run(["sed", "-f", path, ROOT / "labs" / "solutions" / f"{lab}.c"], check=True,
-                                          capture_output=True, text=True).stdout)
-        else:
-            out.write_text(path.read_text())
+        home = path.parent.parent
+        solution, = (ROOT / "labs" / "solutions").glob(f"{home.name}.*")
+        out = folder / f"{home.name}-{path.stem}.c"
+        out.write_text(text(path, text(solution, (home / "start.c").read_text())))
         assignment = (path.parents[1] / "assignment.txt").read_text()
         made += [out, " ".join(re.findall(r"^(?:category|bits) +[\d.]+ [^:]*: (.*)$", assignment, re.M))]
     return made
@@ -113,7 +110,7 @@ def pages(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--run", action="store_true")
     parser.add_argument("--check", action="store_true")
@@ -125,14 +122,7 @@ def main():
         if options.run:
             return 0
         found = pages(files.rows(out))
-    if options.check:
-        wrong = [page.name for page, text in found.items() if text != page.read_text()]
-        for name in wrong:
-            print(f"{name} is not what the tests find: run scripts/other_tests.py", file=sys.stderr)
-        return 1 if wrong else 0
-    for page, text in found.items():
-        markers.save(page, page.read_text(), text)
-    return 0
+    return markers.report(markers.written(found, options.check, "not what the tests find: run scripts/other_tests.py"))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
         rewrites the text between the markers <!-- peers:begin --> and <!-- peers:end -->
 
 Standard library only. Running it twice changes nothing the second time."""
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -126,7 +125,7 @@ def measured(path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results" / "peers.csv")
     old, path = PAGE.read_text(), parser.parse_args().results
     with files.needed(path):

@@ -6,13 +6,13 @@ import sys
 from math import ceil, log2
 
 import markers
+from markers import ROOT
 
-sys.path.insert(0, str(markers.Path(__file__).resolve().parent.parent / "plots" / "slides"))
+sys.path.insert(0, str(ROOT / "plots" / "slides"))
 import common
 import files
 from ranks import BYTES, PAPER, fit
 
-ROOT = markers.Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "results" / "ranks.csv", ROOT / "docs" / "ranks.md"
 curves, facts, old = common.curves(files.rows(RESULTS)), files.machine(RESULTS), PAGE.read_text()
 

@@ -16,13 +16,11 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "plots"))
-import files
 import markers
+import files
 import rungs
+from markers import ROOT
 
 README = ROOT / "README.md"
 LADDER = ROOT / "docs" / "ladder.md"
@@ -37,13 +35,15 @@ LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNor
 PASSES = ["forward", "inference", "backward"]
 
 
+def listed(program):
+    text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True).stdout
+    return [impl for impl in csv.DictReader(text.splitlines()) if not impl["impl"].startswith("peer/")]
+
+
 def implementations(program):
     """The rungs in `normlab list --csv`, without demonstrations: one row for each name, of the widest
     instruction set that runs here."""
-    text = subprocess.run([program, "list", "--csv"], capture_output=True, text=True, check=True)
-    impls = {impl["impl"]: impl for impl in csv.DictReader(text.stdout.splitlines())
-             if impl["demonstration"] == "0" and not impl["impl"].startswith("peer/")
-             and impl["runs_here"] == "1"}
+    impls = {impl["impl"]: impl for impl in listed(program) if impl["demonstration"] == "0" and impl["runs_here"] == "1"}
     return sorted(impls.values(), key=lambda impl: rungs.place(impl["impl"]))
 
 
@@ -82,8 +82,8 @@ def gallery(found):
         file = ROOT / "experiments" / f"{source}.txt"
         where = f"[{source}](../experiments/{source}.txt)" if file.exists() else f"`{source}`"
         picture = f'<img src="../docs/pictures/slides/{name}.png" width="560" alt="{question}">'
-        rows.append(f"| [{name}](slides/{name}.py)<br>experiment: {where} | {picture} |")
-    return "\n".join(["| slide | |", "|---|---|", *rows])
+        rows.append([f"[{name}](slides/{name}.py)<br>experiment: {where}", picture])
+    return markers.table(["slide", ""], rows, 2)
 
 
 def human(ns):
@@ -268,9 +268,7 @@ def check(program):
     for page in pages():
         wrong += [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
                   for target in dead_links(page)]
-    for line in wrong:
-        print(line, file=sys.stderr)
-    return 1 if wrong else 0
+    return markers.report(wrong)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "scripts"), str(ROOT / "scripts" / "page")]
 import answer
 import captions
+import claims
 import files
 import inline
 import museum
@@ -206,8 +207,8 @@ class Page:
              for row in meant], 0)
         every = captions.markdown(
             ["claim", "said", "where", "case", "found", "measured", "A/A ±", "verdict"],
-            [[row["name"], captions.said(row), row["where"], f"`{row['case']}`", row["outcome"], *captions.measured(row),
-              row["verdict"]] for row in rows], 0)
+            [[row["name"], claims.holds(row), row["where"], f"`{row['case']}`", row["outcome"], claims.figure(row),
+              row["aa_band"] and f"{float(row['aa_band']):.2g}", row["verdict"]] for row in rows], 0)
         return {"table": self.html(table, "Every claim and its answer", stacked=True), "every": self.html(every, "Every setting"),
                 "data": inline.data_link(path), "quick": self.facts("claims").get("quick") == "yes",
                 "says": answer.of_claims(rows)}

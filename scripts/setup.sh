@@ -12,7 +12,6 @@
 needs='
 a C compiler   | includes gcc stdio.h               | gcc libc6-dev    | gcc             | gcc       | gcc
 make           | command -v make                    | make             | make            | make      | make
-patch          | command -v patch                   | patch            | patch           | patch     | gpatch
 pkg-config     | command -v pkg-config              | pkg-config       | pkgconf         | pkgconf   | pkgconf
 Criterion      | includes gcc criterion/criterion.h | libcriterion-dev | criterion-devel | criterion | criterion
 MPFR           | includes gcc mpfr.h                | libmpfr-dev      | mpfr-devel      | mpfr      | mpfr

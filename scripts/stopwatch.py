@@ -7,7 +7,6 @@
 Each time begins with a fresh clone of HEAD in a temporary folder. What a row needs but does not count, such as the
 program before a header changes, is made first. Rows that are not measured keep what the page says of them. Leave the
 machine alone meanwhile. Standard library only."""
-import argparse
 import os
 import resource
 import statistics
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import markers
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = markers.ROOT
 PAGE = ROOT / "CONTRIBUTING.md"
 PROGRAM = "cmake --preset release && cmake --build --preset release --target normlab_program"
 DEV = PROGRAM.replace("release", "dev")
@@ -74,7 +73,7 @@ def where(times):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("rows", nargs="*", choices=[*ROWS, []], metavar="ROW")
     parser.add_argument("--times", type=int, default=3)
     options = parser.parse_args()

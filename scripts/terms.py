@@ -6,7 +6,6 @@
                                  it is explained. An earlier use is right inside a link, which leads to the explanation
 
 Formulas, code, comments and titles do not count as use. Standard library only. SPDX-License-Identifier: MIT"""
-import argparse
 import itertools
 import re
 import sys
@@ -142,24 +141,12 @@ def look_up():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--update", action="store_true")
-    what.add_argument("--check", action="store_true")
-    options = parser.parse_args()
+    options = markers.update_or_check(__doc__)[0].parse_args()
     rows, wrong = look_up()
-    table = ["| term | explained in chapter | first used in chapter |", "|---|---|---|"]
-    table += [f"| {' | '.join(row)} |" for row in sorted(rows, key=lambda row: row[0].lower())]
-    text = PAGE.read_text()
-    new = markers.replace(PAGE, text, "terms", "\n".join(table))
-    if options.update:
-        markers.save(PAGE, text, new)
-    elif new != text:
-        wrong.append("docs/course/terms.md is out of date: run scripts/terms.py --update")
-    for line in wrong:
-        print(line, file=sys.stderr)
+    table = markers.table(["term", "explained in chapter", "first used in chapter"], sorted(rows, key=lambda row: row[0].lower()), 3)
+    pages = {PAGE: markers.replace(PAGE, PAGE.read_text(), "terms", table)}
     print(f"{len(rows)} terms")
-    return 1 if wrong else 0
+    return markers.report(wrong + markers.written(pages, options.check, "out of date: run scripts/terms.py --update"))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,10 @@
 import slide
 
 SOURCE = "batch_statistics"
-PANEL = "noise"
 
 
 def draw(page):
-    panel = page.curves().get(PANEL)
-    if not panel:
-        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
+    panel = page.panel("noise")
     axes = page.axes(xlabel="values in the batch, for each channel", ylabel="standard deviation of the statistic, in σ or σ²", right=3.1)
     for name, (xs, ys) in panel.items():
         page.line(axes, xs, ys, name)

@@ -2,14 +2,11 @@
 import slide
 
 SOURCE = "eps"
-PANEL = "output, eps 1e-5"
 SERIES = {"layernorm, eps inside the root": "√(σ² + eps)", "layernorm, eps outside the root": "σ + eps"}
 
 
 def draw(page):
-    panel = page.curves().get(PANEL, {})
-    if not all(name in panel for name in SERIES):
-        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
+    panel = page.panel("output, eps 1e-5", *SERIES)
     axes = page.axes(xlabel="standard deviation σ of the row", ylabel="rms of y: without eps it is 1", right=2.2)
     half = {}
     for name, words in SERIES.items():

@@ -2,14 +2,11 @@
 import slide
 
 SOURCE = "gradients"
-PANEL = "quotient"
 SERIES = {"layernorm, float": "in float", "layernorm, long double": "in long double"}
 
 
 def draw(page):
-    panel = page.curves().get(PANEL, {})
-    if not all(name in panel for name in SERIES):
-        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
+    panel = page.panel("quotient", *SERIES)
     axes = page.axes(xlabel="step h, from large → to small", ylabel="distance from dx, over the size of dx", right=2.5)
     best = []
     for name, words in SERIES.items():

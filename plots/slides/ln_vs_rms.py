@@ -4,15 +4,12 @@ import speed
 from modes import WORDS
 
 SOURCE = "ln_vs_rms"
-PANEL = "f32 forward"
 MOST = 60  # per cent; a mode that saves nothing may take many times as long
 
 
 def draw(page):
-    panel = page.curves().get(PANEL, {})
+    panel = page.panel("f32 forward")
     shown = [mode for mode in WORDS if mode in panel]
-    if not shown:
-        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
     axes = page.axes(xlabel="x and y together", ylabel="of LayerNorm's time saved, %", right=3.3)
     for mode in shown[:len(slide.LOOKS)]:
         xs, ys = panel[mode]

@@ -10,18 +10,8 @@ RUNGS = {"layernorm/refined": "one accumulator", "optimized/rows_pipelined": "su
 def draw(page):
     rows = page.rows(op="layernorm", dtype="f32")
     axes = page.axes(xlabel="values in a row", ylabel="largest error of y, units of 2⁻²⁴", right=2.9)
-    ends = {}
-    for impl, name in RUNGS.items():
-        worst = {}
-        for row in rows:
-            error = float(row["error_u"] or inf)
-            if row["impl"] == impl and isfinite(error):
-                worst[int(row["c"])] = max(worst.get(int(row["c"]), 0), error)
-        if worst:
-            page.line(axes, *zip(*sorted(worst.items())), name)
-            ends[name] = max(worst.items())
-    if len(ends) < 2:
-        raise slide.Missing(f"{SOURCE} lacks one accumulator or blocks")
+    found = page.rungs(axes, rows, RUNGS, lambda row: (int(row["c"]), y) if isfinite(y := float(row["error_u"] or inf)) else None)
+    ends = {name: max(points.items()) for name, points in found.items()}
     slide.log_x(axes, sorted({int(row["c"]) for row in rows}), 6, lambda x: f"{x:,.0f}")
     slide.log_y(axes, 1, 3 * max(y for _, y in ends.values()), slide.power(10))
     page.names(axes)

@@ -1,19 +1,14 @@
 """How do activations grow over 64 residual layers, by the place of the norm?"""
-import slide
-
 SOURCE = "depth"
 NAMES = {"pre-norm": "before the branch:", "post-norm": "after the sum:"}
 
 
 def draw(page):
-    panels = page.curves()
     axes = page.axes(xlabel="layer", ylabel="rms of the activations, 1 at the input", right=3.4)
     last = {}
     for place, words in NAMES.items():
         for norm in "LayerNorm", "RMSNorm":
-            if norm not in (panel := panels.get(f"{place} activations", {})):
-                raise slide.Missing(f"{SOURCE} lacks {place} activations")
-            xs, ys = panel[norm]
+            xs, ys = page.panel(f"{place} activations", norm)[norm]
             page.line(axes, xs, ys, f"{words}\n{norm}")
             last[place] = ys[-1] / ys[0]
     axes.set_xticks(range(0, 65, 16))

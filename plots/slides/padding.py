@@ -1,16 +1,11 @@
 """What does padding do to the tokens beside it?"""
-import slide
-
 SOURCE = "batch_statistics"
-PANEL = "padding"
 NAMES = {"BatchNorm, mean 2 sigma": "BatchNorm,\nmean 2 σ", "BatchNorm, mean 0": "BatchNorm,\nmean 0",
          "LayerNorm, mean 2 sigma": "LayerNorm", "RMSNorm, mean 2 sigma": "RMSNorm"}
 
 
 def draw(page):
-    panel = page.curves().get(PANEL, {})
-    if not set(NAMES) <= set(panel):
-        raise slide.Missing(f"{SOURCE} lacks {PANEL}")
+    panel = page.panel("padding", *NAMES)
     axes = page.axes(xlabel="padding, % of the rows", ylabel="how far the output of the real tokens moves (rms)", right=2.6)
     for name, shown in NAMES.items():
         xs, ys = panel[name]

@@ -1,14 +1,10 @@
 """How many multiply-adds can this machine make, when nothing is loaded or stored?"""
-import slide
-
 SOURCE = "peak"
 NAMES = {"c": "plain C", "sse2": "SSE2", "avx2": "AVX2", "avx512": "AVX-512", "neon": "NEON"}
 
 
 def draw(page):
-    panel = page.curves().get("one thread")
-    if not panel:
-        raise slide.Missing(f"{SOURCE} lacks one thread")
+    panel = page.panel("one thread")
     axes = page.axes(xlabel="chains, in each of which a multiply-add waits for the last", ylabel="Gflop/s, one thread", right=1.8)
     for isa, (xs, ys) in panel.items():
         page.line(axes, xs, ys, NAMES.get(isa, isa))

@@ -9,16 +9,10 @@ RUNGS = {"layernorm/naive": "naive", "layernorm/one_pass": "one pass, plain C", 
 def draw(page):
     rows = page.rows(op="layernorm", dtype="f32", c="1024")
     axes = page.axes(xlabel="rows of 1024", ylabel="ns for each row", right=2.9)
-    best = {}
-    for impl, name in RUNGS.items():
-        points = sorted((int(row["n"]), float(row["ns"]) / int(row["n"])) for row in rows if row["impl"] == impl and row["ns"])
-        if points:
-            page.line(axes, *zip(*points), name)
-            best = dict(points)
-    if len(best) < 2:
-        raise slide.Missing(f"{SOURCE} lacks LayerNorm of 1024")
+    found = page.rungs(axes, rows, RUNGS, lambda row: (int(row["n"]), float(row["ns"]) / int(row["n"])) if row["ns"] else None)
+    *_, best = found.values()
     slide.log_x(axes, sorted(best))
-    ys = [y for _, line in page.series[axes] for y in line.get_ydata()]
+    ys = [y for points in found.values() for y in points.values()]
     slide.log_y(axes, min(ys) / 2, max(ys) * 2, lambda y: f"{y:,.0f}")
     page.names(axes)
     page.note("LayerNorm, f32, forward, one thread. A language model normalizes one row for each token that it writes.")

@@ -10,15 +10,8 @@ RUNGS = {"optimized/rows_pipelined": "pipelined", "optimized/rows_streaming": "s
 def draw(page):
     rows = page.rows(op="layernorm", dtype="f32", data="normal")
     axes = page.axes(xlabel="x and y together", ylabel="% of the limit", right=3)
-    best = {}
-    for impl, name in RUNGS.items():
-        points = sorted((int(row["bytes"]), float(row["limit_pct"])) for row in rows if row["impl"] == impl and row["limit_pct"])
-        if points:
-            page.line(axes, *zip(*points), name)
-            for size, share in points:
-                best[size] = max(best.get(size, 0), share)
-    if len(best) < 2:
-        raise slide.Missing(f"{SOURCE} lacks LayerNorm's rungs")
+    found = page.rungs(axes, rows, RUNGS, lambda row: (int(row["bytes"]), float(row["limit_pct"])) if row["limit_pct"] else None)
+    best = {size: max(points.get(size, 0) for points in found.values()) for points in found.values() for size in points}
     slide.log_x(axes, sorted(best), 6, speed.human)
     axes.set_ylim(0, max(105, 1.05 * max(best.values())))
     axes.axhline(100, color=page.muted, linewidth=2)

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 
 import rungs
-from modes import longer, takes
+from markers import table as table_of
 from readme import human
 
 SAYS = {"ok": "within their bounds", "demo": "shown and not judged, as the method promises nothing there",
@@ -22,9 +22,7 @@ def three(value):
 
 def markdown(heads, rows, right):
     """right: the number of right-aligned columns, at the right."""
-    marks = ["---"] * (len(heads) - right) + ["---:"] * right
-    lines = [heads, marks, *rows]
-    return "\n".join("| " + " | ".join(str(c).replace("|", "\\|") for c in line) + " |" for line in lines)
+    return table_of(heads, [[str(cell).replace("|", "\\|") for cell in row] for row in rows], len(heads) - right)
 
 
 def counts(rows):
@@ -140,30 +138,6 @@ def limit(rows):
             f"on {top['threads']} thread{'s' * (top['threads'] != '1')}.")
     return [says], "GB/s of each pattern", markdown(
         ["threads", "pattern", "store", "smallest size", "best", "largest size"], lines, 3)
-
-
-def said(row):
-    """The predicate of a claim."""
-    low, high, unit = number(row["predicate_low"]), number(row["predicate_high"]), row["unit"]
-    unit = unit and f" {unit}"
-    if row["quantity"] == "saving" and not math.isfinite(low) and high <= 0:
-        return longer(high)
-    if low == high:
-        return f"= {low:.4g}{unit}"
-    if not math.isfinite(low) or not math.isfinite(high):
-        return f"> {low:.4g}{unit}" if math.isfinite(low) else f"< {high:.4g}{unit}"
-    return f"{low:.4g} to {high:.4g}{unit}"
-
-
-def measured(row):
-    """The figure of a claim with its interval, and its A/A band."""
-    if not row["value"]:
-        return row["skipped"] or "not measured", ""
-    if row["quantity"] == "saving":
-        return takes(*(number(row[key]) for key in ("value", "low", "high"))), row["aa_band"] and f'{number(row["aa_band"]):.2g}'
-    interval = f' [{number(row["low"]):.4g}, {number(row["high"]):.4g}]' if row["rounds"] != "0" else ""
-    unit = row["unit"] and f' {row["unit"]}'
-    return f'{number(row["value"]):.4g}{interval}{unit}', row["aa_band"] and f'{number(row["aa_band"]):.2g}'
 
 
 def of(rows):

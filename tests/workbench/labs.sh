@@ -3,7 +3,7 @@
 # lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
 # that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
-# A wrong kernel in labs/NAME/wrong is a file, or a patch of the file that it names, or a sed script for the solution,
+# A solution is a file, or a sed script for the starting file; a wrong kernel is a file, or a sed script for the solution,
 # where `#` stands for the `//`.
 # A solution has all points but those for speed, unless it states its own; times are not tested.
 # Usage: tests/workbench/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
@@ -75,17 +75,23 @@ uses_vectors() {
     return 1
 }
 
+mkdir solutions graded wrongs
+for file in "$root"/labs/solutions/*; do
+    name=$(basename "${file%.*}")
+    case $file in
+    *.sed) sed -f "$file" "$root/labs/$name/start.c" ;;
+    *) cat "$file" ;;
+    esac > "solutions/$name.c"
+done
 # The wrong kernels are graded first, as many at a time as there are processors.
-mkdir graded wrongs
 for file in "$root"/labs/*/wrong/*; do
-    name=$(basename "$(dirname "$(dirname "$file")")") solution=$root/labs/solutions/$name.c
+    name=$(basename "$(dirname "$(dirname "$file")")") solution=solutions/$name.c
     made=${file##*/} made=wrongs/$name/wrong/${made%.*}.c why=
     mkdir -p "${made%/*}"
     case $file in
-    *.patch) patch -s -o "$made" "${file%/*}/$(sed -n '1s/^--- //p' "$file")" "$file" || why="it is no patch" ;;
     *.sed) sed -f "$file" "$solution" > changed || why="it is no script"
         ! cmp -s changed "$solution" || why="nothing changed"
-        sed -n 's|^# |// |p' "$file" | cat - changed > "$made" ;;
+        { sed -n 's|^# |// |p' "$file"; grep -v '^// expect' changed; } > "$made" ;;
     *) cp "$file" "$made" ;;
     esac
     check "$name: ${file##*/} makes a kernel" "$why"
@@ -103,7 +109,7 @@ for page in "$root"/labs/*/README.md; do
         echo "skip  $name: threads"
         continue
     fi
-    solution=$root/labs/solutions/$name.c
+    solution=solutions/$name.c
     wrongs=(wrongs/"$name"/wrong/*.c)
     for file in "$folder/start.c" "$folder/assignment.txt" "$solution"; do
         check "  has ${file#"$root"/}" "$([ -e "$file" ] || echo "there is none")"
@@ -146,8 +152,10 @@ for page in "$root"/labs/*/README.md; do
         check "  has points, but not all: $range" "$([[ $range =~ ^[0-9.]+\.\.[0-9.]+$ ]] || echo "no 'expect: points A..B'"
             most=$(parts | awk -F'\t' '{ sum += $3 } END { print sum - 1 }')
             between "${range##*..}" "0..$most"; between "$(points)" "$range")"
-        check "  is wrong in: $(expected wrong "$file" | paste -sd,)" \
-            "$(diff <(expected wrong "$file" | sort) <(parts | awk -F'\t' '$1 == "FAIL" && $4 != "speed" && $4 != "error" { print $4 }' | sort))"
+        wrong=$(expected wrong "$file")
+        [ "$wrong" != "every category" ] || wrong=$(printf '%s\n' "${categories[@]}")
+        check "  is wrong in: $(paste -sd, <<< "$wrong")" \
+            "$(diff <(printf '%s' "${wrong:+$wrong$'\n'}" | sort) <(parts | awk -F'\t' '$1 == "FAIL" && $4 != "speed" && $4 != "error" { print $4 }' | sort))"
         check "  expects a hint" "$([ -n "$(expected hint "$file")" ] || echo "no 'expect: hint TEXT'")"
         while read -r hint; do prints "$hint"; done < <(expected hint "$file")
     done

@@ -1,0 +1,9 @@
+# The mistake: a shared row has as many sums as there are threads. It is right, and its bits depend
+# on the number of threads.
+# expect: points 30..30
+# expect: wrong the same bits
+# expect: hint the order of a sum depends on the number of threads
+/^static void some_sums/,/^}/{
+s|^    for.*|    const job *j = context;\n& j->sums[i] = 0;|
+s|^ *nl_with_dtype.*|    j->sums[begin] = sum_piece(j->v, begin * PIECE, end_of(end - 1, j->v.c));|
+}

@@ -1,0 +1,77 @@
+/* What the forward rungs share. A group has one mean: a channel of BatchNorm, of which a rank has some samples; or with
+ * v.s = 1 a row, of which it has some features. SPDX-License-Identifier: MIT */
+#ifndef NL_RANKS_GROUPS_H
+#define NL_RANKS_GROUPS_H
+
+#include "ranks.h"
+
+NL_INLINE size_t nl_group_at(nl_view v, bool rows, size_t group, size_t i, size_t k) {
+    return rows ? nl_at(v, group, i, k) : nl_at(v, i, group, k);
+}
+
+/* Starts the reduction of groups j0 to j1 - 1, each segment in two passes: count, mean and M2, or without a mean only the
+ * sum of squares. */
+NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool rows, size_t j0,
+                               size_t j1) {
+    nl_job_make(job, r, v.centred ? &nl_moments : &nl_sums, j1 - j0);
+    for (size_t g = 0; g < nl_own(r); g++) {
+        const size_t from = nl_own_begin(r, g), to = nl_own_begin(r, g + 1);
+        const float m = (float)((to - from) * v.s);
+        for (size_t j = j0; j < j1; j++) {
+            float sum = 0, squares = 0;
+            for (size_t i = from; v.centred && i < to; i++)
+                for (size_t k = 0; k < v.s; k++) sum += nl_x(v, nl_group_at(v, rows, j, i, k));
+            const float mean = sum / m;
+            for (size_t i = from; i < to; i++)
+                for (size_t k = 0; k < v.s; k++) {
+                    const float d = nl_x(v, nl_group_at(v, rows, j, i, k)) - mean;
+                    squares += d * d;
+                }
+            float *part = nl_part(job, g) + (j - j0) * job->how->width;
+            if (v.centred) *part++ = m, *part++ = mean;
+            *part = squares;
+        }
+    }
+    nl_job_start(job);
+}
+
+/* Saves a group's statistics, which are those of all ranks, and stores this rank's part of y. */
+NL_INLINE void nl_group_put(nl_view v, const nl_ranks *r, bool rows, size_t j, float mean,
+                            float var) {
+    const float rstd = 1 / sqrtf(var + v.eps);
+    nl_view whole = v;
+    whole.n = r->total;
+    if (rows)
+        nl_keep(nl_row(v, j), mean, rstd);
+    else
+        nl_keep_channel(whole, j, mean, var, rstd);
+    for (size_t i = 0; i < (rows ? v.c : v.n); i++)
+        for (size_t k = 0; k < v.s; k++) {
+            const size_t at = nl_group_at(v, rows, j, i, k);
+            nl_put(v, at, rows ? i : j, (nl_x(v, at) - mean) * rstd);
+        }
+}
+
+/* Waits for the moments of groups j0 and on, and does that for each. */
+NL_INLINE void nl_groups_put(nl_view v, nl_job *job, bool rows, size_t j0) {
+    const float *moments = nl_job_wait(job);
+    for (size_t j = j0; j < j0 + job->elements; j++, moments += job->how->width) {
+        const float var = moments[v.centred ? 2 : 0] / (float)(job->ranks->total * v.s);
+        nl_group_put(v, job->ranks, rows, j, v.centred ? moments[1] : 0, var);
+    }
+    nl_job_free(job);
+}
+
+/* Blocks of groups: while the moments of one block travel, this rank computes those of the next, and then stores the y of
+ * the block before. */
+NL_INLINE void nl_in_blocks(nl_view v, const nl_ranks *r, bool rows, size_t groups, size_t block) {
+    nl_job job[2];
+    size_t before = 0, b = 0;
+    for (size_t j = 0; j < groups; before = j, j += block, b = 1 - b) {
+        nl_groups_start(v, r, &job[b], rows, j, groups - j < block ? groups : j + block);
+        if (j) nl_groups_put(v, &job[1 - b], rows, before);
+    }
+    nl_groups_put(v, &job[1 - b], rows, before);
+}
+
+#endif
