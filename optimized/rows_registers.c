@@ -1,7 +1,7 @@
-/* idea   Short rows, one vector's lanes of them at a time: their sums are reduced together, so that
- *        all lanes of a vector hold sums, and the statistics of all these rows are computed at once.
- *        Gamma and beta stay in registers. It refuses rows of more than four vectors; a residual
- *        or a cast before the weight takes the loops of rows/forward.c. Rows that are whole lines are
+/* idea   Rows of up to six vectors, one vector's lanes of them at a time: their sums are reduced
+ *        together, so that all lanes of a vector hold sums, and the statistics of all these rows are
+ *        computed at once. Gamma and beta of up to four vectors stay in registers. A residual or a
+ *        cast before the weight takes the loops of rows/forward.c. Rows that are whole lines are
  *        stored past the caches where the plan says so.
  * gain   Reducing a vector to one number, the root and the division take longer than a short row
  *        does. Together, 16 rows take little more than one.
