@@ -43,6 +43,10 @@ static inline double gain(const run *r, size_t i) {
     return r->p.op == NL_QWEN2_RMSNORM ? 1 + gamma : gamma;
 }
 
+static inline bool near(long double got, long double want, long double error) {
+    return fabsl(got - want) <= error; /* false for a NaN */
+}
+
 /* A kind of data: x = mean + sigma * z, the residual sigma * z. */
 struct kind {
     const char *name;

@@ -4,6 +4,7 @@
 #ifndef NL_TEST_SUPPORT_H
 #define NL_TEST_SUPPORT_H
 
+#include "base/random.h"
 #include "dtype.h"
 
 #include <criterion/criterion.h>
@@ -32,6 +33,11 @@ static inline uint64_t random_bits(uint64_t *state) {
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
+}
+
+/* Draw i of a stream: a number below `most`. */
+static inline size_t below(size_t most, uint64_t stream, uint64_t i) {
+    return (size_t)(random_uniform(stream, i) * (double)most);
 }
 
 /* Does the text contain the whole word? */

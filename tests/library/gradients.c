@@ -12,10 +12,6 @@ TestSuite(gradients);
 
 static run r, other; /* every test runs in its own process */
 
-static bool near(long double got, long double want, long double error) {
-    return fabsl(got - want) <= error; /* false for a NaN */
-}
-
 /* The loss of r: sum(dy * y), and with dresidual also sum(dresidual * residual_out). */
 static long double loss(void) {
     long double sum = 0;
