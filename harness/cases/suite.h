@@ -19,4 +19,13 @@ typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_dept
 /* Adds its cases, with the museum's. */
 bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error, size_t error_size);
 
+/* The short suite: the first cases for every implementation, from the simplest to the hardest. */
+
+/* A group of cases of one subject; NULL past the last. */
+const char *short_suite_subject(size_t group);
+
+/* Adds the cases of the group that the implementation accepts: there may be none. */
+bool short_suite_add(size_t group, const nl_impl *impl, case_list *list, char *error,
+                     size_t error_size);
+
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/bench_passes.h"
 #include "base/csv.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "results/pool.h"
+#include "results/results.h"
 #include "cli/passes.h"
 #include "cli/terminal.h"
-#include "cli/exit_codes.h"
+#include "cli/options.h"
 #include "workbench/load.h"
 
 #include <errno.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/case_options.h"
 #include "registry.h"
-#include "cli/guess.h"
 #include "cli/options.h"
-#include "cli/exit_codes.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "verify/check.h"
-#include "verify/examine.h"
+#include "verify/verify.h"
 #include "verify/isolate.h"
 
 #include <math.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/options.h"
-#include "cli/exit_codes.h"
-#include "cli/guess.h"
 #include "workbench/load.h"
 
 #include <errno.h>

@@ -49,4 +49,16 @@ int options_see_help(void);
 bool options_number(const char *name, const char *text, double least, double most, bool whole,
                     double *out);
 
+/* What `normlab` returns: 0 done; 1 something failed verification, or nothing was compared; 2 bad
+ * usage or bad input; 130 interrupted, with the results so far kept. */
+
+enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTED = 130 };
+
+/* Suggests what a user may have meant. */
+
+/* Prints ": did you mean A, B or C?" on stderr: at most three of the names that nearly equal the
+ * text, or nearly end with a slash and the text. If there are none, prints `other`. */
+void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
+                 const char *other);
+
 #endif

@@ -4,6 +4,8 @@
 #ifndef NL_PASSES_H
 #define NL_PASSES_H
 
+#include "cli/case_options.h"
+
 #include <stdbool.h>
 
 typedef struct pass_plan {
@@ -26,5 +28,11 @@ int process_run(char **argv);
 
 /* How this program was called: argv[0]. */
 extern const char *process_program;
+
+/* `normlab bench --passes`. */
+
+/* Makes the passes in the folder of --out, or in a temporary one, and shows all passes of the
+ * folder as one table. Returns the exit code. */
+int bench_passes(const case_options *o);
 
 #endif

@@ -4,6 +4,7 @@
 #define NL_REPORT_H
 
 #include "timing/row.h"
+#include "verify/error_record.h"
 
 #include <stdio.h>
 
@@ -32,5 +33,13 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 bool report_interrupted(const report *r, size_t done, size_t total);
 
 bool report_close(report *r); /* false: the results could not be written */
+
+/* Prints the comparison with the record of the largest errors. */
+
+/* Compares this run with the record. False: they differ. */
+bool record_compare(const error_record *e);
+
+/* False: the file cannot be written. */
+bool record_update(const error_record *e);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef NL_SHEET_H
 #define NL_SHEET_H
 
-#include "results/comparison.h"
+#include "results/results.h"
 
 typedef struct sheet_style {
     double margin; /* a log ratio */

@@ -3,7 +3,7 @@
 #include "base/interrupt.h"
 #include "registry.h"
 #include "timing/bench.h"
-#include "cli/bench_passes.h"
+#include "cli/passes.h"
 #include "cli/gate.h"
 #include "cli/report.h"
 #include "cli/terminal.h"

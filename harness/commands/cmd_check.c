@@ -9,14 +9,12 @@
 #include "registry.h"
 #include "cli/case_options.h"
 #include "cli/hints.h"
-#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "verify/check.h"
-#include "verify/error_file.h"
-#include "verify/checkers.h"
-#include "verify/shrink.h"
+#include "verify/error_record.h"
+#include "verify/verify.h"
 #include "verify/worker.h"
 
 #include <stdlib.h>

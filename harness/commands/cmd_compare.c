@@ -1,7 +1,6 @@
 /* `normlab compare`: compares two result files, or two folders of them.
  * SPDX-License-Identifier: MIT */
-#include "results/facts.h"
-#include "results/pool.h"
+#include "results/results.h"
 #include "cli/options.h"
 #include "cli/sheet.h"
 #include "cli/terminal.h"

@@ -1,6 +1,6 @@
 /* `normlab doctor`: lists what would spoil a measurement here, and what to do about it.
  * SPDX-License-Identifier: MIT */
-#include "claims/stability.h"
+#include "claims/evidence.h"
 #include "machine/doctor.h"
 #include "machine/machine.h"
 #include "cli/options.h"

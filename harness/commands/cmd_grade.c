@@ -10,11 +10,9 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "verify/isolate.h"
-#include "verify/orphans.h"
 #include "workbench/fence.h"
 #include "workbench/lab.h"
 #include "workbench/load.h"
-#include "workbench/symbols.h"
 
 #include <errno.h>
 #include <string.h>

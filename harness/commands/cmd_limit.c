@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "timing/flush.h"
 #include "machine/machine.h"
 #include "timing/measure.h"
 #include "timing/limit.h"

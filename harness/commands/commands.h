@@ -3,7 +3,7 @@
 #ifndef NL_COMMANDS_H
 #define NL_COMMANDS_H
 
-#include "cli/exit_codes.h"
+#include "cli/options.h"
 
 #include <stddef.h>
 

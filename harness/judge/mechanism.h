@@ -3,7 +3,7 @@
 #ifndef NL_MECHANISM_H
 #define NL_MECHANISM_H
 
-#include "judge/mistakes.h"
+#include "judge/families.h"
 #include "judge/where.h"
 
 typedef struct hypothesis {

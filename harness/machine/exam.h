@@ -3,7 +3,6 @@
 #ifndef NL_EXAM_H
 #define NL_EXAM_H
 
-#include "machine/cgroup.h"
 #include "machine/finding.h"
 #include "machine/kernel_files.h"
 

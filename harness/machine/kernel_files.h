@@ -29,4 +29,15 @@ bool kernel_number(const char *path, const char *key, double *number);
 int kernel_parse_list(const char *list, bool set[CPUS_MAX]);
 const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size);
 
+/* The limits of this process's control group and its ancestors. */
+
+typedef struct group_limits {
+    bool known;
+    double cpus;      /* HUGE_VAL: no quota */
+    double bytes;     /* HUGE_VAL: no limit */
+    double throttled; /* periods in which the quota stopped a group, since it was created */
+} group_limits;
+
+group_limits cgroup_limits(void);
+
 #endif

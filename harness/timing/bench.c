@@ -6,7 +6,7 @@
 #include "base/interrupt.h"
 #include "best.h"
 #include "timing/candidate.h"
-#include "timing/flush.h"
+#include "timing/limit.h"
 #include "verify/isolate.h"
 
 #include <math.h>

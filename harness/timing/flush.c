@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "timing/flush.h"
+#include "timing/limit.h"
 #include "caches.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #endif
 #include "verify/caller.h"
 #include "base/clock.h"
-#include "verify/crash.h"
+#include "verify/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
-#include "verify/checkers.h"
+#include "verify/check.h"
 #include "base/interrupt.h"
 #include "verify/isolate.h"
 #include "verify/worker.h"

@@ -4,7 +4,7 @@
 #define NL_SUSPECTS_H
 
 #include "acceptance.h"
-#include "judge/mistakes.h"
+#include "judge/families.h"
 
 typedef enum fate { UNSEEN, PASSES, CAUGHT } fate;
 

@@ -4,7 +4,7 @@
 #include "base/random.h"
 #include "claims/evidence.h"
 #include "claims/write.h"
-#include "timing/partial.h"
+#include "timing/fixture.h"
 #include "timing/race.h"
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /* Assembly that no compiler writes, one statement at a time, beside what every compiler does.
  * SPDX-License-Identifier: MIT */
-#include "workbench/instructions.h"
+#include "workbench/fence.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
