@@ -1,6 +1,5 @@
 /* Runs of the reference on easy and hard data and shapes. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_RUNS_H
-#define NL_TEST_RUNS_H
+#pragma once
 
 #include "reference.h"
 #include "support.h"
@@ -99,5 +98,3 @@ static const struct kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static const size_t shapes[4][3] = {{3, 37, 1}, {2, 2, 1}, {5, 3, 7}, {37, 3, 1}};
-
-#endif

@@ -1,8 +1,7 @@
 /* What several test files share. Tests decide in plain code and call cr_assert once, with the case
  * and its values in the message: an assertion is slow, and some loops run millions of times.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_SUPPORT_H
-#define NL_TEST_SUPPORT_H
+#pragma once
 
 #include "base/random.h"
 #include "dtype.h"
@@ -67,5 +66,3 @@ static inline size_t feature(const nl_problem *p, size_t i) {
 static inline bool is_centred(const nl_problem *p) {
     return p->op == NL_BATCHNORM || p->op == NL_LAYERNORM;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* CSV: cuts a file into records and fields in place, with messages that name file and line, and
  * writes fields. SPDX-License-Identifier: MIT */
-#ifndef NL_CSV_H
-#define NL_CSV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void text_end_whole(char *text);
 /* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */
 void csv_text(FILE *out, const char *text);
 void csv_number(FILE *out, double v);
-
-#endif

@@ -2,8 +2,7 @@
  * cases that a seed draws, and sizes on both sides of every threshold that an implementation or the
  * choice between them publishes.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_SUITE_H
-#define NL_SUITE_H
+#pragma once
 
 #include "cases/case_list.h"
 
@@ -27,5 +26,3 @@ const char *short_suite_subject(size_t group);
 /* Adds the cases of the group that the implementation accepts: there may be none. */
 bool short_suite_add(size_t group, const nl_impl *impl, case_list *list, char *error,
                      size_t error_size);
-
-#endif

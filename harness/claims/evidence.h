@@ -1,7 +1,6 @@
 /* The races that claims rest on, measured by this process, by passes in other processes, or in
  * frameworks, and pooled. SPDX-License-Identifier: MIT */
-#ifndef NL_EVIDENCE_H
-#define NL_EVIDENCE_H
+#pragma once
 
 #include "claims/claim.h"
 
@@ -80,5 +79,3 @@ typedef struct noise {
 
 /* In the median of the races; without `all`. */
 noise noise_of(const evidence *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* Two ways to do the same, or what was proposed instead, raced on one case.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_RIVALS_H
-#define NL_RIVALS_H
+#pragma once
 
 #include "timing/race.h"
 
@@ -24,5 +23,3 @@ bool rsqrt_race(race *r, const char *how, race_result *out);
 /* The largest relative error over [1, 4), which stands for all exponents, in units of 2^-24; NaN:
  * this build has no such way. */
 double rsqrt_error(const char *how);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes the results of claims as text and as CSV. SPDX-License-Identifier: MIT */
-#ifndef NL_CLAIMS_WRITE_H
-#define NL_CLAIMS_WRITE_H
+#pragma once
 
 #include "claims/claim.h"
 #include "claims/claim_answer.h"
@@ -24,5 +23,3 @@ void claim_caches(const char *caches);
 
 /* "SIMD, 64 x 1024 in L2" */
 void claim_where(const claim *c, const setting *s, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Parses the command line of a command by a table of its options.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_OPTIONS_H
-#define NL_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTE
  * text, or nearly end with a slash and the text. If there are none, prints `other`. */
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);
-
-#endif

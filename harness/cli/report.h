@@ -1,7 +1,6 @@
 /* Results as a table, if stdout is a terminal or with --out, and as CSV, on any other stdout or in
  * the file of --out. SPDX-License-Identifier: MIT */
-#ifndef NL_REPORT_H
-#define NL_REPORT_H
+#pragma once
 
 #include "timing/row.h"
 #include "verify/error_record.h"
@@ -41,5 +40,3 @@ bool record_compare(const error_record *e);
 
 /* False: the file cannot be written. */
 bool record_update(const error_record *e);
-
-#endif

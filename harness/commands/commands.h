@@ -1,7 +1,6 @@
 /* The subcommands of the program; argv[0] is the name. They return the exit code.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_COMMANDS_H
-#define NL_COMMANDS_H
+#pragma once
 
 #include "cli/options.h"
 
@@ -45,5 +44,3 @@ struct subcommand {
 
 extern const struct subcommand subcommands[];
 extern const size_t subcommands_count;
-
-#endif

@@ -1,8 +1,7 @@
 /* Families of mistakes with a number, such as a lane or a width; the subject decides which numbers
  * are sensible.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FAMILIES_H
-#define NL_FAMILIES_H
+#pragma once
 
 #include "judge/formula.h"
 
@@ -45,5 +44,3 @@ void fit_line(workspace *w, double *factor, double *offset);
 /* Lists those that may concern the subject, and returns their number. Overwrites w, the subject's
  * workspace. */
 size_t mistakes_list(const subject *s, workspace *w, mistake out[MISTAKES_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* Finds why an implementation failed a case: calls it again a few times, looks where its outputs
  * are wrong, and which known mistake gives the same numbers. SPDX-License-Identifier: MIT */
-#ifndef NL_HINT_H
-#define NL_HINT_H
+#pragma once
 
 #include "judge/growth.h"
 #include "judge/mechanism.h"
@@ -50,5 +49,3 @@ bool sample_same(const sample *a, const sample *b); /* as far as both calls succ
 
 /* The method, if its NL_IMPL promises a better one; else NULL. */
 const char *method_found(const nl_impl *impl, nl_op op);
-
-#endif

@@ -1,7 +1,6 @@
 /* Parses the few text formats of Linux's /proc and /sys.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_KERNEL_FILES_H
-#define NL_KERNEL_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ typedef struct group_limits {
 } group_limits;
 
 group_limits cgroup_limits(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Steps of real models: a transformer block and a GRU. Matrix products by OpenBLAS, norms by this
  * library, on one thread, in f32. SPDX-License-Identifier: MIT */
-#ifndef NL_STEP_H
-#define NL_STEP_H
+#pragma once
 
 #include "normlab.h"
 
@@ -62,5 +61,3 @@ void step_free(step *s);
 /* Forward: x to y. Then backward: dy to dx and the gradients, of which dw keeps the last. */
 void step_forward(step *s);
 void step_backward(step *s);
-
-#endif

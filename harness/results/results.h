@@ -1,8 +1,7 @@
 /* Reads results: a CSV file of `normlab bench` or `check`, and the machine's facts beside it.
  * Strict, because nobody would notice a number that was read wrongly.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_RESULTS_H
-#define NL_RESULTS_H
+#pragma once
 
 #include "base/stats.h"
 
@@ -108,5 +107,3 @@ typedef struct pool_spread {
     double within, between;
 } pool_spread;
 pool_spread pool_spread_of(const results *pool, pass_value what);
-
-#endif

@@ -1,8 +1,7 @@
 /* A case made ready: its data, its answer, the buffers it runs in, and the state of both before a
  * call: inputs that calls overwrite are restored, and the caches are as the case names them.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FIXTURE_H
-#define NL_FIXTURE_H
+#pragma once
 
 #include "verify/verify.h"
 
@@ -61,5 +60,3 @@ size_t partial_features(size_t c);
 
 /* Its answer: RMSNorm's, with the mean square of those features. */
 bool partial_answer(const nl_case *c, nl_data *data, answer *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The machine's limit: plain copying, reading or writing of the same buffers with hardly any
  * arithmetic, in the way that is fastest for them. SPDX-License-Identifier: MIT */
-#ifndef NL_LIMIT_H
-#define NL_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void flush(const void *p, size_t bytes);
 
 /* The size of the last-level cache; 32 MiB where the machine does not report it. */
 size_t last_cache_bytes(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Verifies the implementations of one case, each twice: with guard pages at the ends of its
  * buffers, then at their starts. SPDX-License-Identifier: MIT */
-#ifndef NL_CHECK_H
-#define NL_CHECK_H
+#pragma once
 
 #include "verify/verify.h"
 
@@ -44,5 +43,3 @@ bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings
                    size_t error_size);
 
 void checkers_end(checkers *j);
-
-#endif

@@ -1,8 +1,7 @@
 /* The largest errors on record: a file with each implementation's largest error in the built-in
  * suite, so that an error that grows within a loose bound is noticed (docs/verification.md).
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ERROR_RECORD_H
-#define NL_ERROR_RECORD_H
+#pragma once
 
 #include "verify/outputs.h"
 
@@ -72,5 +71,3 @@ void error_record_close(error_record *e);
 
 /* Rewrites the lines of what ran; *lines: the new number of lines. False: error says why. */
 bool error_record_update(const error_record *e, size_t *lines, char *error, size_t error_size);
-
-#endif

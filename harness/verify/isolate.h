@@ -1,7 +1,6 @@
 /* Calls implementations in a child process, where they can do no harm: a crash, an endless loop or
  * an exit() of a kernel is a sentence about this case. SPDX-License-Identifier: MIT */
-#ifndef NL_ISOLATE_H
-#define NL_ISOLATE_H
+#pragma once
 
 #include "verify/instance.h"
 
@@ -32,5 +31,3 @@ void isolate_end(void);
  * children. Nothing elsewhere than on Linux. */
 void orphans_adopt(void);
 void orphans_end(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Is an implementation right on a case? SPDX-License-Identifier: MIT */
-#ifndef NL_VERIFY_H
-#define NL_VERIFY_H
+#pragma once
 
 #include "verify/instance.h"
 #include "verify/outputs.h"
@@ -34,5 +33,3 @@ bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examina
  * seconds at most, and keeps in *c and *v the smallest case that fails in the same way. False: none
  * is smaller. */
 bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
-
-#endif

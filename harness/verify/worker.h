@@ -1,6 +1,5 @@
 /* The child's side of an isolated call. SPDX-License-Identifier: MIT */
-#ifndef NL_WORKER_H
-#define NL_WORKER_H
+#pragma once
 
 #include "tuning.h"
 #include "verify/instance.h"
@@ -106,5 +105,3 @@ void sandbox_enter(sandbox_kind kind);
 
 /* The name of the system call with this number. False: a build without libseccomp. */
 bool sandbox_call(int number, char *name, size_t size);
-
-#endif

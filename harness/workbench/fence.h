@@ -1,8 +1,7 @@
 /* Compiles an untrusted kernel. The compiler itself searches for forbidden words, since it expands
  * macros: it gets the allowed headers, then a pragma that makes each such word an error, then the
  * file. SPDX-License-Identifier: MIT */
-#ifndef NL_FENCE_H
-#define NL_FENCE_H
+#pragma once
 
 #include "workbench/assignment.h"
 #include "workbench/compile.h"
@@ -31,5 +30,3 @@ enum { NO_DOUBLE = 1, NO_HALF = 2 };
  * read a clock, or be one that no compiler writes; rules (NO_DOUBLE, NO_HALF) also forbid computing
  * in double or more, and conversions of f16. False: why names the instruction. */
 bool instructions_allowed(char *assembly, int rules, char *why, size_t size);
-
-#endif
