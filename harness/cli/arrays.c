@@ -5,8 +5,6 @@
 #include "cli/options.h"
 
 #include <float.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char arrays_usage[] =

@@ -4,8 +4,6 @@
 #include "runs.h"
 
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
-#include <float.h>
 #include <math.h>
 
 TestSuite(gradients);
