@@ -36,6 +36,12 @@ char *scan_line(scan *s);
  * the last line it means that the line was cut off. */
 bool scan_record(scan *s);
 
+bool ends_with(const char *text, const char *end);
+
+/* The path of a file beside results: of FOO.csv, FOO and the ending. False: it is too long. */
+enum { CSV_PATH = 4096 };
+bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
+
 /* Removes a UTF-8 character that a full buffer has cut at the end of the text. */
 void text_end_whole(char *text);
 

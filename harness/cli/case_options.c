@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "cli/case_options.h"
 #include "registry.h"
 #include "cli/options.h"
@@ -122,7 +123,7 @@ static void keep_small(case_list *cases) {
 static bool add_cases(case_list *cases, const char *text) {
     char error[700];
     struct stat s;
-    if (is_file(text) && options_ends_with(text, ".c"))
+    if (is_file(text) && ends_with(text, ".c"))
         return options_fail("%s is a kernel: normlab try %s", text, text);
     if (stat(text, &s) == 0 && S_ISDIR(s.st_mode)) return options_fail("%s is a folder", text);
     if (is_file(text) ? cases_add_file(cases, text, error, sizeof error)

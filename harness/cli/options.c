@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "cli/options.h"
 #include "workbench/load.h"
 
@@ -31,15 +32,10 @@ static bool can_read(const char *path) {
     return S_ISREG(about.st_mode) || options_fail("%s is not a file", path);
 }
 
-bool options_ends_with(const char *text, const char *end) {
-    size_t a = strlen(text), b = strlen(end);
-    return a > b && strcmp(text + a - b, end) == 0;
-}
-
 bool options_kernel(const char *file) {
     if (!file) return options_fail("which FILE.c?");
     if (!can_read(file)) return false;
-    return options_ends_with(file, ".c") || options_ends_with(file, ".so") ||
+    return ends_with(file, ".c") || ends_with(file, ".so") ||
            options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
                         "does, and %s that",
                         file, command);

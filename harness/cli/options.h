@@ -39,7 +39,6 @@ bool options_fail(const char *format, ...);
 
 /* Is it the file of a kernel, .c or .so, and can be read? False: after a message. */
 bool options_kernel(const char *path);
-bool options_ends_with(const char *text, const char *end);
 
 /* Prints "See `normlab COMMAND --help`." on stderr. Returns NL_EXIT_USAGE. */
 int options_see_help(void);

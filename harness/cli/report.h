@@ -17,6 +17,11 @@ typedef struct report {
     double band; /* the largest of a baseline: how much it differs from itself */
 } report;
 
+/* Opens results and writes the machine's facts beside them. No path: stdout, or NULL if that is a
+ * terminal. The second closes them, and says where they are. False: after a message. */
+bool report_file(FILE **csv, const char *path, bool quick);
+bool report_written(FILE *csv, const char *path);
+
 /* False: the file cannot be written, after a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
@@ -30,8 +35,6 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 
 /* Did Ctrl-C end the command? Then says after how many cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
-
-bool report_close(report *r); /* false: the results could not be written */
 
 /* Prints the comparison with the record of the largest errors. */
 

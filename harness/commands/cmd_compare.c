@@ -1,5 +1,6 @@
 /* `normlab compare`: compares two result files, or two folders of them.
  * SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "results/results.h"
 #include "cli/options.h"
 #include "cli/sheet.h"
@@ -100,11 +101,6 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
     }
     for (int side = 0; side < 2; side++)
         if (ok[side]) results_free(&file[side]);
-}
-
-static bool ends_with(const char *text, const char *end) {
-    size_t a = strlen(text), b = strlen(end);
-    return a > b && strcmp(text + a - b, end) == 0;
 }
 
 static int is_results(const struct dirent *e) {

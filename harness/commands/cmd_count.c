@@ -1,5 +1,6 @@
 /* `normlab count`: instructions and simulated cache misses of one call.
  * SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "cases/case_list.h"
 #include "cli/counting.h"
 #include "cli/options.h"
@@ -50,8 +51,7 @@ int cmd_count(int argc, char **argv) {
     const char *file = has_file ? argv[first] : NULL;
     if (argc - first < 1 || argc - first > 2 || (!file && !impl))
         return options_fail("which CASE, and which FILE.c or --impl?"), options_see_help();
-    if (file && (!options_kernel(file) || !options_ends_with(file, ".c")))
-        return options_see_help();
+    if (file && (!options_kernel(file) || !ends_with(file, ".c"))) return options_see_help();
     if (!cases_add(&cases, argv[first + has_file], error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     const nl_case *c = cases.items;

@@ -1,5 +1,6 @@
 /* `normlab grade ASSIGNMENT FILE`: points for a kernel. Checks correctness first, by category, and
  * times only a right kernel. SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/replace.h"
@@ -87,7 +88,7 @@ static bool asks_count(const assignment *a) {
 /* Compiles the file, and grades it. False: bad input, after a message. */
 static bool grade_file(grading *j) {
     const char *file = j->out->file;
-    const bool source = options_ends_with(file, ".c");
+    const bool source = ends_with(file, ".c");
     char why[9000] = "";
     compiled c = {.isa = "c"};
     progress(0, 1, "compiling");

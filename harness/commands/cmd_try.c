@@ -1,5 +1,6 @@
 /* `normlab try FILE`: from saving a kernel to a verdict on it in seconds.
  * SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "base/interrupt.h"
 #include "layer.h"
 #include "cli/attempt.h"
@@ -45,7 +46,7 @@ static const char help[] =
 static bool get_kernel(const char *file, double *seconds, char *compiler, size_t size) {
     char error[9000];
     compiled c = {.isa = "c"};
-    if (!options_ends_with(file, ".c")) {
+    if (!ends_with(file, ".c")) {
         bool ok = load_kernels(file, file, error, sizeof error);
         return ok || options_fail("%s: %s", file, error);
     }
