@@ -168,8 +168,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     size_t count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (has_option(help, all[i].name)) specs[count++] = all[i];
-    int code = options_read(argc, argv, specs, count, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int code = options_read(argc, argv, help, specs, count, false, &first);
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
     if (out->also_long >= 0 && first < argc)

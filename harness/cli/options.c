@@ -104,8 +104,8 @@ static bool is_exact(const option_spec *o, const char *word, bool again) {
     return !optarg || *optarg || options_fail("--%s is empty", o->name);
 }
 
-int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
-                 int *first) {
+int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
+                 bool strict, int *first) {
     struct option known[OPTIONS_MAX + 2] = {0};
     bool given[OPTIONS_MAX] = {false}, ok = true;
     int i = 0, code;
@@ -122,7 +122,7 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
     optind = 1, opterr = 0;
     while (ok && (code = getopt_long(argc, argv, ":h", known, &i)) != -1) {
         const char *word = argv[optind - 1];
-        if (code == 'h') return OPTIONS_HELP;
+        if (code == 'h') return help ? fputs(help, stdout), NL_EXIT_OK : OPTIONS_HELP;
         if (code == '?' && optopt)
             ok = options_fail("-%c is no option: they begin with --", optopt);
         else if (code == '?')

@@ -27,9 +27,10 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 
 /* Parses the options in argv, whose first word is the command; the other words begin at argv[*first].
  * strict: rejects abbreviations, repeated options and empty values, which could overwrite a file by
- * mistake. Returns OPTIONS_DONE, OPTIONS_HELP for --help, or NL_EXIT_USAGE after a message. */
-int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
-                 int *first);
+ * mistake. Returns OPTIONS_DONE, or the exit code after --help or a message; OPTIONS_HELP for
+ * --help if `help` is NULL. */
+int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
+                 bool strict, int *first);
 
 /* Not NULL: options_read() only calls it with each option, and returns NL_EXIT_OK. */
 extern void (*options_shown)(const option_spec *option);

@@ -162,7 +162,7 @@ static int parse(int argc, char **argv, claims_job *j, const char **path, pass_o
                                  {"races", OPTION_TEXT, &p->races, 0, 0}, /* of one pass: its own */
                                  {"stability", OPTION_FLAG, &p->stability, 0, 0},
                                  {"seed", OPTION_COUNT, &seed, 0, 1 << 30}};
-    int first, code = options_read(argc, argv, specs, 10, false, &first);
+    int first, code = options_read(argc, argv, NULL, specs, 10, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc || add_all(j);

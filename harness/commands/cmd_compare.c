@@ -189,8 +189,8 @@ int cmd_compare(int argc, char **argv) {
                                  {"across", OPTION_FLAG, &j.across, 0, 0},
                                  {"csv", OPTION_FLAG, &j.style.csv, 0, 0},
                                  {"fail-if-slower", OPTION_FLAG, &fail_if_slower, 0, 0}};
-    int first, code = options_read(argc, argv, specs, sizeof specs / sizeof *specs, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first,
+        code = options_read(argc, argv, help, specs, sizeof specs / sizeof *specs, false, &first);
     if (code != OPTIONS_DONE) return code;
     j.style.margin = log1p(margin);
     char **paths = argv + first;

@@ -44,8 +44,7 @@ int cmd_count(int argc, char **argv) {
     const option_spec specs[] = {{"impl", OPTION_TEXT, &impl, 0, 0},
                                  {"load", OPTION_LOAD, NULL, 0, 0},
                                  {"inside", OPTION_FLAG, &inside, 0, 0}};
-    int code = options_read(argc, argv, specs, 3, true, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int code = options_read(argc, argv, help, specs, 3, true, &first);
     if (code != OPTIONS_DONE) return code;
     const bool has_file = argc - first == 2;
     const char *file = has_file ? argv[first] : NULL;

@@ -139,8 +139,7 @@ int cmd_grade(int argc, char **argv) {
                                  {"seconds", OPTION_NUMBER, &j.seconds, 0, 1e6},
                                  {"gradescope", OPTION_TEXT, &files[GRADESCOPE], 0, 0},
                                  {"junit", OPTION_TEXT, &files[JUNIT], 0, 0}};
-    int first, code = options_read(argc, argv, specs, 5, true, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, specs, 5, true, &first);
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)
         return options_fail("which ASSIGNMENT (or lab) and which FILE.c?"), options_see_help();

@@ -68,7 +68,7 @@ static size_t find(const char *text) {
 static int parse(int argc, char **argv, bool want[STUDIES], bool *quick, const char **path) {
     const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
                                  {"quick", OPTION_FLAG, quick, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 2, false, &first);
+    int first, code = options_read(argc, argv, NULL, specs, 2, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc;

@@ -145,8 +145,7 @@ int cmd_try(int argc, char **argv) {
                                  {"watch", OPTION_FLAG, &watching, 0, 0},
                                  {"threads", OPTION_COUNT, &o.threads, 1, 4096},
                                  {"seconds", OPTION_NUMBER, &o.seconds, 1e-6, 1e6}};
-    int first, code = options_read(argc, argv, specs, 4, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, specs, 4, false, &first);
     if (code != OPTIONS_DONE) return code;
     if (!options_kernel(first < argc ? argv[first] : NULL)) return options_see_help();
     const char *file = argv[first];
