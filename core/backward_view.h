@@ -18,61 +18,58 @@ typedef struct nl_backward_view {
     const nl_rows *rows; /* NULL: they follow each other */
 } nl_backward_view;
 
-/* Adds the distances of row r to the pointers. */
-NL_INLINE nl_backward_view nl_strided_backward_row(nl_backward_view v, size_t r) {
-    const size_t size = nl_dtype_size(v.t);
-    r += v.first;
-    v.x = (const char *)v.x + nl_row_at(v.rows, v.rows->x, r) * size;
-    v.dy = (const char *)v.dy + nl_row_at(v.rows, v.rows->dy, r) * size;
-    v.dx = (char *)v.dx + nl_row_at(v.rows, v.rows->y, r) * size;
-    if (v.dresidual)
-        v.dresidual = (const char *)v.dresidual + nl_row_at(v.rows, v.rows->residual, r) * size;
-    return v;
-}
-
-NL_INLINE nl_backward_view nl_packed_backward_row(nl_backward_view v, size_t r) {
-    const size_t bytes = r * v.c * nl_dtype_size(v.t);
-    v.x = (const char *)v.x + bytes, v.dy = (const char *)v.dy + bytes;
-    v.dx = (char *)v.dx + bytes;
-    if (v.dresidual) v.dresidual = (const char *)v.dresidual + bytes;
-    return v;
-}
-
 /* Row r of a row norm; dgamma and dbeta belong to all rows. */
 NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
-    const bool packed = __builtin_expect(!v.rows, true);
-    v = packed ? nl_packed_backward_row(v, r) : nl_strided_backward_row(v, r);
+    const size_t size = nl_dtype_size(v.t), packed = r * v.c;
+    size_t x = packed, dy = packed, dx = packed, dresidual = packed;
+    if (__builtin_expect(v.rows != NULL, false)) {
+        const nl_rows *rows = v.rows;
+        x = nl_row_at(rows, rows->x, v.first + r), dy = nl_row_at(rows, rows->dy, v.first + r);
+        dx = nl_row_at(rows, rows->y, v.first + r);
+        dresidual = nl_row_at(rows, rows->residual, v.first + r);
+    }
+    v.x = (const char *)v.x + x * size, v.dy = (const char *)v.dy + dy * size;
+    v.dx = (char *)v.dx + dx * size;
+    if (v.dresidual) v.dresidual = (const char *)v.dresidual + dresidual * size;
     if (v.mean) v.mean += r;
     v.rstd += r;
     return v;
 }
 
 NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_backward_args *a) {
-    const nl_plan *plan = a->plan;
-    nl_backward_view v = {.t = p->dtype,
-                          .x = a->x,
-                          .dy = a->dy,
-                          .dresidual = a->dresidual,
-                          .dx = a->dx,
-                          .gamma = a->gamma,
-                          .mean = a->mean,
-                          .rstd = a->rstd,
-                          .dgamma = a->dgamma,
-                          .dbeta = a->dbeta,
-                          .scratch = a->scratch,
-                          .centred = nl_layers[p->op].centred,
-                          .plus_one = nl_layers[p->op].plus_one,
-                          .n = p->n,
-                          .c = p->c,
-                          .s = p->s,
-                          .eps = p->eps};
-    if (!plan) return v;
-    v.rows = plan->rows, v.first = plan->first;
-    if (!plan->first) return v;
-    if (!v.rows) v = nl_packed_backward_row(v, plan->first);
-    if (v.mean) v.mean += plan->first;
-    v.rstd += plan->first;
-    return v;
+    static const nl_plan none;
+    const nl_plan *plan = a->plan ? a->plan : &none;
+    return (nl_backward_view){.t = p->dtype,
+                              .x = a->x,
+                              .dy = a->dy,
+                              .dresidual = a->dresidual,
+                              .dx = a->dx,
+                              .gamma = a->gamma,
+                              .mean = a->mean,
+                              .rstd = a->rstd,
+                              .dgamma = a->dgamma,
+                              .dbeta = a->dbeta,
+                              .scratch = a->scratch,
+                              .centred = nl_layers[p->op].centred,
+                              .plus_one = nl_layers[p->op].plus_one,
+                              .n = p->n,
+                              .c = p->c,
+                              .s = p->s,
+                              .eps = p->eps,
+                              .rows = plan->rows,
+                              .first = plan->first};
+}
+
+/* Moves a call's arguments to the rows from r on, as nl_skip_rows() does. */
+static inline void nl_skip_backward_rows(const nl_problem *p, nl_backward_args *a, nl_plan *plan,
+                                         size_t r) {
+    const nl_backward_view v = nl_backward_row(nl_backward_view_of(p, a), r);
+    a->mean = v.mean, a->rstd = v.rstd;
+    *plan = *a->plan, a->plan = plan;
+    if (v.rows)
+        plan->first = r;
+    else
+        a->x = v.x, a->dy = v.dy, a->dx = v.dx, a->dresidual = v.dresidual;
 }
 
 /* g_i of a row: gain_i * dy_i. */

@@ -14,7 +14,7 @@
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 enum {
     ALWAYS,
-    BRIEF,
+    ROW_SHORT,
     FORKS,
     STREAMS,
     STREAMS_ROWS,
@@ -35,7 +35,7 @@ typedef struct choice {
 
 static const choice choices[] = {
     {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
-    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), BRIEF},
+    {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ROW_SHORT},
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
     {"optimized/rows_kept_prefetch", ROWS, NL_BIT(NL_FORWARD), KEPT_FAR},
@@ -148,9 +148,8 @@ static bool brief(const nl_problem *p) {
 }
 
 /* Where it does not pay to read the next row while this one is written: rows are short and have no
- * mean, so that little waits; some of x comes from
- * memory; or both, with y, gamma and beta, fill the first-level cache, to the byte. In 16 bits the
- * conversions hide that. */
+ * mean, so that little waits; some of x comes from memory; or both, with y, gamma and beta, fill the
+ * first-level cache, to the byte. In 16 bits the conversions hide that. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
     if (p->op != NL_LAYERNORM && p->dtype == NL_F32 && brief(p)) return true;
     if (p->dtype != NL_F32) return spills(p, k, 6) && !kept_fits(p, k);
@@ -178,7 +177,7 @@ static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
 static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, bool stream) {
     const bool halves = p->dtype != NL_F32;
     switch (when) {
-    case BRIEF: return p->c <= 64; /* four vectors of AVX-512 */
+    case ROW_SHORT: return p->c <= 64; /* four vectors of AVX-512 */
     case FORKS: return fork;
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
@@ -235,16 +234,15 @@ static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int thre
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }
 
-nl_plan nl_plan_of(const nl_impl *impl, const nl_problem *p, int threads) {
+void nl_make_plan(nl_plan *plan, const nl_impl *impl, const nl_problem *p, int threads) {
     const bool shared = p->op != NL_BATCHNORM && p->pass == NL_BACKWARD;
-    nl_plan plan = {.threads = 1};
-    if (!impl->threaded && !impl->streams && !impl->heeds_stores) return plan;
-    plan.first_cache = nl_caches_now()->first;
+    *plan = (nl_plan){.threads = 1};
+    if (!impl->threaded && !impl->streams && !impl->heeds_stores) return;
+    plan->first_cache = nl_caches_now()->first;
     if (impl->threaded && threads > 1 && !stays_on_one(impl, p, threads))
-        plan.threads = nl_team(threads);
-    if (impl->heeds_stores) plan.streams = streams(p, shared ? 1 : plan.threads);
-    if (!impl->threaded || p->op == NL_BATCHNORM) return plan;
-    plan.each = each_of(impl, p, plan.threads);
-    plan.pieces = p->n < (size_t)plan.threads && p->c > NL_ROW_PIECE;
-    return plan;
+        plan->threads = nl_team(threads);
+    if (impl->heeds_stores) plan->streams = streams(p, shared ? 1 : plan->threads);
+    if (!impl->threaded || p->op == NL_BATCHNORM) return;
+    plan->each = each_of(impl, p, plan->threads);
+    plan->pieces = p->n < (size_t)plan->threads && p->c > NL_ROW_PIECE;
 }

@@ -259,16 +259,57 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
     return NL_OK;
 }
 
-/* Allocates scratch if the caller gave none; free(*owned) afterwards. */
-static nl_status find_scratch(const nl_impl *impl, const nl_problem *p, void **scratch,
-                              void **owned) {
-    size_t bytes = nl_scratch_bytes(impl, p);
-    *owned = NULL;
-    if (*scratch || !bytes) return NL_OK;
-    if (bytes < SIZE_MAX - 63) *owned = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    *scratch = *owned;
-    if (*scratch) return NL_OK;
-    return fail(NL_OUT_OF_MEMORY, "no %zu bytes of scratch for %s", bytes, impl->name);
+/* A call on its way to the kernel. */
+typedef struct call {
+    const nl_impl *impl;
+    const nl_problem *p; /* its parameters are floats */
+    bool named, packed;
+    size_t scratch_bytes;
+    void *allocated;
+    float *parameters; /* NULL: they were floats */
+    nl_plan plan;
+    nl_fork fork;
+    nl_rows rows;
+    nl_problem floats;
+} call;
+
+static nl_status begin(call *k, const nl_impl *impl, const nl_problem *p, int threads) {
+    k->p = p, k->named = impl, k->packed = nl_is_packed(p);
+    const nl_status status = check_problem(p, &impl, threads, k->packed);
+    if (status != NL_OK) return status;
+    k->impl = impl, k->scratch_bytes = nl_scratch_bytes(impl, p);
+    return NL_OK;
+}
+
+static nl_status allocate(call *k) {
+    const size_t bytes = k->scratch_bytes;
+    if (bytes < SIZE_MAX - 63) k->allocated = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (k->allocated) return NL_OK;
+    return fail(NL_OUT_OF_MEMORY, "no %zu bytes of scratch for %s", bytes, k->impl->name);
+}
+
+/* Scratch, which is allocated if the caller gave none; parameters in floats; and the plan. */
+NL_INLINE nl_status prepare(call *k, void **scratch, int threads) {
+    k->allocated = NULL, k->parameters = NULL;
+    if (k->scratch_bytes && !*scratch) {
+        const nl_status status = allocate(k);
+        if (status != NL_OK) return status;
+        *scratch = k->allocated;
+    }
+    if (k->p->parameters != NL_F32) {
+        k->parameters = nl_parameter_room(k->impl, k->p, *scratch);
+        k->p = nl_in_floats(&k->floats, k->p);
+    }
+    nl_make_plan(&k->plan, k->impl, k->p, threads);
+    k->fork = (nl_fork){.threads = k->plan.threads};
+    if (!k->named && k->fork.threads > 1) nl_fork_begin(&k->fork, k->p);
+    if (!k->packed) k->rows = nl_rows_of(k->p), k->plan.rows = &k->rows;
+    return NL_OK;
+}
+
+NL_INLINE void end(const call *k) {
+    nl_fork_end(&k->fork);
+    free(k->allocated);
 }
 
 nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *args,
@@ -276,13 +317,11 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     if (!p || !args) return fail(NL_BAD_ARGUMENT, "the problem or its arguments are NULL");
     if (p->pass == NL_BACKWARD)
         return fail(NL_BAD_ARGUMENT, "nl_forward was given a backward problem: use nl_backward");
-    const bool unnamed = !impl;
-    const bool packed = nl_is_packed(p);
-    nl_status status = check_problem(p, &impl, threads, packed);
+    call k;
+    nl_status status = begin(&k, impl, p, threads);
     if (status != NL_OK) return status;
 
     nl_forward_args a = *args;
-    const size_t scratch = a.scratch ? nl_scratch_bytes(impl, p) : 0;
     const void *const at[BUFFERS] = {[NL_X] = a.x,
                                      [NL_RESIDUAL] = a.residual,
                                      [NL_DY] = NULL,
@@ -297,27 +336,15 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
                                      [NL_DX] = NULL,
                                      [NL_DGAMMA] = NULL,
                                      [NL_DBETA] = NULL,
-                                     [SCRATCH] = scratch ? a.scratch : NULL};
-    status = check_buffers(p, at, scratch, packed);
+                                     [SCRATCH] = k.scratch_bytes ? a.scratch : NULL};
+    status = check_buffers(p, at, k.scratch_bytes, k.packed);
     if (status != NL_OK || !p->n) return status;
-
-    void *owned;
-    status = find_scratch(impl, p, &a.scratch, &owned);
+    status = prepare(&k, &a.scratch, threads);
     if (status != NL_OK) return status;
-    nl_problem floats;
-    if (p->parameters != NL_F32) {
-        nl_parameters_in(p, nl_parameter_room(impl, p, a.scratch), &a.gamma, &a.beta);
-        p = nl_in_floats(&floats, p);
-    }
-    nl_plan plan = nl_plan_of(impl, p, threads);
-    nl_fork fork = {.threads = plan.threads};
-    nl_rows rows;
-    if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
-    if (!packed) rows = nl_rows_of(p), plan.rows = &rows;
-    a.plan = &plan;
-    impl->forward(p, &a, fork.threads);
-    nl_fork_end(&fork);
-    free(owned);
+    if (k.parameters) nl_parameters_in(p, k.parameters, &a.gamma, &a.beta);
+    a.plan = &k.plan;
+    k.impl->forward(k.p, &a, k.fork.threads);
+    end(&k);
     return NL_OK;
 }
 
@@ -327,13 +354,11 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
     if (p->pass != NL_BACKWARD)
         return fail(NL_BAD_ARGUMENT, "nl_backward was given a %s problem: use nl_forward",
                     (unsigned)p->pass < NL_PASSES ? nl_pass_name(p->pass) : "nonsensical");
-    const bool unnamed = !impl;
-    const bool packed = nl_is_packed(p);
-    nl_status status = check_problem(p, &impl, threads, packed);
+    call k;
+    nl_status status = begin(&k, impl, p, threads);
     if (status != NL_OK) return status;
 
     nl_backward_args a = *args;
-    const size_t scratch = a.scratch ? nl_scratch_bytes(impl, p) : 0;
     const void *const at[BUFFERS] = {[NL_X] = a.x,
                                      [NL_RESIDUAL] = a.dresidual,
                                      [NL_DY] = a.dy,
@@ -348,31 +373,18 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
                                      [NL_DX] = a.dx,
                                      [NL_DGAMMA] = a.dgamma,
                                      [NL_DBETA] = a.dbeta,
-                                     [SCRATCH] = scratch ? a.scratch : NULL};
-    status = check_buffers(p, at, scratch, packed);
+                                     [SCRATCH] = k.scratch_bytes ? a.scratch : NULL};
+    status = check_buffers(p, at, k.scratch_bytes, k.packed);
     if (status != NL_OK || !p->n) return status;
-
-    void *owned;
-    status = find_scratch(impl, p, &a.scratch, &owned);
+    status = prepare(&k, &a.scratch, threads);
     if (status != NL_OK) return status;
-    nl_problem floats;
-    const nl_problem *const given = p;
-    float *room = NULL;
-    if (p->parameters != NL_F32) {
-        room = nl_parameter_room(impl, p, a.scratch);
-        nl_parameters_in(p, room, &a.gamma, NULL);
-        nl_gradients_room(p, room, &a.dgamma, &a.dbeta);
-        p = nl_in_floats(&floats, p);
+    if (k.parameters) {
+        nl_parameters_in(p, k.parameters, &a.gamma, NULL);
+        nl_gradients_room(p, k.parameters, &a.dgamma, &a.dbeta);
     }
-    nl_plan plan = nl_plan_of(impl, p, threads);
-    nl_fork fork = {.threads = plan.threads};
-    nl_rows rows;
-    if (unnamed && fork.threads > 1) nl_fork_begin(&fork, p);
-    if (!packed) rows = nl_rows_of(p), plan.rows = &rows;
-    a.plan = &plan;
-    impl->backward(p, &a, fork.threads);
-    nl_fork_end(&fork);
-    if (given->parameters != NL_F32) nl_gradients_out(given, room, args->dgamma, args->dbeta);
-    free(owned);
+    a.plan = &k.plan;
+    k.impl->backward(k.p, &a, k.fork.threads);
+    if (k.parameters) nl_gradients_out(p, k.parameters, args->dgamma, args->dbeta);
+    end(&k);
     return NL_OK;
 }

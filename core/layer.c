@@ -24,23 +24,6 @@ const nl_layer nl_layers[NL_OPS] = {
 static const char *const dtypes[NL_DTYPES] =
     {[NL_F32] = "f32", [NL_F16] = "f16", [NL_BF16] = "bf16"};
 
-const struct nl_arg_row nl_args[NL_ARGS] = {
-    [NL_X] = {"x", NL_TENSOR, 0},
-    [NL_RESIDUAL] = {"residual", NL_TENSOR, 0},
-    [NL_DY] = {"dy", NL_TENSOR, 0},
-    [NL_GAMMA] = {"gamma", NL_PARAMETERS, 0},
-    [NL_BETA] = {"beta", NL_PARAMETERS, 0},
-    [NL_MEAN] = {"mean", NL_GROUPS, 0},
-    [NL_RSTD] = {"rstd", NL_GROUPS, 0},
-    [NL_RUNNING_MEAN] = {"running_mean", NL_FEATURES, 0},
-    [NL_RUNNING_VAR] = {"running_var", NL_FEATURES, 0},
-    [NL_Y] = {"y", NL_TENSOR, NL_BIT(NL_X)},
-    [NL_RESIDUAL_OUT] = {"residual_out", NL_TENSOR, NL_BIT(NL_RESIDUAL)},
-    [NL_DX] = {"dx", NL_TENSOR, NL_BIT(NL_DY) | NL_BIT(NL_RESIDUAL)},
-    [NL_DGAMMA] = {"dgamma", NL_PARAMETERS, 0},
-    [NL_DBETA] = {"dbeta", NL_PARAMETERS, 0},
-};
-
 enum {
     INPUTS = NL_BIT(NL_X) | NL_BIT(NL_RESIDUAL) | NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA),
     OUTPUTS = NL_BIT(NL_Y) | NL_BIT(NL_RESIDUAL_OUT),

@@ -47,11 +47,27 @@ typedef enum nl_arg {
 /* A tensor, one float per feature or per group, or one parameter per feature. */
 typedef enum nl_extent { NL_TENSOR, NL_FEATURES, NL_GROUPS, NL_PARAMETERS, NL_EXTENTS } nl_extent;
 
-extern const struct nl_arg_row {
+/* Here, so that compilers know it: what an entry point tests of its buffers is then constants. */
+static const struct nl_arg_row {
     const char *name;
     nl_extent extent;
     unsigned replaces; /* NL_BIT() of the inputs that this output may overwrite in place */
-} nl_args[NL_ARGS];
+} nl_args[NL_ARGS] = {
+    [NL_X] = {"x", NL_TENSOR, 0},
+    [NL_RESIDUAL] = {"residual", NL_TENSOR, 0},
+    [NL_DY] = {"dy", NL_TENSOR, 0},
+    [NL_GAMMA] = {"gamma", NL_PARAMETERS, 0},
+    [NL_BETA] = {"beta", NL_PARAMETERS, 0},
+    [NL_MEAN] = {"mean", NL_GROUPS, 0},
+    [NL_RSTD] = {"rstd", NL_GROUPS, 0},
+    [NL_RUNNING_MEAN] = {"running_mean", NL_FEATURES, 0},
+    [NL_RUNNING_VAR] = {"running_var", NL_FEATURES, 0},
+    [NL_Y] = {"y", NL_TENSOR, NL_BIT(NL_X)},
+    [NL_RESIDUAL_OUT] = {"residual_out", NL_TENSOR, NL_BIT(NL_RESIDUAL)},
+    [NL_DX] = {"dx", NL_TENSOR, NL_BIT(NL_DY) | NL_BIT(NL_RESIDUAL)},
+    [NL_DGAMMA] = {"dgamma", NL_PARAMETERS, 0},
+    [NL_DBETA] = {"dbeta", NL_PARAMETERS, 0},
+};
 
 /* NL_BIT() of each argument that any layer has in the pass; nl_takes() gives those of one layer. */
 extern const struct nl_pass_row {

@@ -40,30 +40,19 @@ NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
     nl_store(v.t, v.y, i, v.beta ? y + v.beta[j] : y);
 }
 
-/* Adds the distances of row r to the pointers. */
-NL_INLINE nl_view nl_strided_row(nl_view v, size_t r) {
-    const size_t size = nl_dtype_size(v.t);
-    r += v.first;
-    v.x = (const char *)v.x + nl_row_at(v.rows, v.rows->x, r) * size;
-    v.y = (char *)v.y + nl_row_at(v.rows, v.rows->y, r) * size;
-    if (v.residual)
-        v.residual = (const char *)v.residual + nl_row_at(v.rows, v.rows->residual, r) * size;
-    if (v.residual_out)
-        v.residual_out = (char *)v.residual_out + nl_row_at(v.rows, v.rows->residual_out, r) * size;
-    return v;
-}
-
-NL_INLINE nl_view nl_packed_row(nl_view v, size_t r) {
-    const size_t bytes = r * v.c * nl_dtype_size(v.t);
-    v.x = (const char *)v.x + bytes, v.y = (char *)v.y + bytes;
-    if (v.residual) v.residual = (const char *)v.residual + bytes;
-    if (v.residual_out) v.residual_out = (char *)v.residual_out + bytes;
-    return v;
-}
-
 /* Row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, xhat) counts within the row. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
-    v = __builtin_expect(!v.rows, true) ? nl_packed_row(v, r) : nl_strided_row(v, r);
+    const size_t size = nl_dtype_size(v.t), packed = r * v.c;
+    size_t x = packed, y = packed, residual = packed, residual_out = packed;
+    if (__builtin_expect(v.rows != NULL, false)) {
+        const nl_rows *rows = v.rows;
+        x = nl_row_at(rows, rows->x, v.first + r), y = nl_row_at(rows, rows->y, v.first + r);
+        residual = nl_row_at(rows, rows->residual, v.first + r);
+        residual_out = nl_row_at(rows, rows->residual_out, v.first + r);
+    }
+    v.x = (const char *)v.x + x * size, v.y = (char *)v.y + y * size;
+    if (v.residual) v.residual = (const char *)v.residual + residual * size;
+    if (v.residual_out) v.residual_out = (char *)v.residual_out + residual_out * size;
     if (v.mean) v.mean += r;
     if (v.rstd) v.rstd += r;
     return v;
@@ -112,36 +101,44 @@ NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float
 }
 
 NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
-    const nl_plan *plan = a->plan;
-    nl_view v = {.t = p->dtype,
-                 .x = a->x,
-                 .residual = a->residual,
-                 .y = a->y,
-                 .residual_out = a->residual_out,
-                 .gamma = a->gamma,
-                 .beta = a->beta,
-                 .mean = a->mean,
-                 .rstd = a->rstd,
-                 .running_mean = a->running_mean,
-                 .running_var = a->running_var,
-                 .scratch = a->scratch,
-                 .centred = nl_layers[p->op].centred,
-                 .plus_one = nl_layers[p->op].plus_one,
-                 .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
-                 .biased_running_var = p->biased_running_var,
-                 .rounds_sum = p->sum == NL_SUM_ROUNDED,
-                 .n = p->n,
-                 .c = p->c,
-                 .s = p->s,
-                 .eps = p->eps,
-                 .momentum = p->momentum};
-    if (!plan) return v;
-    v.first_cache = plan->first_cache, v.rows = plan->rows, v.first = plan->first;
-    if (!plan->first) return v;
-    if (!v.rows) v = nl_packed_row(v, plan->first);
-    if (v.mean) v.mean += plan->first;
-    if (v.rstd) v.rstd += plan->first;
-    return v;
+    static const nl_plan none;
+    const nl_plan *plan = a->plan ? a->plan : &none;
+    return (nl_view){.t = p->dtype,
+                     .x = a->x,
+                     .residual = a->residual,
+                     .y = a->y,
+                     .residual_out = a->residual_out,
+                     .gamma = a->gamma,
+                     .beta = a->beta,
+                     .mean = a->mean,
+                     .rstd = a->rstd,
+                     .running_mean = a->running_mean,
+                     .running_var = a->running_var,
+                     .scratch = a->scratch,
+                     .centred = nl_layers[p->op].centred,
+                     .plus_one = nl_layers[p->op].plus_one,
+                     .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
+                     .biased_running_var = p->biased_running_var,
+                     .rounds_sum = p->sum == NL_SUM_ROUNDED,
+                     .n = p->n,
+                     .c = p->c,
+                     .s = p->s,
+                     .eps = p->eps,
+                     .momentum = p->momentum,
+                     .first_cache = plan->first_cache,
+                     .rows = plan->rows,
+                     .first = plan->first};
+}
+
+/* Moves a call's arguments to the rows from r on. Where they are strided, the plan keeps r. */
+static inline void nl_skip_rows(const nl_problem *p, nl_forward_args *a, nl_plan *plan, size_t r) {
+    const nl_view v = nl_row(nl_view_of(p, a), r);
+    a->mean = v.mean, a->rstd = v.rstd;
+    *plan = *a->plan, a->plan = plan;
+    if (v.rows)
+        plan->first = r;
+    else
+        a->x = v.x, a->residual = v.residual, a->y = v.y, a->residual_out = v.residual_out;
 }
 
 /* Calls kernel(view) with the storage type, and whether there is a residual, as constants. */

@@ -49,9 +49,10 @@ static void some_runs(void *context, size_t begin, size_t end) {
         const size_t row = i * j->rows, left = j->p->n - row;
         nl_problem p = *j->p;
         nl_backward_args a = *j->a;
-        nl_plan plan = *a.plan;
+        nl_plan plan;
         float *const dgamma = j->sums + 2 * i * j->stride;
-        p.n = left < j->rows ? left : j->rows, plan.first = row, a.plan = &plan;
+        nl_skip_backward_rows(&p, &a, &plan, row);
+        p.n = left < j->rows ? left : j->rows;
         a.dgamma = dgamma, a.dbeta = centred ? dgamma + j->stride : NULL;
         a.scratch = j->scratch + begin * j->scratch_bytes;
         plan.each->backward(&p, &a, 1);

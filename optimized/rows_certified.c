@@ -6,9 +6,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = CERTIFIED};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (row_recipe){.statistics = CERTIFIED});
+    rows_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "one reading with a certificate: its sums tell when a second is needed",

@@ -7,9 +7,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = CERTIFIED};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_kept_forward(p, a, (row_recipe){.statistics = CERTIFIED});
+    rows_kept_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "16-bit rows converted once, kept as floats", .ops = ROW_NORMS,

@@ -6,9 +6,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = CERTIFIED, .prefetch_bytes = 1024};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .prefetch_bytes = 1024});
+    rows_kept_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "16-bit rows kept as floats, x and the lines of y prefetched", .ops = ROW_NORMS,

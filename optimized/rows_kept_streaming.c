@@ -5,9 +5,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = CERTIFIED, .streaming = true};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_kept_forward(p, a, (row_recipe){.statistics = CERTIFIED, .streaming = true});
+    rows_kept_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "16-bit rows kept as floats, y stored past the caches", .ops = ROW_NORMS,

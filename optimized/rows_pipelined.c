@@ -7,9 +7,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = CERTIFIED, .pipelined = true};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (row_recipe){.statistics = CERTIFIED, .pipelined = true});
+    rows_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "the next row's statistics inside this row's output", .ops = ROW_NORMS,

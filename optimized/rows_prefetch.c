@@ -6,10 +6,13 @@
 
 enum { AHEAD = 4096 }; /* bytes */
 
+static const row_recipe recipe = {.statistics = CERTIFIED,
+                                  .pipelined = true,
+                                  .prefetch_bytes = AHEAD};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a,
-                 (row_recipe){.statistics = CERTIFIED, .pipelined = true, .prefetch_bytes = AHEAD});
+    rows_forward(p, a, &recipe);
 }
 
 static const nl_threshold thresholds[] = {{NL_OF_C, AHEAD / 4}, {NL_OF_C, AHEAD / 2}, {0}};

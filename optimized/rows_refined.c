@@ -5,9 +5,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = REFINED};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (row_recipe){.statistics = REFINED});
+    rows_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "refined two-pass in vectors", .ops = NL_BIT(NL_LAYERNORM),

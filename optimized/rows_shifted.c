@@ -5,9 +5,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = SHIFTED};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (row_recipe){.statistics = SHIFTED});
+    rows_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "one reading, shifted by the mean of the first 16", .ops = NL_BIT(NL_LAYERNORM),

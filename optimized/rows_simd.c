@@ -4,9 +4,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = TWO_PASS, .one_sum = true};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    rows_forward(p, a, (row_recipe){.statistics = TWO_PASS, .one_sum = true});
+    rows_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "two-pass in vectors, one accumulator", .ops = ROW_NORMS,

@@ -6,10 +6,11 @@
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 
+static const row_recipe recipe = {.statistics = CERTIFIED, .streaming = true};
+
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    const row_recipe q = {.statistics = CERTIFIED, .streaming = true};
-    rows_forward(p, a, q);
+    rows_forward(p, a, &recipe);
 }
 
 NL_IMPL(.about = "y stored past the caches, the next row prefetched", .ops = ROW_NORMS,

@@ -21,8 +21,9 @@ static void some_rows(void *context, size_t begin, size_t end) {
     const job *j = context;
     nl_problem p = *j->p;
     nl_forward_args a = *j->a;
-    nl_plan plan = *a.plan;
-    p.n = end - begin, plan.first = begin, a.plan = &plan;
+    nl_plan plan;
+    nl_skip_rows(&p, &a, &plan, begin);
+    p.n = end - begin;
     plan.each->forward(&p, &a, 1);
 }
 

@@ -64,7 +64,7 @@ def page_for_students(lab, owner):
     """The lab's page, with links into normlab's repository and the file's name as it is there."""
     page = (lab / "README.md").read_text() if (lab / "README.md").is_file() else f"# {lab.name}\n"
     base = f"https://github.com/{owner}/normlab/blob/main/"
-    page = re.sub(r"\]\((?:\.\./)?\.\./(?=docs/|optimized/|layernorm/|rmsnorm/|batchnorm/|core/|examples/)",
+    page = re.sub(r"\]\((?:\.\./)?\.\./(?=docs/|optimized/|layernorm/|rmsnorm/|batchnorm/|half/|core/|examples/)",
                   "](" + base, page)
     page = re.sub(r"\]\(\.\./(?=[0-9a-z])", f"]({base}labs/", page)
     return page.replace(f"{lab.name}.c", "kernel.c")

@@ -9,7 +9,8 @@
 NL_INLINE void put_block(const gradients *g, size_t r, shared_line *line, bool agree,
                          backward_recipe q) {
     kept_row kept;
-    const block b = sum_block(g, r, &kept, agree, q);
+    block b;
+    sum_block(&b, g, r, &kept, agree, q);
     for (int a = 0; a < q.rows; a++) {
         const size_t row = b.at[a];
         dx_terms t = terms_of(g, b.scale[a], b.g[a], b.gx[a]);

@@ -193,20 +193,20 @@ NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, ba
     }
 }
 
-/* The first reading of the block's rows. */
-NL_INLINE block sum_block(const gradients *g, size_t r, kept_row *kept, bool agree,
-                          backward_recipe q) {
+/* The first reading of the block's rows. Fields are set one by one: an initializer would clear all. */
+NL_INLINE void sum_block(block *b, const gradients *g, size_t r, kept_row *kept, bool agree,
+                         backward_recipe q) {
     const size_t c = g->v.c;
-    block b = {.r = r, .kept = kept, .of = arrays_of_all(g)};
-    if (q.prefetch) b.ahead = index_of_row(g, r + (size_t)q.rows) - index_of_row(g, r);
+    b->r = r, b->kept = kept, b->of = arrays_of_all(g), b->ahead = 0;
+    if (q.prefetch) b->ahead = index_of_row(g, r + (size_t)q.rows) - index_of_row(g, r);
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) {
-        b.at[a] = index_of_row(g, r + (size_t)a);
-        b.scale[a] = scale_of(g, r + (size_t)a, q);
+        b->at[a] = index_of_row(g, r + (size_t)a);
+        b->scale[a] = scale_of(g, r + (size_t)a, q);
+        b->g[a] = b->gx[a] = 0;
     }
-    if (q.rows == 1 && !agree) b.of = arrays_of_row(g, r), b.at[0] = 0;
-    for (size_t i = 0; i < c; i += PIECE) sum_piece(g, &b, i, c - i < PIECE ? c : i + PIECE, q);
-    return b;
+    if (q.rows == 1 && !agree) b->of = arrays_of_row(g, r), b->at[0] = 0;
+    for (size_t i = 0; i < c; i += PIECE) sum_piece(g, b, i, c - i < PIECE ? c : i + PIECE, q);
 }
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };

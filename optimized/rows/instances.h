@@ -8,7 +8,7 @@
 /* The common case: gamma and (LayerNorm) beta, and nothing else. These facts are compile-time
  * constants, so the loops contain no branches on them. */
 NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {
-    row_recipe q = call->q;
+    row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);
     assume(v.gamma && (!centred || v.beta));
     if (!centred) v.beta = NULL;
@@ -19,7 +19,7 @@ NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool
 
 /* All other cases: tests per vector which arrays there are, and is never pipelined. */
 NL_INLINE void general_rows(const rows_call *call, nl_dtype t, bool centred) {
-    row_recipe q = call->q;
+    row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);
     q.pipelined = false, q.centred = centred, v.t = t;
     all_rows(v, q);
@@ -82,7 +82,7 @@ static rows_instance *const instances[][NL_DTYPES] = {
     [UNCENTRED] = {[NL_F32] = uncentred_f32, [NL_F16] = uncentred_f16, [NL_BF16] = uncentred_bf16},
 };
 
-NL_INLINE void run_rows(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+NL_INLINE void run_rows(const nl_problem *p, const nl_forward_args *a, const row_recipe *q) {
     const nl_layer *layer = &nl_layers[p->op];
     const bool cast = p->casting == NL_CAST_BEFORE_WEIGHT;
     const bool common = a->gamma && !a->residual && !cast && layer->centred == !!a->beta;

@@ -183,7 +183,7 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
 
 /* The common case, as in instances.h. */
 NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {
-    row_recipe q = call->q;
+    row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);
     if (!centred) v.beta = NULL;
     v.t = t, v.plus_one = plus_one, v.residual = v.residual_out = NULL;
@@ -210,7 +210,7 @@ static void plus_one_bf16(const rows_call *call) {
     common_rows(call, NL_BF16, false, true);
 }
 
-void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q) {
     const bool half = p->dtype == NL_F16, centred = nl_layers[p->op].centred;
     const rows_call call = {p, a, q};
     if (!a->gamma || a->residual || p->casting == NL_CAST_BEFORE_WEIGHT || centred != !!a->beta)

@@ -30,7 +30,7 @@ static const nl_threshold row_thresholds[]
 
 /* The body of a rung's forward(). */
 #define rows_forward NL_OF_ISA(rows_forward)
-NL_API void rows_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+NL_API void rows_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
 /* The same for 16-bit rows of at most KEPT elements, which are converted once (kept.c). */
 enum { KEPT = SUM_BLOCK, PAIR = 2 * VLEN };
@@ -40,21 +40,28 @@ static const nl_threshold kept_thresholds[]
                                {NL_OF_C, KEPT}, {NL_OF_N, 2},    {0}};
 
 #define rows_kept_forward NL_OF_ISA(rows_kept_forward)
-NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
+
+/* Rows of at most HELD vectors, VLEN of them at a time unless there are FEW, without a residual and a
+ * cast (together.c). */
+enum { HELD = 4, FEW = VLEN / 4 };
+
+#define short_rows_forward NL_OF_ISA(short_rows_forward)
+NL_API void short_rows_forward(const nl_problem *p, const nl_forward_args *a);
 
 /* A call as the loops of the files below receive it. */
 typedef struct rows_call {
     const nl_problem *p;
     const nl_forward_args *a;
-    row_recipe q;
+    const row_recipe *q;
 } rows_call;
 
 /* rows_forward() of recipes that read a row twice (two_pass.c), and of those that stream
  * (streaming.c). */
 #define rows_read_twice NL_OF_ISA(rows_read_twice)
 #define rows_streamed NL_OF_ISA(rows_streamed)
-void rows_read_twice(const nl_problem *p, const nl_forward_args *a, row_recipe q);
-void rows_streamed(const nl_problem *p, const nl_forward_args *a, row_recipe q);
+void rows_read_twice(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
+void rows_streamed(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
 /* y of one row, or of a piece of one, past the caches: (x - m) * rstd - shift, then gamma and beta. */
 typedef struct stats stats;

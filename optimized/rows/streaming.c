@@ -126,7 +126,7 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
 
 #include "instances.h"
 
-void rows_streamed(const nl_problem *p, const nl_forward_args *a, row_recipe q) {
+void rows_streamed(const nl_problem *p, const nl_forward_args *a, const row_recipe *q) {
     run_rows(p, a, q);
 }
 

@@ -4,8 +4,8 @@ from math import inf, isfinite
 import slide
 
 SOURCE = "f16_error"
-RUNGS = {"layernorm/two_pass": "float arithmetic", "half_sum": "16-bit running sum", "half_pairwise": "16-bit pairwise sum",
-         "half_compensated": "16-bit, Kahan's"}
+RUNGS = {"layernorm/two_pass": "float arithmetic", "half/layernorm_sum": "16-bit running sum", "half/layernorm_pairwise": "16-bit pairwise sum",
+         "half/layernorm_compensated": "16-bit, Kahan's"}
 
 
 def draw(page):
@@ -24,5 +24,5 @@ def draw(page):
     slide.log_y(axes, 0.3, 2 * max(y for _, y in ends.values()))
     page.names(axes)
     page.note("LayerNorm, forward, x and y in f16, normal data, against long double. One unit: rounding the result to f16.")
-    (c, storage), (_, arithmetic) = ends["layernorm/two_pass"], ends.get("half_sum", (0, 0))
+    (c, storage), (_, arithmetic) = ends["layernorm/two_pass"], ends.get("half/layernorm_sum", (0, 0))
     return f"Stored in f16: {storage:.1f} units at any width; summed in f16: {arithmetic:.0f} at {c} values"

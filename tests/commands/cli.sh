@@ -65,7 +65,7 @@ check "  twelve fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 12 || $2 
 check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
 check "  the same demonstrations as the table" "$(awk -F, 'NR > 1 && $11 == 1 { print $1 }' list.csv |
     sort -u | diff - <(sed -n 's/: demonstration: .*//p' list.txt | sort))"
-check "  rmsnorm/half_sum is one" "$(grep -q '^rmsnorm/half_sum,c,.*,1,0,"' list.csv || grep half list.csv)"
+check "  half/rmsnorm_sum is one" "$(grep -q '^half/rmsnorm_sum,c,.*,1,0,"' list.csv || grep half list.csv)"
 runs() { awk -F, 'NR > 1 && $10 == 1 { print $2 }' "$1" | uniq; }
 for isa in $(runs list.csv); do
     NL_ISA=$isa exits "NL_ISA=$isa" 0 list --csv

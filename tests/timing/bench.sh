@@ -49,9 +49,9 @@ unset NL_ISA
 
 half=rmsnorm/forward/bf16/8x64/normal
 bench $half --seconds 0.005
-holds "no demonstration is timed by default" test "$(grep -c half_ out.csv)" -eq 0
-bench $half --seconds 0.005 --impl 'rmsnorm/naive,*/half_sum'
-holds "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "rmsnorm/half_sum rmsnorm/naive "
+holds "no demonstration is timed by default" test "$(grep -c half/ out.csv)" -eq 0
+bench $half --seconds 0.005 --impl 'rmsnorm/naive,half/*_sum'
+holds "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "half/rmsnorm_sum rmsnorm/naive "
 holds "and its verdict is demo" test "$(column verdict out.csv | tr '\n' ' ')" = "demo ok "
 
 bench "$case" --seconds 0.01 --baseline layernorm/refined

@@ -63,7 +63,7 @@ prints "    | c is 7"
 sed 's|(void)threads;|assert(threads < 0);|; s|#include|#include <assert.h>\n&|' "$rung" > asserts.c
 exits "an assertion" 1 asserts.c rmsnorm/forward/f32/3x7/normal
 prints "threads < 0"
-exits "a demonstration" 0 "${fast[@]}" "$root/rmsnorm/half_eps.c"
+exits "a demonstration" 0 "${fast[@]}" "$root/half/rmsnorm_eps.c"
 prints "  -     16-bit storage                    4 cases, held to no bound"
 prints "as a demonstration"
 

@@ -11,7 +11,7 @@
     };
     const methods = [["one_pass", "one pass"], ["two_pass", "two passes"], ["welford", "Welford"],
                      ["refined", "refined"], ["rows_certified", "certified"]];
-    const halves = [["half_sum", "16-bit sums"], ["half_pairwise", "16-bit, pairwise"]];
+    const halves = [["layernorm_sum", "16-bit sums"], ["layernorm_pairwise", "16-bit, pairwise"]];
     const bits = {f32: 24, f16: 11, bf16: 8};
 
     const spelling = s => s.exhibit ? `layernorm/forward/${s.type}/1x${exhibits[s.exhibit].c}/museum:${s.exhibit}/no-affine`
@@ -116,7 +116,7 @@
                     {v: m.square, label: "mean², a float", kind: "bad", above: false, level: 0},
                     {v: m.of, label: "E[x²], a float", kind: "bad", above: false, level: 1}]);
             } else if (!one && Number.isFinite(r.mean[0])) {
-                const kept = s.method.startsWith("half") ? bits[s.type] : 24;
+                const kept = halves.some(([name]) => name === s.method) ? bits[s.type] : 24;
                 const ulp = spacing(r.due_mean || 1e-30, kept), off = Math.abs(r.mean[0] - r.due_mean);
                 grid(this.grid, r.due_mean, ulp, Math.max(4.5 * ulp, 1.3 * off), [
                     {v: r.due_mean, label: "mean, exactly", kind: "good", above: true, level: 0},

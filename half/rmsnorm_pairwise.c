@@ -1,8 +1,8 @@
-/* idea   A demonstration, half_sum with the squares added up pairwise: the sum of each half of the
+/* idea   A demonstration, rmsnorm_sum with the squares added up pairwise: the sum of each half of the
  *        row by itself, halved again down to single squares (Higham 2002, section 4.1). Both terms
  *        of an addition are then of about the same size.
  * gain   A term passes log2(c) roundings instead of c, and the sum no longer stops growing.
- * fails  As half_sum, where a square or the sum leaves the range of the storage type: pairs add no
+ * fails  As rmsnorm_sum, where a square or the sum leaves the range of the storage type: pairs add no
  *        range. And every other operation still rounds to 16 bits.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -1,8 +1,8 @@
-/* idea   A demonstration, half_sum with a compensated sum (Kahan 1965, Communications of the ACM
+/* idea   A demonstration, rmsnorm_sum with a compensated sum (Kahan 1965, Communications of the ACM
  *        8(1)): the rounding error of an addition is computed and corrects the next square.
  * gain   The sum is right to about its last digit, whatever the length of the row, as long as the
  *        square of the 16-bit rounding error times that length stays small.
- * fails  As half_sum, where a square or the sum leaves the range of the storage type; but Inf - Inf
+ * fails  As rmsnorm_sum, where a square or the sum leaves the range of the storage type; but Inf - Inf
  *        is NaN, so what was 0 there is NaN here. Four operations a square instead of one.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

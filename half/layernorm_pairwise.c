@@ -1,7 +1,7 @@
-/* idea   A demonstration, half_sum with both sums pairwise: the sum of each half of the row by
+/* idea   A demonstration, layernorm_sum with both sums pairwise: the sum of each half of the row by
  *        itself, halved again down to single values (Higham 2002, section 4.1).
  * gain   A term passes log2(c) roundings instead of c, and no sum stops growing.
- * fails  As half_sum, where a square or a sum leaves the range of the storage type. And the mean is
+ * fails  As layernorm_sum, where a square or a sum leaves the range of the storage type. And the mean is
  *        a 16-bit number: off by up to half its last digit, which moves every y.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -1,8 +1,8 @@
-/* idea   A demonstration, half_sum with compensated sums (Kahan 1965, Communications of the ACM
+/* idea   A demonstration, layernorm_sum with compensated sums (Kahan 1965, Communications of the ACM
  *        8(1)): the rounding error of an addition is computed and corrects the next term.
  * gain   Sums right to about their last digit, whatever the length of the row, as long as the
  *        square of the 16-bit rounding error times that length stays small.
- * fails  As half_sum, where a square or a sum leaves the range of the storage type; but Inf - Inf
+ * fails  As layernorm_sum, where a square or a sum leaves the range of the storage type; but Inf - Inf
  *        is NaN, so what was 0 there is NaN here. And the mean is still a 16-bit number.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

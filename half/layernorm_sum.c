@@ -1,5 +1,5 @@
 /* idea   A demonstration: two_pass with each result rounded to the storage type before it is used,
- *        and one running sum each for the mean and the squares. As rmsnorm/half_sum.c.
+ *        and one running sum each for the mean and the squares. As half/rmsnorm_sum.c.
  * gain   What people hope for: twice as many values in a register. Here only the error is real.
  * fails  A term less than half the last digit of a sum is lost: in bf16 a 1 beside 256, in f16
  *        beside 2048. The sum of squares all but stops growing in long rows, and so does that of x

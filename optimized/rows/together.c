@@ -1,0 +1,232 @@
+/* The loops of rows_registers. SPDX-License-Identifier: MIT */
+#include "output.h"
+
+enum { TOGETHER = VLEN };
+
+/* Vectors of a row, and the lanes of the last one. */
+typedef struct row_shape {
+    size_t vectors, last;
+    bool streams;
+} row_shape;
+
+/* Rows that are computed together; where `count` are fewer, the last stands for the rest. */
+typedef struct some_rows {
+    const void *x[TOGETHER];
+    float mean[TOGETHER], shift[TOGETHER], rstd[TOGETHER]; /* xhat = (x - mean) * rstd - shift */
+    float saved[TOGETHER];                                 /* the mean with its correction */
+    float squares[TOGETHER];
+    bool some_outside; /* a sum of squares leaves float's range */
+} some_rows;
+
+/* The sums over a row, still lane by lane: of d = x - mean and of d^2. Even vectors and odd ones are
+ * added up apart. */
+typedef struct lane_sums {
+    vf d, squares;
+} lane_sums;
+
+/* LayerNorm reads a row first without squares, for the mean. */
+NL_INLINE void add_lanes(lane_sums *s, nl_dtype t, const void *x, size_t i, size_t k, vf mean,
+                         bool centred, bool squares) {
+    vf d = vload(t, x, i, k);
+    if (centred && squares) d = vkeep(d - mean, k);
+    if (centred) s->d += d;
+    if (squares) s->squares = vfma(d, d, s->squares);
+}
+
+NL_INLINE lane_sums sum_lanes(nl_dtype t, const void *x, row_shape shape, float m, bool centred,
+                              bool squares) {
+    const vf mean = vset(m);
+    lane_sums even = {vset(0), vset(0)}, odd = even;
+    size_t j = 0;
+#pragma GCC unroll 2
+    for (; j + 2 < shape.vectors; j += 2) {
+        add_lanes(&even, t, x, j * VLEN, VLEN, mean, centred, squares);
+        add_lanes(&odd, t, x, (j + 1) * VLEN, VLEN, mean, centred, squares);
+    }
+    if (j + 1 < shape.vectors) {
+        add_lanes(&even, t, x, j * VLEN, VLEN, mean, centred, squares);
+        add_lanes(&odd, t, x, (j + 1) * VLEN, shape.last, mean, centred, squares);
+    } else {
+        add_lanes(&even, t, x, j * VLEN, shape.last, mean, centred, squares);
+    }
+    return (lane_sums){even.d + odd.d, even.squares + odd.squares};
+}
+
+/* Sums of so many rows, one in each lane. */
+NL_INLINE void reduce(const vf *of_rows, size_t rows, float *sums) {
+    if (rows == 1)
+        sums[0] = vsum(of_rows[0]);
+    else
+        vstore(NL_F32, sums, 0, VLEN, vsums(of_rows));
+}
+
+/* The statistics of rows [0, rows) from their sums, as from_sums() and out_of_range() of one. */
+NL_INLINE void finish_rows(some_rows *s, size_t rows, const float *d, double per_c, float eps) {
+#pragma omp simd
+    for (size_t a = 0; a < rows; a++) {
+        const double sum = d[a], c = sum * per_c, var = (s->squares[a] - c * sum) * per_c;
+        const float rstd = 1 / sqrtf((float)var + eps);
+        s->rstd[a] = rstd, s->shift[a] = (float)c * rstd, s->saved[a] = s->mean[a] + (float)c;
+    }
+    int inside = 0;
+    const float least = eps < 0x1p-96f ? 0x1p-96f : 0;
+#pragma omp simd reduction(+ : inside)
+    for (size_t a = 0; a < rows; a++)
+        inside += (s->squares[a] <= FLT_MAX) & (s->squares[a] >= least);
+    s->some_outside = inside != (int)rows;
+}
+
+/* Compiled once, for all shapes. */
+static NL_OUTLINED void finish_together(some_rows *s, const float *d, double per_c, float eps) {
+    finish_rows(s, TOGETHER, d, per_c, eps);
+}
+
+NL_INLINE void sum_rows(some_rows *s, nl_view v, size_t r, size_t rows, size_t count,
+                        row_shape shape, bool centred) {
+    const double per_c = 1 / (double)v.c;
+    float d[TOGETHER] = {0};
+    vf in_lanes[TOGETHER], of_squares[TOGETHER];
+    for (size_t a = 0; a < count; a++) s->x[a] = nl_row(v, r + a).x;
+    for (size_t a = count; a < rows; a++) s->x[a] = s->x[count - 1];
+    for (size_t a = 0; a < rows; a++) s->mean[a] = 0;
+    if (centred) {
+        for (size_t a = 0; a < rows; a++)
+            in_lanes[a] = sum_lanes(v.t, s->x[a], shape, 0, true, false).d;
+        reduce(in_lanes, rows, d);
+#pragma omp simd
+        for (size_t a = 0; a < rows; a++) s->mean[a] = (float)(d[a] * per_c);
+    }
+    for (size_t a = 0; a < rows; a++) {
+        const lane_sums both = sum_lanes(v.t, s->x[a], shape, s->mean[a], centred, true);
+        in_lanes[a] = both.d, of_squares[a] = both.squares;
+    }
+    if (centred) reduce(in_lanes, rows, d);
+    reduce(of_squares, rows, s->squares);
+    if (rows == 1)
+        finish_rows(s, 1, d, per_c, v.eps);
+    else
+        finish_together(s, d, per_c, v.eps);
+}
+
+typedef struct held_parameters {
+    vf gain[HELD], beta[HELD];
+} held_parameters;
+
+NL_INLINE held_parameters hold(nl_view v, row_shape shape) {
+    held_parameters held;
+#pragma GCC unroll 4
+    for (size_t j = 0; j < HELD; j++) {
+        if (j >= shape.vectors) continue;
+        const size_t k = j + 1 < shape.vectors ? (size_t)VLEN : shape.last;
+        held.gain[j] = vgain(v.gamma, v.plus_one, j * VLEN, k);
+        held.beta[j] = v.beta ? vload(NL_F32, v.beta, j * VLEN, k) : vset(0);
+    }
+    return held;
+}
+
+/* Vector j of row a. */
+NL_INLINE void put_lanes(nl_view v, const some_rows *s, size_t a, void *y, row_shape shape,
+                         size_t j, size_t k, const held_parameters *held, bool centred) {
+    const size_t i = j * VLEN;
+    const vf x = vload(v.t, s->x[a], i, k), rstd = vset(s->rstd[a]);
+    const vf gain = held ? held->gain[j] : vgain(v.gamma, v.plus_one, i, k);
+    vf out = x * rstd;
+    if (centred) out = vfma(x - vset(s->mean[a]), rstd, vset(-s->shift[a]));
+    if (!centred)
+        out *= gain;
+    else if (held)
+        out = vfma(out, gain, held->beta[j]);
+    else
+        out = vfma(out, gain, v.beta ? vload(NL_F32, v.beta, i, k) : vset(0));
+    if (shape.streams)
+        vstream(v.t, y, i, out);
+    else
+        vstore(v.t, y, i, k, out);
+}
+
+/* Rows [a, end) of these, which begin with row r. */
+NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_t end,
+                        row_shape shape, const held_parameters *held, bool centred) {
+    const size_t bytes = (end - a) * sizeof *s->rstd;
+    if (v.mean) memcpy(v.mean + r + a, s->saved + a, bytes);
+    if (v.rstd) memcpy(v.rstd + r + a, s->rstd + a, bytes);
+    for (; a < end; a++) {
+        void *const y = nl_row(v, r + a).y;
+        size_t j = 0;
+#pragma GCC unroll 4
+        for (; j + 1 < shape.vectors; j++) put_lanes(v, s, a, y, shape, j, VLEN, held, centred);
+        put_lanes(v, s, a, y, shape, j, shape.last, held, centred);
+    }
+}
+
+/* So many rows from r on, a constant, of which `count` exist. */
+NL_INLINE void do_rows(const nl_view *whole, nl_view v, size_t r, size_t rows, size_t count,
+                       row_shape shape, const held_parameters *held, bool centred) {
+    some_rows s;
+    sum_rows(&s, v, r, rows, count, shape, centred);
+    if (!s.some_outside) {
+        put_rows(v, &s, r, 0, count, shape, held, centred);
+        return;
+    }
+    for (size_t a = 0; a < count; a++) {
+        if (out_of_range(v, (totals){0, s.squares[a]}))
+            in_double(whole, r + a, centred);
+        else
+            put_rows(v, &s, r, a, a + 1, shape, NULL, centred);
+    }
+}
+
+NL_INLINE void rows_of(const nl_view *whole, nl_view v, row_shape shape, bool centred) {
+    const held_parameters held = hold(v, shape);
+    for (size_t r = 0; r < v.n; r += TOGETHER)
+        do_rows(whole, v, r, TOGETHER, v.n - r < TOGETHER ? v.n - r : TOGETHER, shape, &held,
+                centred);
+}
+
+NL_INLINE void rows_by_length(const nl_view *whole, nl_view v, bool streams, bool centred) {
+    const size_t vectors = (v.c + VLEN - 1) / VLEN, last = v.c - (vectors - 1) * VLEN;
+    if (v.n <= FEW)
+        for (size_t r = 0; r < v.n; r++)
+            do_rows(whole, v, r, 1, 1, (row_shape){vectors, last, streams}, NULL, centred);
+    else
+        switch (vectors) {
+        case 1: rows_of(whole, v, (row_shape){1, last, streams}, centred); break;
+        case 2: rows_of(whole, v, (row_shape){2, last, streams}, centred); break;
+        case 3: rows_of(whole, v, (row_shape){3, last, streams}, centred); break;
+        case 4: rows_of(whole, v, (row_shape){4, last, streams}, centred); break;
+        }
+}
+
+NL_INLINE void rows_of_type(const nl_view *whole, nl_dtype t, bool streams) {
+    nl_view v = *whole;
+    const nl_stride y = v.rows ? v.rows->y : (nl_stride){v.c, v.c};
+    const size_t bytes = (v.c | y.row | y.outer) * nl_dtype_size(t);
+    streams = streams && ((uintptr_t)v.y | bytes) % 64 == 0;
+    v.t = t, v.residual = v.residual_out = NULL;
+    if (v.centred)
+        rows_by_length(whole, v, streams, true);
+    else
+        rows_by_length(whole, v, streams, false);
+    if (streams) vfence();
+}
+
+/* Functions of their own: compilers take more than twice the time for one of twice the size. */
+static NL_OUTLINED void rows_f32(const nl_view *v, bool streams) {
+    rows_of_type(v, NL_F32, streams);
+}
+static NL_OUTLINED void rows_f16(const nl_view *v, bool streams) {
+    rows_of_type(v, NL_F16, streams);
+}
+static NL_OUTLINED void rows_bf16(const nl_view *v, bool streams) {
+    rows_of_type(v, NL_BF16, streams);
+}
+
+void short_rows_forward(const nl_problem *p, const nl_forward_args *a) {
+    const nl_view v = nl_view_of(p, a);
+    const bool streams = a->plan && a->plan->streams;
+    switch (v.t) {
+    case NL_F32: rows_f32(&v, streams); break;
+    case NL_F16: rows_f16(&v, streams); break;
+    case NL_BF16: rows_bf16(&v, streams); break;
+    }
+}
