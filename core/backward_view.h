@@ -67,7 +67,7 @@ static inline void nl_skip_backward_rows(const nl_problem *p, nl_backward_args *
     a->mean = v.mean, a->rstd = v.rstd;
     *plan = *a->plan, a->plan = plan;
     if (v.rows)
-        plan->first = r;
+        plan->first += r;
     else
         a->x = v.x, a->dy = v.dy, a->dx = v.dx, a->dresidual = v.dresidual;
 }

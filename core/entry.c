@@ -64,6 +64,7 @@ static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr
     const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
     const size_t size = nl_dtype_size(p->dtype), step = (p->inner > 1 ? s.outer : s.row) * size;
     const size_t width = (p->inner > 1 ? (p->inner - 1) * s.row + p->c : p->c) * size;
+    if (!step) return false; /* a stride of 2^62 that is never taken */
     const size_t off = (at > other ? at - other : other - at) % step;
     return s.row == t.row && s.outer == t.outer && off >= width && step - off >= width;
 }
@@ -184,9 +185,10 @@ static nl_status check_strides(const nl_problem *p) {
         if (!is_tensor(i)) continue;
         const nl_stride s = nl_arg_stride(p, (nl_arg)i);
         if (nl_span(p, s) == SIZE_MAX || !rows_are_apart(p, s))
-            return fail(NL_BAD_ARGUMENT,
-                        "strides of %zu and %zu elements: rows of %zu overlap, or leave memory",
-                        s.row, s.outer, p->c);
+            return fail(
+                NL_BAD_ARGUMENT,
+                "%s has strides of %zu and %zu elements: rows of %zu overlap, or leave memory",
+                nl_arg_name((nl_arg)i, p->pass), s.row, s.outer, p->c);
     }
     return NL_OK;
 }

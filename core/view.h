@@ -15,8 +15,9 @@ typedef struct nl_view {
     bool centred, plus_one, cast_before_weight, biased_running_var, rounds_sum;
     size_t n, c, s, first_cache;
     float eps, momentum;
-    size_t first;        /* of strided rows */
-    const nl_rows *rows; /* NULL: they follow each other */
+    size_t first;          /* of strided rows */
+    size_t x_step, y_step; /* elements from one row to the next, where rows is NULL */
+    const nl_rows *rows;   /* NULL: they follow each other */
 } nl_view;
 
 /* x_i plus the residual, as float. */
@@ -43,7 +44,7 @@ NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
 /* Row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, xhat) counts within the row. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
     const size_t size = nl_dtype_size(v.t), packed = r * v.c;
-    size_t x = packed, y = packed, residual = packed, residual_out = packed;
+    size_t x = r * v.x_step, y = r * v.y_step, residual = packed, residual_out = packed;
     if (__builtin_expect(v.rows != NULL, false)) {
         const nl_rows *rows = v.rows;
         x = nl_row_at(rows, rows->x, v.first + r), y = nl_row_at(rows, rows->y, v.first + r);
@@ -127,7 +128,9 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .momentum = p->momentum,
                      .first_cache = plan->first_cache,
                      .rows = plan->rows,
-                     .first = plan->first};
+                     .first = plan->first,
+                     .x_step = p->c,
+                     .y_step = p->c};
 }
 
 /* Moves a call's arguments to the rows from r on. Where they are strided, the plan keeps r. */
@@ -136,7 +139,7 @@ static inline void nl_skip_rows(const nl_problem *p, nl_forward_args *a, nl_plan
     a->mean = v.mean, a->rstd = v.rstd;
     *plan = *a->plan, a->plan = plan;
     if (v.rows)
-        plan->first = r;
+        plan->first += r;
     else
         a->x = v.x, a->residual = v.residual, a->y = v.y, a->residual_out = v.residual_out;
 }

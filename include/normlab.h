@@ -50,8 +50,9 @@ typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
  *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM */
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
-/* How x + residual is normalized: as the float it is (vLLM's and FlashInfer's fused kernels), or
- * rounded to dtype first, as where it is stored and read again (Hugging Face, PyTorch eager). */
+/* How x + residual is normalized: as the float it is (FlashInfer's fused kernels, nano-vllm), or
+ * rounded to dtype first, as where it is stored and read again (vLLM's kernels, Hugging Face, PyTorch
+ * eager). */
 typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored: STREAMING bypasses the caches and saves memory traffic, CACHED leaves it
@@ -238,7 +239,8 @@ NL_API bool nl_isa_runs(const char *isa);
 NL_API const char *nl_isa_best(void);
 
 /* For one implementation, and for nl_best() on one machine, a row of a row norm has the same bits in
- * y and dx whatever n, its place, the threads, the alignment, the neighbours and the stores.
+ * y and dx whatever n, its place, the threads, the alignment, the neighbours and the stores; but for
+ * the payload of a NaN.
  *
  * The recommended implementation for the problem and that many threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL when none accepts the problem. Small problems get one

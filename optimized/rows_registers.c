@@ -28,6 +28,6 @@ static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},
                                           {0}};
 
 NL_IMPL(.about = "short rows, as many together as a vector has lanes", .ops = ROW_NORMS,
-        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = HELD * VLEN,
+        .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .c_max = SHORT * VLEN,
         .thresholds = thresholds, .strided = true, .heeds_stores = true, .range_safe = true,
         .method = NL_REFINED, .lanes = 2 * VLEN, .forward = forward);

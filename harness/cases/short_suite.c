@@ -23,8 +23,12 @@ static const struct group {
     {"one row, no row, many rows",
      {"f32/{1x5,0x5,100x5}/normal", "f32/{1x5,0x5,100x5}/normal", "f32/{2x5,0x5,100x5}/normal",
       "f32/{2x5,0x5,100x5}/normal", "f32/{1x5,0x5,100x5}/normal"}},
-    {"residual",
-     {TYPES "/3x{7,64}/normal/residual", TYPES "/3x{7,64}/normal/residual", NULL, NULL, NULL}},
+    {"residual, gaps between rows",
+     {TYPES "/{3x{7,64}/normal/residual{,/rounded-sum},12x{5,64}/normal/residual"
+            "/gap-x=1/gap-residual=2/gap-y=3/gap-residual_out=4{,/inner=4/outer-gap=65}}",
+      TYPES "/{3x{7,64}/normal/residual,12x{5,64}/normal/residual"
+            "/gap-x=1/gap-dresidual=2/gap-dx=3/gap-dy=4{,/inner=4/outer-gap=65}}",
+      NULL, NULL, NULL}},
     {"cast before the weight",
      {"{f16,bf16}/3x{7,64}/normal{,/residual}/cast-before-weight", NULL,
       "{f16,bf16}/9x{7,3x49}/normal/cast-before-weight", NULL,

@@ -51,6 +51,10 @@ static const char *const suite[] = {
     /* rows that do not follow each other: gaps, heads of a packed tensor */
     ROWS "/{forward,backward}/" TYPES "/12x{5,64,129,1030}/normal{,/residual}"
          "/{gap=3,inner=4/outer-gap=65,inner=3/gap=1/outer-gap=64}",
+    "{" ROWS "/forward/" TYPES "/12x{5,129}/normal/residual{,/inner=4}"
+    "/gap-x=1/gap-residual=2/gap-y=3/gap-residual_out=4," ROWS "/backward/" TYPES
+    "/12x{5,129}/normal/residual{,/inner=4}"
+    "/gap-x=1/gap-dresidual=2/gap-dx=3/gap-dy=4}",
     ROWS "/{forward,backward}/" TYPES "/24x{80,2048}/normal/inner=3/outer-gap=32"
          "{/in-place,/threads=3,/stores=streaming}",
     /* parameters in 16 bits, and sums that are rounded first */

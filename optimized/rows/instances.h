@@ -5,13 +5,14 @@
 #ifndef NL_INSTANCES_H
 #define NL_INSTANCES_H
 
-/* The common case: gamma and (LayerNorm) beta, and nothing else. These facts are compile-time
- * constants, so the loops contain no branches on them. */
+/* The common case: gamma and (LayerNorm) beta, nothing else, and one distance from row to row. These
+ * facts are compile-time constants, so the loops contain no branches on them. */
 NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);
     assume(v.gamma && (!centred || v.beta));
     if (!centred) v.beta = NULL;
+    take_steps(&v);
     v.residual = v.residual_out = NULL;
     v.cast_before_weight = false, v.t = t, v.plus_one = plus_one, q.centred = centred;
     all_rows(v, q);
@@ -71,8 +72,6 @@ static void uncentred_bf16(const rows_call *call) {
     general_rows(call, NL_BF16, false);
 }
 
-typedef void rows_instance(const rows_call *call);
-
 enum { LAYERNORM, RMSNORM, PLUS_ONE, CENTRED, UNCENTRED };
 static rows_instance *const instances[][NL_DTYPES] = {
     [LAYERNORM] = {[NL_F32] = layernorm_f32, [NL_F16] = layernorm_f16, [NL_BF16] = layernorm_bf16},
@@ -88,7 +87,11 @@ NL_INLINE void run_rows(const nl_problem *p, const nl_forward_args *a, const row
     const bool common = a->gamma && !a->residual && !cast && layer->centred == !!a->beta;
     int which = layer->centred ? CENTRED : UNCENTRED;
     if (common) which = layer->centred ? LAYERNORM : layer->plus_one ? PLUS_ONE : RMSNORM;
-    instances[which][p->dtype](&(rows_call){p, a, q});
+    const rows_call call = {p, a, q};
+    if (common)
+        run_common(instances[which][p->dtype], &call);
+    else
+        instances[which][p->dtype](&call);
 }
 
 #endif

@@ -186,6 +186,7 @@ NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);
     if (!centred) v.beta = NULL;
+    take_steps(&v);
     v.t = t, v.plus_one = plus_one, v.residual = v.residual_out = NULL;
     v.cast_before_weight = false, q.centred = centred;
     all_rows(v, q);
@@ -216,9 +217,9 @@ void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_
     if (!a->gamma || a->residual || p->casting == NL_CAST_BEFORE_WEIGHT || centred != !!a->beta)
         rows_forward(p, a, q);
     else if (centred)
-        half ? layernorm_f16(&call) : layernorm_bf16(&call);
+        run_common(half ? layernorm_f16 : layernorm_bf16, &call);
     else if (nl_layers[p->op].plus_one)
-        half ? plus_one_f16(&call) : plus_one_bf16(&call);
+        run_common(half ? plus_one_f16 : plus_one_bf16, &call);
     else
-        half ? rmsnorm_f16(&call) : rmsnorm_bf16(&call);
+        run_common(half ? rmsnorm_f16 : rmsnorm_bf16, &call);
 }

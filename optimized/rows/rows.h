@@ -44,7 +44,7 @@ NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, con
 
 /* Rows of at most HELD vectors, VLEN of them at a time unless there are FEW, without a residual and a
  * cast (together.c). */
-enum { HELD = 4, FEW = VLEN / 4 };
+enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define short_rows_forward NL_OF_ISA(short_rows_forward)
 NL_API void short_rows_forward(const nl_problem *p, const nl_forward_args *a);
@@ -55,6 +55,39 @@ typedef struct rows_call {
     const nl_forward_args *a;
     const row_recipe *q;
 } rows_call;
+
+typedef void rows_instance(const rows_call *call);
+
+static __attribute__((noinline, unused)) void run_each_outer(rows_instance *instance,
+                                                             const rows_call *call) {
+    const nl_view v = nl_view_of(call->p, call->a);
+    const size_t inner = v.rows->inner ? v.rows->inner : v.first + v.n;
+    for (size_t r = 0, end; r < v.n; r = end) {
+        const nl_view row = nl_row(v, r);
+        nl_problem p = *call->p;
+        nl_forward_args a = *call->a;
+        a.x = row.x, a.y = row.y, a.mean = row.mean, a.rstd = row.rstd;
+        end = r + inner - (v.first + r) % inner;
+        if (end > v.n) end = v.n;
+        p.n = end - r;
+        instance(&(rows_call){&p, &a, call->q});
+    }
+}
+
+/* Calls an instance for the common case, which takes rows at one distance: where they have an inner
+ * dimension, once for each outer index. */
+NL_INLINE void run_common(rows_instance *instance, const rows_call *call) {
+    const nl_plan *plan = call->a->plan;
+    if (__builtin_expect(plan && plan->rows, false))
+        run_each_outer(instance, call);
+    else
+        instance(call);
+}
+
+NL_INLINE void take_steps(nl_view *v) {
+    if (v->rows) v->x_step = v->rows->x.row, v->y_step = v->rows->y.row;
+    v->rows = NULL;
+}
 
 /* rows_forward() of recipes that read a row twice (two_pass.c), and of those that stream
  * (streaming.c). */

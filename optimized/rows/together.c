@@ -194,6 +194,10 @@ NL_INLINE void rows_by_length(const nl_view *whole, nl_view v, bool streams, boo
         case 2: rows_of(whole, v, (row_shape){2, last, streams}, centred); break;
         case 3: rows_of(whole, v, (row_shape){3, last, streams}, centred); break;
         case 4: rows_of(whole, v, (row_shape){4, last, streams}, centred); break;
+        default:
+            for (size_t r = 0; r < v.n; r += TOGETHER)
+                do_rows(whole, v, r, TOGETHER, v.n - r < TOGETHER ? v.n - r : TOGETHER,
+                        (row_shape){vectors, last, streams}, NULL, centred);
         }
 }
 

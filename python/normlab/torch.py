@@ -38,17 +38,19 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 def _levels(tensor: Tensor) -> list[int]:
     """How many rows each level of steps has, from the inside; three: the library cannot use it in place."""
-    found: list[int] = []
-    step = 0
+    axes = [(by, count) for by, count in zip(tensor.stride()[-2::-1], tensor.shape[-2::-1]) if count != 1]
     if tensor.shape[-1] != 1 and tensor.stride(-1) != 1:
         return [0, 0, 0]
-    for count, by in zip(tensor.shape[-2::-1], tensor.stride()[-2::-1]):
-        if count == 1:
-            continue
+    reach = tensor.shape[-1]
+    for by, count in sorted(axes):
+        if by < reach:  # rows overlap, as those of Tensor.unfold(), or are one
+            return [0, 0, 0]
+        reach += by * (count - 1)
+    found: list[int] = []
+    step = 0
+    for by, count in axes:
         if found and by == step * found[-1]:
             found[-1] *= count
-        elif by <= 0:
-            return [0, 0, 0]
         else:
             found.append(count)
             step = by

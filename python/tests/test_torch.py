@@ -315,6 +315,22 @@ def test_gradients_through_views():
         assert all(torch.equal(a, b) for a, b in zip(got, want)) and got[2].dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_windows_that_overlap(seed):
+    """Rows that share memory, as those of unfold(), are copied: input, residual and the gradient of y."""
+    torch.manual_seed(seed)
+    c, step, some, turned = (int(torch.randint(low, high, ())) for low, high in ((2, 40), (1, 50), (1, 4), (0, 2)))
+    x, r, dy = (torch.randn(some, 200).unfold(1, c, step) for _ in range(3))
+    if turned:
+        x, r, dy = (t.transpose(0, 1) for t in (x, r, dy))
+    results = []
+    for of in (lambda t: t), (lambda t: t.clone(memory_format=torch.contiguous_format)):
+        into = of(x).detach().requires_grad_()
+        y, total = nlt.layer_norm(into, (c,), residual=of(r))
+        results.append([y, total, *torch.autograd.grad(y, into, of(dy))])
+    assert all(torch.equal(a, b) for a, b in zip(*results))
+
+
 def test_swap_keeps_the_rounding():
     class Qwen3RMSNorm(LlamaRMSNorm):
         def forward(self, x):

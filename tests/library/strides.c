@@ -1,6 +1,7 @@
 /* Rows that do not follow each other give the bits of rows that do, nothing between them is written,
  * what makes no sense is refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
 #include "base/random.h"
+#include "cases/suite.h"
 #include "layer.h"
 #include "trial.h"
 
@@ -141,7 +142,13 @@ Test(strides, what_is_refused) {
         cr_assert(strstr(nl_message(), bad[i].why), "'%s' says nothing of '%s'", nl_message(),
                   bad[i].why);
     }
-    p = heads;
+    for (int bit = 40; bit < 64; bit++) { /* a distance that is never taken, times four bytes */
+        p = heads, a.y = qkv + 1, p.n = 2, p.x_stride.outer = (size_t)1 << bit,
+        p.y_stride = p.x_stride;
+        cr_assert(nl_forward(NULL, &p, &a, 1) == NL_BAD_ARGUMENT &&
+                  strstr(nl_message(), "overlap"));
+    }
+    p = heads, a.y = other;
     const nl_status status = nl_forward(nl_find("rmsnorm/unfused", "c"), &p, &a, 1);
     cr_assert(status == NL_UNSUPPORTED && strstr(nl_message(), "follow each other"));
     p.op = NL_BATCHNORM;
@@ -177,5 +184,76 @@ Test(strides, wrong_kernels_are_found) {
         const verdict v = outputs_check(&t.in, &t.want);
         cr_assert((v.outcome == OUTCOME_OK) == (fault == RIGHT), "fault %d: %s", (int)fault, v.why);
         trial_end(&t);
+    }
+}
+
+/* rmsnorm of plain C that takes one tensor's strides for another's. */
+static size_t taken, instead;
+
+static nl_plan mistaken(const nl_plan *plan, nl_rows *rows) {
+    nl_plan other = *plan;
+    if (!plan->rows) return other;
+    *rows = *plan->rows;
+    nl_stride *const all[] = {&rows->x, &rows->dy, &rows->residual, &rows->y, &rows->residual_out};
+    *all[instead] = *all[taken];
+    other.rows = rows;
+    return other;
+}
+
+static void mistaken_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
+    nl_rows rows;
+    const nl_plan plan = mistaken(a->plan, &rows);
+    nl_forward_args b = *a;
+    b.plan = &plan;
+    nl_find("rmsnorm/one_pass", "c")->forward(p, &b, threads);
+}
+
+static void mistaken_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    nl_rows rows;
+    const nl_plan plan = mistaken(a->plan, &rows);
+    nl_backward_args b = *a;
+    b.plan = &plan;
+    nl_find("rmsnorm/backward", "c")->backward(p, &b, threads);
+}
+
+/* Does any of these cases, with strides, tell mine from the right one? */
+static bool found(const case_list *list, const nl_impl *mine) {
+    for (size_t i = 0; i < list->count; i++) {
+        const nl_case *c = &list->items[i];
+        if (nl_is_packed(&c->problem) || !nl_accepts(mine, &c->problem)) continue;
+        trial t;
+        trial_make(&t, c->text);
+        trial_place(&t, mine);
+        trial_call(&t, 1);
+        const verdict v = outputs_check(&t.in, &t.want);
+        trial_end(&t);
+        if (v.outcome != OUTCOME_OK) return true;
+    }
+    return false;
+}
+
+/* Gaps rise in this order. With larger strides than its own, a tensor is left, which ends the test. */
+static const size_t by_gap[][4] =
+    {[NL_FORWARD] = {X, RESIDUAL, Y, RESIDUAL_OUT}, [NL_BACKWARD] = {X, RESIDUAL, Y, DY}};
+
+/* For each pair of tensors, `normlab try` finds a kernel that mistakes one's strides for the other's. */
+Test(strides, the_short_suite_tells_tensors_apart) {
+    nl_impl mine[] = {[NL_FORWARD] = *nl_find("rmsnorm/one_pass", "c"),
+                      [NL_BACKWARD] = *nl_find("rmsnorm/backward", "c")};
+    mine[NL_FORWARD].name = mine[NL_BACKWARD].name = "test/mistaken";
+    mine[NL_FORWARD].forward = mistaken_forward, mine[NL_BACKWARD].backward = mistaken_backward;
+    char error[700];
+    for (nl_pass pass = NL_FORWARD; pass <= NL_BACKWARD; pass++) {
+        case_list list = {0};
+        for (size_t g = 0; short_suite_subject(g); g++)
+            cr_assert(short_suite_add(g, &mine[pass], &list, error, sizeof error), "%s", error);
+        for (size_t a = 0; a < 4; a++)
+            for (size_t b = a; b < 4; b++) {
+                taken = by_gap[pass][a], instead = by_gap[pass][b];
+                cr_assert(found(&list, &mine[pass]) == (a != b),
+                          "%s: tensor %zu's strides for tensor %zu's", nl_pass_name(pass), taken,
+                          instead);
+            }
+        cases_free(&list);
     }
 }

@@ -51,8 +51,8 @@ half=rmsnorm/forward/bf16/8x64/normal
 bench $half --seconds 0.005
 holds "no demonstration is timed by default" test "$(grep -c half/ out.csv)" -eq 0
 bench $half --seconds 0.005 --impl 'rmsnorm/naive,half/*_sum'
-holds "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "half/rmsnorm_sum rmsnorm/naive "
-holds "and its verdict is demo" test "$(column verdict out.csv | tr '\n' ' ')" = "demo ok "
+holds "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "rmsnorm/naive half/rmsnorm_sum "
+holds "and its verdict is demo" test "$(column verdict out.csv | tr '\n' ' ')" = "ok demo "
 
 bench "$case" --seconds 0.01 --baseline layernorm/refined
 holds "--baseline chooses another" all 'layernorm/refined' baseline out.csv

@@ -87,8 +87,9 @@ says "cause: likely: eps outside the root"
 finds "16-bit storage" 's|nl_x(row, i) / sqrtf|nl_round(v.t, nl_x(row, i)) / (1 + (v.t == NL_F16) * 0.01f) / sqrtf|'
 finds "every width" 's|mean_square /= v.c;|mean_square /= v.c + (v.c == 67);|'
 finds "one row, no row, many rows" 's|nl_view row = nl_row(v, r);|if (r == 99) break; nl_view row = nl_row(v, r);|'
-finds "residual" 's|nl_x(row, i) \*|nl_load(v.t, row.x, i) *|'
+finds "residual, gaps between rows" 's|nl_x(row, i) \*|nl_load(v.t, row.x, i) *|'
 says "cause: unknown: none of "
+finds "residual, gaps between rows" 's|nl_row(v, r);|&row.rounds_sum = false;|'
 finds "cast before the weight" 's|size_t r = 0;|size_t r = (v.cast_before_weight = false);|'
 finds "in place" 's|mean_square + v.eps));$|(mean_square + (v.y == v.x)) + v.eps));|'
 finds "arguments left out" 's|nl_x(row, i) / sqrtf|(v.gamma ? 1 : 2) * &|'
