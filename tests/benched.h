@@ -1,6 +1,5 @@
 /* Times one implementation as `normlab bench` does. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_BENCHED_H
-#define NL_TEST_BENCHED_H
+#pragma once
 
 #include "registry.h"
 #include "timing/bench.h"
@@ -34,5 +33,3 @@ static inline verdict bench_verdict(const nl_case *c, const char *name) {
         cr_assert_fail("%s: not timed: %s", c->text, error);
     return b.line.v;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The oracle of the reference, by MPFR. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_EXACT_H
-#define NL_TEST_EXACT_H
+#pragma once
 
 #include "runs.h"
 
@@ -86,5 +85,3 @@ static inline long double exact_error(exact *e, long double got, mpfr_t want) {
     mpfr_abs(e->t, e->t, MPFR_RNDN);
     return mpfr_get_ld(e->t, MPFR_RNDN);
 }
-
-#endif

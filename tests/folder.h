@@ -1,6 +1,5 @@
 /* A temporary folder for a test that writes files. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_FOLDER_H
-#define NL_TEST_FOLDER_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -42,5 +41,3 @@ static inline void spill(const char *to, const void *bytes, size_t size) {
     FILE *f = fopen(to, "wb");
     cr_assert(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0, "cannot write %s", to);
 }
-
-#endif

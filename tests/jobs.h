@@ -1,6 +1,5 @@
 /* Every valid pair of op and pass, and the pointers of its call. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_JOBS_H
-#define NL_TEST_JOBS_H
+#pragma once
 
 #include "support.h"
 
@@ -52,5 +51,3 @@ static inline bool writes(const struct job *job, const char *pointer) {
     };
     return may_have(job, pointer) && has_word(outputs[job->pass], pointer);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs a study and looks up its points. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_POINTS_H
-#define NL_TEST_POINTS_H
+#pragma once
 
 #include "studies/study.h"
 #include "support.h"
@@ -32,5 +31,3 @@ static inline double at(const char *csv, const study *s, const char *panel, cons
     double y = line ? strtod(line + strlen(key), NULL) : NAN;
     return y;
 }
-
-#endif

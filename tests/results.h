@@ -1,6 +1,5 @@
 /* Result files for the tests of their reader. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_RESULTS_H
-#define NL_TEST_RESULTS_H
+#pragma once
 
 #include "folder.h"
 #include "results/results.h"
@@ -29,5 +28,3 @@ static inline const char *reading(const char *text, size_t size, results *out) {
 static inline void enter_results(void) {
     enter_folder("a.csv");
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs of the reference on easy and hard data and shapes. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_RUNS_H
-#define NL_TEST_RUNS_H
+#pragma once
 
 #include "reference.h"
 #include "support.h"
@@ -41,6 +40,10 @@ static inline bool compute(run *r, nl_pass pass, int threads) {
 static inline double gain(const run *r, size_t i) {
     double gamma = r->gamma[feature(&r->p, i)];
     return r->p.op == NL_QWEN2_RMSNORM ? 1 + gamma : gamma;
+}
+
+static inline bool near(long double got, long double want, long double error) {
+    return fabsl(got - want) <= error; /* false for a NaN */
 }
 
 /* A kind of data: x = mean + sigma * z, the residual sigma * z. */
@@ -95,5 +98,3 @@ static const struct kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 static const size_t shapes[4][3] = {{3, 37, 1}, {2, 2, 1}, {5, 3, 7}, {37, 3, 1}};
-
-#endif

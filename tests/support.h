@@ -1,9 +1,9 @@
 /* What several test files share. Tests decide in plain code and call cr_assert once, with the case
  * and its values in the message: an assertion is slow, and some loops run millions of times.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_SUPPORT_H
-#define NL_TEST_SUPPORT_H
+#pragma once
 
+#include "base/random.h"
 #include "dtype.h"
 
 #include <criterion/criterion.h>
@@ -34,6 +34,11 @@ static inline uint64_t random_bits(uint64_t *state) {
     return z ^ z >> 31;
 }
 
+/* Draw i of a stream: a number below `most`. */
+static inline size_t below(size_t most, uint64_t stream, uint64_t i) {
+    return (size_t)(random_uniform(stream, i) * (double)most);
+}
+
 /* Does the text contain the whole word? */
 static inline bool has_word(const char *text, const char *word) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
@@ -61,5 +66,3 @@ static inline size_t feature(const nl_problem *p, size_t i) {
 static inline bool is_centred(const nl_problem *p) {
     return p->op == NL_BATCHNORM || p->op == NL_LAYERNORM;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Calls implementations on a case. SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_TRIAL_H
-#define NL_TEST_TRIAL_H
+#pragma once
 
 #include "support.h"
 #include "verify/verify.h"
@@ -97,5 +96,3 @@ static inline void scale(trial *t, nl_arg s, int k) {
     float *f = t->in.at[s];
     for (size_t i = 0; f && i < t->data.bytes[s] / sizeof *f; i++) f[i] = ldexpf(f[i], k);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Lets a test decide what fopen() finds in /proc and /sys, and which allocation fails. The linker
  * sends the calls of what it links statically here (--wrap). SPDX-License-Identifier: MIT */
-#ifndef NL_TEST_WRAP_H
-#define NL_TEST_WRAP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ typedef struct fake_file {
 extern const fake_file *fake_files; /* ends with a NULL pattern; NULL: the machine's own files */
 
 extern long allocations_left; /* before one fails; negative: none does */
-
-#endif

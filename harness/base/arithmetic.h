@@ -1,6 +1,5 @@
 /* How this thread computes in floating point. SPDX-License-Identifier: MIT */
-#ifndef NL_ARITHMETIC_H
-#define NL_ARITHMETIC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ void arithmetic_restore(void);
 #define ARITHMETIC_CHANGED                                                                 \
     "left floating-point arithmetic changed: the rounding mode, the precision, traps, or " \
     "subnormals taken for zero"
-
-#endif

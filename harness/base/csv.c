@@ -109,6 +109,16 @@ bool scan_record(scan *s) {
     return true;
 }
 
+bool ends_with(const char *text, const char *end) {
+    const size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]) {
+    const size_t stem = strlen(csv) - (ends_with(csv, ".csv") ? 4 : 0);
+    return snprintf(path, CSV_PATH, "%.*s%s", (int)stem, csv, ending) < CSV_PATH;
+}
+
 void text_end_whole(char *text) {
     size_t n = strlen(text), follow = 0; /* bytes 10xxxxxx after the first of a character */
     while (follow < 3 && follow < n && (text[n - 1 - follow] & 0xc0) == 0x80) follow++;

@@ -1,7 +1,6 @@
 /* CSV: cuts a file into records and fields in place, with messages that name file and line, and
  * writes fields. SPDX-License-Identifier: MIT */
-#ifndef NL_CSV_H
-#define NL_CSV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,11 +36,15 @@ char *scan_line(scan *s);
  * the last line it means that the line was cut off. */
 bool scan_record(scan *s);
 
+bool ends_with(const char *text, const char *end);
+
+/* The path of a file beside results: of FOO.csv, FOO and the ending. False: it is too long. */
+enum { CSV_PATH = 4096 };
+bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
+
 /* Removes a UTF-8 character that a full buffer has cut at the end of the text. */
 void text_end_whole(char *text);
 
 /* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */
 void csv_text(FILE *out, const char *text);
 void csv_number(FILE *out, double v);
-
-#endif

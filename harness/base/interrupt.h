@@ -1,7 +1,6 @@
 /* Ctrl-C lets the current round end and keeps what was measured.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_INTERRUPT_H
-#define NL_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
 void interrupt_watch(void);
 
 bool interrupted(void);
-
-#endif

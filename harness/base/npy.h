@@ -1,8 +1,7 @@
 /* An array as in NumPy's .npy files: little-endian floats in C order.
  * https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  * SPDX-License-Identifier: MIT */
-#ifndef NL_NPY_H
-#define NL_NPY_H
+#pragma once
 
 #include "normlab.h"
 
@@ -59,5 +58,3 @@ bool npy_write(const char *path, char type, size_t rank, const size_t *shape, co
 /* Several files: none is renamed before all are complete. */
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size);
-
-#endif

@@ -1,8 +1,7 @@
 /* Random numbers that depend on (stream, index) alone, the same on every machine.
  * Philox4x32-10: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_RANDOM_H
-#define NL_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ double random_normal(uint64_t stream, uint64_t index);
 /* Caches the stream's first `count` normal numbers, as far as there is room. Do not call it while
  * another thread draws. */
 void random_keep(uint64_t stream, uint64_t count);
-
-#endif

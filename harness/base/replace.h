@@ -1,7 +1,6 @@
 /* Replaces a file whole or not at all: writes a new file beside it, and renames that at the end.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_REPLACE_H
-#define NL_REPLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ bool replace_begin(replacement *r, const char *path);
 /* Renames the new file if `keep`, else removes it. False: the old file is unchanged; with `keep`
  * errno says why. */
 bool replace_end(replacement *r, bool keep);
-
-#endif

@@ -1,8 +1,7 @@
 /* The statistics of comparisons, on logarithms of time ratios: medians, intervals that assume
  * nothing about the noise, and four verdicts. docs/measuring.md explains them.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_STATS_H
-#define NL_STATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ bool stats_impossible(estimate log_ratio, double band, double margin);
 
 /* Estimates how many rounds after n resolve the verdict; 0 when it is resolved. */
 size_t stats_rounds_to_go(estimate log_ratio, double band, double margin, size_t n);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Shape `file` takes the shape of npy data.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_CASE_H
-#define NL_CASE_H
+#pragma once
 
 #include "cases/kinds.h"
 #include "layer.h"
@@ -55,5 +54,3 @@ nl_arg case_output_over(const nl_case *c, nl_arg input);
 
 /* Parses the digits at *text and moves *text behind them. */
 bool parse_size(const char **text, size_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* Lists of cases, from spellings with lists and ranges in braces: {layernorm,rmsnorm},
  * {128..8192*2} (times 2), {1..67} (plus 1), {1..64+7} (plus 7). SPDX-License-Identifier: MIT */
-#ifndef NL_CASE_LIST_H
-#define NL_CASE_LIST_H
+#pragma once
 
 #include "cases/case.h"
 
@@ -18,5 +17,3 @@ typedef struct case_list {
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
 void cases_free(case_list *list);
-
-#endif

@@ -1,7 +1,6 @@
 /* Covering arrays of strength three: rows of one class a dimension in which any three classes that
  * can meet do. SPDX-License-Identifier: MIT */
-#ifndef NL_COVERING_H
-#define NL_COVERING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ typedef struct covering_table {
  * random numbers makes other rows. False: take's, or no memory. */
 bool covering_make(const covering_table *t, uint64_t stream,
                    bool (*take)(void *context, const size_t *row), void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* The inputs of a case, the same bytes on every machine: a counter-based generator (Philox) and
  * basic arithmetic only, or arrays from files. SPDX-License-Identifier: MIT */
-#ifndef NL_DATA_H
-#define NL_DATA_H
+#pragma once
 
 #include "cases/case.h"
 
@@ -31,5 +30,3 @@ void data_free(nl_data *d);
 
 /* The number of threads with which filling or copying the problem's tensors is fastest. */
 int data_threads(const nl_problem *p);
-
-#endif

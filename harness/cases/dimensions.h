@@ -1,7 +1,6 @@
 /* The contract as dimensions: what a case may vary, and the classes of each (dimensions.inc).
  * SPDX-License-Identifier: MIT */
-#ifndef NL_DIMENSIONS_H
-#define NL_DIMENSIONS_H
+#pragma once
 
 #include "cases/case_list.h"
 
@@ -37,5 +36,3 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
 /* Adds each width of a model, and for BatchNorm each picture, with every class of every dimension,
  * since a kernel may be special-cased for one such pair. The other dimensions are drawn. */
 bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
-
-#endif

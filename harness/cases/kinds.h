@@ -1,7 +1,6 @@
 /* The kinds of data: a name, and x as a function of the element alone.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_KINDS_H
-#define NL_KINDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool kind_find(const char *name, data_kind *out);
 
 /* What data of this name should be, for error messages: the list above in a line, or a number. */
 const char *kind_expected(const char *name);
-
-#endif

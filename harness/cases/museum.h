@@ -1,7 +1,6 @@
 /* The museum: the data of public bug reports about normalization layers, on which every rung is
  * checked. The kind of data is museum:NAME. SPDX-License-Identifier: MIT */
-#ifndef NL_MUSEUM_H
-#define NL_MUSEUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ const char *museum_names(void);
 
 /* Spelling i of the exhibit's cases, with its braces. False: there are fewer. */
 bool museum_spelling(const exhibit *e, size_t i, char *out, size_t size);
-
-#endif

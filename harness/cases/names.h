@@ -1,6 +1,5 @@
 /* Layers, passes and types by name. SPDX-License-Identifier: MIT */
-#ifndef NL_NAMES_H
-#define NL_NAMES_H
+#pragma once
 
 #include "normlab.h"
 
@@ -24,5 +23,3 @@ const char *layer_names(void);
 const char *pass_names(void);
 const char *dtype_names(void);
 const char *method_names(void);
-
-#endif

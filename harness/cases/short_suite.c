@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cases/short_suite.h"
+#include "cases/suite.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,7 @@
  * cases that a seed draws, and sizes on both sides of every threshold that an implementation or the
  * choice between them publishes.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_SUITE_H
-#define NL_SUITE_H
+#pragma once
 
 #include "cases/case_list.h"
 
@@ -19,4 +18,11 @@ typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_dept
 /* Adds its cases, with the museum's. */
 bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error, size_t error_size);
 
-#endif
+/* The short suite: the first cases for every implementation, from the simplest to the hardest. */
+
+/* A group of cases of one subject; NULL past the last. */
+const char *short_suite_subject(size_t group);
+
+/* Adds the cases of the group that the implementation accepts: there may be none. */
+bool short_suite_add(size_t group, const nl_impl *impl, case_list *list, char *error,
+                     size_t error_size);

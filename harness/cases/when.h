@@ -1,6 +1,5 @@
 /* Finds what all failing cases have in common and other cases lack. SPDX-License-Identifier: MIT */
-#ifndef NL_WHEN_H
-#define NL_WHEN_H
+#pragma once
 
 #include "cases/case.h"
 
@@ -10,5 +9,3 @@ typedef enum case_state { CASE_NOT_RUN, CASE_RIGHT, CASE_FAILED } case_state;
  * nothing tells them from the others. states: how each case ended. */
 void when_text(const nl_case *cases, const unsigned char *states, size_t count, char *text,
                size_t size);
-
-#endif

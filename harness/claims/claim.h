@@ -1,7 +1,6 @@
 /* Claims about the layers, read from files in the format of docs/claims.md.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_CLAIM_H
-#define NL_CLAIM_H
+#pragma once
 
 #include "timing/paper.h"
 #include "claims/quantity.h"
@@ -52,5 +51,3 @@ const char *setting_why(const setting *s);
 
 /* Is it measured in a framework, by another program (evidence.h), instead of in a mode? */
 bool claim_is_elsewhere(const setting *s);
-
-#endif

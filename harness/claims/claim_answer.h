@@ -1,7 +1,6 @@
 /* The answer to a claim, from the verdicts of its settings. docs/claims.md explains the answers.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_CLAIMS_ANSWER_H
-#define NL_CLAIMS_ANSWER_H
+#pragma once
 
 #include "claims/claim.h"
 
@@ -35,5 +34,3 @@ const char *claim_outcome_name(claim_outcome o);
 /* The answer to a claim: "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN", "FIRST LOOK". */
 claim_answer claim_answer_of(const claim *c);
 const char *claim_answer_name(claim_answer a);
-
-#endif

@@ -1,6 +1,5 @@
 /* Measures the settings of claims. SPDX-License-Identifier: MIT */
-#ifndef NL_CLAIMS_MEASURE_H
-#define NL_CLAIMS_MEASURE_H
+#pragma once
 
 #include "claims/evidence.h"
 
@@ -25,5 +24,3 @@ bool claims_race(claims_job *j);
 /* Computes the quantities that are not timed, and decides all settings, timed ones by the
  * evidence. */
 void claims_decide(claims_job *j);
-
-#endif

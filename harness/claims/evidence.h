@@ -1,7 +1,6 @@
 /* The races that claims rest on, measured by this process, by passes in other processes, or in
  * frameworks, and pooled. SPDX-License-Identifier: MIT */
-#ifndef NL_EVIDENCE_H
-#define NL_EVIDENCE_H
+#pragma once
 
 #include "claims/claim.h"
 
@@ -59,4 +58,24 @@ bool evidence_apart(const race_row *earlier, const race_row *later);
  * (NULL: all). A setting without a race keeps its why. */
 void evidence_decide(const evidence *e, const bool *uses, claim *c);
 
-#endif
+/* How stable are the answers? Draws three passes repeatedly, and compares their answers with those
+ * of the other passes. */
+
+typedef struct stability {
+    size_t draws, rest;      /* draws of three passes; the number of the other passes */
+    double contradicted_pct; /* the share of intervals that the other passes contradict */
+    size_t answers, differ;  /* claims that both sides decide; those decided differently */
+} stability;
+
+/* Writes a table of the races. False: out of memory, or fewer than twice
+ * PASSES_ENOUGH passes. */
+bool stability_write(FILE *out, const evidence *e, claim *claims, size_t count, stability *found);
+
+/* Standard deviations of the log of a ratio: by the rounds of a process, of the passes of a
+ * sitting, of sittings, of all passes. NaN: too few. */
+typedef struct noise {
+    double rounds, passes, sittings, all;
+} noise;
+
+/* In the median of the races; without `all`. */
+noise noise_of(const evidence *e);

@@ -1,8 +1,7 @@
 /* What it costs in accuracy to fold a part of a norm into the neighbouring weights, or to keep y
  * instead of x for backward. Only what is stored is rounded, to the case's type; all else is
  * computed in double. SPDX-License-Identifier: MIT */
-#ifndef NL_FOLDS_H
-#define NL_FOLDS_H
+#pragma once
 
 #include "timing/fixture.h"
 
@@ -21,5 +20,3 @@ double folds_ones(const fixture *layernorm, bool sign);
 /* The rms error of dx if backward computes xhat as (y - beta) / gamma from the y that is
  * stored, over that from the stored x, in the terms of dx. beta is N(0, 1). */
 double folds_from_y(const fixture *backward);
-
-#endif

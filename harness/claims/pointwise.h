@@ -1,8 +1,7 @@
 /* Layers without statistics, which were proposed in place of norms: y = gamma * f(alpha * x) + beta,
  * f = tanh in Dynamic Tanh (arXiv 2503.10622), erf in Derf (arXiv 2512.10938). In f32, compiled once
  * for each ISA. SPDX-License-Identifier: MIT */
-#ifndef NL_POINTWISE_H
-#define NL_POINTWISE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ typedef struct pointwise_isa {
 
 /* Of plain C, or the widest that runs here. */
 const pointwise_isa *pointwise_find(bool plain);
-
-#endif

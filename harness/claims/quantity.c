@@ -2,7 +2,6 @@
 #include "claims/quantity.h"
 #include "claims/folds.h"
 #include "claims/rivals.h"
-#include "claims/rsqrt.h"
 #include "timing/modes.h"
 
 #include <math.h>

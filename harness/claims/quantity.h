@@ -1,7 +1,6 @@
 /* Quantities: the numbers that a claim can be about, timed, counted or computed.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_QUANTITY_H
-#define NL_QUANTITY_H
+#pragma once
 
 #include "timing/figure.h"
 #include "timing/fixture.h"
@@ -37,5 +36,3 @@ bool quantity_compute(const quantity *of, question *q, figure *out);
 
 /* Is it about the time of LayerNorm and RMSNorm? */
 bool quantity_of_layers(const quantity *q);
-
-#endif

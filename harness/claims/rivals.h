@@ -1,7 +1,6 @@
 /* Two ways to do the same, or what was proposed instead, raced on one case.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_RIVALS_H
-#define NL_RIVALS_H
+#pragma once
 
 #include "timing/race.h"
 
@@ -14,4 +13,13 @@ const char *rivals_words(const char *how);
 /* Name and words of rival i; false: there are fewer. */
 bool rivals_name(size_t i, const char **name, const char **words);
 
-#endif
+/* 1 / sqrt in three ways, over an array in the first-level cache: the processor's approximate
+ * instruction, that and a Newton step, and square root and division. */
+
+/* Races `how` ("instruction", "newton") against "true", square root and division. False: r->why
+ * says why. */
+bool rsqrt_race(race *r, const char *how, race_result *out);
+
+/* The largest relative error over [1, 4), which stands for all exponents, in units of 2^-24; NaN:
+ * this build has no such way. */
+double rsqrt_error(const char *how);

@@ -1,6 +1,6 @@
 /* Vectors of four floats, which every x86-64 and aarch64 processor has. The claims are about one
  * instruction, so each architecture has its own intrinsics here. SPDX-License-Identifier: MIT */
-#include "claims/rsqrt.h"
+#include "claims/rivals.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "claims/stability.h"
+#include "claims/evidence.h"
 #include "base/random.h"
 #include "claims/claim_answer.h"
 

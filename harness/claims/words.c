@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "claims/words.h"
-#include "claims/evidence.h"
+#include "claims/write.h"
 #include "claims/rivals.h"
 #include "base/csv.h"
 #include "caches.h"

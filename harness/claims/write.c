@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/write.h"
 #include "base/csv.h"
-#include "claims/words.h"
 
 #include <math.h>
 

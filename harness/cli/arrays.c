@@ -5,8 +5,6 @@
 #include "cli/options.h"
 
 #include <float.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char arrays_usage[] =
@@ -68,7 +66,7 @@ int arrays_options(int argc, char **argv, arrays *a) {
                           &a->value[i], 0, 0};
     const int flag = setting(a, INFERENCE);
     specs[flag].kind = OPTION_FLAG, specs[flag].to = &inference;
-    int code = options_read(argc, argv, specs, (size_t)count(a), true, &first);
+    int code = options_read(argc, argv, NULL, specs, (size_t)count(a), true, &first);
     if (code != OPTIONS_DONE) return code;
     if (inference) a->value[flag] = "";
     if (first < argc) a->layer = argv[first];

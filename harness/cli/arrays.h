@@ -1,7 +1,6 @@
 /* The command line that `run` and `judge` share: a layer, its options, and its .npy arrays.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ARRAYS_H
-#define NL_ARRAYS_H
+#pragma once
 
 #include "base/npy.h"
 #include "layer.h"
@@ -61,5 +60,3 @@ void arrays_shape(const arrays *a, nl_arg arg, npy *out);
 bool arrays_to_float(const char *path, npy *a);
 
 void arrays_free(arrays *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* The verdict on one kernel, on one screen: verifies it from the simplest case to the hardest and,
  * if it is right, times it. SPDX-License-Identifier: MIT */
-#ifndef NL_ATTEMPT_H
-#define NL_ATTEMPT_H
+#pragma once
 
 #include "cases/case_list.h"
 
@@ -17,5 +16,3 @@ const nl_impl *attempt_naive(const nl_problem *p);
 
 /* Returns the exit code. */
 int attempt(const nl_impl *impl, const attempt_options *o);
-
-#endif

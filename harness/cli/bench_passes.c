@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/bench_passes.h"
 #include "base/csv.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "results/pool.h"
+#include "results/results.h"
 #include "cli/passes.h"
 #include "cli/terminal.h"
-#include "cli/exit_codes.h"
+#include "cli/options.h"
 #include "workbench/load.h"
 
 #include <errno.h>
@@ -144,9 +143,8 @@ static void remove_all(const char *folder) {
 int bench_passes(const case_options *o) {
     char own[512], error[700];
     const char *temporary = getenv("TMPDIR");
-    const size_t length = o->out ? strlen(o->out) : 0;
     snprintf(own, sizeof own, "%s/normlab-XXXXXX", temporary ? temporary : "/tmp");
-    if (length > 4 && strcmp(o->out + length - 4, ".csv") == 0) {
+    if (o->out && ends_with(o->out, ".csv")) {
         fprintf(stderr, "normlab: with --passes, --out names a folder for them, not a file\n");
         return NL_EXIT_USAGE;
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "cli/case_options.h"
 #include "registry.h"
-#include "cli/guess.h"
 #include "cli/options.h"
-#include "cli/exit_codes.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -124,7 +123,7 @@ static void keep_small(case_list *cases) {
 static bool add_cases(case_list *cases, const char *text) {
     char error[700];
     struct stat s;
-    if (is_file(text) && options_ends_with(text, ".c"))
+    if (is_file(text) && ends_with(text, ".c"))
         return options_fail("%s is a kernel: normlab try %s", text, text);
     if (stat(text, &s) == 0 && S_ISDIR(s.st_mode)) return options_fail("%s is a folder", text);
     if (is_file(text) ? cases_add_file(cases, text, error, sizeof error)
@@ -169,8 +168,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     size_t count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (has_option(help, all[i].name)) specs[count++] = all[i];
-    int code = options_read(argc, argv, specs, count, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int code = options_read(argc, argv, help, specs, count, false, &first);
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
     if (out->also_long >= 0 && first < argc)

@@ -1,7 +1,6 @@
 /* The options and cases of the commands that take cases.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_CASE_OPTIONS_H
-#define NL_CASE_OPTIONS_H
+#pragma once
 
 #include "cases/case_list.h"
 
@@ -43,5 +42,3 @@ bool impl_matches(const char *patterns, const nl_impl *impl);
 
 /* Prints that no implementation matches the pattern, and which ones may be meant. */
 void impl_unknown(const char *pattern, size_t length);
-
-#endif

@@ -1,6 +1,5 @@
 /* What `run` computes, by an implementation or by the reference. SPDX-License-Identifier: MIT */
-#ifndef NL_COMPUTE_H
-#define NL_COMPUTE_H
+#pragma once
 
 #include "base/npy.h"
 #include "layer.h"
@@ -16,5 +15,3 @@ typedef struct computation {
 
 /* Fills the outputs. False: after a message. */
 bool compute(const computation *c);
-
-#endif

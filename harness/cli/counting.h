@@ -1,8 +1,7 @@
 /* Speed counted instead of timed: the instructions and simulated cache misses of one call, by
  * valgrind's callgrind, the same on every machine that runs the same binary.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_COUNTING_H
-#define NL_COUNTING_H
+#pragma once
 
 #include "cases/case.h"
 
@@ -34,5 +33,3 @@ bool counting_rung(const char *name, const nl_case *c, counted *out, char *error
 
 /* In the process that is counted: calls the implementation twice, of which the second counts. */
 bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t size);
-
-#endif

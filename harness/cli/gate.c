@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/gate.h"
-#include "cases/short_suite.h"
+#include "cases/suite.h"
 #include "registry.h"
 #include "verify/check.h"
 

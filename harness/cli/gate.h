@@ -1,7 +1,6 @@
 /* An implementation may be timed if it is right on the short suite of the layer, pass and type.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_GATE_H
-#define NL_GATE_H
+#pragma once
 
 #include "cli/case_options.h"
 
@@ -19,5 +18,3 @@ bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error
 
 /* What the implementation got wrong, or NULL. */
 const char *gate_wrong(const gate *gates, const nl_impl *impl, const nl_case *c);
-
-#endif

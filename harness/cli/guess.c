@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/guess.h"
+#include "cli/options.h"
 
 #include <stdbool.h>
 #include <stdio.h>

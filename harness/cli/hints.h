@@ -1,7 +1,6 @@
 /* The hints below a check: for each implementation that failed, the failure that teaches most.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_HINTS_H
-#define NL_HINTS_H
+#pragma once
 
 #include "timing/row.h"
 
@@ -17,5 +16,3 @@ typedef void (*hints_when)(void *context, const nl_impl *impl, char *text, size_
 /* Calls each remembered implementation again, prints the hints, and forgets them. A hint is on the
  * case of the failure that is shown, if its cause explains that, too. shown, when: or NULL. */
 void hints_print(FILE *to, const nl_case *shown, hints_when when, void *context);
-
-#endif

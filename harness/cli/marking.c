@@ -2,13 +2,11 @@
 #include "cli/marking.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "registry.h"
-#include "cli/case_options.h"
 #include "cli/hints.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "verify/check.h"
-#include "verify/examine.h"
+#include "verify/verify.h"
 #include "verify/isolate.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* The points of a kernel for each part of an assignment. SPDX-License-Identifier: MIT */
-#ifndef NL_MARKING_H
-#define NL_MARKING_H
+#pragma once
 
 #include "verify/verify.h"
 #include "workbench/assignment.h"
@@ -35,5 +34,3 @@ double grade_share(double value, double from, double to);
 
 /* Notes no points for a part that was not run, and why. */
 void grade_nothing(grading *j, const part *p, const char *why);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "cli/options.h"
-#include "cli/exit_codes.h"
-#include "cli/guess.h"
 #include "workbench/load.h"
 
 #include <errno.h>
@@ -33,15 +32,10 @@ static bool can_read(const char *path) {
     return S_ISREG(about.st_mode) || options_fail("%s is not a file", path);
 }
 
-bool options_ends_with(const char *text, const char *end) {
-    size_t a = strlen(text), b = strlen(end);
-    return a > b && strcmp(text + a - b, end) == 0;
-}
-
 bool options_kernel(const char *file) {
     if (!file) return options_fail("which FILE.c?");
     if (!can_read(file)) return false;
-    return options_ends_with(file, ".c") || options_ends_with(file, ".so") ||
+    return ends_with(file, ".c") || ends_with(file, ".so") ||
            options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
                         "does, and %s that",
                         file, command);
@@ -110,8 +104,8 @@ static bool is_exact(const option_spec *o, const char *word, bool again) {
     return !optarg || *optarg || options_fail("--%s is empty", o->name);
 }
 
-int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
-                 int *first) {
+int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
+                 bool strict, int *first) {
     struct option known[OPTIONS_MAX + 2] = {0};
     bool given[OPTIONS_MAX] = {false}, ok = true;
     int i = 0, code;
@@ -128,7 +122,7 @@ int options_read(int argc, char **argv, const option_spec *specs, size_t count, 
     optind = 1, opterr = 0;
     while (ok && (code = getopt_long(argc, argv, ":h", known, &i)) != -1) {
         const char *word = argv[optind - 1];
-        if (code == 'h') return OPTIONS_HELP;
+        if (code == 'h') return help ? fputs(help, stdout), NL_EXIT_OK : OPTIONS_HELP;
         if (code == '?' && optopt)
             ok = options_fail("-%c is no option: they begin with --", optopt);
         else if (code == '?')

@@ -1,7 +1,6 @@
 /* Parses the command line of a command by a table of its options.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_OPTIONS_H
-#define NL_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,9 +27,10 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 
 /* Parses the options in argv, whose first word is the command; the other words begin at argv[*first].
  * strict: rejects abbreviations, repeated options and empty values, which could overwrite a file by
- * mistake. Returns OPTIONS_DONE, OPTIONS_HELP for --help, or NL_EXIT_USAGE after a message. */
-int options_read(int argc, char **argv, const option_spec *specs, size_t count, bool strict,
-                 int *first);
+ * mistake. Returns OPTIONS_DONE, or the exit code after --help or a message; OPTIONS_HELP for
+ * --help if `help` is NULL. */
+int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
+                 bool strict, int *first);
 
 /* Not NULL: options_read() only calls it with each option, and returns NL_EXIT_OK. */
 extern void (*options_shown)(const option_spec *option);
@@ -40,7 +40,6 @@ bool options_fail(const char *format, ...);
 
 /* Is it the file of a kernel, .c or .so, and can be read? False: after a message. */
 bool options_kernel(const char *path);
-bool options_ends_with(const char *text, const char *end);
 
 /* Prints "See `normlab COMMAND --help`." on stderr. Returns NL_EXIT_USAGE. */
 int options_see_help(void);
@@ -49,4 +48,14 @@ int options_see_help(void);
 bool options_number(const char *name, const char *text, double least, double most, bool whole,
                     double *out);
 
-#endif
+/* What `normlab` returns: 0 done; 1 something failed verification, or nothing was compared; 2 bad
+ * usage or bad input; 130 interrupted, with the results so far kept. */
+
+enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTED = 130 };
+
+/* Suggests what a user may have meant. */
+
+/* Prints ": did you mean A, B or C?" on stderr: at most three of the names that nearly equal the
+ * text, or nearly end with a slash and the text. If there are none, prints `other`. */
+void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
+                 const char *other);

@@ -1,8 +1,9 @@
 /* Passes: whole measurements in fresh processes, each in a folder that exists only if it is
  * complete.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_PASSES_H
-#define NL_PASSES_H
+#pragma once
+
+#include "cli/case_options.h"
 
 #include <stdbool.h>
 
@@ -27,4 +28,8 @@ int process_run(char **argv);
 /* How this program was called: argv[0]. */
 extern const char *process_program;
 
-#endif
+/* `normlab bench --passes`. */
+
+/* Makes the passes in the folder of --out, or in a temporary one, and shows all passes of the
+ * folder as one table. Returns the exit code. */
+int bench_passes(const case_options *o);

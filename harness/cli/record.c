@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/record.h"
 #include "cli/report.h"
 
 #include <stdio.h>

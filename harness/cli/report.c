@@ -14,20 +14,32 @@
 
 enum { NAME = 26 }; /* the width of most names */
 
-bool report_open(report *r, const char *csv_path, bool quick) {
-    bool terminal = isatty(STDOUT_FILENO);
-    *r = (report){.path = csv_path, .colour = colour_wanted(stdout)};
-    if (csv_path || terminal) r->table = stdout;
-    interrupt_watch();
-    r->csv = csv_path ? fopen(csv_path, "w") : terminal ? NULL : stdout;
-    if (csv_path && !r->csv) {
-        fprintf(stderr, "normlab: cannot write %s: %s\n", csv_path, strerror(errno));
+bool report_file(FILE **csv, const char *path, bool quick) {
+    *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
+    if (path && !*csv) {
+        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return false;
     }
-    if (csv_path && !machine_write_beside(csv_path, quick)) {
-        fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", csv_path);
-        return fclose(r->csv), false;
-    }
+    if (!path || machine_write_beside(path, quick)) return true;
+    fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", path);
+    return fclose(*csv), false;
+}
+
+bool report_written(FILE *csv, const char *path) {
+    bool ok = !csv || (fflush(csv) == 0 && !ferror(csv));
+    if (path) ok = fclose(csv) == 0 && ok;
+    if (!ok)
+        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
+    else if (path && !getenv("NL_PASS")) /* a pass is renamed when it is whole */
+        fprintf(stderr, "results: %s\n", path);
+    return ok;
+}
+
+bool report_open(report *r, const char *csv_path, bool quick) {
+    *r = (report){.path = csv_path, .colour = colour_wanted(stdout)};
+    interrupt_watch();
+    if (!report_file(&r->csv, csv_path, quick)) return false;
+    if (csv_path || !r->csv) r->table = stdout;
     if (r->csv)
         fprintf(r->csv, "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,"
                         "bound_u,ns,ns_low,ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,"
@@ -180,17 +192,4 @@ bool report_interrupted(const report *r, size_t done, size_t total) {
     fprintf(stderr, "interrupted after %zu of %zu cases; %s has only what was done\n", done, total,
             r->path ? r->path : "the output");
     return true;
-}
-
-bool report_close(report *r) {
-    bool ok = true;
-    if (r->csv) {
-        ok = fflush(r->csv) == 0 && !ferror(r->csv);
-        if (r->path) ok = fclose(r->csv) == 0 && ok;
-    }
-    if (!ok)
-        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
-    else if (r->path && !getenv("NL_PASS")) /* a pass is renamed when it is whole */
-        fprintf(stderr, "results: %s\n", r->path);
-    return ok;
 }

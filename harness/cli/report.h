@@ -1,9 +1,9 @@
 /* Results as a table, if stdout is a terminal or with --out, and as CSV, on any other stdout or in
  * the file of --out. SPDX-License-Identifier: MIT */
-#ifndef NL_REPORT_H
-#define NL_REPORT_H
+#pragma once
 
 #include "timing/row.h"
+#include "verify/error_record.h"
 
 #include <stdio.h>
 
@@ -16,6 +16,11 @@ typedef struct report {
     bool colour;
     double band; /* the largest of a baseline: how much it differs from itself */
 } report;
+
+/* Opens results and writes the machine's facts beside them. No path: stdout, or NULL if that is a
+ * terminal. The second closes them, and says where they are. False: after a message. */
+bool report_file(FILE **csv, const char *path, bool quick);
+bool report_written(FILE *csv, const char *path);
 
 /* False: the file cannot be written, after a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
@@ -31,6 +36,10 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 /* Did Ctrl-C end the command? Then says after how many cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
 
-bool report_close(report *r); /* false: the results could not be written */
+/* Prints the comparison with the record of the largest errors. */
 
-#endif
+/* Compares this run with the record. False: they differ. */
+bool record_compare(const error_record *e);
+
+/* False: the file cannot be written. */
+bool record_update(const error_record *e);

@@ -1,8 +1,7 @@
 /* Prints the comparison of two result files, as a table or as CSV. SPDX-License-Identifier: MIT */
-#ifndef NL_SHEET_H
-#define NL_SHEET_H
+#pragma once
 
-#include "results/comparison.h"
+#include "results/results.h"
 
 typedef struct sheet_style {
     double margin; /* a log ratio */
@@ -17,5 +16,3 @@ typedef struct tally {
 void sheet_heading(void); /* of CSV */
 void sheet_print(const char *name, const results file[2], bool shares, const sheet_style *style,
                  tally *total);
-
-#endif

@@ -1,7 +1,6 @@
 /* Output for people: colour, progress on stderr, times and sizes with units.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_TERMINAL_H
-#define NL_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void print_folded(FILE *out, int indent, const char *text);
 /* Format 1234.5 ns as "1.23 us" and 65536 bytes as "64 KiB". */
 const char *human_ns(double ns, char text[32]);
 const char *human_bytes(size_t bytes, char text[32]);
-
-#endif

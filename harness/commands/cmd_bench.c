@@ -3,7 +3,7 @@
 #include "base/interrupt.h"
 #include "registry.h"
 #include "timing/bench.h"
-#include "cli/bench_passes.h"
+#include "cli/passes.h"
 #include "cli/gate.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
@@ -106,11 +106,8 @@ static void take_note(void *context, const char *text) {
 
 /* Opens the file of raw rounds beside the results: x.csv gets x.rounds.csv. */
 static FILE *open_rounds(const char *csv_path) {
-    char path[4096];
-    size_t length = strlen(csv_path);
-    if (length > 4 && strcmp(csv_path + length - 4, ".csv") == 0) length -= 4;
-    snprintf(path, sizeof path, "%.*s.rounds.csv", (int)length, csv_path);
-    FILE *f = fopen(path, "w");
+    char path[CSV_PATH];
+    FILE *f = csv_beside(csv_path, ".rounds.csv", path) ? fopen(path, "w") : NULL;
     if (f)
         fputs("case,impl,isa,threads,round,position,calls,ns\n", f);
     else
@@ -195,7 +192,7 @@ int cmd_bench(int argc, char **argv) {
     fprintf(stderr, "%zu timed, %zu failed\n", j.timed, j.failed);
     report_busy(&j.out);
     if (j.timed == 0) fprintf(stderr, "FAIL nothing was timed\n");
-    bool written = report_close(&j.out);
+    bool written = report_written(j.out.csv, j.out.path);
     if (j.rounds) written = close_rounds(j.rounds) && written;
     cases_free(&o.cases);
     free(j.gates);

@@ -9,14 +9,12 @@
 #include "registry.h"
 #include "cli/case_options.h"
 #include "cli/hints.h"
-#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "verify/check.h"
-#include "verify/error_file.h"
-#include "verify/checkers.h"
-#include "verify/shrink.h"
+#include "verify/error_record.h"
+#include "verify/verify.h"
 #include "verify/worker.h"
 
 #include <stdlib.h>
@@ -273,7 +271,7 @@ int cmd_check(int argc, char **argv) {
         fprintf(stderr, "FAIL nothing was compared%s\n",
                 o.impl ? ": --impl takes none of these; `normlab list` has what each takes" : "");
     hints_print(stderr, NULL, say_when, &j);
-    bool written = report_close(&j.out),
+    bool written = report_written(j.out.csv, j.out.path),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
     if (o.errors && !o.update_errors && !stopped && !ended)
         good = record_compare(&j.largest) && good;

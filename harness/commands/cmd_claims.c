@@ -1,14 +1,15 @@
 /* `normlab claims`. SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "base/interrupt.h"
 #include "claims/claim_measure.h"
 #include "claims/rivals.h"
-#include "claims/stability.h"
-#include "claims/words.h"
+#include "claims/evidence.h"
 #include "claims/write.h"
 #include "machine/machine.h"
 #include "timing/modes.h"
 #include "cli/options.h"
 #include "cli/passes.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "workbench/load.h"
@@ -136,8 +137,7 @@ static bool add_all(claims_job *j) {
 
 static bool add_named(claims_job *j, const char *name) {
     char path[4096];
-    size_t length = strlen(name);
-    if (length > 4 && strcmp(name + length - 4, ".txt") == 0) return add(j, name);
+    if (ends_with(name, ".txt")) return add(j, name);
     snprintf(path, sizeof path, "%s/%s.txt", folder, name);
     if (access(path, R_OK) == 0) return add(j, path);
     fprintf(stderr, "normlab: no claim is called '%s': %s %s%s\n", name,
@@ -162,7 +162,7 @@ static int parse(int argc, char **argv, claims_job *j, const char **path, pass_o
                                  {"races", OPTION_TEXT, &p->races, 0, 0}, /* of one pass: its own */
                                  {"stability", OPTION_FLAG, &p->stability, 0, 0},
                                  {"seed", OPTION_COUNT, &seed, 0, 1 << 30}};
-    int first, code = options_read(argc, argv, specs, 10, false, &first);
+    int first, code = options_read(argc, argv, NULL, specs, 10, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc || add_all(j);
@@ -219,11 +219,8 @@ static int one_pass(claims_job *j, const char *path) {
 
 /* Adds to the machine's facts beside the results. */
 static void append_facts(const char *path, const evidence *e) {
-    char name[4096];
-    size_t length = strlen(path);
-    if (length > 4 && strcmp(path + length - 4, ".csv") == 0) length -= 4;
-    snprintf(name, sizeof name, "%.*s.machine.txt", (int)length, path);
-    FILE *f = fopen(name, "a");
+    char name[CSV_PATH];
+    FILE *f = csv_beside(path, ".machine.txt", name) ? fopen(name, "a") : NULL;
     if (f)
         fprintf(f, "passes: %zu in %zu sittings over %.1f h\n", e->passes, e->sittings, e->hours),
             fclose(f);
@@ -281,22 +278,14 @@ int cmd_claims(int argc, char **argv) {
     interrupt_watch();
     if (p.races) return one_pass(&j, p.races);
     if (p.stability) return show_stability(&j, &p);
-    FILE *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
-    if (path && (!csv || !machine_write_beside(path, j.quick))) {
-        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
-        return free(j.claims), NL_EXIT_USAGE;
-    }
+    FILE *csv;
+    if (!report_file(&csv, path, j.quick)) return free(j.claims), NL_EXIT_USAGE;
     bool ok = gather(&j, &p);
     if (ok) claims_decide(&j);
     if (ok && path && p.folder) append_facts(path, &j.evidence);
     if (csv && ok) claims_write_csv(csv, j.claims, j.count);
     if (ok && (path || !csv)) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
-    bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
-    if (path) written = fclose(csv) == 0 && written;
-    if (!written)
-        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
-    else if (path)
-        fprintf(stderr, "results: %s\n", path);
+    const bool written = report_written(csv, path);
     summary(&j);
     if (ok) describe(&j, &p);
     if (j.settings_measured == 0) fprintf(stderr, "FAIL nothing was measured\n");

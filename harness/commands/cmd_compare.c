@@ -1,7 +1,7 @@
 /* `normlab compare`: compares two result files, or two folders of them.
  * SPDX-License-Identifier: MIT */
-#include "results/facts.h"
-#include "results/pool.h"
+#include "base/csv.h"
+#include "results/results.h"
 #include "cli/options.h"
 #include "cli/sheet.h"
 #include "cli/terminal.h"
@@ -103,11 +103,6 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
         if (ok[side]) results_free(&file[side]);
 }
 
-static bool ends_with(const char *text, const char *end) {
-    size_t a = strlen(text), b = strlen(end);
-    return a > b && strcmp(text + a - b, end) == 0;
-}
-
 static int is_results(const struct dirent *e) {
     return ends_with(e->d_name, ".csv") && !ends_with(e->d_name, ".rounds.csv");
 }
@@ -194,8 +189,8 @@ int cmd_compare(int argc, char **argv) {
                                  {"across", OPTION_FLAG, &j.across, 0, 0},
                                  {"csv", OPTION_FLAG, &j.style.csv, 0, 0},
                                  {"fail-if-slower", OPTION_FLAG, &fail_if_slower, 0, 0}};
-    int first, code = options_read(argc, argv, specs, sizeof specs / sizeof *specs, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first,
+        code = options_read(argc, argv, help, specs, sizeof specs / sizeof *specs, false, &first);
     if (code != OPTIONS_DONE) return code;
     j.style.margin = log1p(margin);
     char **paths = argv + first;

@@ -124,8 +124,7 @@ static void complete(int count, char **words) {
 }
 
 int cmd_completion(int argc, char **argv) {
-    int first, code = options_read(argc, argv, NULL, 0, true, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, NULL, 0, true, &first);
     if (code != OPTIONS_DONE) return code;
     if (argc > 2 && strcmp(argv[1], "--") == 0) return complete(argc - 2, argv + 2), NL_EXIT_OK;
     for (int i = 0; i < SCRIPTS && argc == 2; i++)

@@ -1,10 +1,10 @@
 /* `normlab count`: instructions and simulated cache misses of one call.
  * SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "cases/case_list.h"
 #include "cli/counting.h"
 #include "cli/options.h"
 #include "commands/commands.h"
-#include "workbench/load.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,15 +44,13 @@ int cmd_count(int argc, char **argv) {
     const option_spec specs[] = {{"impl", OPTION_TEXT, &impl, 0, 0},
                                  {"load", OPTION_LOAD, NULL, 0, 0},
                                  {"inside", OPTION_FLAG, &inside, 0, 0}};
-    int code = options_read(argc, argv, specs, 3, true, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int code = options_read(argc, argv, help, specs, 3, true, &first);
     if (code != OPTIONS_DONE) return code;
     const bool has_file = argc - first == 2;
     const char *file = has_file ? argv[first] : NULL;
     if (argc - first < 1 || argc - first > 2 || (!file && !impl))
         return options_fail("which CASE, and which FILE.c or --impl?"), options_see_help();
-    if (file && (!options_kernel(file) || !options_ends_with(file, ".c")))
-        return options_see_help();
+    if (file && (!options_kernel(file) || !ends_with(file, ".c"))) return options_see_help();
     if (!cases_add(&cases, argv[first + has_file], error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     const nl_case *c = cases.items;

@@ -1,6 +1,6 @@
 /* `normlab doctor`: lists what would spoil a measurement here, and what to do about it.
  * SPDX-License-Identifier: MIT */
-#include "claims/stability.h"
+#include "claims/evidence.h"
 #include "machine/doctor.h"
 #include "machine/machine.h"
 #include "cli/options.h"
@@ -99,8 +99,7 @@ int cmd_doctor(int argc, char **argv) {
     bool csv = false;
     size_t count;
     const option_spec specs[] = {{"csv", OPTION_FLAG, &csv, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 1, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, specs, 1, false, &first);
     if (code == OPTIONS_DONE && first < argc)
         options_fail("unexpected '%s'", argv[first]), code = options_see_help();
     if (code != OPTIONS_DONE) return code;

@@ -1,5 +1,6 @@
 /* `normlab grade ASSIGNMENT FILE`: points for a kernel. Checks correctness first, by category, and
  * times only a right kernel. SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/replace.h"
@@ -10,15 +11,12 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "verify/isolate.h"
-#include "verify/orphans.h"
 #include "workbench/fence.h"
 #include "workbench/lab.h"
 #include "workbench/load.h"
-#include "workbench/symbols.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "normlab grade [options] ASSIGNMENT FILE.c\n\n"
@@ -90,7 +88,7 @@ static bool asks_count(const assignment *a) {
 /* Compiles the file, and grades it. False: bad input, after a message. */
 static bool grade_file(grading *j) {
     const char *file = j->out->file;
-    const bool source = options_ends_with(file, ".c");
+    const bool source = ends_with(file, ".c");
     char why[9000] = "";
     compiled c = {.isa = "c"};
     progress(0, 1, "compiling");
@@ -141,8 +139,7 @@ int cmd_grade(int argc, char **argv) {
                                  {"seconds", OPTION_NUMBER, &j.seconds, 0, 1e6},
                                  {"gradescope", OPTION_TEXT, &files[GRADESCOPE], 0, 0},
                                  {"junit", OPTION_TEXT, &files[JUNIT], 0, 0}};
-    int first, code = options_read(argc, argv, specs, 5, true, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, specs, 5, true, &first);
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)
         return options_fail("which ASSIGNMENT (or lab) and which FILE.c?"), options_see_help();

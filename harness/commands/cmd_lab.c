@@ -77,8 +77,7 @@ static int write_lab(const lab *l) {
 }
 
 int cmd_lab(int argc, char **argv) {
-    int first, code = options_read(argc, argv, NULL, 0, true, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, NULL, 0, true, &first);
     if (code != OPTIONS_DONE) return code;
     if (argc == first) return list(), NL_EXIT_OK;
     const lab *l = lab_find(argv[first]);

@@ -3,11 +3,10 @@
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "timing/flush.h"
-#include "machine/machine.h"
 #include "timing/measure.h"
 #include "timing/limit.h"
 #include "cli/case_options.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 
@@ -154,12 +153,9 @@ int cmd_limit(int argc, char **argv) {
     madvise(memory, room, MADV_HUGEPAGE);
 #endif
     memset(memory, 0, room); /* first touch; zeros avoid slow subnormals */
-    bool table = o.out || isatty(STDOUT_FILENO);
-    FILE *csv = o.out ? fopen(o.out, "w") : table ? NULL : stdout;
-    if ((o.out && !csv) || (o.out && !machine_write_beside(o.out, o.quick))) {
-        fprintf(stderr, "normlab: cannot write %s: %s\n", o.out, strerror(errno));
-        return munmap(memory, room), NL_EXIT_USAGE;
-    }
+    FILE *csv;
+    if (!report_file(&csv, o.out, o.quick)) return munmap(memory, room), NL_EXIT_USAGE;
+    const bool table = o.out || !csv;
     if (csv)
         fprintf(csv, "size,threads,pattern,store,gbps,gbps_low,gbps_high,rounds,stopped,mover\n");
     if (table) heading();
@@ -168,9 +164,7 @@ int cmd_limit(int argc, char **argv) {
         for (size_t size = 8192; ok && size <= most && !interrupted(); size *= 2)
             ok = measure_size(size, threads, &o, memory, room, csv, table);
     munmap(memory, room);
-    bool written = !csv || (fflush(csv) == 0 && !ferror(csv));
-    if (o.out && csv) written = fclose(csv) == 0 && written;
-    if (!written) fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
+    const bool written = report_written(csv, o.out);
     if (progress_interrupted()) return NL_EXIT_INTERRUPTED;
     return ok && written ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

@@ -1,6 +1,5 @@
 /* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
 #include "cases/names.h"
-#include "layer.h"
 #include "tuning.h"
 #include "cli/case_options.h"
 #include "cli/options.h"
@@ -72,8 +71,7 @@ int cmd_list(int argc, char **argv) {
     size_t shown = 0;
     const option_spec specs[] = {{"csv", OPTION_FLAG, &csv, 0, 0},
                                  {"load", OPTION_LOAD, NULL, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 2, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, specs, 2, false, &first);
     if (code != OPTIONS_DONE) return code;
     if (csv)
         puts("impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,"

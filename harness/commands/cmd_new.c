@@ -34,8 +34,7 @@ int cmd_new(int argc, char **argv) {
     const option_spec specs[] = {{"pass", OPTION_TEXT, &pass_text, 0, 0},
                                  {"simd", OPTION_FLAG, &simd, 0, 0},
                                  {"out", OPTION_TEXT, &path, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 3, true, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, specs, 3, true, &first);
     if (code != OPTIONS_DONE) return code;
     nl_op op;
     nl_pass pass;

@@ -2,10 +2,10 @@
  * harness/studies/, its line in study.h, and its line in the table below.
  * SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
-#include "machine/machine.h"
 #include "studies/study.h"
 #include "cli/blame.h"
 #include "cli/options.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
 
@@ -68,7 +68,7 @@ static size_t find(const char *text) {
 static int parse(int argc, char **argv, bool want[STUDIES], bool *quick, const char **path) {
     const option_spec specs[] = {{"out", OPTION_TEXT, path, 0, 0},
                                  {"quick", OPTION_FLAG, quick, 0, 0}};
-    int first, code = options_read(argc, argv, specs, 2, false, &first);
+    int first, code = options_read(argc, argv, NULL, specs, 2, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc;
@@ -95,12 +95,9 @@ int cmd_study(int argc, char **argv) {
     int code = parse(argc, argv, want, &quick, &path);
     if (code >= 0) return code;
     interrupt_watch();
-    study_out out = {.csv = path ? fopen(path, "w") : stdout, .note = note};
-    out.progress = progress_or_exit;
-    if (!out.csv || (path && !machine_write_beside(path, quick))) {
-        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
-        return NL_EXIT_USAGE;
-    }
+    study_out out = {.progress = progress_or_exit, .note = note};
+    if (!report_file(&out.csv, path, quick)) return NL_EXIT_USAGE;
+    if (!out.csv) out.csv = stdout;
     fprintf(out.csv, "study,panel,series,x,y\n");
     for (size_t i = 0; i < STUDIES && enough; i++) {
         if (!want[i]) continue;
@@ -109,11 +106,6 @@ int cmd_study(int argc, char **argv) {
         progress_or_exit(1, 1, "");
         if (!enough) fprintf(stderr, "normlab: the study %s did not finish\n", out.study);
     }
-    bool written = fflush(out.csv) == 0 && !ferror(out.csv);
-    if (path) written = fclose(out.csv) == 0 && written;
-    if (!written)
-        fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
-    else if (path)
-        fprintf(stderr, "results: %s\n", path);
+    const bool written = report_written(out.csv, path);
     return enough && written ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

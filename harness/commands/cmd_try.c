@@ -1,5 +1,6 @@
 /* `normlab try FILE`: from saving a kernel to a verdict on it in seconds.
  * SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "base/interrupt.h"
 #include "layer.h"
 #include "cli/attempt.h"
@@ -12,8 +13,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -47,7 +46,7 @@ static const char help[] =
 static bool get_kernel(const char *file, double *seconds, char *compiler, size_t size) {
     char error[9000];
     compiled c = {.isa = "c"};
-    if (!options_ends_with(file, ".c")) {
+    if (!ends_with(file, ".c")) {
         bool ok = load_kernels(file, file, error, sizeof error);
         return ok || options_fail("%s: %s", file, error);
     }
@@ -146,8 +145,7 @@ int cmd_try(int argc, char **argv) {
                                  {"watch", OPTION_FLAG, &watching, 0, 0},
                                  {"threads", OPTION_COUNT, &o.threads, 1, 4096},
                                  {"seconds", OPTION_NUMBER, &o.seconds, 1e-6, 1e6}};
-    int first, code = options_read(argc, argv, specs, 4, false, &first);
-    if (code == OPTIONS_HELP) return fputs(help, stdout), NL_EXIT_OK;
+    int first, code = options_read(argc, argv, help, specs, 4, false, &first);
     if (code != OPTIONS_DONE) return code;
     if (!options_kernel(first < argc ? argv[first] : NULL)) return options_see_help();
     const char *file = argv[first];

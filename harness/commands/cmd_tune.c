@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/replace.h"
-#include "machine/cgroup.h"
+#include "machine/kernel_files.h"
 #include "timing/measure.h"
 #include "timing/limit.h"
 #include "tuning.h"

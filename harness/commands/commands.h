@@ -1,9 +1,8 @@
 /* The subcommands of the program; argv[0] is the name. They return the exit code.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_COMMANDS_H
-#define NL_COMMANDS_H
+#pragma once
 
-#include "cli/exit_codes.h"
+#include "cli/options.h"
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ struct subcommand {
 
 extern const struct subcommand subcommands[];
 extern const size_t subcommands_count;
-
-#endif

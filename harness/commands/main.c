@@ -2,7 +2,7 @@
 #include "machine/machine.h"
 #include "tuning.h"
 #include "cli/blame.h"
-#include "cli/guess.h"
+#include "cli/options.h"
 #include "cli/passes.h"
 #include "commands/commands.h"
 

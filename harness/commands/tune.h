@@ -1,6 +1,5 @@
 /* How `normlab tune` derives a threshold from its measurements. SPDX-License-Identifier: MIT */
-#ifndef NL_TUNE_H
-#define NL_TUNE_H
+#pragma once
 
 #include "base/stats.h"
 
@@ -15,5 +14,3 @@ size_t tune_from(const comparison *verdicts, size_t n, bool *known);
 /* verdicts: measured once more. Is none of them a loss between the old and the new index of a
  * threshold? */
 bool tune_holds(const comparison *verdicts, size_t was, size_t now);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/families.h"
-#include "judge/fit.h"
 #include "layer.h"
 
 #include <float.h>

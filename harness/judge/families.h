@@ -1,8 +1,7 @@
 /* Families of mistakes with a number, such as a lane or a width; the subject decides which numbers
  * are sensible.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FAMILIES_H
-#define NL_FAMILIES_H
+#pragma once
 
 #include "judge/formula.h"
 
@@ -31,4 +30,17 @@ void families_add(mistake_list *l, workspace *w);
 /* Those with a number that is read from the outputs, such as a limit or an order of features. */
 void observed_add(mistake_list *l);
 
-#endif
+/* Fits numbers that explain an error best. */
+
+/* The eps that best explains the scale of each group of y: the median over the groups. Negative: no
+ * fit. */
+double fit_eps(workspace *w);
+
+/* A constant factor of y or dx, and a constant offset, independently, by least squares. */
+void fit_line(workspace *w, double *factor, double *offset);
+
+/* The known mistakes, each one change of the right formula. */
+
+/* Lists those that may concern the subject, and returns their number. Overwrites w, the subject's
+ * workspace. */
+size_t mistakes_list(const subject *s, workspace *w, mistake out[MISTAKES_MAX]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/fit.h"
+#include "judge/families.h"
 #include "base/stats.h"
 #include "layer.h"
 

@@ -1,7 +1,6 @@
 /* Computes the outputs in long double, by the right formula or with one thing changed.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FORMULA_H
-#define NL_FORMULA_H
+#pragma once
 
 #include "judge/subject.h"
 
@@ -235,5 +234,3 @@ ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 void formula_put(workspace *w, nl_arg o, size_t i, long double v);
 void formula_put_any(workspace *w, nl_arg o, size_t i);
 void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long double two);
-
-#endif

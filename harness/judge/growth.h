@@ -1,7 +1,6 @@
 /* Errors that no formula explains come from rounding. Their pattern along a row and their growth
  * with kappa show where it happened. SPDX-License-Identifier: MIT */
-#ifndef NL_GROWTH_H
-#define NL_GROWTH_H
+#pragma once
 
 #include "judge/subject.h"
 
@@ -39,5 +38,3 @@ const char *growth_at_one_kappa(const subject *s, const double *kappa, const dou
 /* The mechanism that fits the growth of the error and of its rest, and the pattern; or NULL. */
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p);
-
-#endif

@@ -4,8 +4,6 @@
 #include "layer.h"
 #include "judge/growth.h"
 #include "judge/mechanism.h"
-#include "judge/method.h"
-#include "judge/samples.h"
 #include "judge/where.h"
 #include "verify/verify.h"
 

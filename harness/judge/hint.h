@@ -1,10 +1,11 @@
 /* Finds why an implementation failed a case: calls it again a few times, looks where its outputs
  * are wrong, and which known mistake gives the same numbers. SPDX-License-Identifier: MIT */
-#ifndef NL_HINT_H
-#define NL_HINT_H
+#pragma once
 
+#include "judge/growth.h"
 #include "judge/mechanism.h"
 #include "verify/answer.h"
+#include "verify/instance.h"
 
 typedef struct hint {
     char where[400];  /* "y is wrong in every element; mean is right"; empty: all right this time */
@@ -24,4 +25,27 @@ bool hint_resize(const nl_case *c, size_t features, nl_case *out);
 bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                int threads, hint *out);
 
-#endif
+/* The outputs of an implementation, called in several ways. */
+
+/* The outputs of one call, as doubles; NULL: none, or the call failed. */
+typedef struct sample {
+    const double *of[NL_ARGS];
+    double *memory;
+    size_t bytes;
+} sample;
+
+/* As in a check; once more; over outputs of zeros; with scratch of zeros; with one thread; and, if
+ * the case is in place, with outputs in their own buffers. */
+enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, APART, SAMPLES };
+
+/* Calls the instance's implementation on its case and data, in other buffers. False: the first call
+ * failed, or out of memory; free the samples in any case. */
+bool samples_take(const instance *of, int threads, sample out[SAMPLES]);
+void samples_free(sample of[SAMPLES]);
+bool sample_same(const sample *a, const sample *b); /* as far as both calls succeeded */
+
+/* Finds the method of an implementation by its errors on rows whose means are ever farther from
+ * zero. */
+
+/* The method, if its NL_IMPL promises a better one; else NULL. */
+const char *method_found(const nl_impl *impl, nl_op op);

@@ -1,7 +1,6 @@
 /* Compares anybody's outputs with the reference, within the same bound as our own, and finds the
  * likely mechanism of their error. SPDX-License-Identifier: MIT */
-#ifndef NL_JUDGE_H
-#define NL_JUDGE_H
+#pragma once
 
 #include "base/npy.h"
 #include "judge/growth.h"
@@ -44,5 +43,3 @@ typedef struct judgement {
 /* *j keeps pointers to *of and to itself: do not move either. False: out of memory. */
 bool judgement_make(judgement *j, const submission *of);
 void judgement_free(judgement *j);
-
-#endif

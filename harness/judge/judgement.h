@@ -1,6 +1,5 @@
 /* Prints a judgement, as text and as CSV. SPDX-License-Identifier: MIT */
-#ifndef NL_JUDGEMENT_H
-#define NL_JUDGEMENT_H
+#pragma once
 
 #include "judge/judge.h"
 
@@ -13,5 +12,3 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out);
 
 /* One line without a mistake, then one for each mistake that was tested. */
 void judgement_csv(const judgement *j, FILE *out);
-
-#endif

@@ -1,9 +1,8 @@
 /* Finds why somebody's outputs are wrong: makes each known mistake on purpose; the one whose
  * outputs come nearest is the likely mechanism. SPDX-License-Identifier: MIT */
-#ifndef NL_MECHANISM_H
-#define NL_MECHANISM_H
+#pragma once
 
-#include "judge/mistakes.h"
+#include "judge/families.h"
 #include "judge/where.h"
 
 typedef struct hypothesis {
@@ -46,5 +45,3 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out);
 
 /* "A", or "either A, or B (these data cannot tell)"; empty if nothing is likely. */
 void mechanism_text(const mechanism *m, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/method.h"
-#include "judge/samples.h"
+#include "judge/hint.h"
 #include "judge/score.h"
 #include "layer.h"
 #include "verify/answer.h"

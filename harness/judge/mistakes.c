@@ -1,7 +1,7 @@
 /* Tables: a row is a mistake, one field of the formula with another value. Of two that give the
  * same numbers the earlier row is named first, so simpler ones come earlier.
  * SPDX-License-Identifier: MIT */
-#include "judge/mistakes.h"
+#include "judge/families.h"
 #include "layer.h"
 
 #include <stddef.h>

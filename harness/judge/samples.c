@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/samples.h"
+#include "judge/hint.h"
 #include "dtype.h"
 #include "verify/expected.h"
-#include "verify/examine.h"
+#include "verify/verify.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Scores somebody's outputs: every number in the units and by the bound of `normlab check`.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_SCORE_H
-#define NL_SCORE_H
+#pragma once
 
 #include "judge/subject.h"
 
@@ -28,5 +27,3 @@ typedef struct score {
 
 /* False: out of memory. The caller frees kappa. */
 bool score_make(const subject *s, score *out);
-
-#endif

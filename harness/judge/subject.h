@@ -1,6 +1,5 @@
 /* Somebody's outputs, their inputs and the reference. SPDX-License-Identifier: MIT */
-#ifndef NL_SUBJECT_H
-#define NL_SUBJECT_H
+#pragma once
 
 #include "verify/expected.h"
 
@@ -24,5 +23,3 @@ typedef struct subject {
 static inline nl_arg subject_tensor(const subject *s) {
     return s->p->pass == NL_BACKWARD ? NL_DX : NL_Y;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the wrong numbers of an output. SPDX-License-Identifier: MIT */
-#ifndef NL_WHERE_H
-#define NL_WHERE_H
+#pragma once
 
 #include "judge/subject.h"
 
@@ -25,5 +24,3 @@ void region_text(const subject *s, const region *r, char *text, size_t size);
 void regions_text(const subject *s, const region of[NL_ARGS], char *text, size_t size);
 
 void text_append(char *text, size_t size, const char *more);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reads the limits of control groups, version 1 and 2: the tightest of our group and of all its
  * ancestors. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}.
  * SPDX-License-Identifier: MIT */
-#include "machine/cgroup.h"
 #include "machine/kernel_files.h"
 
 #include <math.h>

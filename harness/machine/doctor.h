@@ -1,7 +1,6 @@
 /* Finds what would spoil a measurement on this machine. It changes nothing and never fails.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_DOCTOR_H
-#define NL_DOCTOR_H
+#pragma once
 
 #include "machine/finding.h"
 
@@ -19,5 +18,3 @@ void doctor_summary(FILE *out, const finding *f, size_t count);
 
 /* Writes that line and a line "doctor TOPIC: LEVEL VALUE" for each finding. */
 void doctor_write(FILE *out);
-
-#endif

@@ -1,9 +1,7 @@
 /* One examination: the findings of its parts, and the data they share.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_EXAM_H
-#define NL_EXAM_H
+#pragma once
 
-#include "machine/cgroup.h"
 #include "machine/finding.h"
 #include "machine/kernel_files.h"
 
@@ -45,5 +43,3 @@ void examine_memory(exam *e);
 void examine_system(exam *e);
 void examine_probes(exam *e);
 void examine_threads(exam *e);
-
-#endif

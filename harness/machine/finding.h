@@ -1,7 +1,6 @@
 /* A finding of the doctor. What cannot be read is unknown, with the reason.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FINDING_H
-#define NL_FINDING_H
+#pragma once
 
 typedef enum finding_level {
     FINDING_GOOD,
@@ -17,5 +16,3 @@ typedef struct finding {
     char value[192];  /* numbers with their units; if unknown, the reason */
     char advice[256]; /* what to do, or "" */
 } finding;
-
-#endif

@@ -1,7 +1,6 @@
 /* Parses the few text formats of Linux's /proc and /sys.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_KERNEL_FILES_H
-#define NL_KERNEL_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,4 +28,13 @@ bool kernel_number(const char *path, const char *key, double *number);
 int kernel_parse_list(const char *list, bool set[CPUS_MAX]);
 const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size);
 
-#endif
+/* The limits of this process's control group and its ancestors. */
+
+typedef struct group_limits {
+    bool known;
+    double cpus;      /* HUGE_VAL: no quota */
+    double bytes;     /* HUGE_VAL: no limit */
+    double throttled; /* periods in which the quota stopped a group, since it was created */
+} group_limits;
+
+group_limits cgroup_limits(void);

@@ -1,4 +1,5 @@
 /* Facts that the system does not provide are "unknown". SPDX-License-Identifier: MIT */
+#include "base/csv.h"
 #include "machine/machine.h"
 #include "build_info.h"
 #include "machine/doctor.h"
@@ -8,7 +9,6 @@
 
 #include <ctype.h>
 #include <float.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -95,11 +95,8 @@ void machine_write(FILE *out) {
 }
 
 bool machine_write_beside(const char *csv_path, bool quick) {
-    char path[4096];
-    size_t length = strlen(csv_path);
-    if (length > 4 && strcmp(csv_path + length - 4, ".csv") == 0) length -= 4;
-    int n = snprintf(path, sizeof path, "%.*s.machine.txt", (int)length, csv_path);
-    FILE *f = n > 0 && (size_t)n < sizeof path ? fopen(path, "w") : NULL;
+    char path[CSV_PATH];
+    FILE *f = csv_beside(csv_path, ".machine.txt", path) ? fopen(path, "w") : NULL;
     if (!f) return false;
     machine_write(f);
     fprintf(f, "quick: %s\n", quick ? "yes" : "no");

@@ -1,6 +1,5 @@
 /* Describes the machine that results were measured on. SPDX-License-Identifier: MIT */
-#ifndef NL_MACHINE_H
-#define NL_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,5 +18,3 @@ void machine_name(char *text, size_t size);
 
 /* The hash of the kernels: results of the same machine and hash can be pooled. */
 const char *machine_kernels(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Matrix products by OpenBLAS, loaded at run time: nothing is built or linked with it.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_BLAS_H
-#define NL_BLAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ typedef struct matrix {
 /* c [m][n] = alpha * a [m][k] * b [k][n] + beta * c */
 void blas_multiply(size_t m, size_t n, size_t k, float alpha, matrix a, matrix b, float beta,
                    float *c, size_t ldc);
-
-#endif

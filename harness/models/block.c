@@ -1,6 +1,6 @@
 /* A transformer block, forward and backward: attention with grouped heads, a gated or plain
  * feed-forward part, a norm before each. SPDX-License-Identifier: MIT */
-#include "models/state.h"
+#include "models/step.h"
 #include "models/blas.h"
 
 #include <math.h>

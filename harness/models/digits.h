@@ -1,7 +1,6 @@
 /* Drawn digits, the same on every machine, for the studies that train a network.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_DIGITS_H
-#define NL_DIGITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void digits_free(digits *all);
 
 /* The points of picture i. */
 float *digit(const digits *all, size_t i);
-
-#endif

@@ -2,7 +2,7 @@
  *     r = sigmoid(norm(x W + h U)), z likewise,
  *     c = tanh(norm(x W + r * (h U))), y = (1 - z) * c + z * h
  * SPDX-License-Identifier: MIT */
-#include "models/state.h"
+#include "models/step.h"
 #include "models/blas.h"
 
 #include <math.h>

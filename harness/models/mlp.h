@@ -2,8 +2,7 @@
  * `ablation` and `training` train it; tests/models/ablation.c compares its gradients with
  * difference quotients.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_MLP_H
-#define NL_MLP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void mlp_step(mlp *net, float rate, float momentum);
 
 /* The parameters of the hidden layers, which a norm follows, are the first of all; this many. */
 size_t mlp_hidden(const mlp *net);
-
-#endif

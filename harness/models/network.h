@@ -1,7 +1,6 @@
 /* A stack of random layers with this library's norms, forward and backward, for the study `depth`.
  * The tests compare its gradients with finite differences. SPDX-License-Identifier: MIT */
-#ifndef NL_NETWORK_H
-#define NL_NETWORK_H
+#pragma once
 
 #include "normlab.h"
 
@@ -27,5 +26,3 @@ typedef struct network_sizes {
 /* Computes y from x [rows][width], and dx from g, the gradient of y. False: out of memory. */
 bool network_run(const network *net, const float *x, const float *g, float *y, float *dx,
                  network_sizes sizes);
-
-#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "models/state.h"
+#include "models/step.h"
 #include "base/clock.h"
 #include "layer.h"
 

@@ -1,9 +1,55 @@
 /* Steps of real models: a transformer block and a GRU. Matrix products by OpenBLAS, norms by this
  * library, on one thread, in f32. SPDX-License-Identifier: MIT */
-#ifndef NL_STEP_H
-#define NL_STEP_H
+#pragma once
 
-#include "models/state.h"
+#include "normlab.h"
+
+/* What the transformer block and the GRU share: the tensors of one step, and its norms, which are
+ * timed inside the step. */
+
+/* A block: x <- x + attention(norm(x)), x <- x + ffn(norm(x)), without embeddings, dropout and
+ * rotary positions. heads = 0: a GRU with a norm per gate and an input as wide as its state. */
+typedef struct step_shape {
+    const char *name;
+    size_t width, heads, kv_heads, ffn;
+    bool gated; /* the ffn: silu(a) * b as in Llama, or gelu(a) */
+} step_shape;
+
+typedef struct norm_place { /* the parameters and statistics of one norm */
+    float *gamma, *beta, *mean, *rstd, *dgamma, *dbeta;
+} norm_place;
+
+enum { STEP_MATRICES = 6, STEP_NORMS = 3 };
+
+typedef struct step {
+    step_shape shape;
+    size_t rows, past; /* tokens, and those in the cache before them; rows of the GRU's batch */
+    bool training;     /* has memory for the backward pass; past is 0 then */
+    nl_op op;          /* of the norms: NL_LAYERNORM or NL_RMSNORM */
+    bool unfused;      /* forward by the unfused rung instead of nl_best() */
+    double norm_ns;    /* time spent in norms; the caller resets it */
+    float *x, *h, *y;  /* [rows][width]: input, the GRU's state, output */
+    float *dy, *dx, *dh;
+    float *weights[STEP_MATRICES], *dw; /* dw: the gradient of one matrix at a time */
+    norm_place norms[STEP_NORMS];
+    float *kept[12], *work[4]; /* kept from forward for backward; working memory */
+    float *room;
+    size_t used; /* floats of the room that are taken */
+} step;
+
+/* Returns the next `count` floats of the step's room; NULL where there is none, but counts them. */
+float *step_take(step *s, size_t count);
+
+void step_norm(step *s, size_t which, const float *x, float *y);
+void step_norm_backward(step *s, size_t which, const float *x, const float *dy, float *dx);
+
+/* The two kinds, a file each. The first function takes room for what the others need. */
+void block_layout(step *s);
+void block_forward(step *s);
+void block_backward(step *s);
+void gru_layout(step *s);
+void gru_forward(step *s);
+void gru_backward(step *s);
 
 /* The bytes that step_make allocates. */
 size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool training);
@@ -15,5 +61,3 @@ void step_free(step *s);
 /* Forward: x to y. Then backward: dy to dx and the gradients, of which dw keeps the last. */
 void step_forward(step *s);
 void step_backward(step *s);
-
-#endif

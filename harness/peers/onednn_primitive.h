@@ -1,7 +1,6 @@
 /* Caches a oneDNN primitive for each kind of call, and runs it on given buffers.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ONEDNN_PRIMITIVE_H
-#define NL_ONEDNN_PRIMITIVE_H
+#pragma once
 
 #include "normlab.h"
 
@@ -59,5 +58,3 @@ typedef struct part {
 
 /* Every call of a plan must pass the same parts in the same order, at most PARTS_MAX. */
 bool run_plan(plan *k, const part *parts, size_t count);
-
-#endif

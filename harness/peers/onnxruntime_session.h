@@ -1,7 +1,6 @@
 /* Models of one node, made by ONNX Runtime's model editor, each in a session that is kept.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ONNXRUNTIME_SESSION_H
-#define NL_ONNXRUNTIME_SESSION_H
+#pragma once
 
 #include "layer.h"
 
@@ -23,5 +22,3 @@ enum { PARTS = 8 };
  * session, in verification, which is not timed. A call that fails leaves the outputs as they are,
  * so that the harness sees it. */
 void run_parts(const nl_problem *p, const part *parts, int count, int threads);
-
-#endif

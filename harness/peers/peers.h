@@ -1,7 +1,6 @@
 /* Other libraries' layers in the table of implementations, and what the code around them shares.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_PEERS_H
-#define NL_PEERS_H
+#pragma once
 
 #include "kernel.h"
 
@@ -30,5 +29,3 @@ NL_INLINE void peer_scale(const nl_problem *p, const nl_forward_args *a) {
     for (size_t i = 0; i < p->n * p->c * p->s; i++)
         nl_put(v, i, i / p->s % p->c, nl_load(p->dtype, a->y, i));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* PyTorch's results in the caller's buffers. SPDX-License-Identifier: MIT */
-#ifndef NL_TORCH_LANDING_H
-#define NL_TORCH_LANDING_H
+#pragma once
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/CPUAllocator.h>
@@ -51,5 +50,3 @@ inline void land(const landing &l, const at::Tensor &result, at::ScalarType type
         if (l.made[i] && l.made[i] == result.data_ptr()) *l.chosen = i;
     copy(l.at, result, type);
 }
-
-#endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "results/comparison.h"
+#include "results/results.h"
 
 #include <math.h>
 #include <stdio.h>

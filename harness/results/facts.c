@@ -1,5 +1,5 @@
 /* Compares the .machine.txt files of two result files. SPDX-License-Identifier: MIT */
-#include "results/facts.h"
+#include "results/results.h"
 
 #include <stdio.h>
 #include <stdlib.h>

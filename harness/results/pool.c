@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "results/pool.h"
+#include "results/results.h"
 
 #include <glob.h>
 #include <math.h>

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,23 +192,14 @@ static bool read_facts(scan *s, results *out) {
 bool results_read(const char *path, results *out, char *error, size_t error_size) {
     scan s = {.path = path, .error = error, .error_size = error_size}, m = s;
     const struct column **meaning = NULL;
-    size_t length = strlen(path), stem = length;
-    if (length > 4 && strcmp(path + length - 4, ".csv") == 0) stem -= 4;
-    char *machine = malloc(stem + sizeof ".machine.txt");
+    char machine[CSV_PATH];
     *out = (results){0};
-    bool ok = machine || scan_error(&s, 0, "no memory for its name");
-    ok = ok && scan_file(&s, &out->text);
-    ok = ok && read_header(&s, &meaning) && read_rows(&s, meaning, out);
-    if (ok) {
-        memcpy(machine, path, stem);
-        strcpy(machine + stem, ".machine.txt");
-        m.path = machine;
-        ok = read_facts(&m, out);
-    }
+    bool ok = scan_file(&s, &out->text) && read_header(&s, &meaning) && read_rows(&s, meaning, out);
+    m.path = machine;
+    ok = ok && csv_beside(path, ".machine.txt", machine) && read_facts(&m, out);
     if (!ok) results_free(out);
     free(meaning);
     free(s.fields);
-    free(machine);
     return ok;
 }
 

@@ -1,8 +1,9 @@
 /* Reads results: a CSV file of `normlab bench` or `check`, and the machine's facts beside it.
  * Strict, because nobody would notice a number that was read wrongly.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_RESULTS_H
-#define NL_RESULTS_H
+#pragma once
+
+#include "base/stats.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,4 +53,57 @@ const result *results_find(const results *r, const result *like);
 /* The first value of a key, as "cpu"; NULL: none. */
 const char *results_fact(const results *r, const char *key);
 
-#endif
+/* Were two result files measured alike? */
+
+/* Do processor, caches and architecture agree? If not, why says what differs or is unknown. */
+bool facts_one_machine(const results *file, char why[200]);
+
+/* The facts that differ, as lines of text, which the caller frees; NULL: none. Leaves out the date,
+ * which always differs, and the doctor's count of findings, which repeats them. */
+char *facts_differing(const results *file);
+
+/* Compares two result files row by row. The interval of a ratio spans the far ends of the two rows'
+ * 95 % intervals, so it is wide, and certainly wide enough. */
+
+/* The rows with one key; a or b is NULL if that file has none. */
+typedef struct row_pair {
+    const result *a, *b;
+    bool refused;   /* cannot be compared; why says why */
+    bool relative;  /* of passes: compares times over the baseline's */
+    bool no_band;   /* an A/A band is missing; the margin is used for it */
+    estimate ratio; /* log of B over A, times or shares of the limit; NAN if refused */
+    double band;    /* a log; NAN if refused */
+    comparison verdict;
+    char why[200];
+} row_pair;
+
+/* Pairs every row of A with B's, then lists the rows that only B has. margin: a log ratio. shares:
+ * compare shares of each machine's limit instead of times. */
+void compare_results(const results file[2], bool shares, double margin,
+                     void (*take)(void *context, const row_pair *pair), void *context);
+
+/* Reads the passes of a folder, FOLDER/PASS/bench.csv, as one file of results. */
+
+/* Is it a folder of passes? */
+bool pool_is(const char *path);
+
+/* Sorts rows by case and implementation. Numbers are medians of the passes, which `each` has;
+ * estimate_of_passes() gives the intervals. A row that failed in one pass has that verdict. False:
+ * error says why, such as passes on different kernels or machines, and there is nothing to free.
+ * Free with results_free(). */
+bool pool_read(const char *folder, results *out, char *error, size_t error_size);
+
+/* The logarithms of a pass: of the time, of the share of the limit, of the baseline's time over the
+ * time. */
+typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED } pass_value;
+
+/* The middle of a row's passes. From three passes on the interval is stats_middle()'s; with fewer
+ * it contains the intervals of their rounds. */
+estimate estimate_of_passes(const result *row, pass_value what);
+
+/* Standard deviations of the logarithm, medians over the rows: of a pass, estimated from its
+ * rounds; and between passes. */
+typedef struct pool_spread {
+    double within, between;
+} pool_spread;
+pool_spread pool_spread_of(const results *pool, pass_value what);

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "normlab.h"
 #include "studies/study.h"
-#include "timing/peak.h"
+#include "timing/limit.h"
 
 enum { TRIES = 20 };
 

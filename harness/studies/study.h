@@ -1,7 +1,6 @@
 /* `normlab study NAME`: an experiment that no list of cases can express. It writes points, one CSV
  * line each: study,panel,series,x,y. SPDX-License-Identifier: MIT */
-#ifndef NL_STUDY_H
-#define NL_STUDY_H
+#pragma once
 
 #include "base/stats.h"
 
@@ -38,5 +37,3 @@ extern const study study_length, study_eps, study_gradients;
 extern const study study_casting, study_batch_statistics, study_depth, study_ablation;
 extern const study study_training;
 extern const study study_ln_vs_rms, study_rmsnorm2019, study_model_step, study_peak;
-
-#endif

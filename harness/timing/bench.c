@@ -6,10 +6,9 @@
 #include "base/interrupt.h"
 #include "best.h"
 #include "timing/candidate.h"
-#include "timing/flush.h"
+#include "timing/limit.h"
 #include "verify/isolate.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* Times the implementations of one case: verify, time, verify again.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_BENCH_H
-#define NL_BENCH_H
+#pragma once
 
 #include "timing/row.h"
 
@@ -34,5 +33,3 @@ typedef struct bench_settings {
 /* Reports a row for each wanted implementation: skipped, failed before or after the timing, or
  * timed. False: error says why. */
 bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Candidates: the contenders of a measurement. SPDX-License-Identifier: MIT */
-#ifndef NL_CANDIDATE_H
-#define NL_CANDIDATE_H
+#pragma once
 
 #include "timing/fixture.h"
 #include "timing/limit.h"
@@ -42,5 +41,3 @@ verdict candidate_verify(candidate *a);
  * last call, inputs included, are compared with the right ones. */
 measure_candidate candidate_measured(candidate *a);
 measure_candidate limit_candidate_measured(limit_candidate *a);
-
-#endif

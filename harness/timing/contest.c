@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "best.h"
 #include "timing/candidate.h"
-#include "timing/flush.h"
+#include "timing/limit.h"
 #include "verify/caller.h"
 #include "verify/isolate.h"
 

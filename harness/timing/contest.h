@@ -2,8 +2,7 @@
  * own, which is stopped between its calls; this process reads the clock and never calls the kernel.
  * Each call gets newly drawn inputs, and its outputs are compared with the reference of these.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_CONTEST_H
-#define NL_CONTEST_H
+#pragma once
 
 #include "timing/row.h"
 
@@ -23,5 +22,3 @@ typedef struct contest {
 
 /* False: error says why. */
 bool contest_run(contest *k, char *error, size_t error_size);
-
-#endif

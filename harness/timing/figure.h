@@ -1,7 +1,6 @@
 /* A ratio of two times as a saving or a speed-up, with its interval and the A/A band.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FIGURE_H
-#define NL_FIGURE_H
+#pragma once
 
 #include "base/stats.h"
 
@@ -16,5 +15,3 @@ typedef struct figure {
  * speed-up does not depend on the share. */
 figure figure_saving(double share, estimate log_ratio, double band);
 figure figure_speedup(double share, estimate log_ratio, double band);
-
-#endif

@@ -2,8 +2,7 @@
 #include "timing/fixture.h"
 #include "base/arithmetic.h"
 #include "parallel.h"
-#include "timing/flush.h"
-#include "timing/partial.h"
+#include "timing/limit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

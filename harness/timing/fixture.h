@@ -1,8 +1,7 @@
 /* A case made ready: its data, its answer, the buffers it runs in, and the state of both before a
  * call: inputs that calls overwrite are restored, and the caches are as the case names them.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FIXTURE_H
-#define NL_FIXTURE_H
+#pragma once
 
 #include "verify/verify.h"
 
@@ -50,4 +49,14 @@ typedef struct fixtures {
 fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error_size);
 void fixtures_free(fixtures *all);
 
-#endif
+/* pRMSNorm of Zhang & Sennrich 2019: RMSNorm whose statistics come from the first features of a row
+ * alone, here 1/16 = 6.25 %, as in most of their tables. Because it is another function than
+ * RMSNorm, it is not in the table of implementations and has its own answer. */
+
+extern const nl_impl partial_impl;
+
+/* The number of features that the statistics read: c / 16, at least one. */
+size_t partial_features(size_t c);
+
+/* Its answer: RMSNorm's, with the mean square of those features. */
+bool partial_answer(const nl_case *c, nl_data *data, answer *out);

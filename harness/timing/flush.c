@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "timing/flush.h"
+#include "timing/limit.h"
 #include "caches.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -1,7 +1,6 @@
 /* The machine's limit: plain copying, reading or writing of the same buffers with hardly any
  * arithmetic, in the way that is fastest for them. SPDX-License-Identifier: MIT */
-#ifndef NL_LIMIT_H
-#define NL_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,4 +45,17 @@ const char *limit_way_name(limit_way way, char text[64]);
 /* Does this machine have streaming stores? Without them LIMIT_STREAM is ordinary. */
 bool limit_has_streaming(void);
 
-#endif
+/* The machine's other limit: multiply-adds, with nothing to load or store. For each ISA of this
+ * build double peak_ISA(size_t steps, int chains) makes `steps` multiply-adds of vectors in each of
+ * 1, 2, 4, 8 or PEAK_CHAINS chains of dependent operations, and returns the flops. */
+
+enum { PEAK_CHAINS = 12 }; /* with two constants they fit 16 registers */
+
+/* Evicting data from the caches. */
+
+/* Evicts the bytes from all caches (x86-64: flushes cache lines; elsewhere: writes to a buffer
+ * twice the size of the last-level cache). */
+void flush(const void *p, size_t bytes);
+
+/* The size of the last-level cache; 32 MiB where the machine does not report it. */
+size_t last_cache_bytes(void);

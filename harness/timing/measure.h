@@ -3,8 +3,7 @@
  * the time) that is drawn anew for each block of rounds; all make the same number of calls a round.
  * So a slow moment of the machine, a warm cache or other processes affect all candidates alike, and
  * ratios within a round mean something. SPDX-License-Identifier: MIT */
-#ifndef NL_MEASURE_H
-#define NL_MEASURE_H
+#pragma once
 
 #include "base/stats.h"
 
@@ -54,5 +53,3 @@ estimate measure_time(const measure *m, size_t candidate);
 estimate measure_ratio(const measure *m, size_t a, size_t b);
 
 const char *stopped_name(stopped s);
-
-#endif

@@ -1,6 +1,6 @@
 /* The table of modes. SPDX-License-Identifier: MIT */
 #include "timing/modes.h"
-#include "timing/partial.h"
+#include "timing/fixture.h"
 
 #include <string.h>
 

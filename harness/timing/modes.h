@@ -1,7 +1,6 @@
 /* Modes: an implementation of LayerNorm, and RMSNorm's counterpart of equal engineering.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_MODES_H
-#define NL_MODES_H
+#pragma once
 
 #include "normlab.h"
 
@@ -24,5 +23,3 @@ const mode *mode_find(const char *name); /* NULL: there is none */
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p);
 
 int mode_threads(const mode *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* The speed tables of Zhang & Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019,
  * arXiv 1910.07467: times of whole training steps. SPDX-License-Identifier: MIT */
-#ifndef NL_PAPER_H
-#define NL_PAPER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ const paper_row *paper_find(const char *table); /* "T3-PyTorch"; NULL: there is 
 /* Fractions of the step: LayerNorm's share, and what the norm saved, with its +-. */
 double paper_share(const paper_row *r);
 paper_time paper_saving(const paper_row *r, paper_time with);
-
-#endif

@@ -2,7 +2,7 @@
  * gain   The statistics read a sixteenth of each row.
  * fails  Where the first features are not like the others: a row that begins small is blown up.
  * SPDX-License-Identifier: MIT */
-#include "timing/partial.h"
+#include "timing/fixture.h"
 #include "dtype.h"
 #include "kernel.h"
 

@@ -1,6 +1,6 @@
 /* Chains of multiply-adds in registers, compiled once for each ISA; the build defines PEAK_NAME
  * (peak_avx2). An ISA without fused ones multiplies and adds. SPDX-License-Identifier: MIT */
-#include "timing/peak.h"
+#include "timing/limit.h"
 #include "vec.h"
 
 /* x / 2 + 1 stays below 2. Every call passes a constant, so that the chains stay in registers. */

@@ -1,8 +1,7 @@
 /* Times two layers against each other, as `normlab bench` times implementations, but each candidate
  * on its own case. Both are verified before the timing and after it. SPDX-License-Identifier: MIT
  */
-#ifndef NL_RACE_H
-#define NL_RACE_H
+#pragma once
 
 #include "base/stats.h"
 #include "timing/candidate.h"
@@ -36,5 +35,3 @@ bool race_pair(race *r, candidate *a, candidate *b, const mode *saved_by, race_r
 
 /* Candidates that are verified elsewhere: a, b, a again, and perhaps saved passes. */
 bool race_candidates(race *r, const measure_candidate *candidates, size_t count, race_result *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* One row of results: an implementation on a case, its verdict and its timing.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ROW_H
-#define NL_ROW_H
+#pragma once
 
 #include "timing/measure.h"
 #include "verify/verify.h"
@@ -42,5 +41,3 @@ typedef struct yardstick {
 } yardstick;
 
 timing timing_read(const measure *m, size_t candidate, const yardstick *by);
-
-#endif

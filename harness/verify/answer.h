@@ -1,6 +1,5 @@
 /* The expected outputs of a case, by the reference. SPDX-License-Identifier: MIT */
-#ifndef NL_ANSWER_H
-#define NL_ANSWER_H
+#pragma once
 
 #include "cases/data.h"
 #include "reference.h"
@@ -24,5 +23,3 @@ typedef struct answer {
 /* Also fills data's MEAN and RSTD in a backward case. False: out of memory. */
 bool answer_make(const nl_case *c, nl_data *data, answer *out);
 void answer_free(answer *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* The largest error that a method may make on given data, derived in docs/verification.md.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_BOUND_H
-#define NL_BOUND_H
+#pragma once
 
 #include "reference.h"
 #include "verify/instance.h"
@@ -41,5 +40,3 @@ bool exact_data(const instance *in);
 
 /* The bound of the saved mean: 0 on exact data, unless the division or the method rounds. */
 bound allow_mean(const instance *in, const allowance *a);
-
-#endif

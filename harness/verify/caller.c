@@ -4,13 +4,12 @@
 #endif
 #include "verify/caller.h"
 #include "base/clock.h"
-#include "verify/crash.h"
+#include "verify/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>

@@ -1,8 +1,7 @@
 /* A process that calls one kernel on one set of buffers repeatedly, and is stopped between the
  * calls. The parent reads the clock, where the kernel cannot reach it. SPDX-License-Identifier:
  * MIT */
-#ifndef NL_CALLER_H
-#define NL_CALLER_H
+#pragma once
 
 #include "verify/worker.h"
 
@@ -26,5 +25,3 @@ bool caller_ready(caller *k, int turn);
 bool caller_call(caller *k, double *ns);
 
 void caller_stop(caller *k);
-
-#endif

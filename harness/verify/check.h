@@ -1,9 +1,11 @@
 /* Verifies the implementations of one case, each twice: with guard pages at the ends of its
  * buffers, then at their starts. SPDX-License-Identifier: MIT */
-#ifndef NL_CHECK_H
-#define NL_CHECK_H
+#pragma once
 
 #include "verify/verify.h"
+
+#include <stdio.h>
+#include <sys/types.h>
 
 /* Threads, and callbacks, to which the context is passed. */
 typedef struct check_settings {
@@ -20,4 +22,24 @@ typedef struct check_settings {
 /* False: error says why. */
 bool check_case(const nl_case *c, const check_settings *o, char *error, size_t error_size);
 
-#endif
+/* Processes that verify the cases of a suite side by side; their verdicts come in the order of the
+ * cases. */
+
+enum { CHECKERS_MAX = 8 };
+
+typedef struct checkers {
+    int count; /* 0: this process verifies */
+    pid_t pid[CHECKERS_MAX];
+    FILE *from[CHECKERS_MAX];
+} checkers;
+
+/* Starts one for each processor that this process may use; checker k of n takes every n-th case.
+ * The functions of `settings` run in both processes: selects() there, the others here. */
+void checkers_start(checkers *j, const nl_case *cases, size_t count,
+                    check_settings (*settings)(void *context, const nl_case *c), void *context);
+
+/* As check_case(), with what the checker of case i says; each case once, in order. */
+bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
+                   size_t error_size);
+
+void checkers_end(checkers *j);

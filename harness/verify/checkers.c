@@ -2,14 +2,13 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
-#include "verify/checkers.h"
+#include "verify/check.h"
 #include "base/interrupt.h"
 #include "verify/isolate.h"
 #include "verify/worker.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* The problem and the argument structure of a call, in memory that a kernel cannot write.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_CONSTANTS_H
-#define NL_CONSTANTS_H
+#pragma once
 
 #include "normlab.h"
 
@@ -17,5 +16,3 @@ const nl_impl *constants_unguarded(void);
 
 /* Is the address in the copies? Then writes the field's name: "n of its problem". */
 bool constants_name(nl_pass pass, const char *copies, const char *address, char *text, size_t size);
-
-#endif

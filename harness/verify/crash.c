@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/crash.h"
+#include "verify/worker.h"
 #include "verify/constants.h"
-#include "verify/sandbox.h"
 
 #include <signal.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/error_file.h"
+#include "verify/error_record.h"
 #include "base/csv.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* The largest errors on record: a file with each implementation's largest error in the built-in
  * suite, so that an error that grows within a loose bound is noticed (docs/verification.md).
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ERROR_RECORD_H
-#define NL_ERROR_RECORD_H
+#pragma once
 
 #include "verify/outputs.h"
 
@@ -62,4 +61,13 @@ bool error_record_not_run(const error_record *e, const error_line *l);
 /* By name, ISA and problem, as strcmp. */
 int error_record_order(const void *a, const void *b);
 
-#endif
+/* The file of the largest errors: a CSV whose columns after the third are kinds of data. The third
+ * names all implementations with these numbers. */
+
+/* Reads the record. With update, the file need not exist yet. False: error says why. */
+bool error_record_open(error_record *e, const char *path, bool update, char *error,
+                       size_t error_size);
+void error_record_close(error_record *e);
+
+/* Rewrites the lines of what ran; *lines: the new number of lines. False: error says why. */
+bool error_record_update(const error_record *e, size_t *lines, char *error, size_t error_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/examine.h"
+#include "verify/verify.h"
 #include "verify/isolate.h"
 
 bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,

@@ -1,7 +1,6 @@
 /* The expected value of each number of the outputs, and its allowed error.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_EXPECTED_H
-#define NL_EXPECTED_H
+#pragma once
 
 #include "verify/answer.h"
 #include "verify/bound.h"
@@ -65,5 +64,3 @@ bool expected_rounded(const expected_value *d, double got);
 /* The distance of got from [low, high] in units of d's rounding error times the scale. Infinite if
  * exactly one of got and low is NaN. */
 double error_units(nl_dtype d, double got, long double low, long double high, long double scale);
-
-#endif

@@ -1,6 +1,5 @@
 /* The buffers of one call, each between two guard pages. SPDX-License-Identifier: MIT */
-#ifndef NL_INSTANCE_H
-#define NL_INSTANCE_H
+#pragma once
 
 #include "cases/data.h"
 
@@ -45,5 +44,3 @@ nl_status instance_call(const instance *in, int threads);
 /* A hash of the bits of all arguments. */
 uint64_t instance_hash(const instance *in);
 void instance_free(instance *in);
-
-#endif

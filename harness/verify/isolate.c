@@ -5,7 +5,7 @@
 #include "verify/isolate.h"
 #include "base/clock.h"
 #include "registry.h"
-#include "verify/crash.h"
+#include "verify/worker.h"
 
 #include <math.h>
 #include <poll.h>

@@ -1,7 +1,6 @@
 /* Calls implementations in a child process, where they can do no harm: a crash, an endless loop or
  * an exit() of a kernel is a sentence about this case. SPDX-License-Identifier: MIT */
-#ifndef NL_ISOLATE_H
-#define NL_ISOLATE_H
+#pragma once
 
 #include "verify/instance.h"
 
@@ -26,4 +25,9 @@ size_t isolate_scratch(const nl_impl *impl, const nl_problem *p);
 /* Ends the shared processes and frees the memory; call it before a measurement. */
 void isolate_end(void);
 
-#endif
+/* Processes whose parent has ended. */
+
+/* From here on they become children of this process, if they descend from it; and end all its
+ * children. Nothing elsewhere than on Linux. */
+void orphans_adopt(void);
+void orphans_end(void);

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* kill */
 #endif
-#include "verify/orphans.h"
+#include "verify/isolate.h"
 
 #ifdef __linux__
 

@@ -1,7 +1,6 @@
 /* Compares the outputs of a call with the answer, within a bound that follows from its method and
  * the conditioning of the data (docs/verification.md). SPDX-License-Identifier: MIT */
-#ifndef NL_OUTPUTS_H
-#define NL_OUTPUTS_H
+#pragma once
 
 #include "verify/answer.h"
 #include "verify/expected.h"
@@ -24,5 +23,3 @@ const char *outcome_name(outcome o);
 verdict failure(const char *format, const char *what);
 
 verdict outputs_check(const instance *in, const answer *a);
-
-#endif

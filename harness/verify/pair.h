@@ -1,7 +1,6 @@
 /* Two calls of a kernel at once, by two threads and on other data: a static buffer shows.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_PAIR_H
-#define NL_PAIR_H
+#pragma once
 
 #include "verify/instance.h"
 
@@ -34,5 +33,3 @@ void pair_repeat(const pair_call *s);
  * with another value in the middle of each input? `allow` makes the inputs writable, or not. */
 bool pair_stale_wanted(const instance *in);
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write));
-
-#endif

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* CLONE_THREAD */
 #endif
-#include "verify/sandbox.h"
+#include "verify/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/shrink.h"
+#include "verify/verify.h"
 #include "base/clock.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity() */
 #endif
-#include "verify/surroundings.h"
+#include "verify/worker.h"
 #include "base/arithmetic.h"
 
 #include <pthread.h>

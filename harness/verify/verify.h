@@ -1,7 +1,7 @@
 /* Is an implementation right on a case? SPDX-License-Identifier: MIT */
-#ifndef NL_VERIFY_H
-#define NL_VERIFY_H
+#pragma once
 
+#include "verify/instance.h"
 #include "verify/outputs.h"
 
 /* Calls impl on fresh buffers and checks the outputs; survives accesses beside the buffers. */
@@ -14,4 +14,22 @@ verdict verify_result(const instance *in, const answer *a);
 /* Checks the output of a model's own LayerNorm (NAME.y.npy) with the bound of two-pass. */
 verdict verify_model(const nl_case *c, const nl_data *data, const answer *a);
 
-#endif
+/* Calls an implementation once more, isolated, to look at its outputs. */
+
+/* How to call: the number of threads, and the byte that fills outputs and scratch before the call;
+ * a check uses 0xff. */
+typedef struct examination {
+    int threads;
+    unsigned char outputs, scratch;
+} examination;
+
+/* Lends the instance to `look` after the call. False: out of memory, or the call failed. */
+bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,
+             void (*look)(void *context, const instance *in), void *context);
+
+/* The smallest case on which an implementation still fails. */
+
+/* impl failed on *c with *v. Tries smaller sizes, ordinary data and fewer options, for a few
+ * seconds at most, and keeps in *c and *v the smallest case that fails in the same way. False: none
+ * is smaller. */
+bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);

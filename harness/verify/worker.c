@@ -9,8 +9,6 @@
 #include "parallel.h"
 #include "verify/constants.h"
 #include "verify/pair.h"
-#include "verify/sandbox.h"
-#include "verify/surroundings.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

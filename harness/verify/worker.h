@@ -1,9 +1,11 @@
 /* The child's side of an isolated call. SPDX-License-Identifier: MIT */
-#ifndef NL_WORKER_H
-#define NL_WORKER_H
+#pragma once
 
 #include "tuning.h"
 #include "verify/instance.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* The messages between parent and child, in shared memory. */
 typedef struct call_record {
@@ -75,4 +77,31 @@ _Noreturn void worker_serve(call_record *s, int line, const int output[2]);
 void worker_sandbox(void);
 _Noreturn void worker_leave(int code);
 
-#endif
+/* What a call should leave as it was, beside its buffers: arithmetic, signals, limits, timers,
+ * files, the processors of its thread. */
+
+/* Notes what is usual, once, before the first call. */
+void surroundings_note(void);
+
+/* What a call has left changed, which would affect the next one; "": nothing. */
+const char *surroundings_changed(const instance *in);
+
+/* Describes in a sentence what a kernel did to its process. */
+
+/* "wrote y[1024] of row 63: 1 element past its end" */
+void crash_describe(const call_record *s, char *why, size_t why_size);
+
+/* Describes the end of a process that left no note; status: from waitpid(). */
+void crash_describe_end(const call_record *shared, int status, char *why, size_t size);
+
+/* Keeps a process from the rest of the machine. */
+
+/* A KERNEL gets SIGSYS if it starts or signals a process, opens a file for writing, changes one, or
+ * uses the network. A COMPILER gets an error if it uses the network or another process's memory. */
+typedef enum sandbox_kind { SANDBOX_KERNEL, SANDBOX_COMPILER } sandbox_kind;
+
+/* Sandboxes all threads of this process for good. Without libseccomp it does nothing. */
+void sandbox_enter(sandbox_kind kind);
+
+/* The name of the system call with this number. False: a build without libseccomp. */
+bool sandbox_call(int number, char *name, size_t size);

@@ -1,7 +1,6 @@
 /* An assignment: a text file with the parts of a task and their points (docs/grading.md).
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ASSIGNMENT_H
-#define NL_ASSIGNMENT_H
+#pragma once
 
 #include "cases/case_list.h"
 
@@ -45,5 +44,3 @@ bool assignment_read(const char *path, assignment *out, char *error, size_t erro
 bool assignment_parse(const char *name, const char *text, assignment *out, char *error,
                       size_t error_size);
 void assignment_free(assignment *a);
-
-#endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/command.h"
-#include "verify/sandbox.h"
+#include "verify/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* A command line, word by word, and a child process that runs it.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_COMMAND_H
-#define NL_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ bool command_run(command *c, char *error, size_t size);
  * for stdout and stderr; messages NULL: stderr. */
 bool command_run_fenced(command *c, const char *folder, const char *output, const char *messages,
                         char *error, size_t size);
-
-#endif

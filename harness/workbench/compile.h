@@ -1,7 +1,6 @@
 /* Compiles one kernel file into a library for load.h, with the flags of this build.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_COMPILE_H
-#define NL_COMPILE_H
+#pragma once
 
 #include "workbench/command.h"
 
@@ -24,5 +23,3 @@ void compile_flags(const compiled *c, command *to);
 
 /* Deletes the library; one that is loaded stays usable. */
 void compile_remove(const compiled *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/fence.h"
-#include "workbench/instructions.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "workbench/instructions.h"
+#include "workbench/fence.h"
 
 #include <stdio.h>
 #include <string.h>

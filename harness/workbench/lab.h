@@ -1,7 +1,6 @@
 /* The labs of labs/, which the build embeds in the program.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_LAB_H
-#define NL_LAB_H
+#pragma once
 
 #include "workbench/assignment.h"
 
@@ -32,5 +31,3 @@ const char *lab_project(void);
 /* Reads the assignment of a file, of a folder that has one, or of a lab by lab_find(), in this
  * order. False: error says what is wrong. */
 bool lab_assignment(const char *what, assignment *out, char *error, size_t error_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Kernels of a shared library (normlab_kernel.h) in the table of implementations.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_LOAD_H
-#define NL_LOAD_H
+#pragma once
 
 #include "normlab.h"
 
@@ -21,5 +20,3 @@ const char *load_file(size_t i);
 
 /* May the implementation be in the table? False: why says what is wrong. */
 bool load_accepts(const nl_impl *impl, char *why, size_t why_size);
-
-#endif

@@ -1,6 +1,5 @@
 /* The points of a submission, and the files that autograders read. SPDX-License-Identifier: MIT */
-#ifndef NL_MARKS_H
-#define NL_MARKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ double marks_most(const marks *m);
  * JUnit's XML, as CI services read it. */
 void marks_gradescope(const marks *m, FILE *out);
 void marks_junit(const marks *m, FILE *out);
-
-#endif

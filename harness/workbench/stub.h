@@ -1,7 +1,6 @@
 /* Writes a kernel file to begin with.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_STUB_H
-#define NL_STUB_H
+#pragma once
 
 #include "normlab.h"
 
@@ -9,5 +8,3 @@
 
 /* Writes a kernel that compiles and computes nothing; simd: in the words of vec.h. */
 void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd);
-
-#endif

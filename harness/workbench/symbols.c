@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
-#include "workbench/symbols.h"
+#include "workbench/fence.h"
 
 #include <stdio.h>
 

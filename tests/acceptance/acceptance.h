@@ -1,7 +1,6 @@
 /* Known-wrong kernels through the acceptance tests of other projects: docs/other-tests.md.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ACCEPTANCE_H
-#define NL_ACCEPTANCE_H
+#pragma once
 
 #include "judge/families.h"
 #include "mutants.h"
@@ -47,5 +46,3 @@ bool acceptance_meets(const acceptance *t, const nl_problem *p, const float *bet
 
 /* The inputs of a case as the test fills them; `turn` seeds them. */
 void acceptance_fill(const acceptance *t, const nl_case *c, nl_data *data, int turn);
-
-#endif

@@ -3,7 +3,7 @@
 #include "cases/case_list.h"
 #include "cases/museum.h"
 #include "verify/isolate.h"
-#include "verify/shrink.h"
+#include "verify/verify.h"
 #include "workbench/compile.h"
 
 #include <dlfcn.h>

@@ -1,10 +1,9 @@
 /* Kernels that are known to be wrong, formulas with one mistake, and right kernels.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_SUSPECTS_H
-#define NL_SUSPECTS_H
+#pragma once
 
 #include "acceptance.h"
-#include "judge/mistakes.h"
+#include "judge/families.h"
 
 typedef enum fate { UNSEEN, PASSES, CAUGHT } fate;
 
@@ -61,5 +60,3 @@ const double *stage_got(stage *g, const suspect *k, nl_arg output);
 
 /* Is an output beyond the bound? */
 bool stage_is_wrong(stage *g, const suspect *k);
-
-#endif

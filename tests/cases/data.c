@@ -5,37 +5,28 @@
 #include "dtype.h"
 #include "base/random.h"
 #include "reference.h"
-#include "support.h"
+#include "trial.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 TestSuite(data, .init = one_thread);
 
-typedef struct made {
-    nl_case c;
-    nl_data d;
-} made;
-
-static made make(const char *text) {
-    made m;
-    char error[700];
-    bool ok =
-        case_parse(text, &m.c, error, sizeof error) && data_make(&m.c, &m.d, error, sizeof error);
-    if (!ok) cr_assert_fail("%s: %s", text, error);
-    return m;
+static trial make(const char *text) {
+    trial t;
+    trial_make_data(&t, text);
+    return t;
 }
 
-static float value(const made *m, nl_arg s, size_t i) {
+static float value(const trial *m, nl_arg s, size_t i) {
     bool tensor = s == NL_X || s == NL_RESIDUAL || s == NL_DY;
-    return nl_load(tensor ? m->c.problem.dtype : NL_F32, m->d.input[s], i);
+    return nl_load(tensor ? m->c.problem.dtype : NL_F32, m->data.input[s], i);
 }
 
 /* Element e of group g plus its residual. */
-static float x(const made *m, size_t g, size_t e) {
+static float x(const trial *m, size_t g, size_t e) {
     size_t i = element(&m->c.problem, g, e);
     return value(m, NL_X, i) + (m->c.residual ? value(m, NL_RESIDUAL, i) : 0);
 }
@@ -94,14 +85,15 @@ Test(data, distributions) {
 }
 
 /* FNV-1a over the bits of all inputs but the statistics, which come later. */
-static uint64_t hash(const made *m) {
+static uint64_t hash(const trial *m) {
     uint64_t h = 0xcbf29ce484222325;
     bool backward = m->c.problem.pass == NL_BACKWARD;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
-        if (!m->d.input[s] || (backward && (s == NL_MEAN || s == NL_RSTD))) continue;
+        if (!m->data.input[s] || (backward && (s == NL_MEAN || s == NL_RSTD))) continue;
         bool half = (s == NL_X || s == NL_RESIDUAL || s == NL_DY) && m->c.problem.dtype != NL_F32;
-        for (size_t i = 0; i < m->d.bytes[s] / (half ? 2 : 4); i++) {
-            uint32_t bits = half ? ((uint16_t *)m->d.input[s])[i] : ((uint32_t *)m->d.input[s])[i];
+        for (size_t i = 0; i < m->data.bytes[s] / (half ? 2 : 4); i++) {
+            uint32_t bits =
+                half ? ((uint16_t *)m->data.input[s])[i] : ((uint32_t *)m->data.input[s])[i];
             for (int k = 0; k < 4; k++) h = (h ^ (bits >> 8 * k & 255)) * 0x100000001b3;
         }
     }
@@ -127,11 +119,11 @@ Test(data, same_bytes_everywhere) {
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
         for (int call = 0; call < 5; call++) {
             use_threads(call ? call : 4);
-            made m = make(pinned[i].text);
+            trial m = make(pinned[i].text);
             uint64_t got = hash(&m);
             if (got != pinned[i].hash)
                 cr_assert_fail("%s, call %d: the hash is 0x%016" PRIx64, pinned[i].text, call, got);
-            data_free(&m.d);
+            data_free(&m.data);
         }
 }
 
@@ -160,7 +152,7 @@ Test(data, moments) {
         {"batchnorm/backward/f16/64x16x64/uniform", NL_DY, 0.5, 1, 0.798},
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-        made m = make(all[k].text);
+        trial m = make(all[k].text);
         double sum = 0, squares = 0, sizes = 0, error = 5 * sqrt(all[k].square) / 256;
         for (size_t i = 0; i < 65536; i++) {
             double v = (double)value(&m, all[k].slot, i) - all[k].mean;
@@ -170,13 +162,13 @@ Test(data, moments) {
             fabs(sizes - all[k].size) > error)
             cr_assert_fail("%s: %s has its mean off by %g, squares %g, sizes %g", all[k].text,
                            nl_args[all[k].slot].name, sum, squares, sizes);
-        data_free(&m.d);
+        data_free(&m.data);
     }
 }
 
 /* Float sums of x and x^2 are exact forwards, backwards and shuffled; so are the mean and, except
  * in odd groups, the variance. */
-static void check_exact(const made *m, size_t g) {
+static void check_exact(const trial *m, size_t g) {
     const size_t size = group_size(&m->c.problem), prime = 2654435761;
     double sum = 0, squares = 0;
     float sums[3] = {0}, square_sums[3] = {0};
@@ -208,13 +200,14 @@ Test(data, exact) {
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
         cr_assert(cases_add(&list, spellings[i], error, sizeof error), "%s", error);
     for (size_t i = 0; i < list.count; i++) {
-        made m = make(list.items[i].text);
+        trial m = make(list.items[i].text);
         for (size_t g = 0; g < ref_groups(&m.c.problem); g++) check_exact(&m, g);
-        data_free(&m.d);
+        data_free(&m.data);
     }
-    made m = {.c = list.items[0]};
+    trial m = {.c = list.items[0]};
     m.c.problem.c = 4194305, m.c.problem.n = 1;
-    cr_assert(!data_make(&m.c, &m.d, error, sizeof error) && strstr(error, "4194304"), "%s", error);
+    cr_assert(!data_make(&m.c, &m.data, error, sizeof error) && strstr(error, "4194304"), "%s",
+              error);
     cases_free(&list);
 }
 
@@ -242,7 +235,7 @@ Test(data, special_kinds) {
     for (size_t i = 0; i < 2 * sizeof kinds / sizeof *kinds; i++) {
         char text[100], wanted = kinds[i / 2].letter;
         snprintf(text, sizeof text, shapes[i % 2], kinds[i / 2].kind);
-        made m = make(text);
+        trial m = make(text);
         for (size_t g = 0; g < 9; g++) {
             size_t found = 0;
             float first = x(&m, g, 0), last = g ? x(&m, g - 1, 0) : NAN;
@@ -252,13 +245,13 @@ Test(data, special_kinds) {
             if (found != kinds[i / 2].count[g % 4])
                 cr_assert_fail("%s: group %zu has %zu of '%c'", text, g, found, wanted);
         }
-        data_free(&m.d);
+        data_free(&m.data);
     }
 }
 
 /* A few features are 50 times larger, the same in every row. */
 Test(data, outliers) {
-    made m = make("layernorm/forward/f32/400x640/outliers");
+    trial m = make("layernorm/forward/f32/400x640/outliers");
     size_t large = 0;
     for (size_t j = 0; j < 640; j++) {
         double squares = 0;
@@ -268,11 +261,11 @@ Test(data, outliers) {
             cr_assert_fail("feature %zu has mean square %g", j, squares);
     }
     cr_assert(large >= 4 && large <= 20, "%zu of 640 features are large; 10 were expected", large);
-    data_free(&m.d);
+    data_free(&m.data);
 }
 
 /* How many of the 1000 values lie in [from, to)? */
-static size_t between(const made *m, float from, float to) {
+static size_t between(const trial *m, float from, float to) {
     size_t found = 0;
     for (size_t e = 0; e < 1000; e++) found += x(m, 2, e) >= from && x(m, 2, e) < to;
     return found;
@@ -304,15 +297,15 @@ Test(data, shapes) {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         char text[100];
         snprintf(text, sizeof text, "layernorm/forward/f32/3x1000/%s", rules[i].kind);
-        made m = make(text);
+        trial m = make(text);
         size_t found = between(&m, rules[i].from, rules[i].to);
         cr_assert(found >= rules[i].low && found <= rules[i].high, "%s: %zu in [%g, %g)", text,
                   found, (double)rules[i].from, (double)rules[i].to);
-        data_free(&m.d);
+        data_free(&m.data);
     }
-    made a = make("layernorm/forward/f32/3x1000/first:7"),
-         b = make("layernorm/forward/f32/3x1000/last:7");
-    made c = make("batchnorm/forward/f32/10x3x100/middle:7"); /* of a channel: sample 5, place 0 */
+    trial a = make("layernorm/forward/f32/3x1000/first:7"),
+          b = make("layernorm/forward/f32/3x1000/last:7");
+    trial c = make("batchnorm/forward/f32/10x3x100/middle:7"); /* of a channel: sample 5, place 0 */
     cr_assert(x(&a, 1, 0) == 7 && x(&b, 1, 999) == 7 && x(&c, 1, 500) == 7);
-    data_free(&a.d), data_free(&b.d), data_free(&c.d);
+    data_free(&a.data), data_free(&b.data), data_free(&c.data);
 }

@@ -2,8 +2,7 @@
 #include "cases/case_list.h"
 #include "cases/museum.h"
 #include "dtype.h"
-#include "support.h"
-#include "verify/verify.h"
+#include "trial.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -14,30 +13,17 @@ TestSuite(museum);
 
 static char error[800];
 
-/* A case with its data and its answer. */
-typedef struct ready {
-    const nl_case *c;
-    nl_data data;
-    answer want;
-} ready;
-
-static case_list all_cases(void) {
-    case_list list = {0};
-    cr_assert(cases_add(&list, "museum", error, sizeof error), "%s", error);
+/* Each case of the museum in turn. False: there are no more. */
+static bool next(trial *t, size_t *i) {
+    static case_list list;
+    if (*i)
+        trial_end(t);
+    else
+        cr_assert(cases_add(&list, "museum", error, sizeof error), "%s", error);
     cr_assert(list.count > museum_count());
-    return list;
-}
-
-static ready make(const nl_case *c) {
-    ready r = {.c = c};
-    cr_assert(data_make(c, &r.data, error, sizeof error), "%s", error);
-    cr_assert(answer_make(c, &r.data, &r.want), "%s: no memory for the answer", c->text);
-    return r;
-}
-
-static void drop(ready *r) {
-    answer_free(&r->want);
-    data_free(&r->data);
+    if (*i == list.count) return cases_free(&list), false;
+    trial_make(t, list.items[(*i)++].text);
+    return true;
 }
 
 static const char *exhibit_of(const nl_case *c) {
@@ -46,9 +32,9 @@ static const char *exhibit_of(const nl_case *c) {
     return e->name;
 }
 
-static double value(const ready *r, size_t g, size_t e) {
-    const nl_problem *p = &r->c->problem;
-    return nl_load(p->dtype, r->data.input[NL_X], element(p, g, e));
+static double value(const trial *t, size_t g, size_t e) {
+    const nl_problem *p = &t->c.problem;
+    return nl_load(p->dtype, t->data.input[NL_X], element(p, g, e));
 }
 
 /* x in the reports: mean (within `by`) and sigma of every row or channel; first values of a row. */
@@ -84,92 +70,82 @@ static const struct fact {
 };
 enum { FACTS = sizeof facts / sizeof *facts };
 
-static void judge_fact(const ready *r, const struct fact *f) {
-    for (size_t g = 0, m = group_size(&r->c->problem); g < ref_groups(&r->c->problem); g++) {
+static void judge_fact(const trial *t, const struct fact *f) {
+    for (size_t g = 0, m = group_size(&t->c.problem); g < ref_groups(&t->c.problem); g++) {
         double mean = 0, squares = 0;
-        for (size_t e = 0; e < m; e++) mean += value(r, g, e) / (double)m;
-        for (size_t e = 0; e < m; e++) squares += pow(value(r, g, e) - mean, 2);
+        for (size_t e = 0; e < m; e++) mean += value(t, g, e) / (double)m;
+        for (size_t e = 0; e < m; e++) squares += pow(value(t, g, e) - mean, 2);
         double sigma = sqrt(squares / (double)m);
         if (!(fabs(mean - f->mean) <= f->by && sigma >= f->sigma_low && sigma <= f->sigma_high))
-            cr_assert_fail("%s, group %zu: mean %.9g, sigma %.9g", r->c->text, g, mean, sigma);
+            cr_assert_fail("%s, group %zu: mean %.9g, sigma %.9g", t->c.text, g, mean, sigma);
     }
     size_t e = 0;
     for (char *at = (char *)f->values, *end; *at; at = end, e++) {
-        double want = strtod(at, &end), got = value(r, f->row, e);
+        double want = strtod(at, &end), got = value(t, f->row, e);
         if (got != (float)want)
-            cr_assert_fail("%s: x[%zu][%zu] is %.9g, should be %.9g", r->c->text, f->row, e, got,
+            cr_assert_fail("%s: x[%zu][%zu] is %.9g, should be %.9g", t->c.text, f->row, e, got,
                            want);
     }
 }
 
 Test(museum, the_data_are_what_the_reports_say) {
-    case_list list = all_cases();
-    for (size_t i = 0; i < list.count; i++) {
+    trial t;
+    for (size_t i = 0; next(&t, &i);) {
         size_t judged = 0;
-        ready r = make(&list.items[i]);
         for (size_t f = 0; f < FACTS; f++) {
-            if (strcmp(facts[f].name, exhibit_of(r.c))) continue;
-            judge_fact(&r, &facts[f]);
+            if (strcmp(facts[f].name, exhibit_of(&t.c))) continue;
+            judge_fact(&t, &facts[f]);
             judged++;
         }
-        cr_assert(judged, "%s: no fact about it", r.c->text);
-        drop(&r);
+        cr_assert(judged, "%s: no fact about it", t.c.text);
     }
-    cases_free(&list);
 }
 
 /* FNV-1a over the floats of x in all cases is the same on every machine. */
 Test(museum, the_values_are_the_same_everywhere) {
     uint64_t hash = 0xcbf29ce484222325;
-    case_list list = all_cases();
-    for (size_t i = 0; i < list.count; i++) {
-        ready r = make(&list.items[i]);
-        const nl_problem *p = &r.c->problem;
+    trial t;
+    for (size_t i = 0; next(&t, &i);) {
+        const nl_problem *p = &t.c.problem;
         for (size_t k = 0; k < p->n * p->c * p->s; k++) {
-            float x = nl_load(p->dtype, r.data.input[NL_X], k);
+            float x = nl_load(p->dtype, t.data.input[NL_X], k);
             uint32_t bits;
             memcpy(&bits, &x, sizeof bits);
             hash = (hash ^ bits) * 0x100000001b3;
         }
-        drop(&r);
     }
-    cases_free(&list);
     cr_assert(hash == 0x1be7b364249fbe3a, "the hash of all values is %#llx",
               (unsigned long long)hash);
 }
 
 /* All layers normalize the same groups: a row of one is a channel of the other. */
 Test(museum, rows_are_channels) {
-    nl_case row, channel;
     size_t compared = 0;
     for (size_t i = 0; i < museum_count(); i++) {
         char text[CASE_TEXT];
+        trial a, b;
         snprintf(text, sizeof text, "layernorm/forward/f32/6x9/museum:%s", museum_at(i)->name);
-        cr_assert(case_parse(text, &row, error, sizeof error), "%s", error);
+        trial_make(&a, text);
         snprintf(text, sizeof text, "batchnorm/forward/f32/3x6x3/museum:%s", museum_at(i)->name);
-        cr_assert(case_parse(text, &channel, error, sizeof error), "%s", error);
-        ready a = make(&row), b = make(&channel);
+        trial_make(&b, text);
         for (size_t g = 0; g < 6; g++)
             for (size_t e = 0; e < 9; e++, compared++)
                 if (value(&a, g, e) != value(&b, g, e))
                     cr_assert_fail("%s: element %zu of group %zu differs", text, e, g);
-        drop(&a), drop(&b);
+        trial_end(&a), trial_end(&b);
     }
     cr_assert(compared > 0);
 }
 
 Test(museum, the_best_is_right_on_all_of_it) {
-    case_list list = all_cases();
-    for (size_t i = 0; i < list.count; i++) {
-        ready r = make(&list.items[i]);
-        const nl_impl *best = nl_best(&r.c->problem, 1);
-        cr_assert(best, "no implementation accepts %s", r.c->text);
-        verdict v = verify(r.c, &r.data, &r.want, best, PLACE_END, 1);
-        cr_assert(v.outcome == OUTCOME_OK, "%s by %s@%s: %s (error %g of %g) %s", r.c->text,
+    trial t;
+    for (size_t i = 0; next(&t, &i);) {
+        const nl_impl *best = nl_best(&t.c.problem, 1);
+        cr_assert(best, "no implementation accepts %s", t.c.text);
+        verdict v = verify(&t.c, &t.data, &t.want, best, PLACE_END, 1);
+        cr_assert(v.outcome == OUTCOME_OK, "%s by %s@%s: %s (error %g of %g) %s", t.c.text,
                   best->name, best->isa, outcome_name(v.outcome), v.error_u, v.bound_u, v.why);
-        drop(&r);
     }
-    cases_free(&list);
 }
 
 static bool kills_one_pass(const char *name) {
@@ -178,86 +154,70 @@ static bool kills_one_pass(const char *name) {
 
 Test(museum, one_pass_is_never_ok_where_it_was_reported_to_fail) {
     size_t judged = 0;
-    case_list list = all_cases();
-    for (size_t i = 0; i < list.count; i++) {
-        nl_op op = list.items[i].problem.op;
-        if (!kills_one_pass(exhibit_of(&list.items[i]))) continue;
+    trial t;
+    for (size_t i = 0; next(&t, &i);) {
+        nl_op op = t.c.problem.op;
+        if (!kills_one_pass(exhibit_of(&t.c))) continue;
         if (op != NL_LAYERNORM && op != NL_BATCHNORM) continue;
-        ready r = make(&list.items[i]);
         for (size_t k = 0; k < nl_impl_count(); k++) {
             const nl_impl *m = nl_impl_at(k);
-            if (m->method != NL_ONE_PASS || !nl_accepts(m, &r.c->problem) || !nl_isa_runs(m->isa))
+            if (m->method != NL_ONE_PASS || !nl_accepts(m, &t.c.problem) || !nl_isa_runs(m->isa))
                 continue;
-            verdict v = verify(r.c, &r.data, &r.want, m, PLACE_END, 1);
+            verdict v = verify(&t.c, &t.data, &t.want, m, PLACE_END, 1);
             judged++;
             cr_assert(v.outcome == OUTCOME_DEMO || v.outcome == OUTCOME_FAIL, "%s by %s@%s: %s",
-                      r.c->text, m->name, m->isa, outcome_name(v.outcome));
+                      t.c.text, m->name, m->isa, outcome_name(v.outcome));
         }
-        drop(&r);
     }
-    cases_free(&list);
     cr_assert(judged >= 12, "only %zu judged", judged);
 }
 
-/* Calls nl_best() on a case and returns the buffers. */
-static instance called(const ready *r) {
-    instance in;
-    const nl_impl *best = nl_best(&r->c->problem, 1);
-    cr_assert(instance_make(r->c, &r->data, best, nl_scratch_bytes(best, &r->c->problem), PLACE_END,
-                            &in));
-    cr_assert(instance_call(&in, 1) == NL_OK, "%s: %s", r->c->text, nl_message());
-    return in;
+static void call_best(trial *t) {
+    trial_place(t, nl_best(&t->c.problem, 1));
+    trial_call(t, 1);
 }
 
 Test(museum, a_row_of_one_value_has_no_gradient) {
     static const char *const dtypes[] = {"f32", "bf16"};
     for (size_t d = 0; d < 2; d++) {
-        nl_case c;
         char text[CASE_TEXT];
+        trial t;
         snprintf(text, sizeof text, "layernorm/backward/%s/3x1/museum:pt188372", dtypes[d]);
-        cr_assert(case_parse(text, &c, error, sizeof error), "%s", error);
-        ready r = make(&c);
-        instance in = called(&r);
+        trial_make(&t, text), call_best(&t);
         for (size_t i = 0; i < 3; i++)
-            cr_assert(nl_load(c.problem.dtype, in.at[NL_DX], i) == 0, "%s: dx is not 0", text);
-        cr_assert(((float *)in.at[NL_DGAMMA])[0] == 0, "%s: dgamma is %g", text,
-                  ((float *)in.at[NL_DGAMMA])[0]);
-        instance_free(&in);
-        drop(&r);
+            cr_assert(nl_load(t.c.problem.dtype, t.in.at[NL_DX], i) == 0, "%s: dx is not 0", text);
+        cr_assert(*(float *)t.in.at[NL_DGAMMA] == 0, "%s: dgamma is not 0", text);
+        trial_end(&t);
     }
 }
 
 /* A right dx with the bug of a backward exhibit must be rejected. */
 Test(museum, one_mean_term_more_is_rejected) {
     size_t judged = 0;
-    case_list list = all_cases();
-    for (size_t i = 0; i < list.count; i++) {
-        if (!has_word("dnnl-rms-dx tt53204", exhibit_of(&list.items[i]))) continue;
-        ready r = make(&list.items[i]);
-        const nl_problem *p = &r.c->problem;
+    trial t;
+    for (size_t i = 0; next(&t, &i);) {
+        if (!has_word("dnnl-rms-dx tt53204", exhibit_of(&t.c))) continue;
+        const nl_problem *p = &t.c.problem;
         size_t m = group_size(p);
-        instance in = called(&r);
+        call_best(&t);
         for (size_t g = 0; g < ref_groups(p); g++) {
             float mean = 0;
             for (size_t e = 0; e < m; e++) {
                 size_t at = element(p, g, e), j = feature(p, at);
-                mean += (float)ref_gain(p, in.at[NL_GAMMA], j) *
-                        nl_load(p->dtype, in.at[NL_DY], at) / m;
+                mean += (float)ref_gain(p, t.in.at[NL_GAMMA], j) *
+                        nl_load(p->dtype, t.in.at[NL_DY], at) / m;
             }
             for (size_t e = 0; e < m; e++) {
                 size_t at = element(p, g, e);
-                float dx = nl_load(p->dtype, in.at[NL_DX], at);
-                nl_store(p->dtype, in.at[NL_DX], at, dx - ((float *)in.at[NL_RSTD])[g] * mean);
+                float dx = nl_load(p->dtype, t.in.at[NL_DX], at);
+                nl_store(p->dtype, t.in.at[NL_DX], at, dx - ((float *)t.in.at[NL_RSTD])[g] * mean);
             }
         }
-        verdict v = outputs_check(&in, &r.want);
-        cr_assert(v.outcome == OUTCOME_FAIL, "%s: dx with mean(g) once more is %s", r.c->text,
+        verdict v = outputs_check(&t.in, &t.want);
+        cr_assert(v.outcome == OUTCOME_FAIL, "%s: dx with mean(g) once more is %s", t.c.text,
                   outcome_name(v.outcome));
         judged++;
-        instance_free(&in);
-        drop(&r);
     }
-    cases_free(&list);
     cr_assert(judged == 8, "%zu judged", judged);
 }
 

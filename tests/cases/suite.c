@@ -107,6 +107,13 @@ Test(suite, large_cases_have_options) {
     }
 }
 
+/* Number k of all layers, passes and types. */
+static nl_problem problem_of(int k) {
+    return (nl_problem){.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
+                        .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
+                        .dtype = (nl_dtype)(k % NL_DTYPES)};
+}
+
 Test(suite, has_every_threshold) {
     size_t thresholds = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) {
@@ -115,9 +122,7 @@ Test(suite, has_every_threshold) {
             cr_expect(m->thresholds, "%s publishes no threshold", m->name);
         for (const nl_threshold *t = m->thresholds; t && t->size; t++)
             for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
-                const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
-                                      .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
-                                      .dtype = (nl_dtype)(k % NL_DTYPES)};
+                const nl_problem p = problem_of(k);
                 if (!nl_accepts(m, &p)) continue;
                 thresholds++;
                 if (!around(&p, *t, 0))
@@ -131,9 +136,7 @@ Test(suite, has_every_threshold) {
 
 Test(suite, has_the_sizes_to_fork_from) {
     for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
-        const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
-                              .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
-                              .dtype = (nl_dtype)(k % NL_DTYPES)};
+        const nl_problem p = problem_of(k);
         if (p.pass == NL_INFERENCE && !nl_layers[p.op].running) continue;
         const bool batch = p.op == NL_BATCHNORM && p.pass != NL_INFERENCE;
         const nl_threshold t = {NL_OF_ELEMENTS, batch                   ? NL_FORK_BATCH
@@ -232,9 +235,7 @@ Test(suite, every_input_has_every_kind_of_value) {
         data_free(&d);
     }
     for (int k = 0; k < NL_OPS * NL_DTYPES * NL_PASSES; k++) {
-        const nl_problem p = {.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
-                              .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
-                              .dtype = (nl_dtype)(k % NL_DTYPES)};
+        const nl_problem p = problem_of(k);
         if (missing(&p, &a, &v))
             cr_assert_fail("%s %s, or %s: %s is never %s", nl_op_name(p.op), nl_pass_name(p.pass),
                            nl_dtype_name(p.dtype), nl_arg_name(a, p.pass), values[v]);

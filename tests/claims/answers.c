@@ -1,5 +1,4 @@
 /* The answers to claims, and their sentences. SPDX-License-Identifier: MIT */
-#include "claims/words.h"
 #include "claims/write.h"
 #include "support.h"
 

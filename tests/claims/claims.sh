@@ -152,11 +152,7 @@ exits "no time" 2 parameters --seconds 0
 says "--seconds '0' should be"
 exits "a folder that is not there" 2 parameters --out nowhere/x.csv
 says "cannot write nowhere/x.csv: No such file"
-if [ -w /dev/full ]; then
-    "$normlab" claims parameters > /dev/full 2> stderr; code=$?
-    check "a full disk" "$([ $code -eq 1 ] || echo "exit code $code")"
-    says "No space left"
-fi
+full_disk 1 claims parameters
 cd / || exit 2
 "$normlab" claims > "$work/stdout" 2> "$work/stderr"; code=$?
 cd "$work" || exit 2

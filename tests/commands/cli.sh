@@ -150,11 +150,7 @@ check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 
 refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
 
 # Ctrl-C, as soon as there are rows: the handler is set before the file is.
-"$normlab" check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal' > stdout 2> stderr &
-until [ -s cut.csv ] || ! kill -0 $!; do sleep 0.1; done
-kill -INT $!
-wait $!; code=$?
-check "check, interrupted" "$([ $code -eq 130 ] || echo "exit code $code")"
+interrupts "check, interrupted" cut.csv check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal'
 says "of 60000 cases; cut.csv has only what was done"
 check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"
 
@@ -169,33 +165,20 @@ for line in 'limit --impl best' 'limit --baseline best' 'limit --margin 1' 'limi
     refuses "$line" "no option" $line
 done
 
-if [ -w /dev/full ]; then
-    for line in "check $good" "bench --quick $good" "list --csv" list; do
-        "$normlab" $line > /dev/full 2> stderr; code=$?
-        check "a full disk under $line" "$([ $code -ne 0 ] || echo "exit code 0")"
-        says "No space left"
-    done
-else
-    echo "skip  full disks: there is no /dev/full"
-fi
+for line in "check $good" "bench --quick $good" "list --csv" list; do
+    # shellcheck disable=SC2086
+    full_disk 1 $line
+done
 
-# On a terminal, with stderr in a file, where it cannot mix with stdout.
-terminal() { # terminal VARIABLES...
-    env "$@" script -qec "'$normlab' check $good 2> stderr" /dev/null > stdout < /dev/null; code=$?
-}
-if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
-    terminal TERM=xterm
-    check "a terminal" "$([ $code -eq 0 ] || echo "exit code $code: $(head -3 stderr)")"
+TERM=xterm terminal check $good
+check "a terminal" "$([ $code -eq 0 ] || echo "exit code $code: $(head -3 stderr)")"
+prints "  implementation "
+check "  no CSV" "$(grep '^case,' stdout)"
+check "  in colour" "$(grep -q $'\033\[32mok' stdout || cat -v stdout)"
+for variable in NO_COLOR=1 TERM=dumb; do
+    (export TERM=xterm "${variable?}" && terminal check $good)
     prints "  implementation "
-    check "  no CSV" "$(grep '^case,' stdout)"
-    check "  in colour" "$(grep -q $'\033\[32mok' stdout || cat -v stdout)"
-    for variable in NO_COLOR=1 TERM=dumb; do
-        terminal TERM=xterm $variable
-        prints "  implementation "
-        check "  no escape sequences with $variable" "$(grep $'\033' stdout | cat -v)"
-    done
-else
-    echo "skip  terminals: there is no script -qec"
-fi
+    check "  no escape sequences with $variable" "$(grep $'\033' stdout | cat -v)"
+done
 
 summary

@@ -2,23 +2,16 @@
 # `normlab tune` and the file that NL_TUNING names: the keys follow from the measurements, and nl_best()
 # follows the keys. No time is asserted. Usage: tests/commands/tune.sh PROGRAM
 # SPDX-License-Identifier: MIT
-set -u
-program=$(realpath "$1")
-work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
+source "$(dirname "$0")/../shell/common.sh"
 unset NL_TUNING NL_ISA
-passed=0 failed=0
-check() { # WHAT COMMAND...
-    if "${@:2}"; then echo "ok    $1" && passed=$((passed + 1)); else echo "FAIL  $1" && failed=$((failed + 1)); fi
-}
-run() { "$program" "$@" >out 2>words; status=$?; }
+run() { "$normlab" "$@" >out 2>words; status=$?; }
 best() { # THREADS SHAPE: what nl_best() picks
-    "$program" check --impl best --threads "$1" "layernorm/forward/f32/$2/normal" 2>words | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p'
+    "$normlab" check --impl best --threads "$1" "layernorm/forward/f32/$2/normal" 2>words | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p'
 }
 picks() { # WHAT NAME THREADS SHAPE
     local name
     name=$(best "$3" "$4")
-    check "$1" test "$name" = "optimized/$2" || { echo "      $name"; head -3 words; }
+    check "$1" "$([ "$name" = "optimized/$2" ] || { echo "$name"; head -3 words; })"
 }
 
 # The effect of the file.
@@ -29,14 +22,14 @@ picks "from stream_bytes on: streaming" rows_streaming 1 64x1024
 picks "below fork_forward: one thread" rows_pipelined 2 63x1024
 picks "from fork_forward on: threads" rows_threaded 2 64x1024
 used() { # COMMAND SHAPE: the column threads of rows_threaded, given two
-    "$program" "$@" --threads 2 --impl optimized/rows_threaded 2>words | awk -F, 'NR == 2 { print $4 }'
+    "$normlab" "$@" --threads 2 --impl optimized/rows_threaded 2>words | awk -F, 'NR == 2 { print $4 }'
 }
-several=$("$program" --version | grep -q 'threads: OpenMP' && echo 2 || echo 1)
+several=$("$normlab" --version | grep -q 'threads: OpenMP' && echo 2 || echo 1)
 for command in check 'bench --seconds 0.001'; do
     # shellcheck disable=SC2086
-    check "$command: below fork_forward, the row has one thread" test "$(used $command layernorm/forward/f32/63x1024/normal)" = 1
+    holds "$command: below fork_forward, the row has one thread" test "$(used $command layernorm/forward/f32/63x1024/normal)" = 1
     # shellcheck disable=SC2086
-    check "$command: from there on, two" test "$(used $command layernorm/forward/f32/64x1024/normal)" = "$several"
+    holds "$command: from there on, two" test "$(used $command layernorm/forward/f32/64x1024/normal)" = "$several"
 done
 printf 'stream_bytes 18446744073709551615\nfork_forward 18446744073709551615\n' >tuning.txt
 picks "never is never" rows_pipelined 2 64x1024
@@ -47,8 +40,8 @@ picks "comments and blanks" rows_threaded 2 2x1024
 while IFS='|' read -r line text; do
     printf 'fork_forward 1\n%b\n' "$text" >tuning.txt
     run check --impl best layernorm/forward/f32/2x4/normal
-    check "refuses '$text'" test "$status" -eq 2 -a ! -s out
-    check "  and names its line" grep -q "tuning.txt:$line:" words
+    holds "refuses '$text'" test "$status" -eq 2 -a ! -s out
+    holds "  and names its line" grep -q "tuning.txt:$line:" words
 done <<'EOF'
 2|fork_sideways 1
 2|stream_bytes
@@ -65,24 +58,24 @@ done <<'EOF'
 2|#\0
 EOF
 NL_TUNING=$work/none.txt run list
-check "refuses a file that is not there" test "$status" -eq 2 -a ! -s out
-check "  and says why" grep -q "none.txt': No such file" words
+holds "refuses a file that is not there" test "$status" -eq 2 -a ! -s out
+holds "  and says why" grep -q "none.txt': No such file" words
 NL_TUNING=$work/none.txt run doctor --csv
-check "the doctor reports it" test "$status" -eq 0
-check "  as bad" grep -q '^tuning,bad,.*none.txt' out
+holds "the doctor reports it" test "$status" -eq 0
+holds "  as bad" grep -q '^tuning,bad,.*none.txt' out
 NL_TUNING=$work run list
-check "refuses a folder" test "$status" -eq 2
+holds "refuses a folder" test "$status" -eq 2
 NL_TUNING='' run list
-check "empty is unset" test "$status" -eq 0
+holds "empty is unset" test "$status" -eq 0
 
 # Measuring. tuning.txt is bad, which tune ignores.
 run tune --quick --seconds 0.001 --out new.txt
-check "tune" test "$status" -eq 0
+holds "tune" test "$status" -eq 0
 cp out measured
-check "says how to use it" grep -qF "export NL_TUNING='$work/new.txt'" words
-check "six keys" test "$(grep -v '^#' new.txt | cut -d' ' -f1 | paste -sd ' ')" = \
+holds "says how to use it" grep -qF "export NL_TUNING='$work/new.txt'" words
+holds "six keys" test "$(grep -v '^#' new.txt | cut -d' ' -f1 | paste -sd ' ')" = \
     "stream_bytes stream_backward stream_batch fork_forward fork_backward fork_batch"
-check "the sizes double" awk '$1 ~ /^[0-9]+$/ { if (n++ && $1 != 2 * last) exit 1; last = $1 }
+holds "the sizes double" awk '$1 ~ /^[0-9]+$/ { if (n++ && $1 != 2 * last) exit 1; last = $1 }
     !NF { n = 0 } END { if (!last) exit 1 }' measured
 # From the largest size down: wins, or sizes that are not resolved.
 follows() {
@@ -100,45 +93,40 @@ follows() {
         }
         END { if (seen != 6) exit 1 }' "$1"
 }
-check "the keys follow from what was measured" follows measured
-check "and are what is written" test "$(sed -nE 's/^((stream|fork)_[a-z]+ [0-9]+).*/\1/p' measured)" = \
+holds "the keys follow from what was measured" follows measured
+holds "and are what is written" test "$(sed -nE 's/^((stream|fork)_[a-z]+ [0-9]+).*/\1/p' measured)" = \
     "$(grep -v '^#' new.txt)"
 export NL_TUNING=$work/new.txt
 run list
-check "the file is read back" test "$status" -eq 0
-check "list shows it" test "$(paste -sd' ' out | sed -n 's/.*tuning of nl_best() is NL_TUNING: //p')" = \
+holds "the file is read back" test "$status" -eq 0
+holds "list shows it" test "$(paste -sd' ' out | sed -n 's/.*tuning of nl_best() is NL_TUNING: //p')" = \
     "$(grep -v '^#' new.txt | paste -sd, | sed 's/,/, /g')"
 NL_TUNING='' run list
-check "and the defaults" grep -q '^tuning of nl_best() is defaults: stream_bytes ' out
+holds "and the defaults" grep -q '^tuning of nl_best() is defaults: stream_bytes ' out
 
 run tune --quick --seconds 0.001 --threads 1
-check "without --out" test "$status" -eq 0
-check "the file is stdout" test "$(grep -c . out)" -eq 7
-check "what was measured is on stderr" grep -q 'streaming or ordinary' words
-check "one thread: says so" test "$(grep -cE '^fork_.* stays: there is one thread' words)" -eq 3
-check "and leaves the keys" test "$(grep ^fork out)" = "$(grep ^fork new.txt)"
+holds "without --out" test "$status" -eq 0
+holds "the file is stdout" test "$(grep -c . out)" -eq 7
+holds "what was measured is on stderr" grep -q 'streaming or ordinary' words
+holds "one thread: says so" test "$(grep -cE '^fork_.* stays: there is one thread' words)" -eq 3
+holds "and leaves the keys" test "$(grep ^fork out)" = "$(grep ^fork new.txt)"
 
 cp new.txt kept.txt
 for out in new.txt fresh.txt; do
-    "$program" tune --out $out --seconds 5 >out 2>words &
+    "$normlab" tune --out $out --seconds 5 >out 2>words &
     sleep 2
     kill -INT $!
     wait $!
-    check "Ctrl-C: exit code 130" test $? -eq 130
+    holds "Ctrl-C: exit code 130" test $? -eq 130
 done
-check "Ctrl-C: the file is as it was" cmp new.txt kept.txt
-check "Ctrl-C: no file where there was none" test "$(ls -A | grep -cE 'fresh|part')" -eq 0
+holds "Ctrl-C: the file is as it was" cmp new.txt kept.txt
+holds "Ctrl-C: no file where there was none" test "$(ls -A | grep -cE 'fresh|part')" -eq 0
 
 run tune some/case
-check "refuses cases" test "$status" -eq 2
+holds "refuses cases" test "$status" -eq 2
 run tune --out no/such/folder.txt
-check "refuses a file that cannot be written" test "$status" -eq 2
-check "  and says why" grep -q 'cannot write no/such/folder.txt: No such file' words
-if [ -w /dev/full ]; then
-    "$program" tune --quick --threads 1 --seconds 0.001 --out /dev/full >/dev/full 2>words
-    check "a full disk" test $? -eq 1
-    check "  is named" grep -q 'No space left' words
-fi
+holds "refuses a file that cannot be written" test "$status" -eq 2
+holds "  and says why" grep -q 'cannot write no/such/folder.txt: No such file' words
+full_disk 1 tune --quick --threads 1 --seconds 0.001 --out /dev/full
 
-echo "$passed passed, $failed failed"
-((failed == 0 && passed > 0))
+summary

@@ -6,10 +6,9 @@
 #include "base/npy.h"
 #include "cases/case_list.h"
 #include "claims/write.h"
-#include "results/comparison.h"
-#include "results/facts.h"
+#include "results/results.h"
 #include "tuning.h"
-#include "verify/error_file.h"
+#include "verify/error_record.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* Each demonstration shows its error: in units it has the expected size, and with 16-bit arithmetic
  * the statistics are 16-bit numbers. SPDX-License-Identifier: MIT */
-#include "jobs.h"
 #include "trial.h"
 
 TestSuite(demonstrations, .init = one_thread);
@@ -46,19 +45,4 @@ Test(demonstrations, show_what_they_are_for) {
                            outcome_name(v.outcome), v.error_u, (double)rstd[0]);
         trial_end(&t);
     }
-}
-
-/* nl_best() never chooses one. */
-Test(demonstrations, are_never_the_best) {
-    size_t seen = 0;
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *k = nl_impl_at(i);
-        seen += k->demonstration;
-        for (size_t j = 0; j < JOBS * NL_DTYPES; j++) {
-            nl_problem p = {jobs[j / NL_DTYPES].op, jobs[j / NL_DTYPES].pass,
-                            (nl_dtype)(j % NL_DTYPES), .n = 4, .c = 8};
-            if (nl_best(&p, 1) == k && k->demonstration) cr_assert_fail("%s is best", k->name);
-        }
-    }
-    cr_assert(seen >= 8, "only %zu demonstrations", seen);
 }

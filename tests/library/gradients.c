@@ -4,17 +4,11 @@
 #include "runs.h"
 
 #include <criterion/criterion.h>
-#include <criterion/parameterized.h>
-#include <float.h>
 #include <math.h>
 
 TestSuite(gradients);
 
 static run r, other; /* every test runs in its own process */
-
-static bool near(long double got, long double want, long double error) {
-    return fabsl(got - want) <= error; /* false for a NaN */
-}
 
 /* The loss of r: sum(dy * y), and with dresidual also sum(dresidual * residual_out). */
 static long double loss(void) {

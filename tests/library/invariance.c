@@ -3,18 +3,15 @@
  * SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "layer.h"
+#include "support.h"
 #include "tuning.h"
+#include "verify/instance.h"
 
-#include <criterion/criterion.h>
 #include <stdlib.h>
 
 TestSuite(invariance);
 
 enum { ELEMENTS = 1 << 17, SLACK = 64 };
-
-static size_t below(size_t most, uint64_t stream, uint64_t i) {
-    return (size_t)(random_uniform(stream, i) * (double)most);
-}
 
 /* What a call reads and writes. */
 typedef struct tensors {
@@ -39,25 +36,19 @@ static float gamma_of[1 << 15], beta_of[1 << 15];
 static nl_status call(const nl_impl *impl, const nl_problem *p, tensors t, bool residual,
                       int threads) {
     const bool centred = nl_layers[p->op].centred;
-    if (p->pass == NL_FORWARD)
-        return nl_forward(impl, p,
-                          &(nl_forward_args){.x = t.x,
-                                             .residual = residual ? t.residual : NULL,
-                                             .gamma = gamma_of,
-                                             .beta = centred ? beta_of : NULL,
-                                             .y = t.y,
-                                             .mean = centred ? t.mean : NULL,
-                                             .rstd = t.rstd},
-                          threads);
-    return nl_backward(impl, p,
-                       &(nl_backward_args){.x = t.x,
-                                           .dy = t.dy,
-                                           .dresidual = residual ? t.residual : NULL,
-                                           .gamma = gamma_of,
-                                           .mean = centred ? t.mean : NULL,
-                                           .rstd = t.rstd,
-                                           .dx = t.y},
-                       threads);
+    const nl_case c = {.problem = *p};
+    const instance in = {.c = &c,
+                         .impl = impl,
+                         .at = {[NL_X] = t.x,
+                                [NL_RESIDUAL] = residual ? t.residual : NULL,
+                                [NL_DY] = t.dy,
+                                [NL_GAMMA] = gamma_of,
+                                [NL_BETA] = centred ? beta_of : NULL,
+                                [NL_MEAN] = centred ? t.mean : NULL,
+                                [NL_RSTD] = t.rstd,
+                                [NL_Y] = t.y,
+                                [NL_DX] = t.y}};
+    return instance_call(&in, threads);
 }
 
 static void fill(nl_problem p, tensors t, uint64_t seed) {

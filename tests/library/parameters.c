@@ -9,10 +9,6 @@
 
 enum { N = 24, C = 150, S = 3, ELEMENTS = N * C * S };
 
-static size_t below(size_t most, uint64_t stream, uint64_t i) {
-    return (size_t)(random_uniform(stream, i) * (double)most);
-}
-
 static nl_problem draw(uint64_t i) {
     nl_problem p = {.op = (nl_op)below(NL_OPS, 1, i), .s = 1, .eps = 1e-5f, .momentum = 0.1f};
     p.pass = below(2, 2, i) ? NL_BACKWARD : NL_FORWARD;

@@ -3,7 +3,6 @@
 #include "exact.h"
 #include "layer.h"
 
-#include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <float.h>
 #include <math.h>
@@ -11,10 +10,6 @@
 TestSuite(reference);
 
 static run r, other; /* every test runs in its own process */
-
-static bool near(long double got, long double want, long double error) {
-    return fabsl(got - want) <= error; /* false for a NaN */
-}
 
 static bool same(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));

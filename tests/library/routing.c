@@ -36,10 +36,6 @@ static void need_optimized(void) {
     if (!rung("rows_simd")) cr_skip_test("optimized/ is not compiled for %s", nl_isa_best());
 }
 
-static size_t below(size_t most, uint64_t stream, uint64_t i) {
-    return (size_t)(random_uniform(stream, i) * (double)most);
-}
-
 /* A problem of at most 2^bits elements; widths as models have them, short ones, and any. */
 static nl_problem draw(uint64_t i, int bits) {
     const struct job *job = &jobs[below(JOBS, 1, i)];

@@ -1,18 +1,13 @@
 /* Rows that do not follow each other give the bits of rows that do, nothing between them is written,
  * what makes no sense is refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
 #include "base/random.h"
-#include "cases/short_suite.h"
-#include "jobs.h"
+#include "cases/suite.h"
 #include "layer.h"
 #include "trial.h"
 
 TestSuite(strides);
 
 enum { ROWS_MOST = 48, WIDEST = 300, ELEMENTS = 3 * ROWS_MOST * (WIDEST + 80), GAP = 0x5a };
-
-static size_t below(size_t most, uint64_t stream, uint64_t i) {
-    return (size_t)(random_uniform(stream, i) * (double)most);
-}
 
 /* Rows and inner dimensions with gaps; with the inner dimension outside; or as they are. */
 static nl_stride draw_stride(const nl_problem *p, uint64_t i) {
@@ -56,26 +51,19 @@ static float packed[TENSORS][ELEMENTS], strided[TENSORS][ELEMENTS], gamma_of[WID
 
 static nl_status call(const nl_impl *impl, const nl_problem *p, float (*t)[ELEMENTS], int which,
                       bool residual, int threads) {
-    const bool centred = nl_layers[p->op].centred;
-    if (p->pass == NL_BACKWARD)
-        return nl_backward(impl, p,
-                           &(nl_backward_args){.x = t[X],
-                                               .dy = t[DY],
-                                               .dresidual = residual ? t[RESIDUAL] : NULL,
-                                               .gamma = gamma_of,
-                                               .mean = centred ? mean[which] : NULL,
-                                               .rstd = rstd[which],
-                                               .dx = t[Y]},
-                           threads);
-    return nl_forward(impl, p,
-                      &(nl_forward_args){.x = t[X],
-                                         .residual = residual ? t[RESIDUAL] : NULL,
-                                         .gamma = gamma_of,
-                                         .y = t[Y],
-                                         .residual_out = residual ? t[RESIDUAL_OUT] : NULL,
-                                         .mean = centred ? mean[which] : NULL,
-                                         .rstd = rstd[which]},
-                      threads);
+    const nl_case c = {.problem = *p};
+    const instance in = {.c = &c,
+                         .impl = impl,
+                         .at = {[NL_X] = t[X],
+                                [NL_RESIDUAL] = residual ? t[RESIDUAL] : NULL,
+                                [NL_DY] = t[DY],
+                                [NL_GAMMA] = gamma_of,
+                                [NL_MEAN] = nl_layers[p->op].centred ? mean[which] : NULL,
+                                [NL_RSTD] = rstd[which],
+                                [NL_Y] = t[Y],
+                                [NL_RESIDUAL_OUT] = residual ? t[RESIDUAL_OUT] : NULL,
+                                [NL_DX] = t[Y]}};
+    return instance_call(&in, threads);
 }
 
 static void check(uint64_t i, const nl_impl *impl) {

@@ -1,8 +1,7 @@
 /* Wrong kernels that the verifier must reject: table.c names them, kernel.c computes them,
  * tests/verify/checker.c tests the verifier with them, and tests/acceptance/ other projects' tests.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_MUTANTS_H
-#define NL_MUTANTS_H
+#pragma once
 
 #include "layer.h"
 
@@ -62,5 +61,3 @@ extern const size_t mutant_count;
 
 /* Returns the kernel with these mistakes, and resets its count of calls. */
 nl_impl mutant_kernel(nl_method method, wrong now);
-
-#endif

@@ -6,7 +6,6 @@
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
 labs() { python3 "$root/scripts/labs.py" "$@" >stdout 2>stderr; code=$?; }
-json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
 lab=$root/labs/7-threads
 
 labs classroom "$lab" repository --owner somebody

@@ -1,15 +1,9 @@
 #!/usr/bin/env bash
 # A time beyond the limit is marked in the README's table and in the report. Exit code
 # 77, not run, without Matplotlib and Jinja2. Usage: tests/project/impossible.sh PROGRAM
-set -u
-program=$(realpath "$1")
-cd "$(dirname "$0")/../.." || exit 1
+source "$(dirname "$0")/../shell/common.sh"
+cd "$root" || exit 1
 python3 -c 'import jinja2, matplotlib' 2>/dev/null || exit 77
-work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-check() { # WHAT COMMAND...
-    if "${@:2}"; then echo "ok    $1" && passed=$((passed + 1)); else echo "FAIL  $1" && failed=$((failed + 1)); fi
-}
 lacks() { # PATTERN FILE
     ! grep -q "$1" "$2"
 }
@@ -31,9 +25,9 @@ for folder in sound beyond; do
             row optimized/rows_simd $n $((n * 5)) "$flag"
         done
     } >"$ladder.csv"
-    check "the report of $folder rows" python3 scripts/report.py --results "$work/$folder" \
-        --out "$work/$folder/index.html" --program "$program" >"$work/log"
-    python3 - "$work/$folder/ladder.csv" "$program" >"$work/$folder/table" <<'PY'
+    holds "the report of $folder rows" python3 scripts/report.py --results "$work/$folder" \
+        --out "$work/$folder/index.html" --program "$normlab" >"$work/log"
+    python3 - "$work/$folder/ladder.csv" "$normlab" >"$work/$folder/table" <<'PY'
 import sys
 sys.path[:0] = ["scripts", "plots"]
 import readme
@@ -41,11 +35,10 @@ print(readme.ladder(readme.Results(sys.argv[1]), readme.implementations(sys.argv
 PY
 done
 for page in index.html table; do
-    check "$page: the mark beside the share" grep -q '102‡' "$work/beyond/$page"
-    check "$page: the legend" grep -q '‡ IMPOSSIBLE: faster than the limit' "$work/beyond/$page"
-    check "$page: no mark where there is none" lacks '‡' "$work/sound/$page"
+    holds "$page: the mark beside the share" grep -q '102‡' "$work/beyond/$page"
+    holds "$page: the legend" grep -q '‡ IMPOSSIBLE: faster than the limit' "$work/beyond/$page"
+    holds "$page: no mark where there is none" lacks '‡' "$work/sound/$page"
 done
-check "the report counts them" grep -q '2 of the times are ‡' "$work/beyond/index.html"
+holds "the report counts them" grep -q '2 of the times are ‡' "$work/beyond/index.html"
 
-echo "$passed passed, $failed failed"
-((failed == 0 && passed > 0))
+summary

@@ -90,6 +90,30 @@ def requests(driver):
             yield message["params"]["request"]["url"]
 
 
+def foreign(driver, *homes):
+    """What asks for more than the addresses that begin like these, and the messages on the console."""
+    for url in requests(driver):
+        if not (url + "#").startswith(homes):
+            yield f"asks for {url}"
+    for entry in driver.get_log("browser"):
+        yield f"on the console: {entry['message'][:200]}"
+
+
+def run(problems, name, shots):
+    """Prints the problems that a function of a browser yields, and returns the exit code."""
+    if shots:
+        shots.mkdir(parents=True, exist_ok=True)
+    driver = browser()
+    try:
+        wrong = list(problems(driver))
+    finally:
+        driver.quit()
+    for line in wrong:
+        print(line, file=sys.stderr)
+    print(f"{name}: {len(wrong)} things wrong")
+    return 1 if wrong else 0
+
+
 def problems(driver, page, results, shots, axe):
     address = page.resolve().as_uri()
     driver.get(address)
@@ -151,11 +175,7 @@ def problems(driver, page, results, shots, axe):
         (shots / "page.pdf").write_bytes(pdf)
     if not pdf.startswith(b"%PDF") or pdf.count(b"/Type /Page\n") < 2:
         yield "it does not print"
-    for url in requests(driver):
-        if url.split("#")[0] != address and not url.startswith("data:"):
-            yield f"asks for {url}"
-    for entry in driver.get_log("browser"):
-        yield f"on the console: {entry['message'][:200]}"
+    yield from foreign(driver, address + "#", "data:")
 
 
 def main():
@@ -167,17 +187,8 @@ def main():
     parser.add_argument("--axe", type=Path, help="axe-core's script")
     options = parser.parse_args()
     axe = options.axe and options.axe.read_text(encoding="utf-8")
-    if options.shots:
-        options.shots.mkdir(parents=True, exist_ok=True)
-    driver = browser()
-    try:
-        wrong = list(problems(driver, options.page, options.results, options.shots, axe))
-    finally:
-        driver.quit()
-    for line in wrong:
-        print(f"{options.page}: {line}", file=sys.stderr)
-    print(f"{options.page}: {len(wrong)} things wrong")
-    return 1 if wrong else 0
+    return run(lambda driver: (f"{options.page}: {line}" for line in problems(driver, options.page, options.results, options.shots, axe)),
+               options.page, options.shots)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,11 @@
 # but every fault in a page spoilt on purpose. Exit code 77, not run, without a browser. Usage:
 # tests/report/run.sh path/to/normlab.
 # SPDX-License-Identifier: MIT
-set -euo pipefail
 program=$(realpath "$1")
-cd "$(dirname "$0")/../.."
+. "$(dirname "$0")/../shell/browser.sh"
 python3 -c 'import jinja2, matplotlib' 2>/dev/null || { echo "this Python lacks Jinja2 or Matplotlib"; exit 77; }
-folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 results=$folder/results page=$folder/report/index.html
 mkdir "$results"
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
 
 make() { # NAME COMMAND ARGUMENT...: results
     "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
@@ -170,19 +164,10 @@ has '<strong>Left out</strong>: '
 has 'id="ln_vs_rms-slide"'
 report "$results" >/dev/null
 
-# Keyboard and screen reader, if axe-core is there.
-axe=$(python3 -c 'import importlib.util as i; print(next(iter(i.find_spec("axe_playwright_python").submodule_search_locations)))' \
-    2>/dev/null || true)/axe.min.js
-if [[ -f $axe ]]; then
-    axe=(--axe "$axe")
-else
-    axe=() && echo "NOT CHECKED with axe-core: pip install --no-deps axe-playwright-python"
-fi
-for python in python3 /usr/bin/python3; do
-    if "$python" -c 'import selenium' 2>/dev/null && type chromedriver &>/dev/null; then
-        "$python" tests/report/browser.py "$page" "$results" ${SHOTS:+--shots "$SHOTS"} "${axe[@]}"
-
-        python3 - "$page" "$folder/report/spoilt.html" <<'PYTHON'
+needs_browser "the page is right as far as it can be read; to open it"
+needs_axe
+browse tests/report/browser.py "$page" "$results" ${SHOTS:+--shots "$SHOTS"} "${axe[@]}"
+python3 - "$page" "$folder/report/spoilt.html" <<'PYTHON'
 import sys
 from pathlib import Path
 text = Path(sys.argv[1]).read_text()
@@ -194,15 +179,7 @@ text = text.replace("<dd>", '<dd style="white-space: nowrap">−1000 to 1000 % '
 text = text.replace("</main>", '<img src="http://127.0.0.1:9/x.png"></main>')
 Path(sys.argv[2]).write_text(text)
 PYTHON
-        if "$python" tests/report/browser.py "$folder/report/spoilt.html" "$results" "${axe[@]}" 2>"$folder/said"; then
-            fail "the browser finds nothing wrong with a page that is spoilt"
-        fi
-        for fault in "no picture gradients" "there twice: ['rmsnorm2019-slide'" "nowhere: ['gone'" "pixels wide" "contrast" \
-            "letters below" "printed over" "cut off: ['DIV" "on A4" ${axe:+"axe: image-alt"} "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"; do
-            grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"
-        done
-        exit 0
-    fi
-done
-echo "the page is right as far as it can be read; to open it: apt-get install chromium-driver python3-selenium"
-exit 77
+! browse tests/report/browser.py "$folder/report/spoilt.html" "$results" "${axe[@]}" 2>"$folder/said" ||
+    fail "the browser finds nothing wrong with a page that is spoilt"
+sees "no picture gradients" "there twice: ['rmsnorm2019-slide'" "nowhere: ['gone'" "pixels wide" "contrast" \
+    "letters below" "printed over" "cut off: ['DIV" "on A4" ${axe:+"axe: image-alt"} "on the console" "asks for http://127.0.0.1:9/x.png" "skip link"

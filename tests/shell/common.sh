@@ -18,6 +18,7 @@ check() { # check NAME REASON: passes if REASON is empty
     if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
     else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
 }
+holds() { check "$1" "$("${@:2}" >&2 || echo "not so: ${*:2}")"; } # holds NAME COMMAND...
 run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
 exits() { # exits NAME CODE ARGUMENTS...: after the command $under_test, if set
     run ${under_test:+"$under_test"} "${@:3}"
@@ -26,6 +27,25 @@ exits() { # exits NAME CODE ARGUMENTS...: after the command $under_test, if set
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
 quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+full_disk() { # full_disk CODE ARGUMENTS...: where writing to stdout fails, and the program says so
+    [ -w /dev/full ] || return 1
+    "$normlab" "${@:2}" > /dev/full 2> stderr; code=$?
+    check "a full disk under $2" "$([ $code -eq "$1" ] || echo "exit code $code")"
+    check "  says so" "$(grep -qF "No space left" stderr || tail -3 stderr)"
+}
+interrupts() { # interrupts NAME FILE ARGUMENTS...: Ctrl-C as soon as the program has written to the file
+    "$normlab" "${@:3}" > stdout 2> stderr &
+    until [ -s "$2" ] || ! kill -0 $!; do sleep 0.1; done
+    kill -INT $!
+    wait $!; code=$?
+    check "$1" "$([ $code -eq 130 ] || echo "exit code $code")"
+}
+# A terminal, with stderr in a file, where it cannot mix with stdout.
+terminal() { # terminal ARGUMENTS...
+    python3 -IS -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
+        sh -c 'exec "$@" 2> stderr' - "$normlab" "$@" > stdout < /dev/null; code=$?
+}
+json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; } # json FILE EXPRESSION
 summary() {
     echo "$passed passed, $failed failed"
     [ $failed -eq 0 ] && [ $passed -gt 0 ]

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report"))
-from browser import PHONE, WIDE, browser, look, requests
+from browser import PHONE, WIDE, foreign, look, run
 
 PICTURES = """return [...document.querySelectorAll(".md-content img")].filter(i => !i.naturalWidth).map(i => i.src);"""
 FORMULAS = """
@@ -54,11 +54,16 @@ def problems(driver, site, page, shots):
     for kind, script in (("no picture", PICTURES), ("an empty formula", FORMULAS), ("not read", RAW)):
         if found := driver.execute_script(script):
             yield f"{kind}: {found[:5]}"
-    for url in requests(driver):
-        if not url.startswith((site.resolve().as_uri(), "data:", "blob:")):
-            yield f"asks for {url}"
-    for entry in driver.get_log("browser"):
-        yield f"on the console: {entry['message'][:200]}"
+    yield from foreign(driver, site.resolve().as_uri(), "data:", "blob:")
+
+
+def all_problems(driver, site, pages, shots):
+    for page in pages:
+        yield from (f"{page}: {line}" for line in problems(driver, site, page, shots))
+    look(driver, WIDE, False)
+    driver.get((site / pages[0]).resolve().as_uri())
+    if not search(driver):
+        yield "a search for cancellation finds nothing"
 
 
 def main():
@@ -67,23 +72,7 @@ def main():
     parser.add_argument("pages", nargs="*", default=["index.html"])
     parser.add_argument("--shots", type=Path, help="leaves screenshots there")
     options = parser.parse_args()
-    if options.shots:
-        options.shots.mkdir(parents=True, exist_ok=True)
-    driver = browser()
-    wrong = []
-    try:
-        for page in options.pages:
-            wrong += [f"{page}: {line}" for line in problems(driver, options.site, page, options.shots)]
-        look(driver, WIDE, False)
-        driver.get((options.site / options.pages[0]).resolve().as_uri())
-        if not search(driver):
-            wrong.append("a search for cancellation finds nothing")
-    finally:
-        driver.quit()
-    for line in wrong:
-        print(line, file=sys.stderr)
-    print(f"{len(options.pages)} pages: {len(wrong)} things wrong")
-    return 1 if wrong or not options.pages else 0
+    return run(lambda driver: all_problems(driver, options.site, options.pages, options.shots), f"{len(options.pages)} pages", options.shots)
 
 
 if __name__ == "__main__":

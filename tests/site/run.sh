@@ -2,14 +2,8 @@
 # The site is built, asks no other host for anything, and a browser finds no fault in it, but each fault in a page
 # spoilt on purpose; a dead link and an unknown formula stop the build. Exit code 77, not run, without a browser.
 # Usage: tests/site/run.sh PYTHON, one with the packages of requirements-site.txt. SPDX-License-Identifier: MIT
-set -euo pipefail
-cd "$(dirname "$0")/../.."
+. "$(dirname "$0")/../shell/browser.sh"
 python=$1
-folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
 "$python" scripts/website.py --out build/site || fail "the site is not built"
 html=build/site/html
 foreign=$(grep -rhoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^>]*' "$html" --include=*.html | grep -v 'rel="canonical"' | head -n 3) || true
@@ -35,19 +29,12 @@ spoil "links to gone.md, which does not exist" 'A [link](gone.md).'
 spoil "does not contain an anchor '#gone'" 'A [link](README.md#gone).'
 spoil '\nosuch cannot be shown' 'A formula, $\nosuch{x}$.'
 
-for with_browser in python3 /usr/bin/python3; do
-    "$with_browser" -c 'import selenium' 2>/dev/null && type chromedriver &>/dev/null || continue
-    pages=(index.html docs/index.html docs/claims.html docs/judge.html docs/course/{01-why-normalize,whole}.html api/{normlab,python}.html
-        layernorm/naive.c.html)
-    "$with_browser" tests/site/browser.py "$html" "${pages[@]}" ${SHOTS:+--shots "$SHOTS"}
-    sed 's|</article>|<p>raw [text](there) and ```</p><math></math><div style="width: 2000px">wide</div><img src="http://127.0.0.1:9/x.png"></article>|' \
-        "$html/docs/course/01-why-normalize.html" >"$html/docs/course/spoilt.html"
-    ! "$with_browser" tests/site/browser.py "$html" docs/course/spoilt.html 2>"$folder/said" || fail "nothing wrong with a spoilt page"
-    rm "$html/docs/course/spoilt.html"
-    for fault in "pixels wide" "no picture" "an empty formula" "not read: ['](there)', '\`\`\`']" "asks for http://127.0.0.1:9/x.png" "on the console"; do
-        grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"
-    done
-    exit 0
-done
-echo "the site is built; to look at it: apt-get install chromium-driver python3-selenium"
-exit 77
+needs_browser "the site is built; to look at it"
+pages=(index.html docs/index.html docs/claims.html docs/judge.html docs/course/{01-why-normalize,whole}.html api/{normlab,python}.html
+    layernorm/naive.c.html)
+browse tests/site/browser.py "$html" "${pages[@]}" ${SHOTS:+--shots "$SHOTS"}
+sed 's|</article>|<p>raw [text](there) and ```</p><math></math><div style="width: 2000px">wide</div><img src="http://127.0.0.1:9/x.png"></article>|' \
+    "$html/docs/course/01-why-normalize.html" >"$html/docs/course/spoilt.html"
+! browse tests/site/browser.py "$html" docs/course/spoilt.html 2>"$folder/said" || fail "nothing wrong with a spoilt page"
+rm "$html/docs/course/spoilt.html"
+sees "pixels wide" "no picture" "an empty formula" "not read: ['](there)', '\`\`\`']" "asks for http://127.0.0.1:9/x.png" "on the console"

@@ -56,17 +56,9 @@ quiet
 says "normlab study --help"
 exits "a folder that is not there" 2 eps --quick --out nowhere/eps.csv
 says "cannot write nowhere/eps.csv: No such file"
-if [ -w /dev/full ]; then
-    "$normlab" study eps --quick > /dev/full 2> stderr; code=$?
-    check "a full disk" "$([ $code -eq 1 ] || echo "exit code $code")"
-    says "No space left"
-fi
+full_disk 1 study eps --quick
 
-"$normlab" study length casting --out cut.csv > stdout 2> stderr &
-until [ -s cut.machine.txt ] || ! kill -0 $!; do sleep 0.1; done
-kill -INT $!
-wait $!; code=$?
-check "interrupted" "$([ $code -eq 130 ] || echo "exit code $code")"
+interrupts "interrupted" cut.machine.txt study length casting --out cut.csv
 says "what was measured is kept"
 check "  the file has its header" "$(grep -qx study,panel,series,x,y cut.csv || cat cut.csv)"
 

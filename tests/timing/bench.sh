@@ -1,16 +1,9 @@
 #!/usr/bin/env bash
 # `normlab bench` and `normlab limit` from outside: what they write and how they stop. No time is asserted,
 # because machines are noisy. Usage: tests/timing/bench.sh PROGRAM. SPDX-License-Identifier: MIT
-set -u
-program=$(realpath "$1")
-work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 1
-passed=0 failed=0
-check() { # WHAT COMMAND...
-    if "${@:2}"; then echo "ok    $1" && passed=$((passed + 1)); else echo "FAIL  $1" && failed=$((failed + 1)); fi
-}
+source "$(dirname "$0")/../shell/common.sh"
 bench() { # OPTION...: exit status in $status, output in out.csv, words in words
-    "$program" bench "$@" >out.csv 2>words
+    "$normlab" bench "$@" >out.csv 2>words
     status=$?
 }
 column() { # NAME FILE: the values of a column, one a line
@@ -22,120 +15,119 @@ all() { # PATTERN COLUMN FILE: at least one value, and every one matches
 case=layernorm/forward/f32/8x16/normal
 
 bench "$case" --seconds 0.01
-check "a case is timed" test $status -eq 0
-rungs=$("$program" list --csv | awk -F, '$3 ~ /layernorm/ && $4 ~ /forward/ && $5 ~ /f32/ && !$11 && $1 !~ /^peer/ { print $1 }' | sort -u)
-check "every rung has a row" test "$(column impl out.csv | sort -u)" = "$rungs"
-check "and only one" test "$(column impl out.csv | sort | uniq -d | wc -l)" -eq 0
+holds "a case is timed" test $status -eq 0
+rungs=$("$normlab" list --csv | awk -F, '$3 ~ /layernorm/ && $4 ~ /forward/ && $5 ~ /f32/ && !$11 && $1 !~ /^peer/ { print $1 }' | sort -u)
+holds "every rung has a row" test "$(column impl out.csv | sort -u)" = "$rungs"
+holds "and only one" test "$(column impl out.csv | sort | uniq -d | wc -l)" -eq 0
 for name in ns ns_min gbps limit_gbps limit_pct speedup rounds calls; do
-    check "$name is filled" all '[0-9.e+-]+' $name out.csv
+    holds "$name is filled" all '[0-9.e+-]+' $name out.csv
 done
-check "one baseline, verdicts for the others" all 'baseline|FASTER|SLOWER|SAME|NOT RESOLVED' comparison out.csv
-check "the naive rung is the baseline" all 'layernorm/naive' baseline out.csv
-check "rounds are complete squares or more" test "$(column rounds out.csv | sort -u | wc -l)" -eq 1
-check "an estimate of the time comes first" grep -q 'about .* s' words
+holds "one baseline, verdicts for the others" all 'baseline|FASTER|SLOWER|SAME|NOT RESOLVED' comparison out.csv
+holds "the naive rung is the baseline" all 'layernorm/naive' baseline out.csv
+holds "rounds are complete squares or more" test "$(column rounds out.csv | sort -u | wc -l)" -eq 1
+holds "an estimate of the time comes first" grep -q 'about .* s' words
 
 simd=optimized/rows_simd
 isas() { # the instruction sets on which the vectors were timed
     awk -F, -v name=$simd '$2 == name { printf "%s ", $3 }' out.csv
 }
-built=$("$program" list --csv | awk -F, -v name=$simd '$1 == name { printf "%s ", $2 }')
-here=$("$program" list --csv | awk -F, -v name=$simd '$1 == name && $10 { isa = $2 } END { printf "%s ", isa }')
+built=$("$normlab" list --csv | awk -F, -v name=$simd '$1 == name { printf "%s ", $2 }')
+here=$("$normlab" list --csv | awk -F, -v name=$simd '$1 == name && $10 { isa = $2 } END { printf "%s ", isa }')
 narrowest=${built%% *}
 bench "$case" --seconds 0.005
-check "the widest that runs here is timed" test "$(isas)" = "$here"
+holds "the widest that runs here is timed" test "$(isas)" = "$here"
 bench "$case" --seconds 0.005 --impl $simd,layernorm/naive
-check "with --impl as well" test "$(isas)" = "$here"
+holds "with --impl as well" test "$(isas)" = "$here"
 bench "$case" --seconds 0.005 --impl "$simd@$narrowest"
-check "@$narrowest selects another" test "$(isas)" = "$narrowest "
+holds "@$narrowest selects another" test "$(isas)" = "$narrowest "
 bench "$case" --seconds 0.005 --impl "$simd@*"
-check "@* selects all" test "$(isas | tr ' ' '\n' | sort)" = "$(printf %s "$built" | tr ' ' '\n' | sort)" # skipped ones come first
+holds "@* selects all" test "$(isas | tr ' ' '\n' | sort)" = "$(printf %s "$built" | tr ' ' '\n' | sort)" # skipped ones come first
 export NL_ISA=$narrowest
 bench "$case" --seconds 0.005
-check "NL_ISA narrows" test "$(isas)" = "$narrowest "
+holds "NL_ISA narrows" test "$(isas)" = "$narrowest "
 unset NL_ISA
 
 half=rmsnorm/forward/bf16/8x64/normal
 bench $half --seconds 0.005
-check "no demonstration is timed by default" test "$(grep -c half/ out.csv)" -eq 0
+holds "no demonstration is timed by default" test "$(grep -c half/ out.csv)" -eq 0
 bench $half --seconds 0.005 --impl 'rmsnorm/naive,half/*_sum'
-check "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "half/rmsnorm_sum rmsnorm/naive "
-check "and its verdict is demo" test "$(column verdict out.csv | tr '\n' ' ')" = "demo ok "
+holds "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "rmsnorm/naive half/rmsnorm_sum "
+holds "and its verdict is demo" test "$(column verdict out.csv | tr '\n' ' ')" = "ok demo "
 
 bench "$case" --seconds 0.01 --baseline layernorm/refined
-check "--baseline chooses another" all 'layernorm/refined' baseline out.csv
+holds "--baseline chooses another" all 'layernorm/refined' baseline out.csv
 bench "$case" --seconds 5 --precision 10
-check "stops when precise enough" all precise stopped out.csv
+holds "stops when precise enough" all precise stopped out.csv
 bench "$case" --seconds 0.005 --precision 0.000001
-check "stops when the time is up" all time stopped out.csv
+holds "stops when the time is up" all time stopped out.csv
 for option in rotating cold in-place streaming skew=64; do
     bench "$case/$option" --seconds 0.005
-    check "$option is timed" all '[0-9.e+-]+' ns out.csv
+    holds "$option is timed" all '[0-9.e+-]+' ns out.csv
 done
 bench "$case/threads=4096" --seconds 0.005
-check "more threads than the machine has are a row with skip" all skip verdict out.csv
-check "and that is not success" test $status -eq 1
+holds "more threads than the machine has are a row with skip" all skip verdict out.csv
+holds "and that is not success" test $status -eq 1
 
 bench "$case" --seconds 0.005 --out one.csv
-check "the machine stands beside" grep -q '^cpu: ' one.machine.txt
-check "and the doctor's findings" grep -q '^doctor: ' one.machine.txt
-check "the limit and the baseline again are in the rounds" grep -q '(limit).*' one.rounds.csv
-check "(baseline again)" grep -q '(baseline again)' one.rounds.csv
+holds "the machine stands beside" grep -q '^cpu: ' one.machine.txt
+holds "and the doctor's findings" grep -q '^doctor: ' one.machine.txt
+holds "the limit and the baseline again are in the rounds" grep -q '(limit).*' one.rounds.csv
+holds "(baseline again)" grep -q '(baseline again)' one.rounds.csv
 
 passes=('{layernorm,rmsnorm}/forward/f32/{4..6}x16/normal' --impl '*/naive,*/one_pass' --seconds 0.002)
 bench "${passes[@]}" --passes 2 --out kept
-check "--passes runs" test $status -eq 0
-check "two passes, whole" test "$(ls -A kept | wc -l) $(ls kept/*/bench.csv | wc -l)" = "2 2"
-check "in another order" test "$(cat kept/*/cases.txt | sort | uniq -d | wc -l)" = 6 -a "$(cat kept/*/cases.txt | head -6)" != "$(cat kept/*/cases.txt | tail -6)" # by chance in 1 of 720
-check "fewer than three are a first look" grep -q 'fewer than 3 passes' words
+holds "--passes runs" test $status -eq 0
+holds "two passes, whole" test "$(ls -A kept | wc -l) $(ls kept/*/bench.csv | wc -l)" = "2 2"
+holds "in another order" test "$(cat kept/*/cases.txt | sort | uniq -d | wc -l)" = 6 -a "$(cat kept/*/cases.txt | head -6)" != "$(cat kept/*/cases.txt | tail -6)" # by chance in 1 of 720
+holds "fewer than three are a first look" grep -q 'fewer than 3 passes' words
 bench "${passes[@]}" --passes 1 --out kept
-check "the next call adds to them" grep -q '^3 passes in kept; 12 rows, 0 failed' words
-check "the table has them" test "$(grep -c ' 3 .*x  *\[.*baseline' out.csv)" -eq 6
+holds "the next call adds to them" grep -q '^3 passes in kept; 12 rows, 0 failed' words
+holds "the table has them" test "$(grep -c ' 3 .*x  *\[.*baseline' out.csv)" -eq 6
 TMPDIR=$work/tmp && mkdir tmp && export TMPDIR
 bench "${passes[@]}" --passes 3
-check "without --out they are pooled, and go again" test "$(column passes out.csv | sort -u)" = 3
-check "a row for each" test "$(column ns out.csv | grep -c .)" -eq 12
-"$program" compare kept kept --csv >same.csv 2>words
-check "compare takes them" test "$(column verdict same.csv | grep -cE 'SAME|NOT RESOLVED')" -eq 12
-check "and says how much is noise of which level" grep -q 'A: 3 passes; standard deviation of a row' words
+holds "without --out they are pooled, and go again" test "$(column passes out.csv | sort -u)" = 3
+holds "a row for each" test "$(column ns out.csv | grep -c .)" -eq 12
+"$normlab" compare kept kept --csv >same.csv 2>words
+holds "compare takes them" test "$(column verdict same.csv | grep -cE 'SAME|NOT RESOLVED')" -eq 12
+holds "and says how much is noise of which level" grep -q 'A: 3 passes; standard deviation of a row' words
 bench "$case" --passes 2 --out x.csv
-check "a file is no folder for passes" test $status -eq 2
-"$program" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out torn >/dev/null 2>words &
+holds "a file is no folder for passes" test $status -eq 2
+"$normlab" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out torn >/dev/null 2>words &
 sleep 1
 kill -INT $!
 wait $!
-check "Ctrl-C ends passes" test $? -eq 130
-check "and leaves no half one" test "$(ls torn/*/bench.csv 2>/dev/null | wc -l)" -eq 0
+holds "Ctrl-C ends passes" test $? -eq 130
+holds "and leaves no half one" test "$(ls torn/*/bench.csv 2>/dev/null | wc -l)" -eq 0
 mkdir tmp/other && touch tmp/other/bench.csv tmp/file
 bench "${passes[@]}" --passes 1
-check "temporary passes leave nothing, and take nothing else" test "$(cd tmp && echo .[!.]* * */*)" = ".[!.]* file other other/bench.csv"
+holds "temporary passes leave nothing, and take nothing else" test "$(cd tmp && echo .[!.]* * */*)" = ".[!.]* file other other/bench.csv"
 unset TMPDIR
 
-"$program" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \
+"$normlab" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \
     >/dev/null 2>words &
 sleep 3
 kill -INT $!
 wait $!
-check "Ctrl-C: exit code 130" test $? -eq 130
-check "Ctrl-C: the message says what is kept" grep -q 'interrupted after' words
-check "Ctrl-C: the rows measured are there" all 'ok' verdict cut.csv
+holds "Ctrl-C: exit code 130" test $? -eq 130
+holds "Ctrl-C: the message says what is kept" grep -q 'interrupted after' words
+holds "Ctrl-C: the rows measured are there" all 'ok' verdict cut.csv
 
 for bad in '--precision 0' '--precision x' '--margin -1' '--passes 0' '--passes 1.5' '--baseline nothing/here' '--seconds 0'; do
     # shellcheck disable=SC2086
     bench "$case" $bad
-    check "refuses $bad" test $status -eq 2
+    holds "refuses $bad" test $status -eq 2
 done
-bench "$case/skew=3" && check "refuses an odd skew" test $status -eq 2
+bench "$case/skew=3" && holds "refuses an odd skew" test $status -eq 2
 bench layernorm/forward/f32/0x64/normal
-check "n = 0 has nothing to time" test $status -eq 1
-bench && check "refuses no case" test $status -eq 2
+holds "n = 0 has nothing to time" test $status -eq 1
+bench && holds "refuses no case" test $status -eq 2
 
-"$program" limit --quick --seconds 0.0005 --threads 1 >limit.csv 2>words
-check "limit runs" test $? -eq 0
-check "limit has rates" all '[0-9.e+]+' gbps limit.csv
-check "limit has every pattern at every size" test $(($(wc -l <limit.csv) % 7)) -eq 1
-check "limit names the mover" all '[a-z0-9]+ x [28].*' mover limit.csv
-"$program" limit some/case >/dev/null 2>&1
-check "limit takes no cases" test $? -eq 2
+"$normlab" limit --quick --seconds 0.0005 --threads 1 >limit.csv 2>words
+holds "limit runs" test $? -eq 0
+holds "limit has rates" all '[0-9.e+]+' gbps limit.csv
+holds "limit has every pattern at every size" test $(($(wc -l <limit.csv) % 7)) -eq 1
+holds "limit names the mover" all '[a-z0-9]+ x [28].*' mover limit.csv
+"$normlab" limit some/case >/dev/null 2>&1
+holds "limit takes no cases" test $? -eq 2
 
-echo "$passed passed, $failed failed"
-((failed == 0 && passed > 0))
+summary

@@ -130,71 +130,46 @@ Test(timed, every_call_sees_the_stated_inputs) {
     }
 }
 
-/* Right when verified, before and after; wrong while it is timed. */
+#define LOST "nan, should be"
+#define WRITES(what) "the input " what " was modified"
+
+/* Right when verified, before and after; wrong while it is timed. Outputs of an earlier call must not
+ * pass for those that a call did not write, nor right outputs hide what else it left changed. Of
+ * kernels that read the same inputs the one that writes to them fails. */
 Test(timed, timed_calls_are_verified) {
-    static const char *const cases[][2] =
-        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
-         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
-         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass"},
-         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
-         {"rmsnorm/backward/f32/8x64/normal", "rmsnorm/backward"}};
+    static const struct {
+        enum fault fault;
+        const char *text, *impl, *says;
+    } cases[] =
+        {{NUMBER, "layernorm/forward/f32/8x64/normal", "layernorm/two_pass", "[0]"},
+         {NUMBER, "rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass", "[0]"},
+         {NUMBER, "layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass", "[0]"},
+         {NUMBER, "batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass", "[0]"},
+         {NUMBER, "rmsnorm/backward/f32/8x64/normal", "rmsnorm/backward", "[0]"},
+         {UNWRITTEN, "layernorm/forward/f32/8x64/normal", "layernorm/two_pass", LOST},
+         {UNWRITTEN, "rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass", LOST},
+         {UNWRITTEN, "layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass", LOST},
+         {UNWRITTEN, "layernorm/forward/f32/8x64/normal/cold", "layernorm/two_pass", LOST},
+         {UNWRITTEN, "batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass", LOST},
+         {UNWRITTEN, "layernorm/backward/f32/8x64/normal", "layernorm/backward", LOST},
+         {ROUNDING, "layernorm/forward/f32/8x64/zeros/no-affine/no-rstd", "layernorm/two_pass",
+          "the rounding mode"},
+         {INPUTS, "layernorm/forward/f32/8x64/normal", "layernorm/two_pass", WRITES("x")},
+         {INPUTS, "layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass", WRITES("x")},
+         {INPUTS, "rmsnorm/forward/f16/8x64/normal/in-place", "rmsnorm/one_pass", WRITES("gamma")},
+         {INPUTS, "layernorm/backward/f32/8x64/normal", "layernorm/backward", WRITES("dy")}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bench_calls(cases[i][0], cases[i][1], 200);
-        size_t all = calls;
-        cr_assert(timed == 1 && all > 200, "%s: %zu calls, %s", cases[i][0], all, last.why);
-        bench(cases[i][0], cases[i][1], 11, all / 2);
-        cr_expect(timed == 0 && last.outcome == OUTCOME_FAIL && strstr(last.why, "[0]"),
-                  "%s: wrong on calls 11 to %zu, and timed; %s", cases[i][0], all / 2, last.why);
-    }
-}
-
-/* Outputs of an earlier call must not pass for those that this call did not write. */
-Test(timed, outputs_are_written_by_the_timed_call) {
-    static const char *const cases[][2] =
-        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass"},
-         {"rmsnorm/forward/f16/8x64/normal/residual/in-place", "rmsnorm/one_pass"},
-         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass"},
-         {"layernorm/forward/f32/8x64/normal/cold", "layernorm/two_pass"},
-         {"batchnorm/forward/f32/8x16/normal", "batchnorm/two_pass"},
-         {"layernorm/backward/f32/8x64/normal", "layernorm/backward"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        fault = UNWRITTEN;
-        bench_calls(cases[i][0], cases[i][1], 200);
-        cr_assert(timed == 1, "%s: %s", cases[i][0], last.why);
-        bench(cases[i][0], cases[i][1], 11, calls / 2);
-        cr_expect(timed == 0 && strstr(last.why, "nan, should be"),
-                  "%s: not written, and timed; %s", cases[i][0], last.why);
-    }
-}
-
-/* Even where no bit of the outputs shows it. */
-Test(timed, arithmetic_stays_as_it_is) {
-    static const char text[] = "layernorm/forward/f32/8x64/zeros/no-affine/no-rstd";
-    fault = ROUNDING;
-    bench_calls(text, "layernorm/two_pass", 200);
-    cr_assert(timed == 1, "%s", last.why);
-    bench(text, "layernorm/two_pass", 11, calls / 2);
-    cr_expect(timed == 0 && strstr(last.why, "the rounding mode"), "timed; %s", last.why);
-    cr_expect(fegetround() == FE_TONEAREST);
-}
-
-/* A kernel that writes to its inputs fails; other kernels that read them do not. */
-Test(timed, the_guilty_one_is_named) {
-    static const char *const cases[][3] =
-        {{"layernorm/forward/f32/8x64/normal", "layernorm/two_pass", "x"},
-         {"layernorm/forward/f32/8x64/normal/rotating", "layernorm/two_pass", "x"},
-         {"rmsnorm/forward/f16/8x64/normal/in-place", "rmsnorm/one_pass", "gamma"},
-         {"layernorm/backward/f32/8x64/normal", "layernorm/backward", "dy"}};
-    beside = true;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char says[80];
-        snprintf(says, sizeof says, "the input %s was modified", cases[i][2]);
-        fault = INPUTS;
-        bench_calls(cases[i][0], cases[i][1], 200);
-        cr_assert(timed == 2, "%s: %s%s", cases[i][0], last.why, of_real.why);
-        bench(cases[i][0], cases[i][1], 11, calls / 2);
-        cr_expect(timed == 1 && strcmp(last.why, says) == 0 && of_real.outcome == OUTCOME_OK,
-                  "%s: the guilty one: %s; the other: %s", cases[i][0], last.why, of_real.why);
+        fault = cases[i].fault, beside = fault == INPUTS;
+        bench_calls(cases[i].text, cases[i].impl, 200);
+        const size_t all = calls;
+        cr_assert(timed == 1u + beside && all > 200, "%s: %zu calls, %s%s", cases[i].text, all,
+                  last.why, of_real.why);
+        bench(cases[i].text, cases[i].impl, 11, all / 2);
+        cr_expect(timed == beside && last.outcome == OUTCOME_FAIL &&
+                      strstr(last.why, cases[i].says) &&
+                      (!beside || of_real.outcome == OUTCOME_OK) && fegetround() == FE_TONEAREST,
+                  "%s: fault %d on calls 11 to %zu, and timed: %s; the other: %s", cases[i].text,
+                  (int)fault, all / 2, last.why, of_real.why);
     }
 }
 

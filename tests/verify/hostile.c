@@ -18,7 +18,7 @@
 
 TestSuite(hostile, .init = one_thread);
 
-/* The arguments of a kernel, in any pass. */
+/* The arguments of the kernel that this thread runs, in any pass. */
 typedef struct call {
     const nl_problem *p;
     const void *arguments;
@@ -27,61 +27,61 @@ typedef struct call {
     char *scratch;
 } call;
 
+static _Thread_local call c;
+
 static volatile float sink;
 
-static void write_past(const call *c) {
-    c->out[c->p->n * c->p->c] = 1;
+static void write_past(void) {
+    c.out[c.p->n * c.p->c] = 1;
 }
 
-static void write_far_past(const call *c) {
-    c->out[c->p->n * c->p->c + 99] = 1;
+static void write_far_past(void) {
+    c.out[c.p->n * c.p->c + 99] = 1;
 }
 
-static void write_before(const call *c) {
-    c->out[-1] = 1;
+static void write_before(void) {
+    c.out[-1] = 1;
 }
 
-static void read_past(const call *c) {
-    sink = c->x[c->p->n * c->p->c];
+static void read_past(void) {
+    sink = c.x[c.p->n * c.p->c];
 }
 
-static void read_before(const call *c) {
-    sink = c->x[-2];
+static void read_before(void) {
+    sink = c.x[-2];
 }
 
-static void read_gamma_past(const call *c) {
-    sink = c->gamma[c->p->c];
+static void read_gamma_past(void) {
+    sink = c.gamma[c.p->c];
 }
 
-static void write_input(const call *c) {
-    ((float *)c->x)[c->p->c + 3] = 1;
+static void write_input(void) {
+    ((float *)c.x)[c.p->c + 3] = 1;
 }
 
-static void write_gamma(const call *c) {
-    ((float *)c->gamma)[2] = 1;
+static void write_gamma(void) {
+    ((float *)c.gamma)[2] = 1;
 }
 
-static void write_problem(const call *c) {
-    ((nl_problem *)c->p)->n /= 2;
+static void write_problem(void) {
+    ((nl_problem *)c.p)->n /= 2;
 }
 
-static void write_arguments(const call *c) {
-    *(const void **)c->arguments = c->gamma; /* the first is x */
+static void write_arguments(void) {
+    *(const void **)c.arguments = c.gamma; /* the first is x */
 }
 
-static void write_scratch_past(const call *c) {
-    c->scratch[64] = 1;
+static void write_scratch_past(void) {
+    c.scratch[64] = 1;
 }
 
 static float *volatile nowhere;
 
-static void write_null(const call *c) {
-    (void)c;
+static void write_null(void) {
     nowhere[4] = 1;
 }
 
-static void wild(const call *c) {
-    (void)c;
+static void wild(void) {
     float *volatile at = (float *)(uintptr_t)0xdead00000000bee0;
     *at = 1;
 }
@@ -92,135 +92,115 @@ static int recurse(volatile char *before, int depth) {
     return depth < 0 ? 0 : 1 + recurse(room, depth + 1) + room[0];
 }
 
-static void overflow(const call *c) {
-    sink = (float)recurse((char *)c->out, 0);
+static void overflow(void) {
+    sink = (float)recurse((char *)c.out, 0);
 }
 
-static void divide(const call *c) {
+static void divide(void) {
     volatile int zero = 0;
     raise(SIGFPE); /* on processors such as Candidate's this does not trap */
-    sink = (float)((int)c->p->n / zero);
+    sink = (float)((int)c.p->n / zero);
 }
 
-static void trap(const call *c) {
-    (void)c;
+static void trap(void) {
     raise(SIGILL);
 }
 
-static void give_up(const call *c) {
-    (void)c;
+static void give_up(void) {
     abort();
 }
 
-static void leave(const call *c) {
-    (void)c;
+static void leave(void) {
     exit(3);
 }
 
-static void leave_at_once(const call *c) {
-    (void)c;
+static void leave_at_once(void) {
     _exit(3);
 }
 
-static void leave_well(const call *c) {
-    (void)c;
+static void leave_well(void) {
     exit(0);
 }
 
-static void kill_itself(const call *c) {
-    (void)c;
+static void kill_itself(void) {
     kill(getpid(), SIGKILL);
 }
 
-static void loop(const call *c) {
-    (void)c;
+static void loop(void) {
     for (volatile unsigned i = 0;; i++) sink = (float)i;
 }
 
-static void print(const call *c) {
-    (void)c;
+static void print(void) {
     printf("mean 0.5\nrstd 1\n");
 }
 
-static void print_much(const call *c) {
-    (void)c;
+static void print_much(void) {
     for (int i = 0; i < 1 << 20; i++) fputs("again and again ", stderr);
 }
 
-static void round_up(const call *c) {
-    (void)c;
+static void round_up(void) {
     fesetround(FE_UPWARD);
 }
 
-static void trap_later(const call *c) {
-    (void)c;
+static void trap_later(void) {
     feenableexcept(FE_DIVBYZERO);
 }
 
-static void trap_now(const call *c) {
+static void trap_now(void) {
     volatile float zero = 0;
     feenableexcept(FE_DIVBYZERO);
-    sink = (float)c->p->n / zero;
+    sink = (float)c.p->n / zero;
 }
 
-static void end_thread(const call *c) {
-    (void)c;
+static void end_thread(void) {
     pthread_exit(NULL);
 }
 
-static void unmap(const call *c) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), out = (uintptr_t)c->out;
+static void unmap(void) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), out = (uintptr_t)c.out;
     munmap((void *)(out - out % page), page);
 }
 
 #ifdef __SSE2__ /* fegetround() does not see it */
-static void round_vectors_up(const call *c) {
-    (void)c;
+static void round_vectors_up(void) {
     __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x4000);
 }
 #endif
 
-static void set_alarm(const call *c) {
-    (void)c;
+static void set_alarm(void) {
     alarm(20);
 }
 
-static void block_signals(const call *c) {
+static void block_signals(void) {
     sigset_t all;
-    (void)c;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
 }
 
-static void limit_stack(const call *c) {
+static void limit_stack(void) {
     struct rlimit most;
-    (void)c;
     getrlimit(RLIMIT_STACK, &most);
     most.rlim_cur = 1 << 20;
     setrlimit(RLIMIT_STACK, &most);
 }
 
-static void replace_stdout(const call *c) {
+static void replace_stdout(void) {
     const int nowhere = open("/dev/null", O_RDONLY);
-    (void)c;
     dup2(nowhere, 1);
     close(nowhere);
 }
 
-static void write_anywhere(const call *c) {
-    (void)c;
+static void write_anywhere(void) {
     for (int fd = 3; fd < 64; fd++)
         if (write(fd, "x", 1) < 0) continue;
 }
 
-static void truncate_file(const call *c) {
-    (void)c;
+static void truncate_file(void) {
     close(open("/dev/null", O_RDONLY | O_TRUNC));
 }
 
-static void limit_parent(const call *c) {
+static void limit_parent(void) {
     struct rlimit old;
-    (void)c;
     prlimit(getppid(), RLIMIT_CORE, NULL, &old); /* asks only: no harm where nothing keeps it */
 }
 
@@ -229,44 +209,39 @@ static void *wait_long(void *unused) {
     return unused;
 }
 
-static void leave_thread(const call *c) {
-    (void)c;
+static void leave_thread(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, wait_long, NULL);
 }
 
-static void start_process(const call *c) {
-    (void)c;
+static void start_process(void) {
     if (fork() == 0) sleep(20);
 }
 
-static void start_process_and_crash(const call *c) {
-    start_process(c);
+static void start_process_and_crash(void) {
+    start_process();
     abort();
 }
 
-static void close_files(const call *c) {
-    (void)c;
+static void close_files(void) {
     for (int i = 0; i < 256; i++) close(i);
 }
 
 /* Buffers may lie there, and a write far before one must not reach the stack unnoticed. */
-static void write_above_stack(const call *c) {
+static void write_above_stack(void) {
     pthread_attr_t stack;
     void *at;
     size_t bytes;
-    (void)c;
     pthread_getattr_np(pthread_self(), &stack);
     pthread_attr_getstack(&stack, &at, &bytes);
     ((volatile char *)at)[bytes + 1] = 1;
 }
 
-static void write_pages_past(const call *c) {
-    c->out[c->p->n * c->p->c + 1040] = 1;
+static void write_pages_past(void) {
+    c.out[c.p->n * c.p->c + 1040] = 1;
 }
 
-static void close_stdout(const call *c) {
-    (void)c;
+static void close_stdout(void) {
     close(1);
 }
 
@@ -274,56 +249,51 @@ static void go_on(int number) {
     (void)number;
 }
 
-static void take_handler(const call *c) {
-    (void)c;
+static void take_handler(void) {
     signal(SIGSEGV, go_on);
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* it maps too much to be limited */
 static char *volatile kept;
 
-static void exhaust(const call *c) {
+static void exhaust(void) {
     kept = malloc((size_t)2 << 30); /* a GiB is the limit */
     kept[0] = 1;
-    c->out[0] = 1;
+    c.out[0] = 1;
 }
 #endif
 
-static void jump_nowhere(const call *c) {
-    void (*volatile at)(void) = (void (*)(void))(uintptr_t)c->out;
+static void jump_nowhere(void) {
+    void (*volatile at)(void) = (void (*)(void))(uintptr_t)c.out;
     at();
 }
 
-static void write_file(const call *c) {
-    (void)c;
+static void write_file(void) {
     FILE *f = fopen("/dev/null", "w");
     if (f) fclose(f);
 }
 
-static void signal_parent(const call *c) {
-    (void)c;
+static void signal_parent(void) {
     kill(getppid(), 0); /* no harm where nothing keeps it */
 }
 
-static void run_program(const call *c) {
-    (void)c;
+static void run_program(void) {
     execl("/bin/true", "true", NULL);
 }
 
-static void do_nothing(const call *c) {
-    (void)c;
+static void do_nothing(void) {
 }
 
-static void (*now)(const call *);
+static void (*now)(void);
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
-    now(&(call){p, a, a->x, a->gamma, a->y, a->scratch});
+    c = (call){p, a, a->x, a->gamma, a->y, a->scratch}, now();
 }
 
 static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
     (void)threads;
-    now(&(call){p, a, a->x, a->gamma, a->dx, a->scratch});
+    c = (call){p, a, a->x, a->gamma, a->dx, a->scratch}, now();
 }
 
 static size_t scratch(const nl_problem *p) {
@@ -346,7 +316,7 @@ static const nl_impl kernel = {.name = "hostile",
 /* On 5 rows of 24. %s is y or dx; after | stands the message of a build with libseccomp or a
  * sanitizer. */
 static const struct {
-    void (*kernel)(const call *);
+    void (*kernel)(void);
     placement where;
     const char *why;
 } mistakes[] = {
@@ -464,10 +434,10 @@ Test(hostile, bench_lives_on) {
     cr_assert(nl_registry_add(&kernel));
     for (int i = 0; i < 2; i++) {
         char error[700];
-        nl_case c;
-        cr_assert(case_parse(cases[i], &c, error, sizeof error));
+        nl_case one;
+        cr_assert(case_parse(cases[i], &one, error, sizeof error));
         now = i ? write_far_past : read_past;
-        const verdict v = bench_verdict(&c, kernel.name);
+        const verdict v = bench_verdict(&one, kernel.name);
         const char *expected = i ? "wrote y[1123] of row 2048" : "read x[24] of row 4";
         cr_expect(v.outcome == OUTCOME_FAIL && strstr(v.why, expected), "%s", v.why);
     }

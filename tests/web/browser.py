@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "report"))
-from browser import AXE, PHONE, WIDE, browser, look, requests
+from browser import AXE, PHONE, WIDE, foreign, look, run
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -232,9 +232,7 @@ def problems(page, options):
     yield from (f"judge: {line}" for line in judge(page, options.program, options.arrays))
     for name in FIGURES:
         yield from (f"{name}: {line}" for line in used(page, name))
-    home = options.site.resolve().as_uri()
-    yield from (f"asks for {url}" for url in requests(page.driver) if not url.startswith((home, "data:", "blob:", "about:")))
-    yield from (f"on the console: {entry['message'][:200]}" for entry in page.driver.get_log("browser"))
+    yield from foreign(page.driver, options.site.resolve().as_uri(), "data:", "blob:", "about:")
 
 
 def main():
@@ -246,17 +244,8 @@ def main():
     parser.add_argument("--brief", action="store_true", help="looks only at wide and light pages")
     parser.add_argument("--axe", type=Path, help="axe-core's script")
     options = parser.parse_args()
-    if options.shots:
-        options.shots.mkdir(parents=True, exist_ok=True)
-    driver = browser()
-    try:
-        wrong = list(problems(Page(driver, (options.site / "docs/figures.html").resolve().as_uri()), options))
-    finally:
-        driver.quit()
-    for line in wrong:
-        print(line, file=sys.stderr)
-    print(f"{len(FIGURES)} figures: {len(wrong)} things wrong")
-    return 1 if wrong else 0
+    address = (options.site / "docs/figures.html").resolve().as_uri()
+    return run(lambda driver: problems(Page(driver, address), options), f"{len(FIGURES)} figures", options.shots)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 /* The tests of the vector words (words.c), compiled once for every instruction set, and their main
  * program (main.c). SPDX-License-Identifier: MIT */
-#ifndef NL_WORDS_H
-#define NL_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ extern char words_call[100];
 #define WORDS_ENTRY(isa) bool words_##isa(char *why, size_t size);
 #include "words.inc"
 #undef WORDS_ENTRY
-
-#endif

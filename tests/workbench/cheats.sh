@@ -45,7 +45,6 @@ END
 sed 's|category.*|category 100 right: rmsnorm/forward/f32/{3x7,9x64}/normal|; /^speed/d' forbids.txt >right.txt
 { sed '/^headers/d' right.txt && printf '%s\n' "headers kernel.h" "forbid nl_*" \
     "allow nl_view nl_row nl_keep nl_problem nl_forward_args nl_with_type nl_bits"; } >converts.txt
-json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
 
 graded=0
 cheats() { # NAME TASK FILE [HINT]...

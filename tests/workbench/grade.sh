@@ -16,7 +16,6 @@ speed 30 rmsnorm/forward/f32/64x1024/normal from rmsnorm/naive to optimized/rows
 error 40 rmsnorm/forward/f32/9x64/normal from 1000000 to 999999
 forbid fopen pragma
 END
-json() { python3 -c "import json, sys; r = json.load(open(sys.argv[1])); print($2)" "$1"; }
 xml() { python3 -c "import sys, xml.etree.ElementTree as e; r = e.parse(sys.argv[1]).getroot(); print($2)" "$1"; }
 is() { check "$1" "$([ "$2" = "$3" ] || echo "is '$2', not '$3'")"; }
 

@@ -1,10 +1,9 @@
 /* Assembly that no compiler writes, one statement at a time, beside what every compiler does.
  * SPDX-License-Identifier: MIT */
-#include "workbench/instructions.h"
+#include "workbench/fence.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <string.h>
 
 static bool allows(const char *statement, int rules) {
     char text[300], why[300];
