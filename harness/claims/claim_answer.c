@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/claim_answer.h"
+#include "claims/evidence.h"
 
 #include <math.h>
 

@@ -5,6 +5,8 @@
 #include "cli/options.h"
 
 #include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char arrays_usage[] =

@@ -4,6 +4,7 @@
 #include "cli/options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool no_memory(void) {
     return options_fail("out of memory for the computation");

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "normlab grade [options] ASSIGNMENT FILE.c\n\n"

@@ -2,6 +2,7 @@
 #include "judge/mechanism.h"
 #include "layer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>

@@ -9,6 +9,7 @@
 #include "timing/limit.h"
 #include "verify/isolate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

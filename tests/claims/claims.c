@@ -3,6 +3,7 @@
 #include "base/csv.h"
 #include "base/random.h"
 #include "claims/evidence.h"
+#include "claims/write.h"
 #include "timing/fixture.h"
 #include "timing/race.h"
 #include "support.h"

@@ -4,6 +4,8 @@
 #include "runs.h"
 
 #include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <float.h>
 #include <math.h>
 
 TestSuite(gradients);

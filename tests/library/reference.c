@@ -3,6 +3,7 @@
 #include "exact.h"
 #include "layer.h"
 
+#include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <float.h>
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "timing/candidate.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX = 70000, GUARD = 256 };

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool allows(const char *statement, int rules) {
     char text[300], why[300];
