@@ -64,22 +64,8 @@ static void part_make(part *t, const nl_rung *g, const nl_ranks *r, bool even, c
 }
 
 static void part_call(const part *t, const nl_ranks *r) {
-    void *const *at = t->in.at;
-    const nl_forward_args f = {at[NL_X],
-                               at[NL_RESIDUAL],
-                               at[NL_GAMMA],
-                               at[NL_BETA],
-                               at[NL_Y],
-                               at[NL_RESIDUAL_OUT],
-                               at[NL_MEAN],
-                               at[NL_RSTD],
-                               at[NL_RUNNING_MEAN],
-                               at[NL_RUNNING_VAR],
-                               NULL,
-                               NULL};
-    const nl_backward_args b = {at[NL_X],    at[NL_DY], at[NL_RESIDUAL], at[NL_GAMMA], at[NL_MEAN],
-                                at[NL_RSTD], at[NL_DX], at[NL_DGAMMA],   at[NL_DBETA], NULL,
-                                NULL};
+    const nl_forward_args f = instance_forward_args(&t->in);
+    const nl_backward_args b = instance_backward_args(&t->in);
     if (t->rung->backward)
         t->rung->backward(r, &t->c.problem, &b);
     else

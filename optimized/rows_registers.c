@@ -14,7 +14,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                             streams = {.statistics = CERTIFIED, .streaming = true};
     (void)threads;
     if (!a->residual && p->casting != NL_CAST_BEFORE_WEIGHT)
-        short_rows_forward(p, a);
+        rows_short_forward(p, a);
     else
         rows_forward(p, a, a->plan && a->plan->streams ? &streams : &cached);
 }

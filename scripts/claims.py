@@ -110,7 +110,8 @@ NAMES = {"rival_saving": "time saved", "rival_speedup": "speed-up", "gain_folded
 
 def holds(row):
     """The predicate in words."""
-    low, high, unit = row["predicate_low"], row["predicate_high"], row["unit"]
+    low, high = ("" if "inf" in text else text for text in (row["predicate_low"], row["predicate_high"]))
+    unit = row["unit"]
     if row["quantity"] == "saving" and not low and float(high) <= 0:
         return longer(float(high))
     if low == high:

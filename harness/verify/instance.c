@@ -106,10 +106,24 @@ bool instance_consumes(const instance *in, nl_arg s) {
     return (nl_passes[in->c->problem.pass].writes | in->c->in_place) & NL_BIT(s);
 }
 
-nl_status instance_call(const instance *in, int threads) {
+nl_forward_args instance_forward_args(const instance *in) {
     void *const *at = in->at;
-    if (in->c->problem.pass == NL_BACKWARD) {
-        nl_backward_args a = {.x = at[NL_X],
+    return (nl_forward_args){.x = at[NL_X],
+                             .residual = at[NL_RESIDUAL],
+                             .gamma = at[NL_GAMMA],
+                             .beta = at[NL_BETA],
+                             .y = at[NL_Y],
+                             .residual_out = at[NL_RESIDUAL_OUT],
+                             .mean = at[NL_MEAN],
+                             .rstd = at[NL_RSTD],
+                             .running_mean = at[NL_RUNNING_MEAN],
+                             .running_var = at[NL_RUNNING_VAR],
+                             .scratch = in->scratch};
+}
+
+nl_backward_args instance_backward_args(const instance *in) {
+    void *const *at = in->at;
+    return (nl_backward_args){.x = at[NL_X],
                               .dy = at[NL_DY],
                               .dresidual = at[NL_RESIDUAL],
                               .gamma = at[NL_GAMMA],
@@ -119,20 +133,16 @@ nl_status instance_call(const instance *in, int threads) {
                               .dgamma = at[NL_DGAMMA],
                               .dbeta = at[NL_DBETA],
                               .scratch = in->scratch};
-        return nl_backward(in->impl, &in->c->problem, &a, threads);
+}
+
+nl_status instance_call(const instance *in, int threads) {
+    const nl_problem *p = &in->c->problem;
+    if (p->pass == NL_BACKWARD) {
+        const nl_backward_args a = instance_backward_args(in);
+        return nl_backward(in->impl, p, &a, threads);
     }
-    nl_forward_args a = {.x = at[NL_X],
-                         .residual = at[NL_RESIDUAL],
-                         .gamma = at[NL_GAMMA],
-                         .beta = at[NL_BETA],
-                         .y = at[NL_Y],
-                         .residual_out = at[NL_RESIDUAL_OUT],
-                         .mean = at[NL_MEAN],
-                         .rstd = at[NL_RSTD],
-                         .running_mean = at[NL_RUNNING_MEAN],
-                         .running_var = at[NL_RUNNING_VAR],
-                         .scratch = in->scratch};
-    return nl_forward(in->impl, &in->c->problem, &a, threads);
+    const nl_forward_args a = instance_forward_args(in);
+    return nl_forward(in->impl, p, &a, threads);
 }
 
 uint64_t instance_hash(const instance *in) {

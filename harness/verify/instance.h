@@ -40,6 +40,9 @@ size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes
 void instance_refill(instance *in); /* restores the inputs, the outputs are `unset` again */
 void instance_fill(instance *in);   /* and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
+/* As the arguments of a call, which instance_call() makes. */
+nl_forward_args instance_forward_args(const instance *in);
+nl_backward_args instance_backward_args(const instance *in);
 nl_status instance_call(const instance *in, int threads);
 /* A hash of the bits of all arguments. */
 uint64_t instance_hash(const instance *in);

@@ -46,8 +46,8 @@ NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, con
  * cast (together.c). */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
-#define short_rows_forward NL_OF_ISA(short_rows_forward)
-NL_API void short_rows_forward(const nl_problem *p, const nl_forward_args *a);
+#define rows_short_forward NL_OF_ISA(rows_short_forward)
+NL_API void rows_short_forward(const nl_problem *p, const nl_forward_args *a);
 
 /* A call as the loops of the files below receive it. */
 typedef struct rows_call {

@@ -225,7 +225,7 @@ static NL_OUTLINED void rows_bf16(const nl_view *v, bool streams) {
     rows_of_type(v, NL_BF16, streams);
 }
 
-void short_rows_forward(const nl_problem *p, const nl_forward_args *a) {
+void rows_short_forward(const nl_problem *p, const nl_forward_args *a) {
     const nl_view v = nl_view_of(p, a);
     const bool streams = a->plan && a->plan->streams;
     switch (v.t) {

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Times nl_best()'s choice beside every optimized rung on shapes drawn at random, and says how far it is from the fastest.
+
+    scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab]
+
+The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass and type, with and without a residual, rows
+that do not follow each other, pictures (BatchNorm), and stores that are asked for. Regret is the choice's time over the
+fastest rung's, in the same rounds; where stores are asked for, only rungs that store so compete. Prints the worst shapes and
+the mean, the 99th percentile and the worst; the rows stand in results/regret-drawn.csv. Standard library only."""
+import argparse
+import csv
+import math
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "results" / "regret-drawn.csv"
+
+
+def drawn(random):
+    """A case as `normlab bench` reads it."""
+    def size(low, high):
+        return round(2 ** random.uniform(math.log2(low), math.log2(high)))
+
+    op = random.choice(["layernorm", "rmsnorm", "qwen2_rmsnorm", "batchnorm"])
+    batch = op == "batchnorm"
+    direction = random.choice(["forward", "backward", "inference"] if batch else ["forward", "forward", "backward"])
+    dtype = random.choice(["f32", "f32", "f16", "bf16"])
+    c = size(16, 2048 if batch else 16384)
+    if random.random() < 0.5:
+        c = max(16, c // 16 * 16)
+    s = random.choice([1, 1, 49, 196, 784, 3136]) if batch else 1
+    n = max(2 if batch else 1, size(2 ** 10, 2 ** 24) // (c * s))
+    options = ["normal"]
+    if not batch and random.random() < 0.25:
+        options.append("residual")
+    if not batch and random.random() < 0.2:
+        options.append(f"gap={random.choice([16, 64, c])}")
+    options += random.choice([[], [], ["stores=cached"], ["stores=streaming"]])
+    return f"{op}/{direction}/{dtype}/{n}x{c}" + (f"x{s}" if s > 1 else "") + "/" + "/".join(options)
+
+
+def regrets(rows):
+    """case -> (regret, the choice, the fastest)."""
+    cases = {}
+    for row in rows:
+        if row["ns"] and row["verdict"] == "ok":
+            cases.setdefault(row["case"], []).append(row)
+    found = {}
+    for case, rungs in cases.items():
+        chosen = next((row for row in rungs if row["comparison"] == "baseline"), None)
+        if not chosen:
+            continue
+        if "stores=cached" in case:
+            rungs = [row for row in rungs if "streaming" not in row["impl"]]
+        if "stores=streaming" in case and "streaming" in chosen["impl"]:
+            rungs = [row for row in rungs if "streaming" in row["impl"]]
+        ratios = {row["impl"]: float(row["speedup"]) for row in rungs if row["speedup"]}
+        fastest = max(ratios, key=ratios.get, default=chosen["impl"])
+        found[case] = max(1.0, ratios.get(fastest, 1.0)), chosen["impl"], fastest
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shapes", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--threads", default="1")
+    parser.add_argument("--seconds", default="0.05")
+    parser.add_argument("--program", default=str(ROOT / "build/release/normlab"))
+    options = parser.parse_args()
+    generator = random.Random(options.seed)
+    cases = list(dict.fromkeys(drawn(generator) for _ in range(options.shapes)))
+    OUT.parent.mkdir(exist_ok=True)
+    result = subprocess.run([options.program, "bench", *cases, "--impl", "optimized/*,best", "--baseline", "best", "--threads",
+                             options.threads, "--seconds", options.seconds, "--out", str(OUT)], stdout=subprocess.DEVNULL)
+    if result.returncode:
+        return f"normlab bench: exit code {result.returncode}"
+    found = sorted(regrets(csv.DictReader(OUT.open())).items(), key=lambda item: -item[1][0])
+    if not found:
+        return "no shape was timed"
+    for case, (regret, chosen, fastest) in found[:20]:
+        print(f"{regret:6.2f}  {case:64s} {chosen.split('/')[-1]:28s} {fastest.split('/')[-1]}")
+    every = [regret for _, (regret, _, _) in found]
+    print(f"{len(every)} shapes of seed {options.seed}, {options.threads} thread(s): regret {sum(every) / len(every):.3f} in the mean, "
+          f"{every[len(every) // 100]:.2f} in 99 %, {every[0]:.2f} at worst")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
