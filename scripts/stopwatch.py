@@ -9,6 +9,7 @@ program before a header changes, is made first. Rows that are not measured keep 
 machine alone meanwhile. Standard library only."""
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import markers
 
 ROOT = markers.ROOT
 PAGE = ROOT / "CONTRIBUTING.md"
+KEPT = ROOT / "build/check/stopwatch"  # logs of what failed
 PROGRAM = "cmake --preset release && cmake --build --preset release --target normlab_program"
 DEV = PROGRAM.replace("release", "dev")
 # name: (what the page calls it, what is made first, what is timed)
@@ -43,7 +45,9 @@ def run(command, folder, log):
         code = subprocess.run(["bash", "-c", command], cwd=folder, stdout=file, stderr=subprocess.STDOUT).returncode
     wall, after = time.monotonic() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if code:
-        sys.exit(f"exit code {code}: {command}\n{''.join(open(log).readlines()[-20:])}")
+        if (logs := Path(folder, "build/check")).is_dir():
+            shutil.copytree(logs, KEPT, dirs_exist_ok=True)
+        sys.exit(f"exit code {code}: {command}\n{''.join(open(log).readlines()[-20:])}\nits logs: {KEPT}")
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
