@@ -177,7 +177,7 @@ static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
 static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, bool stream) {
     const bool halves = p->dtype != NL_F32;
     switch (when) {
-    case ROW_SHORT: return p->c <= 96; /* six vectors of AVX-512 */
+    case ROW_SHORT: return p->c <= (p->op != NL_LAYERNORM && !halves ? 64 : 96);
     case FORKS: return fork;
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
