@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support.h"
+#include "tuning.h"
 #include "verify/verify.h"
 
 /* A case, its inputs and answer, and guarded buffers to call an implementation on. */
@@ -48,6 +49,13 @@ static inline void trial_call(trial *t, int threads) {
 
 static inline void trial_end(trial *t) {
     instance_free(&t->in), answer_free(&t->want), data_free(&t->data);
+}
+
+/* A suite's .init: calls fork at any size, so that a draw of threads is one. */
+static inline void fork_always(void) {
+    nl_tuning t = *nl_tuning_now();
+    t.fork_forward = t.fork_backward = t.fork_batch = 0;
+    nl_tuning_use(&t);
 }
 
 static inline bool is_tensor(nl_arg s) {

@@ -4,7 +4,6 @@
 #include "verify/bound.h"
 #include "jobs.h"
 #include "trial.h"
-#include "tuning.h"
 
 #include <criterion/parameterized.h>
 #include <fnmatch.h>
@@ -319,9 +318,7 @@ ParameterizedTestParameters(implementations, properties) {
 /* Numbers and sizes of groups exceed a multiple of any vector length; long groups take turns. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
-    nl_tuning threads_for_all = *nl_tuning_now();
-    threads_for_all.fork_forward = threads_for_all.fork_backward = threads_for_all.fork_batch = 0;
-    nl_tuning_use(&threads_for_all);
+    fork_always();
     for (size_t i = 0; next(&o, *index, &i); i++) {
         bool batch = o.job->op == NL_BATCHNORM;
         o.s = batch && i % 2 ? 3 : 1, o.parts = !batch && i % 2 ? FUSED : 0;

@@ -3,13 +3,14 @@
  * SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "layer.h"
+#include "trial.h"
 #include "support.h"
 #include "tuning.h"
 #include "verify/instance.h"
 
 #include <stdlib.h>
 
-TestSuite(invariance);
+TestSuite(invariance, .init = fork_always);
 
 enum { ELEMENTS = 1 << 17, SLACK = 64 };
 

@@ -2,6 +2,7 @@
  * to nearest even. SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "layer.h"
+#include "trial.h"
 #include "support.h"
 
 #include <criterion/criterion.h>

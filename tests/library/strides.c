@@ -5,7 +5,7 @@
 #include "layer.h"
 #include "trial.h"
 
-TestSuite(strides);
+TestSuite(strides, .init = fork_always);
 
 enum { ROWS_MOST = 48, WIDEST = 300, ELEMENTS = 3 * ROWS_MOST * (WIDEST + 80), GAP = 0x5a };
 
