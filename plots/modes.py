@@ -75,6 +75,6 @@ def answer(machines, sizes=False):
     fused = [f"{against(rows)} at {shape(race[1])[0]}" + f" ({shape(race[1])[1]})" * sizes
              for race in FUSED if (rows := found(race))]
     parts = [f"{against(unfused)} unfused"] if unfused else []
-    parts += [f"fused {', '.join(fused)}"] if fused else []
+    parts += [f"fused, with SIMD, {', '.join(fused)}"] if fused else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)
     return f"{where}RMSNorm's time against LayerNorm's: {'; '.join(parts)}" if parts else ""
