@@ -4,6 +4,7 @@ them, and whether their numbers are right.
     python -m normlab.frameworks           # the time that RMSNorm saves
     python -m normlab.frameworks --judge   # the museum and special values before the judge
     python -m normlab.frameworks --step    # a training step of a small transformer, in PyTorch
+    python -m normlab.frameworks --invariance --threads 2   # has a row the same bits in every batch?
 
 A framework that is not installed is skipped by name. Each computes in a process of its own.
 """
