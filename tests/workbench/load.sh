@@ -85,7 +85,7 @@ says "repeat: normlab check 'rmsnorm/forward/f32/9x64/normal' --impl 'c/batch@c'
 exits "  and by \`try\`" 0 try --seconds 0.001 batch.so
 prints "depends on the batch: y[0]["
 exits "  not those of the example" 0 try --seconds 0.001 naive.so
-prints "a row has the same bits in every batch, on "
+prints ", the same bits in every batch"
 # The address sanitizer has a malloc() and a handler of SIGFPE of its own.
 fpe=", with exit code 1"
 if ! grep -q __asan_init "$normlab"; then
