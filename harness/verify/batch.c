@@ -71,7 +71,9 @@ static bool same(const pair_call *s, size_t first, size_t n, size_t turn, int th
     portion of;
     const bool ok = take(&of, s, first, n, turn) && instance_call(&of.in, threads) == NL_OK;
     const size_t i = ok ? first_other(&of, s, a, first) : SIZE_MAX;
-    if (i != SIZE_MAX)
+    if (!ok)
+        snprintf(how, size, "cannot be called on rows %zu to %zu alone", first, first + n - 1);
+    else if (i != SIZE_MAX)
         snprintf(
             how, size,
             "depends on the batch: %s[%zu][%zu] is %.9g among %zu rows, and %.9g among rows %zu "
@@ -80,7 +82,7 @@ static bool same(const pair_call *s, size_t first, size_t n, size_t turn, int th
             (double)nl_load(p->dtype, s->in->at[a], first * p->c + i), p->n,
             (double)nl_load(p->dtype, of.in.at[a], i), first, first + n - 1);
     release(&of);
-    return i == SIZE_MAX;
+    return ok && i == SIZE_MAX;
 }
 
 void batch_compare(const pair_call *s, char *how, size_t size) {
