@@ -247,6 +247,37 @@ static plain plain_of(double want, nl_dtype t, long double scale, bool simple) {
     return (plain){want, simple ? (double)(1 / unit) : 0};
 }
 
+/* Is v so far from the ends of float's range that a product of three such numbers stays in it? */
+static bool is_ordinary(long double v) {
+    return fabsl(v) > 1e-9L && fabsl(v) < 1e9L;
+}
+
+/* The plain part of a number whose factors are ordinary: what expected_dx() or expected_y() would
+ * say, without the questions about float's range. */
+static plain ordinary_plain(const expectations *d, size_t i, long double gain) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    if (p->pass == NL_BACKWARD) return plain_of(w->dx[i], p->dtype, w->dx_scale[i], true);
+    const float *beta = d->in->data->beta;
+    const long double shift = beta ? beta[nl_feature_of(p, i)] : 0, x = w->xhat[i];
+    return plain_of((double)(gain * x + shift), p->dtype,
+                    fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift), true);
+}
+
+static plain make_plain(const expectations *d, size_t i, size_t g) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    const bool backward = p->pass == NL_BACKWARD;
+    const long double gain = ref_gain(p, d->in->data->gamma, nl_feature_of(p, i));
+    if (is_ordinary(w->rstd[g]) && is_ordinary(gain) && fabsl(w->mean[g] * w->rstd[g]) < 1e9L &&
+        fabs(w->xhat[i]) < 1e9 && (!backward || w->dx_scale[i] < 1e9) &&
+        (p->casting != NL_CAST_BEFORE_WEIGHT || p->dtype == NL_F32))
+        return ordinary_plain(d, i, gain);
+    const expected_value it = backward ? expected_dx(d, i, g) : expected_y(d, i, g);
+    return plain_of((double)it.low, it.dtype, it.scale,
+                    it.promised && !it.loose && it.low == it.high);
+}
+
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     const nl_problem *p = &c->problem;
     const instance in = {.c = c, .data = data};
@@ -259,13 +290,8 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
-    for (size_t i = 0; a->plain && i < count; i++) {
-        const size_t g = nl_group_of(p, i);
-        const expected_value it =
-            p->pass == NL_BACKWARD ? expected_dx(&d, i, g) : expected_y(&d, i, g);
-        a->plain[i] = plain_of((double)it.low, it.dtype, it.scale,
-                               it.promised && !it.loose && it.low == it.high);
-    }
+    for (size_t i = 0; a->plain && i < count; i++)
+        a->plain[i] = make_plain(&d, i, nl_group_of(p, i));
     free(d.allowed);
     if (!a->want.sum) return;
     a->sums = malloc((count + 1) * sizeof *a->sums);

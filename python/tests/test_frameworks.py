@@ -1,12 +1,13 @@
 """normlab.frameworks: the judge comes before the clock. A framework that is not installed is skipped by name."""
 import csv
 import os
+from pathlib import Path
 
 import normlab
 import numpy as np
 import pytest
 from normlab.frameworks import __main__ as command
-from normlab.frameworks import exhibits, saving, step, verify
+from normlab.frameworks import exhibits, invariance, rounding, saving, step, verify
 from normlab.frameworks.adapter import Layer, Missing
 from normlab.frameworks.ours import Normlab
 from normlab.frameworks.registry import make
@@ -98,6 +99,39 @@ def test_frameworks(name):
     assert row.verdict == "ok" and row.rounds > 3, row.why
     found = exhibits.judge_case(framework, name, "layernorm/forward/f32/4x1024/museum:control/no-affine")
     assert found.verdict == "right", found
+    bits = invariance.compare(framework, name, "rmsnorm/forward/f32/9x64/normal", 1)
+    assert bits.verdict in ("same", "differs") and bits.rows == 38, bits
+
+
+class Batched(Normlab):
+    """The last row of a batch of 8 or more is some ulps off in one number."""
+
+    def layer(self, problem):
+        right = super().layer(problem)
+
+        def outputs(result):
+            made = dict(right.outputs(result))
+            for a in (a for a in made.values() if a.ndim == 2 and len(a) >= 8):
+                a[-1, 5:6].view(f"i{a.itemsize}")[:] += 3
+            return made
+
+        return Layer(right.call, outputs)
+
+
+@pytest.mark.parametrize("way", ["forward/f32", "backward/bf16"])
+def test_invariance(way):
+    case = f"layernorm/{way}/33x64/normal"
+    row = invariance.compare(Normlab(2), "normlab", case, 2)
+    assert row.verdict == "same" and (row.rows, row.others, row.ulps, row.smallest) == (86, 0, 0, 0)
+    row = invariance.compare(Batched(1), "wrong", case, 1)
+    assert row.verdict == "differs" and row.ulps == 3 and row.smallest == 8 and 0 < row.others < 9, row
+    assert "at most 3 ulp, smallest n that differs: 8" in invariance.line(row)
+
+
+def test_distance():
+    numbers = np.array([0, -0.0, 1, np.nan, np.nan, -1], "f4")
+    others = np.array([-0.0, 0, 1 + 2**-22, np.nan, 0, 1], "f4")
+    assert invariance.distance(numbers, others).tolist() == [1, 1, 2, 0, -1, 2 * 0x3f800000 + 1]
 
 
 def test_the_judge():
@@ -110,6 +144,59 @@ def test_the_judge():
     assert wrong.verdict == "wrong" and wrong.output == "dx" and wrong.units > 1e4
 
 
+def written_orders():
+    """(version, layer, type) -> order, of the table in docs/frameworks.md."""
+    text = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text()
+    text = text.split("<!-- rounding:begin -->")[1].split("<!-- rounding:end -->")[0]
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("|") and "`" in line:
+            version, name, *orders = (cell.strip() for cell in line.strip("|").split("|"))
+            for dtype, order in zip(rounding.DTYPES, orders):
+                found[version, f"{name.strip('`')}/{dtype}"] = order
+    return found
+
+
+@pytest.mark.parametrize("how", [how for how in rounding.NAMES if how != "torch_compile"])  # it takes a minute
+def test_rounding_is_that_of_the_table(how):
+    written, of_this_version = written_orders(), 0
+    for row in (rounding.find_by_name(how, case) for case in rounding.cases(how)):
+        if not row.version:
+            pytest.skip(row.why)
+        assert row.verdict in ("same", "skip"), row
+        if (row.version, row.case) in written:
+            of_this_version += 1
+            assert written[row.version, row.case] == (row.order or "–")
+    assert of_this_version or how != "normlab"
+
+
+@pytest.mark.parametrize("layer", [rounding.Layer("rms"), rounding.Layer("layer", centred=True),
+                                   rounding.Layer("sum", centred=True, residual=True), rounding.Layer("gemma", plus_one=True)])
+@pytest.mark.parametrize("dtype", rounding.DTYPES)
+def test_rounding_tells_orders_apart(layer, dtype):
+    data = rounding.drawn(layer, dtype)
+    orders = {}
+    for order, y in rounding.outputs(layer, dtype, data):
+        orders.setdefault(order, y)
+    assert len(orders) >= 3
+    for order, y in orders.items():
+        best, second, *_ = rounding.compare(y, layer, dtype, data)
+        assert best == (0, order) and second[0] > 100, (best, second)
+        one_off = y.copy()
+        one_off[3, 5] *= 1 + 2.0**-7
+        assert rounding.compare(one_off, layer, dtype, data)[0] == (1, order)
+
+
+def test_rounding_of_ours():
+    """A layer that does not round as documented is wrong."""
+    class Other(rounding.Normlab):
+        def run(self, layer, dtype, data):
+            return super().run(layer._replace(name="rms_norm cast_before_weight"), dtype, data)
+
+    row = rounding.find(Other(), "normlab", "rms_norm/f16")
+    assert row.verdict == "wrong" and row.order == "before weight" and "WRONG" in rounding.line(row)
+
+
 def test_the_command(tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert command.main(["--only", "normlab", "--case", FORWARD, "--seconds", "0.001", "--out", str(out)]) == 0
@@ -117,9 +204,15 @@ def test_the_command(tmp_path, capsys):
     assert [row["case"] for row in rows] == [FORWARD] and rows[0]["verdict"] == "ok"
     head, line = capsys.readouterr().out.splitlines()
     assert head.split()[:5] == ["framework", "case", "LayerNorm", "RMSNorm", "us"] and line.endswith(("is slower", "SAME", "NOT RESOLVED"))
+    assert command.main(["--invariance", "--only", "normlab", "--quick", "--out", str(out)]) == 0
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert len(rows) == 8 and all(row["verdict"] == "same" and row["rows"] == "86" for row in rows)
+    assert "same bits, 86 rows" in capsys.readouterr().out
     assert command.main(["--only", "normlab", "--case", FORWARD, "--device", "cuda"]) == 1
     assert "skipped: normlab: normlab runs on the CPU only" in capsys.readouterr().err
-    for wrong in (["--case", "64x1024"], ["--threads", "0"], ["--seconds", "nan"]):
+    assert command.main(["--only", "normlab", "--rounding", "--out", str(out)]) == 0
+    assert {row["verdict"] for row in csv.DictReader(out.read_text().splitlines())} == {"same"}
+    for wrong in (["--only", "transformers"], ["--case", "64x1024"], ["--threads", "0"], ["--seconds", "nan"]):
         with pytest.raises(SystemExit, match="2"):
             command.main(wrong)
         assert f"argument {wrong[0]}: {wrong[1]} should be" in capsys.readouterr().err
