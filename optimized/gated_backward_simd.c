@@ -1,0 +1,92 @@
+/* idea   gated_rmsnorm/backward in vectors, with an exp of their words: a row is read twice, for the
+ *        sum of g * xhat and its terms of dgamma, then for dx and dgate. dgamma is summed over a few
+ *        rows by itself, so that its error does not grow with each row.
+ * gain   VLEN elements a step, and no call of expf.
+ * fails  An exp for each reading; dgamma's sum is loaded and stored once a row; one thread.
+ * SPDX-License-Identifier: MIT */
+#include "gated/silu.h"
+
+enum { ROWS = 4 * VLEN }; /* whose terms of dgamma are summed by themselves */
+
+static const nl_threshold thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_N, ROWS}, {0}};
+
+/* What an element's gradients are made of: dn is the gradient of the norm's output without the
+ * gain. */
+typedef struct terms {
+    vf x, z, gain, dy, dn, silu, xhat;
+    sigmoids s;
+} terms;
+
+NL_INLINE terms terms_of(nl_backward_view row, size_t i, size_t k) {
+    terms t = {.x = vload(row.t, row.x, i, k),
+               .z = vload(row.t, row.gate, i, k),
+               .gain = vgain(row.gamma, false, i, k),
+               .dy = vload(row.t, row.dy, i, k)};
+    t.s = vsigmoids(t.z), t.silu = t.z * t.s.of;
+    t.xhat = t.x * vset(*row.rstd), t.dn = t.dy * t.silu;
+    if (row.gate_first) t.xhat = t.x * t.silu * vset(*row.rstd), t.dn = t.dy;
+    return t;
+}
+
+/* Adds an array to dgamma, and clears it. */
+NL_INLINE void add_to_dgamma(nl_backward_view v, float *some) {
+    for (size_t i = 0; i < v.c; i += VLEN) {
+        const size_t k = v.c - i < VLEN ? v.c - i : VLEN;
+        vstore(NL_F32, v.dgamma, i, k, vload(NL_F32, v.dgamma, i, k) + vload(NL_F32, some, i, k));
+        vstore(NL_F32, some, i, k, vset(0));
+    }
+}
+
+NL_INLINE void gated_row(nl_backward_view row, float *some) {
+    vf sum[4] = {vset(0), vset(0), vset(0), vset(0)};
+    for (size_t i = 0; i < row.c; i += VLEN) {
+        const size_t k = row.c - i < VLEN ? row.c - i : VLEN;
+        const terms t = terms_of(row, i, k);
+        const vf term = t.gain * t.dn * t.xhat; /* lanes past the end: dy is 0, xhat may be NaN */
+        sum[i / VLEN % 4] += vkeep(term, k);
+        if (row.dgamma) vstore(NL_F32, some, i, k, vfma(t.dn, t.xhat, vload(NL_F32, some, i, k)));
+    }
+    const vf mean_gx = vset(vsum((sum[0] + sum[2]) + (sum[1] + sum[3])) / (float)row.c);
+
+    for (size_t i = 0; i < row.c; i += VLEN) {
+        const size_t k = row.c - i < VLEN ? row.c - i : VLEN;
+        const terms t = terms_of(row, i, k);
+        const vf du = vset(*row.rstd) * (t.gain * t.dn - t.xhat * mean_gx);
+        vf dx = du, by = t.gain * t.dy * t.xhat;
+        if (row.gate_first) dx = du * t.silu, by = du * t.x;
+        vstore(row.t, row.dx, i, k, dx);
+        if (!row.dgate) continue;
+        vstore(row.t, row.dgate, i, k, by * vsilu_slope(t.z, t.s));
+    }
+}
+
+NL_INLINE void gated_rows(nl_backward_view v) {
+    nl_clear_gradients(v);
+    for (size_t i = 0; v.dgamma && i < v.c; i++) v.scratch[i] = 0;
+    for (size_t r = 0; r < v.n; r++) {
+        gated_row(nl_gated_backward_row(v, r), v.scratch);
+        if (v.dgamma && (r % ROWS == ROWS - 1 || r + 1 == v.n)) add_to_dgamma(v, v.scratch);
+    }
+}
+
+/* The order as a constant. */
+NL_INLINE void gated(nl_backward_view v) {
+    nl_backward_view last = v, first = v;
+    last.gate_first = false, first.gate_first = true;
+    v.gate_first ? gated_rows(first) : gated_rows(last);
+}
+
+static void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
+    (void)threads;
+    nl_backward_with_type(p, a, gated);
+}
+
+static size_t scratch(const nl_problem *p) {
+    return p->c * sizeof(float);
+}
+
+NL_IMPL(.about = "the gradients in vectors, with an exp in vector words",
+        .ops = NL_BIT(NL_GATED_RMSNORM) | NL_BIT(NL_GATE_FIRST_RMSNORM),
+        .passes = NL_BIT(NL_BACKWARD), .dtypes = NL_VEC_DTYPES, .thresholds = thresholds,
+        .strided = true, .method = NL_TWO_PASS, .lanes = 4 * VLEN, .backward = backward,
+        .scratch = scratch);
