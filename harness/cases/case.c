@@ -91,7 +91,8 @@ static bool parse_skew(const char *text, nl_case *c) {
     size_t bytes;
     if (!value || !parse_count(value + 1, 0, 65536, &bytes)) return false;
     if (value == text) {
-        for (nl_arg a = NL_Y; a < NL_ARGS; a++) c->skew[a] = (unsigned)bytes;
+        for (nl_arg a = NL_Y; a <= NL_DBETA; a++) c->skew[a] = (unsigned)bytes;
+        if (nl_layers[c->problem.op].gate) c->skew[NL_DGATE] = (unsigned)bytes;
         return bytes % 4 == 0;
     }
     const nl_arg a = arg_before(text + 1, value, c->problem.pass);

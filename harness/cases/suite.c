@@ -67,6 +67,9 @@ static const char *const suite[] = {
           "{,/no-dgamma}{,/no-dgate,/in-place=gate}{,/in-place=dy}{,/threads=3}",
     GATED "/backward/" TYPES
           "/9x72/normal/dy={zeros,sparse,nan,inf,scale:{1e-20,1e4,1e20},first:1e4}",
+    GATED "/{forward,backward}/" TYPES
+          "/9x72/{{huge,tiny}{,/no-gamma},normal/{gate,gamma}={huge,tiny,nan,inf,sparse}}",
+    GATED "/backward/" TYPES "/9x72/normal/dy={huge,tiny}",
     GATED "/{forward,backward}/f16/9x{7,72}/normal{,/parameters=f16}",
     GATED "/{forward,backward}/bf16/9x{7,72}/normal{,/parameters=bf16}",
     GATED "/{forward,backward}/" TYPES
@@ -367,8 +370,10 @@ static void add_forks(sink *to) {
              width, width + 1, NL_FORK_FORWARD, NL_FORK_FORWARD + 1, NL_FORK_FORWARD + 1);
     add(to, ROWS "/forward", TYPES, shape, "{normal{,/residual/in-place},exact}/threads=3");
     add(to, ROWS "/forward", "f32", shape, "spike:32768/threads=3");
+    add(to, GATED "/forward", TYPES, shape, "normal/threads=3");
     snprintf(shape, sizeof shape, "%zux{%zu,%zu,%zu}", backward, width - 1, width, width + 1);
     add(to, ROWS "/backward", TYPES, shape, "normal{,/residual}/threads=3");
+    add(to, GATED "/backward", TYPES, shape, "normal/threads=3");
     add_batch_forks(to, "batchnorm/{forward,backward}", NL_FORK_BATCH);
     add_batch_forks(to, "batchnorm/inference", NL_FORK_FORWARD);
 }
