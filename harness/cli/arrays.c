@@ -117,6 +117,8 @@ bool arrays_check(arrays *a) {
             return options_fail("--%s needs --%s", arrays_spec(a, i)->name,
                                 arrays_spec(a, arrays_spec(a, i)->needs)->name);
     }
+    if (nl_layers[a->p.op].gate && !value[IN_GATE])
+        return options_fail("--gate FILE.npy is missing: %s needs it", a->layer);
     if (!arrays_number(a, setting(a, EPS), 0, FLT_MAX, false, &eps)) return false;
     if (eps > 0 && (float)eps == 0)
         return options_fail("--eps %s is zero as a float", value[setting(a, EPS)]);

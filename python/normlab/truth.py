@@ -196,7 +196,8 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
 def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array | None = None, *,
           eps: float = 1e-5, residual: Array | None = None, gate: Array | None = None,
           running_mean: Array | None = None, running_var: Array | None = None,
-          cast_before_weight: bool = False, rounded_sum: bool = False, channels_last: bool = False, rounded_to: Any = None) -> Judgement:
+          cast_before_weight: bool = False, rounded_sum: bool = False, channels_last: bool = False,
+          rounded_to: Any = None) -> Judgement:
     """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code. Explains a large
     error by known mistakes (docs/judge.md).
 
