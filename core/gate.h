@@ -20,9 +20,13 @@ NL_INLINE float nl_silu_slope(float z) {
     return nl_sigmoid(z) * (1 + z * nl_sigmoid(-z));
 }
 
-/* Where row r of gate and dgate begins, in bytes. */
+/* Where row r of gate begins, and in backward that of dgate, in bytes. */
 NL_INLINE size_t nl_gate_at(nl_dtype t, const nl_rows *rows, size_t first, size_t r, size_t c) {
     return (rows ? nl_row_at(rows, rows->residual, first + r) : r * c) * nl_dtype_size(t);
+}
+
+NL_INLINE size_t nl_dgate_at(nl_dtype t, const nl_rows *rows, size_t first, size_t r, size_t c) {
+    return (rows ? nl_row_at(rows, rows->residual_out, first + r) : r * c) * nl_dtype_size(t);
 }
 
 NL_INLINE nl_view nl_gated_row(nl_view v, size_t r) {
@@ -32,10 +36,9 @@ NL_INLINE nl_view nl_gated_row(nl_view v, size_t r) {
 }
 
 NL_INLINE nl_backward_view nl_gated_backward_row(nl_backward_view v, size_t r) {
-    const size_t at = nl_gate_at(v.t, v.rows, v.first, r, v.c);
     nl_backward_view row = nl_backward_row(v, r);
-    row.gate = (const char *)v.gate + at;
-    if (v.dgate) row.dgate = (char *)v.dgate + at;
+    row.gate = (const char *)v.gate + nl_gate_at(v.t, v.rows, v.first, r, v.c);
+    if (v.dgate) row.dgate = (char *)v.dgate + nl_dgate_at(v.t, v.rows, v.first, r, v.c);
     return row;
 }
 

@@ -142,9 +142,9 @@ static inline nl_stride nl_arg_stride(const nl_problem *p, nl_arg arg) {
     case NL_X: return nl_stride_of(p, p->x_stride);
     case NL_DY: return nl_stride_of(p, p->dy_stride);
     case NL_RESIDUAL:
-    case NL_GATE:
-    case NL_DGATE: return nl_stride_of(p, p->residual_stride);
-    case NL_RESIDUAL_OUT: return nl_stride_of(p, p->residual_out_stride);
+    case NL_GATE: return nl_stride_of(p, p->residual_stride);
+    case NL_RESIDUAL_OUT:
+    case NL_DGATE: return nl_stride_of(p, p->residual_out_stride);
     default: return nl_stride_of(p, p->y_stride);
     }
 }

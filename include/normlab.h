@@ -104,9 +104,9 @@ typedef struct nl_problem {
     /* Row norms whose rows do not follow each other; rows of a tensor must not overlap. */
     size_t inner; /* 0, or a divisor of n */
     nl_stride x_stride, dy_stride;
-    nl_stride residual_stride; /* of dresidual too; of gate and dgate, as no layer has both */
-    nl_stride y_stride;        /* of dx too */
-    nl_stride residual_out_stride;
+    nl_stride residual_stride;     /* of dresidual too, and of gate: no layer has both */
+    nl_stride y_stride;            /* of dx too */
+    nl_stride residual_out_stride; /* and of dgate */
 } nl_problem;
 
 /* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap

@@ -129,9 +129,10 @@ static bool has_gaps(const nl_case *c) {
 static void settle_strides(nl_case *c) {
     nl_problem *p = &c->problem;
     if (!has_gaps(c)) return;
-    p->x_stride = stride_of(c, NL_X);
-    p->residual_stride = stride_of(c, nl_layers[p->op].gate ? NL_GATE : NL_RESIDUAL);
-    p->dy_stride = stride_of(c, NL_DY), p->residual_out_stride = stride_of(c, NL_RESIDUAL_OUT);
+    const bool gated = nl_layers[p->op].gate;
+    p->x_stride = stride_of(c, NL_X), p->dy_stride = stride_of(c, NL_DY);
+    p->residual_stride = stride_of(c, gated ? NL_GATE : NL_RESIDUAL);
+    p->residual_out_stride = stride_of(c, gated ? NL_DGATE : NL_RESIDUAL_OUT);
     p->y_stride = stride_of(c, p->pass == NL_BACKWARD ? NL_DX : NL_Y);
 }
 
@@ -142,9 +143,6 @@ static const char *wrong_strides(const nl_case *c) {
     if (nl_layers[p->op].by_channel) return "gaps and inner= are for rows, not for this layer";
     if (!c->kind[NL_X].value) return "arrays of files have no gaps between their rows";
     if (p->inner && p->n % p->inner) return "the rows must be a multiple of inner=";
-    if (p->pass == NL_BACKWARD &&
-        (c->gap[NL_GATE] != c->gap[NL_DGATE] || c->outer_gap[NL_GATE] != c->outer_gap[NL_DGATE]))
-        return "gate and dgate have the same gaps";
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (c->outer_gap[a] && !p->inner) return "outer-gap needs inner=ROWS";
     for (nl_arg a = 0; a < NL_ARGS; a++) {

@@ -76,6 +76,7 @@ static const char *const suite[] = {
           "/12x{7,72}/normal{/gap=5,/inner=4/outer-gap=9,/inner=3/gap=1}"
           "{,/in-place}",
     GATED "/forward/" TYPES "/12x{7,72}/normal/gap-{x,gate,y}=4",
+    GATED "/backward/" TYPES "/12x{7,72}/normal/gap-{x,dy,gate,dgate,dx}=4",
     GATED "/{forward,backward}/" TYPES "/5x{33,64}/normal/skew-{x,gate,gamma,rstd}={4,12}",
     GATED "/backward/" TYPES "/5x{33,64}/normal/skew-{dy,dx,dgate,dgamma}={4,12}",
     GATED "/backward/" TYPES "/{129,1025,4097}x2/normal",
