@@ -4,6 +4,7 @@
     python -m normlab.frameworks --out results/frameworks.csv
     python -m normlab.frameworks --step --out results/frameworks_step.csv
     python -m normlab.frameworks --judge --out results/frameworks_judge.csv
+    python -m normlab.frameworks --rounding --out results/frameworks_rounding.csv
     normlab check --impl 'peer/onednn*' CASE... --out results/frameworks_onednn.csv   with the cases of the last
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
@@ -119,6 +120,24 @@ def judged(rows):
             "in " + "; in ".join(f"{layer} on {', '.join(data)}" for layer, data in right.items()) + ".")
 
 
+def roundings(rows):
+    """A layer a line; a type in which an order gives every bit has its name alone."""
+    layers = {}
+    for row in rows:
+        name, dtype = row["case"].split("/")
+        layers.setdefault((row["version"], name), {})[dtype] = row
+    def of_type(row):
+        if not row or not row["order"]:
+            return "–"
+        return row["order"] + ("" if row["verdict"] == "same" else f"<br>but for {row['differ']} of {row['outputs']}")
+    def next_best(found):
+        share, name = min((float(row["next_differ"]) / float(row["outputs"]), row["next"]) for row in found.values() if row["order"])
+        return f"{name}: {share:.0%}"
+    return table(["version", "layer", "f16", "bf16", "the next best order differs in"],
+                 [[version, f"`{name}`", of_type(found.get("f16")), of_type(found.get("bf16")), next_best(found)]
+                  for (version, name), found in layers.items() if any(row["order"] for row in found.values())], 5)
+
+
 def of_check(path):
     """The results of `normlab check` for oneDNN, as rows of the judge."""
     version = next((text.split(",")[0] for key, text in files.facts(path).items() if key.startswith("peer onednn")), "")
@@ -133,7 +152,7 @@ def main():
     folder = parser.parse_args().results
     old = text = PAGE.read_text()
     for name, file, make in (("savings", "frameworks", savings), ("claims", "claims", claims),
-                             ("step", "frameworks_step", steps), ("judge", "frameworks_judge", judged)):
+                             ("step", "frameworks_step", steps), ("rounding", "frameworks_rounding", roundings), ("judge", "frameworks_judge", judged)):
         path = folder / f"{file}.csv"
         with files.needed(path):
             if path.exists() and (rows := files.rows(path)) and any(row["how"] in NAMES for row in rows):

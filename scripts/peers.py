@@ -16,7 +16,7 @@ from claims import caption, files
 from markers import table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
-NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime", "libxsmm": "LIBXSMM"}
+NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime", "libxsmm": "LIBXSMM", "ggml": "ggml"}
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ("forward", "inference", "backward")
 NEAR = 1.25
@@ -60,7 +60,7 @@ def mean(rows):
 
 
 def case_name(row):
-    options = row["options"].replace("threads=2", "two threads")
+    options = row["options"].replace("threads=2", "two threads").replace("/", ", ")
     return ", ".join(filter(None, [f"{LAYERS[row['op']]} {row['pass']}", row["dtype"], row["case"].split("/")[3], options]))
 
 
@@ -82,7 +82,8 @@ def means(timed, names, classes):
     groups += [("all", lambda row: True)]
     groups += [(f"f32, one thread, {name}", lambda row, name=name: (classes(row), row["dtype"], row["threads"]) == (name, "f32", "1"))
                for name in ("fits L1", "fits L2", "fits L3", "from memory")]
-    groups += [("bf16", lambda row: row["dtype"] == "bf16"), ("two threads", lambda row: row["options"] == "threads=2")]
+    groups += [("forward without statistics, one thread", lambda row: "no-rstd" in row["options"] and row["threads"] == "1")]
+    groups += [("bf16", lambda row: row["dtype"] == "bf16"), ("two threads", lambda row: row["threads"] == "2")]
     lines = [[title, *(mean([row for row in timed if library(row) == name and wanted(row)]) for name in names)]
              for title, wanted in groups if any(map(wanted, timed))]
     return table(["", *(NAMES[name] for name in names)], lines)

@@ -6,6 +6,7 @@
 
 /* Each loads a library and adds the layers that it has on this processor. note shows messages, now
  * and whenever a call fails. */
+void ggml_register(void (*note)(const char *text));
 void libxsmm_register(void (*note)(const char *text));
 void onednn_register(void (*note)(const char *text));
 void onnxruntime_register(void (*note)(const char *text));

@@ -59,5 +59,6 @@ bool answer_make(const nl_case *c, nl_data *data, answer *out) {
 void answer_free(answer *a) {
     free(a->memory);
     free(a->plain);
+    free(a->sums);
     *a = (answer){0};
 }

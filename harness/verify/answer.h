@@ -4,7 +4,7 @@
 #include "cases/data.h"
 #include "reference.h"
 
-/* The part of the expected value (expected.h) of a number of y or dx that is the same for all
+/* The part of the expected value (expected.h) of a number that is the same for all
  * implementations. */
 typedef struct plain {
     double want;
@@ -17,6 +17,7 @@ typedef struct answer {
     ref_outputs want;
     void *memory;
     plain *plain;         /* of each number of y or dx; NULL: not made */
+    plain *sums;          /* of residual_out, likewise */
     unsigned long number; /* unique in a process */
 } answer;
 

@@ -209,6 +209,11 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     return out;
 }
 
+/* The bound of residual_out: a sum in float, rounded once or twice. */
+static bound of_residual_out(const expectations *d) {
+    return just(d->in->c->problem.dtype == NL_F32 ? 1 : 1 + 2 * d->ratio);
+}
+
 nl_dtype expected_type(const expectations *d, nl_arg s) {
     return nl_args[s].extent == NL_TENSOR ? d->in->c->problem.dtype : d->stored[s];
 }
@@ -226,7 +231,6 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const nl_dtype t = expected_type(d, s);
-    const double ratio = d->ratio;
     const bool column = s == NL_DGAMMA || s == NL_DBETA;
     const size_t g = nl_args[s].extent == NL_TENSOR ? nl_group_of(p, i) : column ? 0 : i;
     const allowance *a = &d->allowed[g];
@@ -234,8 +238,7 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i) {
     switch (s) {
     case NL_Y: return expected_y(d, i, g);
     case NL_RESIDUAL_OUT:
-        out = exactly(t, w->sum[i], fabsl((long double)w->sum[i]),
-                      just(t == NL_F32 ? 1 : 1 + 2 * ratio), true);
+        out = exactly(t, w->sum[i], fabsl((long double)w->sum[i]), of_residual_out(d), true);
         out.blur = blur_of(t, is_float(out.want) ? 0 : 1, out.scale);
         return out;
     case NL_DX: return expected_dx(d, i, g);
@@ -262,12 +265,47 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i) {
                    scaled(8, 2, a->rstd), a->promised);
 }
 
-double expected_floor(const expectations *d) {
-    const size_t groups = ref_groups(&d->in->c->problem);
-    double least = INFINITY;
-    for (size_t g = 0; g < groups; g++)
-        least = fmin(least, d->allowed[g].promised ? d->allowed[g].units.probable : -1);
-    return least < 0 ? -1 : 1 + d->ratio * least;
+double expected_floor(const expectations *d, nl_arg s, size_t g) {
+    if (s == NL_RESIDUAL_OUT) return of_residual_out(d).probable;
+    return d->allowed[g].promised ? 1 + d->ratio * d->allowed[g].units.probable : -1;
+}
+
+static plain plain_of(double want, nl_dtype t, long double scale, bool simple) {
+    const long double unit = ref_unit(t) * larger(scale, ref_smallest_normal(t));
+    simple = simple && isfinite(want) && isfinite(unit);
+    return (plain){want, simple ? (double)(1 / unit) : 0};
+}
+
+/* Is v so far from the ends of float's range that a product of three such numbers stays in it? */
+static bool is_ordinary(long double v) {
+    return fabsl(v) > 1e-9L && fabsl(v) < 1e9L;
+}
+
+/* The plain part of a number whose factors are ordinary: what expected_dx() or expected_y() would
+ * say, without the questions about float's range. */
+static plain ordinary_plain(const expectations *d, size_t i, long double gain) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    if (p->pass == NL_BACKWARD) return plain_of(w->dx[i], p->dtype, w->dx_scale[i], true);
+    const float *beta = d->in->data->beta;
+    const long double shift = beta ? beta[nl_feature_of(p, i)] : 0, x = w->xhat[i];
+    return plain_of((double)(gain * x + shift), p->dtype,
+                    fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift), true);
+}
+
+static plain make_plain(const expectations *d, size_t i, size_t g) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    const bool backward = p->pass == NL_BACKWARD;
+    const long double gain = ref_gain(p, d->in->data->gamma, nl_feature_of(p, i));
+    if (!nl_layers[p->op].gate && is_ordinary(w->rstd[g]) && is_ordinary(gain) &&
+        fabsl(w->mean[g] * w->rstd[g]) < 1e9L && fabs(w->xhat[i]) < 1e9 &&
+        (!backward || w->dx_scale[i] < 1e9) &&
+        (p->casting != NL_CAST_BEFORE_WEIGHT || p->dtype == NL_F32))
+        return ordinary_plain(d, i, gain);
+    const expected_value it = backward ? expected_dx(d, i, g) : expected_y(d, i, g);
+    return plain_of((double)it.low, it.dtype, it.scale,
+                    it.promised && !it.loose && it.low == it.high);
 }
 
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
@@ -282,17 +320,13 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
-    for (size_t i = 0; a->plain && i < count; i++) {
-        const size_t g = nl_group_of(p, i);
-        const expected_value it =
-            p->pass == NL_BACKWARD ? expected_dx(&d, i, g) : expected_y(&d, i, g);
-        const long double unit =
-            ref_unit(it.dtype) * larger(it.scale, ref_smallest_normal(it.dtype));
-        const bool simple =
-            it.promised && !it.loose && it.low == it.high && isfinite(it.low) && isfinite(unit);
-        a->plain[i] = (plain){(double)it.low, simple ? (double)(1 / unit) : 0};
-    }
+    for (size_t i = 0; a->plain && i < count; i++)
+        a->plain[i] = make_plain(&d, i, nl_group_of(p, i));
     free(d.allowed);
+    if (!a->want.sum) return;
+    a->sums = malloc((count + 1) * sizeof *a->sums);
+    for (size_t i = 0; a->sums && i < count; i++)
+        a->sums[i] = plain_of(a->want.sum[i], p->dtype, fabs(a->want.sum[i]), true);
 }
 
 /* A little less than half of the distance to the next number of that type, for normal numbers. */
@@ -307,11 +341,9 @@ static double half_spacing(nl_dtype t, double got) {
     return power * (double)ref_unit(t) * (fraction ? 1 - 1e-9 : 0.5 - 1e-9);
 }
 
-bool expected_near(nl_dtype t, const plain *it, double floor, double got, double *error) {
-    const double off = fabs(got - it->want);
-    *error = off * it->per_unit;
-    return it->per_unit > 0 && *error < floor * (1 - 1e-6) &&
-           (t == NL_F32 || off < half_spacing(t, got));
+bool expected_near(nl_dtype t, const plain *it, double floor, double got, double error) {
+    return error < floor * (1 - 1e-6) &&
+           (t == NL_F32 || fabs(got - it->want) < half_spacing(t, got));
 }
 
 /* Rounding keeps the order of numbers, so a stored number lies between the rounded ends of the

@@ -43,17 +43,17 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i);
 void expected_name(const nl_problem *p, nl_arg s, size_t i, char *text,
                    size_t size); /* "y[3][17]" */
 
-/* Fills answer.plain, if there is memory. Without it, expected_at() for every implementation would
+/* Fills answer.plain and .sums, if there is memory. Without it, expected_at() for every implementation would
  * take most of a suite's time. */
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a);
 
-/* The smallest bound of all numbers of y or dx; -1: some have no bound. A number with a plain part
- * and a smaller error is right. */
-double expected_floor(const expectations *d);
+/* The smallest bound of the numbers of y, dx or residual_out in group g; -1: they have no bound. A
+ * number with a plain part and a smaller error is right. */
+double expected_floor(const expectations *d, nl_arg s, size_t g);
 
-/* Is `got` right by its plain part alone? In 16 bits: is it certainly rounded correctly? *error: in
- * units. */
-bool expected_near(nl_dtype t, const plain *it, double floor, double got, double *error);
+/* Is `got` right by its plain part alone? In 16 bits: is it certainly rounded correctly? error: of
+ * `got`, in units. */
+bool expected_near(nl_dtype t, const plain *it, double floor, double got, double error);
 
 /* Is got right: within the bound, and a possible rounding of a float that is within its blur? */
 bool expected_met(const expected_value *d, double got);

@@ -148,19 +148,28 @@ nl_status instance_call(const instance *in, int threads) {
     return nl_forward(in->impl, p, &a, threads);
 }
 
+enum { HASH_LANES = 4 };
+
+static void hash_words(uint64_t lane[HASH_LANES], const unsigned char *bytes) {
+    uint64_t word[HASH_LANES];
+    memcpy(word, bytes, sizeof word);
+    for (int k = 0; k < HASH_LANES; k++) {
+        uint64_t h = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15;
+        lane[k] = h ^ h >> 29;
+    }
+}
+
 uint64_t instance_hash(const instance *in) {
-    uint64_t lane[4] = {1, 2, 3, 4}, word[4];
+    enum { BLOCK = HASH_LANES * sizeof(uint64_t) };
+    uint64_t lane[HASH_LANES] = {1, 2, 3, 4};
     for (nl_arg s = 0; s < NL_ARGS; s++) {
-        if (!in->at[s]) continue;
-        for (size_t i = 0; i < in->data->bytes[s]; i += sizeof word) {
-            size_t left = in->data->bytes[s] - i;
-            if (left < sizeof word) memset(word, 0, sizeof word);
-            memcpy(word, (const char *)in->at[s] + i, left < sizeof word ? left : sizeof word);
-            for (int k = 0; k < 4; k++) {
-                uint64_t h = (lane[k] ^ word[k]) * 0x9e3779b97f4a7c15;
-                lane[k] = h ^ h >> 29;
-            }
-        }
+        const unsigned char *bytes = in->at[s];
+        const size_t count = bytes ? in->data->bytes[s] : 0, whole = count - count % BLOCK;
+        unsigned char last[BLOCK] = {0};
+        for (size_t i = 0; i < whole; i += BLOCK) hash_words(lane, bytes + i);
+        if (whole == count) continue;
+        memcpy(last, bytes + whole, count - whole);
+        hash_words(lane, last);
     }
     return lane[0] ^ lane[1] * 3 ^ lane[2] * 5 ^ lane[3] * 7;
 }

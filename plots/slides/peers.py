@@ -8,7 +8,7 @@ def draw(page):
     ratios = {}
     cases = {}
     for row in page.read():
-        if row["ns"] and row["verdict"] == "ok" and not row["flag"] and (row["dtype"], row["threads"], row["pass"]) == ("f32", "1", "forward"):
+        if row["ns"] and row["verdict"] == "ok" and not row["flag"] and not row["options"] and (row["dtype"], row["threads"], row["pass"]) == ("f32", "1", "forward"):
             cases.setdefault((row["op"], f"{row['n']} × {row['c']}"), {})[row["impl"]] = float(row["ns"])
     for key, times in cases.items():
         ours = min((ns for impl, ns in times.items() if not impl.startswith("peer/")), default=None)

@@ -1,12 +1,13 @@
 """normlab.frameworks: the judge comes before the clock. A framework that is not installed is skipped by name."""
 import csv
 import os
+from pathlib import Path
 
 import normlab
 import numpy as np
 import pytest
 from normlab.frameworks import __main__ as command
-from normlab.frameworks import exhibits, saving, step, verify
+from normlab.frameworks import exhibits, rounding, saving, step, verify
 from normlab.frameworks.adapter import Layer, Missing
 from normlab.frameworks.ours import Normlab
 from normlab.frameworks.registry import make
@@ -110,6 +111,59 @@ def test_the_judge():
     assert wrong.verdict == "wrong" and wrong.output == "dx" and wrong.units > 1e4
 
 
+def written_orders():
+    """(version, layer, type) -> order, of the table in docs/frameworks.md."""
+    text = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text()
+    text = text.split("<!-- rounding:begin -->")[1].split("<!-- rounding:end -->")[0]
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("|") and "`" in line:
+            version, name, *orders = (cell.strip() for cell in line.strip("|").split("|"))
+            for dtype, order in zip(rounding.DTYPES, orders):
+                found[version, f"{name.strip('`')}/{dtype}"] = order
+    return found
+
+
+@pytest.mark.parametrize("how", [how for how in rounding.NAMES if how != "torch_compile"])  # it takes a minute
+def test_rounding_is_that_of_the_table(how):
+    written, of_this_version = written_orders(), 0
+    for row in (rounding.find_by_name(how, case) for case in rounding.cases(how)):
+        if not row.version:
+            pytest.skip(row.why)
+        assert row.verdict in ("same", "skip"), row
+        if (row.version, row.case) in written:
+            of_this_version += 1
+            assert written[row.version, row.case] == (row.order or "–")
+    assert of_this_version or how != "normlab"
+
+
+@pytest.mark.parametrize("layer", [rounding.Layer("rms"), rounding.Layer("layer", centred=True),
+                                   rounding.Layer("sum", centred=True, residual=True), rounding.Layer("gemma", plus_one=True)])
+@pytest.mark.parametrize("dtype", rounding.DTYPES)
+def test_rounding_tells_orders_apart(layer, dtype):
+    data = rounding.drawn(layer, dtype)
+    orders = {}
+    for order, y in rounding.outputs(layer, dtype, data):
+        orders.setdefault(order, y)
+    assert len(orders) >= 3
+    for order, y in orders.items():
+        best, second, *_ = rounding.compare(y, layer, dtype, data)
+        assert best == (0, order) and second[0] > 100, (best, second)
+        one_off = y.copy()
+        one_off[3, 5] *= 1 + 2.0**-7
+        assert rounding.compare(one_off, layer, dtype, data)[0] == (1, order)
+
+
+def test_rounding_of_ours():
+    """A layer that does not round as documented is wrong."""
+    class Other(rounding.Normlab):
+        def run(self, layer, dtype, data):
+            return super().run(layer._replace(name="rms_norm cast_before_weight"), dtype, data)
+
+    row = rounding.find(Other(), "normlab", "rms_norm/f16")
+    assert row.verdict == "wrong" and row.order == "before weight" and "WRONG" in rounding.line(row)
+
+
 def test_the_command(tmp_path, capsys):
     out = tmp_path / "out.csv"
     assert command.main(["--only", "normlab", "--case", FORWARD, "--seconds", "0.001", "--out", str(out)]) == 0
@@ -119,7 +173,9 @@ def test_the_command(tmp_path, capsys):
     assert head.split()[:5] == ["framework", "case", "LayerNorm", "RMSNorm", "us"] and line.endswith(("is slower", "SAME", "NOT RESOLVED"))
     assert command.main(["--only", "normlab", "--case", FORWARD, "--device", "cuda"]) == 1
     assert "skipped: normlab: normlab runs on the CPU only" in capsys.readouterr().err
-    for wrong in (["--case", "64x1024"], ["--threads", "0"], ["--seconds", "nan"]):
+    assert command.main(["--only", "normlab", "--rounding", "--out", str(out)]) == 0
+    assert {row["verdict"] for row in csv.DictReader(out.read_text().splitlines())} == {"same"}
+    for wrong in (["--only", "transformers"], ["--case", "64x1024"], ["--threads", "0"], ["--seconds", "nan"]):
         with pytest.raises(SystemExit, match="2"):
             command.main(wrong)
         assert f"argument {wrong[0]}: {wrong[1]} should be" in capsys.readouterr().err

@@ -51,8 +51,17 @@ for rows in layernorm rmsnorm; do
 done
 backward='backward/f32/{{1,3,64}x{7..67+6,1000}/normal{,/no-affine,/in-place},9x{7,64}/normal/residual}'
 if has '(onednn|torch)_layernorm'; then exits "layernorm backward" 0 check --impl "peer/*" "layernorm/$backward"; fi
-if has torch_rmsnorm; then exits "rmsnorm backward" 0 check --impl "peer/torch*" "rmsnorm/$backward"; fi # oneDNN: below
-exits "batchnorm inference" 0 check --impl "peer/*" "batchnorm/inference/f32/{2,9}x{1..19+6}x{1,3,49}/normal{,/no-affine,/in-place}"
+for peer in ggml torch; do # oneDNN: below
+    if has ${peer}_rmsnorm; then exits "rmsnorm backward, $peer" 0 check --impl "peer/$peer*" "rmsnorm/$backward"; fi
+done
+if has 'ggml_.*'; then
+    exits "ggml, called by two threads, and on two" 0 check --impl "peer/ggml*" \
+        "{layer,rms}norm/forward/f32/{8193x3,3x8192}/normal{,/threads=2,/no-rstd}" "rmsnorm/backward/f32/3x8192/normal{,/threads=2}"
+    exits "ggml, other data of the same statistics" 0 check --impl "peer/ggml*" "rmsnorm/backward/f32/1x4096/{first,last}:1e4"
+fi
+if has '.*_batchnorm'; then
+    exits "batchnorm inference" 0 check --impl "peer/*" "batchnorm/inference/f32/{2,9}x{1..19+6}x{1,3,49}/normal{,/no-affine,/in-place}"
+fi
 if has '(onednn|torch)_batchnorm'; then
     exits batchnorm 0 check --impl "peer/*" "batchnorm/{forward,backward}/f32/{2,9}x{1..19+6}x{1,3,49}/{normal,offset:16}{,/no-affine,/in-place}"
     exits "batchnorm's running statistics" 0 check --impl "peer/*" "batchnorm/forward/f32/9x7{,x49}/normal/{biased-running-var,momentum=0.99}"

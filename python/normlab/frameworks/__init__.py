@@ -1,9 +1,10 @@
 """LayerNorm and RMSNorm as PyTorch, ONNX Runtime and JAX compute them: what RMSNorm saves inside each of
 them, and whether their numbers are right.
 
-    python -m normlab.frameworks           # the time that RMSNorm saves
-    python -m normlab.frameworks --judge   # the museum and special values before the judge
-    python -m normlab.frameworks --step    # a training step of a small transformer, in PyTorch
+    python -m normlab.frameworks             # the time that RMSNorm saves
+    python -m normlab.frameworks --judge     # the museum and special values before the judge
+    python -m normlab.frameworks --rounding  # where each rounds in 16 bits, also transformers and Flax
+    python -m normlab.frameworks --step      # a training step of a small transformer, in PyTorch
 
 A framework that is not installed is skipped by name. Each computes in a process of its own.
 """

@@ -9,7 +9,7 @@ from typing import Any, Optional
 from .. import _core
 from ..cases import case
 from . import __doc__ as about
-from . import exhibits, saving, step
+from . import exhibits, rounding, saving, step
 from .registry import JUDGED, NAMES, TIMED, each
 
 Rows = list[Any]
@@ -61,17 +61,22 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
         prog="python -m normlab.frameworks", description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--judge", action="store_true", help="judge the museum and special values instead")
+    what.add_argument("--rounding", action="store_true", help="find where norms round in 16 bits instead")
     what.add_argument("--step", action="store_true", help="time a training step of a transformer instead")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing")
     parser.add_argument("--out", metavar="FILE.csv", help="the rows for programs")
-    parser.add_argument("--only", action="append", choices=NAMES, metavar="FRAMEWORK",
-                        help=f"one of {', '.join(NAMES)}; may be repeated")
+    parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="may be repeated; one of "
+                        f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
                         help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="of timing per candidate (0.3; with --quick 0.05)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch on a GPU")
     options = parser.parse_args(given)
+    known = rounding.NAMES if options.rounding else NAMES
+    for one in options.only or ():
+        if one not in known:
+            parser.error(f"argument --only: {one} should be one of {', '.join(known)}")
     if options.threads < 1:
         parser.error(f"argument --threads: {options.threads} should be 1 or more")
     if options.seconds is not None and not 1e-6 <= options.seconds <= 1e6:
@@ -96,6 +101,9 @@ def main(given: Optional[Sequence[str]] = None) -> int:
         if options.judge:
             cases = options.case or exhibits.cases(options.quick)
             collect(rows, exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits)
+        elif options.rounding:
+            for how in options.only or rounding.NAMES:
+                collect(rows, rounding.find_by_name, [how], [(c,) for c in rounding.cases(how)], rounding)
         elif options.step:
             work = [(size, options.threads, seconds) for size in step.sizes(options.quick)]
             collect(rows, step.measure_by_name, options.only or step.NAMES, work, step)
