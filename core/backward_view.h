@@ -7,11 +7,11 @@
 /* The tensors of a backward problem, or one row of them. x is what was normalized. */
 typedef struct nl_backward_view {
     nl_dtype t;
-    const void *x, *dy, *dresidual;
-    void *dx;
+    const void *x, *dy, *dresidual, *gate;
+    void *dx, *dgate;
     const float *gamma, *mean, *rstd;
     float *dgamma, *dbeta, *scratch;
-    bool centred, plus_one;
+    bool centred, plus_one, gate_first;
     size_t n, c, s;
     float eps;
     size_t first;        /* of strided rows */
@@ -43,7 +43,9 @@ NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_bac
                               .x = a->x,
                               .dy = a->dy,
                               .dresidual = a->dresidual,
+                              .gate = a->gate,
                               .dx = a->dx,
+                              .dgate = a->dgate,
                               .gamma = a->gamma,
                               .mean = a->mean,
                               .rstd = a->rstd,
@@ -52,6 +54,7 @@ NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_bac
                               .scratch = a->scratch,
                               .centred = nl_layers[p->op].centred,
                               .plus_one = nl_layers[p->op].plus_one,
+                              .gate_first = nl_layers[p->op].gate == NL_GATE_FIRST,
                               .n = p->n,
                               .c = p->c,
                               .s = p->s,

@@ -16,7 +16,7 @@
 /* Changes with the layout and the meaning of nl_impl, nl_problem, nl_forward_args,
  * nl_backward_args, nl_threshold and the enumerations. A library that was compiled for another
  * number is refused. */
-#define NL_KERNEL_ABI 2
+#define NL_KERNEL_ABI 3
 
 #ifdef __cplusplus
 extern "C" {
