@@ -1,6 +1,5 @@
 /* A backward problem as its kernel sees it. SPDX-License-Identifier: MIT */
-#ifndef NL_BACKWARD_VIEW_H
-#define NL_BACKWARD_VIEW_H
+#pragma once
 
 #include "view.h"
 
@@ -111,5 +110,3 @@ NL_INLINE void nl_backward_with_type(const nl_problem *p, const nl_backward_args
     const nl_backward_call call = {nl_backward_view_of(p, a), kernel};
     nl_with_dtype(p->dtype, nl_call_with_backward_view, &call);
 }
-
-#endif

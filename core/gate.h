@@ -1,7 +1,6 @@
 /* The gate of gated RMSNorm: silu(z) = z * sigmoid(z), and rows with their gate.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_GATE_H
-#define NL_GATE_H
+#pragma once
 
 #include "kernel.h"
 
@@ -41,5 +40,3 @@ NL_INLINE nl_backward_view nl_gated_backward_row(nl_backward_view v, size_t r) {
     if (v.dgate) row.dgate = (char *)v.dgate + nl_dgate_at(v.t, v.rows, v.first, r, v.c);
     return row;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Tables that describe the layers, the passes and the arguments, and what follows from them. The
  * reference does not use them. SPDX-License-Identifier: MIT */
-#ifndef NL_LAYER_H
-#define NL_LAYER_H
+#pragma once
 
 #include "strides.h"
 
@@ -173,5 +172,3 @@ static inline nl_places nl_places_of(const nl_problem *p, nl_arg arg) {
 static inline size_t nl_place(nl_places at, size_t i) {
     return at.packed ? i : nl_row_at(&at.rows, at.stride, i / at.c) + i % at.c;
 }
-
-#endif

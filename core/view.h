@@ -1,6 +1,5 @@
 /* A forward problem as its kernel sees it. SPDX-License-Identifier: MIT */
-#ifndef NL_VIEW_H
-#define NL_VIEW_H
+#pragma once
 
 #include "layer.h"
 #include "strides.h"
@@ -164,5 +163,3 @@ NL_INLINE void nl_with_type(const nl_problem *p, const nl_forward_args *a, nl_vi
     const nl_view_call call = {nl_view_of(p, a), kernel};
     nl_with_dtype(p->dtype, nl_call_with_view, &call);
 }
-
-#endif

@@ -10,8 +10,7 @@
  *     if (nl_forward(NULL, &p, &a, 1) != NL_OK) fprintf(stderr, "%s\n", nl_message());
  *
  * SPDX-License-Identifier: MIT */
-#ifndef NORMLAB_H
-#define NORMLAB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -280,5 +279,4 @@ NL_API size_t nl_dtype_bytes(nl_dtype dtype);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -8,8 +8,7 @@
  *     normlab check --load ./mine.so --impl rmsnorm/mine
  *
  * SPDX-License-Identifier: MIT */
-#ifndef NORMLAB_KERNEL_H
-#define NORMLAB_KERNEL_H
+#pragma once
 
 #include "normlab.h"
 
@@ -33,5 +32,4 @@ NL_API const nl_impl *normlab_kernel(size_t i);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

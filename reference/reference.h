@@ -1,8 +1,7 @@
 /* The truth: every layer, forward, inference and backward, in compensated long double and two
  * passes. tests/library/reference.c and tests/library/gradients.c check it with MPFR, examples
  * worked by hand, and finite differences. SPDX-License-Identifier: MIT */
-#ifndef NL_REFERENCE_H
-#define NL_REFERENCE_H
+#pragma once
 
 #include "normlab.h"
 
@@ -66,5 +65,3 @@ static inline long double ref_largest(nl_dtype t) {
 static inline long double ref_smallest_normal(nl_dtype t) {
     return ref_formats[t].smallest_normal;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What the rungs of gated RMSNorm share. SPDX-License-Identifier: MIT */
-#ifndef NL_GATED_H
-#define NL_GATED_H
+#pragma once
 
 #include "silu.h"
 
@@ -27,5 +26,3 @@ NL_INLINE void put_lanes(nl_dtype t, void *p, size_t i, size_t k, vf v, bool str
     else
         vstore(t, p, i, k, v);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * r = x - n * ln 2, where a polynomial is enough. Its error is at most 2 units of 2^-24 of the result,
  * or half of the smallest subnormal number: tests/words/words.c compares it with the C library's.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_SILU_H
-#define NL_SILU_H
+#pragma once
 
 #include "gate.h"
 #include "vec.h"
@@ -73,5 +72,3 @@ NL_INLINE vf vsilu(vf z) {
 NL_INLINE vf vsilu_slope(vf z, sigmoids s) {
     return s.of * vfma(z, s.of_minus, vset(1));
 }
-
-#endif
