@@ -47,6 +47,7 @@ class Page:
         self.figure = plt.figure(figsize=(WIDE, TALL), facecolor=self.back)
         self.series = {}  # axes -> [(name, artist, x, y, look)]
         self.facts = files.facts(self.path(source))
+        self.machines = {}  # name -> facts, of a slide that shows several
         self.quick = self.facts.get("quick") == "yes"
 
     def path(self, name):
@@ -241,6 +242,18 @@ class Page:
         probe.remove()
         return width
 
+    def measured_on(self, most):
+        """Each machine, its processor in at most so many letters."""
+        found = []
+        for name, known in (self.machines or {"": self.facts}).items():
+            cpu = known.get("cpu", "unknown machine")
+            words = [f"{name}: " * bool(name) + (cpu if len(cpu) <= most else f"{cpu[:most - 1]}…")]
+            words += [f"family {known['family']}"] if "family" in known and not name else []
+            words += [f"{known['cpus'].split()[0]} CPUs"] if "cpus" in known else []
+            found.append(f"{', '.join(words)} · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}"
+                         if known else words[0])
+        return "; ".join(found)
+
     def finish(self, answer):
         """The answer as the title, the question below it, the foot, and QUICK across the corner."""
         common.name_scales(self.figure)
@@ -249,13 +262,11 @@ class Page:
         self.put(0.3, TALL - 0.32 - tall, self.question, TEXT, self.muted, WIDE - 1.6, va="top")
         source = f"normlab · experiment {self.source}"
         self.put(0.3, 0.2, source, FOOT, self.muted, 5, va="bottom")
-        known = {"cpu": "unknown machine"} | self.facts
-        cpus = known.get("cpus", "unknown").split()[0]
-        after = f", {cpus} CPUs · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}" if self.facts else ""
-        cpu, room = known["cpu"], WIDE - 0.9 - self.wide(source, FOOT)
-        while self.wide(cpu + after, FOOT) > room and len(cpu) > 1:
-            cpu = f"{cpu[:-2]}…"
-        self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, cpu + after, fontsize=FOOT, color=self.muted, ha="right", va="bottom")
+        most, room = 60, WIDE - 0.9 - self.wide(source, FOOT)
+        while self.wide(self.measured_on(most), FOOT) > room and most > 1:
+            most -= 1
+        self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, self.measured_on(most), fontsize=FOOT, color=self.muted, ha="right",
+                         va="bottom")
         if self.quick:
             corner = [(1 - 1.45 / WIDE, 1), (1 - 0.85 / WIDE, 1), (1, 1 - 0.85 / TALL), (1, 1 - 1.45 / TALL)]
             self.figure.add_artist(Polygon(corner, transform=self.figure.transFigure, facecolor=self.colours["red"]))

@@ -219,9 +219,9 @@ def write_paper(path):
     markers.save(PAGE, old, markers.replace(PAGE, old, "paper", paper_table(files.rows(path)) + "\n\n" + caption(path)))
 
 
-TEXTS = ["claim", "source", "why", "sentence"]  # written once for a claim
+TEXTS = ["claim", "source", "why", "answer", "sentence"]  # written once for a claim
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
-        "high", "rounds", "passes", "skipped", "answer", "outcome", "where", *TEXTS]
+        "high", "rounds", "passes", "skipped", "outcome", "where", *TEXTS]
 FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler"]  # of a machine
 OWN = ["flags", "commit", "kernels", "date", "quick"]  # of a pass
 

@@ -135,13 +135,14 @@ static void add_range(words *w, const claim *c, const setting *least, const sett
     }
     claim_where(c, least, from, sizeof from);
     claim_where(c, most, to, sizeof to);
-    add(w, "%s", a.before);
+    add(w, "%s%s", alike ? "" : "at one end ", a.before);
     add_number(w, a.v);
-    add(w, "%s%s%s%s to %s",
+    add(w, "%s%s%s%s%s%s",
         !alike                           ? a.after
         : strncmp(a.after, " %", 2) == 0 ? " %"
                                          : "",
-        *from ? " (" : "", from, *from ? ")" : "", alike ? "" : b.before);
+        *from ? " (" : "", from, *from ? ")" : "", alike ? " to " : ", at the other ",
+        alike ? "" : b.before);
     add_number(w, b.v);
     add(w, "%s%s%s%s", b.after, *to ? " (" : "", to, *to ? ")" : "");
 }
@@ -156,12 +157,12 @@ static bool look_alike(const claim *c, const setting *a, const setting *b) {
            strcmp(p.after, q.after) == 0;
 }
 
-/* Describes the settings of one outcome: lists those without a difference, counts unresolved ones,
- * and gives the smallest and the largest figure of the others. */
-static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
+/* Describes the settings of one outcome: lists those without a difference, and gives the smallest
+ * and the largest figure of the others. */
+static void add_group(words *w, const claim *c, claim_outcome o) {
     const setting *least = NULL, *most = NULL;
     size_t seen = 0;
-    for (size_t i = 0; i < c->settings && o != OPEN; i++) {
+    for (size_t i = 0; i < c->settings; i++) {
         const setting *s = &c->at[i];
         if (claim_outcome_of(c, s) != o) continue;
         if (!least || s->f.value.median < least->f.value.median) least = s;
@@ -171,9 +172,7 @@ static void add_group(words *w, const claim *c, claim_outcome o, size_t count) {
         if (o == NO_DIFFERENCE && seen < NAMED) add(w, "%s%s", seen ? "; " : "", where);
         seen++;
     }
-    if (o == OPEN)
-        add(w, "%zu setting%s", count, count > 1 ? "s" : "");
-    else if (o == NO_DIFFERENCE && seen > NAMED)
+    if (o == NO_DIFFERENCE && seen > NAMED)
         add(w, "; and %zu more", seen - NAMED);
     else if (o != NO_DIFFERENCE && look_alike(c, least, most))
         add_figure(w, c, least);
@@ -235,6 +234,13 @@ static void add_needed(words *w, const claim *c, const setting *s) {
             fmax(2, ceil(1 / (x.factor * x.factor))));
 }
 
+static void add_count(words *w, size_t count, bool others, const char *what) {
+    const char *stop = w->used ? ". " : "", *other = others ? "other " : "";
+    if (count)
+        add(w, "%s%zu %s%s %s", stop, count, other, count > 1 ? "settings were" : "setting was",
+            what);
+}
+
 void claim_sentence(const claim *c, char *text, size_t size) {
     words w = {text, size, 0};
     claim_answer answer = claim_answer_of(c);
@@ -254,20 +260,20 @@ void claim_sentence(const claim *c, char *text, size_t size) {
     }
     bool elsewhere = w.used > 0;
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
-    for (int i = -1; i <= OPEN; i++) { /* the setting that the claim means comes first */
+    for (int i = -1; i < OPEN; i++) { /* the setting that the claim means comes first */
         claim_outcome o = i < 0 ? first : (claim_outcome)i;
-        if (!count[o] || (i < 0 ? o >= OPEN : o == first && o < OPEN)) continue;
+        if (!count[o] || (i < 0 ? o >= OPEN : o == first)) continue;
         add(&w, "%s", w.used ? ". " : "");
         if (answer != HOLDS || o != AS_CLAIMED) {
-            char name[32];
-            snprintf(name, sizeof name, "%s", claim_outcome_name(o));
-            if (*name >= 'a') *name = (char)(*name - 'a' + 'A');
-            add(&w, "%s%s: ", name, elsewhere ? " elsewhere" : "");
+            static const char *const subjects[2][2] = {{"It", "There"},
+                                                       {"Elsewhere it", "Elsewhere there"}};
+            add(&w, "%s is %s%s: ", subjects[elsewhere][o == NO_DIFFERENCE], claim_outcome_name(o),
+                o == MORE || o == LESS ? " than claimed" : "");
         }
-        add_group(&w, c, o, count[o]);
+        add_group(&w, c, o);
     }
-    size_t others = count[NOT_RUN] - (answer == UNTRIED);
-    if (others) add(&w, ". Not run: %zu setting%s", others, others > 1 ? "s" : "");
+    add_count(&w, count[OPEN], elsewhere, "not resolved");
+    add_count(&w, count[NOT_RUN] - (answer == UNTRIED), elsewhere, "not run");
     add(&w, ".");
     if ('a' <= *text && *text <= 'z') *text = (char)(*text - 'a' + 'A');
 }

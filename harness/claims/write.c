@@ -59,7 +59,7 @@ static void write_csv(FILE *out, const claim *c) {
         number(out, c->expected.low), number(out, c->expected.high);
         fprintf(out, "%.6g,%.6g,%zu,", c->margin, c->share, i);
         csv_text(out, s->how), csv_text(out, s->tail);
-        fprintf(out, "%s,", claim_verdict_name(s->verdict));
+        fprintf(out, "%s,", s->measured ? claim_verdict_name(s->verdict) : "NOT RUN");
         number(out, s->measured ? s->f.value.median : NAN);
         number(out, s->measured ? s->f.value.low : NAN),
             number(out, s->measured ? s->f.value.high : NAN);

@@ -15,13 +15,15 @@ LEFT, RIGHT = -25, 72
 
 
 def others(family):
-    """The name of machines of this kind, and the savings on those of other kinds that the project keeps."""
+    """The name of machines of this kind, and name -> (savings, facts) of those of other kinds that the project keeps."""
     name, found = "this machine", {}
     for path in sorted(MACHINES.glob("*/claims.csv")):
-        if files.facts_of(path.parent / "machine.txt").get("family") == family:
+        known = files.facts_of(path.parent / "machine.txt")
+        passes = map(files.facts_of, path.parent.glob("claims/*/machine.txt"))
+        if known.get("family") == family:
             name = path.parent.name
         else:
-            found[path.parent.name] = savings(files.rows(path))
+            found[path.parent.name] = savings(files.rows(path)), known | max(passes, key=lambda one: one["date"], default={})
     return name, found
 
 
@@ -31,7 +33,8 @@ def draw(page):
     if not {("unfused", CACHE), ("simd", CACHE)} <= set(here):
         raise slide.Missing(f"{SOURCE} lacks fused SIMD and unfused")
     name, there = others(page.facts.get("family"))
-    machines = {name: here} | there
+    machines = {name: here} | {other: found for other, (found, _) in there.items()}
+    page.machines = {name: page.facts} | {other: known for other, (_, known) in there.items()} if there else {}
     axes = page.axes(left=3.9, right=2.9, xlabel="time saved, % of LayerNorm's")
     axes.grid(False)
     axes.set_xlim(LEFT, RIGHT)

@@ -20,6 +20,7 @@ WORDS = {  # the idea in five words
     "optimized/rows_streaming": "stores that bypass the caches",
 }
 LANES = {"avx512": "sixteen", "avx2": "eight", "sse2": "four", "neon": "four", "c": "single"}
+ISAS = {"avx512": "AVX-512", "avx2": "AVX2", "sse2": "SSE2", "neon": "NEON", "c": "vector words in plain C"}
 SHOWN = 6  # and the best
 
 
@@ -49,7 +50,7 @@ def draw(page):
     axes.axvline(limit, color=page.muted, linewidth=4, zorder=1)
     axes.text(limit, -0.62, f"the limit, {limit:.0f} GB/s", fontsize=slide.TEXT, color=page.muted, ha="center", va="bottom")
     plain = sum(not rungs.is_optimized(impl) for impl in chosen)
-    page.note(f"The upper {plain}: plain C, the others SIMD. Strokes: 95 % intervals. ×: speed-up over naive. "
+    page.note(f"The upper {plain}: plain C, the others {ISAS.get(best['isa'], best['isa'])}. Strokes: 95 % intervals. ×: speed-up over naive. "
               "Limit: copying the same buffers.")
     return (f"From naive to {rungs.name(best['impl'])}: {naive / float(best['ns']):.1f} times as fast, "
             f"{float(best['limit_pct']):.0f} % of the machine's limit")

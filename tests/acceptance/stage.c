@@ -97,10 +97,10 @@ bool stage_run(stage *g, const suspect *k) {
     g->crashed = false;
     if (*k->formula) return run_formula(g, k->formula);
     if (!nl_accepts(&k->impl, &g->c.problem)) return false;
-    const size_t scratch = nl_scratch_bytes(&k->impl, &g->c.problem);
+    const size_t scratch = (nl_scratch_bytes(&k->impl, &g->c.problem) + 63) / 64 * 64;
     free(g->in.scratch);
-    g->in.scratch = scratch ? aligned_alloc(64, (scratch + 127) / 64 * 64) : NULL;
-    if (g->in.scratch) memset(g->in.scratch, 0, scratch);
+    g->in.scratch = scratch ? aligned_alloc(64, scratch + MARGIN) : NULL;
+    if (g->in.scratch) memset(g->in.scratch, 0, scratch + MARGIN);
     const nl_problem given = g->c.problem; /* one mutant writes it */
     g->in.impl = &k->impl, instance_refill(&g->in);
     bool ok = false;

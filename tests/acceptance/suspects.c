@@ -40,7 +40,7 @@ static outcome try_own(suspect *k) {
         answer_free(&want);
     }
     data_free(&data);
-    if (v.outcome == OUTCOME_FAIL) shrink(&k->own, &v, &k->impl, 1);
+    if (v.outcome == OUTCOME_FAIL) shrink(&k->own, &v, &k->impl, 1); /* shrink.c */
     return v.outcome;
 }
 
@@ -74,11 +74,12 @@ static const nl_impl *open_kernel(const char *library) {
     return kernel ? kernel(0) : NULL;
 }
 
-/* Compiles the file, and adds its kernel if it fails one of the spellings, which spaces divide. */
+/* Compiles the file, and adds its kernel if it fails one of the spellings, which spaces divide. With
+ * vectors of one width, as the smallest case depends on it. */
 static bool add_lab(suspects *all, const char *file, char *spellings) {
     case_list cases = {0};
     char error[700] = "it has no kernel";
-    compiled c;
+    compiled c = {.widest = nl_isa_runs("avx2") ? "avx2" : NULL};
     const nl_impl *impl =
         compile_kernel(file, &c, error, sizeof error) ? open_kernel(c.library) : NULL;
     compile_remove(&c);

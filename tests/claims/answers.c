@@ -120,21 +120,25 @@ Test(answers, sentences) {
     } table[] = {
         {"saving", slower, {{-901, -910, -890}}, "HOLDS: RMSNorm takes 10 times as long (SIMD)."},
         {"saving", slower, {{-12, -13, -11}}, "HOLDS: RMSNorm takes 12 % longer (SIMD)."},
-        {"saving", to_fifteen, {{27.3, 27, 28}}, "FAILS: More: RMSNorm saves 27.3 % (SIMD)."},
-        {"saving", to_fifteen, {{1, 0, 2}}, "FAILS: No difference: SIMD."},
+        {"saving",
+         to_fifteen,
+         {{27.3, 27, 28}},
+         "FAILS: It is more than claimed: RMSNorm saves 27.3 % (SIMD)."},
+        {"saving", to_fifteen, {{1, 0, 2}}, "FAILS: There is no difference: SIMD."},
         {"saving", to_fifteen, {MISSING}, "NOT RUN: SIMD: left out by --quick."},
         {"saving",
          to_fifteen,
          {{27.3, 27, 28}, {45, 44, 46}, {-500, -550, -450}, {1, 0, 2}},
-         "DEPENDS: More: RMSNorm saves 27.3 % (SIMD) to 45 % (unfused). The other way round: "
-         "RMSNorm takes 6 times as long (RMSNorm unfused, LayerNorm in SIMD). No difference: "
-         "PyTorch."},
+         "DEPENDS: It is more than claimed: RMSNorm saves 27.3 % (SIMD) to 45 % (unfused). It is "
+         "the other way round: RMSNorm takes 6 times as long (RMSNorm unfused, LayerNorm in "
+         "SIMD). There is no "
+         "difference: PyTorch."},
         {"saving",
          to_fifteen,
          {{14, 12, 16}, {10, 9, 11}, MISSING, MISSING},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 12 to 16, "
-         "contains 15. A verdict takes 4 times the --seconds. As claimed elsewhere: RMSNorm saves "
-         "10 % (unfused). Not run: 2 settings."},
+         "contains 15. A verdict takes 4 times the --seconds. Elsewhere it is as claimed: RMSNorm "
+         "saves 10 % (unfused). 2 other settings were not run."},
         {"saving",
          to_fifteen,
          {{15, 13, 17}},
@@ -148,15 +152,15 @@ Test(answers, sentences) {
         {"speedup",
          {1.1, 1.15},
          {{0.5, 0.4, 0.6}},
-         "FAILS: The other way round: RMSNorm takes 2 times as long (SIMD)."},
+         "FAILS: It is the other way round: RMSNorm takes 2 times as long (SIMD)."},
         {"speedup",
          {1.1, 1.15},
          {{1.38, 1.37, 1.39}, {1.5, 1.49, 1.51}},
-         "FAILS: More: RMSNorm is 1.38 (SIMD) to 1.5 times as fast (unfused)."},
+         "FAILS: It is more than claimed: RMSNorm is 1.38 (SIMD) to 1.5 times as fast (unfused)."},
         {"speedup",
          {1.1, 1.15},
          {{0.8, 0.79, 0.81}},
-         "FAILS: The other way round: RMSNorm takes 25 % longer (SIMD)."},
+         "FAILS: It is the other way round: RMSNorm takes 25 % longer (SIMD)."},
         {"saving",
          slower,
          {{-1070, -1080, -1060}, {-347, -350, -340}},
@@ -164,7 +168,8 @@ Test(answers, sentences) {
         {"saving",
          to_fifteen,
          {{1, 0, 2}, {5, 4, 6}},
-         "FAILS: No difference: SIMD. Less: RMSNorm saves 5 % (unfused)."},
+         "FAILS: There is no difference: SIMD. It is less than claimed: RMSNorm saves 5 % "
+         "(unfused)."},
         /* The end that matters belongs to the nearest verdict; it need not be the nearest end. */
         {"saving",
          slower,
@@ -179,16 +184,16 @@ Test(answers, sentences) {
         {"traffic",
          {45, 55},
          {{-250, -250, -250}},
-         "FAILS: The other way round: RMSNorm moves 3.5 times the bytes (SIMD)."},
+         "FAILS: It is the other way round: RMSNorm moves 3.5 times the bytes (SIMD)."},
         {"error_ratio",
          {2, INFINITY},
          {{NAN, 1, 2}, {3, 3, 3}},
-         "NOT RESOLVED: SIMD: its result is no number. As claimed elsewhere: LayerNorm's largest "
-         "error is 3 times RMSNorm's (unfused)."},
+         "NOT RESOLVED: SIMD: its result is no number. Elsewhere it is as claimed: LayerNorm's "
+         "largest error is 3 times RMSNorm's (unfused)."},
         {"root_error",
          {-INFINITY, 2},
          {{4334, 4334, 4334}},
-         "FAILS: More: it is off by 4334 units (SIMD)."},
+         "FAILS: It is more than claimed: it is off by 4334 units (SIMD)."},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         size_t count = 0;
@@ -240,7 +245,7 @@ Test(answers, long_sentences_are_whole) {
     char text[CLAIM_WORDS];
     claim_sentence(c, text, sizeof text);
     cr_expect(strlen(text) > 2000 && strstr(text, "00016 sigma off") &&
-                  strstr(text, " settings.") && text[strlen(text) - 1] == '.',
+                  strstr(text, " settings were ") && text[strlen(text) - 1] == '.',
               "%s", text);
 }
 

@@ -65,10 +65,11 @@ printf '%s\n' $header pytorch,forward/f32/4x64/normal,ok,1,0.9,1.1,0.01,50, > th
 exits "measured in a framework" 0 there.txt --measured there.csv
 verdict stdout 0 SUPPORTED
 check "  its figure" "$(grep -q -- '-171.8' stdout || cat stdout)"
+verdict stdout 1 'NOT RUN'
 check "  and not in another" "$(grep -q 'jax.*python -m normlab.frameworks' stdout || cat stdout)"
 printf '%s\n' $header pytorch,forward/f32/4x64/normal,fail,,,,,0,"y is wrong" > there.csv
 exits "wrong in a framework" 1 there.txt --measured there.csv
-verdict stdout 0 'NOT RESOLVED'
+verdict stdout 0 'NOT RUN'
 check "  says what" "$(grep -q 'fail: y is wrong' stdout || cat stdout)"
 sed -i 's/log_low/low/' there.csv
 exits "a file without a column" 2 there.txt --measured there.csv
