@@ -279,7 +279,7 @@ static void add_first(mistake_list *l) {
     free(off);
 }
 
-/* A block of rows without which dgamma and dbeta are right, or that counts twice. */
+/* A block of rows that dgamma and dbeta leave out, or count twice. */
 static void add_block(mistake_list *l, bool twice) {
     enum { BLOCKS = 512, COLUMNS = 48 };
     const subject *s = l->s;

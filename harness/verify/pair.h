@@ -1,4 +1,4 @@
-/* Two calls of a kernel at once, by two threads and on other data: a static buffer shows.
+/* Calls a kernel from two threads at once, on different data, so that a static buffer shows.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
