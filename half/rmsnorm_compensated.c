@@ -5,28 +5,10 @@
  * fails  As rmsnorm_sum, where a square or the sum leaves the range of the storage type; but Inf - Inf
  *        is NaN, so what was 0 there is NaN here. Four operations a square instead of one.
  * SPDX-License-Identifier: MIT */
-#include "kernel.h"
+#include "half.h"
 
 NL_INLINE void rmsnorm(nl_view v) {
-    for (size_t r = 0; r < v.n; r++) {
-        nl_view row = nl_row(v, r);
-
-        float sum = 0, excess = 0; /* excess: by how much the sum came out too large */
-        for (size_t i = 0; i < v.c; i++) {
-            float x = nl_round(v.t, nl_x(row, i));
-            float square = nl_round(v.t, nl_round(v.t, x * x) - excess);
-            float next = nl_round(v.t, sum + square);
-            excess = nl_round(v.t, nl_round(v.t, next - sum) - square);
-            sum = next;
-        }
-        float mean_square = nl_round(v.t, sum / nl_round(v.t, v.c));
-        float root = nl_round(v.t, sqrtf(nl_round(v.t, mean_square + nl_round(v.t, v.eps))));
-        float rstd = nl_round(v.t, 1 / root);
-
-        for (size_t i = 0; i < v.c; i++)
-            nl_put_y(row, i, nl_round(v.t, nl_round(v.t, nl_x(row, i)) * rstd));
-        nl_keep(row, 0, rstd);
-    }
+    half_norm(v, half_compensated, false);
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -6,25 +6,10 @@
  *        beside 2048, so in long rows the sum all but stops growing. In f16 a square of |x| >= 256
  *        is Inf and y 0, and so it is when the sum passes 65504; below |x| = 2^-12.5 it is 0.
  * SPDX-License-Identifier: MIT */
-#include "kernel.h"
+#include "half.h"
 
 NL_INLINE void rmsnorm(nl_view v) {
-    for (size_t r = 0; r < v.n; r++) {
-        nl_view row = nl_row(v, r);
-
-        float sum = 0;
-        for (size_t i = 0; i < v.c; i++) {
-            float x = nl_round(v.t, nl_x(row, i));
-            sum = nl_round(v.t, sum + nl_round(v.t, x * x));
-        }
-        float mean_square = nl_round(v.t, sum / nl_round(v.t, v.c));
-        float root = nl_round(v.t, sqrtf(nl_round(v.t, mean_square + nl_round(v.t, v.eps))));
-        float rstd = nl_round(v.t, 1 / root);
-
-        for (size_t i = 0; i < v.c; i++)
-            nl_put_y(row, i, nl_round(v.t, nl_round(v.t, nl_x(row, i)) * rstd));
-        nl_keep(row, 0, rstd);
-    }
+    half_norm(v, half_running, false);
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

@@ -1,7 +1,6 @@
 /* What the forward rungs share. A group has one mean: a channel of BatchNorm, of which a rank has some samples; or with
  * v.s = 1 a row, of which it has some features. SPDX-License-Identifier: MIT */
-#ifndef NL_RANKS_GROUPS_H
-#define NL_RANKS_GROUPS_H
+#pragma once
 
 #include "ranks.h"
 
@@ -73,5 +72,3 @@ NL_INLINE void nl_in_blocks(nl_view v, const nl_ranks *r, bool rows, size_t grou
     }
     nl_groups_put(v, &job[1 - b], rows, before);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What a rung across ranks includes: who has which part of the tensor, and sums over all ranks.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_RANKS_H
-#define NL_RANKS_H
+#pragma once
 
 #include "kernel.h"
 
@@ -111,5 +110,3 @@ typedef struct nl_rung {
             kernel(v, r);                                                                   \
     }                                                                                       \
     NL_RUNG(name, NL_FORWARD, layers, method, 0, .forward = forward, .features = splits_features)
-
-#endif

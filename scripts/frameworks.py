@@ -4,6 +4,7 @@
     python -m normlab.frameworks --out results/frameworks.csv
     python -m normlab.frameworks --step --out results/frameworks_step.csv
     python -m normlab.frameworks --judge --out results/frameworks_judge.csv
+    python -m normlab.frameworks --invariance --threads 2 --out results/frameworks_invariance.csv
     python -m normlab.frameworks --rounding --out results/frameworks_rounding.csv
     normlab check --impl 'peer/onednn*' CASE... --out results/frameworks_onednn.csv   with the cases of the last
     normlab claims --measured results/frameworks.csv --out results/claims.csv
@@ -120,6 +121,24 @@ def judged(rows):
             "in " + "; in ".join(f"{layer} on {', '.join(data)}" for layer, data in right.items()) + ".")
 
 
+def bits(row):
+    if row is None or row["verdict"] == "skip":
+        return "–"
+    if row["verdict"] != "differs":
+        return "same" if row["verdict"] == "same" else row["verdict"]
+    apart = "NaN" if row["ulps"] == "-1" else f"{row['ulps']} ulp"
+    return f"**{row['others']} of {row['rows']}** from n = {row['smallest']}, {apart}"
+
+
+def invariance(rows):
+    at, names = {(row["case"], row["how"]): row for row in rows}, columns(rows)
+    lines = [[case.removesuffix("/normal"), *(bits(at.get((case, how))) for how in names)]
+             for case in dict.fromkeys(row["case"] for row in rows)]
+    threads = rows[0]["threads"]
+    return (table(["", *(NAMES[how] for how in names)], lines) +
+            f"\n\n{versions(rows)}, {'one thread' if threads == '1' else threads + ' threads'}.")
+
+
 def roundings(rows):
     """A layer a line; a type in which an order gives every bit has its name alone."""
     layers = {}
@@ -152,7 +171,8 @@ def main():
     folder = parser.parse_args().results
     old = text = PAGE.read_text()
     for name, file, make in (("savings", "frameworks", savings), ("claims", "claims", claims),
-                             ("step", "frameworks_step", steps), ("rounding", "frameworks_rounding", roundings), ("judge", "frameworks_judge", judged)):
+                             ("step", "frameworks_step", steps), ("rounding", "frameworks_rounding", roundings),
+                             ("invariance", "frameworks_invariance", invariance), ("judge", "frameworks_judge", judged)):
         path = folder / f"{file}.csv"
         with files.needed(path):
             if path.exists() and (rows := files.rows(path)) and any(row["how"] in NAMES for row in rows):

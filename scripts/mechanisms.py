@@ -20,15 +20,17 @@ DARK = {"back": "#14181d", "ink": "#f2f4f6", "soft": "#a9b1ba", "rule": "#3a424b
 WIDE = 720
 
 
+def ring(x, y, radius):
+    half = f"a{radius:g} {radius:g} 0 1 0 {{:g}} 0"
+    return f"M{x - radius:.4g} {y:.4g}" + half.format(2 * radius) + half.format(-2 * radius)
+
+
 class Canvas:
     def __init__(self, title, tall):
-        self.title, self.tall, self.parts, self.boxes = title, tall, [], []
-
-    def add(self, text):
-        self.parts.append(text)
+        self.title, self.tall, self.parts, self.texts, self.boxes = title, tall, [], [], []
 
     def text(self, x, y, words, anchor="start", size=15, colour="ink", bold=False):
-        """Its baseline at y."""
+        """Its baseline at y; it lies above all shapes."""
         wide = 0.53 * size * len(words) * (1.07 if bold else 1)
         left = x - wide * {"start": 0, "middle": 0.5, "end": 1}[anchor]
         box = left, y - 0.75 * size, left + wide, y + 0.2 * size
@@ -40,7 +42,7 @@ class Canvas:
         self.boxes.append((box, words))
         words = words.replace("&", "&amp;").replace("<", "&lt;")
         weight = ' font-weight="bold"' if bold else ""
-        self.add(f'<text x="{x:g}" y="{y:g}" class="f-{colour}" font-size="{size}" text-anchor="{anchor}"{weight}>{words}</text>')
+        self.texts.append(f'<text x="{x:g}" y="{y:g}" class="f-{colour}" font-size="{size}" text-anchor="{anchor}"{weight}>{words}</text>')
 
     def line(self, x1, y1, x2, y2, colour="ink", width=2, dash=False, arrow=False):
         self.path(f"M{x1:.4g} {y1:.4g}L{x2:.4g} {y2:.4g}", colour, width, dash)
@@ -51,32 +53,31 @@ class Canvas:
 
     def path(self, d, colour="ink", width=2, dash=False):
         dashes = ' stroke-dasharray="6 4"' if dash else ""
-        self.add(f'<path d="{d}" class="s-{colour}" stroke-width="{width:g}"{dashes}/>')
+        self.merge(f's-{colour}" stroke-width="{width:g}"{dashes}', d)
 
     def curve(self, points, colour="ink", width=2, dash=False):
         self.path("M" + "L".join(f"{x:.4g} {y:.4g}" for x, y in points), colour, width, dash)
 
     def shape(self, points, fill, edge=None):
         corners = "L".join(f"{x:.4g} {y:.4g}" for x, y in points)
-        self.fill(f"f-{fill}{f' s-{edge}' if edge else ''}", f"M{corners}Z")
+        self.merge(f"f-{fill}{f' s-{edge}' if edge else ''}\"", f"M{corners}Z")
 
     def box(self, x, y, wide, tall, fill="back", edge="soft"):
-        self.fill(f"f-{fill} s-{edge}", f"M{x:g} {y:g}h{wide:g}v{tall:g}h{-wide:g}z")
+        self.merge(f'f-{fill} s-{edge}"', f"M{x:g} {y:g}h{wide:g}v{tall:g}h{-wide:g}z")
 
-    def fill(self, look, d):
-        """Shapes of one look that follow each other are one element."""
-        end = f'" class="{look}"/>'
+    def merge(self, look, d):
+        """Shapes and lines of one look that follow each other are one element."""
+        end = f'" class="{look}/>'
         if self.parts and self.parts[-1].endswith(end):
             self.parts[-1] = self.parts[-1].removesuffix(end) + d + end
         else:
-            self.add(f'<path d="{d}{end}')
+            self.parts.append(f'<path d="{d}{end}')
 
     def dot(self, x, y, radius=4, fill="ink"):
-        self.add(f'<circle cx="{x:.4g}" cy="{y:.4g}" r="{radius:g}" class="f-{fill}"/>')
+        self.merge(f'f-{fill}"', ring(x, y, radius))
 
     def circle(self, x, y, radius, colour="rule", dash=False):
-        self.path(f"M{x - radius:g} {y:g}a{radius:g} {radius:g} 0 1 0 {2 * radius:g} 0a{radius:g} {radius:g} 0 1 0 {-2 * radius:g} 0",
-                  colour, 2, dash)
+        self.path(ring(x, y, radius), colour, 2, dash)
 
     def svg(self):
         def rules(theme):
@@ -84,7 +85,8 @@ class Canvas:
         style = f"text{{font-family:sans-serif}}path{{fill:none}}{rules(LIGHT)}@media(prefers-color-scheme:dark){{{rules(DARK)}}}"
         return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {self.tall}" width="{WIDE}" '
                           f'height="{self.tall}" role="img"><title>{self.title}</title><style>{style}</style>',
-                          f'<rect width="{WIDE}" height="{self.tall}" class="f-back"/>', *self.parts, "</svg>", ""])
+                          f'<rect width="{WIDE}" height="{self.tall}" class="f-back"/>', *self.parts, *self.texts,
+                          "</svg>", ""])
 
 
 def picture(title, tall=250):
@@ -239,20 +241,22 @@ def chapter_07(c):
     for top, name, pre in ((75, "pre-norm", True), (200, "post-norm", False)):
         c.text(15, top - 35, name, bold=True)
         half = [9 * math.sqrt(1 + i) if pre else 13 for i in range(7)]
-        for i in range(6):
-            x = 40 + 100 * i
-            end = 100 * i + 140
+        blocks = [(40 + 100 * i, 140 + 100 * i, top + half[i]) for i in range(6)]
+        for i, (x, end, _) in enumerate(blocks):
             if pre:
                 c.shape([(x, top - half[i]), (end, top - half[i]), (end, top + half[i]), (x, top + half[i])], "fill-a")
                 c.shape([(end - 20, top - half[i]), (end, top - half[i + 1]), (end, top + half[i + 1]), (end - 20, top + half[i])], "fill-a")
             else:
                 c.shape([(x, top - 13), (end - 40, top - 13), (end - 40, top + 13), (x, top + 13)], "fill-a")
                 c.shape([(end - 40, top - 13), (end - 20, top - 21), (end - 20, top + 21), (end - 40, top + 13)], "fill-a")
+        for x, end, y in blocks:
+            c.path(f"M{x + 15:g} {y:.4g}v20h55v-12", "ink", 2)
+        for x, end, y in blocks:
+            if not pre:
                 c.shape([(end - 20, top - 21), (end, top - 13), (end, top + 13), (end - 20, top + 21)], "fill-b", "soft")
-            y = top + (half[i] if pre else 13)
-            c.path(f"M{x + 15} {y}v20h55v-12", "ink", 2)
-            if pre:
+            else:
                 c.box(x + 20, y + 12, 16, 16, "fill-b")
+        for x, _, y in blocks:
             c.box(x + 42, y + 12, 16, 16)
     c.text(650, 72, "√(l + 1)", colour="a")
     c.text(650, 205, "1", colour="a")
@@ -299,16 +303,15 @@ def chapter_09(c):
 @picture("Eight numbers added in a chain, in lanes, and in pairs", 290)
 def chapter_10(c):
     def leaves(left, step):
-        for i in range(8):
-            c.dot(left + step * i, 60, 4, "a")
         return [(left + step * i, 60) for i in range(8)]
 
     def join(p, q, y):
         at = ((p[0] + q[0]) / 2, y)
         for end in (p, q):
             c.line(*end, *at, "ink", 1.5)
-        c.dot(*at, 3)
+        nodes.append(at)
         return at
+    nodes = []
     chain = leaves(25, 24)
     at = chain[0]
     for i in range(1, 8):
@@ -319,6 +322,10 @@ def chapter_10(c):
     pairs = leaves(505, 26)
     for y in (100, 140, 180):
         pairs = [join(pairs[i], pairs[i + 1], y) for i in range(0, len(pairs), 2)]
+    for x, y in chain + lanes + leaves(505, 26):
+        c.dot(x, y, 4, "a")
+    for x, y in nodes:
+        c.dot(x, y, 3)
     for x, name, words in ((25, "one chain", "7 roundings, 7 waits"), (265, "four lanes", "3 roundings, 3 waits"),
                            (505, "pairwise", "3 roundings, 3 waits")):
         c.text(x, 35, name, bold=True)
@@ -350,7 +357,7 @@ def chapter_11(c):
 def chapter_12(c):
     for top, name, chains in ((60, "one chain: 4 operations", 1), (150, "four chains: 16 operations", 4)):
         c.text(20, top - 12, name, bold=True)
-        for cycle in range(16):
+        for cycle in sorted(range(16), key=lambda cycle: cycle % 4):
             begins = cycle % 4 < chains
             c.box(20 + 42 * cycle, top, 42, 30, ("fill-a" if cycle % 4 == 0 else "fill-b") if begins else "back")
             if begins:

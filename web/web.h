@@ -1,8 +1,7 @@
 /* The functions that the figures of the site call from JavaScript (library.js), and the tests from C:
  * cases, their data, implementations and the check of `normlab check`. One case is open at a time.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_WEB_H
-#define NL_WEB_H
+#pragma once
 
 #include <stddef.h>
 
@@ -61,5 +60,3 @@ int web_verdict(double low, double median, double high, double band, double marg
 
 /* Runs `normlab judge`; each line of the text is an argument. Returns the exit code. */
 WEB_API(web_judge) int web_judge(void);
-
-#endif

@@ -28,6 +28,8 @@ typedef struct job {
     report out;
     size_t checked, failed, unbounded; /* cases; unbounded: beyond what the kernel promises */
     double share;                      /* of the bound, at most */
+    bool batches;                      /* some cases varied the batch */
+    char depends[400];                 /* the first of them that shows it; "": none */
     row first;                         /* the first failure */
     nl_case at;                        /* its case; then the one that is timed */
 } job;
@@ -62,6 +64,8 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
 static void judged(void *context, const nl_case *c, const nl_impl *impl, const verdict *v) {
     job *j = context;
     j->checked++, j->unbounded += v->outcome == OUTCOME_DEMO;
+    j->batches |= v->batches;
+    if (v->depends && !*j->depends) snprintf(j->depends, sizeof j->depends, "%s", v->why);
     if (v->outcome == OUTCOME_OK && v->bound_u > 0)
         j->share = fmax(j->share, v->error_u / v->bound_u);
     if (v->outcome != OUTCOME_FAIL) return;
@@ -242,11 +246,13 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     report_busy(&j.out);
     const size_t bounded = j.checked - j.unbounded;
     if (bounded)
-        printf("right on %zu case%s, with at most %.0f %% of the error allowed\n", bounded,
-               bounded == 1 ? "" : "s", 100 * j.share);
+        printf("right on %zu case%s, with at most %.0f %% of the error allowed%s\n", bounded,
+               bounded == 1 ? "" : "s", 100 * j.share,
+               j.batches && !*j.depends ? ", the same bits in every batch" : "");
     if (j.unbounded)
         printf("held to no bound on %zu, %s\n", j.unbounded,
                impl->demonstration ? "as a demonstration"
                                    : "where its method promises nothing (.method, .range_safe)");
+    if (*j.depends) print_folded(stdout, 0, j.depends);
     return NL_EXIT_OK;
 }

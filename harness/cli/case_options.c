@@ -159,6 +159,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
                                {"long", OPTION_MAYBE, &out->also_long, 0, 1e6},
                                {"seed", OPTION_COUNT, &out->seed, 0, 1000000},
                                {"first", OPTION_FLAG, &out->first, 0, 0},
+                               {"batch", OPTION_FLAG, &out->batch, 0, 0},
                                {"threads", OPTION_COUNT, &out->threads, 1, 4096},
                                {"passes", OPTION_COUNT, &out->passes, 1, 1000},
                                {"seconds", OPTION_NUMBER, &seconds, 1e-6, 1e6},

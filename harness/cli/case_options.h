@@ -18,6 +18,7 @@ typedef struct case_options {
     double also_long; /* check: the suite's long cases, and seconds of drawn ones; below 0: none */
     int seed;         /* check: of the drawn cases */
     bool first;       /* check: stop at the first failure */
+    bool batch;       /* check: a row of an added kernel must keep its bits in every batch */
     bool named;       /* cases were given on the command line */
     bool race; /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
     case_list cases;

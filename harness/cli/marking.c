@@ -164,6 +164,18 @@ static bool grade_bits(grading *j, const part *p) {
     return true;
 }
 
+static bool grade_batch(grading *j, const part *p) {
+    mark *k = mark_part(j, p);
+    verify_batches = true;
+    const bool ok = check_part(j, p, k);
+    verify_batches = false;
+    if (!ok || !k->right) return ok;
+    k->points = p->points;
+    snprintf(k->text, sizeof k->text, "a row has the same bits in every batch, on %zu case%s",
+             p->cases.count, p->cases.count == 1 ? "" : "s");
+    return true;
+}
+
 double grade_share(double value, double from, double to) {
     return fmin(1, fmax(0, log(from / value) / log(from / to)));
 }
@@ -207,12 +219,10 @@ static bool check_before_timing(grading *j, const part *p) {
     return q->n * q->c * q->s > LARGE || check_part(j, p, k);
 }
 
-static bool (*const grade_part[PART_KINDS])(grading *,
-                                            const part *) = {[PART_CATEGORY] = grade_category,
-                                                             [PART_BITS] = grade_bits,
-                                                             [PART_ERROR] = grade_error,
-                                                             [PART_COUNT] = grade_count,
-                                                             [PART_SPEED] = check_before_timing};
+static bool (*const grade_part[PART_KINDS])(grading *, const part *) =
+    {[PART_CATEGORY] = grade_category, [PART_BITS] = grade_bits,
+     [PART_BATCH] = grade_batch,       [PART_ERROR] = grade_error,
+     [PART_COUNT] = grade_count,       [PART_SPEED] = check_before_timing};
 
 /* Grades the parts of one kind; only checks parts of speed. False: bad input, after a message. */
 static bool grade_kind(grading *j, int kind, bool right) {
@@ -247,7 +257,9 @@ bool grade_all(grading *j) {
     const marks *m = j->out;
     bool right = true;
     for (size_t i = 0; i < j->work->count; i++) j->total += j->work->parts[i].cases.count;
-    if (!grade_kind(j, PART_CATEGORY, true) || !grade_kind(j, PART_BITS, true)) return false;
+    if (!grade_kind(j, PART_CATEGORY, true) || !grade_kind(j, PART_BITS, true) ||
+        !grade_kind(j, PART_BATCH, true))
+        return false;
     for (size_t i = 0; i < m->count; i++) right = right && m->all[i].right;
     if (!grade_kind(j, PART_ERROR, right) || !grade_kind(j, PART_COUNT, right)) return false;
     const size_t first = m->count;

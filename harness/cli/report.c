@@ -175,7 +175,8 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
     else
         fprintf(stderr, "     repeat: normlab check '%s' --impl '%s@%s'", c->text, impl, isa);
     if (threads > 1) fprintf(stderr, " --threads %d", threads);
-    if (origin && !source) fprintf(stderr, " --load '%s'", origin);
+    if (origin && !source)
+        fprintf(stderr, " --load '%s'%s", origin, verify_batches ? " --batch" : "");
     fputc('\n', stderr);
 }
 

@@ -31,6 +31,8 @@ static const char help[] =
     "  --load FILE.so     also the kernels of a library (normlab_kernel.h); may be repeated\n"
     "  --threads N        threads for those that use them (1)\n"
     "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
+    "  --batch            a loaded kernel, or a peer, fails if a row's bits depend on its batch;\n"
+    "                     otherwise a note. Our own always fail\n"
     "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
     "  --long[=SECONDS]   the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
@@ -46,6 +48,7 @@ static const char help[] =
     "  normlab check layernorm/forward/f16/64x1000/offset:100/residual\n"
     "  normlab check 'rmsnorm/forward/{f32,bf16}/3x{1..67}/normal' --impl 'rmsnorm/*'\n"
     "  normlab check --load ./mine.so --impl rmsnorm/mine\n"
+    "  normlab check --load ./mine.so --impl rmsnorm/mine --batch\n"
     "  normlab check experiments/activations.txt --out results/activations.csv\n";
 
 static const char model[] = "(the model's own y)";
@@ -53,6 +56,7 @@ static const char model[] = "(the model's own y)";
 typedef struct count {
     size_t ok, fail, demo, skip;
     double share; /* largest error over its bound, where there is a bound */
+    bool depends; /* on the batch: a note was printed */
 } count;
 
 static void add(count *n, const verdict *v) {
@@ -119,6 +123,12 @@ static void show(job *j, const nl_impl *m, row w) {
     if (m) hints_note(m, &w, case_options_threads(j->o, &small));
 }
 
+static void note_batch(const nl_case *c, const nl_impl *m, const verdict *v) {
+    progress_clear();
+    fprintf(stderr, "note: %s@%s on %s\n", m->name, m->isa, c->text);
+    print_folded(stderr, 5, v->why);
+}
+
 static void take(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
     job *j = context;
     const bool failed = v->outcome == OUTCOME_FAIL;
@@ -138,6 +148,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
         hints_note(m, &w, threads);
     if (failed && j->all.fail == FAILURES_MAX)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
+    if (v->depends && !its->depends) note_batch(c, m, v), its->depends = true;
     add(its, v);
     add(&j->all, v);
     if (!failed || !m || its->fail != GIVEN_UP) return;
@@ -220,6 +231,7 @@ int cmd_check(int argc, char **argv) {
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
     const bool whole = j.whole = !o.named;
+    verify_batches = o.batch;
     if (o.errors && (o.named || o.also_long >= 0 || (o.impl && strstr(o.impl, "best")))) {
         fprintf(stderr,
                 "normlab: --%serrors is for the suite: no cases, no --long and no --impl best\n",

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cases/names.h"
 #include "cli/arrays.h"
+#include "judge/batches.h"
 #include "judge/judgement.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
@@ -25,17 +26,22 @@ static const char usage[] =
     "  --rounded-to TYPE          f32, f16 or bf16: the type of y or dx before it was saved as a\n"
     "                             wider one\n"
     "                             default: its own type; float64 is judged as float32\n"
+    "  --batch FILE               y or dx of some rows of x, computed in another batch: the same "
+    "bits?\n"
+    "  --first-row N              the first of these rows  default: 0\n"
     "  --csv FILE                 the findings, one line for each mistake that was tried\n"
     "\n"
     "  normlab judge layernorm --x x.npy --gamma g.npy --beta b.npy --eps 1e-5 --y theirs.npy\n"
     "  normlab judge rmsnorm --x x.npy --gamma g.npy --rounded-to bf16 --casting before-weight \\\n"
     "      --y theirs.npy\n"
+    "  normlab judge layernorm --x x.npy --y theirs.npy --batch row_5_alone.npy --first-row 5\n"
     "  normlab judge layernorm --x x.npy --gamma g.npy --dy dy.npy --dx dx.npy --dgamma dg.npy\n"
     "\n"
-    "Exit codes: 0 within the bound, 1 beyond it or no bound to judge by, 2 bad usage or input.\n";
+    "Exit codes: 0 within the bound, 1 beyond it, no bound to judge by, or other bits in another\n"
+    "batch, 2 bad usage or input.\n";
 
 enum { Y = OWN, DX, DY, DRESIDUAL, DGAMMA, DBETA, ARRAYS };
-enum { ROUNDED_TO = ARRAYS, CSV, OPTIONS };
+enum { ROUNDED_TO = ARRAYS, BATCH, FIRST_ROW, CSV, OPTIONS };
 
 static const array_option own[OPTIONS - OWN] = {
     [Y - OWN] = {"y", NL_Y, true, IN_X},
@@ -45,6 +51,8 @@ static const array_option own[OPTIONS - OWN] = {
     [DGAMMA - OWN] = {"dgamma", NL_DGAMMA, true, DX},
     [DBETA - OWN] = {"dbeta", NL_DBETA, true, DX},
     [ROUNDED_TO - OWN] = {"rounded-to", NL_X, false, IN_X},
+    [BATCH - OWN] = {"batch", NL_X, false, IN_X},
+    [FIRST_ROW - OWN] = {"first-row", NL_X, false, BATCH},
     [CSV - OWN] = {"csv", NL_X, false, IN_X},
 };
 
@@ -59,10 +67,12 @@ static bool check_options(arrays *a) {
     if (!a->value[Y] && !a->backward)
         return options_fail("--y FILE.npy is missing: the output to judge; in backward, --dx");
     if (!arrays_check(a)) return false;
+    if (a->value[BATCH] && nl_layers[a->p.op].channels_first)
+        return options_fail("--batch: %s does not normalize a row by itself", a->layer);
     const char *csv = a->value[CSV];
     if (csv && strcmp(csv, "-") == 0)
         return options_fail("--csv -: standard output has the report, name a file");
-    for (int i = 0; csv && i < ARRAYS; i++)
+    for (int i = 0; csv && i <= BATCH; i++)
         if (a->value[i] && strcmp(a->value[i], csv) == 0)
             return options_fail("--csv %s is an input", csv);
     return true;
@@ -81,6 +91,34 @@ static void note_types(const arrays *a) {
     fputc('\n', stderr);
 }
 
+static bool first_row(const arrays *a, size_t *first) {
+    double row = 0;
+    const bool ok = arrays_number(a, FIRST_ROW, 0, 1e15, true, &row);
+    return *first = (size_t)row, ok;
+}
+
+/* Reads the rows of --batch. */
+static bool load_batch(arrays *a) {
+    const char *path = a->value[BATCH], *name = own[theirs(a) - OWN].name;
+    const nl_problem *p = &a->p;
+    npy *part = &a->array[BATCH];
+    char error[512], shape[NPY_SHAPE_TEXT];
+    size_t first;
+    if (!path) return true;
+    if (!first_row(a, &first)) return false;
+    if (!npy_read(path, part, error, sizeof error)) return options_fail("--batch %s", error);
+    npy_shape_text(part, shape);
+    if (part->type != a->array[theirs(a)].type)
+        return options_fail("--batch %s is %s, and %s is %s", path,
+                            npy_type_of(part->type)->our_name, name,
+                            npy_type_of(a->array[theirs(a)].type)->our_name);
+    if (!part->count || part->count % p->c)
+        return options_fail("--batch %s has shape %s: no rows of %zu", path, shape, p->c);
+    const size_t rows = part->count / p->c, left = first < p->n ? p->n - first : 0;
+    return rows <= left || options_fail("--batch %s has %zu rows; from row %zu on x has %zu", path,
+                                        rows, first, left);
+}
+
 static bool load(arrays *a) {
     char shape[NPY_SHAPE_TEXT];
     const char *to = a->value[ROUNDED_TO];
@@ -94,6 +132,7 @@ static bool load(arrays *a) {
         return options_fail("x of shape %s has one value a channel: training takes more than one "
                             "value",
                             shape);
+    if (!load_batch(a)) return false;
     const nl_dtype its = a->p.dtype = npy_type_of(a->array[theirs(a)].type)->dtype;
     if (!to) return true;
     for (nl_dtype t = 0; t < NL_DTYPES; t++) {
@@ -104,6 +143,15 @@ static bool load(arrays *a) {
         return a->p.dtype = t, true;
     }
     return options_fail("--rounded-to %s: %s", to, dtype_names());
+}
+
+/* Have the rows the same bits? Also judges those of the other batch. */
+static bool judge_batch(const arrays *a, const judgement *j) {
+    size_t first;
+    first_row(a, &first);
+    const batches b = batches_compare(j, &a->array[BATCH], first);
+    batches_print(j, &b, a->value[BATCH], stdout);
+    return !b.numbers && !b.beyond;
 }
 
 /* False: out of memory, or the CSV cannot be written. */
@@ -132,6 +180,7 @@ static bool judge(const arrays *a, bool *right) {
              options_fail("--csv %s: cannot write it", a->value[CSV]);
     }
     *right = j->right;
+    if (ok && a->value[BATCH]) *right = judge_batch(a, j) && *right;
     judgement_free(j), free(j);
     return ok;
 }

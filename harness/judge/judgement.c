@@ -9,8 +9,7 @@ const char *judgement_verdict(const judgement *j) {
     return j->score.judged == 0 ? "unjudged" : j->right ? "right" : "wrong";
 }
 
-/* Number i of output o as "y[3, 1, 4]", by the shape of x, or "dgamma[7]". */
-static const char *number_text(const judgement *j, nl_arg o, size_t i, char text[256]) {
+const char *judgement_number(const judgement *j, nl_arg o, size_t i, char text[256]) {
     const npy *x = j->of->array[NL_X];
     size_t left = x->count, used = (size_t)snprintf(text, 256, "%s[", nl_args[o].name);
     if (nl_args[o].extent != NL_TENSOR) return snprintf(text + used, 256 - used, "%zu]", i), text;
@@ -43,7 +42,7 @@ static void print_worst(const judgement *j, FILE *out) {
     const expected_value d = expected_at(&j->expectations, c->worst_of, i);
     char error[32], is[64], should[64];
     fprintf(out, "worst element    %s is %s, should be %s: %s",
-            number_text(j, c->worst_of, i, text), value_text(j->s.got[c->worst_of][i], is),
+            judgement_number(j, c->worst_of, i, text), value_text(j->s.got[c->worst_of][i], is),
             value_text((double)d.want, should), units_text(c->its_error, error));
     if (isfinite(c->its_error) && d.promised) fprintf(out, " of %.4g allowed", c->its_bound);
     fputc('\n', out);
@@ -193,7 +192,7 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
     fprintf(out, "%s,%s,%s,%zu,%zu,%zu,%s,%.6g,%.6g,%.6g,%.4f,%zu,\"%s\",", nl_op_name(p->op),
             nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, judgement_verdict(j),
             c->largest, c->its_bound, c->rms, 100 * (double)c->exact / (double)c->count, c->beyond,
-            strchr(number_text(j, c->worst_of, c->worst, text), '['));
+            strchr(judgement_number(j, c->worst_of, c->worst, text), '['));
     if (j->growth.groups >= 3)
         fprintf(out, "%.4g,%.4g", j->growth.slope, j->growth.half_width);
     else

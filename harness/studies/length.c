@@ -20,21 +20,14 @@ NL_INLINE float lanes(const float *x, size_t n, size_t count) {
     return sums[0];
 }
 
-static float lanes_1(const float *x, size_t n) {
-    return lanes(x, n, 1);
-}
-
-static float lanes_8(const float *x, size_t n) {
-    return lanes(x, n, 8);
-}
-
-static float lanes_16(const float *x, size_t n) {
-    return lanes(x, n, 16);
-}
-
-static float lanes_64(const float *x, size_t n) {
-    return lanes(x, n, 64);
-}
+#define LANES(count)                                       \
+    static float lanes_##count(const float *x, size_t n) { \
+        return lanes(x, n, count);                         \
+    }
+LANES(1)
+LANES(8)
+LANES(16)
+LANES(64)
 
 static float pairwise(const float *x, size_t n) {
     return n == 1 ? x[0] * x[0] : pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);

@@ -229,6 +229,10 @@ int isolate_threads(void) {
     return threads_had;
 }
 
+const char *isolate_batch(void) {
+    return record->batches ? record->batch : NULL;
+}
+
 bool isolate_call(const instance *in, int threads, char *why, size_t size) {
     const bool fresh = !in->shared || !is_in_table(in->impl);
     child alone = {0}, *k = fresh ? &alone : &servers[nl_is_own(in->impl)];

@@ -15,6 +15,9 @@ bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 /* If not NULL, it gets what a kernel prints, call by call, and printing is no failure. */
 extern void (*isolate_heard)(const char *text);
 
+/* What batch_compare() found in the last call; NULL: nothing was compared. */
+const char *isolate_batch(void);
+
 /* The threads of the last call's process, counted from outside, with those that OpenMP keeps. 0:
  * unknown. */
 int isolate_threads(void);

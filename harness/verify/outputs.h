@@ -15,6 +15,7 @@ typedef struct verdict {
     double largest[NL_ARGS]; /* the largest error of each output; NAN if none has a bound */
     size_t compared;         /* numbers compared; 0 is a failure */
     char why[320];           /* what failed and where, or why it did not run */
+    bool batches, depends;   /* was the batch varied; does a row depend on it, as `why` says? */
 } verdict;
 
 const char *outcome_name(outcome o);

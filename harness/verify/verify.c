@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/verify.h"
+#include "registry.h"
 #include "verify/isolate.h"
 #include "verify/worker.h"
+
+#include <stdio.h>
 
 /* A cached verdict with its key: many rungs compute the same bits, at both placements. */
 typedef struct known {
@@ -30,6 +33,18 @@ verdict verify_result(const instance *in, const answer *a) {
     return k->v;
 }
 
+bool verify_batches;
+
+/* Adds to a good verdict what parts of the batch have shown. */
+static verdict with_batch(verdict v, const nl_impl *impl) {
+    const char *how = isolate_batch();
+    if (!how || (v.outcome != OUTCOME_OK && v.outcome != OUTCOME_DEMO)) return v;
+    if (*how && (verify_batches || nl_is_own(impl))) return failure("%s", how);
+    v.batches = true, v.depends = *how;
+    if (*how) snprintf(v.why, sizeof v.why, "%s", how);
+    return v;
+}
+
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads) {
     const size_t scratch = nl_scratch_bytes(impl, &c->problem);
@@ -41,8 +56,9 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
     /* a kernel may add to what it finds unless that is NaN */
     if (where == PLACE_START) in.unset = UNSET_NUMBERS, instance_fill(&in);
     char why[sizeof((verdict){0}.why)];
-    const verdict v =
-        isolate_call(&in, threads, why, sizeof why) ? verify_result(&in, a) : failure("%s", why);
+    const verdict v = isolate_call(&in, threads, why, sizeof why)
+                          ? with_batch(verify_result(&in, a), impl)
+                          : failure("%s", why);
     instance_free(&in);
     return v;
 }

@@ -8,6 +8,10 @@
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads);
 
+/* Must added kernels keep a row's bits in every batch, as our own promise? Otherwise the verdict only
+ * notes that they do not. */
+extern bool verify_batches;
+
 /* Checks the outputs of a call; caches the verdict on the last bits. */
 verdict verify_result(const instance *in, const answer *a);
 

@@ -7,8 +7,8 @@
 #include "verify/worker.h"
 #include "base/clock.h"
 #include "parallel.h"
+#include "verify/batch.h"
 #include "verify/constants.h"
-#include "verify/pair.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -248,6 +248,8 @@ static void call(call_record *s) {
     if (s->pairs && s->status == NL_OK && !*s->left && !pair_agrees(&made))
         strcpy(s->left,
                "gives other numbers while another thread calls it too: is a buffer static?");
+    if (s->batches && s->status == NL_OK && !*s->left)
+        batch_compare(&made, s->batch, sizeof s->batch);
     s->forked = waitpid(-1, NULL, WNOHANG) >= 0;
     if (s->status != NL_OK) strcpy(s->message, nl_message());
     s->state = CALL_RETURNED;
@@ -384,6 +386,7 @@ void worker_fill(call_record *s, const instance *in, int threads) {
     s->repeats = second && pair_repeat_wanted(in, threads);
     s->again = second && pair_again_wanted(in);
     s->stale = second && pair_stale_wanted(in);
+    s->batches = second && batch_shows(in->c);
     s->in.c = &s->c, s->in.impl = &s->impl;
     for (nl_arg i = 0; i < NL_ARGS; i++) {
         s->writable[i] = !in->data->input[i] || instance_consumes(in, i);

@@ -17,6 +17,7 @@ typedef struct call_record {
     /* Also make two calls at once; many calls; further ones if memory grew; one before, on other
      * data in the same buffers. */
     bool pairs, repeats, again, stale;
+    bool batches; /* also compute parts of the batch */
     nl_tuning tuning;
     enum { REQUEST_CALL, REQUEST_SCRATCH, REQUEST_TURNS } request;
     size_t scratch_bytes;  /* the answer to REQUEST_SCRATCH */
@@ -27,6 +28,7 @@ typedef struct call_record {
     char message[256];
     bool forked, left_threads;
     char left[128];            /* what else the call left changed; "": nothing */
+    char batch[160];           /* batch_compare()'s answer */
     bool exited, ended_thread; /* by exit(), by pthread_exit() */
     int signal, code;          /* of the crash, 0: none; of SIGSYS: the system call */
     enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;

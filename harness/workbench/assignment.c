@@ -2,6 +2,7 @@
 #include "workbench/assignment.h"
 #include "base/csv.h"
 #include "cases/names.h"
+#include "verify/batch.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -78,6 +79,12 @@ static bool can_be_met(const scan *s, const part *p) {
         if (!can_take(&p->cases.items[i], NULL))
             return scan_error(s, s->first_line, "cannot be met: no kernel takes %s",
                               p->cases.items[i].text);
+    for (size_t i = 0; i < p->cases.count && p->kind == PART_BATCH; i++)
+        if (!batch_shows(&p->cases.items[i]))
+            return scan_error(s, s->first_line,
+                              "shows no batch: %s should have 2 rows or more of normal data, up to "
+                              "40000 elements, not in place",
+                              p->cases.items[i].text);
     for (int i = 0; i < 2; i++)
         if (p->kind >= PART_COUNT && strcmp(rungs[i], "limit") != 0 &&
             !can_take(p->cases.items, rungs[i]))
@@ -136,7 +143,7 @@ static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
     part *p = &a->parts[a->count++];
     p->kind = kind, p->steps = 5;
     if (!number(s, word(&rest), 0, &p->points)) return false;
-    return (kind <= PART_BITS ? read_category(s, p, rest) : read_scale(s, p, rest)) &&
+    return (kind <= PART_BATCH ? read_category(s, p, rest) : read_scale(s, p, rest)) &&
            can_be_met(s, p);
 }
 
@@ -162,11 +169,9 @@ static bool read_method(const scan *s, assignment *a, const char *name) {
 }
 
 static bool read_line(const scan *s, assignment *a, char *line) {
-    static const char *const kinds[] = {[PART_CATEGORY] = "category",
-                                        [PART_BITS] = "bits",
-                                        [PART_SPEED] = "speed",
-                                        [PART_COUNT] = "count",
-                                        [PART_ERROR] = "error"};
+    static const char *const kinds[] =
+        {[PART_CATEGORY] = "category", [PART_BITS] = "bits",   [PART_BATCH] = "batch",
+         [PART_SPEED] = "speed",       [PART_COUNT] = "count", [PART_ERROR] = "error"};
     for (char *end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);)
         *--end = '\0';
     char *rest = line;
@@ -180,8 +185,8 @@ static bool read_line(const scan *s, assignment *a, char *line) {
     for (int kind = PART_CATEGORY; kind < PART_KINDS; kind++)
         if (strcmp(key, kinds[kind]) == 0) return read_part(s, a, kind, rest);
     return scan_error(s, s->first_line,
-                      "'%s' should be title, category, bits, speed, count, error, method, headers, "
-                      "forbid or allow",
+                      "'%s' should be title, category, bits, batch, speed, count, error, method, "
+                      "headers, forbid or allow",
                       key);
 }
 

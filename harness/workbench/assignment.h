@@ -6,11 +6,20 @@
 
 enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 
-/* A category is right on all its cases or not. Bits must also be the same on any number of threads.
+/* A category is right on all its cases or not. Bits must also be the same on any number of threads,
+ * for a batch those of a row whatever is computed with it.
  * A speed, a count or an error has one case; its points follow the logarithm, from none at `from` to
  * all at `to`, for a speed and a count in steps. */
 typedef struct part {
-    enum { PART_CATEGORY, PART_BITS, PART_ERROR, PART_COUNT, PART_SPEED, PART_KINDS } kind;
+    enum {
+        PART_CATEGORY,
+        PART_BITS,
+        PART_BATCH,
+        PART_ERROR,
+        PART_COUNT,
+        PART_SPEED,
+        PART_KINDS
+    } kind;
     char name[80];
     double points;
     case_list cases;

@@ -3,7 +3,6 @@
 
 #include "kernel_build.h" /* generated: BUILD_SOURCE */
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* NumPy arrays as the arguments of a call: dtype, shape and layout. The library checks the rest.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_PYTHON_ARRAYS_H
-#define NL_PYTHON_ARRAYS_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -44,5 +43,3 @@ PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);
 
 /* One of zeros, of NumPy's type of this number. */
 PyArrayObject *array_zeros(nl_arg arg, const nl_problem *p, PyArrayObject *x, int type);
-
-#endif

@@ -1,6 +1,5 @@
 /* A call of the library with Python's arguments. SPDX-License-Identifier: MIT */
-#ifndef NL_PYTHON_CALL_H
-#define NL_PYTHON_CALL_H
+#pragma once
 
 #include "arrays.h"
 
@@ -37,5 +36,3 @@ void call_release(call *k);
 static inline void *call_at(const call *k, nl_arg a) {
     return k->array[a] ? PyArray_DATA(k->array[a]) : NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The functions of normlab._core; _core.pyi has their arguments. NULL: raised.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_PYTHON_FUNCTIONS_H
-#define NL_PYTHON_FUNCTIONS_H
+#pragma once
 
 #include "call.h"
 
@@ -39,5 +38,3 @@ FUNCTION(race_cases);
 
 /* (path of a results file) Writes the machine's facts beside it. */
 FUNCTION(race_machine);
-
-#endif

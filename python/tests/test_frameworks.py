@@ -7,7 +7,7 @@ import normlab
 import numpy as np
 import pytest
 from normlab.frameworks import __main__ as command
-from normlab.frameworks import exhibits, rounding, saving, step, verify
+from normlab.frameworks import exhibits, invariance, rounding, saving, step, verify
 from normlab.frameworks.adapter import Layer, Missing
 from normlab.frameworks.ours import Normlab
 from normlab.frameworks.registry import make
@@ -99,6 +99,39 @@ def test_frameworks(name):
     assert row.verdict == "ok" and row.rounds > 3, row.why
     found = exhibits.judge_case(framework, name, "layernorm/forward/f32/4x1024/museum:control/no-affine")
     assert found.verdict == "right", found
+    bits = invariance.compare(framework, name, "rmsnorm/forward/f32/9x64/normal", 1)
+    assert bits.verdict in ("same", "differs") and bits.rows == 38, bits
+
+
+class Batched(Normlab):
+    """The last row of a batch of 8 or more is some ulps off in one number."""
+
+    def layer(self, problem):
+        right = super().layer(problem)
+
+        def outputs(result):
+            made = dict(right.outputs(result))
+            for a in (a for a in made.values() if a.ndim == 2 and len(a) >= 8):
+                a[-1, 5:6].view(f"i{a.itemsize}")[:] += 3
+            return made
+
+        return Layer(right.call, outputs)
+
+
+@pytest.mark.parametrize("way", ["forward/f32", "backward/bf16"])
+def test_invariance(way):
+    case = f"layernorm/{way}/33x64/normal"
+    row = invariance.compare(Normlab(2), "normlab", case, 2)
+    assert row.verdict == "same" and (row.rows, row.others, row.ulps, row.smallest) == (86, 0, 0, 0)
+    row = invariance.compare(Batched(1), "wrong", case, 1)
+    assert row.verdict == "differs" and row.ulps == 3 and row.smallest == 8 and 0 < row.others < 9, row
+    assert "at most 3 ulp, smallest n that differs: 8" in invariance.line(row)
+
+
+def test_distance():
+    numbers = np.array([0, -0.0, 1, np.nan, np.nan, -1], "f4")
+    others = np.array([-0.0, 0, 1 + 2**-22, np.nan, 0, 1], "f4")
+    assert invariance.distance(numbers, others).tolist() == [1, 1, 2, 0, -1, 2 * 0x3f800000 + 1]
 
 
 def test_the_judge():
@@ -171,6 +204,10 @@ def test_the_command(tmp_path, capsys):
     assert [row["case"] for row in rows] == [FORWARD] and rows[0]["verdict"] == "ok"
     head, line = capsys.readouterr().out.splitlines()
     assert head.split()[:5] == ["framework", "case", "LayerNorm", "RMSNorm", "us"] and line.endswith(("is slower", "SAME", "NOT RESOLVED"))
+    assert command.main(["--invariance", "--only", "normlab", "--quick", "--out", str(out)]) == 0
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert len(rows) == 8 and all(row["verdict"] == "same" and row["rows"] == "86" for row in rows)
+    assert "same bits, 86 rows" in capsys.readouterr().out
     assert command.main(["--only", "normlab", "--case", FORWARD, "--device", "cuda"]) == 1
     assert "skipped: normlab: normlab runs on the CPU only" in capsys.readouterr().err
     assert command.main(["--only", "normlab", "--rounding", "--out", str(out)]) == 0

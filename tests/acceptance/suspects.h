@@ -3,7 +3,6 @@
 #pragma once
 
 #include "acceptance.h"
-#include "judge/families.h"
 
 typedef enum fate { UNSEEN, PASSES, CAUGHT } fate;
 

@@ -1,6 +1,5 @@
 /* The spelling of cases: the meaning of every part, the expansion of braces, the part that an error
  * names, and the bytes that a case moves, worked by hand. SPDX-License-Identifier: MIT */
-#include "base/random.h"
 #include "cases/case_list.h"
 #include "cases/data.h"
 #include "base/npy.h"
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-TestSuite(cases);
 static char error[700];
 
 /* A case in words: the problem, the data, then everything that is not the default. */

@@ -1,15 +1,9 @@
 /* The generator: the words of Philox, the contents of every kind of data, and the same bytes for
  * every machine, call and number of threads. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
-#include "cases/data.h"
-#include "dtype.h"
-#include "base/random.h"
-#include "reference.h"
 #include "trial.h"
 
-#include <criterion/criterion.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

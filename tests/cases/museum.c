@@ -1,15 +1,10 @@
 /* The museum: its data are those of the reports, and nl_best() is right on all of them. SPDX-License-Identifier: MIT */
 #include "cases/case_list.h"
 #include "cases/museum.h"
-#include "dtype.h"
 #include "trial.h"
 
-#include <criterion/criterion.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-TestSuite(museum);
 
 static char error[800];
 

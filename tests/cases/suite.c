@@ -8,10 +8,6 @@
 #include "support.h"
 #include "tuning.h"
 
-#include <criterion/criterion.h>
-#include <math.h>
-#include <string.h>
-
 static case_list cases;
 
 static void make(void) {

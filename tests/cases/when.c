@@ -1,6 +1,5 @@
 /* What failing cases have in common: planted conditions are found, chance is not.
  * SPDX-License-Identifier: MIT */
-#include "base/random.h"
 #include "cases/suite.h"
 #include "cases/when.h"
 #include "support.h"

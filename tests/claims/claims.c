@@ -1,7 +1,6 @@
 /* The verdicts of claims, their files, the paper's table, pRMSNorm, and that wrong kernels are not
  * timed. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
-#include "base/random.h"
 #include "claims/evidence.h"
 #include "claims/write.h"
 #include "timing/fixture.h"

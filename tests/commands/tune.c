@@ -5,11 +5,7 @@
 #include "folder.h"
 #include "tuning.h"
 
-#include <criterion/criterion.h>
 #include <stdint.h>
-#include <string.h>
-
-TestSuite(tune);
 
 /* Verdicts as letters, F S = ?, and the expected index. */
 static void expect(const char *letters, size_t want, bool want_known) {

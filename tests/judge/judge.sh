@@ -62,6 +62,13 @@ def out(name, make, letter='f', shape=(n, c)):
 
 out('right', lambda v: affine(norm(v)))
 out('right64', lambda v: affine(norm(v)), 'd')
+def up(v, ulps): return struct.unpack('<f', struct.pack('<I', struct.unpack('<I', struct.pack('<f', v))[0] + ulps))[0]
+rows = [affine(norm(v)) for v in x[5:8]]
+save('part', 'f', [1, 3, c], sum(rows, []))
+save('part-ulp', 'f', [3, c], [up(a, 3 if i == 2 * c + 7 else i == 9) for i, a in enumerate(sum(rows, []))])
+save('part-nan', 'f', [c], [math.nan] + rows[0][1:])
+save('part-odd', 'f', [c - 1], rows[0][1:])
+save('part64', 'd', [c], rows[0])
 out('right3', lambda v: affine(norm(v)), 'f', (5, 8, c))
 out('eps-1e-6', lambda v: affine(norm(v, eps=1e-6)))
 out('eps-odd', lambda v: affine(norm(v, eps=4e-5)))
@@ -318,6 +325,31 @@ assert 100 < float(ours['bound_u']) < float(theirs['bound_u']), (ours, theirs)
 PYTHON
 )"
 done
+
+# Rows that were computed in another batch.
+finds 0 "nothing to explain" right "${ln[@]}" --batch part.npy --first-row 5
+prints "another batch    rows 5 to 7 of 40: part.npy"
+prints "  its bits       are the same"
+finds 1 "nothing to explain" right "${ln[@]}" --batch part-ulp.npy --first-row 5
+prints "  its bits       differ in 2 of 3 rows, 2 of 72 numbers, at most 3 ulp: y[7, 7]"
+prints "  its error      is within the bound"
+finds 1 "nothing to explain" right "${ln[@]}" --batch part.npy --first-row 4
+prints "  its bits       differ in 3 of 3 rows"
+prints "  its error      is beyond the bound in "
+finds 1 "nothing to explain" right "${ln[@]}" --batch part-nan.npy --first-row 5
+prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, one of both NaN: y[5, 0]"
+gradient 0 "nothing to explain" dx-right --batch dx-right.npy
+while read -r file row words; do
+    "$normlab" judge "${ln[@]}" --y right.npy --batch "$file" --first-row "$row" > stdout 2> stderr; code=$?
+    check "--batch $file --first-row $row is refused" "$([ $code -eq 2 ] || echo "exit code $code")"
+    says "$words"
+done << 'END'
+part.npy 38 part.npy has 3 rows; from row 38 on x has 2
+part.npy -1 --first-row
+part-odd.npy 0 no rows of 24
+part64.npy 0 part64.npy is f64, and y is f32
+none.npy 0 none.npy
+END
 
 # The CSV.
 finds 1 "unbiased" unbiased "${ln[@]}" --csv out.csv

@@ -4,11 +4,7 @@
 #include "jobs.h"
 #include "layer.h"
 
-#include <criterion/criterion.h>
-#include <math.h>
 #include <stdio.h>
-
-TestSuite(arguments);
 
 enum { REGION = 16384 };
 

@@ -5,11 +5,7 @@
 #include "reference.h"
 #include "support.h"
 
-#include <criterion/criterion.h>
 #include <criterion/parameterized.h>
-#include <math.h>
-
-TestSuite(dtype);
 
 static const struct format {
     nl_dtype t;

@@ -1,9 +1,7 @@
 /* Where a naive product leaves float's range, or a rounded reciprocal shows: properties that hold
  * exactly, and cases whose answer is finite. SPDX-License-Identifier: MIT */
-#include "layer.h"
 #include "trial.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
 
 TestSuite(extremes, .init = one_thread);

@@ -4,8 +4,6 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(fork);
-
 static nl_problem p = {.op = NL_LAYERNORM, .n = 64, .c = 1024, .s = 1};
 
 static int timed;

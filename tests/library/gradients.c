@@ -3,12 +3,8 @@
 #include "layer.h"
 #include "runs.h"
 
-#include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <float.h>
-#include <math.h>
-
-TestSuite(gradients);
 
 static run r, other; /* every test runs in its own process */
 

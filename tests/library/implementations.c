@@ -1,7 +1,6 @@
 /* Every implementation in the table: right on every kind of data with every option, which the suite
  * has in full, and with exact properties that need no reference. A group is the values that share
  * one mean: a row, or a channel of BatchNorm. SPDX-License-Identifier: MIT */
-#include "verify/bound.h"
 #include "jobs.h"
 #include "trial.h"
 

@@ -1,12 +1,7 @@
 /* A row's y and dx have the same bits whatever the batch: its size, the row's place, the threads, the
  * alignment, the neighbours and the stores. For nl_best(), and for each rung by itself.
  * SPDX-License-Identifier: MIT */
-#include "base/random.h"
-#include "layer.h"
 #include "trial.h"
-#include "support.h"
-#include "tuning.h"
-#include "verify/instance.h"
 
 #include <stdlib.h>
 

@@ -6,10 +6,6 @@
 #include "reference.h"
 #include "verify/instance.h"
 
-#include <criterion/criterion.h>
-
-TestSuite(layer);
-
 static const struct job *job_of(nl_op op, nl_pass pass) {
     for (const struct job *j = jobs; j < jobs + JOBS; j++)
         if (j->op == op && j->pass == pass) return j;

@@ -3,9 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "trial.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_UNITS = 8 };
 

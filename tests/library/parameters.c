@@ -1,12 +1,6 @@
 /* Parameters in x's type: the bits of the same values as floats, and gradients that are rounded once,
  * to nearest even. SPDX-License-Identifier: MIT */
-#include "base/random.h"
-#include "layer.h"
 #include "trial.h"
-#include "support.h"
-
-#include <criterion/criterion.h>
-#include <string.h>
 
 enum { N = 24, C = 150, S = 3, ELEMENTS = N * C * S };
 

@@ -3,12 +3,8 @@
 #include "exact.h"
 #include "layer.h"
 
-#include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <float.h>
-#include <math.h>
-
-TestSuite(reference);
 
 static run r, other; /* every test runs in its own process */
 

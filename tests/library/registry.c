@@ -5,12 +5,9 @@
 #include "layer.h"
 #include "registry.h"
 
-#include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <unistd.h>
-
-TestSuite(registry);
 
 static nl_problem problem(nl_op op, nl_pass pass, nl_dtype dtype) {
     return (nl_problem){.op = op, .pass = pass, .dtype = dtype, .n = 4, .c = 8, .s = 1};

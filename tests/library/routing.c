@@ -1,13 +1,10 @@
 /* Dispatch by its properties: on drawn problems, and on both sides of each threshold.
  * SPDX-License-Identifier: MIT */
-#include "base/random.h"
 #include "best.h"
 #include "caches.h"
 #include "jobs.h"
-#include "layer.h"
 #include "registry.h"
 #include "trial.h"
-#include "tuning.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,6 @@
 /* Rows that do not follow each other give the bits of rows that do, nothing between them is written,
  * what makes no sense is refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
-#include "base/random.h"
 #include "cases/suite.h"
-#include "layer.h"
 #include "trial.h"
 
 TestSuite(strides, .init = fork_always);

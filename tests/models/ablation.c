@@ -2,9 +2,6 @@
  * invariances of its norms. SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "points.h"
-#include "base/random.h"
-
-#include <math.h>
 
 TestSuite(ablation, .init = one_thread);
 

@@ -1,12 +1,8 @@
 /* The steps of the study `model_step`: gradients against difference quotients, and a token with a
  * cache against all tokens at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
-#include "base/random.h"
 #include "models/step.h"
 #include "support.h"
-
-#include <math.h>
-#include <string.h>
 
 TestSuite(step, .init = one_thread);
 

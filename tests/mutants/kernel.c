@@ -149,7 +149,8 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             if (w.beta_first) xhat += beta;
             float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j);
             if (!w.beta_first) y += beta;
-            if (w.folded && !cast) { /* as many libraries do: right */
+            if ((w.folded || (w.folded_from && g >= w.folded_from)) &&
+                !cast) { /* as many libraries do: right */
                 const float scale = gain_of(p, a->gamma, j) * rstd;
                 y = x * scale + (beta - mean * scale);
             }

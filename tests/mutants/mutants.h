@@ -43,6 +43,7 @@ typedef struct wrong {
     size_t lost_rows;     /* dgamma misses one row of N, */
     size_t lost_blocks;   /* or all full blocks of N */
     size_t stale_from;    /* rows from here on take the statistics of the row before it */
+    size_t folded_from;   /* no mistake: rows from here on are folded */
     size_t from;          /* all of this only in groups of N values, */
     size_t from_rows;     /* with N groups, */
     unsigned with;        /* in calls with these arguments, NL_BIT() of each, */

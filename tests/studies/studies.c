@@ -3,7 +3,6 @@
 #include "layer.h"
 #include "models/network.h"
 #include "points.h"
-#include "base/random.h"
 
 TestSuite(studies, .init = one_thread);
 

@@ -2,7 +2,6 @@
  * of the same calls. SPDX-License-Identifier: MIT */
 #include "points.h"
 #include "trial.h"
-#include "base/random.h"
 
 #include <mpfr.h>
 

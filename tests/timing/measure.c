@@ -5,7 +5,6 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdlib.h>
 
 static double now;
 
@@ -35,19 +34,19 @@ static void lose_time(void *context) {
 static void (*before)(void *);
 
 /* Candidates 0 and 1 are the baseline and its repetition. */
-static bool run(measure *m, fake *fakes, size_t count, double seconds) {
-    measure_candidate *candidates = malloc(count * sizeof *candidates);
+static measure_candidate *prepare(measure *m, fake *fakes, size_t count, double seconds) {
+    static measure_candidate candidates[30];
     for (size_t i = 0; i < count; i++)
         candidates[i] =
             (measure_candidate){.call = fake_call, .context = &fakes[i], .before = before};
     m->candidates = candidates, m->count = count, m->clock = fake_clock, m->seconds = seconds;
     if (m->precision == 0) m->precision = 0.01;
-    return measure_run(m);
+    return candidates;
 }
 
-static void done(measure *m) {
-    free((void *)m->candidates);
-    measure_free(m);
+static bool run(measure *m, fake *fakes, size_t count, double seconds) {
+    prepare(m, fakes, count, seconds);
+    return measure_run(m);
 }
 
 static comparison verdict_of(const measure *m, size_t candidate) {
@@ -63,7 +62,7 @@ Test(measure, stops_when_precise) {
     cr_expect(verdict_of(&m, 2) == SLOWER && verdict_of(&m, 1) == SAME);
     cr_expect(fabs(measure_time(&m, 2).median - 1300) < 13);
     cr_expect(fabs(exp(measure_ratio(&m, 2, 0).median) - 1.3) < 0.01);
-    done(&m);
+    measure_free(&m);
 }
 
 /* The limit is the one that was faster in the rounds. With the option `streaming` the one that
@@ -89,7 +88,7 @@ Test(measure, impossible_is_what_beats_every_limit) {
             cr_expect(fabs(t.limit_pct - 100 * shown / of[i]) < 2, "%g %%", t.limit_pct);
             cr_expect(t.impossible == (i == TOO_FAST), "%g ns", of[i]);
         }
-        done(&m);
+        measure_free(&m);
     }
 }
 
@@ -101,7 +100,7 @@ Test(measure, stops_when_the_time_is_up) {
     cr_expect(m.stopped == STOPPED_TIME, "stopped by %s", stopped_name(m.stopped));
     cr_expect(now - before > 0.1e9 && now - before < 0.2e9, "took %g s", (now - before) / 1e9);
     cr_expect(verdict_of(&m, 2) == NOT_RESOLVED || verdict_of(&m, 2) == SAME);
-    done(&m);
+    measure_free(&m);
 }
 
 /* Enough calls for the fastest candidate, the same for all, and always the minimum of rounds. */
@@ -110,12 +109,12 @@ Test(measure, one_number_of_calls) {
     measure m = {.seed = 1};
     cr_assert(run(&m, f, 3, 10));
     cr_expect(m.calls == 2000, "%zu calls for a round of 100 us", m.calls);
-    done(&m);
+    measure_free(&m);
     fake slow[2] = {{1e9, 0, 0, 0, 0, 1}, {1e9, 0, 0, 0, 0, 2}};
     measure s = {.seed = 1};
     cr_assert(run(&s, slow, 2, 0.001));
     cr_expect(s.calls == 1 && s.rounds >= measure_min_rounds(2));
-    done(&s);
+    measure_free(&s);
 }
 
 /* Where one square takes longer than the time, the minimum of rounds is enough. */
@@ -127,7 +126,7 @@ Test(measure, a_part_of_a_square) {
     cr_assert(run(&m, f, CANDIDATES, 0.001) && measure_min_rounds(CANDIDATES) < CANDIDATES);
     cr_expect(m.rounds == measure_min_rounds(CANDIDATES), "%zu rounds", m.rounds);
     cr_expect(m.stopped == STOPPED_TIME && isfinite(measure_time(&m, 3).high));
-    done(&m);
+    measure_free(&m);
 }
 
 /* In every complete block each candidate is in each position once, and blocks differ. */
@@ -154,7 +153,7 @@ Test(measure, latin_squares) {
     }
     cr_expect(same_as_first < m.rounds / CANDIDATES / 4, "%zu blocks repeat the first",
               same_as_first);
-    done(&m);
+    measure_free(&m);
 }
 
 static bool stop;
@@ -171,15 +170,8 @@ static void interrupting_call(void *context, size_t turn) {
 
 Test(measure, interrupted_keeps_whole_rounds) {
     fake f[2] = {{1000, 0.5, 0, 0, 0, 1}, {1000, 0.5, 0, 0, 0, 2}};
-    measure_candidate candidates[2] = {{.call = fake_call, .context = &f[0]},
-                                       {.call = interrupting_call, .context = &f[1]}};
-    measure m = {.candidates = candidates,
-                 .count = 2,
-                 .seconds = 100,
-                 .precision = 1e-9,
-                 .seed = 1,
-                 .clock = fake_clock,
-                 .interrupted = stopped_now};
+    measure m = {.precision = 1e-9, .seed = 1, .interrupted = stopped_now};
+    prepare(&m, f, 2, 100)[1].call = interrupting_call;
     cr_assert(measure_run(&m));
     cr_expect(m.stopped == STOPPED_INTERRUPTED && m.rounds > 0 && m.rounds < 200);
     for (size_t i = 0; i < 2 * m.rounds; i++) cr_expect(m.ns[i] > 900, "round %zu is whole", i / 2);
@@ -192,7 +184,7 @@ Test(measure, what_comes_before_is_not_timed) {
     before = lose_time;
     cr_assert(run(&m, f, 2, 0.1));
     cr_expect(fabs(measure_time(&m, 0).median - 1e6) < 1);
-    done(&m);
+    measure_free(&m);
 }
 
 /* A clock whose readings take time themselves. */
@@ -222,14 +214,9 @@ static void consume(void *context, size_t turn) {
 /* A candidate that consumes its inputs beside one that does not: both take 100 ns by any clock. */
 Test(measure, inputs_are_restored_before_every_call) {
     fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
-    const measure_candidate candidates[] =
-        {{.call = consume, .context = &f[0], .before = restore, .after = compare},
-         {.call = fake_call, .context = &f[1]}};
-    measure m = {.candidates = candidates,
-                 .count = 2,
-                 .seconds = 0.01,
-                 .precision = 1e-9,
-                 .seed = 1};
+    measure m = {.precision = 1e-9, .seed = 1};
+    measure_candidate *first = prepare(&m, f, 2, 0.01);
+    first->call = consume, first->before = restore, first->after = compare;
     m.clock = slow_clock;
     cr_assert(measure_run(&m));
     cr_expect(restored + 1 >= f[0].calls && f[0].calls > 100, "restored %zu times for %zu calls",
@@ -259,19 +246,12 @@ Test(measure, any_call_may_be_the_one_that_is_verified) {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         for (size_t period = 2; period <= 8; period++)
             for (size_t phase = 0; phase < period; phase++) {
-                fake other = {.ns = 100e3 / (double)calls[i]};
-                faulty k = {other, period, 0};
+                fake each = {.ns = 100e3 / (double)calls[i]}, both[] = {each, each};
+                faulty k = {each, period, 0};
                 k.f.calls = phase;
-                const measure_candidate candidates[] = {{.call = fake_call,
-                                                         .context = &k,
-                                                         .after = verify_outputs},
-                                                        {.call = fake_call, .context = &other}};
-                measure m = {.candidates = candidates,
-                             .count = 2,
-                             .seconds = 0.04,
-                             .precision = -1,
-                             .seed = 1};
-                m.clock = fake_clock;
+                measure m = {.precision = -1, .seed = 1};
+                measure_candidate *first = prepare(&m, both, 2, 0.04);
+                first->context = &k, first->after = verify_outputs;
                 cr_assert(measure_run(&m));
                 cr_expect(m.rounds > 50 && k.seen > 0,
                           "wrong on call %zu of %zu, %zu calls a round: not seen in %zu rounds",
@@ -290,7 +270,7 @@ Test(measure, never_faster_by_accident) {
         measure m = {.seed = trial, .precision = 0.002};
         cr_assert(run(&m, f, 3, 0.02));
         cr_expect(verdict_of(&m, 2) != FASTER, "trial %zu", trial);
-        done(&m);
+        measure_free(&m);
     }
 }
 
@@ -302,7 +282,7 @@ Test(measure, a_against_a_is_never_a_difference) {
         measure m = {.seed = trial, .precision = 0.002};
         cr_assert(run(&m, f, 3, 0.01));
         wrong += verdict_of(&m, 2) == FASTER || verdict_of(&m, 2) == SLOWER;
-        done(&m);
+        measure_free(&m);
     }
     /* 2 %: nominally 1.7 %, and less by the band */
     cr_expect(wrong <= 8, "%zu of 400 differ from themselves", wrong);

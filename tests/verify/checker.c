@@ -45,6 +45,32 @@ Test(checker, rejects_every_mutant) {
     cr_assert(killed == mutant_count && killed > 0, "%zu mutants survived", mutant_count - killed);
 }
 
+/* Right within the bound, but a row's last bits depend on the number of rows, or on its place: a note,
+ * and a failure of those that promise that they do not. */
+Test(checker, sees_bits_that_depend_on_the_batch) {
+    static const struct {
+        const char *text;
+        wrong w;
+    } cases[] = {{"layernorm/forward/f32/9x64/normal", {.folded = true, .from_rows = 9}},
+                 {"layernorm/forward/f32/9x64/normal/residual", {.folded_from = 8}},
+                 {"rmsnorm/forward/f32/40x5/normal", {.folded = true, .from_rows = 20}},
+                 {"layernorm/backward/f32/9x64/normal", {.raw_sums = true, .from_rows = 3}},
+                 {"layernorm/backward/f32/9x64/normal/threads=2",
+                  {.raw_sums = true, .from_rows = 9}}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        trial t;
+        trial_make(&t, cases[i / 2].text);
+        verify_batches = i % 2;
+        const verdict right = by_check(&t, (wrong){0}), v = by_check(&t, cases[i / 2].w);
+        verify_batches = false;
+        cr_expect(right.outcome == OUTCOME_OK && right.batches && !right.depends, "%s", right.why);
+        cr_expect(v.outcome == (i % 2 ? OUTCOME_FAIL : OUTCOME_OK) && v.depends == !(i % 2) &&
+                      strstr(v.why, "depends on the batch: "),
+                  "%s: %s %s", cases[i / 2].text, outcome_name(v.outcome), v.why);
+        trial_end(&t);
+    }
+}
+
 /* Does a mutant fail this case of the suite? Only cases that could show it are tried: of its layer,
  * pass and type, not much smaller than its own, and with its arguments absent or overwritten. */
 static bool dies_on(const mutant *m, const nl_case *own, const nl_case *c) {

@@ -107,12 +107,26 @@ exits "a kernel on one thread has no bits to compare" 1 bits.txt "$rung"
 prints "it is not .threaded"
 prints "40 of 100 points"
 
+cat >batch.txt <<'END'
+title batch
+batch 60 alone and together: rmsnorm/forward/f32/{2,9}x64/normal
+category 40 right: rmsnorm/forward/f32/9x64/normal
+END
+exits "a row's bits in every batch" 0 batch.txt "$rung"
+prints "a row has the same bits in every batch, on 2 cases"
+prints "100 of 100 points"
+sed 's|nl_x(row, i) / sqrtf|(v.n > 2 ? 1.0000001f : 1) * &|' "$rung" >batch.c
+exits "bits that depend on the batch" 1 batch.txt batch.c
+prints "FAIL       0 of 60     alone and together"
+prints "depends on the batch: y[0]["
+prints "40 of 100 points"
+
 refuses() { # refuses WHAT LINE MESSAGE
     { echo "title x"; echo "category 1 a: rmsnorm/forward/f32/3x7/normal"; printf '%s\n' "$2"; } >bad.txt
     exits "$1" 2 bad.txt "$rung"
     says "bad.txt:3: $3"
 }
-refuses "an unknown key" "points 3" "'points' should be title, category, bits, speed, count, error, method, headers, forbid or allow"
+refuses "an unknown key" "points 3" "'points' should be title, category, bits, batch, speed, count, error, method, headers, forbid or allow"
 refuses "no such method" "method three-pass" "'three-pass' should be one-pass, shifted, welford, two-pass or refined"
 refuses "points that are none" "category ten a: rmsnorm/forward/f32/3x7/normal" "'ten' should be a number from 0 to 1e+09"
 refuses "no colon" "category 1 rmsnorm/forward/f32/3x7/normal" "should be: category POINTS NAME: CASE..."
@@ -125,6 +139,7 @@ refuses "no word" "forbid ##" "'##' should be a word of C"
 refuses "a case that no kernel takes" "category 1 b: layernorm/inference/f32/3x7/normal" "case layernorm/inference/f32/3x7/normal: this layer keeps no running statistics"
 refuses "a rung that does not take the case" "speed 1 rmsnorm/forward/f32/64x1024/normal from layernorm/naive to limit" "cannot be met: layernorm/naive does not take rmsnorm"
 refuses "rotating buffers" "speed 1 rmsnorm/forward/f32/64x1024/normal/rotating from rmsnorm/naive to limit" "a speed is measured on warm or cold buffers"
+refuses "a batch of one row" "batch 1 b: rmsnorm/forward/f32/1x7/normal" "shows no batch: rmsnorm/forward/f32/1x7/normal"
 refuses "no such rung" "speed 1 rmsnorm/forward/f32/64x1024/normal from rmsnorm/nave to limit" "there is no rung rmsnorm/nave"
 for steps in "in 0 steps" "in four steps" "in 4" "4 steps" "in 4 steps more"; do
     refuses "'$steps'" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive to limit $steps" "should be: speed POINTS CASE from RUNG to RUNG (or limit), and at the end \`in N steps\`"

@@ -7,10 +7,7 @@
 #include "workbench/lab.h"
 #include "workbench/load.h"
 
-#include <criterion/criterion.h>
 #include <stdio.h>
-
-TestSuite(load);
 
 #define AT(type, member, was) \
     { #type "." #member, offsetof(type, member), was }

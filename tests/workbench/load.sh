@@ -73,6 +73,19 @@ variant() {
     sed "s|(void)threads;|$2|; s|c/rmsnorm|c/$1|; s|\.lanes = 1,|.lanes = 1, ${3-}|" "$root/examples/rmsnorm.c" > "$1.c"
     $cc -O2 -ffp-contract=off -shared -fPIC -include stdlib.h -I"$root/include" -I"$root/core" "$1.c" -lm -o "$1.so" || exit 1
 }
+# Another order of the same product in batches of three rows and more.
+sed 's|y\[i\] = gamma|y[i] = gamma \&\& p->n > 2 ? v * (rstd * gamma[i]) : gamma|; s|c/rmsnorm|c/batch|' \
+    "$root/examples/rmsnorm.c" > batch.c
+$cc -O2 -ffp-contract=off -shared -fPIC -I"$root/include" batch.c -lm -o batch.so || exit 1
+exits "bits that depend on the batch" 0 check --load batch.so --impl c/batch rmsnorm/forward/f32/{2,9}x64/normal
+says "note: c/batch@c on rmsnorm/forward/f32/9x64/normal"
+says "depends on the batch: y[0]["
+exits "  fail with --batch" 1 check --batch --load batch.so --impl c/batch rmsnorm/forward/f32/{2,9}x64/normal
+says "repeat: normlab check 'rmsnorm/forward/f32/9x64/normal' --impl 'c/batch@c' --load 'batch.so' --batch"
+exits "  and by \`try\`" 0 try --seconds 0.001 batch.so
+prints "depends on the batch: y[0]["
+exits "  not those of the example" 0 try --seconds 0.001 naive.so
+prints ", the same bits in every batch"
 # The address sanitizer has a malloc() and a handler of SIGFPE of its own.
 fpe=", with exit code 1"
 if ! grep -q __asan_init "$normlab"; then

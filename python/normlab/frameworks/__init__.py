@@ -5,6 +5,7 @@ them, and whether their numbers are right.
     python -m normlab.frameworks --judge     # the museum and special values before the judge
     python -m normlab.frameworks --rounding  # where each rounds in 16 bits, also transformers and Flax
     python -m normlab.frameworks --step      # a training step of a small transformer, in PyTorch
+    python -m normlab.frameworks --invariance --threads 2   # has a row the same bits in every batch?
 
 A framework that is not installed is skipped by name. Each computes in a process of its own.
 """

@@ -9,7 +9,7 @@ from typing import Any, Optional
 from .. import _core
 from ..cases import case
 from . import __doc__ as about
-from . import exhibits, rounding, saving, step
+from . import exhibits, invariance, rounding, saving, step
 from .registry import JUDGED, NAMES, TIMED, each
 
 Rows = list[Any]
@@ -63,12 +63,15 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     what.add_argument("--judge", action="store_true", help="judge the museum and special values instead")
     what.add_argument("--rounding", action="store_true", help="find where norms round in 16 bits instead")
     what.add_argument("--step", action="store_true", help="time a training step of a transformer instead")
+    what.add_argument("--invariance", action="store_true",
+                      help="compare the bits of rows, alone and in batches of up to 257, instead")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing")
     parser.add_argument("--out", metavar="FILE.csv", help="the rows for programs")
     parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="may be repeated; one of "
                         f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
-                        help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both")
+                        help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both. With --judge "
+                        "and --invariance the layer comes first")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="of timing per candidate (0.3; with --quick 0.05)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch on a GPU")
@@ -81,7 +84,7 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
         parser.error(f"argument --threads: {options.threads} should be 1 or more")
     if options.seconds is not None and not 1e-6 <= options.seconds <= 1e6:
         parser.error(f"argument --seconds: {options.seconds:g} should be from 1e-06 to 1e+06")
-    for one in () if options.judge else options.case or ():
+    for one in () if options.judge or options.invariance else options.case or ():
         passes, _, rest = one.partition("/")
         try:
             case(f"layernorm/{'backward' if passes == 'both' else passes}/{rest}")
@@ -101,6 +104,11 @@ def main(given: Optional[Sequence[str]] = None) -> int:
         if options.judge:
             cases = options.case or exhibits.cases(options.quick)
             collect(rows, exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits)
+        elif options.invariance:
+            work = [(c, options.threads) for c in options.case or invariance.cases(options.quick)]
+            collect(rows, invariance.compare_by_name, options.only or TIMED, work, invariance)
+            if not options.only:
+                print("skipped: onednn: normlab check --impl 'peer/onednn*' notes it, in C", file=sys.stderr)
         elif options.rounding:
             for how in options.only or rounding.NAMES:
                 collect(rows, rounding.find_by_name, [how], [(c,) for c in rounding.cases(how)], rounding)
@@ -120,7 +128,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
         write(options.out, rows, options.quick)
     if interrupted:
         return 130
-    ours_wrong = [row for row in rows if row.how == "normlab" and row.verdict in ("fail", "wrong")]
+    ours_wrong = [row for row in rows if row.how == "normlab" and row.verdict in ("fail", "wrong", "differs")]
     return 1 if ours_wrong or not any(row.verdict != "skip" for row in rows) else 0
 
 

@@ -1,6 +1,5 @@
 /* WebAssembly has no pages to protect: buffers there have no guard pages. SPDX-License-Identifier: MIT */
-#ifndef WEB_MMAN_H
-#define WEB_MMAN_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -22,5 +21,3 @@ static inline int munmap(void *at, size_t bytes) {
     (void)bytes;
     return free(at), 0;
 }
-
-#endif

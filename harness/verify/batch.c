@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "verify/batch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The most elements of a case, and the most rows that are computed alone. */
+enum { MOST = 40000, ROWS = 12, LINE = 64 };
+
+/* Some rows of a batch, in buffers of their own. */
+typedef struct portion {
+    nl_case c;
+    instance in;
+    void *memory[NL_ARGS];
+} portion;
+
+bool batch_shows(const nl_case *c) {
+    const nl_problem *p = &c->problem;
+    return !nl_layers[p->op].by_channel && p->n > 1 && p->n * p->c * p->s <= MOST &&
+           nl_is_packed(p) && !c->in_place && !c->team && strcmp(c->data, "normal") == 0;
+}
+
+/* Bytes of an argument that belong to one row; 0: all rows share it. */
+static size_t stride(const nl_problem *p, nl_arg a) {
+    const bool tensor = nl_args[a].extent == NL_TENSOR;
+    if (!tensor && nl_args[a].extent != NL_GROUPS) return 0;
+    return nl_bytes(p, nl_args[a].extent) / p->n;
+}
+
+static void release(portion *of) {
+    for (nl_arg a = 0; a < NL_ARGS; a++) free(of->memory[a]);
+}
+
+/* Rows [first, first + n), `turn` elements off a cache line. False: out of memory. */
+static bool take(portion *of, const pair_call *s, size_t first, size_t n, size_t turn) {
+    const nl_problem *p = &s->in->c->problem;
+    *of = (portion){.c = *s->in->c, .in = *s->in};
+    of->in.c = &of->c, of->in.scratch = NULL;
+    of->c.problem.n = n, of->c.problem.stores = (nl_stores)(turn % 3);
+    for (nl_arg a = 0; a < NL_ARGS; a++) {
+        if (!s->in->at[a]) continue;
+        const size_t each = stride(p, a), bytes = each ? n * each : nl_bytes(p, nl_args[a].extent);
+        const size_t skew =
+            nl_args[a].extent == NL_TENSOR ? nl_dtype_size(p->dtype) : sizeof(float);
+        of->memory[a] = aligned_alloc(LINE, (bytes / LINE + 2) * LINE);
+        if (!of->memory[a]) return false;
+        of->in.at[a] = (char *)of->memory[a] + turn % (LINE / sizeof(float)) * skew;
+        memcpy(of->in.at[a], (char *)s->in->at[a] + first * each, bytes);
+    }
+    return true;
+}
+
+/* The first number of the rows that differs; SIZE_MAX: there is none. */
+static size_t first_other(const portion *of, const pair_call *s, nl_arg a, size_t first) {
+    const size_t size = nl_dtype_size(of->c.problem.dtype),
+                 count = of->c.problem.n * of->c.problem.c;
+    const char *alone = of->in.at[a],
+               *among = (char *)s->in->at[a] + first * of->c.problem.c * size;
+    if (memcmp(alone, among, count * size) == 0) return SIZE_MAX;
+    size_t i = 0;
+    while (memcmp(alone + i * size, among + i * size, size) == 0) i++;
+    return i;
+}
+
+/* False: the rows have other bits, as `how` describes. */
+static bool same(const pair_call *s, size_t first, size_t n, size_t turn, int threads, char *how,
+                 size_t size) {
+    const nl_problem *p = &s->in->c->problem;
+    const nl_arg a = p->pass == NL_BACKWARD ? NL_DX : NL_Y;
+    portion of;
+    const bool ok = take(&of, s, first, n, turn) && instance_call(&of.in, threads) == NL_OK;
+    const size_t i = ok ? first_other(&of, s, a, first) : SIZE_MAX;
+    if (!ok)
+        snprintf(how, size, "cannot be called on rows %zu to %zu alone", first, first + n - 1);
+    else if (i != SIZE_MAX)
+        snprintf(
+            how, size,
+            "depends on the batch: %s[%zu][%zu] is %.9g among %zu rows, and %.9g among rows %zu "
+            "to %zu alone",
+            nl_args[a].name, first + i / p->c, i % p->c,
+            (double)nl_load(p->dtype, s->in->at[a], first * p->c + i), p->n,
+            (double)nl_load(p->dtype, of.in.at[a], i), first, first + n - 1);
+    release(&of);
+    return ok && i == SIZE_MAX;
+}
+
+void batch_compare(const pair_call *s, char *how, size_t size) {
+    const size_t n = s->in->c->problem.n, rows = n < ROWS ? n : ROWS;
+    *how = '\0';
+    for (size_t k = 0; k < rows; k++)
+        if (!same(s, k * (n - 1) / (rows - 1), 1, k, 1, how, size)) return;
+    same(s, n / 3, n - n / 3, 5, s->threads, how, size);
+}

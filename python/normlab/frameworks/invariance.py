@@ -1,0 +1,103 @@
+"""Does a row have the same bits in every batch? Each framework computes a few rows alone, and then among others."""
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .adapter import Framework, Missing, Problem, aligned
+from .registry import confine, make
+from .verify import problem
+
+ROWS = 8  #: that are computed again and again
+SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
+FEW = (1, 2, 3, 17, 257)  #: for torch.compile, which takes seconds a size
+
+
+class Invariance(NamedTuple):
+    """A row of the results."""
+
+    how: str
+    version: str
+    case: str  #: "layernorm/forward/f32/257x1000/normal"; the batches have up to 257 rows
+    threads: int
+    verdict: str  #: "same", "differs", "skip", or "error"
+    rows: int = 0  #: compared, in all batches
+    others: int = 0  #: of them with other bits
+    ulps: int = 0  #: the largest distance; -1: one of both is NaN
+    smallest: int = 0  #: the number of rows of the smallest batch with other bits; 1: two calls differ
+    why: str = ""
+
+
+def cases(quick: bool = False) -> list[str]:
+    """Rows that end within a vector; and long ones, which some share among threads."""
+    return [f"{op}/{way}/{kind}/{shape}/normal" for kind in ("f32", "bf16") for way in ("forward", "backward")
+            for op in ("layernorm", "rmsnorm") for shape in (("33x1000",) if quick else ("257x1000", "17x65536"))]
+
+
+def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """In ulps, of each number; NaNs are alike, and -1 stands for one NaN."""
+    bits = np.dtype(f"i{a.dtype.itemsize}")
+    lowest = np.int64(np.iinfo(bits).min)
+    places = [np.where(i < 0, lowest - 1 - i, i) for i in (v.view(bits).astype(np.int64) for v in (a, b))]
+    nan = [v != v for v in (a, b)]
+    apart: NDArray[Any] = np.where(nan[0] | nan[1], np.where(nan[0] & nan[1], 0, -1), abs(places[0] - places[1]))
+    return apart
+
+
+def of_rows(framework: Framework, given: Problem, rows: NDArray[Any]) -> NDArray[Any]:
+    """y, or dx, of these rows of the problem as a batch."""
+    some = {name: aligned(given.arrays[name][rows]) for name in ("x", "dy") if name in given.arrays}
+    layer = framework.layer(given._replace(arrays={**given.arrays, **some}))
+    made: NDArray[Any] = layer.outputs(layer.call())["dx" if given.training else "y"]
+    return made.copy()
+
+
+def compare(framework: Framework, how: str, case: str, threads: int) -> Invariance:
+    """The first rows of the case, alone, and at drawn places of batches with drawn neighbours."""
+    row = Invariance(how, framework.version, case, threads, "same")
+    op, _, tail = case.partition("/")
+    given, draw = problem(op, tail), np.random.default_rng(1)
+    count = len(given.arrays["x"])
+    ours = min(ROWS, count - 1)
+    try:
+        alone = [of_rows(framework, given, np.array([r]))[0] for r in range(ours)]
+        for n in [n for n in (FEW if how == "torch_compile" else SIZES) if n <= count]:
+            batch = draw.integers(ours, count, n)
+            places = draw.permutation(n)[:ours]
+            batch[places] = draw.permutation(ours)[:len(places)]
+            got = of_rows(framework, given, batch)
+            apart = [distance(got[at], alone[batch[at]]) for at in places]
+            others = sum(bool(d.any()) for d in apart)
+            worst = max((-1 if (d < 0).any() else int(d.max()) for d in apart), key=lambda d: d if d >= 0 else np.inf)
+            row = row._replace(rows=row.rows + len(places), others=row.others + others,
+                               ulps=-1 if -1 in (worst, row.ulps) else max(row.ulps, worst),
+                               smallest=row.smallest or (n if others else 0))
+    except Missing as missing:
+        return row._replace(verdict="skip", why=str(missing))
+    return row._replace(verdict="differs" if row.others else "same")
+
+
+def compare_by_name(how: str, case: str, threads: int) -> Invariance:
+    """For a process of its own."""
+    confine(threads)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compare(make(how, threads), how, case, threads)
+    except Missing as missing:
+        return Invariance(how, "", case, threads, "skip", why=str(missing))
+    except Exception as error:  # a framework's own failure is a result
+        return Invariance(how, "-", case, threads, "error", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+
+
+HEAD = f"{'framework':14} {'version':20} {'case':44} bits of a row alone, and in batches"
+
+
+def line(row: Any) -> str:
+    """For people."""
+    says = (f"same bits, {row.rows} rows" if row.verdict == "same" else
+            f"differs in {row.others} of {row.rows} rows, "
+            f"{'one of both NaN' if row.ulps < 0 else f'at most {row.ulps} ulp'}, smallest n that differs: {row.smallest}"
+            if row.verdict == "differs" else f"{row.verdict}: {row.why}")
+    return f"{row.how:14} {row.version:20} {row.case:44} {says}"
