@@ -101,7 +101,7 @@ static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     return 0;
 }
 
-/* int8 with a scale: 127 steps up to the largest number, or as y shows. */
+/* int8 with a scale: 127 steps up to the largest number, or steps that y shows. */
 static void add_grids(mistake_list *l) {
     const subject *s = l->s;
     double x = 0, gamma = 0;
