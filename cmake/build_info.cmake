@@ -9,7 +9,7 @@ if(failed)
     set(commit unknown)
 endif()
 file(GLOB_RECURSE kernels ${SOURCE}/core/*.[ch] ${SOURCE}/include/*.h ${SOURCE}/layernorm/*.[ch]
-    ${SOURCE}/rmsnorm/*.[ch] ${SOURCE}/batchnorm/*.[ch] ${SOURCE}/half/*.[ch] ${SOURCE}/optimized/*.[ch])
+    ${SOURCE}/rmsnorm/*.[ch] ${SOURCE}/gated_rmsnorm/*.[ch] ${SOURCE}/batchnorm/*.[ch] ${SOURCE}/half/*.[ch] ${SOURCE}/optimized/*.[ch])
 list(SORT kernels)
 string(REGEX REPLACE " -W[^ ]*" "" hashes "${COMPILER} ${FLAGS}")  # warnings change no code
 foreach(file IN LISTS kernels)

@@ -1,17 +1,16 @@
 /* A backward problem as its kernel sees it. SPDX-License-Identifier: MIT */
-#ifndef NL_BACKWARD_VIEW_H
-#define NL_BACKWARD_VIEW_H
+#pragma once
 
 #include "view.h"
 
 /* The tensors of a backward problem, or one row of them. x is what was normalized. */
 typedef struct nl_backward_view {
     nl_dtype t;
-    const void *x, *dy, *dresidual;
-    void *dx;
+    const void *x, *dy, *dresidual, *gate;
+    void *dx, *dgate;
     const float *gamma, *mean, *rstd;
     float *dgamma, *dbeta, *scratch;
-    bool centred, plus_one;
+    bool centred, plus_one, gate_first;
     size_t n, c, s;
     float eps;
     size_t first;        /* of strided rows */
@@ -43,7 +42,9 @@ NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_bac
                               .x = a->x,
                               .dy = a->dy,
                               .dresidual = a->dresidual,
+                              .gate = a->gate,
                               .dx = a->dx,
+                              .dgate = a->dgate,
                               .gamma = a->gamma,
                               .mean = a->mean,
                               .rstd = a->rstd,
@@ -52,6 +53,7 @@ NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_bac
                               .scratch = a->scratch,
                               .centred = nl_layers[p->op].centred,
                               .plus_one = nl_layers[p->op].plus_one,
+                              .gate_first = nl_layers[p->op].gate == NL_GATE_FIRST,
                               .n = p->n,
                               .c = p->c,
                               .s = p->s,
@@ -108,5 +110,3 @@ NL_INLINE void nl_backward_with_type(const nl_problem *p, const nl_backward_args
     const nl_backward_call call = {nl_backward_view_of(p, a), kernel};
     nl_with_dtype(p->dtype, nl_call_with_backward_view, &call);
 }
-
-#endif

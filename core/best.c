@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { ROWS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
+enum { GATED = NL_BIT(NL_GATED_RMSNORM) | NL_BIT(NL_GATE_FIRST_RMSNORM) };
 enum {
     ALWAYS,
     ROW_SHORT,
@@ -61,6 +62,8 @@ static const choice choices[] = {
     {"optimized/batch_prefetch", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/batch_backward_tiles", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), ALWAYS},
     {"optimized/batch_inference", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), ALWAYS},
+    {"optimized/gated_simd", GATED, NL_BIT(NL_FORWARD), ALWAYS},
+    {"optimized/gated_backward_simd", GATED, NL_BIT(NL_BACKWARD), ALWAYS},
     /* Where optimized/ is not compiled for an instruction set that runs here. */
     {"layernorm/refined", NL_BIT(NL_LAYERNORM), NL_BIT(NL_FORWARD), ALWAYS},
     {"layernorm/backward", NL_BIT(NL_LAYERNORM), NL_BIT(NL_BACKWARD), ALWAYS},
@@ -69,6 +72,8 @@ static const choice choices[] = {
     {"batchnorm/refined", NL_BIT(NL_BATCHNORM), NL_BIT(NL_FORWARD), ALWAYS},
     {"batchnorm/backward", NL_BIT(NL_BATCHNORM), NL_BIT(NL_BACKWARD), ALWAYS},
     {"batchnorm/inference", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), ALWAYS},
+    {"gated_rmsnorm/naive", GATED, NL_BIT(NL_FORWARD), ALWAYS},
+    {"gated_rmsnorm/backward", GATED, NL_BIT(NL_BACKWARD), ALWAYS},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 

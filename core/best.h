@@ -1,7 +1,6 @@
 /* Dispatch, every decision by size: which implementation, how many threads, which stores. Kernels
  * decide nothing. SPDX-License-Identifier: MIT */
-#ifndef NL_BEST_H
-#define NL_BEST_H
+#pragma once
 
 #include "normlab.h"
 
@@ -18,5 +17,3 @@ static inline nl_plan nl_plan_of(const nl_impl *impl, const nl_problem *p, int t
     nl_make_plan(&plan, impl, p, threads);
     return plan;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Converts one stored element to float and back: binary16 and bfloat16 in integer arithmetic,
  * rounded to nearest even, with subnormals, infinities and NaN. Slow and portable: what fast
  * conversions are tested against. SPDX-License-Identifier: MIT */
-#ifndef NL_DTYPE_H
-#define NL_DTYPE_H
+#pragma once
 
 #include "normlab.h"
 
@@ -102,5 +101,3 @@ NL_INLINE float nl_round(nl_dtype t, float f) {
     }
     __builtin_unreachable();
 }
-
-#endif

@@ -111,7 +111,8 @@ NL_INLINE nl_status check_overlaps(const nl_problem *p, const void *const at[BUF
                 continue;
             return fail(NL_BAD_ARGUMENT,
                         "%s and %s overlap; apart from y == x, residual_out == residual, "
-                        "dx == dy and dx == dresidual, with the same strides, an output needs "
+                        "dx == dy, dx == dresidual and dgate == gate, with the same strides, an "
+                        "output needs "
                         "memory of its own",
                         buffer_name(a, p->pass), buffer_name(b, p->pass));
         }
@@ -135,7 +136,7 @@ NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFF
     const unsigned takes = nl_takes(p->op, p->pass) | NL_BIT(SCRATCH);
     const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
     unsigned given = 0;
-#pragma GCC unroll 15
+#pragma GCC unroll 17
     for (int i = 0; i < BUFFERS; i++) given |= at[i] ? NL_BIT(i) : 0;
     if (given & ~takes)
         return fail(NL_BAD_ARGUMENT, "%s %s does not take %s: pass NULL", nl_op_name(p->op),
@@ -158,7 +159,7 @@ NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFF
                             [NL_GROUPS] = sizeof(float),
                             [OF_SCRATCH] = 64};
     uintptr_t odd = 0;
-#pragma GCC unroll 15
+#pragma GCC unroll 17
     for (int i = 0; i < BUFFERS; i++) odd |= (uintptr_t)at[i] & (align[extent(i)] - 1);
     if (odd) return fail_alignment(p, at, align);
 
@@ -338,6 +339,8 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
                                      [NL_DX] = NULL,
                                      [NL_DGAMMA] = NULL,
                                      [NL_DBETA] = NULL,
+                                     [NL_GATE] = a.gate,
+                                     [NL_DGATE] = NULL,
                                      [SCRATCH] = k.scratch_bytes ? a.scratch : NULL};
     status = check_buffers(p, at, k.scratch_bytes, k.packed);
     if (status != NL_OK || !p->n) return status;
@@ -375,6 +378,8 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
                                      [NL_DX] = a.dx,
                                      [NL_DGAMMA] = a.dgamma,
                                      [NL_DBETA] = a.dbeta,
+                                     [NL_GATE] = a.gate,
+                                     [NL_DGATE] = a.dgate,
                                      [SCRATCH] = k.scratch_bytes ? a.scratch : NULL};
     status = check_buffers(p, at, k.scratch_bytes, k.packed);
     if (status != NL_OK || !p->n) return status;

@@ -1,8 +1,7 @@
 /* Do threads pay, here and now? That depends on how OpenMP's threads wait, and on what else runs,
  * so nl_best()'s forks are timed. Changes no bit: a threaded rung gives the same with any number.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_FORK_H
-#define NL_FORK_H
+#pragma once
 
 #include "layer.h"
 
@@ -21,5 +20,3 @@ void nl_fork_end(const nl_fork *f);
 
 /* What nl_fork_end() does with the time of the call. */
 void nl_fork_note(const nl_fork *f, double ns);
-
-#endif

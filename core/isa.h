@@ -1,10 +1,7 @@
 /* The instruction sets by number. SPDX-License-Identifier: MIT */
-#ifndef NL_ISA_H
-#define NL_ISA_H
+#pragma once
 
 enum { NL_ISAS_MAX = 8 };
 
 /* The ISA's position in this architecture's list, below NL_ISAS_MAX; -1: unknown. */
 int nl_isa_index(const char *isa);
-
-#endif

@@ -1,8 +1,7 @@
 /* What a teaching rung includes: views of the data as floats, whatever the storage (view.h,
  * backward_view.h), and NL_IMPL, which ends every kernel file and puts it in the table.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_KERNEL_H
-#define NL_KERNEL_H
+#pragma once
 
 #include "backward_view.h"
 #include "view.h"
@@ -46,5 +45,3 @@ const nl_impl *normlab_kernel(size_t i) {
 
 /* Plain C takes every type; optimized/ takes NL_VEC_DTYPES (vec.h). */
 #define NL_ALL_DTYPES (NL_BIT(NL_DTYPES) - 1)
-
-#endif

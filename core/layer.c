@@ -19,25 +19,34 @@ const nl_layer nl_layers[NL_OPS] = {
                           .group = "row",
                           .plus_one = true,
                           .residual = true},
+    [NL_GATED_RMSNORM] = {.name = "gated_rmsnorm",
+                          .aliases = {"qwen3next_gated"},
+                          .group = "row",
+                          .gate = NL_GATE_LAST},
+    [NL_GATE_FIRST_RMSNORM] = {.name = "gate_first_rmsnorm",
+                               .aliases = {"mamba2"},
+                               .group = "row",
+                               .gate = NL_GATE_FIRST},
 };
 
 static const char *const dtypes[NL_DTYPES] =
     {[NL_F32] = "f32", [NL_F16] = "f16", [NL_BF16] = "bf16"};
 
 enum {
-    INPUTS = NL_BIT(NL_X) | NL_BIT(NL_RESIDUAL) | NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA),
+    INPUTS =
+        NL_BIT(NL_X) | NL_BIT(NL_RESIDUAL) | NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA) | NL_BIT(NL_GATE),
     OUTPUTS = NL_BIT(NL_Y) | NL_BIT(NL_RESIDUAL_OUT),
     SAVED = NL_BIT(NL_MEAN) | NL_BIT(NL_RSTD),
     RUNNING = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR),
-    GRADIENT = NL_BIT(NL_X) | NL_BIT(NL_DY) | SAVED
+    GRADIENT = NL_BIT(NL_X) | NL_BIT(NL_DY) | NL_BIT(NL_GATE) | SAVED
 };
 
 const struct nl_pass_row nl_passes[NL_PASSES] = {
-    [NL_FORWARD] = {"forward", NL_BIT(NL_X) | NL_BIT(NL_Y), INPUTS | RUNNING,
+    [NL_FORWARD] = {"forward", NL_BIT(NL_X) | NL_BIT(NL_GATE) | NL_BIT(NL_Y), INPUTS | RUNNING,
                     OUTPUTS | SAVED | RUNNING},
     [NL_BACKWARD] = {"backward", GRADIENT | NL_BIT(NL_DX),
                      GRADIENT | NL_BIT(NL_RESIDUAL) | NL_BIT(NL_GAMMA),
-                     NL_BIT(NL_DX) | NL_BIT(NL_DGAMMA) | NL_BIT(NL_DBETA)},
+                     NL_BIT(NL_DX) | NL_BIT(NL_DGAMMA) | NL_BIT(NL_DBETA) | NL_BIT(NL_DGATE)},
     [NL_INFERENCE] = {"inference", NL_BIT(NL_X) | NL_BIT(NL_Y) | RUNNING, INPUTS | RUNNING,
                       OUTPUTS},
 };

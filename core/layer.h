@@ -1,12 +1,11 @@
 /* Tables that describe the layers, the passes and the arguments, and what follows from them. The
  * reference does not use them. SPDX-License-Identifier: MIT */
-#ifndef NL_LAYER_H
-#define NL_LAYER_H
+#pragma once
 
 #include "strides.h"
 
 /* Not in normlab.h: a user's compiled code must not depend on these counts. */
-#define NL_OPS (NL_QWEN2_RMSNORM + 1)
+#define NL_OPS (NL_GATE_FIRST_RMSNORM + 1)
 #define NL_PASSES (NL_INFERENCE + 1)
 #define NL_DTYPES (NL_BF16 + 1)
 enum { NL_ALIASES = 2 };
@@ -21,6 +20,7 @@ typedef struct nl_layer {
     bool beta;
     bool running;  /* has running statistics, and so inference */
     bool residual; /* takes a residual, and in backward a dresidual */
+    enum { NL_NO_GATE, NL_GATE_LAST, NL_GATE_FIRST } gate; /* multiplies y, or x, by silu(gate) */
 } nl_layer;
 
 NL_API extern const nl_layer nl_layers[NL_OPS]; /* exported for kernels of --load */
@@ -41,6 +41,8 @@ typedef enum nl_arg {
     NL_DX,
     NL_DGAMMA,
     NL_DBETA,
+    NL_GATE,
+    NL_DGATE,
     NL_ARGS
 } nl_arg;
 
@@ -67,6 +69,8 @@ static const struct nl_arg_row {
     [NL_DX] = {"dx", NL_TENSOR, NL_BIT(NL_DY) | NL_BIT(NL_RESIDUAL)},
     [NL_DGAMMA] = {"dgamma", NL_PARAMETERS, 0},
     [NL_DBETA] = {"dbeta", NL_PARAMETERS, 0},
+    [NL_GATE] = {"gate", NL_TENSOR, 0},
+    [NL_DGATE] = {"dgate", NL_TENSOR, NL_BIT(NL_GATE)},
 };
 
 /* NL_BIT() of each argument that any layer has in the pass; nl_takes() gives those of one layer. */
@@ -89,6 +93,7 @@ static inline unsigned nl_takes(nl_op op, nl_pass pass) {
     if (!l->beta) lacks |= NL_BIT(NL_BETA) | NL_BIT(NL_DBETA);
     if (!l->running) lacks |= NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR);
     if (!l->residual) lacks |= NL_BIT(NL_RESIDUAL) | NL_BIT(NL_RESIDUAL_OUT);
+    if (!l->gate) lacks |= NL_BIT(NL_GATE) | NL_BIT(NL_DGATE);
     return all & ~lacks;
 }
 
@@ -135,8 +140,10 @@ static inline nl_stride nl_arg_stride(const nl_problem *p, nl_arg arg) {
     switch (arg) {
     case NL_X: return nl_stride_of(p, p->x_stride);
     case NL_DY: return nl_stride_of(p, p->dy_stride);
-    case NL_RESIDUAL: return nl_stride_of(p, p->residual_stride);
-    case NL_RESIDUAL_OUT: return nl_stride_of(p, p->residual_out_stride);
+    case NL_RESIDUAL:
+    case NL_GATE: return nl_stride_of(p, p->residual_stride);
+    case NL_RESIDUAL_OUT:
+    case NL_DGATE: return nl_stride_of(p, p->residual_out_stride);
     default: return nl_stride_of(p, p->y_stride);
     }
 }
@@ -165,5 +172,3 @@ static inline nl_places nl_places_of(const nl_problem *p, nl_arg arg) {
 static inline size_t nl_place(nl_places at, size_t i) {
     return at.packed ? i : nl_row_at(&at.rows, at.stride, i / at.c) + i % at.c;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A loop over [0, n) cut into one contiguous piece per thread. SPDX-License-Identifier: MIT */
-#ifndef NL_PARALLEL_H
-#define NL_PARALLEL_H
+#pragma once
 
 #include "normlab.h"
 
@@ -13,5 +12,3 @@ int nl_team(int threads);
  * kernels of --load. */
 NL_API void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t begin, size_t end),
                             void *context);
-
-#endif

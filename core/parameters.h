@@ -1,7 +1,6 @@
 /* gamma, beta, dgamma and dbeta in 16 bits: converted once a call, so that kernels see floats.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_PARAMETERS_H
-#define NL_PARAMETERS_H
+#pragma once
 
 #include "normlab.h"
 
@@ -20,5 +19,3 @@ void nl_gradients_room(const nl_problem *p, float *room, void **dgamma, void **d
 
 /* Rounds the gradients in floats to where the caller wants them; NULL: nowhere. */
 void nl_gradients_out(const nl_problem *p, const float *room, void *dgamma, void *dbeta);
-
-#endif

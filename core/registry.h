@@ -1,7 +1,6 @@
 /* Users of the library cannot add to the table; the project's own programs may, before they start
  * threads. SPDX-License-Identifier: MIT */
-#ifndef NL_REGISTRY_H
-#define NL_REGISTRY_H
+#pragma once
 
 #include "normlab.h"
 
@@ -13,5 +12,3 @@ bool nl_is_own(const nl_impl *impl);
 
 /* Is it the name of a peer? Peers take part only where they are named. */
 bool nl_is_peer(const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where the rows of a row norm begin: nl_stride of normlab.h. SPDX-License-Identifier: MIT */
-#ifndef NL_STRIDES_H
-#define NL_STRIDES_H
+#pragma once
 
 #include "dtype.h"
 
@@ -57,5 +56,3 @@ static inline size_t nl_span(const nl_problem *p, nl_stride s) {
         return SIZE_MAX;
     return all;
 }
-
-#endif

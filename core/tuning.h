@@ -1,7 +1,6 @@
 /* The thresholds of best.c. The defaults are for any machine; `normlab tune` measures this one.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_TUNING_H
-#define NL_TUNING_H
+#pragma once
 
 #include "normlab.h"
 
@@ -50,5 +49,3 @@ void nl_tuning_use(const nl_tuning *t);
  * or of the last if there is no key; or -1 with errno set if the file cannot be read. */
 int nl_tuning_read(const char *path, nl_tuning *out);
 bool nl_tuning_write(FILE *out, const nl_tuning *t);
-
-#endif

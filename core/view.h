@@ -1,6 +1,5 @@
 /* A forward problem as its kernel sees it. SPDX-License-Identifier: MIT */
-#ifndef NL_VIEW_H
-#define NL_VIEW_H
+#pragma once
 
 #include "layer.h"
 #include "strides.h"
@@ -8,11 +7,11 @@
 /* The tensors of a forward problem, or one row of them. */
 typedef struct nl_view {
     nl_dtype t;
-    const void *x, *residual;
+    const void *x, *residual, *gate;
     void *y, *residual_out;
     const float *gamma, *beta;
     float *mean, *rstd, *running_mean, *running_var, *scratch;
-    bool centred, plus_one, cast_before_weight, biased_running_var, rounds_sum;
+    bool centred, plus_one, gate_first, cast_before_weight, biased_running_var, rounds_sum;
     size_t n, c, s, first_cache;
     float eps, momentum;
     size_t first;          /* of strided rows */
@@ -107,6 +106,7 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
     return (nl_view){.t = p->dtype,
                      .x = a->x,
                      .residual = a->residual,
+                     .gate = a->gate,
                      .y = a->y,
                      .residual_out = a->residual_out,
                      .gamma = a->gamma,
@@ -118,6 +118,7 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .scratch = a->scratch,
                      .centred = nl_layers[p->op].centred,
                      .plus_one = nl_layers[p->op].plus_one,
+                     .gate_first = nl_layers[p->op].gate == NL_GATE_FIRST,
                      .cast_before_weight = p->casting == NL_CAST_BEFORE_WEIGHT,
                      .biased_running_var = p->biased_running_var,
                      .rounds_sum = p->sum == NL_SUM_ROUNDED,
@@ -162,5 +163,3 @@ NL_INLINE void nl_with_type(const nl_problem *p, const nl_forward_args *a, nl_vi
     const nl_view_call call = {nl_view_of(p, a), kernel};
     nl_with_dtype(p->dtype, nl_call_with_view, &call);
 }
-
-#endif

@@ -8,7 +8,7 @@ module rmsnorm
     implicit none
     private
 
-    integer(c_int), parameter :: kernel_abi = 2  ! NL_KERNEL_ABI of these types
+    integer(c_int), parameter :: kernel_abi = 3  ! NL_KERNEL_ABI of these types
 
     type, bind(c) :: nl_problem
         integer(c_int) :: op, pass, dtype, casting
@@ -20,7 +20,8 @@ module rmsnorm
     end type
 
     type, bind(c) :: nl_forward_args
-        type(c_ptr) :: x, residual, gamma, beta, y, residual_out, mean, rstd, running_mean, running_var, scratch, plan
+        type(c_ptr) :: x, residual, gate, gamma, beta, y, residual_out, mean, rstd
+        type(c_ptr) :: running_mean, running_var, scratch, plan
     end type
 
     type, bind(c) :: nl_impl

@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::os::raw::c_char;
 
-const KERNEL_ABI: c_int = 2; // NL_KERNEL_ABI of these types
+const KERNEL_ABI: c_int = 3; // NL_KERNEL_ABI of these types
 const RMSNORM: c_uint = 2; // NL_RMSNORM
 const FORWARD: c_uint = 0;
 const F32: c_uint = 0;
@@ -35,6 +35,7 @@ pub struct Problem {
 pub struct ForwardArgs {
     x: *const f32,
     residual: *const f32,
+    gate: *const f32,
     gamma: *const f32,
     beta: *const f32,
     y: *mut f32,

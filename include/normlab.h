@@ -1,4 +1,4 @@
-/* normlab: BatchNorm, LayerNorm, RMSNorm and Qwen2RMSNorm on the CPU. The library's only
+/* normlab: BatchNorm, LayerNorm, RMSNorm, Qwen2RMSNorm and gated RMSNorm on the CPU. The library's only
  * header.
  *
  * A *problem* is what to compute, an *implementation* is how. Pick one by name, or pass NULL and
@@ -10,8 +10,7 @@
  *     if (nl_forward(NULL, &p, &a, 1) != NL_OK) fprintf(stderr, "%s\n", nl_message());
  *
  * SPDX-License-Identifier: MIT */
-#ifndef NORMLAB_H
-#define NORMLAB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,22 +31,33 @@ extern "C" {
  *   LayerNorm, BatchNorm   y = gamma * (x - mean) * r + beta,  r = 1 / sqrt(var + eps), var biased
  *   RMSNorm                y = gamma * x * r,                  r = 1 / sqrt(mean(x^2) + eps)
  *   Qwen2RMSNorm           y = (1 + w) * x * r,                w passed as gamma
- * The last is GemmaRMSNorm and Qwen3NextRMSNorm in Hugging Face transformers, whose class called
- * Qwen2RMSNorm is plain RMSNorm; docs/naming.md tells the story.
+ *   gated RMSNorm          y = gamma * x * r * silu(gate),     silu(z) = z / (1 + exp(-z))
+ *   gate first             RMSNorm of x * silu(gate)
+ * Qwen2RMSNorm is GemmaRMSNorm and Qwen3NextRMSNorm in Hugging Face transformers, whose class called
+ * Qwen2RMSNorm is plain RMSNorm; docs/naming.md tells the story. Gated RMSNorm is Qwen3NextRMSNormGated
+ * there; Mamba-2's has the gate first, unless its norm_before_gate is set.
  * Sources: Ioffe & Szegedy 2015 (arXiv 1502.03167), Ba, Kiros & Hinton 2016 (arXiv 1607.06450),
  * Zhang & Sennrich 2019 (arXiv 1910.07467). */
-typedef enum nl_op { NL_BATCHNORM, NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM } nl_op;
+typedef enum nl_op {
+    NL_BATCHNORM,
+    NL_LAYERNORM,
+    NL_RMSNORM,
+    NL_QWEN2_RMSNORM,
+    NL_GATED_RMSNORM,
+    NL_GATE_FIRST_RMSNORM
+} nl_op;
 
 /* INFERENCE is BatchNorm on its running statistics; for the row norms inference is FORWARD. */
 typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
 
-/* How x, residual, y, residual_out, dy, dresidual and dx are stored: IEEE binary32, IEEE binary16
- * or bfloat16. Arithmetic is float in all three, except in demonstrations. */
+/* How tensors (x, residual, gate, y, residual_out and their gradients) are stored: IEEE binary32, IEEE
+ * binary16 or bfloat16. Arithmetic is float in all three, except in demonstrations. */
 typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 
 /* Where the storage type rounds, with D = round to dtype and xhat the normalized value in float:
  *   NL_CAST_LAST            D(xhat * gamma + beta)       PyTorch, OLMo2, Gemma, Qwen3-Next
- *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM */
+ *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM
+ * In gated RMSNorm silu(gate), a float, is a factor of the outer D. */
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
 /* How x + residual is normalized: as the float it is (FlashInfer's fused kernels, nano-vllm), or
@@ -93,9 +103,9 @@ typedef struct nl_problem {
     /* Row norms whose rows do not follow each other; rows of a tensor must not overlap. */
     size_t inner; /* 0, or a divisor of n */
     nl_stride x_stride, dy_stride;
-    nl_stride residual_stride; /* of dresidual too */
-    nl_stride y_stride;        /* of dx too */
-    nl_stride residual_out_stride;
+    nl_stride residual_stride;     /* of dresidual too, and of gate: no layer has both */
+    nl_stride y_stride;            /* of dx too */
+    nl_stride residual_out_stride; /* and of dgate */
 } nl_problem;
 
 /* Inputs are never written. Allowed in place: y == x, residual_out == residual. Any other overlap
@@ -103,33 +113,38 @@ typedef struct nl_problem {
  * to its element (4 bytes, or 2), an array of floats to 4 bytes, scratch to 64. What kernels get: gamma,
  * beta, dgamma and dbeta are always float, and `parameters` is NL_F32. */
 typedef struct nl_forward_args {
-    const void *x;        /* dtype [n][c][s] */
-    const void *residual; /* dtype [n][c], or NULL; row norms only: normalizes x + residual */
-    const void *gamma;    /* parameters [c], or NULL for a gain of one (for Qwen2RMSNorm: w = 0) */
-    const void *beta;     /* parameters [c], or NULL for zero; LayerNorm and BatchNorm only */
-    void *y;              /* dtype [n][c][s] */
-    void *residual_out;   /* dtype [n][c], or NULL: x + residual rounded to dtype */
-    float *mean;          /* [n] or BatchNorm [c], or NULL: saved for backward. Not for RMSNorm */
-    float *rstd;          /* [n] or BatchNorm [c], or NULL: saved for backward */
-    float *running_mean;  /* [c]: BatchNorm, updated by FORWARD unless NULL, read by INFERENCE */
-    float *running_var;   /* [c]: likewise; eps is not part of it */
-    void *scratch;        /* nl_scratch_bytes() of working memory; NULL: the call allocates it */
+    const void *x; /* dtype [n][c][s] */
+    const void
+        *residual;    /* dtype [n][c], or NULL; row norms without a gate: normalizes x + residual */
+    const void *gate; /* dtype [n][c]; gated RMSNorm, in either order, only */
+    const void *gamma;   /* parameters [c], or NULL for a gain of one (for Qwen2RMSNorm: w = 0) */
+    const void *beta;    /* parameters [c], or NULL for zero; LayerNorm and BatchNorm only */
+    void *y;             /* dtype [n][c][s] */
+    void *residual_out;  /* dtype [n][c], or NULL: x + residual rounded to dtype */
+    float *mean;         /* [n] or BatchNorm [c], or NULL: saved for backward. Not for RMSNorm */
+    float *rstd;         /* [n] or BatchNorm [c], or NULL: saved for backward */
+    float *running_mean; /* [c]: BatchNorm, updated by FORWARD unless NULL, read by INFERENCE */
+    float *running_var;  /* [c]: likewise; eps is not part of it */
+    void *scratch;       /* nl_scratch_bytes() of working memory; NULL: the call allocates it */
     const struct nl_plan *plan; /* for kernels; the call sets it */
 } nl_forward_args;
 
 /* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)) with g = gamma * dy, the means over the
  * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat), dbeta = sum(dy) over the groups
  * (BatchNorm: over the channel). docs/backward.md derives this. With a residual, dx is the gradient
- * of x and of residual alike. Allowed in place: dx == dy, dx == dresidual. dgamma and dbeta are
+ * of x and of residual alike. Of the gated layers docs/backward.md has the formulas. Allowed in place:
+ * dx == dy, dx == dresidual, dgate == gate. dgamma and dbeta are
  * set, not added to. Pointers are aligned as in nl_forward_args. */
 typedef struct nl_backward_args {
     const void *x, *dy;    /* dtype [n][c][s]; x is what was normalized: with a residual, the sum */
     const void *dresidual; /* dtype [n][c], or NULL; row norms only: the gradient that reaches
                               residual_out past this layer, added to dx before that is rounded */
+    const void *gate;      /* as in forward */
     const void *gamma;     /* parameters [c], or NULL for a gain of one */
     const float *mean;     /* [n] or BatchNorm [c], as saved by forward; NULL for RMSNorm */
     const float *rstd;     /* [n] or BatchNorm [c], as saved by forward */
     void *dx;              /* dtype [n][c][s] */
+    void *dgate;           /* dtype [n][c], or NULL when not wanted */
     void *dgamma, *dbeta; /* parameters [c], or NULL when not wanted; dbeta: LayerNorm and BatchNorm
                               only */
     void *scratch;        /* as in nl_forward_args */
@@ -264,5 +279,4 @@ NL_API size_t nl_dtype_bytes(nl_dtype dtype);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -8,15 +8,14 @@
  *     normlab check --load ./mine.so --impl rmsnorm/mine
  *
  * SPDX-License-Identifier: MIT */
-#ifndef NORMLAB_KERNEL_H
-#define NORMLAB_KERNEL_H
+#pragma once
 
 #include "normlab.h"
 
 /* Changes with the layout and the meaning of nl_impl, nl_problem, nl_forward_args,
  * nl_backward_args, nl_threshold and the enumerations. A library that was compiled for another
  * number is refused. */
-#define NL_KERNEL_ABI 2
+#define NL_KERNEL_ABI 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,5 +32,4 @@ NL_API const nl_impl *normlab_kernel(size_t i);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

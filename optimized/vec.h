@@ -16,8 +16,7 @@
  *     vsums(v)               lane l is vsum(v[l]), of VLEN vectors
  *     vfence()               call after the last vstream, before another thread reads
  * SPDX-License-Identifier: MIT */
-#ifndef NL_VEC_H
-#define NL_VEC_H
+#pragma once
 
 #include "kernel.h"
 
@@ -66,5 +65,3 @@ NL_INLINE vf vgain(const float *gamma, bool plus_one, size_t i, size_t k) {
     if (gamma && plus_one) gain += vset(1);
     return gain;
 }
-
-#endif

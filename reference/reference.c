@@ -48,6 +48,20 @@ long double ref_gain(const nl_problem *p, const float *gamma, size_t j) {
     return p->op == NL_QWEN2_RMSNORM ? 1 + (long double)gamma[j] : (long double)gamma[j];
 }
 
+/* The logistic function, and the derivative of z * sigmoid(z): one term after the other. */
+static long double sigmoid(long double z) {
+    return z < 0 ? expl(z) / (1 + expl(z)) : 1 / (1 + expl(-z));
+}
+
+static long double slope(long double z) {
+    return sigmoid(z) + z * sigmoid(z) * sigmoid(-z);
+}
+
+long double ref_factor(const nl_problem *p, const float *gamma, const ref_outputs *o, size_t i) {
+    const long double gain = ref_gain(p, gamma, i / p->s % p->c);
+    return p->op == NL_GATED_RMSNORM ? gain * o->silu[i] : gain;
+}
+
 typedef struct job {
     const nl_problem *p;
     const ref_inputs *in;
@@ -57,6 +71,7 @@ typedef struct job {
 
 static long double input(const job *k, size_t i) {
     const double x = k->in->x[i];
+    if (k->p->op == NL_GATE_FIRST_RMSNORM) return x * (k->in->gate[i] * sigmoid(k->in->gate[i]));
     if (!k->in->residual) return x;
     if (k->p->sum == NL_SUM_FLOAT) return (long double)x + k->in->residual[i];
     return ref_round(k->p->dtype, (float)x + (float)k->in->residual[i]);
@@ -97,12 +112,29 @@ static void normalize(const job *k, size_t g) {
         size_t i = at(p, g, e);
         o->xhat[i] = (double)((input(k, i) - mean - rest) * o->rstd[g]);
         if (o->sum) o->sum[i] = (double)input(k, i);
+        if (k->in->gate) o->silu[i] = (double)(k->in->gate[i] * sigmoid(k->in->gate[i]));
     }
     if (!o->running_mean || p->pass != NL_FORWARD) return;
     long double stored = p->biased_running_var ? o->var[g] : o->var[g] * m / (m - 1);
     long double w = p->momentum;
     o->running_mean[g] = (1 - w) * k->in->running_mean[g] + w * o->mean[g];
     o->running_var[g] = (1 - w) * k->in->running_var[g] + w * stored;
+}
+
+/* dgate[i]; and dx[i], which is the gradient of x * silu(gate) so far if the gate comes first. */
+static void differentiate_gate(const job *k, size_t g, size_t i) {
+    const ref_outputs *o = k->out;
+    const nl_problem *p = k->p;
+    const long double z = k->in->gate[i], s = sigmoid(z), x = k->in->x[i];
+    const long double gained = ref_gain(p, k->in->gamma, feature(p, g, i % p->c)) * k->in->dy[i];
+    const bool first = p->op == NL_GATE_FIRST_RMSNORM;
+    const long double xhat = o->xhat[i];
+    o->slope_scale[i] = (double)(s + fabsl(z) * s * sigmoid(-z));
+    o->dgate[i] = (double)((first ? o->dx[i] * x : gained * xhat) * slope(z));
+    o->dgate_scale[i] =
+        (double)((first ? o->dx_scale[i] * fabsl(x) : fabsl(gained) * fmaxl(1, fabsl(xhat))) *
+                 o->slope_scale[i]);
+    if (first) o->dx[i] *= o->silu[i], o->dx_scale[i] *= fabs(o->silu[i]);
 }
 
 /* dx of group g, and the scale of its error: the sum of the same terms without cancellation. A
@@ -115,7 +147,7 @@ static void differentiate(const job *k, size_t g) {
 
     for (size_t e = 0; e < m; e++) {
         size_t i = at(p, g, e);
-        long double gain = ref_gain(p, k->in->gamma, feature(p, g, e)), dy = k->in->dy[i];
+        long double gain = ref_factor(p, k->in->gamma, o, i), dy = k->in->dy[i];
         add(&gs, gain * dy);
         add(&gxs, gain * dy * o->xhat[i]);
         add(&abs_gs, fabsl(gain * dy));
@@ -125,13 +157,14 @@ static void differentiate(const job *k, size_t g) {
     long double mean_abs_g = centred(p) ? value(&abs_gs) / m : 0;
     for (size_t e = 0; e < m; e++) {
         size_t i = at(p, g, e);
-        long double gdy = ref_gain(p, k->in->gamma, feature(p, g, e)) * k->in->dy[i];
+        long double gdy = ref_factor(p, k->in->gamma, o, i) * k->in->dy[i];
         long double xhat = o->xhat[i];
         long double past = k->in->dresidual ? k->in->dresidual[i] : 0;
         o->dx[i] = (double)(o->rstd[g] * (gdy - mean_g - xhat * mean_gx) + past);
         o->dx_scale[i] = (double)(o->rstd[g] * (fabsl(gdy) + mean_abs_g +
                                                 fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m) +
                                   fabsl(past));
+        if (k->in->gate) differentiate_gate(k, g, i);
     }
 }
 
@@ -151,8 +184,9 @@ static void features(void *context, size_t begin, size_t end) {
         for (size_t j = begin; j < end; j++) {
             for (size_t i = (n * c + j) * s; i < (n * c + j + 1) * s; i++) {
                 long double dy = k->in->dy[i], xhat = k->out->xhat[i];
-                add(&k->dgamma[j], dy * xhat);
-                add(&k->dgamma_scale[j], fabsl(dy) * fmaxl(1, fabsl(xhat)));
+                long double term = dy * ref_factor(k->p, NULL, k->out, i);
+                add(&k->dgamma[j], term * xhat);
+                add(&k->dgamma_scale[j], fabsl(term) * fmaxl(1, fabsl(xhat)));
                 add(&k->dbeta[j], dy);
                 add(&k->dbeta_scale[j], fabsl(dy));
             }

@@ -1,14 +1,14 @@
 /* The truth: every layer, forward, inference and backward, in compensated long double and two
  * passes. tests/library/reference.c and tests/library/gradients.c check it with MPFR, examples
  * worked by hand, and finite differences. SPDX-License-Identifier: MIT */
-#ifndef NL_REFERENCE_H
-#define NL_REFERENCE_H
+#pragma once
 
 #include "normlab.h"
 
 /* Tensors are doubles, which hold every storage type exactly. NULL as in normlab.h. */
 typedef struct ref_inputs {
     const double *x, *residual;              /* [n][c][s] */
+    const double *gate;                      /* [n][c] */
     const double *dy, *dresidual;            /* [n][c][s] */
     const float *gamma, *beta;               /* [c] */
     const float *running_mean, *running_var; /* [c] */
@@ -25,6 +25,9 @@ typedef struct ref_outputs {
     long double *running_mean, *running_var; /* [c]: the new ones, or NULL */
     double *dx, *dx_scale;                   /* [n][c][s], backward; and the scale of its error */
     long double *dgamma, *dgamma_scale, *dbeta, *dbeta_scale; /* [c], backward */
+    /* [n][c], with a gate: silu(gate), and in backward the sum of the terms of its derivative */
+    double *silu, *slope_scale;
+    double *dgate, *dgate_scale; /* [n][c], backward */
 } ref_outputs;
 
 size_t ref_groups(const nl_problem *p);
@@ -35,6 +38,9 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
 
 /* The gain of feature j: 1, gamma or 1 + w. */
 long double ref_gain(const nl_problem *p, const float *gamma, size_t j);
+
+/* What multiplies xhat i in y: that, and silu(gate) where the gate comes last. */
+long double ref_factor(const nl_problem *p, const float *gamma, const ref_outputs *o, size_t i);
 
 /* Rounds to nearest even by arithmetic on the exponent, independent of the kernels' conversion. */
 long double ref_round(nl_dtype t, long double v);
@@ -59,5 +65,3 @@ static inline long double ref_largest(nl_dtype t) {
 static inline long double ref_smallest_normal(nl_dtype t) {
     return ref_formats[t].smallest_normal;
 }
-
-#endif

@@ -256,7 +256,7 @@ def versions():
 
 def check(program):
     has = set(re.findall(r"\]\(\.\./(\w+/\w+)\.c\)", markers.between(LADDER.read_text(), "ladder")))
-    there = {impl["impl"] for impl in implementations(program)}
+    there = {impl["impl"] for impl in implementations(program) if set(impl["ops"].split()) & set(LAYERS)}
     wrong = [f"docs/ladder.md lacks {impl}" for impl in sorted(there - has)]
     wrong += [f"docs/ladder.md has {impl}, which is gone" for impl in sorted(has - there)]
     wrong += ["run normlab bench experiments/ladder.txt --out results/ladder.csv, then scripts/readme.py"] * bool(wrong)

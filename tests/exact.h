@@ -54,11 +54,22 @@ static inline void exact_forward(exact *e, const run *r, size_t g) {
     }
 }
 
+static inline void exact_sigmoid(mpfr_t out, double z) {
+    mpfr_set_d(out, -z, MPFR_RNDN);
+    mpfr_exp(out, out, MPFR_RNDN);
+    mpfr_add_ui(out, out, 1, MPFR_RNDN);
+    mpfr_ui_div(out, 1, out, MPFR_RNDN);
+}
+
 static inline void exact_group(exact *e, const run *r, size_t g) {
     for (size_t i = 0; i < group_size(&r->p); i++) {
         size_t at = element(&r->p, g, i);
         mpfr_set_d(e->x[i], r->x[at], MPFR_RNDN);
         if (r->fused) mpfr_add_d(e->x[i], e->x[i], r->residual[at], MPFR_RNDN);
+        if (r->p.op != NL_GATE_FIRST_RMSNORM) continue;
+        exact_sigmoid(e->t, r->gate[at]);
+        mpfr_mul_d(e->t, e->t, r->gate[at], MPFR_RNDN);
+        mpfr_mul(e->x[i], e->x[i], e->t, MPFR_RNDN);
     }
     exact_forward(e, r, g);
     mpfr_set_ui_2exp(e->h, 1, -120 - mpfr_get_exp(e->rstd), MPFR_RNDN);

@@ -4,14 +4,17 @@
 #include "support.h"
 
 /* The pointers of the two argument structures, in their order, before the plan. */
-enum { POINTERS = 11 };
+enum { POINTERS = 12 };
 static const char *const pointers[2][POINTERS] = {
-    {"x", "residual", "gamma", "beta", "y", "residual_out", "mean", "rstd", "running_mean",
+    {"x", "residual", "gate", "gamma", "beta", "y", "residual_out", "mean", "rstd", "running_mean",
      "running_var", "scratch"},
-    {"x", "dy", "dresidual", "gamma", "mean", "rstd", "dx", "dgamma", "dbeta", "scratch"},
+    {"x", "dy", "dresidual", "gate", "gamma", "mean", "rstd", "dx", "dgate", "dgamma", "dbeta",
+     "scratch"},
 };
-_Static_assert(sizeof(nl_forward_args) == 12 * sizeof(void *), "nl_forward_args has changed");
-_Static_assert(sizeof(nl_backward_args) == 11 * sizeof(void *), "nl_backward_args has changed");
+_Static_assert(sizeof(nl_forward_args) == (POINTERS + 1) * sizeof(void *),
+               "nl_forward_args has changed");
+_Static_assert(sizeof(nl_backward_args) == (POINTERS + 1) * sizeof(void *),
+               "nl_backward_args has changed");
 
 /* Every valid pair of op and pass: the top rung of its teaching ladder; the pointers that a call
  * with all of them needs; and the other pointers, which it accepts. */
@@ -36,6 +39,12 @@ static const struct job {
      "gamma residual_out rstd scratch"},
     {NL_QWEN2_RMSNORM, NL_BACKWARD, "rmsnorm/backward", "x dy rstd dx",
      "dresidual gamma dgamma scratch"},
+    {NL_GATED_RMSNORM, NL_FORWARD, "gated_rmsnorm/naive", "x gate y", "gamma rstd scratch"},
+    {NL_GATED_RMSNORM, NL_BACKWARD, "gated_rmsnorm/backward", "x dy gate rstd dx",
+     "dgate gamma dgamma scratch"},
+    {NL_GATE_FIRST_RMSNORM, NL_FORWARD, "gated_rmsnorm/naive", "x gate y", "gamma rstd scratch"},
+    {NL_GATE_FIRST_RMSNORM, NL_BACKWARD, "gated_rmsnorm/backward", "x dy gate rstd dx",
+     "dgate gamma dgamma scratch"},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 
@@ -46,7 +55,7 @@ static inline bool may_have(const struct job *job, const char *pointer) {
 static inline bool writes(const struct job *job, const char *pointer) {
     static const char *const outputs[] = {
         [NL_FORWARD] = "y residual_out mean rstd running_mean running_var scratch",
-        [NL_BACKWARD] = "dx dgamma dbeta scratch",
+        [NL_BACKWARD] = "dx dgate dgamma dbeta scratch",
         [NL_INFERENCE] = "y scratch",
     };
     return may_have(job, pointer) && has_word(outputs[job->pass], pointer);

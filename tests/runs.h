@@ -8,7 +8,7 @@
 enum { MAX = 256, MAX_GROUP = 64 };
 typedef struct run {
     nl_problem p;
-    double x[MAX], residual[MAX], dy[MAX];
+    double x[MAX], residual[MAX], dy[MAX], gate[MAX];
     const double *dresidual; /* [MAX], or NULL */
     float gamma[MAX], beta[MAX], running_mean[MAX], running_var[MAX];
     bool fused; /* with the residual */
@@ -17,6 +17,7 @@ typedef struct run {
         long double mean[MAX], var[MAX], rstd[MAX], magnitude[MAX];
         long double running_mean[MAX], running_var[MAX];
         long double dgamma[MAX], dgamma_scale[MAX], dbeta[MAX], dbeta_scale[MAX];
+        double silu[MAX], slope_scale[MAX], dgate[MAX], dgate_scale[MAX];
     } out;
 } run;
 
@@ -25,20 +26,28 @@ static inline bool compute(run *r, nl_pass pass, int threads) {
                      .residual = r->fused ? r->residual : NULL,
                      .dy = r->dy,
                      .dresidual = r->dresidual,
+                     .gate = is_gated(&r->p) ? r->gate : NULL,
                      .gamma = r->gamma,
                      .beta = r->beta,
                      .running_mean = r->running_mean,
                      .running_var = r->running_var};
-    ref_outputs out = {r->out.xhat,  r->out.sum,        r->out.mean,         r->out.var,
-                       r->out.rstd,  r->out.magnitude,  r->out.running_mean, r->out.running_var,
-                       r->out.dx,    r->out.dx_scale,   r->out.dgamma,       r->out.dgamma_scale,
-                       r->out.dbeta, r->out.dbeta_scale};
+    ref_outputs out = {r->out.xhat,  r->out.sum,         r->out.mean,         r->out.var,
+                       r->out.rstd,  r->out.magnitude,   r->out.running_mean, r->out.running_var,
+                       r->out.dx,    r->out.dx_scale,    r->out.dgamma,       r->out.dgamma_scale,
+                       r->out.dbeta, r->out.dbeta_scale, r->out.silu,         r->out.slope_scale,
+                       r->out.dgate, r->out.dgate_scale};
     r->p.pass = pass;
     return ref_compute(&r->p, &in, &out, threads);
 }
 
+static inline double silu(double z) {
+    return z / (1 + exp(-z));
+}
+
+/* What multiplies xhat i in y. */
 static inline double gain(const run *r, size_t i) {
     double gamma = r->gamma[feature(&r->p, i)];
+    if (r->p.op == NL_GATED_RMSNORM) gamma *= silu(r->gate[i]);
     return r->p.op == NL_QWEN2_RMSNORM ? 1 + gamma : gamma;
 }
 
@@ -63,15 +72,17 @@ static inline double random_z(uint64_t *seed) {
 
 /* False: the layer does not have this shape. */
 static inline bool fill(run *r, nl_op op, const struct kind *kind, const size_t shape[3]) {
-    uint64_t seed = 3;
+    uint64_t seed = 3, gates = 5;
     bool batch = op == NL_BATCHNORM;
-    *r = (run){.fused = !batch && shape[0] != 3, .p = {.op = op, .momentum = 0.3f}};
+    *r = (run){.fused = !batch && shape[0] != 3 && op < NL_GATED_RMSNORM,
+               .p = {.op = op, .momentum = 0.3f}};
     r->p.n = shape[0], r->p.c = shape[1], r->p.s = shape[2], r->p.eps = kind->eps;
     for (size_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
         double z = kind->signs ? i % 5 < 2 ? 1 : -1 : random_z(&seed);
         r->x[i] = (float)(kind->mean + kind->sigma * z);
         r->residual[i] = (float)(kind->sigma * random_z(&seed));
         r->dy[i] = 0.5 + random_z(&seed);
+        r->gate[i] = (float)(0.1 + 1.5 * random_z(&gates));
     }
     double var = kind->sigma < 1e-15  ? 1e-30
                  : kind->sigma > 1e15 ? 1e30

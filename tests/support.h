@@ -63,6 +63,10 @@ static inline size_t feature(const nl_problem *p, size_t i) {
     return i / p->s % p->c;
 }
 
+static inline bool is_gated(const nl_problem *p) {
+    return p->op == NL_GATED_RMSNORM || p->op == NL_GATE_FIRST_RMSNORM;
+}
+
 static inline bool is_centred(const nl_problem *p) {
     return p->op == NL_BATCHNORM || p->op == NL_LAYERNORM;
 }

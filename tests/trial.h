@@ -60,7 +60,7 @@ static inline void fork_always(void) {
 
 static inline bool is_tensor(nl_arg s) {
     return s == NL_X || s == NL_RESIDUAL || s == NL_DY || s == NL_Y || s == NL_RESIDUAL_OUT ||
-           s == NL_DX;
+           s == NL_DX || s == NL_GATE || s == NL_DGATE;
 }
 
 /* Does the call write this argument (and perhaps read it before)? */

@@ -91,7 +91,8 @@ static bool parse_skew(const char *text, nl_case *c) {
     size_t bytes;
     if (!value || !parse_count(value + 1, 0, 65536, &bytes)) return false;
     if (value == text) {
-        for (nl_arg a = NL_Y; a < NL_ARGS; a++) c->skew[a] = (unsigned)bytes;
+        for (nl_arg a = NL_Y; a <= NL_DBETA; a++) c->skew[a] = (unsigned)bytes;
+        if (nl_layers[c->problem.op].gate) c->skew[NL_DGATE] = (unsigned)bytes;
         return bytes % 4 == 0;
     }
     const nl_arg a = arg_before(text + 1, value, c->problem.pass);
@@ -128,8 +129,10 @@ static bool has_gaps(const nl_case *c) {
 static void settle_strides(nl_case *c) {
     nl_problem *p = &c->problem;
     if (!has_gaps(c)) return;
-    p->x_stride = stride_of(c, NL_X), p->residual_stride = stride_of(c, NL_RESIDUAL);
-    p->dy_stride = stride_of(c, NL_DY), p->residual_out_stride = stride_of(c, NL_RESIDUAL_OUT);
+    const bool gated = nl_layers[p->op].gate;
+    p->x_stride = stride_of(c, NL_X), p->dy_stride = stride_of(c, NL_DY);
+    p->residual_stride = stride_of(c, gated ? NL_GATE : NL_RESIDUAL);
+    p->residual_out_stride = stride_of(c, gated ? NL_DGATE : NL_RESIDUAL_OUT);
     p->y_stride = stride_of(c, p->pass == NL_BACKWARD ? NL_DX : NL_Y);
 }
 
@@ -245,7 +248,8 @@ static bool settle_args(nl_case *c, char *error, size_t error_size) {
     c->absent = named & running ? named | running : named;
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (case_args(c) & NL_BIT(s) && case_output_over(c, s) != NL_ARGS) inputs |= NL_BIT(s);
-    if (c->in_place & WHOLE) c->in_place |= c->problem.pass == NL_BACKWARD ? NL_BIT(NL_DY) : inputs;
+    const unsigned backward = inputs & (NL_BIT(NL_DY) | NL_BIT(NL_GATE));
+    if (c->in_place & WHOLE) c->in_place |= c->problem.pass == NL_BACKWARD ? backward : inputs;
     c->in_place &= ~WHOLE;
     if (c->in_place & NL_BIT(NL_DY)) inputs &= ~NL_BIT(NL_RESIDUAL); /* dx is in one place */
     return check_args(c, "in-place=", c->in_place, inputs, error, error_size);

@@ -48,7 +48,7 @@ static void fill(void *context, size_t begin, size_t end) {
     const nl_problem *p = &w->c->problem;
     void *const *in = w->out->input;
     const nl_places of_x = nl_places_of(p, NL_X), of_residual = nl_places_of(p, NL_RESIDUAL),
-                    of_dy = nl_places_of(p, NL_DY);
+                    of_dy = nl_places_of(p, NL_DY), of_gate = nl_places_of(p, NL_GATE);
     for (size_t i = begin; i < end; i++) {
         place at = {.stream = NL_X,
                     .i = i,
@@ -75,6 +75,10 @@ static void fill(void *context, size_t begin, size_t end) {
                           : kind[NL_X].exact  ? 1 + floor(3 * random_uniform(NL_DY, i))
                                               : 0.5 + random_normal(NL_DY, i);
         if (in[NL_DY]) nl_store(p->dtype, in[NL_DY], nl_place(of_dy, i), (float)dy);
+        if (in[NL_GATE])
+            nl_store(p->dtype, in[NL_GATE], nl_place(of_gate, i),
+                     (float)(kind[NL_GATE].value ? own_value(w->c, NL_GATE, at)
+                                                 : 2 * random_normal(OWN_STREAMS + NL_GATE, i)));
     }
 }
 
@@ -164,7 +168,8 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
         return data_free(out), false;
     }
     for (nl_arg a = 0; a < NL_ARGS; a++)
-        if (out->input[a] && nl_args[a].extent == NL_TENSOR) random_keep(a, p->n * p->c * p->s);
+        if (out->input[a] && nl_args[a].extent == NL_TENSOR && a != NL_GATE)
+            random_keep(a, p->n * p->c * p->s);
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
     fill_features(c, out->input);
     if (!c->kind[NL_X].value && !data_load_files(c, out, error, error_size))

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The random streams of pick() and of quotients; smaller ones belong to the nl_arg of that number.
- */
+/* The random streams of pick() and of quotients; smaller ones belong to the nl_arg of that number,
+ * larger ones to inputs with data of their own, and to the gate (data.c). */
 enum { PICK = 14, BELOW = 15 };
-_Static_assert(PICK >= (int)NL_ARGS, "another nl_arg would get the stream of pick()");
+_Static_assert(PICK >= (int)NL_GATE, "another nl_arg would get the stream of pick()");
 
 static double pick(uint64_t n, size_t limit) {
     return floor(random_uniform(PICK, n) * (double)limit);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define ROWS "{layernorm,rmsnorm,qwen2_rmsnorm}"
+#define GATED "{gated_rmsnorm,gate_first_rmsnorm}"
 #define TYPES "{f32,f16,bf16}"
 #define UNEVEN                                                                             \
     "{head:1e6,decay:64,lognormal:3,cauchy,alternating:1e6,first:1e4,middle:1e4,last:1e4," \
@@ -48,6 +49,37 @@ static const char *const suite[] = {
     "{rmsnorm,qwen2_rmsnorm}/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510",
     "layernorm/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510/no-beta",
     "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gamma=ramp:65510/no-beta",
+    GATED "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
+    GATED "/{forward,backward}/" TYPES
+          "/3x{128,255,512,1000,1025,2049,4097,5453,8193,14000}/normal",
+    /* a gate that is 0 or far from it: its exp overflows, is subnormal or 0 */
+    GATED "/{forward,backward}/" TYPES
+          "/9x{7,72}/normal/gate={scale:{20,60,200,1e4,1e-6},offset:-90,sparse,zeros,nan,inf}",
+    GATED
+    "/{forward,backward}/" TYPES
+    "/9x{7,72}/{scale:{1e-30,1e-12,300,1e15},sparse,zeros,nan,inf,outliers,cauchy,exact,spike:3}",
+    GATED "/{forward,backward}/" TYPES
+          "/9x72/normal{,/no-gamma,/gain=0,/gamma=scale:{1e-38,1e5,1e37}}"
+          "{,/eps=0,/eps=0.5}{,/in-place}",
+    GATED "/forward/" TYPES "/9x{7,72,1000}/normal/{no-rstd,in-place,threads=3,stores=streaming}"
+          "{,/cast-before-weight}",
+    GATED "/backward/" TYPES "/9x{7,72,1000}/normal"
+          "{,/no-dgamma}{,/no-dgate,/in-place=gate}{,/in-place=dy}{,/threads=3}",
+    GATED "/backward/" TYPES
+          "/9x72/normal/dy={zeros,sparse,nan,inf,scale:{1e-20,1e4,1e20},first:1e4}",
+    GATED "/{forward,backward}/" TYPES
+          "/9x72/{scale:{1e20,1e-40}{,/no-gamma},normal/{gate,gamma}={huge,tiny,nan,inf,sparse}}",
+    GATED "/backward/" TYPES "/9x72/normal/dy={huge,tiny}",
+    GATED "/{forward,backward}/f16/9x{7,72}/normal{,/parameters=f16}",
+    GATED "/{forward,backward}/bf16/9x{7,72}/normal{,/parameters=bf16}",
+    GATED "/{forward,backward}/" TYPES
+          "/12x{7,72}/normal{/gap=5,/inner=4/outer-gap=9,/inner=3/gap=1}"
+          "{,/in-place}",
+    GATED "/forward/" TYPES "/12x{7,72}/normal/gap-{x,gate,y}=4",
+    GATED "/backward/" TYPES "/12x{7,72}/normal/gap-{x,dy,gate,dgate,dx}=4",
+    GATED "/{forward,backward}/" TYPES "/5x{33,64}/normal/skew-{x,gate,gamma,rstd}={4,12}",
+    GATED "/backward/" TYPES "/5x{33,64}/normal/skew-{dy,dx,dgate,dgamma}={4,12}",
+    GATED "/backward/" TYPES "/{129,1025,4097}x2/normal",
     /* rows that do not follow each other: gaps, heads of a packed tensor */
     ROWS "/{forward,backward}/" TYPES "/12x{5,64,129,1030}/normal{,/residual}"
          "/{gap=3,inner=4/outer-gap=65,inner=3/gap=1/outer-gap=64}",
@@ -281,28 +313,42 @@ static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
     add_batch(to, pass, shape, t.axis == NL_OF_S || t.axis == NL_OF_GROUP ? spike : 0);
 }
 
+/* The rows of gated RMSNorm, whose rungs publish few thresholds. */
+static void add_gated_threshold(sink *to, nl_pass pass, nl_threshold t) {
+    char sizes[120], shape[200];
+    around(sizes, sizeof sizes, t.size, 1, true);
+    snprintf(shape, sizeof shape, t.axis == NL_OF_N ? "%sx5" : "3x%s", sizes);
+    add(to, pass == NL_BACKWARD ? GATED "/backward" : GATED "/forward", TYPES, shape,
+        "normal{,/in-place}");
+}
+
 /* The thresholds of all implementations, each once. */
 static void add_thresholds(sink *to) {
     enum { MOST = 512 };
     static struct seen {
-        bool by_channel;
+        int family;
         nl_pass pass;
         nl_threshold t;
     } seen[MOST];
     size_t count = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        const bool by_channel = m->ops & NL_BIT(NL_BATCHNORM);
+        const int family = m->ops & NL_BIT(NL_BATCHNORM)       ? 0
+                           : m->ops & NL_BIT(NL_GATED_RMSNORM) ? 1
+                                                               : 2;
         for (const nl_threshold *t = m->thresholds; t && t->size; t++)
             for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
                 size_t k = 0;
                 if (!(m->passes & NL_BIT(pass))) continue;
-                while (k < count && (seen[k].by_channel != by_channel || seen[k].pass != pass ||
+                while (k < count && (seen[k].family != family || seen[k].pass != pass ||
                                      seen[k].t.axis != t->axis || seen[k].t.size != t->size))
                     k++;
                 if (k < count) continue;
-                if (count < MOST) seen[count++] = (struct seen){by_channel, pass, *t};
-                (by_channel ? add_batch_threshold : add_row_threshold)(to, pass, *t);
+                if (count < MOST) seen[count++] = (struct seen){family, pass, *t};
+                static void (*const adds[])(sink *, nl_pass, nl_threshold) = {add_batch_threshold,
+                                                                              add_gated_threshold,
+                                                                              add_row_threshold};
+                adds[family](to, pass, *t);
             }
     }
 }
@@ -325,8 +371,10 @@ static void add_forks(sink *to) {
              width, width + 1, NL_FORK_FORWARD, NL_FORK_FORWARD + 1, NL_FORK_FORWARD + 1);
     add(to, ROWS "/forward", TYPES, shape, "{normal{,/residual/in-place},exact}/threads=3");
     add(to, ROWS "/forward", "f32", shape, "spike:32768/threads=3");
+    add(to, GATED "/forward", TYPES, shape, "normal/threads=3");
     snprintf(shape, sizeof shape, "%zux{%zu,%zu,%zu}", backward, width - 1, width, width + 1);
     add(to, ROWS "/backward", TYPES, shape, "normal{,/residual}/threads=3");
+    add(to, GATED "/backward", TYPES, shape, "normal/threads=3");
     add_batch_forks(to, "batchnorm/{forward,backward}", NL_FORK_BATCH);
     add_batch_forks(to, "batchnorm/inference", NL_FORK_FORWARD);
 }

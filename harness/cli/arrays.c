@@ -10,8 +10,12 @@
 #include <string.h>
 
 const char arrays_usage[] =
-    "LAYER is batchnorm, layernorm, rmsnorm or qwen2_rmsnorm (also: gemma, qwen3next), whose gain\n"
-    "is 1 + gamma. batchnorm takes x as (N, C) or (N, C, ...); the others take rows of features.\n"
+    "LAYER is batchnorm, layernorm, rmsnorm, qwen2_rmsnorm (also: gemma, qwen3next), whose gain "
+    "is\n"
+    "1 + gamma, gated_rmsnorm (qwen3next_gated), whose y is times silu(gate), or "
+    "gate_first_rmsnorm\n"
+    "(mamba2), which normalizes x * silu(gate). batchnorm takes x as (N, C) or (N, C, ...); the "
+    "others take rows of features.\n"
     "Arrays are float16, float32, float64 (run computes float32), or bfloat16 as ml_dtypes saves\n"
     "it, '<V2'. FILE is an .npy.\n"
     "\n"
@@ -19,6 +23,7 @@ const char arrays_usage[] =
     "                             batchnorm: all but the channels', 0,1,2 for (N, H, W, C)\n"
     "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
     "  --residual FILE            added to x first; its shape and type\n"
+    "  --gate FILE                of the gated layers, which need it; x's shape and type\n"
     "  --eps NUMBER               inside the root          default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
     "  --sum HOW                  float: normalize x + residual as it is; rounded: to x's type "
@@ -30,6 +35,7 @@ enum { EPS, CASTING, SUM, INFERENCE, AXES, SETTINGS };
 static const array_option inputs[INPUTS] = {
     [IN_X] = {"x", NL_X, false, IN_X},
     [IN_RESIDUAL] = {"residual", NL_RESIDUAL, false, IN_X},
+    [IN_GATE] = {"gate", NL_GATE, false, IN_X},
     [IN_GAMMA] = {"gamma", NL_GAMMA, false, IN_X},
     [IN_BETA] = {"beta", NL_BETA, false, IN_X},
     [IN_RUNNING_MEAN] = {"running-mean", NL_RUNNING_MEAN, false, IN_RUNNING_VAR},
@@ -111,6 +117,8 @@ bool arrays_check(arrays *a) {
             return options_fail("--%s needs --%s", arrays_spec(a, i)->name,
                                 arrays_spec(a, arrays_spec(a, i)->needs)->name);
     }
+    if (nl_layers[a->p.op].gate && !value[IN_GATE])
+        return options_fail("--gate FILE.npy is missing: %s needs it", a->layer);
     if (!arrays_number(a, setting(a, EPS), 0, FLT_MAX, false, &eps)) return false;
     if (eps > 0 && (float)eps == 0)
         return options_fail("--eps %s is zero as a float", value[setting(a, EPS)]);

@@ -7,7 +7,7 @@
 
 /* The shared options that name an array. A command's own options begin at OWN; arrays.c puts the other
  * shared ones behind them. */
-enum { IN_X, IN_RESIDUAL, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
+enum { IN_X, IN_RESIDUAL, IN_GATE, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
 enum { OWN = INPUTS, ARRAYS_MAX = 32 };
 
 /* The option of this name is an OPTION_LOAD, without a value here. */

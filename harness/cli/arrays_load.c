@@ -118,7 +118,8 @@ bool arrays_load(arrays *a) {
     if (!choose_shape(a)) return false;
     for (int i = IN_RESIDUAL; i < OWN + a->own_inputs; i++) {
         if (!a->array[i].data) continue;
-        if (!check_shape(a, i) || (i == IN_RESIDUAL && !arrays_same_type(a, i))) return false;
+        const bool as_x = i == IN_RESIDUAL || i == IN_GATE;
+        if (!check_shape(a, i) || (as_x && !arrays_same_type(a, i))) return false;
         const bool tensor = nl_args[arrays_spec(a, i)->arg].extent == NL_TENSOR;
         a->saved[i] = a->array[i].type;
         if (!tensor && !arrays_to_float(a->value[i], &a->array[i])) return false;

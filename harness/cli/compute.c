@@ -14,7 +14,11 @@ static bool no_memory(void) {
 static nl_status save_statistics(const computation *c, float *mean, float *rstd, void *y) {
     nl_problem p = c->p;
     p.pass = NL_FORWARD;
-    const nl_forward_args a = {.x = c->in[NL_X], .y = y, .mean = mean, .rstd = rstd};
+    const nl_forward_args a = {.x = c->in[NL_X],
+                               .gate = c->in[NL_GATE],
+                               .y = y,
+                               .mean = mean,
+                               .rstd = rstd};
     return nl_forward(NULL, &p, &a, c->threads);
 }
 
@@ -26,10 +30,12 @@ static nl_status backward(const computation *c, float *statistics, void *y) {
     const nl_backward_args a = {.x = c->in[NL_X],
                                 .dy = c->in[NL_DY],
                                 .dresidual = c->in[NL_RESIDUAL],
+                                .gate = c->in[NL_GATE],
                                 .gamma = c->in[NL_GAMMA],
                                 .mean = mean,
                                 .rstd = rstd,
                                 .dx = c->out[NL_DX],
+                                .dgate = c->out[NL_DGATE],
                                 .dgamma = c->out[NL_DGAMMA],
                                 .dbeta = c->out[NL_DBETA]};
     return nl_backward(c->impl, &c->p, &a, c->threads);
@@ -39,6 +45,7 @@ static nl_status forward(const computation *c) {
     const bool training = c->p.pass == NL_FORWARD;
     const nl_forward_args a = {.x = c->in[NL_X],
                                .residual = c->in[NL_RESIDUAL],
+                               .gate = c->in[NL_GATE],
                                .gamma = c->in[NL_GAMMA],
                                .beta = c->in[NL_BETA],
                                .y = c->out[NL_Y],
@@ -57,29 +64,30 @@ static void put_tensor(const computation *c, nl_arg to, const double *from) {
         nl_store(c->p.dtype, c->out[to], i, (float)ref_round(c->p.dtype, from[i]));
 }
 
-static void put_y(const computation *c, const double *xhat) {
+static void put_y(const computation *c, const ref_outputs *o) {
     const nl_problem *p = &c->p;
     const float *gamma = c->in[NL_GAMMA], *beta = c->in[NL_BETA];
     for (size_t i = 0; c->out[NL_Y] && i < p->n * p->c * p->s; i++) {
         const size_t j = nl_feature_of(p, i);
-        long double normal = xhat[i];
+        long double normal = o->xhat[i];
         if (p->casting == NL_CAST_BEFORE_WEIGHT) normal = ref_round(p->dtype, normal);
-        const long double y = ref_gain(p, gamma, j) * normal + (beta ? beta[j] : 0);
+        const long double y = ref_factor(p, gamma, o, i) * normal + (beta ? beta[j] : 0);
         nl_store(p->dtype, c->out[NL_Y], i, (float)ref_round(p->dtype, y));
     }
 }
 
 /* The reference's arrays: tensors of double, then values of groups or features. */
-enum { X, RESIDUAL, DY, XHAT, SUM, DX, DX_GAUGE, TENSORS };
+enum { X, RESIDUAL, DY, GATE, XHAT, SUM, DX, DX_GAUGE, SILU, SLOPE, DGATE, DGATE_GAUGE, TENSORS };
 enum { MEAN, VAR, RSTD, MAGNITUDE, OF_C_1, OF_C_2, OF_C_3, OF_C_4, VECTORS };
 
 static bool by_reference(const computation *c, double *d, long double *v) {
     const nl_problem *p = &c->p;
     const size_t count = p->n * p->c * p->s, groups = nl_group_count(p);
     const size_t most = groups > p->c ? groups : p->c;
-    static const nl_arg tensors[] = {[X] = NL_X, [RESIDUAL] = NL_RESIDUAL, [DY] = NL_DY};
-    const double *in[3] = {NULL};
-    for (int k = X; k <= DY; k++) {
+    static const nl_arg tensors[] =
+        {[X] = NL_X, [RESIDUAL] = NL_RESIDUAL, [DY] = NL_DY, [GATE] = NL_GATE};
+    const double *in[4] = {NULL};
+    for (int k = X; k <= GATE; k++) {
         if (!c->in[tensors[k]]) continue;
         in[k] = d + (size_t)k * count;
         for (size_t i = 0; i < count; i++)
@@ -89,6 +97,7 @@ static bool by_reference(const computation *c, double *d, long double *v) {
     long double *of_c = v + OF_C_1 * most;
     const ref_inputs inputs = {.x = in[X],
                                .residual = back ? NULL : in[RESIDUAL],
+                               .gate = in[GATE],
                                .dy = in[DY],
                                .dresidual = back ? in[RESIDUAL] : NULL,
                                .gamma = c->in[NL_GAMMA],
@@ -100,7 +109,11 @@ static bool by_reference(const computation *c, double *d, long double *v) {
                      .mean = v + MEAN * most,
                      .var = v + VAR * most,
                      .rstd = v + RSTD * most,
-                     .magnitude = v + MAGNITUDE * most};
+                     .magnitude = v + MAGNITUDE * most,
+                     .silu = d + SILU * count,
+                     .slope_scale = d + SLOPE * count,
+                     .dgate = d + DGATE * count,
+                     .dgate_scale = d + DGATE_GAUGE * count};
     if (updates) o.running_mean = of_c, o.running_var = of_c + most;
     if (back) {
         o.dx = d + DX * count, o.dx_scale = d + DX_GAUGE * count;
@@ -109,9 +122,9 @@ static bool by_reference(const computation *c, double *d, long double *v) {
     }
     if (!ref_compute(p, &inputs, &o, c->threads)) return no_memory();
     if (back)
-        put_tensor(c, NL_DX, o.dx);
+        put_tensor(c, NL_DX, o.dx), put_tensor(c, NL_DGATE, o.dgate);
     else
-        put_y(c, o.xhat), put_tensor(c, NL_RESIDUAL_OUT, o.sum);
+        put_y(c, &o), put_tensor(c, NL_RESIDUAL_OUT, o.sum);
     const long double *from[NL_ARGS] = {[NL_MEAN] = o.mean,
                                         [NL_RSTD] = o.rstd,
                                         [NL_RUNNING_MEAN] = o.running_mean,

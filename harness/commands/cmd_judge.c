@@ -23,6 +23,7 @@ static const char purpose[] =
 static const char usage[] =
     "  --dgamma FILE, --dbeta FILE  with --dx: the gradients of gamma and beta, (C,)\n"
     "  --dresidual FILE           with --dx: was added to it\n"
+    "  --dgate FILE               with --dx: the gradient of the gate\n"
     "  --rounded-to TYPE          f32, f16 or bf16: the type of y or dx before it was saved as a\n"
     "                             wider one\n"
     "                             default: its own type; float64 is judged as float32\n"
@@ -40,7 +41,7 @@ static const char usage[] =
     "Exit codes: 0 within the bound, 1 beyond it, no bound to judge by, or other bits in another\n"
     "batch, 2 bad usage or input.\n";
 
-enum { Y = OWN, DX, DY, DRESIDUAL, DGAMMA, DBETA, ARRAYS };
+enum { Y = OWN, DX, DY, DRESIDUAL, DGAMMA, DBETA, DGATE, ARRAYS };
 enum { ROUNDED_TO = ARRAYS, BATCH, FIRST_ROW, CSV, OPTIONS };
 
 static const array_option own[OPTIONS - OWN] = {
@@ -50,6 +51,7 @@ static const array_option own[OPTIONS - OWN] = {
     [DRESIDUAL - OWN] = {"dresidual", NL_RESIDUAL, false, DX},
     [DGAMMA - OWN] = {"dgamma", NL_DGAMMA, true, DX},
     [DBETA - OWN] = {"dbeta", NL_DBETA, true, DX},
+    [DGATE - OWN] = {"dgate", NL_DGATE, true, DX},
     [ROUNDED_TO - OWN] = {"rounded-to", NL_X, false, IN_X},
     [BATCH - OWN] = {"batch", NL_X, false, IN_X},
     [FIRST_ROW - OWN] = {"first-row", NL_X, false, BATCH},

@@ -27,6 +27,7 @@ static const char usage[] =
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
     "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
     "  --dgamma-out FILE, --dbeta-out FILE                   with --dy: the shape of gamma\n"
+    "  --dgate-out FILE                                      with --dy and --gate\n"
     "\n"
     "  normlab run layernorm --x x.npy --gamma gamma.npy --beta beta.npy --out y.npy\n"
     "  normlab run layernorm --x x.npy --gamma gamma.npy --dy dy.npy --out dx.npy \\\n"
@@ -39,7 +40,7 @@ static const char usage[] =
 /* Its own options; the first name inputs, the next outputs. */
 enum { DY = OWN, DRESIDUAL, OUT };
 enum { RESIDUAL_OUT = OUT + 1, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT };
-enum { DGAMMA_OUT = RUNNING_VAR_OUT + 1, DBETA_OUT, ARRAYS };
+enum { DGAMMA_OUT = RUNNING_VAR_OUT + 1, DBETA_OUT, DGATE_OUT, ARRAYS };
 enum { IMPL = ARRAYS, THREADS, MOMENTUM, LOAD, OPTIONS };
 
 static array_option own[OPTIONS - OWN] = {
@@ -53,6 +54,7 @@ static array_option own[OPTIONS - OWN] = {
     [RUNNING_VAR_OUT - OWN] = {"running-var-out", NL_RUNNING_VAR, true, IN_RUNNING_VAR},
     [DGAMMA_OUT - OWN] = {"dgamma-out", NL_DGAMMA, true, DY},
     [DBETA_OUT - OWN] = {"dbeta-out", NL_DBETA, true, DY},
+    [DGATE_OUT - OWN] = {"dgate-out", NL_DGATE, true, DY},
     [IMPL - OWN] = {"impl", NL_X, false, IN_X},
     [THREADS - OWN] = {"threads", NL_X, false, IN_X},
     [MOMENTUM - OWN] = {"momentum", NL_RUNNING_MEAN, true, IN_RUNNING_MEAN},

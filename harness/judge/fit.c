@@ -15,7 +15,7 @@ double fit_eps(workspace *w) {
     for (size_t g = 0; g < groups; g++) up[g] = down[g] = 0;
     for (size_t i = 0; eps && i < w->count; i++) { /* theirs - beta = ratio * gain * xhat */
         size_t g = nl_group_of(s->p, i), j = nl_feature_of(s->p, i);
-        long double v = ref_gain(s->p, s->in->gamma, j) * s->want->xhat[i];
+        long double v = ref_factor(s->p, s->in->gamma, s->want, i) * s->want->xhat[i];
         up[g] += v * (y[i] - (s->in->beta ? s->in->beta[j] : 0)), down[g] += v * v;
     }
     for (size_t g = 0; eps && g < groups; g++) {

@@ -40,6 +40,7 @@ formula formula_right(const subject *s) {
     const nl_layer *l = &nl_layers[p->op];
     return (formula){.centred = l->centred ? EVERYWHERE : NOWHERE,
                      .gain = l->plus_one ? ONE_PLUS : GAMMA,
+                     .gate = (int)l->gate, /* GATE_LAST or GATE_FIRST */
                      .inference = p->pass == NL_INFERENCE,
                      .casting = p->pass == NL_BACKWARD ? NL_CAST_LAST : (int)p->casting,
                      .rstd_power = 1,
@@ -130,8 +131,17 @@ long double formula_past(const formula *r, long double past) {
                                        : past;
 }
 
+long double formula_gate(const subject *s, const formula *r, bool first, size_t i) {
+    const int g = r->gate;
+    const bool here = first ? g == GATE_FIRST || g == GATE_TWICE || g == SIGMOID_FIRST
+                            : g == GATE_LAST || g == GATE_TWICE || g == SIGMOID_LAST;
+    if (!here || !s->in->gate) return 1;
+    const long double z = s->in->gate[i], factor = 1 / (1 + expl(-z));
+    return g == SIGMOID_FIRST || g == SIGMOID_LAST ? factor : z * factor;
+}
+
 long double formula_input(const subject *s, const formula *r, size_t i) {
-    long double x = formula_rounded(r, A_X, s->in->x[i]);
+    long double x = formula_rounded(r, A_X, s->in->x[i]) * formula_gate(s, r, true, i);
     if (r->range == X_FLUSHED && fabsl(x) < ref_smallest_normal(s->narrow)) x = 0;
     if (!s->in->residual || r->residual == IGNORED || r->residual == LAST) return x;
     if (r->residual == X_WEIGHTED) x *= r->past_weight;
@@ -141,7 +151,7 @@ long double formula_input(const subject *s, const formula *r, size_t i) {
 }
 
 long double formula_dy(const subject *s, const formula *r, size_t i) {
-    const long double dy = formula_rounded(r, A_DY, s->in->dy[i]);
+    const long double dy = formula_rounded(r, A_DY, s->in->dy[i]) * formula_gate(s, r, false, i);
     return r->residual == IN_DY && s->in->dresidual ? dy + s->in->dresidual[i] : dy;
 }
 

@@ -57,6 +57,8 @@ enum {
     WEIGHTED,  /* by past_weight, */
     X_WEIGHTED /* or x is */
 };
+/* gate; of y, of x, of both, or a factor of sigmoid(gate) alone */
+enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID_LAST, SIGMOID_FIRST };
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
@@ -113,7 +115,7 @@ enum {
 };
 
 typedef struct formula {
-    int axis, centred, variance, root, residual, casting, gain, gained, beta;
+    int axis, centred, variance, root, residual, casting, gain, gained, beta, gate;
     int unbiased, inference, output, range;
     int affine_swapped; /* gamma and beta */
     unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */
@@ -209,7 +211,9 @@ void formula_backward(workspace *w, const formula *r);
 
 /* x, with the residual or as the formula treats it. */
 long double formula_input(const subject *s, const formula *r, size_t i);
-/* dy, as the formula treats it. */
+/* What the gate multiplies the normalized value, or x, by. */
+long double formula_gate(const subject *s, const formula *r, bool first, size_t i);
+/* dy, as the formula treats it: the gradient of the normalized value times the gain. */
 long double formula_dy(const subject *s, const formula *r, size_t i);
 /* What the sum takes of the residual, or dresidual. */
 long double formula_past(const formula *r, long double past);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge/formula.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ static long double value_at(const workspace *w, const formula *r, long double ga
     const subject *s = w->s;
     const size_t g = formula_group(s, r, i);
     const long double dy = formula_dy(s, r, i), rstd = w->rstd[g];
-    if (r->output == COPIED) return dy;
+    if (r->output == COPIED) return s->in->gate ? s->in->dy[i] : dy;
     long double v = r->gain_in == OUT_OF_BRACKET ? dy : formula_rounded(r, STEPS, gain * dy);
     long double term = r->mean_gx * formula_rounded(r, A_MEAN_OF_G | STEPS, w->gx[g]);
     if (!r->gx_without_xhat) term *= operand(w, r, BESIDE, i);
@@ -78,6 +79,22 @@ static long double value_at(const workspace *w, const formula *r, long double ga
     if (!s->in->dresidual || r->residual == IGNORED || r->residual == IN_DY) return v;
     if (r->residual == EARLY_ROUNDED) v = ref_round(s->p->dtype, v);
     return v + formula_past(r, s->in->dresidual[i]);
+}
+
+/* dx, and dgate; v: the norm's own dx. */
+static void put_gradients(workspace *w, const formula *r, long double gain, size_t i,
+                          long double v) {
+    const subject *s = w->s;
+    if (s->in->gate) {
+        const long double z = s->in->gate[i], factor = 1 / (1 + expl(-z));
+        const long double slope = factor + z * factor / (1 + expl(z));
+        const long double by = r->gate == GATE_FIRST
+                                   ? v * s->in->x[i]
+                                   : gain * s->in->dy[i] * formula_normalized(w, r, i);
+        formula_put(w, NL_DGATE, i, by * slope);
+        if (r->output != COPIED) v *= formula_gate(s, r, true, i);
+    }
+    formula_store(w, r, i, v);
 }
 
 void formula_backward(workspace *w, const formula *r) {
@@ -105,7 +122,7 @@ void formula_backward(workspace *w, const formula *r) {
             if (from < 0 || (r->stale && g == 0))
                 formula_put_any(w, NL_DX, i);
             else
-                formula_store(w, r, i, value_at(w, r, gain, at));
+                put_gradients(w, r, gain, i, value_at(w, r, gain, at));
         }
     }
     if (w->to - w->from == w->count) parameter_gradients(w, r);

@@ -64,7 +64,7 @@ static long double value_at(const workspace *w, const formula *r, size_t i, size
                formula_rounded(r, A_FOLD, shift - mean * gain * w->rstd[g]);
     }
     long double v = formula_normalized(w, r, x);
-    if (r->output == COPIED) return formula_input(s, r, i);
+    if (r->output == COPIED) return s->in->gate ? s->in->x[i] : formula_input(s, r, i);
     v = r->beta == BETA_FIRST ? (v + shift) * gain
                               : formula_rounded(r, STEPS | A_PRODUCT, v * gain) + shift;
     const bool again = r->residual == LAST || r->residual == ALSO_LAST;
@@ -91,7 +91,8 @@ void formula_forward(workspace *w, const formula *r) {
             formula_put_any(w, NL_Y, i);
         else
             formula_store(w, &own, i,
-                          value_at(w, r, i, (size_t)x, (size_t)of_gamma, (size_t)of_beta));
+                          value_at(w, r, i, (size_t)x, (size_t)of_gamma, (size_t)of_beta) *
+                              (r->output == COPIED ? 1 : formula_gate(s, r, false, i)));
     }
     if (w->to - w->from == w->count) saved_statistics(w, r);
 }

@@ -23,7 +23,8 @@ pattern growth_pattern(const subject *s, double *rest) {
     for (size_t i = 0; sums && y && i < p->n * p->c * p->s; i++) {
         size_t j = nl_feature_of(p, i);
         group_sums *g = &sums[nl_group_of(p, i)];
-        long double gain = ref_gain(p, s->in->gamma, j), x = s->want->xhat[i], w = gain * gain;
+        long double gain = ref_factor(p, s->in->gamma, s->want, i), x = s->want->xhat[i],
+                    w = gain * gain;
         if (w == 0) continue;
         long double beta = s->in->beta ? s->in->beta[j] : 0, d = (y[i] - beta) / gain - x;
         long double scale = fabsl(gain) * fmaxl(1, fabsl(x)) + fabsl(beta);
@@ -113,7 +114,7 @@ static bool is_folded(const subject *s) {
     const nl_problem *p = s->p;
     size_t far = 0, multiples = 0;
     for (size_t i = 0; p->dtype == NL_F32 && i < p->n * p->c * p->s; i++) {
-        const long double gain = ref_gain(p, s->in->gamma, nl_feature_of(p, i));
+        const long double gain = ref_factor(p, s->in->gamma, s->want, i);
         const double y = s->got[NL_Y][i],
                      product = (double)(s->in->x[i] * gain * s->want->rstd[nl_group_of(p, i)]);
         if (y == 0 || !(fabs(y) * 16 < fabs(product)) || !isfinite(product)) continue;

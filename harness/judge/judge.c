@@ -121,7 +121,7 @@ bool judgement_make(judgement *j, const submission *of) {
     const npy *x = of->array[NL_X];
     const bool backward = p->pass == NL_BACKWARD;
     const size_t count = x->count, groups = ref_groups(p);
-    double *d = calloc(8 * count + 2 * p->c + 1, sizeof *d), *next = d;
+    double *d = calloc(13 * count + 2 * p->c + 1, sizeof *d), *next = d;
     long double *g = calloc(4 * groups + 4 * p->c + 1, sizeof *g);
     const double *tensor[NL_ARGS] = {0};
     *j = (judgement){.of = of, .tensors = d, .groups = g};
@@ -129,6 +129,7 @@ bool judgement_make(judgement *j, const submission *of) {
     next = copy_tensors(j, tensor, next);
     j->in = (ref_inputs){.x = tensor[NL_X],
                          .residual = backward ? NULL : tensor[NL_RESIDUAL],
+                         .gate = tensor[NL_GATE],
                          .dy = tensor[NL_DY],
                          .dresidual = backward ? tensor[NL_RESIDUAL] : NULL,
                          .gamma = of->vector[NL_GAMMA],
@@ -143,6 +144,10 @@ bool judgement_make(judgement *j, const submission *of) {
                             .magnitude = g + 3 * groups,
                             .dx = next + count,
                             .dx_scale = next + 2 * count,
+                            .silu = next + 3 * count,
+                            .slope_scale = next + 4 * count,
+                            .dgate = next + 5 * count,
+                            .dgate_scale = next + 6 * count,
                             .dgamma = c,
                             .dgamma_scale = c + p->c,
                             .dbeta = c + 2 * p->c,
@@ -159,7 +164,8 @@ bool judgement_make(judgement *j, const submission *of) {
                      .threads = 1};
     j->s.got[subject_tensor(&j->s)] = tensor[subject_tensor(&j->s)];
     set_axes(&j->s, x);
-    bool ok = copy_vectors(j, tensor[NL_DY], next + 3 * count) &&
+    j->s.got[NL_DGATE] = tensor[NL_DGATE];
+    bool ok = copy_vectors(j, tensor[NL_DY], next + 7 * count) &&
               ref_compute(p, &j->in, &j->want, nl_max_threads()) &&
               expectations_make(&j->as_instance, &j->want, &j->expectations);
     memcpy(j->expectations.stored, of->type, sizeof of->type);

@@ -10,7 +10,8 @@
 /* The outputs to judge: y, or in backward dx. p.dtype is the type that y or dx was rounded to. */
 typedef struct submission {
     nl_problem p;
-    const npy *array[NL_ARGS]; /* x, residual or dresidual, dy; y or dx; NULL: not given */
+    const npy *array
+        [NL_ARGS]; /* x, residual or dresidual, gate, dy; y, or dx and dgate; NULL: not given */
     const float
         *vector[NL_ARGS];   /* gamma, beta, running statistics; dgamma, dbeta; NULL: not given */
     nl_dtype type[NL_ARGS]; /* of dgamma and dbeta: as they were saved */

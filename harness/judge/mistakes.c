@@ -24,7 +24,9 @@ enum {
     AFFINE,        /* gamma and beta were */
     RESIDUAL,      /* the residual, or dresidual, was */
     ROUNDED_SUM,   /* and it is part of a sum that is rounded */
-    CENTRED        /* there is a mean */
+    CENTRED,       /* there is a mean */
+    LAST_GATE,     /* a gate comes last, */
+    FIRST_GATE     /* or first */
 };
 
 #define AT(field) offsetof(formula, field)
@@ -51,6 +53,15 @@ static const struct row {
      "x - mean * rstd for (x - mean) * rstd: brackets are missing"},
     {"gamma-missing", ALL, ANY, AT(gain), NO_GAIN, "gamma was not applied"},
     {"beta-missing", F | I, ANY, AT(beta), BETA_IGNORED, "beta was not added"},
+    {"gate-ignored", ALL, LAST_GATE, AT(gate), UNGATED, "the gate was not applied"},
+    {"gate-ignored", ALL, FIRST_GATE, AT(gate), UNGATED, "the gate was not applied"},
+    {"gate-first", ALL, LAST_GATE, AT(gate), GATE_FIRST,
+     "silu(gate) multiplied x before the norm, not its output: gate_first_rmsnorm"},
+    {"gate-last", ALL, FIRST_GATE, AT(gate), GATE_LAST,
+     "silu(gate) multiplied the norm's output, not x before it: gated_rmsnorm"},
+    {"gate-sigmoid", ALL, LAST_GATE, AT(gate), SIGMOID_LAST, "sigmoid(gate) for silu(gate)"},
+    {"gate-sigmoid", ALL, FIRST_GATE, AT(gate), SIGMOID_FIRST, "sigmoid(gate) for silu(gate)"},
+    {"gate-twice", ALL, LAST_GATE, AT(gate), GATE_TWICE, "silu(gate) multiplied x too"},
     {"residual-ignored", F, ANY, AT(residual), IGNORED, "the residual was not added"},
     {"dresidual-ignored", B, ANY, AT(residual), IGNORED, "dresidual was not added"},
     {"sum-unrounded", F, ROUNDED_SUM, AT(residual), UNROUNDED,
@@ -296,7 +307,9 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                        [AFFINE] = s->in->gamma && s->in->beta,
                        [RESIDUAL] = s->in->residual || s->in->dresidual,
                        [ROUNDED_SUM] = s->in->residual && s->p->sum == NL_SUM_ROUNDED,
-                       [CENTRED] = centred};
+                       [CENTRED] = centred,
+                       [LAST_GATE] = nl_layers[s->p->op].gate == NL_GATE_LAST,
+                       [FIRST_GATE] = nl_layers[s->p->op].gate == NL_GATE_FIRST};
     if (r->at == AT(axis) && r->value == (channelled ? CHANNELS : FEATURES)) return false;
     return (r->passes & NL_BIT(s->p->pass)) && so[r->when] && now != r->value;
 }

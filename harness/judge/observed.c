@@ -22,7 +22,8 @@ static double bare(const mistake_list *l, size_t i) {
     const size_t j = nl_feature_of(s->p, i);
     if (s->p->pass == NL_BACKWARD) return outputs(l)[i];
     const double beta = s->in->beta ? s->in->beta[j] : 0;
-    return (outputs(l)[i] - beta) / (double)formula_gain_at(s, &l->right, j);
+    return (outputs(l)[i] - beta) /
+           (double)(formula_gain_at(s, &l->right, j) * formula_gate(s, &l->right, false, i));
 }
 
 /* v, or the number of few digits beside it. */

@@ -8,8 +8,11 @@
 
 static const double u = 0x1p-24;
 
+/* The error of silu(gate): 2 units of an exp, which sigmoid makes at most 5, and two products. */
+enum { SILU = 8 };
+
 bool exact_data(const instance *in) {
-    return case_is_exact(in->c);
+    return case_is_exact(in->c) && !nl_layers[in->c->problem.op].gate; /* silu rounds */
 }
 
 /* Exact data, and a method that does not round on them. */
@@ -52,9 +55,10 @@ static double term_at(const terms *t, size_t e) {
     if (t->term >= GRADIENTS) {
         const double dy =
             nl_load(p->dtype, t->in->data->input[NL_DY], nl_place(nl_places_of(p, NL_DY), i));
-        if (column) return t->term == DBETA ? dy : dy * xhat;
+        if (t->term == DBETA) return dy;
+        if (column) return dy * xhat * (double)ref_factor(p, NULL, t->want, i);
         const float *gamma = t->in->data->gamma;
-        const double gain = (double)ref_gain(p, gamma, nl_feature_of(p, i));
+        const double gain = (double)ref_factor(p, gamma, t->want, i);
         return gain * dy * (t->term == GRADIENTS ? 1 : xhat);
     }
     const double d = xhat / (double)t->want->rstd[t->g], x = d + (double)t->want->mean[t->g];
@@ -227,9 +231,17 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const double rstd = (double)want->rstd[g], magnitude = (double)want->magnitude[g];
     const double square = (double)(want->var[g] + want->mean[g] * want->mean[g]);
     const bound eight = {8, 8};
+    const int gate = nl_layers[p->op].gate;
     allowance a = {.units = eight, .rstd = eight};
+    if (gate == NL_GATE_FIRST && !backward) /* x of the norm is off, and rstd with it */
+        a.rstd.probable = a.rstd.certain += SILU;
+    if (gate)
+        a.units.probable = a.units.certain += SILU * (gate == NL_GATE_FIRST && !backward ? 2 : 1);
     a.promised = !(in->impl && in->impl->demonstration);
     if (backward && sums_overflow(p, want, g)) a.promised = false;
+    const double least = backward ? want->dx_scale[nl_element(p, g, 0)] : 1;
+    if (gate == NL_GATE_LAST && least > 0 && least < rstd * 0x1p-100)
+        a.promised = false; /* g of all the row may be subnormal */
     find_exact(in, want, g, &a);
     /* NaN and Inf have no bound: only their class is compared. */
     a.folds = !backward && may_fold(method);
@@ -257,6 +269,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const double kappa = a.kappa, far = shifted ? spread(p, want, g) : 0;
     if (backward && centred) /* the rounding error of the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
+    if (backward && gate) a.kappa = SILU; /* xhat, or dy * silu(gate), starts with that error */
     const bool raw = backward && centred && method == NL_ONE_PASS; /* sums of g and g * x */
     const double mean_of_raw = raw ? (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
     const double sums[] = {a.sum.probable, a.sum.certain};

@@ -99,11 +99,14 @@ static void fold(const expectations *d, size_t g, long double gain, long double 
     out->loose = true; /* it may be 0, times an infinite x */
 }
 
+/* silu and its derivative are products of an exp, which may be subnormal, and of 110 at most. */
+enum { SILU_SUBNORMAL = 256 };
+
 static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const allowance *a = &d->allowed[g];
-    const long double gain = fabsl(ref_gain(p, d->in->data->gamma, nl_feature_of(p, i)));
+    const long double gain = fabsl(ref_factor(p, d->in->data->gamma, w, i));
     const long double rstd = w->rstd[g], scale = larger(fabsl((long double)w->xhat[i]), 1) + 1;
     expected_value out =
         exactly(p->dtype, w->dx[i], w->dx_scale[i], scaled(1, d->ratio, a->units), a->promised);
@@ -116,6 +119,8 @@ static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
         add_underflow(&out,
                       4 * larger(rstd * rstd, 1) *
                           (fabsl((long double)w->xhat[i]) / rstd + fabsl((long double)w->mean[g])));
+    if (nl_layers[p->op].gate && w->silu[i] != 0)
+        add_underflow(&out, SILU_SUBNORMAL * out.scale / fabs(w->silu[i]));
     if (nl_layers[p->op].by_channel && leaves_range(out.scale / gain))
         out.promised = false; /* dy * rstd, before the gain */
     if (nl_layers[p->op].by_channel && gain > 0)
@@ -147,6 +152,22 @@ static expected_value expected_dgamma(const expectations *d, size_t i) {
     if (nl_layers[p->op].by_channel && d->in->impl && d->in->impl->method == NL_ONE_PASS)
         add_one_pass(d, i, &out);
     add_underflow(&out, (double)(p->n * p->s) * fmax(1, d->rstd));
+    if (nl_layers[p->op].gate) add_underflow(&out, SILU_SUBNORMAL * w->dbeta_scale[i]);
+    return out;
+}
+
+/* A product of the gradient that reaches it, or dx's, and silu's derivative, which has 11 units. */
+static expected_value expected_dgate(const expectations *d, size_t i, size_t g) {
+    const allowance *a = &d->allowed[g];
+    const ref_outputs *w = d->want;
+    const nl_dtype t = d->in->c->problem.dtype;
+    const bound units = scaled(16, 1, a->units);
+    expected_value out =
+        exactly(t, w->dgate[i], w->dgate_scale[i], scaled(1, d->ratio, units), a->promised);
+    out.promised = out.promised && !leaves_range(out.scale);
+    out.blur = blur_of(t, 1 + units.probable, out.scale);
+    if (w->slope_scale[i] > 0)
+        add_underflow(&out, SILU_SUBNORMAL * (1 + out.scale / w->slope_scale[i]));
     return out;
 }
 
@@ -157,7 +178,8 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     const float *gamma = d->in->data->gamma, *beta = d->in->data->beta;
     const nl_dtype t = p->dtype;
     const size_t j = nl_feature_of(p, i);
-    long double gain = ref_gain(p, gamma, j), shift = beta ? beta[j] : 0, x = d->want->xhat[i];
+    long double gain = ref_factor(p, gamma, d->want, i), shift = beta ? beta[j] : 0,
+                x = d->want->xhat[i];
     expected_value out =
         exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
                 scaled(1, ratio, a->units), a->promised);
@@ -167,6 +189,10 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
         out.promised = false; /* the shift of x * a + b leaves the range */
     out.loose = isinf(gain);  /* times an xhat near zero, or as x * inf - mean * inf */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.scale);
+    const long double before = fabsl(ref_gain(p, gamma, j)) * larger(fabsl(x), 1);
+    const bool gated = nl_layers[p->op].gate;
+    if (gated && leaves_range(before)) out.promised = false; /* the product with gamma */
+    if (gated) add_underflow(&out, SILU_SUBNORMAL * before);
     if (nl_layers[p->op].by_channel || a->folds)
         fold(d, g, gain, fabsl(x) / d->want->rstd[g], 1, &out);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
@@ -175,9 +201,11 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     long double two = gain * ref_round(t, x + off) + shift;
     out.want = gain * ref_round(t, x) + shift;
     out.low = fminl(one, two), out.high = fmaxl(one, two);
-    out.allowed = just(1 + 3 * ratio);
+    const double few = gated ? 11 : 3; /* of the products, and silu */
+    out.allowed = just(1 + few * ratio);
     const bool exact = is_float(gain) && is_float(gain * ref_round(t, x)) && is_float(out.want);
-    out.blur = blur_of(t, exact ? 0 : 3, out.scale);
+    out.blur = blur_of(t, exact ? 0 : few, out.scale);
+    if (gated) add_underflow(&out, SILU_SUBNORMAL * before);
     return out;
 }
 
@@ -214,6 +242,7 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i) {
         out.blur = blur_of(t, is_float(out.want) ? 0 : 1, out.scale);
         return out;
     case NL_DX: return expected_dx(d, i, g);
+    case NL_DGATE: return expected_dgate(d, i, g);
     case NL_MEAN: return exactly(t, w->mean[i], w->magnitude[i], allow_mean(d->in, a), a->promised);
     case NL_RSTD: return exactly(t, w->rstd[i], w->rstd[i], scaled(1, 1, a->rstd), a->promised);
     case NL_DGAMMA: return stored(d, s, expected_dgamma(d, i));
@@ -269,8 +298,9 @@ static plain make_plain(const expectations *d, size_t i, size_t g) {
     const ref_outputs *w = d->want;
     const bool backward = p->pass == NL_BACKWARD;
     const long double gain = ref_gain(p, d->in->data->gamma, nl_feature_of(p, i));
-    if (is_ordinary(w->rstd[g]) && is_ordinary(gain) && fabsl(w->mean[g] * w->rstd[g]) < 1e9L &&
-        fabs(w->xhat[i]) < 1e9 && (!backward || w->dx_scale[i] < 1e9) &&
+    if (!nl_layers[p->op].gate && is_ordinary(w->rstd[g]) && is_ordinary(gain) &&
+        fabsl(w->mean[g] * w->rstd[g]) < 1e9L && fabs(w->xhat[i]) < 1e9 &&
+        (!backward || w->dx_scale[i] < 1e9) &&
         (p->casting != NL_CAST_BEFORE_WEIGHT || p->dtype == NL_F32))
         return ordinary_plain(d, i, gain);
     const expected_value it = backward ? expected_dx(d, i, g) : expected_y(d, i, g);

@@ -110,6 +110,7 @@ nl_forward_args instance_forward_args(const instance *in) {
     void *const *at = in->at;
     return (nl_forward_args){.x = at[NL_X],
                              .residual = at[NL_RESIDUAL],
+                             .gate = at[NL_GATE],
                              .gamma = at[NL_GAMMA],
                              .beta = at[NL_BETA],
                              .y = at[NL_Y],
@@ -126,10 +127,12 @@ nl_backward_args instance_backward_args(const instance *in) {
     return (nl_backward_args){.x = at[NL_X],
                               .dy = at[NL_DY],
                               .dresidual = at[NL_RESIDUAL],
+                              .gate = at[NL_GATE],
                               .gamma = at[NL_GAMMA],
                               .mean = at[NL_MEAN],
                               .rstd = at[NL_RSTD],
                               .dx = at[NL_DX],
+                              .dgate = at[NL_DGATE],
                               .dgamma = at[NL_DGAMMA],
                               .dbeta = at[NL_DBETA],
                               .scratch = in->scratch};

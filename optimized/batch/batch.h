@@ -1,8 +1,7 @@
 /* BatchNorm in vector words: training, backward and inference. A rung is a recipe: it passes one to
  * a function below. What all rungs share is compiled once for each instruction set: run.c drives the
  * steps, sums.c and output.c have the loops. SPDX-License-Identifier: MIT */
-#ifndef NL_BATCH_H
-#define NL_BATCH_H
+#pragma once
 
 #include "vec.h"
 
@@ -60,5 +59,3 @@ NL_API void batch_forward(const nl_problem *p, const nl_forward_args *a, int thr
 NL_API void batch_backward(const nl_problem *p, const nl_backward_args *a, int threads,
                            batch_recipe q);
 NL_API size_t batch_scratch(const nl_problem *p);
-
-#endif

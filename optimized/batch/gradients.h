@@ -1,7 +1,6 @@
 /* Backward: the coefficients of dx, from the saved statistics and the sums.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_BATCH_GRADIENTS_H
-#define NL_BATCH_GRADIENTS_H
+#pragma once
 
 #include "strips.h"
 
@@ -42,5 +41,3 @@ static void set_gradients(channels k) {
         if (back.dbeta) memcpy(back.dbeta + j, dbeta, count * sizeof *dbeta);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* BatchNorm's statistics from sums, the certificate, and the coefficients of y, for one strip of
  * channels at a time. SPDX-License-Identifier: MIT */
-#ifndef NL_BATCH_STATISTICS_H
-#define NL_BATCH_STATISTICS_H
+#pragma once
 
 #include "strips.h"
 
@@ -190,5 +189,3 @@ NL_INLINE void set_guess(channels k, batch_recipe q) {
     batch_sums(&first, 0, 1);
     set_mean(first);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A strip of BatchNorm's channels: its sums and statistics, in loops that compilers vectorize.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_BATCH_STRIPS_H
-#define NL_BATCH_STRIPS_H
+#pragma once
 
 #include "work.h"
 
@@ -82,5 +81,3 @@ NL_INLINE void set_strip(const work *w, const strip *s) {
     }
     spread(w, s, w->m, s->m), spread(w, s, w->a, a), spread(w, s, w->b, b);
 }
-
-#endif

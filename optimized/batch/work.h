@@ -1,7 +1,6 @@
 /* What the steps of a BatchNorm share. columns.h goes along rows of adjacent channels, runs.h along
  * the values of one channel. SPDX-License-Identifier: MIT */
-#ifndef NL_BATCH_WORK_H
-#define NL_BATCH_WORK_H
+#pragma once
 
 #include "batch.h"
 
@@ -72,5 +71,3 @@ typedef struct part {
 } part;
 
 typedef void part_function(const part *p);
-
-#endif

@@ -1,8 +1,7 @@
 /* The end of a backward rung of the row norms. The rung defines all_rows(), its loop, and `recipe`,
  * and includes this: the loop is compiled for each layer and storage type, as in instances.h, and
  * rows_backward() calls the instance for a problem. SPDX-License-Identifier: MIT */
-#ifndef NL_ROWS_BACKWARD_H
-#define NL_ROWS_BACKWARD_H
+#pragma once
 
 /* g is a copy whose address does not escape, so its fields stay in registers; outlined code gets
  * `outer`, the original. */
@@ -45,5 +44,3 @@ static void rows_backward(const nl_problem *p, const nl_backward_args *a) {
     instances[g.v.centred][g.v.t](&g);
     end_columns(&g);
 }
-
-#endif

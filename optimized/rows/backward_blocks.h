@@ -1,7 +1,6 @@
 /* Backward of the row norms: a block of rows after the other, as its recipe says.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_BACKWARD_BLOCKS_H
-#define NL_BACKWARD_BLOCKS_H
+#pragma once
 
 #include "backward_output.h"
 
@@ -40,5 +39,3 @@ NL_INLINE void all_rows(const gradients *g, const gradients *outer, backward_rec
     put_waiting(&line);
     if (q.streaming) vfence();
 }
-
-#endif

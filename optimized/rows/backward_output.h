@@ -1,7 +1,6 @@
 /* Backward of the row norms, the second reading: dx, one row after the other.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ROW_BACKWARD_OUTPUT_H
-#define NL_ROW_BACKWARD_OUTPUT_H
+#pragma once
 
 #include "vec/lines.h"
 #include "backward_sums.h"
@@ -115,5 +114,3 @@ NL_INLINE void put_row(const gradients *g, arrays of, size_t row, size_t ahead, 
     if (begin) vstore(g->v.t, of.dx, row, VLEN, head);
     if (end < c) vstore(g->v.t, of.dx, row + c - VLEN, VLEN, tail);
 }
-
-#endif

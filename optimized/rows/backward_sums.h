@@ -4,8 +4,7 @@
  *     by_xhat = -mean(g * xhat),   constant = -mean(g)
  * rstd^2 would leave float's range where dx does not.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ROW_BACKWARD_SUMS_H
-#define NL_ROW_BACKWARD_SUMS_H
+#pragma once
 
 #include "best.h"
 #include "gradients.h"
@@ -223,5 +222,3 @@ static const nl_threshold row_thresholds[] __attribute__((unused)) = {{NL_OF_C, 
 static inline size_t rows_backward_scratch(const nl_problem *p) {
     return vectors_of(p->c) * (3 * sizeof(vf) + (p->n > PIECE_ROWS ? sizeof(compensated) : 0));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Backward of the row norms, the state that all rows share: each column's gain and its sums for
  * dgamma and dbeta. backward_sums.h and backward_output.h go along the rows.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ROW_GRADIENTS_H
-#define NL_ROW_GRADIENTS_H
+#pragma once
 
 #include "vec.h"
 
@@ -88,5 +87,3 @@ NL_INLINE void end_columns(const gradients *g) {
                        : vload(NL_F32, g->dbeta, i, VLEN));
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * includes this; run_rows() calls the instance for a view. The instances are functions of their own,
  * because compilers take more than twice the time for a function of twice the size.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_INSTANCES_H
-#define NL_INSTANCES_H
+#pragma once
 
 /* The common case: gamma and (LayerNorm) beta, nothing else, and one distance from row to row. These
  * facts are compile-time constants, so the loops contain no branches on them. */
@@ -93,5 +92,3 @@ NL_INLINE void run_rows(const nl_problem *p, const nl_forward_args *a, const row
     else
         instances[which][p->dtype](&call);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The output of a row in vector words, alone or in one loop with the sums of the next row.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_ROW_OUTPUT_H
-#define NL_ROW_OUTPUT_H
+#pragma once
 
 #include "statistics.h"
 
@@ -127,5 +126,3 @@ NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess
     }
     return finish_sums(&t, before, row.c - first, next, j, row.c, m);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* LayerNorm, RMSNorm and Qwen2RMSNorm in vector words, one row after the other. A rung is a recipe:
  * it passes one to a function below. Their loops are compiled once for each instruction set, layer
  * and storage type (instances.h), and all rungs share them. SPDX-License-Identifier: MIT */
-#ifndef NL_ROWS_H
-#define NL_ROWS_H
+#pragma once
 
 #include "best.h"
 #include "vec.h"
@@ -100,5 +99,3 @@ void rows_streamed(const nl_problem *p, const nl_forward_args *a, const row_reci
 typedef struct stats stats;
 #define row_streamed NL_OF_ISA(row_streamed)
 NL_API void row_streamed(const nl_view *row, const stats *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* The statistics of a row in vector words: its sums in one reading or two, and the certificate,
  * which decides from the sums whether one reading was enough. SPDX-License-Identifier: MIT */
-#ifndef NL_ROW_STATISTICS_H
-#define NL_ROW_STATISTICS_H
+#pragma once
 
 #include "rows.h"
 #include "sums.h"
@@ -151,5 +150,3 @@ NL_INLINE stats row_stats(const nl_view *v, size_t r, double per_c, row_recipe q
     }
     return stats_from(v, r, per_c, m, sum_row(row, m, q), q);
 }
-
-#endif

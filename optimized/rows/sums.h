@@ -1,7 +1,6 @@
 /* Two sums along a row, of v and of v * d, in blocks: no value goes through many additions to a sum
  * that is large beside it. SPDX-License-Identifier: MIT */
-#ifndef NL_ROW_SUMS_H
-#define NL_ROW_SUMS_H
+#pragma once
 
 #include "vec.h"
 
@@ -59,5 +58,3 @@ NL_INLINE sums with_earlier(sums block, earlier before, size_t elements) {
     if (elements <= SUM_BLOCK) return block;
     return both(both(block, before.group), before.groups);
 }
-
-#endif

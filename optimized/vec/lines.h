@@ -1,7 +1,6 @@
 /* The whole cache lines of an output that is stored past the caches, and the lines between.
  * SPDX-License-Identifier: MIT */
-#ifndef NL_LINES_H
-#define NL_LINES_H
+#pragma once
 
 #include "vec.h"
 
@@ -55,5 +54,3 @@ NL_INLINE void put_if_whole(shared_line *line) {
         vstream(NL_F32, line->y, i, vload(NL_F32, whole, i, VLEN));
     line->held = 0;
 }
-
-#endif

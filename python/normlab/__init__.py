@@ -1,4 +1,4 @@
-"""BatchNorm, LayerNorm, RMSNorm and Qwen2RMSNorm on the CPU, verified against a long-double reference.
+"""BatchNorm, LayerNorm, RMSNorm, Qwen2RMSNorm and gated RMSNorm on the CPU, verified against a long-double reference.
 
 >>> import numpy, normlab
 >>> x = numpy.random.default_rng(0).normal(size=(4, 64)).astype("float32")
@@ -11,7 +11,7 @@ and may be views with evenly spaced rows. Tensors of other libraries work throug
 protocol; results for a tensor of PyTorch are tensors, else NumPy arrays. Parameters are float32 or in
 x's type, statistics float32.
 
-Layers: layer_norm, rms_norm, qwen2_rms_norm, batch_norm, each with _backward; implementations, best.
+Layers: layer_norm, rms_norm, qwen2_rms_norm, gated_rms_norm, batch_norm, each with _backward; implementations, best.
 Truth: reference, judge, each with _backward. Data: data, case, museum. Time: measure, limit, race.
 
 Errors are ValueError (shapes, layout, values; often in the library's own words) or TypeError
@@ -21,8 +21,8 @@ from ._core import MAX_THREADS as max_threads
 from ._core import VERSION as __version__
 from .cases import Case as Case, Exhibit as Exhibit, case, data, museum
 from .layers import (
-    batch_norm, batch_norm_backward, layer_norm, layer_norm_backward, qwen2_rms_norm, qwen2_rms_norm_backward,
-    rms_norm, rms_norm_backward,
+    batch_norm, batch_norm_backward, gated_rms_norm, gated_rms_norm_backward, layer_norm, layer_norm_backward,
+    qwen2_rms_norm, qwen2_rms_norm_backward, rms_norm, rms_norm_backward,
 )
 from .table import Implementation as Implementation, best, implementations
 from .timing import Limit as Limit, Measurement as Measurement, Race as Race, limit, measure, race
@@ -33,8 +33,8 @@ from .truth import (
 
 # Without the classes, which would fill most of help(normlab).
 __all__ = [
-    "__version__", "batch_norm", "batch_norm_backward", "best", "case", "data", "implementations", "judge",
-    "judge_backward", "layer_norm", "layer_norm_backward", "limit", "max_threads", "measure", "museum",
+    "__version__", "batch_norm", "batch_norm_backward", "best", "case", "data", "gated_rms_norm",
+    "gated_rms_norm_backward", "implementations", "judge", "judge_backward", "layer_norm", "layer_norm_backward", "limit", "max_threads", "measure", "museum",
     "qwen2_rms_norm", "qwen2_rms_norm_backward", "race", "reference", "reference_backward", "rms_norm",
     "rms_norm_backward",
 ]

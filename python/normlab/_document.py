@@ -8,7 +8,7 @@ _ROWS, _FEATURES, _RUNNING = "(...), float32", "(c,), float32", "The statistics 
 
 #: name: its type, and what it is. Parameters side by side that say the same share an entry.
 _PARAMETERS = {
-    "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm" or "batchnorm"', "The layer."),
+    "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm" or "batchnorm"', "The layer."),
     "dy": ("as x", "The gradient of the layer's result."),
     "x": ("(..., c), float32, float16 or bfloat16; a view if its rows have even steps",
           "What is normalized; tensors have its type, and arithmetic is float32."),
@@ -16,6 +16,9 @@ _PARAMETERS = {
     "beta": (_WEIGHTS, "The gain and the bias; None: ones, and zeros."),
     "w": (_WEIGHTS, "The gain is 1 + w; None: one."),
     "eps": ("float", "Added to the variance, or to the mean square."),
+    "gate": ("as x", "Its silu multiplies the result, or x."),
+    "gate_first": ("bool", "It multiplies x, before the norm."),
+    "dgate": ("as x", "Gets the gradient of gate; may be gate."),
     "residual": ("as x", "Added to x first: the sum is normalized, in float32."),
     "cast_before_weight": ("bool", "Round the normalized value to x's type before gamma (Llama, vLLM)."),
     "rounded_sum": ("bool", "Round the sum with the residual to x's type before it is normalized (transformers)."),

@@ -10,6 +10,7 @@ from .table import Impl
 
 _BATCH, _LAYER = _core.OPS["batchnorm"], _core.OPS["layernorm"]
 _RMS, _QWEN2 = _core.OPS["rmsnorm"], _core.OPS["qwen2_rmsnorm"]
+_GATED = _core.OPS["gated_rmsnorm"], _core.OPS["gate_first_rmsnorm"]
 _FORWARD, _INFERENCE = _core.PASSES["forward"], _core.PASSES["inference"]
 _BACKWARD = _core.PASSES["backward"]
 
@@ -109,6 +110,38 @@ def qwen2_rms_norm_backward(dy: Array, x: Array, w: Array | None = None, *, rstd
     return _core.backward(
         _QWEN2, _BACKWARD, False, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy, gamma=w, rstd=rstd,
         dresidual=dresidual, dx=out, dgamma=dw)
+
+
+@documented(_Y)
+def gated_rms_norm(x: Array, gate: Array, gamma: Array | None = None, *, gate_first: bool = False, eps: float = 1e-5,
+                   cast_before_weight: bool = False, out: Array | None = None, rstd: Array | None = None,
+                   impl: Impl = None, threads: int = 1) -> Any:
+    """rms_norm(x, gamma) * silu(gate), as Qwen3NextRMSNormGated of transformers; with gate_first
+    rms_norm(x * silu(gate), gamma), as Mamba-2 has it. silu(z) = z / (1 + exp(-z)).
+
+    >>> x = numpy.array([[3, 4]], "float32")
+    >>> normlab.gated_rms_norm(x, 0 * x + 1, eps=0).round(2)
+    array([[0.62, 0.83]], dtype=float32)
+    """
+    return _core.forward(
+        _GATED[bool(gate_first)], _FORWARD, False, cast_before_weight, False, eps, 0.0, False, impl, threads, x=x,
+        gate=gate, gamma=gamma, y=out, rstd=rstd)
+
+
+@documented("dx, which is out or as x, dgate, and dgamma, (c,), the sum over the rows, in gamma's type")
+def gated_rms_norm_backward(dy: Array, x: Array, gate: Array, gamma: Array | None = None, *, gate_first: bool = False,
+                            rstd: Array | None = None, eps: float = 1e-5, out: Array | None = None,
+                            dgate: Array | None = None, dgamma: Array | None = None, impl: Impl = None,
+                            threads: int = 1) -> tuple[Any, ...]:
+    """The gradients of gated_rms_norm, from dy.
+
+    >>> x = numpy.array([[1, 1]], "float32")
+    >>> normlab.gated_rms_norm_backward(x, x, x, eps=0)[1].round(2)
+    array([[0.93, 0.93]], dtype=float32)
+    """
+    return _core.backward(
+        _GATED[bool(gate_first)], _BACKWARD, False, False, False, eps, 0.0, False, impl, threads, x=x, dy=dy,
+        gate=gate, gamma=gamma, rstd=rstd, dx=out, dgate=dgate, dgamma=dgamma)
 
 
 @documented(_Y, x=_CHANNELS, mean=_SAVED, rstd=_SAVED)

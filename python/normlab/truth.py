@@ -32,6 +32,7 @@ class Gradients(NamedTuple):
     dx: NDArray[np.float64]  #: (..., c), rounded once to float64
     dgamma: Wide  #: (c,)
     dbeta: Wide  #: (c,)
+    dgate: NDArray[np.float64] | None  #: (..., c), of the gated layers
 
 
 class Mistake(NamedTuple):
@@ -62,7 +63,7 @@ class Judgement(NamedTuple):
     judged: int  #: numbers with a bound
     beyond: int  #: numbers beyond it
     not_finite: int  #: NaN or infinite where they should not be, or the reverse
-    worst_of: str  #: the output with the worst number: "y", "dx", "dgamma" or "dbeta"
+    worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"
     worst: tuple[int, ...]  #: its place
     mechanism: str  #: the likely mechanism of the error, in one line
     mistakes: tuple[Mistake, ...]  #: those that were tried, best first; none where nothing needs explaining
@@ -127,7 +128,7 @@ def _settings(op: Any, direction: str, eps: float, channels_last: bool = False,
 
 @documented("Reference", x=_ANY, gamma=_WIDE, beta=_WIDE)
 def reference(op: str, x: Array, gamma: Array | None = None, beta: Array | None = None, *,
-              eps: float = 1e-5, residual: Array | None = None,
+              eps: float = 1e-5, residual: Array | None = None, gate: Array | None = None,
               running_mean: Array | None = None, running_var: Array | None = None,
               training: bool = True, momentum: float = 0.1, biased_running_var: bool = False,
               channels_last: bool = False) -> Reference:
@@ -142,7 +143,7 @@ def reference(op: str, x: Array, gamma: Array | None = None, beta: Array | None 
         _core.DTYPES["f32"],
         *_settings(op, direction, eps, channels_last, False, False, momentum, biased_running_var),
         x=_tensor(x, "x", True), residual=_tensor(residual, "residual", True),
-        gamma=_vector(gamma, "gamma"), beta=_vector(beta, "beta"),
+        gate=_tensor(gate, "gate", True), gamma=_vector(gamma, "gamma"), beta=_vector(beta, "beta"),
         running_mean=_vector(running_mean, "running_mean"), running_var=_vector(running_var, "running_var"))
     fields: list[Any] = [found.get(name) for name in Reference._fields]
     return Reference(*fields)
@@ -150,24 +151,27 @@ def reference(op: str, x: Array, gamma: Array | None = None, beta: Array | None 
 
 @documented("Gradients", x=_ANY, gamma=_WIDE)
 def reference_backward(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
-                       dresidual: Array | None = None, channels_last: bool = False) -> Gradients:
+                       dresidual: Array | None = None, gate: Array | None = None,
+                       channels_last: bool = False) -> Gradients:
     """The right gradients. The statistics are those of x, unrounded.
 
     >>> x = numpy.array([[3.0, 4.0]])
     >>> normlab.reference_backward("rmsnorm", x, x, eps=0).dgamma.astype(float).round(2)
     array([2.55, 4.53])
     """
-    found = gradients(op, dy, x, gamma, eps=eps, dresidual=dresidual, channels_last=channels_last)
-    return Gradients(*(found[name] for name in Gradients._fields))
+    found = gradients(op, dy, x, gamma, eps=eps, dresidual=dresidual, gate=gate, channels_last=channels_last)
+    fields: list[Any] = [found.get(name) for name in Gradients._fields]
+    return Gradients(*fields)
 
 
 def gradients(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
-              dresidual: Array | None = None, channels_last: bool = False) -> dict[str, Any]:
+              dresidual: Array | None = None, gate: Array | None = None,
+              channels_last: bool = False) -> dict[str, Any]:
     """The fields of Gradients and the sizes of their terms, by name with _scale."""
     return _core.reference(
         _core.DTYPES["f32"], *_settings(op, "backward", eps, channels_last), x=_tensor(x, "x", True),
         dy=_tensor(dy, "dy", True), dresidual=_tensor(dresidual, "dresidual", True),
-        gamma=_vector(gamma, "gamma"))
+        gate=_tensor(gate, "gate", True), gamma=_vector(gamma, "gamma"))
 
 
 def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: Array,
@@ -181,7 +185,7 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
     if its not in ("f32", to):
         raise ValueError(f"rounded_to {to}: the output is {its}")
     found = _core.judge(_core.DTYPES[to], *settings, x=x, **arrays)
-    shape = x.shape if found["worst_of"] in ("y", "dx") else (-1,)
+    shape = x.shape if found["worst_of"] in ("y", "dx", "dgate") else (-1,)
     place = np.unravel_index(found["worst"], shape) if shape != (-1,) else (found["worst"],)
     found["worst"] = tuple(int(k) for k in place)
     found["mistakes"] = tuple(Mistake(*row) for row in found["mistakes"])
@@ -190,9 +194,10 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
 
 @documented("Judgement", y=_JUDGED, x=_ANY, gamma=_WIDE, beta=_WIDE, running_mean=_FIXED, running_var=_FIXED)
 def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array | None = None, *,
-          eps: float = 1e-5, residual: Array | None = None, running_mean: Array | None = None,
-          running_var: Array | None = None, cast_before_weight: bool = False, rounded_sum: bool = False,
-          channels_last: bool = False, rounded_to: Any = None) -> Judgement:
+          eps: float = 1e-5, residual: Array | None = None, gate: Array | None = None,
+          running_mean: Array | None = None, running_var: Array | None = None,
+          cast_before_weight: bool = False, rounded_sum: bool = False, channels_last: bool = False,
+          rounded_to: Any = None) -> Judgement:
     """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code. Explains a large
     error by known mistakes (docs/judge.md).
 
@@ -203,16 +208,16 @@ def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array |
     direction = "forward" if running_mean is None else "inference"
     return _judge(
         _settings(op, direction, eps, channels_last, cast_before_weight, rounded_sum), x, rounded_to, y,
-        {"y": _tensor(y, "y"), "residual": _tensor(residual, "residual"), "gamma": _vector(gamma, "gamma"),
-         "beta": _vector(beta, "beta"), "running_mean": _vector(running_mean, "running_mean"),
+        {"y": _tensor(y, "y"), "residual": _tensor(residual, "residual"), "gate": _tensor(gate, "gate"),
+         "gamma": _vector(gamma, "gamma"), "beta": _vector(beta, "beta"), "running_mean": _vector(running_mean, "running_mean"),
          "running_var": _vector(running_var, "running_var")})
 
 
 @documented("Judgement", dx=_JUDGED, x=_ANY, gamma=_WIDE, dgamma=_SUMS, dbeta=_SUMS)
 def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Array | None = None, *,
                    eps: float = 1e-5, dgamma: Array | None = None, dbeta: Array | None = None,
-                   dresidual: Array | None = None, channels_last: bool = False,
-                   rounded_to: Any = None) -> Judgement:
+                   dresidual: Array | None = None, gate: Array | None = None, dgate: Array | None = None,
+                   channels_last: bool = False, rounded_to: Any = None) -> Judgement:
     """Is dx the gradient of x, and are dgamma and dbeta those of gamma and beta?
 
     >>> x = normlab.data("normal", 4, 64)
@@ -223,5 +228,5 @@ def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Array | None 
     return _judge(
         _settings(op, "backward", eps, channels_last), x, rounded_to, dx,
         {"dx": _tensor(dx, "dx"), "dy": _tensor(dy, "dy"), "dresidual": _tensor(dresidual, "dresidual"),
-         "gamma": _vector(gamma, "gamma"), "dgamma": _vector(dgamma, "dgamma"),
+         "gate": _tensor(gate, "gate"), "dgate": _tensor(dgate, "dgate"), "gamma": _vector(gamma, "gamma"), "dgamma": _vector(dgamma, "dgamma"),
          "dbeta": _vector(dbeta, "dbeta")})

@@ -123,8 +123,10 @@ static nl_stride *stride_of(nl_problem *p, nl_arg arg) {
     switch (arg) {
     case NL_X: return &p->x_stride;
     case NL_DY: return &p->dy_stride;
-    case NL_RESIDUAL: return &p->residual_stride;
-    case NL_RESIDUAL_OUT: return &p->residual_out_stride;
+    case NL_RESIDUAL:
+    case NL_GATE: return &p->residual_stride;
+    case NL_RESIDUAL_OUT:
+    case NL_DGATE: return &p->residual_out_stride;
     default: return &p->y_stride;
     }
 }

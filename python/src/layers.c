@@ -52,6 +52,7 @@ static PyObject *result(const call *k, nl_arg a) {
 static nl_status forward(const call *k) {
     const nl_forward_args a = {.x = call_at(k, NL_X),
                                .residual = call_at(k, NL_RESIDUAL),
+                               .gate = call_at(k, NL_GATE),
                                .gamma = call_at(k, NL_GAMMA),
                                .beta = call_at(k, NL_BETA),
                                .y = call_at(k, NL_Y),
@@ -84,7 +85,11 @@ static bool recompute(const call *k, float *mean, float *rstd) {
     nl_problem p = k->p;
     p.pass = NL_FORWARD, p.parameters = NL_F32, p.y_stride = (nl_stride){0};
     void *y = malloc(nl_bytes(&p, NL_TENSOR) + 1);
-    const nl_forward_args a = {.x = call_at(k, NL_X), .y = y, .mean = mean, .rstd = rstd};
+    const nl_forward_args a = {.x = call_at(k, NL_X),
+                               .gate = call_at(k, NL_GATE),
+                               .y = y,
+                               .mean = mean,
+                               .rstd = rstd};
     if (!y) return PyErr_NoMemory(), false;
     nl_status status;
     Py_BEGIN_ALLOW_THREADS;
@@ -105,10 +110,12 @@ static bool backward(call *k) {
     const nl_backward_args a = {.x = call_at(k, NL_X),
                                 .dy = call_at(k, NL_DY),
                                 .dresidual = call_at(k, NL_RESIDUAL),
+                                .gate = call_at(k, NL_GATE),
                                 .gamma = call_at(k, NL_GAMMA),
                                 .mean = call_at(k, NL_MEAN),
                                 .rstd = call_at(k, NL_RSTD),
                                 .dx = call_at(k, NL_DX),
+                                .dgate = call_at(k, NL_DGATE),
                                 .dgamma = call_at(k, NL_DGAMMA),
                                 .dbeta = call_at(k, NL_DBETA)};
     nl_status status;
@@ -123,12 +130,16 @@ PyObject *layers_backward(PyObject *self, PyObject *const *args, Py_ssize_t coun
     call k = {0};
     PyObject *all = NULL;
     (void)self;
-    if (get(args, count, names, NL_BIT(NL_DX) | NL_BIT(NL_DGAMMA) | NL_BIT(NL_DBETA), &k) &&
-        backward(&k)) {
-        static const nl_arg gradients[] = {NL_DX, NL_DGAMMA, NL_DBETA};
-        all = PyTuple_New(k.array[NL_DBETA] ? 3 : 2);
-        for (Py_ssize_t i = 0; all && i < PyTuple_Size(all); i++) {
-            PyObject *one = result(&k, gradients[i]);
+    const unsigned gradients =
+        NL_BIT(NL_DX) | NL_BIT(NL_DGATE) | NL_BIT(NL_DGAMMA) | NL_BIT(NL_DBETA);
+    if (get(args, count, names, gradients, &k) && backward(&k)) {
+        static const nl_arg order[] = {NL_DX, NL_DGATE, NL_DGAMMA, NL_DBETA};
+        Py_ssize_t made = 0;
+        for (int i = 0; i < 4; i++) made += k.array[order[i]] != NULL;
+        all = PyTuple_New(made);
+        for (Py_ssize_t i = 0, from = 0; all && i < made; i++, from++) {
+            while (!k.array[order[from]]) from++;
+            PyObject *one = result(&k, order[from]);
             if (one)
                 PyTuple_SetItem(all, i, one);
             else

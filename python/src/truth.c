@@ -8,6 +8,7 @@ static bool check_problem(const call *k) {
     p.n = 0;
     const nl_forward_args f = {.x = call_at(k, NL_X),
                                .residual = call_at(k, NL_RESIDUAL),
+                               .gate = call_at(k, NL_GATE),
                                .gamma = call_at(k, NL_GAMMA),
                                .beta = call_at(k, NL_BETA),
                                .running_mean = call_at(k, NL_RUNNING_MEAN),
@@ -15,7 +16,9 @@ static bool check_problem(const call *k) {
     const nl_backward_args b = {.x = call_at(k, NL_X),
                                 .dy = call_at(k, NL_DY),
                                 .dresidual = call_at(k, NL_RESIDUAL),
+                                .gate = call_at(k, NL_GATE),
                                 .gamma = call_at(k, NL_GAMMA),
+                                .dgate = call_at(k, NL_DGATE),
                                 .dgamma = call_at(k, NL_DGAMMA),
                                 .dbeta = call_at(k, NL_DBETA)};
     const nl_status status = p.pass == NL_BACKWARD ? nl_backward(NULL, &p, &b, k->threads)
@@ -71,6 +74,7 @@ static bool compute(const call *k, PyObject *all) {
     const bool backward = p->pass == NL_BACKWARD;
     const ref_inputs in = {.x = call_at(k, NL_X),
                            .residual = backward ? NULL : call_at(k, NL_RESIDUAL),
+                           .gate = call_at(k, NL_GATE),
                            .dy = call_at(k, NL_DY),
                            .dresidual = backward ? call_at(k, NL_RESIDUAL) : NULL,
                            .gamma = call_at(k, NL_GAMMA),
@@ -83,6 +87,14 @@ static bool compute(const call *k, PyObject *all) {
                        .rstd = add(all, k, "rstd", NL_MEAN, NPY_LONGDOUBLE),
                        .magnitude = add(all, k, "magnitude", NL_MEAN, NPY_LONGDOUBLE)};
     long double *y = NULL;
+    if (in.gate) {
+        out.silu = add(all, k, "silu", NL_X, NPY_DOUBLE);
+        if (backward) {
+            out.slope_scale = add(all, k, "slope_scale", NL_X, NPY_DOUBLE);
+            out.dgate = add(all, k, "dgate", NL_X, NPY_DOUBLE);
+            out.dgate_scale = add(all, k, "dgate_scale", NL_X, NPY_DOUBLE);
+        }
+    }
     if (backward) {
         out.dx = add(all, k, "dx", NL_X, NPY_DOUBLE);
         out.dx_scale = add(all, k, "dx_scale", NL_X, NPY_DOUBLE);
@@ -103,7 +115,7 @@ static bool compute(const call *k, PyObject *all) {
     ok = ref_compute(p, &in, &out, nl_max_threads());
     for (size_t i = 0; ok && y && i < p->n * p->c * p->s; i++) {
         const size_t j = nl_feature_of(p, i);
-        y[i] = ref_gain(p, in.gamma, j) * out.xhat[i] + (in.beta ? in.beta[j] : 0);
+        y[i] = ref_factor(p, in.gamma, &out, i) * out.xhat[i] + (in.beta ? in.beta[j] : 0);
     }
     Py_END_ALLOW_THREADS;
     return ok || (PyErr_NoMemory(), false);

@@ -1,6 +1,7 @@
 """Every layer and its reference, forward and backward, against NumPy's formulas in long double, and judged."""
 import subprocess
 import sys
+from functools import partial
 
 import normlab
 import numpy as np
@@ -166,18 +167,54 @@ def test_in_place_and_out():
     np.testing.assert_array_equal(got[1], want[1])
 
 
+@pytest.mark.parametrize("first", [False, True])
+@given(problem=problems())
+def test_gated(first, problem):
+    x, dy, random, threads = problem
+    op, gamma = ("gated_rmsnorm", "gate_first_rmsnorm")[first], parameters(random, x.shape[-1])[0]
+    packed = random.normal(size=(*x.shape[:-1], 2 * x.shape[-1])).astype(x.dtype)
+    gate = packed[..., x.shape[-1]:]  # a view, as of a projection that makes x and the gate
+    z, gain = gate.astype(wide), gamma.astype(wide)
+    s = 1 / (1 + np.exp(-z))
+    silu, slope = z * s, s * (1 + z * (1 - s))
+    _, rstd, xhat = statistics(x.astype(wide) * (silu if first else 1), (-1,), 1e-3, False)
+    y = normlab.gated_rms_norm(x, gate, gamma, gate_first=first, eps=1e-3, threads=threads)
+    want, factor = gain * xhat * (1 if first else silu), gain * (1 if first else silu)
+    close(y, want, abs(factor) * np.maximum(1, abs(xhat)), x.dtype, units=60)
+    found = normlab.reference(op, x, gamma, gate=gate, eps=1e-3)
+    near(found.y, want, abs(want) + 1)
+    assert normlab.judge(y, op, x, gamma, gate=gate, eps=1e-3).right
+    g = factor * dy.astype(wide)
+    du = rstd * (g - xhat * (g * xhat).mean(axis=-1, keepdims=True))
+    dx, dgate = (du * silu, du * x.astype(wide) * slope) if first else (du, gain * dy.astype(wide) * xhat * slope)
+    grads = normlab.gated_rms_norm_backward(dy, x, gate, gamma, gate_first=first, eps=1e-3, threads=threads)
+    exact = normlab.reference_backward(op, dy, x, gamma, gate=gate, eps=1e-3)
+    for got, of in ((exact.dx, dx), (exact.dgate, dgate)):
+        near(got, of, 16 * abs(of).max() + 1)
+    judged = normlab.judge_backward(grads[0], op, dy, x, gamma, gate=gate, dgate=grads[1], dgamma=grads[2], eps=1e-3)
+    assert judged.right, judged
+    over = gate.copy()
+    again = normlab.gated_rms_norm_backward(dy, x, over, gamma, gate_first=first, eps=1e-3, dgate=over)
+    assert again[1] is over
+    np.testing.assert_array_equal(over, grads[1])
+    assert not normlab.judge(y, ("gate_first_rmsnorm", "gated_rmsnorm")[first], x, gamma, gate=gate,
+                             eps=1e-3).right
+
+
 def test_every_implementation_can_be_named():
     random = np.random.default_rng(4)
     x = random.normal(size=(6, 16)).astype("f4")
-    names = {"layernorm": "layer_norm", "rmsnorm": "rms_norm", "qwen2_rmsnorm": "qwen2_rms_norm",
-             "batchnorm": "batch_norm"}
+    names = {"layernorm": normlab.layer_norm, "rmsnorm": normlab.rms_norm, "qwen2_rmsnorm": normlab.qwen2_rms_norm,
+             "gated_rmsnorm": partial(normlab.gated_rms_norm, gate=x),
+             "gate_first_rmsnorm": partial(normlab.gated_rms_norm, gate=x, gate_first=True),
+             "batchnorm": normlab.batch_norm}
     rows = normlab.implementations()
     seen = set()
     for row in rows:
         for op in row.ops:
             if "forward" not in row.passes or "f32" not in row.dtypes or row.c_max and row.c_max < 16:
                 continue
-            layer = getattr(normlab, names[op])
+            layer = names[op]
             if not row.runs_here:
                 with pytest.raises(ValueError, match="which this processor lacks"):
                     layer(x, impl=row)

@@ -58,8 +58,8 @@ rmsnorm/scaled
     rmsnorm qwen2_rmsnorm; forward; f32 f16 bf16; -; c
 END
 )"
-exits "list --csv PATTERN" 0 list --csv rmsnorm/naive
-check "  has that" "$([ "$(sed 1d stdout | cut -d, -f1)" = rmsnorm/naive ] || cat stdout)"
+exits "list --csv PATTERN" 0 list --csv layernorm/naive
+check "  has that" "$([ "$(sed 1d stdout | cut -d, -f1)" = layernorm/naive ] || cat stdout)"
 refuses "list of nothing" "no implementation is called 'nave': did you mean" list nave
 check "  twelve fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 12 || $2 == "c" && $10 != 1)' list.csv)"
 check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
@@ -110,7 +110,7 @@ for shape in 4611686018427387904x4 1x4611686018427387904; do
 done
 
 refuses "an unknown implementation" "'no/such'; see" check --impl no/such $good
-refuses "a part of a name" "did you mean batchnorm/naive, layernorm/naive or rmsnorm/naive?" check --impl naive $good
+refuses "a part of a name" "did you mean batchnorm/naive, gated_rmsnorm/naive or layernorm/naive?" check --impl naive $good
 refuses "a name misspelt" "did you mean rmsnorm/scaled?" check --impl rmsnorm/scalde@c $good
 refuses "a bad spelling" "'fwd' should be" check rmsnorm/fwd/f32/3x5/normal
 refuses "a bad spelling among good ones" "'f64'" check $good "rmsnorm/forward/{f32,f64}/3x5/normal"

@@ -121,6 +121,16 @@ for alias in gemma qwen3next; do
     runs "$alias is qwen2_rmsnorm" $alias --x x3.npy --gamma w3.npy --out y.npy
     check "  y" "$(npy close first.npy y.npy 0)"
 done
+# silu(1) = 0.731059 and silu(0) = 0: y = xhat * w * silu(gate); or x * silu(gate), [0.731, 0, 0] * sqrt(3) / 0.731.
+npy write z3.npy '<f4' '(1, 3)' 1 0 0
+runs "gated_rmsnorm" gated_rmsnorm --x x3.npy --gate z3.npy --gamma w3.npy --out y.npy
+gives "  y" y.npy '<f4' '(1, 3)' 5e-4 1.0339 0 0
+for layer in gate_first_rmsnorm mamba2; do
+    runs "$layer" $layer --x x3.npy --gate z3.npy --gamma w3.npy --out y.npy
+    gives "  y" y.npy '<f4' '(1, 3)' 5e-4 3.4641 0 0
+done
+refuses "  without its gate" "--gate FILE.npy is missing: mamba2 needs it" mamba2 --x x3.npy --out y.npy
+refuses "rmsnorm with a gate" "--gate has no meaning for rmsnorm" rmsnorm --x x3.npy --gate z3.npy --out y.npy
 npy write zero.npy '<f4' '(3,)' 0
 runs "rmsnorm of zeros, a single row" rmsnorm --x zero.npy --gamma w3.npy --out y.npy
 gives "  y" y.npy '<f4' '(3,)' 0 0 0 0
@@ -172,6 +182,10 @@ both "rmsnorm" 4e-6 rmsnorm/naive rmsnorm --x x.npy --gamma g.npy
 both "rmsnorm, f16, before weight" 2e-3 rmsnorm/naive rmsnorm --x h.npy --gamma g.npy \
     --residual rh.npy --casting before-weight
 both "qwen2_rmsnorm" 4e-6 best qwen2_rmsnorm --x x.npy --gamma=g.npy --threads 2
+for layer in gated_rmsnorm gate_first_rmsnorm; do
+    both "$layer" 4e-6 best $layer --x x.npy --gate r.npy --gamma g.npy
+    both "  backward" 4e-6 best $layer --x x.npy --gate r.npy --gamma g.npy --dy r.npy --dgate-out dgate.npy
+done
 both "batchnorm" 4e-6 best batchnorm --x x.npy --gamma var2.npy --beta mean2.npy
 both "batchnorm, f16, of rows" 4e-3 batchnorm/naive \
     batchnorm --x half.npy --gamma g.npy --beta b.npy

@@ -30,7 +30,7 @@ static unsigned char *region(int i) {
 static size_t bytes(const call *k, int i) {
     const nl_problem *p = &k->p;
     if (has_word("scratch", k->names[i])) return nl_scratch_bytes(k->impl, p);
-    if (has_word("x residual dy dresidual y residual_out dx", k->names[i]))
+    if (has_word("x residual gate dy dresidual y residual_out dx dgate", k->names[i]))
         return p->n * p->c * p->s * nl_dtype_bytes(p->dtype);
     bool by_row = p->op != NL_BATCHNORM && has_word("mean rstd", k->names[i]);
     return (by_row ? p->n : p->c) * sizeof(float);
@@ -42,7 +42,7 @@ static call good(const struct job *job, const nl_impl *impl) {
     k.p = (nl_problem){.op = job->op, .pass = job->pass, .n = 4, .c = 8, .s = 1};
     k.p.eps = 1e-5f, k.p.momentum = 0.1f;
     if (!impl) k.impl = nl_best(&k.p, 1);
-    k.count = job->pass == NL_BACKWARD ? 10 : 11;
+    k.count = POINTERS;
     k.names = pointers[job->pass == NL_BACKWARD];
     for (int i = 0; i < k.count; i++) {
         if (bytes(&k, i) > REGION / 4) cr_assert_fail("REGION is too small for %s", k.impl->name);
@@ -204,7 +204,7 @@ Test(arguments, alignment) {
         for (int b = 0; b < all.count; b++) {
             const char *name = all.names[b];
             bool scratch = has_word("scratch", name);
-            bool tensor = has_word("x residual dy dresidual y residual_out dx", name);
+            bool tensor = has_word("x residual gate dy dresidual y residual_out dx dgate", name);
             size_t align = scratch ? 64 : tensor ? nl_dtype_bytes(all.p.dtype) : sizeof(float);
             for (size_t off = 1; all.at[b] && off <= 64; off += off < 4 ? 1 : off) {
                 call k = all;
@@ -221,6 +221,7 @@ static bool may_replace(const call *k, int a, int b) {
     const char *y = k->names[a], *x = k->names[b];
     return (!strcmp(y, "y") && !strcmp(x, "x")) ||
            (!strcmp(y, "dx") && (!strcmp(x, "dy") || !strcmp(x, "dresidual"))) ||
+           (!strcmp(y, "dgate") && !strcmp(x, "gate")) ||
            (!strcmp(y, "residual_out") && !strcmp(x, "residual"));
 }
 

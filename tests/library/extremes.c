@@ -91,6 +91,7 @@ Test(extremes, backward_scales_with_x) {
                 rstd[g] = ldexpf(shift ? 0x1.5p22f : 0.4f, -side * k);
             nl_backward_args a = {.x = x[side], .dy = dy, .rstd = rstd, .dx = dx[side]};
             a.dgamma = dgamma[side], a.dbeta = beta, a.mean = is_centred(&p) ? mean : NULL;
+            a.gate = is_gated(&p) ? dy : NULL;
             if (nl_backward(m, &p, &a, 1) != NL_OK) cr_assert_fail("%s: %s", m->name, nl_message());
         }
         for (size_t e = 0; e < ROWS * p.c; e++, compared++)

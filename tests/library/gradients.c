@@ -46,6 +46,15 @@ Test(gradients, gradients_are_slopes) {
                         0x1p-20L * other.out.dx_scale[i]);
             r.x[i] = x;
         }
+        for (size_t i = 0; i < r.p.n * r.p.c && is_gated(&r.p); i++) {
+            double z = r.gate[i], h = 0x1p-13;
+            r.gate[i] = z + h;
+            long double up = loss();
+            r.gate[i] = z - h;
+            judge_slope("dgate", i, (up - loss()) / (2 * h), other.out.dgate[i],
+                        0x1p-20L * other.out.dgate_scale[i]);
+            r.gate[i] = z;
+        }
         for (size_t j = 0; j < 2 * r.p.c; j++) {
             float *v = j & 1 ? &r.beta[j / 2] : &r.gamma[j / 2], keep = *v, h = 0x1p-3f;
             const long double *got = j & 1 ? other.out.dbeta : other.out.dgamma;
@@ -68,7 +77,7 @@ Test(gradients, scales_and_sums_of_gradients) {
         compute(&r, NL_BACKWARD, 1);
         bool centred = is_centred(&r.p);
         const char *wrong = NULL;
-        long double largest_x = 1;
+        long double largest_x = 1, largest_silu = 1;
         for (size_t g = 0; g < ref_groups(&r.p); g++) {
             size_t m = group_size(&r.p);
             long double rstd = r.out.rstd[g], most_g = 0, most_x = 1;
@@ -76,6 +85,9 @@ Test(gradients, scales_and_sums_of_gradients) {
             for (size_t i = 0; i < m; i++) {
                 size_t at = element(&r.p, g, i);
                 double xhat = r.out.xhat[at];
+                if (is_gated(&r.p)) largest_silu = fmaxl(largest_silu, fabs(r.out.silu[at]));
+                if (r.p.op == NL_GATE_FIRST_RMSNORM) /* the gradient of x * silu */
+                    r.out.dx[at] /= r.out.silu[at], r.out.dx_scale[at] /= fabs(r.out.silu[at]);
                 most_g = fmaxl(most_g, fabs(gain(&r, at) * r.dy[at]));
                 most_x = fmaxl(most_x, fabs(xhat));
                 dx += r.out.dx[at], dxx += (long double)r.out.dx[at] * xhat;
@@ -97,7 +109,8 @@ Test(gradients, scales_and_sums_of_gradients) {
         }
         for (size_t j = 0; j < r.p.c; j++) {
             long double dgamma = r.out.dgamma_scale[j], dbeta = r.out.dbeta_scale[j];
-            if (!(dgamma >= fabsl(r.out.dgamma[j]) && dgamma <= 1.001L * largest_x * dbeta))
+            if (!(dgamma >= fabsl(r.out.dgamma[j]) &&
+                  dgamma <= 1.001L * largest_x * largest_silu * dbeta))
                 wrong = "the scale of dgamma";
             if (!(dbeta >= fabsl(r.out.dbeta[j]) && dbeta <= 4.5L * r.p.n * r.p.s))
                 wrong = "the scale of dbeta"; /* no |dy| exceeds 4.5 */

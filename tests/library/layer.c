@@ -121,6 +121,7 @@ Test(layer, names) {
     for (nl_op i = 0; i < NL_OPS; i++)
         cr_assert(nl_op_from_name(nl_op_name(i), &op) && op == i, "%s", nl_op_name(i));
     cr_assert(nl_op_from_name("gemma", &op) && op == NL_QWEN2_RMSNORM, "gemma");
+    cr_assert(nl_op_from_name("mamba2", &op) && op == NL_GATE_FIRST_RMSNORM, "mamba2");
     cr_assert(nl_op_from_name("qwen3next", &op) && op == NL_QWEN2_RMSNORM, "qwen3next");
     cr_assert(!nl_op_from_name("", &op) && !nl_op_from_name("LayerNorm", &op) &&
               !nl_op_from_name("layer", &op));

@@ -23,6 +23,7 @@ static nl_status call(const nl_problem *p, int k, bool gain, bool shift, int thr
         return nl_backward(NULL, p,
                            &(nl_backward_args){.x = x,
                                                .dy = dy,
+                                               .gate = takes & NL_BIT(NL_GATE) ? dy : NULL,
                                                .gamma = gamma,
                                                .mean = takes & NL_BIT(NL_MEAN) ? mean : NULL,
                                                .rstd = rstd,
@@ -32,6 +33,7 @@ static nl_status call(const nl_problem *p, int k, bool gain, bool shift, int thr
                            threads);
     return nl_forward(NULL, p,
                       &(nl_forward_args){.x = x,
+                                         .gate = takes & NL_BIT(NL_GATE) ? dy : NULL,
                                          .gamma = gamma,
                                          .beta = shift ? gains[k][1] : NULL,
                                          .y = out[k]},

@@ -89,6 +89,29 @@ static void judge(const char *what, size_t i, long double got, mpfr_t want, long
  * a few dozen roundings may cost six. */
 enum { BITS = 50, STATISTIC_BITS = LDBL_MANT_DIG >= 64 ? 58 : 47 };
 
+/* dgate of element i of a group; and e.slope, of x * silu(gate) if the gate comes first, becomes x's. */
+static void judge_gate(size_t i, size_t at) {
+    const double z = r.gate[at];
+    const bool first = r.p.op == NL_GATE_FIRST_RMSNORM;
+    mpfr_t s, t;
+    mpfr_init2(s, EXACT_BITS), mpfr_init2(t, EXACT_BITS);
+    exact_sigmoid(s, z), exact_sigmoid(t, -z);
+    mpfr_mul_d(t, t, z, MPFR_RNDN);
+    mpfr_add_ui(t, t, 1, MPFR_RNDN);
+    mpfr_mul(t, t, s, MPFR_RNDN); /* silu's derivative */
+    if (first) {
+        mpfr_mul(t, t, e.slope, MPFR_RNDN);
+        mpfr_mul_d(t, t, r.x[at], MPFR_RNDN);
+        mpfr_mul_d(s, s, z, MPFR_RNDN);
+        mpfr_mul(e.slope, e.slope, s, MPFR_RNDN);
+    } else {
+        mpfr_mul(t, t, e.xhat[i], MPFR_RNDN);
+        mpfr_mul_d(t, t, r.dy[at] * (double)r.gamma[feature(&r.p, at)], MPFR_RNDN);
+    }
+    judge("dgate", at, r.out.dgate[at], t, r.out.dgate_scale[at], BITS);
+    mpfr_clear(s), mpfr_clear(t);
+}
+
 static void judge_group(size_t g) {
     size_t m = group_size(&r.p);
     long double magnitude = r.out.magnitude[g], old = r.running_mean[g], w = r.p.momentum;
@@ -102,13 +125,15 @@ static void judge_group(size_t g) {
         double xhat = r.out.xhat[at], sum = r.out.sum[at];
         judge("xhat", at, xhat, e.xhat[i], fmax(1, fabs(xhat)), BITS);
         judge("sum", at, sum, e.x[i], fabs(sum), 53);
-        mpfr_mul_d(e.t, e.xhat[i], r.dy[at], MPFR_RNDN);
+        const double factor = r.p.op == NL_GATED_RMSNORM ? silu(r.gate[at]) : 1;
+        mpfr_mul_d(e.t, e.xhat[i], r.dy[at] * factor, MPFR_RNDN);
         mpfr_add(e.dgamma[j], e.dgamma[j], e.t, MPFR_RNDN);
         mpfr_add_d(e.dbeta[j], e.dbeta[j], r.dy[at], MPFR_RNDN);
     }
     for (size_t i = 0; i < m && r.p.pass == NL_BACKWARD; i++) {
         size_t at = element(&r.p, g, i);
         exact_slope(&e, &r, g, i);
+        if (is_gated(&r.p)) judge_gate(i, at);
         judge("dx", at, r.out.dx[at], e.slope, r.out.dx_scale[at], BITS);
     }
     if (r.p.op != NL_BATCHNORM || r.p.pass != NL_FORWARD) return;
@@ -151,6 +176,7 @@ Test(reference, special_values) {
     for (size_t k = 0; k < NL_OPS * 5; k++) {
         double v = values[k % 5];
         fill(&other, (nl_op)(k / 5), &kinds[0], shapes[0]);
+        for (size_t i = 0; i < MAX; i++) other.gate[i] = 1.5; /* a constant x * silu(gate) */
         compute(&other, NL_BACKWARD, 1), compute(&other, NL_FORWARD, 1);
         r = other;
         size_t m = group_size(&r.p), first = isfinite(v) ? 0 : 2, end = isfinite(v) ? m : 3;
@@ -160,8 +186,9 @@ Test(reference, special_values) {
         for (size_t i = 0; i < m * ref_groups(&r.p); i++) {
             size_t g = i / m, at = element(&r.p, g, i % m);
             double want = other.out.xhat[at], got = r.out.xhat[at];
+            const double u = r.p.op == NL_GATE_FIRST_RMSNORM ? v * silu(1.5) : v;
             if (g == 1 && isfinite(v))
-                want = centred ? 0 : v / sqrt(v * v + (double)r.p.eps);
+                want = centred ? 0 : u / sqrt(u * u + (double)r.p.eps);
             else if (g == 1)
                 want = isnan(v) || centred || i % m == 2 ? (double)NAN : 0;
             bool right = same(got, want) || (g == 1 && near(got, want, fabs(want) * 0x1p-52));
@@ -187,7 +214,7 @@ Test(reference, degenerate_shapes) {
         r.p.n = 0, r.out.xhat[0] = 7, r.out.dbeta[0] = 7;
         cr_assert(compute(&r, NL_BACKWARD, 1) && r.out.xhat[0] == 7 && r.out.dbeta[0] == 7,
                   "%s, n = 0: something was written", nl_op_name(op));
-        if (op == NL_BATCHNORM) continue;
+        if (op == NL_BATCHNORM || op == NL_GATE_FIRST_RMSNORM) continue;
         r = (run){.x = {1e6, 3, 2}, .dy = {1, 2, 3}, .gamma = {2}};
         r.p = (nl_problem){.op = op, .n = 3, .c = 1, .s = 1, .eps = 1e-5f};
         compute(&r, NL_BACKWARD, 1);

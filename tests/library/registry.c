@@ -159,7 +159,8 @@ Test(registry, find) {
 }
 
 Test(registry, names) {
-    static const char *const ops[NL_OPS] = {"batchnorm", "layernorm", "rmsnorm", "qwen2_rmsnorm"};
+    static const char *const ops[NL_OPS] = {"batchnorm",     "layernorm",     "rmsnorm",
+                                            "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm"};
     static const char *const passes[NL_PASSES] = {"forward", "backward", "inference"};
     static const char *const dtypes[NL_DTYPES] = {"f32", "f16", "bf16"};
     static const size_t bytes[NL_DTYPES] = {4, 2, 2};

@@ -4,6 +4,7 @@
  * another thread sees a streaming store, and on x86 the wrong moment is too rare.
  * SPDX-License-Identifier: MIT */
 #include "words.h"
+#include "gated/silu.h"
 #include "vec.h"
 
 #include <float.h>
@@ -297,6 +298,58 @@ static bool vsums_is_right(void) {
 }
 
 /* Prefetching inaccessible memory does not fault. */
+/* The distance in units of the scale, but for `off`, which an exp below the normal numbers may be off. */
+static double units(float got, double want, double scale, double off) {
+    return fmax(0, fabs(got - want) - off) / (0x1p-24 * fmax(scale, 0x1p-126));
+}
+
+/* exp(-|z|), silu and its derivative on VLEN numbers, within the bounds that silu.h and bound.c state. */
+static bool silu_is_right(lanes z) {
+    const sigmoids s = vsigmoids(vector(z));
+    const vf v[] = {vexp_minus(vector(z)), vsilu(vector(z)), vsilu_slope(vector(z), s)};
+    static const double most[] = {2, 7, 12};
+    lanes got[3];
+    memcpy(got, v, sizeof got);
+    for (size_t l = 0; l < VLEN; l++) {
+        const double x = (double)z.at[l], e = exp(-fabs(x)), of = (x < 0 ? e : 1) / (1 + e),
+                     of_minus = (x < 0 ? 1 : e) / (1 + e);
+        const double want[] = {e, x * of, of * (1 + x * of_minus)},
+                     scale[] = {e, fabs(x * of), of * (1 + fabs(x) * of_minus)};
+        for (int i = isfinite(x) ? 0 : 1; i < 3; i++) {
+            const bool both = isnan(want[i]) || isinf(want[i]);
+            const double off = (i ? 128 : 0.5) * 0x1p-149;
+            if (both ? same(got[i].at[l], (float)want[i])
+                     : units(got[i].at[l], want[i], scale[i], off) <= most[i])
+                continue;
+            snprintf(report, report_size, "%s of %a is %a, not %a",
+                     i == 0   ? "exp(-|z|)"
+                     : i == 1 ? "silu"
+                              : "silu's derivative",
+                     (double)z.at[l], (double)got[i].at[l], want[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each f16, and each 61st float from 0 to beyond where exp is 0, of both signs; and special ones. */
+static bool vsilu_is_right(void) {
+    const uint32_t end = nl_bits(130.0f), step = 61;
+    begin("vsilu", NL_F32, VLEN, "");
+    for (uint32_t n = 0; n < PATTERNS + end / step + SPECIAL; n += VLEN) {
+        lanes z;
+        for (uint32_t l = 0; l < VLEN; l++) {
+            const uint32_t i = n + l, dense = i - PATTERNS;
+            z.at[l] = i < PATTERNS ? nl_from_f16((uint16_t)i)
+                      : dense < end / step
+                          ? nl_from_bits(dense * step | (dense & 1) << 31)
+                          : nl_from_bits(special[(dense - end / step) % SPECIAL / 2] | i << 31);
+        }
+        if (!silu_is_right(z)) return false;
+    }
+    return true;
+}
+
 static bool vprefetch_is_right(void) {
     begin("vprefetch", NL_F32, 0, "");
     vprefetch(page - 1), vprefetch(page + page_size), vprefetch(NULL);
@@ -315,7 +368,7 @@ bool NAMED(NL_ISA)(char *why, size_t size) {
         ok = vload_is_right(t) && vstore_and_vstream_are_right(t) && pairs_are_right(t) &&
              rounding_is_right(t);
     ok = ok && arithmetic_is_right() && vfma_is_right() && vsum_is_right() && vsums_is_right() &&
-         vprefetch_is_right();
+         vprefetch_is_right() && vsilu_is_right();
     if (map != MAP_FAILED) munmap(map, 3 * page_size);
     return ok;
 }

@@ -115,7 +115,7 @@ library half <<< 'int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }'
 refuses half.so "has no normlab_kernel:"
 library other <<< 'int normlab_kernel_abi(void) { return NL_KERNEL_ABI + 1; }
 const nl_impl *normlab_kernel(size_t i) { return (const nl_impl *)i; }'
-refuses other.so "was compiled for version 3 of the kernel interface, and this normlab has 2"
+refuses other.so "was compiled for version 4 of the kernel interface, and this normlab has 3"
 library zero <<< 'int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
 const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }'
 refuses zero.so "has no kernel"

@@ -1,0 +1,28 @@
+/* What the rungs of gated RMSNorm share. SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "silu.h"
+
+typedef struct gated_call {
+    const nl_problem *p;
+    const nl_forward_args *forward;
+    const nl_backward_args *backward;
+} gated_call;
+
+/* The lanes of the vector at element i that are real. */
+NL_INLINE size_t lanes_left(size_t c, size_t i) {
+    return c - i < VLEN ? c - i : VLEN;
+}
+
+/* Elements from p to the next place where a vector is aligned. */
+NL_INLINE size_t to_vector(nl_dtype t, const void *p) {
+    const size_t size = nl_dtype_size(t);
+    return (VLEN - (uintptr_t)p / size % VLEN) % VLEN;
+}
+
+NL_INLINE void put_lanes(nl_dtype t, void *p, size_t i, size_t k, vf v, bool streams) {
+    if (streams && k == VLEN)
+        vstream(t, p, i, v);
+    else
+        vstore(t, p, i, k, v);
+}
