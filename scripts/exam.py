@@ -41,7 +41,7 @@ def layer(name, x, eps=0.0, **arrays):
 
 
 def row(values):
-    return ", ".join(f"{value + 0.0:.4g}".replace("-", "−") for value in values)
+    return ", ".join(f"{value + 0.0:.{5 if abs(value) >= 1e4 else 4}g}".replace("-", "−") for value in values)
 
 
 def small(r, count=4):
@@ -191,11 +191,11 @@ QUESTIONS = [
     (8, "Which number does bf16 store for {value}?", "{stored}: its neighbours are {step} apart.", bf16),
     (8, "A row has mean {mean} and standard deviation {sigma}. How large is κ, and how many decimal digits does it cost?", "{kappa}; about {digits}.", kappa),
     (8, "Which three things stay in f32 in mixed precision, and why does bf16 need no loss scaling?", "The weights that are changed, statistics, and the parameters' gradients. Its exponent has the range of f32.", None),
-    (9, "Why is E[x²] − mean² of 80000, 80001, 80002, 80003 negative in float?", "Both are near 6.4e9, where floats are 512 apart. They are rounded to neighbours; 1.25 is far less than a step.", None),
-    (9, "The row {row}, in long double and eps = 0: y? What will one-pass give in float?", "{y}. One-pass subtracts numbers near 6.4e9: no digit is certain, NaN is possible.", lambda r: norm_of("layernorm", r, 80000)),
+    (9, "Why is E[x²] − mean² of 80000, 80001, 80002, 80003 negative in float?", "Both are near 6.4e9, where floats are 512 apart. Rounded, they differ by whole steps, here −1; 1.25 is far less.", None),
+    (9, "The row {row}, eps = 0: y in exact arithmetic? What may one-pass give in float?", "{y}. One-pass subtracts numbers near 6.4e9: no digit is certain, NaN is possible.", lambda r: norm_of("layernorm", r, 80000)),
     (9, "How do the errors of one-pass, two-pass and refined grow with κ, and where does each come from?", "κ²: the difference of large sums. κ: the mean rounded to a float. Not: the mean's error is measured and subtracted.", None),
     (9, "Why does clipping a negative variance to 0 not repair one-pass?", "Where it is positive it is as wrong; clipping hides the NaN.", None),
-    (10, "A sum of {c} squares in {lanes} lanes: how many additions does a term go through at most, and how many in one chain?", "About {additions}; {c} − 1.", lost),
+    (10, "A sum of {c} squares: how many additions does a term go through at most, in {lanes} lanes and in one chain?", "About {additions}; {c} − 1.", lost),
     (10, "Two blocks: {a}, and {b}. Give mean and sum of squares of each, and merge them.", "Means {ma} and {mb}, squares {sa} and {sb}; together mean {m}, squares {s}.", moments),
     (10, "Why may a compiler not turn a sum of floats into lanes by itself?", "Addition is not associative: another order is another result.", None),
     (10, "Why does a 16-bit running sum of squares stop growing?", "A term below half of the sum's last place is lost whole: 256 + 1 = 256 in bf16.", None),

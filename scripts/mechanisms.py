@@ -297,7 +297,7 @@ def chapter_09(c):
     c.text(480, y + 45, "512 apart", "middle", colour="soft")
     c.dot(601.3, y, 3, "b")
     c.text(601, y - 20, "1.25 would be this wide", "middle", size=14)
-    c.text(30, 226, "Both are as right as floats can be. Their difference is −512, or 0, or 512: never 1.25.", colour="soft", size=14)
+    c.text(30, 226, "Each is off by less than one step. Their difference is −512, or 0, or 512: never 1.25.", colour="soft", size=14)
 
 
 @picture("Eight numbers added in a chain, in lanes, and in pairs", 290)

@@ -15,7 +15,7 @@ enum { DRAWN = 1500, DRAWN_LARGE = 400 };
  * features, outputs past the caches. */
 typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_depth;
 
-/* Adds its cases, with the museum's. */
+/* Adds the suite's cases and the museum's. */
 bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error, size_t error_size);
 
 /* The short suite: the first cases for every implementation, from the simplest to the hardest. */

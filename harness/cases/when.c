@@ -58,7 +58,7 @@ typedef struct search {
     const nl_case *cases;
     const unsigned char *states;
     size_t count;
-    bool *left; /* the cases that have all features taken so far */
+    bool *left; /* of a case: has it every feature taken so far? */
     feature list[FEATURES_MAX], taken[TAKEN_MAX];
     size_t features, takes;
 } search;

@@ -18,7 +18,7 @@ const char *claim_answer_name(claim_answer a) {
     return names[a];
 }
 
-/* Beside the claimed range: -1 below, 0 in it, 1 above. */
+/* -1: below the claimed range; 0: in it; 1: above. */
 static int side_of(const claim *c, const setting *s) {
     const predicate *p = &c->expected;
     double same = c->q->same;

@@ -37,7 +37,7 @@ void evidence_free(evidence *e);
 void evidence_heading(FILE *out);
 void evidence_write(FILE *out, const race_row *row);
 
-/* Adds the races of a file, a pass's or that of `python -m normlab.frameworks --out`, as one pass.
+/* Adds the races of a file as one pass: a pass's file, or one of `python -m normlab.frameworks`.
  * False: error says what is wrong with the file. */
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
 

@@ -211,7 +211,8 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
     interrupt_watch();
     isolate_heard = hear;
-    setvbuf(stdout, NULL, _IONBF, 0); /* the kernel's too: what it prints before a crash shows */
+    /* unbuffered in the kernel, too, so that its output before a crash shows */
+    setvbuf(stdout, NULL, _IONBF, 0);
     printf("%s@%s:", impl->name, impl->isa);
     describe(stdout, impl);
     printf("; %s\n", impl->about);

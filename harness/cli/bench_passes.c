@@ -59,7 +59,7 @@ static bool run(const void *context, const char *folder, unsigned seed) {
     }
     argv[n] = NULL;
     const int status = process_run(argv);
-    return status == NL_EXIT_OK || status == NL_EXIT_FAILED; /* one that is wrong has a row */
+    return status == NL_EXIT_OK || status == NL_EXIT_FAILED; /* a wrong kernel has a row, too */
 }
 
 static void heading_csv(void) {

@@ -83,7 +83,7 @@ typedef struct job {
 enum {
     GIVEN_UP = 200, /* an implementation that fails this often fails on most cases, each time in a
                      * process of its own */
-    MANY = 100      /* from this number of cases on checkers are worth their start */
+    MANY = 100      /* with so many cases, checkers repay their start */
 };
 
 static size_t index_of(const nl_impl *m) {
@@ -238,11 +238,10 @@ int cmd_check(int argc, char **argv) {
                 o.update_errors ? "update-" : "");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
-    const suite_depth depth = o.also_long >= 0 ? SUITE_LONG
-                              : o.impl && !o.errors
-                                  ? SUITE_FOR_FEW /* the record has the suite for all
-                                                   * implementations */
-                                  : SUITE_FOR_ALL;
+    /* the record of errors is made with SUITE_FOR_ALL */
+    const suite_depth depth = o.also_long >= 0      ? SUITE_LONG
+                              : o.impl && !o.errors ? SUITE_FOR_FEW
+                                                    : SUITE_FOR_ALL;
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
     count *counts = j.counts = worker_share((nl_impl_count() + 1) * sizeof *counts);
@@ -268,7 +267,7 @@ int cmd_check(int argc, char **argv) {
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
     if (input_ok && (o.cases.count != 1 || !j.out.table))
-        summarize(counts); /* else the table has it all */
+        summarize(counts); /* the table of one case says it all */
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))

@@ -19,7 +19,7 @@ static const char help[] =
     "  eval \"$(normlab completion zsh)\"\n"
     "  normlab completion fish > ~/.config/fish/completions/normlab.fish\n";
 
-/* Without candidates the shell completes files. A case continues after its /. */
+/* Without candidates the shell completes files. No space follows a case's /, which continues. */
 static const struct script {
     const char *shell, *text;
 } scripts[] = {

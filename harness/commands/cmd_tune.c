@@ -136,7 +136,7 @@ static bool measure_state(const struct question *q, curve *c, size_t i, bool rot
     nl_problem p = {q->op, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
     chain first = {c->first, p, q->threaded ? o->threads : 1, rotates, false};
     chain second = {c->second, p, 1, rotates, false};
-    if (!q->threaded) { /* which rungs these are depends on the size */
+    if (!q->threaded) { /* the best rung depends on the size */
         first.impl = best_with(q, p.n, NL_STORES_STREAMING);
         second.impl = best_with(q, p.n, NL_STORES_CACHED);
     }

@@ -24,7 +24,7 @@ int cmd_claims(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 
-/* What the words of a command are, beside options; what else they are, the shell completes. */
+/* What normlab completes as a command's words beside options; the shell completes others. */
 typedef enum subcommand_words {
     OF_FILES,
     OF_IMPLEMENTATIONS,

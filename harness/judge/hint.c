@@ -151,7 +151,7 @@ static bool find_mechanism(const enquiry *q, hint *out) {
     const bool known =
         mechanism_find(&q->s, &q->wrong[q->shown], m) && m->likely && m->found[0].wholly;
     if (!known) return m->likely = 0, false;
-    /* What else gives the numbers of an overflow is its consequence. */
+    /* Other mistakes with the numbers of an overflow follow from it. */
     if (strncmp(m->found[0].text, "x^2 overflows", 13) == 0) m->likely = 1;
     return name_likely(out), true;
 }

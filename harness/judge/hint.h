@@ -34,8 +34,8 @@ typedef struct sample {
     size_t bytes;
 } sample;
 
-/* As in a check; once more; over outputs of zeros; with scratch of zeros; with one thread; and, if
- * the case is in place, with outputs in their own buffers. */
+/* Calls: as in a check; again; over outputs of zeros; with scratch of zeros; with one thread; and,
+ * if the case is in place, with outputs in their own buffers. */
 enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, APART, SAMPLES };
 
 /* Calls the instance's implementation on its case and data, in other buffers. False: the first call

@@ -15,7 +15,7 @@ enum {
     MOST = ROWS > FEATURES_OF_ROW ? ROWS : FEATURES_OF_ROW
 };
 
-/* Errors by kappa: of the groups of all cases so far. */
+/* The errors of the groups of all cases so far, by kappa. */
 typedef struct errors {
     double kappa[POWERS * MOST], error[POWERS * MOST], rest[POWERS * MOST];
     size_t count;

@@ -102,7 +102,7 @@ static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     return 0;
 }
 
-/* int8 with a scale: 127 steps up to the largest number, or as y shows. */
+/* int8 with a scale: 127 steps up to the largest number, or steps that y shows. */
 static void add_grids(mistake_list *l) {
     const subject *s = l->s;
     double x = 0, gamma = 0;
@@ -280,7 +280,7 @@ static void add_first(mistake_list *l) {
     free(off);
 }
 
-/* A block of rows without which dgamma and dbeta are right, or that counts twice. */
+/* A block of rows that dgamma and dbeta leave out, or count twice. */
 static void add_block(mistake_list *l, bool twice) {
     enum { BLOCKS = 512, COLUMNS = 48 };
     const subject *s = l->s;

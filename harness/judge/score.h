@@ -22,7 +22,7 @@ typedef struct score {
                         else of those with a bound, else of all */
     size_t worst;
     double its_error, its_bound;
-    double *kappa, *group_rms, *group_rest; /* [groups]; growth_pattern fills the last */
+    double *kappa, *group_rms, *group_rest; /* [groups]; growth_pattern fills group_rest */
 } score;
 
 /* False: out of memory. The caller frees kappa. */

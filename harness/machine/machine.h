@@ -9,8 +9,7 @@
  * compiled. */
 void machine_write(FILE *out);
 
-/* Writes them beside a results file, and whether it was measured with --quick: x.csv gets
- * x.machine.txt. */
+/* Writes these lines for a results file, x.machine.txt for x.csv, and whether --quick measured it. */
 bool machine_write_beside(const char *csv_path, bool quick);
 
 /* The processor's name as a folder's: "AMD-EPYC-25-17" has its family and model. */

@@ -58,6 +58,6 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
 bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool training);
 void step_free(step *s);
 
-/* Forward: x to y. Then backward: dy to dx and the gradients, of which dw keeps the last. */
+/* Forward: x to y. Then backward: dy to dx and the gradients; dw keeps the last one only. */
 void step_forward(step *s);
 void step_backward(step *s);

@@ -43,8 +43,7 @@ inline void copy(void *to, const at::Tensor &from, at::ScalarType type) {
     if (plain.data_ptr() != to) std::memcpy(to, plain.data_ptr(), plain.nbytes());
 }
 
-/* The last of the results: after a wrong guess another may lie in the caller's buffer until
- * then. */
+/* Call this last: until then, after a wrong guess, another result may lie in the caller's buffer. */
 inline void land(const landing &l, const at::Tensor &result, at::ScalarType type) {
     for (int i = 0; i < l.seen; i++)
         if (l.made[i] && l.made[i] == result.data_ptr()) *l.chosen = i;

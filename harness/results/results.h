@@ -69,7 +69,7 @@ char *facts_differing(const results *file);
 typedef struct row_pair {
     const result *a, *b;
     bool refused;   /* cannot be compared; why says why */
-    bool relative;  /* of passes: compares times over the baseline's */
+    bool relative;  /* in passes: compares each time over its baseline's */
     bool no_band;   /* an A/A band is missing; the margin is used for it */
     estimate ratio; /* log of B over A, times or shares of the limit; NAN if refused */
     double band;    /* a log; NAN if refused */
@@ -101,8 +101,8 @@ typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED } pass_value;
  * it contains the intervals of their rounds. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
-/* Standard deviations of the logarithm, medians over the rows: of a pass, estimated from its
- * rounds; and between passes. */
+/* Standard deviations of log(time) within a pass, estimated from its rounds, and between passes;
+ * medians over the rows. */
 typedef struct pool_spread {
     double within, between;
 } pool_spread;

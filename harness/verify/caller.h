@@ -20,7 +20,7 @@ bool caller_start(caller *k, const instance *in, int threads, bool by_clock);
 /* caller_ready() runs the process up to the call; with TURN_WARM it reads the buffers first.
  * caller_call() runs the call, or without TURN_CALLS an empty one, stops the process, and returns
  * the time in ns: processor time if the call uses one thread, since other programs may run too.
- * False: why says what the kernel did. */
+ * Where they return false, why says what the kernel did. */
 bool caller_ready(caller *k, int turn);
 bool caller_call(caller *k, double *ns);
 

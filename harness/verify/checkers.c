@@ -82,7 +82,7 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
         prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
 #ifdef _OPENMP
-        omp_set_num_threads(1); /* for the reference; the others have the other processors */
+        omp_set_num_threads(1); /* of the reference: the other checkers use the other processors */
 #endif
         to = fdopen(line[1], "w");
         for (size_t i = (size_t)k; to && i < count && !interrupted(); i += (size_t)most) {

@@ -157,8 +157,8 @@ static size_t write_lines(const error_record *e, const error_line *lines, size_t
     return written;
 }
 
-/* The caches of a machine decide how many rows are added up together, and so the error of dgamma
- * and dbeta: their lines keep the larger number, another machine's or this one's. */
+/* The error of dgamma and dbeta depends on how many rows are added up together, which a machine's
+ * caches decide. So their lines keep the larger number, the file's or this machine's. */
 static void keep_larger(const error_record *e, error_line *l) {
     const error_line *was = bsearch(l, e->file, e->file_count, sizeof *e->file, error_record_order);
     const char *output = strrchr(l->problem, '/') + 1;

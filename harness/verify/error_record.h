@@ -69,5 +69,6 @@ bool error_record_open(error_record *e, const char *path, bool update, char *err
                        size_t error_size);
 void error_record_close(error_record *e);
 
-/* Rewrites the lines of what ran; *lines: the new number of lines. False: error says why. */
+/* Rewrites the lines of the implementations that ran; *lines: the number of lines then. False:
+ * error says why. */
 bool error_record_update(const error_record *e, size_t *lines, char *error, size_t error_size);

@@ -347,7 +347,7 @@ bool expected_near(nl_dtype t, const plain *it, double floor, double got, double
 }
 
 /* Rounding keeps the order of numbers, so a stored number lies between the rounded ends of the
- * float's interval. Within half of got's spacing no ends need to be rounded. */
+ * float's interval. Ends within half of got's spacing round to it. */
 bool expected_rounded(const expected_value *d, double got) {
     if (isnan(d->blur) || !isfinite(d->low) || !isfinite(d->high)) return true;
     const double unit = (double)ref_unit(d->dtype), least = fabs(got) * unit / 2;

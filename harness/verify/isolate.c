@@ -167,7 +167,7 @@ static bool describe_output(bool failed, char *why, size_t size) {
     return failed;
 }
 
-/* Has the implementation run out of time on enough cases not to be called again? */
+/* Has the implementation timed out so often that it is not called again? */
 static bool hopeless(const nl_impl *impl, bool again) {
     static const nl_impl *last;
     static int times;

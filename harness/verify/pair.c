@@ -46,7 +46,7 @@ static void *copy(const void *from, size_t bytes) {
 static bool call_once(party *p) {
     for (int i = 0; i < NL_ARGS; i++)
         if (p->in.at[i] && p->s->writable[i]) memcpy(p->in.at[i], p->first[i], p->s->bytes[i]);
-    return instance_call(&p->in, 1) == NL_OK; /* several may add in any order */
+    return instance_call(&p->in, 1) == NL_OK; /* one thread: several may add in any order */
 }
 
 static bool same_as_alone(party *p) {
@@ -138,7 +138,7 @@ bool pair_stale_wanted(const instance *in) {
     return pair_again_wanted(in) && p->n * p->c * p->s <= MOST;
 }
 
-/* Doubles or halves it: the lowest bit of the exponent. */
+/* Flips the lowest bit of the middle value's exponent, which doubles or halves it. */
 static void change_middle(void *array, size_t bytes, size_t size, nl_dtype t) {
     static const unsigned short ones[] = {[NL_F16] = 1 << 10, [NL_BF16] = 1 << 7};
     char *at = (char *)array + bytes / size / 2 * size;

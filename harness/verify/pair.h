@@ -1,11 +1,11 @@
-/* Two calls of a kernel at once, by two threads and on other data: a static buffer shows.
+/* Calls a kernel from two threads at once, on different data, so that a static buffer shows.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "verify/instance.h"
 
-/* Is a call of this instance made in a pair as well? On small, ordinary cases, of added kernels: of our
- * own no function has a static buffer. */
+/* Is this instance called in a pair as well? Only added kernels are, on small, ordinary cases: none of
+ * our own has a static buffer. */
 bool pair_wanted(const instance *in);
 
 /* A call that was made: its buffers' sizes, and which of them it may write. */
@@ -29,7 +29,7 @@ bool pair_repeat_wanted(const instance *in, int threads);
  * others, or a moment is over: a race may show once in a hundred calls. */
 void pair_repeat(const pair_call *s);
 
-/* And what a kernel keeps of an earlier call, and knows again by its addresses: is there one before,
- * with another value in the middle of each input? `allow` makes the inputs writable, or not. */
+/* A kernel may keep results of an earlier call and recognize it by its addresses. Is there an earlier
+ * call, with another value in the middle of each input? `allow` makes the inputs writable, or not. */
 bool pair_stale_wanted(const instance *in);
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write));

@@ -169,8 +169,8 @@ static const instance *own_copy(const call_record *s) {
     return &in;
 }
 
-/* OpenMP may grant a smaller team than a kernel asks for: inside a parallel region, one thread, and
- * under a limit as many as that. */
+/* OpenMP may grant a smaller team than a kernel requests: one thread inside a parallel region, and
+ * at most the limit's number. */
 static nl_status call_kernel(const call_record *s) {
     nl_status status = NL_OK;
     if (!s->c.team || !s->impl.threaded) return instance_call(own_copy(s), s->threads);

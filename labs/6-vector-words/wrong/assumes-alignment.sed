@@ -1,6 +1,7 @@
 # The mistake: whole vectors are read through a pointer to vf, which must be aligned. Rows begin
 # anywhere.
-# expect: points 25..25
+# expect: points 10..10
+# expect: wrong whole vectors
 # expect: wrong every width
 # expect: wrong residual and arguments
 # expect: wrong uneven data
