@@ -32,7 +32,8 @@ LINES = 120  # of the README: two screens
 # The README's rungs of LayerNorm forward; the fastest of the others follows.
 IDEAS = ["layernorm/naive", "layernorm/two_pass", "layernorm/one_pass", "optimized/rows_simd",
          "optimized/rows_accumulators", "optimized/rows_shifted", "optimized/rows_certified"]
-LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
+LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm",
+          "gated_rmsnorm": "Gated RMSNorm"}
 PASSES = ["forward", "inference", "backward"]
 
 

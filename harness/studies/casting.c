@@ -11,20 +11,23 @@
 #include <stdlib.h>
 
 /* TAPS: how many of the norm's outputs an element of the branch mixes. EDGE: the end of the
- * histograms; larger differences count at EDGE + 1. */
-enum { WIDTH = 1024, LAYERS = 32, TAPS = 8, EDGE = 8 };
+ * histograms; larger differences count at EDGE + 1. SETTLED: the layer from which growth is fitted. */
+enum { WIDTH = 1024, LAYERS = 72, TAPS = 8, EDGE = 8, SETTLED = 8 };
 
 static const struct variant {
     const char *name;
     nl_op op;
     nl_casting casting;
     bool sum_rounded;
+    enum { NO_MISTAKE, TRUNCATED, HALF_RSTD } mistake; /* in 16 bits; computed here */
 } variants[] = {
-    {"last", NL_RMSNORM, NL_CAST_LAST, false},
-    {"last, 1 + w", NL_QWEN2_RMSNORM, NL_CAST_LAST, false},
-    {"before weight", NL_RMSNORM, NL_CAST_BEFORE_WEIGHT, false},
-    {"last, sum rounded", NL_RMSNORM, NL_CAST_LAST, true},
-    {"before weight, sum rounded", NL_RMSNORM, NL_CAST_BEFORE_WEIGHT, true},
+    {"last", NL_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},
+    {"last, 1 + w", NL_QWEN2_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},
+    {"before weight", NL_RMSNORM, NL_CAST_BEFORE_WEIGHT, false, NO_MISTAKE},
+    {"last, sum rounded", NL_RMSNORM, NL_CAST_LAST, true, NO_MISTAKE},
+    {"before weight, sum rounded", NL_RMSNORM, NL_CAST_BEFORE_WEIGHT, true, NO_MISTAKE},
+    {"wrong: sum truncated", NL_RMSNORM, NL_CAST_LAST, false, TRUNCATED},
+    {"wrong: rstd in 16 bits", NL_RMSNORM, NL_CAST_LAST, false, HALF_RSTD},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, EXACT = VARIANTS, CHAINS };
 
@@ -49,6 +52,9 @@ typedef struct state {
     chain chains[CHAINS];
     double *sum;
     long double *statistics;
+    struct growth { /* sums over layers, of x = log(depth) and y = log(error) */
+        double n, x, y, xx, xy;
+    } growth[VARIANTS];
 } state;
 
 static void layer_make(layer *l, size_t number) {
@@ -73,6 +79,30 @@ static double mix(const layer *l, const double *y, size_t i) {
     return sum;
 }
 
+static void store_truncated(nl_dtype t, void *y, size_t i, float v) {
+    nl_store(t, y, i, v);
+    if (fabsf(nl_load(t, y, i)) > fabsf(v)) ((uint16_t *)y)[i]--;
+}
+
+static void norm_wrong(const state *s, const struct variant *v, chain *c) {
+    for (size_t row = 0; row < s->rows * WIDTH; row += WIDTH) {
+        float x[WIDTH];
+        double squares = 0;
+        for (size_t i = 0; i < WIDTH; i++) {
+            x[i] = nl_load(s->t, c->stream, row + i) + nl_load(s->t, c->branch, row + i);
+            squares += (double)x[i] * x[i];
+            if (v->mistake == TRUNCATED)
+                store_truncated(s->t, c->stream, row + i, x[i]);
+            else
+                nl_store(s->t, c->stream, row + i, x[i]);
+        }
+        float rstd = (float)(1 / sqrt(squares / WIDTH + 1e-6));
+        if (v->mistake == HALF_RSTD) rstd = nl_round(s->t, rstd);
+        for (size_t i = 0; i < WIDTH; i++)
+            nl_store(s->t, c->branch, row + i, x[i] * rstd * s->l.gain[i]);
+    }
+}
+
 static bool norm(const state *s, const struct variant *v, chain *c) {
     nl_problem p = {.op = v->op,
                     .dtype = s->t,
@@ -86,7 +116,10 @@ static bool norm(const state *s, const struct variant *v, chain *c) {
                          .gamma = nl_layers[v->op].plus_one ? s->l.w : s->l.gain,
                          .y = c->branch,
                          .residual_out = c->stream};
-    if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
+    if (v->mistake)
+        norm_wrong(s, v, c);
+    else if (nl_forward(NULL, &p, &a, 1) != NL_OK)
+        return false;
     if (v->sum_rounded) { /* normalizes the sum as the stream stores it, rounded */
         a.x = c->stream, a.residual = NULL, a.residual_out = NULL;
         if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
@@ -128,7 +161,23 @@ static double ulp(nl_dtype t, double v) {
     return ldexp((double)ref_unit(t), e);
 }
 
-static void compare_chain(study_out *o, const state *s, const struct variant *v, const chain *c,
+/* The power of the depth with which the error grows: 1/2 if layers err independently, 1 if they
+ * all err in one direction. */
+static void fit_growth(study_out *o, state *s, const struct variant *v, size_t depth,
+                       double error) {
+    const double x = log((double)depth), y = log(error);
+    struct growth *g = &s->growth[v - variants];
+    if (depth == 1) *g = (struct growth){0};
+    if (depth < SETTLED || !(error > 0)) return;
+    g->n++, g->x += x, g->y += y, g->xx += x * x, g->xy += x * y;
+    if (depth < LAYERS) return;
+    char panel[80];
+    snprintf(panel, sizeof panel, "%s growth of the rms error", nl_dtype_name(s->t));
+    study_point(o, panel, v->name, LAYERS,
+                (g->n * g->xy - g->x * g->y) / (g->n * g->xx - g->x * g->x));
+}
+
+static void compare_chain(study_out *o, state *s, const struct variant *v, const chain *c,
                           size_t depth) {
     const char *t = nl_dtype_name(s->t);
     size_t n = s->rows * WIDTH, steps[2 * EDGE + 3] = {0};
@@ -144,6 +193,7 @@ static void compare_chain(study_out *o, const state *s, const struct variant *v,
     char panel[80];
     snprintf(panel, sizeof panel, "%s rms error by layer", t);
     study_point(o, panel, v->name, (double)depth, sqrt(error / size) / (double)ref_unit(s->t));
+    fit_growth(o, s, v, depth, sqrt(error / size));
     snprintf(panel, sizeof panel, "%s share that differs by layer", t);
     study_point(o, panel, v->name, (double)depth, (double)(n - steps[EDGE + 1]) / (double)n);
     if (depth == 1) {
@@ -171,13 +221,14 @@ static void start(state *s) {
 
 static bool run_type(study_out *o, state *s) {
     char what[40];
-    snprintf(what, sizeof what, "32 layers in %s", nl_dtype_name(s->t));
+    snprintf(what, sizeof what, "%d layers in %s", LAYERS, nl_dtype_name(s->t));
     start(s);
     for (size_t depth = 1; depth <= LAYERS; depth++) {
         study_progress(o, (size_t)s->t * LAYERS + depth - 1, NL_DTYPES * LAYERS, what);
         layer_make(&s->l, depth);
         if (!norm_exact(s)) return false;
         for (int v = 0; v < VARIANTS; v++) {
+            if (s->t == NL_F32 && variants[v].mistake) continue;
             if (!norm(s, &variants[v], &s->chains[v])) return false;
             compare_chain(o, s, &variants[v], &s->chains[v], depth);
         }
@@ -209,5 +260,5 @@ static bool run(study_out *o, bool quick) {
 }
 
 const study study_casting = {"casting",
-                             "Does it matter where a framework rounds, in one layer and over 32?",
+                             "Does it matter where a framework rounds, in one layer and over 72?",
                              run};

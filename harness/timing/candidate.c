@@ -79,14 +79,17 @@ static void limit_call(void *context, size_t turn) {
     limit_job j = {.bytes = bytes[NL_X], .way = a->way};
     (void)turn;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
+        if (!in->at[s] || nl_args[s].extent != NL_TENSOR) continue;
+        if (pass->writes & NL_BIT(s))
+            j.out[j.writes++] = in->at[s];
+        else
+            j.in[j.reads++] = in->at[s];
+    }
+    for (nl_arg s = 0; s < NL_ARGS; s++) {
         void *const at = in->at[s];
         const bool reads = pass->reads & NL_BIT(s), writes = pass->writes & NL_BIT(s);
-        if (!at) continue;
-        if (nl_args[s].extent == NL_TENSOR && writes)
-            j.out[j.writes++] = at;
-        else if (nl_args[s].extent == NL_TENSOR)
-            j.in[j.reads++] = at;
-        else if (!writes && bytes[s] == j.bytes && j.reads < 3 && !in->at[NL_RESIDUAL_OUT])
+        if (!at || nl_args[s].extent == NL_TENSOR) continue;
+        if (!writes && bytes[s] == j.bytes && j.reads < 3 && j.writes < 2)
             j.in[j.reads++] = at;
         else
             move(a, (limit_job){{at}, {at}, reads, writes, bytes[s], {0}});

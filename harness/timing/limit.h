@@ -22,7 +22,8 @@ typedef struct limit_way {
 } limit_way;
 
 /* Reads `bytes` of each in[] and writes as many to each out[]. reads + writes is 1 + 0, 0 + 1,
- * 1 + 1, 2 + 1, 3 + 1 or 2 + 2. bytes is a multiple of 2; streaming needs 64-byte aligned out[]. */
+ * 1 + 1, 2 + 1, 3 + 1, 2 + 2 or 3 + 2. bytes is a multiple of 2; streaming needs 64-byte aligned
+ * out[]. */
 typedef struct limit_job {
     const void *in[3];
     void *out[2];

@@ -104,6 +104,8 @@ NL_INLINE void move_by(const limit_job *j, bool streams, limit_ahead ahead, int 
     case 21: move_so(j, 2, 1, streams, ahead, unroll); break;
     case 31: move_so(j, 3, 1, streams, ahead, unroll); break;
     case 22: move_so(j, 2, 2, streams, ahead, unroll); break;
+    case 32: move_so(j, 3, 2, streams, ahead, unroll); break;
+    default: __builtin_trap(); /* a job that moves nothing would be timed as the limit */
     }
 }
 

@@ -1,17 +1,26 @@
-"""Does it matter where a framework rounds? RMSNorm in a chain of 32 residual layers, bf16."""
+"""Does it matter where a framework rounds? RMSNorm in a chain of 72 residual layers, bf16."""
+import slide
+
 SOURCE = "casting"
-SERIES = {"before weight": "before the weight:\nLlama, Qwen2", "last, sum rounded": "the sum rounded too:\nvLLM",
-          "last, 1 + w": "last, 1 + w:\nGemma"}
+SERIES = {"last": "last: PyTorch, OLMo 2", "before weight": "before the weight:\nLlama, Qwen2",
+          "last, sum rounded": "the sum rounded too:\nvLLM", "wrong: sum truncated": "wrong: the sum\ntruncated"}
 
 
 def draw(page):
-    panel = page.panel("bf16 share that differs by layer", *SERIES)
-    axes = page.axes(xlabel="layer", ylabel="values that differ from rounding last (PyTorch, OLMo 2), %", right=3.2)
+    panel = page.panel("bf16 rms error by layer", *SERIES)
+    growth = page.panel("bf16 growth of the rms error", *SERIES)
+    axes = page.axes(xlabel="layer", ylabel="rms error of y, roundings of bf16", right=3.2)
     for name, words in SERIES.items():
-        xs, ys = panel[name]
-        page.line(axes, xs, [100 * y for y in ys], words)
-    axes.set_ylim(0, 100)
+        page.line(axes, *panel[name], words)
+    every = [y for name in SERIES for y in panel[name][1]]
+    slide.log_x(axes, [1, 2, 4, 8, 16, 32, 72])
+    slide.log_y(axes, min(every) / 1.5, max(every) * 1.5)
     page.names(axes)
-    page.note("The same inputs and weights, bf16 storage, float arithmetic.")
-    xs, ys = panel["before weight"]
-    return f"Rounding before the weight changes {100 * ys[0]:.0f} % of one layer's values and {100 * ys[-1]:.0f} % after {xs[-1]:.0f}"
+    power = {name: growth[name][1][-1] for name in SERIES}
+    right = [power[name] for name in SERIES if not name.startswith("wrong")]
+    page.note("The same inputs and weights, bf16 storage, float arithmetic, against long double. Lines through the logarithms "
+              f"from layer 8 on: the error of the right orders grows with the power {min(right):.2f} to {max(right):.2f} of "
+              f"the depth, of the truncated sum with {power['wrong: sum truncated']:.2f}.")
+    last = {name: panel[name][1][-1] for name in SERIES}
+    return (f"All right orders of rounding err alike; a truncated sum errs {last['wrong: sum truncated'] / last['last']:.1f} "
+            f"times as much after {panel['last'][0][-1]:.0f} layers")

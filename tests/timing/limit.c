@@ -68,6 +68,10 @@ Test(limit, moves_what_it_says) {
             cr_expect(holds(y, a, NULL, n) && holds(z, b, NULL, n) && untouched(y + n) &&
                           untouched(z + n),
                       "2 + 2 of %zu, %s", n, name);
+            move(3, 2, way, n, 1);
+            cr_expect(holds(y, a, b_and_c, n) && holds(z, b, c, n) && untouched(y + n) &&
+                          untouched(z + n),
+                      "3 + 2 of %zu, %s", n, name);
             move(0, 1, way, n, 1);
             bool written = untouched(y + n);
             for (size_t i = 0; i < n; i++) written = written && y[i] != 0x55;
@@ -85,6 +89,7 @@ Test(limit, moves_what_it_says) {
 Test(limit, writes_every_output_of_a_case) {
     static const char *const cases[] = {"layernorm/backward/f32/1x1024/normal",
                                         "layernorm/backward/f16/3x100/normal",
+                                        "gated_rmsnorm/backward/f32/1x1024/normal",
                                         "layernorm/forward/bf16/3x70/normal/residual",
                                         "batchnorm/forward/f32/8x20x3/normal",
                                         "batchnorm/inference/f32/8x20x3/normal"};

@@ -142,15 +142,15 @@ cheat "a task that may wait" "which a graded kernel must not" '' '' $'_Pragma("o
 
 # What it does when it is timed.
 wrong="right when it was checked, and wrong in calls one after the other"
-cheat "keeps what it has written" "$wrong" '' '' 'if (calls > 12) return;'
-cheat "keeps an answer" "$wrong" '' 'static float kept[64 * 1024];' 'if (p->n == 64 && calls > 12) { memcpy(a->y, kept, sizeof kept); return; }
+cheat "keeps what it has written" "$wrong" '' '' 'if (calls > 24) return;'
+cheat "keeps an answer" "$wrong" '' 'static float kept[64 * 1024];' 'if (p->n == 64 && calls > 24) { memcpy(a->y, kept, sizeof kept); return; }
     nl_with_type(p, a, rmsnorm);
     if (p->n == 64) memcpy(kept, a->y, sizeof kept);'
-cheat "leaves out every third call" "$wrong" '' '' 'if (calls > 12 && calls % 3 == 0) return;'
-cheat "leaves out rows" "$wrong" '' '' 'if (p->n == 64 && calls > 12) { nl_problem q = *p; q.n -= 1; nl_with_type(&q, a, rmsnorm); return; }'
-cheat "changes the problem for all" "$wrong" '' '' 'if (calls > 12) ((nl_problem *)p)->n /= 8;'
+cheat "leaves out every third call" "$wrong" '' '' 'if (calls > 24 && calls % 3 == 0) return;'
+cheat "leaves out rows" "$wrong" '' '' 'if (p->n == 64 && calls > 24) { nl_problem q = *p; q.n -= 1; nl_with_type(&q, a, rmsnorm); return; }'
+cheat "changes the problem for all" "$wrong" '' '' 'if (calls > 24) ((nl_problem *)p)->n /= 8;'
 cheat "remembers rows by their first element" "$wrong" '' 'static struct { float x, rstd; } seen[64];' '
-    for (size_t r = 0; p->n == 64 && calls > 12 && r < 64; r++) {
+    for (size_t r = 0; p->n == 64 && calls > 24 && r < 64; r++) {
         const float *x = (const float *)a->x + r * p->c;
         float *y = (float *)a->y + r * p->c;
         for (size_t i = 0; i < p->c; i++) y[i] = x[i] * seen[r].rstd * (a->gamma ? ((const float *)a->gamma)[i] : 1);
@@ -167,7 +167,7 @@ cheat "does not return" "has not returned" '' '' 'if (calls == 12) for (volatile
 cheat "crashes" "NULL pointer" '' '' 'if (calls == 12) *(volatile int *)NULL = 1;'
 if "$normlab" --version | grep -q '^threads:.*OpenMP' && ! "$normlab" --version | grep -q 'without OpenMP'; then
     cheat "takes more threads than it gets" "left threads running" '' '' $'_Pragma("omp parallel num_threads(3)") calls += 0;'
-    cheat "and only when it is timed" "has 3 threads, where a call may use 1" '' '' $'if (p->n == 64 && calls > 12)\n    _Pragma("omp parallel num_threads(3)") calls += 0;'
+    cheat "and only when it is timed" "has 3 threads, where a call may use 1" '' '' $'if (p->n == 64 && calls > 24)\n    _Pragma("omp parallel num_threads(3)") calls += 0;'
 fi
 
 export CC=$quick
