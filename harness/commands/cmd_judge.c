@@ -99,6 +99,13 @@ static bool first_row(const arrays *a, size_t *first) {
     return *first = (size_t)row, ok;
 }
 
+/* Are its last axes together c numbers, as those of x are? */
+static bool ends_in_rows(const npy *part, size_t c) {
+    size_t width = 1;
+    for (size_t i = part->rank; i > 0 && width < c; i--) width *= part->shape[i - 1];
+    return part->count && part->rank && width == c;
+}
+
 /* Reads the rows of --batch. */
 static bool load_batch(arrays *a) {
     const char *path = a->value[BATCH], *name = own[theirs(a) - OWN].name;
@@ -114,7 +121,7 @@ static bool load_batch(arrays *a) {
         return options_fail("--batch %s is %s, and %s is %s", path,
                             npy_type_of(part->type)->our_name, name,
                             npy_type_of(a->array[theirs(a)].type)->our_name);
-    if (!part->count || part->count % p->c)
+    if (!ends_in_rows(part, p->c))
         return options_fail("--batch %s has shape %s: no rows of %zu", path, shape, p->c);
     const size_t rows = part->count / p->c, left = first < p->n ? p->n - first : 0;
     return rows <= left || options_fail("--batch %s has %zu rows; from row %zu on x has %zu", path,

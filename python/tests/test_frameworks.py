@@ -208,11 +208,18 @@ def test_the_command(tmp_path, capsys):
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert len(rows) == 8 and all(row["verdict"] == "same" and row["rows"] == "86" for row in rows)
     assert "same bits, 86 rows" in capsys.readouterr().out
+    for n in (0, 1):
+        assert command.main(["--invariance", "--only", "normlab", "--case", f"rmsnorm/forward/f32/{n}x8/normal"]) == 1
+        assert f"error: {n} rows: no other rows" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["--only", "normlab", "--out", str(tmp_path / "none" / "out.csv")])
+    assert "none/out.csv: there is no such folder" in capsys.readouterr().err
     assert command.main(["--only", "normlab", "--case", FORWARD, "--device", "cuda"]) == 1
     assert "skipped: normlab: normlab runs on the CPU only" in capsys.readouterr().err
     assert command.main(["--only", "normlab", "--rounding", "--out", str(out)]) == 0
     assert {row["verdict"] for row in csv.DictReader(out.read_text().splitlines())} == {"same"}
-    for wrong in (["--only", "transformers"], ["--case", "64x1024"], ["--threads", "0"], ["--seconds", "nan"]):
+    for wrong in (["--only", "transformers"], ["--case", "64x1024"], ["--threads", "0"], ["--seconds", "nan"],
+                  ["--case", "forward/f32/9x64/normal", "--invariance"]):
         with pytest.raises(SystemExit, match="2"):
             command.main(wrong)
         assert f"argument {wrong[0]}: {wrong[1]} should be" in capsys.readouterr().err

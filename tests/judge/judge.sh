@@ -68,6 +68,7 @@ save('part', 'f', [1, 3, c], sum(rows, []))
 save('part-ulp', 'f', [3, c], [up(a, 3 if i == 2 * c + 7 else i == 9) for i, a in enumerate(sum(rows, []))])
 save('part-nan', 'f', [c], [math.nan] + rows[0][1:])
 save('part-odd', 'f', [c - 1], rows[0][1:])
+save('part-turned', 'f', [c, 3], sum(rows, []))
 save('part64', 'd', [c], rows[0])
 out('right3', lambda v: affine(norm(v)), 'f', (5, 8, c))
 out('eps-1e-6', lambda v: affine(norm(v, eps=1e-6)))
@@ -347,6 +348,7 @@ done << 'END'
 part.npy 38 part.npy has 3 rows; from row 38 on x has 2
 part.npy -1 --first-row
 part-odd.npy 0 no rows of 24
+part-turned.npy 5 no rows of 24
 part64.npy 0 part64.npy is f64, and y is f32
 none.npy 0 none.npy
 END

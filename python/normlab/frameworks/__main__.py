@@ -1,6 +1,7 @@
 """The command `python -m normlab.frameworks`."""
 import argparse
 import csv
+import os
 import sys
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -84,12 +85,15 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
         parser.error(f"argument --threads: {options.threads} should be 1 or more")
     if options.seconds is not None and not 1e-6 <= options.seconds <= 1e6:
         parser.error(f"argument --seconds: {options.seconds:g} should be from 1e-06 to 1e+06")
-    for one in () if options.judge or options.invariance else options.case or ():
+    for one in () if options.judge else options.case or ():
         passes, _, rest = one.partition("/")
         try:
-            case(f"layernorm/{'backward' if passes == 'both' else passes}/{rest}")
+            case(one if options.invariance else f"layernorm/{'backward' if passes == 'both' else passes}/{rest}")
         except ValueError as error:
-            parser.error(f"argument --case: {one} should be as forward/f32/64x1024/normal, or both/...: {error}")
+            like = "layernorm/forward" if options.invariance else "forward"
+            parser.error(f"argument --case: {one} should be as {like}/f32/64x1024/normal: {error}")
+    if options.out and not os.path.isdir(os.path.dirname(options.out) or "."):
+        parser.error(f"argument --out: {options.out}: there is no such folder")
     return options
 
 
@@ -129,7 +133,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     if interrupted:
         return 130
     ours_wrong = [row for row in rows if row.how == "normlab" and row.verdict in ("fail", "wrong", "differs")]
-    return 1 if ours_wrong or not any(row.verdict != "skip" for row in rows) else 0
+    return 1 if ours_wrong or all(row.verdict in ("skip", "error") for row in rows) else 0
 
 
 if __name__ == "__main__":
