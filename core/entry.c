@@ -183,7 +183,8 @@ static nl_status check_strides(const nl_problem *p) {
         return fail(NL_BAD_ARGUMENT, "n = %zu rows with an inner dimension: at most 2^32 - 1",
                     p->n);
     for (int i = 0; i < NL_ARGS && p->n; i++) {
-        if (!is_tensor(i)) continue;
+        const bool of_gate = i == NL_RESIDUAL || i == NL_RESIDUAL_OUT; /* these strides, there */
+        if (!is_tensor(i) || (nl_layers[p->op].gate && of_gate)) continue;
         const nl_stride s = nl_arg_stride(p, (nl_arg)i);
         if (nl_span(p, s) == SIZE_MAX || !rows_are_apart(p, s))
             return fail(

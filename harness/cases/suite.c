@@ -38,6 +38,8 @@ static const char *const suite[] = {
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x{4,72}/normal/{gain=0,gamma=scale:{1e-3,1e-5,1e-6,1e-7}}",
     ROWS "/backward/f32/2x65537/normal/dy={first:1e6,last:1e6}",
+    /* enough rows and features for a kernel to change its way with the batch */
+    ROWS "/{forward,backward}/" TYPES "/{64x64,65x384,150x257}/normal",
     /* fields that a pass must ignore */
     "batchnorm/{backward,inference}/" TYPES
     "/{9x5,33x40x3}/normal/{momentum=0,momentum=1,biased-running-var}",

@@ -66,23 +66,25 @@ static size_t first_other(const portion *of, const pair_call *s, nl_arg a, size_
 /* False: the rows have other bits, as `how` describes. */
 static bool same(const pair_call *s, size_t first, size_t n, size_t turn, int threads, char *how,
                  size_t size) {
+    static const nl_arg outputs[] = {NL_Y, NL_DX, NL_DGATE};
     const nl_problem *p = &s->in->c->problem;
-    const nl_arg a = p->pass == NL_BACKWARD ? NL_DX : NL_Y;
     portion of;
-    const bool ok = take(&of, s, first, n, turn) && instance_call(&of.in, threads) == NL_OK;
-    const size_t i = ok ? first_other(&of, s, a, first) : SIZE_MAX;
-    if (!ok)
-        snprintf(how, size, "cannot be called on rows %zu to %zu alone", first, first + n - 1);
-    else if (i != SIZE_MAX)
-        snprintf(
-            how, size,
-            "depends on the batch: %s[%zu][%zu] is %.9g among %zu rows, and %.9g among rows %zu "
-            "to %zu alone",
-            nl_args[a].name, first + i / p->c, i % p->c,
-            (double)nl_load(p->dtype, s->in->at[a], first * p->c + i), p->n,
-            (double)nl_load(p->dtype, of.in.at[a], i), first, first + n - 1);
+    bool ok = take(&of, s, first, n, turn) && instance_call(&of.in, threads) == NL_OK;
+    if (!ok) snprintf(how, size, "cannot be called on rows %zu to %zu alone", first, first + n - 1);
+    for (size_t k = 0; ok && k < sizeof outputs / sizeof *outputs; k++) {
+        const nl_arg a = outputs[k];
+        const size_t i = s->in->at[a] ? first_other(&of, s, a, first) : SIZE_MAX;
+        ok = i == SIZE_MAX;
+        if (!ok)
+            snprintf(how, size,
+                     "depends on the batch: %s[%zu][%zu] is %.9g among %zu rows, and %.9g among "
+                     "rows %zu to %zu alone",
+                     nl_args[a].name, first + i / p->c, i % p->c,
+                     (double)nl_load(p->dtype, s->in->at[a], first * p->c + i), p->n,
+                     (double)nl_load(p->dtype, of.in.at[a], i), first, first + n - 1);
+    }
     release(&of);
-    return ok && i == SIZE_MAX;
+    return ok;
 }
 
 void batch_compare(const pair_call *s, char *how, size_t size) {

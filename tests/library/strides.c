@@ -151,6 +151,10 @@ Test(strides, what_is_refused) {
     cr_assert(status == NL_UNSUPPORTED && strstr(nl_message(), "follow each other"));
     p.op = NL_BATCHNORM;
     cr_assert(nl_forward(NULL, &p, &a, 1) == NL_BAD_ARGUMENT);
+    p = heads, p.op = NL_GATED_RMSNORM, p.residual_stride = (nl_stride){7, 32}, a.gate = other;
+    cr_assert(nl_forward(NULL, &p, &a, 1) == NL_BAD_ARGUMENT &&
+                  strncmp(nl_message(), "gate ", 5) == 0,
+              "%s", nl_message());
 }
 
 /* Wrong kernels: rmsnorm/naive with another plan or problem. */
