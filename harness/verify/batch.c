@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/batch.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,16 +52,19 @@ static bool take(portion *of, const pair_call *s, size_t first, size_t n, size_t
     return true;
 }
 
-/* The first number of the rows that differs; SIZE_MAX: there is none. */
+/* The first number of the rows that differs; SIZE_MAX: there is none. Which NaN comes out is up to
+ * the order of an operation's operands, and so to the compiler. */
 static size_t first_other(const portion *of, const pair_call *s, nl_arg a, size_t first) {
-    const size_t size = nl_dtype_size(of->c.problem.dtype),
-                 count = of->c.problem.n * of->c.problem.c;
+    const nl_dtype t = of->c.problem.dtype;
+    const size_t size = nl_dtype_size(t), count = of->c.problem.n * of->c.problem.c;
     const char *alone = of->in.at[a],
                *among = (char *)s->in->at[a] + first * of->c.problem.c * size;
     if (memcmp(alone, among, count * size) == 0) return SIZE_MAX;
-    size_t i = 0;
-    while (memcmp(alone + i * size, among + i * size, size) == 0) i++;
-    return i;
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(alone + i * size, among + i * size, size) != 0 &&
+            !(isnan(nl_load(t, alone, i)) && isnan(nl_load(t, among, i))))
+            return i;
+    return SIZE_MAX;
 }
 
 /* False: the rows have other bits, as `how` describes. */
