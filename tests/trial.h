@@ -3,6 +3,7 @@
 
 #include "support.h"
 #include "tuning.h"
+#include "verify/expected.h"
 #include "verify/verify.h"
 
 /* A case, its inputs and answer, and guarded buffers to call an implementation on. */
@@ -25,6 +26,7 @@ static inline void trial_make_data(trial *t, const char *text) {
 static inline void trial_make(trial *t, const char *text) {
     trial_make_data(t, text);
     if (!answer_make(&t->c, &t->data, &t->want)) cr_assert_fail("%s: no memory", text);
+    expected_make_plain(&t->c, &t->data, &t->want); /* as check_case() does */
 }
 
 /* For comparing calls. Backward reads mean and rstd from the answer; forward does not use it. */

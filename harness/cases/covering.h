@@ -16,7 +16,6 @@ typedef struct covering_table {
 } covering_table;
 
 /* Calls take with each row, a class for each dimension, until it returns false. Another stream of
- * random numbers makes other rows. False: take returned it, or out of
- * memory. */
+ * random numbers makes other rows. False: take returned it, or out of memory. */
 bool covering_make(const covering_table *t, uint64_t stream,
                    bool (*take)(void *context, const size_t *row), void *context);
