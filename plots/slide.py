@@ -243,15 +243,16 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """Each machine, its processor in at most so many letters."""
+        """Each machine, its processor in at most so many letters; in none, a machine that has a name goes by that alone."""
         found = []
         for name, known in (self.machines or {"": self.facts}).items():
             cpu = known.get("cpu", "unknown machine")
-            words = [f"{name}: " * bool(name) + (cpu if len(cpu) <= most else f"{cpu[:most - 1]}…")]
+            words = [cpu if len(cpu) <= most else f"{cpu[:most - 1]}…"] if most or not name else []
             words += [f"family {known['family']}"] if "family" in known and not name else []
             words += [f"{known['cpus'].split()[0]} CPUs"] if "cpus" in known else []
-            found.append(f"{', '.join(words)} · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}"
-                         if known else words[0])
+            words = [f"{name}: " * bool(name) + ", ".join(words)]
+            words += [f"commit {known.get('commit', 'unknown')}", known.get("date", "")[:10]] if known else []
+            found.append(" · ".join(words))
         return "; ".join(found)
 
     def finish(self, answer):
@@ -263,8 +264,8 @@ class Page:
         source = f"normlab · experiment {self.source}"
         self.put(0.3, 0.2, source, FOOT, self.muted, 5, va="bottom")
         most, room = 60, WIDE - 0.9 - self.wide(source, FOOT)
-        while self.wide(self.measured_on(most), FOOT) > room and most > 1:
-            most -= 1
+        while self.wide(self.measured_on(most), FOOT) > room and most > 0:
+            most -= 1 if most > 8 else 8
         self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, self.measured_on(most), fontsize=FOOT, color=self.muted, ha="right",
                          va="bottom")
         if self.quick:
