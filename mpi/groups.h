@@ -13,8 +13,8 @@ NL_INLINE size_t nl_group_at(nl_view v, bool rows, size_t group, size_t i, size_
 NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool rows, size_t j0,
                                size_t j1) {
     nl_job_make(job, r, v.centred ? &nl_moments : &nl_sums, j1 - j0);
-    for (size_t g = 0; g < nl_own(r); g++) {
-        const size_t from = nl_own_begin(r, g), to = nl_own_begin(r, g + 1);
+    for (size_t g = 0; g < r->own; g++) {
+        const size_t from = r->begin[g], to = r->begin[g + 1];
         const float m = (float)((to - from) * v.s);
         for (size_t j = j0; j < j1; j++) {
             float sum = 0, squares = 0;
@@ -31,7 +31,7 @@ NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool r
             *part = squares;
         }
     }
-    nl_job_start(job);
+    r->order->start(job);
 }
 
 /* Saves a group's statistics, which are those of all ranks, and stores this rank's part of y. */
