@@ -34,21 +34,18 @@ NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool r
     r->order->start(job);
 }
 
-/* Saves a group's statistics, which are those of all ranks, and stores this rank's part of y. */
+/* Stores this rank's part of a group's y, and saves the statistics, which are those of all ranks. */
 NL_INLINE void nl_group_put(nl_view v, const nl_ranks *r, bool rows, size_t j, float mean,
                             float var) {
     const float rstd = 1 / sqrtf(var + v.eps);
-    nl_view whole = v;
-    whole.n = r->total;
-    if (rows)
-        nl_keep(nl_row(v, j), mean, rstd);
-    else
-        nl_keep_channel(whole, j, mean, var, rstd);
     for (size_t i = 0; i < (rows ? v.c : v.n); i++)
         for (size_t k = 0; k < v.s; k++) {
             const size_t at = nl_group_at(v, rows, j, i, k);
             nl_put(v, at, rows ? i : j, (nl_x(v, at) - mean) * rstd);
         }
+    if (rows) nl_keep(nl_row(v, j), mean, rstd);
+    v.n = r->total;
+    if (!rows) nl_keep_channel(v, j, mean, var, rstd);
 }
 
 /* Waits for the moments of groups j0 and on, and does that for each. */

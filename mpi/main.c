@@ -135,8 +135,7 @@ static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even,
     if (!instance_make(k->c, &k->data, &impl, 0, PLACE_END, &whole)) MPI_Abort(MPI_COMM_WORLD, 1);
     part_call(&own, &own.ranks);
     const char *wrong = gather(&own, &whole);
-    verdict v = {0};
-    if (r->rank == 0) v = outputs_check(&whole, &k->want);
+    verdict v = r->rank ? (verdict){0} : outputs_check(&whole, &k->want);
     if (wrong) v = failure("%s is not the same on every rank", wrong);
     const uint64_t hash = instance_hash(&whole);
     const bool differs = *bits && *bits != hash;
@@ -148,13 +147,6 @@ static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even,
                r->order->name, even ? "even" : "uneven", v.why);
     instance_free(&own.in);
     instance_free(&whole);
-}
-
-/* The first `size` ranks; on the others comm is MPI_COMM_NULL. */
-static nl_ranks ranks_make(int size) {
-    nl_ranks r = {.rank = world_rank, .size = size};
-    MPI_Comm_split(MPI_COMM_WORLD, world_rank < size ? 0 : MPI_UNDEFINED, world_rank, &r.comm);
-    return r;
 }
 
 static void check_case(const task *k, nl_ranks *r, tally *tallies) {
@@ -199,8 +191,8 @@ static void point(const char *series, const char *panel, size_t x, const nl_rank
         if (k < 0) calls = round > 2e6 ? 1 : round < 4e3 ? 500 : (int)(2e6 / round);
         if (k >= 0) ns[k] = round;
     }
-    const double median = stats_median(ns, ROUNDS, 0.95).median;
-    if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, median);
+    round = stats_median(ns, ROUNDS, 0.95).median;
+    if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, round);
 }
 
 /* The rung on all ranks, the same by each rank alone on its part, and the library's kernel on that
@@ -253,11 +245,14 @@ int main(int argc, char **argv) {
         if (!(file ? cases_add_file : cases_add)(&cases, argv[i], text, sizeof text))
             return end(2, text);
     }
-    nl_ranks r[COUNTS];
-    for (int k = 1; k < COUNTS; k++) r[k - 1] = ranks_make(k < world_size ? k : 0);
-    r[COUNTS - 1] = ranks_make(world_size);
-    tally tallies[2] = {0};
-    const tally *tree = &tallies[0], *any = &tallies[1];
+    nl_ranks r[COUNTS]; /* 1, 2, 3, 4 and all; comm is MPI_COMM_NULL on other ranks */
+    for (int k = 0; k < COUNTS; k++) {
+        const int size = k < COUNTS - 1 ? k + 1 : world_size;
+        const bool in = k == COUNTS - 1 || (size < world_size && world_rank < size);
+        r[k] = (nl_ranks){.rank = world_rank, .size = size};
+        MPI_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, world_rank, &r[k].comm);
+    }
+    tally tallies[2] = {0}, *tree = &tallies[0], *any = &tallies[1];
     for (size_t i = 0; i < cases.count; i++) {
         task k = {.c = &cases.items[i]};
         if (!*taker(rungs, &k.c->problem)) continue;

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Times two ranks in shared memory and, as root, between two network namespaces: over a cable (veth) that is plain, limited (tbf)
-# or delayed (netem). Names what the kernel lacks; under 5 minutes. Usage: mpi/network.sh build/release, which writes
-# results/ranks.*. SPDX-License-Identifier: MIT
+# or delayed (netem). Names what the kernel lacks. mpi/network.sh build/release writes results/ranks.*. SPDX-License-Identifier: MIT
 set -uo pipefail
 build=$(realpath "${1:?the build folder}") out=results/ranks.csv
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1

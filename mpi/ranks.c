@@ -41,10 +41,8 @@ void nl_moments_make(void) {
 
 void *nl_zeros(size_t bytes) {
     void *memory = calloc(bytes ? bytes : 1, 1);
-    if (memory) return memory;
-    fprintf(stderr, "out of memory: %zu bytes\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
+    if (!memory) fprintf(stderr, "out of memory: %zu bytes\n", bytes), MPI_Abort(MPI_COMM_WORLD, 1);
+    return memory;
 }
 
 void nl_job_make(nl_job *job, const nl_ranks *r, const nl_reduction *how, size_t elements) {

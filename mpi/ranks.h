@@ -85,13 +85,10 @@ typedef struct nl_rung {
                             .lanes = lanes_},              \
                            __VA_ARGS__}
 
-/* The rung of kernel(view, ranks), with f32 as a constant in its loops. */
+/* The rung of kernel(view, ranks), inlined a second time with f32 as a constant in its loops. */
 #define NL_FORWARD_RUNG(name, layers, method, splits_features)                              \
     static void forward(const nl_ranks *r, const nl_problem *p, const nl_forward_args *a) { \
         nl_view v = nl_view_of(p, a);                                                       \
-        if (v.t == NL_F32)                                                                  \
-            v.t = NL_F32, kernel(v, r);                                                     \
-        else                                                                                \
-            kernel(v, r);                                                                   \
+        v.t == NL_F32 ? (v.t = NL_F32, kernel(v, r)) : kernel(v, r);                        \
     }                                                                                       \
     NL_RUNG(name, NL_FORWARD, layers, method, 0, .forward = forward, .features = splits_features)

@@ -20,8 +20,6 @@ done
 [[ $(ranks normlab_openmpi no/such/case) == *"case no/such/case: "* ]] || fails "a bad case is not named"
 [[ $(ranks normlab_openmpi batchnorm/forward/f32/0x3/normal) == *"no rung takes"* ]] || fails "no rows"
 
-# Now, because configuring copies the sources again.
-cp mpi/*.[ch] "$copy" && cmake --build "$build" --target normlab_openmpi_mutant >/dev/null || fails "the program is not built"
 b=batchnorm forward="batchnorm_merged batchnorm_overlapped batchnorm_two" moments="${b}_merged ${b}_overlapped rows_features rows_pipelined"
 all="${b}_backward ${b}_merged ${b}_overlapped ${b}_two rows_features rows_gradients rows_pipelined"
 while IFS='|' read -r name file change expected mpi; do
@@ -37,7 +35,7 @@ counts forgotten|ranks.c|s,share = b.n / n,share = 0.5f,|$moments
 a rank lost, any|order_any.c|s,g < r->own,r->rank < 2 \&\& &,|$all
 a rank lost, tree|order_tree.c|s/^    const int own =.*/&\n    if (r->rank == 2) memset(job->parts, 0, own * job->how->width * sizeof(float));/|$all
 bits of the number of ranks|order_tree.c|s/(size_t width = 1; width < segments/(size_t width = (size_t)job->ranks->size; width < segments/|$all
-variance of this rank's count|groups.h|s/whole.n = r->total/(void)r/|$forward
+variance of this rank's count|groups.h|s/v.n = r->total/(void)r/|$forward
 mean of this rank's count|batchnorm_two.c|s/r->total/v.n/|${b}_two
 dx of this rank's count|batchnorm_backward.c|s/r->total/v.n/|${b}_backward
 the last channels lost|batchnorm_overlapped.c|s/r, false, v.c,/r, false, v.c - 1,/|${b}_overlapped
