@@ -5,11 +5,12 @@
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 
-NL_INLINE void sums(nl_backward_view v, nl_job *job) {
-    for (size_t g = 0; g < nl_own(job->ranks); g++)
+NL_INLINE float *sums(nl_backward_view v, const nl_ranks *r, nl_job *job) {
+    nl_job_make(job, r, &nl_sums, 2 * v.c);
+    for (size_t g = 0; g < r->own; g++)
         for (size_t j = 0; j < v.c; j++) {
             float dy_sum = 0, dyx_sum = 0;
-            for (size_t i = nl_own_begin(job->ranks, g); i < nl_own_begin(job->ranks, g + 1); i++)
+            for (size_t i = r->begin[g]; i < r->begin[g + 1]; i++)
                 for (size_t k = 0; k < v.s; k++) {
                     const size_t at = (i * v.c + j) * v.s + k;
                     const float dy = nl_load(v.t, v.dy, at);
@@ -18,15 +19,14 @@ NL_INLINE void sums(nl_backward_view v, nl_job *job) {
                 }
             nl_part(job, g)[j] = dy_sum, nl_part(job, g)[v.c + j] = dyx_sum;
         }
+    return nl_job_run(job);
 }
 
 static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_args *a) {
     const nl_backward_view v = nl_backward_view_of(p, a);
     const float m = (float)(r->total * v.s);
     nl_job job;
-    nl_job_make(&job, r, &nl_sums, 2 * v.c);
-    sums(v, &job);
-    const float *dy_sum = nl_job_run(&job), *dyx_sum = dy_sum + v.c;
+    const float *dy_sum = sums(v, r, &job), *dyx_sum = dy_sum + v.c;
 
     for (size_t j = 0; j < v.c; j++) {
         if (v.dgamma) v.dgamma[j] = dyx_sum[j];

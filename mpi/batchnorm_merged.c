@@ -7,9 +7,7 @@
 #include "groups.h"
 
 NL_INLINE void kernel(nl_view v, const nl_ranks *r) {
-    nl_job job;
-    nl_groups_start(v, r, &job, false, 0, v.c);
-    nl_groups_put(v, &job, false, 0);
+    nl_in_blocks(v, r, false, v.c, v.c);
 }
 
 NL_FORWARD_RUNG(batchnorm_merged, NL_BIT(NL_BATCHNORM), NL_WELFORD, false);

@@ -7,36 +7,29 @@
  * SPDX-License-Identifier: MIT */
 #include "groups.h"
 
-/* Of x, or with a mean of (x - mean)^2, in each own segment. */
-NL_INLINE void sums(nl_view v, nl_job *job, const float *mean) {
-    for (size_t g = 0; g < nl_own(job->ranks); g++)
+/* Of x, or with a mean of (x - mean)^2. */
+NL_INLINE float *sums(nl_view v, const nl_ranks *r, nl_job *job, const float *mean) {
+    nl_job_make(job, r, &nl_sums, v.c);
+    for (size_t g = 0; g < r->own; g++)
         for (size_t j = 0; j < v.c; j++) {
             float sum = 0;
-            for (size_t i = nl_own_begin(job->ranks, g); i < nl_own_begin(job->ranks, g + 1); i++)
+            for (size_t i = r->begin[g]; i < r->begin[g + 1]; i++)
                 for (size_t k = 0; k < v.s; k++) {
                     const float x = nl_x(v, nl_at(v, i, j, k)), d = mean ? x - mean[j] : 0;
                     sum += mean ? d * d : x;
                 }
             nl_part(job, g)[j] = sum;
         }
+    return nl_job_run(job);
 }
 
 NL_INLINE void kernel(nl_view v, const nl_ranks *r) {
     const float m = (float)(r->total * v.s);
     nl_job first, second;
-    nl_job_make(&first, r, &nl_sums, v.c);
-    nl_job_make(&second, r, &nl_sums, v.c);
-    float *mean = nl_zeros(v.c * sizeof *mean);
-
-    sums(v, &first, NULL);
-    const float *sum = nl_job_run(&first);
-    for (size_t j = 0; j < v.c; j++) mean[j] = sum[j] / m;
-
-    sums(v, &second, mean);
-    const float *squares = nl_job_run(&second);
+    float *mean = sums(v, r, &first, NULL);
+    for (size_t j = 0; j < v.c; j++) mean[j] /= m;
+    const float *squares = sums(v, r, &second, mean);
     for (size_t j = 0; j < v.c; j++) nl_group_put(v, r, false, j, mean[j], squares[j] / m);
-
-    free(mean);
     nl_job_free(&first);
     nl_job_free(&second);
 }

@@ -13,8 +13,8 @@ NL_INLINE size_t nl_group_at(nl_view v, bool rows, size_t group, size_t i, size_
 NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool rows, size_t j0,
                                size_t j1) {
     nl_job_make(job, r, v.centred ? &nl_moments : &nl_sums, j1 - j0);
-    for (size_t g = 0; g < nl_own(r); g++) {
-        const size_t from = nl_own_begin(r, g), to = nl_own_begin(r, g + 1);
+    for (size_t g = 0; g < r->own; g++) {
+        const size_t from = r->begin[g], to = r->begin[g + 1];
         const float m = (float)((to - from) * v.s);
         for (size_t j = j0; j < j1; j++) {
             float sum = 0, squares = 0;
@@ -31,24 +31,21 @@ NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool r
             *part = squares;
         }
     }
-    nl_job_start(job);
+    r->order->start(job);
 }
 
-/* Saves a group's statistics, which are those of all ranks, and stores this rank's part of y. */
+/* Stores this rank's part of a group's y, and saves the statistics, which are those of all ranks. */
 NL_INLINE void nl_group_put(nl_view v, const nl_ranks *r, bool rows, size_t j, float mean,
                             float var) {
     const float rstd = 1 / sqrtf(var + v.eps);
-    nl_view whole = v;
-    whole.n = r->total;
-    if (rows)
-        nl_keep(nl_row(v, j), mean, rstd);
-    else
-        nl_keep_channel(whole, j, mean, var, rstd);
     for (size_t i = 0; i < (rows ? v.c : v.n); i++)
         for (size_t k = 0; k < v.s; k++) {
             const size_t at = nl_group_at(v, rows, j, i, k);
             nl_put(v, at, rows ? i : j, (nl_x(v, at) - mean) * rstd);
         }
+    if (rows) nl_keep(nl_row(v, j), mean, rstd);
+    v.n = r->total;
+    if (!rows) nl_keep_channel(v, j, mean, var, rstd);
 }
 
 /* Waits for the moments of groups j0 and on, and does that for each. */

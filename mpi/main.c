@@ -1,6 +1,4 @@
 /* Checks and times the rungs of this folder; every rank runs it, and rank 0 prints.
- *     mpirun -n 8 normlab_openmpi check CASE|FILE.txt...         as 1, 2, 3, 4 and 8 ranks
- *     mpirun -n 2 normlab_openmpi time NAME CASE|FILE.txt...     points of a study, of this series
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/stats.h"
@@ -10,57 +8,75 @@
 
 #include <stdio.h>
 
-extern const nl_rung batchnorm_two, batchnorm_merged, batchnorm_overlapped, batchnorm_backward,
+static const char usage[] = "usage: mpirun -n RANKS normlab_MPI check CASE|FILE.txt...\n"
+                            "           checks the rungs as 1, 2, 3, 4 and RANKS ranks, up to 64\n"
+                            "       mpirun -n RANKS normlab_MPI time SERIES CASE|FILE.txt...\n"
+                            "           prints points of a study: study,panel,series,x,y";
+enum { COUNTS = 5 };
+
+/* Of those that take a case, the first is timed. */
+extern const nl_rung batchnorm_merged, batchnorm_overlapped, batchnorm_two, batchnorm_backward,
     rows_features, rows_pipelined, rows_gradients;
-static const nl_rung *const rungs[] = {&batchnorm_two,        &batchnorm_merged,
-                                       &batchnorm_overlapped, &batchnorm_backward,
-                                       &rows_features,        &rows_pipelined,
-                                       &rows_gradients,       NULL};
+static const nl_rung *const rungs[] = {&batchnorm_merged, &batchnorm_overlapped,
+                                       &batchnorm_two,    &batchnorm_backward,
+                                       &rows_features,    &rows_pipelined,
+                                       &rows_gradients,   NULL};
 static const nl_order *const orders[] = {&nl_order_tree, &nl_order_any};
-static const int counts[] = {1, 2, 3, 4, 8};
-enum { COUNTS = sizeof counts / sizeof *counts, RANKS_MAX = 64 };
 static int world_rank, world_size;
 
-/* A part of a case: of one rank, with the whole beside it. */
+/* From this rung on the first that takes the problem, or the NULL behind all. */
+static const nl_rung *const *taker(const nl_rung *const *g, const nl_problem *p) {
+    while (*g && !(p->n > 0 && p->parameters == NL_F32 && nl_accepts(&(*g)->impl, p))) g++;
+    return g;
+}
+
+/* All of a case. */
+typedef struct task {
+    const nl_case *c;
+    nl_data data;
+    answer want;
+} task;
+
+/* A rank's part of it, for a rung. */
 typedef struct part {
+    const task *whole;
     const nl_rung *rung;
     nl_ranks ranks;
-    size_t border[RANKS_MAX + 1];
-    const nl_case *whole;
     nl_case c;
-    nl_data data;
+    nl_data data; /* only its sizes */
     instance in;
 } part;
 
-/* A rank's part of an array: all of it, a piece, or with split features a piece of each row. */
+/* Copies all of an array, or this rank's piece, or with split features its piece of each row. */
 static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
-    const nl_problem *w = &t->whole->problem;
-    const size_t all = nl_arg_bytes(w, a), mine = nl_arg_bytes(&t->c.problem, a);
-    const size_t rows = t->rung->features && nl_args[a].extent == NL_TENSOR ? w->n : 1;
-    const size_t stride = all / rows, bytes = mine / rows;
-    if (mine < all)
-        whole += nl_segment(&t->ranks, t->border[t->ranks.rank]) * (stride / t->ranks.total);
-    for (size_t i = 0; bytes && i < rows; i++, whole += stride, own += bytes)
-        memcpy(back ? whole : own, back ? own : whole, bytes);
+    const size_t all = t->whole->data.bytes[a], mine = t->data.bytes[a];
+    const size_t rows = t->rung->features && nl_args[a].extent == NL_TENSOR ? t->c.problem.n : 1;
+    if (mine < all) whole += all / rows / t->ranks.total * t->ranks.first;
+    for (size_t i = 0; mine && i < rows; i++, whole += all / rows, own += mine / rows)
+        memcpy(back ? whole : own, back ? own : whole, mine / rows);
 }
 
-/* Even: as many segments for each rank. Uneven: more and more, and none for the first of many. */
-static void part_make(part *t, const nl_rung *g, const nl_ranks *r, bool even, const nl_case *c,
-                      const nl_data *data, placement where) {
-    *t = (part){.rung = g, .ranks = *r, .whole = c, .c = *c};
+/* Even: as many segments for each rank. Uneven: more and more, and none for the first of many. What
+ * a kernel adds to, or leaves, shows: outputs are NaN before a call, on odd ranks numbers. */
+static void part_make(part *t, const task *whole, const nl_rung *g, const nl_ranks *r, bool even) {
+    *t = (part){.whole = whole, .rung = g, .ranks = *r, .c = *whole->c};
+    nl_ranks *o = &t->ranks;
     size_t *axis = g->features ? &t->c.problem.c : &t->c.problem.n, p = (size_t)r->size;
-    t->ranks.total = *axis, t->ranks.border = t->border;
-    const size_t segments = t->ranks.segments = *axis < SEGMENTS ? *axis : SEGMENTS;
-    for (size_t k = 0; k <= p; k++) t->border[k] = segments * k * (even ? p : k) / (p * p);
-    *axis = nl_own_begin(&t->ranks, nl_own(&t->ranks));
-    for (nl_arg a = 0; a < NL_ARGS; a++) {
-        if (!data->bytes[a]) continue;
-        t->data.bytes[a] = nl_arg_bytes(&t->c.problem, a);
-        if (!data->input[a]) continue;
-        t->data.input[a] = nl_zeros(t->data.bytes[a]);
-        copy(t, a, data->input[a], t->data.input[a], false);
-    }
+    o->total = *axis, o->segments = *axis < SEGMENTS ? *axis : SEGMENTS;
+    for (size_t k = 0; k <= p; k++) o->border[k] = o->segments * k * (even ? p : k) / (p * p);
+    const size_t from = o->border[r->rank];
+    o->own = o->border[r->rank + 1] - from, o->first = o->total * from / o->segments;
+    for (size_t k = 0; k <= o->own; k++)
+        o->begin[k] = o->total * (from + k) / o->segments - o->first;
+    *axis = o->begin[o->own];
+
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (whole->data.bytes[a]) t->data.bytes[a] = nl_arg_bytes(&t->c.problem, a);
+    const placement where = r->rank % 2 ? PLACE_START : PLACE_END;
     if (!instance_make(&t->c, &t->data, NULL, 0, where, &t->in)) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (r->rank % 2) t->in.unset = UNSET_NUMBERS, instance_fill(&t->in);
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (whole->data.input[a]) copy(t, a, whole->data.input[a], t->in.at[a], false);
 }
 
 static void part_call(const part *t, const nl_ranks *r) {
@@ -72,36 +88,31 @@ static void part_call(const part *t, const nl_ranks *r) {
         t->rung->forward(r, &t->c.problem, &f);
 }
 
-static void part_free(part *t) {
-    instance_free(&t->in);
-    data_free(&t->data);
-}
-
-/* Puts the ranks' outputs into `whole`. Returns the name of an output that all ranks have and that
- * is not the same on all; or NULL. */
+/* Puts the ranks' arrays, inputs too, into `whole`. Returns the name of one that all ranks have and
+ * that is not the same on all; or NULL. */
 static const char *gather(const part *t, instance *whole) {
-    const char *wrong = NULL;
+    unsigned differ = 0;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
-        if (!whole->at[a] || !(nl_passes[t->c.problem.pass].writes & NL_BIT(a))) continue;
+        if (!whole->at[a]) continue;
         const size_t all = whole->data->bytes[a];
-        int shared = t->data.bytes[a] == all;
-        void *own = nl_zeros(all), *each = nl_zeros(all);
-        copy(t, a, own, t->in.at[a], true);
-        for (size_t i = 0; nl_args[a].extent != NL_TENSOR && i < all / sizeof(float); i++)
-            if (isnan(((float *)own)[i])) ((float *)own)[i] = NAN; /* its sign means nothing */
+        float *own = nl_zeros(all);
+        copy(t, a, (char *)own, t->in.at[a], true);
+        const bool statistic =
+            nl_passes[t->c.problem.pass].writes & NL_BIT(a) && nl_args[a].extent != NL_TENSOR;
+        for (size_t i = 0; statistic && i < all / sizeof *own; i++)
+            if (isnan(own[i])) own[i] = NAN; /* its sign means nothing */
         MPI_Allreduce(own, whole->at[a], (int)all, MPI_BYTE, MPI_BOR, t->ranks.comm);
-        MPI_Allreduce(own, each, (int)all, MPI_BYTE, MPI_BAND, t->ranks.comm);
-        MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MIN, t->ranks.comm);
-        if (shared && memcmp(whole->at[a], each, all) != 0) wrong = nl_args[a].name;
-        free(own), free(each);
+        if (t->data.bytes[a] == all && memcmp(own, whole->at[a], all) != 0) differ |= NL_BIT(a);
+        free(own);
     }
-    return wrong;
+    MPI_Allreduce(MPI_IN_PLACE, &differ, 1, MPI_UNSIGNED, MPI_BOR, t->ranks.comm);
+    return differ ? nl_args[__builtin_ctz(differ)].name : NULL;
 }
 
 /* The most .lanes with which the bound allows for the longest chain of additions: a segment, and in
  * any order fewer merges than segments. */
 static int lanes_of(const part *t) {
-    const size_t s = t->ranks.segments, positions = t->whole->problem.s;
+    const size_t s = t->ranks.segments, positions = t->c.problem.s;
     const size_t chain = (t->ranks.total + s - 1) / s * positions + s - 1;
     const double terms = (double)(t->ranks.total * positions);
     int lanes = (int)s;
@@ -114,155 +125,152 @@ typedef struct tally {
 } tally;
 
 /* Checks a call. *bits: of the first of several, or 0. */
-static void judge(const nl_rung *g, const nl_ranks *r, bool even, const nl_case *c,
-                  const nl_data *data, const answer *want, uint64_t *bits, tally *t) {
+static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even, uint64_t *bits,
+                  tally *t) {
     part own;
-    part_make(&own, g, r, even, c, data, r->rank % 2 ? PLACE_START : PLACE_END);
-    nl_impl impl = g->impl;
-    impl.lanes = lanes_of(&own);
     instance whole;
-    if (!instance_make(c, data, &impl, 0, PLACE_END, &whole)) MPI_Abort(MPI_COMM_WORLD, 1);
+    nl_impl impl = g->impl;
+    part_make(&own, k, g, r, even);
+    impl.lanes = lanes_of(&own);
+    if (!instance_make(k->c, &k->data, &impl, 0, PLACE_END, &whole)) MPI_Abort(MPI_COMM_WORLD, 1);
     part_call(&own, &own.ranks);
     const char *wrong = gather(&own, &whole);
-    part_free(&own);
-    verdict v = {0};
-    if (r->rank == 0) v = outputs_check(&whole, want);
+    verdict v = r->rank ? (verdict){0} : outputs_check(&whole, &k->want);
     if (wrong) v = failure("%s is not the same on every rank", wrong);
     const uint64_t hash = instance_hash(&whole);
-    instance_free(&whole);
     const bool differs = *bits && *bits != hash;
     if (differs && r->order == &nl_order_tree) v = failure("%s", "other bits than with one rank");
     *bits = *bits ? *bits : hash;
     t->calls++, t->differ += differs, t->failed += v.outcome == OUTCOME_FAIL;
     if (r->rank == 0 && v.outcome == OUTCOME_FAIL)
-        printf("FAIL %s %s ranks=%d order=%s split=%s: %s\n", g->impl.name, c->text, r->size,
+        printf("FAIL %s %s ranks=%d order=%s split=%s: %s\n", g->impl.name, k->c->text, r->size,
                r->order->name, even ? "even" : "uneven", v.why);
+    instance_free(&own.in);
+    instance_free(&whole);
 }
 
-/* The first `size` ranks; on the others comm is MPI_COMM_NULL. */
-static nl_ranks ranks_make(int size) {
-    nl_ranks r = {.rank = world_rank, .size = size};
-    MPI_Comm_split(MPI_COMM_WORLD, world_rank < size ? 0 : MPI_UNDEFINED, world_rank, &r.comm);
-    return r;
-}
-
-static void check_case(const nl_case *c, const nl_data *data, const answer *want, nl_ranks *r,
-                       tally *tallies) {
-    for (const nl_rung *const *g = rungs; *g; g++)
-        for (int o = 0; nl_accepts(&(*g)->impl, &c->problem) && o < 2; o++) {
+static void check_case(const task *k, nl_ranks *r, tally *tallies) {
+    for (const nl_rung *const *g = rungs; *(g = taker(g, &k->c->problem)); g++)
+        for (int o = 0; o < 2; o++) {
             uint64_t bits = 0;
-            for (int k = 0; k < 2 * COUNTS; k++) {
-                r[k / 2].order = orders[o];
-                if (r[k / 2].comm == MPI_COMM_NULL || r[k / 2].size > world_size) continue;
-                judge(*g, &r[k / 2], k % 2 == 0, c, data, want, &bits, &tallies[o]);
+            for (int i = 0; i < 2 * COUNTS; i++) {
+                r[i / 2].order = orders[o];
+                if (r[i / 2].comm == MPI_COMM_NULL) continue;
+                judge(k, *g, &r[i / 2], i % 2 == 0, &bits, &tallies[o]);
             }
         }
 }
 
-/* What is timed: a reduction of `elements` sums, or without these the library's kernel or the rung
- * on a part. */
-typedef struct timing {
-    const nl_ranks *ranks;
-    size_t elements;
-    const part *part;
-    bool library;
-} timing;
-
-static void call(const timing *t) {
-    if (t->library) {
-        instance_call(&t->part->in, 1);
-    } else if (t->part) {
-        part_call(t->part, t->ranks);
+/* A rung on a part; without ranks the library's kernel on it; without a part a reduction of
+ * `elements` sums. */
+static void call(const nl_ranks *r, const part *t, size_t elements) {
+    nl_job job;
+    if (!r) {
+        instance_call(&t->in, 1);
+    } else if (t) {
+        part_call(t, r);
     } else {
-        nl_job job;
-        nl_job_make(&job, t->ranks, &nl_sums, t->elements);
+        nl_job_make(&job, r, &nl_sums, elements);
         nl_job_run(&job);
         nl_job_free(&job);
     }
 }
 
-/* The median of some rounds; a round is as slow as its slowest rank. */
-static void point(const char *series, const char *panel, size_t x, timing t) {
+/* Prints the median of some rounds; a round is as slow as its slowest rank. */
+static void point(const char *series, const char *panel, size_t x, const nl_ranks *r, const part *t,
+                  size_t elements) {
     enum { ROUNDS = 11 };
     double ns[ROUNDS], round;
     int calls = 1;
     for (int k = -1; k < ROUNDS; k++) {
         MPI_Barrier(MPI_COMM_WORLD);
         round = clock_ns();
-        for (int i = 0; i < calls; i++) call(&t);
+        for (int i = 0; i < calls; i++) call(r, t, elements);
         round = (clock_ns() - round) / calls;
         MPI_Allreduce(MPI_IN_PLACE, &round, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         if (k < 0) calls = round > 2e6 ? 1 : round < 4e3 ? 500 : (int)(2e6 / round);
         if (k >= 0) ns[k] = round;
     }
-    const double median = stats_median(ns, ROUNDS, 0.95).median;
-    if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, median);
+    round = stats_median(ns, ROUNDS, 0.95).median;
+    if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, round);
 }
 
-/* The first rung that takes the case on all ranks, the same by each rank alone on its part, and the
- * library's kernel on that part; first, the reductions. */
-static void time_case(const char *series, const nl_case *c, const nl_data *data, const answer *want,
-                      nl_ranks r, tally *t) {
-    const nl_rung *const *g = rungs + 1; /* batchnorm_merged */
-    while (*g && !nl_accepts(&(*g)->impl, &c->problem)) g++;
+/* The rung on all ranks, the same by each rank alone on its part, and the library's kernel on that
+ * part; with the first case also the reductions. */
+static void time_case(const task *k, const char *series, nl_ranks r, tally *t) {
+    const nl_rung *g = *taker(rungs, &k->c->problem);
+    const size_t n = k->c->problem.n;
     uint64_t bits = 0;
     part own;
-    r.order = orders[1];
-    judge(*g, &r, true, c, data, want, &bits, t);
-    part_make(&own, *g, &r, true, c, data, PLACE_END);
-    const size_t border[] = {0, nl_own(&own.ranks)};
+    r.order = &nl_order_any;
+    judge(k, g, &r, true, &bits, t);
+    part_make(&own, k, g, &r, true);
     nl_ranks alone = own.ranks;
-    alone.comm = MPI_COMM_SELF, alone.rank = 0, alone.size = 1, alone.border = border;
-    point(series, "together", c->problem.n, (timing){&own.ranks, 0, &own, false});
-    point(series, "alone", c->problem.n, (timing){&alone, 0, &own, false});
-    point(series, "library", c->problem.n, (timing){&alone, 0, &own, true});
+    alone.comm = MPI_COMM_SELF, alone.rank = 0, alone.size = 1;
+    alone.border[0] = 0, alone.border[1] = alone.own;
+    point(series, "together", n, &own.ranks, &own, 0);
+    point(series, "alone", n, &alone, &own, 0);
+    point(series, "library", n, NULL, &own, 0);
     for (size_t elements = 1; t->calls == 1 && elements <= 1 << 18; elements *= 4)
         for (int o = 0; o < 2; o++) {
             own.ranks.order = orders[o];
-            point(series, orders[o]->name, elements * 4,
-                  (timing){&own.ranks, elements, NULL, false});
+            point(series, orders[o]->name, elements * 4, &own.ranks, NULL, elements);
         }
-    part_free(&own);
+    instance_free(&own.in);
+}
+
+static int end(int code, const char *text) {
+    if (world_rank == 0 && *text) fprintf(code == 2 ? stderr : stdout, "%s\n", text);
+    MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&nl_moments.type);
+    MPI_Op_free(&nl_moments.op);
+    MPI_Finalize();
+    return code;
 }
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world_size);
+    nl_moments_make();
     const bool times = argc > 3 && strcmp(argv[1], "time") == 0;
-    bool usable = world_size <= RANKS_MAX && (times || (argc > 2 && strcmp(argv[1], "check") == 0));
-    char error[CASE_TEXT] = "usage: mpirun -n RANKS normlab_MPI check CASE|FILE.txt...\n"
-                            "       mpirun -n RANKS normlab_MPI time SERIES CASE|FILE.txt...\n";
+    const bool checks = argc > 2 && strcmp(argv[1], "check") == 0;
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) return end(0, usage);
+    if (!(times || checks) || world_size > RANKS_MAX) return end(2, usage);
+    char text[CASE_TEXT] = "";
     case_list cases = {0};
-    for (int i = times ? 3 : 2; usable && i < argc; i++) {
+    for (int i = times ? 3 : 2; i < argc; i++) {
         const size_t length = strlen(argv[i]);
         const bool file = length > 4 && strcmp(argv[i] + length - 4, ".txt") == 0;
-        usable = (file ? cases_add_file : cases_add)(&cases, argv[i], error, sizeof error);
+        if (!(file ? cases_add_file : cases_add)(&cases, argv[i], text, sizeof text))
+            return end(2, text);
     }
-    nl_ranks r[COUNTS], all = ranks_make(world_size);
-    for (int k = 0; k < COUNTS; k++) r[k] = ranks_make(counts[k]);
-    tally tallies[2] = {0};
-    for (size_t i = 0; usable && i < cases.count; i++) {
-        const nl_case *c = &cases.items[i];
-        nl_data data;
-        answer want;
-        if (!(usable = data_make(c, &data, error, sizeof error))) break;
-        if (!answer_make(c, &data, &want)) MPI_Abort(MPI_COMM_WORLD, 1);
+    nl_ranks r[COUNTS]; /* 1, 2, 3, 4 and all; comm is MPI_COMM_NULL on other ranks */
+    for (int k = 0; k < COUNTS; k++) {
+        const int size = k < COUNTS - 1 ? k + 1 : world_size;
+        const bool in = k == COUNTS - 1 || (size < world_size && world_rank < size);
+        r[k] = (nl_ranks){.rank = world_rank, .size = size};
+        MPI_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, world_rank, &r[k].comm);
+    }
+    tally tallies[2] = {0}, *tree = &tallies[0], *any = &tallies[1];
+    for (size_t i = 0; i < cases.count; i++) {
+        task k = {.c = &cases.items[i]};
+        if (!*taker(rungs, &k.c->problem)) continue;
+        if (!data_make(k.c, &k.data, text, sizeof text)) return end(2, text);
+        if (!answer_make(k.c, &k.data, &k.want)) MPI_Abort(MPI_COMM_WORLD, 1);
         if (times)
-            time_case(argv[2], c, &data, &want, all, tallies);
+            time_case(&k, argv[2], r[COUNTS - 1], tallies);
         else
-            check_case(c, &data, &want, r, tallies);
-        answer_free(&want);
-        data_free(&data);
+            check_case(&k, r, tallies);
+        answer_free(&k.want);
+        data_free(&k.data);
     }
-    if (!usable && world_rank == 0) fprintf(stderr, "%s\n", error);
-    const tally *tree = &tallies[0], *any = &tallies[1];
-    if (usable && !times && world_rank == 0)
-        printf(
-            "%lu calls, %lu failed; other bits than with one rank: %lu by the tree, %lu by MPI\n",
-            tree->calls + any->calls, tree->failed + any->failed, tree->differ, any->differ);
-    int code = !usable ? 2 : !(tree->calls + any->calls) || tree->failed + any->failed;
-    MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return code;
+    const unsigned long calls = tree->calls + any->calls, failed = tree->failed + any->failed;
+    if (!calls) return end(2, "no rung takes any of these cases");
+    if (checks)
+        snprintf(
+            text, sizeof text,
+            "%lu calls, %lu failed; other bits than with one rank: %lu by the tree, %lu by MPI",
+            calls, failed, tree->differ, any->differ);
+    return end(failed > 0, text);
 }

@@ -5,7 +5,7 @@ set -uo pipefail
 build=$(realpath "${1:?the build folder}") out=results/ranks.csv
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 measure() { # SERIES MPIRUN...
-    "${@:2}" "$build/normlab_openmpi" time "$1" 'batchnorm/forward/f32/{8..128*4}x256x49/normal' </dev/null >>$out || echo "FAILED: $1" >&2
+    timeout 55 "${@:2}" "$build/normlab_openmpi" time "$1" 'batchnorm/forward/f32/{8..128*4}x256x49/normal' </dev/null >>$out || echo "FAILED: $1" >&2
 }
 mkdir -p results && echo study,panel,series,x,y >$out
 "$build/normlab" --version >results/ranks.machine.txt && echo "date: $(date -u +%FT%TZ)" >>results/ranks.machine.txt

@@ -2,24 +2,18 @@
  *        merged with whom, by the number of ranks and the size of the message.
  * gain   MPI's best algorithm: few steps for short messages, each byte about twice for long ones.
  * fails  Another number of ranks, or another MPI, gives other bits. Chan's formula must not be
- *        declared commutative: MPICH then merges (a, b) on one rank and (b, a) on the other, which
- *        differ in the last bit, and so do the ranks' statistics.
+ *        declared commutative (ranks.c): MPICH then merges (a, b) on one rank and (b, a) on the
+ *        other, which differ in the last bit, and so do the ranks' statistics.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 
 static void start(nl_job *job) {
     const nl_ranks *r = job->ranks;
+    const nl_reduction *how = job->how;
     job->all = nl_zeros(job->floats * sizeof(float)); /* what a rank without segments sends */
-    for (size_t g = 0; g < nl_own(r); g++)
-        job->how->merge(job->all, nl_part(job, g), job->elements);
-
-    const bool commutative = !job->how->op;
-    MPI_Op op = MPI_SUM;
-    if (job->how->op) MPI_Op_create(job->how->op, commutative, &op);
-    MPI_Datatype type = job->how->op ? job->type : MPI_FLOAT;
-    const int count = (int)job->elements;
-    MPI_Iallreduce(MPI_IN_PLACE, job->all, count, type, op, r->comm, &job->request);
-    if (job->how->op) MPI_Op_free(&op);
+    for (size_t g = 0; g < r->own; g++) how->merge(job->all, nl_part(job, g), job->elements);
+    MPI_Iallreduce(MPI_IN_PLACE, job->all, (int)job->elements, how->type, how->op, r->comm,
+                   &job->request);
 }
 
 const nl_order nl_order_any = {"any", start, NULL};

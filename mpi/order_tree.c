@@ -14,10 +14,10 @@ static void start(nl_job *job) {
         counts[k] = (int)((r->border[k + 1] - r->border[k]) * job->elements);
         offsets[k] = (int)(r->border[k] * job->elements);
     }
-    job->all = nl_zeros((r->segments + 1) * job->floats * sizeof(float));
+    job->all = nl_zeros(r->segments * job->floats * sizeof(float));
     const int own = counts[r->rank];
-    MPI_Iallgatherv(job->parts, own, job->type, job->all, counts, offsets, job->type, r->comm,
-                    &job->request);
+    MPI_Datatype type = job->how->type;
+    MPI_Iallgatherv(job->parts, own, type, job->all, counts, offsets, type, r->comm, &job->request);
 }
 
 static void finish(nl_job *job) {

@@ -30,40 +30,37 @@ static void moments_op(void *lower, void *upper, int *elements, MPI_Datatype *ty
     for (int i = 0; i < *elements; i++) b[i] = merged(((moments *)lower)[i], b[i]);
 }
 
-const nl_reduction nl_sums = {1, add, NULL};
-const nl_reduction nl_moments = {3, merge_moments, moments_op};
+nl_reduction nl_sums = {1, add, MPI_FLOAT, MPI_SUM}, nl_moments = {.width = 3, merge_moments};
+
+void nl_moments_make(void) {
+    const int commutative = 0;
+    MPI_Op_create(moments_op, commutative, &nl_moments.op);
+    MPI_Type_contiguous(3, MPI_FLOAT, &nl_moments.type);
+    MPI_Type_commit(&nl_moments.type);
+}
 
 void *nl_zeros(size_t bytes) {
     void *memory = calloc(bytes ? bytes : 1, 1);
-    if (memory) return memory;
-    fprintf(stderr, "out of memory: %zu bytes\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
+    if (!memory) fprintf(stderr, "out of memory: %zu bytes\n", bytes), MPI_Abort(MPI_COMM_WORLD, 1);
+    return memory;
 }
 
 void nl_job_make(nl_job *job, const nl_ranks *r, const nl_reduction *how, size_t elements) {
     *job = (nl_job){.ranks = r, .how = how, .elements = elements, .floats = elements * how->width};
-    job->parts = nl_zeros(nl_own(r) * job->floats * sizeof(float));
-    MPI_Type_contiguous((int)how->width, MPI_FLOAT, &job->type);
-    MPI_Type_commit(&job->type);
+    job->parts = nl_zeros(r->own * job->floats * sizeof(float));
 }
 
-void nl_job_start(nl_job *job) {
-    job->ranks->order->start(job);
-}
-
-const float *nl_job_wait(nl_job *job) {
+float *nl_job_wait(nl_job *job) {
     MPI_Wait(&job->request, MPI_STATUS_IGNORE);
     if (job->ranks->order->finish) job->ranks->order->finish(job);
     return job->all;
 }
 
-const float *nl_job_run(nl_job *job) {
-    nl_job_start(job);
+float *nl_job_run(nl_job *job) {
+    job->ranks->order->start(job);
     return nl_job_wait(job);
 }
 
 void nl_job_free(nl_job *job) {
-    MPI_Type_free(&job->type);
     free(job->parts), free(job->all), free(job->counts);
 }

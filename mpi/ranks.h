@@ -7,47 +7,34 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* The split axis is cut into at most this many segments, whatever the number of ranks. */
-enum { SEGMENTS = 16 };
+/* The split axis is cut into at most so many segments, whatever the number of ranks. */
+enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
-/* How two partial results become one: elements of `width` floats. `op`: the same for MPI; NULL:
- * MPI_SUM. Zeros are the partial result of nothing. */
+/* How two partial results become one: elements of `width` floats. `type` and `op`: the same for
+ * MPI. Zeros are the partial result of nothing. */
 typedef struct nl_reduction {
     size_t width;
     void (*merge)(void *into, const void *from, size_t elements);
-    MPI_User_function *op;
+    MPI_Datatype type;
+    MPI_Op op;
 } nl_reduction;
 
-extern const nl_reduction nl_sums;    /* one float */
-extern const nl_reduction nl_moments; /* count, mean, M2: the sum of squares around that mean */
+extern nl_reduction nl_sums;    /* one float */
+extern nl_reduction nl_moments; /* count, mean, M2: the sum of squares around that mean */
+void nl_moments_make(void);     /* its type and op */
 
-/* Rank r has segments border[r] to border[r + 1] - 1 of the split axis, which has `total` elements:
- * samples or rows (n), or features (c). */
+/* The split axis, samples or rows (n) or features (c), has `total` elements. Rank k has segments
+ * border[k] to border[k + 1] - 1; this one has `own`, which begin at begin[g] in its part, and its
+ * part at `first`. */
 typedef struct nl_ranks {
     MPI_Comm comm;
     int rank, size;
-    size_t total, segments;
-    const size_t *border; /* [size + 1] */
+    size_t total, segments, own, first, border[RANKS_MAX + 1], begin[SEGMENTS + 1];
     const struct nl_order *order;
 } nl_ranks;
 
-/* The first element of segment g, on the whole axis. */
-static inline size_t nl_segment(const nl_ranks *r, size_t g) {
-    return r->segments ? r->total * g / r->segments : 0;
-}
-
-/* The segments of this rank: how many, and where number g begins in the rank's part. */
-static inline size_t nl_own(const nl_ranks *r) {
-    return r->border[r->rank + 1] - r->border[r->rank];
-}
-
-static inline size_t nl_own_begin(const nl_ranks *r, size_t g) {
-    const size_t first = r->border[r->rank];
-    return nl_segment(r, first + g) - nl_segment(r, first);
-}
-
-/* A reduction: fill nl_part() of each own segment, start it, compute what does not need the result,
- * and wait. */
+/* A reduction: fill nl_part() of each own segment, call the order's start(), compute what does not
+ * need the result, and wait. */
 typedef struct nl_job {
     const nl_ranks *ranks;
     const nl_reduction *how;
@@ -55,7 +42,6 @@ typedef struct nl_job {
     float *parts;            /* [own segments][floats] */
     float *all;              /* the result; order_tree: [segments][floats] */
     int *counts;             /* order_tree: MPI reads them until the end */
-    MPI_Datatype type;       /* an element */
     MPI_Request request;
 } nl_job;
 
@@ -69,9 +55,8 @@ typedef struct nl_order {
 extern const nl_order nl_order_any, nl_order_tree;
 
 void nl_job_make(nl_job *job, const nl_ranks *r, const nl_reduction *how, size_t elements);
-void nl_job_start(nl_job *job);
-const float *nl_job_wait(nl_job *job); /* the result, on every rank; valid until nl_job_free() */
-const float *nl_job_run(nl_job *job);  /* both */
+float *nl_job_wait(nl_job *job); /* the result, on every rank; valid until nl_job_free() */
+float *nl_job_run(nl_job *job);  /* starts it, too */
 void nl_job_free(nl_job *job);
 
 static inline float *nl_part(const nl_job *job, size_t g) {
@@ -100,13 +85,10 @@ typedef struct nl_rung {
                             .lanes = lanes_},              \
                            __VA_ARGS__}
 
-/* The rung of kernel(view, ranks), with f32 as a constant in its loops. */
+/* The rung of kernel(view, ranks), inlined a second time with f32 as a constant in its loops. */
 #define NL_FORWARD_RUNG(name, layers, method, splits_features)                              \
     static void forward(const nl_ranks *r, const nl_problem *p, const nl_forward_args *a) { \
         nl_view v = nl_view_of(p, a);                                                       \
-        if (v.t == NL_F32)                                                                  \
-            v.t = NL_F32, kernel(v, r);                                                     \
-        else                                                                                \
-            kernel(v, r);                                                                   \
+        v.t == NL_F32 ? (v.t = NL_F32, kernel(v, r)) : kernel(v, r);                        \
     }                                                                                       \
     NL_RUNG(name, NL_FORWARD, layers, method, 0, .forward = forward, .features = splits_features)

@@ -7,9 +7,7 @@
 #include "groups.h"
 
 NL_INLINE void kernel(nl_view v, const nl_ranks *r) {
-    nl_job job;
-    nl_groups_start(v, r, &job, true, 0, v.n);
-    nl_groups_put(v, &job, true, 0);
+    nl_in_blocks(v, r, true, v.n, v.n);
 }
 
 NL_FORWARD_RUNG(rows_features, NL_ROW_NORMS, NL_WELFORD, true);

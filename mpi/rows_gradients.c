@@ -9,10 +9,10 @@
 static void backward(const nl_ranks *r, const nl_problem *p, const nl_backward_args *a) {
     nl_job job;
     nl_job_make(&job, r, &nl_sums, 2 * p->c);
-    for (size_t g = 0; g < nl_own(r); g++) {
-        const size_t row = nl_own_begin(r, g), bytes = row * p->c * nl_dtype_size(p->dtype);
+    for (size_t g = 0; g < r->own; g++) {
+        const size_t row = r->begin[g], bytes = row * p->c * nl_dtype_size(p->dtype);
         nl_problem segment = *p;
-        segment.n = nl_own_begin(r, g + 1) - row;
+        segment.n = r->begin[g + 1] - row;
         nl_backward_args part = *a;
         part.x = (const char *)a->x + bytes, part.dy = (const char *)a->dy + bytes;
         part.dx = (char *)a->dx + bytes;

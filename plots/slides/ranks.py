@@ -14,18 +14,14 @@ def fit(sizes, times):
     return np.linalg.lstsq(np.stack([1 / times, sizes / times], 1), np.ones(len(times)), rcond=None)[0]
 
 
-def networks(curves):
-    """Name -> the time of the message, as fitted; and ns a sample of the library's kernel."""
-    found = {name: fit(*line) for name, line in curves.get("any", {}).items()}
-    if "veth" not in found or "library" not in curves:
-        raise slide.Missing("ranks lacks networks: mpi/network.sh needs root")
-    found |= {name: found["veth"] + [delay, 0] for name, delay in PAPER.items()}
-    samples, times = curves["library"]["veth"]
-    return {name: latency + BYTES * byte for name, (latency, byte) in found.items()}, 2 * min(np.divide(times, samples))
-
-
 def draw(page):
-    times, sample = networks(page.curves())
+    curves = page.curves()
+    fits = {name: fit(*line) for name, line in curves.get("any", {}).items()}
+    if "veth" not in fits or "library" not in curves:
+        raise slide.Missing("ranks lacks networks: mpi/network.sh needs root")
+    fits |= {name: fits["veth"] + [delay, 0] for name, delay in PAPER.items()}
+    times = {name: latency + BYTES * byte for name, (latency, byte) in fits.items()}
+    sample = 2 * min(np.divide(*curves["library"]["veth"][::-1]))  # ns of the library's kernel
     axes = page.axes(xlabel="samples in the batch, half on each rank", ylabel="the network's share of the time, %", right=3.3)
     batches = 2 ** np.arange(1, 13)
     for name, time in times.items():
