@@ -73,7 +73,7 @@
         const every = Math.max(1, Math.floor(leaves.length / 400)), thin = list => list.map((v, k) => at(k, v)).filter((_, k) => k % every === 0);
         d.line(46, d.height - 26, d.width - 14, d.height - 26, "axis"), d.line(46, 20, 46, d.height - 26, "axis");
         d.path(thin(sums), "good"), d.path(thin(history), "bad");
-        d.text(40, d.height - 22, "0", "small", "end"), d.text(40, 38, digits(most, 3), "small", "end");
+        d.text(40, d.height - 22, "0", "small", "end"), d.text(40, 38, digits(most, 5), "small", "end");
         d.text(d.width - 14, d.height - 8, `${leaves.length} terms`, "small", "end");
         d.text(d.width - 20, at(0, sums[sums.length - 1])[1] + 18, "exact", "good", "end");
         d.text(d.width - 20, at(0, history[history.length - 1])[1] - 6, "as computed", "bad", "end");
