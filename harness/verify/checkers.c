@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #endif
@@ -27,6 +28,10 @@ typedef struct sentence {
     size_t impl; /* its place in the table; SIZE_MAX: the model's own output */
     verdict v;   /* of BROKEN: why */
 } sentence;
+
+/* Cases are read in their order: a checker goes on beside another's long case while the line has
+ * room. This is the most that Linux gives to anybody. */
+enum { LINE_BYTES = 1 << 20 };
 
 static FILE *to; /* a checker's end of the line */
 
@@ -50,6 +55,12 @@ static bool say_noted(void *context, const nl_case *c, const nl_impl *m, const v
     return say(&(sentence){NOTED, place_of(m), *v}), true;
 }
 
+/* Which checker has case i. Not every second one: neighbours in a list often differ in their cost
+ * by turns. */
+static size_t owner_of(size_t i, int count) {
+    return (size_t)((uint64_t)i * 0x9e3779b97f4a7c15 >> 40) % (size_t)count;
+}
+
 static int processors(void) {
     int count = (int)sysconf(_SC_NPROCESSORS_ONLN);
 #ifdef __linux__
@@ -67,6 +78,9 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
     fflush(NULL); /* or each child would write what is buffered */
     while (most > 1 && j->count < most && pipe(line) == 0) {
         const int k = j->count;
+#ifdef F_SETPIPE_SZ
+        fcntl(line[1], F_SETPIPE_SZ, LINE_BYTES); /* or it keeps its size */
+#endif
         const pid_t pid = fork();
         if (pid != 0) {
             close(line[1]);
@@ -85,7 +99,8 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
         omp_set_num_threads(1); /* of the reference: the other checkers use the other processors */
 #endif
         to = fdopen(line[1], "w");
-        for (size_t i = (size_t)k; to && i < count && !interrupted(); i += (size_t)most) {
+        for (size_t i = 0; to && i < count && !interrupted(); i++) {
+            if (owner_of(i, most) != (size_t)k) continue;
             check_settings o = settings(context, &cases[i]);
             o.judged = say_judged, o.noted = o.noted ? say_noted : NULL;
             sentence last = {.is = ENDED};
@@ -104,7 +119,7 @@ bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings
                    size_t error_size) {
     if (!j->count) return check_case(c, o, error, error_size);
     sentence s;
-    while (fread(&s, sizeof s, 1, j->from[i % (size_t)j->count]) == 1) {
+    while (fread(&s, sizeof s, 1, j->from[owner_of(i, j->count)]) == 1) {
         const nl_impl *m = s.impl == SIZE_MAX ? NULL : nl_impl_at(s.impl);
         switch (s.is) {
         case NOTED:

@@ -148,7 +148,7 @@ nl_status instance_call(const instance *in, int threads) {
     return nl_forward(in->impl, p, &a, threads);
 }
 
-enum { HASH_LANES = 4 };
+enum { HASH_LANES = 8 }; /* chains of multiplications that do not wait for each other */
 
 static void hash_words(uint64_t lane[HASH_LANES], const unsigned char *bytes) {
     uint64_t word[HASH_LANES];
@@ -161,7 +161,8 @@ static void hash_words(uint64_t lane[HASH_LANES], const unsigned char *bytes) {
 
 uint64_t instance_hash(const instance *in) {
     enum { BLOCK = HASH_LANES * sizeof(uint64_t) };
-    uint64_t lane[HASH_LANES] = {1, 2, 3, 4};
+    uint64_t lane[HASH_LANES], all = 0;
+    for (int k = 0; k < HASH_LANES; k++) lane[k] = (uint64_t)k + 1;
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         const unsigned char *bytes = in->at[s];
         const size_t count = bytes ? in->data->bytes[s] : 0, whole = count - count % BLOCK;
@@ -171,7 +172,8 @@ uint64_t instance_hash(const instance *in) {
         memcpy(last, bytes + whole, count - whole);
         hash_words(lane, last);
     }
-    return lane[0] ^ lane[1] * 3 ^ lane[2] * 5 ^ lane[3] * 7;
+    for (uint64_t k = 0; k < HASH_LANES; k++) all ^= lane[k] * (2 * k + 1);
+    return all;
 }
 
 void instance_free(instance *in) {
