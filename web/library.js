@@ -206,7 +206,8 @@ class Library {
         Object.assign(this.files, files);
         this.printed = "";
         this.text = words.join("\n");
-        return {code: this.c.web_judge(), printed: this.printed};
+        const code = this.c.web_judge();
+        return {code, printed: this.printed.replace(/^\[\d+\/\d+\] .*\n/gm, "")}; /* without lines of progress */
     }
 }
 globalThis.NormlabLibrary = Library;

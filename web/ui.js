@@ -34,8 +34,17 @@ function digits(v, count = 4) {
     return text.replace("-", "−").replace("e-", "e−");
 }
 
+/* The figure's name and settings, from the address. */
+function addressed() {
+    try {
+        return decodeURI(location.hash.slice(1)).split("?");
+    } catch {
+        return [""];
+    }
+}
+
 function settings(name, defaults) {
-    const [figureName, query] = decodeURI(location.hash.slice(1)).split("?");
+    const [figureName, query] = addressed();
     const state = {...defaults};
     if (figureName !== name || query === undefined) return state;
     for (const [key, value] of new URLSearchParams(query))
@@ -191,9 +200,11 @@ class Surface {
 
     end() {
         for (const h of this.handles) {
-            const {x, y, text} = h.at(this.figure.state);
-            h.dot.setAttribute("transform", `translate(${x} ${y})`);
-            h.dot.setAttribute("aria-valuetext", text), h.dot.setAttribute("aria-valuenow", "0");
+            const at = h.at(this.figure.state);
+            h.dot.style.display = at ? "" : "none";
+            if (!at) continue;
+            h.dot.setAttribute("transform", `translate(${at.x} ${at.y})`);
+            h.dot.setAttribute("aria-valuetext", at.text), h.dot.setAttribute("aria-valuenow", "0");
         }
     }
 
@@ -213,8 +224,8 @@ class Surface {
         return this.add("polyline", {points: points.map(p => p.map(v => v.toFixed(1)).join()).join(" "), class: kind});
     }
 
-    /* A point that the pointer or the arrow keys move. at(s): its x and y in pixels, and its value as text;
-     * move(dx, dy): called with the movement in pixels. */
+    /* A point that the pointer or the arrow keys move. at(s): its x and y in pixels, and its value as text, or
+     * false: it is hidden. move(dx, dy): called with the movement in pixels. */
     handle(label, kind, at, move) {
         const dot = this.svg.appendChild(shape("g", {tabindex: "0", role: "slider", "aria-label": label,
                                                      class: `nf-handle ${kind}`},
@@ -261,9 +272,8 @@ function start(packed) {
     }, {rootMargin: "600px"});
     for (const root of all) near.observe(root);
     const named = () => {
-        const name = decodeURI(location.hash.slice(1)).split("?")[0];
-        const root = all.find(one => one.dataset.figure === name);
-        if (root && location.hash.includes("?")) show(root), root.scrollIntoView({block: "center"});
+        const [name, query] = addressed(), root = all.find(one => one.dataset.figure === name);
+        if (root && query !== undefined) show(root), root.scrollIntoView({block: "center"});
     };
     addEventListener("hashchange", named);
     named();

@@ -39,12 +39,14 @@ static bool eat_string(const char **p, char *out, size_t size) {
 static bool eat_shape(const char **p, npy *a) {
     if (!eat(p, "(")) return false;
     while (!eat(p, ")")) {
-        char *end;
+        size_t length = 0;
         if (!isdigit((unsigned char)**p)) return false;
-        unsigned long long length = strtoull(*p, &end, 10);
-        *p = end;
+        for (; isdigit((unsigned char)**p); ++*p) {
+            const size_t digit = (size_t)(**p - '0');
+            length = length > (SIZE_MAX - digit) / 10 ? SIZE_MAX : 10 * length + digit;
+        }
         eat(p, "L"); /* Python 2 wrote an L behind long integers */
-        if (a->rank < NPY_RANK_MAX) a->shape[a->rank] = length < SIZE_MAX ? length : SIZE_MAX;
+        if (a->rank < NPY_RANK_MAX) a->shape[a->rank] = length;
         a->rank++;
         if (!eat(p, ",")) return a->rank > 1 && eat(p, ")"); /* (3) is no tuple, (3,) is */
     }

@@ -23,8 +23,12 @@ const char *judgement_number(const judgement *j, nl_arg o, size_t i, char text[2
 }
 
 /* A NaN has no sign. */
+static long double unsigned_nan(long double v) {
+    return isnan(v) ? (long double)NAN : v;
+}
+
 static const char *value_text(double v, char text[64]) {
-    return snprintf(text, 64, "%.9g", isnan(v) ? fabs(v) : v), text;
+    return snprintf(text, 64, "%.9Lg", unsigned_nan(v)), text;
 }
 
 /* Infinite: a NaN for a number, or a number for a NaN. */
@@ -47,14 +51,14 @@ static void print_worst(const judgement *j, FILE *out) {
     if (isfinite(c->its_error) && d.promised) fprintf(out, " of %.4g allowed", c->its_bound);
     fputc('\n', out);
     if (nl_args[c->worst_of].extent != NL_TENSOR) return;
+    const long double mean = unsigned_nan(w->mean[g]), sigma = unsigned_nan(sqrtl(w->var[g]));
     fprintf(out, "  its %-12s ", nl_layers[p->op].group);
     if (nl_layers[p->op].centred && p->pass != NL_BACKWARD)
-        fprintf(out, "mean %.6Lg, sigma %.6Lg, kappa %.4g\n", w->mean[g], sqrtl(w->var[g]),
-                c->kappa[g]);
+        fprintf(out, "mean %.6Lg, sigma %.6Lg, kappa %.4g\n", mean, sigma, c->kappa[g]);
     else if (nl_layers[p->op].centred)
-        fprintf(out, "mean %.6Lg, sigma %.6Lg\n", w->mean[g], sqrtl(w->var[g]));
+        fprintf(out, "mean %.6Lg, sigma %.6Lg\n", mean, sigma);
     else
-        fprintf(out, "rms %.6Lg\n", sqrtl(w->var[g]));
+        fprintf(out, "rms %.6Lg\n", sigma);
 }
 
 /* Prints a line for each output other than y or dx. */

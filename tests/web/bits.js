@@ -1,9 +1,10 @@
 /* The library of the figures gives the bits, the verdicts and the errors of the native build, and its judge the
- * same report. Usage: node bits.js FOLDER NATIVE, where FOLDER has figures.js and NATIVE has what native.c printed;
- * then, for the judge: FILES REPORT, a folder of arrays, in which the words of the command are the file `words`.
+ * same reports. Usage: node bits.js FOLDER NATIVE ARRAYS..., where FOLDER has figures.js and NATIVE has what native.c
+ * printed. ARRAYS is a folder for the judge: the words of the command are its file `words`, what the native build prints
+ * is ARRAYS.report.
  * SPDX-License-Identifier: MIT */
 const fs = require("fs"), path = require("path");
-const [folder, native, arrays, report] = process.argv.slice(2);
+const [folder, native, ...judged] = process.argv.slice(2);
 require(path.resolve(folder, "figures.js")), require(path.resolve(folder, "normlab.wasm.js"));
 
 (async () => {
@@ -20,10 +21,12 @@ require(path.resolve(folder, "figures.js")), require(path.resolve(folder, "norml
         if (!near || r.outcome !== ["ok", "fail", "demo", "skip"][outcome])
             wrong.push(`${spelling} ${name}: ${r.outcome} ${r.error}, not ${outcome} ${error}`);
     }
-    const files = {};
-    for (const file of fs.readdirSync(arrays)) files[file] = new Uint8Array(fs.readFileSync(path.join(arrays, file)));
-    const {printed} = L.judge(fs.readFileSync(path.join(arrays, "words"), "utf8").trim().split(/\s+/), files);
-    if (printed !== fs.readFileSync(report, "utf8")) wrong.push(`the judge prints\n${printed}`);
+    for (const arrays of judged) {
+        const files = {};
+        for (const file of fs.readdirSync(arrays)) files[file] = new Uint8Array(fs.readFileSync(path.join(arrays, file)));
+        const {printed} = L.judge(fs.readFileSync(path.join(arrays, "words"), "utf8").trim().split(/\s+/), files);
+        if (printed !== fs.readFileSync(`${arrays}.report`, "utf8")) wrong.push(`${arrays}: the judge prints\n${printed}`);
+    }
     if (cases.size < 200) wrong.push(`${cases.size} cases are fewer than 200`);
     for (const line of wrong.slice(0, 20)) console.error(line);
     console.log(`${cases.size} cases, ${lines.length} calls: ${wrong.length} differ`);

@@ -135,10 +135,13 @@ def depth(page, program):
 
 
 def who(page, _program):
-    for norm, moved, others in (("batch", 12, 8), ("layer", 4, 0), ("rms", 4, 0), ("instance", 4, 0), ("group", 8, 0)):
-        shown = page.open("who", norm=norm)
-        if shown["moved"] != f"{moved} of 48" or shown["others"] != str(others):
-            yield f"{norm}: {shown}"
+    padded, small = {"cell": 30, "length": 3}, {"batch": 1}
+    for norm, settings, moved, others in (
+            ("batch", {}, "12 of 48", 8), ("layer", {}, "4 of 48", 0), ("rms", {}, "4 of 48", 0), ("instance", {}, "4 of 48", 0),
+            ("instance", padded, "16 of 48", 0), ("batch", small, "16 of 16", 16), ("group", {}, "8 of 48", 0)):
+        shown = page.open("who", norm=norm, **settings)
+        if shown["moved"] != moved or shown["others"] != str(others):
+            yield f"{norm} {settings}: {shown}"
     page.root.find_elements("css selector", ".nf-cells button")[20].send_keys(Keys.ENTER)
     page.settle()
     if "cell=20" not in page.driver.current_url:

@@ -78,7 +78,8 @@
             if (Number.isFinite(r.y[i])) d.add("circle", {cx: x, cy: at(r.y[i]), r: 2.6, class: "bad"});
         }
         if (!r.y.every(Number.isFinite)) d.text(d.width / 2, 20, "y is NaN", "bad big");
-        d.text(d.width - 10, 134, count < r.y.length ? `y, the first ${count} of ${r.y.length}` : "y", "small", "end");
+        const part = count < r.y.length ? `, the first ${count} of ${r.y.length}` : "";
+        d.text(d.width - 10, 136, `y${part}: rings exact, dots computed`, "small", "end");
     }
 
     figure("digits", {
@@ -86,13 +87,13 @@
         state: {mean: 80000, sigma: 1, c: 4, method: "one_pass", type: "f32", exhibit: "ort28463"},
         build(f) {
             const set = f.set.bind(f); /* a slider that is moved leaves the exhibit */
-            f.set = changes => set(["mean", "sigma", "c"].some(key => key in changes) ? {exhibit: "", ...changes} : changes);
+            f.set = changes => set(["mean", "sigma", "c"].some(key => key in changes) ? {exhibit: "", ...changes}
+                : changes.exhibit ? {type: "f32", ...changes} : changes);
             f.refreshers.push(s => {
                 const {mean, sigma, c} = exhibits[s.exhibit] || (s.exhibit = "", s);
                 Object.assign(s, {mean, sigma, c});
             });
-            f.buttons("From bug reports:", Object.entries(exhibits).map(([name, e]) =>
-                [e.label, () => f.set({exhibit: name, type: "f32"})]));
+            f.choice("exhibit", "from bug reports", [...Object.entries(exhibits).map(([name, e]) => [name, e.label]), ["", "your own"]]);
             f.choice("method", "method", s => s.type === "f32" ? methods : [...methods, ...halves]);
             f.choice("type", "type of x", [["f32", "f32"], ["f16", "f16"], ["bf16", "bf16"]]);
             f.slider("mean", "mean", {min: 0, max: 6, step: 0.02, log: true});
@@ -102,15 +103,15 @@
             this.y = f.surface(140, "y: rings are exact, dots are computed");
             for (const [key, label] of [["of", "E[x²], as computed"], ["square", "mean², as computed"],
                                         ["variance", "variance"], ["due", "exact variance"], ["rstd", "rstd"],
-                                        ["error", "largest error of y, units"], ["left", "right bits of y"]])
+                                        ["apart", "from mean² to E[x²], in floats"], ["left", "right bits of y"],
+                                        ["error", "largest error of y, units of one rounding"]])
                 f.fact(key, label);
         },
         draw(f, s) {
             const r = compute(f, s), m = r.moments, one = s.method === "one_pass";
-            const due = r.due_variance[0], mean2 = r.due_mean ** 2;
+            const due = r.due_variance[0], mean2 = r.due_mean ** 2, grain = spacing(mean2 || due, 24), lost = !r.x.every(Number.isFinite);
             if (one && Number.isFinite(m.of)) {
-                const ulp = spacing(mean2 || due, 24);
-                grid(this.grid, m.square, ulp, Math.max(4.5 * ulp, ...[due, m.variance, mean2 - m.square].map(v => 1.4 * Math.abs(v))), [
+                grid(this.grid, m.square, grain, Math.max(4.5 * grain, ...[due, m.variance, mean2 - m.square].map(v => 1.4 * Math.abs(v))), [
                     {v: mean2, label: "mean², exactly", kind: "good", above: true, level: 0},
                     {v: mean2 + due, label: "E[x²], exactly", kind: "good", above: true, level: 1.6},
                     {v: m.square, label: "mean², a float", kind: "bad", above: false, level: 0},
@@ -120,7 +121,7 @@
                 const ulp = spacing(r.due_mean || 1e-30, kept), off = Math.abs(r.mean[0] - r.due_mean);
                 grid(this.grid, r.due_mean, ulp, Math.max(4.5 * ulp, 1.3 * off), [
                     {v: r.due_mean, label: "mean, exactly", kind: "good", above: true, level: 0},
-                    {v: r.mean[0], label: s.method === "refined" ? "mean, as saved (y also takes what it is off by)"
+                    {v: r.mean[0], label: s.method === "refined" ? "mean, as saved (y corrects its error)"
                         : "mean, as computed", kind: "bad", above: false, level: 0}]);
             } else {
                 this.grid.text(this.grid.width / 2, 90, "the squares have left the range of the type", "bad");
@@ -130,8 +131,10 @@
             f.say("of", one ? digits(m.of, 10) : "not used"), f.say("square", one ? digits(m.square, 10) : "not used");
             f.say("variance", one ? digits(m.variance, 6) : digits(1 / r.rstd[0] ** 2 - 1e-5, 6));
             f.say("due", digits(due, 6)), f.say("rstd", digits(r.rstd[0], 6)), f.say("error", digits(r.error, 4));
-            f.say("left", Number.isFinite(r.error) ? `${Math.floor(left)} of ${all}` : "none: NaN");
-            f.conclude(!Number.isFinite(r.error) ? "y is NaN or infinite: the variance came out negative, or overflowed."
+            f.say("apart", one ? digits(m.variance / grain) : "not used");
+            f.say("left", lost ? "y has to be NaN" : Number.isFinite(r.error) ? `${Math.floor(left)} of ${all}` : "none: NaN");
+            f.conclude(lost ? `x is infinite: the mean exceeds the range of ${s.type}. y has to be NaN.`
+                : !Number.isFinite(r.error) ? "y is NaN or infinite: the variance came out negative, or overflowed."
                 : r.error <= 32 ? "Right, to the last few bits." : left < all / 6 ? "Wrong, and nothing says so."
                     : `${Math.round(all - left)} of ${all} bits are lost.`);
             f.note.textContent = s.exhibit || s.sigma === 1 ? `normlab check ${spelling(s)} --impl ${r.name}@c` : "";

@@ -31,10 +31,10 @@
             f.choice("norm", "norm", [["layernorm", "LayerNorm"], ["rmsnorm", "RMSNorm"]]);
             f.choice("pass", "show", [["forward", "y"], ["backward", "y, and the gradient"]]);
             const put = change => () => {
-                const [x, y, z] = [f.state.x, f.state.y, f.state.z].map(v => Math.max(-3.4, Math.min(3.4, change(v))));
-                f.set({x, y, z});
+                const [x, y, z] = [f.state.x, f.state.y, f.state.z].map(change);
+                if (Math.max(...[x, y, z].map(Math.abs)) <= 3.5) f.set({x, y, z}); /* a clamped x would have another direction */
             };
-            f.buttons("x:", [["× ½", put(v => v / 2)], ["× 2", put(v => v * 2)], ["+ ½", put(v => v + 0.5)],
+            f.buttons("x:", [["× ½", put(v => v / 2)], ["× 2", put(v => v * 2)], ["+ ½", put(v => v + 0.5)], ["− ½", put(v => v - 0.5)],
                              ["(1, 1, 1)", put(() => 1)]]);
             for (const k of [1, 2, 3]) f.slider(`g${k}`, `gain of x${"₁₂₃"[k - 1]}:`, {min: -2, max: 2, step: 0.1});
             f.slider("turn", "turn", {min: -180, max: 180, show: v => `${v}°`}), f.slider("tilt", "tilt", {min: -90, max: 90, show: v => `${v}°`});
@@ -55,9 +55,8 @@
                 return {x, y, text: triple([s.x, s.y, s.z])};
             }, mover(["x", "y", "z"]));
             d.handle("dy, the gradient of y", "dy", s => {
-                const shown = s.pass === "backward";
-                const [x, y] = shown ? this.at(plus(this.result || [0, 0, 0], [s.p, s.q, s.r])) : [-99, -99];
-                return {x, y, text: shown ? triple([s.p, s.q, s.r]) : "not shown"};
+                const [x, y] = this.at(plus(this.result, [s.p, s.q, s.r]));
+                return s.pass === "backward" && Number.isFinite(x) && {x, y, text: triple([s.p, s.q, s.r])};
             }, mover(["p", "q", "r"]));
             let from;
             d.svg.addEventListener("pointerdown", e => { if (!e.target.closest(".nf-handle")) from = [e.clientX, e.clientY]; });
@@ -69,8 +68,8 @@
             });
             for (const end of ["pointerup", "pointerleave", "pointercancel"])
                 d.svg.addEventListener(end, () => { from = undefined; });
-            for (const [key, label] of [["x", "x"], ["mean", "mean of x"], ["y", "y of C"], ["sum", "sum of y / gain"],
-                                        ["rms", "rms of y / gain"], ["dx", "dx of C"], ["along", "dx · x"], ["total", "sum of dx"]])
+            for (const [key, label] of [["x", "x"], ["mean", "mean of x"], ["y", "y, from C"], ["sum", "sum of (y / gain)"],
+                                        ["rms", "rms of (y / gain)"], ["dx", "dx, from C"], ["along", "dx · x"], ["total", "dx · (1, 1, 1)"]])
                 f.fact(key, label);
         },
         draw(f, s) {
@@ -104,13 +103,15 @@
             if (y.every(Number.isFinite)) {
                 stroke([0, 0, 0], y, "bad");
                 d.add("circle", {cx: this.at(y)[0], cy: this.at(y)[1], r: 6, class: "bad"});
-                d.text(this.at(y)[0] + 10, this.at(y)[1] - 8, "y", "bad", "start");
+                d.text(this.at(y)[0] - 9, this.at(y)[1] + 17, "y", "bad", "end");
             }
             d.text(this.at(x)[0] + 12, this.at(x)[1] - 10, "x", "", "start");
             f.say("x", triple(x)), f.say("mean", digits(mean, 3)), f.say("y", triple(y));
-            f.say("sum", digits(bare[0] + bare[1] + bare[2], 2)), f.say("rms", digits(Math.sqrt(dot(bare, bare) / 3), 6));
+            const some = gain.every(Boolean), even = gain.every(v => v === 1);
+            f.say("sum", some ? digits(bare[0] + bare[1] + bare[2], 2) : "a gain is 0"), f.say("rms", some ? digits(Math.sqrt(dot(bare, bare) / 3), 6) : "a gain is 0");
             for (const key of ["dx", "along", "total"]) f.said[key].parentElement.hidden = s.pass === "forward";
-            if (s.pass === "backward") {
+            if (s.pass === "backward" && !y.every(Number.isFinite)) for (const key of ["dx", "along", "total"]) f.say(key, "NaN");
+            else if (s.pass === "backward") {
                 const dx = layer(f, s, "backward");
                 const tip = plus(y, [s.p, s.q, s.r]);
                 stroke(y, tip, "bad"), d.text(this.at(tip)[0] + 12, this.at(tip)[1] - 10, "dy", "bad", "start");
@@ -118,8 +119,10 @@
                 d.text(...this.at(plus(x, scaled(dx, 1.15))), "dx", "third");
                 f.say("dx", triple(dx)), f.say("along", digits(dot(dx, x), 2)), f.say("total", digits(dx[0] + dx[1] + dx[2], 2));
             }
-            f.conclude(!y.every(Number.isFinite) ? "All features are equal: there is no direction left, and y is NaN (eps is 0 here)."
-                : ln ? "LayerNorm keeps the direction of x − mean: y lies on a circle." : "RMSNorm keeps the direction of x: y lies on a sphere.");
+            f.conclude(ln ? x.every(v => v === x[0]) ? "All features are equal: no direction is left, and y is NaN or rounding noise (eps is 0 here)."
+                : `LayerNorm keeps the direction of x − mean: y lies on ${even ? "a circle" : "an ellipse"}.`
+                : y.every(Number.isFinite) ? `RMSNorm keeps the direction of x: y lies on ${even ? "a sphere" : "an ellipsoid"}.`
+                    : "x is 0: it has no direction, and y is NaN (eps is 0 here).");
         }
     });
 }

@@ -11,10 +11,10 @@
         build(f) {
             f.choice("norm", "norm", Object.entries(norms).map(([key, [name]]) => [key, name]));
             f.choice("place", "its place", Object.entries(places).map(([key, [name]]) => [key, name]));
-            f.slider("gain", "weights, times those of He", {min: 0.5, max: 2, step: 0.05, show: v => digits(v, 3)});
+            f.slider("gain", "scale of weights", {min: 0.5, max: 2, step: 0.05, show: v => digits(v, 3)});
             f.slider("layers", "layers", {min: 2, max: 64}), f.slider("width", "width", {min: 8, max: 64, step: 8});
             this.plot = f.surface(300, "Sizes by layer, on a logarithmic scale");
-            f.legend(Object.values(lines).map(([name, kind]) => [kind, name]));
+            f.legend([["what", "rms of the"], ...Object.values(lines).map(([name, kind]) => [kind, name])]);
             for (const [key, [name]] of Object.entries(lines)) f.fact(key, `${name}, first and last`);
         },
         draw(f, s) {

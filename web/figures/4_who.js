@@ -46,8 +46,8 @@
         state: {norm: "batch", cell: index(0, 1, 1), value: 4, batch: N, length: P},
         build(f) {
             f.choice("norm", "norm", Object.entries(norms).map(([key, [name]]) => [key, name]));
-            f.slider("value", "the chosen input", {min: -6, max: 6, step: 0.5});
-            f.slider("batch", "batch size", {min: 1, max: N}), f.slider("length", "places of sample 1 that are not padding", {min: 1, max: P});
+            f.slider("value", "x of the chosen cell", {min: -6, max: 6, step: 0.5});
+            f.slider("batch", "batch size", {min: 1, max: N}), f.slider("length", "length of sample 1", {min: 1, max: P});
             this.cells = [];
             const box = f.pictures.appendChild(element("div", {class: "nf-block"}));
             for (let n = 0; n < N; n++) {
@@ -56,31 +56,36 @@
                 for (let i = n * C * P; i < (n + 1) * C * P; i++) {
                     const b = cells.appendChild(element("button", {type: "button"}));
                     b.addEventListener("click", () => f.set({cell: i}));
+                    b.addEventListener("keydown", e => {
+                        const to = i + {ArrowLeft: -1, ArrowRight: 1, ArrowUp: -P, ArrowDown: P}[e.key], next = this.cells[to];
+                        if (next && !next.disabled) e.preventDefault(), next.focus(), f.set({cell: to});
+                    });
                     this.cells.push(b);
                 }
             }
-            f.pictures.append(element("p", {class: "nf-legend"}, "Rows are channels, columns places; the numbers are y."));
-            f.fact("moved", "outputs that moved"), f.fact("others", "of them in other samples"), f.fact("shares", "statistics are of");
+            f.pictures.append(element("p", {class: "nf-legend"}, "Rows are channels, columns places; the numbers are y. " +
+                "Framed: shares the statistics of the chosen cell. Red: moved, strong red by more than 0.3. Dashed: padding."));
+            f.fact("moved", "outputs that moved"), f.fact("others", "of them, moved by another sample"), f.fact("shares", "statistics are of");
         },
         draw(f, s) {
-            const L = f.library, x = new Float64Array(N * C * P).map((_, i) => L.normal(0, i));
-            const before = output(L, s.norm, x, N);
-            x[s.cell] = s.value;
-            for (let c = 0; c < C; c++) for (let p = s.length; p < P; p++) x[index(0, c, p)] = 0;
-            const after = output(L, s.norm, x, s.batch), group = groupsOf(s.norm, s.batch).find(one => one.includes(s.cell)) || [];
-            const padded = i => i < C * P && i % P >= s.length;
+            const L = f.library, sample = i => Math.floor(i / C / P), padded = i => i < C * P && i % P >= s.length;
+            const changed = test => new Float64Array(N * C * P).map((_, i) =>
+                !test(sample(i)) ? L.normal(0, i) : padded(i) ? 0 : i === s.cell ? s.value : L.normal(0, i));
+            const before = output(L, s.norm, changed(() => false), N), after = output(L, s.norm, changed(() => true), s.batch);
+            const alone = Array.from({length: N}, (_, n) => output(L, s.norm, changed(one => one === n), N)); /* only sample n changes */
+            const group = groupsOf(s.norm, s.batch).find(one => one.includes(s.cell)) || [], home = s.cell < s.batch * C * P ? s.cell : 0;
             let moved = 0, others = 0;
             this.cells.forEach((b, i) => {
                 const there = i < s.batch * C * P, by = there && !padded(i) ? Math.abs(after[i] - before[i]) : 0;
-                const place = `sample ${Math.floor(i / C / P) + 1}, channel ${Math.floor(i / P) % C + 1}, place ${i % P + 1}`;
-                b.disabled = !there, b.textContent = there ? digits(Number(after[i].toFixed(1))) : "";
+                const place = `sample ${sample(i) + 1}, channel ${Math.floor(i / P) % C + 1}, place ${i % P + 1}`;
+                b.disabled = !there, b.tabIndex = i === home ? 0 : -1, b.textContent = there ? digits(Number(after[i].toFixed(1))) : "";
                 b.setAttribute("aria-pressed", String(i === s.cell));
                 b.setAttribute("aria-label", `${place}: y ${there ? digits(after[i], 3) : "is not in the batch"}${by > 0 ? ", moved" : ""}`);
                 b.className = `${by > 0 ? by > 0.3 ? "much" : "some" : ""}${group.includes(i) ? " shares" : ""}${padded(i) ? " padding" : ""}`;
-                if (by > 0) moved++, others += Math.floor(i / C / P) !== Math.floor(s.cell / C / P);
+                if (by > 0) moved++, others += after[i] !== alone[sample(i)][i];
             });
             f.say("moved", `${moved} of ${s.batch * C * P}`), f.say("others", String(others)), f.say("shares", norms[s.norm][1]);
-            f.conclude(others ? "An output depends on what else is in the batch." : "No other sample is seen.");
+            f.conclude(others ? "An output depends on what else is in the batch." : "No sample sees another.");
         }
     });
 }

@@ -23,8 +23,9 @@
             f.slider("lanes", "lanes", {min: 0, max: 4, show: v => digits(2 ** v)});
             f.slider("n", "values in the row", {min: 4, max: 13, show: v => digits(2 ** v)});
             this.cycles = f.surface(() => 28 + 34 * f.state.ports, "The first cycles of the ports");
-            for (const [key, label] of [["cycles", "cycles of the model"], ["each", "values a cycle"], ["busy", "ports busy"],
-                                        ["tail", "cycles that join the accumulators"]]) f.fact(key, label);
+            f.legend([["what", "A number: an addition to that accumulator begins. Grey: the port waits. Framed: accumulators and lanes are added up."]]);
+            for (const [key, label] of [["cycles", "cycles of the model"], ["each", "values a cycle"], ["busy", "ports busy, of all cycles"],
+                                        ["tail", "cycles to add up accumulators and lanes"]]) f.fact(key, label);
         },
         draw(f, s) {
             const d = this.cycles, lanes = 2 ** s.lanes, n = 2 ** s.n, steps = Math.ceil(n / lanes);
@@ -40,12 +41,12 @@
                 d.add("rect", {x: 54 + step * cycle + 1, y: 27 + 34 * port, width: step - 2, height: 28, rx: 3, class: `chain chain${chain % 4}`});
                 d.text(54 + step * (cycle + 0.5), 46 + 34 * port, String(chain + 1), "small on");
             }
-            d.text(54, 16, `the first ${shown} cycles${d.width < 480 ? "" : "; an addition begins, for the accumulator with this number"}`, "small", "start");
+            d.text(54, 16, `the first ${shown} cycles`, "small", "start");
             const need = s.latency * s.ports;
             f.say("cycles", digits(all)), f.say("each", digits(n / all, 3)), f.say("busy", `${Math.round(100 * steps / (all * s.ports))} %`);
             f.say("tail", digits(tail));
             f.conclude(s.chains < need ? `Each accumulator waits for itself: ${need} would keep ${s.ports === 1 ? "the port" : "the ports"} busy.`
-                : tail > end ? "The ports are busy while the row lasts, but joining the accumulators takes longer than the row." : "The ports are busy.");
+                : tail > end ? "The ports are busy until the row ends, but adding up the accumulators takes longer than the row." : "The ports are busy until the row ends.");
         }
     });
 }

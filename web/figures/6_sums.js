@@ -53,12 +53,15 @@
             return v.x;
         };
         place(root);
-        const mark = v => {
-            if (v.parts) v.parts.forEach(mark);
+        const mark = (v, inner) => { /* inner: its line to the next sum of a chain goes right */
+            const chain = v.parts && !v.parts[1].parts;
+            if (v.parts) v.parts.forEach((p, k) => mark(p, chain && k === 0));
             d.add("circle", {cx: v.x, cy: v.y, r: v.parts ? 5 : 3, class: v.parts ? v.lost ? "bad" : "good" : "leaf"});
-            if (v.parts && (step > 24 || v === root)) d.text(v.x + 8, v.y - 6, digits(v.value, 4), `small ${v.lost ? "bad" : ""}`, "start");
+            const side = v !== root && (inner || (chain && v.depth > 1)) ? -8 : 8;
+            if (v.parts && (step > 24 || v === root))
+                d.text(v.x + side, v.y - 6, digits(v.value, 4), `small ${v.lost ? "bad" : ""}`, side < 0 ? "end" : "start");
         };
-        mark(root);
+        mark(root, false);
         if (step > 22) for (const v of leaves) d.text(v.x, d.height - 8, digits(v.value, 3), "small");
     }
 
@@ -70,7 +73,7 @@
         const every = Math.max(1, Math.floor(leaves.length / 400)), thin = list => list.map((v, k) => at(k, v)).filter((_, k) => k % every === 0);
         d.line(46, d.height - 26, d.width - 14, d.height - 26, "axis"), d.line(46, 20, 46, d.height - 26, "axis");
         d.path(thin(sums), "good"), d.path(thin(history), "bad");
-        d.text(40, d.height - 22, "0", "small", "end"), d.text(40, 38, digits(most, 3), "small", "end");
+        d.text(40, d.height - 22, "0", "small", "end"), d.text(40, 38, digits(most, 5), "small", "end");
         d.text(d.width - 14, d.height - 8, `${leaves.length} terms`, "small", "end");
         d.text(d.width - 20, at(0, sums[sums.length - 1])[1] + 18, "exact", "good", "end");
         d.text(d.width - 20, at(0, history[history.length - 1])[1] - 6, "as computed", "bad", "end");
@@ -84,9 +87,10 @@
             f.choice("type", "type", [["bf16", "bf16"], ["f16", "f16"], ["f32", "f32"]]);
             f.choice("order", "order", [["chain", "one after the other"], ["blocks", "in blocks"], ["pairwise", "pairwise"]]);
             f.choice("lanes", "lanes", s => s.order === "pairwise" ? [["1", "none"]] : ["1", "2", "4", "8"].map(k => [k, k]));
-            f.slider("n", "terms", {min: 1, max: 15, step: 1, log: false, show: v => digits(2 ** v)});
+            f.slider("n", "how many", {min: 1, max: 15, show: v => String(2 ** v)});
             this.tree = f.surface(300, "The additions as a tree");
-            for (const [key, label] of [["sum", "sum, as computed"], ["exact", "sum, exactly"], ["error", "error, units"], ["path", "additions on the longest way"],
+            f.legend([["what", "an addition:"], ["bad", "● rounded"], ["good", "● exact"]]);
+            for (const [key, label] of [["sum", "sum, as computed"], ["exact", "sum, exactly"], ["error", "error, units of one rounding"], ["path", "additions on the longest way"],
                                         ["rounded", "additions that rounded"]]) f.fact(key, label);
         },
         draw(f, s) {
@@ -95,11 +99,13 @@
             const root = total(t, leaves, s), exact = leaves.reduce((sum, v) => sum + v.value, 0);
             if (n <= 32) tree(this.tree, root);
             else if (t.history.length) running(this.tree, t.history, leaves);
-            else this.tree.text(this.tree.width / 2, 150, `${digits(n)} leaves are too many to draw; up to 32 are a tree`, "small");
+            else this.tree.text(this.tree.width / 2, 150, "A tree is drawn for up to 32 terms.", "small");
             f.say("sum", digits(root.value, 8)), f.say("exact", digits(exact, 8)), f.say("path", String(root.depth));
             f.say("error", digits(Math.abs(root.value - exact) / exact / unit[s.type], 3)), f.say("rounded", `${t.rounded} of ${t.all}`);
-            const short = digits(Math.abs(exact - root.value), 4);
-            f.conclude(root.value === exact ? "The sum is exact." : root.value < exact ? `${short} is missing.` : `${short} is too much.`);
+            const off = Math.abs(exact - root.value), short = digits(off, 6), spacing = 2 ** (Math.floor(Math.log2(exact)) + 1) * unit[s.type];
+            f.conclude(off === 0 ? "The sum is exact."
+                : off <= spacing / 2 ? `Right: ${digits(exact, 8)} is no ${s.type}, and none is nearer than ${digits(root.value, 8)}.`
+                    : root.value < exact ? `${short} is missing.` : `${short} is too much.`);
         }
     });
 }

@@ -36,10 +36,11 @@
         title: "The effective rate",
         state: {rate: 0.1, decay: 0.1, start: 1, norm: "rmsnorm"},
         build(f) {
-            f.choice("norm", "behind the weights", [["rmsnorm", "RMSNorm"], ["none", "nothing"]]);
-            f.slider("rate", "rate", {min: -3, max: 0, step: 0.05, log: true}), f.slider("decay", "weight decay", {min: -4, max: 0, step: 0.05, log: true});
-            f.slider("start", "size of the first weights", {min: -1, max: 1.5, step: 0.05, log: true});
+            f.choice("norm", "norm of w", [["rmsnorm", "RMSNorm"], ["none", "none"]]);
+            f.slider("rate", "rate", {min: -3, max: 0, step: 0.05, log: true}), f.slider("decay", "decay", {min: -4, max: 0, step: 0.05, log: true});
+            f.slider("start", "initial size of w", {min: -1, max: 1.5, step: 0.05, log: true});
             this.sizes = f.surface(170, "The size of w over the steps"), this.angles = f.surface(170, "The angle of each step");
+            f.legend([["what", "Both scales are logarithmic. Dashed: √(2 · rate · decay)."]]);
             f.fact("size", "‖w‖ at the end"), f.fact("angle", "angle of the last steps, °"), f.fact("due", "√(2 · rate · decay), °");
         },
         draw(f, s) {
@@ -48,7 +49,7 @@
             plot(this.sizes, sizes, "‖w‖", "good"), plot(this.angles, angles, "how far a step turns w, in degrees", "bad", s.norm === "rmsnorm" && due);
             f.say("size", digits(sizes[STEPS], 3)), f.say("angle", digits(last, 3)), f.say("due", s.norm === "rmsnorm" ? digits(due, 3) : "only with a norm");
             f.conclude(s.norm !== "rmsnorm" ? "Without a norm the rate is the rate: a step does not care how large w is."
-                : Math.abs(Math.log(last / due)) < 0.2 ? "In balance: the steps turn w by √(2 · rate · decay), wherever it began."
+                : Math.abs(Math.log(last / due)) < 0.1 ? "In balance: the steps turn w by √(2 · rate · decay), wherever it began."
                     : "Not in balance yet: ‖w‖ still moves, and with it how far a step of this rate turns w.");
         }
     });

@@ -32,12 +32,13 @@
             const cent = v => `${digits(v, 3)} %`;
             f.slider("gain", "true saving", {min: -10, max: 40, step: 0.5, show: cent}), f.slider("round", "noise of a round", {min: 0.5, max: 20, step: 0.5, show: cent});
             f.slider("pass", "noise of a pass", {min: 0, max: 10, step: 0.25, show: cent}), f.slider("rounds", "rounds in a pass", {min: 6, max: 400, step: 2});
-            f.slider("passes", "passes", {min: 1, max: 12}), f.slider("share", "norm's share of a step", {min: 1, max: 60, show: cent});
+            f.slider("passes", "passes", {min: 1, max: 12}), f.slider("share", "norm's share", {min: 1, max: 60, show: cent});
             f.buttons("The same again:", [["another day", () => f.set({day: (f.state.day + 1) % 900})]]);
             this.strip = f.surface(() => 128 + 18 * f.state.passes, "Ratios of the rounds, and intervals");
+            f.legend([["what", "A dot: the ratio of one round. A row of dots: a pass."]]);
             this.bar = f.surface(74, "A step of the model, before and after");
             for (const [key, label] of [["first", "saved, by the first pass alone"], ["all", "saved, by all passes"], ["verdict", "verdict of normlab"],
-                                        ["held", `of ${DAYS} days, the truth was in the interval`], ["step", "saved of a step"]]) f.fact(key, label);
+                                        ["held", `of ${DAYS} days, the truth was in the interval`], ["step", "saved of a whole step"]]) f.fact(key, label);
         },
         draw(f, s) {
             const L = f.library, truth = Math.log(1 - s.gain / 100) || 1e-12, r = measure(L, s, s.day, truth), own = measure(L, s, s.day, 0);
@@ -61,7 +62,7 @@
             [[6, share, "before"], [40, share * (1 - s.gain / 100), "after"]].forEach(([top, norm, name]) => {
                 this.bar.add("rect", {x: 12, y: top, width: wide * norm / 1.1, height: 26, class: "chain chain1"});
                 this.bar.add("rect", {x: 12 + wide * norm / 1.1, y: top, width: wide * (1 - share) / 1.1, height: 26, class: "idle"});
-                this.bar.text(12 + wide * norm / 1.1 + 8, top + 18, `${name}: the norm, and the rest`, "small", "start");
+                this.bar.text(12 + wide * norm / 1.1 + 8, top + 18, `${name}: the norm, and the rest`, "small bare", "start");
             });
             let one = 0, many = 0;
             for (let day = 0; day < DAYS; day++) {
@@ -72,7 +73,7 @@
             f.say("first", `${percent(r.first.high)} … ${percent(r.first.low)}`), f.say("all", s.passes > 2 ? `${percent(r.all.high)} … ${percent(r.all.low)}` : "no interval");
             f.say("verdict", verdict), f.say("held", `first pass ${one}, all passes ${s.passes > 2 ? many : "—"}`), f.say("step", `${digits(100 * saved, 3)} %`);
             f.conclude(one < 0.8 * DAYS ? "More rounds make the first pass sure of itself, not right: what all of its rounds share does not average out."
-                : `${verdict}: of a whole step ${digits(100 * saved, 2)} % would be saved.`);
+                : `${verdict}: a whole step would take ${digits(Math.abs(100 * saved), 2)} % ${saved < 0 ? "longer" : "less"}.`);
         }
     });
 }

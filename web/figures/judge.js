@@ -25,7 +25,7 @@
             this.files = {};
             f.choice("layer", "layer", [["layernorm", "LayerNorm"], ["rmsnorm", "RMSNorm"], ["qwen2_rmsnorm", "Qwen2RMSNorm"], ["batchnorm", "BatchNorm"]]);
             f.choice("eps", "eps", ["1e-5", "1e-6", "1e-12", "0"].map(v => [v, v]));
-            f.choice("casting", "casting", [["last", "last"], ["before-weight", "before the weight"]]);
+            f.choice("casting", "cast to y's type", [["last", "last"], ["before-weight", "before the weight"]]);
             f.choice("rounded", "y was rounded to", [["", "its own type"], ["f16", "f16"], ["bf16", "bf16"]]);
             const input = element("input", {type: "file", multiple: true, accept: ".npy"});
             const box = element("label", {class: "nf-drop"}, "Drop x.npy and y.npy here, with gamma.npy and beta.npy if there are any; or choose them: ", input);
@@ -39,7 +39,7 @@
             for (const kind of ["dragover", "drop"]) f.root.addEventListener(kind, e => { e.preventDefault(); if (kind === "drop") take(e.dataTransfer.files); });
             f.buttons("Or:", [["an example", () => this.example(f)], ["forget the files", () => { this.files = {}, input.value = "", f.soon(); }]]);
             this.out = element("pre", {class: "nf-report", tabindex: "0", "aria-label": "report"});
-            f.pictures.append(box, this.list, this.out);
+            f.pictures.append(box, this.list, f.verdict, this.out);
         },
         /* Rows whose means lie ever farther from zero, normalized by one_pass. */
         example(f) {
@@ -67,7 +67,13 @@
         },
         judge(f, words, names) {
             const files = Object.fromEntries(names.map(role => [`${role}.npy`, this.files[role]]));
-            const {code, printed} = f.library.judge(words, files), lines = printed.trim().split("\n");
+            let found;
+            try {
+                found = f.library.judge(words, files);
+            } catch (error) { /* WebAssembly stopped, for example because it got no memory */
+                return f.conclude(`Not judged in the page: ${error.message}. The command below judges the files in a terminal.`), undefined;
+            }
+            const {code, printed} = found, lines = printed.trim().split("\n");
             this.out.textContent = printed;
             f.conclude(code > 1 ? lines[0] : lines.filter(line => /^(verdict|likely mechanism)/.test(line))
                 .map(line => line.replace(/^verdict +/, "").replace(/^likely mechanism +/, "Likely mechanism: ")).join(". "));
