@@ -207,7 +207,6 @@ QUESTIONS = [
     (12, "RMSNorm of {n} x {c} in {type}: how many bytes move at least, and how long does that take at 20 GB/s, in µs?", "{bytes}; {ms} µs.", bytes_of),
     (12, "Left or right of the ridge: what limits a kernel, and what does neither side mention?", "Left bytes, right operations. Latency.", None),
     (12, "What does a streaming store save, and when does it cost?", "Reading the line that is overwritten. When y is used soon, from a cache.", None),
-    (13, "Why is a vector sum more accurate than the plain loop?", "Each term goes through c / L + log₂ L additions.", None),
     (13, "A rung with four vector accumulators is 1.6 times as fast as one with one, not 4 times. Why?", "The output and the loads take their share; one cost fell, another became the limit.", None),
     (13, "What do `vload` with k < VLEN and zeros replace?", "The second loop for the rest of a row, where such kernels have their bugs.", None),
     (14, "A kernel takes {time} µs on one thread, a fork {fork} µs. What is the least on {count} threads?", "{fork} + {time} / {count} = {least} µs.", threads),
@@ -221,6 +220,7 @@ QUESTIONS = [
     (17, "RMSNorm in {lanes} lanes with c = {c}: which bound in units, by 1 + 8 + c / L + L?", "{bound}.", lost),
     (17, "A checker has `if (diff > tolerance) fail`. What passes?", "NaN: every comparison with it is false.", None),
     (18, "Make a prediction of “two rows at a time share the loads of γ and β”, and name the resource that it forgets.", "Six loads instead of eight: three quarters of the time, if loads are the limit. Registers.", None),
+    (19, "BatchNorm over two ranks, forward: how many messages do two-pass and Chan's merge need, what does one carry, and why do variances not add?", "Two and one: count, mean and M2 of each channel. Without d² n_a n_b / n the distance between the ranks' means is forgotten.", None),
 ]
 
 

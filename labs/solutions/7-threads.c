@@ -18,8 +18,9 @@ typedef struct job {
 /* Elements i to i + k - 1 of x, with their residual; zero in the other lanes. */
 NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
     vf x = vload(row.t, row.x, i, k);
-    if (row.residual) x += vload(row.t, row.residual, i, k);
-    return x;
+    if (!row.residual) return x;
+    x += vload(row.t, row.residual, i, k);
+    return row.rounds_sum ? vround(row.t, x) : x;
 }
 
 /* The sum of the squares of the elements from begin to end - 1, in four vectors. */

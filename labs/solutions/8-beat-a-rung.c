@@ -10,8 +10,9 @@
 
 NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
     vf x = vload(row.t, row.x, i, k);
-    if (row.residual) x += vload(row.t, row.residual, i, k);
-    return x;
+    if (!row.residual) return x;
+    x += vload(row.t, row.residual, i, k);
+    return row.rounds_sum ? vround(row.t, x) : x;
 }
 
 NL_INLINE size_t lanes_from(nl_view row, size_t i) {
