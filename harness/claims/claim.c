@@ -41,11 +41,22 @@ static bool read_setting(const char *text, setting *s) {
     return length > 0;
 }
 
+/* Has an earlier line given it? `paper` is in place of predicate and share. */
+static bool is_given(const claim *c, const char *key) {
+    const bool paper = strcmp(key, "paper") == 0;
+    return (strcmp(key, "claim") == 0 && *c->text) || (strcmp(key, "source") == 0 && *c->source) ||
+           (strcmp(key, "why") == 0 && *c->why) || (strcmp(key, "quantity") == 0 && c->q) ||
+           (strcmp(key, "margin") == 0 && !isnan(c->margin)) ||
+           ((paper || strcmp(key, "predicate") == 0) && !isnan(c->expected.low)) ||
+           ((paper || strcmp(key, "share") == 0) && c->share < 1);
+}
+
 /* Stores a value; returns NULL, or what the value should be. */
 _Static_assert(CLAIM_TEXT == 400 && SETTINGS_MAX == 24, "in the messages");
 static const char *set_key(claim *c, const char *key, const char *value) {
     char *const texts[] = {c->text, c->source, c->why};
     static const char *const names[] = {"claim", "source", "why"};
+    if (is_given(c, key)) return "given once, and `paper` without predicate and share";
     for (size_t i = 0; i < 3; i++)
         if (strcmp(key, names[i]) == 0) {
             if (!*value || strlen(value) >= CLAIM_TEXT) return "1 to 399 characters long";
@@ -102,6 +113,10 @@ bool claim_is_elsewhere(const setting *s) {
 const char *setting_why(const setting *s) {
     if (!s->measured) return *s->why ? s->why : "not measured";
     return isnan(s->f.value.median) ? "its result is no number" : "";
+}
+
+bool claim_lacks(const char *why) {
+    return strncmp(why, "not measured", 12) == 0;
 }
 
 bool setting_same_race(const setting *a, const setting *b) {

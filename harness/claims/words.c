@@ -64,6 +64,9 @@ static const char *how_words(const char *how) {
                                            {"instruction", "by itself"},
                                            {"newton", "with a Newton step"},
                                            {"true", "1 / sqrt"},
+                                           {"layer", "a layer"},
+                                           {"four", "four layers"},
+                                           {"mixer", "without experts"},
                                            {"average", "averaged with its sign"},
                                            {"size", "averaged without its sign"}};
     const mode *m = mode_find(how);
