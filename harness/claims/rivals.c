@@ -32,6 +32,7 @@ typedef struct rival {
 static const rival rivals[] = {
     {LAYERNORM("welford", "LayerNorm in plain C, Welford"), .impl = "layernorm/welford"},
     {LAYERNORM("layernorm_avx2", "LayerNorm in AVX2"), .impl = PIPELINED, .isa = "avx2"},
+    {LAYERNORM("layernorm", "LayerNorm"), .impl = "best"},
     {RMSNORM("rmsnorm_naive", "RMSNorm in plain C"), .impl = "rmsnorm/naive"},
     {RMSNORM("rmsnorm_avx2", "RMSNorm in AVX2"), .impl = PIPELINED, .isa = "avx2"},
     {RMSNORM("rmsnorm", "RMSNorm"), .impl = "best"},

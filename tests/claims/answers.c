@@ -225,6 +225,8 @@ Test(answers, share_of_a_step) {
     c->share = 0.4;
     cr_expect(strstr(sentence_of(c), "A step with RMSNorm takes 2.5 times as long (SIMD)"), "%s",
               sentence_of(c));
+    c->q = quantity_find("rival_saving");
+    cr_expect(strstr(sentence_of(c), "A step takes 2.5 times as long"), "%s", sentence_of(c));
 }
 
 /* With the longest names, in every outcome. */
