@@ -98,6 +98,8 @@ claim_verdict claim_decide(estimate wide, predicate expected, double same, doubl
     if (isnan(wide.median) || !(low <= high)) return UNRESOLVED;
     if (low >= same - margin && high <= same + margin) return EQUAL; /* false where same is NaN */
     if (expected.low == expected.high) expected.low -= margin, expected.high += margin;
+    if (isinf(expected.high)) expected.low = nextafter(expected.low, INFINITY); /* X is not > X */
+    if (isinf(expected.low)) expected.high = nextafter(expected.high, -INFINITY);
     if (low >= expected.low && high <= expected.high) return SUPPORTED;
     if (high < expected.low || low > expected.high) return REFUTED;
     return UNRESOLVED;

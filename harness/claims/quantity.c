@@ -167,25 +167,18 @@ static bool norm_inputs(const question *q, figure *out) {
 }
 
 /* HOW is layer, four or mixer. Counts the numbers a token that a backward pass needs, each once, in
- * Qwen3-Next-80B-A3B: HIDDEN wide, QK queries and as many keys, V values, gates and results of a
- * gated norm; 10 of its experts and a shared one; attention in one layer of four. */
+ * Qwen3-Next-80B-A3B: inputs and outputs of two norms, c each; queries and keys of c and values of v
+ * before the convolution and after it, queries and keys normalized; the gated norm's gate, input and
+ * output; what ten experts and a shared one get and compute. One layer of four has attention, with
+ * a gate, and 512 keys and values. */
 static bool gated_outputs(const question *q, figure *out) {
-    enum {
-        HIDDEN = 2048,
-        QK = 2048,
-        V = 4096,
-        KV = 512,
-        EXPERT = 512,
-        MIXER = 2 * HIDDEN + (2 * QK + V) /* before the convolution */ + 2 * QK /* after it */ +
-                2 * QK /* normalized */ + V + V /* the gate */ + 2 * V /* around the norm */,
-        EXPERTS = 2 * HIDDEN + 10 * HIDDEN + 11 * 3 * EXPERT,
-        ATTENTION = 2 * HIDDEN + 2 * V /* with a gate */ + 2 * KV + V + KV /* normalized */ + 2 * V
-    };
-    const bool mixer = strcmp(q->how, "mixer") == 0, four = strcmp(q->how, "four") == 0;
-    if (!mixer && !four && strcmp(q->how, "layer") != 0)
-        return fail(q, "'%s' should be layer, four or mixer", q->how);
-    const int layer = mixer ? MIXER : MIXER + EXPERTS;
-    return exactly(four ? 300. * V / (3 * layer + ATTENTION + EXPERTS) : 100. * V / layer, out);
+    const double c = 2048, v = 4096, mixer = 2 * c + 2 * (2 * c + v) + 2 * c + 3 * v,
+                 experts = 12 * c + 11 * 3 * 512, attention = 2 * c + 5 * v + 3 * 512;
+    if (strcmp(q->how, "mixer") == 0) return exactly(100 * v / mixer, out);
+    if (strcmp(q->how, "layer") == 0) return exactly(100 * v / (mixer + experts), out);
+    if (strcmp(q->how, "four") == 0)
+        return exactly(300 * v / (3 * mixer + attention + 4 * experts), out);
+    return fail(q, "'%s' should be layer, four or mixer", q->how);
 }
 
 static bool race_of_rivals(const question *q, race_result *out) {

@@ -63,6 +63,7 @@ Test(answers, outcomes) {
         {slower, {1, 0, 2}, NO_DIFFERENCE},
         {slower, {27, 26, 28}, OTHER_WAY},
         {{-INFINITY, 0}, {27, 26, 28}, OTHER_WAY},
+        {{-INFINITY, 200}, {200, 200, 200}, MORE}, /* which is not less than 200 */
         {equal, {1, -2, 2}, AS_CLAIMED},
         {equal, {1, -2, 3}, OPEN},
         {equal, {10, 8, 12}, MORE},
