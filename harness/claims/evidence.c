@@ -133,7 +133,7 @@ bool evidence_apart(const race_row *earlier, const race_row *later) {
 
 static void count_sittings(evidence *e) {
     const race_row none = {.when = 0}, *before = &none;
-    qsort(e->rows, e->count, sizeof *e->rows, by_time);
+    if (e->count) qsort(e->rows, e->count, sizeof *e->rows, by_time);
     for (const race_row *r = e->rows; r < e->rows + e->count; before = r++)
         e->sittings += r->when > 0 && evidence_apart(before, r);
 }

@@ -223,6 +223,8 @@ static int one_pass(claims_job *j, const char *path) {
     evidence_heading(out);
     for (size_t i = 0; i < j->evidence.count; i++) evidence_write(out, &j->evidence.rows[i]);
     ok = fclose(out) == 0 && ok;
+    free(j->claims);
+    evidence_free(&j->evidence);
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
