@@ -29,16 +29,25 @@ static bool read_number(const char *text, double *out) {
     return end != text && !*end && *out >= 0 && isfinite(*out);
 }
 
-/* "simd forward/f32/64x1024/normal", or one word. */
-static bool read_setting(const char *text, setting *s) {
-    size_t length = strcspn(text, " ");
-    const char *tail = text + length + strspn(text + length, " ");
-    if (length >= sizeof s->how || strlen(tail) >= sizeof s->tail || strchr(tail, ' '))
-        return false;
-    memcpy(s->how, text, length);
-    strcpy(s->tail, tail);
-    s->verdict = UNRESOLVED;
-    return length > 0;
+/* "HOW[,HOW]... [CASE]...": every HOW with every CASE, or by itself. Returns NULL, or what the value
+ * should be. */
+static const char *read_settings(const char *text, claim *c) {
+    const size_t end = strcspn(text, " ");
+    for (size_t at = 0, n; at <= end; at += n + 1) {
+        const char *tail = text + end + strspn(text + end, " ");
+        n = strcspn(text + at, ", ");
+        do {
+            const size_t length = strcspn(tail, " ");
+            if (c->settings == SETTINGS_MAX) return "24 settings at most, with those before";
+            setting *s = &c->at[c->settings++];
+            if (!n || n >= sizeof s->how || length >= sizeof s->tail)
+                return "'HOW' or 'HOW pass/dtype/NxC/data'";
+            memcpy(s->how, text + at, n), memcpy(s->tail, tail, length);
+            s->verdict = UNRESOLVED;
+            tail += length, tail += strspn(tail, " ");
+        } while (*tail);
+    }
+    return NULL;
 }
 
 /* Has an earlier line given it? `paper` is in place of predicate and share. */
@@ -83,8 +92,7 @@ static const char *set_key(claim *c, const char *key, const char *value) {
     }
     if (strcmp(key, "where") != 0)
         return "claim, source, quantity, predicate, margin, share, paper, where or why";
-    if (c->settings == SETTINGS_MAX) return "given 24 times at most";
-    return read_setting(value, &c->at[c->settings++]) ? NULL : "'HOW' or 'HOW pass/dtype/NxC/data'";
+    return read_settings(value, c);
 }
 
 const char *claim_verdict_name(claim_verdict v) {

@@ -174,7 +174,27 @@ Test(claims, files) {
     cr_assert(read_text(WHOLE "predicate: = 4\n", &c, error) && c.expected.low == c.expected.high);
     cr_assert(read_text(WHOLE "paper: T8\n", &c, error), "%s", error);
     cr_expect(c.expected.low > 38 && c.expected.high < 43 && c.share > 0.82 && c.share < 0.83);
+    cr_assert(
+        read_text(
+            ABOUT("saving") "margin: 2\npredicate: > 1\n"
+                            "where: unfused,naive forward/f32/5x8/normal  forward/f32/6x8/normal\n",
+            &c, error),
+        "%s", error);
+    static const char *const settings[][2] = {{"simd", "4x8"},
+                                              {"unfused", "5x8"},
+                                              {"unfused", "6x8"},
+                                              {"naive", "5x8"},
+                                              {"naive", "6x8"}};
+    cr_expect(c.settings == 5);
+    for (size_t i = 0; i < 5; i++)
+        cr_expect(strcmp(c.at[i].how, settings[i][0]) == 0 && strstr(c.at[i].tail, settings[i][1]),
+                  "%zu: %s %s", i, c.at[i].how, c.at[i].tail);
     static const char *const bad[][2] = {
+        {WHOLE "where: simd,,naive forward/f32/4x8/normal\n", "'HOW'"},
+        {WHOLE "where: simd, forward/f32/4x8/normal\n", "'HOW'"},
+        {WHOLE "where: ,simd forward/f32/4x8/normal\n", "'HOW'"},
+        {WHOLE "where:\n", "'HOW'"},
+        {WHOLE "where: a,b,c,d,e 1 2 3 4 5\n", "24 settings at most"},
         {WHOLE, "predicate"},
         {WHOLE "predicate: 15 .. 7\n", "LOW .. HIGH"},
         {WHOLE "predicate: nan .. 7\n", "LOW .. HIGH"},
