@@ -105,7 +105,7 @@ def figure(row):
 
 NAMES = {"rival_saving": "time saved", "rival_speedup": "speed-up", "gain_folded": "error over the unfolded one's",
          "centring_folded": "error over LayerNorm's", "from_y": "error over that from x", "norm_inputs": "share",
-         "ones": "mean over rms"}
+         "gated_outputs": "share", "ones": "mean over rms"}
 
 
 def holds(row):
@@ -123,6 +123,14 @@ def holds(row):
     return f"{NAMES.get(row['quantity'], row['quantity'])} {text} {unit}".strip()
 
 
+def everybodys(answers):
+    """One answer for all machines: that of those which have one; those that do not know contradict nobody."""
+    decided = {a for a in answers if a in ("HOLDS", "FAILS", "DEPENDS")}
+    if len(decided) > 1:
+        return "DEPENDS" if "DEPENDS" in decided else "DEPENDS on the machine"
+    return next(iter(decided or answers or ["not measured yet"]))
+
+
 def claims_table():
     """A column for each machine, and one answer over all: theirs if they agree."""
     everywhere = machines()
@@ -131,8 +139,7 @@ def claims_table():
         own = {machine: [row for row in rows if row["name"] == name and row["setting"] == "0"]
                for machine, rows in everywhere.items()}
         row = next((rows[0] for rows in own.values() if rows), None) or stated(name)
-        answers = {rows[0]["answer"] for rows in own.values() if rows} or {"not measured yet"}
-        answer = answers.pop() if len(answers) == 1 else "DEPENDS on the machine"
+        answer = everybodys([rows[0]["answer"] for rows in own.values() if rows])
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
@@ -243,7 +250,8 @@ def add(name, evidence, program):
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.with_name("races.csv"), kept)
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
-            path.write_text("".join(f"{key}: {known[key]}\n" for key in keys if key in known))
+            if keys[0] in known:  # kept passes do without the machine's
+                path.write_text("".join(f"{key}: {known[key]}\n" for key in keys if key in known))
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "claims.csv"
         command = [program, "claims", "--evidence", home / "claims", "--out", out]

@@ -29,16 +29,35 @@ static bool read_number(const char *text, double *out) {
     return end != text && !*end && *out >= 0 && isfinite(*out);
 }
 
-/* "simd forward/f32/64x1024/normal", or one word. */
-static bool read_setting(const char *text, setting *s) {
-    size_t length = strcspn(text, " ");
-    const char *tail = text + length + strspn(text + length, " ");
-    if (length >= sizeof s->how || strlen(tail) >= sizeof s->tail || strchr(tail, ' '))
-        return false;
-    memcpy(s->how, text, length);
-    strcpy(s->tail, tail);
-    s->verdict = UNRESOLVED;
-    return length > 0;
+/* "HOW[,HOW]... [CASE]...": every HOW with every CASE, or by itself. Returns NULL, or what the value
+ * should be. */
+static const char *read_settings(const char *text, claim *c) {
+    const size_t end = strcspn(text, " ");
+    for (size_t at = 0, n; at <= end; at += n + 1) {
+        const char *tail = text + end + strspn(text + end, " ");
+        n = strcspn(text + at, ", ");
+        do {
+            const size_t length = strcspn(tail, " ");
+            if (c->settings == SETTINGS_MAX) return "24 settings at most, with those before";
+            setting *s = &c->at[c->settings++];
+            if (!n || n >= sizeof s->how || length >= sizeof s->tail)
+                return "'HOW' or 'HOW pass/dtype/NxC/data'";
+            memcpy(s->how, text + at, n), memcpy(s->tail, tail, length);
+            s->verdict = UNRESOLVED;
+            tail += length, tail += strspn(tail, " ");
+        } while (*tail);
+    }
+    return NULL;
+}
+
+/* Has an earlier line given it? `paper` is in place of predicate and share. */
+static bool is_given(const claim *c, const char *key) {
+    const bool paper = strcmp(key, "paper") == 0;
+    return (strcmp(key, "claim") == 0 && *c->text) || (strcmp(key, "source") == 0 && *c->source) ||
+           (strcmp(key, "why") == 0 && *c->why) || (strcmp(key, "quantity") == 0 && c->q) ||
+           (strcmp(key, "margin") == 0 && !isnan(c->margin)) ||
+           ((paper || strcmp(key, "predicate") == 0) && !isnan(c->expected.low)) ||
+           ((paper || strcmp(key, "share") == 0) && c->share < 1);
 }
 
 /* Stores a value; returns NULL, or what the value should be. */
@@ -46,6 +65,7 @@ _Static_assert(CLAIM_TEXT == 400 && SETTINGS_MAX == 24, "in the messages");
 static const char *set_key(claim *c, const char *key, const char *value) {
     char *const texts[] = {c->text, c->source, c->why};
     static const char *const names[] = {"claim", "source", "why"};
+    if (is_given(c, key)) return "given once, and `paper` without predicate and share";
     for (size_t i = 0; i < 3; i++)
         if (strcmp(key, names[i]) == 0) {
             if (!*value || strlen(value) >= CLAIM_TEXT) return "1 to 399 characters long";
@@ -72,8 +92,7 @@ static const char *set_key(claim *c, const char *key, const char *value) {
     }
     if (strcmp(key, "where") != 0)
         return "claim, source, quantity, predicate, margin, share, paper, where or why";
-    if (c->settings == SETTINGS_MAX) return "given 24 times at most";
-    return read_setting(value, &c->at[c->settings++]) ? NULL : "'HOW' or 'HOW pass/dtype/NxC/data'";
+    return read_settings(value, c);
 }
 
 const char *claim_verdict_name(claim_verdict v) {
@@ -87,6 +106,8 @@ claim_verdict claim_decide(estimate wide, predicate expected, double same, doubl
     if (isnan(wide.median) || !(low <= high)) return UNRESOLVED;
     if (low >= same - margin && high <= same + margin) return EQUAL; /* false where same is NaN */
     if (expected.low == expected.high) expected.low -= margin, expected.high += margin;
+    if (isinf(expected.high)) expected.low = nextafter(expected.low, INFINITY); /* X is not > X */
+    if (isinf(expected.low)) expected.high = nextafter(expected.high, -INFINITY);
     if (low >= expected.low && high <= expected.high) return SUPPORTED;
     if (high < expected.low || low > expected.high) return REFUTED;
     return UNRESOLVED;
@@ -102,6 +123,10 @@ bool claim_is_elsewhere(const setting *s) {
 const char *setting_why(const setting *s) {
     if (!s->measured) return *s->why ? s->why : "not measured";
     return isnan(s->f.value.median) ? "its result is no number" : "";
+}
+
+bool claim_lacks(const char *why) {
+    return strncmp(why, "not measured", 12) == 0;
 }
 
 bool setting_same_race(const setting *a, const setting *b) {

@@ -49,5 +49,8 @@ bool setting_same_race(const setting *a, const setting *b);
 /* Why it has no figure; "" if it has one. */
 const char *setting_why(const setting *s);
 
+/* Does a reason say that the machine lacks what a race needs? That is no failure. */
+bool claim_lacks(const char *why);
+
 /* Is it measured in a framework, by another program (evidence.h), instead of in a mode? */
 bool claim_is_elsewhere(const setting *s);

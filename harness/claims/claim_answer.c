@@ -24,7 +24,7 @@ static int side_of(const claim *c, const setting *s) {
     double same = c->q->same;
     bool one = p->low == p->high;
     if (s->verdict == SUPPORTED) return 0;
-    if (s->verdict == REFUTED) return s->f.wide.low > p->high ? 1 : -1;
+    if (s->verdict == REFUTED) return s->f.wide.low >= p->high ? 1 : -1;
     if (one ? s->f.wide.low >= p->low - c->margin && s->f.wide.high <= p->high + c->margin
             : p->low < same && same < p->high)
         return 0;

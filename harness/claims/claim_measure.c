@@ -101,10 +101,10 @@ static void compute(race *by, const claim *c, setting *s) {
 
 void claims_decide(claims_job *j) {
     race by = {.seed = j->seed + 1};
-    for (size_t i = 0; i < j->count && !interrupted(); i++) {
+    for (size_t i = 0; i < j->count; i++) {
         claim *c = &j->claims[i];
         evidence_decide(&j->evidence, NULL, c);
-        for (size_t k = 0; k < c->settings; k++) {
+        for (size_t k = 0; k < c->settings && (c->q->of || !interrupted()); k++) {
             setting *s = &c->at[k];
             const bool left_out = j->quick && is_large(s) && !claim_is_elsewhere(s);
             if (left_out)
@@ -115,7 +115,7 @@ void claims_decide(claims_job *j) {
                 snprintf(s->why, sizeof s->why, "not measured: %s",
                          claim_is_elsewhere(s) ? "python -m normlab.frameworks, then --measured"
                                                : "no pass of this evidence has it");
-            const bool missing = left_out || (c->q->of && strncmp(s->why, "not measured", 12) == 0);
+            const bool missing = left_out || (c->q->of && claim_lacks(s->why));
             j->settings_measured += s->measured;
             if (s->measured || missing) continue;
             j->settings_failed += !claim_is_elsewhere(s);

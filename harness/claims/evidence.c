@@ -49,18 +49,27 @@ static bool find_columns(const scan *s, size_t at[COLUMNS]) {
     return true;
 }
 
+static double number(const char *text) {
+    char *end;
+    const double v = strtod(text, &end);
+    return *text && !*end ? v : NAN;
+}
+
 static race_row row_of(char *const field[COLUMNS], size_t pass) {
     double v[COLUMNS];
-    for (int k = RATIO; k <= ROUNDS; k++) v[k] = *field[k] ? strtod(field[k], NULL) : NAN;
+    for (int k = RATIO; k <= ROUNDS; k++) v[k] = number(field[k]);
     race_row r = {.ratio = v[RATIO], .low = v[LOW], .high = v[HIGH], .band = v[BAND], .pass = pass};
-    r.aa = *field[AA] ? strtod(field[AA], NULL) : NAN;
-    r.ok = strcmp(field[VERDICT], "ok") == 0 && r.low <= r.ratio && r.ratio <= r.high &&
-           r.band >= 0 && v[ROUNDS] >= 1;
+    r.aa = isfinite(number(field[AA])) ? number(field[AA]) : NAN;
+    const bool right = strcmp(field[VERDICT], "ok") == 0;
+    r.ok = right && isfinite(r.ratio) && r.low <= r.ratio && r.ratio <= r.high && r.band >= 0 &&
+           v[ROUNDS] >= 1 && v[ROUNDS] < 1e9;
     r.rounds = r.ok ? (size_t)v[ROUNDS] : 0;
     snprintf(r.how, sizeof r.how, "%s", field[HOW]);
     snprintf(r.tail, sizeof r.tail, "%s", field[CASE]);
-    if (!r.ok &&
-        snprintf(r.why, sizeof r.why, "%s: %s", field[VERDICT], field[WHY]) >= (int)sizeof r.why)
+    const char *why = right ? "a pass has no such numbers" : field[WHY];
+    const bool lacks = claim_lacks(why);
+    if (!r.ok && snprintf(r.why, sizeof r.why, "%s%s%s", lacks ? "" : field[VERDICT],
+                          lacks ? "" : ": ", why) >= (int)sizeof r.why)
         text_end_whole(r.why);
     return r;
 }
@@ -68,6 +77,7 @@ static race_row row_of(char *const field[COLUMNS], size_t pass) {
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size) {
     scan s = {.path = path, .error = error, .error_size = error_size};
     size_t at[COLUMNS], named;
+    const size_t before = e->count;
     char *text = NULL, *field[COLUMNS];
     bool ok = scan_file(&s, &text) && scan_record(&s) && find_columns(&s, at);
     for (named = s.count; ok && s.at < s.end;) {
@@ -77,7 +87,11 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
         for (size_t k = 0; ok && k < COLUMNS; k++) field[k] = at[k] < named ? s.fields[at[k]] : "";
         if (!ok) break;
         const race_row r = row_of(field, e->passes);
-        ok = evidence_add(e, &r) || scan_error(&s, 0, "no memory for it");
+        for (size_t i = before; ok && i < e->count; i++)
+            if (strcmp(e->rows[i].how, r.how) == 0 && strcmp(e->rows[i].tail, r.tail) == 0)
+                ok = scan_error(&s, s.first_line, "the race %s %s stands there twice", r.how,
+                                r.tail);
+        ok = ok && (evidence_add(e, &r) || scan_error(&s, 0, "no memory for it"));
     }
     e->passes += ok;
     free(s.fields);
@@ -119,14 +133,16 @@ bool evidence_apart(const race_row *earlier, const race_row *later) {
 
 static void count_sittings(evidence *e) {
     const race_row none = {.when = 0}, *before = &none;
-    qsort(e->rows, e->count, sizeof *e->rows, by_time);
+    if (e->count) qsort(e->rows, e->count, sizeof *e->rows, by_time);
     for (const race_row *r = e->rows; r < e->rows + e->count; before = r++)
         e->sittings += r->when > 0 && evidence_apart(before, r);
 }
 
 static size_t matches(const char *folder, const char *pattern, glob_t *found) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, pattern);
+    char path[8300], *to = path;
+    for (; *folder && to < path + 8192; *to++ = *folder++)
+        if (strchr("*?[\\", *folder)) *to++ = '\\';
+    snprintf(to, 100, "/%s", pattern);
     return glob(path, 0, NULL, found) == 0 ? found->gl_pathc : 0;
 }
 
@@ -219,16 +235,16 @@ size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const
 
 static void decide(const evidence *e, const bool *uses, const claim *c, setting *s) {
     const race_row *rows[PASSES_MAX];
-    const size_t n = evidence_rows(e, uses, s->how, s->tail, rows);
-    size_t rounds = 0;
+    const size_t all = evidence_rows(e, uses, s->how, s->tail, rows);
+    size_t n = 0, rounds = 0;
     estimate ratio;
     double band;
     s->measured = false;
-    for (size_t i = 0; i < n; rounds += rows[i++]->rounds)
-        if (!rows[i]->ok) {
-            snprintf(s->why, sizeof s->why, "%s", rows[i]->why);
-            return;
-        }
+    for (size_t i = 0; i < all; i++) {
+        if (!rows[i]->ok) snprintf(s->why, sizeof s->why, "%s", rows[i]->why);
+        if (!rows[i]->ok && !claim_lacks(s->why)) return;
+        if (rows[i]->ok) rounds += rows[i]->rounds, rows[n++] = rows[i];
+    }
     if (n == 0) return;
     (n < PASSES_ENOUGH ? look : pool)(rows, n, &ratio, &band);
     s->f = c->q->of(c->share, ratio, band);

@@ -147,7 +147,10 @@ static bool centring_folded(const question *q, figure *out) {
 }
 
 static bool ones(const question *q, figure *out) {
-    return exactly(folds_ones(q->two[0], strcmp(q->how, "average") == 0), out);
+    const bool sign = strcmp(q->how, "average") == 0;
+    if (!sign && strcmp(q->how, "size") != 0)
+        return fail(q, "'%s' should be average or size", q->how);
+    return exactly(folds_ones(q->two[0], sign), out);
 }
 
 static bool from_y(const question *q, figure *out) {
@@ -157,9 +160,25 @@ static bool from_y(const question *q, figure *out) {
 /* HOW is tN. A layer of N-fold tensor parallelism keeps s b h (10 + 24 / N) bytes besides the matrix
  * of attention, 4 s b h of them the inputs of its two norms. */
 static bool norm_inputs(const question *q, figure *out) {
-    const double n = q->how[0] == 't' ? atof(q->how + 1) : 0;
-    if (!(n >= 1)) return fail(q, "'%s' should be t1, t2, ...", q->how);
+    char *end = NULL;
+    const double n = q->how[0] == 't' ? strtod(q->how + 1, &end) : 0;
+    if (!(n >= 1) || *end || !isfinite(n)) return fail(q, "'%s' should be t1, t2, ...", q->how);
     return exactly(100 * 4 / (10 + 24 / n), out);
+}
+
+/* HOW is layer, four or mixer. Counts the numbers a token that a backward pass needs, each once, in
+ * Qwen3-Next-80B-A3B: inputs and outputs of two norms, c each; queries and keys of c and values of v
+ * before the convolution and after it, queries and keys normalized; the gated norm's gate, input and
+ * output; what ten experts and a shared one get and compute. One layer of four has attention, with
+ * a gate, and 512 keys and values. */
+static bool gated_outputs(const question *q, figure *out) {
+    const double c = 2048, v = 4096, mixer = 2 * c + 2 * (2 * c + v) + 2 * c + 3 * v,
+                 experts = 12 * c + 11 * 3 * 512, attention = 2 * c + 5 * v + 3 * 512;
+    if (strcmp(q->how, "mixer") == 0) return exactly(100 * v / mixer, out);
+    if (strcmp(q->how, "layer") == 0) return exactly(100 * v / (mixer + experts), out);
+    if (strcmp(q->how, "four") == 0)
+        return exactly(300 * v / (3 * mixer + attention + 4 * experts), out);
+    return fail(q, "'%s' should be layer, four or mixer", q->how);
 }
 
 static bool race_of_rivals(const question *q, race_result *out) {
@@ -190,11 +209,11 @@ const quantity quantities[] = {
      "RMSNorm saves ", " % of the bytes", "RMSNorm moves ", " % more bytes", " times the bytes",
      .get = traffic},
     {"scans", "x", "how often LayerNorm reads x for right statistics, over RMSNorm", NAN,
-     "scans of x, LayerNorm's over RMSNorm's: ", "", .get = scans},
+     "scans of x, LayerNorm's over RMSNorm's: ", "", .get = scans, .pass = "forward"},
     {"error_ratio", "x", "LayerNorm's largest error over RMSNorm's", 1,
      "LayerNorm's largest error is ", " times RMSNorm's", .get = error_ratio},
     {"identity", "", "largest relative difference of RMS^2 and sigma^2 + mean^2", NAN,
-     "they differ by at most ", "", .get = identity},
+     "they differ by at most ", "", .get = identity, .pass = "forward"},
     {"state_bytes", "bytes", "state for backward that RMSNorm saves, a row", NAN, "RMSNorm keeps ",
      " bytes a row less", .get = state_bytes},
     {"state_share", "%", "the same, as a share of all state for backward", 0, "RMSNorm saves ",
@@ -212,19 +231,23 @@ const quantity quantities[] = {
      "it is ", " times as fast", "it takes ", " % longer", " times as long", .of = figure_speedup,
      .race = race_of_rivals},
     {"gain_folded", "x", "rms error of a product with the gain folded into its weights, over not",
-     1, "the error is ", " times as large", .get = gain_folded},
+     1, "the error is ", " times as large", .get = gain_folded, .pass = "forward"},
     {"centring_folded", "x",
      "rms error of RMSNorm of rows that are centred before they are stored, "
      "over LayerNorm's",
-     1, "the error is ", " times as large", .get = centring_folded},
+     1, "the error is ", " times as large", .get = centring_folded, .pass = "forward"},
     {"ones", "%", "a row's mean over its rms; HOW: average, with its sign, or size", 0,
-     "the mean is ", " % of the rms", .get = ones},
+     "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
     {"from_y", "x", "rms error of dx by backward from y, over that from x", 1, "the error is ",
-     " times as large", .get = from_y},
+     " times as large", .get = from_y, .pass = "backward"},
     {"norm_inputs", "%",
      "the norms' inputs as a share of the activations; HOW: tN, N processors "
      "share a layer",
      0, "they are ", " % of the activations", .alone = true, .get = norm_inputs},
+    {"gated_outputs", "%",
+     "a gated norm's outputs as a share of the activations; HOW: layer, four (one of them with "
+     "attention) or mixer (without experts)",
+     0, "they are ", " % of the activations", .alone = true, .get = gated_outputs},
     {"root_speedup", "x", "time of 1 / sqrt over that of HOW (instruction, newton)", 1, "it is ",
      " times as fast", .of = figure_speedup, .race = race_of_roots},
     {"root_error", "u",
@@ -245,6 +268,8 @@ static bool get_two(question *q) {
 }
 
 bool quantity_compute(const quantity *of, question *q, figure *out) {
+    if (of->pass && strncmp(q->tail, of->pass, strlen(of->pass)) != 0)
+        return fail(q, "it is about %s alone", of->pass);
     return (of->alone || get_two(q)) && of->get(q, out);
 }
 

@@ -14,8 +14,8 @@ typedef struct question {
 } question;
 
 /* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of`, which
- * converts its log ratio; any other has `get`, `alone` if it needs no fixtures. Sentences are BEFORE
- * figure AFTER; if RMSNorm needs more than LayerNorm, NEEDS difference MORE, or NEEDS ratio
+ * converts its log ratio; any other has `get`, `alone` if it needs no fixtures, and `pass` if it is
+ * about that pass only. Sentences are BEFORE figure AFTER; if RMSNorm needs more than LayerNorm, NEEDS difference MORE, or NEEDS ratio
  * TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
@@ -25,6 +25,7 @@ typedef struct quantity {
     bool (*race)(const question *q, race_result *out);
     bool (*get)(const question *q, figure *out);
     bool alone;
+    const char *pass;
 } quantity;
 
 extern const quantity quantities[];

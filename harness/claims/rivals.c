@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "claims/pointwise.h"
 #include "models/blas.h"
+#include "models/step.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ typedef struct rival {
     bool pointwise, scalar;
     pointwise_kind f;
     int product;
+    int norms; /* gated norms in a training step; 0: there is no step */
 } rival;
 
 #define PIPELINED "optimized/rows_pipelined"
@@ -30,6 +32,7 @@ typedef struct rival {
 static const rival rivals[] = {
     {LAYERNORM("welford", "LayerNorm in plain C, Welford"), .impl = "layernorm/welford"},
     {LAYERNORM("layernorm_avx2", "LayerNorm in AVX2"), .impl = PIPELINED, .isa = "avx2"},
+    {LAYERNORM("layernorm", "LayerNorm"), .impl = "best"},
     {RMSNORM("rmsnorm_naive", "RMSNorm in plain C"), .impl = "rmsnorm/naive"},
     {RMSNORM("rmsnorm_avx2", "RMSNorm in AVX2"), .impl = PIPELINED, .isa = "avx2"},
     {RMSNORM("rmsnorm", "RMSNorm"), .impl = "best"},
@@ -45,8 +48,11 @@ static const rival rivals[] = {
      .product = AFTER_NORM},
     {RMSNORM("deferred", "folded, and the norm after the product"), .plain = true,
      .product = BEFORE_NORM},
+    {"step", "a training step", .layer = "gated_rmsnorm", .impl = "best", .norms = 1},
+    {"step_again", "a training step that computes a gated norm again", .layer = "gated_rmsnorm",
+     .impl = "best", .norms = 2},
 };
-enum { RIVALS = sizeof rivals / sizeof *rivals };
+enum { RIVALS = sizeof rivals / sizeof *rivals, TOKENS = 64 };
 
 bool rivals_name(size_t i, const char **name, const char **words) {
     if (i >= RIVALS) return false;
@@ -79,6 +85,7 @@ typedef struct contender {
     candidate norm; /* its fixture, and its rung if it has one */
     float *w, *z;   /* the product's second factor [c][c], and the result [n][c] */
     const pointwise_isa *isa;
+    step *model;
 } contender;
 
 static const nl_problem *problem_of(const contender *k) {
@@ -87,7 +94,7 @@ static const nl_problem *problem_of(const contender *k) {
 
 /* Is it more, or less, than a rung's call? */
 static bool is_special(const contender *k) {
-    return k->of->plain || k->of->product || k->of->pointwise;
+    return k->of->plain || k->of->product || k->of->pointwise || k->of->norms;
 }
 
 static void multiply(const contender *k, const float *from) {
@@ -106,6 +113,26 @@ static void product_first(const contender *k, const float *x) {
     }
 }
 
+static void normalize(const contender *k) {
+    const instance *in = k->norm.on[0]->in;
+    nl_forward(k->norm.impl[0], problem_of(k),
+               &(nl_forward_args){.x = in->at[NL_X],
+                                  .gamma = k->of->plain ? NULL : in->at[NL_GAMMA],
+                                  .gate = in->at[NL_GATE],
+                                  .y = in->at[NL_Y],
+                                  .rstd = in->at[NL_RSTD],
+                                  .scratch = in->scratch},
+               1);
+}
+
+/* The norms are where the caches have lost their inputs, as in a model of many layers. */
+static void train(const contender *k) {
+    normalize(k);
+    step_forward(k->model);
+    if (k->of->norms > 1) normalize(k);
+    step_backward(k->model);
+}
+
 static void call(void *context, size_t turn) {
     const contender *k = context;
     const instance *in = k->norm.on[0]->in;
@@ -117,13 +144,7 @@ static void call(void *context, size_t turn) {
     else if (k->of->product == BEFORE_NORM)
         product_first(k, x);
     else
-        nl_forward(k->norm.impl[0], p,
-                   &(nl_forward_args){.x = x,
-                                      .gamma = k->of->plain ? NULL : gamma,
-                                      .y = in->at[NL_Y],
-                                      .rstd = in->at[NL_RSTD],
-                                      .scratch = in->scratch},
-                   1);
+        (k->of->norms ? train : normalize)(k);
     if (k->of->product == AFTER_NORM) multiply(k, in->at[NL_Y]);
 }
 
@@ -153,12 +174,33 @@ static bool make_product(race *r, contender *k) {
     return true;
 }
 
+/* One step for both, so that they differ in nothing else: a block as wide as all heads of the case,
+ * whose rows are the heads of TOKENS tokens. */
+static bool make_step(race *r, contender *a, contender *b, step *s) {
+    const contender *k = a->of->norms ? a : b;
+    const size_t heads = problem_of(k)->n / TOKENS, width = heads * problem_of(k)->c;
+    const char *why;
+    if (!k->of->norms) return true;
+    if (!heads || problem_of(k)->n % TOKENS || width % 4)
+        return fail(r, "rows should be 64 for each head, and all heads a multiple of 4 wide");
+    if (!blas_open(&why)) return snprintf(r->why, sizeof r->why, "not measured: %s", why), false;
+    if (!step_make(s, &(step_shape){"", width, heads, heads, width / 4 * 11, true}, TOKENS, 0,
+                   true))
+        return fail(r, "out of memory");
+    s->op = NL_RMSNORM;
+    a->model = b->model = s;
+    return true;
+}
+
 static bool make(race *r, const rival *of, const char *tail, contender *k) {
     char text[CASE_TEXT];
     snprintf(text, sizeof text, "%s/%s", of->layer, tail);
     *k = (contender){.of = of, .norm = {.threads = 1}, .isa = pointwise_find(of->scalar)};
     if (!(k->norm.on[0] = fixtures_get(&r->all, text, r->why, sizeof r->why))) return false;
-    if ((of->pointwise || of->product) && problem_of(k)->dtype != NL_F32)
+    const nl_case *c = &k->norm.on[0]->c;
+    if (is_special(k) && (c->problem.pass != NL_FORWARD || c->text[c->options]))
+        return fail(r, "it is written for forward without options");
+    if ((of->pointwise || of->product || of->norms) && c->problem.dtype != NL_F32)
         return fail(r, "it is written in f32 alone");
     if (of->impl && !(k->norm.impl[0] = impl_of(of, problem_of(k))))
         return fail(r, "not measured: this processor does not run it");
@@ -193,12 +235,17 @@ static bool is_near(const contender *k, size_t i) {
 
 static bool is_right(race *r, contender *k) {
     const size_t count = problem_of(k)->n * problem_of(k)->c;
-    if (!is_special(k)) {
+    if (!is_special(k) || k->of->norms) {
         verdict v = k->norm.after;
         if (v.outcome != OUTCOME_FAIL) v = candidate_verify(&k->norm);
-        return v.outcome != OUTCOME_FAIL || fail(r, v.why);
+        if (v.outcome == OUTCOME_FAIL || !k->of->norms)
+            return v.outcome != OUTCOME_FAIL || fail(r, v.why);
     }
     call(k, 0);
+    if (k->of->norms) {
+        const verdict v = outputs_check(k->norm.on[0]->in, &k->norm.on[0]->want);
+        return v.outcome != OUTCOME_FAIL || fail(r, v.why);
+    }
     for (size_t i = 0; i < count; i += 61)
         if (!is_near(k, i)) return fail(r, "the results of one are wrong");
     return true;
@@ -212,13 +259,15 @@ static measure_candidate measured(contender *k) {
 bool rivals_race(race *r, const char *how, const char *tail, race_result *out) {
     size_t which[2];
     contender a = {0}, b = {0};
+    step model = {0};
     if (!find(how, which)) return fail(r, "no such pair: `normlab claims --help` lists the names");
     bool ok = make(r, &rivals[which[0]], tail, &a) && make(r, &rivals[which[1]], tail, &b) &&
-              is_right(r, &a) && is_right(r, &b);
+              make_step(r, &a, &b, &model) && is_right(r, &a) && is_right(r, &b);
     if (ok) {
         const measure_candidate candidates[] = {measured(&a), measured(&b), measured(&a)};
         ok = race_candidates(r, candidates, 3, out) && is_right(r, &a) && is_right(r, &b);
     }
     free(a.w), free(a.z), free(b.w), free(b.z);
+    step_free(&model);
     return ok;
 }

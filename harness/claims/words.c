@@ -64,6 +64,9 @@ static const char *how_words(const char *how) {
                                            {"instruction", "by itself"},
                                            {"newton", "with a Newton step"},
                                            {"true", "1 / sqrt"},
+                                           {"layer", "a layer"},
+                                           {"four", "four layers"},
+                                           {"mixer", "without experts"},
                                            {"average", "averaged with its sign"},
                                            {"size", "averaged without its sign"}};
     const mode *m = mode_find(how);
@@ -104,7 +107,9 @@ static phrase phrase_of(const claim *c, double v) {
     const quantity *q = c->q;
     bool step = c->share < 1;
     double times = !q->needs ? 0 : q->of == figure_speedup ? 1 / v : 1 - v / 100;
-    const char *needs = step ? "a step with RMSNorm takes " : q->needs;
+    const char *needs = !step                   ? q->needs
+                        : quantity_of_layers(q) ? "a step with RMSNorm takes "
+                                                : "a step takes ";
     if (times >= 2) return (phrase){needs, q->times, times};
     if (times > 1) return (phrase){needs, q->more, 100 * (times - 1)};
     return (phrase){q->before, step ? " % of the step" : q->after, v};

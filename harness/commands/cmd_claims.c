@@ -92,7 +92,11 @@ static bool describe_machine(const char *folder, bool quick) {
 
 static bool run_pass(const void *context, const char *folder, unsigned seed) {
     const pass_options *p = context;
-    char races[4400], seconds[32], drawn[32], *argv[64];
+    char races[4400], seconds[32], drawn[32];
+    size_t loads = 0;
+    while (load_file(loads)) loads++;
+    char **argv = malloc((16 + 2 * loads + (size_t)p->name_count) * sizeof *argv);
+    if (!argv) return false;
     snprintf(races, sizeof races, "%s/races.csv", folder);
     snprintf(seconds, sizeof seconds, "%.9g", p->seconds);
     snprintf(drawn, sizeof drawn, "%u", seed);
@@ -102,10 +106,13 @@ static bool run_pass(const void *context, const char *folder, unsigned seed) {
     argv[n++] = "--seconds", argv[n++] = seconds;
     argv[n++] = "--seed", argv[n++] = drawn;
     if (p->quick) argv[n++] = "--quick";
-    for (size_t i = 0; load_file(i); i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
-    for (int i = 0; i < p->name_count && n < 63; i++) argv[n++] = p->names[i];
+    for (size_t i = 0; i < loads; i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
+    argv[n++] = "--"; /* before names such as -x.txt */
+    for (int i = 0; i < p->name_count; i++) argv[n++] = p->names[i];
     argv[n] = NULL;
-    return process_run(argv) == NL_EXIT_OK && describe_machine(folder, p->quick);
+    const bool ran = process_run(argv) == NL_EXIT_OK;
+    free(argv);
+    return ran && describe_machine(folder, p->quick);
 }
 
 static bool add(claims_job *j, const char *path) {
@@ -202,7 +209,9 @@ static bool gather(claims_job *j, pass_options *p) {
         return fprintf(stderr, "normlab: %s\n", error), false;
     claim_caches(j->evidence.caches);
     if (j->evidence.passes > measured) return true;
-    fprintf(stderr, "FAIL there is no whole pass in %s\n", p->folder);
+    fprintf(stderr,
+            "FAIL there is no whole pass in %s; %zu on other kernels or with another --quick\n",
+            p->folder, j->evidence.strange);
     return false;
 }
 
@@ -214,6 +223,8 @@ static int one_pass(claims_job *j, const char *path) {
     evidence_heading(out);
     for (size_t i = 0; i < j->evidence.count; i++) evidence_write(out, &j->evidence.rows[i]);
     ok = fclose(out) == 0 && ok;
+    free(j->claims);
+    evidence_free(&j->evidence);
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 

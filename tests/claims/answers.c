@@ -63,6 +63,7 @@ Test(answers, outcomes) {
         {slower, {1, 0, 2}, NO_DIFFERENCE},
         {slower, {27, 26, 28}, OTHER_WAY},
         {{-INFINITY, 0}, {27, 26, 28}, OTHER_WAY},
+        {{-INFINITY, 200}, {200, 200, 200}, MORE}, /* which is not less than 200 */
         {equal, {1, -2, 2}, AS_CLAIMED},
         {equal, {1, -2, 3}, OPEN},
         {equal, {10, 8, 12}, MORE},
@@ -225,6 +226,8 @@ Test(answers, share_of_a_step) {
     c->share = 0.4;
     cr_expect(strstr(sentence_of(c), "A step with RMSNorm takes 2.5 times as long (SIMD)"), "%s",
               sentence_of(c));
+    c->q = quantity_find("rival_saving");
+    cr_expect(strstr(sentence_of(c), "A step takes 2.5 times as long"), "%s", sentence_of(c));
 }
 
 /* With the longest names, in every outcome. */

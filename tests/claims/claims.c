@@ -36,6 +36,9 @@ Test(claims, verdicts) {
         {{0, 0, 0}, {4, 4}, NAN, 100, SUPPORTED},
         {{1.01, 1.0, 1.02}, {1.1, 1.15}, 1, 0.02, EQUAL},
         {{1e9, 1e9, 1e9}, {2, INFINITY}, 1, 1, SUPPORTED},
+        {{4, 4, 4}, {4, INFINITY}, NAN, 1, REFUTED},
+        {{4, 4, 4}, {-INFINITY, 4}, NAN, 1, REFUTED},
+        {{5, 4, 6}, {4, INFINITY}, NAN, 1, UNRESOLVED},
         {{INFINITY, INFINITY, INFINITY}, {2, INFINITY}, 1, 1, SUPPORTED},
         {{5, -INFINITY, INFINITY}, {0, INFINITY}, 0, 2, UNRESOLVED},
         {{5, -INFINITY, INFINITY}, {-INFINITY, 10}, 0, 2, UNRESOLVED},
@@ -102,18 +105,60 @@ Test(claims, paper) {
     cr_expect(fabs(t.seconds - 0.3) < 1e-12 && fabs(t.error - 0.7 * sqrt(0.02)) < 1e-12);
 }
 
-static bool read_text(const char *text, claim *c, char *error) {
-    char path[] = "/tmp/normlab-claim-XXXXXX";
+static void write_file(char *path, const char *text) {
     FILE *f = fdopen(mkstemp(path), "w");
     cr_assert(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+static bool read_text(const char *text, claim *c, char *error) {
+    char path[] = "/tmp/normlab-claim-XXXXXX";
+    write_file(path, text);
     bool ok = claim_read(path, c, error, 700);
     unlink(path);
     return ok;
 }
 
-#define WHOLE                                                            \
-    "# a comment\nclaim: It is so\nsource: somebody\nquantity: saving\n" \
-    "margin: 2\nwhere: simd forward/f32/4x8/normal\n"
+static bool read_pass(const char *rows, evidence *e, char *error) {
+    char path[] = "/tmp/normlab-claim-XXXXXX", text[500];
+    snprintf(text, sizeof text,
+             "how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why,log_aa\n%s", rows);
+    write_file(path, text);
+    *e = (evidence){0};
+    bool ok = evidence_read(e, path, error, 700);
+    unlink(path);
+    return ok;
+}
+
+/* A damaged pass decides nothing: an infinite ratio would be an interval without width. */
+Test(claims, passes_that_are_damaged) {
+    static const char *const bad[] = {"inf,inf,inf,0.1,12,,0",   "nan,nan,nan,0.1,12,,0",
+                                      "-0.1,0,0,0.1,12,,0",      "-0.1x,-0.2,0,0.1,12,,0",
+                                      "-0.1,-0.2,0,-1,12,,0",    "-0.1,-0.2,0,0.1,0,,0",
+                                      "-0.1,-0.2,0,0.1,1e30,,0", "-0.1,-0.2,0,0.1,,,0",
+                                      "-0.1,-0.2 0,0,0.1,12,,0"};
+    char error[700], row[100];
+    evidence e;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(row, sizeof row, "simd,forward/f32/4x8/normal,ok,%s\n", bad[i]);
+        cr_assert(read_pass(row, &e, error), "%s", error);
+        cr_expect(e.count == 1 && !e.rows->ok && strstr(e.rows->why, "no such numbers"), "%s",
+                  bad[i]);
+        evidence_free(&e);
+    }
+    cr_assert(read_pass("simd,x,ok,-0.1,-0.2,0,0.1,12,,inf\n", &e, error), "%s", error);
+    cr_expect(e.rows->ok && isnan(e.rows->aa), "the band takes its place");
+    evidence_free(&e);
+    cr_expect(!read_pass("simd,x,ok,0,0,0,0,9,,0\nsimd,y,ok,0,0,0,0,9,,0\nsimd,x,ok,0,0,0,0,9,,0\n",
+                         &e, error) &&
+                  strstr(error, ":4: the race simd x stands there twice"),
+              "%s", error);
+    evidence_free(&e);
+}
+
+#define ABOUT(quantity)                                                        \
+    "# a comment\nclaim: It is so\nsource: somebody\nquantity: " quantity "\n" \
+    "where: simd forward/f32/4x8/normal\n"
+#define WHOLE ABOUT("saving") "margin: 2\n"
 
 Test(claims, files) {
     static claim c;
@@ -129,23 +174,54 @@ Test(claims, files) {
     cr_assert(read_text(WHOLE "predicate: = 4\n", &c, error) && c.expected.low == c.expected.high);
     cr_assert(read_text(WHOLE "paper: T8\n", &c, error), "%s", error);
     cr_expect(c.expected.low > 38 && c.expected.high < 43 && c.share > 0.82 && c.share < 0.83);
+    cr_assert(
+        read_text(
+            ABOUT("saving") "margin: 2\npredicate: > 1\n"
+                            "where: unfused,naive forward/f32/5x8/normal  forward/f32/6x8/normal\n",
+            &c, error),
+        "%s", error);
+    static const char *const settings[][2] = {{"simd", "4x8"},
+                                              {"unfused", "5x8"},
+                                              {"unfused", "6x8"},
+                                              {"naive", "5x8"},
+                                              {"naive", "6x8"}};
+    cr_expect(c.settings == 5);
+    for (size_t i = 0; i < 5; i++)
+        cr_expect(strcmp(c.at[i].how, settings[i][0]) == 0 && strstr(c.at[i].tail, settings[i][1]),
+                  "%zu: %s %s", i, c.at[i].how, c.at[i].tail);
     static const char *const bad[][2] = {
+        {WHOLE "where: simd,,naive forward/f32/4x8/normal\n", "'HOW'"},
+        {WHOLE "where: simd, forward/f32/4x8/normal\n", "'HOW'"},
+        {WHOLE "where: ,simd forward/f32/4x8/normal\n", "'HOW'"},
+        {WHOLE "where:\n", "'HOW'"},
+        {WHOLE "where: a,b,c,d,e 1 2 3 4 5\n", "24 settings at most"},
         {WHOLE, "predicate"},
         {WHOLE "predicate: 15 .. 7\n", "LOW .. HIGH"},
         {WHOLE "predicate: nan .. 7\n", "LOW .. HIGH"},
         {WHOLE "predicate: about 7\n", "LOW .. HIGH"},
         {WHOLE "predicate: > 7 or so\n", "LOW .. HIGH"},
-        {WHOLE "predicate: > 7\nmargin: -1\n", "margin"},
-        {WHOLE "predicate: > 7\nmargin: nan\n", "margin: nan"},
-        {WHOLE "predicate: > 7\nquantity: beauty\n", "--help"},
+        {ABOUT("saving") "predicate: > 7\nmargin: -1\n", "at least 0"},
+        {ABOUT("saving") "predicate: > 7\nmargin: nan\n", "at least 0"},
+        {ABOUT("beauty") "predicate: > 7\n", "--help"},
+        {WHOLE "predicate: > 7\npredicate: < 7\n", ":8: 'predicate: < 7' should be given once"},
+        {WHOLE "claim: Or so\n", "once"},
+        {WHOLE "source: or somebody else\n", "once"},
+        {WHOLE "quantity: saving\n", "once"},
+        {WHOLE "margin: 3\n", "once"},
+        {WHOLE "why: a\nwhy: b\n", "once"},
+        {WHOLE "share: 3\nshare: 30\n", "once"},
+        {WHOLE "predicate: > 7\npaper: T4\n", "once"},
+        {WHOLE "share: 3\npaper: T4\n", "once"},
+        {WHOLE "paper: T4\nshare: 3\n", "once"},
+        {WHOLE "paper: T4\npredicate: > 7\n", "once"},
         {WHOLE "predicate: > 7\nwhere: fast forward/f32/4x8/normal\n", "mode"},
         {WHOLE "predicate: > 7\nwhere: simd\n", "mode"},
         {WHOLE "predicate: > 7\nnonsense\n", ":8: should be `key: value`"},
         {WHOLE "predicate: > 7\nverdict: SUPPORTED\n", "'verdict: SUPPORTED'"},
         {WHOLE "paper: T99\n", "paper.c"},
         {WHOLE "predicate: > 7\nshare: 120\n", "per cent"},
-        {WHOLE "predicate: > 7\nquantity: speedup\nshare: 15\n", "quantity: saving"},
-        {WHOLE "quantity: traffic\npaper: T8\n", "quantity: saving"},
+        {ABOUT("speedup") "margin: 2\npredicate: > 7\nshare: 15\n", "quantity: saving"},
+        {ABOUT("traffic") "margin: 2\npaper: T8\n", "quantity: saving"},
         {"claim: x\n", "source"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

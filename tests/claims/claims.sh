@@ -51,6 +51,17 @@ verdict stdout 0 SUPPORTED
 prints "RMSNorm moves 3.5 times the bytes"
 counted "  where nobody counted it" 1 traffic '< 0' 'unfused forward/f16/64x1024/normal'
 says "are counted forward, in f32"
+counted "half of a number" 1 norm_inputs '> 1' t1x
+says "should be t1, t2"
+counted "  and infinity" 1 norm_inputs '> 1' tinf
+counted "a word that is none" 1 ones '> 1' 'sighs forward/f32/4x8/normal'
+says "should be average or size"
+counted "forward of what is about backward" 1 from_y '> 1' '- forward/f32/4x8/normal'
+says "it is about backward alone"
+counted "  and the other way round" 1 scans '= 2' '- backward/f32/4x8/normal'
+counted "the count of a gated norm" 0 gated_outputs '= 5' layer # 4096 of 36864 + 41472
+prints "They are 5.23 % of the activations (a layer)"
+counted "  of half a layer" 1 gated_outputs '= 5' half
 counted "errors of which both are 0" 0 error_ratio '> 4' 'scalar forward/f32/4x8/zeros'
 verdict stdout 0 SAME
 
@@ -76,7 +87,7 @@ exits "a file without a column" 2 there.txt --measured there.csv
 says "there.csv:1: the column log_low is missing"
 
 # Passes: three of this processor on these kernels, of which the figures are known.
-printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nwhere: simd forward/f32/4x64/normal\n' > mine.txt
+printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nwhere: simd forward/f32/4x64/normal\n' | tee mine.txt > ./-x.txt
 exits "one pass" 0 mine.txt --seconds 0.001 --passes 1 --evidence ev
 check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || cat stdout)"
 check "  is a folder" "$([ "$(cat ev/*/races.csv | wc -l)" -eq 2 ] && ls ev/*/machine.txt | wc -l | grep -vx 1)"
@@ -116,6 +127,11 @@ says "fewer than 3 sittings: the intervals are of the passes"
 made p1 01 -0.101
 exits "and one of one's own" 0 mine.txt --evidence ev --passes 1 --seconds 0.001
 says "pooled: 4 passes"
+made lacks 04 0
+printf '%s\nsimd,forward/f32/4x64/normal,fail,,,,,0,not measured: no OpenBLAS,\n' $header,log_aa > ev/lacks/races.csv
+exits "and one where something was missing" 0 mine.txt --evidence ev --out lacks.csv
+check "  which counts nowhere" "$(grep -q ',4$' lacks.csv || tail -1 lacks.csv)"
+rm -r ev/lacks
 made later 05 -0.5 000000000000
 sed -i 's/2026/2099/' ev/later/machine.txt
 exits "the latest kernels are others" 0 mine.txt --evidence ev
@@ -131,6 +147,20 @@ sed -i 's/,ok,/,fail,/' ev/p1/races.csv
 exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
 exits "no passes" 1 mine.txt --evidence nowhere
 says "there is no whole pass in nowhere"
+exits "only quick ones" 1 mine.txt --evidence ev --quick
+says "there is no whole pass in ev; 8 on other kernels or with another --quick"
+odd='a [b] *?{x}\'
+exits "odd names" 0 --seconds 0.001 --passes 1 --evidence "$odd" -- -x.txt
+says "pooled: 1 passes"
+for i in {1..70}; do cp mine.txt many$i.txt; done
+sed -i 's/4x64/8x64/' many70.txt
+exits "more claims than fit a line" 0 many*.txt --seconds 0.001 --passes 1 --evidence many
+check "  all are in the pass" "$(grep -q 8x64 many/*/races.csv || cat many/*/races.csv)"
+rm many*.txt
+for i in {1..3}; do made p$i 0$i -0.10$i; done
+rm stderr
+interrupts "an interrupt" stderr claims mine.txt --evidence ev --passes 2 --seconds 0.2
+check "  leaves the answer of the passes before" "$(grep -q ',HOLDS,' stdout || cat stdout)"
 
 exits "an unknown claim" 2 seven_to_fiveteen
 quiet

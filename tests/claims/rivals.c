@@ -48,6 +48,30 @@ Test(rivals, names) {
     fixtures_free(&r.all);
 }
 
+/* What is no rung has neither a backward pass nor options, so it must not race with them. */
+Test(rivals, cases_that_are_not_theirs) {
+    static const char *const wrong[][2] = {
+        {"rmsnorm>dyt", "backward/f32/3x64/normal"},
+        {"rmsnorm>weightless", "backward/f32/3x64/normal"},
+        {"project>deferred", "backward/f32/3x64/normal"},
+        {"rmsnorm>dyt", "forward/f32/3x64/normal/residual"},
+        {"rmsnorm>weightless", "forward/f32/3x64/normal/no-affine"},
+        {"step>step_again", "backward/f32/64x16/normal"},
+        {"step>step_again", "forward/f32/65x16/normal"},
+        {"step>step_again", "forward/f32/0x16/normal"},
+        {"step>step_again", "forward/f32/64x15/normal"},
+        {"step>step_again", "forward/bf16/64x16/normal"},
+    };
+    race r = {.seconds = 1e-4};
+    race_result out;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_expect(!rivals_race(&r, wrong[i][0], wrong[i][1], &out), "row %zu", i);
+    cr_expect(rivals_race(&r, "step>step_again", "forward/f32/128x16/normal", &out) ||
+                  strstr(r.why, "not measured"),
+              "%s", r.why);
+    fixtures_free(&r.all);
+}
+
 static double of(const char *text, double (*f)(const fixture *)) {
     static fixtures all;
     char error[700];
