@@ -27,6 +27,11 @@ exits() { # exits NAME CODE ARGUMENTS...: after the command $under_test, if set
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
 quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; } # refuses NAME SAYS ARGUMENTS...
+column() { # column NAME [FILE]: of a CSV without commas in quotes, one value a line
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+        { print at ? $at : "no column " name }' "${2:-stdout}"
+}
 full_disk() { # full_disk CODE ARGUMENTS...: where writing to stdout fails, and the program says so
     [ -w /dev/full ] || return 1
     "$normlab" "${@:2}" > /dev/full 2> stderr; code=$?
