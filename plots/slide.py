@@ -243,16 +243,20 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """Each machine, its processor in at most so many letters; in none, a machine that has a name goes by that alone."""
+        """Each machine, its processor in at most so many letters; of several, in less than eight, the names."""
+        machines = self.machines or {"": self.facts}
+        if most < 8 and len(machines) > 1:
+            dates = sorted({known.get("date", "")[:10] for known in machines.values()})
+            names = ", ".join(f"{name} at {known.get('commit', 'unknown')}" for name, known in machines.items())
+            return f"{names} · {' to '.join(dates[:1] + dates[1:][-1:])}"
         found = []
-        for name, known in (self.machines or {"": self.facts}).items():
+        for name, known in machines.items():
             cpu = known.get("cpu", "unknown machine")
-            words = [cpu if len(cpu) <= most else f"{cpu[:most - 1]}…"] if most or not name else []
+            words = [f"{name}: " * bool(name) + (cpu if len(cpu) <= most else f"{cpu[:most - 1]}…")]
             words += [f"family {known['family']}"] if "family" in known and not name else []
             words += [f"{known['cpus'].split()[0]} CPUs"] if "cpus" in known else []
-            words = [f"{name}: " * bool(name) + ", ".join(words)]
-            words += [f"commit {known.get('commit', 'unknown')}", known.get("date", "")[:10]] if known else []
-            found.append(" · ".join(words))
+            found.append(f"{', '.join(words)} · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}"
+                         if known else words[0])
         return "; ".join(found)
 
     def finish(self, answer):
@@ -264,8 +268,8 @@ class Page:
         source = f"normlab · experiment {self.source}"
         self.put(0.3, 0.2, source, FOOT, self.muted, 5, va="bottom")
         most, room = 60, WIDE - 0.9 - self.wide(source, FOOT)
-        while self.wide(self.measured_on(most), FOOT) > room and most > 0:
-            most -= 1 if most > 8 else 8
+        while self.wide(self.measured_on(most), FOOT) > room and most > 1:
+            most -= 1
         self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, self.measured_on(most), fontsize=FOOT, color=self.muted, ha="right",
                          va="bottom")
         if self.quick:
