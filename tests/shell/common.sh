@@ -20,10 +20,12 @@ check() { # check NAME REASON: passes if REASON is empty
 }
 holds() { check "$1" "$("${@:2}" >&2 || echo "not so: ${*:2}")"; } # holds NAME COMMAND...
 run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
-exits() { # exits NAME CODE ARGUMENTS...: after the command $under_test, if set
-    run ${under_test:+"$under_test"} "${@:3}"
+ran() { # ran NAME CODE COMMAND...
+    "${@:3}" > stdout 2> stderr; code=$?
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
 }
+# exits NAME CODE ARGUMENTS...: of the program, after the command $under_test, if set
+exits() { ran "$1" "$2" "$normlab" ${under_test:+"$under_test"} "${@:3}"; }
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
 quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
