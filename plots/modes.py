@@ -59,13 +59,16 @@ def between(savings):
 
 
 def against(rows):
-    """What the rows of some settings say together; of a single one, whether it is resolved."""
-    values, ends = [float(row["value"]) for row in rows], [float(row[key] or nan) for row in rows for key in ("low", "high")]
-    if len(rows) == 1 and not (ends[0] > 0 or ends[1] < 0):
-        if not all(map(isfinite, ends)):
-            return "not resolved"
-        return "the same" if max(map(abs, ends)) <= 2 else f"not resolved, {between(ends)},"
-    return between(values)
+    """What the rows of some settings say together. One whose interval has 0 is not resolved, whatever its middle."""
+    resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]
+    if len(resolved) == len(rows):
+        return between(resolved)
+    if resolved:
+        return f"unresolved to {between(resolved)}"
+    ends = [float(row[key] or nan) for row in rows for key in ("low", "high")]
+    if not all(map(isfinite, ends)):
+        return "not resolved"
+    return "the same" if max(map(abs, ends)) <= 2 else f"not resolved, {between(ends)},"
 
 
 def answer(machines, sizes=False):

@@ -7,7 +7,7 @@
 /* The part of the expected value (expected.h) of a number that is the same for all
  * implementations. */
 typedef struct plain {
-    double want;
+    double want;     /* NaN and infinities stand for themselves */
     double per_unit; /* 1 over the unit of its error; 0: only expected_at() can judge it */
 } plain;
 

@@ -272,8 +272,8 @@ double expected_floor(const expectations *d, nl_arg s, size_t g) {
 
 static plain plain_of(double want, nl_dtype t, long double scale, bool simple) {
     const long double unit = ref_unit(t) * larger(scale, ref_smallest_normal(t));
-    simple = simple && isfinite(want) && isfinite(unit);
-    return (plain){want, simple ? (double)(1 / unit) : 0};
+    if (!isfinite(want)) return (plain){want, simple};
+    return (plain){want, simple && isfinite(unit) ? (double)(1 / unit) : 0};
 }
 
 /* Is v so far from the ends of float's range that a product of three such numbers stays in it? */
@@ -305,7 +305,7 @@ static plain make_plain(const expectations *d, size_t i, size_t g) {
         return ordinary_plain(d, i, gain);
     const expected_value it = backward ? expected_dx(d, i, g) : expected_y(d, i, g);
     return plain_of((double)it.low, it.dtype, it.scale,
-                    it.promised && !it.loose && it.low == it.high);
+                    it.promised && !(it.low < it.high) && !(it.loose && isfinite(it.low)));
 }
 
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {

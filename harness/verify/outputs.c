@@ -84,10 +84,11 @@ typedef struct job {
 static bool check_plain(const job *k, size_t i, double got, double floor, tally *t) {
     const nl_dtype type = k->expectations->in->c->problem.dtype;
     const plain *it = &k->plain[i];
-    const double error = fabs(got - it->want) * it->per_unit;
+    const bool same = got == it->want || (isnan(got) && isnan(it->want));
+    const double error = same ? 0 : fabs(got - it->want) * it->per_unit;
     const bool smaller = error * (1 + 1e-6) < t->error[k->s] || (error == 0 && t->bound[k->s] > 0);
     if (!(it->per_unit > 0 && smaller)) return false;
-    if (floor >= 0 && !expected_near(type, it, floor, got, error)) return false;
+    if (floor >= 0 && !same && !expected_near(type, it, floor, got, error)) return false;
     t->compared++;
     if (floor < 0) t->unpromised = true;
     return true;
