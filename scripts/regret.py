@@ -7,16 +7,16 @@ The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass
 that do not follow each other, pictures (BatchNorm), and stores that are asked for. Regret is the choice's time over the
 fastest rung's, in the same rounds; where stores are asked for, only rungs that store so compete. Prints the worst shapes and
 the mean, the 99th percentile and the worst; the rows stand in results/regret-drawn.csv. Standard library only."""
-import argparse
-import csv
 import math
 import random
 import subprocess
 import sys
 import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+import markers
+import files
+from markers import ROOT
+
 OUT = ROOT / "results" / "regret-drawn.csv"
 
 
@@ -65,7 +65,7 @@ def regrets(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("--shapes", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--threads", default="1")
@@ -79,7 +79,7 @@ def main():
                              options.threads, "--seconds", options.seconds, "--out", str(OUT)], stdout=subprocess.DEVNULL)
     if result.returncode:
         return f"normlab bench: exit code {result.returncode}"
-    found = sorted(regrets(csv.DictReader(OUT.open())).items(), key=lambda item: -item[1][0])
+    found = sorted(regrets(files.rows(OUT)).items(), key=lambda item: -item[1][0])
     if not found:
         return "no shape was timed"
     for case, (regret, chosen, fastest) in found[:20]:

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/claim_answer.h"
-#include "claims/evidence.h"
 
 #include <math.h>
 

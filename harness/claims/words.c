@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/write.h"
-#include "claims/evidence.h"
 #include "claims/rivals.h"
 #include "base/csv.h"
 #include "caches.h"

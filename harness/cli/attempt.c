@@ -2,7 +2,6 @@
 #include "cli/attempt.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "best.h"
 #include "cases/names.h"
 #include "cases/suite.h"
 #include "registry.h"

@@ -2,7 +2,6 @@
 #include "cli/counting.h"
 #include "verify/instance.h"
 #include "workbench/compile.h"
-#include "workbench/load.h"
 
 #include <stdio.h>
 #include <stdlib.h>

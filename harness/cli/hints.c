@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/hints.h"
-#include "cases/kinds.h"
 #include "judge/hint.h"
 #include "cli/report.h"
 #include "cli/terminal.h"

@@ -2,8 +2,6 @@
 #include "cli/marking.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "registry.h"
-#include "cli/case_options.h"
 #include "cli/hints.h"
 #include "cli/options.h"
 #include "cli/terminal.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "timing/row.h"
-#include "verify/error_record.h"
 
 #include <stdio.h>
 
@@ -35,11 +34,3 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 
 /* Did Ctrl-C end the command? Then says after how many cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
-
-/* Prints the comparison with the record of the largest errors. */
-
-/* Compares this run with the record. False: they differ. */
-bool record_compare(const error_record *e);
-
-/* False: the file cannot be written. */
-bool record_update(const error_record *e);

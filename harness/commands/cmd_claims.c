@@ -14,7 +14,6 @@
 #include "commands/commands.h"
 #include "workbench/load.h"
 
-#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>

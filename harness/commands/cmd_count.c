@@ -5,7 +5,6 @@
 #include "cli/counting.h"
 #include "cli/options.h"
 #include "commands/commands.h"
-#include "workbench/load.h"
 
 #include <stdio.h>
 #include <string.h>

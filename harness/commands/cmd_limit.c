@@ -10,7 +10,6 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "layer.h"
 #include "cli/options.h"
 #include "commands/commands.h"
-#include "workbench/stub.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +23,112 @@ static const char help[] =
     "  normlab new layernorm mine --pass backward --simd\n"
     "  normlab new batchnorm mine --out batchnorm/mine.c\n"
     "  normlab try four_sums.c --watch\n";
+
+/* Rows or channels, forward or backward: the loop, and in what to write its body. */
+static const struct family {
+    const char *loop; /* of the layer, what is added, and xhat */
+    const char *words, *vector_words;
+} families[2][2] =
+    {{{"NL_INLINE void %s(nl_view v) {\n"
+       "    for (size_t r = 0; r < v.n; r++) {\n"
+       "        nl_view row = nl_row(v, r);\n"
+       "        (void)row;\n"
+       "        /* TODO: y_i = gain_i * xhat_i%s, xhat = %s, i < v.c\n",
+       "         *     nl_x(row, i)              x_i, with its residual\n"
+       "         *     nl_put_y(row, i, xhat)    stores y_i, and residual_out_i if there is one\n"
+       "         *     nl_keep(row, mean, rstd)  saves them for backward; without a mean: 0\n",
+       "         *     vload(v.t, row.x, i, k)   k elements; add those of row.residual, if any\n"
+       "         *     vgain(v.gamma, v.plus_one, i, k)\n"
+       "         *     vround(v.t, xhat)         before the gain, if v.cast_before_weight\n"
+       "         *     vstore(v.t, row.y, i, k, y), and x to row.residual_out, if any\n"
+       "         *     nl_keep(row, mean, rstd)  saves them for backward; without a mean: 0\n"},
+      {"NL_INLINE void %s(nl_backward_view v) {\n"
+       "    for (size_t r = 0; r < v.n; r++) {\n"
+       "        nl_backward_view row = nl_backward_row(v, r);\n"
+       "        (void)row;\n"
+       "        /* TODO: docs/backward.md, with g_i = gain_i * dy_i%s and xhat = %s, i < v.c\n",
+       "         *     nl_load(v.t, row.x, i), nl_load(v.t, row.dy, i), nl_g(row, i)\n"
+       "         *     *row.mean, *row.rstd      as forward saved them; without a mean: NULL\n"
+       "         *     nl_put_dx(row, i, dx)     stores dx_i, with dresidual_i if there is one\n"
+       "         *     v.dgamma[i], v.dbeta[i]   sums over the rows; NULL where not wanted;\n"
+       "         *                               nl_clear_gradients(v) begins them\n",
+       "         *     vload(v.t, row.x, i, k), vload(v.t, row.dy, i, k)\n"
+       "         *     vgain(v.gamma, v.plus_one, i, k)\n"
+       "         *     *row.mean, *row.rstd      as forward saved them; without a mean: NULL\n"
+       "         *     vstore(v.t, row.dx, i, k, dx), with row.dresidual added, if any\n"
+       "         *     v.dgamma[i], v.dbeta[i]   sums over the rows, NL_F32; NULL where not\n"
+       "         *                               wanted; nl_clear_gradients(v) begins them\n"}},
+     {{"NL_INLINE void %s(nl_view v) {\n"
+       "    for (size_t j = 0; j < v.c; j++) {\n"
+       "        /* TODO: y = gain_j * xhat%s, xhat = %s,\n"
+       "         * at = nl_at(v, i, j, k), i < v.n, k < v.s\n",
+       "         *     nl_x(v, at)               x\n"
+       "         *     nl_put(v, at, j, xhat)    stores y\n",
+       "         *     vload(v.t, v.x, at, few)  so many along k\n"
+       "         *     nl_gain(v.gamma, v.plus_one, j), and v.beta[j], if any\n"
+       "         *     vround(v.t, xhat)         before the gain, if v.cast_before_weight\n"
+       "         *     vstore(v.t, v.y, at, few, y)\n"},
+      {"NL_INLINE void %s(nl_backward_view v) {\n"
+       "    for (size_t j = 0; j < v.c; j++) {\n"
+       "        /* TODO: docs/backward.md%s, with xhat = %s,\n"
+       "         * at = (i * v.c + j) * v.s + k, i < v.n, k < v.s\n",
+       "         *     nl_load(v.t, v.x, at), nl_load(v.t, v.dy, at)\n"
+       "         *     v.mean[j], v.rstd[j]      as forward saved them\n"
+       "         *     nl_gain(v.gamma, v.plus_one, j)\n"
+       "         *     nl_store(v.t, v.dx, at, dx)\n"
+       "         *     v.dgamma[j], v.dbeta[j]   sums over the channel; NULL where not wanted\n",
+       "         *     vload(v.t, v.x, at, few), vload(v.t, v.dy, at, few)   so many along k\n"
+       "         *     v.mean[j], v.rstd[j]      as forward saved them\n"
+       "         *     nl_gain(v.gamma, v.plus_one, j)\n"
+       "         *     vstore(v.t, v.dx, at, few, dx)\n"
+       "         *     v.dgamma[j], v.dbeta[j]   sums over the channel; NULL where not wanted\n"}}};
+
+/* A kernel that compiles and computes nothing; simd: in the words of vec.h. */
+static void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
+    const nl_layer *layer = &nl_layers[op];
+    const bool backward = pass == NL_BACKWARD;
+    const struct family *f = &families[layer->by_channel][backward];
+    const char *direction = backward ? "backward" : "forward";
+    fprintf(out,
+            "/* idea   TODO: what this kernel does differently, and why that is right.\n"
+            " * gain   TODO: what that should save, and beside which rung.\n"
+            " * fails  TODO: on which sizes or data it is slow, or less exact.\n"
+            " * SPDX-License-Identifier: MIT */\n"
+            "#include \"%s\"\n\n",
+            simd ? "vec.h" : "kernel.h");
+    const char *xhat =
+        layer->centred ? "(x - mean) / sqrt(var + eps)" : "x / sqrt(mean(x^2) + eps)";
+    if (backward) xhat = layer->centred ? "(x - mean) * rstd" : "x * rstd";
+    fprintf(out, f->loop, layer->name, layer->beta && !backward ? " + beta" : "", xhat);
+    if (simd) fputs("         * in vectors (vec.h) of VLEN elements, at the end fewer:\n", out);
+    fputs(simd ? f->vector_words : f->words, out);
+    if (layer->by_channel && pass == NL_FORWARD)
+        fputs("         *     nl_keep_channel(v, j, mean, var, rstd)   saves them, and moves the "
+              "running ones\n",
+              out);
+    if (pass == NL_INFERENCE)
+        fputs("         *     v.running_mean[j], v.running_var[j]      the statistics\n", out);
+    fprintf(out,
+            "         */\n"
+            "    }\n"
+            "}\n\n"
+            "static void %s(const nl_problem *p, const nl_%s_args *a, int threads) {\n"
+            "    (void)threads;\n"
+            "    nl_%swith_type(p, a, %s);\n"
+            "}\n\n"
+            "NL_IMPL(.about = \"TODO: a description in one line\",\n"
+            "        .ops = NL_BIT(NL_",
+            direction, direction, backward ? "backward_" : "", layer->name);
+    for (const char *c = layer->name; *c; c++) fputc(toupper((unsigned char)*c), out);
+    fprintf(out,
+            "), .passes = NL_BIT(NL_%s),\n"
+            "        .dtypes = %s, .method = NL_TWO_PASS, .lanes = %s,\n"
+            "        .%s = %s);\n",
+            pass == NL_BACKWARD    ? "BACKWARD"
+            : pass == NL_INFERENCE ? "INFERENCE"
+                                   : "FORWARD",
+            simd ? "NL_VEC_DTYPES" : "NL_ALL_DTYPES", simd ? "VLEN" : "1", direction, direction);
+}
 
 static bool good_name(const char *name) {
     return name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0' && name[0];

@@ -2,9 +2,9 @@
  * everything before it writes the first output. SPDX-License-Identifier: MIT */
 #include "cli/arrays.h"
 #include "cli/case_options.h"
-#include "cli/compute.h"
 #include "cli/options.h"
 #include "commands/commands.h"
+#include "verify/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +60,14 @@ static array_option own[OPTIONS - OWN] = {
     [MOMENTUM - OWN] = {"momentum", NL_RUNNING_MEAN, true, IN_RUNNING_MEAN},
     [LOAD - OWN] = {ARRAYS_LOAD, NL_X, false, IN_X},
 };
+
+typedef struct computation {
+    nl_problem p;
+    const nl_impl *impl;
+    bool reference; /* its results replace those of impl */
+    int threads;
+    void *in[NL_ARGS], *out[NL_ARGS]; /* tensors of p.dtype, others float; NULL: absent */
+} computation;
 
 typedef struct run {
     arrays a;
@@ -196,6 +204,120 @@ static bool make_arrays(run *r) {
             if (needs & ~all & NL_BIT(a) && !make(r, a)) return false;
     }
     return true;
+}
+
+static bool no_memory(void) {
+    return options_fail("out of memory for the computation");
+}
+
+/* Sets the statistics that forward would have saved. Its y goes into memory that is free again. */
+static nl_status save_statistics(const computation *c, float *mean, float *rstd, void *y) {
+    nl_problem p = c->p;
+    p.pass = NL_FORWARD;
+    const nl_forward_args a = {.x = c->in[NL_X],
+                               .gate = c->in[NL_GATE],
+                               .y = y,
+                               .mean = mean,
+                               .rstd = rstd};
+    return nl_forward(NULL, &p, &a, c->threads);
+}
+
+static nl_status backward(const computation *c, float *statistics, void *y) {
+    float *rstd = statistics + nl_group_count(&c->p);
+    float *mean = nl_layers[c->p.op].centred ? statistics : NULL;
+    const nl_status status = save_statistics(c, mean, rstd, y);
+    if (status != NL_OK) return status;
+    const nl_backward_args a = {.x = c->in[NL_X],
+                                .dy = c->in[NL_DY],
+                                .dresidual = c->in[NL_RESIDUAL],
+                                .gate = c->in[NL_GATE],
+                                .gamma = c->in[NL_GAMMA],
+                                .mean = mean,
+                                .rstd = rstd,
+                                .dx = c->out[NL_DX],
+                                .dgate = c->out[NL_DGATE],
+                                .dgamma = c->out[NL_DGAMMA],
+                                .dbeta = c->out[NL_DBETA]};
+    return nl_backward(c->impl, &c->p, &a, c->threads);
+}
+
+static nl_status forward(const computation *c) {
+    const bool training = c->p.pass == NL_FORWARD;
+    const nl_forward_args a = {.x = c->in[NL_X],
+                               .residual = c->in[NL_RESIDUAL],
+                               .gate = c->in[NL_GATE],
+                               .gamma = c->in[NL_GAMMA],
+                               .beta = c->in[NL_BETA],
+                               .y = c->out[NL_Y],
+                               .residual_out = c->out[NL_RESIDUAL_OUT],
+                               .mean = c->out[NL_MEAN],
+                               .rstd = c->out[NL_RSTD],
+                               .running_mean = (training ? c->out : c->in)[NL_RUNNING_MEAN],
+                               .running_var = (training ? c->out : c->in)[NL_RUNNING_VAR]};
+    return nl_forward(c->impl, &c->p, &a, c->threads);
+}
+
+static void put_tensor(const computation *c, nl_arg to, const double *from) {
+    for (size_t i = 0; c->out[to] && i < c->p.n * c->p.c * c->p.s; i++)
+        nl_store(c->p.dtype, c->out[to], i, (float)ref_round(c->p.dtype, from[i]));
+}
+
+static void put_y(const computation *c, const ref_outputs *o) {
+    const nl_problem *p = &c->p;
+    const float *gamma = c->in[NL_GAMMA], *beta = c->in[NL_BETA];
+    for (size_t i = 0; c->out[NL_Y] && i < p->n * p->c * p->s; i++) {
+        const size_t j = nl_feature_of(p, i);
+        long double normal = o->xhat[i];
+        if (p->casting == NL_CAST_BEFORE_WEIGHT) normal = ref_round(p->dtype, normal);
+        const long double y = ref_factor(p, gamma, o, i) * normal + (beta ? beta[j] : 0);
+        nl_store(p->dtype, c->out[NL_Y], i, (float)ref_round(p->dtype, y));
+    }
+}
+
+static bool by_reference(const computation *c, float *statistics) {
+    const nl_problem *p = &c->p;
+    const nl_case as_case = {.problem = *p, .residual = c->in[NL_RESIDUAL] != NULL};
+    const bool back = p->pass == NL_BACKWARD;
+    nl_data data = {.gamma = c->in[NL_GAMMA], .beta = c->in[NL_BETA]};
+    answer of;
+    memcpy(data.input, c->in, sizeof data.input);
+    if (back) data.input[NL_RSTD] = statistics;
+    if (!answer_make(&as_case, &data, &of)) return no_memory();
+    const ref_outputs *o = &of.want;
+    if (back)
+        put_tensor(c, NL_DX, o->dx), put_tensor(c, NL_DGATE, o->dgate);
+    else
+        put_y(c, o), put_tensor(c, NL_RESIDUAL_OUT, o->sum);
+    const long double *from[NL_ARGS] = {[NL_MEAN] = o->mean,
+                                        [NL_RSTD] = o->rstd,
+                                        [NL_RUNNING_MEAN] = o->running_mean,
+                                        [NL_RUNNING_VAR] = o->running_var,
+                                        [NL_DGAMMA] = o->dgamma,
+                                        [NL_DBETA] = o->dbeta};
+    for (nl_arg a = 0; a < NL_ARGS; a++) { /* without rows the implementation's mean is kept */
+        const size_t values = nl_args[a].extent == NL_GROUPS ? nl_group_count(p) : p->c;
+        for (size_t i = 0; from[a] && c->out[a] && p->n && i < values; i++)
+            ((float *)c->out[a])[i] = (float)from[a][i];
+    }
+    return answer_free(&of), true;
+}
+
+/* Fills the outputs. False: after a message. */
+static bool compute(const computation *c) {
+    const nl_problem *p = &c->p;
+    const bool back = p->pass == NL_BACKWARD;
+    float *statistics = calloc(2 * nl_group_count(p) + 1, sizeof *statistics);
+    void *y = back ? malloc(nl_bytes(p, NL_TENSOR) + 1) : NULL;
+    bool ok = statistics && (y || !back);
+    if (!ok) {
+        no_memory();
+    } else { /* for the reference too, because the library checks the problem */
+        ok = (back ? backward(c, statistics, y) : forward(c)) == NL_OK ||
+             options_fail("%s", nl_message());
+        ok = ok && (!c->reference || by_reference(c, statistics));
+    }
+    free(statistics), free(y);
+    return ok;
 }
 
 /* y comes first, so that it is renamed last. */

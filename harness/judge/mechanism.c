@@ -2,7 +2,6 @@
 #include "judge/mechanism.h"
 #include "layer.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* What does eps do to a row with a small sigma? Shows the rms of y, and the rms of dx over the rms
  * of dy, with eps inside the root (as in this library) and outside. Half of x is sigma and half
  * -sigma, so that the row's sigma is exact. SPDX-License-Identifier: MIT */
-#include "dtype.h"
 #include "layer.h"
 #include "base/random.h"
 #include "studies/study.h"

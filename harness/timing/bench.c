@@ -9,7 +9,6 @@
 #include "timing/limit.h"
 #include "verify/isolate.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

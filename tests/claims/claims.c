@@ -2,7 +2,6 @@
  * timed. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 #include "claims/evidence.h"
-#include "claims/write.h"
 #include "timing/fixture.h"
 #include "timing/race.h"
 #include "support.h"

@@ -177,8 +177,6 @@ says "characters long"
 sed 's/f32/f33/' mine.txt > bad.txt
 exits "a case that is none" 1 bad.txt
 says "'f33' should be f32, f16 or bf16"
-exits "an unknown option" 2 --fast
-says "normlab claims --help"
 exits "no time" 2 parameters --seconds 0
 says "--seconds '0' should be"
 exits "a folder that is not there" 2 parameters --out nowhere/x.csv

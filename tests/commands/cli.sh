@@ -6,12 +6,6 @@ source "$(dirname "$0")/../shell/common.sh"
 unset NO_COLOR NL_ISA
 good=rmsnorm/forward/f32/3x4/normal
 
-# refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout.
-refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
-
-# A column of a CSV by its name; these files have no commas in quotes.
-column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
-    { print at ? $at : "no column " name }' "$2"; }
 # Implementations that accept $good, without peers, which run only if selected; those that run here.
 accepting() { awk -F, '$1 !~ /^peer\// && $3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/' list.csv; }
 takers() { accepting | awk -F, '$10 == 1'; }

@@ -77,13 +77,10 @@ npy() { python3 -IS npy.py "$@" 2>&1; }
 # runs NAME ARGUMENTS...: exit code 0, nothing on stdout, something on stderr. Removes the usual outputs
 # first, so that none is from an earlier run.
 runs() {
-    local name=$1 code why=''; shift
     rm -f y.npy m.npy rstd.npy sum.npy rm.npy rv.npy
-    "$normlab" run "$@" > stdout 2> stderr; code=$?
-    [ $code -eq 0 ] || why="exit code $code: $(head -1 stderr)"
-    [ ! -s stdout ] || why="stdout: $(head -1 stdout)"
-    [ -s stderr ] || why="nothing on stderr"
-    check "$name" "$why"
+    exits "$1" 0 run "${@:2}"
+    quiet
+    holds "  and something on stderr" test -s stderr
 }
 
 gives() { check "$1" "$(npy expect "${@:2}")"; }
@@ -93,14 +90,12 @@ state() { find . -type f ! -name stdout ! -name stderr -exec cksum {} + | sort; 
 
 # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout, no file changed.
 refuses() {
-    local name=$1 says=$2 code why='' before; shift 2
+    local before
     before=$(state)
-    "$normlab" run "$@" > stdout 2> stderr; code=$?
-    [ $code -eq 2 ] || why="exit code $code, not 2: $(head -1 stderr)"
-    grep -qF -- "$says" stderr || why="should say '$says': $(head -1 stderr)"
-    [ ! -s stdout ] || why="stdout: $(head -1 stdout)"
-    [ "$(state)" = "$before" ] || why="files changed"
-    check "refuses $name" "$why"
+    exits "$1 is refused" 2 run "${@:3}"
+    says "$2"
+    quiet
+    holds "  and no file is changed" test "$(state)" = "$before"
 }
 
 # Worked by hand. The row [1, 2] has mean 1.5 and variance 0.25: y = -+0.5 / sqrt(0.25 + 1e-5).
@@ -268,9 +263,8 @@ done
 cp x.npy inplace.npy
 refuses "an output that would replace the input" "inplace.npy is an input" layernorm --x inplace.npy --out inplace.npy
 check "  the input is there" "$(cmp x.npy inplace.npy)"
-"$normlab" run --help > stdout 2> stderr; code=$?
-check "--help" "$(if [ $code -ne 0 ] || [ -s stderr ]; then head -1 stderr; fi
-    grep -q -- --running-mean-out stdout || echo "an option is missing")"
+exits "--help" 0 run --help
+prints --running-mean-out
 
 # Bad input. y.npy exists and must not change; new.npy must not appear.
 cp first.npy y.npy
@@ -386,9 +380,8 @@ check "  and leaves it a pipe" "$([ -p pipe ] || echo no)"
 npy write large.npy '<f4' '(64, 1024)' 1 2 3
 limited() { (trap '' XFSZ; ulimit -f 4; exec "$normlab" "$@"); }
 before=$(state)
-limited run layernorm --x large.npy --out y.npy > stdout 2> stderr; code=$?
-check "refuses to fill the disk" "$([ $code -eq 2 ] && grep -q 'y.npy: cannot write it' stderr ||
-    echo "exit code $code: $(head -1 stderr)")"
+ran "refuses to fill the disk" 2 limited run layernorm --x large.npy --out y.npy
+says "y.npy: cannot write it"
 check "  and leaves the files alone" "$([ "$(state)" = "$before" ] || echo "files changed")"
 
 summary

@@ -4,14 +4,13 @@
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset NL_TUNING NL_ISA
-run() { "$normlab" "$@" >out 2>words; status=$?; }
 best() { # THREADS SHAPE: what nl_best() picks
-    "$normlab" check --impl best --threads "$1" "layernorm/forward/f32/$2/normal" 2>words | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p'
+    "$normlab" check --impl best --threads "$1" "layernorm/forward/f32/$2/normal" 2>stderr | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p'
 }
 picks() { # WHAT NAME THREADS SHAPE
     local name
     name=$(best "$3" "$4")
-    check "$1" "$([ "$name" = "optimized/$2" ] || { echo "$name"; head -3 words; })"
+    check "$1" "$([ "$name" = "optimized/$2" ] || { echo "$name"; head -3 stderr; })"
 }
 
 # The effect of the file.
@@ -22,7 +21,7 @@ picks "from stream_bytes on: streaming" rows_streaming 1 64x1024
 picks "below fork_forward: one thread" rows_pipelined 2 63x1024
 picks "from fork_forward on: threads" rows_threaded 2 64x1024
 used() { # COMMAND SHAPE: the column threads of rows_threaded, given two
-    "$normlab" "$@" --threads 2 --impl optimized/rows_threaded 2>words | awk -F, 'NR == 2 { print $4 }'
+    "$normlab" "$@" --threads 2 --impl optimized/rows_threaded 2>stderr | awk -F, 'NR == 2 { print $4 }'
 }
 several=$("$normlab" --version | grep -q 'threads: OpenMP' && echo 2 || echo 1)
 for command in check 'bench --seconds 0.001'; do
@@ -39,9 +38,7 @@ picks "comments and blanks" rows_threaded 2 2x1024
 # A bad file is rejected with the line.
 while IFS='|' read -r line text; do
     printf 'fork_forward 1\n%b\n' "$text" >tuning.txt
-    run check --impl best layernorm/forward/f32/2x4/normal
-    holds "refuses '$text'" test "$status" -eq 2 -a ! -s out
-    holds "  and names its line" grep -q "tuning.txt:$line:" words
+    refuses "'$text'" "tuning.txt:$line:" check --impl best layernorm/forward/f32/2x4/normal
 done <<'EOF'
 2|fork_sideways 1
 2|stream_bytes
@@ -52,22 +49,16 @@ done <<'EOF'
 3|# fine\nnonsense
 2|fork_forward 2
 EOF
-NL_TUNING=$work/none.txt run list
-holds "refuses a file that is not there" test "$status" -eq 2 -a ! -s out
-holds "  and says why" grep -q "none.txt': No such file" words
-NL_TUNING=$work/none.txt run doctor --csv
-holds "the doctor reports it" test "$status" -eq 0
-holds "  as bad" grep -q '^tuning,bad,.*none.txt' out
-NL_TUNING=$work run list
-holds "refuses a folder" test "$status" -eq 2
-NL_TUNING='' run list
-holds "empty is unset" test "$status" -eq 0
+NL_TUNING=$work/none.txt refuses "a file that is not there" "none.txt': No such file" list
+NL_TUNING=$work/none.txt exits "the doctor reports it" 0 doctor --csv
+holds "  as bad" grep -q '^tuning,bad,.*none.txt' stdout
+NL_TUNING=$work exits "a folder is refused" 2 list
+NL_TUNING='' exits "empty is unset" 0 list
 
 # Measuring. tuning.txt is bad, which tune ignores.
-run tune --quick --seconds 0.001 --out new.txt
-holds "tune" test "$status" -eq 0
-cp out measured
-holds "says how to use it" grep -qF "export NL_TUNING='$work/new.txt'" words
+exits "tune" 0 tune --quick --seconds 0.001 --out new.txt
+cp stdout measured
+holds "says how to use it" grep -qF "export NL_TUNING='$work/new.txt'" stderr
 holds "six keys" test "$(grep -v '^#' new.txt | cut -d' ' -f1 | paste -sd ' ')" = \
     "stream_bytes stream_backward stream_batch fork_forward fork_backward fork_batch"
 holds "the sizes double" awk '$1 ~ /^[0-9]+$/ { if (n++ && $1 != 2 * last) exit 1; last = $1 }
@@ -92,23 +83,21 @@ holds "the keys follow from what was measured" follows measured
 holds "and are what is written" test "$(sed -nE 's/^((stream|fork)_[a-z]+ [0-9]+).*/\1/p' measured)" = \
     "$(grep -v '^#' new.txt)"
 export NL_TUNING=$work/new.txt
-run list
-holds "the file is read back" test "$status" -eq 0
-holds "list shows it" test "$(paste -sd' ' out | sed -n 's/.*tuning of nl_best() is NL_TUNING: //p')" = \
+exits "the file is read back" 0 list
+holds "list shows it" test "$(paste -sd' ' stdout | sed -n 's/.*tuning of nl_best() is NL_TUNING: //p')" = \
     "$(grep -v '^#' new.txt | paste -sd, | sed 's/,/, /g')"
 NL_TUNING='' run list
-holds "and the defaults" grep -q '^tuning of nl_best() is defaults: stream_bytes ' out
+holds "and the defaults" grep -q '^tuning of nl_best() is defaults: stream_bytes ' stdout
 
-run tune --quick --seconds 0.001 --threads 1
-holds "without --out" test "$status" -eq 0
-holds "the file is stdout" test "$(grep -c . out)" -eq 7
-holds "what was measured is on stderr" grep -q 'streaming or ordinary' words
-holds "one thread: says so" test "$(grep -cE '^fork_.* stays: there is one thread' words)" -eq 3
-holds "and leaves the keys" test "$(grep ^fork out)" = "$(grep ^fork new.txt)"
+exits "without --out" 0 tune --quick --seconds 0.001 --threads 1
+holds "the file is stdout" test "$(grep -c . stdout)" -eq 7
+holds "what was measured is on stderr" grep -q 'streaming or ordinary' stderr
+holds "one thread: says so" test "$(grep -cE '^fork_.* stays: there is one thread' stderr)" -eq 3
+holds "and leaves the keys" test "$(grep ^fork stdout)" = "$(grep ^fork new.txt)"
 
 cp new.txt kept.txt
 for out in new.txt fresh.txt; do
-    "$normlab" tune --out $out --seconds 5 >out 2>words &
+    "$normlab" tune --out $out --seconds 5 >stdout 2>stderr &
     sleep 2
     kill -INT $!
     wait $!
@@ -117,11 +106,8 @@ done
 holds "Ctrl-C: the file is as it was" cmp new.txt kept.txt
 holds "Ctrl-C: no file where there was none" test "$(ls -A | grep -cE 'fresh|part')" -eq 0
 
-run tune some/case
-holds "refuses cases" test "$status" -eq 2
-run tune --out no/such/folder.txt
-holds "refuses a file that cannot be written" test "$status" -eq 2
-holds "  and says why" grep -q 'cannot write no/such/folder.txt: No such file' words
+exits "a case is refused" 2 tune some/case
+refuses "a file that cannot be written" 'cannot write no/such/folder.txt: No such file' tune --out no/such/folder.txt
 full_disk 1 tune --quick --threads 1 --seconds 0.001 --out /dev/full
 
 summary

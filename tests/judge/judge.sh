@@ -4,7 +4,9 @@
 # types, shapes and options, and what neither has.
 # Usage: tests/judge/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
+under_test=judge
 real=$root/experiments/activations
+refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; says "normlab judge: "; quiet; }
 
 cat > make.py <<'PYTHON'
 import math, struct
@@ -276,11 +278,11 @@ done
 finds 1 "x + residual was rounded to f16" h-rounded rmsnorm --x h.npy --residual hr.npy
 finds 1 "x + residual was not rounded first" h-float rmsnorm --x h.npy --residual hr.npy --sum rounded
 finds 1 "sums and squares in 16 bits" h-sums rmsnorm --x big.npy; alone
-"$normlab" judge rmsnorm --x h.npy --y b-last.npy > stdout 2> stderr
+run judge rmsnorm --x h.npy --y b-last.npy
 check "x and y of two types" "$(grep -qx 'x is f16 and y is f32: judged as f32; if it was rounded to f16 before, give --rounded-to f16' stderr || cat stderr)"
-"$normlab" judge rmsnorm --x h.npy --y b-last.npy --rounded-to f16 > stdout 2> stderr
+run judge rmsnorm --x h.npy --y b-last.npy --rounded-to f16
 check "  nothing to say with --rounded-to" "$(cat stderr)"
-"$normlab" judge layernorm --x x3.npy --axes 1,2 --y pages.npy > stdout 2> stderr
+run judge layernorm --x x3.npy --axes 1,2 --y pages.npy
 prints "layernorm forward f32 (5, 192), eps 1e-05: pages.npy"
 bf=(rmsnorm --x xb.npy --gamma gh.npy --rounded-to bf16)
 finds 0 "nothing to explain" b-last "${bf[@]}"
@@ -294,8 +296,7 @@ finds 1 "one-pass variance" lucky-y layernorm --x lucky.npy
 finds 1 "one-pass variance" line-y layernorm --x line.npy
 finds 0 "the mean rounded to a float" rounded-mean layernorm --x k.npy
 finds 0 "folded apply" folded layernorm --x k.npy
-"$normlab" judge layernorm --x far.npy --y far-y.npy > stdout 2> stderr; code=$?
-check "no verdict without a bound" "$([ $code -eq 1 ] || echo "exit code $code")"
+exits "no verdict without a bound" 1 layernorm --x far.npy --y far-y.npy
 prints "has no bound on these data"
 
 bn=(batchnorm --x img.npy)
@@ -341,9 +342,7 @@ finds 1 "nothing to explain" right "${ln[@]}" --batch part-nan.npy --first-row 5
 prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, one of both NaN: y[5, 0]"
 gradient 0 "nothing to explain" dx-right --batch dx-right.npy
 while read -r file row words; do
-    "$normlab" judge "${ln[@]}" --y right.npy --batch "$file" --first-row "$row" > stdout 2> stderr; code=$?
-    check "--batch $file --first-row $row is refused" "$([ $code -eq 2 ] || echo "exit code $code")"
-    says "$words"
+    refuses "--batch $file --first-row $row" "$words" "${ln[@]}" --y right.npy --batch "$file" --first-row "$row"
 done << 'END'
 part.npy 38 part.npy has 3 rows; from row 38 on x has 2
 part.npy -1 --first-row
@@ -366,18 +365,8 @@ assert len(rows) > 15 and len({r['mistake'] for r in rows}) == len(rows), len(ro
 assert all(None not in r and None not in r.values() for r in rows)
 PYTHON
 )"
-"$normlab" judge --help > stdout 2> stderr; code=$?
-check "--help" "$(if [ $code -ne 0 ] || [ -s stderr ]; then head -1 stderr; fi
-    grep -q -- --rounded-to stdout || echo "an option is missing")"
-
-refuses() { # refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout
-    local name=$1 says=$2 code; shift 2
-    "$normlab" judge "$@" > stdout 2> stderr; code=$?
-    check "refuses $name" "$([ $code -eq 2 ] || echo "exit code $code, not 2"
-        grep -qF -- "$says" stderr || echo "should say '$says': $(head -1 stderr)"
-        grep -q '^normlab judge: ' stderr || echo "does not name the command: $(head -1 stderr)"
-        [ ! -s stdout ] || echo "stdout: $(head -1 stdout)")"
-}
+exits "--help" 0 --help
+prints --rounded-to
 echo hello > text.npy
 refuses "no layer" "which layer?" --x x.npy --y right.npy
 refuses "an unknown layer" "groupnorm is no layer" groupnorm --x x.npy --y right.npy
@@ -410,8 +399,7 @@ refuses "inference on nothing" "needs --running-mean" batchnorm --inference --x 
     --y img.npy
 refuses "the CSV on stdout" "--csv -" layernorm --x x.npy --y right.npy --csv -
 refuses "a CSV over an input" "is an input" layernorm --x x.npy --y right.npy --csv x.npy
-"$normlab" judge "${ln[@]}" --y right.npy --csv nowhere/out.csv > stdout 2> stderr; code=$?
-check "a CSV that cannot be written" "$([ $code -eq 2 ] && grep -q 'nowhere/out.csv' stderr ||
-    echo "exit code $code: $(head -1 stderr)")"
+exits "a CSV that cannot be written" 2 "${ln[@]}" --y right.npy --csv nowhere/out.csv
+says nowhere/out.csv
 
 summary

@@ -5,11 +5,10 @@
 # Usage: tests/project/bundles.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
-labs() { python3 "$root/scripts/labs.py" "$@" >stdout 2>stderr; code=$?; }
+labs=(python3 "$root/scripts/labs.py")
 lab=$root/labs/7-threads
 
-labs classroom "$lab" repository --owner somebody
-check "a template repository" "$([ $code -eq 0 ] || cat stderr)"
+ran "a template repository" 0 "${labs[@]}" classroom "$lab" repository --owner somebody
 check "  has the student's files, and no more" "$(cd repository && find . -type f | sort | diff - <(printf '%s\n' ./.github/workflows/grade.yml ./README.md ./assignment.txt ./kernel.c))"
 check "  builds somebody's normlab" "$(grep -q 'repository: somebody/normlab' repository/.github/workflows/grade.yml || cat repository/.github/workflows/grade.yml)"
 check "  no link leaves it" "$(grep -o '](\.\./[^)]*' repository/README.md)"
@@ -17,14 +16,11 @@ mkdir -p runner/build
 cp -r repository/. runner && ln -s "$normlab" runner/build/normlab
 step=$(sed -n 's/^ *- run: \(build\/normlab grade.*\)$/\1/p' repository/.github/workflows/grade.yml)
 check "  its workflow grades" "$([ -n "$step" ] || echo "no such step")"
-(cd runner && bash -e -c "$step") >stdout 2>stderr
-code=$?
-check "  the starting file is not right yet" "$([ $code -eq 1 ] || echo "exit code $code")"
+ran "  the starting file is not right yet" 1 env -C runner bash -e -c "$step"
 prints "it is not .threaded"
 check "  leaves what is uploaded" "$([ -s runner/grade.xml ] || ls runner)"
 
-labs gradescope "$lab" lab.zip --seed 12
-check "an autograder" "$([ $code -eq 0 ] || cat stderr)"
+ran "an autograder" 0 "${labs[@]}" gradescope "$lab" lab.zip --seed 12
 mkdir -p autograder/{source,submission,results}
 python3 -m zipfile -e lab.zip autograder/source
 check "  its seed" "$([ "$(cat autograder/source/seed)" = 12 ] || cat autograder/source/seed)"
@@ -33,27 +29,23 @@ cp "$lab/start.c" autograder/submission/kernel.c
 AUTOGRADER=$PWD/autograder NORMLAB=$normlab bash autograder/source/run_autograder >stdout 2>stderr
 check "  grades as the program does" "$([ "$(json autograder/results/results.json 'r["score"], len(r["tests"])')" = "30.0 6" ] || cat autograder/results/results.json)"
 if type cmake >/dev/null 2>&1; then # building takes minutes: the build sees that no folder is missing
-    cmake -S autograder/source/normlab -B configured -DBUILD_TESTING=OFF >stdout 2>stderr
-    check "  its sources configure" "$([ $? -eq 0 ] || tail -5 stderr)"
+    ran "  its sources configure" 0 cmake -S autograder/source/normlab -B configured -DBUILD_TESTING=OFF
     make -n -C configured normlab_program >commands 2>stderr
     check "  and have all that a build needs" "$(grep -q 'rows_simd.c' commands || tail -3 stderr)"
 fi
 
-labs course copy
-check "a copy for a course" "$([ $code -eq 0 ] || cat stderr)"
+ran "a copy for a course" 0 "${labs[@]}" course copy
 check "  has the labs" "$([ -f copy/labs/7-threads/start.c ] && [ -f copy/CMakeLists.txt ] || ls copy)"
 check "  has no solutions" "$(find copy -path '*labs/solutions*' -o -path '*labs/*/wrong*')"
-labs course copy
-check "not into a folder with files" "$([ $code -ne 0 ] && grep -q 'copy is not empty' stderr || cat stderr)"
-labs classroom "$root/docs" elsewhere --owner me
-check "not without an assignment" "$(grep -q 'has no assignment.txt' stderr || cat stderr)"
+ran "not into a folder with files" 2 "${labs[@]}" course copy
+says "copy is not empty"
+ran "not without an assignment" 2 "${labs[@]}" classroom "$root/docs" elsewhere --owner me
+says "has no assignment.txt"
 
 sed -n '/^   title    Qwen2RMSNorm/,/```$/p' "$root/labs/README.md" | sed 's/^   //; /```/d' >own.txt
-"$normlab" grade --seconds 0.001 own.txt "$root/rmsnorm/naive.c" >stdout 2>stderr
-check "the assignment of labs/README.md" "$([ $? -eq 0 ] || cat stdout stderr)"
+exits "the assignment of labs/README.md" 0 grade --seconds 0.001 own.txt "$root/rmsnorm/naive.c"
 sed 's|nl_put_y(row, i, |nl_put(row, i, i, |; s|nl_view row = nl_row(v, r);|nl_view row = nl_row(v, r); row.plus_one = false;|' "$root/rmsnorm/naive.c" >gamma.c
-"$normlab" grade --seconds 0.001 own.txt gamma.c >stdout 2>stderr
-check "  grades gamma instead of 1 + w down" "$([ $? -eq 1 ] || cat stdout)"
+exits "  grades gamma instead of 1 + w down" 1 grade --seconds 0.001 own.txt gamma.c
 prints "10 of 10     without w"
 prints "0 of 30     the formula"
 summary

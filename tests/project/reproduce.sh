@@ -40,9 +40,7 @@ os.execv("./reproduce", ["./reproduce", *sys.argv[1:]])'
 reproduce() { # NAME CODE
     sleep 1 # a run's folder is named after the second
     rm -f called
-    python3 -c "$interruptible" "${@:3}" >stdout 2>stderr
-    code=$?
-    check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(cat stdout stderr | tail -3)")"
+    ran "$1" "$2" python3 -c "$interruptible" "${@:3}"
     folder=$(sed -n 's/^Kept in //p' stdout)
 }
 has() { check "  keeps $1" "$([ -s "$folder/$1" ] || echo "only $(ls "$folder")")"; }

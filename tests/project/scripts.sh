@@ -8,9 +8,7 @@ type flock setpriv git > /dev/null || exit 77
 cp -r "$root"/check "$root"/reproduce "$root"/scripts "$root"/experiments .
 mkdir build
 refuses() { # NAME WORDS COMMAND...
-    "${@:3}" > stdout 2> stderr 9>&-
-    code=$?
-    check "$1" "$([ $code -eq 2 ] || echo "exit code $code, not 2")"
+    ran "$1" 2 "${@:3}" 9>&-
     says "$2"
 }
 exec 9> build/lock

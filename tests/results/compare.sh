@@ -247,11 +247,7 @@ says "  says so" "a.csv is no folder, and old is a folder"
 exits "one file" 2 a.csv
 exits "three files" 2 a.csv b.csv a.csv
 exits "no file" 2
-exits "an unknown option" 2 a.csv b.csv --fast
 for bad in 0 -1 1 2% 0.02x nan ''; do exits "--margin '$bad'" 2 a.csv b.csv --margin "$bad"; done
-exits "--help" 0 --help
-prints "  lists the options" "--fail-if-slower"
-check "  on stdout alone" "$(cat stderr)"
 full_disk 1 compare a.csv b.csv && says "  says what failed" "writing the results failed"
 
 summary

@@ -20,13 +20,20 @@ check() { # check NAME REASON: passes if REASON is empty
 }
 holds() { check "$1" "$("${@:2}" >&2 || echo "not so: ${*:2}")"; } # holds NAME COMMAND...
 run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
-exits() { # exits NAME CODE ARGUMENTS...: after the command $under_test, if set
-    run ${under_test:+"$under_test"} "${@:3}"
+ran() { # ran NAME CODE COMMAND...
+    "${@:3}" > stdout 2> stderr; code=$?
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
 }
+# exits NAME CODE ARGUMENTS...: of the program, after the command $under_test, if set
+exits() { ran "$1" "$2" "$normlab" ${under_test:+"$under_test"} "${@:3}"; }
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
 quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; } # refuses NAME SAYS ARGUMENTS...
+column() { # column NAME [FILE]: of a CSV without commas in quotes, one value a line
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+        { print at ? $at : "no column " name }' "${2:-stdout}"
+}
 full_disk() { # full_disk CODE ARGUMENTS...: where writing to stdout fails, and the program says so
     [ -w /dev/full ] || return 1
     "$normlab" "${@:2}" > /dev/full 2> stderr; code=$?

@@ -51,9 +51,6 @@ says "  gradients "
 exits "a file that is not there" 2 experiments/eps.txt
 quiet
 says "cannot read experiments/eps.txt: No such file"
-exits "an unknown option" 2 eps --fast
-quiet
-says "normlab study --help"
 exits "a folder that is not there" 2 eps --quick --out nowhere/eps.csv
 says "cannot write nowhere/eps.csv: No such file"
 full_disk 1 study eps --quick

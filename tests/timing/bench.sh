@@ -2,34 +2,28 @@
 # `normlab bench` and `normlab limit` from outside: what they write and how they stop. No time is asserted,
 # because machines are noisy. Usage: tests/timing/bench.sh PROGRAM. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
-bench() { # OPTION...: exit status in $status, output in out.csv, words in words
-    "$normlab" bench "$@" >out.csv 2>words
-    status=$?
-}
-column() { # NAME FILE: the values of a column, one a line
-    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$2"
-}
-all() { # PATTERN COLUMN FILE: at least one value, and every one matches
-    column "$2" "$3" | grep -q . && ! column "$2" "$3" | grep -vqE "^($1)$"
+under_test=bench
+bench() { run bench "$@"; }
+all() { # PATTERN COLUMN [FILE]: at least one value, and every one matches
+    column "${@:2}" | grep -q . && ! column "${@:2}" | grep -vqE "^($1)$"
 }
 case=layernorm/forward/f32/8x16/normal
 
-bench "$case" --seconds 0.01
-holds "a case is timed" test $status -eq 0
+exits "a case is timed" 0 "$case" --seconds 0.01
 rungs=$("$normlab" list --csv | awk -F, '$3 ~ /layernorm/ && $4 ~ /forward/ && $5 ~ /f32/ && !$11 && $1 !~ /^peer/ { print $1 }' | sort -u)
-holds "every rung has a row" test "$(column impl out.csv | sort -u)" = "$rungs"
-holds "and only one" test "$(column impl out.csv | sort | uniq -d | wc -l)" -eq 0
+holds "every rung has a row" test "$(column impl | sort -u)" = "$rungs"
+holds "and only one" test "$(column impl | sort | uniq -d | wc -l)" -eq 0
 for name in ns ns_min gbps limit_gbps limit_pct speedup rounds calls; do
-    holds "$name is filled" all '[0-9.e+-]+' $name out.csv
+    holds "$name is filled" all '[0-9.e+-]+' $name
 done
-holds "one baseline, verdicts for the others" all 'baseline|FASTER|SLOWER|SAME|NOT RESOLVED' comparison out.csv
-holds "the naive rung is the baseline" all 'layernorm/naive' baseline out.csv
-holds "rounds are complete squares or more" test "$(column rounds out.csv | sort -u | wc -l)" -eq 1
-holds "an estimate of the time comes first" grep -q 'about .* s' words
+holds "one baseline, verdicts for the others" all 'baseline|FASTER|SLOWER|SAME|NOT RESOLVED' comparison
+holds "the naive rung is the baseline" all 'layernorm/naive' baseline
+holds "rounds are complete squares or more" test "$(column rounds | sort -u | wc -l)" -eq 1
+holds "an estimate of the time comes first" grep -q 'about .* s' stderr
 
 simd=optimized/rows_simd
 isas() { # the instruction sets on which the vectors were timed
-    awk -F, -v name=$simd '$2 == name { printf "%s ", $3 }' out.csv
+    awk -F, -v name=$simd '$2 == name { printf "%s ", $3 }' stdout
 }
 built=$("$normlab" list --csv | awk -F, -v name=$simd '$1 == name { printf "%s ", $2 }')
 here=$("$normlab" list --csv | awk -F, -v name=$simd '$1 == name && $10 { isa = $2 } END { printf "%s ", isa }')
@@ -49,24 +43,23 @@ unset NL_ISA
 
 half=rmsnorm/forward/bf16/8x64/normal
 bench $half --seconds 0.005
-holds "no demonstration is timed by default" test "$(grep -c half/ out.csv)" -eq 0
+holds "no demonstration is timed by default" test "$(grep -c half/ stdout)" -eq 0
 bench $half --seconds 0.005 --impl 'rmsnorm/naive,half/*_sum'
-holds "but with --impl" test "$(column impl out.csv | tr '\n' ' ')" = "rmsnorm/naive half/rmsnorm_sum "
-holds "and its verdict is demo" test "$(column verdict out.csv | tr '\n' ' ')" = "ok demo "
+holds "but with --impl" test "$(column impl | tr '\n' ' ')" = "rmsnorm/naive half/rmsnorm_sum "
+holds "and its verdict is demo" test "$(column verdict | tr '\n' ' ')" = "ok demo "
 
 bench "$case" --seconds 0.01 --baseline layernorm/refined
-holds "--baseline chooses another" all 'layernorm/refined' baseline out.csv
+holds "--baseline chooses another" all 'layernorm/refined' baseline
 bench "$case" --seconds 5 --precision 10
-holds "stops when precise enough" all precise stopped out.csv
+holds "stops when precise enough" all precise stopped
 bench "$case" --seconds 0.005 --precision 0.000001
-holds "stops when the time is up" all time stopped out.csv
+holds "stops when the time is up" all time stopped
 for option in rotating cold in-place streaming skew=64; do
     bench "$case/$option" --seconds 0.005
-    holds "$option is timed" all '[0-9.e+-]+' ns out.csv
+    holds "$option is timed" all '[0-9.e+-]+' ns
 done
-bench "$case/threads=4096" --seconds 0.005
-holds "more threads than the machine has are a row with skip" all skip verdict out.csv
-holds "and that is not success" test $status -eq 1
+exits "more threads than the machine has are no success" 1 "$case/threads=4096" --seconds 0.005
+holds "which is a row with skip" all skip verdict
 
 bench "$case" --seconds 0.005 --out one.csv
 holds "the machine stands beside" grep -q '^cpu: ' one.machine.txt
@@ -75,24 +68,22 @@ holds "the limit and the baseline again are in the rounds" grep -q '(limit).*' o
 holds "(baseline again)" grep -q '(baseline again)' one.rounds.csv
 
 passes=('{layernorm,rmsnorm}/forward/f32/{4..6}x16/normal' --impl '*/naive,*/one_pass' --seconds 0.002)
-bench "${passes[@]}" --passes 2 --out kept
-holds "--passes runs" test $status -eq 0
+exits "--passes runs" 0 "${passes[@]}" --passes 2 --out kept
 holds "two passes, whole" test "$(ls -A kept | wc -l) $(ls kept/*/bench.csv | wc -l)" = "2 2"
 holds "in another order" test "$(cat kept/*/cases.txt | sort | uniq -d | wc -l)" = 6 -a "$(cat kept/*/cases.txt | head -6)" != "$(cat kept/*/cases.txt | tail -6)" # by chance in 1 of 720
-holds "fewer than three are a first look" grep -q 'fewer than 3 passes' words
+holds "fewer than three are a first look" grep -q 'fewer than 3 passes' stderr
 bench "${passes[@]}" --passes 1 --out kept
-holds "the next call adds to them" grep -q '^3 passes in kept; 12 rows, 0 failed' words
-holds "the table has them" test "$(grep -c ' 3 .*x  *\[.*baseline' out.csv)" -eq 6
+holds "the next call adds to them" grep -q '^3 passes in kept; 12 rows, 0 failed' stderr
+holds "the table has them" test "$(grep -c ' 3 .*x  *\[.*baseline' stdout)" -eq 6
 TMPDIR=$work/tmp && mkdir tmp && export TMPDIR
 bench "${passes[@]}" --passes 3
-holds "without --out they are pooled, and go again" test "$(column passes out.csv | sort -u)" = 3
-holds "a row for each" test "$(column ns out.csv | grep -c .)" -eq 12
-"$normlab" compare kept kept --csv >same.csv 2>words
+holds "without --out they are pooled, and go again" test "$(column passes | sort -u)" = 3
+holds "a row for each" test "$(column ns | grep -c .)" -eq 12
+"$normlab" compare kept kept --csv >same.csv 2>stderr
 holds "compare takes them" test "$(column verdict same.csv | grep -cE 'SAME|NOT RESOLVED')" -eq 12
-holds "and says how much is noise of which level" grep -q 'A: 3 passes; standard deviation of a row' words
-bench "$case" --passes 2 --out x.csv
-holds "a file is no folder for passes" test $status -eq 2
-"$normlab" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out torn >/dev/null 2>words &
+holds "and says how much is noise of which level" grep -q 'A: 3 passes; standard deviation of a row' stderr
+exits "a file is no folder for passes" 2 "$case" --passes 2 --out x.csv
+"$normlab" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out torn >/dev/null 2>stderr &
 sleep 1
 kill -INT $!
 wait $!
@@ -104,30 +95,27 @@ holds "temporary passes leave nothing, and take nothing else" test "$(cd tmp && 
 unset TMPDIR
 
 "$normlab" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \
-    >/dev/null 2>words &
+    >/dev/null 2>stderr &
 sleep 3
 kill -INT $!
 wait $!
 holds "Ctrl-C: exit code 130" test $? -eq 130
-holds "Ctrl-C: the message says what is kept" grep -q 'interrupted after' words
+holds "Ctrl-C: the message says what is kept" grep -q 'interrupted after' stderr
 holds "Ctrl-C: the rows measured are there" all 'ok' verdict cut.csv
 
 for bad in '--precision 0' '--precision x' '--margin -1' '--passes 0' '--passes 1.5' '--baseline nothing/here' '--seconds 0'; do
     # shellcheck disable=SC2086
-    bench "$case" $bad
-    holds "refuses $bad" test $status -eq 2
+    exits "refuses $bad" 2 "$case" $bad
 done
-bench "$case/skew=3" && holds "refuses an odd skew" test $status -eq 2
-bench layernorm/forward/f32/0x64/normal
-holds "n = 0 has nothing to time" test $status -eq 1
-bench && holds "refuses no case" test $status -eq 2
+exits "refuses an odd skew" 2 "$case/skew=3"
+exits "n = 0 has nothing to time" 1 layernorm/forward/f32/0x64/normal
+exits "refuses no case" 2
 
-"$normlab" limit --quick --seconds 0.0005 --threads 1 >limit.csv 2>words
-holds "limit runs" test $? -eq 0
-holds "limit has rates" all '[0-9.e+]+' gbps limit.csv
-holds "limit has every pattern at every size" test $(($(wc -l <limit.csv) % 7)) -eq 1
-holds "limit names the mover" all '[a-z0-9]+ x [28].*' mover limit.csv
-"$normlab" limit some/case >/dev/null 2>&1
-holds "limit takes no cases" test $? -eq 2
+under_test=limit
+exits "limit runs" 0 --quick --seconds 0.0005 --threads 1
+holds "limit has rates" all '[0-9.e+]+' gbps
+holds "limit has every pattern at every size" test $(($(wc -l <stdout) % 7)) -eq 1
+holds "limit names the mover" all '[a-z0-9]+ x [28].*' mover
+exits "limit takes no cases" 2 some/case
 
 summary

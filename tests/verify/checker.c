@@ -1,7 +1,6 @@
 /* Tests the checker: it must reject every mutant, on a case that the right kernel passes, and every
  * NaN; and it must not judge where a method has no bound. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
-#include "verify/bound.h"
 #include "benched.h"
 #include "mutants.h"
 #include "registry.h"

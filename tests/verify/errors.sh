@@ -89,13 +89,10 @@ exits "an error of dgamma above the record, and a kind of another name" 1 --impl
 says "FAIL $other@c, $gradient on normal: the largest error is "
 says "FAIL $other@c, $other/f32 on zeros: the largest error is "
 
-refuses() { exits "$1" 2 "${@:3}"; says "$2"; check "  with nothing on stdout" "$(head -1 stdout)"; }
 cp start.csv now.csv
 refuses "cases beside it" "for the suite" --errors now.csv rmsnorm/forward/f32/3x5/normal
 refuses "--impl best" "for the suite" --errors now.csv --impl best
 refuses "a missing file" "nowhere.csv: cannot read it" --errors nowhere.csv
-"$normlab" bench --errors now.csv rmsnorm/forward/f32/3x5/normal > stdout 2> stderr; code=$?
-check "not for bench" "$([ $code -eq 2 ] && grep -q 'no option' stderr || echo "exit code $code")"
 edit 'mine { $at["normal"] = "1x" } { print }'
 refuses "no number" "normal: '1x' is no error" --errors now.csv
 edit 'mine { $at["normal"] = "nan" } { print }'

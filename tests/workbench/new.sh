@@ -43,7 +43,6 @@ exits "--out" 0 new gemma mine --out folder/other.c
 prints "folder/other.c: fill in"
 check "  writes there" "$([ -s folder/other.c ] && [ ! -e mine.c ] || ls . folder)"
 check "  takes an alias" "$(grep -q NL_QWEN2_RMSNORM folder/other.c || cat folder/other.c)"
-refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; }
 refuses "--out into no folder" "No such file" new rmsnorm mine --out none/mine.c
 refuses "no name" "give a LAYER and a NAME" new rmsnorm
 refuses "a word too many" "give a LAYER and a NAME" new rmsnorm a b

@@ -1,11 +1,10 @@
 """The museum and special values, through each framework, before the judge."""
-import warnings
 from math import nan
 from typing import Any, NamedTuple
 
 from ..cases import museum
 from .adapter import Framework, Missing
-from .registry import make
+from .registry import attempt, make
 from .verify import judge_all, problem
 
 SPECIAL = ("nan", "inf", "huge", "tiny", "zeros", "constant", "offset:4096", "spike:0", "cauchy")
@@ -62,14 +61,7 @@ def judge_case(framework: Framework, how: str, case: str) -> Finding:
 
 def judge_by_name(how: str, case: str) -> Finding:
     """For a process of its own."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return judge_case(make(how, 1), how, case)
-    except Missing as missing:
-        return Finding(how, "", case, "", "skip", why=str(missing))
-    except Exception as error:  # a framework's own failure is a result
-        return Finding(how, "-", case, "", "error", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+    return attempt(lambda: judge_case(make(how, 1), how, case), Finding(how, "", case, "", "error"))
 
 
 HEAD = f"{'framework':14} {'case':58} worst verdict: largest error, mechanism"

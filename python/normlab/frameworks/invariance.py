@@ -1,12 +1,11 @@
 """Does a row have the same bits in every batch? Each framework computes a few rows alone, and then among others."""
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .adapter import Framework, Missing, Problem, aligned
-from .registry import confine, make
+from .registry import attempt, confine, make
 from .verify import problem
 
 ROWS = 8  #: that are computed again and again
@@ -83,14 +82,7 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
 def compare_by_name(how: str, case: str, threads: int) -> Invariance:
     """For a process of its own."""
     confine(threads)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compare(make(how, threads), how, case, threads)
-    except Missing as missing:
-        return Invariance(how, "", case, threads, "skip", why=str(missing))
-    except Exception as error:  # a framework's own failure is a result
-        return Invariance(how, "-", case, threads, "error", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+    return attempt(lambda: compare(make(how, threads), how, case, threads), Invariance(how, "", case, threads, "error"))
 
 
 HEAD = f"{'framework':14} {'version':20} {'case':44} bits of a row alone, and in batches"

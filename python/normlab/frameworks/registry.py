@@ -1,11 +1,12 @@
 """The frameworks by name, and a process for each."""
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, TypeVar
 
 from .adapter import Framework, Missing
 
@@ -15,6 +16,7 @@ NAMES = (*TIMED, "jax_stable")
 _CLASSES = {"pytorch": ("pytorch", "PyTorch"), "torch_compile": ("pytorch", "TorchCompile"),
             "onnxruntime": ("onnx", "OnnxRuntime"), "jax": ("jax", "Jax"), "jax_stable": ("jax", "JaxStable"),
             "normlab": ("ours", "Normlab")}
+Row = TypeVar("Row", bound=Any)
 _made: dict[tuple[Any, ...], Framework] = {}
 
 
@@ -34,6 +36,19 @@ def confine(threads: int) -> None:
     """Limits this process to N CPUs, since JAX takes all that it may."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def attempt(measure: Callable[[], Row], row: Row) -> Row:
+    """What `measure` returns, or `row` with the reason why it returns nothing: skipped if something is missing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return measure()
+    except Missing as missing:
+        found: Row = row._replace(verdict="skip", why=str(missing))
+    except Exception as error:  # a framework's own failure is a result
+        found = row._replace(version="-", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+    return found
 
 
 def each(function: Callable[..., Any], work: list[tuple[Any, ...]]) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 The rows are drawn so that sums are exact in float32, whatever their order: what is left are the roundings. A last
 bit of rstd (up to REACH steps) is the row's own, since a library may compute it in another way."""
-import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import nan
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .adapter import Missing
-from .registry import make
+from .registry import attempt, make
 
 Floats = NDArray[np.float32]
 DTYPES, ROWS, FEATURES, EPS, REACH = ("f16", "bf16"), 64, 256, 1e-5, 4
@@ -296,14 +295,7 @@ def find(runner: Any, how: str, spelling: str) -> Row:
 
 def find_by_name(how: str, spelling: str) -> Row:
     """For a process of its own."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return find(library(how), how, spelling)
-    except Missing as missing:
-        return Row(how, "", spelling, why=str(missing))
-    except Exception as error:  # a framework's own failure is a result
-        return Row(how, "-", spelling, verdict="error", why=f"{type(error).__name__}: {error}".splitlines()[0][:200])
+    return attempt(lambda: find(library(how), how, spelling), Row(how, "", spelling, verdict="error"))
 
 
 HEAD = f"{'framework':14} {'layer':44} {'rounds':40} outputs that differ"

@@ -1,5 +1,4 @@
 """The time that RMSNorm saves over LayerNorm inside one framework: verified, timed in turns, verified again."""
-import warnings
 from math import nan
 from typing import Any, NamedTuple
 
@@ -7,7 +6,7 @@ import numpy as np
 
 from ..timing import race
 from .adapter import Arrays, Framework, Layer, Missing, Problem
-from .registry import confine, make
+from .registry import attempt, confine, make
 from .verify import judge_all, problem, wrong
 
 
@@ -72,14 +71,8 @@ def measure(framework: Framework, how: str, case: str, threads: int, seconds: fl
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Saving:
     """For a process of its own."""
     confine(threads)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return measure(make(how, threads, device), how, case, threads, seconds, device)
-    except Missing as missing:
-        return Saving(how, "", case, threads, device, "skip", why=str(missing))
-    except Exception as error:  # a framework's own failure is a result
-        return Saving(how, "", case, threads, device, "fail", why=f"{type(error).__name__}: {error}"[:200])
+    return attempt(lambda: measure(make(how, threads, device), how, case, threads, seconds, device),
+                   Saving(how, "", case, threads, device, "fail"))
 
 
 def cases(rows: list[int], passes: tuple[str, ...] = ("forward", "both"),
