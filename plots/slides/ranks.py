@@ -28,7 +28,7 @@ def draw(page):
         page.line(axes, batches, 100 * time / (time + sample * batches / 2), name)
     slide.log_x(axes, batches)
     axes.set_ylim(0, 100)
-    page.across(axes, 50, 50, "below: two ranks are faster than one")
+    page.across(axes, 50, 50, "below: two are faster")
     page.names(axes)
     page.note("One allreduce, fitted, beside the library's kernel. veth: two network namespaces of one machine; the delays are assumed.")
     first, last = (2 * times[name] / sample for name in ("veth", "200 µs, on paper"))
