@@ -48,16 +48,17 @@ def bundle(folder):
 def on_site(page, text):
     """The text of a page, with the figures where it has their markers, below what to try. In a chapter the paragraph
     after the marker, which leads to docs/figures.md, makes room for what that page says about the figure."""
-    sections = {}
+    sections, titles = {}, {}
     for part in re.split(r"(?m)^## ", PAGE.read_text() if PAGE.exists() else "")[1:]:
         title, name, words = re.match(rf"(.+)\n\n{MARKER.pattern[1:]}(.*)", part, flags=re.S).groups()
         words = words.strip().replace("](", f"]({os.path.relpath(PAGE.parent, page.parent)}/")
-        sections[name] = f"**{title}.** {words}".split("\n\n", 1)
+        sections[name], titles[name] = f"**{title}.** {words}".split("\n\n", 1), title
 
     def figure(match):
         name, words = match.groups()
-        frame = (f'\n<div data-figure="{name}"><noscript>This figure needs JavaScript; below is what one sees in it.'
-                 "</noscript></div>\n")
+        still = os.path.relpath(PAGE.parent / "pictures" / "figures" / f"{name}.png", page.parent)
+        frame = (f'\n<div data-figure="{name}"><noscript><img src="{still}" alt="{titles[name]}, as it begins">This figure '
+                 "needs JavaScript; below is what one sees in it.</noscript></div>\n")
         return words + frame if page == PAGE else f"{sections[name][0]}\n{frame}\n{sections[name][1]}\n"
     return re.sub(MARKER.pattern + r"((?:.+\n)+)", figure, text, flags=re.M)
 
