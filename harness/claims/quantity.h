@@ -15,8 +15,8 @@ typedef struct question {
 
 /* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of`, which
  * converts its log ratio; any other has `get`, `alone` if it needs no fixtures, and `pass` if it is
- * about that pass only. Sentences are BEFORE figure AFTER; if RMSNorm needs more than LayerNorm, NEEDS difference MORE, or NEEDS ratio
- * TIMES. */
+ * about that pass only. Sentences are BEFORE figure AFTER; if RMSNorm needs more than LayerNorm,
+ * NEEDS difference MORE, or NEEDS ratio TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;

@@ -133,12 +133,14 @@ Test(checker, a_percent_of_variance) {
     }
 }
 
-/* A NaN for a number fails in any element of any result, and any write fails with n = 0. */
+/* A NaN for a number fails in any element of any result, and so do a number for a NaN or an infinity
+ * and an infinity of the other sign in y; any write fails with n = 0. */
 Test(checker, every_element_counts) {
     case_list list = {0};
-    const char *all = "{{layernorm,rmsnorm,gemma}/{forward,backward},"
+    const char *all = "{{{layernorm,rmsnorm,gemma}/{forward,backward},"
                       "batchnorm/{forward,backward,inference}}/{f32,f16,bf16}/{0,3}x5/"
-                      "{normal,exact,zeros,constant,offset:16,huge,tiny,nan,inf}";
+                      "{normal,exact,zeros,constant,offset:16,huge,tiny,nan,inf},"
+                      "{layernorm,batchnorm}/forward/{f32,f16,bf16}/3x5/normal/beta=inf}";
     nl_impl two_pass = mutant_kernel(NL_TWO_PASS, (wrong){0});
     cr_assert(cases_add(&list, all, (char[700]){0}, 700), "%s", all);
     for (size_t i = 0; i < list.count; i++) {
@@ -151,8 +153,12 @@ Test(checker, every_element_counts) {
             nl_dtype d = is_tensor(s) ? t.c.problem.dtype : NL_F32;
             for (size_t k = 0; k < t.data.bytes[s] / nl_dtype_bytes(d); k++) {
                 float was = nl_load(d, t.in.at[s], k);
-                if (!empty && (!is_result(&t, s) || !isfinite(was))) continue;
-                nl_store(d, t.in.at[s], k, empty ? 0.125f : NAN);
+                if (!empty && !is_result(&t, s)) continue;
+                const float infinite = s == NL_Y ? -was : 0.125f;
+                nl_store(d, t.in.at[s], k,
+                         empty || isnan(was) ? 0.125f
+                         : isinf(was)        ? infinite
+                                             : NAN);
                 outcome got = outputs_check(&t.in, &t.want).outcome;
                 if (got != OUTCOME_FAIL && !(got == OUTCOME_DEMO && clean == OUTCOME_DEMO))
                     cr_assert_fail("%s: %s[%zu]: %s", t.c.text, nl_args[s].name, k,
