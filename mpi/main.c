@@ -14,7 +14,7 @@ static const char usage[] = "usage: mpirun -n RANKS normlab_MPI check CASE|FILE.
                             "           prints points of a study: study,panel,series,x,y";
 enum { COUNTS = 5 };
 
-/* Of those that take a case, the first is timed. */
+/* The first rung that takes a case is timed. */
 extern const nl_rung batchnorm_merged, batchnorm_overlapped, batchnorm_two, batchnorm_backward,
     rows_features, rows_pipelined, rows_gradients;
 static const nl_rung *const rungs[] = {&batchnorm_merged, &batchnorm_overlapped,
@@ -37,7 +37,7 @@ typedef struct task {
     answer want;
 } task;
 
-/* A rank's part of it, for a rung. */
+/* One rank's part of the tensor, as a rung gets it. */
 typedef struct part {
     const task *whole;
     const nl_rung *rung;
@@ -56,8 +56,9 @@ static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
         memcpy(back ? whole : own, back ? own : whole, mine / rows);
 }
 
-/* Even: as many segments for each rank. Uneven: more and more, and none for the first of many. What
- * a kernel adds to, or leaves, shows: outputs are NaN before a call, on odd ranks numbers. */
+/* Even: each rank has the same number of segments. Uneven: more and more, and none for the first of
+ * many. Outputs are NaN before a call, on odd ranks numbers: this shows kernels that add to them or
+ * do not write them. */
 static void part_make(part *t, const task *whole, const nl_rung *g, const nl_ranks *r, bool even) {
     *t = (part){.whole = whole, .rung = g, .ranks = *r, .c = *whole->c};
     nl_ranks *o = &t->ranks;
@@ -161,8 +162,8 @@ static void check_case(const task *k, nl_ranks *r, tally *tallies) {
         }
 }
 
-/* A rung on a part; without ranks the library's kernel on it; without a part a reduction of
- * `elements` sums. */
+/* Runs a rung on a part; without ranks, the library's kernel on the part; without a part, a
+ * reduction of `elements` sums. */
 static void call(const nl_ranks *r, const part *t, size_t elements) {
     nl_job job;
     if (!r) {

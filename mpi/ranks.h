@@ -7,7 +7,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* The split axis is cut into at most so many segments, whatever the number of ranks. */
+/* The split axis has at most this many segments, whatever the number of ranks. */
 enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
 /* How two partial results become one: elements of `width` floats. `type` and `op`: the same for

@@ -108,7 +108,7 @@ class Workplace:
         return (self.home / name).read_bytes() if done.returncode == 0 else None
 
     def is_original(self, unit, code, certain):
-        """Is the object code that of the unchanged source? That is kept for later runs, and made only to be certain."""
+        """Is the object code that of the unchanged source? A missing original is compiled only if `certain`."""
         kept = WORK / "original" / unit.replace("/", "_")
         old = not kept.exists() or kept.stat().st_mtime < (BUILD / unit).stat().st_mtime
         if old and certain:

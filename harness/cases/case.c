@@ -113,7 +113,7 @@ static bool parse_gap(const char *text, size_t gap[NL_ARGS], nl_pass pass) {
     return value == text || nl_args[named].extent == NL_TENSOR;
 }
 
-/* The strides that gaps make: an inner dimension of rows, and what follows it. */
+/* The strides of a tensor with gaps: an inner dimension of rows, and the dimensions outside it. */
 static nl_stride stride_of(const nl_case *c, nl_arg a) {
     const nl_problem *p = &c->problem;
     const size_t row = p->c + c->gap[a];

@@ -156,7 +156,7 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
 }
 
 /* Makes the case of a family with these classes, and with this shape unless it is NULL. Leaves out
- * classes that others exclude; with `whole` that is an error, which names the class. */
+ * classes that others exclude; with `whole`, reports the class as an error instead. */
 static bool compose(family f, const size_t *classes, const char *shape, bool whole, draws *d,
                     case_list *list, char *error, size_t error_size) {
     /* most are small, to keep a check short; some are large enough for threads to share */

@@ -1,5 +1,5 @@
 /* What it costs in accuracy to fold a part of a norm into the neighbouring weights, or to keep y
- * instead of x for backward. Only what is stored is rounded, to the case's type; all else is
+ * instead of x for backward. Only stored values are rounded, to the case's type; everything is
  * computed in double. SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -181,7 +181,7 @@ static double distance(nl_dtype t, double a, double b) {
     return fabs((double)(order_of(t, a) - order_of(t, b)));
 }
 
-/* part: of as many features as x, computed from its rows from `first` on. */
+/* part: has as many features as x; computed from the rows of x from `first` on. */
 static batches batches_compare(const judgement *j, const npy *part, size_t first) {
     const nl_problem *p = j->s.p;
     const nl_arg o = subject_tensor(&j->s);

@@ -216,7 +216,7 @@ static long double between_parts(const workspace *w, const formula *r, size_t g)
     return between / (long double)m;
 }
 
-/* What a wrong E[x^2] - mean^2 has too much. */
+/* The excess of a wrong E[x^2] - mean^2. */
 static long double variance_error(const workspace *w, const formula *r, size_t g) {
     const long double mean = w->mean[g];
     if (r->variance < MEAN_ADDED) return 0;

@@ -15,10 +15,10 @@ typedef struct hint {
     mechanism m;      /* m.likely: the mistakes that give the numbers; 0: the cause is no mistake */
 } hint;
 
-/* Of the likely mistakes keeps those that are likely in `other`, too. False: there are none. */
+/* Keeps only the likely mistakes that are likely in `other` too. False: there are none. */
 bool hint_narrow(hint *h, const hint *other);
 
-/* The case with rows of so many features; false: it has no such spelling. */
+/* Respells the case with rows of this many features; false: not possible. */
 bool hint_resize(const nl_case *c, size_t features, nl_case *out);
 
 /* False: out of memory, or the call failed. */

@@ -4,7 +4,7 @@
 
 #include "normlab.h"
 
-/* What the transformer block and the GRU share: the tensors of one step, and its norms, which are
+/* Shared by the transformer block and the GRU: the tensors of one step, and its norms, which are
  * timed inside the step. */
 
 /* A block: x <- x + attention(norm(x)), x <- x + ffn(norm(x)), without embeddings, dropout and
@@ -58,6 +58,7 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
 bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool training);
 void step_free(step *s);
 
-/* Forward: x to y. Then backward: dy to dx and the gradients; dw keeps the last one only. */
+/* Forward: x to y. Then runs backward, from dy to dx and the gradients; dw has only the last
+ * gradient. */
 void step_forward(step *s);
 void step_backward(step *s);

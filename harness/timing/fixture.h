@@ -28,8 +28,8 @@ instance *fixture_next(fixture *f);
  * outputs of NaN, so that errors found in it later come from these calls. */
 void fixture_begin(fixture *f, size_t calls);
 
-/* Must fixture_prepare come before every call? It restores on `threads` threads, so that each
- * core's cache holds what a call on as many threads leaves there (docs/measuring.md). */
+/* Must fixture_prepare come before every call? Restores on `threads` threads, so that each core's
+ * cache has the same contents as after a call (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);
 void fixture_prepare(fixture *f, int threads);
 

@@ -174,7 +174,7 @@ void measure_free(measure *m) {
     m->ns = NULL, m->position = NULL;
 }
 
-/* The median over rounds of a's time; with b, of the log of a's time over b's. */
+/* The median over rounds: of a's time, or, if there is a b, of log(a's time / b's). */
 static estimate over_rounds(const measure *m, size_t a, const size_t *b) {
     estimate e = {NAN, -INFINITY, INFINITY};
     double *v = malloc((m->rounds + 1) * sizeof *v);

@@ -94,7 +94,7 @@ static bool is_random(const nl_case *c) {
     return case_is_random(c);
 }
 
-/* The relative error of a sum of m terms. Certain: as many roundings as a term goes through.
+/* The relative error of a sum of m terms. The certain bound counts all roundings of a term.
  * Probable: their errors average out but for the drift, and stray from it by less than 9 standard
  * deviations, twice since the drift strays as well. */
 static bound bound_of_sum(terms t, size_t m) {
@@ -161,8 +161,8 @@ static double refined_mean(double sum, double k, double far) {
     return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
 
-/* What no operation rounds: y of a group of zeros, which is beta; and gradients of exact data where
- * rstd, and for dx the size of the group, are powers of two. */
+/* Results that no operation rounds: y of a group of zeros, which is beta; and gradients of exact
+ * data if rstd, and for dx the group's size, are powers of two. */
 static void find_exact(const instance *in, const ref_outputs *want, size_t g, allowance *a) {
     enum { LARGEST_EXACT = 64 }; /* its sums of g have few enough bits */
     const nl_problem *p = &in->c->problem;

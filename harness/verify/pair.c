@@ -56,8 +56,7 @@ static bool same_as_alone(party *p) {
     return true;
 }
 
-/* Half the features, if the buffers and scratch are enough for that: what a kernel keeps of a shape
- * shows. */
+/* Halves the features, if buffers and scratch suffice: shows whether a kernel remembers a shape. */
 static void halve(party *p) {
     nl_problem half = p->c.problem;
     half.c = half.c / 2 + 1;

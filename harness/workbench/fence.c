@@ -99,7 +99,8 @@ static bool write_rules(const compiled *c, const assignment *rules, const char *
 }
 
 /* The compiler's list of files that it opens has a line of dots and a name for each. After end.h
- * comes the file, and then only what has come before: some headers are read more than once. */
+ * the file itself is read, and later only headers that were read before it: some are read more than
+ * once. */
 static bool includes_allowed(const char *messages, char *error, size_t size) {
     const char *end = strstr(messages, "/end.h\n"), *line = end ? strchr(end, '\n') + 1 : NULL;
     if (!line) return snprintf(error, size, "the compiler does not list what it includes"), false;

@@ -186,8 +186,8 @@ static void ask_scratch(const struct library *l) {
             }
 }
 
-/* The description of a library that a child process has loaded, for this one, which does not load
- * it. */
+/* The description of a library that a child process has loaded and that this process does not
+ * load. */
 typedef struct description {
     size_t count;
     nl_impl impl; /* the first kernel */
