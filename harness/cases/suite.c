@@ -141,7 +141,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/{forward,backward,inference}/f32/2x{64..81}x{1..33}/normal",
     "{layernorm/forward/f32/1x131072,batchnorm/forward/f32/131072x1}/ramp:100",
     "batchnorm/{forward,backward,inference}/f32/{17x65x257,33x129x65}/normal",
-    /* what an option asks for, of tensors that another loop may serve */
+    /* options, on tensors that kernels may compute in another loop */
     ROWS "/{forward,backward}/f32/1025x1027/normal/in-place",
     "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
     "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",

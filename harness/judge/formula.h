@@ -230,7 +230,7 @@ long double formula_divisor(const formula *r, int sum, long double length);
 /* The means of groups whose sums begin with the remainder of the previous group's. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
 bool formula_is_summed(const workspace *w, const formula *r, size_t i);
-/* The element that element i takes `what` of, or -1: beyond the row. */
+/* The index of the element whose `what` element i uses; -1: beyond the row. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 
 /* Store number i of an output: v; a number that the mistake leaves open; or either of two, if the

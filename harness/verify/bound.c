@@ -86,8 +86,8 @@ static double drift(const terms *t, size_t m, size_t lanes) {
     return most / u;
 }
 
-/* Are rounding errors of sums of these data independent? Not of 16-bit numbers that may lie far
- * from zero: they have so few bits left that the errors repeat. */
+/* Are rounding errors of sums of these data independent? Not for 16-bit numbers that may lie far
+ * from zero: so few of their bits vary that the errors repeat. */
 static bool is_random(const nl_case *c) {
     const bool far = !*c->data || strncmp(c->data, "offset", 6) == 0;
     if (far && c->problem.dtype != NL_F32) return false;

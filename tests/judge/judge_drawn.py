@@ -200,7 +200,7 @@ def gain_at(k, m, j):
 
 
 def moved(k, m, what, i):
-    """The element that i takes `what` from."""
+    """The index of the element whose `what` element i uses."""
     if m.get("order") and what in m["order"][0]:
         return m["order"][1](i)
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0
