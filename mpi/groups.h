@@ -49,7 +49,7 @@ NL_INLINE void nl_group_put(nl_view v, const nl_ranks *r, bool rows, size_t j, f
     if (!rows) nl_keep_channel(v, j, mean, var, rstd);
 }
 
-/* Waits for the moments of groups j0 and on, and does that for each. */
+/* Waits for the moments of groups from j0 on, and finishes each group. */
 NL_INLINE void nl_groups_put(nl_view v, nl_job *job, bool rows, size_t j0) {
     const float *moments = nl_job_wait(job);
     for (size_t j = j0; j < j0 + job->elements; j++, moments += job->how->width) {

@@ -24,7 +24,7 @@ static const nl_rung *const rungs[] = {&batchnorm_merged, &batchnorm_overlapped,
 static const nl_order *const orders[] = {&nl_order_tree, &nl_order_any};
 static int world_rank, world_size;
 
-/* From this rung on the first that takes the problem, or the NULL behind all. */
+/* The first rung, from this one on, that takes the problem; or the NULL behind all. */
 static const nl_rung *const *taker(const nl_rung *const *g, const nl_problem *p) {
     while (*g && !(p->n > 0 && p->parameters == NL_F32 && nl_accepts(&(*g)->impl, p))) g++;
     return g;
@@ -89,8 +89,8 @@ static void part_call(const part *t, const nl_ranks *r) {
         t->rung->forward(r, &t->c.problem, &f);
 }
 
-/* Puts the ranks' arrays, inputs too, into `whole`. Returns the name of one that all ranks have and
- * that is not the same on all; or NULL. */
+/* Puts the ranks' arrays, inputs too, into `whole`. Returns the name of an output that all ranks
+ * have and that differs between ranks; or NULL. */
 static const char *gather(const part *t, instance *whole) {
     unsigned differ = 0;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
@@ -125,7 +125,7 @@ typedef struct tally {
     unsigned long calls, failed, differ; /* differ: from the bits of the first */
 } tally;
 
-/* Checks a call. *bits: of the first of several, or 0. */
+/* Checks a call. *bits: the bits of the first of several, or 0. */
 static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even, uint64_t *bits,
                   tally *t) {
     part own;

@@ -228,7 +228,7 @@ static bool allows(const char *class, const struct dimension *other, const char 
     return true;
 }
 
-/* A family's table, and which dimensions are its. */
+/* A family's table, and the dimensions of the family. */
 typedef struct family_table {
     family f;
     size_t number[COVERING_DIMENSIONS];
@@ -256,7 +256,7 @@ static void family_classes(family f, family_table *k) {
                 k->t.apart[a][b] = k->t.apart[b][a] = true;
 }
 
-/* Where the rows of a family become cases. */
+/* Turns the rows of a family into cases. */
 typedef struct rows {
     const family_table *k;
     draws d;

@@ -14,7 +14,7 @@ double folds_gain(const fixture *rmsnorm);
 double folds_centring(const fixture *layernorm);
 
 /* The mean of a row as a share of its rms, in per cent: the cosine of the row and the vector of
- * ones. Signed, and averaged over the rows; or without the sign. */
+ * ones. With the sign, or without, averaged over the rows. */
 double folds_ones(const fixture *layernorm, bool sign);
 
 /* The rms error of dx if backward computes xhat as (y - beta) / gamma from the y that is

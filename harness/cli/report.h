@@ -17,7 +17,7 @@ typedef struct report {
 } report;
 
 /* Opens results and writes the machine's facts beside them. No path: stdout, or NULL if that is a
- * terminal. The second closes them, and says where they are. False: after a message. */
+ * terminal. The second closes them, and prints where they are. False: after a message. */
 bool report_file(FILE **csv, const char *path, bool quick);
 bool report_written(FILE *csv, const char *path);
 

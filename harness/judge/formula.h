@@ -225,7 +225,7 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v);
 size_t formula_feature(const subject *s, const formula *r, size_t i);
 long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);
-/* By what the formula divides a sum; right would be `length`. */
+/* The divisor of a sum; the right one is `length`. */
 long double formula_divisor(const formula *r, int sum, long double length);
 /* The means of groups whose sums begin with the remainder of the previous group's. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);

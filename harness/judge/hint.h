@@ -12,7 +12,8 @@ typedef struct hint {
     char number[120]; /* "y[0][7] is 1.5, should be 2.5" */
     char cause[400];  /* or, if it is not known, what was tried */
     bool known;       /* is the cause known? */
-    mechanism m;      /* m.likely: the mistakes that give the numbers; 0: the cause is no mistake */
+    mechanism
+        m; /* m.likely: the mistakes that give these numbers; 0: the cause is no known mistake */
 } hint;
 
 /* Keeps only the likely mistakes that are likely in `other` too. False: there are none. */

@@ -105,7 +105,7 @@ static double along(const mlp *net) {
 }
 
 /* How much the gradient of the hidden layers changes after a short step along it, over the length
- * of the step: the curvature there. Leaves the weights as they were, nearly. */
+ * of the step: the curvature there. Leaves the weights nearly unchanged. */
 static double curvature(mlp *net, const digits *all, float *before) {
     const size_t count = mlp_hidden(net);
     gradient(net, all, BATCH, 0, 0);
@@ -161,7 +161,7 @@ static bool twins(study_out *o, const digits *all, mlp_norm norm, size_t steps) 
 }
 
 /* The length of the weights between two norms, and the rms of the angles by which steps turn them.
- * Without eps, which would count once the weights are short. */
+ * Without eps, which would matter once the weights are short. */
 static bool turn(study_out *o, const digits *all, double decay, size_t steps) {
     const plan p = {.norm = MLP_RESCALE, .rate = 0.2, .decay = decay, .stretch = 1, .hidden = 1};
     enum { FIRST = (DIGIT_POINTS + 1) * WIDTH, COUNT = (WIDTH + 1) * WIDTH, EVERY = 100 };

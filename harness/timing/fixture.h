@@ -50,13 +50,13 @@ fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error
 void fixtures_free(fixtures *all);
 
 /* pRMSNorm of Zhang & Sennrich 2019: RMSNorm whose statistics come from the first features of a row
- * alone, here 1/16 = 6.25 %, as in most of their tables. Because it is another function than
- * RMSNorm, it is not in the table of implementations and has its own answer. */
+ * alone, here 1/16 = 6.25 %, as in most of their tables. pRMSNorm is another function than RMSNorm,
+ * so it is not in the table of implementations and has its own answer. */
 
 extern const nl_impl partial_impl;
 
 /* The number of features that the statistics read: c / 16, at least one. */
 size_t partial_features(size_t c);
 
-/* Its answer: RMSNorm's, with the mean square of those features. */
+/* Its answer: The answer of RMSNorm with the mean square of only those features. */
 bool partial_answer(const nl_case *c, nl_data *data, answer *out);

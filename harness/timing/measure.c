@@ -99,7 +99,7 @@ static size_t shared_calls(const measure *m, size_t *turn) {
 }
 
 /* Draws the candidates' order for a block of rounds: a cyclic Latin square, candidates and rounds
- * shuffled. And a random number for each round. */
+ * shuffled. Also draws a random number for each round. */
 static void draw_square(const measure *m, size_t block, size_t *candidates, size_t *rounds,
                         size_t *random) {
     for (size_t i = 0; i < m->count; i++) candidates[i] = rounds[i] = i;

@@ -94,9 +94,9 @@ static bool is_random(const nl_case *c) {
     return case_is_random(c);
 }
 
-/* The relative error of a sum of m terms. The certain bound counts all roundings of a term.
- * Probable: their errors average out but for the drift, and stray from it by less than 9 standard
- * deviations, twice since the drift strays as well. */
+/* The relative error of a sum of m terms. The certain bound counts all roundings of a term. In the
+ * probable bound, rounding errors average out except for the drift, and differ from the drift by
+ * less than 9 standard deviations; twice that, since the drift varies as well. */
 static bound bound_of_sum(terms t, size_t m) {
     const double lanes = fmin(t.in->impl ? t.in->impl->lanes : 1, (double)m);
     const double chain = (double)m / lanes, certain = chain + lanes;
@@ -134,7 +134,7 @@ static unsigned terms_of(nl_pass pass, nl_method method) {
 }
 
 /* The error of the sum of squares in rstd, which the root halves: the certain bound keeps the other
- * half for the rounding of the squares, the probable one gives that 2 units. */
+ * half for the rounding of the squares; the probable bound has 2 units for that rounding. */
 static bound squares_of_group(const instance *in, const ref_outputs *want, size_t g,
                               nl_method method) {
     const unsigned kind = NL_BIT(method == NL_ONE_PASS ? RAW_SQUARES : SQUARES);
@@ -233,7 +233,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const bound eight = {8, 8};
     const int gate = nl_layers[p->op].gate;
     allowance a = {.units = eight, .rstd = eight};
-    if (gate == NL_GATE_FIRST && !backward) /* x of the norm is off, and rstd with it */
+    if (gate == NL_GATE_FIRST && !backward) /* the norm's x is off, and so is rstd */
         a.rstd.probable = a.rstd.certain += SILU;
     if (gate)
         a.units.probable = a.units.certain += SILU * (gate == NL_GATE_FIRST && !backward ? 2 : 1);

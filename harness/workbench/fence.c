@@ -71,8 +71,9 @@ static void poison_all(FILE *f, const char *stem, const assignment *rules, const
     }
 }
 
-/* rules.c includes rules.h, and then the file. rules.h includes each allowed header that the text mentions, then end.h, which poisons words. So
- * no macro of the file changes a header, and what headers say is no word of the file. */
+/* rules.c includes rules.h, and then the file. rules.h includes each allowed header that the text
+ * mentions, then end.h, which poisons words. So no macro of the file changes a header, and words in
+ * headers do not count as words of the file. */
 static bool write_rules(const compiled *c, const assignment *rules, const char *source,
                         const char *preprocessed) {
     const char *headers = *rules->headers ? rules->headers : usual_headers;
