@@ -208,7 +208,7 @@ static bool gain_of_one(setting *o, trial *all) {
     trial_call(&none, 1);
     instance_fill(&all->in);
     float *gamma = all->in.at[NL_GAMMA], *beta = all->in.at[NL_BETA];
-    for (size_t j = 0; j < all->c.problem.c; j++) gamma[j] = o->job->op != NL_QWEN2_RMSNORM;
+    for (size_t j = 0; j < all->c.problem.c; j++) gamma[j] = !has_plus_one(&all->c.problem);
     if (beta) memset(beta, 0, all->data.bytes[NL_BETA]);
     trial_call(all, 1);
     bool right = same_results(&none, all);
