@@ -8,7 +8,7 @@ WORDS = dict(re.findall(r'^    \{"(\w+)",\s*"([^"]+)"', TABLE.read_text(encoding
 
 
 def size(saving):
-    """A saving in per cent without a sign, and its words."""
+    """A saving's size in per cent, and the word for its sign."""
     if saving <= -100:
         return 1 - saving / 100, "times as long"
     return abs(saving), "% less" if saving >= 0 else "% longer"

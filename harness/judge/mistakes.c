@@ -191,7 +191,7 @@ static const struct row {
     {"saved-shift", F, CENTRED, AT(mean_saved), ITS_SHIFT,
      "x[0] was saved as the mean, without the mean of x - x[0]"},
     {"saved-correction", F, ANY, AT(mean_saved), CORRECTION,
-     "the saved mean is 0, or only what corrects it: its shift was not added"},
+     "the saved mean is 0, or only the correction: its shift was not added"},
     {"saved-sigma", F, ANY, AT(saved), SIGMA, "sigma was saved as rstd"},
     {"saved-variance", F, ANY, AT(saved), VARIANCE, "the variance was saved as rstd"},
     {"statistics-swapped", F, CENTRED, AT(saved), EXCHANGED, "mean and rstd are swapped"},

@@ -205,8 +205,8 @@ static size_t allocated(void) {
 /* GCC's OpenMP runtime loses so many bytes with each team of one thread. */
 enum { TEAM_LOSES = 112 };
 
-/* One call may allocate what later ones use, and malloc() keeps a few small blocks of each size
- * that were freed; not each of several calls in a row of the same problem. */
+/* One call may allocate memory for later calls, and malloc() keeps a few freed blocks of each size.
+ * But several calls in a row on one problem must not each allocate more. */
 static bool leaks(const call_record *s, size_t before) {
     enum { TIMES = 12 };
     bool grows = s->again && s->status == NL_OK;
