@@ -355,7 +355,7 @@ static void add_zeros(mistake_list *l) {
         mistake_add(l, "zeros", 0, "all outputs are 0: nothing was computed")->zeroed = all;
 }
 
-/* Some of the list again, with the other casting. */
+/* Adds some mistakes of the list again, with the other casting. */
 static void add_castings(mistake_list *l) {
     static const char *const with[] = {"unbiased", "eps-",      "factor", "gain-", "gamma-m",
                                        "beta-m",   "residual-", "sum-",   "mean-", "dropout"};

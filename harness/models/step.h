@@ -37,7 +37,8 @@ typedef struct step {
     size_t used; /* floats of the room that are taken */
 } step;
 
-/* Returns the next `count` floats of the step's room; NULL where there is none, but counts them. */
+/* Returns the next `count` floats of the step's room; NULL if the step has no room left, but counts
+ * the floats. */
 float *step_take(step *s, size_t count);
 
 void step_norm(step *s, size_t which, const float *x, float *y);
