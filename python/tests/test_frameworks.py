@@ -223,6 +223,11 @@ def test_the_command(tmp_path, capsys):
         with pytest.raises(SystemExit, match="2"):
             command.main(wrong)
         assert f"argument {wrong[0]}: {wrong[1]} should be" in capsys.readouterr().err
+    for mode, names in command.UNUSED.items():
+        for name in names:
+            with pytest.raises(SystemExit, match="2"):
+                command.main([f"--{mode}", f"--{name}", FORWARD if name == "case" else "1"])
+            assert f"argument --{name}: --{mode} makes no use of it" in capsys.readouterr().err
 
 
 def test_a_queue_is_divided_by_its_calls(monkeypatch):
