@@ -333,6 +333,11 @@ PYTHON
 )"
 done
 
+for part in early middle late; do
+    ran "the example of folded centring, $part" 0 python3 -IS "$root/examples/fold_centring.py" $part "$normlab"
+    check "  two right, one wrong" "$([ "$(grep -o 'right:\|WRONG:' stdout | xargs)" = "right: right: WRONG:" ] || cat stdout)"
+done
+
 # Rows that were computed in another batch.
 finds 0 "nothing to explain" right "${ln[@]}" --batch part.npy --first-row 5
 prints "another batch    rows 5 to 7 of 40: part.npy"
