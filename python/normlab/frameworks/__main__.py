@@ -110,8 +110,8 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
         except ValueError as error:
             like = "layernorm/forward" if of_layer else "forward"
             parser.error(f"argument --case: {one} should be as {like}/f32/64x1024/normal: {error}")
-    if options.out and not os.path.isdir(os.path.dirname(options.out) or "."):
-        parser.error(f"argument --out: {options.out}: there is no such folder")
+    if options.out and not os.path.isdir(folder := os.path.dirname(options.out) or "."):
+        parser.error(f"argument --out: {options.out}: there is no such folder: mkdir -p '{folder}'")
     return options
 
 
