@@ -179,8 +179,9 @@ def main():
                 if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
                     rows += of_check(more)
                 text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
-                if name == "savings" and (picture := path.parent / "slides" / "small" / "frameworks.png").exists():
-                    shutil.copy(picture, PAGE.parent / "pictures")
+                drawn = path.parent / "slides" / "small" / {"savings": "frameworks.png"}.get(name, f"{name}.png")
+                if drawn.exists():
+                    shutil.copy(drawn, PAGE.parent / "pictures")
     markers.save(PAGE, old, text)
     return 0
 
