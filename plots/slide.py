@@ -73,7 +73,7 @@ class Page:
         return common.curves(self.read())
 
     def panel(self, name, *series):
-        """One panel of it: series -> (xs, ys)."""
+        """One panel of a study: series -> (xs, ys)."""
         found = self.curves().get(name, {})
         if not found or not set(series) <= set(found):
             raise Missing(f"{self.source} lacks {name}")
@@ -213,7 +213,7 @@ class Page:
             self.figure.text(box.x0, (box.y0 + box.y1) / 2, name, transform=inches, fontsize=TEXT, color=self.ink, va="center")
 
     def note(self, words):
-        """What one must know to read the slide, below it."""
+        """A note below the slide: what one must know to read it."""
         self.put(0.3, 0.72, words, NOTE, self.muted, WIDE - 0.6, most=2, va="center")
 
     def put(self, x, y, words, size, colour, width, most=1, **more):
@@ -281,7 +281,7 @@ class Page:
 
 
 def fastest(rows):
-    """Of those made for one thread."""
+    """Only the rows for one thread."""
     return min((row for row in rows if not row["impl"].endswith("_threaded") and not row["flag"]), key=lambda row: float(row["ns"]))
 
 

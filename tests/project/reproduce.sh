@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./reproduce with stand-ins for the compiler, the program and Python: what it keeps of a run, and what it
-# says where it cannot. Usage: tests/project/reproduce.sh PROGRAM, which it does not use.
+# ./reproduce with stand-ins for the compiler, the program and Python: which results it keeps of a run, and its
+# messages if it cannot. Usage: tests/project/reproduce.sh PROGRAM, which it does not use.
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 mkdir -p scripts experiments build/{release,peers} .venv{,-peers}/bin bin
