@@ -40,7 +40,6 @@ CHAPTER, RUNGS = ROOT / "docs" / "course" / "12-the-machine.md", ROOT / "docs" /
 # OSACA's name of a core: ours, the ports of loads and stores, the instructions that it starts in a cycle, its widest set.
 CORES = {"SPR": ("Sapphire Rapids", "2 3 11 4 7 8 9", 6, "avx512"), "ICX": ("Ice Lake", "2 2D 3 3D 4 7 8 9", 5, "avx512"),
          "ZEN4": ("Zen 4", "1 1D 3 3D 5 5D 8 13", 6, "avx512"), "ZEN3": ("Zen 3", "4 11 12 13", 6, "avx2")}
-NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}  # a machine's core, or the model that is nearest
 LANES, CHAIN = {"avx2": 8, "avx512": 16}, 4  # floats; cycles of a fused multiply-add, on all of these cores
 DONE = 80  # %
 SETS = ["avx2", "avx512"]  # SSE2 is older than these cores
@@ -112,12 +111,13 @@ def disassembled(text):
 
 def loops(ran, code):
     """[(instructions of a step, steps)], of innermost loops with at least a hundredth of what ran; and their share.
-    A step ends with a jump back to where it began. The last step ends at any jump, so the instruction of a loop that
-    ran most often tells how many steps there were."""
+    A step ends with a jump back to where it began. The last one ends at any jump, so the instruction that ran most often
+    tells how many steps there were."""
+    ran = [at for at in ran if at in code]  # without the C library's
     times, taken, most, steps, path = Counter(ran), Counter(), Counter(), Counter(), []
     for at, then in zip(ran, ran[1:]):
         path.append(at)
-        if then <= at and code.get(at, "").startswith("j"):
+        if then <= at and code[at].startswith("j"):
             if then in path:
                 step = tuple(path[path.index(then):])
                 steps[step] += 1
@@ -240,7 +240,7 @@ def reached(name, of):
         op, pass_, dtype, shape, *_ = row["case"].split("/")
         key = f"{op}/{pass_}/{dtype}", row["impl"], row["isa"]
         n, c = map(int, shape.split("x"))
-        ns, cycles = float(row["ns"]), float(of[key][NEAREST[name]]["limit"]) * n * c / EVERY
+        ns, cycles = float(row["ns"]), float(of[key][files.NEAREST[name]]["limit"]) * n * c / EVERY
         found[key] = 100 * cycles / float(row["ghz"]) / ns, float(row["limit_pct"]), ns
     return found
 
@@ -271,15 +271,17 @@ def tables():
                 fastest[key[0], key[2]] = key
         for key in (key for key in order if key in fastest.values()):
             core, copying, _ = far[name][key]
-            short.append([name, *label(key), rungs.short(key[1]), cell(of[key][NEAREST[name]]), f"{core:.0f}", f"{copying:.0f}",
+            short.append([name, *label(key), rungs.short(key[1]), cell(of[key][files.NEAREST[name]]), f"{core:.0f}", f"{copying:.0f}",
                           "done" if max(core, copying) >= DONE else "lead"])
     for key in order:
         shares = [far[name].get(key) for name in far]
         wide.append([*label(key), rungs.short(key[1]), *(cell(of[key].get(core)) for core in CORES),
                      *(f"{share[0]:.0f}, {share[1]:.0f}" if share else "" for share in shares)])
     head = ["layer", "set", "rung"]
+    wide = markers.table([*head, *(words for words, *_ in CORES.values()), *(f"{name}: of both, %" for name in far)], wide, 7)
+    timed = [(name, files.facts(HOME / name / "ports.csv")) for name in far]
     return (markers.table(["machine", *head, "the core's limit", "reached, %", "of copying, %", ""], short, 5),
-            markers.table([*head, *(words for words, *_ in CORES.values()), *(f"{name}: reached of both, %" for name in far)], wide, 7))
+            "\n\n".join([wide, *(f"Timed on {name}: {facts['compiler']}, commit {facts['commit']}, {facts['date'][:10]}." for name, facts in timed)]))
 
 
 def main():
@@ -289,7 +291,7 @@ def main():
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--model", action="store_true")
     what.add_argument("--time", action="store_true")
-    what.add_argument("--add", metavar="NAME", choices=NEAREST)
+    what.add_argument("--add", metavar="NAME", choices=files.NEAREST)
     what.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.time:

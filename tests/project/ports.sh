@@ -20,7 +20,8 @@ is "a loop within a loop" "[(['add', 'jb'], 20.0)]" "print([each for each in loo
 is "the busiest ports" "1.5 2.0 3.0 0" "print(busiest([(1, '05')] * 2 + [(1, '0')]), busiest([(1, '05'), (2, '5')] + [(1, '15')]),
     busiest([(1, '05'), (1, '1'), (1, '1'), (1, '1')]), busiest([]))"
 
-if [ "$(uname -sm)" = "Linux x86_64" ] && type objdump nm >/dev/null && "$normlab" list --csv | grep -q '^optimized/rows_certified,avx2,.*,1,0,0,'; then
+if [ "$(uname -sm)" = "Linux x86_64" ] && type objdump nm >/dev/null && "$normlab" doctor --csv | grep -q '^build,good' &&
+    "$normlab" list --csv | grep -q '^optimized/rows_certified,avx2,.*,1,0,0,'; then
     # All of y is stored in the output loops, but for the vectors that align it; and all of x is read twice.
     is "a call, step by step" "True True" "
 function, code = program_of('$normlab')
@@ -28,7 +29,7 @@ found, inside = loops(Stepper(['$normlab', 'count', '--inside', '--impl', 'optim
 count = lambda words: sum(steps * len(re.findall(words, '\n'.join(step))) * 8 for step, steps in found) / (N * C)
 print(0.9 < count(r'vmov[au]ps +%ymm\d+,') <= 1, 0.5 < inside < 1)"
 else
-    echo "not run: a call step by step, which needs Linux on x86-64, binutils and AVX2"
+    echo "not run: a call step by step, which needs Linux on x86-64, binutils, AVX2 and an optimized build"
 fi
 
 if "$python" -c 'import osaca' 2>/dev/null; then
