@@ -70,3 +70,14 @@ def needed(path):
         yield
     except FAULTS as error:
         sys.exit(says(path, error))
+
+
+# A machine's core in docs/ports.csv, or the one of which OSACA has the nearest model (chapter 12).
+NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}
+
+
+def core(path, machines):
+    """The core of results, by the machines kept in a folder; None for another one."""
+    known = facts(path)
+    return next((core for name, core in NEAREST.items() if (kept := facts(machines / f"{name}.csv"))
+                 and all(kept.get(key) == known.get(key) for key in ("cpu", "family"))), None)

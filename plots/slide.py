@@ -251,10 +251,10 @@ class Page:
             return f"{names} · {' to '.join(dates[:1] + dates[1:][-1:])}"
         found = []
         for name, known in machines.items():
-            cpu = known.get("cpu", "unknown machine")
-            words = [f"{name}: " * bool(name) + (cpu if len(cpu) <= most else f"{cpu[:most - 1]}…")]
-            words += [f"family {known['family']}"] if "family" in known and not name else []
-            words += [f"{known['cpus'].split()[0]} CPUs"] if "cpus" in known else []
+            device = known.get("gpu", known.get("cpu", "unknown machine"))
+            words = [f"{name}: " * bool(name) + (device if len(device) <= most else f"{device[:most - 1]}…")]
+            words += [f"family {known['family']}"] if "family" in known and not name and "gpu" not in known else []
+            words += [f"{known['cpus'].split()[0]} CPUs"] if "cpus" in known and "gpu" not in known else []
             found.append(f"{', '.join(words)} · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}"
                          if known else words[0])
         return "; ".join(found)

@@ -58,7 +58,8 @@ def stated(name):
 
 def caption(path):
     known = files.machine(path)
-    return (f"Measured on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
+    cpu = f"{known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs"
+    return (f"Measured on {known.get('gpu', cpu)}, "
             f"commit {known.get('commit', 'unknown')}, {known.get('date', 'unknown')[:10]}.")
 
 

@@ -4,8 +4,8 @@
     scripts/mechanisms.py            writes all pictures
     scripts/mechanisms.py --check    writes nothing; exit code 1 when a picture is out of date
 
-A picture is a function chapter_NN(c) below, on a canvas 720 wide. Texts that lie on each other or leave the canvas are
-an error. Standard library only. SPDX-License-Identifier: MIT"""
+A picture is a function chapter_NN(c) below, or chapter_NN_NAME(c) for one more of a chapter, on a canvas 720 wide. Texts
+that lie on each other or leave the canvas are an error. Standard library only. SPDX-License-Identifier: MIT"""
 import math
 import sys
 
@@ -367,6 +367,20 @@ def chapter_12(c):
     c.text(20, 235, "cycles →", size=14, colour="soft")
 
 
+@picture("The ports that 32 outputs of LayerNorm take: three cycles on one core, and six on another", 262)
+def chapter_12_ports(c):
+    cores = (("Sapphire Rapids: arithmetic and loads", 3, (("arithmetic", 3), ("arithmetic", 3), ("load", 3), ("load", 3), ("store", 2))),
+             ("Zen 4, half a vector each: loads", 6, (("multiply-add", 4), ("multiply-add", 4), ("add", 2), ("add", 2), ("load", 6), ("load", 6), ("store", 4))))
+    for left, (name, cycles, ports) in zip((20, 360), cores):
+        c.text(left, 30, name, bold=True)
+        for row, (port, used) in enumerate(ports):
+            c.text(left + 100, 61 + 26 * row, port, "end", 14)
+            for cycle in range(cycles):
+                full = "fill-b" if used == cycles else "fill-a"
+                c.box(left + 110 + 36 * cycle, 45 + 26 * row, 36, 22, full if cycle < used else "back")
+    c.text(20, 250, "two vectors of 512 bits: 6 loads, 2 subtractions, 4 multiply-adds, 2 stores; cycles →", size=14, colour="soft")
+
+
 @picture("How many of the adder's places are used: scalar, vector, four vectors", 250)
 def chapter_13(c):
     for i, (name, rows, used) in enumerate((("one float", 1, 1), ("one vector of 8", 1, 8), ("four vectors", 4, 8))):
@@ -485,7 +499,7 @@ def pictures():
     for name, draw in sorted((name, draw) for name, draw in globals().items() if name.startswith("chapter_")):
         canvas = Canvas(draw.title, draw.tall)
         draw(canvas)
-        found[FOLDER / f"{name[-2:]}.svg"] = canvas.svg()
+        found[FOLDER / f"{name.removeprefix('chapter_').replace('_', '-')}.svg"] = canvas.svg()
     return found
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Optional, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+QUEUED = 20
 Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgamma, dbeta
 
 
@@ -43,6 +44,16 @@ class Layer(NamedTuple):
 
     call: Callable[[], Any]
     outputs: Callable[[Any], Arrays]  #: of what a call returned
+    queue: Optional[Callable[[], Callable[[], object]]] = None  #: makes QUEUED calls that the CPU starts as one
+
+    @property
+    def timed(self) -> Callable[[], object]:
+        return self.queue() if self.queue else self.call
+
+    @property
+    def calls(self) -> int:
+        """Of the layer in one of `timed`."""
+        return QUEUED if self.queue else 1
 
 
 class Framework(Protocol):

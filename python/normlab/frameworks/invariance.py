@@ -79,10 +79,11 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
     return row._replace(verdict="differs" if row.others else "same")
 
 
-def compare_by_name(how: str, case: str, threads: int) -> Invariance:
+def compare_by_name(how: str, case: str, threads: int, device: str = "cpu") -> Invariance:
     """For a process of its own."""
     confine(threads)
-    return attempt(lambda: compare(make(how, threads), how, case, threads), Invariance(how, "", case, threads, "error"))
+    return attempt(lambda: compare(make(how, threads, device), how, case, threads),
+                   Invariance(how, "", case, threads, "error"))
 
 
 HEAD = f"{'framework':14} {'version':20} {'case':44} bits of a row alone, and in batches"
