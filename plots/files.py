@@ -34,12 +34,12 @@ def rows(path):
 
 
 def facts(path):
-    """Of the machine, from NAME.machine.txt beside NAME.csv; {} without it."""
+    """The machine's facts, from NAME.machine.txt beside NAME.csv; {}: no such file."""
     return facts_of(Path(path).with_suffix(".machine.txt"))
 
 
 def facts_of(path):
-    """Of the machine, from a file of them; {} without it."""
+    """The machine's facts, from their file; {}: no such file."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:

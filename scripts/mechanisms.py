@@ -12,7 +12,7 @@ import sys
 import markers
 
 FOLDER = markers.ROOT / "docs" / "pictures" / "course"
-# Two colours that differ in lightness too; `b` is always dashed or hatched besides.
+# Two colours that differ in lightness too; `b` is always dashed or hatched as well.
 LIGHT = {"back": "#ffffff", "ink": "#1b1f24", "soft": "#5a626b", "rule": "#d3d8de", "a": "#0b3d91", "b": "#d9822b",
          "fill-a": "#b9cdf0", "fill-b": "#fbe3c4"}
 DARK = {"back": "#14181d", "ink": "#f2f4f6", "soft": "#a9b1ba", "rule": "#3a424b", "a": "#b4cdff", "b": "#e08a35",
@@ -504,7 +504,7 @@ def pictures():
 
 
 def contrast(one, other):
-    """Of two colours, as WCAG has it: 1 to 21. It is what is left in grey."""
+    """Of two colours, as WCAG has it: 1 to 21. In grey only this contrast is left."""
     def light(colour):
         parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
         return sum(w * (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4) for w, p in zip((0.2126, 0.7152, 0.0722), parts))

@@ -54,7 +54,7 @@ def ports(page, row):
 
 
 def points(page):
-    """Of each layer naive and the fastest rung, at 64 x 1024."""
+    """For each layer, naive and the fastest rung at 64 x 1024."""
     rows = [row for row in common.on_widest(page.read()) if row["op"] in FLOPS and row["dtype"] == "f32" and row["ns"]
             and row["pass"] == "forward" and not row["options"] and row["verdict"] == "ok" and not row["flag"]]
     for op in FLOPS:

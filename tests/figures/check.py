@@ -149,7 +149,7 @@ def of_ports(results):
 
 
 def refused(*arguments):
-    """What the deck says, and its exit code."""
+    """The deck's messages, and its exit code."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         code = deck.main(*map(str, arguments))
@@ -157,7 +157,7 @@ def refused(*arguments):
 
 
 def of_deck(results):
-    """What is wrong with what the deck writes, or refuses to draw."""
+    """The faults in the deck's files and refusals."""
     folder = results.with_name("few")
     folder.mkdir()
     for name in "ladder.csv", "ladder.machine.txt":

@@ -14,6 +14,8 @@ from . import compiled, exhibits, invariance, rounding, saving, step
 from .registry import JUDGED, NAMES, ON_GPU, TIMED, each
 
 Rows = list[Any]
+#: Options that a mode has no use for.
+UNUSED = {"judge": ("threads", "seconds"), "rounding": ("case", "threads", "seconds"), "step": ("case",), "invariance": ("seconds",)}
 
 
 def progress(done: int, total: int, begun: float, what: str) -> None:
@@ -75,21 +77,25 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
                       help="compare the bits of rows, alone and in batches of up to 257, instead")
     what.add_argument("--compiled", action="store_true",
                       help="time torch.compile against kernels that were written by hand instead")
-    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing; --rounding has one size")
     parser.add_argument("--out", metavar="FILE.csv", help="the rows for programs")
     parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="may be repeated; one of "
                         f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
                         help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both. With --judge, "
                         "--invariance and --compiled the layer comes first")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
+    parser.add_argument("--threads", type=int, metavar="N", help="that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="of timing per candidate (0.3; with --quick 0.05)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch, and Liger-Kernel, on a GPU")
     options = parser.parse_args(given)
+    for mode, name in ((mode, name) for mode, names in UNUSED.items() for name in names):
+        if getattr(options, mode) and getattr(options, name) is not None:
+            parser.error(f"argument --{name}: --{mode} makes no use of it: leave it out")
     known = rounding.NAMES if options.rounding else NAMES
     for one in options.only or ():
         if one not in known:
             parser.error(f"argument --only: {one} should be one of {', '.join(known)}")
+    options.threads = 1 if options.threads is None else options.threads
     if options.threads < 1:
         parser.error(f"argument --threads: {options.threads} should be 1 or more")
     if options.seconds is not None and not 1e-6 <= options.seconds <= 1e6:
@@ -104,8 +110,8 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
         except ValueError as error:
             like = "layernorm/forward" if of_layer else "forward"
             parser.error(f"argument --case: {one} should be as {like}/f32/64x1024/normal: {error}")
-    if options.out and not os.path.isdir(os.path.dirname(options.out) or "."):
-        parser.error(f"argument --out: {options.out}: there is no such folder")
+    if options.out and not os.path.isdir(folder := os.path.dirname(options.out) or "."):
+        parser.error(f"argument --out: {options.out}: there is no such folder: mkdir -p '{folder}'")
     return options
 
 

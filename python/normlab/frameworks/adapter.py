@@ -1,4 +1,4 @@
-"""What is asked of a framework: its layers on NumPy arrays, ready to be called again and again."""
+"""The interface to a framework: its layers on NumPy arrays, ready to be called again and again."""
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Optional, Protocol
 
@@ -40,15 +40,15 @@ class Problem(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A prepared layer. A call ends when its result is there."""
+    """A prepared layer. A call returns only when its result is computed."""
 
     call: Callable[[], Any]
     outputs: Callable[[Any], Arrays]  #: of what a call returned
-    queue: Optional[Callable[[], object]] = None  #: QUEUED calls, as a GPU is used: only the last one is waited for
+    queue: Optional[Callable[[], Callable[[], object]]] = None  #: makes QUEUED calls that the CPU starts as one
 
     @property
     def timed(self) -> Callable[[], object]:
-        return self.queue or self.call
+        return self.queue() if self.queue else self.call
 
     @property
     def calls(self) -> int:
