@@ -24,6 +24,7 @@ import itertools
 import math
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -79,14 +80,20 @@ class Stepper:
         _, status = os.waitpid(self.pid, 0)
         if not os.WIFSTOPPED(status):
             sys.exit(f"the program ended before its call did: wait status {status}")
+        return os.WSTOPSIG(status)
+
+    def resume(self, how):
+        """Until the next trap; other signals are not delivered."""
+        self.ask(how)
+        while self.wait() != signal.SIGTRAP:
+            self.ask(how)
 
     def call(self, function):
         """The addresses, in the file, of what one call of the function runs."""
         at = self.base + function
         word = self.ask(self.PEEK, at)
         self.ask(self.POKE, at, word & ~0xFF | 0xCC)  # a breakpoint
-        self.ask(self.CONTINUE)
-        self.wait()
+        self.resume(self.CONTINUE)
         self.ask(self.POKE, at, word)
         raw = ctypes.create_string_buffer(27 * 8)
         self.ask(self.GETREGS, None, raw)
@@ -95,10 +102,9 @@ class Stepper:
         self.ask(self.SETREGS, None, ctypes.create_string_buffer(struct.pack("27Q", *registers)))
         ran = [function]
         while self.ask(self.PEEKUSER, self.SP * 8) <= registers[self.SP]:
-            self.ask(self.STEP)
-            self.wait()
+            self.resume(self.STEP)
             ran.append(self.ask(self.PEEKUSER, self.IP * 8) - self.base)
-        os.kill(self.pid, 9)
+        os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         return ran
 

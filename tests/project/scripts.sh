@@ -59,6 +59,7 @@ bad_results peers peers
 bad_results museum museum --program "$normlab"
 bad_results readme ladder --program "$normlab"
 bad_results machines regret --add zen0
+bad_results ports ports --add zen3
 cp cut.csv given/frameworks.csv
 python3 pages/scripts/frameworks.py given >stdout 2>stderr
 check "frameworks.py, cut.csv" "$([ $? -eq 1 ] && [ "$(wc -l <stderr)" -eq 1 ] || echo "it says: $(tail -2 stderr)")"
