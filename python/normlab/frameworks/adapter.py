@@ -44,11 +44,11 @@ class Layer(NamedTuple):
 
     call: Callable[[], Any]
     outputs: Callable[[Any], Arrays]  #: of what a call returned
-    queue: Optional[Callable[[], object]] = None  #: QUEUED calls, as a GPU is used: only the last one is waited for
+    queue: Optional[Callable[[], Callable[[], object]]] = None  #: makes QUEUED calls that the CPU starts as one
 
     @property
     def timed(self) -> Callable[[], object]:
-        return self.queue or self.call
+        return self.queue() if self.queue else self.call
 
     @property
     def calls(self) -> int:

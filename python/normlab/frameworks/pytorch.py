@@ -1,6 +1,7 @@
 """PyTorch: eager, compiled by torch.compile, and with the kernels of Liger-Kernel."""
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Optional
 
@@ -67,11 +68,6 @@ class PyTorch:
             wait()
             return result
 
-        def queue() -> None:
-            for _ in range(QUEUED):
-                start()
-            wait()
-
         def outputs(result: Any) -> Arrays:
             names = ("y", *inputs)
             return {name: np.ascontiguousarray(as_array(t.detach().cpu(), name)) for name, t in zip(names, result)}
@@ -79,7 +75,27 @@ class PyTorch:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             call()  # compiles
-        return Layer(call, outputs, queue if self.device == "cuda" else None)
+        return Layer(call, outputs, partial(self.queue, start) if self.device == "cuda" else None)
+
+    def queue(self, start: Callable[[], Any]) -> Callable[[], object]:
+        """Calls recorded as a CUDA graph: from Python, starting a kernel can take longer than the kernel."""
+        cuda = self.torch.cuda
+        stream, graph = cuda.Stream(), cuda.CUDAGraph()
+        stream.wait_stream(cuda.current_stream())
+        with cuda.stream(stream):  # as PyTorch asks for before recording
+            for _ in range(3):
+                start()
+        cuda.current_stream().wait_stream(stream)
+        with cuda.graph(graph):
+            for _ in range(QUEUED):
+                start()
+
+        def replay() -> None:
+            graph.replay()
+            cuda.synchronize()
+
+        replay()
+        return replay
 
 
 class TorchCompile(PyTorch):

@@ -29,6 +29,7 @@ class Saving(NamedTuple):
     log_high: float = nan
     aa_band: float = nan  #: of LayerNorm against itself
     rounds: int = 0
+    call_ns: float = nan  #: of one LayerNorm that is called from Python and waited for, where calls are queued
     why: str = ""
 
 
@@ -57,6 +58,8 @@ def measure(framework: Framework, how: str, case: str, threads: int, seconds: fl
         if why := wrong(judge_all(given, outputs)):
             return row._replace(verdict="fail", why=f"{given.op}: {why}")
     timed = race(*(layer.timed for _, layer, _ in layers), seconds=seconds)
+    if layers[0][1].queue:
+        row = row._replace(call_ns=race(layers[0][1].call, seconds=seconds / 3).ns[0][0])
     for given, layer, before in layers:
         after = layer.outputs(layer.call())
         if not same(before, after) and (why := wrong(judge_all(given, after))):
