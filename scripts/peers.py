@@ -121,7 +121,7 @@ def measured(path):
     return "\n\n".join([
         f"{versions(path)}.", behind(timed, best),
         "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the\n"
-        "extremes and the number of cases. A case that a peer computes wrongly is not in it.",
+        "extremes and the number of cases. The table leaves out cases that a peer computes wrongly.",
         means(timed, names, size_class(path)),
         cases(peers, best, names), caption(path)])
 

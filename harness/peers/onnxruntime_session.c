@@ -114,7 +114,8 @@ static bool is_for(const plan *k, const nl_problem *p, const part *parts, int co
     return same;
 }
 
-/* The cached plan of a problem. Its first call, in verification, which is not timed, makes it. */
+/* The cached plan of a problem. The first call makes the session: it belongs to verification and is
+ * not timed. */
 static plan *find_plan(const nl_problem *p, const part *parts, int inputs, int count, int threads) {
     static plan plans[PLANS];
     static size_t next;

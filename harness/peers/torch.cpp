@@ -44,7 +44,7 @@ struct shape {
         : sizes{int64_t(p->n), int64_t(p->c), int64_t(p->s)}, all(sizes, p->s == 1 ? 2 : 3),
           type(types[p->dtype]) {
     }
-    shape(const shape &) = delete; /* the references are to its own sizes */
+    shape(const shape &) = delete; /* the references point to the tensor's own sizes */
 };
 
 /* gamma, or ones: where dgamma is wanted, and beside 16 bits, where PyTorch computes and saves the

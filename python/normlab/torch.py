@@ -58,7 +58,7 @@ def _levels(tensor: Tensor) -> list[int]:
 
 
 def _in_place(*tensors: Optional[Tensor]) -> list[Any]:
-    """As arrays; copies of those whose rows the library cannot take beside those before."""
+    """Tensors as arrays; copies those whose rows do not fit the library's strides together with the tensors before."""
     inner, made = 0, []
     for tensor in tensors:
         if tensor is not None and not tensor.is_contiguous():
@@ -86,7 +86,7 @@ def _parameter(tensor: Optional[Tensor], narrow: bool = False) -> Any:
 
 
 def _is_narrow(x: Tensor, *parameters: Optional[Tensor]) -> bool:
-    """Are all in the type of x? Then the library takes them as they are."""
+    """Are all in the type of x? If so, the library takes the tensors without a copy."""
     return all(p is None or p.dtype == x.dtype for p in parameters)
 
 

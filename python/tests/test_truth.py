@@ -227,7 +227,7 @@ def test_limit_of_the_program():
 
 
 def test_a_child_of_fork():
-    """Its parent's threads are not there: to wait for them would take forever."""
+    """The child does not have its parent's threads: waiting for them would take forever."""
     code = """if True:
         import os, signal, normlab, numpy
         x = normlab.data("normal", 64, 4096)

@@ -1,4 +1,4 @@
-"""What is asked of a framework: its layers on NumPy arrays, ready to be called again and again."""
+"""The interface to a framework: its layers on NumPy arrays, ready to be called again and again."""
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Optional, Protocol
 
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A prepared layer. A call ends when its result is there."""
+    """A prepared layer. A call returns only when its result is computed."""
 
     call: Callable[[], Any]
     outputs: Callable[[Any], Arrays]  #: of what a call returned

@@ -32,7 +32,7 @@ class Compiled(NamedTuple):
 
 def cases(quick: bool = False) -> list[str]:
     return [f"{op}/{way}/{kind}/{shape}/normal" for way in ("forward", "both") for kind in ("f32", "bf16")
-            for shape in (("64x1024",) if quick else ("64x1024", "4096x1024", "4096x4096"))
+            for shape in (("64x1024",) if quick else ("64x1024", "4096x1024"))
             for op in ("layernorm", "rmsnorm")]
 
 

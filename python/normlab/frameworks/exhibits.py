@@ -46,7 +46,7 @@ def cases(quick: bool = False) -> list[str]:
 
 
 def judge_case(framework: Framework, how: str, case: str) -> Finding:
-    """Of y, or of the gradients in backward."""
+    """The judgement of y, or of the gradients in backward."""
     row = Finding(how, framework.version, case, "", "skip")
     op, _, tail = case.partition("/")
     try:

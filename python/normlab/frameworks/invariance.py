@@ -35,7 +35,7 @@ def cases(quick: bool = False) -> list[str]:
 
 
 def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """In ulps, of each number; NaNs are alike, and -1 stands for one NaN."""
+    """The distance of each pair of numbers in ulps; two NaNs: 0; one NaN: -1."""
     bits = np.dtype(f"i{a.dtype.itemsize}")
     lowest = np.int64(np.iinfo(bits).min)
     places = [np.where(i < 0, lowest - 1 - i, i) for i in (v.view(bits).astype(np.int64) for v in (a, b))]

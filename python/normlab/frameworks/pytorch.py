@@ -118,6 +118,8 @@ class Liger(PyTorch):
 
     def function(self, problem: Problem) -> Callable[..., Any]:
         eps = problem.eps
+        if "gamma" not in problem.arrays:
+            raise Missing("Liger-Kernel needs gamma and beta")
         if problem.op == "layernorm":
             return lambda x, gamma, beta: self.layer_norm(x, gamma, beta, eps)
         if problem.op == "rmsnorm":

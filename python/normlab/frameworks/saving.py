@@ -45,7 +45,7 @@ def pair(case: str) -> tuple[Problem, Problem]:
 
 
 def measure(framework: Framework, how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Saving:
-    """Both layers in a framework that has been made."""
+    """Times both layers in a framework that is already set up."""
     row = Saving(how, framework.version, case, threads, device, "ok")
     layers: list[tuple[Problem, Layer, Arrays]] = []
     try:
