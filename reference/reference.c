@@ -5,7 +5,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Neumaier's sum: `lost` collects the rounding errors of the additions. */
 typedef struct sum {
@@ -66,19 +68,57 @@ typedef struct job {
     const nl_problem *p;
     const ref_inputs *in;
     const ref_outputs *out;
+    bool changed; /* x, by a residual or a gate */
     sum *dgamma, *dgamma_scale, *dbeta, *dbeta_scale;
 } job;
 
-static long double input(const job *k, size_t i) {
+static long double changed_input(const job *k, size_t i) {
     const double x = k->in->x[i];
     if (k->p->op == NL_GATE_FIRST_RMSNORM) return x * (k->in->gate[i] * sigmoid(k->in->gate[i]));
-    if (!k->in->residual) return x;
     if (k->p->sum == NL_SUM_FLOAT) return (long double)x + k->in->residual[i];
     return ref_round(k->p->dtype, (float)x + (float)k->in->residual[i]);
 }
 
+static inline long double input(const job *k, size_t i) {
+    return k->changed ? changed_input(k, i) : k->in->x[i];
+}
+
+/* Has group g a NaN or an infinity? An x87 takes fifty times as long for such an operand. */
+static bool is_spoilt(const job *k, size_t g) {
+    if (k->p->pass == NL_INFERENCE) return false; /* its statistics are given */
+    const double *residual = k->in->residual;
+    const double *gate = k->p->op == NL_GATE_FIRST_RMSNORM ? k->in->gate : NULL;
+    bool finite = true;
+    for (size_t e = 0; e < group_size(k->p); e++) {
+        const size_t i = at(k->p, g, e);
+        finite = finite && isfinite(k->in->x[i]) && (!residual || isfinite(residual[i])) &&
+                 (!gate || isfinite(gate[i]));
+    }
+    return !finite;
+}
+
+/* Then no sum is a number, in double as in long double. Centred, nothing is; otherwise finite values
+ * become 0. */
+static void normalize_spoilt(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    const size_t m = group_size(p);
+    const double mean = centred(p) ? NAN : 0;
+    double magnitudes = 0, squares = 0;
+    for (size_t e = 0; e < m; e++) {
+        const double x = (double)input(k, at(p, g, e));
+        magnitudes += fabs(x), squares += (x - mean) * (x - mean);
+    }
+    const double rstd = 1 / sqrt(squares);
+    o->magnitude[g] = magnitudes, o->mean[g] = mean, o->var[g] = squares, o->rstd[g] = rstd;
+    for (size_t e = 0; e < m; e++) {
+        const size_t i = at(p, g, e);
+        o->xhat[i] = ((double)input(k, i) - mean) * rstd;
+    }
+}
+
 /* Statistics and xhat of group g. The mean is mean + rest, the rounding error of `mean`. */
-static void normalize(const job *k, size_t g) {
+static void normalize_numbers(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
     size_t m = group_size(p);
@@ -111,6 +151,16 @@ static void normalize(const job *k, size_t g) {
     for (size_t e = 0; e < m; e++) {
         size_t i = at(p, g, e);
         o->xhat[i] = (double)((input(k, i) - mean - rest) * o->rstd[g]);
+    }
+}
+
+static void normalize(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    const size_t m = group_size(p);
+    is_spoilt(k, g) ? normalize_spoilt(k, g) : normalize_numbers(k, g);
+    for (size_t e = 0; (o->sum || k->in->gate) && e < m; e++) {
+        size_t i = at(p, g, e);
         if (o->sum) o->sum[i] = (double)input(k, i);
         if (k->in->gate) o->silu[i] = (double)(k->in->gate[i] * sigmoid(k->in->gate[i]));
     }
@@ -202,6 +252,7 @@ static void features(void *context, size_t begin, size_t end) {
 
 bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *out, int threads) {
     job k = {.p = p, .in = in, .out = out};
+    k.changed = in->residual || p->op == NL_GATE_FIRST_RMSNORM;
     if (p->n == 0) return true;
     nl_parallel_for(ref_groups(p), threads, groups, &k);
     if (p->pass != NL_BACKWARD) return true;
@@ -218,6 +269,14 @@ const ref_format ref_formats[] = {[NL_F32] = {24, -126, 0x1p-126L, 0x1.fffffep12
                                   [NL_F16] = {11, -14, 0x1p-14L, 65504, 0x1p-11L},
                                   [NL_BF16] = {8, -126, 0x1p-126L, 0x1.fep127L, 0x1p-8L}};
 
+/* 2^e, for the exponents of a float; ldexpl() takes longer than all else here. */
+static long double power_of_two(int e) {
+    const uint64_t bits = (uint64_t)(1023 + e) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 long double ref_round(nl_dtype t, long double v) {
     if (v == 0 || !isfinite(v)) return v;
     const ref_format f = ref_formats[t];
@@ -225,6 +284,7 @@ long double ref_round(nl_dtype t, long double v) {
     frexpl(v, &exponent); /* v = m * 2^exponent, m in [0.5, 1) */
     int last = exponent - f.bits, lowest = f.low + 1 - f.bits;
     if (last < lowest) last = lowest;
-    long double rounded = ldexpl(rintl(ldexpl(v, -last)), last);
+    if (fabsl(v) > 2 * f.largest) return copysignl(INFINITY, v);
+    const long double step = power_of_two(last), rounded = rintl(v / step) * step;
     return fabsl(rounded) > f.largest ? copysignl(INFINITY, v) : rounded;
 }
