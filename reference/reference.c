@@ -187,9 +187,44 @@ static void differentiate_gate(const job *k, size_t g, size_t i) {
     if (first) o->dx[i] *= o->silu[i], o->dx_scale[i] *= fabs(o->silu[i]);
 }
 
+/* Is no term of dx of group g a NaN or an infinity? */
+static bool is_finite_gradient(const job *k, size_t g) {
+    const ref_outputs *o = k->out;
+    bool finite = o->rstd[g] > 0; /* and not a NaN */
+    for (size_t e = 0; finite && e < group_size(k->p); e++) {
+        const size_t i = at(k->p, g, e);
+        finite = isfinite((double)ref_factor(k->p, k->in->gamma, o, i) * k->in->dy[i] * o->xhat[i]);
+    }
+    return finite;
+}
+
+/* As differentiate_numbers(), in double. */
+static void differentiate_spoilt(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    const size_t m = group_size(p);
+    const double rstd = (double)o->rstd[g];
+    double gs = 0, gxs = 0, abs_gs = 0, abs_gxs = 0;
+    for (size_t e = 0; e < m; e++) {
+        const size_t i = at(p, g, e);
+        const double gdy = (double)ref_factor(p, k->in->gamma, o, i) * k->in->dy[i];
+        gs += gdy, gxs += gdy * o->xhat[i];
+        abs_gs += fabs(gdy), abs_gxs += fabs(gdy) * fmax(1, fabs(o->xhat[i]));
+    }
+    if (!centred(p)) gs = abs_gs = 0;
+    for (size_t e = 0; e < m; e++) {
+        const size_t i = at(p, g, e);
+        const double gdy = (double)ref_factor(p, k->in->gamma, o, i) * k->in->dy[i];
+        const double xhat = o->xhat[i], past = k->in->dresidual ? k->in->dresidual[i] : 0;
+        o->dx[i] = rstd * (gdy - gs / m - xhat * gxs / m) + past;
+        o->dx_scale[i] =
+            rstd * (fabs(gdy) + abs_gs / m + fmax(1, fabs(xhat)) * abs_gxs / m) + fabs(past);
+    }
+}
+
 /* dx of group g, and the scale of its error: the sum of the same terms without cancellation. A
  * rounded mean shifts every xhat equally, hence max(1, |xhat|). */
-static void differentiate(const job *k, size_t g) {
+static void differentiate_numbers(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
     size_t m = group_size(p);
@@ -214,8 +249,13 @@ static void differentiate(const job *k, size_t g) {
         o->dx_scale[i] = (double)(o->rstd[g] * (fabsl(gdy) + mean_abs_g +
                                                 fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m) +
                                   fabsl(past));
-        if (k->in->gate) differentiate_gate(k, g, i);
     }
+}
+
+static void differentiate(const job *k, size_t g) {
+    is_finite_gradient(k, g) ? differentiate_numbers(k, g) : differentiate_spoilt(k, g);
+    for (size_t e = 0; k->in->gate && e < group_size(k->p); e++)
+        differentiate_gate(k, g, at(k->p, g, e));
 }
 
 static void groups(void *context, size_t begin, size_t end) {
@@ -224,6 +264,15 @@ static void groups(void *context, size_t begin, size_t end) {
         normalize(k, g);
         if (k->p->pass == NL_BACKWARD) differentiate(k, g);
     }
+}
+
+/* add(), in double if it makes a NaN or an infinity. */
+static void add_any(sum *s, long double v) {
+    const double total = (double)s->total, more = (double)v;
+    if (isfinite(total + more))
+        add(s, v);
+    else
+        s->total = total + more;
 }
 
 /* dgamma and dbeta of the features begin to end - 1, in the memory order of the tensor. */
@@ -235,10 +284,10 @@ static void features(void *context, size_t begin, size_t end) {
             for (size_t i = (n * c + j) * s; i < (n * c + j + 1) * s; i++) {
                 long double dy = k->in->dy[i], xhat = k->out->xhat[i];
                 long double term = dy * ref_factor(k->p, NULL, k->out, i);
-                add(&k->dgamma[j], term * xhat);
-                add(&k->dgamma_scale[j], fabsl(term) * fmaxl(1, fabsl(xhat)));
-                add(&k->dbeta[j], dy);
-                add(&k->dbeta_scale[j], fabsl(dy));
+                add_any(&k->dgamma[j], term * xhat);
+                add_any(&k->dgamma_scale[j], fabsl(term) * fmaxl(1, fabsl(xhat)));
+                add_any(&k->dbeta[j], dy);
+                add_any(&k->dbeta_scale[j], fabsl(dy));
             }
         }
     }

@@ -305,7 +305,7 @@ static plain ordinary_plain(const expectations *d, size_t i, size_t j, long doub
 /* Is this number a NaN, without a factor that leaves float's range? An x87, which expected_at() uses,
  * takes fifty times as long for a NaN. */
 static bool is_nan_alone(double number, double scale, double gain) {
-    return isnan(number) && !(scale > 1e9) && fabs(gain) < 1e9;
+    return isnan(number) && !(isfinite(scale) && scale > 1e9) && fabs(gain) < 1e9;
 }
 
 /* Number i, of group g and feature j. */
