@@ -59,7 +59,7 @@ def between(savings):
 
 
 def against(rows):
-    """What the rows of some settings say together. One whose interval has 0 is not resolved, whatever its middle."""
+    """One answer from the rows of some settings. One whose interval has 0 is not resolved, whatever its middle."""
     resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]
     if len(resolved) == len(rows):
         return between(resolved)

@@ -199,7 +199,7 @@ static void add_axes(mistake_list *l) {
     }
 }
 
-/* Averages of the variances of parts, without what their means differ by. */
+/* Averages of the variances of parts, without the variance of their means. */
 static void add_local(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p);
     for (size_t parts = 2; parts <= 32; parts *= 2) {

@@ -1,5 +1,5 @@
-/* Tables: a row is a mistake, one field of the formula with another value. Of two that give the
- * same numbers the earlier row is named first, so simpler ones come earlier.
+/* Tables: a row is a mistake, one field of the formula with another value. If two mistakes give the
+ * same numbers, the earlier row is named first; so simpler mistakes come earlier.
  * SPDX-License-Identifier: MIT */
 #include "judge/families.h"
 #include "layer.h"
@@ -9,7 +9,7 @@
 
 enum { F = NL_BIT(NL_FORWARD), B = NL_BIT(NL_BACKWARD), I = NL_BIT(NL_INFERENCE), ALL = F | B | I };
 
-/* A condition for a mistake to be possible, besides its passes. */
+/* A further condition, besides the passes, for a mistake to be possible. */
 enum {
     ANY,
     HALVES,        /* y or dx has 16 bits */

@@ -34,8 +34,8 @@ typedef struct checkers {
     unsigned char *owner; /* of each case */
 } checkers;
 
-/* Starts one for each processor that this process may use, and gives all about the same work.
- * The functions of `settings` run in both processes: selects() there, the others here. */
+/* Starts one for each processor that this process may use, and gives all about the same work. Of the
+ * functions of `settings`, selects() runs in both, the others in this process. */
 void checkers_start(checkers *j, const nl_case *cases, size_t count,
                     check_settings (*settings)(void *context, const nl_case *c), void *context);
 

@@ -40,7 +40,7 @@ typedef struct acceptance {
 
 extern const acceptance acceptances[ACCEPTANCES];
 
-/* Does the rule accept the numbers of one output? beta: NULL, or if it is y the beta in it. */
+/* Does the rule accept the numbers of one output? beta: NULL; for y, the beta in it. */
 bool acceptance_meets(const acceptance *t, const nl_problem *p, const float *beta,
                       const double *got, const double *want, size_t count);
 

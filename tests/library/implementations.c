@@ -80,7 +80,7 @@ static bool is_hopeless(const nl_impl *m, size_t kind) {
     return kind == LARGE ? !m->range_safe : kind == CONSTANT && m->method == NL_ONE_PASS;
 }
 
-/* All else is judged, but of a demonstration only buffers, inputs and residual_out. */
+/* Judges everything; of a demonstration, only buffers, inputs and residual_out. */
 static void judge(setting *o, size_t groups, size_t size, size_t kind, int threads) {
     trial t;
     if (!begin(&t, o, groups, size, kind, o->parts)) return;
