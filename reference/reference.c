@@ -5,7 +5,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Neumaier's sum: `lost` collects the rounding errors of the additions. */
 typedef struct sum {
@@ -66,19 +68,57 @@ typedef struct job {
     const nl_problem *p;
     const ref_inputs *in;
     const ref_outputs *out;
+    bool changed; /* x, by a residual or a gate */
     sum *dgamma, *dgamma_scale, *dbeta, *dbeta_scale;
 } job;
 
-static long double input(const job *k, size_t i) {
+static long double changed_input(const job *k, size_t i) {
     const double x = k->in->x[i];
     if (k->p->op == NL_GATE_FIRST_RMSNORM) return x * (k->in->gate[i] * sigmoid(k->in->gate[i]));
-    if (!k->in->residual) return x;
     if (k->p->sum == NL_SUM_FLOAT) return (long double)x + k->in->residual[i];
     return ref_round(k->p->dtype, (float)x + (float)k->in->residual[i]);
 }
 
+static inline long double input(const job *k, size_t i) {
+    return k->changed ? changed_input(k, i) : k->in->x[i];
+}
+
+/* Has group g a NaN or an infinity? An x87 takes fifty times as long for such an operand. */
+static bool is_spoilt(const job *k, size_t g) {
+    if (k->p->pass == NL_INFERENCE) return false; /* its statistics are given */
+    const double *residual = k->in->residual;
+    const double *gate = k->p->op == NL_GATE_FIRST_RMSNORM ? k->in->gate : NULL;
+    bool finite = true;
+    for (size_t e = 0; e < group_size(k->p); e++) {
+        const size_t i = at(k->p, g, e);
+        finite = finite && isfinite(k->in->x[i]) && (!residual || isfinite(residual[i])) &&
+                 (!gate || isfinite(gate[i]));
+    }
+    return !finite;
+}
+
+/* Then no sum is a number, in double as in long double. Centred, nothing is; otherwise finite values
+ * become 0. */
+static void normalize_spoilt(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    const size_t m = group_size(p);
+    const double mean = centred(p) ? NAN : 0;
+    double magnitudes = 0, squares = 0;
+    for (size_t e = 0; e < m; e++) {
+        const double x = (double)input(k, at(p, g, e));
+        magnitudes += fabs(x), squares += (x - mean) * (x - mean);
+    }
+    const double rstd = 1 / sqrt(squares);
+    o->magnitude[g] = magnitudes, o->mean[g] = mean, o->var[g] = squares, o->rstd[g] = rstd;
+    for (size_t e = 0; e < m; e++) {
+        const size_t i = at(p, g, e);
+        o->xhat[i] = ((double)input(k, i) - mean) * rstd;
+    }
+}
+
 /* Statistics and xhat of group g. The mean is mean + rest, the rounding error of `mean`. */
-static void normalize(const job *k, size_t g) {
+static void normalize_numbers(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
     size_t m = group_size(p);
@@ -111,6 +151,16 @@ static void normalize(const job *k, size_t g) {
     for (size_t e = 0; e < m; e++) {
         size_t i = at(p, g, e);
         o->xhat[i] = (double)((input(k, i) - mean - rest) * o->rstd[g]);
+    }
+}
+
+static void normalize(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    const size_t m = group_size(p);
+    is_spoilt(k, g) ? normalize_spoilt(k, g) : normalize_numbers(k, g);
+    for (size_t e = 0; (o->sum || k->in->gate) && e < m; e++) {
+        size_t i = at(p, g, e);
         if (o->sum) o->sum[i] = (double)input(k, i);
         if (k->in->gate) o->silu[i] = (double)(k->in->gate[i] * sigmoid(k->in->gate[i]));
     }
@@ -137,9 +187,44 @@ static void differentiate_gate(const job *k, size_t g, size_t i) {
     if (first) o->dx[i] *= o->silu[i], o->dx_scale[i] *= fabs(o->silu[i]);
 }
 
+/* Is no term of dx of group g a NaN or an infinity? */
+static bool is_finite_gradient(const job *k, size_t g) {
+    const ref_outputs *o = k->out;
+    bool finite = o->rstd[g] > 0; /* and not a NaN */
+    for (size_t e = 0; finite && e < group_size(k->p); e++) {
+        const size_t i = at(k->p, g, e);
+        finite = isfinite((double)ref_factor(k->p, k->in->gamma, o, i) * k->in->dy[i] * o->xhat[i]);
+    }
+    return finite;
+}
+
+/* As differentiate_numbers(), in double. */
+static void differentiate_spoilt(const job *k, size_t g) {
+    const nl_problem *p = k->p;
+    const ref_outputs *o = k->out;
+    const size_t m = group_size(p);
+    const double rstd = (double)o->rstd[g];
+    double gs = 0, gxs = 0, abs_gs = 0, abs_gxs = 0;
+    for (size_t e = 0; e < m; e++) {
+        const size_t i = at(p, g, e);
+        const double gdy = (double)ref_factor(p, k->in->gamma, o, i) * k->in->dy[i];
+        gs += gdy, gxs += gdy * o->xhat[i];
+        abs_gs += fabs(gdy), abs_gxs += fabs(gdy) * fmax(1, fabs(o->xhat[i]));
+    }
+    if (!centred(p)) gs = abs_gs = 0;
+    for (size_t e = 0; e < m; e++) {
+        const size_t i = at(p, g, e);
+        const double gdy = (double)ref_factor(p, k->in->gamma, o, i) * k->in->dy[i];
+        const double xhat = o->xhat[i], past = k->in->dresidual ? k->in->dresidual[i] : 0;
+        o->dx[i] = rstd * (gdy - gs / m - xhat * gxs / m) + past;
+        o->dx_scale[i] =
+            rstd * (fabs(gdy) + abs_gs / m + fmax(1, fabs(xhat)) * abs_gxs / m) + fabs(past);
+    }
+}
+
 /* dx of group g, and the scale of its error: the sum of the same terms without cancellation. A
  * rounded mean shifts every xhat equally, hence max(1, |xhat|). */
-static void differentiate(const job *k, size_t g) {
+static void differentiate_numbers(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
     size_t m = group_size(p);
@@ -164,8 +249,13 @@ static void differentiate(const job *k, size_t g) {
         o->dx_scale[i] = (double)(o->rstd[g] * (fabsl(gdy) + mean_abs_g +
                                                 fmaxl(1, fabsl(xhat)) * value(&abs_gxs) / m) +
                                   fabsl(past));
-        if (k->in->gate) differentiate_gate(k, g, i);
     }
+}
+
+static void differentiate(const job *k, size_t g) {
+    is_finite_gradient(k, g) ? differentiate_numbers(k, g) : differentiate_spoilt(k, g);
+    for (size_t e = 0; k->in->gate && e < group_size(k->p); e++)
+        differentiate_gate(k, g, at(k->p, g, e));
 }
 
 static void groups(void *context, size_t begin, size_t end) {
@@ -174,6 +264,15 @@ static void groups(void *context, size_t begin, size_t end) {
         normalize(k, g);
         if (k->p->pass == NL_BACKWARD) differentiate(k, g);
     }
+}
+
+/* add(), in double if it makes a NaN or an infinity. */
+static void add_any(sum *s, long double v) {
+    const double total = (double)s->total, more = (double)v;
+    if (isfinite(total + more))
+        add(s, v);
+    else
+        s->total = total + more;
 }
 
 /* dgamma and dbeta of the features begin to end - 1, in the memory order of the tensor. */
@@ -185,10 +284,10 @@ static void features(void *context, size_t begin, size_t end) {
             for (size_t i = (n * c + j) * s; i < (n * c + j + 1) * s; i++) {
                 long double dy = k->in->dy[i], xhat = k->out->xhat[i];
                 long double term = dy * ref_factor(k->p, NULL, k->out, i);
-                add(&k->dgamma[j], term * xhat);
-                add(&k->dgamma_scale[j], fabsl(term) * fmaxl(1, fabsl(xhat)));
-                add(&k->dbeta[j], dy);
-                add(&k->dbeta_scale[j], fabsl(dy));
+                add_any(&k->dgamma[j], term * xhat);
+                add_any(&k->dgamma_scale[j], fabsl(term) * fmaxl(1, fabsl(xhat)));
+                add_any(&k->dbeta[j], dy);
+                add_any(&k->dbeta_scale[j], fabsl(dy));
             }
         }
     }
@@ -202,6 +301,7 @@ static void features(void *context, size_t begin, size_t end) {
 
 bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *out, int threads) {
     job k = {.p = p, .in = in, .out = out};
+    k.changed = in->residual || p->op == NL_GATE_FIRST_RMSNORM;
     if (p->n == 0) return true;
     nl_parallel_for(ref_groups(p), threads, groups, &k);
     if (p->pass != NL_BACKWARD) return true;
@@ -218,6 +318,14 @@ const ref_format ref_formats[] = {[NL_F32] = {24, -126, 0x1p-126L, 0x1.fffffep12
                                   [NL_F16] = {11, -14, 0x1p-14L, 65504, 0x1p-11L},
                                   [NL_BF16] = {8, -126, 0x1p-126L, 0x1.fep127L, 0x1p-8L}};
 
+/* 2^e, for the exponents of a float; ldexpl() takes longer than all else here. */
+static long double power_of_two(int e) {
+    const uint64_t bits = (uint64_t)(1023 + e) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 long double ref_round(nl_dtype t, long double v) {
     if (v == 0 || !isfinite(v)) return v;
     const ref_format f = ref_formats[t];
@@ -225,6 +333,7 @@ long double ref_round(nl_dtype t, long double v) {
     frexpl(v, &exponent); /* v = m * 2^exponent, m in [0.5, 1) */
     int last = exponent - f.bits, lowest = f.low + 1 - f.bits;
     if (last < lowest) last = lowest;
-    long double rounded = ldexpl(rintl(ldexpl(v, -last)), last);
+    if (fabsl(v) > 2 * f.largest) return copysignl(INFINITY, v);
+    const long double step = power_of_two(last), rounded = rintl(v / step) * step;
     return fabsl(rounded) > f.largest ? copysignl(INFINITY, v) : rounded;
 }

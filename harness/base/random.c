@@ -8,7 +8,7 @@
 
 static uint64_t seed;
 
-enum { STREAMS = 64, KEPT_MOST = 1 << 18 };
+enum { STREAMS = 64, KEPT_MOST = 1 << 21 };
 static struct {
     double *normal;
     uint64_t count;

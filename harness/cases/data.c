@@ -37,8 +37,12 @@ typedef struct job {
 /* Streams of inputs with a kind of data of their own; those below NL_ARGS are the arguments'. */
 enum { OWN_STREAMS = 32 };
 
+static uint64_t stream_of(const nl_case *c, nl_arg a) {
+    return a != NL_X && (c->kind[a].value || a == NL_GATE) ? OWN_STREAMS + a : a;
+}
+
 static double own_value(const nl_case *c, nl_arg a, place at) {
-    at.stream = OWN_STREAMS + a;
+    at.stream = stream_of(c, a);
     return c->kind[a].value(at, c->kind[a].k);
 }
 
@@ -49,14 +53,19 @@ static void fill(void *context, size_t begin, size_t end) {
     void *const *in = w->out->input;
     const nl_places of_x = nl_places_of(p, NL_X), of_residual = nl_places_of(p, NL_RESIDUAL),
                     of_dy = nl_places_of(p, NL_DY), of_gate = nl_places_of(p, NL_GATE);
+    const bool by_channel = nl_layers[p->op].by_channel;
+    size_t n = 0, j = 0, inside = 0;
     for (size_t i = begin; i < end; i++) {
-        place at = {.stream = NL_X,
-                    .i = i,
-                    .g = nl_group_of(p, i),
-                    .e = nl_member_of(p, i),
-                    .m = nl_group_size(p),
-                    .centred = nl_layers[p->op].centred,
-                    .j = nl_feature_of(p, i)};
+        if (i == begin) n = i / (p->c * p->s), j = nl_feature_of(p, i), inside = i % p->s;
+        const place at = {.stream = NL_X,
+                          .i = i,
+                          .g = by_channel ? j : n,
+                          .e = (by_channel ? n : j) * p->s + inside,
+                          .m = nl_group_size(p),
+                          .centred = nl_layers[p->op].centred,
+                          .j = j};
+        if (++inside == p->s) inside = 0, j++; /* faster than to divide i */
+        if (j == p->c) j = 0, n++;
         const data_kind *kind = w->c->kind;
         const double residual = !in[NL_RESIDUAL]          ? 0
                                 : kind[NL_RESIDUAL].value ? own_value(w->c, NL_RESIDUAL, at)
@@ -78,7 +87,7 @@ static void fill(void *context, size_t begin, size_t end) {
         if (in[NL_GATE])
             nl_store(p->dtype, in[NL_GATE], nl_place(of_gate, i),
                      (float)(kind[NL_GATE].value ? own_value(w->c, NL_GATE, at)
-                                                 : 2 * random_normal(OWN_STREAMS + NL_GATE, i)));
+                                                 : 2 * random_normal(stream_of(w->c, NL_GATE), i)));
     }
 }
 
@@ -107,11 +116,11 @@ static void fill_features(const nl_case *c, void *const *f) {
     const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
     const size_t half = (p->c + 1) / 2; /* two groups, each with the special value */
     for (size_t j = 0; j < p->c; j++) { /* never constant, so that a wrong index shows */
-        double usual[NL_ARGS] = {[NL_GAMMA] =
-                                     gain - less + gain * 0.25 * random_normal(NL_GAMMA, j),
-                                 [NL_BETA] = gain * 0.5 * random_normal(NL_BETA, j),
-                                 [NL_RUNNING_MEAN] = random_normal(NL_RUNNING_MEAN, j),
-                                 [NL_RUNNING_VAR] = 0.5 + random_uniform(NL_RUNNING_VAR, j)};
+        double usual[NL_ARGS] = {0};
+        if (f[NL_GAMMA]) usual[NL_GAMMA] = gain - less + gain * 0.25 * random_normal(NL_GAMMA, j);
+        if (f[NL_BETA]) usual[NL_BETA] = gain * 0.5 * random_normal(NL_BETA, j);
+        if (f[NL_RUNNING_MEAN]) usual[NL_RUNNING_MEAN] = random_normal(NL_RUNNING_MEAN, j);
+        if (f[NL_RUNNING_VAR]) usual[NL_RUNNING_VAR] = 0.5 + random_uniform(NL_RUNNING_VAR, j);
         if (c->kind[NL_X].ties && gain == 1) make_ties(p, &usual[NL_GAMMA], &usual[NL_BETA]);
         const bool upper = j >= half;
         const place at = {.i = j,
@@ -168,8 +177,9 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
         return data_free(out), false;
     }
     for (nl_arg a = 0; a < NL_ARGS; a++)
-        if (out->input[a] && nl_args[a].extent == NL_TENSOR && a != NL_GATE)
-            random_keep(a, p->n * p->c * p->s);
+        random_keep(stream_of(c, a), !out->input[a]                   ? 0
+                                     : nl_args[a].extent == NL_TENSOR ? p->n * p->c * p->s
+                                                                      : p->c);
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
     fill_features(c, out->input);
     if (!c->kind[NL_X].value && !data_load_files(c, out, error, error_size))

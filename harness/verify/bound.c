@@ -44,7 +44,9 @@ typedef struct terms {
     const instance *in;
     const ref_outputs *want;
     term term;
-    size_t g; /* the group, or the feature of DGAMMA and DBETA */
+    size_t g;     /* the group, or the feature of DGAMMA and DBETA */
+    nl_places dy; /* the rest is drift()'s */
+    double rstd, mean;
 } terms;
 
 static double term_at(const terms *t, size_t e) {
@@ -53,31 +55,36 @@ static double term_at(const terms *t, size_t e) {
     const size_t i = column ? (e / p->s * p->c + t->g) * p->s + e % p->s : nl_element(p, t->g, e);
     const double xhat = t->want->xhat[i];
     if (t->term >= GRADIENTS) {
-        const double dy =
-            nl_load(p->dtype, t->in->data->input[NL_DY], nl_place(nl_places_of(p, NL_DY), i));
+        const double dy = nl_load(p->dtype, t->in->data->input[NL_DY], nl_place(t->dy, i));
         if (t->term == DBETA) return dy;
         if (column) return dy * xhat * (double)ref_factor(p, NULL, t->want, i);
         const float *gamma = t->in->data->gamma;
         const double gain = (double)ref_factor(p, gamma, t->want, i);
         return gain * dy * (t->term == GRADIENTS ? 1 : xhat);
     }
-    const double d = xhat / (double)t->want->rstd[t->g], x = d + (double)t->want->mean[t->g];
+    const double d = xhat / t->rstd, x = d + t->mean;
     return t->term == VALUES ? x : t->term == SQUARES ? d * d : x * x;
 }
 
 /* Adds up m terms in float, in `lanes` sums, and returns the largest error on the way, in units,
  * relative to the sum of the magnitudes. Rounding errors do not average out where a sum is so large
  * that most of a term is lost. */
-static double drift(const terms *t, size_t m, size_t lanes) {
+static double drift(terms *t, size_t m, size_t lanes) {
     enum { STOPS = 64 };
     float sum[LANES_MAX] = {0};
     double exact = 0, magnitude = 0, most = 0;
-    const size_t stop = (m + STOPS - 1) / STOPS;
-    for (size_t e = 0; e < m; e++) {
+    const size_t every = (m + STOPS - 1) / STOPS;
+    if (t->term >= GRADIENTS)
+        t->dy = nl_places_of(&t->in->c->problem, NL_DY);
+    else
+        t->rstd = (double)t->want->rstd[t->g], t->mean = (double)t->want->mean[t->g];
+    for (size_t e = 0, lane = 0, stop = every; e < m; e++) {
         const double v = term_at(t, e);
-        float *s = &sum[e % lanes];
+        float *s = &sum[lane];
+        if (++lane == lanes) lane = 0;
         *s = (float)(*s + v), exact += v, magnitude += fabs(v);
-        if ((e + 1) % stop && e + 1 < m) continue;
+        if (e + 1 < stop && e + 1 < m) continue;
+        stop += every;
         double total = 0;
         for (size_t l = 0; l < lanes; l++) total += (double)sum[l];
         if (magnitude > 0) most = fmax(most, fabs(total - exact) / magnitude);
@@ -107,7 +114,7 @@ static bound bound_of_sum(terms t, size_t m) {
 }
 
 bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j) {
-    const terms t = {in, want, which == NL_DGAMMA ? DGAMMA : DBETA, j};
+    const terms t = {.in = in, .want = want, .term = which == NL_DGAMMA ? DGAMMA : DBETA, .g = j};
     return bound_of_sum(t, in->c->problem.n * in->c->problem.s);
 }
 
@@ -116,7 +123,7 @@ static bound sum_of_group(const instance *in, const ref_outputs *want, size_t g,
     bound most = {0};
     for (term kind = VALUES; kind <= GRADIENTS_XHAT; kind++) {
         if (!(kinds & NL_BIT(kind))) continue;
-        const terms t = {in, want, kind, g};
+        const terms t = {.in = in, .want = want, .term = kind, .g = g};
         const bound b = bound_of_sum(t, nl_group_size(&in->c->problem));
         most.probable = fmax(most.probable, b.probable);
         most.certain = fmax(most.certain, b.certain);

@@ -31,10 +31,11 @@ typedef struct checkers {
     int count; /* 0: this process verifies */
     pid_t pid[CHECKERS_MAX];
     FILE *from[CHECKERS_MAX];
+    unsigned char *owner; /* of each case */
 } checkers;
 
-/* Starts one for each processor that this process may use; checker k of n takes every n-th case. Of
- * the functions of `settings`, selects() runs in the child, the others in this process. */
+/* Starts one for each processor that this process may use, and gives all about the same work. Of the
+ * functions of `settings`, selects() runs in both, the others in this process. */
 void checkers_start(checkers *j, const nl_case *cases, size_t count,
                     check_settings (*settings)(void *context, const nl_case *c), void *context);
 

@@ -4,11 +4,13 @@
 #endif
 #include "verify/check.h"
 #include "base/interrupt.h"
+#include "registry.h"
 #include "verify/isolate.h"
 #include "verify/worker.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,10 +57,34 @@ static bool say_noted(void *context, const nl_case *c, const nl_impl *m, const v
     return say(&(sentence){NOTED, place_of(m), *v}), true;
 }
 
-/* Which checker has case i. Not every second one: neighbours in a list often differ in their cost
- * by turns. */
-static size_t owner_of(size_t i, int count) {
-    return (size_t)((uint64_t)i * 0x9e3779b97f4a7c15 >> 40) % (size_t)count;
+enum { NOBODY = CHECKERS_MAX };
+
+/* The time of a case, in numbers compared; 0: nothing is compared. */
+static double cost_of(const nl_case *c, const check_settings *o) {
+    enum { CALLS = 500, MAKING = 2 }; /* of an implementation; of data and reference */
+    const nl_problem *p = &c->problem;
+    size_t impls = o->model && !c->kind[NL_X].value;
+    for (size_t i = 0; i < nl_impl_count(); i++) impls += o->selects(o->context, nl_impl_at(i), c);
+    const double numbers = (double)(p->n * p->c * p->s), bytes = (double)nl_arg_bytes(p, NL_X);
+    return impls ? (double)(impls + MAKING) * (numbers + bytes / 16 + CALLS) : 0;
+}
+
+/* Gives each case to the checker with the least work so far. NULL: out of memory. */
+static unsigned char *assign(const nl_case *cases, size_t count, int checkers,
+                             check_settings (*settings)(void *context, const nl_case *c),
+                             void *context) {
+    double work[CHECKERS_MAX] = {0};
+    unsigned char *owner = malloc(count);
+    for (size_t i = 0; owner && i < count; i++) {
+        const check_settings o = settings(context, &cases[i]);
+        const double cost = cost_of(&cases[i], &o);
+        int least = 0;
+        for (int k = 1; k < checkers; k++)
+            if (work[k] < work[least]) least = k;
+        work[least] += cost;
+        owner[i] = (unsigned char)(cost > 0 ? least : NOBODY);
+    }
+    return owner;
 }
 
 static int processors(void) {
@@ -75,8 +101,9 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
     const int most = processors();
     int line[2];
     *j = (checkers){0};
+    if (most > 1) j->owner = assign(cases, count, most, settings, context);
     fflush(NULL); /* or each child would write what is buffered */
-    while (most > 1 && j->count < most && pipe(line) == 0) {
+    while (j->owner && j->count < most && pipe(line) == 0) {
         const int k = j->count;
 #ifdef F_SETPIPE_SZ
         fcntl(line[1], F_SETPIPE_SZ, LINE_BYTES); /* or it keeps its size */
@@ -100,7 +127,7 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
 #endif
         to = fdopen(line[1], "w");
         for (size_t i = 0; to && i < count && !interrupted(); i++) {
-            if (owner_of(i, most) != (size_t)k) continue;
+            if (j->owner[i] != k) continue;
             check_settings o = settings(context, &cases[i]);
             o.judged = say_judged, o.noted = o.noted ? say_noted : NULL;
             sentence last = {.is = ENDED};
@@ -111,15 +138,16 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
         isolate_end();
         worker_leave(0);
     }
-    if (j->count == most) return;
+    if (j->owner && j->count == most) return;
     checkers_end(j); /* the cases of missing checkers would not be verified */
 }
 
 bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
                    size_t error_size) {
     if (!j->count) return check_case(c, o, error, error_size);
+    if (j->owner[i] == NOBODY) return true;
     sentence s;
-    while (fread(&s, sizeof s, 1, j->from[owner_of(i, j->count)]) == 1) {
+    while (fread(&s, sizeof s, 1, j->from[j->owner[i]]) == 1) {
         const nl_impl *m = s.impl == SIZE_MAX ? NULL : nl_impl_at(s.impl);
         switch (s.is) {
         case NOTED:
@@ -138,5 +166,6 @@ bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings
 void checkers_end(checkers *j) {
     for (int k = 0; k < j->count; k++) fclose(j->from[k]);
     for (int k = 0; k < j->count; k++) waitpid(j->pid[k], NULL, 0);
-    j->count = 0;
+    free(j->owner);
+    *j = (checkers){0};
 }

@@ -272,9 +272,9 @@ double expected_floor(const expectations *d, nl_arg s, size_t g) {
 }
 
 static plain plain_of(double want, nl_dtype t, long double scale, bool simple) {
-    const long double unit = ref_unit(t) * larger(scale, ref_smallest_normal(t));
+    const double unit = (double)(ref_unit(t) * larger(scale, ref_smallest_normal(t)));
     if (!isfinite(want)) return (plain){want, simple};
-    return (plain){want, simple && isfinite(unit) ? (double)(1 / unit) : 0};
+    return (plain){want, simple && isfinite(unit) ? 1 / unit : 0};
 }
 
 /* Is v so far from the ends of float's range that a product of three such numbers stays in it? */
@@ -282,28 +282,44 @@ static bool is_ordinary(long double v) {
     return fabsl(v) > 1e-9L && fabsl(v) < 1e9L;
 }
 
+/* Are the numbers of the group so too, if the gain and xhat are, and is none an interval? */
+static bool is_ordinary_group(const expectations *d, size_t g) {
+    const nl_problem *p = &d->in->c->problem;
+    const ref_outputs *w = d->want;
+    return !nl_layers[p->op].gate && is_ordinary(w->rstd[g]) &&
+           fabsl(w->mean[g] * w->rstd[g]) < 1e9L &&
+           (p->casting != NL_CAST_BEFORE_WEIGHT || p->dtype == NL_F32);
+}
+
 /* The plain part of a number whose factors are ordinary: what expected_dx() or expected_y() would
  * say, without the questions about float's range. */
-static plain ordinary_plain(const expectations *d, size_t i, long double gain) {
+static plain ordinary_plain(const expectations *d, size_t i, size_t j, long double gain) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     if (p->pass == NL_BACKWARD) return plain_of(w->dx[i], p->dtype, w->dx_scale[i], true);
     const float *beta = d->in->data->beta;
-    const long double shift = beta ? beta[nl_feature_of(p, i)] : 0, x = w->xhat[i];
+    const long double shift = beta ? beta[j] : 0, x = w->xhat[i];
     return plain_of((double)(gain * x + shift), p->dtype,
                     fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift), true);
 }
 
-static plain make_plain(const expectations *d, size_t i, size_t g) {
+/* Is this number a NaN, without a factor that leaves float's range? An x87, which expected_at() uses,
+ * takes fifty times as long for a NaN. */
+static bool is_nan_alone(double number, double scale, double gain) {
+    return isnan(number) && !(isfinite(scale) && scale > 1e9) && fabs(gain) < 1e9;
+}
+
+/* Number i, of group g and feature j. */
+static plain make_plain(const expectations *d, size_t i, size_t g, size_t j, bool ordinary) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const bool backward = p->pass == NL_BACKWARD;
-    const long double gain = ref_gain(p, d->in->data->gamma, nl_feature_of(p, i));
-    if (!nl_layers[p->op].gate && is_ordinary(w->rstd[g]) && is_ordinary(gain) &&
-        fabsl(w->mean[g] * w->rstd[g]) < 1e9L && fabs(w->xhat[i]) < 1e9 &&
-        (!backward || w->dx_scale[i] < 1e9) &&
-        (p->casting != NL_CAST_BEFORE_WEIGHT || p->dtype == NL_F32))
-        return ordinary_plain(d, i, gain);
+    const long double gain = ref_gain(p, d->in->data->gamma, j);
+    if (ordinary && is_ordinary(gain) && fabs(w->xhat[i]) < 1e9 &&
+        (!backward || w->dx_scale[i] < 1e9))
+        return ordinary_plain(d, i, j, gain);
+    if (is_nan_alone(backward ? w->dx[i] : w->xhat[i], backward ? w->dx_scale[i] : 1, (double)gain))
+        return (plain){NAN, 1};
     const expected_value it = backward ? expected_dx(d, i, g) : expected_y(d, i, g);
     return plain_of((double)it.low, it.dtype, it.scale,
                     it.promised && !(it.low < it.high) && !(it.loose && isfinite(it.low)));
@@ -313,6 +329,8 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     const nl_problem *p = &c->problem;
     const instance in = {.c = c, .data = data};
     const size_t count = p->n * p->c * p->s, groups = ref_groups(p);
+    const bool by_channel = nl_layers[p->op].by_channel;
+    const size_t run = by_channel ? p->s : p->c; /* numbers of one group */
     expectations d = {.in = &in,
                       .want = &a->want,
                       .allowed = malloc((groups + 1) * sizeof(allowance))};
@@ -321,8 +339,12 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
-    for (size_t i = 0; a->plain && i < count; i++)
-        a->plain[i] = make_plain(&d, i, nl_group_of(p, i));
+    for (size_t i = 0; a->plain && i < count; i += run) {
+        const size_t g = nl_group_of(p, i);
+        const bool ordinary = is_ordinary_group(&d, g);
+        for (size_t e = 0; e < run; e++)
+            a->plain[i + e] = make_plain(&d, i + e, g, by_channel ? g : e, ordinary);
+    }
     free(d.allowed);
     if (!a->want.sum) return;
     a->sums = malloc((count + 1) * sizeof *a->sums);

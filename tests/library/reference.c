@@ -193,6 +193,9 @@ Test(reference, special_values) {
                 want = isnan(v) || centred || i % m == 2 ? (double)NAN : 0;
             bool right = same(got, want) || (g == 1 && near(got, want, fabs(want) * 0x1p-52));
             if (g != 1) right = right && same(r.out.dx[at], other.out.dx[at]);
+            if (g == 1 && !isfinite(v))
+                right = right && isnan(r.out.dx[at]) && !isfinite((double)r.out.var[g]) &&
+                        !isfinite((double)r.out.magnitude[g]);
             if (g == 1 && r.p.op == NL_BATCHNORM && !isfinite(v))
                 right = right && isnan(r.out.running_mean[g]) && isnan(r.out.running_var[g]);
             if (g != 1 && r.p.op == NL_BATCHNORM)
@@ -200,6 +203,33 @@ Test(reference, special_values) {
             if (!right)
                 cr_assert_fail("%s, %g: xhat[%zu] = %g, expected %g", nl_op_name(r.p.op), v, at,
                                got, want);
+        }
+    }
+}
+
+/* In dy they reach all of its group's dx, and their feature's dgamma and dbeta, and nothing else. */
+Test(reference, special_gradients) {
+    for (size_t k = 0; k < NL_OPS * 2; k++) {
+        fill(&other, (nl_op)(k / 2), &kinds[0], shapes[0]);
+        compute(&other, NL_BACKWARD, 1);
+        r = other;
+        const size_t m = group_size(&r.p), special = element(&r.p, 1, 2);
+        r.dy[special] = k % 2 ? (double)INFINITY : (double)NAN;
+        compute(&r, NL_BACKWARD, 1);
+        for (size_t i = 0; i < m * ref_groups(&r.p); i++) {
+            const size_t at = element(&r.p, i / m, i % m);
+            cr_assert(i / m == 1 ? !isfinite(r.out.dx[at]) : same(r.out.dx[at], other.out.dx[at]),
+                      "%s, dy = %g: dx[%zu] is %g", nl_op_name(r.p.op), r.dy[special], at,
+                      r.out.dx[at]);
+        }
+        for (size_t j = 0; j < r.p.c; j++) {
+            const bool its = j == special / r.p.s % r.p.c;
+            cr_assert(its ? !isfinite((double)(r.out.dgamma[j] * r.out.dbeta[j])) &&
+                                !isfinite((double)r.out.dgamma_scale[j])
+                          : r.out.dgamma[j] == other.out.dgamma[j] &&
+                                r.out.dbeta[j] == other.out.dbeta[j],
+                      "%s, dy = %g: dgamma[%zu] is %Lg", nl_op_name(r.p.op), r.dy[special], j,
+                      r.out.dgamma[j]);
         }
     }
 }
