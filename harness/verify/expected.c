@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/expected.h"
+#include "parallel.h"
 
 #include <float.h>
 #include <math.h>
@@ -308,6 +309,21 @@ static plain make_plain(const expectations *d, size_t i, size_t g) {
                     it.promised && !(it.low < it.high) && !(it.loose && isfinite(it.low)));
 }
 
+typedef struct plains {
+    const expectations *d;
+    plain *y, *sums; /* NULL: none */
+} plains;
+
+static void make_plains(void *context, size_t begin, size_t end) {
+    const plains *k = context;
+    const nl_problem *p = &k->d->in->c->problem;
+    const double *sum = k->d->want->sum;
+    for (size_t i = begin; i < end; i++) {
+        if (k->y) k->y[i] = make_plain(k->d, i, nl_group_of(p, i));
+        if (k->sums) k->sums[i] = plain_of(sum[i], p->dtype, fabs(sum[i]), true);
+    }
+}
+
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     const nl_problem *p = &c->problem;
     const instance in = {.c = c, .data = data};
@@ -320,13 +336,9 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
-    for (size_t i = 0; a->plain && i < count; i++)
-        a->plain[i] = make_plain(&d, i, nl_group_of(p, i));
+    if (a->want.sum) a->sums = malloc((count + 1) * sizeof *a->sums);
+    nl_parallel_for(count, data_threads(p), make_plains, &(plains){&d, a->plain, a->sums});
     free(d.allowed);
-    if (!a->want.sum) return;
-    a->sums = malloc((count + 1) * sizeof *a->sums);
-    for (size_t i = 0; a->sums && i < count; i++)
-        a->sums[i] = plain_of(a->want.sum[i], p->dtype, fabs(a->want.sum[i]), true);
 }
 
 /* A little less than half of the distance to the next number of that type, for normal numbers. */
