@@ -39,6 +39,7 @@ static bool is_selected(const struct panel *p, const mode *m, size_t n) {
     nl_problem q = {.op = NL_LAYERNORM, .pass = NL_BACKWARD, .n = n, .c = C, .s = 1};
     bool optimized = strncmp(m->impl[0], "optimized/", 10) == 0, headline = p == panels;
     if (headline ? n == 8192 : n == 16 || n == 256 || n == 16384) return false;
+    if (n == 8192 && (*p->options || strcmp(p->dtype, "f16") == 0)) return false;
     snprintf(word, sizeof word, " %s ", m->name);
     if (!strstr(p->modes, word) || (!optimized && n > p->plain_most)) return false;
     if (m->threaded && nl_max_threads() == 1) return false;

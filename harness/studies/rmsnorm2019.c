@@ -35,7 +35,7 @@ static bool run(study_out *o, bool quick) {
     static const char *const names[] = {"unfused",       "naive", "scalar",
                                         "simd_two_pass", "simd",  "partial"};
     static const size_t sizes[] = {64, 16384};
-    race by = {.seconds = quick ? 0.001 : 0.15, .seed = 1};
+    race by = {.seconds = quick ? 0.001 : 0.05, .seed = 1};
     enum { NAMES = sizeof names / sizeof *names };
     size_t count = quick ? 1 : 2;
     bool ok = true;
