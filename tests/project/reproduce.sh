@@ -17,8 +17,8 @@ cat >build/release/normlab <<'SH'
 #!/usr/bin/env bash
 echo "${NL_TUNING##*/} $*" >>called
 out=${*: -1}
-[[ $out == "$(cat fails)" ]] && exit 1
-[[ $out != "$(cat stops 2>/dev/null)" ]] || { echo part >"$out" && rm stops && kill -INT "$(cat pid)" && sleep 0.3; }
+[[ ${out##*/} == "$(cat fails)" ]] && exit 1
+[[ ${out##*/} != "$(cat stops 2>/dev/null)" ]] || { echo part >"$out" && rm stops && kill -INT "$(cat pid)" && sleep 0.3; }
 echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
 SH
 cat >.venv/bin/python <<'SH'
@@ -72,14 +72,14 @@ check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' cal
 check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
 
 for stop in two limit five; do
-    echo results/$stop.csv >stops
+    echo $stop.csv >stops
     reproduce "a run that is interrupted in $stop" 130
     lacks results/$stop.csv
     check "  keeps what is whole" "$([ -s results/one.csv ] || ls results)"
     check "  the page has what is left" "$(tail -n 1 pages | grep -v "still to come: .*$stop, ")"
     cp results/unfinished . && reproduce "the next one goes on" 0
     has one.csv && has $stop.csv
-    check "  measures the rest" "$(grep -q "results/$stop.csv" called || cat called)"
+    check "  measures the rest" "$(grep -q "/$stop.csv" called || cat called)"
     check "  and no more" "$(grep -E ' claims |/one.csv' called)"
     lacks results/unfinished
 done
@@ -103,13 +103,13 @@ check "  judges oneDNN on the frameworks' cases" \
 check "  and claims has the frameworks" "$(grep -q 'claims --passes 1 --measured results/frameworks.csv' called || cat called)"
 for name in peers frameworks{,_step,_judge,_rounding,_invariance,_onednn}; do has $name.csv; done
 
-echo results/tuning.txt >fails
+echo tuning.txt >fails
 reproduce "a run in which tune fails" 1
 check "  has the defaults" "$(grep -v '^ ' called)"
 lacks results/tuning.txt
 lacks "$folder/tuning.txt"
 
-echo results/one.csv >fails
+echo one.csv >fails
 reproduce "a run in which an experiment fails" 1
 for ending in csv machine.txt; do
     lacks "$folder/one.$ending"
@@ -119,11 +119,11 @@ done
 lacks "$folder/mine.csv"
 check "  leaves other files alone" "$([ -s results/mine.csv ] || echo "results/mine.csv is gone")"
 
-echo results/five.csv >fails
+echo five.csv >fails
 reproduce "a run in which a study fails" 1
 prints 'five: see build/reproduce-five.log'
 
-echo results/limit.csv >fails
+echo limit.csv >fails
 reproduce "a run without a limit" 1
 has one.csv
 
