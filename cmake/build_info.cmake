@@ -1,5 +1,5 @@
-# Writes HEADER, if it changes: the compiler, its FLAGS, the commit of SOURCE, not that of a repository
-# around it, and a hash of what runs in a timed call: the kernels, how they are chosen and compiled.
+# Writes HEADER, if it changes: the compiler, its FLAGS, the commit of SOURCE (not of a repository around it),
+# and a hash of the code that runs in a timed call: kernels, choice, flags.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET SOURCE PARENT_PATH above)
 set(ENV{GIT_CEILING_DIRECTORIES} ${above})

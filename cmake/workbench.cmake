@@ -1,5 +1,5 @@
-# `normlab try` compiles a kernel as this build does: with the flags of all compilers, those of this one,
-# those of vectors, and those of each ISA.
+# `normlab try` compiles a kernel as this build does: with the flags for all compilers, for this compiler, for
+# vectors, and for each ISA.
 list(JOIN flags " " build_flags)
 string(REPLACE " -Werror" "" build_flags "-std=gnu17 ${build_flags}")
 # A kernel that counts its lines would write the counts beside itself, into a folder that is gone.

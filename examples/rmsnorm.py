@@ -1,4 +1,4 @@
-"""RMSNorm forward for --load, in Python: Numba compiles it, and a few lines of C make the table of it.
+"""RMSNorm forward for --load, in Python: Numba compiles the kernel, and a few lines of C put it into a table.
 
      python3 examples/rmsnorm.py -o rmsnorm.so
 
@@ -19,7 +19,7 @@ from numba import float32, types
 FLOATS = types.CPointer(float32)
 
 
-# Pointers have no None here: has_... say which of them are there.
+# Numba's pointers cannot be None: has_... tell which of them are given.
 @numba.cfunc(
     types.void(
         types.uintp, types.uintp, float32, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,

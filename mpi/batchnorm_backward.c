@@ -1,5 +1,5 @@
 /* idea   As batchnorm/backward.c; dx needs two sums over all samples, of dy and of dy * xhat, and
- *        both travel in one allreduce. They are dbeta and dgamma too.
+ *        both travel in one allreduce. The two sums are also dbeta and dgamma.
  * gain   One latency a layer; forward's statistics are on every rank already.
  * fails  Nothing to overlap with: dx needs both sums.
  * SPDX-License-Identifier: MIT */

@@ -1,5 +1,5 @@
 /* idea   Channels do not wait for each other. While the moments of one block of channels travel,
- *        this rank computes those of the next block, and then stores the y of the block before.
+ *        this rank computes the moments of the next block, and then stores y of the previous block.
  * gain   Hides the network behind the computation, where MPI moves messages without being called.
  * fails  One allreduce a block: where latency dominates, BLOCKS times the cost. Most MPI libraries
  *        make progress only inside their calls, so little may overlap.

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: MIT */
 #include "groups.h"
 
-/* Of x, or with a mean of (x - mean)^2. */
+/* The sums of x; given a mean, those of (x - mean)^2. */
 NL_INLINE float *sums(nl_view v, const nl_ranks *r, nl_job *job, const float *mean) {
     nl_job_make(job, r, &nl_sums, v.c);
     for (size_t g = 0; g < r->own; g++)

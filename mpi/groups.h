@@ -1,5 +1,6 @@
-/* What the forward rungs share. A group has one mean: a channel of BatchNorm, of which a rank has some samples; or with
- * v.s = 1 a row, of which it has some features. SPDX-License-Identifier: MIT */
+/* What the forward rungs share. A group has one mean. It is a channel of BatchNorm, of which a rank
+ * has some samples; or, with v.s = 1, a row, of which a rank has some features.
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "ranks.h"
@@ -48,7 +49,7 @@ NL_INLINE void nl_group_put(nl_view v, const nl_ranks *r, bool rows, size_t j, f
     if (!rows) nl_keep_channel(v, j, mean, var, rstd);
 }
 
-/* Waits for the moments of groups j0 and on, and does that for each. */
+/* Waits for the moments of groups from j0 on, and finishes each group. */
 NL_INLINE void nl_groups_put(nl_view v, nl_job *job, bool rows, size_t j0) {
     const float *moments = nl_job_wait(job);
     for (size_t j = j0; j < j0 + job->elements; j++, moments += job->how->width) {
@@ -58,8 +59,8 @@ NL_INLINE void nl_groups_put(nl_view v, nl_job *job, bool rows, size_t j0) {
     nl_job_free(job);
 }
 
-/* Blocks of groups: while the moments of one block travel, this rank computes those of the next, and then stores the y of
- * the block before. */
+/* Blocks of groups: while the moments of one block travel, this rank computes the next block's, and
+ * then stores y of the previous block. */
 NL_INLINE void nl_in_blocks(nl_view v, const nl_ranks *r, bool rows, size_t groups, size_t block) {
     nl_job job[2];
     size_t before = 0, b = 0;

@@ -14,7 +14,7 @@ static const char usage[] = "usage: mpirun -n RANKS normlab_MPI check CASE|FILE.
                             "           prints points of a study: study,panel,series,x,y";
 enum { COUNTS = 5 };
 
-/* Of those that take a case, the first is timed. */
+/* The first rung that takes a case is timed. */
 extern const nl_rung batchnorm_merged, batchnorm_overlapped, batchnorm_two, batchnorm_backward,
     rows_features, rows_pipelined, rows_gradients;
 static const nl_rung *const rungs[] = {&batchnorm_merged, &batchnorm_overlapped,
@@ -24,7 +24,7 @@ static const nl_rung *const rungs[] = {&batchnorm_merged, &batchnorm_overlapped,
 static const nl_order *const orders[] = {&nl_order_tree, &nl_order_any};
 static int world_rank, world_size;
 
-/* From this rung on the first that takes the problem, or the NULL behind all. */
+/* The first rung, from this one on, that takes the problem; or the NULL behind all. */
 static const nl_rung *const *taker(const nl_rung *const *g, const nl_problem *p) {
     while (*g && !(p->n > 0 && p->parameters == NL_F32 && nl_accepts(&(*g)->impl, p))) g++;
     return g;
@@ -37,7 +37,7 @@ typedef struct task {
     answer want;
 } task;
 
-/* A rank's part of it, for a rung. */
+/* One rank's part of the tensor, as a rung gets it. */
 typedef struct part {
     const task *whole;
     const nl_rung *rung;
@@ -56,8 +56,9 @@ static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
         memcpy(back ? whole : own, back ? own : whole, mine / rows);
 }
 
-/* Even: as many segments for each rank. Uneven: more and more, and none for the first of many. What
- * a kernel adds to, or leaves, shows: outputs are NaN before a call, on odd ranks numbers. */
+/* Even: each rank has the same number of segments. Uneven: more and more, and none for the first of
+ * many. Outputs are NaN before a call, on odd ranks numbers: this shows kernels that add to them or
+ * do not write them. */
 static void part_make(part *t, const task *whole, const nl_rung *g, const nl_ranks *r, bool even) {
     *t = (part){.whole = whole, .rung = g, .ranks = *r, .c = *whole->c};
     nl_ranks *o = &t->ranks;
@@ -88,8 +89,8 @@ static void part_call(const part *t, const nl_ranks *r) {
         t->rung->forward(r, &t->c.problem, &f);
 }
 
-/* Puts the ranks' arrays, inputs too, into `whole`. Returns the name of one that all ranks have and
- * that is not the same on all; or NULL. */
+/* Puts the ranks' arrays, inputs too, into `whole`. Returns the name of an output that all ranks
+ * have and that differs between ranks; or NULL. */
 static const char *gather(const part *t, instance *whole) {
     unsigned differ = 0;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
@@ -124,7 +125,7 @@ typedef struct tally {
     unsigned long calls, failed, differ; /* differ: from the bits of the first */
 } tally;
 
-/* Checks a call. *bits: of the first of several, or 0. */
+/* Checks a call. *bits: the bits of the first of several, or 0. */
 static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even, uint64_t *bits,
                   tally *t) {
     part own;
@@ -161,8 +162,8 @@ static void check_case(const task *k, nl_ranks *r, tally *tallies) {
         }
 }
 
-/* A rung on a part; without ranks the library's kernel on it; without a part a reduction of
- * `elements` sums. */
+/* Runs a rung on a part; without ranks, the library's kernel on the part; without a part, a
+ * reduction of `elements` sums. */
 static void call(const nl_ranks *r, const part *t, size_t elements) {
     nl_job job;
     if (!r) {

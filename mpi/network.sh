@@ -19,7 +19,7 @@ ip netns add ${own}1 && ip netns add ${own}2 && ip link add name end1 netns ${ow
 for k in 1 2; do
     ip -n $own$k addr add 10.77.0.$k/24 dev end$k && ip -n $own$k link set end$k up && ip -n $own$k link set lo up
 done
-# What mpirun calls instead of ssh: HOST COMMAND...
+# mpirun calls this instead of ssh: HOST COMMAND...
 printf '#!/bin/sh\nhost=$1 && shift && exec ip netns exec %s${host##*.} sh -c "$*"\n' $own >"$agent" && chmod +x "$agent"
 network() { # SERIES QDISC...: on both ends
     local k why

@@ -7,7 +7,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* The split axis is cut into at most so many segments, whatever the number of ranks. */
+/* The split axis has at most this many segments, whatever the number of ranks. */
 enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
 /* How two partial results become one: elements of `width` floats. `type` and `op`: the same for
@@ -65,7 +65,7 @@ static inline float *nl_part(const nl_job *job, size_t g) {
 
 void *nl_zeros(size_t bytes); /* ends the program if there is no memory */
 
-/* What it takes and its method, in the library's terms; and its functions, which get the problem
+/* What the rung takes, and its method, as in the library; and its functions, which get the problem
  * and the arguments of this rank's part. */
 typedef struct nl_rung {
     nl_impl impl;

@@ -141,7 +141,7 @@ def some(values):
 
 
 def place(row, x):
-    """The row's place on the x axis; rungs of one name in two layers share it."""
+    """The row's place on the x axis; rungs of two layers with one name share a place."""
     return rungs.name(row[x]) if x == "impl" else row[x]
 
 

@@ -37,7 +37,7 @@ def widest(rows):
 
 
 def on_widest(rows):
-    """One row for each case and implementation, and those that failed on another instruction set."""
+    """One row for each case and implementation, and the rows that failed on another instruction set."""
     isas = widest(rows)
     return [row for row in rows if row["isa"] == isas.get(row["impl"]) or row["verdict"] == "fail"]
 

@@ -34,12 +34,12 @@ def rows(path):
 
 
 def facts(path):
-    """Of the machine, from NAME.machine.txt beside NAME.csv; {} without it."""
+    """The machine's facts, from NAME.machine.txt beside NAME.csv; {}: no such file."""
     return facts_of(Path(path).with_suffix(".machine.txt"))
 
 
 def facts_of(path):
-    """Of the machine, from a file of them; {} without it."""
+    """The machine's facts, from their file; {}: no such file."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -70,3 +70,14 @@ def needed(path):
         yield
     except FAULTS as error:
         sys.exit(says(path, error))
+
+
+# A machine's core in docs/ports.csv, or the one of which OSACA has the nearest model (chapter 12).
+NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}
+
+
+def core(path, machines):
+    """The core of results, by the machines kept in a folder; None for another one."""
+    known = facts(path)
+    return next((core for name, core in NEAREST.items() if (kept := facts(machines / f"{name}.csv"))
+                 and all(kept.get(key) == known.get(key) for key in ("cpu", "family"))), None)

@@ -8,7 +8,7 @@ WORDS = dict(re.findall(r'^    \{"(\w+)",\s*"([^"]+)"', TABLE.read_text(encoding
 
 
 def size(saving):
-    """A saving in per cent without a sign, and its words."""
+    """A saving's size in per cent, and the word for its sign."""
     if saving <= -100:
         return 1 - saving / 100, "times as long"
     return abs(saving), "% less" if saving >= 0 else "% longer"
@@ -59,7 +59,7 @@ def between(savings):
 
 
 def against(rows):
-    """What the rows of some settings say together. One whose interval has 0 is not resolved, whatever its middle."""
+    """One answer from the rows of some settings. One whose interval has 0 is not resolved, whatever its middle."""
     resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]
     if len(resolved) == len(rows):
         return between(resolved)

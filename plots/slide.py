@@ -73,7 +73,7 @@ class Page:
         return common.curves(self.read())
 
     def panel(self, name, *series):
-        """One panel of it: series -> (xs, ys)."""
+        """One panel of a study: series -> (xs, ys)."""
         found = self.curves().get(name, {})
         if not found or not set(series) <= set(found):
             raise Missing(f"{self.source} lacks {name}")
@@ -213,7 +213,7 @@ class Page:
             self.figure.text(box.x0, (box.y0 + box.y1) / 2, name, transform=inches, fontsize=TEXT, color=self.ink, va="center")
 
     def note(self, words):
-        """What one must know to read the slide, below it."""
+        """A note below the slide: what one must know to read it."""
         self.put(0.3, 0.72, words, NOTE, self.muted, WIDE - 0.6, most=2, va="center")
 
     def put(self, x, y, words, size, colour, width, most=1, **more):
@@ -251,10 +251,10 @@ class Page:
             return f"{names} · {' to '.join(dates[:1] + dates[1:][-1:])}"
         found = []
         for name, known in machines.items():
-            cpu = known.get("cpu", "unknown machine")
-            words = [f"{name}: " * bool(name) + (cpu if len(cpu) <= most else f"{cpu[:most - 1]}…")]
-            words += [f"family {known['family']}"] if "family" in known and not name else []
-            words += [f"{known['cpus'].split()[0]} CPUs"] if "cpus" in known else []
+            device = known.get("gpu", known.get("cpu", "unknown machine"))
+            words = [f"{name}: " * bool(name) + (device if len(device) <= most else f"{device[:most - 1]}…")]
+            words += [f"family {known['family']}"] if "family" in known and not name and "gpu" not in known else []
+            words += [f"{known['cpus'].split()[0]} CPUs"] if "cpus" in known and "gpu" not in known else []
             found.append(f"{', '.join(words)} · commit {known.get('commit', 'unknown')} · {known.get('date', '')[:10]}"
                          if known else words[0])
         return "; ".join(found)
@@ -281,7 +281,7 @@ class Page:
 
 
 def fastest(rows):
-    """Of those made for one thread."""
+    """Only the rows for one thread."""
     return min((row for row in rows if not row["impl"].endswith("_threaded") and not row["flag"]), key=lambda row: float(row["ns"]))
 
 

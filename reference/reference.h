@@ -39,14 +39,14 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
 /* The gain of feature j: 1, gamma or 1 + w. */
 long double ref_gain(const nl_problem *p, const float *gamma, size_t j);
 
-/* What multiplies xhat i in y: that, and silu(gate) where the gate comes last. */
+/* The factor of xhat i in y: the gain, times silu(gate) if the gate comes last. */
 long double ref_factor(const nl_problem *p, const float *gamma, const ref_outputs *o, size_t i);
 
 /* Rounds to nearest even by arithmetic on the exponent, independent of the kernels' conversion. */
 long double ref_round(nl_dtype t, long double v);
 
-/* Of a storage type: the bits of the significand, the exponent of the smallest normal number, that
- * number, the largest finite one, and the unit roundoff. */
+/* Facts of a storage type: bits of the significand, exponent of the smallest normal number, that
+ * number, the largest finite number, and the unit roundoff. */
 typedef struct ref_format {
     int bits, low;
     long double smallest_normal, largest, unit;

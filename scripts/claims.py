@@ -45,7 +45,7 @@ def claims():
 
 
 def stated(name):
-    """What a claim's file says, as a row: its texts and its predicate."""
+    """A claim's file as a row: its texts and its predicate."""
     text = (ROOT / "experiments" / "claims" / f"{name}.txt").read_text()
     row = dict.fromkeys(["why", "unit"], "") | dict(
         line.split(": ", 1) for line in text.splitlines() if ": " in line and line[0] != "#")
@@ -58,7 +58,8 @@ def stated(name):
 
 def caption(path):
     known = files.machine(path)
-    return (f"Measured on {known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs, "
+    cpu = f"{known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs"
+    return (f"Measured on {known.get('gpu', cpu)}, "
             f"commit {known.get('commit', 'unknown')}, {known.get('date', 'unknown')[:10]}.")
 
 
@@ -68,7 +69,7 @@ def machines():
 
 
 def passes(name):
-    """Of a machine: pairs of its races and its facts, the first pass first."""
+    """A machine's passes as pairs (races, facts), the first pass first."""
     machine = files.facts_of(MACHINES / name / "machine.txt")
     found = [(files.rows(path), machine | files.facts_of(path.with_name("machine.txt")))
              for path in (MACHINES / name / "claims").glob("*/races.csv")]
@@ -124,7 +125,7 @@ def holds(row):
 
 
 def everybodys(answers):
-    """One answer for all machines: that of those which have one; those that do not know contradict nobody."""
+    """One answer for all machines: the one on which all machines that have an answer agree."""
     decided = {a for a in answers if a in ("HOLDS", "FAILS", "DEPENDS")}
     if len(decided) > 1:
         return "DEPENDS" if "DEPENDS" in decided else "DEPENDS on the machine"
@@ -234,7 +235,7 @@ OWN = ["flags", "commit", "kernels", "date", "quick"]  # of a pass
 
 
 def add(name, evidence, program):
-    """Keeps a machine's passes, beside those of the same kernels that it has, and the answers that follow from all."""
+    """Keeps a machine's new passes beside its earlier ones on the same kernels, and the answers from all of them."""
     home = MACHINES / name
     kernels = max((files.facts_of(path) for path in evidence.glob("*/machine.txt")), key=lambda f: f["date"])["kernels"]
     for path in (home / "claims").glob("*/machine.txt"):
@@ -302,7 +303,7 @@ def numbers():
 
 
 def faults():
-    """What is wrong with the pages, and why."""
+    """The faults of the pages, with reasons."""
     yield from numbers()
     yield from markers.written(pages(), True, "not what docs/machines/ says: run scripts/claims.py")
     shown = markers.between(PAGE.read_text(), "claims")

@@ -166,7 +166,7 @@ def commands(text):
 
 
 def missing_parts(page, text):
-    """What a chapter should have and has not. The first one, on how to read the others, needs no parts."""
+    """The parts that a chapter lacks. The first one, on how to read the others, needs no parts."""
     if not re.match(rf"# {number(page)}\. \S", text):
         yield f'begins with "# {number(page)}. TITLE"'
     if re.match(r"[#!|<`\-]", idea(page)) or not 1 <= len(re.findall(r"[.?!](?:\s|$)", idea(page))) <= 4:

@@ -205,7 +205,7 @@ QUESTIONS = [
     (11, "Why is a difference quotient in float no judge of a float gradient?", "Its best error is about u^(2/3), 1e-5; a good gradient is a hundred times better.", None),
     (12, "An operation takes {latency} cycles and {starts} start in each. How many vectors of {lanes} floats must be under way, and how many sums is that?", "{vectors}; {floats}.", chains),
     (12, "RMSNorm of {n} x {c} in {type}: how many bytes move at least, and how long does that take at 20 GB/s, in µs?", "{bytes}; {ms} µs.", bytes_of),
-    (12, "Left or right of the ridge: what limits a kernel, and what does neither side mention?", "Left bytes, right operations. Latency.", None),
+    (12, "What limits a kernel left of the ridge, and what right of it? Which limit does neither side show?", "Left bytes, right operations. Latency.", None),
     (12, "What does a streaming store save, and when does it cost?", "Reading the line that is overwritten. When y is used soon, from a cache.", None),
     (13, "A rung with four vector accumulators is 1.6 times as fast as one with one, not 4 times. Why?", "The output and the loads take their share; one cost fell, another became the limit.", None),
     (13, "What do `vload` with k < VLEN and zeros replace?", "The second loop for the rest of a row, where such kernels have their bugs.", None),

@@ -3,6 +3,7 @@
 
     python -m normlab.frameworks --out results/frameworks.csv
     python -m normlab.frameworks --step --out results/frameworks_step.csv
+    python -m normlab.frameworks --compiled --out results/frameworks_compiled.csv
     python -m normlab.frameworks --judge --out results/frameworks_judge.csv
     python -m normlab.frameworks --invariance --threads 2 --out results/frameworks_invariance.csv
     python -m normlab.frameworks --rounding --out results/frameworks_rounding.csv
@@ -10,7 +11,10 @@
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there, and
-        copies the slide of the savings to docs/pictures
+        copies the slide of the savings to docs/pictures. NAME_gpu.csv, measured with --device cuda, is for docs/gpu.md;
+        those of that page are in docs/machines/h100
+    scripts/frameworks.py docs/machines/h100 --check
+        writes nothing; exit code 1 if a page is not what these results say
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -24,9 +28,10 @@ from markers import table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "frameworks.md"
 NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX",
-         "jax_stable": "JAX, stable", "onednn": "oneDNN", "normlab": "normlab"}
+         "jax_stable": "JAX, stable", "onednn": "oneDNN", "liger": "Liger-Kernel", "normlab": "normlab"}
 VERDICTS = {"ok": "right", "fail": "wrong", "demo": "unjudged", "skip": "skip"}  # of `normlab check`
 PASSES = {"forward": "forward", "both": "training", "backward": "backward"}
+MARGIN = 5  # per cent more time that still count as reached, as in python/normlab/frameworks/compiled.py
 NOTHING = ("", "nothing to explain", "no known mechanism explains it")
 
 
@@ -35,7 +40,7 @@ def columns(rows):
 
 
 def versions(rows):
-    return ", ".join(dict.fromkeys(row["version"] for row in rows if row["version"] not in ("", "-")))
+    return ", ".join(dict.fromkeys(one for row in rows for one in row["version"].split(", ") if one not in ("", "-")))
 
 
 def saving(row):
@@ -47,7 +52,8 @@ def saving(row):
         return f"not timed: {row['why']}"
     size, ends = takes(*(float(row[f"saving{end}"]) for end in ("", "_low", "_high"))).split(" ", 1)
     micro = [float(row[op]) / 1e3 for op in ("layernorm_ns", "rmsnorm_ns")]
-    return f"**{size}** {ends}<br>{', '.join(f'{time:.4g}' if time < 1000 else f'{time:.0f}' for time in micro)}"
+    called = f"<br>called: {float(row['call_ns']) / 1e3:.3g}" if row.get("call_ns") else ""
+    return f"**{size}** {ends}<br>{', '.join(f'{time:.4g}' if time < 1000 else f'{time:.0f}' for time in micro)}{called}"
 
 
 def savings(rows):
@@ -56,7 +62,26 @@ def savings(rows):
     for case in dict.fromkeys(row["case"] for row in rows):
         way, dtype, shape, *_ = case.split("/")
         lines.append([f"{PASSES[way]}, {dtype}, {shape}", *(saving(at.get((case, how))) for how in names)])
-    return table(["", *(NAMES[how] for how in names)], lines) + f"\n\n{versions(rows)}, one thread."
+    how = "one thread" if rows[0]["device"] == "cpu" else "each call one of 20 in a CUDA graph"
+    return table(["", *(NAMES[how] for how in names)], lines) + f"\n\n{versions(rows)}, {how}."
+
+
+def compiled(rows):
+    """Against each kernel that was written by hand: torch.compile's time, and both in microseconds."""
+    at, names = {(row["case"], row["how"]): row for row in rows}, columns(rows)
+    lines, reached = [], [float(row["saving_low"]) >= -MARGIN for row in rows if row["verdict"] == "ok"]
+    for case in dict.fromkeys(row["case"] for row in rows):
+        op, way, dtype, shape, _ = case.split("/")
+        cells = []
+        for row in (at.get((case, how)) for how in names):
+            if row and row["verdict"] == "ok":
+                size, ends = takes(*(float(row[f"saving{end}"]) for end in ("", "_low", "_high"))).split(" ", 1)
+                cells.append(f"**{size}** {ends}<br>{float(row['hand_ns']) / 1e3:.4g}, {float(row['compiled_ns']) / 1e3:.4g}")
+            else:
+                cells.append(row["why"] if row else "–")
+        lines.append([f"{op} {PASSES[way]}, {dtype}, {shape}", *cells])
+    return table(["torch.compile, compared with", *(NAMES[how] for how in names)], lines) + (
+        f"\n\ntorch.compile takes at most {MARGIN} % longer in {sum(reached)} of {len(reached)} settings. {versions(rows)}.")
 
 
 def claims(rows):
@@ -157,6 +182,14 @@ def roundings(rows):
                   for (version, name), found in layers.items() if any(row["order"] for row in found.values())], 5)
 
 
+def roundings_gpu(rows):
+    """The layers that do not round as the CPU's page says of them, and the number of those that do."""
+    known = PAGE.read_text()
+    head, rule, *lines = roundings(rows).split("\n")
+    here = [line for line in lines if " | ".join(line.split(" | ")[1:4]) not in known]
+    return "\n".join([head, rule, *here]) + f"\n\n{len(lines) - len(here)} others round as on the CPU."
+
+
 def of_check(path):
     """The results of `normlab check` for oneDNN, as rows of the judge."""
     version = next((text.split(",")[0] for key, text in files.facts(path).items() if key.startswith("peer onednn")), "")
@@ -168,21 +201,28 @@ def of_check(path):
 def main():
     parser = markers.parser(__doc__)
     parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results")
-    folder = parser.parse_args().results
-    old = text = PAGE.read_text()
-    for name, file, make in (("savings", "frameworks", savings), ("claims", "claims", claims),
-                             ("step", "frameworks_step", steps), ("rounding", "frameworks_rounding", roundings),
-                             ("invariance", "frameworks_invariance", invariance), ("judge", "frameworks_judge", judged)):
-        path = folder / f"{file}.csv"
-        with files.needed(path):
-            if path.exists() and (rows := files.rows(path)) and any(row["how"] in NAMES for row in rows):
-                if name == "judge" and (more := path.with_name("frameworks_onednn.csv")).exists():
-                    rows += of_check(more)
-                text = markers.replace(PAGE, text, name, make(rows) + "\n\n" + caption(path))
-                if name == "savings" and (picture := path.parent / "slides" / "small" / "frameworks.png").exists():
-                    shutil.copy(picture, PAGE.parent / "pictures")
-    markers.save(PAGE, old, text)
-    return 0
+    parser.add_argument("--check", action="store_true")
+    options, pages, pictures = parser.parse_args(), {}, {}
+    for page, end in ((PAGE, ""), (PAGE.with_name("gpu.md"), "_gpu")):
+        text, timed = page.read_text(), options.results / f"frameworks{end}.csv"
+        for name, file, make in (("savings", f"frameworks{end}", savings), ("claims", f"claims{end}", claims),
+                                 ("compiled", f"frameworks{end}_compiled", compiled), ("step", f"frameworks{end}_step", steps),
+                                 ("rounding", f"frameworks{end}_rounding", roundings_gpu if end else roundings),
+                                 ("invariance", f"frameworks{end}_invariance", invariance),
+                                 ("judge", f"frameworks{end}_judge", judged)):
+            path = options.results / f"{file}.csv"
+            with files.needed(path):
+                if path.exists() and (rows := files.rows(path)) and any(row["how"] in NAMES for row in rows):
+                    if name == "judge" and (more := path.with_name(f"frameworks{end}_onednn.csv")).exists():
+                        rows += of_check(more)
+                    text = markers.replace(page, text, name, make(rows) + "\n\n" + caption(timed if name == "claims" else path))
+                    drawn = {"savings": "gpu" if end else "frameworks"}.get(name, "" if end else name)
+                    if (picture := path.parent / "slides" / "small" / f"{drawn}.png").exists():
+                        pictures[picture] = PAGE.parent / "pictures"
+        pages[page] = text
+    for picture, folder in pictures.items() if not options.check else ():
+        shutil.copy(picture, folder)
+    return markers.report(markers.written(pages, options.check, "not what its files say: run scripts/frameworks.py"))
 
 
 if __name__ == "__main__":

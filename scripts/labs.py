@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes what a course hands out and what grades it, from a folder with an assignment.
+"""Makes a course's handouts and its autograder from a folder with an assignment.
 
     scripts/labs.py classroom labs/2-one-pass FOLDER --owner OWNER
         a template repository for GitHub Classroom: the student's file, the page, the assignment and

@@ -31,7 +31,7 @@ def names(path):
 
 
 def submission(path):
-    """Points, all points, and by heading what was measured."""
+    """Points, all points, and the measured value for each heading."""
     try:
         result = json.loads(path.read_text())
         tests, found = result["tests"], {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps what was measured on several machines, and writes their table in docs/machines/README.md.
+"""Keeps the results of several machines, and writes their table in docs/machines/README.md.
 
     scripts/machines.py --add NAME [results/regret.csv]
         copies the times of what nl_best() chose, and the machine's facts, to docs/machines/NAME.csv

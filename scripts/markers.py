@@ -30,7 +30,7 @@ def save(page, old, text):
 
 
 def written(pages, check, again):
-    """Writes pages (path -> text). With check, writes none, and returns those that differ, a line each."""
+    """Writes pages (path -> text). With check, writes nothing, and returns a line for each page that differs."""
     for path, text in pages.items() if not check else ():
         save(path, path.read_text() if path.exists() else "", text)
     return [f"{path.relative_to(ROOT)} is {again}" for path, text in pages.items()
@@ -55,7 +55,7 @@ def parser(doc):
 
 
 def update_or_check(doc):
-    """A parser of which one of both is required, and the group that they are in."""
+    """A parser that requires one of two options, and their group."""
     made = parser(doc)
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--update", action="store_true")

@@ -4,15 +4,15 @@
     scripts/mechanisms.py            writes all pictures
     scripts/mechanisms.py --check    writes nothing; exit code 1 when a picture is out of date
 
-A picture is a function chapter_NN(c) below, on a canvas 720 wide. Texts that lie on each other or leave the canvas are
-an error. Standard library only. SPDX-License-Identifier: MIT"""
+A picture is a function chapter_NN(c) below, or chapter_NN_NAME(c) for one more of a chapter, on a canvas 720 wide. Texts
+that lie on each other or leave the canvas are an error. Standard library only. SPDX-License-Identifier: MIT"""
 import math
 import sys
 
 import markers
 
 FOLDER = markers.ROOT / "docs" / "pictures" / "course"
-# Two colours that differ in lightness too; `b` is always dashed or hatched besides.
+# Two colours that differ in lightness too; `b` is always dashed or hatched as well.
 LIGHT = {"back": "#ffffff", "ink": "#1b1f24", "soft": "#5a626b", "rule": "#d3d8de", "a": "#0b3d91", "b": "#d9822b",
          "fill-a": "#b9cdf0", "fill-b": "#fbe3c4"}
 DARK = {"back": "#14181d", "ink": "#f2f4f6", "soft": "#a9b1ba", "rule": "#3a424b", "a": "#b4cdff", "b": "#e08a35",
@@ -367,6 +367,20 @@ def chapter_12(c):
     c.text(20, 235, "cycles →", size=14, colour="soft")
 
 
+@picture("The ports that 32 outputs of LayerNorm take: three cycles on one core, and six on another", 262)
+def chapter_12_ports(c):
+    cores = (("Sapphire Rapids: arithmetic and loads", 3, (("arithmetic", 3), ("arithmetic", 3), ("load", 3), ("load", 3), ("store", 2))),
+             ("Zen 4, half a vector each: loads", 6, (("multiply-add", 4), ("multiply-add", 4), ("add", 2), ("add", 2), ("load", 6), ("load", 6), ("store", 4))))
+    for left, (name, cycles, ports) in zip((20, 360), cores):
+        c.text(left, 30, name, bold=True)
+        for row, (port, used) in enumerate(ports):
+            c.text(left + 100, 61 + 26 * row, port, "end", 14)
+            for cycle in range(cycles):
+                full = "fill-b" if used == cycles else "fill-a"
+                c.box(left + 110 + 36 * cycle, 45 + 26 * row, 36, 22, full if cycle < used else "back")
+    c.text(20, 250, "two vectors of 512 bits: 6 loads, 2 subtractions, 4 multiply-adds, 2 stores; cycles →", size=14, colour="soft")
+
+
 @picture("How many of the adder's places are used: scalar, vector, four vectors", 250)
 def chapter_13(c):
     for i, (name, rows, used) in enumerate((("one float", 1, 1), ("one vector of 8", 1, 8), ("four vectors", 4, 8))):
@@ -485,12 +499,12 @@ def pictures():
     for name, draw in sorted((name, draw) for name, draw in globals().items() if name.startswith("chapter_")):
         canvas = Canvas(draw.title, draw.tall)
         draw(canvas)
-        found[FOLDER / f"{name[-2:]}.svg"] = canvas.svg()
+        found[FOLDER / f"{name.removeprefix('chapter_').replace('_', '-')}.svg"] = canvas.svg()
     return found
 
 
 def contrast(one, other):
-    """Of two colours, as WCAG has it: 1 to 21. It is what is left in grey."""
+    """Of two colours, as WCAG has it: 1 to 21. In grey only this contrast is left."""
     def light(colour):
         parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
         return sum(w * (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4) for w, p in zip((0.2126, 0.7152, 0.0722), parts))

@@ -108,7 +108,7 @@ class Workplace:
         return (self.home / name).read_bytes() if done.returncode == 0 else None
 
     def is_original(self, unit, code, certain):
-        """Is the object code that of the unchanged source? That is kept for later runs, and made only to be certain."""
+        """Is the object code that of the unchanged source? A missing original is compiled only if `certain`."""
         kept = WORK / "original" / unit.replace("/", "_")
         old = not kept.exists() or kept.stat().st_mtime < (BUILD / unit).stat().st_mtime
         if old and certain:
@@ -143,8 +143,10 @@ class Workplace:
         words = [program, "check", "--first", "--impl", rung, "--threads", 3]
         isa = ISA if rung.startswith("optimized") else "c"
         lines = (ROOT / "tests" / "largest_errors.csv").read_text().splitlines()
-        own = [f"{problem},{isa},{rung},{numbers}" for problem, of, impls, numbers in
-               (line.split(",", 3) for line in lines[1:]) if of == isa and rung in impls.split()]
+        own = [f"{problem},{rung}@{isa},{numbers}"
+               for problem, impls, numbers in (line.split(",", 2) for line in lines[1:])
+               for name, isas in (impl.split("@") for impl in impls.split())
+               if name == rung and isa in isas.split("+")]
         if own:
             (self.home / "errors.csv").write_text("\n".join([lines[0], *own]) + "\n")
             words += ["--errors", "errors.csv"]

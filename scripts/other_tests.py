@@ -62,7 +62,7 @@ def counts(rows, test, groups):
 
 
 def summary(rows):
-    """Accepted of those that the test looks at, by group; and the right kernels that it rejects."""
+    """A test's wrong kernels, accepted and looked at, by group; and the right kernels that it rejects."""
     lines = []
     for test in tests(rows):
         cells = [" of ".join(map(str, counts(rows, test, [group]))) for group in GROUPS]

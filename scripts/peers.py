@@ -83,7 +83,8 @@ def means(timed, names, classes):
     groups += [(f"f32, one thread, {name}", lambda row, name=name: (classes(row), row["dtype"], row["threads"]) == (name, "f32", "1"))
                for name in ("fits L1", "fits L2", "fits L3", "from memory")]
     groups += [("forward without statistics, one thread", lambda row: "no-rstd" in row["options"] and row["threads"] == "1")]
-    groups += [("bf16", lambda row: row["dtype"] == "bf16"), ("two threads", lambda row: row["threads"] == "2")]
+    groups += [(kind, lambda row, kind=kind: row["dtype"] == kind) for kind in ("bf16", "f16")]
+    groups += [("two threads", lambda row: row["threads"] == "2")]
     lines = [[title, *(mean([row for row in timed if library(row) == name and wanted(row)]) for name in names)]
              for title, wanted in groups if any(map(wanted, timed))]
     return table(["", *(NAMES[name] for name in names)], lines)
@@ -120,7 +121,7 @@ def measured(path):
     return "\n\n".join([
         f"{versions(path)}.", behind(timed, best),
         "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the\n"
-        "extremes and the number of cases. A case that a peer computes wrongly is not in it.",
+        "extremes and the number of cases. The table leaves out cases that a peer computes wrongly.",
         means(timed, names, size_class(path)),
         cases(peers, best, names), caption(path)])
 

@@ -123,7 +123,7 @@ class Results:
 
     @staticmethod
     def faster(row):
-        """How many times as fast as the baseline; in parentheses if not resolved."""
+        """The speed-up over the baseline; in parentheses if not resolved."""
         if not row["speedup"] or rungs.is_optimized(row["baseline"]):
             return ""
         times = float(row["speedup"])
@@ -171,7 +171,7 @@ def halves(results, impls, op, pass_):
 
 
 def legend(text):
-    """Explains the mark where a text contains it."""
+    """Explains the mark if the text contains it."""
     return [f"{rungs.IMPOSSIBLE}."] * (rungs.IMPOSSIBLE[0] in text)
 
 

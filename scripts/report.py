@@ -155,7 +155,7 @@ class Page:
                 "several": len(several)}
 
     def since(self):
-        """What changed against the run before, among those that ./reproduce keeps; None without one of the same kind."""
+        """The changes since the previous run that ./reproduce has kept; None without one of the same kind."""
         for run in sorted((self.results / "runs").glob("*/*"), key=lambda run: run.name, reverse=True):
             pairs = [(path, self.results / path.name) for path in run.glob("*.csv")
                      if files.facts(path).get("quick") == self.facts(path.stem).get("quick")]

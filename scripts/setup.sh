@@ -49,7 +49,8 @@ MPICH   | command -v mpirun.mpich && command -v mpicc.mpich     | libmpich-dev m
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
 '
-# Without these ./check --all makes the report and the site, but does not open them in a browser, or compute in it.
+# Without these packages ./check --all makes the report and the site, but neither opens them in a browser nor
+# computes in it.
 needs_of_browser='
 node.js   | command -v node                       | nodejs
 a browser | command -v chromedriver               | chromium-driver

@@ -75,7 +75,8 @@ static inline void exact_group(exact *e, const run *r, size_t g) {
     mpfr_set_ui_2exp(e->h, 1, -120 - mpfr_get_exp(e->rstd), MPFR_RNDN);
 }
 
-/* Sets e->slope to the derivative of group g's loss by x_i, to about 2^-240 of it. */
+/* Sets e->slope to the derivative of group g's loss by x_i, with a relative error of about
+ * 2^-240. */
 static inline void exact_slope(exact *e, const run *r, size_t g, size_t i) {
     mpfr_add(e->x[i], e->x[i], e->h, MPFR_RNDN);
     exact_forward(e, r, g);

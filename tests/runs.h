@@ -48,7 +48,7 @@ static inline double silu(double z) {
 static inline double gain(const run *r, size_t i) {
     double gamma = r->gamma[feature(&r->p, i)];
     if (r->p.op == NL_GATED_RMSNORM) gamma *= silu(r->gate[i]);
-    return r->p.op == NL_QWEN2_RMSNORM ? 1 + gamma : gamma;
+    return has_plus_one(&r->p) ? 1 + gamma : gamma;
 }
 
 static inline bool near(long double got, long double want, long double error) {

@@ -1,5 +1,6 @@
 /* Lets a test decide what fopen() finds in /proc and /sys, and which allocation fails. The linker
- * sends the calls of what it links statically here (--wrap). SPDX-License-Identifier: MIT */
+ * redirects the calls of statically linked code to these functions (--wrap).
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>

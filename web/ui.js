@@ -1,4 +1,4 @@
-/* What the figures share: settings, controls and drawings. A figure fills an element
+/* Shared by the figures: settings, controls and drawings. A figure fills an element
  * <div data-figure="NAME">; its settings are also in the address, as #NAME?mean=80000&c=4.
  * SPDX-License-Identifier: MIT */
 
@@ -25,7 +25,7 @@ function shape(tag, attributes = {}, ...children) {
     return e;
 }
 
-/* A number with so many significant digits, as C's %g. */
+/* A number with the given significant digits, as C's %g. */
 function digits(v, count = 4) {
     if (Number.isNaN(v)) return "NaN";
     if (!Number.isFinite(v)) return v < 0 ? "−Inf" : "Inf";
@@ -167,7 +167,7 @@ class Figure {
         if (this.verdict.textContent !== text) this.verdict.textContent = text;
     }
 
-    /* What the colours of the drawing above mean: pairs [class, text]. */
+    /* The legend of the drawing above: pairs [class, text]. */
     legend(list) {
         this.pictures.append(element("p", {class: "nf-legend"}, ...list.map(([kind, text]) => element("span", {class: kind}, text))));
     }

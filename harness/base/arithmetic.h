@@ -7,7 +7,7 @@
 bool arithmetic_is_usual(void);
 void arithmetic_restore(void);
 
-/* The message about a kernel that leaves it otherwise. */
+/* The message about a kernel that changes these settings. */
 #define ARITHMETIC_CHANGED                                                                 \
     "left floating-point arithmetic changed: the rounding mode, the precision, traps, or " \
     "subnormals taken for zero"

@@ -1,4 +1,4 @@
-/* A damaged file is an error; nothing is guessed. SPDX-License-Identifier: MIT */
+/* A damaged file is an error; the reader guesses nothing. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 
 #include <errno.h>

@@ -38,7 +38,8 @@ bool scan_record(scan *s);
 
 bool ends_with(const char *text, const char *end);
 
-/* The path of a file beside results: of FOO.csv, FOO and the ending. False: it is too long. */
+/* The path of a file beside results: FOO.csv without .csv, plus the ending. False: it is too
+ * long. */
 enum { CSV_PATH = 4096 };
 bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
 

@@ -1,4 +1,4 @@
-/* Ctrl-C lets the current round end and keeps what was measured.
+/* Ctrl-C lets the current round end; the measurements so far are kept.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -55,6 +55,6 @@ bool npy_read(const char *path, npy *out, char *error, size_t error_size);
 bool npy_write(const char *path, char type, size_t rank, const size_t *shape, const void *data,
                char *error, size_t error_size);
 
-/* Several files: none is renamed before all are complete. */
+/* Writes several files; renames none before all are complete. */
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size);

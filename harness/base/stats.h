@@ -27,10 +27,10 @@ estimate stats_middle(double *values, size_t n);
  * 99 % interval. */
 estimate stats_difference(const double *a, size_t na, const double *b, size_t nb);
 
-/* The mean; adds the squares of the distances from it to *squares. */
+/* Returns the mean; adds the squares of the distances from the mean to *squares. */
 double stats_mean(const double *values, size_t n, double *squares);
 
-/* The q-quantile; sorts in place as well. */
+/* The q-quantile; sorts the values in place. */
 double stats_quantile(double *values, size_t n, double q);
 
 /* The largest k, counted from 1, for which [k-th smallest, k-th largest] of n values holds the

@@ -66,7 +66,7 @@ static bool parse_count(const char *text, size_t least, size_t most, size_t *out
     return parse_size(&text, out) && *text == '\0' && *out >= least && *out <= most;
 }
 
-/* A bit of no input, while a case is parsed: `in-place` without the name of an input. */
+/* A bit of no input, while a case is parsed: Parses `in-place` without the name of an input. */
 enum { WHOLE = NL_BIT(NL_ARGS) };
 
 static bool parse_arg(const char *name, nl_pass pass, unsigned *args) {
@@ -113,7 +113,7 @@ static bool parse_gap(const char *text, size_t gap[NL_ARGS], nl_pass pass) {
     return value == text || nl_args[named].extent == NL_TENSOR;
 }
 
-/* The strides that gaps make: an inner dimension of rows, and what follows it. */
+/* The strides of a tensor with gaps: an inner dimension of rows, and the dimensions outside it. */
 static nl_stride stride_of(const nl_case *c, nl_arg a) {
     const nl_problem *p = &c->problem;
     const size_t row = p->c + c->gap[a];
@@ -136,7 +136,7 @@ static void settle_strides(nl_case *c) {
     p->y_stride = stride_of(c, p->pass == NL_BACKWARD ? NL_DX : NL_Y);
 }
 
-/* Why strides do not go with the rest of the case, or NULL. */
+/* The reason why strides do not fit the rest of the case, or NULL. */
 static const char *wrong_strides(const nl_case *c) {
     const nl_problem *p = &c->problem;
     if (!has_gaps(c)) return NULL;
@@ -269,7 +269,7 @@ static const char *impossible(const nl_problem *p) {
     return NULL;
 }
 
-/* What an option that cannot be read should be. */
+/* What may stand in place of an option that cannot be read. */
 static const char *option_expected(const char *option) {
     static const char *const values[][2] = {
         {"threads=", "threads=N with N from 1 to 4096"},
@@ -290,8 +290,8 @@ static const char *option_expected(const char *option) {
            "skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)";
 }
 
-/* Is an option of the same name among those before it? Each ends with '\0'; several inputs may be
- * in place. */
+/* Does an earlier option have the same name? Each ends with '\0'; several inputs may be in
+ * place. */
 static bool repeats(const char *options, const char *option) {
     const char *value = strncmp(option, "in-place", 8) == 0 ? NULL : strchr(option, '=');
     const size_t name = value ? (size_t)(value - option) + 1 : strlen(option) + 1;

@@ -1,6 +1,6 @@
-/* Row after row, greedily: each begins with the first three classes that have not met, and takes for
- * the other dimensions, in random order, the class that brings most of what is left together.
- * SPDX-License-Identifier: MIT */
+/* Row after row, greedily: each begins with the first three classes that have not met, and takes
+ * for the other dimensions, in random order, the class that covers the most triples not yet
+ * covered. SPDX-License-Identifier: MIT */
 #include "cases/covering.h"
 #include "base/random.h"
 
@@ -12,7 +12,7 @@ enum { NONE = COVERING_CLASSES, TRIALS = 4 }; /* of a row; with 64 there are 2 %
 typedef struct maker {
     const covering_table *t;
     uint64_t stream, next;
-    /* Have these three still to meet? In any order of the three. */
+    /* Is this triple not yet covered? In any order of the three. */
     bool (*left)[COVERING_CLASSES][COVERING_CLASSES];
 } maker;
 
@@ -30,7 +30,7 @@ static bool fits(const covering_table *t, const size_t *row, size_t class) {
     return product <= t->most;
 }
 
-/* How many of what is left this class brings together in the row. */
+/* How many triples not yet covered this class adds to the row. */
 static size_t gain(const maker *m, const size_t *row, size_t class) {
     size_t count = 0;
     for (size_t d = 0; d < m->t->dimensions; d++)
@@ -70,7 +70,7 @@ static bool fill(maker *m, size_t *row, size_t *gained) {
     return true;
 }
 
-/* Fills what is NONE by trying all, from dimension d on. False: not possible. */
+/* Fills the dimensions that are NONE, from d on, by trying all classes. False: not possible. */
 static bool search(const covering_table *t, size_t *row, size_t d) {
     while (d < t->dimensions && row[d] != NONE) d++;
     if (d == t->dimensions) return true;

@@ -69,7 +69,7 @@ static void fill(void *context, size_t begin, size_t end) {
             if (kind[NL_X].exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
             nl_store(p->dtype, in[NL_X], nl_place(of_x, i), (float)x);
         }
-        /* mean(dy) is not zero, so that a wrong term with it shows */
+        /* mean(dy) is not zero, so that a wrong term with mean(dy) shows */
         const double dy = !in[NL_DY]          ? 0
                           : kind[NL_DY].value ? own_value(w->c, NL_DY, at)
                           : kind[NL_X].exact  ? 1 + floor(3 * random_uniform(NL_DY, i))

@@ -156,7 +156,7 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
 }
 
 /* Makes the case of a family with these classes, and with this shape unless it is NULL. Leaves out
- * classes that others exclude; with `whole` that is an error, which names the class. */
+ * classes that others exclude; with `whole`, reports the class as an error instead. */
 static bool compose(family f, const size_t *classes, const char *shape, bool whole, draws *d,
                     case_list *list, char *error, size_t error_size) {
     /* most are small, to keep a check short; some are large enough for threads to share */
@@ -228,7 +228,7 @@ static bool allows(const char *class, const struct dimension *other, const char 
     return true;
 }
 
-/* A family's table, and which dimensions are its. */
+/* A family's table, and the dimensions of the family. */
 typedef struct family_table {
     family f;
     size_t number[COVERING_DIMENSIONS];
@@ -256,7 +256,7 @@ static void family_classes(family f, family_table *k) {
                 k->t.apart[a][b] = k->t.apart[b][a] = true;
 }
 
-/* Where the rows of a family become cases. */
+/* Turns the rows of a family into cases. */
 typedef struct rows {
     const family_table *k;
     draws d;

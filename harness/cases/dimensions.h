@@ -20,8 +20,7 @@ typedef enum family {
  * do. The rows, and the values within a class, depend on the seed. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
-/* Adds case number `index` of those that the seed draws: each dimension has any class, often the
- * default. */
+/* Adds the seed's case number `index`: each dimension gets a random class, often the default. */
 bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
 /* As drawn_case(), but with one large size, 2^15 to 2^19 elements in all, and no values that hide

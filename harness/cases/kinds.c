@@ -63,7 +63,7 @@ static double exact(place at, double k) {
     return mean + size * (at.e % 2 ? -sign : sign);
 }
 
-/* A third is 0 and a sixth is -0. */
+/* A third of the values is 0 and a sixth is -0. */
 static double sparse(place at, double k) {
     const double u = random_uniform(PICK, at.i);
     (void)k;

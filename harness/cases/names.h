@@ -3,7 +3,7 @@
 
 #include "normlab.h"
 
-/* As nl_op_name() and the others, for loops over all numbers. */
+/* nl_op_name() and similar functions, with an index as argument, for loops over all numbers. */
 const char *op_name(int op);
 const char *pass_name(int pass);
 const char *dtype_name(int dtype);

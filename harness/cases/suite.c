@@ -141,7 +141,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/{forward,backward,inference}/f32/2x{64..81}x{1..33}/normal",
     "{layernorm/forward/f32/1x131072,batchnorm/forward/f32/131072x1}/ramp:100",
     "batchnorm/{forward,backward,inference}/f32/{17x65x257,33x129x65}/normal",
-    /* what an option asks for, of tensors that another loop may serve */
+    /* options, on tensors that kernels may compute in another loop */
     ROWS "/{forward,backward}/f32/1025x1027/normal/in-place",
     "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
     "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",
@@ -245,7 +245,8 @@ static void add_batch(sink *to, nl_pass pass, const char *shape, size_t spike) {
     if (spike && pass != NL_INFERENCE) add(to, batch_heads[pass], "f32", shape, tail);
 }
 
-/* Just below a threshold, at it and above it; for a small one also around twice its size. */
+/* Sizes just below, at and just above a threshold; for a small threshold also around twice its
+ * size. */
 static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
     const size_t below = t > unit ? t - unit : t;
     snprintf(text, size, twice ? "{%zu,%zu,%zu,%zu}" : "{%zu,%zu,%zu}", below, t, t + unit,
@@ -254,7 +255,7 @@ static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
 
 enum { LARGE = 512, RUN = 64, WIDE = 512 };
 
-/* Shapes of fewer elements than the threshold, about as many, and more. */
+/* Shapes with fewer elements than the threshold, with about as many, and with more. */
 static void around_elements(char *text, size_t size, size_t elements) {
     const size_t rows = elements < 3 * WIDE ? 2 : elements / WIDE, wide = elements / rows + 1;
     snprintf(text, size, "%zux{%zu,%zu,%zu}", rows, wide > 2 ? wide - 2 : 1, wide - 1, wide);

@@ -73,7 +73,8 @@ static void add(search *s, feature_kind kind, const char *word, size_t length, i
     s->list[s->features++] = f;
 }
 
-/* Each part of the spelling but the shape; of "gamma=scale:2" also "gamma=scale:*" and "gamma=*". */
+/* Adds each part of the spelling except the shape; for "gamma=scale:2" also "gamma=scale:*" and
+ * "gamma=*". */
 static void add_words(search *s, const nl_case *c, feature_kind kind) {
     for (const char *part = c->text; *part; part += *part == '/') {
         const size_t length = strcspn(part, "/");
@@ -93,7 +94,7 @@ static void add_words(search *s, const nl_case *c, feature_kind kind) {
     }
 }
 
-/* What the sizes of all failing cases have in common. */
+/* Adds the properties that the sizes of all failing cases share. */
 static void add_sizes(search *s) {
     for (int size = 0; size < SIZES; size++) {
         size_t least = SIZE_MAX, most = 0, bits = 0;
@@ -126,7 +127,7 @@ static size_t spread(const search *s, const feature *f) {
     return count;
 }
 
-/* Takes the feature that excludes most right cases. False: none excludes enough of them. */
+/* Takes the feature that excludes most right cases. False: no feature excludes enough cases. */
 static bool take(search *s, size_t failed, size_t *left) {
     size_t best = 0, fewest = SIZE_MAX;
     for (size_t k = 0; k < s->features; k++) {

@@ -50,7 +50,7 @@ static const char *read_settings(const char *text, claim *c) {
     return NULL;
 }
 
-/* Has an earlier line given it? `paper` is in place of predicate and share. */
+/* Has an earlier line given this key? `paper` is in place of predicate and share. */
 static bool is_given(const claim *c, const char *key) {
     const bool paper = strcmp(key, "paper") == 0;
     return (strcmp(key, "claim") == 0 && *c->text) || (strcmp(key, "source") == 0 && *c->source) ||

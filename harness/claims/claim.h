@@ -46,7 +46,7 @@ claim_verdict claim_decide(estimate wide, predicate expected, double same, doubl
 /* Do they need the same race? */
 bool setting_same_race(const setting *a, const setting *b);
 
-/* Why it has no figure; "" if it has one. */
+/* Why a setting has no figure; "": it has one. */
 const char *setting_why(const setting *s);
 
 /* Does a reason say that the machine lacks what a race needs? That is no failure. */

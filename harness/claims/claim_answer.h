@@ -18,7 +18,7 @@ typedef enum claim_outcome {
 typedef enum claim_answer {
     HOLDS,
     FAILS,
-    DEPENDS, /* settings lie on different sides of what was claimed */
+    DEPENDS, /* settings lie on different sides of the claimed range */
     UNDECIDED,
     UNTRIED,
     FIRST_LOOK, /* the setting that the claim means was timed in fewer than PASSES_ENOUGH passes */

@@ -183,7 +183,7 @@ bool evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
     return ok;
 }
 
-/* The figure from one or two processes: an interval that contains those of their rounds. */
+/* The figure from one or two processes; its interval contains the intervals of their rounds. */
 static void look(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     *ratio = (estimate){0, INFINITY, -INFINITY};
     *band = 0;

@@ -17,7 +17,7 @@ typedef struct race_row {
     double ratio, low, high, aa, band; /* logarithms; aa: NaN if only its band is known */
     size_t rounds;
     size_t pass; /* rows of one pass share it */
-    double when; /* the pass, in seconds; 0: not known */
+    double when; /* start of the pass, in seconds; 0: not known */
 } race_row;
 
 typedef struct evidence {
@@ -25,7 +25,7 @@ typedef struct evidence {
     size_t count, passes, sittings;
     double hours;         /* from the first pass to the last */
     char kernels[64];     /* a hash of the kernels that ran; "": those of this process */
-    char caches[256];     /* where they ran; "": on this machine */
+    char caches[256];     /* where the passes ran; "": on this machine */
     size_t torn, strange; /* passes left out: unfinished, or on other kernels */
 } evidence;
 

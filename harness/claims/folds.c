@@ -34,7 +34,7 @@ double folds_gain(const fixture *f) {
     return sqrt(off[1] / off[0]);
 }
 
-/* Of c stored values: xhat[j] = (x[j] - mean) * rstd, or without the mean. */
+/* Normalizes c stored values: xhat[j] = (x[j] - mean) * rstd, or x[j] * rstd. */
 static void normalize(const double *x, size_t c, bool centred, double eps, double *xhat) {
     double mean = 0, squares = 0;
     for (size_t j = 0; j < c && centred; j++) mean += x[j] / (double)c;

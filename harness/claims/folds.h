@@ -1,5 +1,5 @@
 /* What it costs in accuracy to fold a part of a norm into the neighbouring weights, or to keep y
- * instead of x for backward. Only what is stored is rounded, to the case's type; all else is
+ * instead of x for backward. Only stored values are rounded, to the case's type; everything is
  * computed in double. SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -14,7 +14,7 @@ double folds_gain(const fixture *rmsnorm);
 double folds_centring(const fixture *layernorm);
 
 /* The mean of a row as a share of its rms, in per cent: the cosine of the row and the vector of
- * ones. Signed, and averaged over the rows; or without the sign. */
+ * ones. With the sign, or without, averaged over the rows. */
 double folds_ones(const fixture *layernorm, bool sign);
 
 /* The rms error of dx if backward computes xhat as (y - beta) / gamma from the y that is

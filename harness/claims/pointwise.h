@@ -18,7 +18,7 @@ typedef struct pointwise_job {
     size_t n, c;
 } pointwise_job;
 
-/* What one ISA has; squares() is the sum of c squares. */
+/* The functions of one ISA; squares() is the sum of c squares. */
 typedef struct pointwise_isa {
     const char *name;
     void (*layer)(const pointwise_job *j, pointwise_kind f);

@@ -20,7 +20,7 @@ static bool fail(const question *q, const char *format, const char *what) {
     return false;
 }
 
-/* What runs a side of the mode; NULL: nothing does. */
+/* The implementation of one side of the mode; NULL: nothing does. */
 static const nl_impl *impl_of(const question *q, int side) {
     const mode *m = mode_find(q->how);
     const nl_impl *k = m ? mode_impl(m, side, &q->two[side]->c.problem) : NULL;

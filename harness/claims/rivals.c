@@ -125,7 +125,7 @@ static void normalize(const contender *k) {
                1);
 }
 
-/* The norms are where the caches have lost their inputs, as in a model of many layers. */
+/* When a norm runs, the caches no longer have its inputs, as in a model of many layers. */
 static void train(const contender *k) {
     normalize(k);
     step_forward(k->model);

@@ -96,7 +96,7 @@ void claim_where(const claim *c, const setting *s, char *text, size_t size) {
     if (k.text[k.options]) add(&w, ", %s", k.text + k.options);
 }
 
-/* A number and the words around it. */
+/* A number, with words before and after it. */
 typedef struct phrase {
     const char *before, *after;
     double v;

@@ -14,7 +14,7 @@ void claims_write_csv(FILE *out, const claim *claims, size_t count);
 /* The sizes of buffers for the longest sentence with its settings, and for the longest place. */
 enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
 
-/* What was found, in one sentence. */
+/* The result, in one sentence. */
 void claim_sentence(const claim *c, char *text, size_t size);
 
 /* The caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...". Without

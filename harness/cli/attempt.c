@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The last group to run after a failure, and the most nanoseconds for it: a call that does not
- * return takes seconds. */
+/* The last group to run after a failure, and the time limit for that group in ns: a call that does
+ * not return takes seconds. */
 enum { FAILED_MOST = 3, FAILED_NS = 2000000000 };
 
 typedef struct job {

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The cases in an order drawn anew. */
+/* Shuffles the cases. */
 static bool write_cases(const case_list *cases, const char *path, unsigned seed) {
     FILE *out = fopen(path, "w");
     size_t *order = malloc((cases->count + 1) * sizeof *order);

@@ -39,7 +39,8 @@ static struct {
     nl_status status;
 } series;
 
-/* Its name is that of the events which are collected; not static, so that no compiler renames it. */
+/* Events are collected inside a function of this name, so it is not static: a compiler could rename
+ * it. */
 void counting_this_call(void);
 __attribute__((noinline)) void counting_this_call(void) {
     series.status = instance_call(&series.in, 1);

@@ -21,7 +21,7 @@ bool counting_works(void);
 const char *counting_isa(void);
 
 /* Counts a call of an implementation of the table, or of `library` unless that is NULL. The kernel
- * runs without a seal. False: error says why. */
+ * runs without a sandbox. False: error says why. */
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 

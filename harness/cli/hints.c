@@ -68,7 +68,8 @@ typedef struct evidence {
 } evidence;
 
 /* The case of the hint: the first with a known cause, of whose mistakes only those are left that
- * the others do not rule out. Where a wider case contradicts it, that one is right. */
+ * the others do not rule out. If a wider case contradicts the hint, the hint of the wider case is
+ * right. */
 static const evidence *choose(const lesson *l, const nl_case *shown, evidence of[KEPT + 1]) {
     static nl_case wide;
     evidence *best = NULL, *first = NULL, *last = &of[KEPT];

@@ -109,7 +109,7 @@ static void take_bits(void *context, const instance *in) {
 }
 
 /* Calls the kernel on several numbers of threads, and on the last of them twice. Returns the number
- * of threads that it had. */
+ * of threads that the call had. */
 static int compare_bits(const grading *j, const nl_case *c, const nl_data *data, mark *k) {
     static const int teams[] = {1, 2, 3, 5, 8, 8};
     enum { TEAMS = sizeof teams / sizeof *teams };

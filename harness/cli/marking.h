@@ -23,7 +23,8 @@ bool grade_all(grading *j);
 /* The points for a part's speed, which has been checked: times the kernel beside both rungs. */
 bool grade_speed(grading *j, const part *p, mark *k);
 
-/* As many of the steps between both ends as the value has reached; within 2 % is reached. */
+/* How many of the steps between both ends the value has reached; a value within 2 % of a step has
+ * reached it. */
 int grade_steps(double mine, double from, double to, int steps);
 
 /* The points for a part's counted instructions and cache misses. */

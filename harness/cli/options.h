@@ -56,6 +56,6 @@ enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTE
 /* Suggests what a user may have meant. */
 
 /* Prints ": did you mean A, B or C?" on stderr: at most three of the names that nearly equal the
- * text, or nearly end with a slash and the text. If there are none, prints `other`. */
+ * text, or nearly end with a slash and the text. Without similar names, prints `other`. */
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);

@@ -10,12 +10,29 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAME = 26 }; /* the width of most names */
 
+/* Makes the file, and its folder if only that is missing: a fresh clone has no results/. */
+static FILE *open_new(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const int length = slash ? (int)(slash - path) : 0;
+    char folder[CSV_PATH];
+    FILE *f = fopen(path, "w");
+    if (f || errno != ENOENT || !length || (size_t)length >= sizeof folder) return f;
+    snprintf(folder, sizeof folder, "%.*s", length, path);
+    if (mkdir(folder, 0777) == 0) {
+        fprintf(stderr, "made the folder %s\n", folder);
+        return fopen(path, "w");
+    }
+    fprintf(stderr, "normlab: the folder of %s is missing: mkdir -p '%s'\n", path, folder);
+    return errno = ENOENT, NULL;
+}
+
 bool report_file(FILE **csv, const char *path, bool quick) {
-    *csv = path ? fopen(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
+    *csv = path ? open_new(path) : isatty(STDOUT_FILENO) ? NULL : stdout;
     if (path && !*csv) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return false;
@@ -119,7 +136,7 @@ static void write_table_timing(report *r, const row *w) {
         fprintf(r->table, "\n%*swould need about %zu more rounds", NAME + 3, "", t->rounds_to_go);
 }
 
-/* As many as fit seven columns. */
+/* The digits of a number that fit seven columns. */
 static int digits(double v) {
     return v < 1e3 ? 3 : v < 1e4 ? 4 : v < 1e5 ? 5 : 2;
 }

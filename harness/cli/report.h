@@ -17,7 +17,7 @@ typedef struct report {
 } report;
 
 /* Opens results and writes the machine's facts beside them. No path: stdout, or NULL if that is a
- * terminal. The second closes them, and says where they are. False: after a message. */
+ * terminal. The second closes them, and prints where they are. False: after a message. */
 bool report_file(FILE **csv, const char *path, bool quick);
 bool report_written(FILE *csv, const char *path);
 
@@ -32,5 +32,5 @@ enum { FAILURES_MAX = 20 };
 void report_failure(const row *line, int threads);
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
 
-/* Did Ctrl-C end the command? Then says after how many cases. */
+/* Did Ctrl-C end the command? After an interruption, prints the number of finished cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);

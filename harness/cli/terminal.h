@@ -13,7 +13,7 @@ bool colour_wanted(FILE *out);
  * line every ten seconds. done == total ends it. */
 void progress(size_t done, size_t total, const char *what);
 
-/* Did Ctrl-C end the command? Then says that what was measured is kept. */
+/* Did Ctrl-C end the command? If so, prints that the measurements are kept. */
 bool progress_interrupted(void);
 
 /* Clears the progress line. Call before printing anything else. */

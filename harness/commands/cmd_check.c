@@ -104,7 +104,7 @@ static bool note(void *context, const nl_case *c, const nl_impl *m, const verdic
     return !j->o->errors || !nl_is_own(m) || error_record_note(&j->largest, m, c, v);
 }
 
-/* Prints a failure on the smallest case that has it, once. */
+/* Prints each failure once, on the smallest case that shows it. */
 static void show(job *j, const nl_impl *m, row w) {
     static struct shown {
         const nl_impl *impl;

@@ -74,7 +74,7 @@ static void write_table(const finding *f, size_t count) {
     }
 }
 
-/* How much ratios differ when they are measured again, as far as this machine has passes. */
+/* Prints how much ratios differ when they are measured again, if this machine has passes. */
 static void write_noise(void) {
     evidence e = {0};
     char error[700];

@@ -39,7 +39,7 @@ static const char help[] =
     "  normlab grade --seed 4711 --gradescope /autograder/results/results.json rmsnorm.txt "
     "mine.c\n";
 
-/* Of a hint that was printed before, nothing but that. */
+/* For a hint that was printed before, prints only that it was. */
 static void print_mark(const mark *k) {
     static char causes[4000];
     const bool colour = colour_wanted(stdout);

@@ -2,14 +2,13 @@
  * SPDX-License-Identifier: MIT */
 #include "cases/names.h"
 #include "cli/arrays.h"
+#include "judge/batches.h"
 #include "judge/judgement.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "dtype.h"
+#include "layer.h"
 
-#include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,33 +100,21 @@ static bool first_row(const arrays *a, size_t *first) {
     return *first = (size_t)row, ok;
 }
 
-/* Are its last axes together c numbers, as those of x are? */
-static bool ends_in_rows(const npy *part, size_t c) {
-    size_t width = 1;
-    for (size_t i = part->rank; i > 0 && width < c; i--) width *= part->shape[i - 1];
-    return part->count && part->rank && width == c;
-}
-
 /* Reads the rows of --batch. */
 static bool load_batch(arrays *a) {
     const char *path = a->value[BATCH], *name = own[theirs(a) - OWN].name;
-    const nl_problem *p = &a->p;
     npy *part = &a->array[BATCH];
-    char error[512], shape[NPY_SHAPE_TEXT];
+    char error[512];
     size_t first;
     if (!path) return true;
     if (!first_row(a, &first)) return false;
     if (!npy_read(path, part, error, sizeof error)) return options_fail("--batch %s", error);
-    npy_shape_text(part, shape);
     if (part->type != a->array[theirs(a)].type)
         return options_fail("--batch %s is %s, and %s is %s", path,
                             npy_type_of(part->type)->our_name, name,
                             npy_type_of(a->array[theirs(a)].type)->our_name);
-    if (!ends_in_rows(part, p->c))
-        return options_fail("--batch %s has shape %s: no rows of %zu", path, shape, p->c);
-    const size_t rows = part->count / p->c, left = first < p->n ? p->n - first : 0;
-    return rows <= left || options_fail("--batch %s has %zu rows; from row %zu on x has %zu", path,
-                                        rows, first, left);
+    return batches_fit(&a->p, part, first, error, sizeof error) ||
+           options_fail("--batch %s %s", path, error);
 }
 
 static bool load(arrays *a) {
@@ -154,70 +141,6 @@ static bool load(arrays *a) {
         return a->p.dtype = t, true;
     }
     return options_fail("--rounded-to %s: %s", to, dtype_names());
-}
-
-/* The same rows computed in another batch. */
-typedef struct batches {
-    size_t first, rows;     /* of x that were compared */
-    size_t others, numbers; /* rows, and numbers, with other bits; NaNs are alike */
-    size_t beyond;          /* numbers of the other batch that are beyond the bound */
-    size_t worst;           /* the number of y or dx with the largest distance */
-    double ulps;            /* which is so many ulps; infinite: one of both is NaN */
-} batches;
-
-/* Its place among all numbers of the type, in their order. */
-static int64_t order_of(nl_dtype t, double v) {
-    unsigned char stored[4] = {0};
-    uint32_t wide;
-    uint16_t half;
-    nl_store(t, stored, 0, (float)v);
-    memcpy(&wide, stored, sizeof wide), memcpy(&half, stored, sizeof half);
-    const int64_t bits = t == NL_F32 ? wide : half, sign = t == NL_F32 ? 1LL << 31 : 1 << 15;
-    return bits & sign ? sign - 1 - bits : bits; /* -0 lies below 0 */
-}
-
-static double distance(nl_dtype t, double a, double b) {
-    if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? 0 : INFINITY;
-    return fabs((double)(order_of(t, a) - order_of(t, b)));
-}
-
-/* part: of as many features as x, computed from its rows from `first` on. */
-static batches batches_compare(const judgement *j, const npy *part, size_t first) {
-    const nl_problem *p = j->s.p;
-    const nl_arg o = subject_tensor(&j->s);
-    batches b = {.first = first, .rows = part->count / p->c};
-    for (size_t r = 0; r < b.rows; r++) {
-        const size_t before = b.numbers;
-        for (size_t k = r * p->c, i = first * p->c + k; k < (r + 1) * p->c; k++, i++) {
-            const double v = npy_value(part, k), off = distance(p->dtype, j->s.got[o][i], v);
-            const expected_value d = expected_at(&j->expectations, o, i);
-            b.beyond += d.promised && !expected_met(&d, v);
-            b.numbers += off > 0;
-            if (off > b.ulps) b.ulps = off, b.worst = i;
-        }
-        b.others += b.numbers > before;
-    }
-    return b;
-}
-
-static void batches_print(const judgement *j, const batches *b, const char *path, FILE *out) {
-    const nl_arg o = subject_tensor(&j->s);
-    char text[256];
-    fprintf(out, "\nanother batch    rows %zu to %zu of %zu: %s\n", b->first,
-            b->first + b->rows - 1, j->s.p->n, path);
-    if (!b->numbers) {
-        fprintf(out, "  its bits       are the same\n");
-        return;
-    }
-    char most[32] = "one of both NaN";
-    if (isfinite(b->ulps)) snprintf(most, sizeof most, "at most %.0f ulp", b->ulps);
-    fprintf(out, "  its bits       differ in %zu of %zu rows, %zu of %zu numbers, %s: %s\n",
-            b->others, b->rows, b->numbers, b->rows * j->s.p->c, most,
-            judgement_number(j, o, b->worst, text));
-    if (b->beyond)
-        fprintf(out, "  its error      is beyond the bound in %zu of them\n", b->beyond);
-    else
-        fprintf(out, "  its error      is within the bound\n");
 }
 
 /* Have the rows the same bits? */

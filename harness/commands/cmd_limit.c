@@ -132,10 +132,6 @@ int cmd_limit(int argc, char **argv) {
     case_options o = {.threads = nl_max_threads(), .seconds = 0.1, .quick_seconds = 0.02};
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
-    if (o.named) {
-        fprintf(stderr, "normlab limit takes no cases. See `normlab limit --help`.\n");
-        return cases_free(&o.cases), NL_EXIT_USAGE;
-    }
     size_t last = last_cache_bytes(), room = 0;
     const size_t most = (o.quick || last > (size_t)128 << 20 ? 2 : 4) * last;
     for (size_t s = 8192; s <= most; s *= 2) room++;

@@ -48,7 +48,7 @@ static void print_csv(const nl_impl *m) {
            nl_isa_runs(m->isa), m->demonstration, m->c_max, m->about);
 }
 
-/* Prints number i of the table, and all implementations of its name. */
+/* Prints row i of the table, and all implementations with its name. */
 static void print(size_t i, bool details) {
     const nl_impl *m = nl_impl_at(i);
     char a[128], b[128], d[128];

@@ -23,7 +23,7 @@ static const study *const studies[] = {&study_length,           &study_eps,
                                        &study_model_step,       &study_peak};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
-/* Ends the program after Ctrl-C, with the points so far written: no study has to know. */
+/* Ends the program after Ctrl-C; the points so far are written. So no study handles signals. */
 static void progress_or_exit(size_t done, size_t total, const char *what) {
     progress(done, total, what);
     if (!progress_interrupted()) return;

@@ -251,8 +251,6 @@ int cmd_tune(int argc, char **argv) {
     case_options o = {.threads = nl_max_threads(), .seconds = 0.3, .quick_seconds = 0.01};
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
-    if (o.named) fprintf(stderr, "normlab tune takes no cases. See `normlab tune --help`.\n");
-    if (o.named) return cases_free(&o.cases), NL_EXIT_USAGE;
     interrupt_watch();
     replacement file = {.file = stdout};
     if (o.out && !replace_begin(&file, o.out)) {

@@ -3,8 +3,8 @@
 
 #include "base/stats.h"
 
-/* The verdict on two states of the caches: FASTER if it is FASTER in one, and FASTER or SAME in the
- * other. */
+/* The verdict on two states of the caches: FASTER if the verdict is FASTER in one state, and FASTER
+ * or SAME in the other. */
 comparison tune_both(comparison a, comparison b);
 
 /* From verdicts at n rising sizes, the index of the smallest FASTER one with no SLOWER or SAME

@@ -199,7 +199,7 @@ static void add_axes(mistake_list *l) {
     }
 }
 
-/* Averages of the variances of parts, without what their means differ by. */
+/* Averages of the variances of parts, without the variance of their means. */
 static void add_local(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p);
     for (size_t parts = 2; parts <= 32; parts *= 2) {
@@ -355,7 +355,7 @@ static void add_zeros(mistake_list *l) {
         mistake_add(l, "zeros", 0, "all outputs are 0: nothing was computed")->zeroed = all;
 }
 
-/* Some of the list again, with the other casting. */
+/* Adds some mistakes of the list again, with the other casting. */
 static void add_castings(mistake_list *l) {
     static const char *const with[] = {"unbiased", "eps-",      "factor", "gain-", "gamma-m",
                                        "beta-m",   "residual-", "sum-",   "mean-", "dropout"};

@@ -27,7 +27,8 @@ formula *mistake_add(mistake_list *l, const char *name, size_t number, const cha
 
 void families_begin(mistake_list *l); /* the simplest ones, which come first */
 void families_add(mistake_list *l, workspace *w);
-/* Those with a number that is read from the outputs, such as a limit or an order of features. */
+/* Adds the mistakes with a number that is read from the outputs, such as a limit or an order of
+ * features. */
 void observed_add(mistake_list *l);
 
 /* Fits numbers that explain an error best. */
@@ -41,6 +42,6 @@ void fit_line(workspace *w, double *factor, double *offset);
 
 /* The known mistakes, each one change of the right formula. */
 
-/* Lists those that may concern the subject, and returns their number. Overwrites w, the subject's
- * workspace. */
+/* Lists the mistakes that may concern the subject; returns their number. Overwrites w, the
+ * subject's workspace. */
 size_t mistakes_list(const subject *s, workspace *w, mistake out[MISTAKES_MAX]);

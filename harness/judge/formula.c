@@ -173,7 +173,7 @@ bool formula_is_summed(const workspace *w, const formula *r, size_t i) {
     return e >= r->member && e < r->members_end;
 }
 
-/* The value that is subtracted before squaring. */
+/* The value that is subtracted from x before squaring. */
 static long double square_about(const workspace *w, const formula *r, size_t g) {
     if (r->centred == ABOUT_FIRST) return formula_input(w->s, r, nl_element(w->s->p, g, 0));
     return r->centred == IN_OUTPUT ? 0 : w->mean[g];
@@ -216,7 +216,7 @@ static long double between_parts(const workspace *w, const formula *r, size_t g)
     return between / (long double)m;
 }
 
-/* What a wrong E[x^2] - mean^2 has too much. */
+/* The excess of a wrong E[x^2] - mean^2. */
 static long double variance_error(const workspace *w, const formula *r, size_t g) {
     const long double mean = w->mean[g];
     if (r->variance < MEAN_ADDED) return 0;

@@ -200,7 +200,7 @@ size_t formula_groups(const subject *s, const formula *r);
 bool formula_has(const workspace *w, size_t g);
 
 void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the outputs' types */
-/* Of w->of against the subject's. right: the formula was the right one. */
+/* Compares w->of with the subject's statistics. right: the formula was the right one. */
 mismatch formula_residual(workspace *w, bool right);
 
 /* The rest is shared by the formulas of forward and backward. */
@@ -215,7 +215,7 @@ long double formula_input(const subject *s, const formula *r, size_t i);
 long double formula_gate(const subject *s, const formula *r, bool first, size_t i);
 /* dy, as the formula treats it: the gradient of the normalized value times the gain. */
 long double formula_dy(const subject *s, const formula *r, size_t i);
-/* What the sum takes of the residual, or dresidual. */
+/* The residual's, or dresidual's, term in the sum. */
 long double formula_past(const formula *r, long double past);
 /* v, rounded if the formula rounds any of `what`. */
 long double formula_rounded(const formula *r, int what, long double v);
@@ -225,12 +225,12 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v);
 size_t formula_feature(const subject *s, const formula *r, size_t i);
 long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);
-/* By what the formula divides a sum; right would be `length`. */
+/* The divisor of a sum; the right one is `length`. */
 long double formula_divisor(const formula *r, int sum, long double length);
-/* The means of groups whose sums begin with what is left of the group before. */
+/* The means of groups whose sums begin with the remainder of the previous group's. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
 bool formula_is_summed(const workspace *w, const formula *r, size_t i);
-/* The element that element i takes `what` of, or -1: beyond the row. */
+/* The index of the element whose `what` element i uses; -1: beyond the row. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 
 /* Store number i of an output: v; a number that the mistake leaves open; or either of two, if the

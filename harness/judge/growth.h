@@ -1,5 +1,5 @@
 /* Errors that no formula explains come from rounding. Their pattern along a row and their growth
- * with kappa show where it happened. SPDX-License-Identifier: MIT */
+ * with kappa show which step rounded. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "judge/subject.h"
@@ -22,7 +22,7 @@ pattern growth_pattern(const subject *s, double *rest);
 typedef struct growth {
     double slope, half_width; /* of its 95 % interval */
     double correlation, low, high;
-    double log_kappa, log_error; /* their means: a point of the line */
+    double log_kappa, log_error; /* means of groups: a point of the line */
     size_t groups;
     bool decides;
 } growth;

@@ -96,7 +96,7 @@ static bool find_any_nan(const enquiry *q, char *cause, size_t size) {
     return found;
 }
 
-/* Are nearly all wrong numbers NaN, or should they be? Then too few are left to compare
+/* Are nearly all wrong numbers NaN, or should they be? Too few groups are then left to compare
  * formulas. */
 static bool find_class(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
@@ -124,7 +124,7 @@ static void name_likely(hint *out) {
     mechanism_text(&out->m, out->cause + used, sizeof out->cause - (size_t)used);
 }
 
-/* The same mistake, if perhaps of another shape: "sums-end-4" and "sums-end-36". */
+/* Are both the same mistake, perhaps with other sizes? As "sums-end-4" and "sums-end-36". */
 static bool alike(const char *a, const char *b) {
     const char *dash = strrchr(a, '-');
     const bool number = dash && dash[1] >= '0' && dash[1] <= '9' && strncmp(a, "eps-", 4) != 0;
@@ -156,8 +156,8 @@ static bool find_mechanism(const enquiry *q, hint *out) {
     return name_likely(out), true;
 }
 
-/* Is only the saved mean wrong, and by little? Then a method that corrects its mean has saved the
- * uncorrected one. */
+/* Is only the saved mean wrong, and by little? If so, a method that corrects its mean has saved the
+ * uncorrected mean. */
 static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     const nl_method method = q->shell.impl->method;
     const size_t means = q->wrong[NL_MEAN].wrong;
@@ -172,7 +172,8 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     return true;
 }
 
-/* Of a method that corrects a number near the mean: row 0 alone is wrong, or one of no variance. */
+/* For a method that corrects a number near the mean: is only row 0 wrong, or only a row without
+ * variance? */
 static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
     const nl_method method = q->shell.impl->method;

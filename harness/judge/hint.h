@@ -12,13 +12,14 @@ typedef struct hint {
     char number[120]; /* "y[0][7] is 1.5, should be 2.5" */
     char cause[400];  /* or, if it is not known, what was tried */
     bool known;       /* is the cause known? */
-    mechanism m;      /* m.likely: the mistakes that give the numbers; 0: the cause is no mistake */
+    mechanism
+        m; /* m.likely: the mistakes that give these numbers; 0: the cause is no known mistake */
 } hint;
 
-/* Of the likely mistakes keeps those that are likely in `other`, too. False: there are none. */
+/* Keeps only the likely mistakes that are likely in `other` too. False: there are none. */
 bool hint_narrow(hint *h, const hint *other);
 
-/* The case with rows of so many features; false: it has no such spelling. */
+/* Respells the case with rows of this many features; false: not possible. */
 bool hint_resize(const nl_case *c, size_t features, nl_case *out);
 
 /* False: out of memory, or the call failed. */

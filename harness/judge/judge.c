@@ -16,8 +16,8 @@ static bool on_the_line(const judgement *j) {
     return all;
 }
 
-/* Names rows, or features, whose numbers are as far off as they are large, while all others are
- * right: nothing of the formula is left there. */
+/* Names rows or features whose errors are as large as their numbers, while all others are right: no
+ * mistake in the formula explains that. */
 static bool name_place(judgement *j) {
     const region *r = &j->wrong;
     char where[256];

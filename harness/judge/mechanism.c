@@ -111,7 +111,8 @@ static bool test(const subject *s, mechanism *out) {
         if (mechanism_progress) mechanism_progress(i, tried, "known mistakes");
         evaluate(&w, &all[i], h, &truth, screened);
         h->order = (int)i;
-        /* Leaves out a mistake without effect, as with a gamma of ones or a beta of zeros. */
+        /* Leaves out mistakes without effect on these data, such as a gamma of ones or a beta of
+         * zeros. */
         out->count += (h->left.rms != truth.rms || h->left.largest != truth.largest) &&
                       !(pair && h->left.rms == cast);
         wholly |= h->wholly;

@@ -38,8 +38,8 @@ typedef struct mechanism {
 /* Gets the progress of a long search; or NULL. */
 extern void (*mechanism_progress)(size_t done, size_t total, const char *what);
 
-/* Tests every mistake that may concern the subject and changes its outputs. If none explains the
- * error wholly and wrong is not NULL, tests again in the wrong region only, then in its output
+/* Tests every mistake that may concern the subject and changes its outputs. If no mistake explains
+ * the whole error and wrong is not NULL, tests again in the wrong region only, then in its output
  * only. False: out of memory. */
 bool mechanism_find(const subject *s, const region *wrong, mechanism *out);
 

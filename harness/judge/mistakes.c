@@ -1,5 +1,5 @@
-/* Tables: a row is a mistake, one field of the formula with another value. Of two that give the
- * same numbers the earlier row is named first, so simpler ones come earlier.
+/* Tables: a row is a mistake, one field of the formula with another value. If two mistakes give the
+ * same numbers, the earlier row is named first; so simpler mistakes come earlier.
  * SPDX-License-Identifier: MIT */
 #include "judge/families.h"
 #include "layer.h"
@@ -9,7 +9,7 @@
 
 enum { F = NL_BIT(NL_FORWARD), B = NL_BIT(NL_BACKWARD), I = NL_BIT(NL_INFERENCE), ALL = F | B | I };
 
-/* A condition for a mistake to be possible, besides its passes. */
+/* A further condition, besides the passes, for a mistake to be possible. */
 enum {
     ANY,
     HALVES,        /* y or dx has 16 bits */
@@ -191,7 +191,7 @@ static const struct row {
     {"saved-shift", F, CENTRED, AT(mean_saved), ITS_SHIFT,
      "x[0] was saved as the mean, without the mean of x - x[0]"},
     {"saved-correction", F, ANY, AT(mean_saved), CORRECTION,
-     "the saved mean is 0, or only what corrects it: its shift was not added"},
+     "the saved mean is 0, or only the correction: its shift was not added"},
     {"saved-sigma", F, ANY, AT(saved), SIGMA, "sigma was saved as rstd"},
     {"saved-variance", F, ANY, AT(saved), VARIANCE, "the variance was saved as rstd"},
     {"statistics-swapped", F, CENTRED, AT(saved), EXCHANGED, "mean and rstd are swapped"},

@@ -26,7 +26,7 @@ static double bare(const mistake_list *l, size_t i) {
            (double)(formula_gain_at(s, &l->right, j) * formula_gate(s, &l->right, false, i));
 }
 
-/* v, or the number of few digits beside it. */
+/* v, or a number with few digits next to it. */
 static double few_digits(const mistake_list *l, double v) {
     char text[32];
     snprintf(text, sizeof text, "%.2g", v);
@@ -59,7 +59,7 @@ static void add_clipped(mistake_list *l) {
     }
 }
 
-/* Zeros in every row, but nowhere a row of zeros; the rest is as much larger as dropout makes it.
+/* Every row has zeros, but none is all zeros, and the other values are larger by dropout's factor.
  */
 static void add_dropout(mistake_list *l) {
     const subject *s = l->s;
@@ -84,7 +84,7 @@ static void add_dropout(mistake_list *l) {
     f->drops = 1, f->factor = few_digits(l, factor);
 }
 
-/* The step of which all n numbers are multiples, at most 128 of them; or 0. */
+/* The step of which all n numbers are multiples, at most the 128-fold; 0: there is none. */
 static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     double least = INFINITY, largest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -241,7 +241,7 @@ static void add_past(mistake_list *l) {
     l->out[l->count - 1].fitted = true;
 }
 
-/* The statistics are those of the first elements alone, as of pRMSNorm, or of one warp. */
+/* The statistics of only the first elements, as in pRMSNorm or if only one warp adds. */
 static void add_first(mistake_list *l) {
     const subject *s = l->s;
     const size_t m = nl_group_size(s->p);

@@ -11,7 +11,7 @@ typedef struct score {
     size_t judged, beyond;   /* numbers with a bound; those beyond it */
     size_t certain;          /* numbers beyond the certain bound as well as the probable one */
     size_t groups, promised; /* rows, or channels; those with a bound */
-    size_t groups_beyond;    /* those with an element of y or dx beyond its bound */
+    size_t groups_beyond;    /* rows or channels with an element of y or dx beyond its bound */
     double largest;          /* units */
     struct {
         double largest;

@@ -62,8 +62,8 @@ bool region_has(const subject *s, const region *r, size_t i) {
     return r->rows[at.row] && r->features[at.feature] && r->places[at.place];
 }
 
-/* The step of a set with `count` marks from first to last that marks every step-th; 0: it has
- * none. */
+/* The step of a set that marks every step-th element from first to last, `count` in all; 0: the
+ * marks are not regular. */
 static size_t step_of(const bool *set, size_t first, size_t last, size_t count) {
     const size_t step = count > 1 ? (last - first) / (count - 1) : 0;
     for (size_t i = first, k = 0; k < count; i += step, k++)

@@ -62,7 +62,7 @@ mismatch formula_residual(workspace *w, bool right) {
             left.largest = fmax(left.largest, e), left.beyond += !within;
             left.finite += isfinite(w->s->got[o][i]);
             left.hits += within && !(k->was[i] <= 8 * k->allowed[i]);
-            /* with 16-bit outputs: the usual rounding of floats, which explains nothing */
+            /* with 16-bit outputs: the usual rounding of floats explains nothing */
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
             if (right) k->was[i] = e;

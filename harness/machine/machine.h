@@ -5,8 +5,7 @@
 #include <stdio.h>
 
 /* Writes "key: value" lines: processor, caches, memory, system, compiler, flags, commit, long
- * double, threads, peers, date, doctor. kernels: a hash of their sources and of how they are
- * compiled. */
+ * double, threads, peers, date, doctor. kernels: a hash of their sources and compile flags. */
 void machine_write(FILE *out);
 
 /* Writes these lines for a results file, x.machine.txt for x.csv, and whether --quick measured it. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A layer: in -> z = in W + b -> hat = norm(z) -> out = silu(hat). The last one stops at z. */
+/* A layer: in -> z = in W + b -> hat = norm(z) -> out = silu(hat). The last layer stops at z. */
 typedef struct layer {
     size_t from, to;
     float *w, *b, *dw, *db;            /* [from][to], [to] */

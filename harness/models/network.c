@@ -51,7 +51,8 @@ static void add(const network *net, float *to, const float *from) {
     for (size_t i = 0; i < elements(net); i++) to[i] += from[i];
 }
 
-/* ReLU with by == to; with its output, the derivative: zero wherever `by` is not positive. */
+/* Zeroes `to` wherever `by` is not positive: ReLU if by == to; its derivative if `by` is ReLU's
+ * output. */
 static void rectify(const network *net, float *to, const float *by) {
     for (size_t i = 0; i < elements(net); i++)
         if (!(by[i] > 0)) to[i] = 0;

@@ -4,7 +4,7 @@
 
 #include "normlab.h"
 
-/* What the transformer block and the GRU share: the tensors of one step, and its norms, which are
+/* Shared by the transformer block and the GRU: the tensors of one step, and its norms, which are
  * timed inside the step. */
 
 /* A block: x <- x + attention(norm(x)), x <- x + ffn(norm(x)), without embeddings, dropout and
@@ -24,7 +24,7 @@ enum { STEP_MATRICES = 6, STEP_NORMS = 3 };
 typedef struct step {
     step_shape shape;
     size_t rows, past; /* tokens, and those in the cache before them; rows of the GRU's batch */
-    bool training;     /* has memory for the backward pass; past is 0 then */
+    bool training;     /* has memory for the backward pass, in which case past is 0 */
     nl_op op;          /* of the norms: NL_LAYERNORM or NL_RMSNORM */
     bool unfused;      /* forward by the unfused rung instead of nl_best() */
     double norm_ns;    /* time spent in norms; the caller resets it */
@@ -37,13 +37,14 @@ typedef struct step {
     size_t used; /* floats of the room that are taken */
 } step;
 
-/* Returns the next `count` floats of the step's room; NULL where there is none, but counts them. */
+/* Returns the next `count` floats of the step's room; NULL if the step has no room left, but counts
+ * the floats. */
 float *step_take(step *s, size_t count);
 
 void step_norm(step *s, size_t which, const float *x, float *y);
 void step_norm_backward(step *s, size_t which, const float *x, const float *dy, float *dx);
 
-/* The two kinds, a file each. The first function takes room for what the others need. */
+/* The two kinds of steps, a file each. The first function allocates for the others. */
 void block_layout(step *s);
 void block_forward(step *s);
 void block_backward(step *s);
@@ -58,6 +59,7 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
 bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool training);
 void step_free(step *s);
 
-/* Forward: x to y. Then backward: dy to dx and the gradients; dw keeps the last one only. */
+/* Forward: x to y. Then runs backward, from dy to dx and the gradients; dw has only the last
+ * gradient. */
 void step_forward(step *s);
 void step_backward(step *s);

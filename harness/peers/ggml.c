@@ -201,7 +201,7 @@ static void backward_now(const nl_problem *p, const nl_backward_args *a, int thr
         threads);
 }
 
-/* The plans and buffers are one caller's at a time. */
+/* Only one caller at a time may use the plans and buffers. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {

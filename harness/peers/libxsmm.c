@@ -112,7 +112,7 @@ static void row(const nl_problem *p, const nl_forward_args *a, const plan *k, co
     const size_t at = r * p->c, bytes = nl_dtype_size(p->dtype);
     const void *x = (const char *)a->x + at * bytes;
     if (sum) {
-        peer_sum(p->dtype, a, at, p->c, sum);
+        peer_sum(p, a, at, p->c, sum);
         x = sum;
     }
     float sums[2] = {0}, mean = 0;

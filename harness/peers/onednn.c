@@ -27,7 +27,7 @@ static plan_key key_for(const nl_problem *p, int threads) {
 static const float *add_residual(const nl_problem *p, const nl_forward_args *a, plan *k) {
     size_t count = p->n * p->c;
     if (!k->x) k->x = malloc(count * sizeof *k->x);
-    if (k->x) peer_sum(p->dtype, a, 0, count, k->x);
+    if (k->x) peer_sum(p, a, 0, count, k->x);
     return k->x;
 }
 

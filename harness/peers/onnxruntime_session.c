@@ -33,6 +33,16 @@ typedef struct plan {
     OrtValue *values[PARTS];
 } plan;
 
+static ONNXTensorElementDataType type_of(const nl_problem *p, nl_extent extent) {
+    if (extent != NL_TENSOR && extent != NL_PARAMETERS) return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    switch (p->dtype) {
+    case NL_F32: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    case NL_F16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
+    case NL_BF16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
+    }
+    __builtin_unreachable();
+}
+
 /* The rank; a row's statistics are [n][1]. */
 static size_t shape_of(const nl_problem *p, nl_extent extent, int64_t shape[3]) {
     const int64_t n = (int64_t)p->n, c = (int64_t)p->c, s = (int64_t)p->s;
@@ -47,7 +57,7 @@ static bool describe(const nl_problem *p, const part *t, OrtValueInfo **out) {
     int64_t shape[3];
     const size_t rank = shape_of(p, t->extent, shape);
     bool ok = good(ort->CreateTensorTypeAndShapeInfo(&tensor)) &&
-              good(ort->SetTensorElementType(tensor, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT)) &&
+              good(ort->SetTensorElementType(tensor, type_of(p, t->extent))) &&
               good(ort->SetDimensions(tensor, shape, rank)) &&
               good(editor->CreateTensorTypeInfo(tensor, &type)) &&
               good(editor->CreateValueInfo(t->name, type, out));
@@ -97,13 +107,15 @@ static bool make_session(plan *k, const part *parts, int inputs) {
 }
 
 static bool is_for(const plan *k, const nl_problem *p, const part *parts, int count, int threads) {
-    bool same = k->session && k->p.op == p->op && k->p.n == p->n && k->p.c == p->c &&
-                k->p.s == p->s && k->p.eps == p->eps && k->threads == threads && k->count == count;
+    bool same = k->session && k->p.op == p->op && k->p.dtype == p->dtype && k->p.n == p->n &&
+                k->p.c == p->c && k->p.s == p->s && k->p.eps == p->eps && k->threads == threads &&
+                k->count == count;
     for (int i = 0; same && i < count; i++) same = strcmp(k->names[i], parts[i].name) == 0;
     return same;
 }
 
-/* The cached plan of a problem. Its first call, in verification, which is not timed, makes it. */
+/* The cached plan of a problem. The first call makes the session: it belongs to verification and is
+ * not timed. */
 static plan *find_plan(const nl_problem *p, const part *parts, int inputs, int count, int threads) {
     static plan plans[PLANS];
     static size_t next;
@@ -125,11 +137,10 @@ static bool hand_over(plan *k, int i, const part *t) {
     if (k->values[i]) ort->ReleaseValue(k->values[i]);
     k->values[i] = NULL, k->at[i] = t->at;
     return good(ort->CreateTensorWithDataAsOrtValue(memory, (void *)t->at, bytes, shape, rank,
-                                                    ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
-                                                    &k->values[i]));
+                                                    type_of(&k->p, t->extent), &k->values[i]));
 }
 
-void run_parts(const nl_problem *p, const part *all, int most, int threads) {
+bool run_parts(const nl_problem *p, const part *all, int most, int threads) {
     part parts[PARTS];
     int count = 0, inputs = 0;
     for (int i = 0; i < most; i++)
@@ -137,10 +148,9 @@ void run_parts(const nl_problem *p, const part *all, int most, int threads) {
     plan *k = find_plan(p, parts, inputs, count, threads);
     bool ok = k;
     for (int i = 0; ok && i < count; i++) ok = hand_over(k, i, &parts[i]);
-    if (ok)
-        good(ort->Run(k->session, NULL, k->names, (const OrtValue *const *)k->values,
-                      (size_t)inputs, k->names + inputs, (size_t)(count - inputs),
-                      k->values + inputs));
+    return ok && good(ort->Run(k->session, NULL, k->names, (const OrtValue *const *)k->values,
+                               (size_t)inputs, k->names + inputs, (size_t)(count - inputs),
+                               k->values + inputs));
 }
 
 const char *onnxruntime_start(void (*for_people)(const char *text)) {

@@ -18,7 +18,7 @@ typedef struct part {
 
 enum { PARTS = 8 };
 
-/* Runs the layer on those parts that have an address. The first call of a problem makes the
- * session, in verification, which is not timed. A call that fails leaves the outputs as they are,
- * so that the harness sees it. */
-void run_parts(const nl_problem *p, const part *parts, int count, int threads);
+/* Runs the layer on those parts that have an address: tensors and parameters in the type of the
+ * problem. The first call of a problem makes the session, in verification, which is not timed. A
+ * failing call leaves the outputs unchanged, which the harness detects. */
+bool run_parts(const nl_problem *p, const part *parts, int count, int threads);

@@ -16,11 +16,14 @@ void torch_register(void (*note)(const char *text));
  * which brought the second, is left out. */
 bool one_openmp_runtime(const char *peer, void (*note)(const char *text));
 
-/* x + residual, unrounded, of `count` elements from `at` on; also stores residual_out. */
-NL_INLINE void peer_sum(nl_dtype t, const nl_forward_args *a, size_t at, size_t count, float *sum) {
+/* x + residual of `count` elements from `at` on, rounded only if the problem says so; also stores
+ * residual_out. */
+NL_INLINE void peer_sum(const nl_problem *p, const nl_forward_args *a, size_t at, size_t count,
+                        float *sum) {
     for (size_t i = 0; i < count; i++) {
-        sum[i] = nl_load(t, a->x, at + i) + nl_load(t, a->residual, at + i);
-        if (a->residual_out) nl_store(t, a->residual_out, at + i, sum[i]);
+        sum[i] = nl_load(p->dtype, a->x, at + i) + nl_load(p->dtype, a->residual, at + i);
+        if (a->residual_out) nl_store(p->dtype, a->residual_out, at + i, sum[i]);
+        if (p->sum == NL_SUM_ROUNDED) sum[i] = nl_round(p->dtype, sum[i]);
     }
 }
 

@@ -44,12 +44,12 @@ struct shape {
         : sizes{int64_t(p->n), int64_t(p->c), int64_t(p->s)}, all(sizes, p->s == 1 ? 2 : 3),
           type(types[p->dtype]) {
     }
-    shape(const shape &) = delete; /* the references are to its own sizes */
+    shape(const shape &) = delete; /* the references point to the tensor's own sizes */
 };
 
 /* gamma, or ones: where dgamma is wanted, and beside 16 bits, where PyTorch computes and saves the
  * statistics in 16 bits if it has no weight in float. */
-at::Tensor weight(at::Tensor &kept, const float *gamma, const shape &d, bool wanted) {
+at::Tensor weight(at::Tensor &kept, const void *gamma, const shape &d, bool wanted) {
     if (gamma || !wanted) return view(kept, gamma, d.row, at::kFloat);
     kept.reset();
     static at::Tensor ones;
@@ -69,6 +69,7 @@ void forward_now(const nl_problem *p, const nl_forward_args *a) {
     if (a->residual) {
         x = x.to(at::kFloat).add(view(kept[1], a->residual, d.all, d.type));
         copy(a->residual_out, x, d.type);
+        if (p->sum == NL_SUM_ROUNDED) x = x.to(d.type);
     }
     const at::Tensor gamma = weight(kept[2], afterwards ? nullptr : a->gamma, d, sixteen),
                      beta = view(kept[3], afterwards ? nullptr : a->beta, d.row, at::kFloat);
@@ -196,23 +197,13 @@ void backward(const nl_problem *p, const nl_backward_args *a, int threads) {
 }
 
 nl_impl impl(const char *name, nl_op op, unsigned more) {
-    return {.name = name,
-            .isa = "c",
-            .about = "PyTorch " TORCH_VERSION ", eager",
-            .ops = NL_BIT(op),
-            .passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD) | more,
-            .dtypes = NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16),
-            .c_max = 0,
-            .thresholds = nullptr,
-
-            .threaded = true,
-            .range_safe = false,
-            .demonstration = false,
-            .method = NL_TWO_PASS,
-            .lanes = 1,
-            .forward = forward,
-            .backward = backward,
-            .scratch = nullptr};
+    nl_impl made = {};
+    made.name = name, made.isa = "c", made.about = "PyTorch " TORCH_VERSION ", eager";
+    made.ops = NL_BIT(op), made.passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD) | more;
+    made.dtypes = NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16);
+    made.threaded = true, made.method = NL_TWO_PASS, made.lanes = 1;
+    made.forward = forward, made.backward = backward;
+    return made;
 }
 
 } // namespace

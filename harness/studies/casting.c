@@ -39,7 +39,7 @@ typedef struct layer {
 } layer;
 
 /* The residual stream, the branch that is added to it and normalized in place, and y as doubles.
- * The first two have the storage type; in the exact chain all are doubles. */
+ * The first two arrays have the storage type; in the exact chain all arrays are double. */
 typedef struct chain {
     void *stream, *branch;
     double *y;

@@ -26,7 +26,7 @@ static const struct candidate {
 enum { CANDIDATES = sizeof candidates / sizeof *candidates, LAYERS = 64 };
 static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
 
-/* [0] to [LAYERS] of each; the weights of layer l, counted from 1, are at [l]. */
+/* Indices 0 to LAYERS; the weights of layer l, counted from 1, are at [l]. */
 typedef struct curves {
     double activation[LAYERS + 1], gradient[LAYERS + 1], weights[LAYERS + 1];
 } curves;

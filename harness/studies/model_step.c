@@ -18,7 +18,8 @@ static const step_shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, TOKENS = 128 };
 
-/* One token after others in the cache, a prompt, and a training step. For the GRU: rows. */
+/* The steps: one token after others in the cache, a prompt, and a training step. For the GRU:
+ * rows. */
 static const struct mode {
     const char *name;
     size_t rows, past;

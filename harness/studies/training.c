@@ -91,7 +91,7 @@ static double length(const float *v, size_t n) {
     return sqrt(squares);
 }
 
-/* The largest |w . dL/dw| of a hidden layer, over the lengths of both. */
+/* The largest |w . dL/dw| of a hidden layer, divided by the lengths of w and dL/dw. */
 static double along(const mlp *net) {
     double most = 0;
     for (size_t l = 0, at = 0, count; l < LAYERS; l++, at += count) {
@@ -105,7 +105,7 @@ static double along(const mlp *net) {
 }
 
 /* How much the gradient of the hidden layers changes after a short step along it, over the length
- * of the step: the curvature there. Leaves the weights as they were, nearly. */
+ * of the step: the curvature there. Leaves the weights nearly unchanged. */
 static double curvature(mlp *net, const digits *all, float *before) {
     const size_t count = mlp_hidden(net);
     gradient(net, all, BATCH, 0, 0);
@@ -118,8 +118,8 @@ static double curvature(mlp *net, const digits *all, float *before) {
     return length(net->gradient, count) / ((double)step * size);
 }
 
-/* With all hidden weights times 4: the loss, the gradient's length and the curvature, over what
- * they were; and w . dL/dw. With eps = 0 they are 1, 1/4, 1/16 and 0 behind a norm. */
+/* With all hidden weights times 4: the ratios of loss, gradient length and curvature to those
+ * before; and w . dL/dw. With eps = 0 they are 1, 1/4, 1/16 and 0 behind a norm. */
 static bool scale(study_out *o, const digits *all, mlp_norm norm) {
     static float before[(DIGIT_POINTS + 1 + (LAYERS - 1) * (WIDTH + 1)) * WIDTH];
     double loss[2], size[2], bend[2];
@@ -161,7 +161,7 @@ static bool twins(study_out *o, const digits *all, mlp_norm norm, size_t steps) 
 }
 
 /* The length of the weights between two norms, and the rms of the angles by which steps turn them.
- * Without eps, which would count once the weights are short. */
+ * Without eps, which would matter once the weights are short. */
 static bool turn(study_out *o, const digits *all, double decay, size_t steps) {
     const plan p = {.norm = MLP_RESCALE, .rate = 0.2, .decay = decay, .stretch = 1, .hidden = 1};
     enum { FIRST = (DIGIT_POINTS + 1) * WIDTH, COUNT = (WIDTH + 1) * WIDTH, EVERY = 100 };

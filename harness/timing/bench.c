@@ -121,7 +121,7 @@ static size_t find_baseline(const bench *b) {
     return 0;
 }
 
-/* The candidate, as its lines in the file of rounds name it. */
+/* The candidate's name in the file of rounds. */
 static bench_round name_candidate(const bench *b, size_t i) {
     static const char *const others[] = {"(baseline again)", "(limit)", "(streaming limit)"};
     const nl_impl *impl = i <= b->impls ? b->candidates[i].impl[0] : NULL;

@@ -28,8 +28,8 @@ instance *fixture_next(fixture *f);
  * outputs of NaN, so that errors found in it later come from these calls. */
 void fixture_begin(fixture *f, size_t calls);
 
-/* Must fixture_prepare come before every call? It restores on `threads` threads, so that each
- * core's cache holds what a call on as many threads leaves there (docs/measuring.md). */
+/* Must fixture_prepare come before every call? Restores on `threads` threads, so that each core's
+ * cache has the same contents as after a call (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);
 void fixture_prepare(fixture *f, int threads);
 
@@ -50,13 +50,13 @@ fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error
 void fixtures_free(fixtures *all);
 
 /* pRMSNorm of Zhang & Sennrich 2019: RMSNorm whose statistics come from the first features of a row
- * alone, here 1/16 = 6.25 %, as in most of their tables. Because it is another function than
- * RMSNorm, it is not in the table of implementations and has its own answer. */
+ * alone, here 1/16 = 6.25 %, as in most of their tables. pRMSNorm is another function than RMSNorm,
+ * so it is not in the table of implementations and has its own answer. */
 
 extern const nl_impl partial_impl;
 
 /* The number of features that the statistics read: c / 16, at least one. */
 size_t partial_features(size_t c);
 
-/* Its answer: RMSNorm's, with the mean square of those features. */
+/* Its answer: The answer of RMSNorm with the mean square of only those features. */
 bool partial_answer(const nl_case *c, nl_data *data, answer *out);

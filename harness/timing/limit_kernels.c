@@ -13,8 +13,9 @@ NL_INLINE void stream(void *p, vec v) {
     for (size_t k = 0; k < BYTES / sizeof(vf); k++) vstream(NL_F32, p, k * VLEN, part[k]);
 }
 
-/* Sums what it reads, or the compiler would remove the loads. Eight named accumulators, because the
- * compiler would keep an array in memory and add stores to the measurement. */
+/* Adds up the values that it reads; otherwise the compiler would remove the loads. Eight named
+ * accumulators, because the compiler would keep an array in memory and add stores to the
+ * measurement. */
 NL_INLINE void read_only(const limit_job *j, limit_ahead ahead) {
     const char *a = j->in[0];
     size_t i = 0;

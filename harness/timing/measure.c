@@ -99,7 +99,7 @@ static size_t shared_calls(const measure *m, size_t *turn) {
 }
 
 /* Draws the candidates' order for a block of rounds: a cyclic Latin square, candidates and rounds
- * shuffled. And a random number for each round. */
+ * shuffled. Also draws a random number for each round. */
 static void draw_square(const measure *m, size_t block, size_t *candidates, size_t *rounds,
                         size_t *random) {
     for (size_t i = 0; i < m->count; i++) candidates[i] = rounds[i] = i;
@@ -174,7 +174,7 @@ void measure_free(measure *m) {
     m->ns = NULL, m->position = NULL;
 }
 
-/* The median over rounds of a's time; with b, of the log of a's time over b's. */
+/* The median over rounds: of a's time, or, if there is a b, of log(a's time / b's). */
 static estimate over_rounds(const measure *m, size_t a, const size_t *b) {
     estimate e = {NAN, -INFINITY, INFINITY};
     double *v = malloc((m->rounds + 1) * sizeof *v);

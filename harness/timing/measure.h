@@ -15,7 +15,7 @@ typedef struct measure_candidate {
     /* Both untimed, or NULL: before every call, to restore its inputs or to flush the caches; and
      * after the last call of each round, or of a trial, whose outputs are still in place. */
     void (*before)(void *context), (*after)(void *context);
-    /* Untimed too, or NULL: before the first of the calls of a round, or of a trial. */
+    /* Untimed too, or NULL: before the first call of a round or a trial. */
     void (*begin)(void *context, size_t calls);
 } measure_candidate;
 

@@ -8,7 +8,8 @@ typedef struct mode {
     const char *name, *words, *about; /* words: what figures and prose call it (plots/modes.py) */
     const char *impl[2]; /* LayerNorm's and RMSNorm's; "best": the choice of nl_best() */
     bool threaded, streams;
-    int transfers[2];  /* of whole tensors in forward, in f32 without a residual; 0: each once */
+    int transfers
+        [2]; /* readings of whole tensors in forward, in f32 without a residual; 0: each once */
     int reads, copies; /* passes that RMSNorm saves: copies of stored tensors; reads of stored
                           tensors, or if there are no copies, of a row in the first-level cache */
 } mode;

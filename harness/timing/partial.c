@@ -1,6 +1,6 @@
 /* idea   The root mean square of the first sixteenth of the features stands for that of all.
  * gain   The statistics read a sixteenth of each row.
- * fails  Where the first features are not like the others: a row that begins small is blown up.
+ * fails  Fails if the first features are not like the others: a row that begins small is blown up.
  * SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
 #include "dtype.h"

@@ -1,5 +1,5 @@
 /* Times two layers against each other, as `normlab bench` times implementations, but each candidate
- * on its own case. Both are verified before the timing and after it. SPDX-License-Identifier: MIT
+ * on its own case. Both sides are verified before and after the timing. SPDX-License-Identifier: MIT
  */
 #pragma once
 

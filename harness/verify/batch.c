@@ -22,7 +22,7 @@ bool batch_shows(const nl_case *c) {
            nl_is_packed(p) && !c->in_place && !c->team && strcmp(c->data, "normal") == 0;
 }
 
-/* Bytes of an argument that belong to one row; 0: all rows share it. */
+/* Bytes of an argument for each row; 0: all rows share the argument. */
 static size_t stride(const nl_problem *p, nl_arg a) {
     const bool tensor = nl_args[a].extent == NL_TENSOR;
     if (!tensor && nl_args[a].extent != NL_GROUPS) return 0;

@@ -86,17 +86,17 @@ static double drift(const terms *t, size_t m, size_t lanes) {
     return most / u;
 }
 
-/* Are rounding errors of sums of these data independent? Not of 16-bit numbers that may lie far
- * from zero: they have so few bits left that the errors repeat. */
+/* Are rounding errors of sums of these data independent? Not for 16-bit numbers that may lie far
+ * from zero: so few of their bits vary that the errors repeat. */
 static bool is_random(const nl_case *c) {
     const bool far = !*c->data || strncmp(c->data, "offset", 6) == 0;
     if (far && c->problem.dtype != NL_F32) return false;
     return case_is_random(c);
 }
 
-/* The relative error of a sum of m terms. Certain: as many roundings as a term goes through.
- * Probable: their errors average out but for the drift, and stray from it by less than 9 standard
- * deviations, twice since the drift strays as well. */
+/* The relative error of a sum of m terms. The certain bound counts all roundings of a term. In the
+ * probable bound, rounding errors average out except for the drift, and differ from the drift by
+ * less than 9 standard deviations; twice that, since the drift varies as well. */
 static bound bound_of_sum(terms t, size_t m) {
     const double lanes = fmin(t.in->impl ? t.in->impl->lanes : 1, (double)m);
     const double chain = (double)m / lanes, certain = chain + lanes;
@@ -134,7 +134,7 @@ static unsigned terms_of(nl_pass pass, nl_method method) {
 }
 
 /* The error of the sum of squares in rstd, which the root halves: the certain bound keeps the other
- * half for the rounding of the squares, the probable one gives that 2 units. */
+ * half for the rounding of the squares; the probable bound has 2 units for that rounding. */
 static bound squares_of_group(const instance *in, const ref_outputs *want, size_t g,
                               nl_method method) {
     const unsigned kind = NL_BIT(method == NL_ONE_PASS ? RAW_SQUARES : SQUARES);
@@ -161,8 +161,8 @@ static double refined_mean(double sum, double k, double far) {
     return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
 
-/* What no operation rounds: y of a group of zeros, which is beta; and gradients of exact data where
- * rstd, and for dx the size of the group, are powers of two. */
+/* Results that no operation rounds: y of a group of zeros, which is beta; and gradients of exact
+ * data if rstd, and for dx the group's size, are powers of two. */
 static void find_exact(const instance *in, const ref_outputs *want, size_t g, allowance *a) {
     enum { LARGEST_EXACT = 64 }; /* its sums of g have few enough bits */
     const nl_problem *p = &in->c->problem;
@@ -233,7 +233,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const bound eight = {8, 8};
     const int gate = nl_layers[p->op].gate;
     allowance a = {.units = eight, .rstd = eight};
-    if (gate == NL_GATE_FIRST && !backward) /* x of the norm is off, and rstd with it */
+    if (gate == NL_GATE_FIRST && !backward) /* the norm's x is off, and so is rstd */
         a.rstd.probable = a.rstd.certain += SILU;
     if (gate)
         a.units.probable = a.units.certain += SILU * (gate == NL_GATE_FIRST && !backward ? 2 : 1);

@@ -33,7 +33,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g);
 /* The bound of dgamma or dbeta (`which`) of feature j. */
 bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j);
 
-/* Is it finite, but too large for a sum of floats? No method promises to be right there. */
+/* Is it finite, but too large for a sum of floats? No method promises a right result in that
+ * case. */
 bool leaves_range(long double sum);
 
 bool exact_data(const instance *in);

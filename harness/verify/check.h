@@ -33,8 +33,8 @@ typedef struct checkers {
     FILE *from[CHECKERS_MAX];
 } checkers;
 
-/* Starts one for each processor that this process may use; checker k of n takes every n-th case.
- * The functions of `settings` run in both processes: selects() there, the others here. */
+/* Starts one for each processor that this process may use; checker k of n takes every n-th case. Of
+ * the functions of `settings`, selects() runs in the child, the others in this process. */
 void checkers_start(checkers *j, const nl_case *cases, size_t count,
                     check_settings (*settings)(void *context, const nl_case *c), void *context);
 

@@ -58,26 +58,22 @@ typedef struct field {
     size_t at;
 } field;
 
-#define OF(f) \
+#define P(f) \
     { #f, offsetof(nl_problem, f) }
-static const field problem[] = {OF(op),       OF(pass),
-                                OF(dtype),    OF(casting),
-                                OF(n),        OF(c),
-                                OF(s),        OF(eps),
-                                OF(momentum), OF(biased_running_var),
-                                OF(stores)};
-#undef OF
-#define OF(f) \
+#define F(f) \
     { #f, offsetof(nl_forward_args, f) }
-static const field forward_args[] = {OF(x),           OF(residual), OF(gamma),
-                                     OF(beta),        OF(y),        OF(residual_out),
-                                     OF(mean),        OF(rstd),     OF(running_mean),
-                                     OF(running_var), OF(scratch)};
-#undef OF
-#define OF(f) \
+#define B(f) \
     { #f, offsetof(nl_backward_args, f) }
-static const field backward_args[] = {OF(x),    OF(dy), OF(dresidual), OF(gamma), OF(mean),
-                                      OF(rstd), OF(dx), OF(dgamma),    OF(dbeta), OF(scratch)};
+static const field problem[] =
+    {P(op),     P(pass),       P(dtype), P(casting),  P(n),
+     P(c),      P(s),          P(eps),   P(momentum), P(biased_running_var),
+     P(stores), P(parameters), P(sum),   P(inner),    {"strides", offsetof(nl_problem, x_stride)}};
+static const field forward_args[] =
+    {F(x),    F(residual), F(gate),         F(gamma),       F(beta),    F(y),   F(residual_out),
+     F(mean), F(rstd),     F(running_mean), F(running_var), F(scratch), F(plan)};
+static const field backward_args[] = {B(x),     B(dy),      B(dresidual), B(gate),  B(gamma),
+                                      B(mean),  B(rstd),    B(dx),        B(dgate), B(dgamma),
+                                      B(dbeta), B(scratch), B(plan)};
 
 bool constants_name(nl_pass pass, const char *copies, const char *address, char *text,
                     size_t size) {

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAMES = 3 };
-static const char *const names[NAMES] = {"problem", "isa", "impls"};
+enum { NAMES = 2 };
+static const char *const names[NAMES] = {"problem", "impls"};
 
 /* Can an update write the text back without quotes? */
 static bool is_plain(const char *text) {
@@ -24,17 +24,27 @@ static bool read_header(error_record *e, scan *s) {
                 ? strcmp(s->fields[i], names[i]) != 0
                 : !is_plain(s->fields[i]) || error_record_column(e, s->fields[i]) != i - NAMES)
             return scan_error(
-                s, 1,
-                "column %zu is '%s': should be problem, isa, impls, then kinds of data, "
-                "each once",
+                s, 1, "column %zu is '%s': should be problem, impls, then kinds of data, each once",
                 i + 1, s->fields[i]);
     return true;
 }
 
-/* A line of the file is one of the record for each implementation that it names. */
+/* Adds a line of the record for each ISA of "name@isa+isa". */
+static bool add_impl(error_record *e, scan *s, error_line l, char *name) {
+    char *isa = strchr(name, '@');
+    if (!isa) return scan_error(s, l.number, "'%s' has no instruction set", name);
+    *isa++ = '\0';
+    for (char *next; isa; isa = next) {
+        if ((next = strchr(isa, '+'))) *next++ = '\0';
+        l.name = name, l.isa = isa, l.impl = nl_find(name, isa);
+        e->file[e->file_count++] = l;
+    }
+    return true;
+}
+
 static bool read_line(error_record *e, scan *s) {
     char **f = s->fields, *end;
-    error_line l = {.isa = f[1], .number = s->first_line};
+    error_line l = {.number = s->first_line};
     if (s->count != NAMES + e->kind_count)
         return scan_error(s, l.number, "%zu fields where the header has %zu", s->count,
                           NAMES + e->kind_count);
@@ -49,19 +59,20 @@ static bool read_line(error_record *e, scan *s) {
         if (*text && (*end || !isfinite(l.u[k]) || l.u[k] < 0))
             return scan_error(s, l.number, "%s: '%s' is no error", e->kinds[k], text);
     }
-    for (char *name = f[2], *next; name; name = next) {
+    bool ok = true;
+    for (char *name = f[1], *next; ok && name; name = next) {
         if ((next = strchr(name, ' '))) *next++ = '\0';
-        l.name = name, l.impl = nl_find(name, l.isa);
-        e->file[e->file_count++] = l;
+        ok = add_impl(e, s, l, name);
     }
-    return true;
+    return ok;
 }
 
 static bool has_each_once(const error_record *e, scan *s) {
     for (size_t i = 1; i < e->file_count; i++) {
         const error_line *l = &e->file[i];
         if (error_record_order(l - 1, l) == 0)
-            return scan_error(s, l->number, "%s has line %zu too", l->name, l[-1].number);
+            return scan_error(s, l->number, "%s@%s has line %zu too", l->name, l->isa,
+                              l[-1].number);
     }
     return true;
 }
@@ -69,7 +80,7 @@ static bool has_each_once(const error_record *e, scan *s) {
 static bool read_file(error_record *e, scan *s) {
     if (!scan_file(s, &e->text)) return false;
     size_t most = 1;
-    for (const char *p = e->text; *p; p++) most += *p == '\n' || *p == ' ';
+    for (const char *p = e->text; *p; p++) most += *p == '\n' || *p == ' ' || *p == '+';
     e->file = calloc(most, sizeof *e->file);
     bool ok = e->file ? read_header(e, s) : scan_error(s, 0, "no memory for it");
     while (ok && s->at < s->end) ok = scan_record(s) && read_line(e, s);
@@ -116,11 +127,11 @@ static double rounded_up(double u) {
     return strtod(text, NULL);
 }
 
-/* By problem, ISA and the numbers: implementations whose arithmetic is the same share a line. */
+/* By problem and numbers: implementations whose arithmetic is the same share a line. */
 static int order_of_numbers(const void *a, const void *b) {
     const error_line *l = a, *m = b;
-    const int problem = strcmp(l->problem, m->problem), isa = strcmp(l->isa, m->isa);
-    if (problem || isa) return problem ? problem : isa;
+    const int problem = strcmp(l->problem, m->problem);
+    if (problem) return problem;
     for (size_t k = 0; k < KINDS_MAX; k++) {
         const double u = isnan(l->u[k]) ? -1 : l->u[k], v = isnan(m->u[k]) ? -1 : m->u[k];
         if (u != v) return u < v ? -1 : 1;
@@ -129,16 +140,15 @@ static int order_of_numbers(const void *a, const void *b) {
 }
 
 static int order_to_write(const void *a, const void *b) {
-    const error_line *l = a, *m = b;
     const int numbers = order_of_numbers(a, b);
-    return numbers ? numbers : strcmp(l->name, m->name);
+    return numbers ? numbers : error_record_order(a, b);
 }
 
 /* Returns how many lines there are. */
 static size_t write_lines(const error_record *e, const error_line *lines, size_t count, FILE *out) {
     bool used[KINDS_MAX] = {0};
     size_t written = 0;
-    fputs("problem,isa,impls", out);
+    fputs("problem,impls", out);
     for (size_t k = 0; k < e->kind_count; k++) {
         for (size_t i = 0; i < count; i++) used[k] = used[k] || !isnan(lines[i].u[k]);
         if (used[k]) fprintf(out, ",%s", e->kinds[k]);
@@ -146,9 +156,14 @@ static size_t write_lines(const error_record *e, const error_line *lines, size_t
     fputc('\n', out);
     for (size_t i = 0; i < count; i++) {
         const error_line *l = &lines[i];
-        fprintf(out, "%s,%s,%s", l->problem, l->isa, l->name);
-        for (; i + 1 < count && order_of_numbers(l, &lines[i + 1]) == 0; i++)
-            fprintf(out, " %s", lines[i + 1].name);
+        fprintf(out, "%s,%s@%s", l->problem, l->name, l->isa);
+        for (; i + 1 < count && order_of_numbers(l, &lines[i + 1]) == 0; i++) {
+            const error_line *next = &lines[i + 1];
+            if (strcmp(next->name, lines[i].name) == 0)
+                fprintf(out, "+%s", next->isa);
+            else
+                fprintf(out, " %s@%s", next->name, next->isa);
+        }
         for (size_t k = 0; k < e->kind_count; k++)
             if (used[k]) isnan(l->u[k]) ? fputs(",", out) : fprintf(out, ",%.4g", l->u[k]);
         fputc('\n', out);

@@ -30,7 +30,7 @@ static const char *column_of(const nl_case *c) {
     return usual ? c->data : "others";
 }
 
-/* y and dx have a line for each type; the rest are floats in all. */
+/* y and dx have a line for each type; other outputs are floats with any type. */
 static bool has_type(nl_arg output) {
     return nl_args[output].extent == NL_TENSOR;
 }

@@ -157,7 +157,8 @@ static expected_value expected_dgamma(const expectations *d, size_t i) {
     return out;
 }
 
-/* A product of the gradient that reaches it, or dx's, and silu's derivative, which has 11 units. */
+/* The product of the incoming gradient, or dx's, and silu's derivative, which is off by up to 11
+ * units. */
 static expected_value expected_dgate(const expectations *d, size_t i, size_t g) {
     const allowance *a = &d->allowed[g];
     const ref_outputs *w = d->want;

@@ -8,8 +8,9 @@
 arena *isolate_arena(size_t bytes);
 
 /* Calls in->impl on its instance in a child process. The outputs arrive only if the instance lies
- * in the arena. There our own kernels share a process until one of them ends it, and loaded ones
- * share another; elsewhere each call gets a fresh process. False: why says what the kernel did. */
+ * in the arena. For instances in the arena, our own kernels share a process until one of them ends
+ * it, and loaded kernels share another; for others, each call gets a fresh process. False: why says
+ * what the kernel did. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
 /* If not NULL, it gets what a kernel prints, call by call, and printing is no failure. */

@@ -2,6 +2,7 @@
 #include "verify/pair.h"
 #include "base/clock.h"
 #include "dtype.h"
+#include "reference.h"
 #include "registry.h"
 #include "verify/constants.h"
 
@@ -56,8 +57,7 @@ static bool same_as_alone(party *p) {
     return true;
 }
 
-/* Half the features, if the buffers and scratch are enough for that: what a kernel keeps of a shape
- * shows. */
+/* Halves the features, if buffers and scratch suffice: shows whether a kernel remembers a shape. */
 static void halve(party *p) {
     nl_problem half = p->c.problem;
     half.c = half.c / 2 + 1;
@@ -139,13 +139,11 @@ bool pair_stale_wanted(const instance *in) {
 }
 
 /* Flips the lowest bit of the middle value's exponent, which doubles or halves it. */
-static void change_middle(void *array, size_t bytes, size_t size, nl_dtype t) {
-    static const unsigned short ones[] = {[NL_F16] = 1 << 10, [NL_BF16] = 1 << 7};
+static void change_middle(void *array, size_t bytes, nl_dtype t) {
+    const size_t size = nl_dtype_size(t);
+    const uint32_t lowest = 1u << (ref_formats[t].bits - 1);
     char *at = (char *)array + bytes / size / 2 * size;
-    uint32_t wide = 1u << 23;
-    unsigned char change[4];
-    memcpy(change, size == 4 ? (void *)&wide : (void *)&ones[t], size);
-    for (size_t i = 0; i < size; i++) at[i] ^= change[i];
+    for (size_t i = 0; i < size; i++) at[i] ^= (char)(lowest >> 8 * i);
 }
 
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write)) {
@@ -154,9 +152,9 @@ void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write
     for (int again = 0; again < 2; again++) {
         allow(in, true);
         for (nl_arg i = 0; i < NL_ARGS; i++) {
-            const size_t size = nl_args[i].extent == NL_TENSOR ? nl_dtype_size(t) : 4;
-            if (in->at[i] && !s->writable[i] && s->bytes[i] >= size)
-                change_middle(in->at[i], s->bytes[i], size, t);
+            const nl_dtype of = nl_args[i].extent == NL_TENSOR ? t : NL_F32;
+            if (in->at[i] && !s->writable[i] && s->bytes[i] >= nl_dtype_size(of))
+                change_middle(in->at[i], s->bytes[i], of);
             else if (again && in->at[i] && s->writable[i])
                 memset(in->at[i], in->unset, s->bytes[i]);
         }

@@ -4,8 +4,8 @@
 
 #include "verify/instance.h"
 
-/* Is this instance called in a pair as well? Only added kernels are, on small, ordinary cases: none of
- * our own has a static buffer. */
+/* Is this instance called in a pair as well? Only added kernels are tested, on small, ordinary
+ * cases: none of our own has a static buffer. */
 bool pair_wanted(const instance *in);
 
 /* A call that was made: its buffers' sizes, and which of them it may write. */

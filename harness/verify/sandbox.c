@@ -17,80 +17,32 @@
 #include <unistd.h>
 
 /* A compiler does not need these either. */
-static const int of_nobody[] = {SCMP_SYS(ptrace),
-                                SCMP_SYS(socket),
-                                SCMP_SYS(process_vm_writev),
-                                SCMP_SYS(io_uring_setup),
-                                SCMP_SYS(mount),
-                                SCMP_SYS(pidfd_getfd),
-                                SCMP_SYS(bpf),
-                                SCMP_SYS(name_to_handle_at),
-                                SCMP_SYS(open_by_handle_at),
-                                SCMP_SYS(unshare),
-                                SCMP_SYS(setns),
-                                SCMP_SYS(chroot),
-                                SCMP_SYS(umount2),
-                                SCMP_SYS(keyctl),
-                                SCMP_SYS(add_key),
-                                SCMP_SYS(userfaultfd),
-                                SCMP_SYS(perf_event_open)};
+static const char of_nobody[] =
+    "ptrace socket process_vm_writev io_uring_setup mount pidfd_getfd bpf name_to_handle_at "
+    "open_by_handle_at unshare setns chroot umount2 keyctl add_key userfaultfd "
+    "perf_event_open";
 
-static const int never[] = {SCMP_SYS(execve),
-                            SCMP_SYS(execveat),
-                            SCMP_SYS(creat),
-                            SCMP_SYS(openat2),
-                            SCMP_SYS(unlink),
-                            SCMP_SYS(unlinkat),
-                            SCMP_SYS(rename),
-                            SCMP_SYS(renameat),
-                            SCMP_SYS(renameat2),
-                            SCMP_SYS(link),
-                            SCMP_SYS(linkat),
-                            SCMP_SYS(symlink),
-                            SCMP_SYS(symlinkat),
-                            SCMP_SYS(mkdir),
-                            SCMP_SYS(mkdirat),
-                            SCMP_SYS(rmdir),
-                            SCMP_SYS(mknod),
-                            SCMP_SYS(mknodat),
-                            SCMP_SYS(truncate),
-                            SCMP_SYS(chmod),
-                            SCMP_SYS(fchmodat),
-                            SCMP_SYS(chown),
-                            SCMP_SYS(fchownat),
-                            SCMP_SYS(fchmod),
-                            SCMP_SYS(fchown),
-                            SCMP_SYS(lchown),
-                            SCMP_SYS(setxattr),
-                            SCMP_SYS(lsetxattr),
-                            SCMP_SYS(setpriority),
-                            SCMP_SYS(utimensat),
-                            SCMP_SYS(utimes),
-                            SCMP_SYS(utime),
-                            SCMP_SYS(futimesat),
-                            SCMP_SYS(fsetxattr),
-                            SCMP_SYS(removexattr),
-                            SCMP_SYS(lremovexattr),
-                            SCMP_SYS(shmget),
-                            SCMP_SYS(msgget),
-                            SCMP_SYS(semget),
-                            SCMP_SYS(mq_open),
-                            SCMP_SYS(mq_unlink),
-                            SCMP_SYS(ioprio_set),
-                            SCMP_SYS(sched_setscheduler),
-                            SCMP_SYS(sched_setparam),
-                            SCMP_SYS(sched_setattr)};
+static const char never[] =
+    "execve execveat creat openat2 unlink unlinkat rename renameat renameat2 link linkat "
+    "symlink symlinkat mkdir mkdirat rmdir mknod mknodat truncate chmod fchmodat chown "
+    "fchownat fchmod fchown lchown setxattr lsetxattr setpriority utimensat utimes utime "
+    "futimesat fsetxattr removexattr lremovexattr shmget msgget semget mq_open mq_unlink "
+    "ioprio_set sched_setscheduler sched_setparam sched_setattr";
 
 /* The calls that a process needs to start others. */
-static const int of_processes[] = {SCMP_SYS(fork),
-                                   SCMP_SYS(vfork),
-                                   SCMP_SYS(tkill),
-                                   SCMP_SYS(rt_sigqueueinfo),
-                                   SCMP_SYS(rt_tgsigqueueinfo),
-                                   SCMP_SYS(pidfd_send_signal),
-                                   SCMP_SYS(socketpair),
-                                   SCMP_SYS(setpgid),
-                                   SCMP_SYS(setsid)};
+static const char of_processes[] =
+    "fork vfork tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal socketpair setpgid "
+    "setsid";
+
+/* Refuses the system calls with these names. */
+static void refuse_all(scmp_filter_ctx all, uint32_t action, const char *names) {
+    char name[40];
+    for (int used; sscanf(names, "%39s%n", name, &used) == 1; names += used) {
+        const int call = seccomp_syscall_resolve_name(name);
+        if (call == __NR_SCMP_ERROR) abort(); /* misspelled */
+        seccomp_rule_add(all, action, call, 0);
+    }
+}
 
 /* A condition: the argument with this index equals a, differs from a, or equals b under the mask
  * a. */
@@ -102,8 +54,7 @@ static void refuse(scmp_filter_ctx all, int call, unsigned index, enum scmp_comp
 
 static void refuse_processes(scmp_filter_ctx all) {
     const scmp_datum_t self = (scmp_datum_t)getpid();
-    for (size_t i = 0; i < sizeof of_processes / sizeof *of_processes; i++)
-        seccomp_rule_add(all, SCMP_ACT_TRAP, of_processes[i], 0);
+    refuse_all(all, SCMP_ACT_TRAP, of_processes);
     refuse(all, SCMP_SYS(kill), 0, SCMP_CMP_NE, self, 0);
     refuse(all, SCMP_SYS(tgkill), 0, SCMP_CMP_NE, self, 0);
     refuse(all, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
@@ -111,8 +62,7 @@ static void refuse_processes(scmp_filter_ctx all) {
 
 static void refuse_files(scmp_filter_ctx all) {
     const int files[] = {SCMP_SYS(open), SCMP_SYS(openat)};
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        seccomp_rule_add(all, SCMP_ACT_TRAP, never[i], 0);
+    refuse_all(all, SCMP_ACT_TRAP, never);
     for (unsigned i = 0; i < 2; i++) { /* the flags are the second argument, or the third */
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_WRONLY);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_RDWR);
@@ -135,8 +85,7 @@ void sandbox_enter(sandbox_kind kind) {
     if (!all) return;
     const uint32_t action = kind == SANDBOX_COMPILER ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_TRAP;
     seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 1);
-    for (size_t i = 0; i < sizeof of_nobody / sizeof *of_nobody; i++)
-        seccomp_rule_add(all, action, of_nobody[i], 0);
+    refuse_all(all, action, of_nobody);
     if (kind == SANDBOX_KERNEL) refuse_files(all), refuse_processes(all);
     if (seccomp_load(all) != 0) { /* for example, not all threads can be sandboxed at once */
         seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 0);

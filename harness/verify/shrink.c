@@ -40,7 +40,7 @@ static bool alike(const verdict *a, const verdict *b) {
     return !a->compared == !b->compared && strncmp(a->why, b->why, length) == 0;
 }
 
-/* If it fails there too, takes that case. */
+/* If the kernel fails on the smaller case too, keeps that case. */
 static bool fails(search *s, const parts *p) {
     char text[CASE_TEXT + 400], error[700];
     nl_case c;

@@ -85,7 +85,7 @@ _Noreturn void worker_leave(int code);
 /* Notes what is usual, once, before the first call. */
 void surroundings_note(void);
 
-/* What a call has left changed, which would affect the next one; "": nothing. */
+/* Describes state that a call left changed and that would affect the next call; "": none. */
 const char *surroundings_changed(const instance *in);
 
 /* Describes in a sentence what a kernel did to its process. */

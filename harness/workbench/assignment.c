@@ -11,7 +11,7 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-/* Cuts the next word off *rest, which then begins at the one after; "" when there is none. */
+/* Cuts the next word off *rest, which then begins at the following word; "": no word is left. */
 static char *word(char **rest) {
     char *begin = *rest + strspn(*rest, " \t"), *end = begin + strcspn(begin, " \t");
     *rest = end + (*end != '\0');
@@ -62,7 +62,8 @@ static bool copy_rung(const scan *s, const char *name, char to[64]) {
                       name);
 }
 
-/* Does this rung, or any, take the case on this machine? If none does, no student's kernel can. */
+/* Does this rung, or any, take the case on this machine? If no implementation does, no student's
+ * kernel can. */
 static bool can_take(const nl_case *c, const char *name) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);

@@ -49,7 +49,7 @@ typedef struct assignment {
 
 /* False: error names the line, what is wrong with it and what it should be. */
 bool assignment_read(const char *path, assignment *out, char *error, size_t error_size);
-/* As assignment_read(), of a text; name: for the error. */
+/* Like assignment_read(), for a text; name: for the error. */
 bool assignment_parse(const char *name, const char *text, assignment *out, char *error,
                       size_t error_size);
 void assignment_free(assignment *a);

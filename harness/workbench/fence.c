@@ -71,8 +71,9 @@ static void poison_all(FILE *f, const char *stem, const assignment *rules, const
     }
 }
 
-/* rules.c includes rules.h, and then the file. rules.h includes each allowed header that the text mentions, then end.h, which poisons words. So
- * no macro of the file changes a header, and what headers say is no word of the file. */
+/* rules.c includes rules.h, and then the file. rules.h includes each allowed header that the text
+ * mentions, then end.h, which poisons words. So no macro of the file changes a header, and words in
+ * headers do not count as words of the file. */
 static bool write_rules(const compiled *c, const assignment *rules, const char *source,
                         const char *preprocessed) {
     const char *headers = *rules->headers ? rules->headers : usual_headers;
@@ -99,7 +100,8 @@ static bool write_rules(const compiled *c, const assignment *rules, const char *
 }
 
 /* The compiler's list of files that it opens has a line of dots and a name for each. After end.h
- * comes the file, and then only what has come before: some headers are read more than once. */
+ * the file itself is read, and later only headers that were read before it: some are read more than
+ * once. */
 static bool includes_allowed(const char *messages, char *error, size_t size) {
     const char *end = strstr(messages, "/end.h\n"), *line = end ? strchr(end, '\n') + 1 : NULL;
     if (!line) return snprintf(error, size, "the compiler does not list what it includes"), false;

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* As compile_kernel(), of a copy in a folder where no other file is. False: error says what the
- * rules forbid, or why it does not compile. */
+/* Like compile_kernel(), for a copy that is alone in its folder. False: error says what the rules
+ * forbid, or why it does not compile. */
 bool fence_kernel(const char *file, const assignment *rules, compiled *out, char *error,
                   size_t error_size);
 

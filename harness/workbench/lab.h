@@ -17,7 +17,7 @@ const lab *lab_at(size_t i); /* NULL: there are no more */
 /* By name, number or folder: "2-one-pass", "2", "labs/2-one-pass/". NULL: there is none. */
 const lab *lab_find(const char *name);
 
-/* The page's first line, without its mark; and how long the lab takes, "about 2 hours", or "". */
+/* The page's title; and the lab's time, "about 2 hours", or "". */
 const char *lab_title(const lab *l, char text[100]);
 const char *lab_takes(const lab *l, char text[100]);
 

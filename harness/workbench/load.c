@@ -186,8 +186,8 @@ static void ask_scratch(const struct library *l) {
             }
 }
 
-/* The description of a library that a child process has loaded, for this one, which does not load
- * it. */
+/* The description of a library that a child process has loaded and that this process does not
+ * load. */
 typedef struct description {
     size_t count;
     nl_impl impl; /* the first kernel */
@@ -288,7 +288,7 @@ const nl_impl *load_distant(const char *path, char *error, size_t size) {
     said->name[LOAD_NAME] = said->isa[sizeof said->isa - 1] = said->about[LOAD_ABOUT] = '\0';
     said->error[sizeof said->error - 1] = '\0';
     if (*said->error) return refuse(error, size, "%s", said->error), NULL;
-    if (said->count != 1) /* a second one could have a rung's name */
+    if (said->count != 1) /* a second kernel could have a rung's name */
         return refuse(error, size, "it has %zu kernels, and one is graded: leave one", said->count),
                NULL;
     m->name = said->name, m->isa = said->isa, m->about = said->about, m->thresholds = NULL;

@@ -23,7 +23,7 @@ static const char *const allowed[] =
      "__fprintf_chk", "stdout", "stderr", "abort", "__assert_fail", "__stack_chk_fail",
      "__errno_location", "nl_layers", "nl_parallel_for", "__cxa_finalize", "__gmon_start__",
      "__tls_get_addr", "_ITM_*", "__asan_*", "__ubsan_*", "__tsan_*", "__sanitizer_*", "__gcov_*",
-     /* OpenMP that ends with the call and leaves no setting */
+     /* functions of OpenMP that leave neither threads nor settings behind */
      "omp_get_thread_num", "omp_get_num_threads", "omp_get_max_threads", "omp_get_num_procs",
      "omp_in_parallel", "GOMP_parallel*", "GOMP_loop_*", "GOMP_sections_*", "GOMP_single_*",
      "GOMP_critical_*", "GOMP_atomic_*", "GOMP_ordered_*", "GOMP_barrier", "__kmpc_fork_call",

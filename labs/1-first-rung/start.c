@@ -1,7 +1,7 @@
 /* Lab 1: RMSNorm from the formula.
  *     y_i = gamma_i * xhat_i,   xhat_i = x_i * rstd,   rstd = 1 / sqrt(mean(x^2) + eps)
  * idea   TODO: what this kernel does, and why that is right.
- * gain   TODO: what it saves, and beside which rung.
+ * gain   TODO: the saving, and over which rung.
  * fails  TODO: on which data it is wrong or slow.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

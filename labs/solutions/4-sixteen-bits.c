@@ -22,7 +22,7 @@ NL_INLINE uint16_t to_bf16(float f) {
 NL_INLINE float from_f16(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, fraction = h & 0x3ff;
     if (exponent == 31) return nl_from_bits(sign | 0x7f800000 | fraction << 13);
-    if (exponent == 0) { /* zeros and subnormals: so many times 2^-24 */
+    if (exponent == 0) { /* zeros and subnormals: multiples of 2^-24 */
         float size = (float)fraction * 0x1p-24f;
         return sign ? -size : size;
     }

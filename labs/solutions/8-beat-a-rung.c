@@ -23,7 +23,7 @@ typedef struct sums {
     float d, squares;
 } sums;
 
-/* Of d = x - m, and of its squares if they are wanted. */
+/* Sums d = x - m, and its squares if they are wanted. */
 NL_INLINE sums sum_around(nl_view row, float m, bool squares) {
     const vf shift = vset(m);
     vf a = vset(0), b = a, c = a, d = a, aa = a, bb = a, cc = a, dd = a;

@@ -1,7 +1,9 @@
 """What bounds a norm: moving its bytes, or computing? f32, forward, one thread."""
 from math import inf
+from pathlib import Path
 
 import common
+import files
 import rungs
 import slide
 import speed
@@ -9,6 +11,7 @@ import speed
 SOURCE = "ladder"
 FLOPS = {"layernorm": 8, "rmsnorm": 4}  # an element: sums 1 + 3, output 4; sum of squares 2, output 2
 PATTERN = "copy"  # what a norm does, in the faster kind of store
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
 def roofs(page):
@@ -35,8 +38,23 @@ def peak(page):
         return None
 
 
+def ports(page, row):
+    """Gflop/s of a rung by its instructions alone (scripts/ports.py), at the clock that one chain of multiply-adds shows;
+    None where the core is not modelled or that was not measured."""
+    core = files.core(page.path("ladder"), DOCS / "machines")
+    case = f"{row['op']}/{row['pass']}/{row['dtype']}"
+    limit = [float(found["limit"]) for found in files.rows(DOCS / "ports.csv") if found["core"] == core
+             and (found["case"], found["impl"], found["isa"]) == (case, row["impl"], row["isa"])]
+    try:
+        chain = [float(found["y"]) for found in page.read("peak") if (found["series"], found["x"]) == (row["isa"], "1")]
+    except slide.Missing:
+        return None
+    lanes = {"avx2": 8, "avx512": 16}.get(row["isa"])
+    return FLOPS[row["op"]] * 16 / limit[0] * chain[0] * 4 / 2 / lanes if limit and chain else None
+
+
 def points(page):
-    """Of each layer naive and the fastest rung, at 64 x 1024."""
+    """For each layer, naive and the fastest rung at 64 x 1024."""
     rows = [row for row in common.on_widest(page.read()) if row["op"] in FLOPS and row["dtype"] == "f32" and row["ns"]
             and row["pass"] == "forward" and not row["options"] and row["verdict"] == "ok" and not row["flag"]]
     for op in FLOPS:
@@ -69,7 +87,7 @@ def draw(page):
     if top:
         axes.plot([top / lines[0][1], high], [top, top], color=page.muted, linewidth=2.5, zorder=1)
         axes.text(high, top * 1.06, f"fused multiply-adds, {top:.0f}", fontsize=slide.TEXT, color=page.ink, ha="right", va="bottom")
-    best, named = {}, []
+    best, named, bars = {}, [], []
     for row in marks:
         x = FLOPS[row["op"]] * int(row["n"]) * int(row["c"]) / float(row["bytes"])
         y = x * float(row["gbps"])
@@ -78,9 +96,13 @@ def draw(page):
         look = {"marker": marker, "color": page.colours[colour], "markeredgewidth": 3}
         named.append((x, y, f"{common.LAYERS[row['op']]} {rungs.name(row['impl'])}", look | {"markerfacecolor": page.back} if naive else look))
         best[row["op"]] = x, float(row["limit_pct"])
+        if not naive and (most := ports(page, row)):
+            bars.append(f"{most:.0f}")
+            axes.plot([x / 1.2, x * 1.2], [most, most], color=page.colours[colour], linewidth=6, zorder=2)
     page.points(axes, named)
     page.note("64 × 1024: x and y fit L2. Lines: the fastest copy in each place. Flops as in the formula, bytes once each. "
-              + ("" if top else "The peak of multiply-adds was not measured."))
+              + ("" if top else "The peak of multiply-adds was not measured. ")
+              + f"Bars: what the rungs' instructions allow, {' and '.join(bars)} Gflop/s." * bool(bars))
     second = min(1, len(lines) - 1)
     x, share = best["layernorm"] if "layernorm" in best else next(iter(best.values()))
     binds = top / lines[second][1] if top else inf

@@ -27,8 +27,8 @@ from .layers import (
 from .table import Implementation as Implementation, best, implementations
 from .timing import Limit as Limit, Measurement as Measurement, Race as Race, limit, measure, race
 from .truth import (
-    Gradients as Gradients, Judgement as Judgement, Mistake as Mistake, Reference as Reference, judge, judge_backward,
-    reference, reference_backward,
+    Gradients as Gradients, Judgement as Judgement, Mistake as Mistake, OtherBatch as OtherBatch, Reference as Reference,
+    judge, judge_backward, reference, reference_backward,
 )
 
 # Without the classes, which would fill most of help(normlab).

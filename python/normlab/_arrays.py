@@ -62,7 +62,7 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
 
 
 def as_given(array: NDArray[Any], x: Any) -> Any:
-    """As a tensor, without a copy, if x is one of PyTorch, which knows no array of bfloat16."""
+    """Returns a tensor, without a copy, if x is a tensor of PyTorch: NumPy has no bfloat16."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(x, torch.Tensor):
         return array

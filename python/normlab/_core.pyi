@@ -7,7 +7,8 @@ PASSES: dict[str, int]
 DTYPES: dict[str, int]
 
 # The settings of call.h by position: op, pass, channels_last, before_weight, rounded_sum, eps, momentum,
-# biased_running_var, impl, threads; reference and judge have the storage type of the result before them.
+# biased_running_var, impl, threads; reference and judge have the storage type of the result before them, and judge
+# the rows of another batch and the first of them before that.
 def forward(*settings: Any, **arrays: Any) -> Any: ...
 def backward(*settings: Any, **arrays: Any) -> tuple[Any, ...]: ...
 def reference(*settings: Any, **arrays: Any) -> dict[str, Any]: ...

@@ -45,7 +45,7 @@ def implementations() -> list[Implementation]:
 
 
 def number(names: dict[str, int], what: str, name: str) -> int:
-    """Of a name in a table of the library. ValueError: it has none."""
+    """The number of a name in a table of the library. ValueError: it has none."""
     if name in names:
         return names[name]
     raise ValueError(f"{what} {name!r}: {', '.join(names)}")

@@ -76,7 +76,7 @@ def _run(*command: Any) -> Any:
 
 
 def _rows(command: str, *options: str) -> tuple[list[dict[str, str]], str]:
-    """What the program writes with --out, and its table. ValueError: it rejects the options; its own message."""
+    """The file that the program writes with --out, and its table. ValueError: the program's message on bad options."""
     import csv
     import tempfile
     from pathlib import Path

@@ -13,8 +13,8 @@ with a step each, as the heads of q in a packed qkv; others are copied. So are p
 are in the input's type. Other types and devices are computed by torch, after a warning the first time.
 torch.get_num_threads() threads compute; sums are float32 in every type.
 
-The layers are a custom operator, torch.ops.normlab.norm: torch.compile(fullgraph=True), torch.export, FakeTensor and
-meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient
+The layers are custom operators, torch.ops.normlab.norm and gated: torch.compile(fullgraph=True), torch.export, FakeTensor
+and meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient
 raises RuntimeError, and torch.jit.script cannot compile them.
 """
 from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +58,7 @@ def _levels(tensor: Tensor) -> list[int]:
 
 
 def _in_place(*tensors: Optional[Tensor]) -> list[Any]:
-    """As arrays; copies of those whose rows the library cannot take beside those before."""
+    """Tensors as arrays; copies those whose rows do not fit the library's strides together with the tensors before."""
     inner, made = 0, []
     for tensor in tensors:
         if tensor is not None and not tensor.is_contiguous():
@@ -86,7 +86,7 @@ def _parameter(tensor: Optional[Tensor], narrow: bool = False) -> Any:
 
 
 def _is_narrow(x: Tensor, *parameters: Optional[Tensor]) -> bool:
-    """Are all in the type of x? Then the library takes them as they are."""
+    """Are all in the type of x? If so, the library takes the tensors without a copy."""
     return all(p is None or p.dtype == x.dtype for p in parameters)
 
 
@@ -190,6 +190,38 @@ def _norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias:
           running_mean=_parameter(running[0]), running_var=_parameter(running[1]))
 
 
+@_operator(3)
+def _gated_backward(dy: Tensor, x: Tensor, gate: Tensor, weight: Optional[Tensor], rstd: Tensor,
+                    gate_first: bool) -> Iterator[Any]:
+    """dx, dgate, and the gradient of weight, float32."""
+    dx, dgate, dweight = x.new_empty(x.shape), x.new_empty(x.shape), _empty(x, x.shape[-1])
+    yield dx, dgate, dweight
+    _call("gated_rms_norm_backward", *_in_place(dy, x, gate), _parameter(weight), out=_array(dx), dgate=_array(dgate),
+          dgamma=_array(dweight), rstd=_array(rstd), options={"gate_first": gate_first})
+
+
+def _gated_keep(ctx: Any, inputs: Any, output: Any) -> None:
+    x, gate, weight, ctx.gate_first, _, _ = inputs
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(x, gate, weight, output[1])
+
+
+def _gated_gradient(ctx: Any, dy: Tensor, *_: Any) -> Any:
+    dx, dgate, dweight = _gated_backward(dy, *ctx.saved_tensors, ctx.gate_first)
+    return dx, dgate, dweight if ctx.needs_input_grad[2] else None, None, None, None
+
+
+@_operator(2, _gated_keep, _gated_gradient)
+def _gated(x: Tensor, gate: Tensor, weight: Optional[Tensor], gate_first: bool, eps: float,
+           cast_before_weight: bool) -> Iterator[Any]:
+    """y, and the statistics rstd."""
+    y, rstd = x.new_empty(x.shape), _empty(x, *x.shape[:-1])
+    yield y, rstd
+    options = {"gate_first": gate_first, "eps": eps, "cast_before_weight": cast_before_weight}
+    _call("gated_rms_norm", *_in_place(x, gate), _parameter(weight, _is_narrow(x, weight)), options=options, out=_array(y),
+          rstd=_array(rstd))
+
+
 @cache
 def _warn(what: str) -> None:
     warn(f"normlab.torch takes float32, float16 and bfloat16 on the CPU: torch computes {what}", stacklevel=5)
@@ -206,14 +238,21 @@ def _takes(layer: str, x: Tensor) -> bool:
     return taken
 
 
-def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence[int], weight: Optional[Tensor],
-          bias: Optional[Tensor], eps: Optional[float], cast_before_weight: bool = False,
-          rounded_sum: bool = False) -> Any:
+def _rows_of(input: Tensor, shape: Sequence[int], **like: Optional[Tensor]) -> tuple[int, ...]:
+    """The axes before those that are normalized."""
     rows = input.shape[:max(0, input.dim() - len(shape))]
     if (*rows, *shape) != tuple(input.shape):
         raise ValueError(f"normalized_shape {tuple(shape)}: the input has shape {tuple(input.shape)}")
-    if residual is not None and residual.shape != input.shape:
-        raise ValueError(f"residual has shape {tuple(residual.shape)}, the input {tuple(input.shape)}")
+    for name, tensor in like.items():
+        if tensor is not None and tensor.shape != input.shape:
+            raise ValueError(f"{name} has shape {tuple(tensor.shape)}, the input {tuple(input.shape)}")
+    return tuple(rows)
+
+
+def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence[int], weight: Optional[Tensor],
+          bias: Optional[Tensor], eps: Optional[float], cast_before_weight: bool = False,
+          rounded_sum: bool = False) -> Any:
+    rows = _rows_of(input, shape, residual=residual)
     if _takes(layer, input):
         eps = torch.finfo(input.dtype).eps if eps is None else eps
         flat = [None if t is None else t.reshape(*rows, prod(shape)) for t in (input, residual)]
@@ -252,6 +291,25 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Te
 def qwen2_rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-6, residual: Optional[Tensor] = None) -> Any:
     """The gain is 1 + weight, as in transformers' GemmaRMSNorm and Qwen3NextRMSNorm. residual as in layer_norm."""
     return _rows("qwen2_rms_norm", input, residual, weight.shape, weight, None, eps)
+
+
+def gated_rms_norm(input: Tensor, gate: Tensor, weight: Optional[Tensor] = None, eps: Optional[float] = 1e-6,
+                   gate_first: bool = False, cast_before_weight: bool = False) -> Tensor:
+    """rms_norm(input) * silu(gate), as in Qwen3-Next; with gate_first rms_norm(input * silu(gate)), as in Mamba-2
+    (docs/naming.md). Over the axes of weight, or without one the last. silu is computed in float32."""
+    shape = input.shape[-1:] if weight is None else weight.shape
+    rows = _rows_of(input, shape, gate=gate)
+    if _takes("gated_rms_norm", input):
+        eps = torch.finfo(input.dtype).eps if eps is None else eps
+        x, z = (t.reshape(*rows, prod(shape)) for t in (input, gate))
+        y: Tensor = _gated(x, z, None if weight is None else weight.reshape(-1), gate_first, eps, cast_before_weight)[0]
+        return y.view(input.shape)
+    x = input * F.silu(gate) if gate_first else input
+    if cast_before_weight and weight is not None:
+        y = F.rms_norm(x, shape, None, eps) * weight
+    else:
+        y = F.rms_norm(x, shape, weight, eps)
+    return y if gate_first else y * F.silu(gate)
 
 
 def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optional[Tensor],
@@ -305,6 +363,18 @@ class Qwen2RMSNorm(torch.nn.RMSNorm):
 
     def forward(self, input: Tensor, residual: Optional[Tensor] = None) -> Any:
         return _rows("qwen2_rms_norm", input, residual, self.normalized_shape, self.weight, None, self.eps)
+
+
+class GatedRMSNorm(torch.nn.RMSNorm):
+    """gated_rms_norm as a module, of (input, gate)."""
+
+    def __init__(self, hidden_size: int, eps: float = 1e-6, gate_first: bool = False, cast_before_weight: bool = False,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__(hidden_size, eps, device=device, dtype=dtype)
+        self.gate_first, self.cast_before_weight = gate_first, cast_before_weight
+
+    def forward(self, input: Tensor, gate: Tensor) -> Tensor:  # type: ignore[override]
+        return gated_rms_norm(input, gate, self.weight, self.eps, self.gate_first, self.cast_before_weight)
 
 
 class _BatchNorm(torch.nn.modules.batchnorm._BatchNorm):

@@ -46,6 +46,23 @@ class Mistake(NamedTuple):
     likely: bool  #: among those that explain the error best
 
 
+class OtherBatch(NamedTuple):
+    """Rows that were computed in another batch, beside the judged ones. An ulp is of the judged type, or if one of the
+    numbers is none of that type, of the arrays'."""
+
+    rows: int  #: that were compared
+    other_rows: int  #: those with other bits
+    numbers: int  #: with other bits; NaNs are alike
+    ulps: float  #: the largest distance; infinite: one of both is NaN
+    worst: tuple[int, ...]  #: its place in y or dx
+    beyond: int  #: numbers of the other batch that are beyond the bound
+
+    @property
+    def same(self) -> bool:
+        """Have they the same bits?"""
+        return not self.numbers
+
+
 class Judgement(NamedTuple):
     """The verdict on somebody's outputs. str() has the five lines that matter, the cause last; `text` is the whole
     report of `normlab judge`.
@@ -67,6 +84,7 @@ class Judgement(NamedTuple):
     worst: tuple[int, ...]  #: its place
     mechanism: str  #: the likely mechanism of the error, in one line
     mistakes: tuple[Mistake, ...]  #: those that were tried, best first; none where nothing needs explaining
+    batch: OtherBatch | None  #: of the argument batch
     text: str  #: the report
 
     @property
@@ -88,6 +106,8 @@ class Judgement(NamedTuple):
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
 _JUDGED = ("as x; float64 is judged as float32", "The output.")
 _WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: none.")
+_BATCH = ("(..., c), of y's or dx's type", "Rows of it computed in another batch; None: none. Have they the same bits?")
+_FIRST = ("int", "The row of x that batch begins with, as rows follow each other.")
 _SUMS = ("(c,), any float type", "The gradients of the gain and the bias, rounded to float32; None: not judged.")
 _FIXED = ("(c,), any float type", "For batchnorm in inference; None: in training.")
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
@@ -174,7 +194,7 @@ def gradients(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: 
         gate=_tensor(gate, "gate", True), gamma=_vector(gamma, "gamma"))
 
 
-def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: Array,
+def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: Array, batch: Array | None, first_row: int,
            arrays: dict[str, NDArray[Any] | None]) -> Judgement:
     x = _tensor(given_x, "x")
     if x is None:
@@ -184,20 +204,29 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
     to = its if rounded_to is None else dtype_name(rounded_to)
     if its not in ("f32", to):
         raise ValueError(f"rounded_to {to}: the output is {its}")
-    found = _core.judge(_core.DTYPES[to], *settings, x=x, **arrays)
-    shape = x.shape if found["worst_of"] in ("y", "dx", "dgate") else (-1,)
-    place = np.unravel_index(found["worst"], shape) if shape != (-1,) else (found["worst"],)
-    found["worst"] = tuple(int(k) for k in place)
+    if batch is not None and as_array(batch, "batch").dtype != given:
+        raise ValueError(f"batch is {as_array(batch, 'batch').dtype}, and the output is {given}")
+    if first_row < 0:
+        raise ValueError(f"first_row = {first_row} is negative")
+    found = _core.judge(_tensor(batch, "batch"), first_row, _core.DTYPES[to], *settings, x=x, **arrays)
+
+    def place(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(int(k) for k in np.unravel_index(i, shape))
+    found["worst"] = place(found["worst"], x.shape) if found["worst_of"] in ("y", "dx", "dgate") else (found["worst"],)
+    if found["batch"]:
+        rows, others, numbers, ulps, worst, beyond = found["batch"]
+        found["batch"] = OtherBatch(rows, others, numbers, ulps, place(worst, x.shape), beyond)
     found["mistakes"] = tuple(Mistake(*row) for row in found["mistakes"])
     return Judgement(**found)
 
 
-@documented("Judgement", y=_JUDGED, x=_ANY, gamma=_WIDE, beta=_WIDE, running_mean=_FIXED, running_var=_FIXED)
+@documented("Judgement", y=_JUDGED, x=_ANY, gamma=_WIDE, beta=_WIDE, running_mean=_FIXED, running_var=_FIXED,
+            batch=_BATCH, first_row=_FIRST)
 def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array | None = None, *,
           eps: float = 1e-5, residual: Array | None = None, gate: Array | None = None,
           running_mean: Array | None = None, running_var: Array | None = None,
           cast_before_weight: bool = False, rounded_sum: bool = False, channels_last: bool = False,
-          rounded_to: Any = None) -> Judgement:
+          rounded_to: Any = None, batch: Array | None = None, first_row: int = 0) -> Judgement:
     """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code. Explains a large
     error by known mistakes (docs/judge.md).
 
@@ -207,17 +236,18 @@ def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array |
     """
     direction = "forward" if running_mean is None else "inference"
     return _judge(
-        _settings(op, direction, eps, channels_last, cast_before_weight, rounded_sum), x, rounded_to, y,
+        _settings(op, direction, eps, channels_last, cast_before_weight, rounded_sum), x, rounded_to, y, batch, first_row,
         {"y": _tensor(y, "y"), "residual": _tensor(residual, "residual"), "gate": _tensor(gate, "gate"),
          "gamma": _vector(gamma, "gamma"), "beta": _vector(beta, "beta"), "running_mean": _vector(running_mean, "running_mean"),
          "running_var": _vector(running_var, "running_var")})
 
 
-@documented("Judgement", dx=_JUDGED, x=_ANY, gamma=_WIDE, dgamma=_SUMS, dbeta=_SUMS)
+@documented("Judgement", dx=_JUDGED, x=_ANY, gamma=_WIDE, dgamma=_SUMS, dbeta=_SUMS, batch=_BATCH, first_row=_FIRST)
 def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Array | None = None, *,
                    eps: float = 1e-5, dgamma: Array | None = None, dbeta: Array | None = None,
                    dresidual: Array | None = None, gate: Array | None = None, dgate: Array | None = None,
-                   channels_last: bool = False, rounded_to: Any = None) -> Judgement:
+                   channels_last: bool = False, rounded_to: Any = None, batch: Array | None = None,
+                   first_row: int = 0) -> Judgement:
     """Is dx the gradient of x, and are dgamma and dbeta those of gamma and beta?
 
     >>> x = normlab.data("normal", 4, 64)
@@ -226,7 +256,7 @@ def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Array | None 
     'right'
     """
     return _judge(
-        _settings(op, "backward", eps, channels_last), x, rounded_to, dx,
+        _settings(op, "backward", eps, channels_last), x, rounded_to, dx, batch, first_row,
         {"dx": _tensor(dx, "dx"), "dy": _tensor(dy, "dy"), "dresidual": _tensor(dresidual, "dresidual"),
          "gate": _tensor(gate, "gate"), "dgate": _tensor(dgate, "dgate"), "gamma": _vector(gamma, "gamma"), "dgamma": _vector(dgamma, "dgamma"),
          "dbeta": _vector(dbeta, "dbeta")})

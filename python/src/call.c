@@ -14,7 +14,7 @@ bool call_begin(void) {
     return true;
 }
 
-/* In Python's word for NULL, which has as many letters. */
+/* Writes Python's None instead of NULL: both have four letters. */
 void *call_raise(nl_status status) {
     char text[256];
     snprintf(text, sizeof text, "%s", nl_message());

@@ -32,8 +32,9 @@ FUNCTION(table_best);
 /* (calls, seconds for each, precision) -> the fields of normlab.Race. Holds Python's lock. */
 FUNCTION(race_calls);
 
-/* ((case, implementation), (the other's), threads, seconds) -> who computed them, ns of each, the log
- * of the second's time over the first's, and the verdict. Both are verified before and afterwards. */
+/* ((case, implementation), (the other's), threads, seconds) -> who computed them, ns of each, the
+ * log of the second's time over the first's, and the verdict. Both implementations are verified
+ * before and after the timing. */
 FUNCTION(race_cases);
 
 /* (path of a results file) Writes the machine's facts beside it. */

@@ -44,7 +44,7 @@ static bool get(PyObject *const *args, Py_ssize_t count, PyObject *names, unsign
     return call_read(args, count, names, k) && get_arrays(always & nl_takes(k->p.op, k->p.pass), k);
 }
 
-/* What the caller gave, or what was made for it. NULL: raised. */
+/* The caller's array, or the one that was made in its place. NULL: raised. */
 static PyObject *result(const call *k, nl_arg a) {
     return k->given[a] ? Py_NewRef(k->given[a]) : array_like(k->array[a], k->given[NL_X]);
 }

@@ -158,7 +158,7 @@ def test_wrong_table():
 
 
 class TestOtherArrays:
-    """What is no numpy.ndarray is used in place, through the buffer protocol or DLPack."""
+    """Objects that are no numpy.ndarray are used in place, through the buffer protocol or DLPack."""
 
     def test_buffers(self):
         x, y = array.array("f", range(8)), array.array("f", [0] * 8)

@@ -7,8 +7,8 @@ import normlab
 import numpy as np
 import pytest
 from normlab.frameworks import __main__ as command
-from normlab.frameworks import exhibits, invariance, rounding, saving, step, verify
-from normlab.frameworks.adapter import Layer, Missing
+from normlab.frameworks import compiled, exhibits, invariance, rounding, saving, step, verify
+from normlab.frameworks.adapter import QUEUED, Layer, Missing
 from normlab.frameworks.ours import Normlab
 from normlab.frameworks.registry import make
 
@@ -223,6 +223,47 @@ def test_the_command(tmp_path, capsys):
         with pytest.raises(SystemExit, match="2"):
             command.main(wrong)
         assert f"argument {wrong[0]}: {wrong[1]} should be" in capsys.readouterr().err
+    for mode, names in command.UNUSED.items():
+        for name in names:
+            with pytest.raises(SystemExit, match="2"):
+                command.main([f"--{mode}", f"--{name}", FORWARD if name == "case" else "1"])
+            assert f"argument --{name}: --{mode} makes no use of it" in capsys.readouterr().err
+
+
+def test_a_queue_is_divided_by_its_calls(monkeypatch):
+    """A GPU's layers are timed in queues."""
+    class Queued(Normlab):
+        def layer(self, problem):
+            right = super().layer(problem)
+            return right._replace(queue=lambda: right.call)
+
+    ns = lambda factor: [(factor * 1000.0,) * 3] * 2
+    timed = normlab.timing.Race(ns(QUEUED), [(0.0,) * 3] * 2, [(0.0,) * 3] * 2, 0.0, 9)
+    monkeypatch.setattr(saving, "race", lambda *calls, **_: timed)
+    row = saving.measure(Queued(1), "normlab", FORWARD, 1, 0.001)
+    assert (row.layernorm_ns, row.rmsnorm_ns, row.call_ns) == (1000, 1000, 1000 * QUEUED)
+
+
+class Stub:
+    """torch.compile that computes as `base` does."""
+
+    def __init__(self, base):
+        self.base, self.version = base, base.version
+
+    def layer(self, problem):
+        return self.base.layer(problem)
+
+
+@pytest.mark.parametrize("compiles", [Normlab(1), Off("y", "rmsnorm")])
+def test_compiled(monkeypatch, compiles):
+    monkeypatch.setattr(compiled, "make", lambda name, *_: Normlab(1) if name == "normlab" else Stub(compiles))
+    row = compiled.measure("normlab", "rmsnorm/both/f32/9x64/normal", 1, 0.001, "cpu")
+    if isinstance(compiles, Off):
+        assert row.verdict == "fail" and row.why.startswith("torch_compile: y is wrong") and row.rounds == 0
+    else:
+        assert row.verdict == "ok" and row.rounds > 3 and row.hand_ns > 0 < row.compiled_ns
+    assert compiled.measure_by_name("liger", "rmsnorm/both/f32/9x64/normal", 1, 0.001, "cpu").verdict == "skip"
+    assert [compiled.says(*ends) for ends in ((-4, 9), (-9, -6), (-9, 9))] == ["reached", "not reached", "NOT RESOLVED"]
 
 
 def test_race():

@@ -74,6 +74,46 @@ def test_rows(name, shape, c, dtype, affine, residual):
 
 
 @quick
+@given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes, affine=st.booleans(),
+       first=st.booleans(), narrow=st.booleans(), view=st.booleans())
+def test_gated(shape, c, dtype, affine, first, narrow, view):
+    """The formula in torch, with the gradients of x, gate and weight; also of halves of one tensor."""
+    def theirs(x, z, *w):
+        silu = z / (1 + torch.exp(-z))
+        h = x * silu if first else x
+        y = h * torch.rsqrt(h.square().mean(-1, keepdim=True) + 1e-2) * (w[0] if w else 1)
+        return y if first else y * silu
+
+    both = torch.randn(*shape, 2 * c).to(dtype)
+    x, z = both.chunk(2, -1) if view else (half.clone() for half in both.chunk(2, -1))
+    w = (torch.rand(c) + 0.5).to(dtype if narrow else torch.float32).requires_grad_()
+    compare(lambda x, z, *w: nlt.gated_rms_norm(x, z, *w, eps=1e-2, gate_first=first), theirs, x,
+            [z.detach().requires_grad_(), w][:1 + affine], scale=2)
+
+
+def test_gated_module():
+    x, z = torch.randn(2, 3, 8, dtype=torch.bfloat16), torch.randn(2, 3, 8, dtype=torch.bfloat16)
+    module = nlt.GatedRMSNorm(8, cast_before_weight=True)
+    with torch.no_grad():
+        module.weight.uniform_(0.5, 1.5)
+    rounded = F.rms_norm(x.float(), (8,), None, 1e-6).bfloat16().float() * module.weight * F.silu(z.float())
+    assert torch.equal(module(x, z), rounded.bfloat16())
+    with pytest.warns(UserWarning, match="torch computes this gated_rms_norm of torch.float64"):
+        nlt._warn.cache_clear()
+        close(module.double()(x.double(), z.double()), rounded.double(), torch.bfloat16)
+    close(nlt.gated_rms_norm(x.double(), z.double(), gate_first=True),
+          F.rms_norm((x * F.silu(z.double())), (8,), None, 1e-6), torch.float32)
+    compiled = torch.compile(nlt.GatedRMSNorm(8, gate_first=True), fullgraph=True, backend="aot_eager")
+    x, z = x.float().requires_grad_(), z.float().requires_grad_()
+    close(compiled(x, z), F.rms_norm(x * F.silu(z), (8,), None, 1e-6), torch.float32, 4)
+    compiled(x, z).sum().backward()
+    assert x.grad.abs().sum() and z.grad.abs().sum()
+    assert torch.vmap(nlt.gated_rms_norm)(x, z).shape == x.shape
+    with pytest.raises(ValueError, match=r"gate has shape \(3, 8\), the input \(2, 3, 8\)"):
+        nlt.gated_rms_norm(x, z[0])
+
+
+@quick
 @given(n=st.integers(2, 8), c=st.integers(1, 9), rest=st.lists(st.integers(1, 5), max_size=3), dtype=dtypes,
        training=st.booleans())
 def test_batch_norm(n, c, rest, dtype, training):
@@ -101,6 +141,9 @@ def tensors(*shapes, grad=True):
     ("norm", [*tensors((2, 3, 8), (2, 3, 8), 8, None), None, None, "qwen2_rms_norm", True, 0.1, 0.1, False, True]),
     ("norm", [*tensors((3, 8, 2), None, 8, None), torch.zeros(8), torch.ones(8), "batch_norm", True, 0.1, 0.1, False, False]),
     ("norm", [*tensors((3, 8, 2), None, None, 8), torch.zeros(8), torch.ones(8), "batch_norm", False, 0.1, 0.1, False, False]),
+    ("gated", [*tensors((3, 8), (3, 8), 8), True, 0.1, True]),
+    ("gated", [*tensors((2, 3, 8), (2, 3, 8), None), False, 0.1, False]),
+    ("gated_backward", [*tensors((3, 8), (3, 8), (3, 8), 8, 3, grad=False), False]),
     ("norm_backward", [*tensors((3, 8), None, (3, 8), 8, 0, 3, grad=False), "rms_norm"])])
 def test_operators(name, arguments):
     torch.library.opcheck(getattr(torch.ops.normlab, name).default, arguments)
@@ -300,6 +343,18 @@ def test_the_norms_of_an_attention_block(monkeypatch):
         for part, one in ((qkv[:, :, :heads], q_norm), (qkv[:, :, heads:heads + others], k_norm)):
             assert not part.is_contiguous()
             same_rounding(one(part), *qwen3_rms_norm(part, one.weight, eps))
+
+
+def test_gated_views_are_not_copied(monkeypatch):
+    """As Qwen3-Next's: heads of one projection beside their gates, forward and backward."""
+    x, z = torch.randn(2, 5, 4, 32).bfloat16().requires_grad_().chunk(2, -1)
+    w = torch.ones(16, dtype=torch.bfloat16, requires_grad=True)
+    want = nlt.gated_rms_norm(x.contiguous(), z.contiguous(), w)
+    monkeypatch.setattr(Tensor := torch.Tensor, "contiguous", lambda self, **_: self if self.is_contiguous() else 1 / 0)
+    got = nlt.gated_rms_norm(x, z, w)
+    assert not x.is_contiguous() and torch.equal(got, want)
+    ours, theirs = (torch.autograd.grad(y, [x, z, w], torch.ones_like(y)) for y in (got, want))
+    assert all(torch.equal(a, b) and a.dtype == torch.bfloat16 for a, b in zip(ours, theirs))
 
 
 def test_gradients_through_views():

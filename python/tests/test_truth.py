@@ -45,6 +45,40 @@ def test_prints_as_the_program(dtype, tmp_path):
     assert len(judged.worst) == len(place)
 
 
+def test_rows_of_another_batch(tmp_path):
+    x = np.random.default_rng(8).normal(size=(4, 3, 64)).astype("f4")
+    y = normlab.rms_norm(x)
+    part = y.reshape(12, 64)[5:8].copy()
+    assert normlab.judge(y, "rmsnorm", x).batch is None
+    assert normlab.judge(y, "rmsnorm", x, batch=part, first_row=5).batch == (3, 0, 0, 0, (0, 0, 0), 0)
+    part[1, 7] = np.nextafter(part[1, 7], np.float32(np.inf))
+    part[2] = np.nan
+    for save, a in ("x", x), ("y", y), ("part", part):
+        np.save(tmp_path / f"{save}.npy", a)
+    judged = normlab.judge(y, "rmsnorm", x, batch=part, first_row=5)
+    assert judged.batch == (3, 2, 65, np.inf, (2, 1, 0), 64) and not judged.batch.same and judged.right
+    run = subprocess.run([PROGRAM, "judge", "rmsnorm", "--x=x.npy", "--y=y.npy", "--batch=part.npy", "--first-row=5"],
+                         cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert judged.text == run.stdout.replace(": y.npy", ": y").replace(": part.npy", ": batch")
+    wide = y.astype("f8")
+    wider = np.nextafter(wide[1, 2], np.inf)
+    assert normlab.judge(wide, "rmsnorm", x, batch=wider, first_row=5).batch[:4] == (1, 1, 64, 1)
+    short = y.astype(ml_dtypes.bfloat16)
+    assert normlab.judge(short, "rmsnorm", x, batch=short[1:]).batch.rows == 9
+    assert normlab.judge(short, "rmsnorm", x, batch=short[1:], first_row=3).batch.same
+    dx, _ = normlab.rms_norm_backward(x, x)
+    assert normlab.judge_backward(dx, "rmsnorm", x, x, batch=dx[2], first_row=6).batch.same
+    for batch, first, kind, words in [
+            (part, 10, ValueError, "batch has 3 rows; from row 10 on x has 2"), (part, -1, ValueError, "first_row = -1"),
+            (part[:, 1:], 0, ValueError, r"batch has shape \(3, 63\): no rows of 64"), (part[:0], 0, ValueError, "no rows of 64"),
+            (part.astype("f8"), 0, ValueError, "batch is float64, and the output is float32"), (3, 0, TypeError, "batch is int")]:
+        with pytest.raises(kind, match=words):
+            normlab.judge(y, "rmsnorm", x, batch=batch, first_row=first)
+    with pytest.raises(ValueError, match="batch: batchnorm does not normalize a row by itself"):
+        normlab.judge(y, "batchnorm", x, batch=part)
+
+
 def test_judge_types():
     random = np.random.default_rng(7)
     x = random.normal(size=(8, 64)).astype(ml_dtypes.bfloat16)
@@ -193,7 +227,7 @@ def test_limit_of_the_program():
 
 
 def test_a_child_of_fork():
-    """Its parent's threads are not there: to wait for them would take forever."""
+    """The child does not have its parent's threads: waiting for them would take forever."""
     code = """if True:
         import os, signal, normlab, numpy
         x = normlab.data("normal", 64, 4096)

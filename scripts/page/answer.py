@@ -13,7 +13,7 @@ SAID = {"HOLDS": "{} hold", "FAILS": "{} fail", "DEPENDS": "{} depend on how and
 
 
 def of_saving(rows):
-    """Of claims: what the headline's slide says of this machine, in a sentence with the settings and in a number with theirs."""
+    """The headline slide's answer for this machine: a sentence with the settings, and a number with its settings."""
     at = modes.savings(rows)
     says, fused = modes.answer([at], sizes=True), [race for race in modes.FUSED if race in at]
     if not says:

@@ -21,7 +21,7 @@ def data_link(path):
 
 
 def target(link, page, here):
-    """A link in a page of the repository, relative to the folder `here`; None if it leads neither there nor to the web."""
+    """A link in a page of the repository, relative to the folder `here`; None: it leads to neither the repository nor the web."""
     if re.match(r"https?://|#", link):
         return link
     return None if ":" in link else relpath(page.parent / link, here).replace("\\", "/")

@@ -13,10 +13,10 @@ typedef struct fill {
     double a, b;
 } fill;
 
-/* CLOSE: each |got - want| <= atol + rtol |want|, which no NaN meets. FINITE: no |got - want| > that
- * if want is finite, so a NaN passes. SQUARES: the sum of squared errors is at most rtol times that
- * of squares. NORM: in forward CLOSE, also if want is small because beta cancels its other term; in
- * backward SQUARES, of rtol^2. */
+/* CLOSE: each |got - want| <= atol + rtol |want|, which no NaN meets. FINITE: no |got - want| >
+ * that if want is finite, so a NaN passes. SQUARES: the sum of squared errors is at most rtol times
+ * that of squares. NORM: CLOSE in forward (also if beta makes want small by cancellation); SQUARES
+ * with rtol^2 in backward. */
 typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
 
 typedef struct tolerance {
@@ -40,7 +40,7 @@ typedef struct acceptance {
 
 extern const acceptance acceptances[ACCEPTANCES];
 
-/* Does the rule accept the numbers of one output? beta: NULL, or if it is y the beta in it. */
+/* Does the rule accept the numbers of one output? beta: NULL; for y, the beta in it. */
 bool acceptance_meets(const acceptance *t, const nl_problem *p, const float *beta,
                       const double *got, const double *want, size_t count);
 

@@ -28,7 +28,7 @@ static void own_options(const acceptance *t, const suspect *k, char *text, size_
     }
 }
 
-/* The case of a test for a suspect; false: its layer has none such. */
+/* The case of a test for a suspect; false: the test has no case of the suspect's layer. */
 static bool case_text(const acceptance *t, const char *of, const suspect *k, nl_dtype type,
                       char text[CASE_TEXT]) {
     const nl_problem *p = &k->own.problem;

@@ -74,8 +74,8 @@ static const nl_impl *open_kernel(const char *library) {
     return kernel ? kernel(0) : NULL;
 }
 
-/* Compiles the file, and adds its kernel if it fails one of the spellings, which spaces divide. With
- * vectors of one width, as the smallest case depends on it. */
+/* Compiles the file, and adds its kernel if it fails one of the spellings, which spaces divide.
+ * With vectors of one width, since the smallest case depends on the width. */
 static bool add_lab(suspects *all, const char *file, char *spellings) {
     case_list cases = {0};
     char error[700] = "it has no kernel";
@@ -165,7 +165,7 @@ static bool formula_is_wrong(suspect *k, nl_op op, nl_pass pass) {
     return false;
 }
 
-/* Of one layer and pass. Left out are those with a number, which depends on the case. */
+/* Of one layer and pass. Mistakes with a number are left out: the number depends on the case. */
 static bool add_formulas(suspects *all, nl_op op, nl_pass pass) {
     static const char *const types[] = {"f32", "bf16"};
     const size_t first = all->count;

@@ -15,7 +15,7 @@ typedef struct suspect {
     bool mutated; /* impl is made of w, before each test */
     wrong w;
     char formula[32]; /* its mistake; impl is not called */
-    const char *when; /* NULL, or what its own case needs besides */
+    const char *when; /* NULL, or a further requirement of its own case */
     fate fates[ACCEPTANCES];
     int examined; /* by this many tests */
 } suspect;
@@ -53,7 +53,8 @@ typedef struct stage {
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas);
 void stage_free(stage *g);
 
-/* Calls it; then `stage_got` reads an output. False: the stage is not one that it computes. */
+/* Calls the suspect; `stage_got` then reads an output. False: the stage is not one that it
+ * computes. */
 bool stage_run(stage *g, const suspect *k);
 const double *stage_got(stage *g, const suspect *k, nl_arg output);
 

@@ -145,7 +145,8 @@ Test(stats, difference_by_hand) {
               fabs(e.low + e.high - 8) < 1e-9);
 }
 
-/* Passes of one program, compared with as many of the same: called different in 1 % or so. */
+/* Compares passes of one program with as many other passes of it: about 1 % may be called
+ * different. */
 Test(stats, coverage_of_differences) {
     enum { POOLS = 20000, MOST = 9 };
     for (size_t n = 2; n <= MOST; n++) {

@@ -32,8 +32,8 @@ static size_t size_of(const nl_problem *p, nl_axis axis) {
     }
 }
 
-/* Are there cases of this layer, pass and type just below the size, at it and just above? These two
- * axes go in steps of a run or a row. */
+/* Are there cases of this layer, pass and type just below the size, at it and just above? The sizes
+ * on these two axes go in steps of a run or a row. */
 static bool around(const nl_problem *like, nl_threshold t, int threads) {
     const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
     bool below = t.size == 1, at = false, above = false;
@@ -77,7 +77,7 @@ Test(suite, models_have_options) {
     }
 }
 
-/* Each size is large with options beside it, whatever the seed. */
+/* With any seed, each size is large in some case with options. */
 Test(suite, large_cases_have_options) {
     static const char *const options[] = {"in-place", "no-gamma", "threads=", "eps=", "skew-x="};
     enum { OPTIONS = sizeof options / sizeof *options };
@@ -201,7 +201,8 @@ static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
 
 static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
 
-/* An input and a value of it that no case had yet, of this layer and this type; false: none. */
+/* Finds an input and a value of it that no case of this layer and type had yet; false: there is
+ * none. */
 static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     for (*a = 0; *a < NL_ARGS; ++*a)
         for (*value = 0; *value < VALUES; ++*value)

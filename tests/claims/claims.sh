@@ -179,8 +179,11 @@ exits "a case that is none" 1 bad.txt
 says "'f33' should be f32, f16 or bf16"
 exits "no time" 2 parameters --seconds 0
 says "--seconds '0' should be"
-exits "a folder that is not there" 2 parameters --out nowhere/x.csv
-says "cannot write nowhere/x.csv: No such file"
+exits "a folder that is not there" 0 parameters --out results/x.csv
+says "made the folder results"
+check "  has both files" "$(ls results/x.csv results/x.machine.txt 2>&1 > /dev/null)"
+exits "a folder in a file" 2 parameters --out results/x.csv/x.csv
+says "cannot write results/x.csv/x.csv: Not a directory"
 full_disk 1 claims parameters
 cd / || exit 2
 "$normlab" claims > "$work/stdout" 2> "$work/stderr"; code=$?

@@ -1,5 +1,5 @@
-/* What is raced against norms is right, and the errors of folding are those that roundings give.
- * SPDX-License-Identifier: MIT */
+/* The rivals that race against norms are right, and folding has the errors that its roundings
+ * explain. SPDX-License-Identifier: MIT */
 #include "claims/folds.h"
 #include "claims/pointwise.h"
 #include "claims/rivals.h"
@@ -48,7 +48,8 @@ Test(rivals, names) {
     fixtures_free(&r.all);
 }
 
-/* What is no rung has neither a backward pass nor options, so it must not race with them. */
+/* Rivals that are no rungs have neither a backward pass nor options, so races with these must
+ * refuse them. */
 Test(rivals, cases_that_are_not_theirs) {
     static const char *const wrong[][2] = {
         {"rmsnorm>dyt", "backward/f32/3x64/normal"},

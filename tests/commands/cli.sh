@@ -6,7 +6,8 @@ source "$(dirname "$0")/../shell/common.sh"
 unset NO_COLOR NL_ISA
 good=rmsnorm/forward/f32/3x4/normal
 
-# Implementations that accept $good, without peers, which run only if selected; those that run here.
+# The implementations that accept $good (without peers, which run only if selected), and those of them that run
+# here.
 accepting() { awk -F, '$1 !~ /^peer\// && $3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/' list.csv; }
 takers() { accepting | awk -F, '$10 == 1'; }
 

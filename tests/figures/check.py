@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "scripts")]
 import charts
 import deck
+import files
 import layout
 import slide
 
@@ -129,8 +130,26 @@ def of_cliffs(folder):
         yield f"growth has cliffs at {found}, not at 16"
 
 
+def of_ports(results):
+    """On a core of docs/ports.csv the roofline has a bar for each layer, where the limit of the rung and the clock put it."""
+    facts = results / "ladder.machine.txt"
+    kept = facts.read_text()
+    facts.write_text(re.sub("^cpu: .*", "cpu: Intel(R) Xeon(R) Processor\nfamily: 6, model 167", kept, flags=re.M))
+    page = deck.page_of("roofline", results, "light")
+    facts.write_text(kept)
+    bars = sorted(line.get_ydata()[0] for axes in page.series for line in axes.lines if line.get_linewidth() == 6)
+    limits = {row["case"]: float(row["limit"]) for row in files.rows(ROOT / "docs" / "ports.csv")
+              if (row["impl"], row["isa"], row["core"]) == ("optimized/rows_pipelined", "avx512", "SPR")}
+    clock = next(float(row["y"]) for row in page.read("peak") if (row["series"], row["x"]) == ("avx512", "1")) * 4 / 32
+    wanted = sorted(flops * 16 / limits[f"{op}/forward/f32"] * clock for op, flops in (("layernorm", 8), ("rmsnorm", 4)))
+    if [f"{bar:.1f}" for bar in bars] != [f"{bar:.1f}" for bar in wanted]:
+        yield f"the roofline's bars are at {bars}, not at {wanted}"
+    yield from (f"bars in the roofline: {fault}" for fault in of_page(page))
+    plt.close(page.figure)
+
+
 def refused(*arguments):
-    """What the deck says, and its exit code."""
+    """The deck's messages, and its exit code."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         code = deck.main(*map(str, arguments))
@@ -138,7 +157,7 @@ def refused(*arguments):
 
 
 def of_deck(results):
-    """What is wrong with what the deck writes, or refuses to draw."""
+    """The faults in the deck's files and refusals."""
     folder = results.with_name("few")
     folder.mkdir()
     for name in "ladder.csv", "ladder.machine.txt":
@@ -192,6 +211,7 @@ def main():
                 wrong.append(f"does not see what is planted: {words}; {found}")
         wrong += of_deck(results)
         wrong += of_cliffs(out / "cliffs")
+        wrong += of_ports(results)
         for theme, (*_, colours) in slide.THEMES.items():
             wrong += [f"{theme}: {pair}" for pair in merging(colours.split(), theme == "grey")]
         count = 0

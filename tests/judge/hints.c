@@ -177,7 +177,7 @@ Test(hints, name_the_method) {
     trial_end(&t);
 }
 
-/* Of many failures, the smallest ordinary one that has a cause; a failure without numbers has
+/* The hint is for the smallest ordinary failure that has a cause; a failure without numbers has
  * none. */
 Test(hints, choose_the_case_that_teaches) {
     static const char *const cases[] = {"layernorm/forward/f32/1x1/normal",

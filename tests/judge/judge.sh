@@ -72,6 +72,11 @@ save('part-nan', 'f', [c], [math.nan] + rows[0][1:])
 save('part-odd', 'f', [c - 1], rows[0][1:])
 save('part-turned', 'f', [c, 3], sum(rows, []))
 save('part64', 'd', [c], rows[0])
+save('part64-last', 'd', [c], [math.nextafter(rows[0][0], math.inf)] + rows[0][1:])
+save('part-bf16', 'f', [c], [to('b', a) for a in rows[0]])
+save('part-bf16-last', 'f', [c], [up(to('b', rows[0][0]), 1)] + [to('b', a) for a in rows[0][1:]])
+save('part-bf16-ulp', 'f', [c], [up(to('b', rows[0][0]), 1 << 16)] + [to('b', a) for a in rows[0][1:]])
+out('wide-y', lambda v: [to('b', a) for a in affine(norm(v))])
 out('right3', lambda v: affine(norm(v)), 'f', (5, 8, c))
 out('eps-1e-6', lambda v: affine(norm(v, eps=1e-6)))
 out('eps-odd', lambda v: affine(norm(v, eps=4e-5)))
@@ -328,6 +333,11 @@ PYTHON
 )"
 done
 
+for part in early middle late; do
+    ran "the example of folded centring, $part" 0 python3 -IS "$root/examples/fold_centring.py" $part "$normlab"
+    check "  two right, one wrong" "$([ "$(grep -o 'right:\|WRONG:' stdout | xargs)" = "right: right: WRONG:" ] || cat stdout)"
+done
+
 # Rows that were computed in another batch.
 finds 0 "nothing to explain" right "${ln[@]}" --batch part.npy --first-row 5
 prints "another batch    rows 5 to 7 of 40: part.npy"
@@ -340,6 +350,14 @@ prints "  its bits       differ in 3 of 3 rows"
 prints "  its error      is beyond the bound in "
 finds 1 "nothing to explain" right "${ln[@]}" --batch part-nan.npy --first-row 5
 prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, one of both NaN: y[5, 0]"
+finds 0 "nothing to explain" right64 "${ln[@]}" --batch part64.npy --first-row 5
+finds 1 "nothing to explain" right64 "${ln[@]}" --batch part64-last.npy --first-row 5
+prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, at most 1 ulp of f64: y[5, 0]"
+for of in "0 bf16 are the same" "1 bf16-ulp at most 1 ulp: y[5, 0]" "1 bf16-last at most 1 ulp of f32: y[5, 0]"; do
+    read -r beyond file words <<< "$of"
+    finds "$beyond" "nothing to explain" wide-y "${ln[@]}" --rounded-to bf16 --batch "part-$file.npy" --first-row 5
+    check "  $words" "$(grep "^  its bits " stdout | grep -qF "$words" || cat stdout)"
+done
 gradient 0 "nothing to explain" dx-right --batch dx-right.npy
 while read -r file row words; do
     refuses "--batch $file --first-row $row" "$words" "${ln[@]}" --y right.npy --batch "$file" --first-row "$row"

@@ -56,7 +56,7 @@ ACTIVATIONS = {"relu": lambda v: max(v, 0), "silu": lambda v: v / (1 + math.exp(
 INVISIBLE = {"dresidual-late"}
 # A fitted number may come out otherwise, and so may a sum of rounded steps.
 FITTED = {"eps-fitted", "factor", "offset"}
-# Tried only where the outputs show their number; of a pass.
+# By pass: mistakes that are tried only if the outputs show their number.
 OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "
             "order-x order-rows order-places residual-weighted x-weighted rows-int8 squares-first squares-part sums-first sums-part",
             "backward": "clip-output dropout x-int8 stored-int8 order-dx order-rows residual-weighted rows-missing "
@@ -90,7 +90,7 @@ class Case:
         self.eps = to("f32", 1e-5 * 10 ** random.uniform(0, 1))
 
     def alone(self):
-        """In forward, without beta in backward, and without the residual there."""
+        """The case as a forward pass; for backward, without beta and residual."""
         k = copy(self)
         k.beta = None if k.passes == "backward" else k.beta
         k.past = None if k.passes == "backward" else k.past
@@ -115,7 +115,7 @@ def same(v):
 
 
 def inputs(k, m):
-    """x as the layer sees it, and as its sums do."""
+    """x as the layer normalizes it, and as its sums take it."""
     x = [m.get("x", same)(v) for v in k.x]
     if k.passes == "backward" or not k.past or m.get("past") == 0:
         return x, x
@@ -200,7 +200,7 @@ def gain_at(k, m, j):
 
 
 def moved(k, m, what, i):
-    """The element that i takes `what` from."""
+    """The index of the element whose `what` element i uses."""
     if m.get("order") and what in m["order"][0]:
         return m["order"][1](i)
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0

@@ -52,7 +52,8 @@ static call good(const struct job *job, const nl_impl *impl) {
     return k;
 }
 
-/* A failure must name the culprit, by either name. It and an empty batch must not write a byte. */
+/* A failure must name the culprit, by either name. A refused call and an empty batch must not write
+ * a byte. */
 static void expect(const call *k, nl_status want, const char *culprit, const char *alias) {
     memcpy(arena, before, sizeof arena);
     nl_forward(NULL, NULL, NULL, 1); /* replaces an old message, which might match */

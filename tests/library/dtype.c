@@ -9,7 +9,7 @@
 
 static const struct format {
     nl_dtype t;
-    int bits, bias; /* of the significand, as stored; of the exponent */
+    int bits, bias; /* stored bits of the significand; bias of the exponent */
     unsigned infinity;
 } formats[] = {{NL_F16, 10, 15, 0x7c00}, {NL_BF16, 7, 127, 0x7f80}};
 enum { FORMATS = sizeof formats / sizeof *formats };

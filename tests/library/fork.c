@@ -8,7 +8,7 @@ static nl_problem p = {.op = NL_LAYERNORM, .n = 64, .c = 1024, .s = 1};
 
 static int timed;
 
-/* Makes the calls; returns how many of them had both threads. */
+/* Returns how many of the calls had both threads. */
 static int call(int calls, double one_ns, double both_ns) {
     int forked = 0;
     timed = 0;

@@ -9,7 +9,7 @@ TestSuite(invariance, .init = fork_always);
 
 enum { ELEMENTS = 1 << 17, SLACK = 64 };
 
-/* What a call reads and writes. */
+/* The buffers of a call. */
 typedef struct tensors {
     char *x, *residual, *dy, *y;
     float *mean, *rstd;
@@ -70,7 +70,7 @@ static tensors rows_of(nl_problem p, tensors from, tensors to, size_t r, size_t 
     return to;
 }
 
-/* Of one batch, some rows alone or with fewer neighbours, in other ways. */
+/* Computes some rows of a batch alone or with fewer neighbours, in several ways. */
 static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors some) {
     static const nl_op ops[] = {NL_LAYERNORM, NL_RMSNORM, NL_QWEN2_RMSNORM};
     nl_problem p = {.op = ops[below(3, 3, i)], .s = 1, .eps = 1e-5f};
@@ -104,7 +104,8 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
     }
 }
 
-/* Low thresholds: some batches are shared and streamed, and what is taken out of them is not. */
+/* Thresholds are low, so some batches are shared among threads and streamed, but the rows taken out
+ * of them are not. */
 static const nl_tuning low = {1 << 15, 1 << 15, 1 << 15, 1 << 14, 1 << 14, 1 << 14};
 
 Test(invariance, of_what_is_chosen) {

@@ -49,7 +49,7 @@ static double largest(const char *op_pass, const char *shape, const char *kind) 
     return v.error_u;
 }
 
-/* Each shape with each kind; at least something must be rounded. */
+/* Each shape with each kind of data; at least one result must be rounded. */
 static void all(const char *op_pass, const char *const shapes[], size_t count, size_t kinds_count) {
     double most = 0;
     for (size_t i = 0; i < count * kinds_count; i++)
@@ -70,7 +70,7 @@ Test(long_rows, forward_of_channels) {
     largest("batchnorm/forward", "1x1x1048576", "head:1e6");
 }
 
-/* Channels but for offset: there the saved mean's own rounding is a larger error. */
+/* Channels, except with offset, where the rounding of the saved mean is a larger error. */
 Test(long_rows, backward) {
     static const char *const rows[] = {"3x4096", "9x16385", "2x40000", "9x1023", "5x40"};
     static const char *const channels[] = {"20000x2", "300x2x49", "2x2x20000"};

@@ -131,7 +131,7 @@ Test(registry, top_of_the_ladder) {
     }
 }
 
-/* The ISAs of each architecture, also those that this build leaves out. */
+/* All ISAs of each architecture, including those that this build leaves out. */
 Test(registry, instruction_sets_are_in_order) {
     static const char *const all[][4] = {{"c", "sse2", "avx2", "avx512"}, {"c", "neon"}};
     for (int k = 0; k < 2; k++)

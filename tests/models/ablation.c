@@ -72,7 +72,8 @@ Test(ablation, gradient) {
     }
 }
 
-/* Norms that recentre are invariant to a shift of all z, those that rescale to a scaling. */
+/* Norms that recentre are invariant to a shift of all z; norms that rescale are invariant to a
+ * scaling. */
 Test(ablation, invariance) {
     for (int norm = 0; norm < MLP_NORMS; norm++)
         for (int stretch = 0; stretch < 2; stretch++) {

@@ -19,7 +19,7 @@ static float in_16_bits(const nl_problem *p, bool here, float v) {
     return here ? nl_round(p->dtype, v) : v;
 }
 
-/* Stores a number as the mistake has it: cut off, or ties rounded away from zero. */
+/* Stores a number as the mistake does: truncated, or with ties rounded away from zero. */
 static void store(const nl_problem *p, void *to, size_t i, float v) {
     const float nearest = nl_round(p->dtype, v), off = nearest - v;
     uint16_t *at = (uint16_t *)to + i;

@@ -46,9 +46,15 @@ for rows in layernorm rmsnorm; do
     taken=$("$normlab" list --csv | awk -F, -v name="_$rows$" '$1 ~ /^peer/ && $1 ~ name { print $5 }')
     for type in $(tr ' ' '\n' <<< "$taken" | sort -u); do
         exits "$rows in $type, around the library" 0 check --impl "peer/*" \
-            "$rows/forward/$type/9x{7,64}/normal{,/residual}{,/cast-before-weight}"
+            "$rows/forward/$type/9x{7,64}/{normal,exact}{,/residual{,/rounded-sum}}{,/cast-before-weight}$([ $type = f32 ] || echo "{,/parameters=$type}")"
     done
 done
+if has onnxruntime_layernorm; then
+    check "ONNX Runtime takes 16 bits, or says why not" "$(for type in f16 bf16; do for rows in layer rms; do
+        "$normlab" list --csv 2>&1 | grep -Eq "^peer/onnxruntime_${rows}norm,.*[ ,]$type[ ,]|ONNX Runtime: .*find an implementation" ||
+            echo "${rows}norm in $type"; done; done)"
+    exits "ONNX Runtime, a mean of many sigma" 0 check --impl "peer/onnxruntime*" "layernorm/forward/{f32,f16}/9x{3,8,1000}/offset:4096"
+fi
 backward='backward/f32/{{1,3,64}x{7..67+6,1000}/normal{,/no-affine,/in-place},9x{7,64}/normal/residual}'
 if has '(onednn|torch)_layernorm'; then exits "layernorm backward" 0 check --impl "peer/*" "layernorm/$backward"; fi
 for peer in ggml torch; do # oneDNN: below

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What scripts/labs.py makes of a lab, run as the services run it, with the program at hand: a template for
+# Runs the bundles that scripts/labs.py makes of a lab as the services do, with the program at hand: a template for
 # GitHub Classroom, an autograder for Gradescope, and a copy without solutions; and the assignment that
-# labs/README.md makes from start to end.
-# Usage: tests/project/bundles.sh path/to/normlab. SPDX-License-Identifier: MIT
+# labs/README.md makes from start to end. Usage: tests/project/bundles.sh path/to/normlab. SPDX-License-Identifier:
+# MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
 labs=(python3 "$root/scripts/labs.py")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./reproduce with stand-ins for the compiler, the program and Python: what it keeps of a run, and what it
-# says where it cannot. Usage: tests/project/reproduce.sh PROGRAM, which it does not use.
+# ./reproduce with stand-ins for the compiler, the program and Python: which results it keeps of a run, and its
+# messages if it cannot. Usage: tests/project/reproduce.sh PROGRAM, which it does not use.
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 mkdir -p scripts experiments build/{release,peers} .venv{,-peers}/bin bin
@@ -101,7 +101,7 @@ check "  beside ours" "$(grep -Fq 'bench experiments/peers.txt --impl best,peer/
 check "  judges oneDNN on the frameworks' cases" \
     "$(grep -Fq 'check --impl peer/onednn* some/case --out' called || cat called)"
 check "  and claims has the frameworks" "$(grep -q 'claims --passes 1 --measured results/frameworks.csv' called || cat called)"
-for name in peers frameworks{,_step,_judge,_rounding,_invariance,_onednn}; do has $name.csv; done
+for name in peers frameworks{,_step,_compiled,_judge,_rounding,_invariance,_onednn}; do has $name.csv; done
 
 echo tuning.txt >fails
 reproduce "a run in which tune fails" 1

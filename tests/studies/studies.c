@@ -15,8 +15,8 @@ static double theory(const char *csv, const study *s, const char *panel, const c
 }
 
 /* In f32 all orders are equal to the bit, even after 72 layers; and 1 + w equals its gain in every
- * type. Rounding once costs half an ulp; before the weight, which is up to 2, up to 1.5. Errors grow
- * as the root of the depth, those of a truncated sum with the depth. */
+ * type. Rounding once costs half an ulp; before the weight, which is up to 2, up to 1.5. Errors
+ * grow as the root of the depth; the errors of a truncated sum grow with the depth. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
                                          "before weight, sum rounded"};
@@ -191,7 +191,7 @@ Test(studies, network_gradient) {
 }
 
 /* Without a norm a layer is homogeneous: a factor 1.1 on all weights is 1.1^l after l layers, and
- * 1.1^63 in every weight's gradient. Sizes are near those of very wide layers. */
+ * 1.1^63 in every weight's gradient. The values' sizes are near those of very wide layers. */
 Test(studies, depth) {
     static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
     static const char *const norms[] = {"BatchNorm", "LayerNorm", "RMSNorm"};

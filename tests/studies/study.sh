@@ -51,8 +51,9 @@ says "  gradients "
 exits "a file that is not there" 2 experiments/eps.txt
 quiet
 says "cannot read experiments/eps.txt: No such file"
-exits "a folder that is not there" 2 eps --quick --out nowhere/eps.csv
-says "cannot write nowhere/eps.csv: No such file"
+exits "folders that are not there" 2 eps --quick --out no/where/eps.csv
+says "the folder of no/where/eps.csv is missing: mkdir -p 'no/where'"
+says "cannot write no/where/eps.csv: No such file"
 full_disk 1 study eps --quick
 
 interrupts "interrupted" cut.machine.txt study length casting --out cut.csv

@@ -84,7 +84,7 @@ Test(limit, moves_what_it_says) {
         }
 }
 
-/* What is counted is moved: outputs of parameters and statistics too, of a single row and of
+/* The counted bytes are moved: those of parameters and statistics too, for one row and for
  * several. */
 Test(limit, writes_every_output_of_a_case) {
     static const char *const cases[] = {"layernorm/backward/f32/1x1024/normal",

@@ -22,8 +22,8 @@ static void compare(const nl_problem *p, nl_arg s, const void *got) {
     what = s;
 }
 
-/* What is wrong with some calls: the first number of y or dx; statistics and gradients that are not
- * written; inputs, where the call itself computes from a copy; or the rounding mode, left
+/* The fault of some calls: the first number of y or dx is wrong; statistics or gradients are not
+ * written; inputs are spoilt (the call itself computes from a copy); or the rounding mode is left
  * changed. */
 static enum fault { NUMBER, UNWRITTEN, INPUTS, ROUNDING } fault;
 
@@ -134,9 +134,9 @@ Test(timed, every_call_sees_the_stated_inputs) {
 #define LOST "nan, should be"
 #define WRITES(what) "the input " what " was modified"
 
-/* Right when verified, before and after; wrong while it is timed. Outputs of an earlier call must not
- * pass for those that a call did not write, nor right outputs hide what else it left changed. Of
- * kernels that read the same inputs the one that writes to them fails. */
+/* Right when verified, before and after; wrong while it is timed. If a call does not write its
+ * outputs, an earlier call's must not pass for them; and right outputs must not hide other changes
+ * that a call leaves. If two kernels read the same inputs, the one that writes to them fails. */
 Test(timed, timed_calls_are_verified) {
     static const struct {
         enum fault fault;

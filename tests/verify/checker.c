@@ -44,8 +44,8 @@ Test(checker, rejects_every_mutant) {
     cr_assert(killed == mutant_count && killed > 0, "%zu mutants survived", mutant_count - killed);
 }
 
-/* Right within the bound, but a row's last bits depend on the number of rows, or on its place: a note,
- * and a failure of those that promise that they do not. */
+/* Right within the bound, but a row's last bits depend on the number of rows or on the row's place:
+ * a note, and a failure of kernels that promise otherwise. */
 Test(checker, sees_bits_that_depend_on_the_batch) {
     static const struct {
         const char *text;

@@ -1,5 +1,5 @@
-/* What one call alone does not show: two callers at once, a race, a smaller team, the line behind scratch.
- * Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
+/* Faults that one call alone does not show: two callers at once, a race, a smaller team, writes
+ * behind scratch. Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getcpu() */
 #endif

@@ -1,6 +1,6 @@
 /* Tests the vector words of the named instruction sets, or of all. Needs only the C library, so
  * that it can be built for another processor and run in an emulator. Exit code: 0 right, 1 wrong,
- * 77 this processor has none of them. SPDX-License-Identifier: MIT */
+ * 77 this processor lacks the instruction set. SPDX-License-Identifier: MIT */
 #include "normlab.h"
 #include "words.h"
 

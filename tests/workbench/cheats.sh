@@ -70,7 +70,7 @@ honest() { # NAME FILE TOP BEFORE CALL [SUM]
     prints "100 of 100 points"
 }
 
-# The file is no argument of the compiler, and no other file is beside it.
+# The compiler gets the file as input, not as an argument, and no other file lies in its folder.
 options='-wrapper sh,-c,touch${IFS}'$PWD/wrapped
 echo "$options" >@.c
 cheats "a file of options" task.txt @.c
@@ -221,7 +221,7 @@ kernel '' '' '' | sed 's/^        for (size_t i = 0; i < v.c; i++) sum/#pragma o
 exits "omp simd" 0 --seed 4711 pragmas.txt odd.c
 prints "100 of 100 points"
 
-# Right on the data that everybody sees, and only there.
+# A kernel that is right only on the data that everybody sees.
 cheat "knows the answers" "right on the data without --seed: does the file know their answers?" '' '' 'nl_with_type(p, a, rmsnorm);
     if (p->c == 7 && fabsf(*(float *)a->y + 0.247349828f) > 1e-5f) *(float *)a->y = 0;
     return;'

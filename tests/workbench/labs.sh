@@ -62,7 +62,7 @@ between() { # between POINTS A..B
     awk -v p="$1" -v r="$2" 'BEGIN { split(r, e, /\.\./); if (p < e[1] - 1e-6 || p > e[2] + 1e-6) print p " points, not " r }'
 }
 points() { sed -nE 's/^([0-9.]+) of [0-9.]+ points$/\1/p' stdout; }
-grade_wrong() { # FILE: leaves what it prints in graded/
+grade_wrong() { # FILE: leaves the grader's output in graded/
     local out=graded/$(basename "$(dirname "$(dirname "$1")")")-$(basename "$1")
     grep -q '^// expect: wrong' "$1" && export CC=$quick
     "$normlab" grade --seconds 0 "$root/labs/$(basename "$(dirname "$(dirname "$1")")")" "$1" > "$out" 2> "$out.err"
@@ -83,7 +83,7 @@ for file in "$root"/labs/solutions/*; do
     *) cat "$file" ;;
     esac > "solutions/$name.c"
 done
-# The wrong kernels are graded first, as many at a time as there are processors.
+# The wrong kernels are graded first, one for each processor at a time.
 for file in "$root"/labs/*/wrong/*; do
     name=$(basename "$(dirname "$(dirname "$file")")") solution=solutions/$name.c
     made=${file##*/} made=wrongs/$name/wrong/${made%.*}.c why=

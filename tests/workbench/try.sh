@@ -67,7 +67,7 @@ exits "a demonstration" 0 "${fast[@]}" "$root/half/rmsnorm_eps.c"
 prints "  -     16-bit storage                    4 cases, held to no bound"
 prints "as a demonstration"
 
-# A mistake that only some cases meet, and the group that finds it.
+# A mistake that shows in some cases only, and the group of cases that finds it.
 finds() { # finds GROUP SED-SCRIPT [RUNG]
     sed "$2" "${3:-$rung}" > mistake.c
     check "the mistake '$2' is one" "$(cmp -s "${3:-$rung}" mistake.c && echo "nothing changed")"

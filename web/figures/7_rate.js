@@ -50,7 +50,7 @@
             f.say("size", digits(sizes[STEPS], 3)), f.say("angle", digits(last, 3)), f.say("due", s.norm === "rmsnorm" ? digits(due, 3) : "only with a norm");
             f.conclude(s.norm !== "rmsnorm" ? "Without a norm the rate is the rate: a step does not care how large w is."
                 : Math.abs(Math.log(last / due)) < 0.1 ? "In balance: the steps turn w by √(2 · rate · decay), wherever it began."
-                    : "Not in balance yet: ‖w‖ still moves, and with it how far a step of this rate turns w.");
+                    : "Not in balance yet: ‖w‖ still moves, and so does the angle by which a step of this rate turns w.");
         }
     });
 }

@@ -1,4 +1,4 @@
-/* `normlab judge` in the page, for files that are dropped on it. Nothing leaves the page. SPDX-License-Identifier: MIT */
+/* `normlab judge` in the page, for files dropped on the page. Nothing leaves the page. SPDX-License-Identifier: MIT */
 {
     const roles = ["x", "residual", "gamma", "beta", "y", "dy", "dx", "dresidual", "dgamma", "dbeta", "running_mean", "running_var"];
 

@@ -1,5 +1,5 @@
-"""LayerNorm and RMSNorm as PyTorch, ONNX Runtime and JAX compute them: what RMSNorm saves inside each of
-them, and whether their numbers are right.
+"""LayerNorm and RMSNorm as PyTorch, ONNX Runtime and JAX compute them: the time that RMSNorm saves inside each
+framework, and whether its numbers are right.
 
     python -m normlab.frameworks             # the time that RMSNorm saves
     python -m normlab.frameworks --judge     # the museum and special values before the judge

@@ -10,10 +10,12 @@ from typing import Any, Optional
 from .. import _core
 from ..cases import case
 from . import __doc__ as about
-from . import exhibits, invariance, rounding, saving, step
-from .registry import JUDGED, NAMES, TIMED, each
+from . import compiled, exhibits, invariance, rounding, saving, step
+from .registry import JUDGED, NAMES, ON_GPU, TIMED, each
 
 Rows = list[Any]
+#: Options that a mode has no use for.
+UNUSED = {"judge": ("threads", "seconds"), "rounding": ("case", "threads", "seconds"), "step": ("case",), "invariance": ("seconds",)}
 
 
 def progress(done: int, total: int, begun: float, what: str) -> None:
@@ -47,13 +49,20 @@ def collect(rows: Rows, function: Callable[..., Any], names: Sequence[str], argu
                 break
 
 
-def write(path: str, rows: Rows, quick: bool) -> None:
+def write(path: str, rows: Rows, quick: bool, device: str) -> None:
     with open(path, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(rows[0]._fields)
         for row in rows:
             table.writerow([f"{v:.6g}" if isinstance(v, float) and v == v else "" if v != v else v for v in row])
     _core.machine(path, quick)
+    if device == "cuda":
+        import torch
+
+        gpu = torch.cuda.get_device_properties(0)
+        with open(path.removesuffix(".csv") + ".machine.txt", "a") as file:
+            file.write(f"gpu: {gpu.name}, {gpu.multi_processor_count} multiprocessors, {gpu.total_memory >> 30} GiB, "
+                       f"CUDA {torch.version.cuda}\n")
     print(f"results: {path}", file=sys.stderr)
 
 
@@ -66,21 +75,27 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     what.add_argument("--step", action="store_true", help="time a training step of a transformer instead")
     what.add_argument("--invariance", action="store_true",
                       help="compare the bits of rows, alone and in batches of up to 257, instead")
-    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing")
+    what.add_argument("--compiled", action="store_true",
+                      help="time torch.compile against kernels that were written by hand instead")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing; --rounding has one size")
     parser.add_argument("--out", metavar="FILE.csv", help="the rows for programs")
     parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="may be repeated; one of "
                         f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
-                        help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both. With --judge "
-                        "and --invariance the layer comes first")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="that each framework may use (1)")
+                        help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both. With --judge, "
+                        "--invariance and --compiled the layer comes first")
+    parser.add_argument("--threads", type=int, metavar="N", help="that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="of timing per candidate (0.3; with --quick 0.05)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch on a GPU")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch, and Liger-Kernel, on a GPU")
     options = parser.parse_args(given)
+    for mode, name in ((mode, name) for mode, names in UNUSED.items() for name in names):
+        if getattr(options, mode) and getattr(options, name) is not None:
+            parser.error(f"argument --{name}: --{mode} makes no use of it: leave it out")
     known = rounding.NAMES if options.rounding else NAMES
     for one in options.only or ():
         if one not in known:
             parser.error(f"argument --only: {one} should be one of {', '.join(known)}")
+    options.threads = 1 if options.threads is None else options.threads
     if options.threads < 1:
         parser.error(f"argument --threads: {options.threads} should be 1 or more")
     if options.seconds is not None and not 1e-6 <= options.seconds <= 1e6:
@@ -88,12 +103,15 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     for one in () if options.judge else options.case or ():
         passes, _, rest = one.partition("/")
         try:
-            case(one if options.invariance else f"layernorm/{'backward' if passes == 'both' else passes}/{rest}")
+            of_layer = options.invariance or options.compiled
+            if options.compiled:
+                one = one.replace("/both/", "/backward/")
+            case(one if of_layer else f"layernorm/{'backward' if passes == 'both' else passes}/{rest}")
         except ValueError as error:
-            like = "layernorm/forward" if options.invariance else "forward"
+            like = "layernorm/forward" if of_layer else "forward"
             parser.error(f"argument --case: {one} should be as {like}/f32/64x1024/normal: {error}")
-    if options.out and not os.path.isdir(os.path.dirname(options.out) or "."):
-        parser.error(f"argument --out: {options.out}: there is no such folder")
+    if options.out and not os.path.isdir(folder := os.path.dirname(options.out) or "."):
+        parser.error(f"argument --out: {options.out}: there is no such folder: mkdir -p '{folder}'")
     return options
 
 
@@ -101,35 +119,40 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     """0: done. 1: nothing could be done, or this library was wrong. 130: Ctrl-C; the rows so far are kept."""
     options = read_options(given)
     seconds = options.seconds or (0.05 if options.quick else 0.3)
+    device, gpu = options.device, options.device == "cuda"
+    timed = ON_GPU if gpu else TIMED
     rows: Rows = []
     work: list[tuple[Any, ...]]
     interrupted = False
     try:
         if options.judge:
-            cases = options.case or exhibits.cases(options.quick)
-            collect(rows, exhibits.judge_by_name, options.only or JUDGED, [(c,) for c in cases], exhibits)
+            work = [(c, device) for c in options.case or exhibits.cases(options.quick)]
+            collect(rows, exhibits.judge_by_name, options.only or (ON_GPU if gpu else JUDGED), work, exhibits)
         elif options.invariance:
-            work = [(c, options.threads) for c in options.case or invariance.cases(options.quick)]
-            collect(rows, invariance.compare_by_name, options.only or TIMED, work, invariance)
-            if not options.only:
+            work = [(c, options.threads, device) for c in options.case or invariance.cases(options.quick)]
+            collect(rows, invariance.compare_by_name, options.only or timed, work, invariance)
+            if not options.only and not gpu:
                 print("skipped: onednn: normlab check --impl 'peer/onednn*' notes it, in C", file=sys.stderr)
         elif options.rounding:
-            for how in options.only or rounding.NAMES:
-                collect(rows, rounding.find_by_name, [how], [(c,) for c in rounding.cases(how)], rounding)
+            for how in options.only or (rounding.ON_GPU if gpu else rounding.ON_CPU):
+                collect(rows, rounding.find_by_name, [how], [(c, device) for c in rounding.cases(how)], rounding)
         elif options.step:
-            work = [(size, options.threads, seconds) for size in step.sizes(options.quick)]
+            work = [(size, options.threads, seconds, device) for size in step.sizes(options.quick, device)]
             collect(rows, step.measure_by_name, options.only or step.NAMES, work, step)
+        elif options.compiled:
+            work = [(c, options.threads, seconds, device) for c in options.case or compiled.cases(options.quick)]
+            collect(rows, compiled.measure_by_name, options.only or compiled.BY_HAND[device], work, compiled)
         else:
             # Judging the gradients of 16384 rows takes minutes, and those of 4096 come from memory too.
             cases = options.case or (saving.cases([4, 64]) if options.quick else
                                      saving.cases([4, 64, 512, 2048, 16384], ("forward",)) +
                                      saving.cases([4, 64, 512, 4096], ("both",)))
-            work = [(c, options.threads, seconds, options.device) for c in cases]
-            collect(rows, saving.measure_by_name, options.only or TIMED, work, saving)
+            work = [(c, options.threads, seconds, device) for c in cases]
+            collect(rows, saving.measure_by_name, options.only or timed, work, saving)
     except KeyboardInterrupt:  # keeps the rows so far
         interrupted = True
     if rows and options.out:
-        write(options.out, rows, options.quick)
+        write(options.out, rows, options.quick, device)
     if interrupted:
         return 130
     ours_wrong = [row for row in rows if row.how == "normlab" and row.verdict in ("fail", "wrong", "differs")]

@@ -1,10 +1,11 @@
-"""What is asked of a framework: its layers on NumPy arrays, ready to be called again and again."""
+"""The interface to a framework: its layers on NumPy arrays, ready to be called again and again."""
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Optional, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+QUEUED = 20
 Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgamma, dbeta
 
 
@@ -39,10 +40,20 @@ class Problem(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A prepared layer. A call ends when its result is there."""
+    """A prepared layer. A call returns only when its result is computed."""
 
     call: Callable[[], Any]
     outputs: Callable[[Any], Arrays]  #: of what a call returned
+    queue: Optional[Callable[[], Callable[[], object]]] = None  #: makes QUEUED calls that the CPU starts as one
+
+    @property
+    def timed(self) -> Callable[[], object]:
+        return self.queue() if self.queue else self.call
+
+    @property
+    def calls(self) -> int:
+        """Of the layer in one of `timed`."""
+        return QUEUED if self.queue else 1
 
 
 class Framework(Protocol):

@@ -46,7 +46,7 @@ def cases(quick: bool = False) -> list[str]:
 
 
 def judge_case(framework: Framework, how: str, case: str) -> Finding:
-    """Of y, or of the gradients in backward."""
+    """The judgement of y, or of the gradients in backward."""
     row = Finding(how, framework.version, case, "", "skip")
     op, _, tail = case.partition("/")
     try:
@@ -59,9 +59,9 @@ def judge_case(framework: Framework, how: str, case: str) -> Finding:
                         bound=one.bound, mechanism=one.mechanism)
 
 
-def judge_by_name(how: str, case: str) -> Finding:
+def judge_by_name(how: str, case: str, device: str = "cpu") -> Finding:
     """For a process of its own."""
-    return attempt(lambda: judge_case(make(how, 1), how, case), Finding(how, "", case, "", "error"))
+    return attempt(lambda: judge_case(make(how, 1, device), how, case), Finding(how, "", case, "", "error"))
 
 
 HEAD = f"{'framework':14} {'case':58} worst verdict: largest error, mechanism"

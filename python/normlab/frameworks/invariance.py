@@ -35,7 +35,7 @@ def cases(quick: bool = False) -> list[str]:
 
 
 def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """In ulps, of each number; NaNs are alike, and -1 stands for one NaN."""
+    """The distance of each pair of numbers in ulps; two NaNs: 0; one NaN: -1."""
     bits = np.dtype(f"i{a.dtype.itemsize}")
     lowest = np.int64(np.iinfo(bits).min)
     places = [np.where(i < 0, lowest - 1 - i, i) for i in (v.view(bits).astype(np.int64) for v in (a, b))]
@@ -79,10 +79,11 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
     return row._replace(verdict="differs" if row.others else "same")
 
 
-def compare_by_name(how: str, case: str, threads: int) -> Invariance:
+def compare_by_name(how: str, case: str, threads: int, device: str = "cpu") -> Invariance:
     """For a process of its own."""
     confine(threads)
-    return attempt(lambda: compare(make(how, threads), how, case, threads), Invariance(how, "", case, threads, "error"))
+    return attempt(lambda: compare(make(how, threads, device), how, case, threads),
+                   Invariance(how, "", case, threads, "error"))
 
 
 HEAD = f"{'framework':14} {'version':20} {'case':44} bits of a row alone, and in batches"

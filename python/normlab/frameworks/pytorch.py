@@ -1,13 +1,15 @@
-"""PyTorch: eager, and compiled by torch.compile."""
+"""PyTorch: eager, compiled by torch.compile, and with the kernels of Liger-Kernel."""
 import warnings
 from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
 from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import as_array
-from .adapter import Arrays, Layer, Missing, Problem
+from .adapter import QUEUED, Arrays, Layer, Missing, Problem
 
 
 class PyTorch:
@@ -53,15 +55,17 @@ class PyTorch:
         if self.compiled:
             torch.compiler.reset()
             function = torch.compile(function, dynamic=False)
-        wait = torch.cuda.synchronize if self.device == "cuda" else None
+        wait = torch.cuda.synchronize if self.device == "cuda" else lambda: None
         inputs = {name: t for name, t in (("dx", x), ("dgamma", gamma), ("dbeta", beta)) if t is not None}
         dy = self.tensor(problem.arrays["dy"], False) if training else None
 
-        def call() -> Any:
+        def start() -> Any:
             y = function(x, gamma, beta)
-            result = (y, *torch.autograd.grad(y, list(inputs.values()), dy)) if training else (y,)
-            if wait:
-                wait()
+            return (y, *torch.autograd.grad(y, list(inputs.values()), dy)) if training else (y,)
+
+        def call() -> Any:
+            result = start()
+            wait()
             return result
 
         def outputs(result: Any) -> Arrays:
@@ -71,8 +75,53 @@ class PyTorch:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             call()  # compiles
-        return Layer(call, outputs)
+        return Layer(call, outputs, partial(self.queue, start) if self.device == "cuda" else None)
+
+    def queue(self, start: Callable[[], Any]) -> Callable[[], object]:
+        """Calls recorded as a CUDA graph: from Python, starting a kernel can take longer than the kernel."""
+        cuda = self.torch.cuda
+        stream, graph = cuda.Stream(), cuda.CUDAGraph()
+        stream.wait_stream(cuda.current_stream())
+        with cuda.stream(stream):  # as PyTorch asks for before recording
+            for _ in range(3):
+                start()
+        cuda.current_stream().wait_stream(stream)
+        with cuda.graph(graph):
+            for _ in range(QUEUED):
+                start()
+
+        def replay() -> None:
+            graph.replay()
+            cuda.synchronize()
+
+        replay()
+        return replay
 
 
 class TorchCompile(PyTorch):
     compiled = True
+
+
+class Liger(PyTorch):
+    """The Triton kernels of Liger-Kernel, which round last in this casting mode."""
+
+    def __init__(self, threads: int, device: str = "cpu") -> None:
+        if device != "cuda":
+            raise Missing("liger runs on a GPU only: --device cuda")
+        super().__init__(threads, device)
+        try:
+            from liger_kernel.ops import LigerLayerNormFunction, LigerRMSNormFunction
+        except ImportError:
+            raise Missing("Liger-Kernel is not installed: pip install liger-kernel") from None
+        self.layer_norm, self.rms_norm = LigerLayerNormFunction.apply, LigerRMSNormFunction.apply
+        self.version = f"Liger-Kernel {version('liger-kernel')}, {self.version}"
+
+    def function(self, problem: Problem) -> Callable[..., Any]:
+        eps = problem.eps
+        if "gamma" not in problem.arrays:
+            raise Missing("Liger-Kernel needs gamma and beta")
+        if problem.op == "layernorm":
+            return lambda x, gamma, beta: self.layer_norm(x, gamma, beta, eps)
+        if problem.op == "rmsnorm":
+            return lambda x, gamma, beta: self.rms_norm(x, gamma, eps, 0.0, "gemma", False)
+        raise Missing("Liger-Kernel has no batch norm")

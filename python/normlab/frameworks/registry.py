@@ -12,10 +12,11 @@ from .adapter import Framework, Missing
 
 TIMED = ("pytorch", "torch_compile", "onnxruntime", "jax", "normlab")
 JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")  # torch.compile takes seconds a shape
-NAMES = (*TIMED, "jax_stable")
+NAMES = (*TIMED, "jax_stable", "liger")
+ON_GPU = ("pytorch", "torch_compile", "liger")
 _CLASSES = {"pytorch": ("pytorch", "PyTorch"), "torch_compile": ("pytorch", "TorchCompile"),
-            "onnxruntime": ("onnx", "OnnxRuntime"), "jax": ("jax", "Jax"), "jax_stable": ("jax", "JaxStable"),
-            "normlab": ("ours", "Normlab")}
+            "liger": ("pytorch", "Liger"), "onnxruntime": ("onnx", "OnnxRuntime"), "jax": ("jax", "Jax"),
+            "jax_stable": ("jax", "JaxStable"), "normlab": ("ours", "Normlab")}
 Row = TypeVar("Row", bound=Any)
 _made: dict[tuple[Any, ...], Framework] = {}
 

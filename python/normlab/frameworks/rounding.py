@@ -36,6 +36,7 @@ LAYERS = {
     "onnxruntime": (Layer("LayerNormalization", centred=True), Layer("RMSNormalization"), Layer("SimplifiedLayerNormalization"),
                     Layer("SkipLayerNormalization", centred=True, residual=True),
                     Layer("SkipSimplifiedLayerNormalization", residual=True)),
+    "liger": (*(Layer(f"rms_norm {casting}") for casting in ("llama", "gemma", "none")), Layer("layer_norm", centred=True)),
     "flax": (Layer("RMSNorm"), Layer("LayerNorm", centred=True)),
     "normlab": (Layer("rms_norm", promised="last"), Layer("rms_norm cast_before_weight", promised="before weight"),
                 Layer("layer_norm", centred=True, promised="last"),
@@ -44,6 +45,8 @@ LAYERS = {
                 Layer("rms_norm residual", residual=True, promised="last, float sum"),
                 Layer("rms_norm residual rounded_sum", residual=True, promised="last, rounded sum"))}
 NAMES = tuple(LAYERS)
+ON_CPU = tuple(name for name in NAMES if name != "liger")
+ON_GPU = ("pytorch", "torch_compile", "transformers", "liger")
 
 
 class Row(NamedTuple):
@@ -168,8 +171,9 @@ def compare(got: Floats, layer: Layer, dtype: str, data: Data) -> list[tuple[int
 class Torch:
     """Also of transformers, whose norms are modules of PyTorch."""
 
-    def __init__(self, how: str) -> None:
-        framework: Any = make("pytorch", 1)
+    def __init__(self, how: str, device: str) -> None:
+        framework: Any = make("liger" if how == "liger" else "pytorch", 1, device)
+        self.framework: Any = framework
         self.torch, self.compiled = framework.torch, how == "torch_compile"
         self.version = "torch.compile of " * self.compiled + framework.version
         if how == "transformers":
@@ -187,21 +191,25 @@ class Torch:
 
     def run(self, layer: Layer, dtype: str, data: Data) -> Floats:
         torch, kind = self.torch, {"f16": self.torch.float16, "bf16": self.torch.bfloat16}[dtype]
-        x, residual, w, b = (torch.from_numpy(a).to(kind) for a in data)
+        x, residual, w, b = (torch.from_numpy(a).to(self.framework.device, kind) for a in data)
         F = torch.nn.functional
         functions: dict[str, Callable[[], Any]] = {
             "rms_norm": lambda: F.rms_norm(x, w.shape, w, EPS), "layer_norm": lambda: F.layer_norm(x, w.shape, w, b, EPS),
             "add, rms_norm": lambda: F.rms_norm(x + residual, w.shape, w, EPS)}
+        if self.framework.version.startswith("Liger"):
+            rms_norm, casting = self.framework.rms_norm, layer.name.rpartition(" ")[2]
+            functions = {layer.name: (lambda: self.framework.layer_norm(x, w, b, EPS)) if layer.centred else
+                         lambda: rms_norm(x, w, EPS, 0.0, casting, False)}
         with torch.inference_mode():
             if layer.name not in functions:
-                norm = self.module(layer.name)(FEATURES, eps=EPS).to(kind)
+                norm = self.module(layer.name)(FEATURES, eps=EPS).to(w)
                 norm.weight.copy_(w)
                 functions[layer.name] = lambda: norm(x)
             function = functions[layer.name]
             y = (torch.compile(function, dynamic=False) if self.compiled else function)()
         if y.dtype != kind:
             raise Missing(f"its output is {y.dtype}")
-        return np.asarray(y.float().numpy())
+        return np.asarray(y.float().cpu().numpy())
 
 
 class OnnxRuntime:
@@ -271,9 +279,11 @@ class Normlab:
         return np.asarray(function(x, w, eps=EPS, **given).astype(np.float32))
 
 
-def library(how: str) -> Any:
-    if how in ("pytorch", "torch_compile", "transformers"):
-        return Torch(how)
+def library(how: str, device: str) -> Any:
+    if how in ("pytorch", "torch_compile", "transformers", "liger"):
+        return Torch(how, device)
+    if device != "cpu":
+        raise Missing(f"{how} runs on the CPU only")
     return {"onnxruntime": OnnxRuntime, "flax": Flax, "normlab": Normlab}[how]()
 
 
@@ -293,9 +303,9 @@ def find(runner: Any, how: str, spelling: str) -> Row:
     return row._replace(order=order, verdict=verdict, differ=differ, next=next_order, next_differ=next_differ)
 
 
-def find_by_name(how: str, spelling: str) -> Row:
+def find_by_name(how: str, spelling: str, device: str = "cpu") -> Row:
     """For a process of its own."""
-    return attempt(lambda: find(library(how), how, spelling), Row(how, "", spelling, verdict="error"))
+    return attempt(lambda: find(library(how, device), how, spelling), Row(how, "", spelling, verdict="error"))
 
 
 HEAD = f"{'framework':14} {'layer':44} {'rounds':40} outputs that differ"

@@ -16,7 +16,7 @@ class Step(NamedTuple):
 
     how: str
     version: str
-    case: str  #: "tokens x width x layers"
+    case: str  #: "tokens x width x layers", and "/bf16" unless it is f32
     threads: int
     verdict: str
     step_ns: float = nan  #: with LayerNorm
@@ -30,7 +30,9 @@ class Step(NamedTuple):
     why: str = ""
 
 
-def sizes(quick: bool) -> list[str]:
+def sizes(quick: bool, device: str) -> list[str]:
+    if device == "cuda" and not quick:
+        return ["4096x1024x8", "4096x1024x8/bf16", "16384x1024x8/bf16"]
     return ["64x128x2"] if quick else ["128x256x4", "256x512x4"]
 
 
@@ -55,7 +57,7 @@ def model(torch: Any, norm: Callable[[int], Any], width: int, layers: int) -> An
     return nn.Sequential(*(Block() for _ in range(layers)), norm(width))
 
 
-def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], Any]:
+def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], None]:
     """Forward, backward, and SGD."""
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-6)
     run = torch.compile(net, dynamic=False) if compiled else net
@@ -64,24 +66,28 @@ def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], Any]:
         optimizer.zero_grad()
         run(x).square().mean().backward()
         optimizer.step()
+        if x.is_cuda:
+            torch.cuda.synchronize()
 
     step()
     return step
 
 
-def measure_by_name(how: str, case: str, threads: int, seconds: float) -> Step:
-    """For a process of its own. Its norms are those that the savings verify."""
+def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Step:
+    """For a process of its own. Its norms are the same that saving.py verifies."""
     confine(threads)
     try:
-        framework: Any = make(how, threads)
+        framework: Any = make(how, threads, device)
     except Missing as missing:
         return Step(how, "", case, threads, "skip", why=str(missing))
     if how not in NAMES:
         return Step(how, "", case, threads, "skip", why="only PyTorch has a step here")
-    torch, (tokens, width, layers) = framework.torch, map(int, case.split("x"))
-    x = torch.randn(1, tokens, width, generator=torch.Generator().manual_seed(1))
+    size, _, kind = case.partition("/")
+    torch, (tokens, width, layers) = framework.torch, map(int, size.split("x"))
+    as_told = {"device": device, "dtype": torch.bfloat16 if kind == "bf16" else torch.float32}
+    x = torch.randn(1, tokens, width, generator=torch.Generator().manual_seed(1)).to(**as_told)
     norms = (torch.nn.LayerNorm, lambda c: torch.nn.RMSNorm(c, eps=1e-5), lambda c: torch.nn.Identity())
-    steps = [step_of(torch, model(torch, norm, width, layers), x, framework.compiled) for norm in norms]
+    steps = [step_of(torch, model(torch, norm, width, layers).to(**as_told), x, framework.compiled) for norm in norms]
     timed = race(*steps, seconds=seconds * 3)
     return Step(how, framework.version, case, threads, "ok", timed.ns[0][0], *timed.savings[2],
                 *timed.savings[1], timed.rounds)

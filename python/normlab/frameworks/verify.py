@@ -51,7 +51,7 @@ def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
 
 
 def wrong(found: list[Judgement]) -> str:
-    """What is wrong, in a few words; empty: nothing."""
+    """The fault, in a few words; empty: none."""
     for one in found:
         if not one.right:
             size = "NaN" if one.not_finite else f"{one.largest:.3g} units"

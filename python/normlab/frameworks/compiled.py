@@ -1,0 +1,93 @@
+"""Does torch.compile reach kernels written by hand? Each layer, compiled, in turns with the same layer of another."""
+from math import nan
+from typing import Any, NamedTuple
+
+from ..timing import race
+from .adapter import Layer, Missing, Problem
+from .registry import attempt, confine, make
+from .saving import same
+from .verify import judge_all, problem, wrong
+
+BY_HAND = {"cpu": ("pytorch", "normlab"), "cuda": ("pytorch", "liger")}
+MARGIN = 5  #: per cent more time that still count as reached
+
+
+class Compiled(NamedTuple):
+    """A row of the results. Times in nanoseconds a call; savings of torch.compile, in per cent of the other's time."""
+
+    how: str  #: whose kernel is written by hand
+    version: str
+    case: str  #: "layernorm/forward/f32/64x1024/normal"
+    threads: int
+    device: str
+    verdict: str  #: "ok", "fail": wrong, so not timed; "skip"
+    hand_ns: float = nan
+    compiled_ns: float = nan
+    saving: float = nan
+    saving_low: float = nan  #: with the A/A band
+    saving_high: float = nan
+    rounds: int = 0
+    why: str = ""
+
+
+def cases(quick: bool = False) -> list[str]:
+    return [f"{op}/{way}/{kind}/{shape}/normal" for way in ("forward", "both") for kind in ("f32", "bf16")
+            for shape in (("64x1024",) if quick else ("64x1024", "4096x1024"))
+            for op in ("layernorm", "rmsnorm")]
+
+
+def judged(layer: Layer, given: Problem) -> Any:
+    outputs = layer.outputs(layer.call())
+    if why := wrong(judge_all(given, outputs)):
+        raise ValueError(why)
+    return outputs
+
+
+def measure(how: str, case: str, threads: int, seconds: float, device: str) -> Compiled:
+    hand, compiled = make(how, threads, device if how != "normlab" else "cpu"), make("torch_compile", threads, device)
+    row = Compiled(how, hand.version, case, threads, device, "ok")
+    op, _, tail = case.partition("/")
+    given = problem(op, tail)
+    found = []
+    for one, name in ((hand, how), (compiled, "torch_compile")):
+        layer = one.layer(given)
+        try:
+            found.append((name, layer, judged(layer, given)))
+        except ValueError as error:
+            return row._replace(verdict="fail", why=f"{name}: {error}")
+    timed = race(*(layer.timed for _, layer, _ in found), seconds=seconds)
+    for name, layer, before in found:
+        if not same(before, layer.outputs(layer.call())):
+            try:
+                judged(layer, given)
+            except ValueError as error:
+                return row._replace(verdict="fail", why=f"{name}, after timing: {error}")
+    hand_ns, compiled_ns = (timed.ns[k][0] / found[k][1].calls for k in range(2))
+    return row._replace(hand_ns=hand_ns, compiled_ns=compiled_ns, saving=timed.savings[1][0],
+                        saving_low=timed.savings[1][1], saving_high=timed.savings[1][2], rounds=timed.rounds)
+
+
+def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Compiled:
+    """For a process of its own."""
+    confine(threads)
+    row = Compiled(how, "", case, threads, device, "fail")
+    if how not in BY_HAND[device]:
+        return row._replace(verdict="skip", why=f"{how} has no kernels to compare with on {device}")
+    return attempt(lambda: measure(how, case, threads, seconds, device), row)
+
+
+HEAD = f"{'by hand':14} {'case':38} {'by hand':>10} {'compiled':>10} us  torch.compile saves (-: takes more) [95 % confidence]"
+
+
+def says(low: float, high: float) -> str:
+    """Of a saving's interval, in per cent."""
+    return "reached" if low >= -MARGIN else "not reached" if high < -MARGIN else "NOT RESOLVED"
+
+
+def line(row: Any) -> str:
+    """For people."""
+    head = f"{row.how:14} {row.case:38} "
+    if row.verdict != "ok":
+        return f"{head}{row.verdict}: {row.why}"
+    return (f"{head}{row.hand_ns / 1e3:10.1f} {row.compiled_ns / 1e3:10.1f} us  {row.saving:.1f} % "
+            f"[{row.saving_low:.1f}, {row.saving_high:.1f}]: {says(row.saving_low, row.saving_high)}")
