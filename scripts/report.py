@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes the report from the results of ./reproduce: one page that shows everything.
 
-    scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab]
+    scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab] [--status WORDS]
 
 The page is a single file with pictures, tables and data, and loads nothing. It names missing results with
-the command that makes them, and damaged ones at its top. Links to sources lead into the repository. Needs Jinja2 and
+the command that makes them, and damaged ones at its top; with --status, of a run under way, also these words. Links to sources lead into the repository. Needs Jinja2 and
 Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something needed was missing.
 SPDX-License-Identifier: MIT"""
 import argparse
@@ -47,7 +47,7 @@ def question(path):
     for line in text.splitlines():
         if not line.startswith("#"):
             break
-        if not re.match(r"# *(command|impl|baseline|quick|claim):", line):
+        if not re.match(r"# *(command|takes|impl|baseline|seconds|quick|full|claim):", line):
             said.append(line.lstrip("# ").strip())
     asked, mark, rest = " ".join(said).partition("?")
     return asked + mark, rest.strip(), command[1] if command else ""
@@ -239,8 +239,9 @@ def main():
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--out", type=Path, default=ROOT / "report" / "index.html")
     parser.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
+    parser.add_argument("--status")
     options = parser.parse_args()
-    if not list(options.results.glob("*.csv")):
+    if not options.status and not list(options.results.glob("*.csv")):
         print(f"{options.results} has no results; ./reproduce makes them", file=sys.stderr)
         return 2
     page = Page(options.results, options.out, options.program)
@@ -252,7 +253,7 @@ def main():
     parts = {name: page.whole(f"{name}.csv", getattr(page, name)) for name in ("claims", "ladder", "museum")}
     text = environment.get_template("page.html.j2").render(
         style=Markup((folder / "style.css").read_text()), machine=page.machine(), answer=first,
-        since=page.whole("runs", page.since),
+        status=options.status, since=None if options.status else page.whole("runs", page.since),
         tuning=page.tuning(), experiments=experiments, link=page.link, damaged=page.damaged, **parts)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(text, encoding="utf-8")

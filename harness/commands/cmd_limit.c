@@ -19,8 +19,10 @@
 static const char help[] =
     "normlab limit [options]\n\n"
     "Measures the machine's limit: reading, writing and copying, with ordinary and with streaming\n"
-    "stores, for working sets from 8 KiB to four times the last-level cache, on one thread and on\n"
-    "all, each in the fastest of several ways (vectors, steps, prefetch; docs/measuring.md). "
+    "stores, for working sets from 8 KiB to twice the last-level cache, four times if it is small, "
+    "on\n"
+    "one thread and on all, each in the fastest of several ways (vectors, steps, prefetch; "
+    "docs/measuring.md). "
     "Bytes\n"
     "count once for each read and once for each write the program makes.\n\n"
     "  --threads N    measure with N as well as with one (all)\n"
@@ -130,7 +132,8 @@ int cmd_limit(int argc, char **argv) {
     case_options o = {.threads = nl_max_threads(), .seconds = 0.1, .quick_seconds = 0.02};
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
-    size_t last = last_cache_bytes(), most = (o.quick ? 2 : 4) * last, room = 0;
+    size_t last = last_cache_bytes(), room = 0;
+    const size_t most = (o.quick || last > (size_t)128 << 20 ? 2 : 4) * last;
     for (size_t s = 8192; s <= most; s *= 2) room++;
     fprintf(stderr, "%zu sizes, %d curves, %d thread counts: about %.0f s\n", room, PATTERNS,
             o.threads > 1 ? 2 : 1,

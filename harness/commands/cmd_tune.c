@@ -37,7 +37,7 @@ static const char help[] =
     "  normlab tune --out tuning.txt && export NL_TUNING=$PWD/tuning.txt\n"
     "  normlab tune --quick\n";
 
-enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 128 * MIB / ROW, POINTS = 12 };
+enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 64 * MIB / ROW, POINTS = 12 };
 
 /* Finds from how many rows on `first` is faster than `second`: the threaded rung on all threads and
  * on one, or, without a threaded rung, nl_best() with streaming and with ordinary stores. A row is

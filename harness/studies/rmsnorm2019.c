@@ -34,8 +34,8 @@ static void paper_points(study_out *o, const paper_row *r) {
 static bool run(study_out *o, bool quick) {
     static const char *const names[] = {"unfused",       "naive", "scalar",
                                         "simd_two_pass", "simd",  "partial"};
-    static const size_t sizes[] = {64, 16384};
-    race by = {.seconds = quick ? 0.001 : 0.15, .seed = 1};
+    static const size_t sizes[] = {64, 8192};
+    race by = {.seconds = quick ? 0.001 : 0.05, .seed = 1};
     enum { NAMES = sizeof names / sizeof *names };
     size_t count = quick ? 1 : 2;
     bool ok = true;

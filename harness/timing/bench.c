@@ -188,12 +188,13 @@ static bool time_candidates(bench *b) {
 bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size) {
     bench b = {.c = c, .o = o, .threads = c->threads ? c->threads : o->threads};
     size_t most = nl_impl_count() + 1;
-    if (!fixture_make(NULL, &b.f, c, scratch_wanted(&b), sets_wanted(&b), error, error_size))
-        return false;
     snprintf(error, error_size, "no memory");
     b.candidates = calloc(most, sizeof *b.candidates), b.rows = calloc(most, sizeof *b.rows);
     bool ok = b.candidates && b.rows;
-    if (ok) collect(&b), verify_candidates(&b);
+    if (ok) collect(&b);
+    if (ok && b.impls > 0)
+        ok = fixture_make(NULL, &b.f, c, scratch_wanted(&b), sets_wanted(&b), error, error_size);
+    if (ok && b.impls > 0) verify_candidates(&b);
     if (ok && b.impls > 0) ok = time_candidates(&b);
     fixture_free(&b.f);
     free(b.candidates);

@@ -3,6 +3,7 @@
 #include "base/arithmetic.h"
 #include "parallel.h"
 #include "timing/limit.h"
+#include "verify/expected.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ bool fixture_make(arena *shared, fixture *f, const nl_case *c, size_t scratch_by
     for (; ok && f->sets < sets; f->sets += ok)
         ok = instance_make_in(shared, &f->c, &f->data, NULL, scratch_bytes, PLACE_START,
                               &f->in[f->sets]);
+    if (ok) expected_make_plain(&f->c, &f->data, &f->want);
     if (!ok) fixture_free(f);
     return ok;
 }

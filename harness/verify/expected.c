@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/expected.h"
+#include "parallel.h"
 
 #include <float.h>
 #include <math.h>
@@ -325,12 +326,32 @@ static plain make_plain(const expectations *d, size_t i, size_t g, size_t j, boo
                     it.promised && !(it.low < it.high) && !(it.loose && isfinite(it.low)));
 }
 
+typedef struct plains {
+    const expectations *d;
+    plain *y, *sums; /* NULL: none */
+    size_t run;      /* numbers of one group, one after another */
+} plains;
+
+static void make_plains(void *context, size_t begin, size_t end) {
+    const plains *k = context;
+    const nl_problem *p = &k->d->in->c->problem;
+    const double *sum = k->d->want->sum;
+    for (size_t r = begin; r < end; r++) {
+        const size_t g = nl_group_of(p, r * k->run);
+        const bool ordinary = k->y && is_ordinary_group(k->d, g);
+        for (size_t e = 0, i = r * k->run; e < k->run; e++, i++) {
+            const size_t feature = nl_layers[p->op].by_channel ? g : e;
+            if (k->y) k->y[i] = make_plain(k->d, i, g, feature, ordinary);
+            if (k->sums) k->sums[i] = plain_of(sum[i], p->dtype, fabs(sum[i]), true);
+        }
+    }
+}
+
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     const nl_problem *p = &c->problem;
     const instance in = {.c = c, .data = data};
     const size_t count = p->n * p->c * p->s, groups = ref_groups(p);
-    const bool by_channel = nl_layers[p->op].by_channel;
-    const size_t run = by_channel ? p->s : p->c; /* numbers of one group */
+    const size_t run = nl_layers[p->op].by_channel ? p->s : p->c;
     expectations d = {.in = &in,
                       .want = &a->want,
                       .allowed = malloc((groups + 1) * sizeof(allowance))};
@@ -339,17 +360,10 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
-    for (size_t i = 0; a->plain && i < count; i += run) {
-        const size_t g = nl_group_of(p, i);
-        const bool ordinary = is_ordinary_group(&d, g);
-        for (size_t e = 0; e < run; e++)
-            a->plain[i + e] = make_plain(&d, i + e, g, by_channel ? g : e, ordinary);
-    }
+    if (a->want.sum) a->sums = malloc((count + 1) * sizeof *a->sums);
+    nl_parallel_for(run ? count / run : 0, data_threads(p), make_plains,
+                    &(plains){&d, a->plain, a->sums, run});
     free(d.allowed);
-    if (!a->want.sum) return;
-    a->sums = malloc((count + 1) * sizeof *a->sums);
-    for (size_t i = 0; a->sums && i < count; i++)
-        a->sums[i] = plain_of(a->want.sum[i], p->dtype, fabs(a->want.sum[i]), true);
 }
 
 /* A little less than half of the distance to the next number of that type, for normal numbers. */

@@ -26,7 +26,7 @@ def draw(page):
     for (mode, words), (colour, marker, _) in zip(MODES.items(), slide.LOOKS):
         here[mode] = [panels[f"{table}, step"][mode][1][-1] for table in tables]
         axes.plot(here[mode], ys, marker=marker, color=page.colours[colour], markersize=13, linestyle="none", zorder=3)
-    axes.set_xlim(0, None)
+    axes.set_xlim(min(0, *(1.3 * x for xs in here.values() for x in xs)), None)
     for (mode, words), (colour, marker, _), y in zip(MODES.items(), slide.LOOKS, (0.62, 0.5)):
         page.figure.text(1 - 2.85 / slide.WIDE, y, words.replace(", ", ",\n"), fontsize=slide.TEXT, color=page.ink, va="center")
         axes.plot(1 + 0.22 / (axes.get_position().width * slide.WIDE), (y - axes.get_position().y0) / axes.get_position().height,

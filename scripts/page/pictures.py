@@ -9,7 +9,11 @@ WIDE, THUMB, COLOURS = 1920, 320, 96
 
 
 def data(path, width=WIDE):
-    """The picture in a file as (link that contains it, width, height)."""
+    """The picture in a file as (link that contains it, width, height). Made once: ./reproduce draws the page often."""
+    made = path.parent.parent / "small" / f"{path.stem}-{width}.webp"
+    if made.exists() and made.stat().st_mtime_ns > path.stat().st_mtime_ns:
+        with Image.open(made) as picture:
+            return link(made.read_bytes()), *picture.size
     with Image.open(path) as picture:
         picture = picture.convert("RGB")
     if picture.width > width:
@@ -17,7 +21,13 @@ def data(path, width=WIDE):
     picture = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).convert("RGB")
     out = io.BytesIO()
     picture.save(out, "WEBP", lossless=True, method=4)
-    return "data:image/webp;base64," + base64.b64encode(out.getvalue()).decode(), *picture.size
+    if made.parent.is_dir():
+        made.write_bytes(out.getvalue())
+    return link(out.getvalue()), *picture.size
+
+
+def link(picture):
+    return "data:image/webp;base64," + base64.b64encode(picture).decode()
 
 
 def answer(path):

@@ -11,16 +11,20 @@ cp "$root/reproduce" .
 } >scripts/setup.sh
 echo '# command: bench' | tee experiments/one.txt >experiments/two.txt
 echo '# quick: a/few cases' >>experiments/two.txt
+printf '# command: study\n# takes: 9 s, untimed\n' | tee experiments/{four,six}.txt >experiments/five.txt
 printf '# command: bench\n# impl: best,peer/*\n' >experiments/peers.txt
 cat >build/release/normlab <<'SH'
 #!/usr/bin/env bash
 echo "${NL_TUNING##*/} $*" >>called
 out=${*: -1}
-[[ $out == "$(cat fails)" ]] && exit 1
+[[ ${out##*/} == "$(cat fails)" ]] && exit 1
+[[ ${out##*/} != "$(cat stops 2>/dev/null)" ]] || { echo part >"$out" && rm stops && kill -INT "$(cat pid)" && sleep 0.3; }
 echo 'case' >"$out" && echo 'cpu: Some (R) CPU' >"${out%.csv}.machine.txt"
 SH
 cat >.venv/bin/python <<'SH'
 #!/usr/bin/env bash
+all=$*
+[[ $all != *report.py* ]] || echo "${all#*--status }" >>pages
 [[ $1 != plots/deck.py || ! -e broken ]]
 SH
 cat >.venv-peers/bin/python <<'SH'
@@ -36,10 +40,11 @@ PATH=$PWD/bin:$PATH
 # A job in the background ignores SIGINT, and so would all that it starts.
 interruptible='import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+print(os.getpid(), file=open("pid", "w"))
 os.execv("./reproduce", ["./reproduce", *sys.argv[1:]])'
 reproduce() { # NAME CODE
     sleep 1 # a run's folder is named after the second
-    rm -f called
+    rm -f called pages
     ran "$1" "$2" python3 -c "$interruptible" "${@:3}"
     folder=$(sed -n 's/^Kept in //p' stdout)
 }
@@ -49,18 +54,37 @@ lacks() { check "  has no $1" "$([ ! -e "$1" ] || echo "from an earlier run")"; 
 echo none >fails
 reproduce "a run" 0
 check "  names the machine" "$([[ $folder == results/runs/Some-R-CPU/* ]] || echo "$folder")"
-for name in one two; do for ending in csv machine.txt; do has $name.$ending; done; done
+for name in one two four five six; do for ending in csv machine.txt; do has $name.$ending; done; done
 echo mine >results/mine.csv
 
 check "  the claims first" "$(head -n 1 called | grep -v '^ claims --passes 1')"
-check "  then tunes" "$(sed -n 2p called | grep -v '^ tune --out results/tuning.txt$')"
+check "  then tunes" "$(sed -n 2p called | grep -v '^ tune --seconds 0.05 --out results/tuning.txt$')"
 check "  and uses that" "$(sed 1,2d called | grep -v '^tuning.txt ')"
 has tuning.txt
+check "  what is untimed comes last" "$(tail -n 3 called | grep -v ' study ')"
+check "  the page is there at once" "$(head -n 1 pages | grep -v '^still to come: build, claims, .*, about [3-9] min in all')"
+check "  and is drawn after each experiment" "$([ "$(grep -c 'min in all$' pages)" -ge 8 ] || cat pages)"
+check "  and says at the end that all is there" "$(tail -n 1 pages | grep 'to come')"
 check "  has no peer" "$(grep -E 'peers|python' called)"
 check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || cat called)"
 reproduce "a quick run" 0 --quick
 check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
 check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
+
+for stop in two limit five; do
+    echo $stop.csv >stops
+    reproduce "a run that is interrupted in $stop" 130
+    lacks results/$stop.csv
+    check "  keeps what is whole" "$([ -s results/one.csv ] || ls results)"
+    check "  the page has what is left" "$(tail -n 1 pages | grep -v "still to come: .*$stop, ")"
+    cp results/unfinished . && reproduce "the next one goes on" 0
+    has one.csv && has $stop.csv
+    check "  measures the rest" "$(grep -q "/$stop.csv" called || cat called)"
+    check "  and no more" "$(grep -E ' claims |/one.csv' called)"
+    lacks results/unfinished
+done
+cp unfinished results && reproduce "with other options" 0 --full
+check "  all is measured" "$(grep -q '/one.csv' called || cat called)"
 
 touch broken
 reproduce "slides that fail" 1
@@ -79,13 +103,13 @@ check "  judges oneDNN on the frameworks' cases" \
 check "  and claims has the frameworks" "$(grep -q 'claims --passes 1 --measured results/frameworks.csv' called || cat called)"
 for name in peers frameworks{,_step,_compiled,_judge,_rounding,_invariance,_onednn}; do has $name.csv; done
 
-echo results/tuning.txt >fails
+echo tuning.txt >fails
 reproduce "a run in which tune fails" 1
 check "  has the defaults" "$(grep -v '^ ' called)"
 lacks results/tuning.txt
 lacks "$folder/tuning.txt"
 
-echo results/one.csv >fails
+echo one.csv >fails
 reproduce "a run in which an experiment fails" 1
 for ending in csv machine.txt; do
     lacks "$folder/one.$ending"
@@ -95,7 +119,11 @@ done
 lacks "$folder/mine.csv"
 check "  leaves other files alone" "$([ -s results/mine.csv ] || echo "results/mine.csv is gone")"
 
-echo results/limit.csv >fails
+echo five.csv >fails
+reproduce "a run in which a study fails" 1
+prints 'five: see build/reproduce-five.log'
+
+echo limit.csv >fails
 reproduce "a run without a limit" 1
 has one.csv
 
