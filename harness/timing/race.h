@@ -1,6 +1,6 @@
 /* Times two layers against each other, as `normlab bench` times implementations, but each candidate
- * on its own case. Both sides are verified before and after the timing. SPDX-License-Identifier: MIT
- */
+ * on its own case. Both sides are verified before and after the timing.
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "base/stats.h"

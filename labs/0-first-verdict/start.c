@@ -1,7 +1,8 @@
 /* Lab 0: RMSNorm with two mistakes. TODO: find both mistakes with `normlab try`, and mend them.
- * idea   the formula as it stands: the mean of the squares, then a division for each element. gain
- * none: the other rungs are measured against this one. fails  TODO: on which data each mistake
- * shows. SPDX-License-Identifier: MIT */
+ * idea   the formula as it stands: the mean of the squares, then a division for each element.
+ * gain   none: the other rungs are measured against this one.
+ * fails  TODO: on which data each mistake shows.
+ * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
 NL_INLINE void rmsnorm(nl_view v) {
