@@ -47,7 +47,7 @@ static verdict try_kernel(const char *text, kernel *forward, int threads, bool t
 /* On a busy machine two callers may not overlap, so a race has three tries. */
 #define EXPECT_FAIL(v, what)                                                                  \
     do {                                                                                      \
-        __auto_type got = (v);                                                                \
+        verdict got = (v);                                                                    \
         for (int i = 1; i < 3 && got.outcome != OUTCOME_FAIL; i++) got = (v);                 \
         cr_expect(got.outcome == OUTCOME_FAIL && strstr(got.why, what), "not '%s': %s", what, \
                   got.why);                                                                   \
