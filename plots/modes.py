@@ -5,6 +5,8 @@ from pathlib import Path
 
 TABLE = Path(__file__).resolve().parent.parent / "harness" / "timing" / "modes.c"
 WORDS = dict(re.findall(r'^    \{"(\w+)",\s*"([^"]+)"', TABLE.read_text(encoding="utf-8"), re.M))
+FRAMEWORKS = {"pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX, jit",
+              "liger": "Liger-Kernel", "normlab": "normlab"}
 
 
 def size(saving):

@@ -54,9 +54,9 @@ static void fill(void *context, size_t begin, size_t end) {
     const nl_places of_x = nl_places_of(p, NL_X), of_residual = nl_places_of(p, NL_RESIDUAL),
                     of_dy = nl_places_of(p, NL_DY), of_gate = nl_places_of(p, NL_GATE);
     const bool by_channel = nl_layers[p->op].by_channel;
-    size_t n = 0, j = 0, inside = 0;
+    if (begin == end) return;
+    size_t n = begin / (p->c * p->s), j = nl_feature_of(p, begin), inside = begin % p->s;
     for (size_t i = begin; i < end; i++) {
-        if (i == begin) n = i / (p->c * p->s), j = nl_feature_of(p, i), inside = i % p->s;
         const place at = {.stream = NL_X,
                           .i = i,
                           .g = by_channel ? j : n,

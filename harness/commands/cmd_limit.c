@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "platform/flush.h"
 #include "timing/measure.h"
 #include "timing/limit.h"
 #include "cli/case_options.h"
@@ -119,7 +120,7 @@ static bool measure_size(size_t size, int threads, const case_options *o, char *
 
 static void heading(void) {
     printf("GB/s by working set; 2r1w: two reads, one write; s: streaming stores%s\n\n%9s %7s",
-           limit_has_streaming() ? "" : " (this machine has no streaming stores)", "size",
+           has_streaming_stores() ? "" : " (this machine has no streaming stores)", "size",
            "threads");
     static const char *const names[] = {"read",   "write", "write s", "copy",
                                         "copy s", "2r1w",  "2r1w s"};

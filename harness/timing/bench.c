@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "best.h"
+#include "platform/flush.h"
 #include "timing/candidate.h"
 #include "timing/limit.h"
 #include "verify/isolate.h"

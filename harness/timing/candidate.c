@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/candidate.h"
-#include "base/arithmetic.h"
+#include "platform/arithmetic.h"
 #include "base/clock.h"
 #include "caches.h"
+#include "platform/flush.h"
 
 const char *volatile candidate_calls;
 
@@ -120,7 +121,7 @@ static limit_candidate limit_candidate_make(fixture *on, limit_store stores, int
 
 size_t limit_candidates_make(fixture *on, int threads, limit_candidate candidates[2]) {
     const bool large = case_bytes(&on->c) > nl_cache_bytes(2);
-    if (!limit_has_streaming() || !(large || on->c.streaming)) {
+    if (!has_streaming_stores() || !(large || on->c.streaming)) {
         candidates[0] = limit_candidate_make(on, LIMIT_EITHER, threads);
         return 1;
     }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "best.h"
+#include "platform/flush.h"
 #include "timing/candidate.h"
 #include "timing/limit.h"
 #include "verify/caller.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
-#include "base/arithmetic.h"
+#include "platform/arithmetic.h"
 #include "parallel.h"
+#include "platform/flush.h"
 #include "timing/limit.h"
 #include "verify/expected.h"
 

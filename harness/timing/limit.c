@@ -2,15 +2,10 @@
 #include "timing/limit.h"
 #include "normlab.h"
 #include "parallel.h"
+#include "platform/flush.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#if defined(__x86_64__)
-enum { STREAMS = true };
-#else
-enum { STREAMS = false };
-#endif
 
 typedef void mover(const limit_job *j);
 
@@ -38,10 +33,6 @@ static const struct movers *find(bool narrower) {
         found[1] = two[1], found[0] = two[0];
     }
     return found[narrower];
-}
-
-bool limit_has_streaming(void) {
-    return STREAMS;
 }
 
 enum { GRAIN = 64 };
@@ -95,7 +86,8 @@ limit_way limit_choose(limit_store stores, bool reads, double (*trial)(void *, l
                        void *context) {
     enum { REPEATS = 3 };
     candidates c = {.count = 0};
-    for (limit_store s = LIMIT_ORDINARY; s <= (STREAMS ? LIMIT_STREAM : LIMIT_ORDINARY); s++)
+    for (limit_store s = LIMIT_ORDINARY;
+         s <= (has_streaming_stores() ? LIMIT_STREAM : LIMIT_ORDINARY); s++)
         for (limit_ahead a = 0; a <= (reads ? AHEAD_LOADED : AHEAD_NOTHING); a++)
             if (stores == LIMIT_EITHER || s == stores) add(&c, (limit_way){.store = s, .ahead = a});
     if (c.count == 0) add(&c, (limit_way){0});

@@ -43,20 +43,8 @@ limit_way limit_choose(limit_store stores, bool reads,
 /* "avx512 x 8 + streaming + lines ahead" */
 const char *limit_way_name(limit_way way, char text[64]);
 
-/* Does this machine have streaming stores? Without them LIMIT_STREAM is ordinary. */
-bool limit_has_streaming(void);
-
 /* The machine's other limit: multiply-adds, with nothing to load or store. For each ISA of this
  * build double peak_ISA(size_t steps, int chains) makes `steps` multiply-adds of vectors in each of
  * 1, 2, 4, 8 or PEAK_CHAINS chains of dependent operations, and returns the flops. */
 
 enum { PEAK_CHAINS = 12 }; /* with two constants they fit 16 registers */
-
-/* Evicting data from the caches. */
-
-/* Evicts the bytes from all caches (x86-64: flushes cache lines; elsewhere: writes to a buffer
- * twice the size of the last-level cache). */
-void flush(const void *p, size_t bytes);
-
-/* The size of the last-level cache; 32 MiB where the machine does not report it. */
-size_t last_cache_bytes(void);

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE /* sched_getaffinity() */
 #endif
 #include "verify/worker.h"
-#include "base/arithmetic.h"
+#include "platform/arithmetic.h"
 
 #include <pthread.h>
 #include <sched.h>

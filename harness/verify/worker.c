@@ -7,6 +7,7 @@
 #include "verify/worker.h"
 #include "base/clock.h"
 #include "parallel.h"
+#include "platform/fault.h"
 #include "verify/batch.h"
 #include "verify/constants.h"
 
@@ -26,7 +27,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -46,32 +46,10 @@ _Noreturn void worker_leave(int code) {
     _exit(code);
 }
 
-/* What did the faulting instruction do? From the page fault's error code, or the syndrome
- * register. */
-static int access_of(const ucontext_t *at) {
-#if defined(__x86_64__)
-    enum { WRITE = 2, FETCH = 16 };
-    const long long error = at->uc_mcontext.gregs[REG_ERR];
-    return error & FETCH ? ACCESS_JUMP : error & WRITE ? ACCESS_WRITE : ACCESS_READ;
-#elif defined(__aarch64__)
-    enum { FETCH = 0x20, CLASS = 26, WRITE = 1 << 6 };
-    const char *next = (const char *)at->uc_mcontext.__reserved;
-    for (const struct _aarch64_ctx *head; (head = (const void *)next)->magic; next += head->size) {
-        if (head->magic != ESR_MAGIC) continue;
-        const unsigned long long error = ((const struct esr_context *)head)->esr;
-        return error >> CLASS == FETCH ? ACCESS_JUMP : error & WRITE ? ACCESS_WRITE : ACCESS_READ;
-    }
-    return ACCESS_UNKNOWN;
-#else
-    (void)at;
-    return ACCESS_UNKNOWN;
-#endif
-}
-
 static void on_crash(int number, siginfo_t *info, void *context) {
     here->code = number == SIGSYS ? info->si_syscall : info->si_code;
     here->address = info->si_addr;
-    here->access = number == SIGSEGV ? access_of(context) : ACCESS_UNKNOWN;
+    here->access = number == SIGSEGV ? fault_access(context) : ACCESS_UNKNOWN;
     here->signal = number;
     worker_leave(1);
 }

@@ -1,6 +1,7 @@
 /* The child's side of an isolated call. SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "platform/fault.h"
 #include "tuning.h"
 #include "verify/instance.h"
 
@@ -31,9 +32,9 @@ typedef struct call_record {
     char batch[160];           /* batch_compare()'s answer */
     bool exited, ended_thread; /* by exit(), by pthread_exit() */
     int signal, code;          /* of the crash, 0: none; of SIGSYS: the system call */
-    enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP } access;
-    char *address, *stack; /* of the access; the lowest byte of the stack, above its guard */
-    char *constants;       /* the problem and the arguments, as the kernel gets them */
+    int access;                /* ACCESS_... */
+    char *address, *stack;     /* of the access; the lowest byte of the stack, above its guard */
+    char *constants;           /* the problem and the arguments, as the kernel gets them */
 } call_record;
 
 /* A second guard lies above the stack, since buffers may follow: it catches writes far before

@@ -1,11 +1,10 @@
 """How much time does RMSNorm save inside PyTorch, ONNX Runtime and JAX?"""
 import slide
 import speed
-from modes import takes
+from modes import FRAMEWORKS, takes
 
 SOURCE = "frameworks"
-NAMES = {"pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX, jit",
-         "normlab": "normlab, from Python"}
+NAMES = FRAMEWORKS | {"normlab": "normlab, from Python"}
 
 
 def draw(page):

@@ -1,10 +1,10 @@
 """How much time does RMSNorm save on a GPU?"""
 import slide
 import speed
+from modes import FRAMEWORKS as NAMES
 from modes import takes
 
 SOURCE = "frameworks_gpu"
-NAMES = {"pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "liger": "Liger-Kernel"}
 PASSES = {"forward": "forward", "both": "training"}
 
 

@@ -1,9 +1,8 @@
 """Has a row the same bits in every batch? Layers, passes and types, rows of 1000 and of 65,536"""
 import slide
+from modes import FRAMEWORKS as NAMES
 
 SOURCE = "frameworks_invariance"
-NAMES = {"pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX, jit",
-         "normlab": "normlab"}
 
 
 def draw(page):

@@ -2,6 +2,7 @@
  * the fastest way is chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
+#include "platform/flush.h"
 #include "timing/candidate.h"
 
 #include <criterion/criterion.h>
@@ -139,7 +140,7 @@ Test(limit, the_fastest_way_is_chosen) {
     size_t missed = 0, tried = 0;
     for (unsigned k = 0; k < 2400; k++) {
         machine m = {.ns = k < 1200 ? 1e4 : 1e7, .slow = k < 1200 ? k % 7 : SIZE_MAX};
-        m.best = (limit_way){.store = limit_has_streaming() && k % 2, .ahead = k / 8 % 4};
+        m.best = (limit_way){.store = has_streaming_stores() && k % 2, .ahead = k / 8 % 4};
         if (m.ns < 1e6) m.best.brief = k / 2 % 2, m.best.narrower = k / 4 % 2;
         limit_way w = limit_choose(LIMIT_EITHER, true, fake_trial, &m);
         cr_expect(w.store == m.best.store && w.ahead == m.best.ahead, "way %u", k);
@@ -150,5 +151,5 @@ Test(limit, the_fastest_way_is_chosen) {
     cr_expect(tried < 2400 * 170, "%zu trials", tried);
     machine m = {.ns = 1e4, .best = {.store = LIMIT_ORDINARY}};
     cr_expect(limit_choose(LIMIT_STREAM, true, fake_trial, &m).store == LIMIT_STREAM ||
-              !limit_has_streaming());
+              !has_streaming_stores());
 }

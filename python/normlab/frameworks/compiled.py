@@ -3,7 +3,7 @@ from math import nan
 from typing import Any, NamedTuple
 
 from ..timing import race
-from .adapter import Layer, Missing, Problem
+from .adapter import Layer, Problem
 from .registry import attempt, confine, make
 from .saving import same
 from .verify import judge_all, problem, wrong

@@ -173,7 +173,8 @@ class Torch:
 
     def __init__(self, how: str, device: str) -> None:
         framework: Any = make("liger" if how == "liger" else "pytorch", 1, device)
-        self.framework: Any = framework
+        self.liger: Any = framework if how == "liger" else None
+        self.device = device
         self.torch, self.compiled = framework.torch, how == "torch_compile"
         self.version = "torch.compile of " * self.compiled + framework.version
         if how == "transformers":
@@ -191,15 +192,15 @@ class Torch:
 
     def run(self, layer: Layer, dtype: str, data: Data) -> Floats:
         torch, kind = self.torch, {"f16": self.torch.float16, "bf16": self.torch.bfloat16}[dtype]
-        x, residual, w, b = (torch.from_numpy(a).to(self.framework.device, kind) for a in data)
+        x, residual, w, b = (torch.from_numpy(a).to(self.device, kind) for a in data)
         F = torch.nn.functional
         functions: dict[str, Callable[[], Any]] = {
             "rms_norm": lambda: F.rms_norm(x, w.shape, w, EPS), "layer_norm": lambda: F.layer_norm(x, w.shape, w, b, EPS),
             "add, rms_norm": lambda: F.rms_norm(x + residual, w.shape, w, EPS)}
-        if self.framework.version.startswith("Liger"):
-            rms_norm, casting = self.framework.rms_norm, layer.name.rpartition(" ")[2]
-            functions = {layer.name: (lambda: self.framework.layer_norm(x, w, b, EPS)) if layer.centred else
-                         lambda: rms_norm(x, w, EPS, 0.0, casting, False)}
+        if self.liger:
+            casting = layer.name.rpartition(" ")[2]
+            functions = {layer.name: (lambda: self.liger.layer_norm(x, w, b, EPS)) if layer.centred else
+                         lambda: self.liger.rms_norm(x, w, EPS, 0.0, casting, False)}
         with torch.inference_mode():
             if layer.name not in functions:
                 norm = self.module(layer.name)(FEATURES, eps=EPS).to(w)

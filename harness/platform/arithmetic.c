@@ -1,6 +1,6 @@
 /* Reads the control registers directly: the changed settings may affect a comparison of numbers,
  * and fegetround() of x86-64 reads the x87 unit only. SPDX-License-Identifier: MIT */
-#include "base/arithmetic.h"
+#include "platform/arithmetic.h"
 
 #include <fenv.h>
 

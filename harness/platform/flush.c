@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "timing/limit.h"
+#include "platform/flush.h"
 #include "caches.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -44,5 +43,13 @@ void flush(const void *p, size_t bytes) {
     (void)p, (void)bytes;
     if (!other) other = calloc(size, 1);
     for (size_t i = 0; other && i < size; i += 64) other[i]++;
+#endif
+}
+
+bool has_streaming_stores(void) {
+#if defined(__x86_64__)
+    return true;
+#else
+    return false;
 #endif
 }
