@@ -4,6 +4,7 @@
 #endif
 #include "platform/fault.h"
 
+#include <signal.h>
 #include <ucontext.h>
 
 int fault_access(const void *context) {
