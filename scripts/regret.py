@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Times nl_best()'s choice beside every optimized rung on shapes drawn at random, and says how far it is from the fastest.
 
-    scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab]
+    scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab] [--peers]
 
 The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass and type, with and without a residual, rows
 that do not follow each other, pictures (BatchNorm), and stores that are asked for. Regret is the choice's time over the
 fastest rung's, in the same rounds; where stores are asked for, only rungs that store so compete. Prints the worst shapes and
-the mean, the 99th percentile and the worst; the rows stand in results/regret-drawn.csv. Standard library only."""
+the mean, the 99th percentile and the worst; the rows stand in results/regret-drawn.csv. With --peers and build/peers/normlab
+the other libraries take part (docs/peers.md), and the shapes where one of them is faster follow. Standard library only."""
 import math
 import random
 import subprocess
@@ -43,14 +44,30 @@ def drawn(random):
     return f"{op}/{direction}/{dtype}/{n}x{c}" + (f"x{s}" if s > 1 else "") + "/" + "/".join(options)
 
 
-def regrets(rows):
-    """case -> (regret, the choice, the fastest)."""
+def timed(rows):
+    """case -> the rows of what was right and timed."""
     cases = {}
     for row in rows:
         if row["ns"] and row["verdict"] == "ok":
             cases.setdefault(row["case"], []).append(row)
+    return cases
+
+
+def behind(rows):
+    """case -> (the fastest peer's speed over the choice's, that peer), where the caller leaves the stores to the library."""
     found = {}
-    for case, rungs in cases.items():
+    for case, every in timed([row for row in rows if "stores=" not in row["case"]]).items():
+        peers = [(float(row["speedup"]), row["impl"]) for row in every if row["impl"].startswith("peer/") and row["speedup"]]
+        if peers:
+            found[case] = max(peers)
+    return found
+
+
+def regrets(rows):
+    """case -> (regret, the choice, the fastest)."""
+    found = {}
+    for case, every in timed(rows).items():
+        rungs = [row for row in every if not row["impl"].startswith("peer/")]
         chosen = next((row for row in rungs if row["comparison"] == "baseline"), None)
         if not chosen:
             continue
@@ -71,15 +88,17 @@ def main():
     parser.add_argument("--threads", default="1")
     parser.add_argument("--seconds", default="0.05")
     parser.add_argument("--program", default=str(ROOT / "build/release/normlab"))
+    parser.add_argument("--peers", action="store_true")
     options = parser.parse_args()
     generator = random.Random(options.seed)
     cases = list(dict.fromkeys(drawn(generator) for _ in range(options.shapes)))
     OUT.parent.mkdir(exist_ok=True)
-    result = subprocess.run([options.program, "bench", *cases, "--impl", "optimized/*,best", "--baseline", "best", "--threads",
+    result = subprocess.run([options.program, "bench", *cases, "--impl", f"optimized/*,best{',peer/*' * options.peers}", "--baseline", "best", "--threads",
                              options.threads, "--seconds", options.seconds, "--out", str(OUT)], stdout=subprocess.DEVNULL)
     if result.returncode:
         return f"normlab bench: exit code {result.returncode}"
-    found = sorted(regrets(files.rows(OUT)).items(), key=lambda item: -item[1][0])
+    rows = list(files.rows(OUT))
+    found = sorted(regrets(rows).items(), key=lambda item: -item[1][0])
     if not found:
         return "no shape was timed"
     for case, (regret, chosen, fastest) in found[:20]:
@@ -87,6 +106,12 @@ def main():
     every = [regret for _, (regret, _, _) in found]
     print(f"{len(every)} shapes of seed {options.seed}, {options.threads} thread(s): regret {sum(every) / len(every):.3f} in the mean, "
           f"{every[len(every) // 100]:.2f} in 99 %, {every[0]:.2f} at worst")
+    if options.peers:
+        peers = sorted(behind(rows).items(), key=lambda item: -item[1][0])
+        ahead = [item for item in peers if item[1][0] > 1.05]
+        for case, (speed, peer) in ahead:
+            print(f"{speed:6.2f}  {case:64s} {peer}")
+        print(f"a peer is more than 5 % faster at {len(ahead)} of {len(peers)} shapes")
     return None
 
 

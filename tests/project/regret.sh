@@ -31,6 +31,9 @@ is "asked for streaming stores" "{'a/stores=streaming': (3.0, 'best', 'x/rows_st
 print(regrets([best(c), row(c, 'x/rows_streaming', '3'), row(c, 'x/rows_pipelined', '4')]))"
 is "a choice that no competitor reaches" "1.0" "$row; c = 'a/stores=streaming'
 print(regrets([best(c), row(c, 'x/rows_streaming', '0.5')])[c][0])"
+is "a peer is no rung" "{'a': (1.0, 'best', 'best')} {'a': (1.5, 'peer/b')}" "$row
+rows = [best('a'), row('a', 'peer/a', '1.2'), row('a', 'peer/b', '1.5'), row('a', 'peer/c', '9', verdict='FAIL'), best('b'), row('b/stores=cached', 'peer/a', '2')]
+print(regrets(rows[:4]), behind(rows))"
 
 # A program whose fastest rung, which any stores may ask for, is 1.0, 1.1, 1.2 ... times as fast as the choice, in the order
 # of its cases.
