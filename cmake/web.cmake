@@ -3,8 +3,8 @@
 set(harness harness)
 file(GLOB web CONFIGURE_DEPENDS web/*.c reference/*.c harness/judge/*.c harness/base/npy*.c)
 list(FILTER web EXCLUDE REGEX "/(hint|method|samples|npy_write)[.]c$")
-foreach(file base/random base/stats base/clock cases/case cases/data cases/data_files cases/kinds
-        cases/museum cases/names cli/arrays cli/arrays_load cli/options cli/terminal
+foreach(file base/random base/stats base/clock cases/case cases/data cases/kinds
+        cases/museum cases/names cli/arrays cli/options cli/terminal
         commands/cmd_judge models/network verify/answer verify/bound verify/expected verify/instance
         verify/outputs)
     list(APPEND web harness/${file}.c)

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/stats.h"
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "ranks.h"
-#include "verify/outputs.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 
@@ -150,7 +150,7 @@ static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even,
     instance_free(&whole);
 }
 
-static void check_case(const task *k, nl_ranks *r, tally *tallies) {
+static void check_task(const task *k, nl_ranks *r, tally *tallies) {
     for (const nl_rung *const *g = rungs; *(g = taker(g, &k->c->problem)); g++)
         for (int o = 0; o < 2; o++) {
             uint64_t bits = 0;
@@ -262,7 +262,7 @@ int main(int argc, char **argv) {
         if (times)
             time_case(&k, argv[2], r[COUNTS - 1], tallies);
         else
-            check_case(&k, r, tallies);
+            check_task(&k, r, tallies);
         answer_free(&k.want);
         data_free(&k.data);
     }

@@ -5,7 +5,7 @@
 #include "commands/commands.h"
 #include "dtype.h"
 #include "models/network.h"
-#include "verify/outputs.h"
+#include "verify/verify.h"
 
 #include <math.h>
 #include <stdint.h>

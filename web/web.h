@@ -30,7 +30,7 @@ WEB_API(web_accepts) int web_accepts(int i);
 WEB_API(web_get) int web_get(int arg);
 WEB_API(web_put) int web_put(int arg);
 
-/* Calls the implementation that the text names and checks its outputs. Returns an outcome (outputs.h);
+/* Calls the implementation that the text names and checks its outputs. Returns an outcome (verify.h);
  * the first numbers become the largest error of y or dx, in units, and its bound. -1: it was not
  * called, the text says why. */
 WEB_API(web_call) int web_call(void);

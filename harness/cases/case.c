@@ -2,7 +2,6 @@
 #include "cases/case.h"
 #include "base/npy.h"
 #include "cases/museum.h"
-#include "cases/names.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,6 +8,7 @@
 
 #include "cases/kinds.h"
 #include "layer.h"
+#include "normlab.h"
 
 #define CASE_TEXT 512
 
@@ -54,3 +55,40 @@ nl_arg case_output_over(const nl_case *c, nl_arg input);
 
 /* Parses the digits at *text and moves *text behind them. */
 bool parse_size(const char **text, size_t *out);
+
+/* Lists of cases, from spellings with lists and ranges in braces: {layernorm,rmsnorm},
+ * {128..8192*2} (times 2), {1..67} (plus 1), {1..64+7} (plus 7). */
+enum { CASES_MAX = 1000000 };
+
+typedef struct case_list {
+    nl_case *items;
+    size_t count, tried; /* tried: duplicates included; at most CASES_MAX */
+    void *texts;         /* their spellings, a search tree */
+} case_list;
+
+/* Add the cases of a spelling with braces, where "museum" is those of all exhibits; or of a file,
+ * one spelling a line, with comments from '#'. Cases that the list already has are skipped. */
+bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
+bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
+void cases_free(case_list *list);
+
+/* nl_op_name() and similar functions, with an index as argument, for loops over all numbers. */
+const char *op_name(int op);
+const char *pass_name(int pass);
+const char *dtype_name(int dtype);
+
+/* How an implementation computes the variance: "two-pass", or "-" for those that compute none. */
+const char *method_name(const nl_impl *impl);
+
+bool pass_from_name(const char *name, nl_pass *pass);
+bool dtype_from_name(const char *name, nl_dtype *dtype);
+bool method_from_name(const char *name, nl_method *method);
+
+/* Of a method: "two-pass". */
+const char *method_at(int method);
+
+/* "batchnorm, layernorm, ... (also gemma, ...)" and "f32, ... or bf16", for error messages. */
+const char *layer_names(void);
+const char *pass_names(void);
+const char *dtype_names(void);
+const char *method_names(void);

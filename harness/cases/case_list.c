@@ -1,6 +1,6 @@
 /* Lists of cases: braces are expanded as text, then each result is parsed.
  * SPDX-License-Identifier: MIT */
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "base/csv.h"
 #include "cases/museum.h"
 

@@ -1,7 +1,7 @@
 /* Row after row, greedily: each begins with the first three classes that have not met, and takes
  * for the other dimensions, in random order, the class that covers the most triples not yet
  * covered. SPDX-License-Identifier: MIT */
-#include "cases/covering.h"
+#include "cases/suite.h"
 #include "base/random.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cases/dimensions.h"
+#include "cases/suite.h"
 #include "base/random.h"
-#include "cases/covering.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>

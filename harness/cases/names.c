@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cases/names.h"
+#include "cases/case.h"
 #include "layer.h"
 
 #include <stdio.h>

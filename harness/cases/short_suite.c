@@ -5,99 +5,89 @@
 
 #define TYPES "{f32,f16,bf16}"
 
-enum { ROW_FORWARD, ROW_BACKWARD, BATCH_FORWARD, BATCH_BACKWARD, BATCH_INFERENCE, FAMILIES };
-
 /* What follows LAYER/PASS/ in the cases; NULL: none. */
 static const struct group {
     const char *subject, *cases[FAMILIES];
-    const char *residual[ROW_BACKWARD + 1]; /* also, of layers that take one */
+    const char *residual[FAMILY_ROW_BACKWARD + 1]; /* also, of layers that take one */
 } groups[] = {
-    {"a small case",
-     {"f32/3x7/normal", "f32/3x7/normal", "f32/5x3x2/normal", "f32/5x3x2/normal",
-      "f32/5x3x2/normal"},
-     {NULL}},
+    {"a small case", .cases = {"f32/3x7/normal", "f32/3x7/normal", "f32/5x3x2/normal",
+                               "f32/5x3x2/normal", "f32/5x3x2/normal"}},
     {"16-bit storage",
-     {"{f16,bf16}/3x7/normal", "{f16,bf16}/3x7/normal", "{f16,bf16}/5x3x2/normal",
-      "{f16,bf16}/5x3x2/normal", "{f16,bf16}/5x3x2/normal"},
-     {NULL}},
+     .cases = {"{f16,bf16}/3x7/normal", "{f16,bf16}/3x7/normal", "{f16,bf16}/5x3x2/normal",
+               "{f16,bf16}/5x3x2/normal", "{f16,bf16}/5x3x2/normal"}},
     {"every width",
-     {TYPES "/3x{1..67}/normal", TYPES "/3x{1..67}/normal", TYPES "/3x{1..33}x{1,2,17}/normal",
-      TYPES "/3x{1..33}x{1,2,17}/normal", TYPES "/3x{1..33}x{1,2,17}/normal"},
-     {NULL}},
+     .cases = {TYPES "/3x{1..67}/normal", TYPES "/3x{1..67}/normal",
+               TYPES "/3x{1..33}x{1,2,17}/normal", TYPES "/3x{1..33}x{1,2,17}/normal",
+               TYPES "/3x{1..33}x{1,2,17}/normal"}},
     {"one row, no row, many rows",
-     {"f32/{1x5,0x5,100x5}/normal", "f32/{1x5,0x5,100x5}/normal", "f32/{2x5,0x5,100x5}/normal",
-      "f32/{2x5,0x5,100x5}/normal", "f32/{1x5,0x5,100x5}/normal"},
-     {NULL}},
+     .cases = {"f32/{1x5,0x5,100x5}/normal", "f32/{1x5,0x5,100x5}/normal",
+               "f32/{2x5,0x5,100x5}/normal", "f32/{2x5,0x5,100x5}/normal",
+               "f32/{1x5,0x5,100x5}/normal"}},
     {"residual, gaps between rows",
-     {NULL},
-     {TYPES "/{3x{7,64}/normal/residual{,/rounded-sum},12x{5,64}/normal/residual"
-            "/gap-x=1/gap-residual=2/gap-y=3/gap-residual_out=4{,/inner=4/outer-gap=65}}",
-      TYPES "/{3x{7,64}/normal/residual,12x{5,64}/normal/residual"
-            "/gap-x=1/gap-dresidual=2/gap-dx=3/gap-dy=4{,/inner=4/outer-gap=65}}"}},
+     .residual = {TYPES
+                  "/{3x{7,64}/normal/residual{,/rounded-sum},12x{5,64}/normal/residual"
+                  "/gap-x=1/gap-residual=2/gap-y=3/gap-residual_out=4{,/inner=4/outer-gap=65}}",
+                  TYPES "/{3x{7,64}/normal/residual,12x{5,64}/normal/residual"
+                        "/gap-x=1/gap-dresidual=2/gap-dx=3/gap-dy=4{,/inner=4/outer-gap=65}}"}},
     {"cast before the weight",
-     {"{f16,bf16}/3x{7,64}/normal/cast-before-weight", NULL,
-      "{f16,bf16}/9x{7,3x49}/normal/cast-before-weight", NULL,
-      "{f16,bf16}/9x{7,3x49}/normal/cast-before-weight"},
-     {"{f16,bf16}/3x{7,64}/normal/residual/cast-before-weight"}},
+     .cases = {"{f16,bf16}/3x{7,64}/normal/cast-before-weight", NULL,
+               "{f16,bf16}/9x{7,3x49}/normal/cast-before-weight", NULL,
+               "{f16,bf16}/9x{7,3x49}/normal/cast-before-weight"},
+     .residual = {"{f16,bf16}/3x{7,64}/normal/residual/cast-before-weight"}},
     {"in place",
-     {TYPES "/3x{7,64}/normal/in-place", TYPES "/3x{7,64}/normal/in-place",
-      TYPES "/9x{7,3x49}/normal/in-place", TYPES "/9x{7,3x49}/normal/in-place",
-      TYPES "/9x{7,3x49}/normal/in-place"},
-     {TYPES "/3x{7,64}/normal/residual/in-place", TYPES "/3x{7,64}/normal/residual/in-place"}},
+     .cases = {TYPES "/3x{7,64}/normal/in-place", TYPES "/3x{7,64}/normal/in-place",
+               TYPES "/9x{7,3x49}/normal/in-place", TYPES "/9x{7,3x49}/normal/in-place",
+               TYPES "/9x{7,3x49}/normal/in-place"},
+     .residual = {TYPES "/3x{7,64}/normal/residual/in-place",
+                  TYPES "/3x{7,64}/normal/residual/in-place"}},
     {"arguments left out",
-     {"f32/3x{7,64}/normal{/no-affine,/no-gamma,/no-rstd}",
-      "f32/3x{7,64}/normal{/no-affine,/no-gamma,/no-dgamma}",
-      "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-beta,/no-rstd,/no-mean,/no-running_mean}",
-      "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-dgamma,/no-dbeta}",
-      "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-beta}"},
-     {"f32/3x{7,64}/normal/residual/no-residual_out"}},
+     .cases =
+         {"f32/3x{7,64}/normal{/no-affine,/no-gamma,/no-rstd}",
+          "f32/3x{7,64}/normal{/no-affine,/no-gamma,/no-dgamma}",
+          "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-beta,/no-rstd,/no-mean,/no-running_mean}",
+          "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-dgamma,/no-dbeta}",
+          "f32/9x{7,3x49}/normal{/no-affine,/no-gamma,/no-beta}"},
+     .residual = {"f32/3x{7,64}/normal/residual/no-residual_out"}},
     {"another eps, another momentum",
-     {"f32/3x7/normal/eps=0.01", "f32/3x7/normal/eps=0.01",
-      "f32/9x{7,3x49}/normal/eps=0.01/momentum=0.4", "f32/9x{7,3x49}/normal/eps=0.01",
-      "f32/9x{7,3x49}/normal/eps=0.01"},
-     {NULL}},
-    {"offset and constant data",
-     {TYPES "/9x{7,64}/{offset:16,constant,zeros}", TYPES "/9x{7,64}/{offset:16,constant,zeros}",
-      TYPES "/9x{7,3x49}/{offset:16,constant,zeros}",
-      TYPES "/9x{7,3x49}/{offset:16,constant,zeros}",
-      TYPES "/9x{7,3x49}/{offset:16,constant,zeros}"},
-     {NULL}},
+     .cases = {"f32/3x7/normal/eps=0.01", "f32/3x7/normal/eps=0.01",
+               "f32/9x{7,3x49}/normal/eps=0.01/momentum=0.4", "f32/9x{7,3x49}/normal/eps=0.01",
+               "f32/9x{7,3x49}/normal/eps=0.01"}},
+    {"offset and constant data", .cases = {TYPES "/9x{7,64}/{offset:16,constant,zeros}",
+                                           TYPES "/9x{7,64}/{offset:16,constant,zeros}",
+                                           TYPES "/9x{7,3x49}/{offset:16,constant,zeros}",
+                                           TYPES "/9x{7,3x49}/{offset:16,constant,zeros}",
+                                           TYPES "/9x{7,3x49}/{offset:16,constant,zeros}"}},
     {"outliers, uneven sums",
-     {"f32/3x{64,1530,4099}/{outliers,first:1e4,last:1e4,head:1e6,alternating:1e6}",
-      "f32/3x{64,1530,4099}/{outliers,first:1e4,last:1e4,alternating:1e6}",
-      "f32/{3x2x1363,4099x2}/{outliers,first:1e4,last:1e4,head:1e6}",
-      "f32/{3x2x1363,4099x2}/{outliers,first:1e4,last:1e4}", TYPES "/8x5x49/outliers"},
-     {NULL}},
+     .cases = {"f32/3x{64,1530,4099}/{outliers,first:1e4,last:1e4,head:1e6,alternating:1e6}",
+               "f32/3x{64,1530,4099}/{outliers,first:1e4,last:1e4,alternating:1e6}",
+               "f32/{3x2x1363,4099x2}/{outliers,first:1e4,last:1e4,head:1e6}",
+               "f32/{3x2x1363,4099x2}/{outliers,first:1e4,last:1e4}", TYPES "/8x5x49/outliers"}},
     {"huge and tiny values",
-     {"f32/9x{7,64}/{huge,tiny}", NULL, "f32/9x{7,3x49}/{huge,tiny}", NULL, NULL},
-     {NULL}},
-    {"NaN and infinity",
-     {TYPES "/9x{7,64}/{nan,inf}", NULL, TYPES "/9x{7,3x49}/{nan,inf}", NULL,
-      TYPES "/9x{7,3x49}/{nan,inf}"},
-     {NULL}},
-    {"long rows",
-     {TYPES "/2x{1024,14000}/normal,f32/{2x{768,4096},1x65537}/normal",
-      TYPES "/2x{1024,14000}/normal,f32/{2x{768,4096},1x65537}/normal",
-      TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
-      TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
-      TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal"},
-     {NULL}},
-    {"three threads",
-     {"f32/{5x7,64x1024,1x32768}/normal/threads=3", "f32/{5x7,64x1024,1x65536}/normal/threads=3",
-      "f32/{5x7,64x1024,8x4x1024}/normal/threads=3", "f32/{5x7,64x1024,16x4x1024}/normal/threads=3",
-      "f32/{5x7,64x1024,8x4x1024}/normal/threads=3"},
-     {NULL}},
+     .cases = {"f32/9x{7,64}/{huge,tiny}", NULL, "f32/9x{7,3x49}/{huge,tiny}", NULL, NULL}},
+    {"NaN and infinity", .cases = {TYPES "/9x{7,64}/{nan,inf}", NULL, TYPES "/9x{7,3x49}/{nan,inf}",
+                                   NULL, TYPES "/9x{7,3x49}/{nan,inf}"}},
+    {"long rows", .cases = {TYPES "/2x{1024,14000}/normal,f32/{2x{768,4096},1x65537}/normal",
+                            TYPES "/2x{1024,14000}/normal,f32/{2x{768,4096},1x65537}/normal",
+                            TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
+                            TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
+                            TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal"}},
+    {"three threads", .cases = {"f32/{5x7,64x1024,1x32768}/normal/threads=3",
+                                "f32/{5x7,64x1024,1x65536}/normal/threads=3",
+                                "f32/{5x7,64x1024,8x4x1024}/normal/threads=3",
+                                "f32/{5x7,64x1024,16x4x1024}/normal/threads=3",
+                                "f32/{5x7,64x1024,8x4x1024}/normal/threads=3"}},
 };
 
 const char *short_suite_subject(size_t group) {
     return group < sizeof groups / sizeof *groups ? groups[group].subject : NULL;
 }
 
-static int family(nl_op op, nl_pass pass) {
-    if (!nl_layers[op].channels_first) return pass == NL_BACKWARD ? ROW_BACKWARD : ROW_FORWARD;
-    return pass == NL_FORWARD    ? BATCH_FORWARD
-           : pass == NL_BACKWARD ? BATCH_BACKWARD
-                                 : BATCH_INFERENCE;
+static family family_of(nl_op op, nl_pass pass) {
+    if (!nl_layers[op].channels_first)
+        return pass == NL_BACKWARD ? FAMILY_ROW_BACKWARD : FAMILY_ROW_FORWARD;
+    return pass == NL_FORWARD    ? FAMILY_BATCH_FORWARD
+           : pass == NL_BACKWARD ? FAMILY_BATCH_BACKWARD
+                                 : FAMILY_INFERENCE;
 }
 
 bool short_suite_add(size_t group, const nl_impl *impl, case_list *list, char *error,
@@ -108,7 +98,7 @@ bool short_suite_add(size_t group, const nl_impl *impl, case_list *list, char *e
         for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
             const bool takes = impl->ops & NL_BIT(op) && impl->passes & NL_BIT(pass) &&
                                (nl_layers[op].running || pass != NL_INFERENCE);
-            const int of = family(op, pass);
+            const family of = family_of(op, pass);
             const char *cases = groups[group].cases[of];
             const char *more = nl_layers[op].residual ? groups[group].residual[of] : NULL;
             char text[CASE_TEXT];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
-#include "cases/dimensions.h"
 #include "layer.h"
 #include "tuning.h"
 

@@ -1,6 +1,6 @@
 /* A greedy conjunction: of the features that every failing case has, takes the one that fewest others
  * have, then again among the cases that are left. SPDX-License-Identifier: MIT */
-#include "cases/when.h"
+#include "cases/suite.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,8 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "timing/paper.h"
 #include "claims/quantity.h"
+#include "timing/paper.h"
+
+#include <stdio.h>
 
 enum { SETTINGS_MAX = 24, CLAIM_TEXT = 400 };
 
@@ -54,3 +56,52 @@ bool claim_lacks(const char *why);
 
 /* Is it measured in a framework, by another program (evidence.h), instead of in a mode? */
 bool claim_is_elsewhere(const setting *s);
+
+/* The outcome of a setting. docs/claims.md explains outcomes and answers. */
+typedef enum claim_outcome {
+    AS_CLAIMED,
+    MORE,
+    LESS,
+    OTHER_WAY,
+    NO_DIFFERENCE,
+    OPEN, /* not resolved */
+    NOT_RUN,
+    CLAIM_OUTCOMES
+} claim_outcome;
+
+/* The answer to a claim, from the verdicts of its settings. */
+typedef enum claim_answer {
+    HOLDS,
+    FAILS,
+    DEPENDS, /* settings lie on different sides of the claimed range */
+    UNDECIDED,
+    UNTRIED,
+    FIRST_LOOK, /* the setting that the claim means was timed in fewer than PASSES_ENOUGH passes */
+    CLAIM_ANSWERS
+} claim_answer;
+
+/* "as claimed", "more", "less", "the other way round", "no difference",
+ * "not resolved", "not run". More and less are distances from no difference: 3 % slower is less
+ * than 10 % slower. */
+claim_outcome claim_outcome_of(const claim *c, const setting *s);
+const char *claim_outcome_name(claim_outcome o);
+
+/* "HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "NOT RUN", "FIRST LOOK". */
+claim_answer claim_answer_of(const claim *c);
+const char *claim_answer_name(claim_answer a);
+
+void claims_write_text(FILE *out, const claim *claims, size_t count);
+void claims_write_csv(FILE *out, const claim *claims, size_t count);
+
+/* The sizes of buffers for the longest sentence with its settings, and for the longest place. */
+enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
+
+/* The answer to a claim in one sentence, so that nobody has to derive it from the verdicts. */
+void claim_sentence(const claim *c, char *text, size_t size);
+
+/* The caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...". Without
+ * it, those of this machine. */
+void claim_caches(const char *caches);
+
+/* "SIMD, 64 x 1024 in L2" */
+void claim_where(const claim *c, const setting *s, char *text, size_t size);

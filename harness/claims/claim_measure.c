@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "claims/claim_measure.h"
+#include "claims/evidence.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 

@@ -4,6 +4,7 @@
 
 #include "claims/claim.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 /* A pass that begins SITTING_S seconds or more after the one before belongs to another sitting:
@@ -60,7 +61,6 @@ void evidence_decide(const evidence *e, const bool *uses, claim *c);
 
 /* How stable are the answers? Draws three passes repeatedly, and compares their answers with those
  * of the other passes. */
-
 typedef struct stability {
     size_t draws, rest;      /* draws of three passes; the number of the other passes */
     double contradicted_pct; /* the share of intervals that the other passes contradict */
@@ -79,3 +79,24 @@ typedef struct noise {
 
 /* In the median of the races; without `all`. */
 noise noise_of(const evidence *e);
+
+/* The settings of claims to measure. */
+typedef struct claims_job {
+    claim *claims; /* figures and verdicts are written into their settings */
+    size_t count;
+    double seconds; /* of timing for each candidate of a race */
+    uint64_t seed;  /* of the order of races, and of the candidates in each */
+    bool quick;     /* skip large cases */
+    void (*progress)(size_t done, size_t total, const char *what);
+    void (*failed)(const claim *c, const setting *s);
+    evidence evidence; /* races are added to it */
+    /* Results. */
+    size_t settings_measured, settings_failed;
+} claims_job;
+
+/* Runs each race that the claims need once. False: out of memory. */
+bool claims_race(claims_job *j);
+
+/* Computes the quantities that are not timed, and decides all settings, timed ones by the
+ * evidence. */
+void claims_decide(claims_job *j);

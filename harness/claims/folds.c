@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "claims/folds.h"
+#include "claims/quantity.h"
 #include "base/random.h"
 
 #include <math.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/quantity.h"
-#include "claims/folds.h"
 #include "claims/rivals.h"
-#include "timing/modes.h"
+#include "timing/race.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "claims/pointwise.h"
 #include "models/blas.h"
 #include "models/step.h"
+#include "normlab.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -270,4 +271,22 @@ bool rivals_race(race *r, const char *how, const char *tail, race_result *out) {
     free(a.w), free(a.z), free(b.w), free(b.z);
     step_free(&model);
     return ok;
+}
+
+#define LIMIT_ENTRY(isa)                                     \
+    void layer_##isa(const pointwise_job *, pointwise_kind); \
+    float squares_##isa(const float *, size_t);
+#include "limit.inc"
+#undef LIMIT_ENTRY
+
+const pointwise_isa *pointwise_find(bool plain) {
+    static const pointwise_isa all[] = {
+#define LIMIT_ENTRY(isa) {#isa, layer_##isa, squares_##isa},
+#include "limit.inc"
+#undef LIMIT_ENTRY
+    };
+    const pointwise_isa *widest = all; /* the first is plain C, the widest comes last */
+    for (size_t i = 1; i < sizeof all / sizeof *all && !plain; i++)
+        if (nl_isa_runs(all[i].name)) widest = &all[i];
+    return widest;
 }

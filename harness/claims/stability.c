@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/evidence.h"
 #include "base/random.h"
-#include "claims/claim_answer.h"
+#include "claims/claim.h"
 
 #include <math.h>
 #include <stdlib.h>

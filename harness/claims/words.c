@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "claims/write.h"
+#include "claims/claim.h"
 #include "claims/rivals.h"
 #include "base/csv.h"
 #include "caches.h"
-#include "timing/modes.h"
+#include "timing/race.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "claims/write.h"
+#include "claims/claim.h"
 #include "base/csv.h"
 
 #include <math.h>

@@ -2,15 +2,14 @@
 #include "cli/attempt.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "cases/names.h"
+#include "cases/case.h"
 #include "cases/suite.h"
 #include "registry.h"
 #include "timing/bench.h"
-#include "cli/hints.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/options.h"
-#include "verify/check.h"
+#include "verify/verify.h"
 #include "verify/isolate.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * if it is right, times it. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "cases/case_list.h"
+#include "cases/case.h"
 
 typedef struct attempt_options {
     int threads;

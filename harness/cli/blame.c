@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/blame.h"
+#include "cli/options.h"
 #include "timing/candidate.h"
 
 #include <signal.h>

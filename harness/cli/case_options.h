@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "cases/case_list.h"
+#include "cases/case.h"
 
 typedef struct case_options {
     const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all */

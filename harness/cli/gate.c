@@ -2,7 +2,7 @@
 #include "cli/gate.h"
 #include "cases/suite.h"
 #include "registry.h"
-#include "verify/check.h"
+#include "verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/hints.h"
-#include "judge/hint.h"
 #include "cli/report.h"
+#include "judge/hint.h"
 #include "cli/terminal.h"
 
 #include <stdlib.h>

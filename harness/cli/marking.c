@@ -2,10 +2,9 @@
 #include "cli/marking.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "cli/hints.h"
+#include "cli/report.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
-#include "verify/check.h"
 #include "verify/verify.h"
 #include "verify/isolate.h"
 

@@ -59,3 +59,8 @@ enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTE
  * text, or nearly end with a slash and the text. Without similar names, prints `other`. */
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);
+
+/* Timed kernels and their .scratch run in this process. If one of them ends it, the program names
+ * the kernel and does not exit with 0: until blame_nobody(), a call of exit() ends it with `code`. */
+void blame_watch(int code);
+void blame_nobody(void);

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/passes.h"
 #include "base/clock.h"
+#include "base/csv.h"
 #include "base/interrupt.h"
+#include "base/random.h"
+#include "cli/options.h"
+#include "cli/terminal.h"
 #include "machine/machine.h"
+#include "results/results.h"
+#include "workbench/load.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,4 +92,164 @@ bool passes_make(const pass_plan *p) {
         if (i + 1 < p->passes) pause_a_little(1e-9 * (clock_ns() - begin), seed);
     }
     return true;
+}
+
+/* Shuffles the cases. */
+static bool write_cases(const case_list *cases, const char *path, unsigned seed) {
+    FILE *out = fopen(path, "w");
+    size_t *order = malloc((cases->count + 1) * sizeof *order);
+    for (size_t i = 0; out && order && i < cases->count; i++) {
+        uint32_t words[4];
+        random_words(seed, i, words);
+        const size_t other = words[0] % (i + 1);
+        order[i] = order[other], order[other] = i;
+    }
+    for (size_t i = 0; out && order && i < cases->count; i++)
+        fprintf(out, "%s\n", cases->items[order[i]].text);
+    const bool ok = out && order;
+    free(order);
+    return out && fclose(out) == 0 && ok;
+}
+
+static bool run(const void *context, const char *folder, unsigned seed) {
+    const case_options *o = context;
+    char cases[4400], csv[4400], seconds[32], precision[32], threads[32], *argv[64];
+    snprintf(cases, sizeof cases, "%s/cases.txt", folder);
+    snprintf(csv, sizeof csv, "%s/bench.csv", folder);
+    snprintf(seconds, sizeof seconds, "%.9g", o->seconds);
+    snprintf(precision, sizeof precision, "%.9g", o->precision);
+    snprintf(threads, sizeof threads, "%d", o->threads);
+    if (!write_cases(&o->cases, cases, seed))
+        return fprintf(stderr, "normlab: cannot write %s\n", cases), false;
+    int n = 0;
+    argv[n++] = "normlab", argv[n++] = "bench", argv[n++] = cases;
+    argv[n++] = "--out", argv[n++] = csv;
+    argv[n++] = "--seconds", argv[n++] = seconds;
+    argv[n++] = "--precision", argv[n++] = precision;
+    argv[n++] = "--threads", argv[n++] = threads;
+    if (o->quick) argv[n++] = "--quick";
+    if (o->impl) argv[n++] = "--impl", argv[n++] = (char *)o->impl;
+    if (o->baseline) argv[n++] = "--baseline", argv[n++] = (char *)o->baseline;
+    for (size_t i = 0; load_file(i); i++) {
+        if (n + 2 >= (int)(sizeof argv / sizeof *argv))
+            return fprintf(stderr, "normlab: --passes takes at most %zu --load\n", i), false;
+        argv[n++] = "--load", argv[n++] = (char *)load_file(i);
+    }
+    argv[n] = NULL;
+    const int status = process_run(argv);
+    return status == NL_EXIT_OK || status == NL_EXIT_FAILED; /* a wrong kernel has a row, too */
+}
+
+static void heading_csv(void) {
+    puts("case,impl,isa,threads,verdict,passes,ns,ns_low,ns_high,limit_pct,speedup,speedup_low,"
+         "speedup_high,comparison,flag");
+}
+
+static const char *word(const result *r, double margin) {
+    if (strcmp(r->comparison, "baseline") == 0) return r->comparison;
+    const estimate s = estimate_of_passes(r, PASS_SPEED);
+    return comparison_name(stats_verdict((estimate){-s.median, -s.high, -s.low}, 0, margin));
+}
+
+static void write_csv(const result *r, double margin) {
+    const double numbers[] = {r->ns,      r->ns_low,      r->ns_high,     r->limit_pct,
+                              r->speedup, r->speedup_low, r->speedup_high};
+    csv_text(stdout, r->spelling), csv_text(stdout, r->impl);
+    printf("%s,%d,%s,%zu,", r->isa, r->threads, r->verdict, r->passes);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) csv_number(stdout, numbers[i]);
+    printf("%s,%s\n", isnan(r->ns) ? "" : word(r, margin), r->flag);
+}
+
+static void write_table(const result *r, const char *heading, int width, double margin) {
+    char time[32], speed[64];
+    if (!heading || strcmp(r->spelling, heading) != 0)
+        printf("\n%s\n  %-*s %-7s %6s %9s %7s %7s %8s  %s\n", r->spelling, width, "implementation",
+               "isa", "passes", "time", "+-", "limit", "speed", "interval");
+    printf("  %-*s %-7s %6zu", width, r->impl, r->isa, r->passes);
+    if (isnan(r->ns)) {
+        printf(" %s\n", r->verdict);
+        return;
+    }
+    snprintf(speed, sizeof speed, "[%.2f, %.2f]", r->speedup_low, r->speedup_high);
+    printf(" %9s %6.1f%% %6.1f%% %7.2fx  %-16s %s %s\n", human_ns(r->ns, time),
+           50 * (r->ns_high - r->ns_low) / r->ns, r->limit_pct, r->speedup, speed, word(r, margin),
+           r->flag);
+}
+
+/* Prints the passes as a table or as CSV; returns the number of rows that failed. */
+static size_t show(const results *pool, bool csv, double margin) {
+    const char *heading = NULL;
+    int width = (int)strlen("implementation");
+    size_t failed = 0;
+    for (size_t i = 0; i < pool->count; i++)
+        width = (int)fmax(width, fmin(40, (double)strlen(pool->rows[i].impl)));
+    if (csv) heading_csv();
+    for (size_t i = 0; i < pool->count; i++) {
+        const result *r = &pool->rows[i];
+        failed += strcmp(r->verdict, "fail") == 0;
+        if (csv)
+            write_csv(r, margin);
+        else
+            write_table(r, heading, width, margin);
+        heading = r->spelling;
+    }
+    return failed;
+}
+
+/* Removes a folder of passes, complete or not: only the files that they wrote. */
+static void remove_all(const char *folder) {
+    static const char *const passes[] = {"%s/*", "%s/.*.part"},
+                             *const names[] = {"cases.txt", "bench.csv", "bench.rounds.csv",
+                                               "bench.machine.txt"};
+    for (size_t k = 0; k < sizeof passes / sizeof *passes; k++) {
+        char path[4600];
+        glob_t found;
+        snprintf(path, sizeof path, passes[k], folder);
+        if (glob(path, 0, NULL, &found) != 0) continue;
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+                snprintf(path, sizeof path, "%.4000s/%s", found.gl_pathv[i], names[n]);
+                unlink(path);
+            }
+            rmdir(found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+    rmdir(folder);
+}
+
+int bench_passes(const case_options *o) {
+    char own[512], error[700];
+    const char *temporary = getenv("TMPDIR");
+    snprintf(own, sizeof own, "%s/normlab-XXXXXX", temporary ? temporary : "/tmp");
+    if (o->out && ends_with(o->out, ".csv")) {
+        fprintf(stderr, "normlab: with --passes, --out names a folder for them, not a file\n");
+        return NL_EXIT_USAGE;
+    }
+    if (!o->out && !mkdtemp(own)) {
+        fprintf(stderr, "normlab: cannot make a folder %s: %s\n", own, strerror(errno));
+        return NL_EXIT_USAGE;
+    }
+    const pass_plan plan = {o->passes, o->out ? o->out : own, o, run};
+    results pool;
+    interrupt_watch();
+    bool ok = passes_make(&plan); /* else it has said why */
+    if (ok && !pool_read(plan.folder, &pool, error, sizeof error)) {
+        if (!interrupted()) fprintf(stderr, "normlab: %s\n", error);
+        ok = false;
+    }
+    if (ok) {
+        const size_t failed = show(&pool, !o->out && !isatty(STDOUT_FILENO), log1p(o->margin));
+        fprintf(stderr, "%zu passes%s%s; %zu rows, %zu failed\n", pool.part_count,
+                o->out ? " in " : "", o->out ? o->out : "", pool.count, failed);
+        if (pool.part_count < PASSES_ENOUGH)
+            fprintf(stderr,
+                    "fewer than %d passes: the intervals are of rounds alone, and another run may "
+                    "lie outside\n",
+                    PASSES_ENOUGH);
+        ok = pool.count && !failed;
+        results_free(&pool);
+    }
+    if (!o->out) remove_all(own);
+    return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

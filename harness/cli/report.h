@@ -2,7 +2,7 @@
  * the file of --out. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "timing/row.h"
+#include "timing/bench.h"
 
 #include <stdio.h>
 
@@ -25,6 +25,7 @@ bool report_written(FILE *csv, const char *path);
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
 void report_busy(const report *r); /* says where a baseline differed from itself */
+
 /* The number of failures that are printed; the others are in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };
 
@@ -34,3 +35,14 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 
 /* Did Ctrl-C end the command? After an interruption, prints the number of finished cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
+
+/* The hints below a check: for each implementation that failed, the failure that teaches most.
+ * Remembers a failed row, if it teaches more than those before. threads: of the call. */
+void hints_note(const nl_impl *impl, const row *w, int threads);
+
+/* Writes what the failed cases of an implementation have in common, or nothing. */
+typedef void (*hints_when)(void *context, const nl_impl *impl, char *text, size_t size);
+
+/* Calls each remembered implementation again, prints the hints, and forgets them. A hint is on the
+ * case of the failure that is shown, if its cause explains that, too. shown, when: or NULL. */
+void hints_print(FILE *to, const nl_case *shown, hints_when when, void *context);

@@ -1,6 +1,6 @@
 /* `normlab completion SHELL`: a script for the shell, which calls `normlab completion -- WORDS...`
  * at each Tab: the candidates for the last word. SPDX-License-Identifier: MIT */
-#include "cases/names.h"
+#include "cases/case.h"
 #include "layer.h"
 #include "cli/options.h"
 #include "commands/commands.h"

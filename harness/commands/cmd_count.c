@@ -1,7 +1,7 @@
 /* `normlab count`: instructions and simulated cache misses of one call.
  * SPDX-License-Identifier: MIT */
 #include "base/csv.h"
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "cli/counting.h"
 #include "cli/options.h"
 #include "commands/commands.h"

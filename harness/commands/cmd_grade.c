@@ -4,7 +4,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "base/replace.h"
-#include "cases/names.h"
+#include "cases/case.h"
 #include "cli/counting.h"
 #include "cli/marking.h"
 #include "cli/options.h"

@@ -1,9 +1,8 @@
 /* `normlab judge`: is anybody's output right, and if not, by what mechanism is it wrong?
  * SPDX-License-Identifier: MIT */
-#include "cases/names.h"
+#include "cases/case.h"
 #include "cli/arrays.h"
-#include "judge/batches.h"
-#include "judge/judgement.h"
+#include "judge/judge.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"

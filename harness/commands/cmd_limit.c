@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "platform/flush.h"
+#include "platform/platform.h"
 #include "timing/measure.h"
 #include "timing/limit.h"
 #include "cli/case_options.h"

@@ -1,5 +1,5 @@
 /* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
-#include "cases/names.h"
+#include "cases/case.h"
 #include "tuning.h"
 #include "cli/case_options.h"
 #include "cli/options.h"

@@ -1,5 +1,5 @@
 /* `normlab new LAYER NAME`: a kernel file to begin with. SPDX-License-Identifier: MIT */
-#include "cases/names.h"
+#include "cases/case.h"
 #include "layer.h"
 #include "cli/options.h"
 #include "commands/commands.h"

@@ -4,7 +4,7 @@
 #include "cli/case_options.h"
 #include "cli/options.h"
 #include "commands/commands.h"
-#include "verify/answer.h"
+#include "verify/expected.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "studies/study.h"
-#include "cli/blame.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/terminal.h"

@@ -1,7 +1,6 @@
 /* `normlab COMMAND ...`. SPDX-License-Identifier: MIT */
 #include "machine/machine.h"
 #include "tuning.h"
-#include "cli/blame.h"
 #include "cli/options.h"
 #include "cli/passes.h"
 #include "commands/commands.h"

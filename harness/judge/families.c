@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/families.h"
+#include "judge/mechanism.h"
 #include "layer.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/growth.h"
+#include "judge/mechanism.h"
 #include "layer.h"
 
 #include <math.h>

@@ -2,9 +2,8 @@
 #include "judge/hint.h"
 #include "best.h"
 #include "layer.h"
-#include "judge/growth.h"
 #include "judge/mechanism.h"
-#include "judge/where.h"
+#include "judge/subject.h"
 #include "verify/verify.h"
 
 #include <math.h>

@@ -2,9 +2,8 @@
  * are wrong, and which known mistake gives the same numbers. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "judge/growth.h"
 #include "judge/mechanism.h"
-#include "verify/answer.h"
+#include "verify/expected.h"
 #include "verify/instance.h"
 
 typedef struct hint {

@@ -3,9 +3,10 @@
 #pragma once
 
 #include "base/npy.h"
-#include "judge/growth.h"
 #include "judge/mechanism.h"
-#include "judge/score.h"
+#include "judge/subject.h"
+
+#include <stdio.h>
 
 /* The outputs to judge: y, or in backward dx. p.dtype is the type that y or dx was rounded to. */
 typedef struct submission {
@@ -16,6 +17,31 @@ typedef struct submission {
         *vector[NL_ARGS];   /* gamma, beta, running statistics; dgamma, dbeta; NULL: not given */
     nl_dtype type[NL_ARGS]; /* of dgamma and dbeta: as they were saved */
 } submission;
+
+/* The score of a submission: every number in the units and by the bound of `normlab check`. */
+typedef struct score {
+    size_t count, exact;     /* elements of y or dx; those equal to the exact value rounded once */
+    double rms;              /* units, over the finite errors of y or dx */
+    size_t not_finite;       /* infinite errors of y or dx: NaN for a number, or a number for NaN */
+    size_t judged, beyond;   /* numbers with a bound; those beyond it */
+    size_t certain;          /* numbers beyond the certain bound as well as the probable one */
+    size_t groups, promised; /* rows, or channels; those with a bound */
+    size_t groups_beyond;    /* rows or channels with an element of y or dx beyond its bound */
+    double largest;          /* units */
+    struct {
+        double largest;
+        size_t count, beyond;
+    } of[NL_ARGS];
+    nl_arg
+        worst_of; /* the output and index of the largest error: of the numbers beyond their bound,
+                        else of those with a bound, else of all */
+    size_t worst;
+    double its_error, its_bound;
+    double *kappa, *group_rms, *group_rest; /* [groups]; growth_pattern fills group_rest */
+} score;
+
+/* False: out of memory. The caller frees kappa. */
+bool score_make(const subject *s, score *out);
 
 typedef struct judgement {
     const submission *of;
@@ -44,3 +70,30 @@ typedef struct judgement {
 /* *j keeps pointers to *of and to itself: do not move either. False: out of memory. */
 bool judgement_make(judgement *j, const submission *of);
 void judgement_free(judgement *j);
+
+/* "right", "wrong" or "unjudged". */
+const char *judgement_verdict(const judgement *j);
+
+/* Writes number i of output o as "y[3, 1, 4]", by the shape of x, or "dgamma[7]". */
+const char *judgement_number(const judgement *j, nl_arg o, size_t i, char text[256]);
+
+void judgement_print(const judgement *j, const char *y_path, FILE *out);
+
+/* One line without a mistake, then one for each mistake that was tested. */
+void judgement_csv(const judgement *j, FILE *out);
+
+/* The same rows computed in another batch: have they the same bits? */
+typedef struct batches {
+    size_t first, rows;     /* of x that were compared */
+    size_t others, numbers; /* rows, and numbers, with other bits; NaNs are alike */
+    size_t beyond;          /* numbers of the other batch that are beyond the bound */
+    size_t worst;           /* the number of y or dx with the largest distance */
+    double ulps;            /* which is so many ulps; infinite: one of both is NaN */
+    const char *ulps_of; /* "": of the type that is judged; " of f64": of that they are saved in */
+} batches;
+
+/* Has part, of y's or dx's type, rows of as many features as x, not more than x has from `first`
+ * on? False: error says what is wrong, without a subject: "has shape (23,): ...". */
+bool batches_fit(const nl_problem *p, const npy *part, size_t first, char *error, size_t size);
+batches batches_compare(const judgement *j, const npy *part, size_t first);
+void batches_print(const judgement *j, const batches *b, const char *path, FILE *out);

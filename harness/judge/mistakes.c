@@ -1,7 +1,7 @@
 /* Tables: a row is a mistake, one field of the formula with another value. If two mistakes give the
  * same numbers, the earlier row is named first; so simpler mistakes come earlier.
  * SPDX-License-Identifier: MIT */
-#include "judge/families.h"
+#include "judge/mechanism.h"
 #include "layer.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Mistakes with a number that is read from the outputs: proposed only if it fits there.
  * SPDX-License-Identifier: MIT */
 #include "base/stats.h"
-#include "judge/families.h"
+#include "judge/mechanism.h"
 #include "layer.h"
 
 #include <math.h>

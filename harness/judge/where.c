@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "judge/where.h"
+#include "judge/subject.h"
 #include "layer.h"
 
 #include <math.h>

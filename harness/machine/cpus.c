@@ -1,9 +1,6 @@
 /* The CPUs that our threads may run on: which, their frequency settings, and what they share.
  * Interfaces: Documentation/admin-guide/pm and cputopology of the Linux kernel.
  * SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
 #include "machine/exam.h"
 
 #include <sched.h>

@@ -3,6 +3,11 @@
 #include "machine/exam.h"
 #include "normlab.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
 enum { MAX = 64 };
 
 const char *finding_level_name(finding_level level) {
@@ -47,4 +52,21 @@ void doctor_write(FILE *out) {
     doctor_summary(out, f, count);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "doctor %s: %s %s\n", f[i].topic, finding_level_name(f[i].level), f[i].value);
+}
+
+finding *exam_add(exam *e, const char *topic, finding_level level, const char *advice,
+                  const char *value, ...) {
+    static finding none; /* receives findings beyond the room in out[] */
+    finding *f = e->count < e->most ? &e->out[e->count++] : &none;
+    va_list rest;
+    *f = (finding){.topic = topic, .level = level};
+    va_start(rest, value);
+    vsnprintf(f->value, sizeof f->value, value, rest);
+    va_end(rest);
+    if (advice && level != FINDING_GOOD) snprintf(f->advice, sizeof f->advice, "%s", advice);
+    return f;
+}
+
+void exam_unreadable(exam *e, const char *topic, const char *path) {
+    exam_add(e, topic, FINDING_UNKNOWN, NULL, "%.80s: %s", path, strerror(errno));
 }

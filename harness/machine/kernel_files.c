@@ -2,6 +2,7 @@
 #include "machine/kernel_files.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,4 +82,101 @@ const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size) 
         i = last;
     }
     return text;
+}
+
+/* The limits of control groups, version 1 and 2: the tightest of our group and of all its ancestors.
+ * Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}. */
+
+/* Is name in a comma-separated list? */
+static bool among(const char *list, const char *name) {
+    size_t n = strlen(name);
+    for (; *list; list += strcspn(list, ","), list += *list == ',')
+        if (strcspn(list, ",\n") == n && strncmp(list, name, n) == 0) return true;
+    return false;
+}
+
+/* Our path in the hierarchy of the controller: version 1 if one has it, else version 2. */
+static bool own_path(const char *controller, char path[512], bool *v2) {
+    char line[1024];
+    bool found = false;
+    FILE *f = fopen("/proc/self/cgroup", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        char *names = strchr(line, ':'), *where = names ? strchr(names + 1, ':') : NULL;
+        if (!where) continue;
+        *where++ = '\0', names++;
+        bool unified = !*names;
+        if (!unified && !among(names, controller)) continue;
+        snprintf(path, 512, "%.*s", (int)strcspn(where, "\n"), where);
+        found = true, *v2 = unified;
+        if (!unified) break;
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+/* The mount point of that hierarchy; root is the group at its top. */
+static bool mounted(const char *controller, bool v2, char root[256], char point[256]) {
+    char line[2048], type[32], options[512];
+    bool found = false;
+    FILE *f = fopen("/proc/self/mountinfo", "r");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        const char *rest = strstr(line, " - ");
+        if (!rest || sscanf(line, "%*d %*d %*s %255s %255s", root, point) != 2 ||
+            sscanf(rest, " - %31s %*s %511s", type, options) != 2)
+            continue;
+        found = v2 ? strcmp(type, "cgroup2") == 0
+                   : strcmp(type, "cgroup") == 0 && among(options, controller);
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+static void tighten(double *limit, double value) {
+    if (value > 0 && value < *limit) *limit = value;
+}
+
+static void read_cpu(const char *dir, bool v2, group_limits *g) {
+    char text[KERNEL_TEXT], *end;
+    double quota = 0, period = 1, throttled;
+    if (v2 && kernel_read(text, "%s/cpu.max", dir)) {
+        quota = strtod(text, &end); /* 0 for "max", no quota */
+        period = strtod(end, NULL);
+    } else if (!v2 && kernel_read(text, "%s/cpu.cfs_quota_us", dir)) {
+        quota = strtod(text, NULL); /* -1: no quota */
+        if (kernel_read(text, "%s/cpu.cfs_period_us", dir)) period = strtod(text, NULL);
+    }
+    if (period > 0) tighten(&g->cpus, quota / period);
+    snprintf(text, sizeof text, "%s/cpu.stat", dir);
+    if (kernel_number(text, "nr_throttled", &throttled) && throttled > g->throttled)
+        g->throttled = throttled;
+}
+
+static void read_memory(const char *dir, bool v2, group_limits *g) {
+    char text[KERNEL_TEXT];
+    if (kernel_read(text, "%s/%s", dir, v2 ? "memory.max" : "memory.limit_in_bytes"))
+        tighten(&g->bytes, strtod(text, NULL));
+}
+
+/* Reads our group's folder and its ancestors, up to the mount point. */
+static bool climb(const char *controller, void (*read)(const char *, bool, group_limits *),
+                  group_limits *g) {
+    char path[512], root[256], dir[768];
+    bool v2;
+    if (!own_path(controller, path, &v2) || !mounted(controller, v2, root, dir)) return false;
+    size_t mount = strlen(dir), top = strcmp(root, "/") == 0 ? 0 : strlen(root);
+    bool below = strncmp(path, root, top) == 0 && !strstr(path, "..");
+    if (below && strcmp(path + top, "/") != 0) strcat(dir, path + top);
+    for (;;) {
+        read(dir, v2, g);
+        char *slash = strrchr(dir, '/');
+        if (strlen(dir) <= mount || !slash) return true;
+        *slash = '\0';
+    }
+}
+
+group_limits cgroup_limits(void) {
+    group_limits g = {.cpus = HUGE_VAL, .bytes = HUGE_VAL};
+    g.known = climb("cpu", read_cpu, &g);
+    climb("memory", read_memory, &g);
+    return g;
 }

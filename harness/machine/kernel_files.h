@@ -29,7 +29,6 @@ int kernel_parse_list(const char *list, bool set[CPUS_MAX]);
 const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size);
 
 /* The limits of this process's control group and its ancestors. */
-
 typedef struct group_limits {
     bool known;
     double cpus;      /* HUGE_VAL: no quota */

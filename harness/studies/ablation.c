@@ -3,7 +3,6 @@
  * neither, from the same weights and batches, with several seeds.
  * SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
-#include "models/digits.h"
 #include "base/random.h"
 #include "studies/study.h"
 

@@ -2,7 +2,6 @@
  * against the bytes of x and y. Every panel has four more: low and high of the interval, the band
  * of LayerNorm against itself, and the model, the time of the passes that RMSNorm saves.
  * SPDX-License-Identifier: MIT */
-#include "timing/figure.h"
 #include "timing/race.h"
 #include "studies/study.h"
 

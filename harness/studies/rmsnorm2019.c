@@ -4,7 +4,6 @@
  * law); and "TABLE: MODEL, paper": its share, savings and their +-. The ends of our intervals have
  * panels of their own. SPDX-License-Identifier: MIT */
 #include "timing/paper.h"
-#include "timing/figure.h"
 #include "timing/race.h"
 #include "studies/study.h"
 

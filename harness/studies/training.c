@@ -3,7 +3,6 @@
  * several seeds. docs/course/06-why-norms-help.md explains the panels.
  * SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
-#include "models/digits.h"
 #include "base/random.h"
 #include "studies/study.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/candidate.h"
-#include "platform/arithmetic.h"
+#include "platform/platform.h"
 #include "base/clock.h"
 #include "caches.h"
-#include "platform/flush.h"
 
 const char *volatile candidate_calls;
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* getentropy */
-#endif
 #include "timing/contest.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "best.h"
-#include "platform/flush.h"
+#include "platform/platform.h"
 #include "timing/candidate.h"
 #include "timing/limit.h"
 #include "verify/caller.h"

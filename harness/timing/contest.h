@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "timing/row.h"
+#include "timing/bench.h"
 
 typedef enum contender { MINE, FROM, TO, CONTENDERS } contender;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
-#include "platform/arithmetic.h"
+#include "platform/platform.h"
 #include "parallel.h"
-#include "platform/flush.h"
 #include "timing/limit.h"
 #include "verify/expected.h"
 

@@ -2,7 +2,7 @@
 #include "timing/limit.h"
 #include "normlab.h"
 #include "parallel.h"
-#include "platform/flush.h"
+#include "platform/platform.h"
 
 #include <math.h>
 #include <stdio.h>

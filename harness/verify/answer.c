@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/answer.h"
+#include "verify/expected.h"
 #include "dtype.h"
 
 #include <stdlib.h>

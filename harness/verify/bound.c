@@ -1,6 +1,6 @@
 /* The bounds of the methods, in units of 2^-24, by first-order rounding analysis with constants
  * rounded up. SPDX-License-Identifier: MIT */
-#include "verify/bound.h"
+#include "verify/expected.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MSG_NOSIGNAL */
-#endif
 #include "verify/caller.h"
 #include "base/clock.h"
 #include "verify/worker.h"

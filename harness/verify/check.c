@@ -1,8 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "verify/check.h"
+#include "verify/verify.h"
 #include "base/interrupt.h"
+#include "registry.h"
+#include "verify/isolate.h"
+#include "verify/worker.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#endif
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 static verdict check_impl(const nl_case *c, const nl_data *data, const answer *want,
                           const nl_impl *m, const check_settings *o) {
@@ -45,4 +61,150 @@ bool check_case(const nl_case *c, const check_settings *o, char *error, size_t e
     answer_free(&want);
     data_free(&data);
     return true;
+}
+
+/* A message of a checker. */
+typedef struct sentence {
+    enum { NOTED, JUDGED, ENDED, BROKEN } is;
+    size_t impl; /* its place in the table; SIZE_MAX: the model's own output */
+    verdict v;   /* of BROKEN: why */
+} sentence;
+
+/* Cases are read in their order: a checker goes on beside another's long case while the line has
+ * room. This is the most that Linux gives to anybody. */
+enum { LINE_BYTES = 1 << 20 };
+
+static FILE *to; /* a checker's end of the line */
+
+static void say(const sentence *s) {
+    if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* nobody listens any more */
+}
+
+static size_t place_of(const nl_impl *m) {
+    size_t i = 0;
+    while (m && nl_impl_at(i) != m) i++;
+    return m ? i : SIZE_MAX;
+}
+
+static void say_judged(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    (void)context, (void)c;
+    say(&(sentence){JUDGED, place_of(m), *v});
+}
+
+static bool say_noted(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
+    (void)context, (void)c;
+    return say(&(sentence){NOTED, place_of(m), *v}), true;
+}
+
+enum { NOBODY = CHECKERS_MAX };
+
+/* The time of a case, in numbers compared; 0: nothing is compared. */
+static double cost_of(const nl_case *c, const check_settings *o) {
+    enum { CALLS = 500, MAKING = 2 }; /* of an implementation; of data and reference */
+    const nl_problem *p = &c->problem;
+    size_t impls = o->model && !c->kind[NL_X].value;
+    for (size_t i = 0; i < nl_impl_count(); i++) impls += o->selects(o->context, nl_impl_at(i), c);
+    const double numbers = (double)(p->n * p->c * p->s), bytes = (double)nl_arg_bytes(p, NL_X);
+    return impls ? (double)(impls + MAKING) * (numbers + bytes / 16 + CALLS) : 0;
+}
+
+/* Gives each case to the checker with the least work so far. NULL: out of memory. */
+static unsigned char *assign(const nl_case *cases, size_t count, int checkers,
+                             check_settings (*settings)(void *context, const nl_case *c),
+                             void *context) {
+    double work[CHECKERS_MAX] = {0};
+    unsigned char *owner = malloc(count);
+    for (size_t i = 0; owner && i < count; i++) {
+        const check_settings o = settings(context, &cases[i]);
+        const double cost = cost_of(&cases[i], &o);
+        int least = 0;
+        for (int k = 1; k < checkers; k++)
+            if (work[k] < work[least]) least = k;
+        work[least] += cost;
+        owner[i] = (unsigned char)(cost > 0 ? least : NOBODY);
+    }
+    return owner;
+}
+
+static int processors(void) {
+    int count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) == 0) count = CPU_COUNT(&mine);
+#endif
+    return count < CHECKERS_MAX ? count : CHECKERS_MAX;
+}
+
+void checkers_start(checkers *j, const nl_case *cases, size_t count,
+                    check_settings (*settings)(void *context, const nl_case *c), void *context) {
+    const int most = processors();
+    int line[2];
+    *j = (checkers){0};
+    if (most > 1) j->owner = assign(cases, count, most, settings, context);
+    fflush(NULL); /* or each child would write what is buffered */
+    while (j->owner && j->count < most && pipe(line) == 0) {
+        const int k = j->count;
+#ifdef F_SETPIPE_SZ
+        fcntl(line[1], F_SETPIPE_SZ, LINE_BYTES); /* or it keeps its size */
+#endif
+        const pid_t pid = fork();
+        if (pid != 0) {
+            close(line[1]);
+            FILE *from = pid > 0 ? fdopen(line[0], "r") : NULL;
+            if (!from) break; /* checker k ends when it first speaks */
+            j->pid[k] = pid, j->from[k] = from, j->count++;
+            continue;
+        }
+        for (int i = 0; i < k; i++) fclose(j->from[i]);
+        close(line[0]);
+        signal(SIGPIPE, SIG_IGN);
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+#ifdef _OPENMP
+        omp_set_num_threads(1); /* of the reference: the other checkers use the other processors */
+#endif
+        to = fdopen(line[1], "w");
+        for (size_t i = 0; to && i < count && !interrupted(); i++) {
+            if (j->owner[i] != k) continue;
+            check_settings o = settings(context, &cases[i]);
+            o.judged = say_judged, o.noted = o.noted ? say_noted : NULL;
+            sentence last = {.is = ENDED};
+            if (!check_case(&cases[i], &o, last.v.why, sizeof last.v.why)) last.is = BROKEN;
+            say(&last);
+        }
+        if (to) fclose(to);
+        isolate_end();
+        worker_leave(0);
+    }
+    if (j->owner && j->count == most) return;
+    checkers_end(j); /* the cases of missing checkers would not be verified */
+}
+
+bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
+                   size_t error_size) {
+    if (!j->count) return check_case(c, o, error, error_size);
+    if (j->owner[i] == NOBODY) return true;
+    sentence s;
+    while (fread(&s, sizeof s, 1, j->from[j->owner[i]]) == 1) {
+        const nl_impl *m = s.impl == SIZE_MAX ? NULL : nl_impl_at(s.impl);
+        switch (s.is) {
+        case NOTED:
+            if (o->noted(o->context, c, m, &s.v)) break;
+            return snprintf(error, error_size, "out of memory"), false;
+        case JUDGED: o->judged(o->context, c, m, &s.v); break;
+        case ENDED: return true;
+        case BROKEN: return snprintf(error, error_size, "%s", s.v.why), false;
+        }
+    }
+    if (interrupted()) return true;
+    snprintf(error, error_size, "the process that verifies %s has ended: out of memory?", c->text);
+    return false;
+}
+
+void checkers_end(checkers *j) {
+    for (int k = 0; k < j->count; k++) fclose(j->from[k]);
+    for (int k = 0; k < j->count; k++) waitpid(j->pid[k], NULL, 0);
+    free(j->owner);
+    *j = (checkers){0};
 }

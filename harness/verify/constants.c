@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MAP_ANONYMOUS */
-#endif
 #include "verify/constants.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "verify/outputs.h"
+#include "verify/verify.h"
 
 enum { KINDS_MAX = 64, LINES_PER_IMPL = NL_OPS * NL_PASSES * NL_DTYPES * NL_ARGS };
 

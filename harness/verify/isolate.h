@@ -29,9 +29,7 @@ size_t isolate_scratch(const nl_impl *impl, const nl_problem *p);
 /* Ends the shared processes and frees the memory; call it before a measurement. */
 void isolate_end(void);
 
-/* Processes whose parent has ended. */
-
-/* From here on they become children of this process, if they descend from it; and end all its
- * children. Nothing elsewhere than on Linux. */
+/* From here on, processes whose parent has ended become children of this process, if they descend from
+ * it; and end all its children. Nothing elsewhere than on Linux. */
 void orphans_adopt(void);
 void orphans_end(void);

@@ -1,7 +1,7 @@
 /* Compares outputs. One unit is the rounding error of the storage type, 2^-24, 2^-11 or 2^-8, times
  * the scale of the number: the size of the terms of its sum. Ulps of the result would mean nothing
  * where it is near zero. SPDX-License-Identifier: MIT */
-#include "verify/outputs.h"
+#include "verify/verify.h"
 #include "dtype.h"
 #include "parallel.h"
 

@@ -1,5 +1,5 @@
-/* Calls a kernel from two threads at once, on different data, so that a static buffer shows.
- * SPDX-License-Identifier: MIT */
+/* What one call alone does not show: a static buffer (two threads call at once, on different data), a
+ * race, results of an earlier call, and rows that depend on their batch. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "verify/instance.h"
@@ -33,3 +33,12 @@ void pair_repeat(const pair_call *s);
  * call, with another value in the middle of each input? `allow` makes the inputs writable, or not. */
 bool pair_stale_wanted(const instance *in);
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write));
+
+/* Can the case show whether a row's y and dx have the same bits in every batch? It has several rows of
+ * random numbers, one behind the other, each normalized by itself, and a call overwrites none of them. */
+bool batch_shows(const nl_case *c);
+
+/* In the process of the kernel, after its call: computes parts of the batch again, alone and with fewer
+ * neighbours, in other places, on one thread, with other stores. `how` describes the first number with
+ * other bits; "": there is none. */
+void batch_compare(const pair_call *s, char *how, size_t size);

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* CLONE_THREAD */
-#endif
 #include "verify/worker.h"
 
 #include <stdio.h>

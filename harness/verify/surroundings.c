@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity() */
-#endif
 #include "verify/worker.h"
-#include "platform/arithmetic.h"
+#include "platform/platform.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -5,6 +5,7 @@
 #include "verify/worker.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* A cached verdict with its key: many rungs compute the same bits, at both placements. */
 typedef struct known {
@@ -67,4 +68,19 @@ verdict verify_model(const nl_case *c, const nl_data *data, const answer *a) {
     instance in = {.c = c, .data = data};
     in.at[NL_Y] = data->model_y;
     return outputs_check(&in, a);
+}
+
+bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,
+             void (*look)(void *context, const instance *in), void *context) {
+    const size_t scratch = nl_scratch_bytes(impl, &c->problem);
+    arena *shared = isolate_arena(instance_room(c, data, scratch));
+    instance in;
+    char why[320];
+    if (!shared || !instance_make_in(shared, c, data, impl, scratch, PLACE_END, &in)) return false;
+    in.unset = how.outputs, in.scratch_byte = how.scratch;
+    instance_fill(&in);
+    const bool ok = isolate_call(&in, how.threads, why, sizeof why);
+    if (ok) look(context, &in);
+    instance_free(&in);
+    return ok;
 }

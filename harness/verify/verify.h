@@ -1,8 +1,31 @@
 /* Is an implementation right on a case? SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "verify/expected.h"
 #include "verify/instance.h"
-#include "verify/outputs.h"
+
+#include <stdio.h>
+#include <sys/types.h>
+
+/* OK: within the bound. FAIL. DEMO: the method has no bound on some of these data (one-pass
+ * variance with a large mean), so the error is shown and not judged. SKIP: did not run. */
+typedef enum outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_DEMO, OUTCOME_SKIP } outcome;
+
+typedef struct verdict {
+    outcome outcome;
+    double error_u, bound_u; /* the largest error of y or dx, and the bound there, in units */
+    double largest[NL_ARGS]; /* the largest error of each output; NAN if none has a bound */
+    size_t compared;         /* numbers compared; 0 is a failure */
+    char why[320];           /* what failed and where, or why it did not run */
+    bool batches, depends;   /* was the batch varied; does a row depend on it, as `why` says? */
+} verdict;
+
+const char *outcome_name(outcome o);
+
+/* A FAIL; its why is `format` with `what` for %s. */
+verdict failure(const char *format, const char *what);
+
+verdict outputs_check(const instance *in, const answer *a);
 
 /* Calls impl on fresh buffers and checks the outputs; survives accesses beside the buffers. */
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
@@ -18,22 +41,56 @@ verdict verify_result(const instance *in, const answer *a);
 /* Checks the output of a model's own LayerNorm (NAME.y.npy) with the bound of two-pass. */
 verdict verify_model(const nl_case *c, const nl_data *data, const answer *a);
 
-/* Calls an implementation once more, isolated, to look at its outputs. */
-
-/* How to call: the number of threads, and the byte that fills outputs and scratch before the call;
- * a check uses 0xff. */
+/* How to call once more: the number of threads, and the byte that fills outputs and scratch before the
+ * call; a check uses 0xff. */
 typedef struct examination {
     int threads;
     unsigned char outputs, scratch;
 } examination;
 
-/* Lends the instance to `look` after the call. False: out of memory, or the call failed. */
+/* Calls impl, isolated, and lends the instance to `look` after the call. False: out of memory, or the call failed. */
 bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,
              void (*look)(void *context, const instance *in), void *context);
-
-/* The smallest case on which an implementation still fails. */
 
 /* impl failed on *c with *v. Tries smaller sizes, ordinary data and fewer options, for a few
  * seconds at most, and keeps in *c and *v the smallest case that fails in the same way. False: none
  * is smaller. */
 bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
+
+/* Threads, and callbacks, to which the context is passed. */
+typedef struct check_settings {
+    int threads;
+    bool model; /* also verify a model's own output, where the data have one */
+    void *context;
+    bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
+    /* Gets the verdict on both calls; impl NULL: on a model's own output. */
+    void (*judged)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
+    /* Gets the verdict on each of the two calls; or NULL. False: out of memory. */
+    bool (*noted)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
+} check_settings;
+
+/* Verifies the implementations of one case, each twice: with guard pages at the ends of its buffers,
+ * then at their starts. False: error says why. */
+bool check_case(const nl_case *c, const check_settings *o, char *error, size_t error_size);
+
+enum { CHECKERS_MAX = 8 };
+
+/* Processes that verify the cases of a suite side by side; their verdicts come in the order of the
+ * cases. */
+typedef struct checkers {
+    int count; /* 0: this process verifies */
+    pid_t pid[CHECKERS_MAX];
+    FILE *from[CHECKERS_MAX];
+    unsigned char *owner; /* of each case */
+} checkers;
+
+/* Starts one for each processor that this process may use, and gives all about the same work. Of the
+ * functions of `settings`, selects() runs in both, the others in this process. */
+void checkers_start(checkers *j, const nl_case *cases, size_t count,
+                    check_settings (*settings)(void *context, const nl_case *c), void *context);
+
+/* As check_case(), with what the checker of case i says; each case once, in order. */
+bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
+                   size_t error_size);
+
+void checkers_end(checkers *j);

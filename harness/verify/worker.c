@@ -1,14 +1,11 @@
 /* The process in which kernels run: guard pages around its buffers, inputs that cannot be written,
  * a limit on memory and output, and a handler that notes how it crashed.
  * SPDX-License-Identifier: MIT */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* the registers of a signal's context */
-#endif
 #include "verify/worker.h"
 #include "base/clock.h"
 #include "parallel.h"
-#include "platform/fault.h"
-#include "verify/batch.h"
+#include "platform/platform.h"
+#include "verify/pair.h"
 #include "verify/constants.h"
 
 #ifdef __GLIBC__

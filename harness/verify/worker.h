@@ -1,7 +1,7 @@
 /* The child's side of an isolated call. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "platform/fault.h"
+#include "platform/platform.h"
 #include "tuning.h"
 #include "verify/instance.h"
 

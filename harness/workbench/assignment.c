@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/assignment.h"
 #include "base/csv.h"
-#include "cases/names.h"
-#include "verify/batch.h"
+#include "cases/case.h"
+#include "verify/pair.h"
 
 #include <ctype.h>
 #include <stdio.h>

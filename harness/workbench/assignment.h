@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "cases/case_list.h"
+#include "cases/case.h"
 
 enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 

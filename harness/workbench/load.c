@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/load.h"
-#include "platform/arithmetic.h"
+#include "platform/platform.h"
 #include "isa.h"
 #include "layer.h"
 #include "normlab_kernel.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "functions.h"
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "cases/data.h"
 #include "cases/museum.h"
 

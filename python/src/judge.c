@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "functions.h"
-#include "judge/batches.h"
-#include "judge/judgement.h"
+#include "judge/judge.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #define NORMLAB_IMPORTS_NUMPY
 #include "functions.h"
-#include "cases/names.h"
+#include "cases/case.h"
 
 static PyMethodDef methods[] = {
     {"forward", (PyCFunction)(void (*)(void))layers_forward, METH_FASTCALL | METH_KEYWORDS, NULL},

@@ -2,7 +2,6 @@
 #include "functions.h"
 #include "base/clock.h"
 #include "machine/machine.h"
-#include "timing/figure.h"
 #include "timing/race.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The table of implementations for Python. SPDX-License-Identifier: MIT */
 #include "functions.h"
-#include "cases/names.h"
+#include "cases/case.h"
 
 /* The names of the set bits. */
 static PyObject *names(unsigned bits, const char *(*name)(int)) {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "judge/families.h"
+#include "judge/mechanism.h"
 #include "mutants.h"
 
 /* How an argument is filled: 'n': a + b * N(0, 1); 'u': uniform from a to b; 'c': a; or as oneDNN's

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "suspects.h"
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "cases/museum.h"
 #include "verify/isolate.h"
 #include "verify/verify.h"

@@ -1,6 +1,6 @@
 /* The spelling of cases: the meaning of every part, the expansion of braces, the part that an error
  * names, and the bytes that a case moves, worked by hand. SPDX-License-Identifier: MIT */
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "cases/data.h"
 #include "base/npy.h"
 #include "support.h"

@@ -1,8 +1,7 @@
 /* A covering array by brute force: of small tables with random classes that never meet, every row is
  * tried. Any three classes that some possible row has meet in a row of the array, and every row of
  * it is possible. SPDX-License-Identifier: MIT */
-#include "cases/covering.h"
-#include "cases/dimensions.h"
+#include "cases/suite.h"
 #include "base/random.h"
 
 #include <criterion/criterion.h>

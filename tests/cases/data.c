@@ -1,6 +1,6 @@
 /* The generator: the words of Philox, the contents of every kind of data, and the same bytes for
  * every machine, call and number of threads. SPDX-License-Identifier: MIT */
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "trial.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* The museum: its data are those of the reports, and nl_best() is right on all of them. SPDX-License-Identifier: MIT */
-#include "cases/case_list.h"
+#include "cases/case.h"
 #include "cases/museum.h"
 #include "trial.h"
 

@@ -2,7 +2,6 @@
  * for each layer, pass and type that it takes, and of the sizes to fork from; it leaves out every
  * argument; and every input has every kind of value. SPDX-License-Identifier: MIT */
 #include "cases/data.h"
-#include "cases/dimensions.h"
 #include "cases/suite.h"
 #include "layer.h"
 #include "support.h"

@@ -1,7 +1,6 @@
 /* What failing cases have in common: planted conditions are found, chance is not.
  * SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
-#include "cases/when.h"
 #include "support.h"
 
 static case_list cases;

@@ -1,5 +1,5 @@
 /* The answers to claims, and their sentences. SPDX-License-Identifier: MIT */
-#include "claims/write.h"
+#include "claims/claim.h"
 #include "support.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The rivals that race against norms are right, and folding has the errors that its roundings
  * explain. SPDX-License-Identifier: MIT */
-#include "claims/folds.h"
+#include "claims/quantity.h"
 #include "claims/pointwise.h"
 #include "claims/rivals.h"
 #include "support.h"

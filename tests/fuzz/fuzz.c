@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "base/npy.h"
-#include "cases/case_list.h"
-#include "claims/write.h"
+#include "cases/case.h"
+#include "claims/claim.h"
 #include "results/results.h"
 #include "tuning.h"
 #include "verify/error_record.h"

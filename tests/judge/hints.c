@@ -3,7 +3,7 @@
 #include "judge/hint.h"
 #include "mutants.h"
 #include "trial.h"
-#include "cli/hints.h"
+#include "cli/report.h"
 
 #include <stdio.h>
 

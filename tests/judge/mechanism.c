@@ -1,6 +1,5 @@
 /* The search for a mechanism on synthetic data: lines with a known slope, errors with a known
  * pattern, and noise, which must have none. SPDX-License-Identifier: MIT */
-#include "judge/growth.h"
 #include "judge/mechanism.h"
 #include "runs.h"
 

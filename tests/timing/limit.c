@@ -2,7 +2,7 @@
  * the fastest way is chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
-#include "platform/flush.h"
+#include "platform/platform.h"
 #include "timing/candidate.h"
 
 #include <criterion/criterion.h>

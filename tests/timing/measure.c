@@ -1,6 +1,6 @@
 /* The measuring engine, driven by a clock that moves only when a candidate is called.
  * SPDX-License-Identifier: MIT */
-#include "timing/row.h"
+#include "timing/bench.h"
 #include "base/random.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
  * of the outputs, the verdict and the largest error. bits.js expects the same lines from
  * WebAssembly. SPDX-License-Identifier: MIT */
 #include "web.h"
-#include "cases/case_list.h"
+#include "cases/case.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,30 @@
+/* All that names a processor outside of the kernels. SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Does this thread round to nearest in full precision, without flushing subnormals, and without traps? */
+bool arithmetic_is_usual(void);
+void arithmetic_restore(void);
+
+/* The message about a kernel that changes these settings. */
+#define ARITHMETIC_CHANGED                                                                 \
+    "left floating-point arithmetic changed: the rounding mode, the precision, traps, or " \
+    "subnormals taken for zero"
+
+enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP };
+
+/* What the instruction did that caused SIGSEGV: one of ACCESS_... , from the page fault's error code or
+ * the syndrome register in the signal handler's context. */
+int fault_access(const void *context);
+
+/* Evicts the bytes from all caches (x86-64: flushes cache lines; elsewhere: writes to a buffer
+ * twice the size of the last-level cache). */
+void flush(const void *p, size_t bytes);
+
+/* The size of the last-level cache; 32 MiB where the machine does not report it. */
+size_t last_cache_bytes(void);
+
+/* Does this machine have streaming stores? Without them LIMIT_STREAM is ordinary. */
+bool has_streaming_stores(void);
