@@ -230,12 +230,13 @@ def write_paper(path):
 TEXTS = ["claim", "source", "why", "answer", "sentence"]  # written once for a claim
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
         "high", "rounds", "passes", "skipped", "outcome", "where", *TEXTS]
-FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler"]  # of a machine
-OWN = ["flags", "commit", "kernels", "date", "quick"]  # of a pass
+FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags"]  # of a machine
+OWN = ["commit", "kernels", "date", "quick"]  # of a pass
 
 
 def add(name, evidence, program):
-    """Keeps a machine's new passes beside its earlier ones on the same kernels, and the answers from all of them."""
+    """Keeps a machine's new passes beside its earlier ones on the same kernels, and from all of them what the pages show: each
+    claim's answer, with the setting that it means, and each race's saving. `normlab claims --evidence` has the other settings."""
     home = MACHINES / name
     kernels = max((files.facts_of(path) for path in evidence.glob("*/machine.txt")), key=lambda f: f["date"])["kernels"]
     for path in (home / "claims").glob("*/machine.txt"):
@@ -261,8 +262,9 @@ def add(name, evidence, program):
     with open(home / "claims.csv", "w", newline="") as file:
         table = csv.DictWriter(file, KEPT, extrasaction="ignore", lineterminator="\n")
         table.writeheader()
-        for row in rows:
-            table.writerow(row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, ""))
+        saved = savings(rows).values()
+        table.writerows(row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, "") for row in rows
+                        if row["setting"] == "0" or row in saved)
 
 
 def medians(name):
