@@ -34,8 +34,8 @@ def rows(path):
 
 
 def facts(path):
-    """The machine's facts, from NAME.machine.txt beside NAME.csv; {}: no such file."""
-    return facts_of(Path(path).with_suffix(".machine.txt"))
+    """The machine's facts, from NAME.machine.txt beside NAME.csv, and from machine.txt what a folder's files share; {}: neither."""
+    return facts_of(Path(path).with_name("machine.txt")) | facts_of(Path(path).with_suffix(".machine.txt"))
 
 
 def facts_of(path):
