@@ -33,6 +33,14 @@ def rows(path):
     return found
 
 
+def write(path, columns, lines):
+    """Writes these columns of dictionaries as a CSV."""
+    with open(path, "w", newline="") as file:
+        table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        table.writeheader()
+        table.writerows(lines)
+
+
 def facts(path):
     """The machine's facts, from NAME.machine.txt beside NAME.csv, and from machine.txt what a folder's files share; {}: neither."""
     return facts_of(Path(path).with_name("machine.txt")) | facts_of(Path(path).with_suffix(".machine.txt"))
@@ -45,6 +53,10 @@ def facts_of(path):
     except OSError:
         return {}
     return dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
+
+
+def write_facts(path, known, keys):
+    path.write_text("".join(f"{key}: {known.get(key, '')}\n" for key in keys))
 
 
 def machine(path):

@@ -65,16 +65,12 @@ def draw(results):
             deck.small(Path(f"{out}.png"), PICTURES / f"{out.name}.png")
 
 
-def main(*arguments):
-    if arguments[:1] == ("--help",):
-        print(__doc__)
-        return 0
-    check = arguments == ("--check",)
-    if not check:
-        draw(Path(*arguments or [ROOT / "results"]).resolve())
-    text = markers.replace(PAGE, PAGE.read_text(encoding="utf-8"), "charts", shown())
-    return markers.report(markers.written({PAGE: text}, check, "not what plots/chart.py has: run scripts/charts.py"))
+def main():
+    options = markers.parser(__doc__, "--check", results=ROOT / "results").parse_args()
+    if not options.check:
+        draw(options.results.resolve())
+    return markers.report(markers.written({PAGE: markers.filled(PAGE, charts=shown())}, options.check, "not what plots/chart.py has: run scripts/charts.py"))
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())

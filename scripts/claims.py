@@ -17,7 +17,6 @@ sentence that both and the README have of RMSNorm against LayerNorm.
         has a time, rate or share that neither a script wrote nor docs/numbers.csv allows
 
 Standard library only. Running it twice changes nothing the second time."""
-import csv
 import math
 import re
 import shutil
@@ -215,16 +214,9 @@ def paper_table(rows):
 
 def pages():
     """Path -> its text as it should be."""
-    says, found = in_a_sentence(), {}
-    for page, name, content in ((README, "saving", says), (PAGE, "saving", says), (CHAPTER_PAGE, "saving", says),
-                                (PAGE, "claims", claims_table()), (CHAPTER_PAGE, "measured", chapter_table())):
-        found[page] = markers.replace(page, found.get(page) or page.read_text(), name, content)
-    return found
-
-
-def write_paper(path):
-    old = PAGE.read_text()
-    markers.save(PAGE, old, markers.replace(PAGE, old, "paper", paper_table(files.rows(path)) + "\n\n" + caption(path)))
+    says = in_a_sentence()
+    return {README: markers.filled(README, saving=says), PAGE: markers.filled(PAGE, saving=says, claims=claims_table()),
+            CHAPTER_PAGE: markers.filled(CHAPTER_PAGE, saving=says, measured=chapter_table())}
 
 
 TEXTS = ["claim", "source", "why", "answer", "sentence"]  # written once for a claim
@@ -253,18 +245,15 @@ def add(name, evidence, program):
         shutil.copy(path.with_name("races.csv"), kept)
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
             if keys[0] in known:  # kept passes do without the machine's
-                path.write_text("".join(f"{key}: {known[key]}\n" for key in keys if key in known))
+                files.write_facts(path, known, [key for key in keys if key in known])
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "claims.csv"
         command = [program, "claims", "--evidence", home / "claims", "--out", out]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         rows = files.rows(out)
-    with open(home / "claims.csv", "w", newline="") as file:
-        table = csv.DictWriter(file, KEPT, extrasaction="ignore", lineterminator="\n")
-        table.writeheader()
-        saved = savings(rows).values()
-        table.writerows(row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, "") for row in rows
-                        if row["setting"] == "0" or row in saved)
+    saved = savings(rows).values()
+    files.write(home / "claims.csv", KEPT, [row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, "") for row in rows
+                                            if row["setting"] == "0" or row in saved])
 
 
 def medians(name):
@@ -331,19 +320,16 @@ def faults():
 
 
 def main():
-    parser = markers.parser(__doc__)
+    parser = markers.parser(__doc__, "--paper", "--check", program=True)
     parser.add_argument("file", nargs="?", type=Path, help="of --add or --paper")
     parser.add_argument("--add", metavar="NAME")
-    parser.add_argument("--program", default=str(ROOT / "build/release/normlab"))
-    parser.add_argument("--paper", action="store_true")
-    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.check:
         return markers.report(list(faults()))
     if options.paper:
         path = options.file or ROOT / "results" / "rmsnorm2019.csv"
         with files.needed(path):
-            write_paper(path)
+            markers.fill(PAGE, paper=paper_table(files.rows(path)) + "\n\n" + caption(path))
         return 0
     if options.add:
         found = [options.file] if options.file else sorted((ROOT / "results" / "evidence").glob("*"))

@@ -263,10 +263,8 @@ def update():
 
 
 def main():
-    parser, _ = markers.update_or_check(__doc__)
-    parser.add_argument("--program", type=Path, default=ROOT / "build" / "release" / "normlab")
-    options = parser.parse_args()
-    return update() if options.update else check(options.program)
+    options = markers.update_or_check(__doc__, program=True)[0].parse_args()
+    return update() if options.update else check(Path(options.program))
 
 
 if __name__ == "__main__":

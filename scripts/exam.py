@@ -21,7 +21,7 @@ import course
 import markers
 
 PAGE = course.COURSE / "exam.md"
-PROGRAM = course.ROOT / "build" / "release" / "normlab"
+PROGRAM = markers.PROGRAM
 
 
 def layer(name, x, eps=0.0, **arrays):
@@ -255,12 +255,11 @@ def numbers(text):
 
 def main():
     global PROGRAM
-    parser, what = markers.update_or_check(__doc__)
+    parser, what = markers.update_or_check(__doc__, program=True)
     what.add_argument("--out", type=Path)
     parser.add_argument("--seed", default="0")
     parser.add_argument("--questions", type=int, default=len(QUESTIONS))
     parser.add_argument("--chapters", type=numbers, default=numbers("0-99"))
-    parser.add_argument("--program", type=Path, default=PROGRAM)
     options = parser.parse_args()
     PROGRAM = options.program
     if options.out:

@@ -20,13 +20,12 @@ Standard library only. Running it twice changes nothing the second time."""
 import math
 import shutil
 import sys
-from pathlib import Path
 
 import markers
 from claims import caption, figure, files, holds, takes
 from markers import table
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "frameworks.md"
+PAGE = markers.ROOT / "docs" / "frameworks.md"
 NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": "ONNX Runtime", "jax": "JAX",
          "jax_stable": "JAX, stable", "onednn": "oneDNN", "liger": "Liger-Kernel", "normlab": "normlab"}
 VERDICTS = {"ok": "right", "fail": "wrong", "demo": "unjudged", "skip": "skip"}  # of `normlab check`
@@ -199,10 +198,8 @@ def of_check(path):
 
 
 def main():
-    parser = markers.parser(__doc__)
-    parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results")
-    parser.add_argument("--check", action="store_true")
-    options, pages, pictures = parser.parse_args(), {}, {}
+    options = markers.parser(__doc__, "--check", results=markers.ROOT / "results").parse_args()
+    pages, pictures = {}, {}
     for page, end in ((PAGE, ""), (PAGE.with_name("gpu.md"), "_gpu")):
         text, timed = page.read_text(), options.results / f"frameworks{end}.csv"
         for name, file, make in (("savings", f"frameworks{end}", savings), ("claims", f"claims{end}", claims),

@@ -10,7 +10,6 @@
         writes nothing; exit code 1 when the table is not that of the files
 
 Standard library only. NAME is the microarchitecture, such as zen5."""
-import csv
 import re
 import sys
 from pathlib import Path
@@ -39,11 +38,8 @@ def add(name, results):
         sys.exit(f"{results} has no choice of nl_best(); make it with: ./reproduce")
     if facts.get("quick") == "yes":
         sys.exit(f"{results} was measured with --quick; a table that is kept needs ./reproduce")
-    with open(HOME / f"{name}.csv", "w", newline="") as file:
-        out = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
-        out.writeheader()
-        out.writerows(rows)
-    (HOME / f"{name}.machine.txt").write_text("".join(f"{key}: {facts[key]}\n" for key in FACTS))
+    files.write(HOME / f"{name}.csv", COLUMNS, rows)
+    files.write_facts(HOME / f"{name}.machine.txt", facts, FACTS)
 
 
 def cell(row):
@@ -79,17 +75,15 @@ def table(names, times):
 
 
 def main():
-    parser = markers.parser(__doc__)
-    parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "regret.csv")
+    parser = markers.parser(__doc__, "--check", results=ROOT / "results" / "regret.csv")
     parser.add_argument("--add", metavar="NAME")
-    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.add and not re.fullmatch(r"[a-z0-9-]+", options.add):
         parser.error("NAME should be of lower-case letters, digits and -")
     if options.add:
         add(options.add, options.results)
     page = HOME / "README.md"
-    text = markers.replace(page, page.read_text(), "machines", table(*kept()))
+    text = markers.filled(page, machines=table(*kept()))
     return markers.report(markers.written({page: text}, options.check, "not what its files say: run scripts/machines.py"))
 
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "build" / "release" / "normlab"
 sys.path.insert(0, str(ROOT / "plots"))
 import files
 
@@ -22,11 +23,24 @@ def replace(page, text, name, content):
     return head + begin + ("\n" + content if content else "") + "\n" + end + rest.split(end)[1]
 
 
+def filled(page, **parts):
+    """The page's text with new content between the markers of each name."""
+    text = page.read_text(encoding="utf-8")
+    for name, content in parts.items():
+        text = replace(page, text, name, content)
+    return text
+
+
 def save(page, old, text):
     """Writes the page if it changed, and says which."""
     if text != old:
         page.write_text(text)
     print(page.name, "rewritten" if text != old else "is up to date")
+
+
+def fill(page, **parts):
+    """Writes the page with new content between the markers of each name."""
+    save(page, page.read_text(), filled(page, **parts))
 
 
 def written(pages, check, again):
@@ -50,13 +64,21 @@ def table(head, rows, left=1):
     return "\n".join([first, "|" + "---|" * left + "---:|" * (len(head) - left), *others])
 
 
-def parser(doc):
-    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser(doc, *flags, results=None, program=False):
+    """A parser with what many scripts take: flags, a path to results, --program."""
+    made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if results:
+        made.add_argument("results", nargs="?", type=Path, default=results)
+    if program:
+        made.add_argument("--program", default=str(PROGRAM))
+    for flag in flags:
+        made.add_argument(flag, action="store_true")
+    return made
 
 
-def update_or_check(doc):
+def update_or_check(doc, program=False):
     """A parser that requires one of two options, and their group."""
-    made = parser(doc)
+    made = parser(doc, program=program)
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--update", action="store_true")
     what.add_argument("--check", action="store_true")
@@ -65,11 +87,7 @@ def update_or_check(doc):
 
 def command(doc, results, rewrite, check):
     """Of a script that rewrites pages from results and the program's table, or with --check compares them."""
-    made = parser(doc)
-    made.add_argument("results", nargs="?", type=Path, default=results)
-    made.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
-    made.add_argument("--check", action="store_true")
-    options = made.parse_args()
+    options = parser(doc, "--check", results=results, program=True).parse_args()
     if options.check:
         return check(options.program)
     with files.needed(options.results):

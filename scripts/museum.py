@@ -139,17 +139,13 @@ def rewrite(path, program):
     lacks = [name for name, *_ in exhibits() if name not in shown]
     if lacks:
         sys.exit(f"{path} lacks {', '.join(lacks)}: is it of experiments/museum.txt?")
-    old = PAGE.read_text()
     demonstrations = {impl["impl"] for impl in listed(program) if impl["demonstration"] == "1"}
-    text = markers.replace(PAGE, old, "collection", collection())
-    text = markers.replace(PAGE, text, "tables", tables(rows, demonstrations))
-    markers.save(PAGE, old, text)
+    markers.fill(PAGE, collection=collection(), tables=tables(rows, demonstrations))
 
 
 def check(program):
     text = PAGE.read_text()
-    wrong = [] if markers.replace(PAGE, text, "collection", collection()) == text else [
-        "the exhibits are not those of harness/cases/museum.c"]
+    wrong = ["the exhibits are not those of harness/cases/museum.c"] * (markers.filled(PAGE, collection=collection()) != text)
     shown = markers.between(text, "tables")
     for name, *_ in exhibits():
         if f"| [{name}](#{name}) |" not in shown:

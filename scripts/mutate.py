@@ -30,11 +30,10 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import markers
+from markers import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 BUILD, WORK = ROOT / "build" / "dev", ROOT / "build" / "mutate"
 PAGE, EQUIVALENT = ROOT / "docs" / "verification.md", ROOT / "tests" / "equivalent_mutants.txt"
 TABLE, SHORT = WORK / "mutants.csv", ROOT / "tests" / "mutate.txt"
@@ -297,17 +296,15 @@ def update():
         left = [[f"{r['file']}:{r['line']}", code(r["old"]), code(r["new"])]
                 for r in sorted(left, key=lambda r: (r["file"], int(r["line"])))]
         lines += ["", markers.table(["where", "was", "is"], left, 3)]
-    PAGE.write_text(markers.replace(PAGE, PAGE.read_text(), "mutants", "\n".join(lines)))
+    markers.fill(PAGE, mutants="\n".join(lines))
 
 
 def main():
-    parser = markers.parser(__doc__)
+    parser = markers.parser(__doc__, "--quick", "--update")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--mutants", type=int, default=sys.maxsize)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--update", action="store_true")
     options = parser.parse_args()
     if options.update:
         return update()

@@ -131,17 +131,13 @@ def in_words(rows):
 
 
 def pages(rows):
-    page = PAGE.read_text()
-    for name, content in ("summary", summary(rows)), ("words", in_words(rows)), ("matrix", matrix(rows)):
-        page = markers.replace(PAGE, page, name, content)
-    return {PAGE: page, README: markers.replace(README, README.read_text(), "why", sentence(rows))}
+    return {PAGE: markers.filled(PAGE, summary=summary(rows), words=in_words(rows), matrix=matrix(rows)),
+            README: markers.filled(README, why=sentence(rows))}
 
 
 def main():
-    parser = markers.parser(__doc__)
+    parser = markers.parser(__doc__, "--run", "--check")
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
-    parser.add_argument("--run", action="store_true")
-    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / RESULTS.name if options.check else RESULTS

@@ -8,14 +8,13 @@
 Standard library only. Running it twice changes nothing the second time."""
 import re
 import sys
-from pathlib import Path
 from statistics import geometric_mean
 
 import markers
 from claims import caption, files
 from markers import table
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "peers.md"
+PAGE = markers.ROOT / "docs" / "peers.md"
 NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime", "libxsmm": "LIBXSMM", "ggml": "ggml"}
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ("forward", "inference", "backward")
@@ -127,14 +126,11 @@ def measured(path):
 
 
 def main():
-    parser = markers.parser(__doc__)
-    parser.add_argument("results", nargs="?", type=Path, default=PAGE.parent.parent / "results" / "peers.csv")
-    old, path = PAGE.read_text(), parser.parse_args().results
+    path = markers.parser(__doc__, results=markers.ROOT / "results" / "peers.csv").parse_args().results
     with files.needed(path):
-        text = markers.replace(PAGE, old, "peers", measured(path))
-    markers.save(PAGE, old, text)
-    return 0
+        text = measured(path)
+    markers.fill(PAGE, peers=text)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -222,13 +222,11 @@ def add(name, results):
     with files.needed(results):
         rows, facts = files.rows(results), files.machine(results)
         peak = {row["series"]: float(row["y"]) for row in files.rows(results.with_name("peak.csv")) if row["x"] == "1"}
-        kept = [[row["case"], row["impl"], row["isa"], row["ns"], row["limit_pct"], f"{peak[row['isa']] * CHAIN / 2 / LANES[row['isa']]:.2f}"]
+        kept = [row | {"ghz": f"{peak[row['isa']] * CHAIN / 2 / LANES[row['isa']]:.2f}"}
                 for row in rows if row["ns"] and row["verdict"] == "ok"]
     (HOME / name).mkdir(exist_ok=True)
-    with open(HOME / name / "ports.csv", "w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([["case", "impl", "isa", "ns", "limit_pct", "ghz"], *kept])
-    facts = {"cpu": "", "family": "", "compiler": "", "kernels": "", "commit": "", "date": ""} | facts
-    (HOME / name / "ports.machine.txt").write_text("".join(f"{key}: {facts[key]}\n" for key in ("cpu", "family", "compiler", "kernels", "commit", "date")))
+    files.write(HOME / name / "ports.csv", ["case", "impl", "isa", "ns", "limit_pct", "ghz"], kept)
+    files.write_facts(HOME / name / "ports.machine.txt", facts, ["cpu", "family", "compiler", "kernels", "commit", "date"])
 
 
 def limits():
@@ -291,9 +289,7 @@ def tables():
 
 
 def main():
-    parser = markers.parser(__doc__)
-    parser.add_argument("results", nargs="?", type=Path, default=ROOT / "results" / "ports.csv")
-    parser.add_argument("--program", default=str(ROOT / "build" / "release" / "normlab"))
+    parser = markers.parser(__doc__, results=ROOT / "results" / "ports.csv", program=True)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--model", action="store_true")
     what.add_argument("--time", action="store_true")
@@ -307,8 +303,7 @@ def main():
     if options.add:
         add(options.add, options.results)
     short, wide = tables()
-    pages = {CHAPTER: markers.replace(CHAPTER, CHAPTER.read_text(), "ports", short),
-             RUNGS: markers.replace(RUNGS, RUNGS.read_text(), "ports", wide)}
+    pages = {CHAPTER: markers.filled(CHAPTER, ports=short), RUNGS: markers.filled(RUNGS, ports=wide)}
     wrong = [f"{name}: {' '.join(key)} takes less time than its limit: the model or the choice of loops is wrong"
              for name in machines() for key, (core, *_) in reached(name, limits()).items() if core > 100]
     return markers.report(markers.written(pages, options.check, "not what docs/ports.csv says: run scripts/ports.py") + wrong)

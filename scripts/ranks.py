@@ -14,7 +14,7 @@ import files
 from ranks import BYTES, PAPER, fit
 
 RESULTS, PAGE = ROOT / "results" / "ranks.csv", ROOT / "docs" / "ranks.md"
-curves, facts, old = common.curves(files.rows(RESULTS)), files.machine(RESULTS), PAGE.read_text()
+curves, facts = common.curves(files.rows(RESULTS)), files.machine(RESULTS)
 
 
 def time(ns):
@@ -33,4 +33,4 @@ paper = [[f"veth's latency + {delay / 1e3:g} µs, log2(ranks) exchanges of all b
          for delay in (0, *PAPER.values())]
 tables = [markers.table(["two processes", "latency", "bandwidth", "off between, median", "tree over any", "batchnorm_merged, predicted", "measured"], rows),
           markers.table(["on paper", "8 ranks", "64", "1024"], paper), f"Measured on {facts['cpu']}, {facts['cpus']}, {facts['date'][:10]}."]
-markers.save(PAGE, old, markers.replace(PAGE, old, "ranks", "\n\n".join(tables)))
+markers.fill(PAGE, ranks="\n\n".join(tables))

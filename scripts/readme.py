@@ -212,14 +212,9 @@ def rewrite(path, program):
     results, found, impls = Results(path), slides(path), implementations(program)
     on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
     measured = f"Measured on {caption(path)}.{on}"
-    for page, parts in (
-            (README, {"pictures": pictures(found), "ladder": short_ladder(results, impls), "caption": measured}),
-            (LADDER, {"ladder": ladder(results, impls), "caption": measured + other_size(results.large)}),
-            (PLOTS, {"slides": gallery(found)})):
-        old = text = page.read_text()
-        for name, content in parts.items():
-            text = markers.replace(page, text, name, content)
-        markers.save(page, old, text)
+    markers.fill(README, pictures=pictures(found), ladder=short_ladder(results, impls), caption=measured)
+    markers.fill(LADDER, ladder=ladder(results, impls), caption=measured + other_size(results.large))
+    markers.fill(PLOTS, slides=gallery(found))
 
 
 def pages():

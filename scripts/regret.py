@@ -82,13 +82,11 @@ def regrets(rows):
 
 
 def main():
-    parser = markers.parser(__doc__)
+    parser = markers.parser(__doc__, "--peers", program=True)
     parser.add_argument("--shapes", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--threads", default="1")
     parser.add_argument("--seconds", default="0.05")
-    parser.add_argument("--program", default=str(ROOT / "build/release/normlab"))
-    parser.add_argument("--peers", action="store_true")
     options = parser.parse_args()
     generator = random.Random(options.seed)
     cases = list(dict.fromkeys(drawn(generator) for _ in range(options.shapes)))

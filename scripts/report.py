@@ -7,7 +7,6 @@ The page is a single file with pictures, tables and data, and loads nothing. It 
 the command that makes them, and damaged ones at its top; with --status, of a run under way, also these words. Links to sources lead into the repository. Needs Jinja2 and
 Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something needed was missing.
 SPDX-License-Identifier: MIT"""
-import argparse
 import csv
 import math
 import re
@@ -16,8 +15,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "plots"), str(ROOT / "scripts"), str(ROOT / "scripts" / "page")]
+import markers
+from markers import ROOT
+
+sys.path.insert(0, str(ROOT / "scripts" / "page"))
 import answer
 import captions
 import claims
@@ -234,11 +235,9 @@ class Page:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__, program=True)
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--out", type=Path, default=ROOT / "report" / "index.html")
-    parser.add_argument("--program", default=ROOT / "build" / "release" / "normlab")
     parser.add_argument("--status")
     options = parser.parse_args()
     if not options.status and not list(options.results.glob("*.csv")):

@@ -83,8 +83,7 @@ def main():
     options = parser.parse_args()
     if options.times < 1:
         parser.error("--times takes 1 or more")
-    old = PAGE.read_text()
-    shown = {cells[1]: cells for line in markers.between(old, "stopwatch").splitlines() if line.startswith("| ")
+    shown = {cells[1]: cells for line in markers.between(PAGE.read_text(), "stopwatch").splitlines() if line.startswith("| ")
              and len(cells := [cell.strip() for cell in line.split("|")]) > 4}
     rows = []
     for name, (what, *_) in ROWS.items():
@@ -92,8 +91,7 @@ def main():
             rows.append([what, *map(clock, measure(name, options.times)), where(options.times)])
         elif what in shown:
             rows.append(shown[what][1:5])
-    text = markers.table(["what", "time", "processor time", "where"], rows, left=1)
-    markers.save(PAGE, old, markers.replace(PAGE, old, "stopwatch", text))
+    markers.fill(PAGE, stopwatch=markers.table(["what", "time", "processor time", "where"], rows))
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def main():
     options = markers.update_or_check(__doc__)[0].parse_args()
     rows, wrong = look_up()
     table = markers.table(["term", "explained in chapter", "first used in chapter"], sorted(rows, key=lambda row: row[0].lower()), 3)
-    pages = {PAGE: markers.replace(PAGE, PAGE.read_text(), "terms", table)}
+    pages = {PAGE: markers.filled(PAGE, terms=table)}
     print(f"{len(rows)} terms")
     return markers.report(wrong + markers.written(pages, options.check, "out of date: run scripts/terms.py --update"))
 

@@ -9,7 +9,6 @@ script for them, no font, and no other host. The pages of the API come from incl
 Fails on a link that leads nowhere and on a formula that cannot be read. Needs requirements-site.txt."""
 from __future__ import annotations
 
-import argparse
 import ast
 import contextlib
 import json
@@ -31,8 +30,9 @@ from pymdownx.slugs import slugify
 
 import course
 import figures
+import markers
+from markers import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 FIRST = ["README.md", "CONTRIBUTING.md", "docs", "labs", "python/README.md", "plots/README.md"]
 FENCE = re.compile(r"(^ *```.*?^ *```\n)", flags=re.M | re.S)
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
@@ -309,7 +309,7 @@ def configuration(out):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = markers.parser(__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site")
     out = parser.parse_args().out.resolve()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
