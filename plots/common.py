@@ -3,7 +3,6 @@
 Sizes are those of a slide, 13.3 x 7.5 inches; 9 points are the smallest letters.
 """
 import sys
-from pathlib import Path
 
 import matplotlib
 

@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt
 from matplotlib.backends.backend_pdf import PdfPages
 from PIL import Image
 
+import common
 import files
 import layout
 import slide
@@ -63,9 +64,8 @@ def draw(results, theme, chosen, whole):
                 said.append(f"slide {name} is not drawn: {files.says('what it reads', error)}")
                 continue
             faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]
-            page.figure.savefig(folder / f"{name}.png", dpi=144, facecolor=page.back, metadata={"Title": page.answer})
-            page.figure.savefig(folder / f"{name}.svg", facecolor=page.back, metadata={"Date": None})
-            page.figure.savefig(folder / f"{name}.pdf", facecolor=page.back, metadata={"CreationDate": None})
+            for end, metadata in (common.ENDS | {".png": {"Title": page.answer}}).items():
+                page.figure.savefig(folder / f"{name}{end}", facecolor=page.back, metadata=metadata)
             if theme == "light":
                 small(folder / f"{name}.png", results / "slides" / "small" / f"{name}.png")
             if whole:

@@ -1,6 +1,7 @@
 """Reads results, and the facts of the machine beside them. Bytes that are no UTF-8 become a replacement character: names
 and claims are a user's. Standard library only, because scripts/ use it too."""
 import csv
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,6 +54,11 @@ def facts_of(path):
     except OSError:
         return {}
     return dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
+
+
+def caches(path):
+    """[("L1", bytes), ...] of the known caches of a thread."""
+    return [(level, 1024 * int(kib)) for level, kib in re.findall(r"(L\d) (\d+)K", facts(path).get("caches", ""))]
 
 
 def write_facts(path, known, keys):

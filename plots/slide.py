@@ -11,7 +11,6 @@ import layout
 import speed
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.patches import Polygon
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from matplotlib.transforms import Bbox
@@ -20,11 +19,11 @@ WIDE, TALL = common.WIDE, 7.5
 # In each theme lightness alone distinguishes the colours, and so do eyes without red or green cones: tests/slides.
 NAMES = "ink indigo wine blue red rose amber".split()
 THEMES = {
-    "light": ("#FFFFFF", "#1A1A1A", "#595959", "#DDDDDD", "#EEEEEE",
+    "light": ("#FFFFFF", "#1A1A1A", "#595959", "#DDDDDD",
               "#000000 #332288 #882255 #0072B2 #D55E00 #CC79A7 #E69F00"),
-    "dark": ("#14181D", "#F6F6F6", "#B4B4B4", "#3A4048", "#262C34",
+    "dark": ("#14181D", "#F6F6F6", "#B4B4B4", "#3A4048",
              "#F6F6F6 #6C91F3 #B95C90 #46BFFF #BF3F18 #FFD0FC #E0C57C"),
-    "grey": ("#FFFFFF", "#000000", "#555555", "#DDDDDD", "#EEEEEE",
+    "grey": ("#FFFFFF", "#000000", "#555555", "#DDDDDD",
              "#000000 #1E1E1E #383838 #525252 #6E6E6E #8B8B8B #A8A8A8"),
 }
 # The order in which series take a look: colour, marker, dash.
@@ -42,7 +41,7 @@ class Page:
 
     def __init__(self, results, source, question, theme="light"):
         self.results, self.source, self.question = Path(results), source, question
-        self.back, self.ink, self.muted, self.rule, self.band, colours = THEMES[theme]
+        self.back, self.ink, self.muted, self.rule, colours = THEMES[theme]
         self.colours = dict(zip(NAMES, colours.split()))
         self.figure = plt.figure(figsize=(WIDE, TALL), facecolor=self.back)
         self.series = {}  # axes -> [(name, artist, x, y, look)]
@@ -110,9 +109,9 @@ class Page:
         self.series[axes] = []
         return axes
 
-    def line(self, axes, xs, ys, name, low=None, high=None, look=None):
+    def line(self, axes, xs, ys, name, low=None, high=None):
         """A curve with its own colour, marker and dash; low and high are the ends of its intervals."""
-        colour, marker, dash = look or LOOKS[len(self.series[axes])]
+        colour, marker, dash = LOOKS[len(self.series[axes])]
         colour = self.colours[colour]
         drawn, = axes.plot(xs, ys, color=colour, marker=marker, linestyle=dash, linewidth=3.2, markersize=10,
                            markeredgecolor=self.back, markeredgewidth=0.8, zorder=3, label=name,
@@ -167,26 +166,6 @@ class Page:
             axes.set_xlim(left, scale.inverted().transform([ends[0] + (ends[1] - ends[0]) / (1 - wide)])[0])
         axes.grid(False)
         axes.grid(True, axis="x", color=self.rule, linewidth=0.8)
-
-    def across(self, axes, low, high, words):
-        """A band of what people claim, named where the curves are farthest; of no width: a line."""
-        size = NOTE + 2
-        wide = self.wide(words, size) / (axes.get_position().width * WIDE)
-        places = [i / 50 for i in range(1, 50) if i / 50 + wide < 1]
-        place = max(places, key=lambda x: self.room(axes, x, x + wide, (low + high) / 2), default=0.02)
-        if low == high:
-            axes.axhline(low, color=self.muted, linewidth=1.6, linestyle=(0, (2, 2)), zorder=0.6)
-        axes.axhspan(low, high, color=self.rule, alpha=0.7, zorder=0.5, linewidth=0)
-        axes.text(place, (low + high) / 2 if low != high else low, words, transform=axes.get_yaxis_transform(),
-                  fontsize=size, color=self.muted, va="center" if low != high else "bottom")
-
-    def room(self, axes, left, right, y):
-        """How far the curves stay from the height y between two places on the axes."""
-        xs = np.linspace(left, right, 20)
-        to_axes = axes.transData + axes.transAxes.inverted()
-        height = to_axes.transform((axes.get_xlim()[0], y))[1]
-        curves = [to_axes.transform(line.get_xydata()) for _, line in self.series[axes]]
-        return min((np.abs(np.interp(xs, *curve.T) - height).min() for curve in curves), default=1)
 
     def points(self, axes, rows):
         """Points (x, y, name, look of the marker), each with its name where that lies on no line, point or name."""
@@ -293,13 +272,17 @@ def log_x(axes, xs, most=7, text=lambda x: f"{x:.0f}"):
     axes.set_xlim(min(xs) / wide**0.06, max(xs) * wide**0.02)
 
 
-def log_y(axes, low, high, text=lambda y: f"{y:,.0f}" if y >= 1e4 else f"{y:g}", base=10):
-    axes.set_yscale("log", base=base)
-    axes.set_ylim(low, high)
+def log_axis(axis, low, high, text=lambda v: f"{v:,.0f}" if v >= 1e4 else f"{v:g}", base=10):
+    getattr(axis.axes, f"set_{axis.axis_name}scale")("log", base=base)
+    getattr(axis.axes, f"set_{axis.axis_name}lim")(low, high)
     if base == 10 and high / low < 300:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 50 else (1, 3)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: text(y)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 50 else (1, 3)))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_y(axes, *how):
+    log_axis(axes.yaxis, *how)
 
 
 def power(base):

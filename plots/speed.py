@@ -1,25 +1,14 @@
 """Caches, sizes and axes."""
 from math import log2
 
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
-
-def caches(path):
-    """[("L1", bytes), ...] of the known caches of a thread."""
-    found = []
-    try:
-        text = path.with_suffix(".machine.txt").read_text(encoding="utf-8")
-        for item in text.split("\ncaches: ")[1].splitlines()[0].replace(")", "").split(", "):
-            level, size, *_ = item.split(" ")
-            found.append((level, 1024 * int(size[:-1])))
-    except (OSError, IndexError, ValueError):
-        pass
-    return found
+import files
 
 
 def home(path, size):
     """The place of N bytes: L1, L2, L3 or memory."""
-    return next((name for name, room in caches(path) if size <= room), "memory")
+    return next((name for name, room in files.caches(path) if size <= room), "memory")
 
 
 def human(size):
@@ -30,17 +19,7 @@ def human(size):
 
 def cache_sizes(path):
     """L1 48 KiB, L2 1 MiB"""
-    return ", ".join(f"{level} {human(size)}" for level, size in caches(path)) or "unknown"
-
-
-def log_axis(axis, low, high, base=10):
-    """Ticks as plain numbers, and enough of them."""
-    axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (low, high)})
-    wide = high / low > 60
-    axis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / 1000:g}k" if v >= 10000 else f"{v:g}"))
-    axis.set_minor_locator(LogLocator(subs=(2, 5)) if wide else NullLocator())
-    axis.set_minor_formatter(NullFormatter())
+    return ", ".join(f"{level} {human(size)}" for level, size in files.caches(path)) or "unknown"
 
 
 def size_axis(axes, xs, most=6, text=lambda x: f"{x:.0f}"):

@@ -12,7 +12,6 @@
 Standard library only. NAME is the microarchitecture, such as zen5."""
 import re
 import sys
-from pathlib import Path
 
 import markers
 import files

@@ -6,7 +6,6 @@
         rewrites the text between the markers <!-- peers:begin --> and <!-- peers:end -->
 
 Standard library only. Running it twice changes nothing the second time."""
-import re
 import sys
 from statistics import geometric_mean
 
@@ -33,8 +32,7 @@ def versions(path):
 
 def size_class(path):
     """Of a row, by the first cache that holds the bytes it must move."""
-    sizes = [(level, int(kib) * 1024) for level, kib in re.findall(r"(L\d) (\d+)K", files.facts(path).get("caches", ""))]
-    return lambda row: next((f"fits {level}" for level, size in sizes if float(row["bytes"]) <= size), "from memory")
+    return lambda row: next((f"fits {level}" for level, size in files.caches(path) if float(row["bytes"]) <= size), "from memory")
 
 
 def ratio(row):

@@ -1,6 +1,5 @@
 """How much time does RMSNorm save inside PyTorch, ONNX Runtime and JAX?"""
 import slide
-import speed
 from modes import FRAMEWORKS, takes
 
 SOURCE = "frameworks"
@@ -22,7 +21,7 @@ def draw(page):
     if not bars:
         raise slide.Missing(f"{SOURCE} has no number of rows in common")
     axes = page.axes(left=3.2, right=0.6, xlabel="RMSNorm's time over LayerNorm's")
-    speed.log_axis(axes.xaxis, 0.8 * min(1, *(bar[2] for bar in bars)), 1)
+    slide.log_axis(axes.xaxis, 0.8 * min(1, *(bar[2] for bar in bars)), 1)
     page.bars(axes, bars, max(1, *(bar[3] for bar in bars)), 1)
     axes.axvline(1, color=page.ink, linewidth=2, zorder=3)
     page.note(f"f32, forward, {rows} rows. Beyond 1 RMSNorm is slower than LayerNorm. Strokes: intervals.")

@@ -1,6 +1,5 @@
 """How much time does RMSNorm save on a GPU?"""
 import slide
-import speed
 from modes import FRAMEWORKS as NAMES
 from modes import takes
 

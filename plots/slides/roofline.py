@@ -6,7 +6,6 @@ import common
 import files
 import rungs
 import slide
-import speed
 
 SOURCE = "ladder"
 FLOPS = {"layernorm": 8, "rmsnorm": 4}  # an element: sums 1 + 3, output 4; sum of squares 2, output 2
@@ -21,7 +20,7 @@ def roofs(page):
         if row["threads"] == "1" and row["pattern"] == PATTERN:
             size, rate = float(row["size"]), float(row["gbps"])
             best[size] = max(best.get(size, 0), rate)
-    rooms = speed.caches(page.path("limit"))
+    rooms = files.caches(page.path("limit"))
     found, least = [], 0
     for name, room in rooms + [("memory", float("inf"))]:
         inside = [rate for size, rate in best.items() if 2 * least < size <= (room / 2 if room < 1e18 else room)]
