@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """Mutation testing: changes one place of the library, and sees whether the tests notice.
 
-    scripts/mutate.py [--minutes 10] [--mutants N] [--seed 1] [--jobs 2]
+    scripts/mutate.py [--minutes 10] [--seed 1] [--jobs 2]
         tries mutants of the files of core/, optimized/ and the plain rungs, each file in turn, in an order
         that the seed decides; first again those that survived, unless tests/equivalent_mutants.txt has them
-    scripts/mutate.py --quick ...
-        without the built-in suite and the slower unit tests, and for three rungs at most: what survives is to
-        be tried again
     scripts/mutate.py --update
         writes the score and the survivors of all runs so far into docs/verification.md
 
@@ -44,7 +41,6 @@ ISA = "neon" if platform.machine() in ("aarch64", "arm64") else "avx2"  # of opt
 ENTRY = "@(arguments|registry|layer|tune|suite|dtype|routing)/*"
 KERNELS, SLOW = "@(demonstrations|extremes|gradients|registry|step)/*", "@(long_rows|museum|routing|threads)/*"
 INTRINSICS = WORK / "intrinsics.h"  # compiled once: most of the time of a file that does not compile
-QUICK = "--quick" in sys.argv
 
 
 def without_comments(lines):
@@ -62,8 +58,7 @@ def all_mutants():
             bare = without_comments(lines)
             rules = ["universal.rules", "c_like.rules", "c.rules"]
             with contextlib.redirect_stdout(None):
-                changed = mutator.mutants_regexp(bare, ruleFiles=rules, ignorePatterns=[
-                    r"^#(include|if|el|endif|pragma once)", r"\.rank ="])
+                changed = mutator.mutants_regexp(bare, ruleFiles=rules, ignorePatterns=[r"^#(include|if|el|endif|pragma once)"])
             for line, new, *_ in changed:
                 if re.sub(strings, '""', new).split() != re.sub(strings, '""', bare[line - 1]).split():
                     found.append((path.relative_to(ROOT), line, bare[line - 1], new))
@@ -181,8 +176,6 @@ class Workplace:
                 continue
             yield name, rung
             count += 1
-            if QUICK and count == 3:
-                return
 
     def killer(self, units, rng):
         """What kills the mutant that the copy holds; "" if nothing does. What compiles fast goes first."""
@@ -200,8 +193,8 @@ class Workplace:
         for rung in objects.values():
             if rung != "best" and (test := self.failing_test(program, "implementations/*", rung)):
                 return f"{test}, {rung}"
-        if (test := self.failing_test(program, KERNELS)) or QUICK:
-            return test or ""
+        if test := self.failing_test(program, KERNELS):
+            return test
         for name, rung in objects.items():
             if not self.suite(self.linked("normlab", [name]), rung):
                 if rung not in self.passes:
@@ -300,9 +293,8 @@ def update():
 
 
 def main():
-    parser = markers.parser(__doc__, "--quick", "--update")
+    parser = markers.parser(__doc__, "--update")
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--mutants", type=int, default=sys.maxsize)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
@@ -312,7 +304,7 @@ def main():
     prepare()
     rows = recorded()
     _, open_ones = summary(rows)
-    done = {(r["file"], int(r["line"]), r["new"]) for r in rows if QUICK or r not in open_ones}
+    done = {(r["file"], int(r["line"]), r["new"]) for r in rows if r not in open_ones}
     order = all_mutants()
     random.Random(options.seed).shuffle(order)
     turn = collections.defaultdict(itertools.count)  # each file in turn, however long it is
@@ -331,7 +323,7 @@ def main():
 
     def work(number):
         place = Workplace(number)
-        while queue and time.monotonic() < end and sum(r["fate"] != "none" for r in mine) < options.mutants:
+        while queue and time.monotonic() < end:
             begin = time.monotonic()
             try:
                 row = place.try_mutant(queue.pop(0), options.seed)

@@ -161,22 +161,21 @@ get_venv() {
     export PATH=$PWD/.venv/bin:$PATH
 }
 
+get_optional() { # TABLE...: what apt-get has of it; elsewhere nothing
+    local table
+    ! command -v apt-get >/dev/null || for table; do (get_programs "$table"); done
+}
+
 setup() { # quick | all
     [[ $1 != all ]] || needs+=$needs_of_check
     get_programs "$needs"
-    ! command -v apt-get >/dev/null || (get_programs "$needs_of_models")
-    ! command -v apt-get >/dev/null || (get_programs "$needs_of_isolation")
-    if [[ $1 == all ]] && command -v apt-get >/dev/null; then
-        (get_programs "$needs_of_emulation")
-        (get_programs "$needs_of_package")
-        (get_programs "$needs_of_ranks")
-        (get_programs "$needs_of_browser")
-    fi
+    get_optional "$needs_of_models" "$needs_of_isolation"
+    [[ $1 != all ]] || get_optional "$needs_of_emulation" "$needs_of_package" "$needs_of_ranks" "$needs_of_browser"
     get_venv
 }
 
 setup_peers() { # after setup
-    ! command -v apt-get >/dev/null || (get_programs "$needs_of_peers")
+    get_optional "$needs_of_peers"
     [[ -e .venv-peers/stamp ]] || echo "PyTorch from PyPI includes CUDA, 5 GB that are not used, and takes minutes." \
         "PIP_EXTRA_INDEX_URL can name an index of its CPU wheels."
     make_venv .venv-peers requirements-peers.txt
