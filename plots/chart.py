@@ -85,7 +85,7 @@ def name(column, value):
     """What figures call it."""
     if isfinite(number(value)):
         return f"{value} {UNITS.get(column, column)}".removesuffix("s" * (value == "1"))
-    return plain({"impl": rungs.name, "op": lambda v: common.LAYERS.get(v, v), "series": lambda v: modes.WORDS.get(v, v), "how": lambda v: modes.WORDS.get(v, v)}.get(
+    return plain({"impl": rungs.name, "op": lambda v: rungs.LAYERS.get(v, v), "series": lambda v: modes.WORDS.get(v, v), "how": lambda v: modes.WORDS.get(v, v)}.get(
         column, str)(value))
 
 

@@ -26,8 +26,6 @@ plt.rcParams.update({
 RED, GREY = "#D55E00", "#666666"
 QUICK = "QUICK, a first look · "  # in the corner of a figure whose results were made with --quick
 ENDS = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm",
-          "gated_rmsnorm": "gated RMSNorm", "gate_first_rmsnorm": "gated RMSNorm, gate first", "batchnorm": "BatchNorm"}
 
 
 def widest(rows):

@@ -30,6 +30,8 @@ optimized/threaded
 optimized/inference
 """.split()
 
+LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm", "gated_rmsnorm": "gated RMSNorm",
+          "gate_first_rmsnorm": "gated RMSNorm, gate first", "batchnorm": "BatchNorm"}
 IMPOSSIBLE = "‡ IMPOSSIBLE: faster than the limit by more than the noise; one of the two numbers is wrong"
 
 

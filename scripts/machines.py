@@ -17,11 +17,11 @@ import markers
 import files
 import rungs
 from markers import ROOT
+from readme import human
 
 HOME = ROOT / "docs" / "machines"
 COLUMNS = ["case", "impl", "isa", "ns", "limit_gbps", "limit_pct", "flag"]
 FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags", "commit", "date"]
-LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "qwen2_rmsnorm": "Qwen2RMSNorm", "batchnorm": "BatchNorm"}
 
 
 def add(name, results):
@@ -33,7 +33,7 @@ def add(name, results):
     lacks = [key for key in FACTS if not facts.get(key)]
     if lacks:
         sys.exit(f"{results.with_suffix('.machine.txt')} lacks {', '.join(lacks)}")
-    if not rows or any(row["case"].split("/")[0] not in LAYERS or not row["limit_pct"] for row in rows):
+    if not rows or any(row["case"].split("/")[0] not in rungs.LAYERS or not row["limit_pct"] for row in rows):
         sys.exit(f"{results} has no choice of nl_best(); make it with: ./reproduce")
     if facts.get("quick") == "yes":
         sys.exit(f"{results} was measured with --quick; a table that is kept needs ./reproduce")
@@ -44,9 +44,7 @@ def add(name, results):
 def cell(row):
     if not row:
         return ""
-    ns, share = float(row["ns"]), float(row["limit_pct"])
-    unit, size = next((unit, size) for unit, size in (("ms", 1e6), ("µs", 1e3), ("ns", 1)) if ns >= size or size == 1)
-    return f"{share:.0f}{rungs.mark(row)} ({ns / size:.3g} {unit})"
+    return f"{float(row['limit_pct']):.0f}{rungs.mark(row)} ({human(float(row['ns']))})"
 
 
 def kept():
@@ -66,7 +64,7 @@ def table(names, times):
     lines, last = [], ""
     for case, of in times.items():
         op, pass_, dtype, shape = case.split("/")[:4]
-        head = f"{LAYERS[op]} {pass_} {dtype}"
+        head = f"{rungs.LAYERS[op]} {pass_} {dtype}"
         lines.append([head * (head != last), shape.replace("x", " × "), *(cell(of.get(name)) for name in names)])
         last = head
     text = known + "\n\n" + markers.table(["", "", *names], lines, 2)

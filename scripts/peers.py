@@ -10,12 +10,12 @@ import sys
 from statistics import geometric_mean
 
 import markers
+import rungs
 from claims import caption, files
 from markers import table
 
 PAGE = markers.ROOT / "docs" / "peers.md"
 NAMES = {"onednn": "oneDNN", "torch": "PyTorch", "onnxruntime": "ONNX Runtime", "libxsmm": "LIBXSMM", "ggml": "ggml"}
-LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm"}
 PASSES = ("forward", "inference", "backward")
 NEAR = 1.25
 
@@ -58,7 +58,7 @@ def mean(rows):
 
 def case_name(row):
     options = row["options"].replace("threads=2", "two threads").replace("/", ", ")
-    return ", ".join(filter(None, [f"{LAYERS[row['op']]} {row['pass']}", row["dtype"], row["case"].split("/")[3], options]))
+    return ", ".join(filter(None, [f"{rungs.LAYERS[row['op']]} {row['pass']}", row["dtype"], row["case"].split("/")[3], options]))
 
 
 def behind(timed, best):
@@ -74,8 +74,8 @@ def behind(timed, best):
 
 
 def means(timed, names, classes):
-    groups = [(f"{LAYERS[op]} {way}", lambda row, op=op, way=way: (row["op"], row["pass"]) == (op, way))
-              for op in LAYERS for way in PASSES]
+    groups = [(f"{rungs.LAYERS[op]} {way}", lambda row, op=op, way=way: (row["op"], row["pass"]) == (op, way))
+              for op in rungs.LAYERS for way in PASSES]
     groups += [("all", lambda row: True)]
     groups += [(f"f32, one thread, {name}", lambda row, name=name: (classes(row), row["dtype"], row["threads"]) == (name, "f32", "1"))
                for name in ("fits L1", "fits L2", "fits L3", "from memory")]

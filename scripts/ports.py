@@ -255,7 +255,7 @@ def machines():
 
 def label(key):
     op, pass_, _ = key[0].split("/")
-    return [{"layernorm": "LayerNorm", "rmsnorm": "RMSNorm"}[op] + f" {pass_}", key[2].replace("avx", "AVX-").replace("-2", "2")]
+    return [f"{rungs.LAYERS[op]} {pass_}", key[2].replace("avx", "AVX-").replace("-2", "2")]
 
 
 def cell(row):

@@ -167,13 +167,6 @@ class Library {
         return {outcome: OUTCOME[outcome], error, bound, why: this.text};
     }
 
-    hash(spelling, implementation) {
-        this.open(spelling);
-        this.call(implementation);
-        this.c.web_hash();
-        return this.text;
-    }
-
     network(wiring, norm, stretch, layers, width, rows) {
         if (!this.c.web_network(wiring, norm, stretch, layers, width, rows)) throw new Error("out of memory");
         const all = this.numbers(3 * layers + 2).slice();

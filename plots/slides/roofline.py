@@ -93,7 +93,7 @@ def draw(page):
         colour, marker, _ = slide.LOOKS[list(FLOPS).index(row["op"])]
         naive = row["impl"].endswith("/naive")
         look = {"marker": marker, "color": page.colours[colour], "markeredgewidth": 3}
-        named.append((x, y, f"{common.LAYERS[row['op']]} {rungs.name(row['impl'])}", look | {"markerfacecolor": page.back} if naive else look))
+        named.append((x, y, f"{rungs.LAYERS[row['op']]} {rungs.name(row['impl'])}", look | {"markerfacecolor": page.back} if naive else look))
         best[row["op"]] = x, float(row["limit_pct"])
         if not naive and (most := ports(page, row)):
             bars.append(f"{most:.0f}")

@@ -1,5 +1,6 @@
 """What does a second thread bring, and what would it bring at best?"""
 import common
+import rungs
 import slide
 
 SOURCE = "threads"
@@ -13,7 +14,7 @@ def draw(page):
             times.setdefault(key, {})[int(row["threads"])] = float(row["ns"])
             limits.setdefault(key, {})[int(row["threads"])] = float(row["limit_gbps"])
     most = max((max(t) for t in times.values()), default=1)
-    bars = [(f"{common.LAYERS[op]}, {shape}", t[1] / t[most], limits[op, shape][most] / limits[op, shape][1])
+    bars = [(f"{rungs.LAYERS[op]}, {shape}", t[1] / t[most], limits[op, shape][most] / limits[op, shape][1])
             for (op, shape), t in times.items() if {1, most} <= set(t)]
     if most == 1 or not bars:
         raise slide.Missing(f"{SOURCE} ran on one thread")
