@@ -183,12 +183,11 @@ def paper_table(rows):
     sizes = sorted({x for panel, _, x in at if panel == "norm"})
     modes = [mode for mode in MODES if ("norm", mode, sizes[-1]) in at]
     tables = dict.fromkeys(panel.removesuffix(", paper") for panel, *_ in at if panel.endswith(", paper"))
+    by_size = [[f"{x / 2**20:g}", *(f"{at[('norm', m, x)]:.1f} [{at[('norm, low', m, x)]:.1f}, {at[('norm, high', m, x)]:.1f}]" for m in modes)]
+             for x in sizes]
     lines = ["Share of the norm's time saved here, in per cent, against the MiB of x and y together:", "",
-             "| MiB | " + " | ".join(WORDS[m] for m in modes) + " |", "|---:|" + "---:|" * len(modes)]
-    for x in sizes:
-        cells = [f"{at[('norm', m, x)]:.1f} [{at[('norm, low', m, x)]:.1f}, {at[('norm, high', m, x)]:.1f}]" for m in modes]
-        lines.append(f"| {x / 2**20:g} | " + " | ".join(cells) + " |")
-    lines += ["", f"Share of the step saved, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
+             markers.table(["MiB", *(WORDS[m] for m in modes)], by_size, 0), "",
+             f"Share of the step saved, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
               "| table | norm's share | layer | the paper | of norm time | " + " | ".join(WORDS[m] for m in modes) + " | why |",
               "|---|---:|---|---:|---:|" + "---:|" * len(modes) + "---|"]
     for table in tables:
