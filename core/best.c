@@ -22,6 +22,7 @@ enum {
     STREAMS_LINES,
     ROW_KEPT,
     KEPT_FAR,
+    WIDE_FROM_MEMORY,
     ROW_ALONE,
     ONE_ROW_FITS,
     COLUMNS_BETWEEN,
@@ -40,6 +41,7 @@ static const choice choices[] = {
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
     {"optimized/rows_kept_prefetch", ROWS, NL_BIT(NL_FORWARD), KEPT_FAR},
+    {"optimized/rows_prefetch", ROWS, NL_BIT(NL_FORWARD), WIDE_FROM_MEMORY},
     {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
@@ -89,9 +91,9 @@ static bool forks(const nl_problem *p, int threads) {
     return p->n * p->c * p->s >= of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
 }
 
-/* Rows of at most so many elements: there a streaming rung's cost per row exceeds what it saves. */
+/* In so short rows a streaming rung's cost per row exceeds what it saves. */
 static bool narrow(const nl_problem *p) {
-    return p->op != NL_BATCHNORM && p->c <= (p->pass == NL_BACKWARD ? 64 : 128);
+    return p->op != NL_BATCHNORM && p->c <= 128;
 }
 
 /* Of y, or of dx. */
@@ -129,9 +131,9 @@ static bool outgrows(const nl_problem *p, const nl_caches *k, size_t caches) {
     return bytes_of(p) * (p->pass == NL_BACKWARD ? 3 : 2) > caches * k->second;
 }
 
-/* Do they come from memory, or from a cache that is nearly as far? */
+/* Do they come from a last-level cache that is nearly as far as memory? */
 static bool far(const nl_problem *p, const nl_caches *k) {
-    return spills(p, k, 6) || (k->is_far && outgrows(p, k, 2));
+    return k->is_far && outgrows(p, k, 2);
 }
 
 /* Forward: bytes of an element of three rows of floats, gamma and (LayerNorm) beta. */
@@ -156,14 +158,27 @@ static bool brief(const nl_problem *p) {
  * mean, so that little waits; some of x comes from memory; or both, with y, gamma and beta, fill the
  * first-level cache, to the byte. In 16 bits the conversions hide that. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
-    if (p->op != NL_LAYERNORM && p->dtype == NL_F32 && brief(p)) return true;
-    if (p->dtype != NL_F32) return spills(p, k, 6) && !kept_fits(p, k);
+    if (p->dtype != NL_F32) return false;
+    if (p->op != NL_LAYERNORM && brief(p)) return true;
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 
-/* Do rows share a line of y? */
+/* Do rows share a line of y, forward half a line? */
 static bool share_lines(const nl_problem *p) {
-    return p->c * nl_dtype_size(p->dtype) % 64 != 0;
+    return p->c * nl_dtype_size(p->dtype) % (p->pass == NL_FORWARD ? 32 : 64) != 0;
+}
+
+/* Forward, in 16 bits: rows so wide that their floats, gamma and beta leave less than two thirds of
+ * the first-level cache to the lines that come from memory. */
+static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
+    return p->dtype != NL_F32 && spills(p, k, 6) && p->c * 5 * sizeof(float) > k->first / 3;
+}
+
+/* Backward: one row fits the first-level cache, and four do not; or in f32 the tensors come from
+ * memory in part, where four rows at a time are too many streams. */
+static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
+    if (!fit(p, k, 1)) return false;
+    return !fit(p, k, 4) || (p->dtype == NL_F32 && spills(p, k, 2));
 }
 
 /* Where streaming loses (docs/optimized.md): rows of 16 bits that share lines, unless they are too
@@ -189,8 +204,9 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case STREAMS_LINES: return stream && !share_lines(p);
     case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* shorter: four at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
+    case WIDE_FROM_MEMORY: return wide_from_memory(p, k);
     case ROW_ALONE: return each_row_alone(p, k);
-    case ONE_ROW_FITS: return fit(p, k, 1) && !fit(p, k, 4);
+    case ONE_ROW_FITS: return one_row_fits(p, k);
     case COLUMNS_BETWEEN: return columns_outgrow(p, k) && !spills(p, k, 3);
     case COLUMNS_OUTGROW: return columns_outgrow(p, k);
     default: return true; /* ALWAYS */

@@ -74,7 +74,7 @@ def regrets(rows):
         if "stores=cached" in case:
             rungs = [row for row in rungs if "streaming" not in row["impl"]]
         if "stores=streaming" in case:
-            rungs = [row for row in rungs if row["impl"].endswith(("streaming", "registers", "threaded"))]
+            rungs = [row for row in rungs if row["impl"].endswith(("streaming", "rows_registers", "threaded"))]
         ratios = {row["impl"]: float(row["speedup"]) for row in rungs if row["speedup"]}
         fastest = max(ratios, key=ratios.get, default=chosen["impl"])
         found[case] = max(1.0, ratios.get(fastest, 1.0)), chosen["impl"], fastest

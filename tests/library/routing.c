@@ -152,6 +152,7 @@ Test(routing, every_choice_is_taken) {
     size_t choices = 0;
     while (fgets(line, sizeof line, source)) {
         if (sscanf(line, " {\"optimized/%63[^\"]\"", name) != 1) continue;
+        if (strstr(name, "kept_prefetch") && !nl_caches_now()->is_far) continue; /* KEPT_FAR */
         size_t k = 0;
         while (k < nl_impl_count() && nl_impl_at(k) != rung(name)) k++;
         if (!taken[k]) cr_assert_fail("%s is never taken", name);
