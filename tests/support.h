@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -26,6 +27,13 @@ static inline void one_thread(void) {
     use_threads(1);
 }
 
+/* A kernel in plain C that takes everything, with what it says of itself besides. */
+#define TEST_IMPL(...)                                                                            \
+    {                                                                                             \
+        .isa = "c", .about = "for a test", .ops = NL_BIT(NL_OPS) - 1,                             \
+        .passes = NL_BIT(NL_PASSES) - 1, .dtypes = NL_BIT(NL_DTYPES) - 1, .lanes = 1, __VA_ARGS__ \
+    }
+
 /* Sebastiano Vigna's splitmix64: its state is one number, so every test can have its own seed. */
 static inline uint64_t random_bits(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15;
@@ -37,6 +45,19 @@ static inline uint64_t random_bits(uint64_t *state) {
 /* Draw i of a stream: a number below `most`. */
 static inline size_t below(size_t most, uint64_t stream, uint64_t i) {
     return (size_t)(random_uniform(stream, i) * (double)most);
+}
+
+/* "layernorm/forward/f32/3x37x1", as in cases. */
+static inline const char *spelled(const nl_problem *p) {
+    static char text[128];
+    snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu", nl_op_name(p->op), nl_pass_name(p->pass),
+             nl_dtype_name(p->dtype), p->n, p->c, p->s);
+    return text;
+}
+
+/* Does this processor run the implementation, and does it take the problem? */
+static inline bool computes(const nl_impl *impl, const nl_problem *p) {
+    return nl_isa_runs(impl->isa) && nl_accepts(impl, p);
 }
 
 /* Does the text contain the whole word? */

@@ -53,6 +53,16 @@ static inline void trial_end(trial *t) {
     instance_free(&t->in), answer_free(&t->want), data_free(&t->data);
 }
 
+/* A call with those of the buffers that the layer and the pass take. */
+static inline nl_status call_with(const nl_impl *impl, const nl_problem *p, int threads,
+                                  void *const at[NL_ARGS]) {
+    const nl_case c = {.problem = *p};
+    instance in = {.c = &c, .impl = impl};
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        in.at[a] = nl_takes(p->op, p->pass) & NL_BIT(a) ? at[a] : NULL;
+    return instance_call(&in, threads);
+}
+
 /* A suite's .init: calls fork at any size, so that a draw of threads is one. */
 static inline void fork_always(void) {
     nl_tuning t = *nl_tuning_now();

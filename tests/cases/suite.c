@@ -121,9 +121,8 @@ Test(suite, has_every_threshold) {
                 if (!nl_accepts(m, &p)) continue;
                 thresholds++;
                 if (!around(&p, *t, 0))
-                    cr_assert_fail("%s@%s: no cases around %zu of axis %d for %s %s %s", m->name,
-                                   m->isa, t->size, t->axis, nl_op_name(p.op), nl_pass_name(p.pass),
-                                   nl_dtype_name(p.dtype));
+                    cr_assert_fail("%s@%s: no cases around %zu of axis %d for %s", m->name, m->isa,
+                                   t->size, t->axis, spelled(&p));
             }
     }
     cr_assert(thresholds > 0 || !nl_find("optimized/rows_simd", NULL));
@@ -137,8 +136,7 @@ Test(suite, has_the_sizes_to_fork_from) {
         const nl_threshold t = {NL_OF_ELEMENTS, batch                   ? NL_FORK_BATCH
                                                 : p.pass == NL_BACKWARD ? NL_FORK_BACKWARD
                                                                         : NL_FORK_FORWARD};
-        cr_expect(around(&p, t, 2), "%s %s %s", nl_op_name(p.op), nl_pass_name(p.pass),
-                  nl_dtype_name(p.dtype));
+        cr_expect(around(&p, t, 2), "%s", spelled(&p));
     }
 }
 
@@ -154,9 +152,10 @@ Test(suite, leaves_out_and_overwrites_every_argument) {
         if (!(c->in_place & (c->in_place - 1))) s->overwritten |= c->in_place;
     }
     for (int k = 0; k < NL_OPS * NL_PASSES * NL_DTYPES; k++) {
-        const nl_op op = (nl_op)(k / NL_DTYPES / NL_PASSES);
-        const nl_pass pass = (nl_pass)(k / NL_DTYPES % NL_PASSES);
-        const struct seen *s = &seen[op][pass][k % NL_DTYPES];
+        const nl_problem p = problem_of(k);
+        const nl_op op = p.op;
+        const nl_pass pass = p.pass;
+        const struct seen *s = &seen[op][pass][p.dtype];
         unsigned absent = nl_takes(op, pass) & ~nl_passes[pass].needs & ~NL_BIT(NL_RESIDUAL);
         unsigned overwritten = 0;
         for (nl_arg a = 0; a < NL_ARGS; a++)
@@ -164,8 +163,7 @@ Test(suite, leaves_out_and_overwrites_every_argument) {
                 overwritten |= nl_args[a].replaces & nl_takes(op, pass);
         if (pass == NL_INFERENCE && !nl_layers[op].running) absent = overwritten = 0;
         cr_expect((s->absent & absent) == absent && s->overwritten == overwritten,
-                  "%s %s %s: left out %#x of %#x, overwritten %#x of %#x", nl_op_name(op),
-                  nl_pass_name(pass), nl_dtype_name((nl_dtype)(k % NL_DTYPES)), s->absent, absent,
+                  "%s: left out %#x of %#x, overwritten %#x of %#x", spelled(&p), s->absent, absent,
                   s->overwritten, overwritten);
     }
 }
@@ -233,8 +231,8 @@ Test(suite, every_input_has_every_kind_of_value) {
     for (int k = 0; k < NL_OPS * NL_DTYPES * NL_PASSES; k++) {
         const nl_problem p = problem_of(k);
         if (missing(&p, &a, &v))
-            cr_assert_fail("%s %s, or %s: %s is never %s", nl_op_name(p.op), nl_pass_name(p.pass),
-                           nl_dtype_name(p.dtype), nl_arg_name(a, p.pass), values[v]);
+            cr_assert_fail("%s, its layer or type: %s is never %s", spelled(&p),
+                           nl_arg_name(a, p.pass), values[v]);
     }
     cr_assert(may_have(NL_LAYERNORM, NL_FORWARD, NL_X, IS_NAN) && by_layer[NL_LAYERNORM][0][NL_X]);
 }

@@ -6,6 +6,10 @@
 
 TestSuite(extremes, .init = one_thread);
 
+static bool is_optimized(const nl_impl *m) {
+    return strncmp(m->name, "optimized/", 10) == 0;
+}
+
 enum { N = 49, C = 4, MANY = N * C };
 
 /* However small eps is, a group of one value has xhat = 0. */
@@ -22,7 +26,7 @@ Test(extremes, constant_groups_give_beta) {
         p.eps = epsilons[i / 3 % 3];
         float x[MANY], y[MANY];
         for (size_t e = 0; e < MANY; e++) x[e] = values[i / 9 % 4];
-        if (!m->range_safe || !nl_accepts(m, &p) || !nl_isa_runs(m->isa)) continue;
+        if (!m->range_safe || !computes(m, &p)) continue;
         nl_forward_args a = {.x = x, .gamma = gamma, .beta = beta, .y = y};
         if (nl_forward(m, &p, &a, 1) != NL_OK) cr_assert_fail("%s: %s", m->name, nl_message());
         for (size_t e = 0; e < MANY; e++, compared++)
@@ -48,7 +52,7 @@ Test(extremes, running_var_is_finite_where_the_truth_is) {
         trial_make(&t, text);
         for (size_t i = 0; i < nl_impl_count(); i++) {
             const nl_impl *m = nl_impl_at(i);
-            if (!m->range_safe || !nl_accepts(m, &t.c.problem) || !nl_isa_runs(m->isa)) continue;
+            if (!m->range_safe || !computes(m, &t.c.problem)) continue;
             verdict v = verify(&t.c, &t.data, &t.want, m, PLACE_END, 1);
             if (v.outcome != OUTCOME_OK)
                 cr_assert_fail("%s@%s, %s: %s", m->name, m->isa, text, v.why);
@@ -75,9 +79,7 @@ Test(extremes, backward_scales_with_x) {
         const int k = settings[i % 4].k;
         nl_problem p = {.op = (nl_op)(i / 4 % NL_OPS), .pass = NL_BACKWARD, .n = ROWS, .s = 1};
         p.c = m->c_max && m->c_max < WIDE ? m->c_max : WIDE;
-        if (strncmp(m->name, "optimized/", 10) != 0 || !nl_accepts(m, &p) || !nl_isa_runs(m->isa) ||
-            (shift != 0 && !is_centred(&p)))
-            continue;
+        if (!is_optimized(m) || !computes(m, &p) || (shift != 0 && !is_centred(&p))) continue;
         uint64_t seed = 7;
         for (size_t e = 0; e < ALL; e++) {
             x[0][e] = shift + (float)((int)(random_bits(&seed) % 9) - 4) * (shift ? 0x1p-23f : 1);
@@ -118,8 +120,7 @@ Test(extremes, backward_of_constant_rows_is_finite) {
         const nl_impl *m = nl_impl_at(i / WIDTHS);
         nl_problem p = {.op = NL_LAYERNORM, .pass = NL_BACKWARD, .n = ROWS, .s = 1};
         p.c = widths[i % WIDTHS], p.dtype = m->dtypes & NL_BIT(NL_F32) ? NL_F32 : NL_BF16;
-        if (strncmp(m->name, "optimized/", 10) != 0 || !nl_accepts(m, &p) || !nl_isa_runs(m->isa))
-            continue;
+        if (!is_optimized(m) || !computes(m, &p)) continue;
         float mean[ROWS], rstd[ROWS];
         uint64_t seed = 7;
         nl_store(p.dtype, x, 0, 2e36f);

@@ -31,20 +31,16 @@ static float gamma_of[1 << 15], beta_of[1 << 15];
 
 static nl_status call(const nl_impl *impl, const nl_problem *p, tensors t, bool residual,
                       int threads) {
-    const bool centred = nl_layers[p->op].centred;
-    const nl_case c = {.problem = *p};
-    const instance in = {.c = &c,
-                         .impl = impl,
-                         .at = {[NL_X] = t.x,
-                                [NL_RESIDUAL] = residual ? t.residual : NULL,
-                                [NL_DY] = t.dy,
-                                [NL_GAMMA] = gamma_of,
-                                [NL_BETA] = centred ? beta_of : NULL,
-                                [NL_MEAN] = centred ? t.mean : NULL,
-                                [NL_RSTD] = t.rstd,
-                                [NL_Y] = t.y,
-                                [NL_DX] = t.y}};
-    return instance_call(&in, threads);
+    return call_with(impl, p, threads,
+                     (void *[NL_ARGS]){[NL_X] = t.x,
+                                       [NL_RESIDUAL] = residual ? t.residual : NULL,
+                                       [NL_DY] = t.dy,
+                                       [NL_GAMMA] = gamma_of,
+                                       [NL_BETA] = beta_of,
+                                       [NL_MEAN] = t.mean,
+                                       [NL_RSTD] = t.rstd,
+                                       [NL_Y] = t.y,
+                                       [NL_DX] = t.y});
 }
 
 static void fill(nl_problem p, tensors t, uint64_t seed) {
@@ -78,7 +74,7 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
     p.dtype = (nl_dtype)below(NL_DTYPES, 5, i);
     p.c = below(4, 6, i) ? 1 + below(600, 7, i) : 64 * (1 + below(80, 8, i));
     p.n = 1 + below(ELEMENTS / p.c < 300 ? ELEMENTS / p.c : 300, 9, i);
-    if (impl && (!nl_accepts(impl, &p) || !nl_isa_runs(impl->isa))) return;
+    if (impl && !computes(impl, &p)) return;
     const bool residual = below(3, 10, i) == 0;
     const size_t bytes = p.c * nl_dtype_size(p.dtype);
     fill(p, all, i % 7);
@@ -95,12 +91,11 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
         const tensors t = rows_of(p, given, some, r, n, below(16, 17, turn));
         cr_assert(call(impl, &q, t, residual, threads) == NL_OK, "%s", nl_message());
         if (memcmp(t.y, all.y + r * bytes, n * bytes) != 0)
-            cr_assert_fail(
-                "%s %s %s%s of %zux%zu, %s: rows %zu to %zu have other bits alone, on %d "
-                "threads, stores %d and %d",
-                nl_op_name(p.op), nl_pass_name(p.pass), nl_dtype_name(p.dtype),
-                residual ? ", residual," : "", p.n, p.c, impl ? impl->name : "nl_best()", r,
-                r + n - 1, threads, (int)p.stores, (int)q.stores);
+            cr_assert_fail("%s%s, %s: rows %zu to %zu have other bits alone, on %d threads, "
+                           "stores %d and %d",
+                           spelled(&p), residual ? "/residual" : "",
+                           impl ? impl->name : "nl_best()", r, r + n - 1, threads, (int)p.stores,
+                           (int)q.stores);
     }
 }
 

@@ -29,29 +29,25 @@ static bool has_field(nl_arg a, nl_pass pass) {
 }
 
 static void check_argument(const nl_problem *p, const struct job *job, nl_arg a) {
-    const char *name = nl_arg_name(a, p->pass), *op = nl_op_name(p->op);
+    const char *name = nl_arg_name(a, p->pass), *of = spelled(p);
     const unsigned all = nl_takes(p->op, p->pass), bit = NL_BIT(a);
     bool takes = all & bit; /* paired: needed where its partner is given */
     bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
     if (takes != may_have(job, name))
-        cr_assert_fail("%s %s: the table and jobs[] differ in %s", op, nl_pass_name(p->pass), name);
+        cr_assert_fail("%s: the table and jobs[] differ in %s", of, name);
     if (takes && (nl_passes[p->pass].writes & bit) != (writes(job, name) ? bit : 0))
-        cr_assert_fail("%s %s: the table and jobs[] differ in who writes %s", op,
-                       nl_pass_name(p->pass), name);
+        cr_assert_fail("%s: the table and jobs[] differ in who writes %s", of, name);
     nl_status status = has_field(a, p->pass) ? call(p, all | bit) : NL_BAD_ARGUMENT;
     if (status != (takes ? NL_OK : NL_BAD_ARGUMENT) ||
         (status != NL_OK && has_field(a, p->pass) && !has_word(nl_message(), name)))
-        cr_assert_fail("%s %s with %s: status %d, %s", op, nl_pass_name(p->pass), name, status,
-                       nl_message());
+        cr_assert_fail("%s with %s: status %d, %s", of, name, status, nl_message());
     if (!takes) return;
     bool needs = has_word(job->needs, name);
     status = call(p, all & ~bit);
     if (status != (needs ? NL_BAD_ARGUMENT : NL_OK) || (needs && !has_word(nl_message(), name)))
-        cr_assert_fail("%s %s without %s: status %d, %s", op, nl_pass_name(p->pass), name, status,
-                       nl_message());
+        cr_assert_fail("%s without %s: status %d, %s", of, name, status, nl_message());
     if (needs != !!(nl_passes[p->pass].needs & bit) && !paired)
-        cr_assert_fail("%s %s: the table and jobs[] differ in who needs %s", op,
-                       nl_pass_name(p->pass), name);
+        cr_assert_fail("%s: the table and jobs[] differ in who needs %s", of, name);
 }
 
 Test(layer, the_entry_points_take_what_the_table_says) {
@@ -63,8 +59,7 @@ Test(layer, the_entry_points_take_what_the_table_says) {
             if (!job) {
                 nl_status status = call(&p, nl_takes(op, pass));
                 cr_assert(status == NL_BAD_ARGUMENT && has_word(nl_message(), nl_pass_name(pass)),
-                          "%s %s: status %d, %s", nl_op_name(op), nl_pass_name(pass), status,
-                          nl_message());
+                          "%s: status %d, %s", spelled(&p), status, nl_message());
                 continue;
             }
             for (nl_arg a = 0; a < NL_ARGS; a++) check_argument(&p, job, a);
@@ -91,7 +86,7 @@ Test(layer, groups_are_those_of_the_reference) {
                 right = right && nl_element(&p, g, e) == i && nl_group_of(&p, i) == g &&
                         nl_member_of(&p, i) == e && nl_feature_of(&p, i) == feature(&p, i);
             }
-        cr_assert(right, "%s %zux%zux%zu", nl_op_name(p.op), p.n, p.c, p.s);
+        cr_assert(right, "%s", spelled(&p));
     }
 }
 

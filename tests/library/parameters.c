@@ -17,27 +17,19 @@ static float x[ELEMENTS / 2], dy[ELEMENTS / 2], out[2][ELEMENTS / 2], gains[2][2
     mean[C], rstd[C];
 
 static nl_status call(const nl_problem *p, int k, bool gain, bool shift, int threads) {
-    const unsigned takes = nl_takes(p->op, p->pass);
-    const void *const gamma = gain ? gains[k][0] : NULL;
-    if (p->pass == NL_BACKWARD)
-        return nl_backward(NULL, p,
-                           &(nl_backward_args){.x = x,
-                                               .dy = dy,
-                                               .gate = takes & NL_BIT(NL_GATE) ? dy : NULL,
-                                               .gamma = gamma,
-                                               .mean = takes & NL_BIT(NL_MEAN) ? mean : NULL,
-                                               .rstd = rstd,
-                                               .dx = out[k],
-                                               .dgamma = gain ? sums[k][0] : NULL,
-                                               .dbeta = shift ? sums[k][1] : NULL},
-                           threads);
-    return nl_forward(NULL, p,
-                      &(nl_forward_args){.x = x,
-                                         .gate = takes & NL_BIT(NL_GATE) ? dy : NULL,
-                                         .gamma = gamma,
-                                         .beta = shift ? gains[k][1] : NULL,
-                                         .y = out[k]},
-                      threads);
+    const bool backward = p->pass == NL_BACKWARD;
+    return call_with(NULL, p, threads,
+                     (void *[NL_ARGS]){[NL_X] = x,
+                                       [NL_DY] = dy,
+                                       [NL_GATE] = dy,
+                                       [NL_GAMMA] = gain ? gains[k][0] : NULL,
+                                       [NL_BETA] = shift ? gains[k][1] : NULL,
+                                       [NL_MEAN] = backward ? mean : NULL,
+                                       [NL_RSTD] = backward ? rstd : NULL,
+                                       [NL_Y] = out[k],
+                                       [NL_DX] = out[k],
+                                       [NL_DGAMMA] = gain ? sums[k][0] : NULL,
+                                       [NL_DBETA] = shift ? sums[k][1] : NULL});
 }
 
 static bool rounded(const nl_problem *p, int which) {
@@ -72,7 +64,6 @@ Test(parameters, as_floats) {
         bool right = memcmp(out[0], out[1], count * nl_dtype_size(p.dtype)) == 0;
         if (p.pass == NL_BACKWARD && gain) right = right && rounded(&p, 0);
         if (p.pass == NL_BACKWARD && shift) right = right && rounded(&p, 1);
-        cr_assert(right, "draw %llu: %s %s %s, %zux%zux%zu", (unsigned long long)i,
-                  nl_op_name(p.op), nl_pass_name(p.pass), nl_dtype_name(p.dtype), p.n, p.c, p.s);
+        cr_assert(right, "draw %llu: %s", (unsigned long long)i, spelled(&p));
     }
 }

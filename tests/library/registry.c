@@ -99,8 +99,7 @@ Test(registry, every_problem_has_an_implementation) {
                 }
                 bool meaningful = op == NL_BATCHNORM || pass != NL_INFERENCE;
                 if (meaningful ? !plain : takers != 0)
-                    cr_assert_fail("%s %s %s: %zu accept it, %zu in plain C", nl_op_name(op),
-                                   nl_pass_name(pass), nl_dtype_name(t), takers, plain);
+                    cr_assert_fail("%s: %zu accept it, %zu in plain C", spelled(&p), takers, plain);
             }
 }
 
@@ -109,9 +108,8 @@ Test(registry, best_takes_the_problem_on_the_widest_isa) {
         nl_problem p =
             problem(jobs[j / NL_DTYPES].op, jobs[j / NL_DTYPES].pass, (nl_dtype)(j % NL_DTYPES));
         const nl_impl *best = nl_best(&p, 1);
-        cr_assert(best && nl_accepts(best, &p) && nl_isa_runs(best->isa) && !best->demonstration,
-                  "%s %s %s: nl_best() gives %s", nl_op_name(p.op), nl_pass_name(p.pass),
-                  nl_dtype_name(p.dtype), best ? best->name : "nothing");
+        cr_assert(best && computes(best, &p) && !best->demonstration, "%s: nl_best() gives %s",
+                  spelled(&p), best ? best->name : "nothing");
         if (nl_find(best->name, nl_isa_best()))
             cr_assert(!strcmp(best->isa, nl_isa_best()), "%s@%s, and this runs %s", best->name,
                       best->isa, nl_isa_best());
@@ -126,8 +124,8 @@ Test(registry, top_of_the_ladder) {
     for (size_t j = 0; j < JOBS; j++) {
         nl_problem p = problem(jobs[j].op, jobs[j].pass, NL_F32);
         const nl_impl *top = nl_find(jobs[j].top, "c");
-        cr_assert(top && nl_accepts(top, &p), "%s is missing or does not take %s %s", jobs[j].top,
-                  nl_op_name(p.op), nl_pass_name(p.pass));
+        cr_assert(top && nl_accepts(top, &p), "%s is missing or does not take %s", jobs[j].top,
+                  spelled(&p));
     }
 }
 

@@ -49,15 +49,10 @@ static nl_problem draw(uint64_t i, int bits) {
     return p;
 }
 
-static const char *text_of(const nl_problem *p) {
-    static char text[128];
-    snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu, stores %d", nl_op_name(p->op),
-             nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, (int)p->stores);
-    return text;
-}
-
-#define HOLDS(what, ...) \
-    if (!(what)) cr_assert_fail("%s, %d threads: %s", text_of(&p), threads, __VA_ARGS__)
+#define HOLDS(what, ...)                                                                 \
+    if (!(what))                                                                         \
+    cr_assert_fail("%s, stores %d, %d threads: %s", spelled(&p), (int)p.stores, threads, \
+                   __VA_ARGS__)
 
 enum { DRAWS = 20000 };
 
@@ -191,9 +186,8 @@ Test(routing, what_is_named_runs) {
     for (uint64_t i = 0; i < 600; i++) {
         const nl_problem p = draw(i, 14);
         const int threads = 1 + (int)(i % 3);
-        char text[128];
-        snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu/normal", nl_op_name(p.op),
-                 nl_pass_name(p.pass), nl_dtype_name(p.dtype), p.n, p.c, p.s);
+        char text[160];
+        snprintf(text, sizeof text, "%s/normal", spelled(&p));
         nl_problem q = p;
         q.stores = NL_STORES_AUTO;
         const nl_impl *best = nl_best(&q, threads), *alone = nl_best(&q, 1);
@@ -236,33 +230,20 @@ static void note_backward(const nl_problem *p, const nl_backward_args *a, int th
     (void)p, (void)a, given = threads;
 }
 
-static float memory[14][40000];
+static float memory[NL_ARGS][40000];
 
 /* The threads that an implementation gets when the caller allows N. */
 static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
-    float(*m)[40000] = memory;
-    const bool batch = p->op == NL_BATCHNORM, backward = p->pass == NL_BACKWARD;
-    nl_forward_args f = {.x = m[0], .y = m[1]};
-    if (batch) f.running_mean = m[2], f.running_var = m[3];
-    nl_backward_args b = {.x = m[0], .dy = m[4], .rstd = m[5], .dx = m[1]};
-    if (is_centred(p)) b.mean = m[6];
-    if (is_gated(p)) f.gate = b.gate = m[7];
+    void *at[NL_ARGS];
+    for (nl_arg a = 0; a < NL_ARGS; a++) at[a] = memory[a];
     given = 0;
-    if ((backward ? nl_backward(impl, p, &b, threads) : nl_forward(impl, p, &f, threads)) != NL_OK)
+    if (call_with(impl, p, threads, at) != NL_OK)
         cr_assert_fail("%s: %s", impl->name, nl_message());
     return given;
 }
 
-static nl_impl probe = {.isa = "c",
-                        .about = "notes its threads",
-                        .ops = NL_BIT(NL_OPS) - 1,
-                        .passes = NL_BIT(NL_PASSES) - 1,
-                        .dtypes = NL_BIT(NL_DTYPES) - 1,
-
-                        .threaded = true,
-                        .lanes = 1,
-                        .forward = note_forward,
-                        .backward = note_backward};
+static nl_impl probe =
+    TEST_IMPL(.threaded = true, .forward = note_forward, .backward = note_backward);
 
 /* Under the name of the rung that nl_best() forks with, and under a name it does not know. */
 static void check_threads(nl_problem p) {
@@ -277,9 +258,8 @@ static void check_threads(nl_problem p) {
             const int want = known && !nl_best(&p, threads)->threaded ? 1 : threads;
             const int got = threads_of(&probe, &p, threads);
             if (got != want)
-                cr_assert_fail("%s on %s %s %zux%zux%zu got %d of %d threads, not %d", probe.name,
-                               nl_op_name(p.op), nl_pass_name(p.pass), p.n, p.c, p.s, got, threads,
-                               want);
+                cr_assert_fail("%s on %s got %d of %d threads, not %d", probe.name, spelled(&p),
+                               got, threads, want);
         }
 }
 

@@ -20,12 +20,12 @@ static int compare(int threads) {
     for (size_t i = 0; i < nl_impl_count() * JOBS; i++) {
         const nl_impl *m = nl_impl_at(i / JOBS);
         const struct job *job = &jobs[i % JOBS];
-        char text[100];
+        char text[160];
         const bool batch = job->op == NL_BATCHNORM;
-        nl_problem p = {.op = job->op, .pass = job->pass};
-        if (!m->threaded || !nl_accepts(m, &p) || !nl_isa_runs(m->isa)) continue;
-        snprintf(text, sizeof text, "%s/%s/f32/%s/normal", nl_op_name(p.op), nl_pass_name(p.pass),
-                 batch ? "4097x33" : "70001x3");
+        nl_problem p = {.op = job->op, .pass = job->pass, .s = 1};
+        p.n = batch ? 4097 : 70001, p.c = batch ? 33 : 3;
+        if (!m->threaded || !computes(m, &p)) continue;
+        snprintf(text, sizeof text, "%s/normal", spelled(&p));
         trial one, many;
         trial_make_calls(&one, text), trial_make_calls(&many, text);
         trial_place(&one, m), trial_place(&many, m);
@@ -65,11 +65,10 @@ Test(threads, one_starts_none) {
     for (size_t i = 0; i < nl_impl_count() * JOBS; i++) {
         const nl_impl *m = nl_impl_at(i / JOBS);
         const struct job *job = &jobs[i % JOBS];
-        char text[100];
-        nl_problem p = {.op = job->op, .pass = job->pass, .c = 31};
-        if (!nl_accepts(m, &p) || !nl_isa_runs(m->isa)) continue;
-        snprintf(text, sizeof text, "%s/%s/f32/4097x31/normal", nl_op_name(p.op),
-                 nl_pass_name(p.pass));
+        char text[160];
+        nl_problem p = {.op = job->op, .pass = job->pass, .n = 4097, .c = 31, .s = 1};
+        if (!computes(m, &p)) continue;
+        snprintf(text, sizeof text, "%s/normal", spelled(&p));
         trial t;
         trial_make_calls(&t, text);
         trial_place(&t, m), trial_call(&t, m->threaded ? 1 : 2);

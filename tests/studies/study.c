@@ -108,7 +108,7 @@ static void same_errors(const char *csv, const char *text, double x, bool sums) 
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         char name[128];
-        if (!nl_accepts(m, &t.c.problem) || !nl_isa_runs(m->isa)) continue;
+        if (!computes(m, &t.c.problem)) continue;
         snprintf(name, sizeof name, "%s, %s@%s", nl_op_name(t.c.problem.op), m->name, m->isa);
         trial_place(&t, m);
         trial_call(&t, 1);

@@ -86,16 +86,8 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     }
 }
 
-static const nl_impl kernel = {.name = "test/gated",
-                               .isa = "c",
-                               .about = "right, or wrong",
-                               .ops = NL_BIT(NL_GATED_RMSNORM) | NL_BIT(NL_GATE_FIRST_RMSNORM),
-                               .passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD),
-                               .dtypes = NL_BIT(NL_DTYPES) - 1,
-                               .method = NL_TWO_PASS,
-                               .lanes = 1,
-                               .forward = forward,
-                               .backward = backward};
+static const nl_impl kernel = TEST_IMPL(.name = "test/gated", .method = NL_TWO_PASS,
+                                        .forward = forward, .backward = backward);
 
 #define LAST "gated_rmsnorm/"
 #define FIRST "gate_first_rmsnorm/"

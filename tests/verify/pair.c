@@ -24,17 +24,8 @@ static void naive(const nl_problem *p, const nl_forward_args *a) {
 
 static verdict try_kernel(const char *text, kernel *forward, int threads, bool threaded,
                           size_t (*scratch)(const nl_problem *)) {
-    const nl_impl impl = {.name = "test/pair",
-                          .isa = "c",
-                          .about = "for a test",
-                          .ops = NL_BIT(NL_RMSNORM),
-                          .passes = NL_BIT(NL_FORWARD),
-                          .dtypes = ~0u,
-                          .method = NL_TWO_PASS,
-                          .lanes = 1,
-                          .threaded = threaded,
-                          .forward = forward,
-                          .scratch = scratch};
+    const nl_impl impl = TEST_IMPL(.name = "test/pair", .method = NL_TWO_PASS, .threaded = threaded,
+                                   .forward = forward, .scratch = scratch);
     trial t;
     trial_make(&t, text);
     const verdict v = verify(&t.c, &t.data, &t.want, &impl, PLACE_START, threads);

@@ -121,15 +121,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     (void)p, (void)a, (void)threads;
 }
 
-static const nl_impl good = {.name = "mine/all",
-                             .isa = "c",
-                             .about = "computes nothing",
-                             .ops = NL_BIT(NL_OPS) - 1,
-                             .passes = NL_BIT(NL_PASSES) - 1,
-                             .dtypes = NL_BIT(NL_DTYPES) - 1,
-                             .lanes = 1,
-                             .forward = forward,
-                             .backward = backward};
+static const nl_impl good = TEST_IMPL(.name = "mine/all", .forward = forward, .backward = backward);
 
 static void refuses(nl_impl bad, const char *words) {
     char why[300] = "";
@@ -192,14 +184,10 @@ Test(load, best_never_chooses_it) {
     cr_assert(nl_registry_add(&added));
     cr_assert(!nl_is_own(&added) && nl_is_own(nl_impl_at(0)));
     for (size_t j = 0; j < JOBS * NL_DTYPES; j++) {
-        nl_problem p = {.op = jobs[j / NL_DTYPES].op,
-                        .pass = jobs[j / NL_DTYPES].pass,
-                        .dtype = (nl_dtype)(j % NL_DTYPES),
-                        .n = 4,
-                        .c = 8,
-                        .s = 1};
-        cr_assert_neq(nl_best(&p, 1), &added, "nl_best() of %s %s", nl_op_name(p.op),
-                      nl_pass_name(p.pass));
+        const struct job *job = &jobs[j / NL_DTYPES];
+        nl_problem p = {.op = job->op, .pass = job->pass, .n = 4, .c = 8, .s = 1};
+        p.dtype = (nl_dtype)(j % NL_DTYPES);
+        cr_assert_neq(nl_best(&p, 1), &added, "nl_best() of %s", spelled(&p));
     }
 }
 
