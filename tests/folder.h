@@ -17,6 +17,10 @@ static inline void enter_folder(const char *file) {
     snprintf(path, sizeof path, "%s/%s", folder, file);
 }
 
+static inline void enter_npy(void) {
+    enter_folder("a.npy");
+}
+
 /* Counts the entries of the folder, and removes them if and_remove. */
 static inline int entries(bool and_remove) {
     int count = 0;

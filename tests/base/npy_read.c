@@ -11,11 +11,7 @@ const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
 
-static void enter(void) {
-    enter_folder("a.npy");
-}
-
-TestSuite(npy_read, .init = enter, .fini = leave_folder);
+TestSuite(npy_read, .init = enter_npy, .fini = leave_folder);
 
 /* The bytes of a file: version, the given dict, a newline, then `data` bytes 0, 1, 2... */
 static size_t compose(unsigned char *out, int version, const char *dict, size_t data) {

@@ -8,11 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-static void enter(void) {
-    enter_folder("a.npy");
-}
-
-TestSuite(npy_write, .init = enter, .fini = leave_folder);
+TestSuite(npy_write, .init = enter_npy, .fini = leave_folder);
 
 static size_t read_back(void *bytes, size_t size) {
     FILE *f = fopen(path, "rb");

@@ -3,12 +3,10 @@
 #include "cases/case.h"
 #include "cases/data.h"
 #include "base/npy.h"
+#include "folder.h"
 #include "support.h"
 
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static char error[700];
 
@@ -121,10 +119,10 @@ Test(cases, shape_of_a_file) {
         const char *means;
     } files[] = {{1, {5}, "1 5"},    {2, {4, 3}, "4 3"}, {3, {2, 3, 7}, "6 7"},
                  {2, {0, 3}, "0 3"}, {0, {0}, ""},       {2, {3, 0}, ""}};
-    char path[] = "/tmp/normlab-case-XXXXXX.npy", text[200], meaning[200];
+    char text[400], meaning[400];
     float data[42] = {0};
     nl_case c;
-    cr_assert(close(mkstemps(path, 4)) == 0, "cannot create %s", path);
+    enter_folder("a.npy");
     snprintf(text, sizeof text, "rmsnorm/forward/f32/file/npy:%s", path);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const char *means = files[i].means;
@@ -135,7 +133,7 @@ Test(cases, shape_of_a_file) {
         else if (!made || case_parse(text, &c, error, sizeof error) || !strstr(error, path))
             cr_assert_fail("file %zu, with no last axis: \"%s\"", i, error);
     }
-    unlink(path);
+    leave_folder();
 }
 
 /* A shape with braces, and the shapes of its cases in order. */
@@ -326,8 +324,8 @@ Test(cases, files) {
         {"\nrmsnorm/forward/f32/1x2/\x1b[31mnan\n", ":2: byte 0x1b", 0},
         {"rmsnorm/forward/f32/1x2/nan\n# \x7f\n", ":2: byte 0x7f", 0},
     };
-    char path[] = "/tmp/normlab-cases-XXXXXX", says[100];
-    cr_assert(close(mkstemp(path)) == 0, "cannot create %s", path);
+    char says[400];
+    enter_folder("cases.txt");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         case_list list = {0};
         FILE *f = fopen(path, "w");
@@ -338,7 +336,8 @@ Test(cases, files) {
         if (!right || ok != should) cr_assert_fail("file %zu: %zu cases; %s", i, list.count, error);
         cases_free(&list);
     }
-    bool gone = !unlink(path) && !cases_add_file(&(case_list){0}, path, error, sizeof error);
+    leave_folder();
+    bool gone = !cases_add_file(&(case_list){0}, path, error, sizeof error);
     cr_assert(gone && strstr(error, path), "a file that is gone: %s", error);
 }
 

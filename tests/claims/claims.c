@@ -4,12 +4,17 @@
 #include "claims/evidence.h"
 #include "timing/fixture.h"
 #include "timing/race.h"
+#include "folder.h"
 #include "support.h"
 
 #include <glob.h>
-#include <unistd.h>
 
-TestSuite(claims, .init = one_thread);
+static void begin(void) {
+    one_thread();
+    enter_folder("a claim.txt");
+}
+
+TestSuite(claims, .init = begin, .fini = leave_folder);
 
 Test(claims, verdicts) {
     static const struct {
@@ -104,28 +109,18 @@ Test(claims, paper) {
     cr_expect(fabs(t.seconds - 0.3) < 1e-12 && fabs(t.error - 0.7 * sqrt(0.02)) < 1e-12);
 }
 
-static void write_file(char *path, const char *text) {
-    FILE *f = fdopen(mkstemp(path), "w");
-    cr_assert(f && fputs(text, f) >= 0 && fclose(f) == 0);
-}
-
 static bool read_text(const char *text, claim *c, char *error) {
-    char path[] = "/tmp/normlab-claim-XXXXXX";
-    write_file(path, text);
-    bool ok = claim_read(path, c, error, 700);
-    unlink(path);
-    return ok;
+    spill(path, text, strlen(text));
+    return claim_read(path, c, error, 700);
 }
 
 static bool read_pass(const char *rows, evidence *e, char *error) {
-    char path[] = "/tmp/normlab-claim-XXXXXX", text[500];
+    char text[500];
     snprintf(text, sizeof text,
              "how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why,log_aa\n%s", rows);
-    write_file(path, text);
+    spill(path, text, strlen(text));
     *e = (evidence){0};
-    bool ok = evidence_read(e, path, error, 700);
-    unlink(path);
-    return ok;
+    return evidence_read(e, path, error, 700);
 }
 
 /* A damaged pass decides nothing: an infinite ratio would be an interval without width. */
@@ -166,7 +161,7 @@ Test(claims, files) {
                         error),
               "%s", error);
     cr_expect(c.expected.low == 7 && c.expected.high == 15 && c.settings == 2 && c.share == 1);
-    cr_expect(strcmp(c.at[1].how, "naive") == 0 && strncmp(c.name, "normlab-claim-", 14) == 0);
+    cr_expect(strcmp(c.at[1].how, "naive") == 0 && strcmp(c.name, "a claim") == 0);
     cr_assert(read_text(WHOLE "predicate: > -1\nshare: 15\n", &c, error), "%s", error);
     cr_expect(c.expected.low == -1 && isinf(c.expected.high) && c.share == 0.15);
     cr_assert(read_text(WHOLE "predicate: < 3\n", &c, error) && isinf(c.expected.low));

@@ -6,6 +6,13 @@
 
 TestSuite(results, .init = enter_results, .fini = leave_folder);
 
+static results read_good(const char *text, size_t size) {
+    results r;
+    const char *why = reading(text, size, &r);
+    cr_assert(!*why, "refused: %s", why);
+    return r;
+}
+
 Test(results, a_file_of_bench) {
     static const char text[] =
         FULL "layernorm/forward/f32/64x1024/normal/residual,layernorm/naive,avx2,4,layernorm,"
@@ -13,9 +20,7 @@ Test(results, a_file_of_bench) {
              "786432,512,0,layernorm/naive,1,1,1,baseline,0.004,21,8,precise,IMPOSSIBLE\n"
              "\"npy:a,\"\"b\"\".npy\",rmsnorm/naive,c,1,,,,,,,\"a,\"\"b\"\"\nc\",,skip,nan,inf,"
              ",,,,,,,,,,,,,,,,,,,\n";
-    results r;
-    const char *why = reading(text, sizeof text - 1, &r);
-    cr_assert(!*why, "refused: %s", why);
+    results r = read_good(text, sizeof text - 1);
     const result *a = r.rows, *b = r.rows + 1;
     cr_assert(r.count == 2 && !*r.warning, "%zu rows, warning '%s'", r.count, r.warning);
     bool names = strcmp(a->spelling, "layernorm/forward/f32/64x1024/normal/residual") == 0 &&
@@ -41,9 +46,7 @@ Test(results, columns_are_found_by_name) {
     static const char text[] =
         "\xef\xbb\xbfns_high,later,ns_low,ns,verdict,threads,isa,impl,case\r\n"
         "11,?,9,10,demo,1,c,i/x,\"a\"\r\n";
-    results r;
-    const char *why = reading(text, sizeof text - 1, &r);
-    cr_assert(!*why, "refused: %s", why);
+    results r = read_good(text, sizeof text - 1);
     bool same = r.count == 1 && r.rows->ns == 10 && r.rows->ns_low == 9 && r.rows->ns_high == 11 &&
                 strcmp(r.rows->spelling, "a") == 0 && strcmp(r.rows->verdict, "demo") == 0;
     cr_assert(same, "%zu rows; ns %g", r.count, r.count ? r.rows->ns : 0);
@@ -56,9 +59,7 @@ Test(results, rows_are_found_by_key) {
     static const char text[] =
         NEEDED "b,i/y,c,2,ok,4,4,4\nb,i/x,c,10,ok,1,1,1\nb,i/x,c,2,ok,2,2,2\n"
                "a,i/x,c,2,ok,3,3,3\nb,i/x,avx2,2,ok,5,5,5\n";
-    results r;
-    const char *why = reading(text, sizeof text - 1, &r);
-    cr_assert(!*why, "refused: %s", why);
+    results r = read_good(text, sizeof text - 1);
     for (size_t i = 0; i < r.count; i++)
         if (results_find(&r, &r.rows[i]) != &r.rows[i])
             cr_assert_fail("row %zu of %zu is not found", i, r.count);
@@ -74,16 +75,15 @@ Test(results, rows_are_found_by_key) {
 
 Test(results, the_machine) {
     static const char facts[] = "cpu: A: one\r\n\nflags:\ncaches: L1 32K\nnote: 1\nnote: 2";
-    results r;
-    const char *why = reading(NEEDED GOOD, strlen(NEEDED GOOD), &r);
-    cr_assert(!*why && r.fact_count == 0 && !results_fact(&r, "cpu"),
-              "without a machine file: %s, %zu facts", why, r.fact_count);
+    results r = read_good(NEEDED GOOD, strlen(NEEDED GOOD));
+    cr_assert(r.fact_count == 0 && !results_fact(&r, "cpu"), "no machine file, and %zu facts",
+              r.fact_count);
     results_free(&r);
     char machine[300];
     snprintf(machine, sizeof machine, "%s/a.machine.txt", folder);
     spill(machine, facts, sizeof facts - 1);
-    why = reading(NEEDED GOOD, strlen(NEEDED GOOD), &r);
-    cr_assert(!*why && r.fact_count == 5, "refused: %s, or not 5 facts", why);
+    r = read_good(NEEDED GOOD, strlen(NEEDED GOOD));
+    cr_assert(r.fact_count == 5, "%zu facts, not 5", r.fact_count);
     const char *cpu = results_fact(&r, "cpu"), *flags = results_fact(&r, "flags");
     const char *note = results_fact(&r, "note");
     cr_assert(strcmp(cpu, "A: one") == 0 && strcmp(flags, "") == 0 && strcmp(note, "1") == 0,
@@ -94,12 +94,12 @@ Test(results, the_machine) {
     static const char *const says[] = {":2: 'nonsense' should be `key: value`", ":1: byte 0x1b"};
     for (size_t i = 0; i < 2; i++) {
         spill(machine, damaged[i], strlen(damaged[i]));
-        why = reading(NEEDED GOOD, strlen(NEEDED GOOD), &r);
+        const char *why = reading(NEEDED GOOD, strlen(NEEDED GOOD), &r);
         cr_assert(strstr(why, says[i]) && strstr(why, "a.machine.txt"), "'%s'", why);
     }
     remove(machine);
     cr_assert(symlink(machine, machine) == 0, "cannot make a link");
-    why = reading(NEEDED GOOD, strlen(NEEDED GOOD), &r);
+    const char *why = reading(NEEDED GOOD, strlen(NEEDED GOOD), &r);
     cr_assert(strstr(why, "cannot read it"), "a link to itself: '%s'", why);
 }
 
@@ -110,9 +110,7 @@ Test(results, a_file_that_was_cut_off) {
     for (size_t size = sizeof NEEDED - 1; size < sizeof rows; size++) {
         size_t expect = size == sizeof rows - 1 ? 2 : size >= whole;
         bool cut = rows[size - 1] != '\n';
-        results r;
-        const char *why = reading(rows, size, &r);
-        if (*why) cr_assert_fail("%zu bytes: refused: %s", size, why);
+        results r = read_good(rows, size);
         if (r.count != expect || cut != !!*r.warning)
             cr_assert_fail("%zu bytes: %zu rows, not %zu; warning '%s'", size, r.count, expect,
                            r.warning);
@@ -121,9 +119,8 @@ Test(results, a_file_that_was_cut_off) {
             cr_assert_fail("%zu bytes: warning '%s'", size, r.warning);
         results_free(&r);
     }
-    results r;
-    const char *why = reading(NEEDED GOOD "\"b", sizeof NEEDED GOOD "\"b" - 1, &r);
-    cr_assert(!*why && r.count == 1 && *r.warning, "cut inside quotes: %s", why);
+    results r = read_good(NEEDED GOOD "\"b", sizeof NEEDED GOOD "\"b" - 1);
+    cr_assert(r.count == 1 && *r.warning, "cut inside quotes: %zu rows", r.count);
     results_free(&r);
 }
 
@@ -136,22 +133,21 @@ Test(results, large) {
     memset(end, 'x', LONG);
     end += LONG;
     end += sprintf(end, ",%s", GOOD);
-    results r;
-    const char *why = reading(text, (size_t)(end - text), &r);
-    cr_assert(!*why && r.count == 1 && r.rows->ns == 10, "a long field: %.200s", why);
+    results r = read_good(text, (size_t)(end - text));
+    cr_assert(r.count == 1 && r.rows->ns == 10, "a long field: %zu rows", r.count);
     results_free(&r);
     for (int i = 0; i < MANY; i++) text[i] = ',';
     end = text + MANY + sprintf(text + MANY, NEEDED);
     for (int i = 0; i < MANY; i++) *end++ = ',';
     end += sprintf(end, GOOD);
-    why = reading(text, (size_t)(end - text), &r);
-    cr_assert(!*why && r.count == 1 && r.rows->ns_high == 11, "many columns: %s", why);
+    r = read_good(text, (size_t)(end - text));
+    cr_assert(r.count == 1 && r.rows->ns_high == 11, "many columns: %zu rows", r.count);
     results_free(&r);
     end = text + sprintf(text, NEEDED);
     for (int i = MANY; i > 0; i--) end += sprintf(end, "a,i/x,c,%d,ok,%d,1,99999\n", i, i);
-    why = reading(text, (size_t)(end - text), &r);
-    cr_assert(!*why && r.count == MANY && results_find(&r, r.rows + 77)->ns == MANY - 77,
-              "many rows: %s", why);
+    r = read_good(text, (size_t)(end - text));
+    cr_assert(r.count == MANY && results_find(&r, r.rows + 77)->ns == MANY - 77, "%zu rows",
+              r.count);
     results_free(&r);
     free(text);
 }
@@ -161,9 +157,8 @@ Test(results, every_verdict) {
     for (outcome o = OUTCOME_OK; o <= OUTCOME_SKIP; o++) {
         char text[200];
         int size = snprintf(text, sizeof text, NEEDED "a,i/x,c,1,%s,10,9,11\n", outcome_name(o));
-        results r;
-        const char *why = reading(text, (size_t)size, &r);
-        cr_assert(!*why && strcmp(r.rows->verdict, outcome_name(o)) == 0, "%s", why);
+        results r = read_good(text, (size_t)size);
+        cr_assert(strcmp(r.rows->verdict, outcome_name(o)) == 0, "%s", r.rows->verdict);
         results_free(&r);
     }
 }
