@@ -177,6 +177,16 @@ Test(hints, name_the_method) {
     trial_end(&t);
 }
 
+/* What is printed below the failures so far; the caller frees it. */
+static char *printed(const nl_case *shown) {
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    hints_print(to, shown, NULL, NULL);
+    fclose(to);
+    return text;
+}
+
 /* The hint is for the smallest ordinary failure that has a cause; a failure without numbers has
  * none. */
 Test(hints, choose_the_case_that_teaches) {
@@ -190,17 +200,13 @@ Test(hints, choose_the_case_that_teaches) {
     const nl_impl kernel = mutant_kernel(NL_TWO_PASS, (wrong){.no_beta = true});
     nl_case c;
     row w = {.c = &c, .v = {.outcome = OUTCOME_FAIL}};
-    char *text = NULL;
-    size_t size;
     for (int compared = 0; compared < 2; compared++) {
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             cr_assert(case_parse(cases[i], &c, (char[700]){0}, 700));
             w.v.compared = (size_t)compared;
             hints_note(&kernel, &w, 1);
         }
-        FILE *to = open_memstream(&text, &size);
-        hints_print(to, NULL, NULL, NULL);
-        fclose(to);
+        char *text = printed(NULL);
         cr_assert(compared || !*text, "without numbers: %s", text);
         cr_assert(!compared ||
                       (strstr(text, "HINT mutant@c on layernorm/forward/f32/3x37/normal\n") &&
@@ -217,14 +223,11 @@ static void expect_hint(wrong w, const char *one, const char *shown, const char 
     const char *const texts[] = {one, shown};
     nl_case c;
     row failure = {.c = &c, .v = {.outcome = OUTCOME_FAIL, .compared = 1}};
-    char *text = NULL;
-    size_t size;
     for (int i = 0; i < 2; i++) {
         cr_assert(case_parse(texts[i], &c, (char[700]){0}, 700));
         hints_note(&kernel, &failure, 1);
     }
-    FILE *to = open_memstream(&text, &size);
-    hints_print(to, &c, NULL, NULL), fclose(to);
+    char *text = printed(&c);
     cr_expect(strstr(text, expected), "%s: %s", expected, text);
     free(text);
 }

@@ -26,6 +26,20 @@ static void judge_slope(const char *what, size_t i, long double slope, long doub
                        nl_op_name(r.p.op), r.p.n, r.p.c, r.p.s, what, i, got, slope);
 }
 
+/* Slopes along each of the inputs v, which the gradient got has. */
+static void judge_slopes(const char *what, double *v, const double *got, const double *scale,
+                         size_t count) {
+    const double h = 0x1p-13;
+    for (size_t i = 0; i < count; i++) {
+        const double keep = v[i];
+        v[i] = keep + h;
+        long double up = loss();
+        v[i] = keep - h;
+        judge_slope(what, i, (up - loss()) / (2 * h), got[i], 0x1p-20L * scale[i]);
+        v[i] = keep;
+    }
+}
+
 /* Central differences. Their error is h^2 = 2^-26 and the rounding of xhat for x; for gamma and
  * beta, in which the loss is linear, rounding alone. */
 Test(gradients, gradients_are_slopes) {
@@ -37,24 +51,10 @@ Test(gradients, gradients_are_slopes) {
         if (r.fused) r.dresidual = dresidual;
         other = r;
         compute(&other, NL_BACKWARD, 1);
-        for (size_t i = 0; i < r.p.n * r.p.c * r.p.s; i++) {
-            double x = r.x[i], h = 0x1p-13;
-            r.x[i] = x + h;
-            long double up = loss();
-            r.x[i] = x - h;
-            judge_slope("dx", i, (up - loss()) / (2 * h), other.out.dx[i],
-                        0x1p-20L * other.out.dx_scale[i]);
-            r.x[i] = x;
-        }
-        for (size_t i = 0; i < r.p.n * r.p.c && is_gated(&r.p); i++) {
-            double z = r.gate[i], h = 0x1p-13;
-            r.gate[i] = z + h;
-            long double up = loss();
-            r.gate[i] = z - h;
-            judge_slope("dgate", i, (up - loss()) / (2 * h), other.out.dgate[i],
-                        0x1p-20L * other.out.dgate_scale[i]);
-            r.gate[i] = z;
-        }
+        const size_t count = r.p.n * r.p.c * r.p.s;
+        judge_slopes("dx", r.x, other.out.dx, other.out.dx_scale, count);
+        if (is_gated(&r.p))
+            judge_slopes("dgate", r.gate, other.out.dgate, other.out.dgate_scale, count);
         for (size_t j = 0; j < 2 * r.p.c; j++) {
             float *v = j & 1 ? &r.beta[j / 2] : &r.gamma[j / 2], keep = *v, h = 0x1p-3f;
             const long double *got = j & 1 ? other.out.dbeta : other.out.dgamma;

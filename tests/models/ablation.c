@@ -2,6 +2,7 @@
  * invariances of its norms. SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "points.h"
+#include "slope.h"
 
 TestSuite(ablation, .init = one_thread);
 
@@ -25,27 +26,14 @@ static mlp small(mlp_norm norm) {
     return net;
 }
 
-/* Compares the loss's slope along a random direction of some parameters with the gradient's. */
+static double loss_of(void *net) {
+    return mlp_loss(net, ROWS, x, labels, NULL);
+}
+
 static void slope(mlp *net, size_t first, size_t count, uint64_t stream) {
-    const double h = 0x1p-9;
-    double want = 0, size = 0, loss[2];
-    for (size_t i = first; i < first + count; i++) {
-        double moved = (double)net->gradient[i] * random_normal(stream, i);
-        want += moved, size += moved * moved;
-    }
-    for (int side = 0; side < 2; side++) {
-        double step = side ? -h : h;
-        for (size_t i = first; i < first + count; i++)
-            net->velocity[i] = net->parameters[i],
-            net->parameters[i] += (float)(step * random_normal(stream, i));
-        loss[side] = mlp_loss(net, ROWS, x, labels, NULL);
-        for (size_t i = first; i < first + count; i++) net->parameters[i] = net->velocity[i];
-    }
-    double got = (loss[0] - loss[1]) / (2 * h);
-    cr_assert(size > 0, "norm %d: no gradient from parameter %zu on", net->norm, first);
-    cr_assert(fabs(got - want) < 0.01 * sqrt(size),
-              "norm %d, %zu parameters from %zu on: %g, not %g", net->norm, count, first, want,
-              got);
+    char name[80];
+    snprintf(name, sizeof name, "norm %d, %zu parameters from %zu on", net->norm, count, first);
+    expect_slope(name, net->parameters + first, net->gradient + first, count, stream, loss_of, net);
 }
 
 /* Along directions of each layer's weights, and of its biases. */

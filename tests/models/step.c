@@ -2,7 +2,7 @@
  * cache against all tokens at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "models/step.h"
-#include "support.h"
+#include "slope.h"
 
 TestSuite(step, .init = one_thread);
 
@@ -25,33 +25,18 @@ static step make(size_t shape, size_t rows, size_t past, bool training, nl_op op
 }
 
 /* sum(dy * y) */
-static double loss(step *s) {
+static double loss(void *of) {
+    step *s = of;
     double sum = 0;
     step_forward(s);
     for (size_t i = 0; i < s->rows * s->shape.width; i++) sum += (double)s->dy[i] * (double)s->y[i];
     return sum;
 }
 
-/* Compares the slope of the loss along a random direction of v with the gradient's. */
 static void slope(step *s, const char *what, float *v, const float *gradient, size_t count) {
-    const double h = 0x1p-9;
-    double want = 0, size = 0, sums[2];
-    float there[2000];
-    cr_assert(count <= sizeof there / sizeof *there);
-    memcpy(there, v, count * sizeof *v);
-    for (size_t i = 0; i < count; i++) {
-        double moved = (double)gradient[i] * random_normal(9, i);
-        want += moved, size += moved * moved;
-    }
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < count; i++)
-            v[i] = there[i] + (float)((side ? -h : h) * random_normal(9, i));
-        sums[side] = loss(s);
-    }
-    memcpy(v, there, count * sizeof *v);
-    double got = (sums[0] - sums[1]) / (2 * h);
-    cr_assert(size > 0 && fabs(got - want) < 0.01 * sqrt(size), "%s, %s, %s: %g, not %g",
-              s->shape.name, nl_op_name(s->op), what, want, got);
+    char name[80];
+    snprintf(name, sizeof name, "%s, %s, %s", s->shape.name, nl_op_name(s->op), what);
+    expect_slope(name, v, gradient, count, 9, loss, s);
 }
 
 Test(step, gradient) {
