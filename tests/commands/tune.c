@@ -105,11 +105,6 @@ Test(tune, lines_of_any_length) {
     leave_folder();
 }
 
-static int read_text(const char *text, size_t size, nl_tuning *t) {
-    spill(path, text, size);
-    return nl_tuning_read(path, t);
-}
-
 Test(tune, values_are_taken_whole_or_refused) {
     static const struct {
         const char *text;
@@ -126,6 +121,13 @@ Test(tune, values_are_taken_whole_or_refused) {
                  {"stream_bytes # 1\n", 0, 1, 0},
                  {"stream_bytes +1\n", 0, 1, 0},
                  {"stream_bytes\n1\n", 0, 1, 0},
+                 {"stream_bytes\n", 0, 1, 0},
+                 {"stream_bytes many\n", 0, 1, 0},
+                 {"stream_bytes -1\n", 0, 1, 0},
+                 {"stream_bytes 1 2\n", 0, 1, 0},
+                 {"stream_bytes 1e6\n", 0, 1, 0},
+                 {"fork_sideways 1\n", 0, 1, 0},
+                 {"# fine\nnonsense\n", 0, 2, 0},
                  {"stream_bytes 1\nfork_forward 2\nstream_bytes 1\n", 0, 3, 1},
                  {"stream_bytes 4096\0"
                   "00\n",
@@ -137,8 +139,8 @@ Test(tune, values_are_taken_whole_or_refused) {
     enter_folder("tuning.txt");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         nl_tuning t = {0};
-        int line =
-            read_text(files[i].text, files[i].size ? files[i].size : strlen(files[i].text), &t);
+        spill(path, files[i].text, files[i].size ? files[i].size : strlen(files[i].text));
+        int line = nl_tuning_read(path, &t);
         cr_expect(line == files[i].line && (line || t.stream_bytes == files[i].stream_bytes),
                   "file %zu, '%s': line %d, %zu", i, files[i].text, line, t.stream_bytes);
     }

@@ -35,20 +35,9 @@ picks "never is never" rows_pipelined 2 64x1024
 printf '# a comment\n\n  # another\r\n\r\n fork_forward\t1 \r\n' >tuning.txt
 picks "comments and blanks" rows_threaded 2 2x1024
 
-# A bad file is rejected with the line.
-while IFS='|' read -r line text; do
-    printf 'fork_forward 1\n%b\n' "$text" >tuning.txt
-    refuses "'$text'" "tuning.txt:$line:" check --impl best layernorm/forward/f32/2x4/normal
-done <<'EOF'
-2|fork_sideways 1
-2|stream_bytes
-2|stream_bytes many
-2|stream_bytes -1
-2|stream_bytes 1 2
-2|stream_bytes 1e6
-3|# fine\nnonsense
-2|fork_forward 2
-EOF
+# A bad file is rejected with the line; tests/commands/tune.c has more of them.
+printf 'fork_forward 1\n# fine\nnonsense\n' >tuning.txt
+refuses "a bad line" "tuning.txt:3:" check --impl best layernorm/forward/f32/2x4/normal
 NL_TUNING=$work/none.txt refuses "a file that is not there" "none.txt': No such file" list
 NL_TUNING=$work/none.txt exits "the doctor reports it" 0 doctor --csv
 holds "  as bad" grep -q '^tuning,bad,.*none.txt' stdout
