@@ -26,8 +26,7 @@ says "10 claims: 4 HOLDS, 2 FAILS, 4 DEPENDS, 0 NOT RESOLVED, 0 NOT RUN"
 check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,why,skipped,first,answer,sentence,where,outcome,passes$' || head -1 stdout)"
 verdict stdout 0 SUPPORTED
 
-exits "timed ones, into a file" 0 seven_to_fifteen rsqrt_faster --quick --seconds 0.001 --out claims.csv
-says "results: claims.csv"
+reports "timed ones, into a file" 0 "results: claims.csv" seven_to_fifteen rsqrt_faster --quick --seconds 0.001 --out claims.csv
 check "  a table" "$(grep -q '^seven_to_fifteen: RMSNorm is 7 to 15 % faster' stdout || head -3 stdout)"
 check "  an answer in words" "$(grep -q '^  [A-Z ]*: .*RMSNorm \(saves\|takes\) .* (SIMD, ' stdout || head -5 stdout)"
 check "  has intervals and A/A" "$(grep -q 'simd .*\[.*A/A' stdout || head -5 stdout)"
@@ -83,8 +82,7 @@ exits "wrong in a framework" 1 there.txt --measured there.csv
 verdict stdout 0 'NOT RUN'
 check "  says what" "$(grep -q 'fail: y is wrong' stdout || cat stdout)"
 sed -i 's/log_low/low/' there.csv
-exits "a file without a column" 2 there.txt --measured there.csv
-says "there.csv:1: the column log_low is missing"
+refuses "a file without a column" "there.csv:1: the column log_low is missing" there.txt --measured there.csv
 
 # Passes: three of this processor on these kernels, of which the figures are known.
 printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nwhere: simd forward/f32/4x64/normal\n' | tee mine.txt > ./-x.txt
@@ -118,15 +116,12 @@ says "left out: 1 passes there, on other kernels"
 says "left out: 1 passes there that did not end"
 check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || tail -3 pooled.machine.txt)"
 made same 03 -0.103
-exits "another of the same day" 0 mine.txt --evidence ev
-says "pooled: 4 passes in 3 sittings"
+reports "another of the same day" 0 "pooled: 4 passes in 3 sittings" mine.txt --evidence ev
 rm -r ev/same
 made p1 03 -0.101
-exits "three passes in two sittings" 0 mine.txt --evidence ev
-says "fewer than 3 sittings: the intervals are of the passes"
+reports "three passes in two sittings" 0 "fewer than 3 sittings: the intervals are of the passes" mine.txt --evidence ev
 made p1 01 -0.101
-exits "and one of one's own" 0 mine.txt --evidence ev --passes 1 --seconds 0.001
-says "pooled: 4 passes"
+reports "and one of one's own" 0 "pooled: 4 passes" mine.txt --evidence ev --passes 1 --seconds 0.001
 made lacks 04 0
 printf '%s\nsimd,forward/f32/4x64/normal,fail,,,,,0,not measured: no OpenBLAS,\n' $header,log_aa > ev/lacks/races.csv
 exits "and one where something was missing" 0 mine.txt --evidence ev --out lacks.csv
@@ -134,24 +129,19 @@ check "  which counts nowhere" "$(grep -q ',4$' lacks.csv || tail -1 lacks.csv)"
 rm -r ev/lacks
 made later 05 -0.5 000000000000
 sed -i 's/2026/2099/' ev/later/machine.txt
-exits "the latest kernels are others" 0 mine.txt --evidence ev
-says "they ran on other kernels"
+reports "the latest kernels are others" 0 "they ran on other kernels" mine.txt --evidence ev
 rm -r ev/later ev/2*
-exits "too few for the stability" 1 mine.txt --evidence ev --stability
-says "needs 6 passes"
+reports "too few for the stability" 1 "needs 6 passes" mine.txt --evidence ev --stability
 for i in 4 5 6 7; do made p$i 0$i -0.10$i; done
 exits "the stability" 0 mine.txt --evidence ev --stability
 prints "simd,forward/f32/4x64/normal,"
 says "answers differ in 0 of "
 sed -i 's/,ok,/,fail,/' ev/p1/races.csv
 exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
-exits "no passes" 1 mine.txt --evidence nowhere
-says "there is no whole pass in nowhere"
-exits "only quick ones" 1 mine.txt --evidence ev --quick
-says "there is no whole pass in ev; 8 on other kernels or with another --quick"
+reports "no passes" 1 "there is no whole pass in nowhere" mine.txt --evidence nowhere
+reports "only quick ones" 1 "there is no whole pass in ev; 8 on other kernels or with another --quick" mine.txt --evidence ev --quick
 odd='a [b] *?{x}\'
-exits "odd names" 0 --seconds 0.001 --passes 1 --evidence "$odd" -- -x.txt
-says "pooled: 1 passes"
+reports "odd names" 0 "pooled: 1 passes" --seconds 0.001 --passes 1 --evidence "$odd" -- -x.txt
 for i in {1..70}; do cp mine.txt many$i.txt; done
 sed -i 's/4x64/8x64/' many70.txt
 exits "more claims than fit a line" 0 many*.txt --seconds 0.001 --passes 1 --evidence many
@@ -165,25 +155,19 @@ check "  leaves the answer of the passes before" "$(grep -q ',HOLDS,' stdout || 
 exits "an unknown claim" 2 seven_to_fiveteen
 quiet
 says "no claim is called 'seven_to_fiveteen'"
-exits "a file that is not there" 2 nowhere.txt
-says "nowhere.txt: cannot read it: No such file"
+refuses "a file that is not there" "nowhere.txt: cannot read it: No such file" nowhere.txt
 printf 'claim: x\nbeauty: 7\n' > bad.txt
 exits "a bad file" 2 bad.txt
 quiet
 says "bad.txt:2: 'beauty: 7' should be"
 sed "s/^claim: .*/claim: $(printf %01000d)/" mine.txt > bad.txt
-exits "a long name" 2 bad.txt
-says "characters long"
+refuses "a long name" "characters long" bad.txt
 sed 's/f32/f33/' mine.txt > bad.txt
-exits "a case that is none" 1 bad.txt
-says "'f33' should be f32, f16 or bf16"
-exits "no time" 2 parameters --seconds 0
-says "--seconds '0' should be"
-exits "a folder that is not there" 0 parameters --out results/x.csv
-says "made the folder results"
+reports "a case that is none" 1 "'f33' should be f32, f16 or bf16" bad.txt
+refuses "no time" "--seconds '0' should be" parameters --seconds 0
+reports "a folder that is not there" 0 "made the folder results" parameters --out results/x.csv
 check "  has both files" "$(ls results/x.csv results/x.machine.txt 2>&1 > /dev/null)"
-exits "a folder in a file" 2 parameters --out results/x.csv/x.csv
-says "cannot write results/x.csv/x.csv: Not a directory"
+refuses "a folder in a file" "cannot write results/x.csv/x.csv: Not a directory" parameters --out results/x.csv/x.csv
 full_disk 1 claims parameters
 cd / || exit 2
 "$normlab" claims > "$work/stdout" 2> "$work/stderr"; code=$?

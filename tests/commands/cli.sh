@@ -16,24 +16,21 @@ says "normlab COMMAND"
 quiet
 refuses "an unknown command" "'frobnicate'; see" frobnicate
 refuses "a command misspelt" "'chekc': did you mean check?" chekc
-exits "help of a command" 0 help check
-prints "normlab check [options]"
+answers "help of a command" 0 "normlab check [options]" help check
 refuses "help of what is no command" "no command 'chek'" help chek
 for option in --help -h help; do exits "normlab $option" 0 $option; prints "Exit codes"; done
 commands=$(sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' stdout)
 check "  names every harness/commands/cmd_*.c: subcommands[] of main.c" \
     "$(for v in "$root"/harness/commands/cmd_*.c; do v=${v##*/cmd_} && grep -q "^  ${v%.c} " stdout || echo "no ${v%.c}"; done)"
 for command in $commands; do
-    exits "normlab $command --help" 0 $command --help
-    prints "normlab $command"
+    answers "normlab $command --help" 0 "normlab $command" $command --help
     check "  has examples" "$(grep -q "^  normlab $command " stdout || cat stdout)"
     check "  nothing on stderr" "$(head -1 stderr)"
     exits "normlab $command --no-such-option" 2 $command --no-such-option
     says "normlab $command --help"
     quiet
 done
-exits "normlab --version" 0 --version
-prints "version: "
+answers "normlab --version" 0 "version: " --version
 
 exits "list" 0 list
 cp stdout list.txt
@@ -91,17 +88,14 @@ mv stdout many
 taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//')" "$normlab" check \
     "layernorm/forward/{f32,f16}/3x{1..60}/normal" > stdout 2> stderr
 check "  says what one process says" "$(cmp many stdout)"
-exits "check --quick" 0 check --quick "rmsnorm/forward/f32/{3x4,2048x1025}/normal"
-says "leaves out 1 of 2"
+reports "check --quick" 0 "leaves out 1 of 2" check --quick "rmsnorm/forward/f32/{3x4,2048x1025}/normal"
 check "  has the small case" "$([ "$(column case stdout | sort -u)" = $good ] || cat stdout)"
 
 refuses "inference of a layer that keeps no statistics" "inference is forward" check layernorm/inference/f32/3x5/normal
 refuses "a case that is not for the layer" "the shape is NxC" check layernorm/forward/f32/3x5x2/normal
-exits "an implementation for another layer" 1 check --impl layernorm/naive $good
-says "nothing was compared"
+reports "an implementation for another layer" 1 "nothing was compared" check --impl layernorm/naive $good
 for shape in 4611686018427387904x4 1x4611686018427387904; do
-    exits "the shape $shape" 2 check rmsnorm/forward/f32/$shape/normal
-    says "overflows"
+    reports "the shape $shape" 2 "overflows" check rmsnorm/forward/f32/$shape/normal
 done
 
 refuses "an unknown implementation" "'no/such'; see" check --impl no/such $good
@@ -121,8 +115,7 @@ refuses "a control character in a file" "red.txt:1: byte 0x1b" check red.txt
 check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 refuses "a control character in a case" "control character as 0x1b" check "$(cat red.txt).txt"
 check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
-exits "a file of cases, and a case" 0 check cases.txt rmsnorm/forward/f16/2x2/exact
-says "2 cases: "
+reports "a file of cases, and a case" 0 "2 cases: " check cases.txt rmsnorm/forward/f16/2x2/exact
 
 exits "check --out" 0 check --out new.csv $good
 check "  the table on stdout" "$(grep -q '^  implementation' stdout || cat stdout)"

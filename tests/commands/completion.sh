@@ -25,8 +25,7 @@ for command in $("$normlab" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
     check "all options of $command" "$("$normlab" "$command" --help | grep -oE '^ +--[a-z-]+' | tr -d ' ' |
         grep -vxF -e "$("$normlab" completion -- "$command" --)")"
 done
-exits "no shell" 2 completion csh
-says "which SHELL: bash, zsh or fish?"
+refuses "no shell" "which SHELL: bash, zsh or fish?" completion csh
 
 # Types into the shell, and presses Tab: what is on the line then?
 cat > type.py << 'END'

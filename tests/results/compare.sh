@@ -4,10 +4,7 @@
 source "$(dirname "$0")/../shell/common.sh"
 under_test=compare
 
-compare() { run compare "$@"; }
-says() { check "$1" "$(grep -qF -- "$2" stderr || echo "should say '$2': $(cat stderr)")"; }
 silent() { check "$1" "$(grep -F -- "$2" stderr)"; }
-prints() { check "$1" "$(grep -qF -- "$2" stdout || echo "should print '$2': $(cat stdout)")"; }
 
 header=case,impl,isa,threads,n,c,s,data,verdict,ns,ns_low,ns_high,limit_pct,bytes,aa_band,flag
 machine() { # machine FILE CPU [LINE...]
@@ -47,9 +44,9 @@ gives band FASTER,,ns,100,80,0.8,0.782178,0.818182,0.22,0.02       # 1 / 1.22 = 
 gives wider "NOT RESOLVED,,ns,100,80,0.8,0.782178,0.818182,0.23,0.02" # 1 / 1.23 = 0.8130
 gives noisy "NOT RESOLVED,,ns,100,100.5,1.005,1.001,1.00902,0.03,0.02"
 gives equal SAME,,ns,10,10,1,1,1,0,0.02
-says "  counts" "9 compared: 2 FASTER, 1 SLOWER, 2 SAME, 4 NOT RESOLVED; 0 refused"
+says "9 compared: 2 FASTER, 1 SLOWER, 2 SAME, 4 NOT RESOLVED; 0 refused"
 silent "  no warning" "warning"
-says "  warns of drift" "A and B did not take turns"
+says "A and B did not take turns"
 exits "the other way round" 0 b.csv a.csv --csv
 gives faster SLOWER,,ns,80,100,1.25,1.22222,1.27848,0.01,0.02
 gives slower FASTER,,ns,100,80,0.8,0.782178,0.818182,0.01,0.02
@@ -69,7 +66,7 @@ exits "no band" 0 nob1.csv nob2.csv --csv
 gives in "NOT RESOLVED,,ns,100,102,1.02,1.015,1.03,0.02,0.02"
 gives out SLOWER,,ns,100,103,1.03,1.022,1.04,0.02,0.02
 gives one "NOT RESOLVED,,ns,100,120,1.2,1.2,1.2,0.5,0.02"
-says "  says so" "3 rows lack an A/A band"
+says "3 rows lack an A/A band"
 
 # Rows that cannot be compared are shown with the reason, and counted.
 file bad1 "$(row gone 1 1 1)" "$(row fails 1 1 1 | sed s/,ok,/,fail,/)" \
@@ -95,15 +92,14 @@ gives demo SAME,,ns,1,1,1,1,1,0.01,0.02
 gives '"new,one"' "REFUSED,only in B,ns,,1,,,,,0.02"
 gives threads "REFUSED,only in A,ns,1,,,,,,0.02"
 gives isa "REFUSED,only in A,ns,1,,,,,,0.02"
-says "  counts" "1 compared: 0 FASTER, 0 SLOWER, 1 SAME, 0 NOT RESOLVED; 14 refused"
+says "1 compared: 0 FASTER, 0 SLOWER, 1 SAME, 0 NOT RESOLVED; 14 refused"
 exits "the other way round" 0 bad2.csv bad1.csv --csv
 gives fails "REFUSED,the verdict of B is fail,ns,1,1,,,,,0.02"
 gives magic "REFUSED,A is flagged IMPOSSIBLE,ns,1,1,,,,,0.02"
 gives gone "REFUSED,only in B,ns,,1,,,,,0.02"
 gives bytes 'REFUSED,"bytes differs: 512 in A, 256 in B",ns,1,1,,,,,0.02'
 file none
-exits "nothing in common" 1 fast.csv bad1.csv
-says "  says so" "FAIL nothing could be compared"
+reports "nothing in common" 1 "FAIL nothing could be compared" fast.csv bad1.csv
 exits "no rows at all" 1 none.csv none.csv
 
 # Folders of passes: means of logarithms, 4.605 sqrt(s2 (1/3 + 1/3)) to each side, whatever each pass's rounds say.
@@ -117,7 +113,7 @@ for ns in 106 107 105; do pass q "$ns"; done
 exits "folders of passes" 0 p q --csv
 gives one SLOWER,,ns,101,106,1.04951,1.01203,1.08837,0,0.02
 gives two SAME,,ns,10,10,1,1,1,0,0.02
-says "  names the levels" "A: 3 passes; standard deviation of a row, in the median,"
+says "A: 3 passes; standard deviation of a row, in the median,"
 exits "the same passes" 0 p p --csv --margin 0.05
 gives one SAME,,ns,101,101,1,0.963456,1.03793,0,0.05
 # With a baseline in the same rounds: all times are twice as long, and 2 % more for the candidate.
@@ -132,12 +128,10 @@ for k in 1 2 3; do relative r $((k * 100)) $((k * 200)) && relative s $((k * 51)
 exits "passes with a baseline" 0 r s --csv
 gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
 check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || cat stdout)"
-says "  says so" "B/A is of times over the baseline's"
-exits "passes and a file" 2 p a.csv
-says "  says so" "p is a folder of passes, and a.csv is no folder"
+says "B/A is of times over the baseline's"
+refuses "passes and a file" "p is a folder of passes, and a.csv is no folder" p a.csv
 pass q 105 another
-exits "passes of two machines" 2 p q
-says "  says so" "are no passes of one thing: cpu is 'one' and 'another'. Give each a folder"
+refuses "passes of two machines" "are no passes of one thing: cpu is 'one' and 'another'. Give each a folder" p q
 
 # Across machines: 80 % of the limit against 40 %, in three times the time, is a ratio of a half:
 # (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).
@@ -147,19 +141,18 @@ exits "one machine" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
 exits "--across" 0 near.csv other.csv --csv --across
 gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
-says "  says so" "--across: compares shares of each machine's own limit"
+says "--across: compares shares of each machine's own limit"
 machine other two
 exits "two machines" 0 near.csv other.csv --csv
 gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
 gives blind "REFUSED,A has no limit_pct,limit_pct,,80,,,,,0.02"
-says "  says so" "The machines differ in cpu: compares shares of each machine's own limit"
-compare near.csv other.csv
-prints "  in the table" "The machines differ in cpu: compares shares of each machine's own limit"
-prints "  shares" "40 %"
+says "The machines differ in cpu: compares shares of each machine's own limit"
+run compare near.csv other.csv
+prints "The machines differ in cpu: compares shares of each machine's own limit"
+prints "40 %"
 machine other one
 sed -i 's/L1 32K/L1 64K/; s/x86_64/aarch64/; s/Linux 6.1/Linux 7.0/' other.machine.txt
-exits "other caches, another architecture" 0 near.csv other.csv --csv
-says "  says so" "The machines differ in caches, architecture: "
+reports "other caches, another architecture" 0 "The machines differ in caches, architecture: " near.csv other.csv --csv
 machine other one
 sed -i 's/Linux 6.1/Linux 7.0/' other.machine.txt
 exits "another kernel is the same machine" 0 near.csv other.csv --csv
@@ -167,10 +160,9 @@ gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
 rm other.machine.txt
 exits "an unknown machine" 0 near.csv other.csv --csv
 gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
-says "  says so" "The machine of B is not known (no cpu in .machine.txt)"
+says "The machine of B is not known (no cpu in .machine.txt)"
 for f in near other; do machine $f unknown; sed -i 's/L1 32K/unknown/' $f.machine.txt; done
-exits "two machines without a name" 0 near.csv other.csv --csv
-says "  are not taken for one" "Whether this is one machine is not known"
+reports "two machines without a name" 0 "Whether this is one machine is not known" near.csv other.csv --csv
 for f in near other; do machine $f unknown; done
 exits "caches alone tell" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
@@ -178,32 +170,32 @@ gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
 # Other facts that differ.
 machine a one "compiler: GNU 12" "commit: abc" "doctor: 1 bad" "doctor load: good 0.1" "smt: on"
 machine b one "compiler: GNU 14" "commit: abc" "doctor: 2 bad" "doctor load: good 0.2" "os: Z"
-compare a.csv b.csv
-says "A and B were not measured alike" "warning: A and B were not measured alike:"
-says "  A's compiler" "  compiler           A: GNU 12"
-says "  B's compiler" "  compiler           B: GNU 14"
+run compare a.csv b.csv
+says "warning: A and B were not measured alike:"
+says "  compiler           A: GNU 12"
+says "  compiler           B: GNU 14"
 check "  each once" "$(sed 1d stderr | grep ' [AB]: ' | sort | uniq -d)"
-says "  a fact of A only" "  smt                A: on"
-says "  a fact of B only" "  os                 B: Z"
+says "  smt                A: on" # a fact of A only
+says "  os                 B: Z"
 silent "  the commits are" "commit"
 silent "  dates may differ" "date"
 silent "  two good findings are alike" "doctor"
 sed -i 's/good 0.2/bad 9/' b.machine.txt
-compare a.csv b.csv
-says "  a good one and a bad one are not" "  doctor load        A: good 0.1"
-says "  nor the other way round" "  doctor load        B: bad 9"
+run compare a.csv b.csv
+says "  doctor load        A: good 0.1"
+says "  doctor load        B: bad 9"
 
 # For people: an aligned table, without escapes in a pipe, and messages on stderr.
-prints "the table" "x/y"
+prints "x/y"
 line=$(printf '  %-14s %-7s %7s %9s %9s %7s %-16s %8s  %s' faster c 1 '100 ns' '80.0 ns' 0.800 \
     '[0.782, 0.818]' '1.00 %' FASTER)
-prints "  a row" "$line"
+prints "$line"
 check "  no escapes" "$(grep $'\033' stdout)"
 check "  one heading per case" "$([ "$(grep -c '^x/y$' stdout)" -eq 1 ] || cat stdout)"
-compare bad1.csv bad2.csv
-prints "  a refused row" "REFUSED: B is flagged IMPOSSIBLE"
+run compare bad1.csv bad2.csv
+prints "REFUSED: B is flagged IMPOSSIBLE"
 TERM=xterm NO_COLOR='' terminal compare a.csv b.csv
-prints "colour on a terminal" $'\033[31mSLOWER\033[0m'
+check "colour on a terminal" "$(grep -qF $'\033[31mSLOWER\033[0m' stdout || cat stdout)"
 TERM=xterm NO_COLOR=1 terminal compare a.csv b.csv
 check "  not with NO_COLOR" "$(grep -q SLOWER stdout || echo "no table"; grep $'\033' stdout)"
 
@@ -218,36 +210,30 @@ exits "two folders" 0 old new --csv
 check "  a row names its file" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
 check "  of both files" "$(grep -q '^fast.csv,x/y,faster,c,1,NOT RESOLVED,' stdout || cat stdout)"
 check "  the machines are compared once" "$([ "$(grep -c warning: stderr)" -eq 1 ] || cat stderr)"
-says "  only in A" "only in A: old/before.csv"
-says "  only in B" "only in B: new/zero.csv"
-says "  counts" "10 compared: 2 FASTER, 1 SLOWER, 2 SAME, 5 NOT RESOLVED; 0 refused; 2 files in one"
+says "only in A: old/before.csv"
+says "only in B: new/zero.csv"
+says "10 compared: 2 FASTER, 1 SLOWER, 2 SAME, 5 NOT RESOLVED; 0 refused; 2 files in one"
 exits "  --fail-if-slower" 1 old new --fail-if-slower
 echo damaged > new/fast.csv
-exits "a damaged file in a folder" 2 old new --csv
-says "  is named" "new/fast.csv:1: no column case"
+reports "a damaged file in a folder" 2 "new/fast.csv:1: no column case" old new --csv
 check "  and the others compared" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
 mkdir empty
-exits "nothing in common" 1 old empty
-says "  says so" "FAIL nothing could be compared"
+reports "nothing in common" 1 "FAIL nothing could be compared" old empty
 
 # Files that are cut off or damaged, and bad usage.
 head -c -1 a.csv > cut.csv; cp a.machine.txt cut.machine.txt
-exits "a file cut off" 0 cut.csv b.csv --csv
-says "  says so" "cut.csv:10: the last line is cut off and left out"
+reports "a file cut off" 0 "cut.csv:10: the last line is cut off and left out" cut.csv b.csv --csv
 gives equal "REFUSED,only in B,ns,,10,,,,,0.02"
 sed 's/,100,99,101,/,100,101,99,/' a.csv > wrong.csv
-exits "a damaged row" 2 wrong.csv b.csv --csv
-says "  says so" "wrong.csv:2: ns 100 is not between ns_low 101 and ns_high 99"
+reports "a damaged row" 2 "wrong.csv:2: ns 100 is not between ns_low 101 and ns_high 99" wrong.csv b.csv --csv
 : > void.csv
 exits "an empty file" 2 a.csv void.csv
-exits "a missing file" 2 a.csv nowhere.csv
-says "  says so" "nowhere.csv: cannot read it"
-exits "a file and a folder" 2 a.csv old
-says "  says so" "a.csv is no folder, and old is a folder"
+refuses "a missing file" "nowhere.csv: cannot read it" a.csv nowhere.csv
+refuses "a file and a folder" "a.csv is no folder, and old is a folder" a.csv old
 exits "one file" 2 a.csv
 exits "three files" 2 a.csv b.csv a.csv
 exits "no file" 2
 for bad in 0 -1 1 2% 0.02x nan ''; do exits "--margin '$bad'" 2 a.csv b.csv --margin "$bad"; done
-full_disk 1 compare a.csv b.csv && says "  says what failed" "writing the results failed"
+full_disk 1 compare a.csv b.csv && says "writing the results failed"
 
 summary

@@ -29,6 +29,9 @@ exits() { ran "$1" "$2" "$normlab" ${under_test:+"$under_test"} "${@:3}"; }
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
 quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
+# answers NAME CODE WORDS ARGUMENTS...: exits, and prints the words; reports: on stderr
+answers() { exits "$1" "$2" "${@:4}"; prints "$3"; }
+reports() { exits "$1" "$2" "${@:4}"; says "$3"; }
 refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; } # refuses NAME SAYS ARGUMENTS...
 column() { # column NAME [FILE]: of a CSV without commas in quotes, one value a line
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }

@@ -27,8 +27,7 @@ only() {
 only $rung > start.csv
 edit 'mine { $at["normal"] *= 0.99 } '"$(of $half)"' { $at["normal"] *= 2 } { print }
     mine { sub("@c", "@vector9"); print }'
-exits "what runs here is put on record, above and below" 0 --impl $rung --update-errors now.csv
-says "now.csv has "
+reports "what runs here is put on record, above and below" 0 "now.csv has " --impl $rung --update-errors now.csv
 check "  what does not run is kept" "$(grep -q "^$part,$rung@vector9,." now.csv || cat now.csv)"
 grep -v vector9 now.csv >start.csv
 check "  the largest there is, to four digits and rounded up" "$(awk -F, '

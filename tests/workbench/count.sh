@@ -25,12 +25,9 @@ exits "vectors" 0 --impl optimized/rows_simd $case
 check "  cost less" "$(awk -v one="$(instructions first)" '{ if ($2 > one / 2) print one, $0 }' stdout)"
 exits "a file beside a rung" 0 --impl rmsnorm/naive "$root/rmsnorm/one_pass.c" $case
 check "  has a line for each" "$(awk 'END { if (NR != 2) print NR }' stdout)"
-exits "no such rung" 2 --impl rmsnorm/nosuch $case
-says "no implementation is called 'rmsnorm/nosuch'"
-exits "a layer that it does not take" 2 --impl rmsnorm/naive ${case/rmsnorm/layernorm}
-says "does not take"
-exits "two cases" 2 --impl rmsnorm/naive ${case/8x/{8,9\}x}
-says "one case is counted, and these are 2"
+refuses "no such rung" "no implementation is called 'rmsnorm/nosuch'" --impl rmsnorm/nosuch $case
+refuses "a layer that it does not take" "does not take" --impl rmsnorm/naive ${case/rmsnorm/layernorm}
+refuses "two cases" "one case is counted, and these are 2" --impl rmsnorm/naive ${case/8x/{8,9\}x}
 
 under_test=grade
 cat >task.txt <<END
@@ -42,11 +39,9 @@ END
 exits "a file that is the upper rung" 0 --seconds 0.001 --gradescope ada.json task.txt "$root/rmsnorm/one_pass.c"
 prints "      30 of 30     count"
 prints "step 3 of 3"
-exits "one that is the lower" 0 --seconds 0.001 --gradescope bob.json task.txt "$root/rmsnorm/scaled.c"
-prints "       0 of 30     count"
+answers "one that is the lower" 0 "       0 of 30     count" --seconds 0.001 --gradescope bob.json task.txt "$root/rmsnorm/scaled.c"
 sed 's/mean_square += /mean_square -= /' "$root/rmsnorm/naive.c" >wrong.c
-exits "a wrong one" 1 --seconds 0 task.txt wrong.c
-prints "not measured: first it has to be right"
+answers "a wrong one" 1 "not measured: first it has to be right" --seconds 0 task.txt wrong.c
 for line in "count 30 $case from rmsnorm/naive to limit" "count 30 $case from rmsnorm/naive"; do
     sed "s|^count.*|$line|" task.txt >bad.txt
     exits "refused: $line" 2 bad.txt "$root/rmsnorm/naive.c"

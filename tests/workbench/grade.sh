@@ -40,11 +40,9 @@ is "  JSON" "$(json b.json 'r["score"], r["tests"][0]["status"]')" "0.0 failed"
 is "  JUnit" "$(xml b.xml 'r.get("failures")')" 4
 
 sed 's|i < v.c; i++)$|i < 2 * v.c; i++)|' "$rung" >crash.c
-exits "one that crashes" 1 "${fast[@]}" task.txt crash.c
-prints "1 element past its end"
+answers "one that crashes" 1 "1 element past its end" "${fast[@]}" task.txt crash.c
 sed 's|float mean_square = 0;|for (volatile int k = 1; k;) {} float mean_square = 0;|' "$rung" >loop.c
-exits "one that loops" 1 "${fast[@]}" task.txt loop.c
-prints "has not returned after"
+answers "one that loops" 1 "has not returned after" "${fast[@]}" task.txt loop.c
 sed 's|(void)threads;|(void)threads; puts("\\xff\\xc3 \\xe2\\x82\\xac \\xed\\xa0\\x80 \\x7f");|; s|#include|#include <stdio.h>\n#include|' "$rung" >bytes.c
 exits "one that prints no UTF-8" 1 "${fast[@]}" --gradescope d.json --junit d.xml task.txt bytes.c
 is "  JSON" "$(json d.json 'ascii(r["tests"][0]["output"]).split(chr(34))[1]')" '?? \u20ac ??? \x7f'
@@ -58,14 +56,11 @@ exits "one that does not compile" 1 --gradescope c.json task.txt broken.c
 is "  0 points" "$(json c.json 'r["score"]')" 0.0
 prints "0 of 100 points"
 sed 's|(void)threads;|(void)threads; FILE *f = fopen("x", "r"); (void)f;|; s|#include|#include <stdio.h>\n#include|' "$rung" >forbidden.c
-exits "a forbidden word" 1 task.txt forbidden.c
-prints "the assignment forbids 'fopen'"
+answers "a forbidden word" 1 "the assignment forbids 'fopen'" task.txt forbidden.c
 { printf '/* a byte of zero: \0 */\n' && cat forbidden.c; } >hidden.c
-exits "one behind a byte of zero" 1 task.txt hidden.c
-prints "the assignment forbids 'fopen'"
+answers "one behind a byte of zero" 1 "the assignment forbids 'fopen'" task.txt hidden.c
 { head -c 1100000 /dev/zero | tr '\0' '\n' && cat forbidden.c; } >long.c
-exits "one behind a million of lines" 1 task.txt long.c
-prints "it has more than 1048575 characters"
+answers "one behind a million of lines" 1 "it has more than 1048575 characters" task.txt long.c
 sed 's|(void)threads;|(void)threads; /* fopen */ const char *s = "pragma \\" fopen"; (void)s; int my_fopen = 0; (void)my_fopen;|' "$rung" >allowed.c
 exits "in a comment, a text or a longer word it is none" 0 "${fast[@]}" task.txt allowed.c
 sed 's|^title.*|&\nmethod two-pass|' task.txt >asks.txt
@@ -74,8 +69,7 @@ sed -i 's|two-pass|refined|' asks.txt
 exits "another one" 1 asks.txt "$rung"
 prints "its .method is not refined, which the assignment asks for"
 prints "0 of 100 points"
-exits "a kernel for another layer" 1 "${fast[@]}" task.txt "$root/layernorm/naive.c"
-prints "it does not take that"
+answers "a kernel for another layer" 1 "it does not take that" "${fast[@]}" task.txt "$root/layernorm/naive.c"
 
 if type clang >/dev/null 2>&1; then
     CC=clang exits "another compiler" 0 "${fast[@]}" task.txt "$rung"
@@ -95,8 +89,7 @@ is "  the same points" "$(json e.json "$others")" "$(json f.json "$others")"
 is "  whole steps of 6 points" "$(json e.json '[t["score"] % 6 for t in r["tests"] if t["name"] == "speed"]')" "[0.0]"
 
 { sed '/^speed/d; s|^error.*|error 40 layernorm/forward/f32/9x64/offset:65536 from 9 to 1|; s|category.*|category 1 a: layernorm/forward/f32/3x7/normal|' task.txt; } >far.txt
-exits "an error without end" 0 far.txt "$root/layernorm/one_pass.c"
-prints "NaN or infinity where a number should be"
+answers "an error without end" 0 "NaN or infinity where a number should be" far.txt "$root/layernorm/one_pass.c"
 
 cat >bits.txt <<'END'
 title bits
@@ -123,8 +116,7 @@ prints "40 of 100 points"
 
 refuses() { # refuses WHAT LINE MESSAGE
     { echo "title x"; echo "category 1 a: rmsnorm/forward/f32/3x7/normal"; printf '%s\n' "$2"; } >bad.txt
-    exits "$1" 2 bad.txt "$rung"
-    says "bad.txt:3: $3"
+    reports "$1" 2 "bad.txt:3: $3" bad.txt "$rung"
 }
 refuses "an unknown key" "points 3" "'points' should be title, category, bits, batch, speed, count, error, method, headers, forbid or allow"
 refuses "no such method" "method three-pass" "'three-pass' should be one-pass, shifted, welford, two-pass or refined"
@@ -145,11 +137,9 @@ for steps in "in 0 steps" "in four steps" "in 4" "4 steps" "in 4 steps more"; do
     refuses "'$steps'" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive to limit $steps" "should be: speed POINTS CASE from RUNG to RUNG (or limit), and at the end \`in N steps\`"
 done
 echo "title x" >bad.txt
-exits "an assignment without a category" 2 bad.txt "$rung"
-says "it has no category"
+reports "an assignment without a category" 2 "it has no category" bad.txt "$rung"
 exits "no file" 2 task.txt
-exits "no such file" 2 task.txt nowhere.c
-says "cannot read nowhere.c"
+reports "no such file" 2 "cannot read nowhere.c" task.txt nowhere.c
 
 # As Gradescope runs it: the bundle in source/, one file in submission/, the points in results/.
 mkdir -p autograder/{source,submission,results}

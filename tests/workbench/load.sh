@@ -23,10 +23,8 @@ for rung in rmsnorm/naive layernorm/backward; do
     $cc -O2 -shared -fPIC "-DNL_NAME=\"mine/${rung#*/}\"" -I"$root/include" -I"$root/core" "$root/$rung.c" \
         -o "${rung#*/}.so" || exit 1
 done
-exits "check with a library" 0 check --load naive.so --impl mine/naive $case
-says "1 case: 1 ok"
-exits "  selected by default" 0 check --load ./naive.so $case
-prints ",mine/naive,c,1,"
+reports "check with a library" 0 "1 case: 1 ok" check --load naive.so --impl mine/naive $case
+answers "  selected by default" 0 ",mine/naive,c,1," check --load ./naive.so $case
 exits "check with two" 0 check --load naive.so --load backward.so --impl 'mine/*' $case \
     layernorm/backward/bf16/3x7/normal
 says "2 cases: 2 ok"
@@ -34,10 +32,8 @@ $cc -O2 -shared -fPIC '-DNL_NAME="mine/a_name_that_is_longer_than_a_column"' -I"
     "$root/rmsnorm/naive.c" -o long.so || exit 1
 exits "a long name" 0 check --load long.so --impl mine/* $case $case/in-place
 check "  breaks no column" "$(grep -E '^ {37} c ' stderr > /dev/null || tail -4 stderr)"
-exits "list" 0 list --load naive.so
-prints "mine/naive: the formula"
-exits "bench" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --quick --seconds 0.005 $case
-prints ",mine/naive,c,1,"
+answers "list" 0 "mine/naive: the formula" list --load naive.so
+answers "bench" 0 ",mine/naive,c,1," bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --quick --seconds 0.005 $case
 exits "bench in fresh processes" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --seconds 0.005 \
     --passes 2 $case
 prints ",mine/naive,c,1,"
@@ -46,10 +42,8 @@ check "  is another" "$(grep mine/naive stdout)"
 printf '%b' "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" > x.npy
 printf '%*s\n' $((80 - $(wc -c < x.npy) - 1)) '' >> x.npy
 printf '\0\0\x80\x3f\0\0\0\x40' >> x.npy
-exits "run" 0 run rmsnorm --x x.npy --load naive.so --impl mine/naive --out y.npy
-says "with mine/naive@c"
-exits "claims" 0 claims --help
-prints "--load FILE.so"
+reports "run" 0 "with mine/naive@c" run rmsnorm --x x.npy --load naive.so --impl mine/naive --out y.npy
+answers "claims" 0 "--load FILE.so" claims --help
 
 library wrong <<< '
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }
@@ -82,10 +76,8 @@ says "note: c/batch@c on rmsnorm/forward/f32/9x64/normal"
 says "depends on the batch: y[0]["
 exits "  fail with --batch" 1 check --batch --load batch.so --impl c/batch rmsnorm/forward/f32/{2,9}x64/normal
 says "repeat: normlab check 'rmsnorm/forward/f32/9x64/normal' --impl 'c/batch@c' --load 'batch.so' --batch"
-exits "  and by \`try\`" 0 try --seconds 0.001 batch.so
-prints "depends on the batch: y[0]["
-exits "  not those of the example" 0 try --seconds 0.001 naive.so
-prints ", the same bits in every batch"
+answers "  and by \`try\`" 0 "depends on the batch: y[0][" try --seconds 0.001 batch.so
+answers "  not those of the example" 0 ", the same bits in every batch" try --seconds 0.001 naive.so
 # The address sanitizer has a malloc() and a handler of SIGFPE of its own.
 fpe=", with exit code 1"
 if ! grep -q __asan_init "$normlab"; then
@@ -98,8 +90,7 @@ variant warm '(void)threads; static void *kept; if (!kept) kept = malloc(100);'
 exits "memory that the first one keeps" 0 check --load warm.so --impl c/warm "rmsnorm/forward/f32/{1..90}x5/normal"
 if ! "$normlab" --version | grep -q '^threads: built without OpenMP'; then
     variant crowd 'if (threads > 4 \&\& p->n > 4) return;' '.threaded = true,'
-    exits "wrong from five threads on" 1 check --threads 6 --load crowd.so --impl c/crowd
-    says "repeat: "
+    reports "wrong from five threads on" 1 "repeat: " check --threads 6 --load crowd.so --impl c/crowd
     eval "$(sed -n "s/^ *repeat: normlab/run/p" stderr | head -1)"
     check "  also on the smallest case" "$([ $code -eq 1 ] || echo "exit code $code")"
 fi
@@ -166,10 +157,8 @@ refuses nameless.so "the name 'mine' should be FOLDER/NAME"
 $cc -shared -fPIC '-DNL_NAME="rmsnorm/naive"' -I"$root/include" -I"$root/core" "$root/rmsnorm/naive.c" -o same.so
 refuses same.so "rmsnorm/naive@c is there already: choose another name"
 cp naive.so copy.so
-exits "a library twice" 2 check --load naive.so --load ./naive.so $case
-says "--load ./naive.so: is loaded already"
-exits "a name twice" 2 check --load naive.so --load copy.so $case
-says "--load copy.so: mine/naive@c is there already, from naive.so"
+reports "a library twice" 2 "--load ./naive.so: is loaded already" check --load naive.so --load ./naive.so $case
+reports "a name twice" 2 "--load copy.so: mine/naive@c is there already, from naive.so" check --load naive.so --load copy.so $case
 if "$normlab" list --csv | cut -d, -f2 | grep -qx avx2; then
     $cc -shared -fPIC '-DNL_NAME="mine/wide"' -DNL_ISA=avx2 -I"$root/include" -I"$root/core" \
         "$root/rmsnorm/naive.c" -o wide.so
@@ -178,7 +167,6 @@ fi
 for command in limit tune doctor judge study; do
     exits "$command has no --load" 2 $command --load naive.so
 done
-exits "--load without a file" 2 list --load
-says "--load needs a value"
+reports "--load without a file" 2 "--load needs a value" list --load
 
 summary

@@ -31,16 +31,13 @@ sed 's|^ */\* TODO.*|float squares = 0; for (size_t i = 0; i < v.c; i++) squares
         float rstd = 1 / sqrtf(squares / v.c + v.eps);\
         for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) * rstd);\
         nl_keep(row, 0, rstd); /*|' rmsnorm_forward.c > finished.c
-exits "a stub with its formula" 0 try --seconds 0.001 finished.c
-prints "right on "
+answers "a stub with its formula" 0 "right on " try --seconds 0.001 finished.c
 
 cp rmsnorm_forward.c before.c
-exits "a file that is there" 2 new rmsnorm rmsnorm_forward
-says "rmsnorm_forward.c is there already: give another NAME"
+refuses "a file that is there" "rmsnorm_forward.c is there already: give another NAME" new rmsnorm rmsnorm_forward
 check "  is left as it is" "$(cmp rmsnorm_forward.c before.c)"
 mkdir folder
-exits "--out" 0 new gemma mine --out folder/other.c
-prints "folder/other.c: fill in"
+answers "--out" 0 "folder/other.c: fill in" new gemma mine --out folder/other.c
 check "  writes there" "$([ -s folder/other.c ] && [ ! -e mine.c ] || ls . folder)"
 check "  takes an alias" "$(grep -q NL_QWEN2_RMSNORM folder/other.c || cat folder/other.c)"
 refuses "--out into no folder" "No such file" new rmsnorm mine --out none/mine.c

@@ -28,8 +28,7 @@ check "  nothing is left" "$(ls -A tmp)"
 check "  one screen" "$([ "$(wc -l < stdout)" -le 35 ] || wc -l stdout)"
 for r in rmsnorm/naive layernorm/naive batchnorm/naive batchnorm/inference layernorm/backward_recompute; do
     sed 's/v\.eps/1e-5f/g' "$root/$r.c" > eps.c
-    exits "eps that is the usual one: $r" 1 eps.c
-    prints "  FAIL  another eps, another momentum"
+    answers "eps that is the usual one: $r" 1 "  FAIL  another eps, another momentum" eps.c
 done
 cp "$rung" ./-o.c
 exits "a file like an option" 0 -- -o.c rmsnorm/forward/f32/3x7/normal
@@ -58,11 +57,9 @@ END
 )"
 prints "not timed: it prints"
 sed -i 's|nl_with_type|*(volatile int *)0 = 1; &|' prints.c
-exits "one that then crashes" 1 "${fast[@]}" prints.c rmsnorm/forward/f32/3x7/normal
-prints "    | c is 7"
+answers "one that then crashes" 1 "    | c is 7" "${fast[@]}" prints.c rmsnorm/forward/f32/3x7/normal
 sed 's|(void)threads;|assert(threads < 0);|; s|#include|#include <assert.h>\n&|' "$rung" > asserts.c
-exits "an assertion" 1 asserts.c rmsnorm/forward/f32/3x7/normal
-prints "threads < 0"
+answers "an assertion" 1 "threads < 0" asserts.c rmsnorm/forward/f32/3x7/normal
 exits "a demonstration" 0 "${fast[@]}" "$root/half/rmsnorm_eps.c"
 prints "  -     16-bit storage                    4 cases, held to no bound"
 prints "as a demonstration"
@@ -71,8 +68,7 @@ prints "as a demonstration"
 finds() { # finds GROUP SED-SCRIPT [RUNG]
     sed "$2" "${3:-$rung}" > mistake.c
     check "the mistake '$2' is one" "$(cmp -s "${3:-$rung}" mistake.c && echo "nothing changed")"
-    exits "  is found" 1 mistake.c
-    prints "  FAIL  $1 "
+    answers "  is found" 1 "  FAIL  $1 " mistake.c
     check "  there first" "$([ "$(grep -m1 FAIL stdout | cut -c9-$((8 + ${#1})))" = "$1" ] || grep FAIL stdout)"
     says "FAIL try/mistake@c on "
     says "     repeat: normlab try 'mistake.c' '"
@@ -104,10 +100,8 @@ says "repeat: normlab try 'mistake.c' 'rmsnorm/forward/f32/3x7/normal/threads=3'
 exits "  that are right" 0 mistake.c rmsnorm/forward/f32/3x7/normal
 prints "your cases"
 prints "right on 1 case,"
-exits "  that it does not take" 1 mistake.c layernorm/forward/f32/3x7/normal
-says "nothing was compared"
-exits "  in no spelling" 2 mistake.c rmsnorm/forward
-says "'rmsnorm/forward' should be"
+reports "  that it does not take" 1 "nothing was compared" mistake.c layernorm/forward/f32/3x7/normal
+refuses "  in no spelling" "'rmsnorm/forward' should be" mistake.c rmsnorm/forward
 
 sed 's|;$||' "$rung" > broken.c
 exits "a syntax error" 1 broken.c
@@ -116,41 +110,29 @@ says "error: expected"
 says "normlab try: broken.c does not compile"
 quiet
 echo '#include "kernel.h"' > empty.c
-exits "a file without NL_IMPL" 1 empty.c
-says "does its file end with NL_IMPL"
+reports "a file without NL_IMPL" 1 "does its file end with NL_IMPL" empty.c
 sed 's|sqrtf(|my_sqrt(|; s|^NL_INLINE|float my_sqrt(float);\n&|' "$rung" > undefined.c
-exits "a symbol that is nowhere" 1 undefined.c
-says "my_sqrt"
+reports "a symbol that is nowhere" 1 "my_sqrt" undefined.c
 sed 's|.lanes = 1|.lanes = 0|' "$rung" > lanes.c
-exits "an impossible kernel" 1 lanes.c
-says "try/lanes: lanes is 0"
+reports "an impossible kernel" 1 "try/lanes: lanes is 0" lanes.c
 cp "$rung" "my kernel (2).c"
-exits "a name with spaces" 0 "my kernel (2).c" rmsnorm/forward/f32/3x7/normal
-prints "try/my_kernel__2_@c"
+answers "a name with spaces" 0 "try/my_kernel__2_@c" "my kernel (2).c" rmsnorm/forward/f32/3x7/normal
 cp "$rung" @.c # to a compiler, @FILE is a file of options
-exits "a name that begins with @" 0 @.c rmsnorm/forward/f32/3x7/normal
-prints "try/_@c"
+answers "a name that begins with @" 0 "try/_@c" @.c rmsnorm/forward/f32/3x7/normal
 long=a_name_that_is_longer_than_the_table_of_implementations_has_room_for
 cp "$rung" $long.c
-exits "a long name" 0 $long.c rmsnorm/forward/f32/3x7/normal
-prints "try/${long:0:56}@c"
+answers "a long name" 0 "try/${long:0:56}@c" $long.c rmsnorm/forward/f32/3x7/normal
 check "  nothing is left" "$(ls -A tmp)"
-CC=no-such-compiler exits "no compiler" 1 "$rung"
-says "cannot run the compiler no-such-compiler"
+CC=no-such-compiler reports "no compiler" 1 "cannot run the compiler no-such-compiler" "$rung"
 if type clang > /dev/null 2>&1; then
-    CC=clang exits "another compiler" 0 "$rung" rmsnorm/forward/f32/3x7/normal
-    prints "compiled by clang in"
+    CC=clang answers "another compiler" 0 "compiled by clang in" "$rung" rmsnorm/forward/f32/3x7/normal
 fi
-exits "no file" 2
-says "which FILE.c?"
-exits "a file that is not there" 2 none.c
-says "cannot read none.c"
+refuses "no file" "which FILE.c?"
+refuses "a file that is not there" "cannot read none.c" none.c
 touch mine.rs
-exits "a file of another language" 2 mine.rs
-says "neither a .c nor a .so"
+refuses "a file of another language" "neither a .c nor a .so" mine.rs
 ${CC:-cc} -shared -fPIC '-DNL_NAME="mine/naive"' -I"$root/include" -I"$root/core" "$rung" -o mine.so
-exits "a library" 0 mine.so rmsnorm/forward/f32/3x7/normal
-prints "mine/naive@c: "
+answers "a library" 0 "mine/naive@c: " mine.so rmsnorm/forward/f32/3x7/normal
 
 # --watch: wrong, then right, then Ctrl-C.
 sed 's|v.eps));$|1));|' "$rung" > watched.c
@@ -167,7 +149,6 @@ wait $watcher; code=$?
 check "--watch ends with Ctrl-C" "$([ $code -eq 130 ] || echo "exit code $code")"
 
 mkfifo pipe.c
-exits "a pipe" 2 pipe.c
-says "pipe.c is not a file"
+refuses "a pipe" "pipe.c is not a file" pipe.c
 
 summary
