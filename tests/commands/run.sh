@@ -4,75 +4,7 @@
 # Usage: tests/commands/run.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 
-# .npy files with the standard library alone. Values repeat to fill the shape.
-cat > npy.py <<'PYTHON'
-import ast, math, struct, sys
-from random import Random
-
-def write(path, descr, shape, *values):
-    shape = ast.literal_eval(shape)
-    count = math.prod(shape)
-    values = [float(values[i % len(values)]) for i in range(count)]
-    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
-    head += ' ' * (-(11 + len(head)) % 64) + '\n'
-    letter = {'f2': 'e', 'f4': 'f', 'f8': 'd', 'i4': 'i', 'V2': 'H'}[descr[1:]]
-    if letter == 'H': # bfloat16: the first half of a float
-        values = [struct.unpack('<I', struct.pack('<f', v))[0] >> 16 for v in values]
-    values = map(int, values) if letter == 'i' else values
-    with open(path, 'wb') as f:
-        f.write(b'\x93NUMPY\1\0' + struct.pack('<H', len(head)) + head.encode())
-        f.write(struct.pack('<%d%s' % (count, letter), *values))
-
-def read(path):
-    data = open(path, 'rb').read()
-    assert data[:8] == b'\x93NUMPY\1\0', path + ' is not a .npy file'
-    end = 10 + struct.unpack('<H', data[8:10])[0]
-    head = ast.literal_eval(data[10:end].decode())
-    assert not head['fortran_order']
-    letter = {'<f2': 'e', '<f4': 'f', '<V2': 'H'}[head['descr']]
-    count = math.prod(head['shape'])
-    values = struct.unpack('<%d%s' % (count, letter), data[end:])
-    if letter == 'H':
-        values = struct.unpack('<%df' % count, struct.pack('<%dI' % count, *(v << 16 for v in values)))
-    return head['descr'], head['shape'], values
-
-def near(got, want, tolerance):
-    same = [g == w or (g != g and w != w) or abs(g - w) <= tolerance for g, w in zip(got, want)]
-    assert len(got) == len(want) and all(same), '%s is not %s' % (got[:8], want[:8])
-
-def expect(path, descr, shape, tolerance, *values):
-    got = read(path)
-    want = (descr, ast.literal_eval(shape))
-    assert got[:2] == want, '%s holds %s, not %s' % (path, got[:2], want)
-    near(got[2], [float(v) for v in values], float(tolerance))
-
-def close(a, b, tolerance):
-    a, b = read(a), read(b)
-    assert a[:2] == b[:2], '%s is not %s' % (a[:2], b[:2])
-    near(a[2], b[2], float(tolerance))
-
-def layernorm(path, rows, columns):
-    """Random rows, and a file of their layernorm, rounded once."""
-    random, x, y = Random(1), [], []
-    for _ in range(int(rows)):
-        row = struct.pack('<%sf' % columns, *(random.gauss(3, 1) for _ in range(int(columns))))
-        row = struct.unpack('<%sf' % columns, row)
-        mean = math.fsum(row) / len(row)
-        var = math.fsum((v - mean) ** 2 for v in row) / len(row)
-        x += row
-        y += [(v - mean) / math.sqrt(var + 2 ** -10) for v in row]
-    write(path, '<f4', '(%s, %s)' % (rows, columns), *x)
-    write('exact-' + path, '<f4', '(%s, %s)' % (rows, columns), *y)
-
-def differ(a, b):
-    assert read(a)[2] != read(b)[2], 'the values are the same'
-
-try:
-    globals()[sys.argv[1]](*sys.argv[2:])
-except AssertionError as e:
-    sys.exit(str(e))
-PYTHON
-npy() { python3 -IS npy.py "$@" 2>&1; }
+npy() { python3 -BS "$root/tests/commands/run_npy.py" "$@" 2>&1; }
 
 # runs NAME ARGUMENTS...: exit code 0, nothing on stdout, something on stderr. Removes the usual outputs
 # first, so that none is from an earlier run.
