@@ -3,6 +3,7 @@
 # lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
 # that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
+# Instead of a CATEGORY also `every category`, and `every category but CATEGORY`.
 # A solution is a file, or a sed script for the starting file; a wrong kernel is a file, or a sed script for the solution,
 # where `#` stands for the `//`.
 # A solution has all points but those for speed, unless it states its own; times are not tested.
@@ -28,11 +29,9 @@ check "  and a file to begin with" "$(cmp $one.c "$root/labs/$one/start.c" 2>&1)
 check "  and the assignment" "$(cmp $one.txt "$root/labs/$one/assignment.txt" 2>&1)"
 echo mine > $one.c
 rm $one.md
-exits "a file that is there" 2 1
-says "$one.c is there already"
+refuses "a file that is there" "$one.c is there already" 1
 check "  is left as it is, and no other is written" "$([ "$(cat $one.c)" = mine ] && [ ! -e $one.md ] || ls)"
-exits "no such lab" 2 99
-says "there is no lab '99': \`normlab lab\` lists them"
+refuses "no such lab" "there is no lab '99': \`normlab lab\` lists them" 99
 exits "two labs" 2 1 2
 exits "one with pictures" 0 reading
 check "  its links lead somewhere" "$(grep -o ']([^):#]*' reading.md | sed 's/.*](//' | while read -r to; do
@@ -50,10 +49,8 @@ for what in 1 $one labs/$one "$root/labs/$one" "$root/labs/$one/assignment.txt";
 done
 mkdir $one # a folder without an assignment is none
 exits "a folder of the lab's name" 0 "${fast[@]}" $one "$right"
-exits "a folder that is no lab" 2 away "$right"
-says "the folder away has no assignment.txt"
-exits "no file, no lab" 2 nowhere "$right"
-says "nowhere is no file, no folder and no lab: \`normlab lab\` lists the labs"
+refuses "a folder that is no lab" "the folder away has no assignment.txt" away "$right"
+refuses "no file, no lab" "nowhere is no file, no folder and no lab: \`normlab lab\` lists the labs" nowhere "$right"
 
 # What the page of a grade says, a line for each part: VERDICT, POINTS, MOST, NAME.
 parts() { sed -nE 's/^  (ok|FAIL) +([0-9.e+-]+) of ([0-9.e+-]+) +(.*)/\1\t\2\t\3\t\4/p' stdout; }
@@ -153,7 +150,8 @@ for page in "$root"/labs/*/README.md; do
             most=$(parts | awk -F'\t' '{ sum += $3 } END { print sum - 1 }')
             between "${range##*..}" "0..$most"; between "$(points)" "$range")"
         wrong=$(expected wrong "$file")
-        [ "$wrong" != "every category" ] || wrong=$(printf '%s\n' "${categories[@]}")
+        [[ $wrong != "every category"* ]] ||
+            wrong=$(printf '%s\n' "${categories[@]}" | grep -vxF "${wrong#every category but }")
         check "  is wrong in: $(paste -sd, <<< "$wrong")" \
             "$(diff <(printf '%s' "${wrong:+$wrong$'\n'}" | sort) <(parts | awk -F'\t' '$1 == "FAIL" && $4 != "speed" && $4 != "error" { print $4 }' | sort))"
         check "  expects a hint" "$([ -n "$(expected hint "$file")" ] || echo "no 'expect: hint TEXT'")"

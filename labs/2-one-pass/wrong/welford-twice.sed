@@ -1,10 +1,7 @@
 # Wrong: Welford's squares take the difference from the old mean twice.
 # expect: points 10..10
 # expect: hint right: mean
-# expect: wrong the formula
-# expect: wrong the saved mean and rstd
-# expect: wrong types and arguments
-# expect: wrong a mean far from zero
+# expect: wrong every category but rows of one value
 s|shift = nl_x(row, 0), sum = 0|mean = 0|
 s|- shift;|- mean;|
 s|sum += d|mean += d / (i + 1)|
