@@ -2,11 +2,8 @@
 from math import nan
 from typing import Any, NamedTuple
 
-from ..timing import race
-from .adapter import Layer, Problem
 from .registry import attempt, confine, make
-from .saving import same
-from .verify import judge_all, problem, wrong
+from .verify import problem, race_judged
 
 BY_HAND = {"cpu": ("pytorch", "normlab"), "cuda": ("pytorch", "liger")}
 MARGIN = 5  #: per cent more time that still count as reached
@@ -36,33 +33,16 @@ def cases(quick: bool = False) -> list[str]:
             for op in ("layernorm", "rmsnorm")]
 
 
-def judged(layer: Layer, given: Problem) -> Any:
-    outputs = layer.outputs(layer.call())
-    if why := wrong(judge_all(given, outputs)):
-        raise ValueError(why)
-    return outputs
-
-
 def measure(how: str, case: str, threads: int, seconds: float, device: str) -> Compiled:
     hand, compiled = make(how, threads, device if how != "normlab" else "cpu"), make("torch_compile", threads, device)
     row = Compiled(how, hand.version, case, threads, device, "ok")
     op, _, tail = case.partition("/")
     given = problem(op, tail)
-    found = []
-    for one, name in ((hand, how), (compiled, "torch_compile")):
-        layer = one.layer(given)
-        try:
-            found.append((name, layer, judged(layer, given)))
-        except ValueError as error:
-            return row._replace(verdict="fail", why=f"{name}: {error}")
-    timed = race(*(layer.timed for _, layer, _ in found), seconds=seconds)
-    for name, layer, before in found:
-        if not same(before, layer.outputs(layer.call())):
-            try:
-                judged(layer, given)
-            except ValueError as error:
-                return row._replace(verdict="fail", why=f"{name}, after timing: {error}")
-    hand_ns, compiled_ns = (timed.ns[k][0] / found[k][1].calls for k in range(2))
+    layers = [(name, given, one.layer(given)) for name, one in ((how, hand), ("torch_compile", compiled))]
+    timed, why = race_judged(layers, seconds)
+    if timed is None:
+        return row._replace(verdict="fail", why=why)
+    hand_ns, compiled_ns = (timed.ns[k][0] / layers[k][2].calls for k in range(2))
     return row._replace(hand_ns=hand_ns, compiled_ns=compiled_ns, saving=timed.savings[1][0],
                         saving_low=timed.savings[1][1], saving_high=timed.savings[1][2], rounds=timed.rounds)
 

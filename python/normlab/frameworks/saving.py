@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..timing import race
-from .adapter import Arrays, Framework, Layer, Missing, Problem
+from .adapter import Framework, Missing, Problem
 from .registry import attempt, confine, make
-from .verify import judge_all, problem, wrong
+from .verify import problem, race_judged
 
 
 class Saving(NamedTuple):
@@ -33,10 +33,6 @@ class Saving(NamedTuple):
     why: str = ""
 
 
-def same(a: Arrays, b: Arrays) -> bool:
-    return all(a[name].tobytes() == b[name].tobytes() for name in a)
-
-
 def pair(case: str) -> tuple[Problem, Problem]:
     """Both layers on the same arrays: where the pages of other ones lie can cost more than a layer saves."""
     first, second = problem("layernorm", case), problem("rmsnorm", case)
@@ -47,26 +43,19 @@ def pair(case: str) -> tuple[Problem, Problem]:
 def measure(framework: Framework, how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Saving:
     """Times both layers in a framework that is already set up."""
     row = Saving(how, framework.version, case, threads, device, "ok")
-    layers: list[tuple[Problem, Layer, Arrays]] = []
     try:
-        for given in pair(case):
-            layer = framework.layer(given)
-            layers.append((given, layer, layer.outputs(layer.call())))
+        layers = [(given.op, given, framework.layer(given)) for given in pair(case)]
+        timed, why = race_judged(layers, seconds)
     except Missing as missing:
         return row._replace(verdict="skip", why=str(missing))
-    for given, _, outputs in layers:
-        if why := wrong(judge_all(given, outputs)):
-            return row._replace(verdict="fail", why=f"{given.op}: {why}")
-    timed = race(*(layer.timed for _, layer, _ in layers), seconds=seconds)
-    if layers[0][1].queue:
-        row = row._replace(call_ns=race(layers[0][1].call, seconds=seconds / 3).ns[0][0])
-    for given, layer, before in layers:
-        after = layer.outputs(layer.call())
-        if not same(before, after) and (why := wrong(judge_all(given, after))):
-            return row._replace(verdict="fail", why=f"{given.op}, after timing: {why}")
+    if timed is None:
+        return row._replace(verdict="fail", why=why)
+    first, second = (layer for _, _, layer in layers)
+    if first.queue:
+        row = row._replace(call_ns=race(first.call, seconds=seconds / 3).ns[0][0])
     ratio, saved = timed.log_ratios[1], timed.savings[1]
     return row._replace(
-        layernorm_ns=timed.ns[0][0] / layers[0][1].calls, rmsnorm_ns=timed.ns[1][0] / layers[1][1].calls,
+        layernorm_ns=timed.ns[0][0] / first.calls, rmsnorm_ns=timed.ns[1][0] / second.calls,
         saving=saved[0], saving_low=saved[1], saving_high=saved[2], log_ratio=ratio[0], log_low=ratio[1],
         log_high=ratio[2], aa_band=timed.band, rounds=timed.rounds)
 

@@ -5,8 +5,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cases import case
+from ..timing import Race, race
 from ..truth import Judgement, gradients, judge, judge_backward
-from .adapter import Arrays, Problem, aligned
+from .adapter import Arrays, Layer, Problem, aligned
 
 ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
@@ -57,3 +58,21 @@ def wrong(found: list[Judgement]) -> str:
             size = "NaN" if one.not_finite else f"{one.largest:.3g} units"
             return f"{one.worst_of} is {one.verdict}: {size}"
     return ""
+
+
+def same(a: Arrays, b: Arrays) -> bool:
+    return all(a[name].tobytes() == b[name].tobytes() for name in a)
+
+
+def race_judged(layers: list[tuple[str, Problem, Layer]], seconds: float) -> tuple[Optional[Race], str]:
+    """Layers by name: judged, timed in turns, and judged again. Or no times, and the fault."""
+    before = [layer.outputs(layer.call()) for _, _, layer in layers]
+    for (name, given, _), outputs in zip(layers, before):
+        if why := wrong(judge_all(given, outputs)):
+            return None, f"{name}: {why}"
+    timed = race(*(layer.timed for _, _, layer in layers), seconds=seconds)
+    for (name, given, layer), outputs in zip(layers, before):
+        after = layer.outputs(layer.call())
+        if not same(outputs, after) and (why := wrong(judge_all(given, after))):
+            return None, f"{name}, after timing: {why}"
+    return timed, ""
