@@ -92,6 +92,34 @@ static bool get_names(PyObject *const *values, PyObject *names, call *k) {
     return true;
 }
 
+nl_forward_args call_forward_args(const call *k) {
+    return (nl_forward_args){.x = call_at(k, NL_X),
+                             .residual = call_at(k, NL_RESIDUAL),
+                             .gate = call_at(k, NL_GATE),
+                             .gamma = call_at(k, NL_GAMMA),
+                             .beta = call_at(k, NL_BETA),
+                             .y = call_at(k, NL_Y),
+                             .residual_out = call_at(k, NL_RESIDUAL_OUT),
+                             .mean = call_at(k, NL_MEAN),
+                             .rstd = call_at(k, NL_RSTD),
+                             .running_mean = call_at(k, NL_RUNNING_MEAN),
+                             .running_var = call_at(k, NL_RUNNING_VAR)};
+}
+
+nl_backward_args call_backward_args(const call *k) {
+    return (nl_backward_args){.x = call_at(k, NL_X),
+                              .dy = call_at(k, NL_DY),
+                              .dresidual = call_at(k, NL_RESIDUAL),
+                              .gate = call_at(k, NL_GATE),
+                              .gamma = call_at(k, NL_GAMMA),
+                              .mean = call_at(k, NL_MEAN),
+                              .rstd = call_at(k, NL_RSTD),
+                              .dx = call_at(k, NL_DX),
+                              .dgate = call_at(k, NL_DGATE),
+                              .dgamma = call_at(k, NL_DGAMMA),
+                              .dbeta = call_at(k, NL_DBETA)};
+}
+
 void call_release(call *k) {
     for (nl_arg a = 0; a < NL_ARGS; a++) Py_XDECREF(k->array[a]);
 }

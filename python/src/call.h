@@ -36,3 +36,7 @@ void call_release(call *k);
 static inline void *call_at(const call *k, nl_arg a) {
     return k->array[a] ? PyArray_DATA(k->array[a]) : NULL;
 }
+
+/* The arrays as the library's arguments. */
+nl_forward_args call_forward_args(const call *k);
+nl_backward_args call_backward_args(const call *k);

@@ -50,17 +50,7 @@ static PyObject *result(const call *k, nl_arg a) {
 }
 
 static nl_status forward(const call *k) {
-    const nl_forward_args a = {.x = call_at(k, NL_X),
-                               .residual = call_at(k, NL_RESIDUAL),
-                               .gate = call_at(k, NL_GATE),
-                               .gamma = call_at(k, NL_GAMMA),
-                               .beta = call_at(k, NL_BETA),
-                               .y = call_at(k, NL_Y),
-                               .residual_out = call_at(k, NL_RESIDUAL_OUT),
-                               .mean = call_at(k, NL_MEAN),
-                               .rstd = call_at(k, NL_RSTD),
-                               .running_mean = call_at(k, NL_RUNNING_MEAN),
-                               .running_var = call_at(k, NL_RUNNING_VAR)};
+    const nl_forward_args a = call_forward_args(k);
     nl_status status;
     Py_BEGIN_ALLOW_THREADS;
     status = nl_forward(k->impl, &k->p, &a, k->threads);
@@ -107,17 +97,7 @@ static bool backward(call *k) {
         if (PyErr_Occurred() || !recompute(k, call_at(k, NL_MEAN), call_at(k, NL_RSTD)))
             return false;
     }
-    const nl_backward_args a = {.x = call_at(k, NL_X),
-                                .dy = call_at(k, NL_DY),
-                                .dresidual = call_at(k, NL_RESIDUAL),
-                                .gate = call_at(k, NL_GATE),
-                                .gamma = call_at(k, NL_GAMMA),
-                                .mean = call_at(k, NL_MEAN),
-                                .rstd = call_at(k, NL_RSTD),
-                                .dx = call_at(k, NL_DX),
-                                .dgate = call_at(k, NL_DGATE),
-                                .dgamma = call_at(k, NL_DGAMMA),
-                                .dbeta = call_at(k, NL_DBETA)};
+    const nl_backward_args a = call_backward_args(k);
     nl_status status;
     Py_BEGIN_ALLOW_THREADS;
     status = nl_backward(k->impl, &k->p, &a, k->threads);

@@ -6,21 +6,8 @@
 static bool check_problem(const call *k) {
     nl_problem p = k->p;
     p.n = 0;
-    const nl_forward_args f = {.x = call_at(k, NL_X),
-                               .residual = call_at(k, NL_RESIDUAL),
-                               .gate = call_at(k, NL_GATE),
-                               .gamma = call_at(k, NL_GAMMA),
-                               .beta = call_at(k, NL_BETA),
-                               .running_mean = call_at(k, NL_RUNNING_MEAN),
-                               .running_var = call_at(k, NL_RUNNING_VAR)};
-    const nl_backward_args b = {.x = call_at(k, NL_X),
-                                .dy = call_at(k, NL_DY),
-                                .dresidual = call_at(k, NL_RESIDUAL),
-                                .gate = call_at(k, NL_GATE),
-                                .gamma = call_at(k, NL_GAMMA),
-                                .dgate = call_at(k, NL_DGATE),
-                                .dgamma = call_at(k, NL_DGAMMA),
-                                .dbeta = call_at(k, NL_DBETA)};
+    const nl_forward_args f = call_forward_args(k);
+    const nl_backward_args b = call_backward_args(k);
     const nl_status status = p.pass == NL_BACKWARD ? nl_backward(NULL, &p, &b, k->threads)
                                                    : nl_forward(NULL, &p, &f, k->threads);
     return status == NL_OK || call_raise(status);
