@@ -17,11 +17,10 @@ The layers are custom operators, torch.ops.normlab.norm and gated: torch.compile
 and meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient
 raises RuntimeError, and torch.jit.script cannot compile them.
 """
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from inspect import signature
 from math import prod
-from types import GenericAlias
 from typing import Any, Optional
 from warnings import warn
 
@@ -29,197 +28,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from . import layers
-from ._arrays import bfloat16
+from . import _operators
 
-_CENTRED = ("layer_norm", "batch_norm")
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-
-
-def _levels(tensor: Tensor) -> list[int]:
-    """How many rows each level of steps has, from the inside; three: the library cannot use it in place."""
-    axes = [(by, count) for by, count in zip(tensor.stride()[-2::-1], tensor.shape[-2::-1]) if count != 1]
-    if tensor.shape[-1] != 1 and tensor.stride(-1) != 1:
-        return [0, 0, 0]
-    reach = tensor.shape[-1]
-    for by, count in sorted(axes):
-        if by < reach:  # rows overlap, as those of Tensor.unfold(), or are one
-            return [0, 0, 0]
-        reach += by * (count - 1)
-    found: list[int] = []
-    step = 0
-    for by, count in axes:
-        if found and by == step * found[-1]:
-            found[-1] *= count
-        else:
-            found.append(count)
-            step = by
-    return found
-
-
-def _in_place(*tensors: Optional[Tensor]) -> list[Any]:
-    """Tensors as arrays; copies those whose rows do not fit the library's strides together with the tensors before."""
-    inner, made = 0, []
-    for tensor in tensors:
-        if tensor is not None and not tensor.is_contiguous():
-            levels = _levels(tensor)
-            if len(levels) > 2 or len(levels) == 2 and inner not in (0, levels[0]):
-                tensor = tensor.contiguous()
-            elif len(levels) == 2:
-                inner = levels[0]
-        made.append(_array(tensor, False))
-    return made
-
-
-def _array(tensor: Optional[Tensor], copy: bool = True) -> Any:
-    """The same memory, or that of a contiguous copy."""
-    if tensor is None:
-        return None
-    plain = tensor.detach().resolve_neg()
-    plain = plain.contiguous() if copy else plain
-    return plain.view(torch.int16).numpy().view(bfloat16()) if plain.dtype == torch.bfloat16 else plain.numpy()
-
-
-def _parameter(tensor: Optional[Tensor], narrow: bool = False) -> Any:
-    """As float32, unless narrow."""
-    return None if tensor is None else _array(tensor if narrow else tensor.float())
-
-
-def _is_narrow(x: Tensor, *parameters: Optional[Tensor]) -> bool:
-    """Are all in the type of x? If so, the library takes the tensors without a copy."""
-    return all(p is None or p.dtype == x.dtype for p in parameters)
-
-
-def _empty(x: Tensor, *shape: int) -> Tensor:
-    return x.new_empty(shape, dtype=torch.float32)
-
-
-def _refusal(ctx: Any, *_: Any) -> None:
-    raise RuntimeError("normlab.torch has no gradient of a gradient")
-
-
-def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
-              gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
-    """A custom operator of a generator, which yields its results without their values, and then sets these. Outside of
-    a compiler it is called by a Function, which torch.func can transform."""
-    def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
-        def compute(*args: Any) -> Any:
-            run = steps(*args)
-            made = next(run)
-            next(run, None)
-            return made
-
-        def one_by_one(info: Any, dims: Any, *args: Any) -> Any:
-            calls = ([a if d is None else a.select(d, i) for a, d in zip(args, dims)] for i in range(info.batch_size))
-            return tuple(map(torch.stack, zip(*(operator(*of) for of in calls)))), (0,) * results
-
-        def forward(*args: Any) -> Any:
-            return operator(*args)
-
-        for function in (compute, forward):
-            setattr(function, "__signature__", signature(steps).replace(
-                return_annotation=GenericAlias(tuple, (Tensor,) * results)))
-        operator: Any = torch.library.custom_op(f"normlab::{steps.__name__[1:]}", compute, mutates_args=())
-        operator.register_fake(lambda *args: next(steps(*args)))
-        operator.register_vmap(one_by_one)
-        operator.register_autograd(gradient, setup_context=keep)
-        kind: Any = type(steps.__name__, (torch.autograd.Function,), {
-            "generate_vmap_rule": True, "forward": staticmethod(forward), "setup_context": staticmethod(keep),
-            "backward": staticmethod(gradient)})
-        return lambda *args: (operator if torch.compiler.is_compiling() else kind.apply)(*args)
-    return make
-
-
-def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> None:
-    """A function of normlab, which may lack the parameters of arrays that are None or empty."""
-    there = {key: array for key, array in arrays.items() if array is not None and array.size}
-    getattr(layers, name)(*args, out=out, threads=torch.get_num_threads(), **there, **options)
-
-
-@_operator(3)
-def _norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optional[Tensor], mean: Tensor,
-                   rstd: Tensor, layer: str) -> Iterator[Any]:
-    """dx, and the gradients of weight and bias, float32."""
-    c, batch = x.shape[1 if layer == "batch_norm" else -1], layer == "batch_norm"
-    dx, dweight, dbias = x.new_empty(x.shape), _empty(x, c), _empty(x, c if layer in _CENTRED else 0)
-    yield dx, dweight, dbias
-    gain = {"dw" if layer == "qwen2_rms_norm" else "dgamma": _array(dweight)}
-    given = [*map(_array, (dy, x, dtotal))] if batch else _in_place(dy, x, dtotal)
-    _call(f"{layer}_backward", *given[:2], _parameter(weight), out=_array(dx), dresidual=given[2], mean=_array(mean),
-          rstd=_array(rstd), dbeta=_array(dbias), **gain)
-
-
-def _norm_keep(ctx: Any, inputs: Any, output: Any) -> None:
-    x, residual, weight, _, *running, ctx.layer, ctx.training, _, ctx.eps, _, _ = inputs
-    y, total, *saved = output
-    ctx.fused = residual is not None
-    ctx.mark_non_differentiable(*saved, *(() if ctx.fused else (total,)))
-    ctx.save_for_backward(total if ctx.fused else x, weight, *(saved[:2] if ctx.training else running))
-
-
-def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
-    x, weight, *saved = ctx.saved_tensors
-    if ctx.training:
-        dx, *sums = _norm_backward(dy, dtotal if ctx.fused else None, x, weight, *saved, ctx.layer)
-    else:  # the running statistics are constants: no sums in dx
-        wide = (None if p is None else p.float() for p in (weight, *saved))
-        dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
-    needed = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
-    return dx, dx if ctx.fused else None, *needed, *(None,) * 8
-
-
-@_operator(6, _norm_keep, _norm_gradient)
-def _norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor],
-          running_mean: Optional[Tensor], running_var: Optional[Tensor], layer: str, training: bool, momentum: float,
-          eps: float, cast_before_weight: bool, rounded_sum: bool) -> Iterator[Any]:
-    """y, x + residual, the statistics mean and rstd, and the new running ones; what there is not, is empty."""
-    batch, running = layer == "batch_norm", [running_mean, running_var]
-    groups = (x.shape[1:2] if batch else x.shape[:-1]) if training else (0,)
-    y, total = x.new_empty(x.shape), x.new_empty(0 if residual is None else x.shape)
-    mean, rstd = _empty(x, *(groups if layer in _CENTRED else (0,))), _empty(x, *groups)
-    new = [_empty(x, 0 if r is None or not training else x.shape[1]) for r in running]
-    yield y, total, mean, rstd, *new
-    if training:
-        running = [None if r is None else to.copy_(r) for to, r in zip(new, running)]
-    options = {"eps": eps, "cast_before_weight": cast_before_weight}
-    options |= {"training": training, "momentum": momentum} if batch else {"rounded_sum": rounded_sum}
-    rows, added = (_array(x), None) if batch else _in_place(x, residual)
-    narrow = _is_narrow(x, weight, bias)
-    _call(layer, rows, _parameter(weight, narrow), options=options, beta=_parameter(bias, narrow), residual=added,
-          residual_out=_array(total), out=_array(y), mean=_array(mean), rstd=_array(rstd),
-          running_mean=_parameter(running[0]), running_var=_parameter(running[1]))
-
-
-@_operator(3)
-def _gated_backward(dy: Tensor, x: Tensor, gate: Tensor, weight: Optional[Tensor], rstd: Tensor,
-                    gate_first: bool) -> Iterator[Any]:
-    """dx, dgate, and the gradient of weight, float32."""
-    dx, dgate, dweight = x.new_empty(x.shape), x.new_empty(x.shape), _empty(x, x.shape[-1])
-    yield dx, dgate, dweight
-    _call("gated_rms_norm_backward", *_in_place(dy, x, gate), _parameter(weight), out=_array(dx), dgate=_array(dgate),
-          dgamma=_array(dweight), rstd=_array(rstd), options={"gate_first": gate_first})
-
-
-def _gated_keep(ctx: Any, inputs: Any, output: Any) -> None:
-    x, gate, weight, ctx.gate_first, _, _ = inputs
-    ctx.mark_non_differentiable(output[1])
-    ctx.save_for_backward(x, gate, weight, output[1])
-
-
-def _gated_gradient(ctx: Any, dy: Tensor, *_: Any) -> Any:
-    dx, dgate, dweight = _gated_backward(dy, *ctx.saved_tensors, ctx.gate_first)
-    return dx, dgate, dweight if ctx.needs_input_grad[2] else None, None, None, None
-
-
-@_operator(2, _gated_keep, _gated_gradient)
-def _gated(x: Tensor, gate: Tensor, weight: Optional[Tensor], gate_first: bool, eps: float,
-           cast_before_weight: bool) -> Iterator[Any]:
-    """y, and the statistics rstd."""
-    y, rstd = x.new_empty(x.shape), _empty(x, *x.shape[:-1])
-    yield y, rstd
-    options = {"gate_first": gate_first, "eps": eps, "cast_before_weight": cast_before_weight}
-    _call("gated_rms_norm", *_in_place(x, gate), _parameter(weight, _is_narrow(x, weight)), options=options, out=_array(y),
-          rstd=_array(rstd))
 
 
 @cache
@@ -256,8 +67,9 @@ def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence
     if _takes(layer, input):
         eps = torch.finfo(input.dtype).eps if eps is None else eps
         flat = [None if t is None else t.reshape(*rows, prod(shape)) for t in (input, residual)]
-        y, total, *_ = _norm(*flat, *(None if p is None else p.reshape(-1) for p in (weight, bias)), None, None, layer,
-                             True, 0.0, eps, cast_before_weight, rounded_sum)
+        parameters = (None if p is None else p.reshape(-1) for p in (weight, bias))
+        y, total, *_ = _operators.norm(*flat, *parameters, None, None, layer, True, 0.0, eps, cast_before_weight,
+                                       rounded_sum)
         y, total = y.view(input.shape), None if residual is None else total.view(input.shape)
     else:
         total = None if residual is None else input + residual
@@ -302,7 +114,8 @@ def gated_rms_norm(input: Tensor, gate: Tensor, weight: Optional[Tensor] = None,
     if _takes("gated_rms_norm", input):
         eps = torch.finfo(input.dtype).eps if eps is None else eps
         x, z = (t.reshape(*rows, prod(shape)) for t in (input, gate))
-        y: Tensor = _gated(x, z, None if weight is None else weight.reshape(-1), gate_first, eps, cast_before_weight)[0]
+        gain = None if weight is None else weight.reshape(-1)
+        y: Tensor = _operators.gated(x, z, gain, gate_first, eps, cast_before_weight)[0]
         return y.view(input.shape)
     x = input * F.silu(gate) if gate_first else input
     if cast_before_weight and weight is not None:
@@ -319,9 +132,8 @@ def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optio
     if not _takes("batch_norm", input):
         return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     y: Tensor
-    y, _, _, _, *new = _norm(
-        input, None, weight, bias, running_mean, running_var, "batch_norm", training, momentum, eps, False,
-        False)
+    y, _, _, _, *new = _operators.norm(input, None, weight, bias, running_mean, running_var, "batch_norm", training,
+                                       momentum, eps, False, False)
     if training and running_mean is not None and running_var is not None:
         with torch.no_grad():
             running_mean.copy_(new[0])

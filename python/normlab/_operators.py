@@ -1,0 +1,145 @@
+"""The layers as custom operators of PyTorch, torch.ops.normlab, with their gradients."""
+from collections.abc import Callable, Iterator
+from inspect import signature
+from types import GenericAlias
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from . import layers
+from ._tensors import array, in_place, is_narrow, parameter
+
+_CENTRED = ("layer_norm", "batch_norm")
+
+
+def _empty(x: Tensor, *shape: int) -> Tensor:
+    return x.new_empty(shape, dtype=torch.float32)
+
+
+def _refusal(ctx: Any, *_: Any) -> None:
+    raise RuntimeError("normlab.torch has no gradient of a gradient")
+
+
+def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
+              gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
+    """A custom operator of a generator, which yields its results without their values, and then sets these. Outside of
+    a compiler it is called by a Function, which torch.func can transform."""
+    def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
+        def compute(*args: Any) -> Any:
+            run = steps(*args)
+            made = next(run)
+            next(run, None)
+            return made
+
+        def one_by_one(info: Any, dims: Any, *args: Any) -> Any:
+            calls = ([a if d is None else a.select(d, i) for a, d in zip(args, dims)] for i in range(info.batch_size))
+            return tuple(map(torch.stack, zip(*(operator(*of) for of in calls)))), (0,) * results
+
+        def forward(*args: Any) -> Any:
+            return operator(*args)
+
+        for function in (compute, forward):
+            setattr(function, "__signature__", signature(steps).replace(
+                return_annotation=GenericAlias(tuple, (Tensor,) * results)))
+        operator: Any = torch.library.custom_op(f"normlab::{steps.__name__}", compute, mutates_args=())
+        operator.register_fake(lambda *args: next(steps(*args)))
+        operator.register_vmap(one_by_one)
+        operator.register_autograd(gradient, setup_context=keep)
+        kind: Any = type(steps.__name__, (torch.autograd.Function,), {
+            "generate_vmap_rule": True, "forward": staticmethod(forward), "setup_context": staticmethod(keep),
+            "backward": staticmethod(gradient)})
+        return lambda *args: (operator if torch.compiler.is_compiling() else kind.apply)(*args)
+    return make
+
+
+def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> None:
+    """A function of normlab, which may lack the parameters of arrays that are None or empty."""
+    there = {key: given for key, given in arrays.items() if given is not None and given.size}
+    getattr(layers, name)(*args, out=out, threads=torch.get_num_threads(), **there, **options)
+
+
+@_operator(3)
+def norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optional[Tensor], mean: Tensor,
+                  rstd: Tensor, layer: str) -> Iterator[Any]:
+    """dx, and the gradients of weight and bias, float32."""
+    c, batch = x.shape[1 if layer == "batch_norm" else -1], layer == "batch_norm"
+    dx, dweight, dbias = x.new_empty(x.shape), _empty(x, c), _empty(x, c if layer in _CENTRED else 0)
+    yield dx, dweight, dbias
+    gain = {"dw" if layer == "qwen2_rms_norm" else "dgamma": array(dweight)}
+    given = [*map(array, (dy, x, dtotal))] if batch else in_place(dy, x, dtotal)
+    _call(f"{layer}_backward", *given[:2], parameter(weight), out=array(dx), dresidual=given[2], mean=array(mean),
+          rstd=array(rstd), dbeta=array(dbias), **gain)
+
+
+def _norm_keep(ctx: Any, inputs: Any, output: Any) -> None:
+    x, residual, weight, _, *running, ctx.layer, ctx.training, _, ctx.eps, _, _ = inputs
+    y, total, *saved = output
+    ctx.fused = residual is not None
+    ctx.mark_non_differentiable(*saved, *(() if ctx.fused else (total,)))
+    ctx.save_for_backward(total if ctx.fused else x, weight, *(saved[:2] if ctx.training else running))
+
+
+def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
+    x, weight, *saved = ctx.saved_tensors
+    if ctx.training:
+        dx, *sums = norm_backward(dy, dtotal if ctx.fused else None, x, weight, *saved, ctx.layer)
+    else:  # the running statistics are constants: no sums in dx
+        wide = (None if p is None else p.float() for p in (weight, *saved))
+        dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
+    needed = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]
+    return dx, dx if ctx.fused else None, *needed, *(None,) * 8
+
+
+@_operator(6, _norm_keep, _norm_gradient)
+def norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor],
+         running_mean: Optional[Tensor], running_var: Optional[Tensor], layer: str, training: bool, momentum: float,
+         eps: float, cast_before_weight: bool, rounded_sum: bool) -> Iterator[Any]:
+    """y, x + residual, the statistics mean and rstd, and the new running ones; what there is not, is empty."""
+    batch, running = layer == "batch_norm", [running_mean, running_var]
+    groups = (x.shape[1:2] if batch else x.shape[:-1]) if training else (0,)
+    y, total = x.new_empty(x.shape), x.new_empty(0 if residual is None else x.shape)
+    mean, rstd = _empty(x, *(groups if layer in _CENTRED else (0,))), _empty(x, *groups)
+    new = [_empty(x, 0 if r is None or not training else x.shape[1]) for r in running]
+    yield y, total, mean, rstd, *new
+    if training:
+        running = [None if r is None else to.copy_(r) for to, r in zip(new, running)]
+    options = {"eps": eps, "cast_before_weight": cast_before_weight}
+    options |= {"training": training, "momentum": momentum} if batch else {"rounded_sum": rounded_sum}
+    rows, added = (array(x), None) if batch else in_place(x, residual)
+    narrow = is_narrow(x, weight, bias)
+    _call(layer, rows, parameter(weight, narrow), options=options, beta=parameter(bias, narrow), residual=added,
+          residual_out=array(total), out=array(y), mean=array(mean), rstd=array(rstd),
+          running_mean=parameter(running[0]), running_var=parameter(running[1]))
+
+
+@_operator(3)
+def gated_backward(dy: Tensor, x: Tensor, gate: Tensor, weight: Optional[Tensor], rstd: Tensor,
+                   gate_first: bool) -> Iterator[Any]:
+    """dx, dgate, and the gradient of weight, float32."""
+    dx, dgate, dweight = x.new_empty(x.shape), x.new_empty(x.shape), _empty(x, x.shape[-1])
+    yield dx, dgate, dweight
+    _call("gated_rms_norm_backward", *in_place(dy, x, gate), parameter(weight), out=array(dx), dgate=array(dgate),
+          dgamma=array(dweight), rstd=array(rstd), options={"gate_first": gate_first})
+
+
+def _gated_keep(ctx: Any, inputs: Any, output: Any) -> None:
+    x, gate, weight, ctx.gate_first, _, _ = inputs
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(x, gate, weight, output[1])
+
+
+def _gated_gradient(ctx: Any, dy: Tensor, *_: Any) -> Any:
+    dx, dgate, dweight = gated_backward(dy, *ctx.saved_tensors, ctx.gate_first)
+    return dx, dgate, dweight if ctx.needs_input_grad[2] else None, None, None, None
+
+
+@_operator(2, _gated_keep, _gated_gradient)
+def gated(x: Tensor, gate: Tensor, weight: Optional[Tensor], gate_first: bool, eps: float,
+          cast_before_weight: bool) -> Iterator[Any]:
+    """y, and the statistics rstd."""
+    y, rstd = x.new_empty(x.shape), _empty(x, *x.shape[:-1])
+    yield y, rstd
+    options = {"gate_first": gate_first, "eps": eps, "cast_before_weight": cast_before_weight}
+    _call("gated_rms_norm", *in_place(x, gate), parameter(weight, is_narrow(x, weight)), options=options, out=array(y),
+          rstd=array(rstd))
