@@ -1,5 +1,5 @@
-/* The tests of the vector words (words.c), compiled once for every instruction set, and their main
- * program (main.c). SPDX-License-Identifier: MIT */
+/* The tests of the vector words (words.c, memory.c), compiled once for every instruction set, and
+ * their main program (main.c). SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,14 @@
 /* The current call, for the fault handler: "vstore of f16, k = 3, at the end of a page". */
 extern char words_call[100];
 
-/* Tests every word. False: why says which is wrong and how. */
-#define WORDS_ENTRY(isa) bool words_##isa(char *why, size_t size);
+/* Which word is wrong, and how. */
+extern char words_why[300];
+
+/* The name of a function for the instruction set that is compiled. */
+#define WORDS_JOIN_(a, b) a##b
+#define WORDS_JOIN(a, b) WORDS_JOIN_(a, b)
+
+/* Is every word right? */
+#define WORDS_ENTRY(isa) bool words_##isa(void), words_in_memory_##isa(void);
 #include "words.inc"
 #undef WORDS_ENTRY
