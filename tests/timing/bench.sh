@@ -107,9 +107,7 @@ for bad in '--precision 0' '--precision x' '--margin -1' '--passes 0' '--passes 
     # shellcheck disable=SC2086
     exits "refuses $bad" 2 "$case" $bad
 done
-exits "refuses an odd skew" 2 "$case/skew=3"
 exits "n = 0 has nothing to time" 1 layernorm/forward/f32/0x64/normal
-exits "refuses no case" 2
 
 under_test=limit
 exits "limit runs" 0 --quick --seconds 0.0005 --threads 1
