@@ -35,7 +35,7 @@ BUILD, WORK = ROOT / "build" / "dev", ROOT / "build" / "mutate"
 PAGE, EQUIVALENT = ROOT / "docs" / "verification.md", ROOT / "tests" / "equivalent_mutants.txt"
 TABLE, SHORT = WORK / "mutants.csv", ROOT / "tests" / "mutate.txt"
 FIELDS = ["file", "line", "old", "new", "fate", "by"]
-FOLDERS = ["core", "include", "layernorm", "rmsnorm", "batchnorm", "half", "optimized"]
+FOLDERS = ["core", "include", "layernorm", "rmsnorm", "batchnorm", "gated_rmsnorm", "half", "optimized"]
 ISA = "neon" if platform.machine() in ("aarch64", "arm64") else "avx2"  # of optimized/ in the preset dev
 # Unit tests that can see a change, beside implementations/*: of entry points; of kernels, and slower ones.
 ENTRY = "@(arguments|registry|layer|tune|suite|dtype|routing)/*"
