@@ -44,7 +44,8 @@ static void add_eps(mistake_list *l) {
     for (size_t i = 0; i < sizeof other_eps / sizeof *other_eps; i++)
         if (fabs(other_eps[i].eps - right) > 1e-3 * right)
             mistake_add(l, other_eps[i].name, 0, "%s", other_eps[i].text)->eps = other_eps[i].eps;
-    mistake_add(l, "eps-largest", 0, "eps as the least variance: max(var, eps) for var + eps")
+    mistake_add(l, "eps-largest", 0,
+                "eps as the least variance: max(var, eps) instead of var + eps")
         ->root = LARGER_ONE;
     mistake_add(l, "eps-in-sum", 0, "eps was added to the sum of squares, before its division by n")
         ->eps /= (long double)nl_group_size(l->s->p);
@@ -267,7 +268,7 @@ static void add_members(mistake_list *l) {
 /* The means are 0; in backward this treats mean and rstd as constants. */
 static void add_no_means(mistake_list *l) {
     const bool backward = l->s->p->pass == NL_BACKWARD;
-    if (backward && !l->right.centred) return; /* the same as without its only term */
+    if (backward && !l->right.centred) return; /* RMSNorm has one mean: its own mistake */
     formula *f =
         backward
             ? mistake_add(l, "no-means", 0,

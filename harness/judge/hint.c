@@ -43,7 +43,7 @@ static bool look(enquiry *q, int call) {
     return true;
 }
 
-/* Is a call in place right where its outputs have their own buffers? */
+/* Would a call in place be right if its outputs had their own buffers? */
 static bool look_apart(enquiry *q) {
     if (!q->call[APART].memory) return true;
     if (!look(q, APART)) return false;
@@ -62,8 +62,8 @@ static void say_where(const enquiry *q, hint *out) {
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
 }
 
-/* Wrong numbers that are NaN were never written if they are 0 over outputs of zeros; if they are
- * other numbers there, the kernel adds to the outputs. */
+/* Why wrong numbers are NaN. Another call has outputs filled with zeros: numbers that are 0 there
+ * were never written; other numbers there mean that the kernel adds to the outputs. */
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
     const size_t row = q->s.p->c * q->s.p->s;
@@ -85,7 +85,7 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     if (!added && o == NL_Y && from && unwritten && unwritten == r->count / row * (row - from))
         text_append(cause, size, ": the tail of each row");
     if (!added && o == NL_Y && q->s.p->n > 1 && unwritten == r->count - row && r->first < row)
-        text_append(cause, size, ": all rows were written to row 0, as with v for row?");
+        text_append(cause, size, ": all rows were written to row 0, as with v instead of row?");
     return added || unwritten;
 }
 
@@ -143,14 +143,14 @@ bool hint_narrow(hint *h, const hint *other) {
     return name_likely(h), true;
 }
 
-/* Names the mistakes that give the very numbers, if any; else, if they do so only where numbers are
- * wrong. */
+/* Names the mistakes that give all numbers exactly or, if none does, those that give the wrong
+ * numbers. */
 static bool find_mechanism(const enquiry *q, hint *out) {
     mechanism *m = &out->m;
     const bool known =
         mechanism_find(&q->s, &q->wrong[q->shown], m) && m->likely && m->found[0].wholly;
     if (!known) return m->likely = 0, false;
-    /* Other mistakes with the numbers of an overflow follow from it. */
+    /* Other mistakes with the same numbers follow from the overflow. */
     if (strncmp(m->found[0].text, "x^2 overflows", 13) == 0) m->likely = 1;
     return name_likely(out), true;
 }
@@ -254,7 +254,7 @@ static void find_cause(enquiry *q, hint *out) {
         find_class(q, cause, size))
         return;
     const bool found = find_mechanism(q, out);
-    /* Digits lost by plain sums of floats: its method may say more. */
+    /* Plain sums of floats have lost digits: the kernel's method may tell more. */
     const bool digits = found && strcmp(out->m.found[0].name, "sums-in-f32") == 0;
     if (found && !digits) return;
     const size_t wrong = q->wrong[q->shown].wrong;

@@ -98,10 +98,11 @@ static void print_growth(const judgement *j, FILE *out) {
         fprintf(out, "    of the rest  as kappa to the power %.2f +- %.2f (%zu %ss)\n",
                 j->rest.slope, j->rest.half_width, j->rest.groups, name);
     fprintf(out, "                 %s\n",
-            j->rounding  ? j->rounding
-            : g->decides ? "no known method grows like that"
-                         : "that decides nothing: it takes 8 of them along a line, with kappa from "
-                           "1 to 8 times");
+            j->rounding ? j->rounding
+            : g->decides
+                ? "no known method grows like that"
+                : "that decides nothing: it takes 8 points near a line, and a range of kappa "
+                  "of 8 times");
 }
 
 /* The share that the likely mistake explains, if not all, and the rest. */
@@ -240,7 +241,7 @@ bool batches_fit(const nl_problem *p, const npy *part, size_t first, char *error
     return rows <= left;
 }
 
-/* How the numbers are counted: as those of a type, or of double. */
+/* The grid on which ulps are counted: that of a type, or of double. */
 typedef struct scale {
     bool wide;
     nl_dtype t;
