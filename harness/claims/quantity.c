@@ -165,11 +165,11 @@ static bool norm_inputs(const question *q, figure *out) {
     return exactly(100 * 4 / (10 + 24 / n), out);
 }
 
-/* HOW is layer, four or mixer. Counts the numbers a token that a backward pass needs, each once, in
- * Qwen3-Next-80B-A3B: inputs and outputs of two norms, c each; queries and keys of c and values of v
- * before the convolution and after it, queries and keys normalized; the gated norm's gate, input and
- * output; what ten experts and a shared one get and compute. One layer of four has attention, with
- * a gate, and 512 keys and values. */
+/* HOW is layer, four or mixer. Counts the numbers that a backward pass of Qwen3-Next-80B-A3B needs
+ * for each token, each number once. Two norms: inputs and outputs, c each. The mixer: queries and
+ * keys of c and values of v, before the convolution and after it; normalized queries and keys; the
+ * gated norm's gate, input and output. Ten experts and a shared one: inputs and results. One layer
+ * of four has attention, with a gate, and 512 keys and values. */
 static bool gated_outputs(const question *q, figure *out) {
     const double c = 2048, v = 4096, mixer = 2 * c + 2 * (2 * c + v) + 2 * c + 3 * v,
                  experts = 12 * c + 11 * 3 * 512, attention = 2 * c + 5 * v + 3 * 512;
@@ -229,8 +229,9 @@ const quantity quantities[] = {
     {"rival_speedup", "x", "FIRST's time over SECOND's; HOW is FIRST>SECOND, of the rivals", 1,
      "it is ", " times as fast", "it takes ", " % longer", " times as long", .of = figure_speedup,
      .race = race_of_rivals},
-    {"gain_folded", "x", "rms error of a product with the gain folded into its weights, over not",
-     1, "the error is ", " times as large", .get = gain_folded, .pass = "forward"},
+    {"gain_folded", "x",
+     "rms error of a product with the gain folded into its weights, over that without folding", 1,
+     "the error is ", " times as large", .get = gain_folded, .pass = "forward"},
     {"centring_folded", "x",
      "rms error of RMSNorm of rows that are centred before they are stored, "
      "over LayerNorm's",

@@ -11,11 +11,10 @@
 #include <string.h>
 
 const char arrays_usage[] =
-    "LAYER is batchnorm, layernorm, rmsnorm, qwen2_rmsnorm (also: gemma, qwen3next), whose gain "
-    "is\n"
-    "1 + gamma, gated_rmsnorm (qwen3next_gated), whose y is times silu(gate), or "
-    "gate_first_rmsnorm\n"
-    "(mamba2), which normalizes x * silu(gate). batchnorm takes x as (N, C) or (N, C, ...); the "
+    "LAYER is batchnorm, layernorm, rmsnorm, qwen2_rmsnorm (also: gemma, qwen3next), with a gain\n"
+    "of 1 + gamma, gated_rmsnorm (qwen3next_gated), which multiplies y by silu(gate), or\n"
+    "gate_first_rmsnorm (mamba2), which normalizes x * silu(gate). batchnorm takes x as (N, C) or "
+    "(N, C, ...); the "
     "others take rows of features.\n"
     "Arrays are float16, float32, float64 (run computes float32), or bfloat16 as ml_dtypes saves\n"
     "it, '<V2'. FILE is an .npy.\n"
@@ -23,8 +22,8 @@ const char arrays_usage[] =
     "  --axes LIST                normalized together, -2,-1: the last two    default: the last\n"
     "                             batchnorm: all but the channels', 0,1,2 for (N, H, W, C)\n"
     "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
-    "  --residual FILE            added to x first; its shape and type\n"
-    "  --gate FILE                of the gated layers, which need it; x's shape and type\n"
+    "  --residual FILE            added to x first; x's shape and type\n"
+    "  --gate FILE                needed by the gated layers; x's shape and type\n"
     "  --eps NUMBER               inside the root          default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
     "  --sum HOW                  float: normalize x + residual as it is; rounded: to x's type "

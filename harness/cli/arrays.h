@@ -10,14 +10,14 @@
 enum { IN_X, IN_RESIDUAL, IN_GATE, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
 enum { OWN = INPUTS, ARRAYS_MAX = 32 };
 
-/* The option of this name is an OPTION_LOAD, without a value here. */
+/* This option is an OPTION_LOAD: it has no place in `value`. */
 #define ARRAYS_LOAD "load"
 
 /* Lines of the help text: LAYER, and the shared options. */
 extern const char arrays_usage[];
 
-/* Layers that read the argument (written: that write it) accept the option. needs: another option
- * that must be given too (IN_X: none). */
+/* A layer accepts the option if it reads the argument, or with `written`, if it writes it. needs:
+ * another option that must be given too (IN_X: none). */
 typedef struct array_option {
     const char *name;
     nl_arg arg;
@@ -33,7 +33,7 @@ typedef struct arrays {
     char saved[ARRAYS_MAX]; /* their letters in the files */
     bool backward;          /* set before arrays_check */
     const char *axes;       /* of --axes; NULL: the layer's own */
-    int axis;               /* the first normalized one; of layers by channel, the channels' */
+    int axis;               /* the first normalized axis, or the channels' axis */
     nl_problem p;           /* without momentum */
 } arrays;
 
@@ -48,8 +48,8 @@ bool arrays_number(const arrays *a, int option, double low, double high, bool wh
 bool arrays_load(arrays *a);
 /* Has the tensor of this option x's type? */
 bool arrays_same_type(const arrays *a, int option);
-/* Merges the normalized axes of all tensors into a last one, or gives them the shape (n, c, s), for
- * readers that do not know --axes. */
+/* Merges the normalized axes of all tensors into one last axis, or gives the tensors the shape (n,
+ * c, s), for code that does not know --axes. */
 void arrays_flatten(arrays *a);
 const array_option *arrays_spec(const arrays *a, int option);
 nl_arg arrays_arg(const arrays *a, int option);

@@ -25,16 +25,16 @@ typedef struct job {
     const attempt_options *o;
     report out;
     size_t checked, failed, unbounded; /* cases; unbounded: beyond what the kernel promises */
-    double share;                      /* of the bound, at most */
+    double share;                      /* the largest error over its bound */
     bool batches;                      /* some cases varied the batch */
-    char depends[400];                 /* the first of them that shows it; "": none */
+    char depends[400];                 /* how bits depend on it, in the first such case */
     row first;                         /* the first failure */
     nl_case at;                        /* its case; then the one that is timed */
 } job;
 
 /* A kernel under construction may print. */
 static struct {
-    const nl_case *c; /* NULL: its text was shown, or nobody is to see it */
+    const nl_case *c; /* NULL: do not show what it prints */
     size_t cases;     /* that printed */
 } talk;
 

@@ -12,7 +12,7 @@ typedef struct case_options {
     double seconds, quick_seconds; /* per implementation and case; the same with --quick */
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
-    int passes;           /* bench: in fresh processes; 0: one, in this */
+    int passes;           /* bench: in fresh processes; 0: one here */
     const char *errors;   /* the largest errors on record, or NULL */
     bool update_errors;
     double also_long; /* check: the suite's long cases, and seconds of drawn ones; below 0: none */

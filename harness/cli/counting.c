@@ -31,7 +31,7 @@ const char *counting_isa(void) {
     return strcmp(best, "avx512") == 0 ? "avx2" : best;
 }
 
-/* Static, as the stack below, so that what a call reads lies at the same place in every run. */
+/* Static, like the stack below, so that a call's data have the same addresses in every run. */
 static struct {
     nl_case c;
     nl_data data;
@@ -51,8 +51,8 @@ static void call_twice(void) {
     if (series.status == NL_OK) counting_this_call();
 }
 
-/* On a stack of its own: where the first one begins depends on the environment's length, and with
- * it which lines of the buffers it evicts. */
+/* Runs on a stack of its own: the address of the usual stack depends on the environment's length,
+ * and the address decides which lines of the buffers the stack evicts. */
 static void call_apart(void) {
 #ifdef __linux__
     static _Alignas(4096) char stack[1 << 23];

@@ -5,13 +5,13 @@
 
 #include "cases/case.h"
 
-/* Of one call on warm caches: instructions, and misses of the first and the last cache. */
+/* What one call on warm caches takes: instructions, and misses of the first and the last cache. */
 typedef struct counted {
     double instructions, first, last;
 } counted;
 
-/* Instructions and ten for each miss of the first cache, a hundred for each of the last: the
- * cycles that callgrind's authors estimate. */
+/* Cycles as callgrind's authors estimate them: one an instruction, ten a miss of the first cache, a
+ * hundred a miss of the last. */
 double counted_cost(counted k);
 
 /* Is the tool installed? */
@@ -25,11 +25,11 @@ const char *counting_isa(void);
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 
-/* As counting_run(), of a kernel file, which is compiled for counting_isa(). */
+/* As counting_run(), for a kernel file, which is compiled for counting_isa(). */
 bool counting_file(const char *file, const nl_case *c, counted *out, char *error, size_t size);
 
-/* As counting_run(), of the rung of that name on counting_isa(), or in plain C. */
+/* As counting_run(), for the rung of that name on counting_isa(), or in plain C. */
 bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size);
 
-/* In the process that is counted: calls the implementation twice, of which the second counts. */
+/* Runs in the process that is counted: calls the implementation twice; the second call counts. */
 bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t size);

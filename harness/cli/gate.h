@@ -4,7 +4,7 @@
 
 #include "cli/case_options.h"
 
-/* Of one implementation: a bit for each layer, pass and type. */
+/* What is known of one implementation: a bit for each layer, pass and type. */
 typedef struct gate {
     unsigned long long seen, wrong;
     char why[500]; /* what it got wrong */

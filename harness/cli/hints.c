@@ -8,8 +8,8 @@
 
 /* The failures of an implementation that teach most, the best first. */
 enum { KEPT = 4 };
-/* Elements, above which one case is enough; features that tell most mistakes apart, and so few that
- * many give the same numbers. */
+/* SLOW: with more elements one case is enough. WIDE: so many features tell most mistakes apart.
+ * NARROW: with so few features many mistakes give the same numbers. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
 typedef struct lesson {
     const nl_impl *impl;
@@ -66,9 +66,8 @@ typedef struct evidence {
     bool made;
 } evidence;
 
-/* The case of the hint: the first with a known cause, of whose mistakes only those are left that
- * the others do not rule out. If a wider case contradicts the hint, the hint of the wider case is
- * right. */
+/* Chooses the case of the hint: the first with a known cause. Drops mistakes that the other cases
+ * rule out. If a wider case contradicts the hint, its own hint is right. */
 static const evidence *choose(const lesson *l, const nl_case *shown, evidence of[KEPT + 1]) {
     static nl_case wide;
     evidence *best = NULL, *first = NULL, *last = &of[KEPT];

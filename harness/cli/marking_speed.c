@@ -20,8 +20,8 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
     return widest;
 }
 
-/* Two measurements of one kernel differ by a few per cent, so near the border between two steps
- * they may differ by a step. A time within the margin of a step has reached it. */
+/* Two measurements of one kernel differ by a few per cent, so near a border they may give two
+ * different steps. A time within the margin of a step has reached it. */
 int grade_steps(double mine, double from, double to, int steps) {
     const bool scale = to < from; /* the machine cannot tell the rungs apart: all or nothing */
     const double least = mine / 1.02;

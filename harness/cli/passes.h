@@ -17,8 +17,8 @@ typedef struct pass_plan {
 /* The folder of this processor's passes, in memory of its own. */
 const char *passes_folder(void);
 
-/* Makes them, one after another. Ctrl-C ends the current one, which leaves no folder. False: after
- * a message. */
+/* Makes the passes, one after another. Ctrl-C ends the current one, which leaves no folder. False:
+ * after a message. */
 bool passes_make(const pass_plan *p);
 
 /* Runs this very program, even if another was built meanwhile; shows its stderr, not its stdout.

@@ -10,14 +10,15 @@ typedef struct report {
     FILE *csv;   /* NULL: none */
     FILE *table; /* NULL: none */
     const char *path;
-    const nl_case *last; /* the case whose heading was printed last, and for which rows */
+    const nl_case *last; /* the case of the last heading, and the kind of its rows */
     bool last_timed;
     bool colour;
     double band; /* the largest of a baseline: how much it differs from itself */
 } report;
 
-/* Opens results and writes the machine's facts beside them. No path: stdout, or NULL if that is a
- * terminal. The second closes them, and prints where they are. False: after a message. */
+/* report_file() opens results and writes the machine's facts beside them; without a path *csv is
+ * stdout, or NULL if stdout is a terminal. report_written() closes the results, and prints where
+ * they are. False: after a message. */
 bool report_file(FILE **csv, const char *path, bool quick);
 bool report_written(FILE *csv, const char *path);
 
@@ -43,6 +44,6 @@ void hints_note(const nl_impl *impl, const row *w, int threads);
 /* Writes what the failed cases of an implementation have in common, or nothing. */
 typedef void (*hints_when)(void *context, const nl_impl *impl, char *text, size_t size);
 
-/* Calls each remembered implementation again, prints the hints, and forgets them. A hint is on the
- * case of the failure that is shown, if its cause explains that, too. shown, when: or NULL. */
+/* Calls each remembered implementation again, prints the hints, and forgets them. Prefers to hint
+ * at the failure that was shown, if the cause explains that one too. shown, when: may be NULL. */
 void hints_print(FILE *to, const nl_case *shown, hints_when when, void *context);

@@ -301,7 +301,7 @@ int cmd_check(int argc, char **argv) {
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
     if (input_ok && (o.cases.count != 1 || !j.out.table))
-        summarize(counts); /* the table of one case says it all */
+        summarize(counts); /* for one case the table is enough */
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))

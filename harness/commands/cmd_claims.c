@@ -32,21 +32,19 @@ static void help(void) {
         "                  times that above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n"
         "  --passes N      measure in N fresh processes, with pauses, in an order drawn anew each\n"
-        "                  time; then pool these with the passes on these kernels that are there.\n"
-        "                  Fewer than %d are a FIRST LOOK, which no second run need agree with\n"
+        "                  time; then pool them with the kept passes on the same kernels. From\n"
+        "                  fewer than %d the answer is a FIRST LOOK: another run may differ\n"
         "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
         "--passes,\n"
         "                  nothing is timed\n"
-        "  --stability     instead, of %d passes or more: how often three contradict the others\n"
-        "  --measured FILE.csv  the layers inside frameworks, which\n"
+        "  --stability     instead: how often three passes, of %d or more, contradict the others\n"
+        "  --measured FILE.csv  also the times inside frameworks, which\n"
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
         "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
         "                  them; may be repeated\n\n"
-        "Answers: HOLDS; FAILS; DEPENDS, where settings disagree; NOT RESOLVED (the interval,\n"
-        "extended by the A/A band, is wider than the question); NOT RUN, with --quick; FIRST "
-        "LOOK,\n"
-        "which is not an answer yet. The first\n"
-        "setting, marked >, is the one that the claim means. A claim that fails is a result: exit\n"
+        "Answers: HOLDS; FAILS; DEPENDS, if settings disagree; NOT RESOLVED, if an interval with\n"
+        "the A/A band is too wide; NOT RUN, with --quick; FIRST LOOK, no answer yet. The claim\n"
+        "means the first setting, marked >. A claim that fails is a result: exit\n"
         "code 0. The CSV also has the verdict of each setting: SUPPORTED, REFUTED, SAME (no\n"
         "difference beyond the claim's margin) or NOT RESOLVED.\n\n"
         "Quantities:\n",
@@ -226,7 +224,7 @@ static int one_pass(claims_job *j, const char *path) {
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
-/* Adds to the machine's facts beside the results. */
+/* Adds a fact to those of the machine, beside the results. */
 static void append_facts(const char *path, const evidence *e) {
     char name[CSV_PATH];
     FILE *f = csv_beside(path, ".machine.txt", name) ? fopen(name, "a") : NULL;

@@ -11,11 +11,11 @@
 
 static const char help[] =
     "normlab count [options] [FILE.c] CASE\n\n"
-    "Counts a call by valgrind's callgrind instead of timing it: instructions, and misses of\n"
-    "simulated caches of 32 KiB and 8 MiB, on warm caches. The estimate is the instructions, 10\n"
-    "for each miss of the first cache and 100 for each of the last: it says nothing of latencies.\n"
-    "Other programs beside it change no number; another compiler does. Kernels are not wider than\n"
-    "AVX2, which is what valgrind knows.\n\n"
+    "Counts the instructions of a call with valgrind's callgrind instead of timing it, and the\n"
+    "misses of simulated, warm caches of 32 KiB and 8 MiB. The estimate adds 10 for a miss of the\n"
+    "first cache and 100 for one of the last to the instructions; it leaves out latencies.\n"
+    "Other programs change no number; another compiler does. Kernels are compiled for AVX2 at\n"
+    "most, the widest set that valgrind knows.\n\n"
     "  --impl NAME   a rung to count: alone, or beside FILE\n\n"
     "Exit codes: 0 done, 1 not counted, 2 bad usage, or valgrind is not installed.\n\n"
     "Examples:\n"

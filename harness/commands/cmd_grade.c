@@ -61,7 +61,7 @@ static void print_mark(const mark *k) {
     fflush(stdout);
 }
 
-/* The reason for the first part; for the others, its first line. */
+/* Gives no points for any part: the first gets the whole reason, the others its first line. */
 static void nothing_at_all(grading *j, const char *why) {
     char first[200];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(why, "\n"), why);

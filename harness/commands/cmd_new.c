@@ -24,9 +24,10 @@ static const char help[] =
     "  normlab new batchnorm mine --out batchnorm/mine.c\n"
     "  normlab try four_sums.c --watch\n";
 
-/* Rows or channels, forward or backward: the loop, and in what to write its body. */
+/* For rows and channels, forward and backward: the loop, and the words with which to write its
+ * body. */
 static const struct family {
-    const char *loop; /* of the layer, what is added, and xhat */
+    const char *loop; /* a format for the layer's name, the residual, and xhat */
     const char *words, *vector_words;
 } families[2][2] =
     {{{"NL_INLINE void %s(nl_view v) {\n"

@@ -39,9 +39,9 @@ static const char help[] =
 
 enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 64 * MIB / ROW, POINTS = 12 };
 
-/* Finds from how many rows on `first` is faster than `second`: the threaded rung on all threads and
- * on one, or, without a threaded rung, nl_best() with streaming and with ordinary stores. A row is
- * `parts` units of the key. */
+/* Finds the number of rows from which on `first` is faster than `second`. With a threaded rung
+ * these are its calls on all threads and on one; without, nl_best() with streaming and with
+ * ordinary stores. A row is `parts` units of the key. */
 static const struct question {
     const char *key, *first, *second, *threaded;
     nl_op op;
@@ -59,9 +59,9 @@ static const struct question {
       C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
-/* The copy's source; its destination, the norm's input (in backward dy); the norm's output; in
- * backward x. A rotating chain goes through the whole buffers, so that none of its data are in a
- * cache; a warm one uses the same part again. */
+/* SOURCE: what the copy reads. COPIED: what it writes, the norm's input (in backward dy). OUT: the
+ * norm's output. KEPT: x of backward. A rotating chain goes through the whole buffers, so that none
+ * of its data are in a cache; a warm one uses the same part again. */
 enum { SOURCE, COPIED, OUT, KEPT, BUFFERS };
 static char *buffer[BUFFERS];
 static size_t room; /* rows of each */
@@ -240,8 +240,8 @@ static void conclude(FILE *out, const struct question *q, curve *c, size_t *key,
 static void report(FILE *out, curve *curves, size_t *const *keys, const case_options *o) {
     fprintf(
         out,
-        "Assumed: the next to run reads all of y (or dx), on the calling thread. Timed: a copy,\n"
-        "LayerNorm or BatchNorm of f32 x %d on %s, a reading of y; warm and rotating.\n"
+        "Assumes that the calling thread then reads all of y (or dx). Timed: a copy, LayerNorm or\n"
+        "BatchNorm of f32 x %d on %s, and a reading of y; warm and rotating.\n"
         "again: the default's time over that of the value found.\n",
         C, nl_isa_best());
     for (int q = 0; q < QUESTIONS; q++) conclude(out, &questions[q], &curves[q], keys[q], o);

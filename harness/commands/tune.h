@@ -7,10 +7,11 @@
  * or SAME in the other. */
 comparison tune_both(comparison a, comparison b);
 
-/* From verdicts at n rising sizes, the index of the smallest FASTER one with no SLOWER or SAME
- * above; n: none. *known: false if there is none because the largest sizes are not resolved. */
+/* verdicts: at n rising sizes. Returns the index of the smallest size that is FASTER and has no
+ * SLOWER or SAME above it; n: none. *known: false if there is none because the largest sizes are
+ * not resolved. */
 size_t tune_from(const comparison *verdicts, size_t n, bool *known);
 
-/* verdicts: measured once more. Is none of them a loss between the old and the new index of a
- * threshold? */
+/* verdicts: measured once more. False if the threshold's new index `now` loses at any size between
+ * it and the old index. */
 bool tune_holds(const comparison *verdicts, size_t was, size_t now);
