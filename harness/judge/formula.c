@@ -53,7 +53,8 @@ formula formula_right(const subject *s) {
                      .factor = 1};
 }
 
-/* The neighbour of v in t that is not beyond it: one and a quarter units off rounds to it. */
+/* Rounds v to t towards zero; a v within one and a quarter float units of a number of t rounds to
+ * that number. */
 static long double towards_zero(nl_dtype t, long double v) {
     const long double near = ref_round(t, v), unit = ref_unit(t);
     if (!(fabsl(near) > fabsl(v))) return near;

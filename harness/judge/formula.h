@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-/* Which elements share statistics: the layer's own groups; the features of a row; a channel; the
- * whole array; a channel of one sample; one position in all samples; a place of one sample, over
- * its channels; `together` rows; `together` features or channels of one sample; a channel in
- * `together` samples; a channel as if channels were the last axis. */
+/* The elements that share statistics, in the order of the names: the layer's own groups; the
+ * features of a row; a channel; the whole array; a channel of one sample; one position in all
+ * samples; the channels at a place of one sample; `together` rows; `together` features or channels
+ * of one sample; a channel in `together` samples; a channel, if channels were the last axis. */
 typedef enum axis {
     GROUPS,
     FEATURES,
@@ -24,11 +24,11 @@ typedef enum axis {
     READS_CHANNELS_LAST
 } axis;
 
-/* centred: where the mean is subtracted; ABOUT_FIRST: from the output, and x[0] from the squares;
- * ADDED: it is added in the output; FIRST_ALONE, REST_ALONE: of it only x[0], or mean - x[0] is
- * subtracted there */
+/* centred: where the mean is subtracted. ABOUT_FIRST: in the output, while the squares subtract
+ * x[0]. ADDED: the output adds the mean. FIRST_ALONE, REST_ALONE: the output subtracts only x[0], or
+ * only mean - x[0]. */
 enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED, FIRST_ALONE, REST_ALONE };
-/* variance; what its sum is of, or what is wrong with E[x^2] - mean^2 */
+/* variance: what it sums, or what is wrong with E[x^2] - mean^2 */
 enum {
     OF_SQUARED,
     OF_PLAIN,
@@ -72,7 +72,8 @@ enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved: as rstd; EXCHANGED: with th
 enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS, IN_AND_OUT };               /* gain_in */
-/* taken for xhat: one of the first, in some of the last: beside mean(g * xhat), in it, in dgamma */
+/* operand: one of the first names replaces xhat, in the places that bits name: BESIDE
+ * mean(g * xhat), WITHIN it, IN_DGAMMA */
 enum {
     XHAT,
     RAW_X,
@@ -86,7 +87,7 @@ enum {
 };
 enum { SUMS = 1, MEANS };                   /* carried */
 enum { FLUSHED = 1, SATURATED, X_FLUSHED }; /* range */
-/* after the layer, in this order */
+/* activation: a function after the layer; then clipped */
 enum { NOTHING, RELU, SILU, GELU, GELU_TANH, GELU_FAST };
 enum { CLIP_XHAT = 1, CLIP_OUTPUT };
 /* beside nl_dtype: types of `to`; a GRID has steps */
@@ -109,7 +110,7 @@ enum {
     A_VARIANCE = 1 << 13,
     A_PRODUCT = 1 << 14,  /* gain * xhat, before beta */
     A_SCALE = 1 << 15,    /* gain * rstd */
-    A_FOLD = 1 << 16,     /* that, and beta - mean * that: y is x times one plus the other */
+    A_FOLD = 1 << 16,     /* a = gain * rstd and b = beta - mean * a, if y is x * a + b */
     A_SUM_LATE = 1 << 17, /* x + residual, but not in the statistics */
     STEPS = 1 << 18
 };
@@ -121,36 +122,35 @@ typedef struct formula {
     unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */
     int rstd_power;     /* the number of factors rstd in y or dx */
     int rounds, to,
-        cuts_off; /* what is rounded, to this type, towards zero instead of to nearest */
-    int squares_in,
-        sums_in;       /* 0, or one more than the type that rounds squares, or also every sum */
-    int terms_exact;   /* but not the terms of the sums */
-    int mean_is_first; /* x[0] */
-    int less;          /* from the divisors of these sums, 1 */
-    int undivided;     /* these sums are divided by `divisor` instead of their length */
-    int stale;         /* each group takes these statistics of the group before it, or OF_FIRST */
-    int carried;       /* a group's sums begin with the SUMS, or MEANS, of the group before */
-    int shifted;       /* feature j takes these of feature j + 1; BACK: of j - 1 */
+        cuts_off; /* bits of what is rounded; its type; bits of what rounds towards zero */
+    int squares_in, sums_in; /* 0, or 1 + the type that rounds squares, or every sum */
+    int terms_exact;         /* rounds the sums, not their terms */
+    int mean_is_first;       /* x[0] */
+    int less;                /* these sums are divided by 1 less */
+    int undivided;           /* these sums are divided by `divisor` instead of their length */
+    int stale;               /* a group takes these statistics of the one before, or of the first */
+    int carried;             /* a group's sums begin with the SUMS, or MEANS, of the group before */
+    int shifted;             /* feature j takes these of feature j + 1; BACK: of j - 1 */
     int saved, mean_saved, running, x_as_sum;
     int mean_g, mean_gx;          /* backward: how often each is subtracted */
-    int gx_without_xhat, gx_rstd; /* mean_gx's term without xhat; with more factors of rstd */
+    int gx_without_xhat, gx_rstd; /* mean_gx's term lacks xhat; has more factors rstd */
     int gain_in, operand;
-    int gradients_gained;           /* OF_GAMMA, OF_BETA: sums of gamma * dy for dy */
-    int gradients_averaged;         /* over the rows, for their sums */
+    int gradients_gained;           /* OF_GAMMA, OF_BETA: gamma * dy takes dy's place */
+    int gradients_averaged;         /* means over the rows instead of sums */
     int gradients_swapped;          /* dgamma and dbeta */
-    int gradients_in;               /* 0, or one more than the type in which rows are added up */
+    int gradients_in;               /* 0, or 1 + the type in which rows are added up */
     size_t together;                /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
     size_t member, members_end;     /* only these of a group's elements are summed, */
     int squares_whole;              /* but all of the squares, */
     int mean_whole;                 /* or all of the mean */
-    int activation, clipped, drops; /* drops: where the output is 0 */
+    int activation, clipped, drops; /* drops: 0 wherever the output is 0 */
     int x_is_y;                     /* y was in the place of x */
     int updated;                    /* inference, after an update by momentum; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
     int permuted;              /* shifted's bits: element e of `length` takes from */
     size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, in units */
     int gradients_of;          /* 0, or gradients_in concerns OF_GAMMA or OF_BETA alone */
-    int products_in;           /* 0, or one more than the type of dy * xhat */
+    int products_in;           /* 0, or 1 + the type of dy * xhat */
     int rows_out;         /* of dgamma and dbeta: `row` to `rows_end` count rows_out - 1 times */
     size_t lanes;         /* every lanes-th element is summed twice, from the first on */
     size_t padding;       /* the number of elements 0 - mean among the squares */
@@ -200,18 +200,18 @@ size_t formula_groups(const subject *s, const formula *r);
 bool formula_has(const workspace *w, size_t g);
 
 void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the outputs' types */
-/* Compares w->of with the subject's statistics. right: the formula was the right one. */
+/* Compares w->of with the subject's outputs. right: w->of is of the right formula. */
 mismatch formula_residual(workspace *w, bool right);
 
-/* The rest is shared by the formulas of forward and backward. */
+/* The formulas of forward and backward share the functions below. */
 
-/* After the statistics. In forward w->g is the variance of each group. */
+/* Compute the outputs from the statistics. In forward w->g holds each group's variance. */
 void formula_forward(workspace *w, const formula *r);
 void formula_backward(workspace *w, const formula *r);
 
-/* x, with the residual or as the formula treats it. */
+/* x as the formula treats it, with the residual. */
 long double formula_input(const subject *s, const formula *r, size_t i);
-/* What the gate multiplies the normalized value, or x, by. */
+/* The factor that the gate gives the normalized value or, with `first`, x. */
 long double formula_gate(const subject *s, const formula *r, bool first, size_t i);
 /* dy, as the formula treats it: the gradient of the normalized value times the gain. */
 long double formula_dy(const subject *s, const formula *r, size_t i);
@@ -219,7 +219,8 @@ long double formula_dy(const subject *s, const formula *r, size_t i);
 long double formula_past(const formula *r, long double past);
 /* v, rounded if the formula rounds any of `what`. */
 long double formula_rounded(const formula *r, int what, long double v);
-/* Stores v as number i of y or dx, as the formula does: near a tie either way. */
+/* Stores v as number i of y or dx, rounded as the formula does; near a tie, accepts both
+ * neighbours. */
 void formula_store(workspace *w, const formula *r, size_t i, long double v);
 /* The feature of element i. */
 size_t formula_feature(const subject *s, const formula *r, size_t i);
@@ -227,14 +228,14 @@ long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);
 /* The divisor of a sum; the right one is `length`. */
 long double formula_divisor(const formula *r, int sum, long double length);
-/* The means of groups whose sums begin with the remainder of the previous group's. */
+/* Corrects the means: each group's sum begins with what the previous group left. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
 bool formula_is_summed(const workspace *w, const formula *r, size_t i);
-/* The index of the element whose `what` element i uses; -1: beyond the row. */
+/* The index of the element from which element i takes `what`; -1: beyond the row. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 
-/* Store number i of an output: v; a number that the mistake leaves open; or either of two, if the
- * mistake does not decide. */
+/* Store number i of an output: v; any number, if the mistake leaves it open; or either of two
+ * numbers, if the mistake does not decide between them. */
 void formula_put(workspace *w, nl_arg o, size_t i, long double v);
 void formula_put_any(workspace *w, nl_arg o, size_t i);
 void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long double two);

@@ -37,7 +37,7 @@ pattern growth_pattern(const subject *s, double *rest) {
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
         long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
-        /* twelve degrees of noise: a factor that is not an accident */
+        /* above twelve times the noise a factor is no accident */
         if (xx > 0) out.steepest = fmax(out.steepest, (double)fabsl(xd / xx));
         if (slope > 12 * (g.dd - flat - slope) / (m > 2 ? m - 2 : 1)) firm++, shrinking += xd < 0;
         offset += flat, scale += slope, all += g.dd, scales += g.scale, out.groups++;

@@ -85,15 +85,15 @@ void judgement_csv(const judgement *j, FILE *out);
 /* The same rows computed in another batch: have they the same bits? */
 typedef struct batches {
     size_t first, rows;     /* of x that were compared */
-    size_t others, numbers; /* rows, and numbers, with other bits; NaNs are alike */
+    size_t others, numbers; /* rows and numbers with other bits; all NaNs are equal */
     size_t beyond;          /* numbers of the other batch that are beyond the bound */
     size_t worst;           /* the number of y or dx with the largest distance */
-    double ulps;            /* which is so many ulps; infinite: one of both is NaN */
-    const char *ulps_of; /* "": of the type that is judged; " of f64": of that they are saved in */
+    double ulps;            /* that distance; infinite: one of the two is NaN */
+    const char *ulps_of;    /* "": ulps of the judged type; " of f64": of the files' type */
 } batches;
 
-/* Has part, of y's or dx's type, rows of as many features as x, not more than x has from `first`
- * on? False: error says what is wrong, without a subject: "has shape (23,): ...". */
+/* Does part have the type of y or dx, as many features a row as x, and no more rows than x has from
+ * `first` on? False: error says what is wrong, without a subject: "has shape (23,): ...". */
 bool batches_fit(const nl_problem *p, const npy *part, size_t first, char *error, size_t size);
 batches batches_compare(const judgement *j, const npy *part, size_t first);
 void batches_print(const judgement *j, const batches *b, const char *path, FILE *out);

@@ -50,7 +50,7 @@ typedef struct hypothesis {
     char name[32], text[96];
     int order;      /* in the list of mistakes: the simpler ones first */
     bool fitted;    /* has a free number, which explains some of any error */
-    double removes; /* its share of the rms error; 1: all; below 0: it makes the error larger */
+    double removes; /* share of the rms error; 1: all; below 0: it makes the error larger */
     mismatch left;
     bool explains; /* removes MECHANISM_ENOUGH, or gives half of the wrong numbers; adds no NaN */
     bool wholly;   /* explains, and leaves no more than rounding may cost */
@@ -58,8 +58,8 @@ typedef struct hypothesis {
 
 #define MECHANISM_ENOUGH 0.8
 #define MECHANISM_PARTLY 0.6 /* if nothing explains more */
-/* If this rms or less is left, most numbers equal the formula's bit for bit, and removing half is
- * enough: mistakes in rounding to 16 bits are small. */
+/* A mistake in rounding to 16 bits makes a small error. So a formula that leaves at most this rms,
+ * where most numbers equal its own bit for bit, needs to remove only half of the error. */
 #define MECHANISM_EQUAL 0.25
 /* Any float LayerNorm makes errors up to this; they need no explanation. */
 #define MECHANISM_FEW_UNITS 8.0
@@ -71,9 +71,9 @@ enum { HYPOTHESES_MAX = MISTAKES_MAX };
 /* The hypotheses tried, best first; among equals, fitted ones last. */
 typedef struct mechanism {
     hypothesis found[HYPOTHESES_MAX];
-    size_t count, likely; /* likely: how many of the first the data cannot tell apart */
-    const char *prefix; /* ""; "only there: ", tested in the wrong region; or words for one output,
-                           tested in it alone */
+    size_t count, likely; /* likely: how many of the first fit equally well */
+    const char *prefix;   /* "only there: " if tested in the wrong region; words for the output if
+                           tested in one output; else "" */
 } mechanism;
 
 /* Gets the progress of a long search; or NULL. */
@@ -95,7 +95,7 @@ void mechanism_text(const mechanism *m, char *text, size_t size);
  * each group's rest, in units. Needs y. */
 typedef struct pattern {
     double offset, scale, rest;
-    double shrinking; /* the share of factors below 1, of the groups that clearly have a factor; 0:
+    double shrinking; /* of the groups that clearly have a factor, the share with one below 1; 0:
                          fewer than 8 such groups */
     double steepest;  /* the largest factor of a group, less 1 */
     double rest_rms;  /* of all groups, units */
@@ -117,10 +117,10 @@ growth growth_fit(const double *kappa, const double *error, size_t groups);
 /* Is an error at most eight times the line's value? */
 bool growth_foretells(const growth *g, double kappa, double error);
 
-/* A mechanism that shows at any one kappa, or NULL. error: the rms of each group, in units. */
+/* A mechanism that one kappa is enough to show; or NULL. error: the rms of each group, in units. */
 const char *growth_at_one_kappa(const subject *s, const double *kappa, const double *error,
                                 const pattern *p);
 
-/* The mechanism that fits the growth of the error and of its rest, and the pattern; or NULL. */
+/* The mechanism that fits the pattern, and the growth of the error and of its rest; or NULL. */
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p);
