@@ -21,8 +21,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? Text from outside may have only tabs and line ends: others are damage,
- * and messages must not send escape sequences to a terminal. */
+/* Is it a control character? Files may contain no control characters but tabs and line ends: any
+ * other is damage, and printing it could send an escape sequence to the terminal. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
@@ -32,8 +32,8 @@ bool scan_file(scan *s, char **text);
 /* Cuts off the next line, number s->first_line. NULL: there is none. */
 char *scan_line(scan *s);
 
-/* Reads the next record into s->fields. An open quote that runs over several lines is an error; in
- * the last line it means that the line was cut off. */
+/* Reads the next record into s->fields. A quote left open over several lines is an error; if the
+ * last line leaves a quote open, the file was cut off. */
 bool scan_record(scan *s);
 
 bool ends_with(const char *text, const char *end);

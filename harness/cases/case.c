@@ -65,7 +65,7 @@ static bool parse_count(const char *text, size_t least, size_t most, size_t *out
     return parse_size(&text, out) && *text == '\0' && *out >= least && *out <= most;
 }
 
-/* A bit of no input, while a case is parsed: Parses `in-place` without the name of an input. */
+/* Stands for `in-place` without the name of an input, while a case is parsed. */
 enum { WHOLE = NL_BIT(NL_ARGS) };
 
 static bool parse_arg(const char *name, nl_pass pass, unsigned *args) {
@@ -250,7 +250,7 @@ static bool settle_args(nl_case *c, char *error, size_t error_size) {
     const unsigned backward = inputs & (NL_BIT(NL_DY) | NL_BIT(NL_GATE));
     if (c->in_place & WHOLE) c->in_place |= c->problem.pass == NL_BACKWARD ? backward : inputs;
     c->in_place &= ~WHOLE;
-    if (c->in_place & NL_BIT(NL_DY)) inputs &= ~NL_BIT(NL_RESIDUAL); /* dx is in one place */
+    if (c->in_place & NL_BIT(NL_DY)) inputs &= ~NL_BIT(NL_RESIDUAL); /* dx has one buffer */
     return check_args(c, "in-place=", c->in_place, inputs, error, error_size);
 }
 

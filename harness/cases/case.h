@@ -66,8 +66,8 @@ typedef struct case_list {
     void *texts;         /* their spellings, a search tree */
 } case_list;
 
-/* Add the cases of a spelling with braces, where "museum" is those of all exhibits; or of a file,
- * one spelling a line, with comments from '#'. Cases that the list already has are skipped. */
+/* cases_add() adds the cases of a spelling with braces; "museum" adds those of all exhibits. A file
+ * has one spelling a line, and comments from '#'. Cases that the list already has are skipped. */
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
 void cases_free(case_list *list);

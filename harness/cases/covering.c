@@ -12,7 +12,7 @@ enum { NONE = COVERING_CLASSES, TRIALS = 4 }; /* of a row; with 64 there are 2 %
 typedef struct maker {
     const covering_table *t;
     uint64_t stream, next;
-    /* Is this triple not yet covered? In any order of the three. */
+    /* Is this triple not yet covered? Holds each triple in every order. */
     bool (*left)[COVERING_CLASSES][COVERING_CLASSES];
 } maker;
 

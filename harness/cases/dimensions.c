@@ -205,7 +205,7 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
     return true;
 }
 
-/* Does this spelling match one of the globs, between '|', or with '!' none? */
+/* Does this spelling match one of the globs, separated by '|'? With '!' in front: none of them? */
 static bool matches(const char *globs, size_t length, const char *spelling) {
     const bool negated = *globs == '!';
     char copy[64], class[CASE_TEXT], *rest = copy;
@@ -217,7 +217,7 @@ static bool matches(const char *globs, size_t length, const char *spelling) {
     return found != negated;
 }
 
-/* May this class be beside one of another dimension, by its conditions? */
+/* Do the conditions of this class allow that class of another dimension? */
 static bool allows(const char *class, const struct dimension *other, const char *spelling) {
     const size_t name = strlen(other->name);
     for (const char *at = class; (at = strstr(at, " @")); at++)

@@ -27,7 +27,7 @@ static double scaled(place at, double k) {
     return k * random_normal(at.stream, at.i);
 }
 
-/* The last element where a group is shorter. */
+/* The spike is in element k, or in the last element of a shorter group. */
 static double spike(place at, double k) {
     size_t e = k < (double)at.m ? (size_t)k : at.m - 1;
     return at.e == e ? 1000 : random_normal(at.stream, at.i);

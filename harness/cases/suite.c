@@ -17,7 +17,7 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
     ROWS "/{forward,backward}/f32/2x{68..130}/normal",
     "batchnorm/{forward,backward,inference}/" TYPES "/{0,3}x{1..67+6}x{1,2,49}/normal",
-    /* gradients that no operation rounds: ties, and dgamma and dbeta that lack no row */
+    /* gradients that no operation rounds show wrong ties, and rows missing in dgamma or dbeta */
     ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
     /* sizes between all published thresholds, with every remainder by 8; sizes of models */
@@ -30,7 +30,7 @@ static const char *const suite[] = {
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "layernorm/forward/f32/2x{1536,5120}/offset:{16,256,4096}",
     "batchnorm/forward/f32/{5120x2,4x3x1280}/offset:{16,256,4096}",
-    /* outputs close to zero, of which the storage type holds few digits */
+    /* outputs close to zero, where the storage type holds few digits */
     "{" ROWS "/forward,batchnorm/{forward,inference}}/"
     "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
     /* gains of zero and of nearly one; the ends of dy in long rows */
@@ -45,15 +45,15 @@ static const char *const suite[] = {
     "{" ROWS "/backward/" TYPES "/3x{7,72}/normal{,/residual},batchnorm/backward/" TYPES
     "/33x40x3/normal}/cast-before-weight",
     ROWS "/{forward,backward}/f32/3x72/normal/{momentum=0,biased-running-var}",
-    /* between the largest f16 and the least that rounds to infinity: |xhat| is 1, and the gain rises
-     * to 65510 */
+    /* y between the largest f16 and the smallest number that rounds to infinity: |xhat| is 1, and
+     * the gain rises to 65510 */
     "{rmsnorm,qwen2_rmsnorm}/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510",
     "layernorm/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510/no-beta",
     "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gamma=ramp:65510/no-beta",
     GATED "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
     GATED "/{forward,backward}/" TYPES
           "/3x{128,255,512,1000,1025,2049,4097,5453,8193,14000}/normal",
-    /* a gate that is 0 or far from it: its exp overflows, is subnormal or 0 */
+    /* gates near 0 and far from it, whose exp overflows, is subnormal or is 0 */
     GATED "/{forward,backward}/" TYPES
           "/9x{7,72}/normal/gate={scale:{20,60,200,1e4,1e-6},offset:-90,sparse,zeros,nan,inf}",
     GATED
@@ -145,7 +145,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
     "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",
     "batchnorm/forward/f32/{131076x2,2x2x65544}/{normal,exact}{,/biased-running-var}/momentum=1",
-    /* more blocks of 16 rows than 16 bits count */
+    /* more blocks of 16 rows than 16 bits can count */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/1048577x1/normal",
     /* subnormal numbers in each thread; and more threads than an array of 64 has places for */
     "{" ROWS
@@ -156,7 +156,7 @@ static const char *const thorough_suite[] = {
     /* the ends of float's range, where rstd leaves it */
     ROWS "/forward/f32/3x{2,8,65}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
     "batchnorm/forward/f32/{8x3,65x3}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
-    /* two calls at once, also with what may be there or not */
+    /* two calls at once, also with and without optional arguments */
     ROWS "/{forward,backward}/f32/16x1100/normal{,/residual,/no-affine,/threads=2}",
     "batchnorm/{forward,backward,inference}/f32/{16x1100,16x11x100}/normal{,/no-affine,/threads=2}",
     /* sums between the largest f16 and infinity */

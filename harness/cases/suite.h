@@ -13,8 +13,8 @@
 /* The number of cases that a check draws. */
 enum { DRAWN = 1500, DRAWN_LARGE = 400 };
 
-/* For all implementations; for a few, with larger cases; also with long ones: 10^6 rows, 2^20
- * features, outputs past the caches. */
+/* SUITE_FOR_ALL: quick enough for all implementations. SUITE_FOR_FEW: with larger cases.
+ * SUITE_LONG: also with long ones: 10^6 rows, 2^20 features, outputs past the caches. */
 typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_depth;
 
 /* Adds the suite's cases and the museum's. */
@@ -67,12 +67,12 @@ enum { COVERING_DIMENSIONS = 32, COVERING_CLASSES = 128 };
 /* The classes of all dimensions have numbers, those of dimension d first[d] to first[d + 1] - 1. */
 typedef struct covering_table {
     size_t dimensions, first[COVERING_DIMENSIONS + 1];
-    bool apart[COVERING_CLASSES][COVERING_CLASSES]; /* two that never meet */
-    size_t factor[COVERING_CLASSES], most; /* nor do those whose product is more than most */
+    bool apart[COVERING_CLASSES][COVERING_CLASSES]; /* pairs that never meet */
+    size_t factor[COVERING_CLASSES], most;          /* in a row their product is at most `most` */
 } covering_table;
 
-/* Calls take with each row, a class for each dimension, until it returns false. Another stream of
- * random numbers makes other rows. False: take returned it, or out of memory. */
+/* Calls take with each row, which has a class for each dimension, until take returns false. The
+ * rows depend on the stream of random numbers. False: take returned false, or out of memory. */
 bool covering_make(const covering_table *t, uint64_t stream,
                    bool (*take)(void *context, const size_t *row), void *context);
 

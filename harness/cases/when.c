@@ -14,7 +14,7 @@ static const char *const size_names[SIZES] = {"n", "c", "s", "n * c * s", "threa
 typedef enum feature_kind { WORD, NO_WORD, LEAST, MOST, EQUAL, MULTIPLE, NO_MULTIPLE } feature_kind;
 typedef struct feature {
     feature_kind kind;
-    char word[80]; /* a part of the spelling, or with a '*' at its end the beginning of one */
+    char word[80]; /* a component of the spelling, or its beginning followed by '*' */
     int size;
     size_t number;
 } feature;
@@ -58,7 +58,7 @@ typedef struct search {
     const nl_case *cases;
     const unsigned char *states;
     size_t count;
-    bool *left; /* of a case: has it every feature taken so far? */
+    bool *left; /* has this case every feature taken so far? */
     feature list[FEATURES_MAX], taken[TAKEN_MAX];
     size_t features, takes;
 } search;

@@ -14,7 +14,8 @@ typedef enum claim_verdict { SUPPORTED, REFUTED, EQUAL, UNRESOLVED, CLAIM_VERDIC
 /* "SUPPORTED", "REFUTED", "SAME", "NOT RESOLVED" */
 const char *claim_verdict_name(claim_verdict v);
 
-/* The claim holds if the figure lies from low to high; if low == high, within the margin of it. */
+/* The claim holds if the figure lies between low and high or, if these are equal, within the margin
+ * of them. */
 typedef struct predicate {
     double low, high;
 } predicate;
@@ -45,7 +46,7 @@ bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 /* A NaN is never SUPPORTED, REFUTED or EQUAL. same: the figure that means no difference. */
 claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin);
 
-/* Do they need the same race? */
+/* Do two settings need the same race? */
 bool setting_same_race(const setting *a, const setting *b);
 
 /* Why a setting has no figure; "": it has one. */

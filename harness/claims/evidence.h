@@ -71,13 +71,13 @@ typedef struct stability {
  * PASSES_ENOUGH passes. */
 bool stability_write(FILE *out, const evidence *e, claim *claims, size_t count, stability *found);
 
-/* Standard deviations of the log of a ratio: by the rounds of a process, of the passes of a
- * sitting, of sittings, of all passes. NaN: too few. */
+/* Standard deviations of the log of a ratio: between the rounds of a process, the passes of a
+ * sitting, the sittings, and all passes. NaN: too few. */
 typedef struct noise {
     double rounds, passes, sittings, all;
 } noise;
 
-/* In the median of the races; without `all`. */
+/* The medians of the noise over the races; does not set `all`. */
 noise noise_of(const evidence *e);
 
 /* The settings of claims to measure. */

@@ -6,7 +6,7 @@
 void POINTWISE_LAYER(const pointwise_job *j, pointwise_kind f);
 float POINTWISE_SQUARES(const float *x, size_t c);
 
-/* Rounded once where the processor can, as vfma() of vec.h. */
+/* Rounds once if the processor has fused multiply-add, as vfma() of vec.h does. */
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
 #else

@@ -9,7 +9,7 @@
 typedef struct question {
     race *by;               /* by->why gets the reason if it fails */
     const char *how, *tail; /* "simd", "forward/f32/64x1024/normal" */
-    fixture *two[2];        /* of what is not timed: LayerNorm's and RMSNorm's */
+    fixture *two[2];        /* LayerNorm's and RMSNorm's, if nothing is timed */
 } question;
 
 /* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of`, which
@@ -31,7 +31,7 @@ extern const quantity quantities[];
 extern const size_t quantities_count;
 const quantity *quantity_find(const char *name);
 
-/* What is not timed. */
+/* Computes a quantity that is not timed. */
 bool quantity_compute(const quantity *of, question *q, figure *out);
 
 /* Is it about the time of LayerNorm and RMSNorm? */
@@ -45,14 +45,16 @@ bool quantity_of_layers(const quantity *q);
  * gain and the norm's output are stored. W is N(0, 1 / c), with 64 rows. NAN: out of memory. */
 double folds_gain(const fixture *rmsnorm);
 
-/* The rms error of RMSNorm of x - mean(x), as a layer with centred weights would give it, over that
- * of LayerNorm of x; either row is stored in bf16. The truth is LayerNorm of the case's x. */
+/* A layer with centred weights gives x - mean(x), of which RMSNorm is LayerNorm of x. This is the
+ * ratio of their rms errors, RMSNorm's over LayerNorm's, with either row stored in bf16. The truth
+ * is LayerNorm of the case's x. */
 double folds_centring(const fixture *layernorm);
 
 /* The mean of a row as a share of its rms, in per cent: the cosine of the row and the vector of
- * ones. With the sign, or without, averaged over the rows. */
+ * ones. Averaged over the rows, with its sign or without. */
 double folds_ones(const fixture *layernorm, bool sign);
 
-/* The rms error of dx if backward computes xhat as (y - beta) / gamma from the y that is
- * stored, over that from the stored x, in the terms of dx. beta is N(0, 1). */
+/* Backward may compute xhat from the stored y as (y - beta) / gamma, or from the stored x. The
+ * first way's rms error of dx over the second's; both errors are relative to the terms of dx. beta
+ * is N(0, 1). */
 double folds_from_y(const fixture *backward);

@@ -17,8 +17,8 @@ enum { NO_PRODUCT, AFTER_NORM, BEFORE_NORM };
 typedef struct rival {
     const char *name, *words;
     const char *layer, *impl, *isa; /* impl: a rung, or "best"; isa NULL: plain C */
-    bool one_row;                   /* the best one for a single row */
-    bool plain; /* without a gain: if there is a product, it is folded into that */
+    bool one_row;                   /* the choice of nl_best() for one row */
+    bool plain; /* without a gain, which is folded into the product if there is one */
     bool pointwise, scalar;
     pointwise_kind f;
     int product;
@@ -93,7 +93,7 @@ static const nl_problem *problem_of(const contender *k) {
     return &k->norm.on[0]->c.problem;
 }
 
-/* Is it more, or less, than a rung's call? */
+/* Does the rival run anything other than one rung? */
 static bool is_special(const contender *k) {
     return k->of->plain || k->of->product || k->of->pointwise || k->of->norms;
 }
@@ -175,8 +175,8 @@ static bool make_product(race *r, contender *k) {
     return true;
 }
 
-/* One step for both, so that they differ in nothing else: a block as wide as all heads of the case,
- * whose rows are the heads of TOKENS tokens. */
+/* Makes one step for both contenders, so that they differ only in the norm. The case's rows are the
+ * heads of TOKENS tokens; the block is as wide as all heads of a token. */
 static bool make_step(race *r, contender *a, contender *b, step *s) {
     const contender *k = a->of->norms ? a : b;
     const size_t heads = problem_of(k)->n / TOKENS, width = heads * problem_of(k)->c;
@@ -208,7 +208,7 @@ static bool make(race *r, const rival *of, const char *tail, contender *k) {
     return !of->product || make_product(r, k);
 }
 
-/* Every 61st result. A sum of c terms may be c roundings of their sizes off. */
+/* Checks every 61st result. A sum of c terms may be off by c roundings of terms. */
 static bool is_near(const contender *k, size_t i) {
     const fixture *on = k->norm.on[0];
     const float *gamma = on->data.input[NL_GAMMA], *beta = on->data.input[NL_BETA],

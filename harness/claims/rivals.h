@@ -4,7 +4,8 @@
 
 #include "timing/race.h"
 
-/* how: "FIRST>SECOND", two names; tail: a case without its layer. False: r->why says why. */
+/* Races the two of `how`, "FIRST>SECOND", on a case; tail is the case without its layer. False:
+ * r->why says why. */
 bool rivals_race(race *r, const char *how, const char *tail, race_result *out);
 
 /* "SECOND against FIRST" in people's words; NULL: there is no such pair. */

@@ -57,7 +57,7 @@ static noise noise_of_race(const race_row *const *rows, size_t n) {
                    .all = sqrt(all / (double)(n - 1))};
 }
 
-/* The rows of the race of row i that did not fail; 0 if row i is not the first of its race. */
+/* Lists the rows of row i's race that did not fail; 0 if row i is not the first of its race. */
 static size_t race_at(const evidence *e, size_t i, const race_row *rows[PASSES_MAX]) {
     const size_t n = evidence_rows(e, NULL, e->rows[i].how, e->rows[i].tail, rows);
     const bool first = rows[0] == &e->rows[i];

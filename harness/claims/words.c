@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static void add(words *w, const char *form
     w->used += n > 0 ? (size_t)n : 0;
 }
 
-static char others[256]; /* caches, where those of this machine are not meant */
+static char others[256]; /* another machine's caches; "": this machine's */
 
 void claim_caches(const char *caches) {
     snprintf(others, sizeof others, "%s", caches);
@@ -198,8 +198,8 @@ static crossing towards(const figure *f, double end, bool up) {
     return x;
 }
 
-/* The shrinking that leads to the nearest verdict: of the verdicts' ranges around the figure, the
- * one in which the interval fits with the least shrinking. */
+/* The crossing that leads to the nearest verdict: of the ranges around the figure, the one that
+ * needs the least shrinking. */
 static crossing nearest(const claim *c, const figure *f) {
     const double margin = c->expected.low == c->expected.high ? c->margin : 0,
                  low = c->expected.low - margin, high = c->expected.high + margin,

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /* What the norm does to a row: nothing; subtract the mean; divide by the root mean square
- * (RMSNorm); both (LayerNorm). Then BatchNorm, and tanh(2 z), which is no norm. None has gain or
- * bias, so that they differ in nothing else. */
+ * (RMSNorm); both (LayerNorm). Then BatchNorm, and tanh(2 z), which is no norm. Without gain and
+ * bias, so that the networks differ only in the norm. */
 typedef enum mlp_norm {
     MLP_NOTHING,
     MLP_RECENTRE,
@@ -36,15 +36,16 @@ typedef struct mlp {
 bool mlp_make(mlp *net, unsigned seed);
 void mlp_free(mlp *net);
 
-/* The mean cross-entropy of a batch x [rows][inputs] with its labels. Also counts wrong answers (or
- * NULL); the second computes the gradient. The loss of a diverged network is not finite. */
+/* The mean cross-entropy of a batch x [rows][inputs] with its labels. mlp_loss() also counts wrong
+ * answers (wrong may be NULL); mlp_gradient() also computes the gradient. The loss of a diverged
+ * network is not finite. */
 double mlp_loss(mlp *net, size_t rows, const float *x, const unsigned char *labels, size_t *wrong);
 double mlp_gradient(mlp *net, size_t rows, const float *x, const unsigned char *labels);
 
 /* A step of gradient descent with momentum. */
 void mlp_step(mlp *net, float rate, float momentum);
 
-/* The parameters of the hidden layers, which a norm follows, are the first of all; this many. */
+/* The number of parameters of the hidden layers, which a norm follows. They come first. */
 size_t mlp_hidden(const mlp *net);
 
 /* Drawn digits, the same on every machine. */

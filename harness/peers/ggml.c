@@ -41,7 +41,7 @@ static struct ggml_tensor *features(plan *k, int buffer) {
     return place(k, ggml_new_tensor_1d(k->context, GGML_TYPE_F32, (int64_t)k->c), buffer);
 }
 
-/* Each node after the norm writes over its input, as where ggml's allocator places them. */
+/* Each node after the norm overwrites its input, as with ggml's allocator. */
 static void build_forward(plan *k) {
     struct ggml_context *g = k->context;
     struct ggml_tensor *t = matrix(k, X);
@@ -53,8 +53,8 @@ static void build_forward(plan *k) {
     ggml_build_forward_expand(k->graph, t);
 }
 
-/* What ggml's own differentiation makes of the norm and the multiplication. dgamma comes first: dx
- * may overwrite dy. */
+/* The graph that ggml's own differentiation makes of the norm and the multiplication. dgamma comes
+ * first: dx may overwrite dy. */
 static void build_backward(plan *k) {
     struct ggml_context *g = k->context;
     struct ggml_tensor *t = matrix(k, DY), *x = matrix(k, X);
@@ -162,13 +162,13 @@ static void forward_now(const nl_problem *p, const nl_forward_args *a, int threa
 
 enum { SAMPLES = 64 };
 
-/* Of x, evenly spaced. */
+/* Samples x at even distances. */
 static void sample(const nl_problem *p, const float *x, float *out) {
     for (size_t i = 0; i < SAMPLES; i++) out[i] = x[i * (p->n * p->c - 1) / (SAMPLES - 1)];
 }
 
-/* In training forward leaves xhat in memory. It is no part of backward, so it is cached as long as
- * every rstd, and a sample of x, are the same. */
+/* In training forward leaves xhat in memory, so computing xhat is no part of backward. Caches it as
+ * long as every rstd, and a sample of x, are the same. */
 static const float *xhat_of(const nl_problem *p, const nl_backward_args *a, int threads) {
     static float *xhat, *rstd, samples[SAMPLES];
     static size_t size, rstd_size, n, c;

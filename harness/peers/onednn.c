@@ -31,7 +31,7 @@ static const float *add_residual(const nl_problem *p, const nl_forward_args *a, 
     return k->x;
 }
 
-/* oneDNN has no dresidual. Where dx aliases it, oneDNN writes dx to another buffer first. */
+/* oneDNN has no dresidual. If dx aliases dresidual, oneDNN writes dx to another buffer first. */
 static void add_dresidual(const nl_problem *p, const nl_backward_args *a, const void *made) {
     const nl_backward_view v = nl_backward_view_of(p, a);
     for (size_t i = 0; i < p->n * p->c; i++) nl_put_dx(v, i, nl_load(v.t, made, i));

@@ -25,8 +25,8 @@ static float *keep(int which, size_t size) {
     return at;
 }
 
-/* Kernels get floats, the node needs parameters of x's type: converts them unless they are those
- * of the last call. NULL if a value does not fit, as the caller's parameters are floats. */
+/* Kernels get float parameters, but the node needs parameters of x's type. Converts them, unless
+ * they are those of the last call. NULL: x's type does not hold a value exactly. */
 static const void *narrow(const nl_problem *p, nl_arg which, const float *from) {
     static struct {
         nl_dtype t;
@@ -57,7 +57,8 @@ static const float *widen(const nl_problem *p, const nl_forward_args *a) {
     return x;
 }
 
-/* The node's type: that of the tensors if its parameters have it too and nothing is to be added. */
+/* The node's type: the tensors' type if the parameters fit it and there is no residual; else
+ * float. */
 static nl_dtype choose_type(const nl_problem *p, const nl_forward_args *a, const void **gamma,
                             const void **beta) {
     if (p->dtype == NL_F32 || a->residual) return NL_F32;

@@ -12,8 +12,8 @@ void onednn_register(void (*note)(const char *text));
 void onnxruntime_register(void (*note)(const char *text));
 void torch_register(void (*note)(const char *text));
 
-/* Does the process have one OpenMP runtime? Two disturb each other, and a note says that the peer,
- * which brought the second, is left out. */
+/* Does the process have only one OpenMP runtime? Two disturb each other: then a note says that the
+ * peer, which loaded the second, is left out. */
 bool one_openmp_runtime(const char *peer, void (*note)(const char *text));
 
 /* x + residual of `count` elements from `at` on, rounded only if the problem says so; also stores

@@ -47,8 +47,8 @@ struct shape {
     shape(const shape &) = delete; /* the references point to the tensor's own sizes */
 };
 
-/* gamma, or ones: where dgamma is wanted, and beside 16 bits, where PyTorch computes and saves the
- * statistics in 16 bits if it has no weight in float. */
+/* gamma, or ones. Ones are needed if dgamma is wanted; and for 16-bit tensors, because PyTorch
+ * computes and saves their statistics in 16 bits if it has no float weight. */
 at::Tensor weight(at::Tensor &kept, const void *gamma, const shape &d, bool wanted) {
     if (gamma || !wanted) return view(kept, gamma, d.row, at::kFloat);
     kept.reset();

@@ -5,9 +5,9 @@
 #include <c10/core/CPUAllocator.h>
 #include <cstring>
 
-/* PyTorch allocates each result. So that it writes to the caller's buffer, as every implementation
- * does, the allocation that became the result last time gets that buffer. A wrong guess costs a
- * copy, and the next guess is right. */
+/* PyTorch allocates each result, but an implementation must write to the caller's buffer. So one of
+ * PyTorch's allocations gets that buffer: the one that became the result last time. A wrong guess
+ * costs a copy, and the next guess is right. */
 struct landing {
     enum { MOST = 64 };
     void *at;

@@ -63,7 +63,7 @@ bool facts_one_machine(const results *file, char why[200]);
 char *facts_differing(const results *file);
 
 /* Compares two result files row by row. The interval of a ratio spans the far ends of the two rows'
- * 95 % intervals, so it is wide, and certainly wide enough. */
+ * 95 % intervals, so it is wider than needed. */
 
 /* The rows with one key; a or b is NULL if that file has none. */
 typedef struct row_pair {
@@ -88,17 +88,17 @@ void compare_results(const results file[2], bool shares, double margin,
 bool pool_is(const char *path);
 
 /* Sorts rows by case and implementation. Numbers are medians of the passes, which `each` has;
- * estimate_of_passes() gives the intervals. A row that failed in one pass has that verdict. False:
- * error says why, such as passes on different kernels or machines, and there is nothing to free.
- * Free with results_free(). */
+ * estimate_of_passes() gives the intervals. A row that failed in any pass has the verdict fail.
+ * False: error says why, such as passes on different kernels or machines, and there is nothing to
+ * free. Free with results_free(). */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
-/* The logarithms of a pass: of the time, of the share of the limit, of the baseline's time over the
- * time. */
+/* What to read of a pass, as a logarithm: the time, the share of the limit, or the baseline's time
+ * over the time. */
 typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED } pass_value;
 
 /* The middle of a row's passes. From three passes on the interval is stats_middle()'s; with fewer
- * it contains the intervals of their rounds. */
+ * passes it contains the intervals of their rounds. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
 /* Standard deviations of log(time) within a pass, estimated from its rounds, and between passes;

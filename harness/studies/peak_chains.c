@@ -21,7 +21,8 @@ static const struct way {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/* Gflop/s at best: a chain has no reason to be faster than the machine, only slower. */
+/* The best Gflop/s of several trials: disturbances make a chain slower, never faster than the
+ * machine. */
 static double rate(const struct way *way, int chains, size_t steps) {
     double most = 0;
     for (int t = 0; t < TRIES; t++) {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LAYERS = 5, WIDTH = 32, BATCH = 32, SEEDS = 6 }; /* six: their ends hold the median, 97 % */
+enum { LAYERS = 5, WIDTH = 32, BATCH = 32, SEEDS = 6 }; /* the ends of six hold the median */
 
 static const char *const names[MLP_NORMS] =
     {[MLP_NOTHING] = "no norm", [MLP_RECENTRE] = "recentring", [MLP_RESCALE] = "RMSNorm",

@@ -35,7 +35,7 @@ typedef struct row {
 typedef struct yardstick {
     const char *baseline; /* its name */
     size_t again, limit,
-        limits;     /* candidates: the repetition, the first limit; the number of limits */
+        limits;     /* indices of the repetition and of the first limit; number of limits */
     bool streaming; /* shows the last limit, which streams */
     double bytes, margin;
 } yardstick;

@@ -13,11 +13,11 @@ typedef struct candidate {
     bool unnamed;     /* calls nl_best(), which is impl */
     uint64_t hash[2]; /* of the arguments that were last found right */
     verdict after;    /* the first failure of a timed call's outputs */
-    int which;        /* the call of the two that was verified last */
+    int which;        /* which of the two calls was verified last */
 } candidate;
 
-/* The name of the implementation that a candidate is calling; NULL: none. An exit handler reads it
- * to name the one that ended the process. */
+/* The name of the implementation that a candidate is calling; NULL: none. If a kernel ends the
+ * process, an exit handler reads this name. */
 extern const char *volatile candidate_calls;
 
 /* The machine's limit: reads every input of the case once and writes every output once, with hardly
@@ -37,7 +37,7 @@ size_t limit_candidates_make(fixture *on, int threads, limit_candidate candidate
 /* Verifies the candidate on refilled buffers; returns the first failure. */
 verdict candidate_verify(candidate *a);
 
-/* For measure_run: every call gets the case's inputs, and after each round the arguments of the
- * last call, inputs included, are compared with the right ones. */
+/* Makes what measure_run() takes: every call gets the case's inputs, and after each round all
+ * arguments of the last call, inputs included, are compared with the right ones. */
 measure_candidate candidate_measured(candidate *a);
 measure_candidate limit_candidate_measured(limit_candidate *a);

@@ -36,11 +36,12 @@ struct field {
     limit_candidate limits[2];
     uint64_t random;
     bool pending;     /* the outputs of a call of MINE are to be compared */
-    char broken[320]; /* what a rung of ours did */
+    char broken[320]; /* what a rung of ours did wrong */
 };
 
-/* A clock without the cost of the messages between the processes. In statics, because the clock of
- * a measurement and what interrupts it get no context; a process runs one contest at a time. */
+/* A clock without the cost of the messages between the processes. These are statics, because the
+ * callbacks of a measurement for the clock and for interrupts get no context; a process runs one
+ * contest at a time. */
 static double skipped, overhead;
 static contest *running;
 

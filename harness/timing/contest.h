@@ -10,7 +10,7 @@ typedef enum contender { MINE, FROM, TO, CONTENDERS } contender;
 
 typedef struct contest {
     const nl_case *c;
-    const nl_impl *impl[CONTENDERS]; /* TO may be NULL: the limit alone */
+    const nl_impl *impl[CONTENDERS]; /* TO NULL: the limit takes its place */
     int threads;
     double seconds; /* of timing per contender */
     uint64_t seed;  /* of the data (random_seed) */

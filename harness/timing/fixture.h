@@ -11,7 +11,7 @@ typedef struct fixture {
     answer want, partial; /* partial: pRMSNorm's, computed when first verified */
     instance *in;         /* sets of buffers; several where calls rotate through them */
     size_t sets;
-    size_t calls;   /* a multiple of sets: no call used them since they were restored, or all did */
+    size_t calls;   /* since the sets were restored; a multiple of sets: all are alike */
     instance *last; /* the set of the last call */
 } fixture;
 
@@ -58,5 +58,5 @@ extern const nl_impl partial_impl;
 /* The number of features that the statistics read: c / 16, at least one. */
 size_t partial_features(size_t c);
 
-/* Its answer: The answer of RMSNorm with the mean square of only those features. */
+/* The answer of RMSNorm with the mean square of only those features. */
 bool partial_answer(const nl_case *c, nl_data *data, answer *out);

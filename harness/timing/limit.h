@@ -35,8 +35,8 @@ typedef struct limit_job {
 /* Moves the bytes, divided evenly among threads. */
 void limit_move(const limit_job *job, int threads);
 
-/* The fastest way with such stores, and with prefetch if it reads. trial returns the time of a call
- * that moves the bytes in this way; the fastest ways are tried repeatedly, the others once. */
+/* The fastest way with such stores; tries prefetching only if `reads`. trial returns the time of a
+ * call that moves the bytes in this way; the fastest ways are tried repeatedly, the others once. */
 limit_way limit_choose(limit_store stores, bool reads,
                        double (*trial)(void *context, limit_way way), void *context);
 

@@ -66,8 +66,7 @@ static double time_calls(const measure *m, size_t candidate, size_t untimed, siz
     return total;
 }
 
-/* A short trial of a candidate: nanoseconds of a timed call, and of a call with its untimed parts.
- */
+/* A short trial of a candidate: nanoseconds of a call; *whole includes the untimed parts. */
 static double try_candidate(const measure *m, size_t candidate, size_t *turn, double *whole) {
     for (size_t calls = 1;; calls *= 2) {
         double start = m->clock(), ns = time_calls(m, candidate, 1, calls, turn);

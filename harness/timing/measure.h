@@ -12,10 +12,11 @@
 typedef struct measure_candidate {
     void (*call)(void *context, size_t turn); /* turn counts the calls of all candidates */
     void *context;
-    /* Both untimed, or NULL: before every call, to restore its inputs or to flush the caches; and
-     * after the last call of each round, or of a trial, whose outputs are still in place. */
+    /* Untimed; either may be NULL. before() restores inputs or flushes the caches before every
+     * call; after() follows the last call of each round or trial, while its outputs are still in
+     * place. */
     void (*before)(void *context), (*after)(void *context);
-    /* Untimed too, or NULL: before the first call of a round or a trial. */
+    /* Untimed, or NULL: runs before the first call of a round or a trial. */
     void (*begin)(void *context, size_t calls);
 } measure_candidate;
 
@@ -42,7 +43,7 @@ typedef struct measure {
 bool measure_run(measure *m);
 void measure_free(measure *m);
 
-/* A first guess: nanoseconds of one call, from a few after an untimed one. */
+/* A first guess of the nanoseconds of one call, from a few calls after an untimed one. */
 double measure_trial(const measure_candidate *candidate, double (*clock)(void));
 
 /* The fewest rounds that give an interval narrower than the extremes, with `count` candidates. */

@@ -10,8 +10,7 @@ typedef struct mode {
     bool threaded, streams;
     int transfers
         [2]; /* readings of whole tensors in forward, in f32 without a residual; 0: each once */
-    int reads, copies; /* passes that RMSNorm saves: copies of stored tensors; reads of stored
-                          tensors, or if there are no copies, of a row in the first-level cache */
+    int reads, copies; /* passes that RMSNorm saves; without copies, reads are of cached rows */
 } mode;
 
 extern const mode modes[];
@@ -19,8 +18,9 @@ extern const size_t modes_count;
 
 const mode *mode_find(const char *name); /* NULL: there is none */
 
-/* The implementation of side 0 or 1, on the widest ISA that has it; NULL: none. In backward: plain
- * C's, or for an optimized mode the choice of nl_best() if it stores and threads alike. */
+/* The implementation of side 0 or 1, on the widest ISA that has it; NULL: none. For backward it is
+ * the plain C one; for an optimized mode the choice of nl_best(), if that stores and threads
+ * alike. */
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p);
 
 int mode_threads(const mode *m);

@@ -93,8 +93,8 @@ static double drift(terms *t, size_t m, size_t lanes) {
     return most / u;
 }
 
-/* Are rounding errors of sums of these data independent? Not for 16-bit numbers that may lie far
- * from zero: so few of their bits vary that the errors repeat. */
+/* Are rounding errors of sums of these data independent? Those of 16-bit numbers far from zero are
+ * not: so few bits of the numbers vary that the errors repeat. */
 static bool is_random(const nl_case *c) {
     const bool far = !*c->data || strncmp(c->data, "offset", 6) == 0;
     if (far && c->problem.dtype != NL_F32) return false;
@@ -102,8 +102,8 @@ static bool is_random(const nl_case *c) {
 }
 
 /* The relative error of a sum of m terms. The certain bound counts all roundings of a term. In the
- * probable bound, rounding errors average out except for the drift, and differ from the drift by
- * less than 9 standard deviations; twice that, since the drift varies as well. */
+ * probable bound, rounding errors average out to the drift, with a deviation of less than 9
+ * standard deviations; the factor 2 allows for a deviation of the measured drift as well. */
 static bound bound_of_sum(terms t, size_t m) {
     const double lanes = fmin(t.in->impl ? t.in->impl->lanes : 1, (double)m);
     const double chain = (double)m / lanes, certain = chain + lanes;
@@ -118,7 +118,7 @@ bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, si
     return bound_of_sum(t, in->c->problem.n * in->c->problem.s);
 }
 
-/* The largest of the bounds for these terms, NL_BIT() of each. */
+/* The largest bound of these kinds of terms, an NL_BIT() each. */
 static bound sum_of_group(const instance *in, const ref_outputs *want, size_t g, unsigned kinds) {
     bound most = {0};
     for (term kind = VALUES; kind <= GRADIENTS_XHAT; kind++) {
@@ -183,7 +183,7 @@ static void find_exact(const instance *in, const ref_outputs *want, size_t g, al
     a->exact = a->unit_xhat && m <= LARGEST_EXACT && is_power_of_two(m);
 }
 
-/* Does the method promise no more than an error that grows with the mean? */
+/* Does the method's error grow with the mean in any case, so that it may fold? */
 static bool may_fold(nl_method method) {
     return method != NL_REFINED && method != NL_SHIFTED;
 }

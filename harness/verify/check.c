@@ -70,8 +70,8 @@ typedef struct sentence {
     verdict v;   /* of BROKEN: why */
 } sentence;
 
-/* Cases are read in their order: a checker goes on beside another's long case while the line has
- * room. This is the most that Linux gives to anybody. */
+/* Messages are read in the order of the cases. While another checker has a long case, a checker
+ * goes on as long as its pipe has room; this is the largest pipe that Linux allows every user. */
 enum { LINE_BYTES = 1 << 20 };
 
 static FILE *to; /* a checker's end of the line */
@@ -141,11 +141,11 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
     int line[2];
     *j = (checkers){0};
     if (most > 1) j->owner = assign(cases, count, most, settings, context);
-    fflush(NULL); /* or each child would write what is buffered */
+    fflush(NULL); /* otherwise each child would write it, too */
     while (j->owner && j->count < most && pipe(line) == 0) {
         const int k = j->count;
 #ifdef F_SETPIPE_SZ
-        fcntl(line[1], F_SETPIPE_SZ, LINE_BYTES); /* or it keeps its size */
+        fcntl(line[1], F_SETPIPE_SZ, LINE_BYTES); /* if this fails, the pipe keeps its size */
 #endif
         const pid_t pid = fork();
         if (pid != 0) {

@@ -127,7 +127,7 @@ static double rounded_up(double u) {
     return strtod(text, NULL);
 }
 
-/* By problem and numbers: implementations whose arithmetic is the same share a line. */
+/* Sorts by problem, then by numbers: implementations whose arithmetic is the same share a line. */
 static int order_of_numbers(const void *a, const void *b) {
     const error_line *l = a, *m = b;
     const int problem = strcmp(l->problem, m->problem);

@@ -189,7 +189,7 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     if (leaves_range(fabsl(x))) out.promised = false; /* eps = 0: xhat itself overflows */
     if (a->folds && leaves_range(fabsl(gain) * (fabsl(d->want->mean[g]) * d->want->rstd[g] + 1)))
         out.promised = false; /* the shift of x * a + b leaves the range */
-    out.loose = isinf(gain);  /* times an xhat near zero, or as x * inf - mean * inf */
+    out.loose = isinf(gain);  /* NaN from an xhat near 0, or inf - inf if folded */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.scale);
     const long double before = fabsl(ref_gain(p, gamma, j)) * larger(fabsl(x), 1);
     const bool gated = nl_layers[p->op].gate;
@@ -203,7 +203,7 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     long double two = gain * ref_round(t, x + off) + shift;
     out.want = gain * ref_round(t, x) + shift;
     out.low = fminl(one, two), out.high = fmaxl(one, two);
-    const double few = gated ? 11 : 3; /* of the products, and silu */
+    const double few = gated ? 11 : 3; /* units of the products, and of silu */
     out.allowed = just(1 + few * ratio);
     const bool exact = is_float(gain) && is_float(gain * ref_round(t, x)) && is_float(out.want);
     out.blur = blur_of(t, exact ? 0 : few, out.scale);
@@ -283,7 +283,7 @@ static bool is_ordinary(long double v) {
     return fabsl(v) > 1e-9L && fabsl(v) < 1e9L;
 }
 
-/* Are the numbers of the group so too, if the gain and xhat are, and is none an interval? */
+/* Given ordinary gain and xhat, are all numbers of the group ordinary, and none an interval? */
 static bool is_ordinary_group(const expectations *d, size_t g) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;

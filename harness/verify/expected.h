@@ -47,7 +47,7 @@ typedef struct allowance {
     bool promised;  /* false: the method has no bound on these data */
     bool unit_xhat; /* backward, exact data: saved statistics make each xhat 1, -1 or 0 */
     bool folds;     /* y may be x * a + b */
-    bool exact;     /* no operation of y or dx rounds, but the one that stores it */
+    bool exact;     /* no operation of y or dx rounds except the store */
 } allowance;
 
 /* For group g of the instance's case, given the reference's statistics. */
@@ -70,8 +70,7 @@ bound allow_mean(const instance *in, const allowance *a);
 typedef struct expected_value {
     nl_dtype dtype; /* of the output */
     long double want, low, high;
-    long double scale; /* the size of the terms of its sum: the error's unit is that of dtype times
-                          this */
+    long double scale; /* of its terms; a unit is dtype's rounding error times scale */
     bound allowed;
     long double blur; /* in 16 bits: the allowed error of the float before rounding; else NaN */
     bool promised;    /* false: the method has no bound for this number */

@@ -8,9 +8,9 @@
 arena *isolate_arena(size_t bytes);
 
 /* Calls in->impl on its instance in a child process. The outputs arrive only if the instance lies
- * in the arena. For instances in the arena, our own kernels share a process until one of them ends
- * it, and loaded kernels share another; for others, each call gets a fresh process. False: why says
- * what the kernel did. */
+ * in the arena. If the instance lies in the arena, our own kernels share a process until one of
+ * them ends it, and loaded kernels share another. Otherwise each call gets a fresh process. False:
+ * why says what the kernel did. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
 /* If not NULL, it gets what a kernel prints, call by call, and printing is no failure. */
@@ -29,7 +29,8 @@ size_t isolate_scratch(const nl_impl *impl, const nl_problem *p);
 /* Ends the shared processes and frees the memory; call it before a measurement. */
 void isolate_end(void);
 
-/* From here on, processes whose parent has ended become children of this process, if they descend from
- * it; and end all its children. Nothing elsewhere than on Linux. */
+/* Orphans are processes whose parent has ended. orphans_adopt(): from now on this process becomes
+ * the parent of all orphans that descend from it. orphans_end() ends all its children. Both do
+ * nothing elsewhere than on Linux. */
 void orphans_adopt(void);
 void orphans_end(void);

@@ -79,8 +79,8 @@ typedef struct job {
     tally *total;
 } job;
 
-/* Does the plain part of number i, of a group with this floor, say that it is right, or that it is
- * without a bound? Not of a number whose error may be the largest: its expected value is needed. */
+/* Does the plain part tell that number i is right, or has no bound? floor: of its group. Always
+ * false if the error may be the largest, because that needs the expected value. */
 static bool check_plain(const job *k, size_t i, double got, double floor, tally *t) {
     const nl_dtype type = k->expectations->in->c->problem.dtype;
     const plain *it = &k->plain[i];
@@ -130,7 +130,7 @@ static verdict check_untouched(const instance *in) {
     return v;
 }
 
-/* `before` NULL: they were all `unset`. */
+/* before NULL: all bytes were `unset`. */
 static bool is_as_before(const unsigned char *bytes, const unsigned char *before, size_t count,
                          unsigned char unset) {
     if (before) return memcmp(bytes, before, count) == 0;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most elements of a case here. A pair runs until OVERLAPS calls of each overlapped one of the
- * other's, or a time is over, since other programs may use the machine. */
+/* Runs until OVERLAPS calls of each party have overlapped a call of the other, or for MOST_NS,
+ * since other programs may use the machine. LEAST, MOST: elements of a case. */
 enum { MOST = 40000, LEAST = 16384, OVERLAPS = 10, MOST_NS = 100000000, LINE = 64 };
 
 bool pair_wanted(const instance *in) {
@@ -67,7 +67,8 @@ static void halve(party *p) {
         p->c.problem = half;
 }
 
-/* other: with the signs of x changed, and narrower. False: out of memory, or two calls alone differ. */
+/* other: changes the signs of x, and halves the features. False: out of memory, or two calls alone
+ * differ. */
 static bool begin(party *p, const pair_call *s, bool other) {
     const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;
@@ -122,7 +123,8 @@ bool pair_agrees(const pair_call *s) {
     return !one.differs && !other.differs;
 }
 
-/* Of an added kernel on ordinary data? An input that a call changes could not be restored. */
+/* Only for added kernels on ordinary data, and not if a call overwrites an input, which nothing
+ * could restore. */
 bool pair_again_wanted(const instance *in) {
     bool again = !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0;
     for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);
@@ -229,8 +231,8 @@ static bool take(portion *of, const pair_call *s, size_t first, size_t n, size_t
     return true;
 }
 
-/* The first number of the rows that differs; SIZE_MAX: there is none. Which NaN comes out is up to
- * the order of an operation's operands, and so to the compiler. */
+/* The first number of the rows that differs; SIZE_MAX: there is none. All NaNs are equal: the
+ * compiler orders an operation's operands, and the order decides which NaN results. */
 static size_t first_other(const portion *of, const pair_call *s, nl_arg a, size_t first) {
     const nl_dtype t = of->c.problem.dtype;
     const size_t size = nl_dtype_size(t), count = of->c.problem.n * of->c.problem.c;

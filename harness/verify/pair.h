@@ -22,11 +22,11 @@ bool pair_agrees(const pair_call *s);
 /* May a call be made again in its buffers? */
 bool pair_again_wanted(const instance *in);
 
-/* The same for kernels that use threads: is a call repeated? */
+/* May a call of a kernel that uses threads be repeated? */
 bool pair_repeat_wanted(const instance *in, int threads);
 
-/* Repeats the call until its outputs differ from those that it has left, in which case it leaves the
- * others, or a moment is over: a race may show once in a hundred calls. */
+/* Repeats the call for a moment, since a race may show once in a hundred calls. Stops if the
+ * outputs differ from the first ones, and leaves the differing outputs. */
 void pair_repeat(const pair_call *s);
 
 /* A kernel may keep results of an earlier call and recognize it by its addresses. Is there an earlier
@@ -38,7 +38,7 @@ void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write
  * random numbers, one behind the other, each normalized by itself, and a call overwrites none of them. */
 bool batch_shows(const nl_case *c);
 
-/* In the process of the kernel, after its call: computes parts of the batch again, alone and with fewer
- * neighbours, in other places, on one thread, with other stores. `how` describes the first number with
- * other bits; "": there is none. */
+/* Runs in the process of the kernel, after its call. Computes parts of the batch again: alone and
+ * with fewer neighbours, in other places, on one thread, with other stores. `how` describes the
+ * first number with other bits; "": there is none. */
 void batch_compare(const pair_call *s, char *how, size_t size);

@@ -63,7 +63,7 @@ typedef struct check_settings {
     bool model; /* also verify a model's own output, where the data have one */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
-    /* Gets the verdict on both calls; impl NULL: on a model's own output. */
+    /* Gets the verdict that covers both calls; impl NULL: the verdict on a model's own output. */
     void (*judged)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
     /* Gets the verdict on each of the two calls; or NULL. False: out of memory. */
     bool (*noted)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
@@ -84,12 +84,14 @@ typedef struct checkers {
     unsigned char *owner; /* of each case */
 } checkers;
 
-/* Starts one for each processor that this process may use, and gives all about the same work. Of the
- * functions of `settings`, selects() runs in both, the others in this process. */
+/* Starts a checker for each processor that this process may use, and gives all checkers about the
+ * same work. Checkers and this process call selects() of the settings; only this process calls the
+ * other functions. */
 void checkers_start(checkers *j, const nl_case *cases, size_t count,
                     check_settings (*settings)(void *context, const nl_case *c), void *context);
 
-/* As check_case(), with what the checker of case i says; each case once, in order. */
+/* As check_case(), with the verdicts that the checker of case i sends. Call it once for each case,
+ * in order. */
 bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
                    size_t error_size);
 

@@ -177,7 +177,7 @@ static size_t allocated(void) {
 #endif
 }
 
-/* GCC's OpenMP runtime loses so many bytes with each team of one thread. */
+/* The bytes that GCC's OpenMP runtime loses with each team of one thread. */
 enum { TEAM_LOSES = 112 };
 
 /* malloc() keeps up to 7 freed blocks of each of 64 sizes, up to this many bytes: short rows may

@@ -6,8 +6,8 @@
 
 enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 
-/* A category is right on all its cases or not. Bits must also be the same on any number of threads,
- * for a batch those of a row whatever is computed with it.
+/* A category is right on all its cases or not. PART_BITS also requires the same bits on any number
+ * of threads, PART_BATCH the same bits of a row in any batch.
  * A speed, a count or an error has one case; its points follow the logarithm, from none at `from` to
  * all at `to`, for a speed and a count in steps. */
 typedef struct part {
@@ -40,7 +40,7 @@ typedef struct assignment {
     char title[100];
     part parts[PARTS_MAX];
     size_t count;
-    word_list forbidden; /* words that the source must not have, or stems, as nl_* */
+    word_list forbidden; /* words that the source must not have; nl_* is a stem */
     word_list allowed;   /* in spite of a stem */
     char headers[600];   /* that it may include; "": the usual ones */
     bool asks_method;    /* the kernel must promise `method` */

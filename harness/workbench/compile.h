@@ -31,7 +31,7 @@ typedef struct compiled {
     char folder[512], library[600]; /* temporary */
     char compiler[200], headers[COMMAND_PATH], name[64];
     const char *isa;              /* the widest that runs here if the file includes vec.h, else c */
-    const char *widest;           /* not for a wider one; NULL: any. Set before the call */
+    const char *widest;           /* the widest allowed; NULL: any. Set before the call */
     bool own, installed, vectors; /* this build's compiler; installed headers */
 } compiled;
 

@@ -99,9 +99,9 @@ static bool write_rules(const compiled *c, const assignment *rules, const char *
     return fclose(f) == 0;
 }
 
-/* The compiler's list of files that it opens has a line of dots and a name for each. After end.h
- * the file itself is read, and later only headers that were read before it: some are read more than
- * once. */
+/* Checks the compiler's list of opened files, which has a line of dots and a name for each. After
+ * end.h the compiler may open only the file itself and headers that it has opened before: some
+ * headers are read more than once. */
 static bool includes_allowed(const char *messages, char *error, size_t size) {
     const char *end = strstr(messages, "/end.h\n"), *line = end ? strchr(end, '\n') + 1 : NULL;
     if (!line) return snprintf(error, size, "the compiler does not list what it includes"), false;
@@ -191,7 +191,7 @@ static bool check_text(const compiled *c, const assignment *rules, const char *s
 
 static bool translate(const compiled *c, const assignment *rules, const char *source, char *error,
                       size_t size) {
-    /* the text that was checked: __has_include could make a second reading of the file differ */
+    /* compiles the checked text: preprocessing the file again could differ, by __has_include */
     if (!run(c, "-S -o kernel.s ./kernel.i", NULL, "messages", error, size)) {
         char *messages = *error ? NULL : read_text(c->folder, "messages", PREPROCESSED_MOST);
         if (messages && words_allowed(messages, source, error, size))
@@ -224,7 +224,7 @@ bool fence_kernel(const char *file, const assignment *rules, compiled *c, char *
                          write_rules(c, rules, source, NULL);
     if (!written) snprintf(error, size, "cannot write into %s", c->folder);
     const bool ok = written && check_text(c, rules, source, error, size) &&
-                    /* again, with the words that begin like a forbidden one */
+                    /* again, as write_rules() now knows the words that begin with a stem */
                     check_text(c, rules, source, error, size) &&
                     translate(c, rules, source, error, size);
     free(source);

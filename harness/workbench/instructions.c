@@ -83,14 +83,14 @@ static bool no_assembly(const char *name, size_t n, char *why, size_t size) {
     return snprintf(why, size, "it has assembly of its own (%.*s)", (int)n, name), false;
 }
 
-/* Also behind a prefix, as in "rep syscall". */
+/* Does the statement contain a forbidden word, also behind a prefix, as in "rep syscall"? */
 static bool is_forbidden(const char *statement) {
     for (size_t n; *(statement += strspn(statement, " \t")); statement += n)
         if (in(forbidden, statement, n = strcspn(statement, " \t"))) return true;
     return false;
 }
 
-/* Into text, or what else is executable? */
+/* Is this the text section, or another executable one? */
 static bool is_text(const char *section) {
     const char *flags = strchr(section, '"');
     return strstr(section, ".text") || (flags && memchr(flags, 'x', strcspn(flags + 1, "\"") + 1));
