@@ -88,8 +88,8 @@ def clear(results, chosen):
 
 
 def small(picture, out):
-    """For pages of text: 1280 pixels wide, of the 128 colours that lie farthest apart. The usual choice merges orange
-    and amber."""
+    """Saves the picture for pages of text: 1280 pixels wide, in the 128 colours that lie farthest apart; the usual
+    choice of colours merges orange and amber."""
     image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
     image.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
 

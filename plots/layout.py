@@ -30,7 +30,7 @@ def shown(figure):
 
 
 def lines(text, renderer):
-    """The box of a text without its empty lines; of an annotation without its arrow, which may cross anything."""
+    """The boxes of a text's lines that are not empty, and without an annotation's arrow, which may cross anything."""
     box, words = Text.get_window_extent(text, renderer), text.get_text().split("\n")
     if text.get_rotation() or len(words) == 1:
         return [(text.get_text(), text.get_fontsize(), box)]
@@ -64,7 +64,7 @@ def on_points(figure, texts):
 
 
 def strokes(axes):
-    """The lines of an axes in pixels, curves, limits, intervals, leaders, and the box in which each is seen."""
+    """The curves, limits, intervals and leaders of an axes, in pixels, with the box in which each is visible."""
     drawn = [(line, [line.get_path()]) for line in axes.lines if line.get_linestyle() != "None" and len(line.get_xydata())]
     drawn += [(lines, lines.get_paths()) for lines in axes.collections if isinstance(lines, LineCollection)]
     for artist, paths in drawn:
@@ -98,7 +98,7 @@ def ticks(axes, axis):
 
 
 def value(words):
-    """What a tick says, a number: 1/8, 10⁻³, 1,024, 64 KiB; None if it is none."""
+    """The number that a tick shows, as 1/8, 10⁻³, 1,024 or 64 KiB; None if it shows no number."""
     words = unicodedata.normalize("NFKC", re.sub("([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", r"**\1", words)).replace(",", "").replace("−", "-")
     words = re.sub(r"\$\\mathdefault\{(\d+)\^\{(-?\d+)\}\}\$", r"\1**\2", words)
     found = re.fullmatch(r"(-?[\d.]+)(?:(\*\*|/)(-?\d+))?(?: ?([kKM])(?:i?B)?)?", words)
@@ -110,7 +110,7 @@ def value(words):
 
 
 def of_axes(axes):
-    """Two ticks with one number, and an axis that runs backwards unsaid."""
+    """Ticks that show the same number, and an axis that runs backwards without a word about it."""
     for axis in "xy":
         words = ticks(axes, axis)
         values = [value(word) for word in words]

@@ -51,7 +51,7 @@ def shape(case):
 
 
 def between(savings):
-    """Of whole per cents: 5 to 24 % less; 9 % less to 6 % longer."""
+    """The range of the savings in whole per cents: "5 to 24 % less", "9 % less to 6 % longer"."""
     ends = [(f"{v:.0f}" if "%" in words else f"{v:.2g}", words) for v, words in map(size, (min(savings), max(savings)))]
     (a, low), (b, high) = [(end[0], ends[1 - i][1]) if end[0] == "0" else end for i, end in enumerate(ends)]
     if low != high:
@@ -61,7 +61,7 @@ def between(savings):
 
 
 def against(rows):
-    """One answer from the rows of some settings. One whose interval has 0 is not resolved, whatever its middle."""
+    """One answer from the rows of some settings. A setting whose interval contains 0 is not resolved."""
     resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]
     if len(resolved) == len(rows):
         return between(resolved)

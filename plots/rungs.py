@@ -36,7 +36,7 @@ IMPOSSIBLE = "‡ IMPOSSIBLE: faster than the limit by more than the noise; one 
 
 
 def mark(row):
-    """Beside the number of a row that is flagged as IMPOSSIBLE."""
+    """The mark beside the number of a row that is flagged as IMPOSSIBLE."""
     return IMPOSSIBLE[0] * bool(row["flag"])
 
 

@@ -68,7 +68,7 @@ class Page:
         return found
 
     def curves(self):
-        """Of a study: panel -> series -> (xs, ys)."""
+        """The curves of a study: panel -> series -> (xs, ys)."""
         return common.curves(self.read())
 
     def panel(self, name, *series):
@@ -168,7 +168,7 @@ class Page:
         axes.grid(True, axis="x", color=self.rule, linewidth=0.8)
 
     def points(self, axes, rows):
-        """Points (x, y, name, look of the marker), each with its name where that lies on no line, point or name."""
+        """Points (x, y, name, look of the marker); each name stands where it covers no line, point or other name."""
         inches, inverse = self.figure.dpi_scale_trans, self.figure.dpi_scale_trans.inverted()
         at = (axes.transData + inverse).transform([row[:2] for row in rows])
         room, lines = axes.get_window_extent().transformed(inverse), [path.transformed(inverse) for path, _ in layout.strokes(axes)]
@@ -222,7 +222,7 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """Each machine, its processor in at most so many letters; of several, in less than eight, the names."""
+        """The machines, each processor in at most `most` letters; if that is below eight, several machines are named."""
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Keeps what machines answered to the claims, and writes docs/claims.md, the table of chapter 16, and the
-sentence that both and the README have of RMSNorm against LayerNorm.
+"""Keeps what machines answered to the claims, and writes docs/claims.md, the table of chapter 16, and the sentence
+about RMSNorm and LayerNorm in these and in the README.
 
     normlab claims --passes 6
     scripts/claims.py --add NAME [results/evidence/PROCESSOR] [--program build/release/normlab]
@@ -14,7 +14,7 @@ sentence that both and the README have of RMSNorm against LayerNorm.
     scripts/claims.py --check
         writes nothing; exit code 1 when a page is not what would be written, lacks a claim or has a removed
         one, answers do not follow from the passes, a sentence that docs/relations.csv names does not hold, or a page
-        has a time, rate or share that neither a script wrote nor docs/numbers.csv allows
+        has a time, rate or share that no script wrote and docs/numbers.csv does not allow
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -124,7 +124,7 @@ def holds(row):
 
 
 def everybodys(answers):
-    """One answer for all machines: the one on which all machines that have an answer agree."""
+    """The answer for all machines, if those that have an answer agree."""
     decided = {a for a in answers if a in ("HOLDS", "FAILS", "DEPENDS")}
     if len(decided) > 1:
         return "DEPENDS" if "DEPENDS" in decided else "DEPENDS on the machine"

@@ -25,7 +25,7 @@ PROGRAM = markers.PROGRAM
 
 
 def layer(name, x, eps=0.0, **arrays):
-    """What the reference computes, as lists: y, or with dy dx and dgamma."""
+    """The reference's results as lists: y or, with dy, dx and dgamma."""
     with tempfile.TemporaryDirectory() as folder:
         outputs = {"dx": "out", "dgamma": "dgamma-out"} if "dy" in arrays else {"y": "out"}
         words = [PROGRAM, "run", name, "--impl", "reference", "--eps", repr(eps)]
@@ -215,7 +215,7 @@ QUESTIONS = [
     (15, "With {n} rounds, how sure is the interval from the smallest ratio to the largest?", "1 − 2 · 2^−{n}: {chance} %.", rounds),
     (15, "An interval is [0.97, 1.08] and the margin 2 %. Which verdict, and what would SAME need?", "NOT RESOLVED. An interval inside [0.98, 1.02], and an A/A band as narrow.", None),
     (15, "Why does no number of rounds in one process suffice?", "Where code and buffers lie, and the hour, are drawn once a process. They need passes and sittings.", None),
-    (16, "Norms take {share} % of a step, and a faster one saves {saved} % of their time. What is saved of the step, and what at most?", "{step} %; {most} %.", amdahl),
+    (16, "Norms take {share} % of a step, and a faster one saves {saved} % of their time. How much of the step does it save, and how much could a faster norm save at most?", "{step} %; {most} %.", amdahl),
     (16, "Count the transfers of unfused LayerNorm and RMSNorm, and of fused ones.", "12 and 7; 2 and 2.", None),
     (17, "RMSNorm in {lanes} lanes with c = {c}: which bound in units, by 1 + 8 + c / L + L?", "{bound}.", lost),
     (17, "A checker has `if (diff > tolerance) fail`. What passes?", "NaN: every comparison with it is false.", None),

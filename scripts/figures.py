@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes what the interactive figures of the site need (web/README.md): figures.js, the scripts of web/ as one, and
-normlab.wasm.js, the library as text, since a page that was opened as a file may fetch nothing.
+"""Makes what the interactive figures of the site need (web/README.md): figures.js, which joins the scripts of web/, and
+normlab.wasm.js, the library as text, because a page that was opened as a file cannot fetch other files.
 
     scripts/figures.py FOLDER
 
@@ -46,8 +46,8 @@ def bundle(folder):
 
 
 def on_site(page, text):
-    """The text of a page, with the figures where it has their markers, below what to try. In a chapter the paragraph
-    after the marker, which leads to docs/figures.md, makes room for what that page says about the figure."""
+    """The text of a page with a figure at each marker, below what to try. In a chapter, what docs/figures.md says about the
+    figure replaces the paragraph after the marker, which links there."""
     sections, titles = {}, {}
     for part in re.split(r"(?m)^## ", PAGE.read_text() if PAGE.exists() else "")[1:]:
         title, name, words = re.match(rf"(.+)\n\n{MARKER.pattern[1:]}(.*)", part, flags=re.S).groups()

@@ -66,7 +66,7 @@ def savings(rows):
 
 
 def compiled(rows):
-    """Against each kernel that was written by hand: torch.compile's time, and both in microseconds."""
+    """torch.compile's time against each hand-written kernel's, and both times in microseconds."""
     at, names = {(row["case"], row["how"]): row for row in rows}, columns(rows)
     lines, reached = [], [float(row["saving_low"]) >= -MARGIN for row in rows if row["verdict"] == "ok"]
     for case in dict.fromkeys(row["case"] for row in rows):
@@ -103,7 +103,7 @@ def short(number):
 
 
 def finding(row):
-    """Its size, where it is wrong or has no bound."""
+    """The size of an error, if it is wrong or has no bound."""
     if row["verdict"] in ("right", "skip", "error"):
         return row["verdict"]
     size = "NaN" if row["not_finite"] != "0" else short(row["units"])
@@ -164,7 +164,7 @@ def invariance(rows):
 
 
 def roundings(rows):
-    """A layer a line; a type in which an order gives every bit has its name alone."""
+    """A layer a line. An order that gives every bit of a type has its name alone in the cell."""
     layers = {}
     for row in rows:
         name, dtype = row["case"].split("/")
@@ -182,7 +182,7 @@ def roundings(rows):
 
 
 def roundings_gpu(rows):
-    """The layers that do not round as the CPU's page says of them, and the number of those that do."""
+    """The layers that round otherwise than on the CPU's page, and the number of the other layers."""
     known = PAGE.read_text()
     head, rule, *lines = roundings(rows).split("\n")
     here = [line for line in lines if " | ".join(line.split(" | ")[1:4]) not in known]

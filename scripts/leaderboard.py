@@ -3,10 +3,9 @@
 
     scripts/leaderboard.py FOLDER --names NAMES.txt --out leaderboard.html
 
-FOLDER has a results.json of `normlab grade --gradescope` a submission, NAME.json. NAMES.txt has those who want to be
-shown, a line `NAME: what the page calls them`; of the others the page shows nothing but how many they are. Sorted by
-points; the same points, the same place. The page needs no server, no script and no other file.
-Standard library only. SPDX-License-Identifier: MIT"""
+FOLDER has a file NAME.json for each submission, the results.json of `normlab grade --gradescope`. NAMES.txt lists those
+who want to be shown, with a line `NAME: NAME ON THE PAGE` each; the page only counts the others. Equal points share a
+place. The page needs no server, no script and no other file. Standard library only. SPDX-License-Identifier: MIT"""
 import argparse
 import html
 import json

@@ -504,7 +504,7 @@ def pictures():
 
 
 def contrast(one, other):
-    """Of two colours, as WCAG has it: 1 to 21. In grey only this contrast is left."""
+    """The contrast of two colours as WCAG defines it, from 1 to 21. It is what grey leaves of the colours."""
     def light(colour):
         parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
         return sum(w * (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4) for w, p in zip((0.2126, 0.7152, 0.0722), parts))
@@ -513,7 +513,7 @@ def contrast(one, other):
 
 
 def faint():
-    """Colours of the themes that merge, a line each: text with what lies behind it, lines with the page, the two fills."""
+    """A line for each pair of a theme's colours that merge: text and its background, lines and the page, the two fills."""
     least = [(text, behind, 4.5) for text in ("ink", "soft") for behind in ("back",)]
     least += [("ink", "fill-a", 4.5), ("ink", "fill-b", 4.5), ("a", "back", 3), ("b", "back", 2.5), ("fill-a", "fill-b", 1.2), ("a", "b", 1.1)]
     return [f"{one} on {other} has a contrast of {got:.2f}, less than {most:g}" for theme in (LIGHT, DARK)

@@ -85,7 +85,7 @@ def quiet(by_impl, impls):
 
 
 def table(found, impls):
-    """Implementations with the same cells share a column. Of long tables the rows without news are a sentence."""
+    """Implementations with the same cells share a column. A sentence replaces the rows without news in long tables."""
     shown = [by_impl for by_impl in found.values() if any(impl in by_impl for impl in impls)]
     calm = [by_impl for by_impl in shown if len(shown) > LONG and quiet(by_impl, impls) and exhibit_of(by_impl) != "control"]
     shown = [by_impl for by_impl in shown if by_impl not in calm]

@@ -7,10 +7,10 @@
     scripts/mutate.py --update
         writes the score and the survivors of all runs so far into docs/verification.md
 
-A mutant is one change by the rules of universalmutator. Only one file that contains it is compiled, and
-linked before the library of build/dev, whose own object is then not used. It is killed if a short check of
-that rung fails, or of another with the same header, or the built-in suite for them with the errors on record,
-or a unit test. The same object code as without the change is no mutant. Runs append to
+A mutant is one change by the rules of universalmutator. Only one file that contains the change is compiled, and
+linked before the library of build/dev, so that it replaces the library's object. A mutant is killed if one of these
+fails: a short check of the file's rung, or of another rung with the same header; the built-in suite for these rungs,
+with the errors on record; a unit test. A change that leaves the object code equal is no mutant. Runs append to
 build/mutate/mutants.csv, and skip what it holds."""
 import collections
 import contextlib
@@ -66,8 +66,8 @@ def all_mutants():
 
 
 def compiler(command, output):
-    """The command at -O1, in two thirds of the time, and without guesses of branches: they see a `continue`
-    even where it changes nothing."""
+    """The command at -O1, which takes two thirds of the time, and without guesses of branch probabilities, which react
+    to a `continue` even if it changes nothing."""
     words = [w for w in shlex.split(command) if w != "-Werror"]
     words[words.index("-o") + 1] = str(output)
     return words + ["-w", "-g0", "-O1", "-fno-guess-branch-probability"]
@@ -133,7 +133,7 @@ class Workplace:
                         NL_TUNING="tuning")[0] == 0
 
     def suite(self, program, rung):
-        """The built-in suite, with the errors on record of what this build has of the rung."""
+        """The built-in suite, compared with the errors on record of this build's instruction sets of the rung."""
         words = [program, "check", "--first", "--impl", rung, "--threads", 3]
         isa = ISA if rung.startswith("optimized") else "c"
         lines = (ROOT / "tests" / "largest_errors.csv").read_text().splitlines()
@@ -158,7 +158,7 @@ class Workplace:
         return test
 
     def try_units(self, units):
-        """Short checks. Yields why there is no more to do, or each object that differs, and its rung."""
+        """Short checks. Yields each object that differs with its rung; or, if nothing is left to do, the reason."""
         count = 0
         for unit in units:
             name = f"mutant{count}.o"

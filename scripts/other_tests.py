@@ -26,7 +26,7 @@ HEADLINE, STRICT = "allclose 1e-2", "allclose"
 
 
 def labs(folder):
-    """Of each wrong kernel of the labs: a file, made as tests/workbench/labs.sh makes it, and the cases of its assignment."""
+    """The file of each wrong kernel of the labs, made as by tests/workbench/labs.sh, and the cases of its assignment."""
     made = []
 
     def text(path, of):
@@ -77,7 +77,7 @@ MARKS = {"caught": "", "passes": "x", "unseen": "–"}
 
 
 def matrix(rows):
-    """A line for each fate: the kernels that share it, each with the smallest input that tells it from a right one."""
+    """A line for each set of results: the kernels that have it, each with the smallest input that shows its mistake."""
     lines = {}
     for row in rows:
         if row["group"] in KERNELS:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the instructions of the row norms' inner loops take at least on a core, from OSACA's models of ports, and how much of
-that the rungs reach (chapter 12).
+"""The least cycles that a core needs for the inner loops of the row norms, by OSACA's models of ports, and the share of this
+limit that the rungs reach (chapter 12).
 
     scripts/ports.py --model [--program build/release/normlab]
         runs a call of each rung one instruction at a time, finds its loops, and writes docs/ports.csv: cycles for 16
@@ -14,10 +14,10 @@ that the rungs reach (chapter 12).
     scripts/ports.py --check
         writes nothing; exit code 1 when a page is not what would be written, or a time is below the limit
 
-The limit of a loop is the largest of: its operations on the busiest ports; likewise its loads and stores; its instructions
-over the core's width; the longest chain from one step to the next. A rung's is the sum over its loops: at most a few steps of
-two loops overlap, since a core seldom predicts where a loop ends. Only --model needs more than the standard library.
-SPDX-License-Identifier: MIT"""
+The limit of a loop is the largest of four: its operations on the busiest ports; its loads and stores on theirs; its
+instructions over the core's width; the longest chain from one step to the next. A rung's limit is the sum over its loops:
+only a few steps of two loops overlap, since a core seldom predicts the end of a loop. Only --model needs more than the
+standard library. SPDX-License-Identifier: MIT"""
 import csv
 import ctypes
 import itertools
@@ -116,7 +116,8 @@ def disassembled(text):
 
 
 def loops(ran, code):
-    """[(instructions of a step, steps)], of innermost loops with at least a hundredth of what ran; and their share.
+    """[(instructions of a step, steps)] of the innermost loops with at least a hundredth of the instructions that ran, and
+    the share of these loops.
     A step ends with a jump back to where it began. The last one ends at any jump, so the instruction that ran most often
     tells how many steps there were."""
     ran = [at for at in ran if at in code]  # without the C library's
@@ -136,8 +137,8 @@ def loops(ran, code):
 
 
 def busiest(uops):
-    """The cycles of operations [(cycles, ports)] if each takes the best of its ports: of every set of ports, those that
-    can go nowhere else share it."""
+    """The cycles of operations [(cycles, ports)] if each takes the best of its ports: the largest, over all sets of ports, of
+    the cycles of those that can use no other port, divided by the size of the set."""
     kinds = {frozenset(ports) for _, ports in uops}
     unions = {frozenset().union(*some) for size in range(1, len(kinds) + 1) for some in itertools.combinations(kinds, size)} \
         if len(kinds) <= 12 else kinds
@@ -159,7 +160,7 @@ class Core:
         self.semantics, self.known = ArchSemantics(self.parser, self.model), {}
 
     def cycles(self, step):
-        """Of one step of a loop: kind -> cycles."""
+        """The cycles of one step of a loop: kind -> cycles."""
         text = "\n".join(re.sub(r"^(j\w+)\s+.*", r"\1 .L1", line) for line in step) + "\n"
         if text not in self.known:
             kernel = self.parser.parse_file(text)
@@ -218,7 +219,7 @@ def timing():
 
 
 def add(name, results):
-    """Keeps times; of the machine, what names it."""
+    """Keeps the times, and the facts that identify the machine."""
     with files.needed(results):
         rows, facts = files.rows(results), files.machine(results)
         peak = {row["series"]: float(row["y"]) for row in files.rows(results.with_name("peak.csv")) if row["x"] == "1"}
@@ -263,7 +264,7 @@ def cell(row):
 
 
 def tables():
-    """The chapter's table: the fastest rungs of a machine; and that of all rungs."""
+    """The chapter's table, which has each machine's fastest rungs, and the table of all rungs."""
     of = limits()
     order = sorted(of, key=lambda key: (key[0].split("/")[1] == "backward", key[0], key[2], rungs.place(key[1])))
     short, far, wide = [], {}, []

@@ -79,7 +79,7 @@ def pictures(found):
 
 
 def gallery(found):
-    """A row a slide: its experiment and itself."""
+    """A row for each slide: its experiment and its picture."""
     rows = []
     for name, (question, source) in found.items():
         file = ROOT / "experiments" / f"{source}.txt"
@@ -163,7 +163,7 @@ def table(results, impls, op, pass_):
 
 
 def halves(results, impls, op, pass_):
-    """The rungs that f32 at the small size lacks, in bf16."""
+    """The rungs in bf16 that have no f32 at the small size."""
     lacking = [(impl, results.half[impl["impl"], op, pass_]) for impl in impls
                if (impl["impl"], op, pass_, results.small) not in results.at and (impl["impl"], op, pass_) in results.half]
     rows = [[*idea(impl, "../"), shape(row), *timed(row)] for impl, row in lacking]
@@ -252,7 +252,7 @@ def empty_cells(page):
 
 
 def versions():
-    """Of the library, and as CITATION.cff has it."""
+    """The versions of the library and in CITATION.cff."""
     return [(re.search(pattern, (ROOT / name).read_text(), flags=re.M) or ["", "none"])[1] for name, pattern in (
         ("include/normlab.h", r'^#define NL_VERSION "(.*)"'), ("CITATION.cff", r"^version: *(\S+)"))]
 

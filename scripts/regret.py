@@ -4,10 +4,11 @@
     scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab] [--peers]
 
 The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass and type, with and without a residual, rows
-that do not follow each other, pictures (BatchNorm), and stores that are asked for. Regret is the choice's time over the
-fastest rung's, in the same rounds; where stores are asked for, only rungs that store so compete. Prints the worst shapes and
-the mean, the 99th percentile and the worst; the rows stand in results/regret-drawn.csv. With --peers and build/peers/normlab
-the other libraries take part (docs/peers.md), and the shapes where one of them is faster follow. Standard library only."""
+that do not follow each other, pictures (BatchNorm), and stores that the caller chooses. Regret is the choice's time over
+the fastest rung's, in the same rounds; if the caller chooses the stores, only rungs with such stores compete. Prints the
+worst shapes, and the mean, the 99th percentile and the largest regret; the rows go to results/regret-drawn.csv. With
+--peers and build/peers/normlab other libraries take part (docs/peers.md), and it also prints the shapes where one of them
+is faster. Standard library only."""
 import math
 import random
 import subprocess

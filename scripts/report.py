@@ -81,7 +81,7 @@ class Page:
         return inline.target(str(path), ROOT / "README.md", self.here)
 
     def pictures(self, name):
-        """An experiment's slide, and a small one for the contents, if it is drawn."""
+        """The slide of an experiment, and a small copy for the contents; None if it was not drawn."""
         slide = pictures.slide(self.results, name)
         return {"slide": slide and pictures.data(slide, 1280), "answer": slide and pictures.answer(slide), "thumb": slide and pictures.data(slide, pictures.THUMB)}
 
@@ -178,7 +178,7 @@ class Page:
                          "table": moved and self.html(table, "The largest changes")}
 
     def tuning(self):
-        """The values that normlab tune found; where they differ from the default, the default's time over theirs."""
+        """The values that normlab tune found. A value that differs from its default has the default's time over its own."""
         path = self.results / "tuning.log"
         if not path.exists():
             return None

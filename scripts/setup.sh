@@ -83,8 +83,8 @@ cmake_is_new() {
     [[ $version && $(printf '%s\n' $cmake_oldest "$version" | sort -V | head -n 1) == "$cmake_oldest" ]]
 }
 
-# Fails where nothing can be written, and while another one runs here: they would mix their builds. The lock
-# lasts as long as a process of this run.
+# Fails if the folder cannot be written, or while another run uses it: two runs would mix their
+# builds. The lock lasts as long as any process of this run.
 own_folder() {
     if ! mkdir -p build 2>/dev/null || ! [[ -w . && -w build ]]; then
         echo "$PWD cannot be written to, and build/, results/ and .venv/ belong there: copy it" >&2
@@ -136,7 +136,7 @@ get_programs() { # TABLE
     exit 2
 }
 
-make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes it, and again when they changed; a link to one is left as it is
+make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes the environment, again if they changed; leaves a link alone
     local stamp
     [[ ! -L $1 ]] || ! "$1/bin/python" -c '' || return 0
     stamp=$(echo "$PWD" "${@:3}" && "$python" --version && cat "$2")

@@ -10,7 +10,7 @@ TOP, AT = 2.0**24, 1024
 
 
 def error(row):
-    """At most TOP, also if the value is not finite."""
+    """The error, but at most TOP; TOP if it is not finite."""
     return min(float(row["error_u"] or TOP), TOP) if isfinite(float(row["error_u"] or TOP)) else TOP
 
 

@@ -15,7 +15,7 @@ LEFT, RIGHT = -25, 72
 
 
 def others(family):
-    """The name of machines of this kind, and name -> (savings, facts) of those of other kinds that the project keeps."""
+    """This machine's name among those that the project keeps, and name -> (savings, facts) of the other machines."""
     name, found = "this machine", {}
     for path in sorted(MACHINES.glob("*/claims.csv")):
         known = files.facts_of(path.parent / "machine.txt")

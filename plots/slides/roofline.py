@@ -39,7 +39,7 @@ def peak(page):
 
 def ports(page, row):
     """Gflop/s of a rung by its instructions alone (scripts/ports.py), at the clock that one chain of multiply-adds shows;
-    None where the core is not modelled or that was not measured."""
+    None if the core has no model, or the chain was not measured."""
     core = files.core(page.path("ladder"), DOCS / "machines")
     case = f"{row['op']}/{row['pass']}/{row['dtype']}"
     limit = [float(found["limit"]) for found in files.rows(DOCS / "ports.csv") if found["core"] == core

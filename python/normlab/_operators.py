@@ -23,8 +23,8 @@ def _refusal(ctx: Any, *_: Any) -> None:
 
 def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
               gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
-    """A custom operator of a generator, which yields its results without their values, and then sets these. Outside of
-    a compiler it is called by a Function, which torch.func can transform."""
+    """Makes a custom operator of a generator, which first yields its results without values and then sets the values.
+    Outside of a compiler a Function calls the operator, so that torch.func can transform it."""
     def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
         def compute(*args: Any) -> Any:
             run = steps(*args)
@@ -54,7 +54,7 @@ def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, outpu
 
 
 def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> None:
-    """A function of normlab, which may lack the parameters of arrays that are None or empty."""
+    """Calls a function of normlab without the arrays that are None or empty, since it may lack such parameters."""
     there = {key: given for key, given in arrays.items() if given is not None and given.size}
     getattr(layers, name)(*args, out=out, threads=torch.get_num_threads(), **there, **options)
 
@@ -95,7 +95,7 @@ def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
 def norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor],
          running_mean: Optional[Tensor], running_var: Optional[Tensor], layer: str, training: bool, momentum: float,
          eps: float, cast_before_weight: bool, rounded_sum: bool) -> Iterator[Any]:
-    """y, x + residual, the statistics mean and rstd, and the new running ones; what there is not, is empty."""
+    """y, x + residual, mean, rstd and the new running statistics; a result that does not exist is an empty tensor."""
     batch, running = layer == "batch_norm", [running_mean, running_var]
     groups = (x.shape[1:2] if batch else x.shape[:-1]) if training else (0,)
     y, total = x.new_empty(x.shape), x.new_empty(0 if residual is None else x.shape)

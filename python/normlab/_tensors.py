@@ -8,7 +8,7 @@ from ._arrays import bfloat16
 
 
 def _levels(tensor: Tensor) -> list[int]:
-    """How many rows each level of steps has, from the inside; three: the library cannot use it in place."""
+    """The number of rows of each level of steps, from the inside. Three levels: the library cannot use the tensor."""
     axes = [(by, count) for by, count in zip(tensor.stride()[-2::-1], tensor.shape[-2::-1]) if count != 1]
     if tensor.shape[-1] != 1 and tensor.stride(-1) != 1:
         return [0, 0, 0]
@@ -29,7 +29,7 @@ def _levels(tensor: Tensor) -> list[int]:
 
 
 def in_place(*tensors: Optional[Tensor]) -> list[Any]:
-    """Tensors as arrays; copies those whose rows do not fit the library's strides together with the tensors before."""
+    """Tensors as arrays. Copies a tensor whose rows the library's strides cannot describe with those before it."""
     inner, made = 0, []
     for tensor in tensors:
         if tensor is not None and not tensor.is_contiguous():

@@ -60,7 +60,7 @@ Interval = tuple[float, float, float]  #: a median, and the ends of its interval
 
 
 class Race(NamedTuple):
-    """Functions that took turns in rounds. Intervals hold all together with 95 % confidence."""
+    """What a race measured; its functions take turns in rounds. All intervals hold together with 95 % confidence."""
 
     ns: list[Interval]  #: of one call
     log_ratios: list[Interval]  #: log(time / time of the first function), within rounds

@@ -108,7 +108,7 @@ def qwen2_rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-6, residual: O
 def gated_rms_norm(input: Tensor, gate: Tensor, weight: Optional[Tensor] = None, eps: Optional[float] = 1e-6,
                    gate_first: bool = False, cast_before_weight: bool = False) -> Tensor:
     """rms_norm(input) * silu(gate), as in Qwen3-Next; with gate_first rms_norm(input * silu(gate)), as in Mamba-2
-    (docs/naming.md). Over the axes of weight, or without one the last. silu is computed in float32."""
+    (docs/naming.md). Normalizes the axes of weight, or the last axis without a weight. silu is computed in float32."""
     shape = input.shape[-1:] if weight is None else weight.shape
     rows = _rows_of(input, shape, gate=gate)
     if _takes("gated_rms_norm", input):
@@ -221,7 +221,7 @@ _SWAPS = {getattr(torch.nn, kind.__name__): kind
 
 
 def _foreign(module: torch.nn.Module) -> Optional[type]:
-    """The class for a model's own RMSNorm: it has the name and the parts of one, and computes the same numbers."""
+    """The class that replaces a model's own RMSNorm, if that has the name, the parts and the numbers of one."""
     weight, eps = (next((getattr(module, name) for name in names if hasattr(module, name)), None)
                    for names in (("weight",), ("variance_epsilon", "eps")))
     if not type(module).__name__.endswith("RMSNorm") or isinstance(module, torch.nn.RMSNorm) or \

@@ -47,8 +47,8 @@ class Mistake(NamedTuple):
 
 
 class OtherBatch(NamedTuple):
-    """Rows that were computed in another batch, beside the judged ones. An ulp is of the judged type, or if one of the
-    numbers is none of that type, of the arrays'."""
+    """Rows that were computed in another batch, beside the judged ones. Ulps are those of the judged
+    type or, if that type does not hold all numbers, of the arrays' type."""
 
     rows: int  #: that were compared
     other_rows: int  #: those with other bits

@@ -131,7 +131,7 @@ static nl_stride *stride_of(nl_problem *p, nl_arg arg) {
     }
 }
 
-/* Merges the axes before the last, from the inside, where one's step is the extent of the next.
+/* Merges the axes before the last, from the inside, if the step of one is the extent of the next.
  * Returns how many are left, with their lengths and steps in bytes; 3: too many, or a step that
  * rows cannot have. */
 static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {

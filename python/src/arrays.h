@@ -18,7 +18,8 @@
 /* A new reference; converts other objects through normlab._arrays, without a copy. NULL: raised. */
 PyArrayObject *array_from(PyObject *given, const char *name);
 
-/* A new reference to a result as x came: a tensor of PyTorch for one, else the array. NULL: raised. */
+/* A new reference to a result in x's kind: a PyTorch tensor if x is one, else the array. NULL:
+ * raised. */
 PyObject *array_like(PyArrayObject *made, PyObject *x);
 
 /* The storage type of a tensor; false: not one of the library's, raised unless name is NULL. */
@@ -41,5 +42,5 @@ bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, 
 /* A new array for this argument, in its type: zeros, unless it is a tensor. */
 PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);
 
-/* One of zeros, of NumPy's type of this number. */
+/* A new array of zeros for this argument, of NumPy's type number `type`. */
 PyArrayObject *array_zeros(nl_arg arg, const nl_problem *p, PyArrayObject *x, int type);

@@ -42,7 +42,8 @@ bool call_impl(PyObject *given, const nl_impl **out) {
     return *out;
 }
 
-/* Names the setting, which Python's own message lacks. What else its conversion raised, stays. */
+/* Replaces Python's message about a wrong number by one that names the setting; leaves other
+ * exceptions. */
 static bool wrong_setting(const char *name, PyObject *given, const char *expected) {
     if (PyErr_ExceptionMatches(PyExc_TypeError))
         PyErr_Format(PyExc_TypeError, "%s is %R; it must be a%s number", name, given, expected);

@@ -27,7 +27,8 @@ bool call_begin(void);
 /* Raises what nl_message() says. */
 void *call_raise(nl_status status);
 
-/* An implementation as None, or what str() makes "NAME" or "NAME@ISA" of. False: raised. */
+/* Finds an implementation: None, or an object that str() turns into "NAME" or "NAME@ISA". False:
+ * raised. */
 bool call_impl(PyObject *given, const nl_impl **out);
 
 void call_release(call *k);

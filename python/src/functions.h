@@ -12,9 +12,10 @@
 FAST_FUNCTION(layers_forward);
 FAST_FUNCTION(layers_backward);
 
-/* Before call.h's arguments: the storage type of the result. Tensors are in C order. The reference
- * takes float64 and makes the right numbers, y, xhat, mean, ... or dx, dgamma and dbeta; the judge
- * takes any float type and makes the fields of normlab.Judgement; both are dicts. */
+/* The first argument is the storage type of the result; those of call.h follow. Tensors are in C
+ * order. Both return a dict: the reference, which takes float64, the right numbers (y, xhat, mean,
+ * ... or dx, dgamma, dbeta); the judge, which takes any float type, the fields of
+ * normlab.Judgement. */
 FAST_FUNCTION(truth_reference);
 FAST_FUNCTION(truth_judge);
 
@@ -25,7 +26,8 @@ bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *
 FUNCTION(data_case);
 FUNCTION(data_museum);
 
-/* Rows are tuples: all; and that of nl_best() for (op, pass, dtype, n, c, s, threads). */
+/* Rows of the table, as tuples: all of them; the one that nl_best() takes for (op, pass, dtype, n,
+ * c, s, threads). */
 FUNCTION(table_implementations);
 FUNCTION(table_best);
 

@@ -92,7 +92,8 @@ static bool read_batch(PyObject *given, size_t first, const nl_problem *p, npy *
     return !PyErr_Occurred();
 }
 
-/* Before the arguments of truth_reference: the rows of another batch or None, and the first. */
+/* Arguments: the rows of another batch or None, the first of these rows, then those of
+ * truth_reference. */
 PyObject *truth_judge(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     call k = {0};
     submission of = {0};

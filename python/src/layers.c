@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The layers of the package call the library's y and dx so. */
+/* The name of an argument in the package, which calls y and dx "out". */
 static const char *name_of(nl_arg a, nl_pass pass) {
     return a == NL_Y || a == NL_DX ? "out" : nl_arg_name(a, pass);
 }

@@ -64,7 +64,8 @@ PyObject *race_calls(PyObject *self, PyObject *args) {
     return free(candidates), all;
 }
 
-/* Who computes a case: an implementation, or of None the choice of nl_best(). False: raised. */
+/* Sets the candidate for a case: the named implementation or, for None, the choice of nl_best().
+ * False: raised. */
 static bool enter(fixtures *all, const char *text, PyObject *name, candidate *out) {
     char why[700];
     const nl_impl *impl;

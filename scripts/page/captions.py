@@ -84,7 +84,7 @@ def check(rows):
     used = [row for row in right if not math.isnan(share(row))]
     if used:
         worst = max(used, key=share)
-        says.append(f"Nearest to its bound of those that are within: {rungs.name(worst['impl'])} "
+        says.append(f"Right, and nearest to its bound: {rungs.name(worst['impl'])} "
                     f"({worst['isa']}) on {worst['case']}, at {share(worst):.3g} of it.")
     for group, members in groups.items():
         found = Counter(row["verdict"] for row in members)

@@ -52,7 +52,7 @@ class Layer(NamedTuple):
 
     @property
     def calls(self) -> int:
-        """Of the layer in one of `timed`."""
+        """The number of calls of the layer in one call of `timed`."""
         return QUEUED if self.queue else 1
 
 

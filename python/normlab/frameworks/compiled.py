@@ -1,4 +1,4 @@
-"""Does torch.compile reach kernels written by hand? Each layer, compiled, in turns with the same layer of another."""
+"""Does torch.compile reach kernels written by hand? Times each compiled layer in turns with a hand-written one."""
 from math import nan
 from typing import Any, NamedTuple
 
@@ -48,7 +48,7 @@ def measure(how: str, case: str, threads: int, seconds: float, device: str) -> C
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Compiled:
-    """For a process of its own."""
+    """Runs in a process of its own."""
     confine(threads)
     row = Compiled(how, "", case, threads, device, "fail")
     if how not in BY_HAND[device]:
@@ -60,7 +60,7 @@ HEAD = f"{'by hand':14} {'case':38} {'by hand':>10} {'compiled':>10} us  torch.c
 
 
 def says(low: float, high: float) -> str:
-    """Of a saving's interval, in per cent."""
+    """The verdict on a saving's interval, in per cent."""
     return "reached" if low >= -MARGIN else "not reached" if high < -MARGIN else "NOT RESOLVED"
 
 

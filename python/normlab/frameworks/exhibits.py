@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 
 
 def cases(quick: bool = False) -> list[str]:
-    """The museum's own, those of the row norms in every type; special values; and many rows, whose gradients of
-    gamma and beta are long sums."""
+    """The museum's cases, which row norms get in every type; special values; and many rows, for long sums of dgamma and
+    dbeta."""
     found: dict[str, None] = {}
     for exhibit in museum():
         for spelling in exhibit.cases:
@@ -60,7 +60,7 @@ def judge_case(framework: Framework, how: str, case: str) -> Finding:
 
 
 def judge_by_name(how: str, case: str, device: str = "cpu") -> Finding:
-    """For a process of its own."""
+    """Runs in a process of its own."""
     return attempt(lambda: judge_case(make(how, 1, device), how, case), Finding(how, "", case, "", "error"))
 
 

@@ -53,7 +53,7 @@ def of_rows(framework: Framework, given: Problem, rows: NDArray[Any]) -> NDArray
 
 
 def compare(framework: Framework, how: str, case: str, threads: int) -> Invariance:
-    """The first rows of the case, alone, and at drawn places of batches with drawn neighbours."""
+    """Computes the first rows of the case alone, then at random places of batches with random neighbours."""
     row = Invariance(how, framework.version, case, threads, "same")
     op, _, tail = case.partition("/")
     given, draw = problem(op, tail), np.random.default_rng(1)
@@ -80,7 +80,7 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
 
 
 def compare_by_name(how: str, case: str, threads: int, device: str = "cpu") -> Invariance:
-    """For a process of its own."""
+    """Runs in a process of its own."""
     confine(threads)
     return attempt(lambda: compare(make(how, threads, device), how, case, threads),
                    Invariance(how, "", case, threads, "error"))

@@ -40,7 +40,7 @@ def confine(threads: int) -> None:
 
 
 def attempt(measure: Callable[[], Row], row: Row) -> Row:
-    """What `measure` returns, or `row` with the reason why it returns nothing: skipped if something is missing."""
+    """Returns what `measure` returns or, if that fails, `row` with the reason; "skip" if something is missing."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -56,7 +56,7 @@ class Row(NamedTuple):
     version: str
     case: str  #: "rms_norm/bf16"
     order: str = ""  #: that with the fewest differing outputs
-    verdict: str = "skip"  #: "same", "differs"; "wrong" is normlab's alone; "skip", or "error": none came
+    verdict: str = "skip"  #: "same", "differs", "wrong" (only normlab), "skip", or "error": no result came
     differ: float = nan
     outputs: int = ROWS * FEATURES
     next: str = ""  #: the next best order
@@ -84,8 +84,8 @@ class Data(NamedTuple):
 
 
 def drawn(layer: Layer, dtype: str) -> Data:
-    """x in steps of 1/64, each row with a mean of a few steps, the residual in steps of 2^-12: their sum has more
-    bits than 16-bit types."""
+    """Draws x in steps of 1/64, with a mean of a few steps in each row, and the residual in steps of 2^-12. Their sum has
+    more bits than 16-bit types."""
     draw = np.random.default_rng(41)
     half = draw.integers(-120, 121, (ROWS, FEATURES // 2))
     x = np.concatenate([half, 2 * draw.integers(-3, 4, (ROWS, 1)) - half], 1)
@@ -169,7 +169,7 @@ def compare(got: Floats, layer: Layer, dtype: str, data: Data) -> list[tuple[int
 
 
 class Torch:
-    """Also of transformers, whose norms are modules of PyTorch."""
+    """PyTorch's norms, and those of transformers, which are modules of PyTorch."""
 
     def __init__(self, how: str, device: str) -> None:
         framework: Any = make("liger" if how == "liger" else "pytorch", 1, device)
@@ -305,7 +305,7 @@ def find(runner: Any, how: str, spelling: str) -> Row:
 
 
 def find_by_name(how: str, spelling: str, device: str = "cpu") -> Row:
-    """For a process of its own."""
+    """Runs in a process of its own."""
     return attempt(lambda: find(library(how, device), how, spelling), Row(how, "", spelling, verdict="error"))
 
 

@@ -34,7 +34,7 @@ class Saving(NamedTuple):
 
 
 def pair(case: str) -> tuple[Problem, Problem]:
-    """Both layers on the same arrays: where the pages of other ones lie can cost more than a layer saves."""
+    """Gives both layers the same arrays: the place of arrays in memory can matter more than what a layer saves."""
     first, second = problem("layernorm", case), problem("rmsnorm", case)
     same_ones = {name: first.arrays[name] for name, a in second.arrays.items() if np.array_equal(first.arrays[name], a)}
     return first, second._replace(arrays={**second.arrays, **same_ones})
@@ -61,7 +61,7 @@ def measure(framework: Framework, how: str, case: str, threads: int, seconds: fl
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Saving:
-    """For a process of its own."""
+    """Runs in a process of its own."""
     confine(threads)
     return attempt(lambda: measure(make(how, threads, device), how, case, threads, seconds, device),
                    Saving(how, "", case, threads, device, "fail"))

@@ -74,7 +74,7 @@ def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], None]:
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Step:
-    """For a process of its own. Its norms are the same that saving.py verifies."""
+    """Runs in a process of its own. Its norms are the same that saving.py verifies."""
     confine(threads)
     try:
         framework: Any = make(how, threads, device)

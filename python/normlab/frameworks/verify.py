@@ -13,8 +13,8 @@ ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
 def problem(op: str, tail: str) -> Problem:
-    """Of a case without its layer, "forward/f32/64x1024/normal". backward and both are training, "both" as
-    in claims. The parameters are rounded to x's type. ValueError: the spelling is wrong."""
+    """The problem of a layer and a case without it, "forward/f32/64x1024/normal". "backward" and "both" mean training,
+    "both" as in claims. The parameters are rounded to x's type. ValueError: the spelling is wrong."""
     direction, _, rest = tail.partition("/")
     read = case(f"{op}/forward/{rest}")
     arrays = dict(read.arrays)
@@ -27,8 +27,8 @@ def problem(op: str, tail: str) -> Problem:
 
 
 def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDArray[Any]) -> Optional[NDArray[Any]]:
-    """The float32 nearest to the exact sum within one unit of `got`, which has 16 bits: its unit is the roundoff
-    of its type times the size of the terms, as for y and dx, and the judge knows the unit of float32 only."""
+    """The judge knows the unit of float32 only. So this returns, for a `got` of 16 bits, the float32 nearest to the exact
+    sum within one unit of `got`: the roundoff of its type times the size of the terms, as for y and dx."""
     if got is None or got.dtype == np.float32:
         return got
     wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * scale.astype(np.float64)
@@ -38,7 +38,7 @@ def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDA
 
 
 def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
-    """Of y; and in training of dx, dgamma and dbeta together."""
+    """The judgement of y; in training also that of dx, dgamma and dbeta together."""
     a, eps, op = given.arrays, given.eps, given.op
     beta = None if op == "rmsnorm" else a.get("beta")
     found = [judge(outputs["y"], op, a["x"], a.get("gamma"), beta, eps=eps)]
