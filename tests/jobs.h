@@ -16,8 +16,8 @@ _Static_assert(sizeof(nl_forward_args) == (POINTERS + 1) * sizeof(void *),
 _Static_assert(sizeof(nl_backward_args) == (POINTERS + 1) * sizeof(void *),
                "nl_backward_args has changed");
 
-/* Every valid pair of op and pass: the top rung of its teaching ladder; the pointers that a call
- * with all of them needs; and the other pointers, which it accepts. */
+/* For every valid pair of op and pass: the top rung of its teaching ladder, the pointers that a
+ * call must have, and the other pointers that it accepts. */
 static const struct job {
     nl_op op;
     nl_pass pass;

@@ -23,7 +23,7 @@
 #define FRESH .gain = {'c', 1, 0}, .beta = {'c', 0, 0}
 #define NORMAL \
     { 'n', 0, 1 }
-/* On N(0, 1), in all types, of all outputs, with whatever arguments the kernel takes. */
+/* Tests on N(0, 1), in all types, of all outputs, with all arguments that the kernel takes. */
 #define ANY_KERNEL                                                                   \
     .types = F32 | F16 | BF16, .x = NORMAL, .residual = NORMAL, .dy = NORMAL, FRESH, \
     .cases = {"64x1024"}, .compares = ALL_OUTPUTS, .own_options = true

@@ -13,10 +13,10 @@ typedef struct fill {
     double a, b;
 } fill;
 
-/* CLOSE: each |got - want| <= atol + rtol |want|, which no NaN meets. FINITE: no |got - want| >
- * that if want is finite, so a NaN passes. SQUARES: the sum of squared errors is at most rtol times
- * that of squares. NORM: CLOSE in forward (also if beta makes want small by cancellation); SQUARES
- * with rtol^2 in backward. */
+/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: no |got - want| >
+ * atol + rtol |want| where want is finite, which a NaN passes. SQUARES: the sum of squared errors
+ * is at most rtol times the sum of squares. NORM: CLOSE in forward (also if beta makes want small
+ * by cancellation); SQUARES with rtol^2 in backward. */
 typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
 
 typedef struct tolerance {

@@ -54,8 +54,8 @@ bool suspects_add_mutants(suspects *all) {
     return true;
 }
 
-/* The first of these cases that it fails, made smaller. False: it is wrong in other respects than its
- * numbers, as in its speed. */
+/* Finds the first of these cases that the kernel fails, and makes it smaller. False: its numbers
+ * are right, and it is wrong otherwise, as in speed. */
 static bool find_case(suspect *k, const case_list *cases) {
     for (size_t i = 0; i < cases->count; i++) {
         k->own = cases->items[i];
@@ -74,8 +74,8 @@ static const nl_impl *open_kernel(const char *library) {
     return kernel ? kernel(0) : NULL;
 }
 
-/* Compiles the file, and adds its kernel if it fails one of the spellings, which spaces divide.
- * With vectors of one width, since the smallest case depends on the width. */
+/* Compiles the file, and adds its kernel if that fails one of the cases, which spaces separate.
+ * Compiles for one width of vectors, since the smallest case depends on the width. */
 static bool add_lab(suspects *all, const char *file, char *spellings) {
     case_list cases = {0};
     char error[700] = "it has no kernel";
@@ -100,14 +100,14 @@ bool suspects_add_labs(suspects *all, char **pairs, int count) {
     return true;
 }
 
-/* NaN, or off by half of the terms of y. */
+/* Is y NaN, or off by half of its terms? */
 static bool is_far(const verdict *v, const nl_case *c) {
     const double unit = (double)ref_unit(c->problem.dtype);
     return v->outcome == OUTCOME_DEMO && !(v->error_u * unit <= 0.5);
 }
 
-/* Rungs in plain C that repeat a report, each with its smallest exhibit. Of 1e30 the squares leave
- * the range of float, in every method but one. */
+/* Rungs in plain C that repeat a report, each with its smallest exhibit. Leaves out data of 1e30,
+ * whose squares leave the range of float in every method but one. */
 bool suspects_add_museum(suspects *all) {
     case_list exhibits = {0};
     char spelling[CASE_TEXT];
@@ -165,7 +165,8 @@ static bool formula_is_wrong(suspect *k, nl_op op, nl_pass pass) {
     return false;
 }
 
-/* Of one layer and pass. Mistakes with a number are left out: the number depends on the case. */
+/* Adds the formulas of one layer and pass. Leaves out mistakes with a number, since the number
+ * depends on the case. */
 static bool add_formulas(suspects *all, nl_op op, nl_pass pass) {
     static const char *const types[] = {"f32", "bf16"};
     const size_t first = all->count;
@@ -208,7 +209,7 @@ static bool is_exhibited(const suspects *all, const nl_impl *impl) {
     return false;
 }
 
-/* In plain C, so that their number is the same on every machine. */
+/* Takes rungs in plain C, so that their number is the same on every machine. */
 bool suspects_add_right(suspects *all) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);

@@ -49,7 +49,7 @@ typedef struct stage {
     bool crashed; /* the last call did */
 } stage;
 
-/* t fills the inputs, or data of the case's own kind if it is NULL. */
+/* t fills the inputs; t NULL: data of the case's own kind. */
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas);
 void stage_free(stage *g);
 

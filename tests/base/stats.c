@@ -120,8 +120,8 @@ Test(stats, coverage, .timeout = 60) {
             }
 }
 
-/* Passes: noise with a tail on one side, and in a slow state now and then. Its median is found with
- * many. */
+/* The noise of passes: a tail on one side, and a slow state now and then. Many passes find its
+ * median. */
 static double pass_noise(uint64_t stream, uint64_t i) {
     return -0.01 * log(random_uniform(stream, 3 * i)) + 0.005 * random_normal(stream, 3 * i + 1) +
            (random_uniform(stream, 3 * i + 2) < 0.15 ? 0.05 : 0);

@@ -87,7 +87,7 @@ static size_t have(const case_list *list, const char *const part[3]) {
     return count;
 }
 
-/* The conditions of the table: what may meet does, what may not does not. */
+/* The conditions of the table hold: classes meet in some row if and only if they may. */
 Test(covering, conditions_of_the_table) {
     static const char *const together[][3] = {
         {"layernorm/forward", "/no-beta", "/in-place=residual"},

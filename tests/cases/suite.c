@@ -140,8 +140,8 @@ Test(suite, has_the_sizes_to_fork_from) {
     }
 }
 
-/* Of each layer, pass and type, each argument that may be NULL is left out, and each input that may
- * be overwritten is overwritten alone. */
+/* In some case of each layer, pass and type, each argument that may be NULL is NULL, and each input
+ * that may be overwritten is the only one that is. */
 Test(suite, leaves_out_and_overwrites_every_argument) {
     static struct seen { unsigned absent, overwritten; } seen[NL_OPS][NL_PASSES][NL_DTYPES];
     for (size_t i = 0; i < cases.count; i++) {
@@ -188,7 +188,7 @@ static unsigned values_of(nl_dtype t, const void *array, size_t count) {
     return seen;
 }
 
-/* Forward's statistics, which backward reads, cannot be chosen, and a variance is not negative. */
+/* A case cannot choose the saved statistics that backward reads, and a variance is not negative. */
 static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
     return (nl_takes(op, pass) & nl_passes[pass].reads & NL_BIT(a)) && a != NL_MEAN &&
            a != NL_RSTD && (pass != NL_INFERENCE || nl_layers[op].running) &&
@@ -198,8 +198,8 @@ static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
 
 static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
 
-/* Finds an input and a value of it that no case of this layer and type had yet; false: there is
- * none. */
+/* Finds an input and a value that this input had in no case of this layer and type so far; false:
+ * there is none. */
 static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     for (*a = 0; *a < NL_ARGS; ++*a)
         for (*value = 0; *value < VALUES; ++*value)

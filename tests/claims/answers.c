@@ -171,7 +171,8 @@ Test(answers, sentences) {
          {{1, 0, 2}, {5, 4, 6}},
          "FAILS: There is no difference: SIMD. It is less than claimed: RMSNorm saves 5 % "
          "(unfused)."},
-        /* The end that matters belongs to the nearest verdict; it need not be the nearest end. */
+        /* Of the ends of an interval, the one towards the nearest verdict matters, even if another
+         * end is nearer. */
         {"saving",
          slower,
          {{1, -12, 20}},

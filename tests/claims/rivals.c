@@ -7,7 +7,7 @@
 
 TestSuite(rivals, .init = one_thread);
 
-/* Every binade down to 2^-40, and beyond the ends. */
+/* Tests every binade down to 2^-40, and numbers beyond the ends of the fit. */
 Test(rivals, functions_are_within_their_bounds) {
     enum { N = 4096 };
     static float x[N], y[N], one[N], none[N];

@@ -54,7 +54,8 @@ static const char *read_text(const char *file, char text[TEXT]) {
     return text;
 }
 
-/* Has a command printed the same? For commands that print times, only the lines are counted. */
+/* Are two outputs of a command equal? If the command prints times, only their numbers of lines are
+ * compared. */
 static bool same(const command *c, const char *a, const char *b) {
     if (c->run != cmd_bench && c->run != cmd_claims) return strcmp(a, b) == 0;
     int more = 0;

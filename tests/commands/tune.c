@@ -44,7 +44,7 @@ Test(tune, what_is_not_resolved_decides_nothing) {
     expect("????", 4, false);
 }
 
-/* Each verdict is of the way that a smaller threshold takes, against the other way. */
+/* A verdict compares the way that a smaller threshold takes with the other way. */
 Test(tune, writes_no_value_that_loses) {
     const comparison again[] = {SLOWER, FASTER, NOT_RESOLVED, SAME, SLOWER, FASTER};
     cr_expect(tune_holds(again, 4, 1), "lower: faster, not resolved or the same in between");

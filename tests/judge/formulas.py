@@ -77,7 +77,7 @@ def inputs(k, m):
 
 
 def statistics(k, m, x):
-    """The mean and rstd of each group, by element; what groups them: m's group."""
+    """The mean and rstd of each element's group; m.group says what a group is."""
     group = m.get("group", k.group)
     members, step = {}, m.get("step", same)
     for i in range(k.size):
@@ -139,7 +139,7 @@ def gain_at(k, m, j):
 
 
 def moved(k, m, what, i):
-    """The index of the element whose `what` element i uses."""
+    """The index of the element from which element i takes `what`."""
     if m.get("order") and what in m["order"][0]:
         return m["order"][1](i)
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0
@@ -237,7 +237,7 @@ def backward(k, m):
 
 
 def compute(k, m):
-    """The outputs by the layer's formula with the mistakes m, stored in the case's type."""
+    """The outputs of the layer's formula with the mistakes m, in the case's storage type."""
     if m.get("x_is_y"):
         k = copy(k)
         k.x, k.past = [to(k.kind, v) for v in forward(Case.alone(k), {})["y"]], None if k.passes == "forward" else k.past

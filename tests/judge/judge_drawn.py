@@ -16,7 +16,7 @@ from plants import plant
 INVISIBLE = {"dresidual-late"}
 # A fitted number may come out otherwise, and so may a sum of rounded steps.
 FITTED = {"eps-fitted", "factor", "offset"}
-# By pass: mistakes that are tried only if the outputs show their number.
+# Mistakes, by pass, that judge tries only if the outputs show their number.
 OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "
             "order-x order-rows order-places residual-weighted x-weighted rows-int8 squares-first squares-part sums-first sums-part",
             "backward": "clip-output dropout x-int8 stored-int8 order-dx order-rows residual-weighted rows-missing "

@@ -92,7 +92,8 @@ out('offset', lambda v: [a + 0.01 for a in affine(norm(v))])
 out('factor', lambda v: [a * 1.001 for a in affine(norm(v))])
 out('to-f16', lambda v: [to('e', a) for a in affine(norm(v))])
 out('to-bf16', lambda v: [to('b', a) for a in affine(norm(v))])
-# Stored in bf16 by a float kernel, whose last digits are not ours: near ties they go the other way.
+# y of a float kernel whose last digits differ from ours, stored in bf16: near ties it rounds the
+# other way.
 wide = save('wide', 'f', [99, 512], [random.gauss(0, 1) for _ in range(99 * 512)])
 wide = [a for v in split(wide, 512) for a in norm(v)]
 save('wide-bf16', 'f', [99, 512], [to('b', a * (1 + random.gauss(0, 2e-7))) for a in wide])
@@ -137,7 +138,8 @@ for v in halves(xb):
     low += [(t - m) * s for t in v]
 save('b-stats', 'f', [32, 64], [to('b', t) for t in low])
 
-# Rounding: every row at another kappa, 2^2 to 2^10, with each step in float, as in a plain kernel.
+# Rounding: each row has another kappa, from 2^2 to 2^10, and each step is computed in float, as in
+# a plain kernel.
 def f(v): return to('f', v)
 flat = save('k', 'f', [64, 64], [random.gauss(4 * 2 ** (i / 8), 1) for i in range(64)
                                 for _ in range(64)])

@@ -34,7 +34,8 @@ Test(fork, takes_the_faster_way) {
     cr_expect_lt(call(10000, 100, 96), 125, "what gains next to nothing");
 }
 
-/* Of four tries, the first waits for a thread that sleeps, and no median sees it. */
+/* The time of all calls. The first of four tries waits for a thread that sleeps: no median may
+ * count it. */
 static double given(int calls, double one_ns, double wake_ns, double both_ns) {
     double ns = 0;
     for (int i = 0, last = 1; i < calls; i++) {

@@ -40,8 +40,8 @@ static void judge_slopes(const char *what, double *v, const double *got, const d
     }
 }
 
-/* Central differences. Their error is h^2 = 2^-26 and the rounding of xhat for x; for gamma and
- * beta, in which the loss is linear, rounding alone. */
+/* Central differences. For x their error is h^2 = 2^-26 and the rounding of xhat; for gamma and
+ * beta it is rounding alone, since the loss is linear in them. */
 Test(gradients, gradients_are_slopes) {
     static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
     static double dresidual[MAX];

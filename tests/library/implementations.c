@@ -81,7 +81,7 @@ static bool is_hopeless(const nl_impl *m, size_t kind, size_t size) {
     return kind == LARGE ? !m->range_safe : kind == CONSTANT && m->method == NL_ONE_PASS;
 }
 
-/* Judges everything; of a demonstration, only buffers, inputs and residual_out. */
+/* Judges all outputs; a demonstration is judged only by its buffers, inputs and residual_out. */
 static void judge(setting *o, size_t groups, size_t size, size_t kind, int threads) {
     trial t;
     if (!begin(&t, o, groups, size, kind, o->parts)) return;
@@ -132,7 +132,8 @@ ParameterizedTest(size_t *index, implementations, verified) {
     cr_assert(o.worked > 0, "%s@%s: nothing was compared", o.m->name, o.m->isa);
 }
 
-/* The properties. Each gets a case after its call, makes more calls and compares the bits. */
+/* The properties. Each function gets a case after its call, makes more calls and compares their
+ * bits. */
 static bool start(trial *t, setting *o, size_t groups, unsigned more) {
     return begin(t, o, groups, o->size, NORMAL, o->parts | more) && trial_place(t, o->m);
 }
@@ -264,8 +265,8 @@ static bool special_values(setting *o, trial *all) {
     return right;
 }
 
-/* y is beta, or 0, for zeros; for one element in LayerNorm, whose dx is 0; and for constant groups
- * if the mean is refined: otherwise the mean of equal numbers may be rounded. */
+/* y is beta (or 0) for groups of zeros; for LayerNorm of one element, where also dx is 0; and for
+ * constant groups if the mean is refined. Otherwise the mean of equal numbers may be rounded. */
 static bool beta_itself(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool forward = p->pass == NL_FORWARD, refined = o->m->method == NL_REFINED, right = true;

@@ -99,8 +99,8 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
     }
 }
 
-/* Thresholds are low, so some batches are shared among threads and streamed, but the rows taken out
- * of them are not. */
+/* Low thresholds: some batches are shared among threads and streamed, and the rows taken out of
+ * them are not. */
 static const nl_tuning low = {1 << 15, 1 << 15, 1 << 15, 1 << 14, 1 << 14, 1 << 14};
 
 Test(invariance, of_what_is_chosen) {

@@ -89,7 +89,8 @@ static void judge(const char *what, size_t i, long double got, mpfr_t want, long
  * a few dozen roundings may cost six. */
 enum { BITS = 50, STATISTIC_BITS = LDBL_MANT_DIG >= 64 ? 58 : 47 };
 
-/* dgate of element i of a group; and e.slope, of x * silu(gate) if the gate comes first, becomes x's. */
+/* Judges dgate of element i of a group. If the gate comes first, e.slope, the derivative by x *
+ * silu(gate), becomes that by x. */
 static void judge_gate(size_t i, size_t at) {
     const double z = r.gate[at];
     const bool first = r.p.op == NL_GATE_FIRST_RMSNORM;

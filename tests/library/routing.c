@@ -99,8 +99,8 @@ Test(routing, grows_with_the_rows) {
     }
 }
 
-/* rows_registers adds in another order, and in backward the order of dgamma may be another: what a
- * thread runs on its rows must not depend on how many there are. */
+/* Which rung a thread runs must not depend on the number of its rows: rows_registers adds in
+ * another order, and backward may add dgamma in another order. */
 Test(routing, threads_change_no_order) {
     need_optimized();
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -179,8 +179,8 @@ static bool same_rows(const trial *a, const trial *b) {
     return memcmp(a->in.at[out], b->in.at[out], a->data.bytes[out]) == 0;
 }
 
-/* Without a name, what nl_best() names runs; stores and threads change no bit of y and dx, forward
- * that is also true of what is chosen. */
+/* Without a name, the rung that nl_best() names runs. Stores and threads change no bit of y and dx;
+ * in forward this also holds if they change the choice. */
 Test(routing, what_is_named_runs) {
     need_optimized();
     for (uint64_t i = 0; i < 600; i++) {
@@ -245,7 +245,8 @@ static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
 static nl_impl probe =
     TEST_IMPL(.threaded = true, .forward = note_forward, .backward = note_backward);
 
-/* Under the name of the rung that nl_best() forks with, and under a name it does not know. */
+/* Runs under the name of the rung with which nl_best() forks, and under a name that nl_best() does
+ * not know. */
 static void check_threads(nl_problem p) {
     char name[64];
     const nl_tuning all = {0};

@@ -7,7 +7,8 @@ TestSuite(strides, .init = fork_always);
 
 enum { ROWS_MOST = 48, WIDEST = 300, ELEMENTS = 3 * ROWS_MOST * (WIDEST + 80), GAP = 0x5a };
 
-/* Rows and inner dimensions with gaps; with the inner dimension outside; or as they are. */
+/* The strides of a tensor: with gaps between rows and inner dimensions; with the inner dimension
+ * outside; or packed. */
 static nl_stride draw_stride(const nl_problem *p, uint64_t i) {
     const size_t row = p->c + below(20, 30, i), gap = below(60, 31, i);
     if (below(4, 32, i) == 0) return (nl_stride){0, 0};
@@ -30,7 +31,7 @@ static nl_problem draw(uint64_t i) {
     return p;
 }
 
-/* By the definition in normlab.h. */
+/* The place of an element by the definition in normlab.h. */
 static size_t index_of(const nl_problem *p, nl_stride s, size_t i) {
     const size_t r = i / p->c, row = s.row ? s.row : p->c,
                  outer = s.outer ? s.outer : p->inner * row;
@@ -216,7 +217,7 @@ static void mistaken_backward(const nl_problem *p, const nl_backward_args *a, in
     nl_find("rmsnorm/backward", "c")->backward(p, &b, threads);
 }
 
-/* Does any of these cases, with strides, tell mine from the right one? */
+/* Does the kernel `mine` fail any of these cases with strides? */
 static bool found(const case_list *list, const nl_impl *mine) {
     for (size_t i = 0; i < list->count; i++) {
         const nl_case *c = &list->items[i];
@@ -232,7 +233,8 @@ static bool found(const case_list *list, const nl_impl *mine) {
     return false;
 }
 
-/* Gaps rise in this order. With larger strides than its own, a tensor is left, which ends the test. */
+/* The tensors in the order of rising gaps, because a tensor that takes larger strides is read past
+ * its end, which ends the test. */
 static const size_t by_gap[][4] =
     {[NL_FORWARD] = {X, RESIDUAL, Y, RESIDUAL_OUT}, [NL_BACKWARD] = {X, RESIDUAL, Y, DY}};
 

@@ -119,7 +119,7 @@ static void *nothing(void *context) {
     return context;
 }
 
-/* As many processes and threads as there are of this user, or of one without any. */
+/* Allows no further process or thread: to this user or, for root, to a user who has none. */
 static void limit_processes(void) {
     const struct rlimit none = {1, 1};
     pthread_t thread;

@@ -149,7 +149,8 @@ static const expected of_none[] = {
     {0},
 };
 
-/* What happened in the second of the examination, before the counters that the files have. */
+/* What happened in the second of the examination: the counters at its beginning are those of the
+ * files less this. */
 typedef struct second {
     double busy, steal, swapped, throttled;
 } second;

@@ -33,12 +33,12 @@ typedef struct wrong {
     bool toward_zero, ties_away;    /* how y, residual_out and dx are stored */
     bool write_problem, lost_dbeta; /* dbeta misses lost_rows, too */
     bool folded, raw_sums; /* no mistakes: y = x * a + b; and dx so, from sums of g and g * x */
-    float eps;             /* instead of the problem's; 0: its own */
+    float eps;             /* replaces the problem's eps; 0: none */
     size_t feature;        /* no_gamma and no_beta are meant from this feature on */
     size_t run;            /* statistics over runs of N elements in memory */
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
-    size_t sums_end;                            /* no sum along a row goes farther; 0: it does */
-    size_t residual_end;                        /* nor does the residual in them */
+    size_t sums_end;                            /* sums along a row end here; 0: at its end */
+    size_t residual_end;                        /* the residual in such sums ends here */
     size_t lost_element;  /* one more than the element that a row's sums miss */
     size_t lost_rows;     /* dgamma misses one row of N, */
     size_t lost_blocks;   /* or all full blocks of N */
@@ -49,7 +49,7 @@ typedef struct wrong {
     unsigned with;        /* in calls with these arguments, NL_BIT() of each, */
     unsigned without;     /* but without these, */
     unsigned overwritten; /* and that overwrite just these inputs; 0: any */
-    bool in_suite;        /* not a mistake: says that the mutant's case is in the built-in suite */
+    bool in_suite;        /* no mistake: the mutant's case is in the built-in suite */
 } wrong;
 
 typedef struct mutant {

@@ -24,7 +24,8 @@ is "the busiest ports" "1.5 2.0 3.0 0 2.0" "print(busiest([(1, '05')] * 2 + [(1,
 
 if [ "$(uname -sm)" = "Linux x86_64" ] && type objdump nm >/dev/null && "$normlab" doctor --csv | grep -q '^build,good' &&
     "$normlab" list --csv | grep -q '^optimized/rows_certified,avx2,.*,1,0,0,'; then
-    # All of y is stored in the output loops, but for the vectors that align it; and all of x is read twice.
+    # The output loops store all of y except the vectors that align it, and the loops read all of x
+    # twice.
     is "a call, step by step" "True True" "
 function, code = program_of('$normlab')
 found, inside = loops(Stepper(['$normlab', 'count', '--inside', '--impl', 'optimized/rows_certified@avx2', 'rmsnorm/forward/f32/16x1024/normal']).call(function), code)
@@ -56,7 +57,8 @@ spoiled "12-the-machine.md is not what docs/ports.csv says" course/12-the-machin
 spoiled "optimized.md is not what docs/ports.csv says" optimized.md 's/ ports | / latency | /'
 spoiled "takes less time than its limit" machines/xeon/ports.csv '2s/,[0-9.]*,\([0-9.]*,[0-9.]*\)$/,1000,\1/'
 
-# 16 Gflop/s of a chain of eight lanes are 4 GHz: at 4.1 cycles for 16 elements 65536 of them take 4160 ns or a bit more.
+# A chain of eight lanes with 16 Gflop/s means 4 GHz. With 4.1 cycles for 16 elements, 65536
+# elements take 4160 ns or a bit more.
 printf '%s\n' panel,series,x,y 'one thread,avx2,1,16' 'one thread,avx2,2,32' 'one thread,avx512,1,32' >peak.csv
 printf '%s\n' case,impl,isa,ns,limit_pct,verdict layernorm/forward/f32/64x1024/normal,optimized/rows_pipelined,avx2,8000,85,ok \
     layernorm/forward/f32/64x1024/normal,optimized/rows_simd,avx2,,,wrong >ports.csv

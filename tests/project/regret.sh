@@ -35,8 +35,8 @@ is "a peer is no rung" "{'a': (1.0, 'best', 'best')} {'a': (1.5, 'peer/b')}" "$r
 rows = [best('a'), row('a', 'peer/a', '1.2'), row('a', 'peer/b', '1.5'), row('a', 'peer/c', '9', verdict='FAIL'), best('b'), row('b/stores=cached', 'peer/a', '2')]
 print(regrets(rows[:4]), behind(rows))"
 
-# A program whose fastest rung, which any stores may ask for, is 1.0, 1.1, 1.2 ... times as fast as the choice, in the order
-# of its cases.
+# A stand-in for the program: in the order of the cases, its fastest rung, which takes any stores,
+# is 1.0, 1.1, 1.2 ... times as fast as the choice.
 cat >program <<'END'
 #!/usr/bin/env bash
 k=0

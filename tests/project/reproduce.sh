@@ -43,7 +43,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 print(os.getpid(), file=open("pid", "w"))
 os.execv("./reproduce", ["./reproduce", *sys.argv[1:]])'
 reproduce() { # NAME CODE
-    sleep 1 # a run's folder is named after the second
+    sleep 1 # the name of a run's folder has the time to the second
     rm -f called pages
     ran "$1" "$2" python3 -c "$interruptible" "${@:3}"
     folder=$(sed -n 's/^Kept in //p' stdout)

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# The report of a few small measurements: everything must be on it, and a browser must find no fault in it,
-# but every fault in a page spoilt on purpose. Exit code 77, not run, without a browser. Usage:
-# tests/report/run.sh path/to/normlab.
-# SPDX-License-Identifier: MIT
+# The report of a few small measurements: everything must be on it, and a browser must find no fault
+# in it, and every fault in a page that was spoilt on purpose. Exit code 77, not run, without a
+# browser. Usage: tests/report/run.sh path/to/normlab. SPDX-License-Identifier: MIT
 program=$(realpath "$1")
 . "$(dirname "$0")/../shell/browser.sh"
 python3 -c 'import jinja2, matplotlib' 2>/dev/null || { echo "this Python lacks Jinja2 or Matplotlib"; exit 77; }
@@ -19,7 +18,7 @@ make gradients study gradients
 make rmsnorm2019 study rmsnorm2019
 
 python3 plots/deck.py "$results" gradients ln_vs_rms museum rmsnorm2019 >/dev/null 2>"$folder/log" || fail "no slides" "$(cat "$folder/log")"
-# A chart of one's own: drawn, or told what is missing.
+# A chart of one's own is drawn, or its command says what is missing.
 chart() { # ARGUMENT...: of the ladder
     python3 plots/chart.py "$results/ladder.csv" --x impl --y ns --by op --out "$folder/chart" "$@" 2>&1
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The site is built, asks no other host for anything, and a browser finds no fault in it, but each fault in a page
-# spoilt on purpose; a dead link and an unknown formula stop the build. Exit code 77, not run, without a browser.
-# Usage: tests/site/run.sh PYTHON, one with the packages of requirements-site.txt. SPDX-License-Identifier: MIT
+# Builds the site, which must need no other host. A browser finds no fault in it, and finds each
+# fault in a page that was spoilt on purpose. A dead link or an unknown formula stops the build.
+# Exit code 77, not run, without a browser. Usage: tests/site/run.sh PYTHON, one with the packages
+# of requirements-site.txt. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/../shell/browser.sh"
 python=$1
 "$python" scripts/website.py --out build/site || fail "the site is not built"

@@ -20,8 +20,8 @@ static bool untouched(const char *from) {
     return true;
 }
 
-/* Does out hold x, or x + plus unless plus is NULL? In the rest behind the last whole block the
- * movers copy x without adding. */
+/* Does out hold x + plus, or x if plus is NULL? Behind the last whole block the movers copy x
+ * without adding. */
 static bool holds(const char *out, const float *x, const float *plus, size_t bytes) {
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
         float got, sum = x[i / 4] + (plus ? plus[i / 4] : 0);
@@ -118,8 +118,8 @@ Test(limit, writes_every_output_of_a_case) {
     }
 }
 
-/* A machine on which one way is best by 4 %, and whose trials are up to 10 % too slow, but for one
- * that takes three times as long. */
+/* A machine on which one way is 4 % faster than the others. Its trials are up to 10 % too slow, and
+ * one takes three times as long. */
 typedef struct machine {
     limit_way best;
     size_t trials, slow;

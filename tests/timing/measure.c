@@ -65,8 +65,8 @@ Test(measure, stops_when_precise) {
     measure_free(&m);
 }
 
-/* The limit is the one that was faster in the rounds. With the option `streaming` the one that
- * streams is shown, which a rung with ordinary stores may beat: impossible is what beats both. */
+/* The limit is the one that was faster in the rounds. The option `streaming` shows the limit that
+ * streams. A rung with ordinary stores may beat that one: only beating both is impossible. */
 Test(measure, impossible_is_what_beats_every_limit) {
     enum { BASELINE, AGAIN, SLOW, FAST, TOO_FAST, ORDINARY, STREAMING, CANDIDATES };
     static const double ns[][2] = {{450, 800}, {800, 450}};
@@ -240,7 +240,7 @@ static void verify_outputs(void *context) {
     k->seen += k->f.calls % k->period == 0;
 }
 
-/* A kernel wrong on every seventh call, or so, is found, however many calls a round has. */
+/* A kernel that is wrong on about every seventh call is found, however many calls a round has. */
 Test(measure, any_call_may_be_the_one_that_is_verified) {
     static const size_t calls[] = {1, 2, 5, 6, 13, 27, 48, 55, 111, 503};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

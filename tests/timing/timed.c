@@ -78,7 +78,8 @@ static void take_row(void *context, const row *line) {
     *(strcmp(line->impl, fake.name) == 0 ? &last : &of_real) = line->v;
 }
 
-/* Benches the fake kernel, which computes what `impl` does and is wrong on calls from < to. */
+/* Benches the fake kernel, which computes what `impl` does but is wrong on the calls `from` to `to`
+ * - 1. */
 static void bench(const char *text, const char *impl, size_t from, size_t to) {
     const bench_settings o = {.seconds = seconds,
                               .precision = 1e-9,

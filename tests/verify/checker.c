@@ -100,9 +100,9 @@ Test(checker, mutants_die_in_the_suite) {
     cases_free(&all);
 }
 
-/* A variance that is 1 % off shows in y alone, also where the certain bound allows it; the right
- * kernel passes, though its own one sum makes the variance 0.4 % too small at 2^22. Where errors
- * need not be independent, only the certain bound counts. */
+/* A variance that is 1 % off fails by y alone, even if the certain bound allows it. The right
+ * kernel passes, although its single accumulator makes the variance 0.4 % too small at 2^22. Where
+ * errors need not be independent, only the certain bound counts. */
 Test(checker, a_percent_of_variance) {
     static const struct {
         const char *text;

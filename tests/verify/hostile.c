@@ -140,8 +140,8 @@ static size_t much_scratch(const nl_problem *p) {
     return SIZE_MAX / 1024;
 }
 
-/* Beyond y's guard lies memory for dx, which forward does not have; and scratch may be
- * miscounted. */
+/* Beyond y's guard page lies the memory of dx, which forward does not use; and the kernel may
+ * misstate its scratch. */
 Test(hostile, no_absent_buffer_and_no_huge_one) {
     trial t;
     trial_make(&t, passes[0].text);

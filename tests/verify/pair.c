@@ -85,7 +85,7 @@ static void by_shape(const nl_problem *p, const nl_forward_args *a, int threads)
     for (size_t i = 0; i < p->n * p->c; i++) ((float *)a->y)[i] *= last == p->c ? scale : 0;
 }
 
-/* Keeps y, and knows it again by where x is and by its ends. */
+/* Keeps y, and returns it if x has the same address and the same ends. */
 static void by_address(const nl_problem *p, const nl_forward_args *a, int threads) {
     static const float *at;
     static float ends[2], kept[4096];
@@ -122,8 +122,8 @@ Test(pair, a_thread_that_stays_bound) {
 }
 #endif
 
-/* Allocates: frees it, though malloc() keeps small blocks, and a team of one, of which OpenMP's runtime
- * keeps some bytes; or keeps it, in wide rows. */
+/* frees() frees its memory, which must pass although malloc() keeps small freed blocks, and
+ * OpenMP's runtime some bytes of the team of one. keeps() keeps its memory, in wide rows. */
 static void frees(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
     free(calloc(p->c, sizeof(float)));

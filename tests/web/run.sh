@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The figures of the site: the library in WebAssembly has the bits of the native build, and a browser finds that each
-# figure works, but not in a spoilt one. Exit code 77, not run, without node.js or a browser.
-# Usage: tests/web/run.sh BUILD, a build of this project; build/site has the site. SPDX-License-Identifier: MIT
+# The figures of the site: the library in WebAssembly gives the bits of the native build, and each
+# figure works in a browser, which also notices a spoilt figure. Exit code 77, not run, without
+# node.js or a browser. Usage: tests/web/run.sh BUILD, a build of this project; build/site has the
+# site. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/../shell/browser.sh"
 build=$1 html=build/site/html
 type node >/dev/null || { echo "apt-get install nodejs" && exit 77; }

@@ -86,7 +86,8 @@ static bool vsums_is_right(void) {
     return true;
 }
 
-/* The distance in units of the scale, but for `off`, which an exp below the normal numbers may be off. */
+/* The distance in units of the scale, less `off`, the error that an exp below the normal numbers
+ * may have. */
 static double units(float got, double want, double scale, double off) {
     return fmax(0, fabs(got - want) - off) / (0x1p-24 * fmax(scale, 0x1p-126));
 }
@@ -120,7 +121,7 @@ static bool silu_is_right(lanes z) {
     return true;
 }
 
-/* Each f16, and each 61st float from 0 to beyond where exp is 0, of both signs; and special ones. */
+/* Tests every f16, special numbers, and every 61st float of either sign, up to where exp is 0. */
 static bool vsilu_is_right(void) {
     const uint32_t end = nl_bits(130.0f), step = 61;
     begin("vsilu", NL_F32, VLEN, "");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Kernels that cheat get no points, and the page says why; honest ones that are odd get all. Each is a right
-# kernel but for a few words: at the TOP, BEFORE its functions, or where it is called. Graded with a secret
-# seed. Usage: tests/workbench/cheats.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Kernels that cheat get no points, and the page says why; honest ones that are odd get all. Each is
+# a right kernel with a few more words: at the TOP, BEFORE its functions, or in the CALL. Graded
+# with a secret seed. Usage: tests/workbench/cheats.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
 under_test=grade
