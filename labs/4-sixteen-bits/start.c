@@ -13,7 +13,7 @@ NL_INLINE float from_bf16(uint16_t h) {
     return nl_from_bits((uint32_t)h << 16);
 }
 
-/* To nearest, ties to even: what is added carries into the upper half where that is to grow. */
+/* To nearest, ties to even: the addition carries into the upper half if that has to grow. */
 NL_INLINE uint16_t to_bf16(float f) {
     uint32_t u = nl_bits(f);
     if (f != f) return (uint16_t)(u >> 16 | 0x40); /* a NaN stays one */
