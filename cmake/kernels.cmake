@@ -20,7 +20,7 @@ function(nl_add_kernels)
     nl_add_isa_library(${library} ${ARG_ISA})
     target_compile_options(${library} PRIVATE ${ARG_FLAGS})
     foreach(folder IN LISTS ARG_FOLDERS)
-        # In folders below: what several rungs of this folder share.
+        # Folders below hold what several rungs of this folder share.
         file(GLOB shared CONFIGURE_DEPENDS ${folder}/*/*.c)
         target_sources(${library} PRIVATE ${shared})
         file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.c)

@@ -3,10 +3,10 @@
 
     python3 examples/fold_centring.py [NAME] [path/to/normlab]     NAME: early, middle or late
 
-x of experiments/activations is W h + b and a residual. With the mean of each column taken out of W, that of b out of
-b, and both out of all that the residual is a sum of, it is x less the mean of each row: RMSNorm of this is LayerNorm
-of x. Here the rows are centred in double and stored in float32, as such weights would give them. The last line is
-RMSNorm of x as it is: what happens if somebody forgets to fold. beta, which RMSNorm lacks, goes into the next layer.
+x of experiments/activations is W h + b and a residual. Subtract from each column of W and from b its mean, and do the
+same for all layers that add up to the residual: the rows then have mean 0, and RMSNorm of them is LayerNorm of x. Here
+the rows are centred in double and stored in float32, as such weights would give them. The last line judges RMSNorm of
+the original x, as if somebody forgot to fold. beta, which RMSNorm lacks, goes into the next layer.
 """
 import math
 import struct

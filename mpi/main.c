@@ -47,7 +47,8 @@ typedef struct part {
     instance in;
 } part;
 
-/* Copies all of an array, or this rank's piece, or with split features its piece of each row. */
+/* Copies an array whole, or this rank's piece of it or, if features are split, its piece of each
+ * row. */
 static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
     const size_t all = t->whole->data.bytes[a], mine = t->data.bytes[a];
     const size_t rows = t->rung->features && nl_args[a].extent == NL_TENSOR ? t->c.problem.n : 1;
@@ -56,9 +57,9 @@ static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
         memcpy(back ? whole : own, back ? own : whole, mine / rows);
 }
 
-/* Even: each rank has the same number of segments. Uneven: more and more, and none for the first of
- * many. Outputs are NaN before a call, on odd ranks numbers: this shows kernels that add to them or
- * do not write them. */
+/* Even: each rank has the same number of segments. Uneven: each rank has more than the one before,
+ * and the first of many has none. Outputs are NaN before a call, on odd ranks numbers: this shows
+ * kernels that add to them or do not write them. */
 static void part_make(part *t, const task *whole, const nl_rung *g, const nl_ranks *r, bool even) {
     *t = (part){.whole = whole, .rung = g, .ranks = *r, .c = *whole->c};
     nl_ranks *o = &t->ranks;
@@ -196,8 +197,8 @@ static void point(const char *series, const char *panel, size_t x, const nl_rank
     if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, round);
 }
 
-/* The rung on all ranks, the same by each rank alone on its part, and the library's kernel on that
- * part; with the first case also the reductions. */
+/* Times the rung on all ranks, the same rung on each rank alone with its part, and the library's
+ * kernel on that part; with the first case also the reductions. */
 static void time_case(const task *k, const char *series, nl_ranks r, tally *t) {
     const nl_rung *g = *taker(rungs, &k->c->problem);
     const size_t n = k->c->problem.n;

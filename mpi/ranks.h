@@ -11,7 +11,7 @@
 enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
 /* How two partial results become one: elements of `width` floats. `type` and `op`: the same for
- * MPI. Zeros are the partial result of nothing. */
+ * MPI. Zeros are the partial result of no elements. */
 typedef struct nl_reduction {
     size_t width;
     void (*merge)(void *into, const void *from, size_t elements);
@@ -33,8 +33,8 @@ typedef struct nl_ranks {
     const struct nl_order *order;
 } nl_ranks;
 
-/* A reduction: fill nl_part() of each own segment, call the order's start(), compute what does not
- * need the result, and wait. */
+/* A reduction. Fill nl_part() of each own segment, call the order's start(), compute whatever does
+ * not need the result, then wait. */
 typedef struct nl_job {
     const nl_ranks *ranks;
     const nl_reduction *how;

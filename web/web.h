@@ -12,7 +12,7 @@
 #endif
 
 /* Buffers for the arguments and results of the functions below: "the numbers" and "the text". */
-WEB_API(web_numbers) double *web_numbers(size_t count); /* at least so many; NULL: out of memory */
+WEB_API(web_numbers) double *web_numbers(size_t count); /* `count` or more; NULL: no memory */
 WEB_API(web_text) char *web_text(void);                 /* of WEB_TEXT bytes */
 
 enum { WEB_TEXT = 1 << 16 };
