@@ -50,10 +50,10 @@ def case(spelling: str) -> Case:
     return Case(*fields)
 
 
-@documented("(n, c), where the kinds mean each row; or (n, c, s), where they mean each channel, as of NCHW",
+@documented("(n, c), whose rows are of this kind; or (n, c, s), as NCHW, whose channels are",
             "ValueError\n    No kind has that name.",
             kind=('"normal", "offset:4096", "outliers", "museum:pt51102", ...', "As in docs/results.md."),
-            n=("int", "The shape."), c=("int", "The shape."), s=("int or None", "The pixels of a channel."))
+            n=("int", "The shape."), c=("int", "The shape."), s=("int or None", "The number of pixels of a channel."))
 def data(kind: str, n: int, c: int, s: "int | None" = None, *, dtype: Any = "float32") -> "NDArray[Any]":
     """Data of a kind, the same bytes on every machine.
 

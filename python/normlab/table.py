@@ -64,7 +64,7 @@ def dtype_name(dtype: Any) -> str:
 
 @documented("Implementation", "ValueError\n    None takes the problem, or a name is unknown.",
             direction=('"forward", "backward" or "inference"', "The pass."),
-            **dict.fromkeys(("n", "c", "s"), ("int", "n rows of c features; for batchnorm [n][c][s].")))
+            **dict.fromkeys(("n", "c", "s"), ("int", "n rows of c features; for batchnorm the shape [n][c][s].")))
 def best(op: str, n: int, c: int, s: int = 1, *, direction: str = "forward", dtype: Any = "f32",
          threads: int = 1) -> Implementation:
     """The recommended implementation: what `impl=None` runs.

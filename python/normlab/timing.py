@@ -137,13 +137,13 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
     return found
 
 
-@documented("Measurements: a list of Measurement that prints as a table; against comes first",
-            "ValueError\n    A case or a name is wrong, or an implementation is; nothing was timed.",
-            cases=("str", 'As "layernorm/forward/f32/64x1024/normal", also with lists and ranges in braces.'),
-            against=("str", "A case to compare each with, in the same rounds: one implementation of either."),
-            impl=("Impl", 'Also globs as "*/naive,best"; None: all but demonstrations. With against one: None: the best.'),
-            baseline=("Impl", "Compared with; None: the naive one or else the first. With against its own: None: impl."),
-            seconds=("float", "Of timing per implementation and case."),
+@documented("Measurements: a list of Measurement that prints as a table, that of `against` first",
+            "ValueError\n    A case, a name or an implementation is wrong; nothing was timed.",
+            cases=("str", 'Such as "layernorm/forward/f32/64x1024/normal"; braces may have lists and ranges.'),
+            against=("str", "A case to compare each case with, in the same rounds. Each of the two has one implementation."),
+            impl=("Impl", 'Globs such as "*/naive,best". None: all except demonstrations; with against: the best.'),
+            baseline=("Impl", "What others are compared with. None: the naive one, or else the first; with against: impl."),
+            seconds=("float", "How long to time each implementation of each case."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
             threads: int = 1, seconds: float = 0.3, precision: float = 0.01) -> Measurements:
@@ -169,7 +169,7 @@ def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, base
     return found
 
 
-@documented("list[Limit]", "ValueError\n    A setting is wrong.", seconds=("float", "For each point."))
+@documented("list[Limit]", "ValueError\n    A setting is wrong.", seconds=("float", "How long to time each point."))
 def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
     """How fast this machine reads, writes and copies, for working sets from 8 KiB to twice the last-level
     cache, on one thread and on `threads`: `normlab limit --quick`.
@@ -181,8 +181,8 @@ def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
 
 
 @documented("Race", "ValueError\n    There is no function.",
-            calls=("function without arguments", "The first is what others are compared with."),
-            seconds=("float", "Of timing per function."),
+            calls=("function without arguments", "The others are compared with the first."),
+            seconds=("float", "How long to time each function."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def race(*calls: "Callable[[], object]", seconds: float = 0.3, precision: float = 0.005) -> Race:
     """Times functions by the rules of `normlab bench` (docs/measuring.md), without its verification: judge() what

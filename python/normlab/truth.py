@@ -106,15 +106,15 @@ class Judgement(NamedTuple):
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
 _JUDGED = ("as x; float64 is judged as float32", "The output.")
 _WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: none.")
-_BATCH = ("(..., c), of y's or dx's type", "Rows of it computed in another batch; None: none. Have they the same bits?")
-_FIRST = ("int", "The row of x that batch begins with, as rows follow each other.")
+_BATCH = ("(..., c), of y's or dx's type", "Rows of the same output, computed in another batch: do they have the same bits? None: not asked.")
+_FIRST = ("int", "The row of x with which batch begins.")
 _SUMS = ("(c,), any float type", "The gradients of the gain and the bias, rounded to float32; None: not judged.")
-_FIXED = ("(c,), any float type", "For batchnorm in inference; None: in training.")
+_FIXED = ("(c,), any float type", "The running statistics, for batchnorm in inference; None: in training.")
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
 
 def _tensor(given: Array | None, name: str, wide: bool = False) -> NDArray[Any] | None:
-    """In C order, as float64 or as a type of .npy files, which bfloat16 is not."""
+    """The array in C order, as float64 or in its type; .npy files have no bfloat16, so that becomes float32."""
     if given is None:
         return None
     array = as_array(given, name)
