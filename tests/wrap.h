@@ -9,6 +9,7 @@ typedef struct fake_file {
     const char *pattern, *text; /* pattern: as in a shell, "cpu*" */
 } fake_file;
 
-extern const fake_file *fake_files; /* ends with a NULL pattern; NULL: the machine's own files */
+extern const fake_file *
+    fake_files; /* the last has a NULL pattern; fake_files NULL: the machine's own files are read */
 
 extern long allocations_left; /* before one fails; negative: none does */

@@ -205,7 +205,8 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
     return true;
 }
 
-/* Does this spelling match one of the globs, separated by '|'? With '!' in front: none of them? */
+/* Does this spelling match one of the globs, which '|' separates? If '!' is in front, does it match
+ * none of them? */
 static bool matches(const char *globs, size_t length, const char *spelling) {
     const bool negated = *globs == '!';
     char copy[64], class[CASE_TEXT], *rest = copy;

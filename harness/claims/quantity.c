@@ -236,7 +236,7 @@ const quantity quantities[] = {
      "rms error of RMSNorm of rows that are centred before they are stored, "
      "over LayerNorm's",
      1, "the error is ", " times as large", .get = centring_folded, .pass = "forward"},
-    {"ones", "%", "a row's mean over its rms; HOW: average, with its sign, or size", 0,
+    {"ones", "%", "a row's mean over its rms; HOW: average (of rows, with the sign) or size", 0,
      "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
     {"from_y", "x", "rms error of dx by backward from y, over that from x", 1, "the error is ",
      " times as large", .get = from_y, .pass = "backward"},

@@ -196,7 +196,8 @@ bool tune_holds(const comparison *verdicts, size_t was, size_t now) {
     return true;
 }
 
-/* Measures once more where a threshold at index `now` changes the choice; false: it loses there. */
+/* Measures once more the sizes at which a threshold at index `now` changes the choice; false: the
+ * new choice loses. */
 static bool confirm(FILE *out, const struct question *q, curve *c, size_t was, size_t now,
                     const case_options *o) {
     for (size_t i = was < now ? was : now; i < was || i < now; i++) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The allowed error, in units, of the float that was rounded to 16 bits, beyond a tie. */
+/* The allowed error, in units, of a float that is then rounded to 16 bits. */
 #define FLOATS_OFF 8
 
 size_t formula_group(const subject *s, const formula *r, size_t i) {

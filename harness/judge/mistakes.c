@@ -198,7 +198,7 @@ static const struct row {
     {"saved-variance", F, ANY, AT(saved), VARIANCE, "the variance was saved as rstd"},
     {"statistics-swapped", F, CENTRED, AT(saved), EXCHANGED, "mean and rstd are swapped"},
     {"momentum-swapped", F, ANY, AT(running), SWAPPED,
-     "momentum the other way: it weighs the old statistic"},
+     "momentum weighs the old statistic, not the new one"},
     {"running-bias", F, ANY, AT(running), OTHER_BIAS,
      "running_var took the other variance: n - 1 instead of n, or n instead of n - 1"},
     {"running-eps", F, ANY, AT(running), WITH_EPS, "running_var took eps with the variance"},

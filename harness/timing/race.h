@@ -42,8 +42,8 @@ typedef struct race {
  * "forward/f32/64x1024/normal"; its pass may also be "both". False: r->why says why. */
 bool race_mode(race *r, const mode *m, const char *tail, race_result *out);
 
-/* Any two candidates. saved_by: a mode whose saved passes are timed as another candidate, or NULL.
- */
+/* Races any two candidates. saved_by: a mode whose saved passes run as a third candidate, or
+ * NULL. */
 bool race_pair(race *r, candidate *a, candidate *b, const mode *saved_by, race_result *out);
 
 /* Candidates that are verified elsewhere: a, b, a again, and perhaps saved passes. */

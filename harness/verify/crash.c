@@ -34,7 +34,8 @@ static int written_over(const call_record *s, int i) {
     return shared && s->access == ACCESS_WRITE ? (int)case_output_over(&s->c, (nl_arg)i) : i;
 }
 
-/* "y[1024] of row 63": the row is the nearest one, for tensors of rows. */
+/* Writes such as "y[1024] of row 63". Only tensors of rows have the part on the row, which is the
+ * nearest one. */
 static void name_element(const call_record *s, int i, long long at, char *text, size_t size) {
     const nl_problem *p = &s->c.problem;
     const char *name = i == NL_ARGS ? "scratch" : nl_arg_name((nl_arg)i, p->pass);

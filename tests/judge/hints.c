@@ -83,7 +83,7 @@ static const struct plant {
     {LN "/in-place", "beta was not added", NULL, {.no_beta = true}},
     {LN, "miss their last element", NULL, {.lost_element = 37}},
     {LN, "miss the tail, from element 32 on", NULL, {.sums_end = 32}},
-    {BN, "momentum the other way", "right: mean, rstd, y", {.momentum_swapped = true}},
+    {BN, "momentum weighs the old", "right: mean, rstd, y", {.momentum_swapped = true}},
     {BN, "the other variance", NULL, {.biased_running = true}},
     {BN, "not updated", NULL, {.old_running = true}},
     {LN, "never written", "from feature 32 on: the tail", {.y = LEAVE_TAIL}},

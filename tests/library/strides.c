@@ -233,8 +233,8 @@ static bool found(const case_list *list, const nl_impl *mine) {
     return false;
 }
 
-/* The tensors in the order of rising gaps, because a tensor that takes larger strides is read past
- * its end, which ends the test. */
+/* The tensors in the order of rising gaps: a kernel that takes larger strides than a tensor's own
+ * reads past its end, which ends the test. */
 static const size_t by_gap[][4] =
     {[NL_FORWARD] = {X, RESIDUAL, Y, RESIDUAL_OUT}, [NL_BACKWARD] = {X, RESIDUAL, Y, DY}};
 

@@ -116,7 +116,8 @@ gives two SAME,,ns,10,10,1,1,1,0,0.02
 says "A: 3 passes; standard deviation of a row, in the median,"
 exits "the same passes" 0 p p --csv --margin 0.05
 gives one SAME,,ns,101,101,1,0.963456,1.03793,0,0.05
-# With a baseline in the same rounds: all times are twice as long, and 2 % more for the candidate.
+# With a baseline in the same rounds. The second run takes twice the time; its candidate takes 2 %
+# more than that.
 relative() { # relative FOLDER NS BASELINE_NS
     local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
     mkdir -p "$folder" && machine bench one
