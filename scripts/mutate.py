@@ -252,7 +252,7 @@ def recorded():
 
 
 def reasons():
-    """{(file, the mutant's line, its spaces single): why it is equivalent}"""
+    """Why mutants are equivalent to the original: {(file, the mutant's line with single spaces): reason}"""
     lines = EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else ()
     rows = (line.split(" | ") for line in lines if line and line[0] != "#")
     return {(file, " | ".join(new)): why for file, *new, why in rows}
