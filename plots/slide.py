@@ -260,7 +260,7 @@ class Page:
 
 
 def fastest(rows):
-    """Only the rows for one thread."""
+    """The fastest of the rows for one thread."""
     return min((row for row in rows if not row["impl"].endswith("_threaded") and not row["flag"]), key=lambda row: float(row["ns"]))
 
 

@@ -198,7 +198,7 @@ static bool is_finite_gradient(const job *k, size_t g) {
     return finite;
 }
 
-/* As differentiate_numbers(), in double. */
+/* Does what differentiate_numbers() does, in double. */
 static void differentiate_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;

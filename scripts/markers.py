@@ -86,7 +86,7 @@ def update_or_check(doc, program=False):
 
 
 def command(doc, results, rewrite, check):
-    """Of a script that rewrites pages from results and the program's table, or with --check compares them."""
+    """The command line of a script that rewrites pages from results and the program's table, or compares them (--check)."""
     options = parser(doc, "--check", results=results, program=True).parse_args()
     if options.check:
         return check(options.program)

@@ -14,8 +14,8 @@ typedef struct nl_data {
     void *input[NL_ARGS];  /* malloc'd pristine inputs; NULL where the case has none */
     size_t bytes[NL_ARGS]; /* of inputs and outputs; 0 where the case has none */
     float *gamma, *beta;   /* in float: the inputs, or arrays of their own */
-    void *model_y;         /* the model's own output (NAME.y.npy), or NULL. Only if the case spells
-                            * eps, which files lack */
+    void *model_y;         /* the model's own output (NAME.y.npy), read only if the case spells eps,
+                            * which files lack; else NULL */
 } nl_data;
 
 /* Reads x and the files beside it into the arrays of *out. */

@@ -254,7 +254,7 @@ static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
 
 enum { LARGE = 512, RUN = 64, WIDE = 512 };
 
-/* Shapes with fewer elements than the threshold, with about as many, and with more. */
+/* Writes shapes with fewer elements than the threshold, with about as many, and with more. */
 static void around_elements(char *text, size_t size, size_t elements) {
     const size_t rows = elements < 3 * WIDE ? 2 : elements / WIDE, wide = elements / rows + 1;
     snprintf(text, size, "%zux{%zu,%zu,%zu}", rows, wide > 2 ? wide - 2 : 1, wide - 1, wide);
@@ -363,8 +363,8 @@ static void add_batch_forks(sink *to, const char *passes, size_t from) {
     add(to, passes, TYPES, shape, "normal{,/in-place}/threads=3");
 }
 
-/* On both sides of the size to fork from, with numbers of threads that do not divide the rows; and
- * rows that threads share in pieces. */
+/* Adds cases on both sides of the size to fork from, with numbers of threads that do not divide the
+ * rows; and cases whose rows threads share in pieces. */
 static void add_forks(sink *to) {
     const size_t width = 1024, forward = NL_FORK_FORWARD / width,
                  backward = NL_FORK_BACKWARD / width;
@@ -389,7 +389,7 @@ static void add_stream(sink *to, const char *passes, size_t bytes, size_t bytes_
     add(to, passes, "{f16,bf16}", shape, "normal");
 }
 
-/* On both sides of the size from which outputs go past the caches of this machine. */
+/* Adds cases on both sides of the size from which outputs go past the caches of this machine. */
 static void add_streams(sink *to) {
     const nl_tuning *t = nl_tuning_now();
     add_stream(to, "{" ROWS "/forward,batchnorm/inference}", t->stream_bytes, t->stream_bytes);

@@ -25,5 +25,5 @@ typedef struct pointwise_isa {
     float (*squares)(const float *x, size_t c);
 } pointwise_isa;
 
-/* Of plain C, or the widest that runs here. */
+/* Finds the functions of plain C, or those of the widest ISA that runs here. */
 const pointwise_isa *pointwise_find(bool plain);

@@ -130,8 +130,8 @@ static bool qwen_start(const question *q, figure *out) {
               : fail(q, "nothing here runs both layers in the mode '%s'", q->how);
 }
 
-/* In a transformer block of width c over n tokens: the operations of two norms, 8 an element each,
- * in per cent of its matrix products, 24 n c^2 + 4 n^2 c. */
+/* The operations of two norms in per cent of those of a transformer block's matrix products. For
+ * width c and n tokens a norm has 8 an element, the products have 24 n c^2 + 4 n^2 c. */
 static bool flops_share(const question *q, figure *out) {
     double n = (double)q->two[0]->c.problem.n, c = (double)q->two[0]->c.problem.c;
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);

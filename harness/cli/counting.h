@@ -25,10 +25,10 @@ const char *counting_isa(void);
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 
-/* As counting_run(), for a kernel file, which is compiled for counting_isa(). */
+/* Does what counting_run() does for a kernel file, which it compiles for counting_isa(). */
 bool counting_file(const char *file, const nl_case *c, counted *out, char *error, size_t size);
 
-/* As counting_run(), for the rung of that name on counting_isa(), or in plain C. */
+/* Does what counting_run() does for the rung of that name on counting_isa(), or in plain C. */
 bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size);
 
 /* Runs in the process that is counted: calls the implementation twice; the second call counts. */

@@ -32,7 +32,7 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 
-/* Not NULL: options_read() only calls it with each option, and returns NL_EXIT_OK. */
+/* If it is not NULL, options_read() only calls it with each option, and returns NL_EXIT_OK. */
 extern void (*options_shown)(const option_spec *option);
 
 /* Prints "normlab COMMAND: ..." with the command of the last options_read; always returns false. */
@@ -56,7 +56,7 @@ enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTE
 /* Suggests what a user may have meant. */
 
 /* Prints ": did you mean A, B or C?" on stderr: at most three of the names that nearly equal the
- * text, or nearly end with a slash and the text. Without similar names, prints `other`. */
+ * text, or nearly end with a slash and the text. Prints `other` if no name is similar. */
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);
 

@@ -137,8 +137,8 @@ static void add_formats(mistake_list *l) {
     }
 }
 
-/* Sums, or only the squares in them, in a type that rounds them; `overflow`: whose range they
- * leave. */
+/* Adds mistakes: the sums, or only their squares, are in a narrower type; `overflow`: they
+ * leave its range. */
 static void add_narrow_sums(mistake_list *l, bool overflow) {
     double most = 0;
     for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)

@@ -171,8 +171,8 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     return true;
 }
 
-/* For a method that corrects a number near the mean: is only row 0 wrong, or only a row without
- * variance? */
+/* Methods that correct a number near the mean have two typical mistakes: only row 0 is wrong, or
+ * only rows without variance. */
 static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
     const nl_method method = q->shell.impl->method;

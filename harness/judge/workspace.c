@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Also fills scale and allowed, once for all formulas, since the bounds of column sums are slow.
- * The formula's value is rounded as well, hence one more unit. */
+/* Opens a workspace, and fills scale and allowed once for all formulas, since the bounds of column
+ * sums are slow. The formula's value is rounded as well, hence one more unit. */
 bool workspace_open(workspace *w, const subject *s) {
     size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
     *w = (workspace){.s = s, .count = count, .to = count};

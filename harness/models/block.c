@@ -134,7 +134,7 @@ static void activate_backward(step *s, sizes z) {
     }
 }
 
-/* From d, the gradient of ATTENDED, to the gradients of queries, keys and values. */
+/* Computes the gradients of queries, keys and values from d, the gradient of ATTENDED. */
 static void attend_backward(step *s, sizes z, const float *d) {
     float *dwide = s->work[D_WIDE], *ds = s->work[D_SCORES], scale = 1 / sqrtf((float)z.hd);
     memset(dwide, 0, z.t * z.wide * sizeof *dwide);

@@ -134,7 +134,7 @@ static void multiply(size_t rows, const layer *k, const float *in) {
     }
 }
 
-/* From d, the gradient of z, to dw, db, and din, the gradient of `in` (NULL: not wanted). */
+/* Computes dw, db, and din, the gradient of `in` (NULL: not wanted), from d, the gradient of z. */
 static void multiply_backward(size_t rows, const layer *k, const float *in, const float *d,
                               float *din) {
     memset(k->dw, 0, k->from * k->to * sizeof *k->dw), memset(k->db, 0, k->to * sizeof *k->db);

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /* What the norm does to a row: nothing; subtract the mean; divide by the root mean square
- * (RMSNorm); both (LayerNorm). Then BatchNorm, and tanh(2 z), which is no norm. Without gain and
- * bias, so that the networks differ only in the norm. */
+ * (RMSNorm); both (LayerNorm). Then BatchNorm, and tanh(2 z), which is no norm. The norms have no
+ * gain and no bias, so that the networks differ only in the norm. */
 typedef enum mlp_norm {
     MLP_NOTHING,
     MLP_RECENTRE,

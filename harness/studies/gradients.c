@@ -31,7 +31,7 @@ static double largest(const instance *in, const ref_outputs *want, nl_arg s) {
     return error;
 }
 
-/* For every implementation of the case, points at x for the gradients first to last. */
+/* Writes points at x for the gradients first to last, of every implementation of the case. */
 static bool all_impls(study_out *o, const char *text, nl_arg first, nl_arg last, double x) {
     nl_case c;
     nl_data data;

@@ -117,8 +117,8 @@ static double curvature(mlp *net, const digits *all, float *before) {
     return length(net->gradient, count) / ((double)step * size);
 }
 
-/* With all hidden weights times 4: the ratios of loss, gradient length and curvature to those
- * before; and w . dL/dw. With eps = 0 they are 1, 1/4, 1/16 and 0 behind a norm. */
+/* Multiplies all hidden weights by 4. Writes the ratios of loss, gradient length and curvature to
+ * those before; and w . dL/dw. Behind a norm with eps = 0 these are 1, 1/4, 1/16 and 0. */
 static bool scale(study_out *o, const digits *all, mlp_norm norm) {
     static float before[(DIGIT_POINTS + 1 + (LAYERS - 1) * (WIDTH + 1)) * WIDTH];
     double loss[2], size[2], bend[2];
@@ -160,7 +160,7 @@ static bool twins(study_out *o, const digits *all, mlp_norm norm, size_t steps) 
 }
 
 /* The length of the weights between two norms, and the rms of the angles by which steps turn them.
- * Without eps, which would matter once the weights are short. */
+ * eps is 0, since another would matter once the weights are short. */
 static bool turn(study_out *o, const digits *all, double decay, size_t steps) {
     const plan p = {.norm = MLP_RESCALE, .rate = 0.2, .decay = decay, .stretch = 1, .hidden = 1};
     enum { FIRST = (DIGIT_POINTS + 1) * WIDTH, COUNT = (WIDTH + 1) * WIDTH, EVERY = 100 };

@@ -98,7 +98,7 @@ static bool in_run(const error_record *e, const error_line *wanted) {
     return false;
 }
 
-/* Where a comparison sends its findings. */
+/* The function to which a comparison gives its findings. */
 typedef struct sink {
     void (*take)(void *context, const error_finding *f);
     void *context;

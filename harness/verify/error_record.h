@@ -58,7 +58,7 @@ size_t error_record_column(error_record *e, const char *data);
 /* Is it a line of an implementation that did not run? */
 bool error_record_not_run(const error_record *e, const error_line *l);
 
-/* By name, ISA and problem, as strcmp. */
+/* The order by name, ISA and problem; returns what strcmp() would. */
 int error_record_order(const void *a, const void *b);
 
 /* The file of the largest errors: a CSV whose columns after the second are kinds of data. The second

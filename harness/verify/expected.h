@@ -50,7 +50,7 @@ typedef struct allowance {
     bool exact;     /* no operation of y or dx rounds except the store */
 } allowance;
 
-/* For group g of the instance's case, given the reference's statistics. */
+/* The allowance of group g of the instance's case, given the reference's statistics. */
 allowance allow(const instance *in, const ref_outputs *want, size_t g);
 
 /* The bound of dgamma or dbeta (`which`) of feature j. */
@@ -110,8 +110,8 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a);
  * number with a plain part and a smaller error is right. */
 double expected_floor(const expectations *d, nl_arg s, size_t g);
 
-/* Is `got` right by its plain part alone? In 16 bits: is it certainly rounded correctly? error: of
- * `got`, in units. */
+/* Is `got` so near that its plain part alone shows it to be right? If it has 16 bits: is it
+ * certainly rounded correctly? error: that of `got`, in units. */
 bool expected_near(nl_dtype t, const plain *it, double floor, double got, double error);
 
 /* Is got right: within the bound, and a possible rounding of a float that is within its blur? */

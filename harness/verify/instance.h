@@ -33,14 +33,14 @@ typedef struct instance {
 /* The caller may replace in->impl later by one for which scratch_bytes is enough. */
 bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, size_t scratch_bytes,
                    placement where, instance *out);
-/* In an arena, from its beginning; instance_room() bytes are enough. */
+/* Makes the instance in an arena, from its beginning; instance_room() bytes are enough. */
 bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, const nl_impl *impl,
                       size_t scratch_bytes, placement where, instance *out);
 size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes);
 void instance_refill(instance *in); /* restores the inputs, the outputs are `unset` again */
 void instance_fill(instance *in);   /* and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
-/* As the arguments of a call, which instance_call() makes. */
+/* The arguments with which instance_call() makes its call. */
 nl_forward_args instance_forward_args(const instance *in);
 nl_backward_args instance_backward_args(const instance *in);
 nl_status instance_call(const instance *in, int threads);

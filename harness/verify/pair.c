@@ -123,8 +123,8 @@ bool pair_agrees(const pair_call *s) {
     return !one.differs && !other.differs;
 }
 
-/* Only for added kernels on ordinary data, and not if a call overwrites an input, which nothing
- * could restore. */
+/* Calls are repeated only for added kernels on ordinary data, and not if a call overwrites an
+ * input, which nothing could restore. */
 bool pair_again_wanted(const instance *in) {
     bool again = !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0;
     for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);

@@ -16,7 +16,8 @@ typedef struct pair_call {
     int threads;
 } pair_call;
 
-/* False: a call gave other numbers than alone. In the process of the kernel, after its call. */
+/* Runs in the process of the kernel, after its call. False: a call gave other numbers than
+ * alone. */
 bool pair_agrees(const pair_call *s);
 
 /* May a call be made again in its buffers? */

@@ -90,8 +90,8 @@ typedef struct checkers {
 void checkers_start(checkers *j, const nl_case *cases, size_t count,
                     check_settings (*settings)(void *context, const nl_case *c), void *context);
 
-/* As check_case(), with the verdicts that the checker of case i sends. Call it once for each case,
- * in order. */
+/* Does what check_case() does, with the verdicts that the checker of case i sends. Call it once for
+ * each case, in order. */
 bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings *o, char *error,
                    size_t error_size);
 

@@ -48,7 +48,8 @@ static bool is_double(const char *name, size_t n, const char *rest) {
 
 #endif
 
-/* Also by the compiler's library: __extendhfsf2, __truncsfhf2. */
+/* Does the instruction convert f16? The compiler's library may do it: __extendhfsf2,
+ * __truncsfhf2. */
 static bool is_half(const char *name, size_t n, const char *rest) {
     const char *to = rest + strspn(rest, " \t");
     return in(" vcvtph2ps vcvtps2ph", name, n) || strstr(rest, "__extendhf") ||

@@ -14,7 +14,8 @@ typedef struct lab {
 
 const lab *lab_at(size_t i); /* NULL: there are no more */
 
-/* By name, number or folder: "2-one-pass", "2", "labs/2-one-pass/". NULL: there is none. */
+/* Finds a lab by name, number or folder: "2-one-pass", "2", "labs/2-one-pass/". NULL: there is
+ * none. */
 const lab *lab_find(const char *name);
 
 /* The page's title; and the lab's time, "about 2 hours", or "". */

@@ -77,7 +77,7 @@ NL_INLINE void rows(nl_view v) {
     }
 }
 
-/* With the storage type as a constant, which a job has as a variable. */
+/* Makes the storage type a constant; in a job it is a variable. */
 NL_INLINE void typed_rows(nl_dtype t, const void *context) {
     nl_view v = *(const nl_view *)context;
     v.t = t;

@@ -31,7 +31,7 @@ from .truth import (
     judge, judge_backward, reference, reference_backward,
 )
 
-# Without the classes, which would fill most of help(normlab).
+# The classes are left out, since they would fill most of help(normlab).
 __all__ = [
     "__version__", "batch_norm", "batch_norm_backward", "best", "case", "data", "gated_rms_norm",
     "gated_rms_norm_backward", "implementations", "judge", "judge_backward", "layer_norm", "layer_norm_backward", "limit", "max_threads", "measure", "museum",

@@ -16,7 +16,7 @@ static PyObject *names(unsigned bits, const char *(*name)(int)) {
     return tuple;
 }
 
-/* In the order of the fields of normlab.Implementation. */
+/* The fields of normlab.Implementation, in their order. */
 static PyObject *row(const nl_impl *m) {
     return Py_BuildValue("sssNNNnsiNNNNNN", m->name, m->isa, m->about, names(m->ops, op_name),
                          names(m->passes, pass_name), names(m->dtypes, dtype_name),

@@ -39,7 +39,7 @@ def gradients(x, dy, gain, axes, eps, centred=True):
 
 
 def close(got, want, scale, dtype, units=24):
-    """Within N float units of the scale, and one rounding to the storage type."""
+    """Asserts errors of at most `units` float units of the scale, and one rounding to the storage type."""
     allowed = (units * UNIT["float32"] + UNIT[np.dtype(dtype).name]) * scale + 1e-7
     error = np.abs(got.astype(wide) - want)
     assert error.shape == np.broadcast(got, allowed).shape
@@ -47,7 +47,7 @@ def close(got, want, scale, dtype, units=24):
 
 
 def near(got, want, scale):
-    """Within some long-double units of the scale."""
+    """Asserts errors of at most a few long-double units of the scale."""
     assert got.shape == want.shape
     assert (abs(got - want) <= 2**-50 * scale).all(), abs(got - want).max()
 

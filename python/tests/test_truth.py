@@ -206,7 +206,7 @@ def test_measure_against():
 
 
 def test_limit(tmp_path, monkeypatch):
-    """With a program that writes its options and one rate, as the real one needs a minute."""
+    """limit() with a program that writes its options and one rate, since the real one needs a minute."""
     program = tmp_path / "normlab"
     program.write_text("""#!/bin/sh
 [ "$*" = "limit --out $3 --quick --threads 2 --seconds 0.5" ] || { echo "$*" >&2; exit 2; }

@@ -89,7 +89,7 @@ def test_parameters_in_the_type_of_x(dtype):
 
 @pytest.mark.parametrize("dtype", dtypes()[1:], ids=lambda t: t.name)
 def test_rounded_sum(dtype):
-    """As if the sum were stored first; judge() supports both."""
+    """rounded_sum computes as if the sum were stored first; judge() supports both."""
     x, r = np.random.default_rng(3).normal(size=(2, 16, 256)).astype(dtype)
     total = (x.astype("f4") + r.astype("f4")).astype(dtype)
     rounded, floats = (normlab.rms_norm(x, residual=r, rounded_sum=which) for which in (True, False))

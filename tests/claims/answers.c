@@ -231,7 +231,7 @@ Test(answers, share_of_a_step) {
     cr_expect(strstr(sentence_of(c), "A step takes 2.5 times as long"), "%s", sentence_of(c));
 }
 
-/* With the longest names, in every outcome. */
+/* Sentences with the longest names, in every outcome, are not cut. */
 Test(answers, long_sentences_are_whole) {
     const estimate found[] = {{10, 9, 11}, {27, 26, 28}, {5, 4, 6}, {-20, -22, -18},
                               {1, 0, 2},   {14, 12, 16}, MISSING};

@@ -12,7 +12,7 @@ from random import Random
 from formulas import BITS, TYPES, Case, compute, npy
 from plants import plant
 
-# Within the bound on any data.
+# Mistakes that stay within the bound on any data.
 INVISIBLE = {"dresidual-late"}
 # A fitted number may come out otherwise, and so may a sum of rounded steps.
 FITTED = {"eps-fitted", "factor", "offset"}

@@ -255,7 +255,7 @@ Test(arguments, overlap) {
     }
 }
 
-/* In place gives the same bits as separate buffers. */
+/* A call in place gives the same bits as a call with separate buffers. */
 Test(arguments, in_place) {
     static unsigned char apart[sizeof arena];
     for (size_t i = 0; i < nl_impl_count() * JOBS * 2 * NL_DTYPES; i++) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Other libraries beside ours (docs/peers.md): they run only if selected, their outputs are checked, and
-# their mistakes are shown. Without one in the build: skipped (77).
+# their mistakes are shown. If the build has none, the test is skipped (77).
 # Usage: tests/peers/peers.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 

@@ -15,7 +15,7 @@ static const nl_impl *real;
 static size_t calls, changed, wrong_from, wrong_to;
 static nl_arg what;
 
-/* Not in calls on parts of the batch. */
+/* Counts calls that changed an input, except calls on parts of the batch. */
 static void compare(const nl_problem *p, nl_arg s, const void *got) {
     if (!got || p->n != c.problem.n || memcmp(got, stated.input[s], stated.bytes[s]) == 0) return;
     changed++;

@@ -70,8 +70,9 @@ Test(checker, sees_bits_that_depend_on_the_batch) {
     }
 }
 
-/* Does a mutant fail this case of the suite? Only cases that could show it are tried: of its layer,
- * pass and type, not much smaller than its own, and with its arguments absent or overwritten. */
+/* Does a mutant fail this case of the suite? Only cases that could show the mutant are tried: they
+ * have its layer, pass and type, are not much smaller than its own case, and lack or overwrite the
+ * same arguments. */
 static bool dies_on(const mutant *m, const nl_case *own, const nl_case *c) {
     const nl_problem *p = &c->problem, *q = &own->problem;
     trial t;

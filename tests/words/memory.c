@@ -9,7 +9,7 @@
 static char *page; /* the page with access */
 static size_t page_size;
 
-/* Where k elements lie on the page, aligned and not. */
+/* The places of k elements on the page, aligned and not. */
 enum { START, END, ODD, PLACES };
 static const char *const places[] = {", at a page's start", ", at a page's end", ", not aligned"};
 

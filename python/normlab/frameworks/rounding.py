@@ -69,7 +69,7 @@ def cases(how: str) -> list[str]:
 
 
 def rounded(a: Floats, dtype: str) -> Floats:
-    """To the storage type and back, to nearest even."""
+    """Rounds to the storage type, to nearest even, and back."""
     if dtype == "f16":
         return a.astype(np.float16).astype(np.float32)
     bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
