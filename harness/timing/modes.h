@@ -10,7 +10,8 @@ typedef struct mode {
     bool threaded, streams;
     int transfers
         [2]; /* readings of whole tensors in forward, in f32 without a residual; 0: each once */
-    int reads, copies; /* passes that RMSNorm saves; without copies, reads are of cached rows */
+    /* Passes that RMSNorm saves; if copies is 0, the saved reads are of cached rows. */
+    int reads, copies;
 } mode;
 
 extern const mode modes[];

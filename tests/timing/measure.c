@@ -12,7 +12,7 @@ static double fake_clock(void) {
     return now;
 }
 
-/* A candidate that takes a given time with noise, and from some call on longer. */
+/* A candidate that takes a given time with noise; from call slower_from on it takes longer. */
 typedef struct fake {
     double ns, noise, slower;
     size_t slower_from, calls;
