@@ -30,7 +30,7 @@ def shown(figure):
 
 
 def lines(text, renderer):
-    """The boxes of a text's lines that are not empty, and without an annotation's arrow, which may cross anything."""
+    """The boxes of a text's lines that are not empty. An annotation's arrow is left out, since it may cross anything."""
     box, words = Text.get_window_extent(text, renderer), text.get_text().split("\n")
     if text.get_rotation() or len(words) == 1:
         return [(text.get_text(), text.get_fontsize(), box)]

@@ -19,8 +19,9 @@ estimate stats_median(double *values, size_t n, double confidence);
 /* From fewer passes, or sittings, no interval can be estimated. */
 enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
 
-/* The median of n values of a level above rounds, such as passes, with a 95 % interval: that of the
- * sign test from six values on, Student's about the mean for three to five. Sorts in place. */
+/* The median of n values that each come from many rounds, such as passes, with a 95 % interval.
+ * From six values on it is the sign test's; for three to five values it is Student's, about the
+ * mean. Sorts in place. */
 estimate stats_middle(double *values, size_t n);
 
 /* The difference b - a of the means of two such sets, of at least two values each, with Student's

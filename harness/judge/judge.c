@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is no group's error larger than the growth with kappa foretells? */
+/* Does the growth with kappa explain the error of every group? */
 static bool on_the_line(const judgement *j) {
     bool all = true;
     for (size_t g = 0; g < j->score.groups && all; g++)
