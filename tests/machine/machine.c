@@ -74,7 +74,7 @@ static const expected of_bad[] = {
     {0},
 };
 
-/* Nothing does; control groups of version 1. */
+/* A machine where nothing disturbs measurements, with control groups of version 1. */
 static const fake_file good[] = {
     {"/proc/loadavg", "0.01 0.00 0.00 1/200 9\n"},
     {"/proc/stat", "cpu0 500 0 0 100 0 0 0 0 0 0\ncpu9 1 1 1 1 1 1 1 1 1 1\n"},
