@@ -17,11 +17,15 @@
  * since other programs may use the machine. LEAST, MOST: elements of a case. */
 enum { MOST = 40000, LEAST = 16384, OVERLAPS = 10, MOST_NS = 100000000, LINE = 64 };
 
+/* Calls are repeated only for added kernels, on ordinary data. */
+static bool is_ordinary(const instance *in) {
+    return !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0;
+}
+
 bool pair_wanted(const instance *in) {
     const nl_problem *p = &in->c->problem;
     const size_t count = p->n * p->c * p->s;
-    return !in->c->team && !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0 &&
-           LEAST <= count && count <= MOST;
+    return !in->c->team && is_ordinary(in) && LEAST <= count && count <= MOST;
 }
 
 /* A caller, with buffers of its own. */
@@ -46,16 +50,23 @@ static void *copy(const void *from, size_t bytes) {
     return to;
 }
 
+/* The first argument with this one's buffer: in place an output has that of an input. */
+static int owner(const instance *in, int i) {
+    int k = 0;
+    while (in->at[k] != in->at[i]) k++;
+    return k;
+}
+
 static bool call_once(party *p) {
     for (int i = 0; i < NL_ARGS; i++)
-        if (p->in.at[i] && p->s->writable[i]) memcpy(p->in.at[i], p->first[i], p->s->bytes[i]);
+        if (p->first[i] && p->s->writable[i]) memcpy(p->in.at[i], p->first[i], p->s->bytes[i]);
     return instance_call(&p->in, 1) == NL_OK; /* one thread: several may add in any order */
 }
 
 static bool same_as_alone(party *p) {
     if (!call_once(p)) return false;
     for (int i = 0; i < NL_ARGS; i++)
-        if (p->in.at[i] && memcmp(p->in.at[i], p->right[i], p->s->bytes[i]) != 0) return false;
+        if (p->right[i] && memcmp(p->in.at[i], p->right[i], p->s->bytes[i]) != 0) return false;
     return true;
 }
 
@@ -78,7 +89,10 @@ static bool begin(party *p, const pair_call *s, bool other) {
     if (s->in->scratch) ok = (p->in.scratch = room(s->in->scratch_bytes));
     for (int i = 0; i < NL_ARGS; i++) {
         if (!s->in->at[i]) continue;
-        p->first[i] = copy(s->in->at[i], s->bytes[i]), p->in.at[i] = room(s->bytes[i]);
+        const int first = owner(s->in, i);
+        p->in.at[i] = first < i ? p->in.at[first] : room(s->bytes[i]);
+        if (first < i) continue;
+        p->first[i] = copy(s->in->at[i], s->bytes[i]);
         ok = ok && p->first[i] && p->in.at[i];
         for (size_t k = size - 1; ok && other && i == NL_X && k < s->bytes[i]; k += size)
             ((unsigned char *)p->first[i])[k] ^= 0x80;
@@ -86,14 +100,14 @@ static bool begin(party *p, const pair_call *s, bool other) {
     }
     ok = ok && call_once(p);
     for (int i = 0; ok && i < NL_ARGS; i++)
-        if (s->in->at[i]) ok = (p->right[i] = copy(p->in.at[i], s->bytes[i]));
+        if (p->first[i]) ok = (p->right[i] = copy(p->in.at[i], s->bytes[i]));
     return ok && same_as_alone(p);
 }
 
 static void end(party *p) {
     for (int i = 0; i < NL_ARGS; i++) {
         free(p->first[i]), free(p->right[i]);
-        if (p->s->in->at[i]) free(p->in.at[i]);
+        if (p->s->in->at[i] && owner(p->s->in, i) == i) free(p->in.at[i]);
     }
     if (p->s->in->scratch) free(p->in.scratch);
 }
@@ -123,10 +137,9 @@ bool pair_agrees(const pair_call *s) {
     return !one.differs && !other.differs;
 }
 
-/* Calls are repeated only for added kernels on ordinary data, and not if a call overwrites an
- * input, which nothing could restore. */
+/* Not if a call overwrites an input, which nothing could restore. */
 bool pair_again_wanted(const instance *in) {
-    bool again = !nl_is_own(in->impl) && strcmp(in->c->data, "normal") == 0;
+    bool again = is_ordinary(in);
     for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);
     return again;
 }
@@ -139,32 +152,40 @@ bool pair_repeat_wanted(const instance *in, int threads) {
 
 bool pair_stale_wanted(const instance *in) {
     const nl_problem *p = &in->c->problem;
-    return pair_again_wanted(in) && p->n * p->c * p->s <= MOST;
+    return is_ordinary(in) && p->n * p->c * p->s <= MOST;
 }
 
-/* Flips the lowest bit of the middle value's exponent, which doubles or halves it. */
-static void change_middle(void *array, size_t bytes, nl_dtype t) {
-    const size_t size = nl_dtype_size(t);
+/* Flips the lowest bit of the exponent in the middle of each part, which doubles or halves it. */
+static void change_middles(void *array, size_t bytes, nl_dtype t, size_t parts) {
+    const size_t size = nl_dtype_size(t), count = bytes / size;
     const uint32_t lowest = 1u << (ref_formats[t].bits - 1);
-    char *at = (char *)array + bytes / size / 2 * size;
-    for (size_t i = 0; i < size; i++) at[i] ^= (char)(lowest >> 8 * i);
+    for (size_t k = 0; k < parts && count >= parts; k++) {
+        char *at = (char *)array + count * (2 * k + 1) / (2 * parts) * size;
+        for (size_t i = 0; i < size; i++) at[i] ^= (char)(lowest >> 8 * i);
+    }
 }
 
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write)) {
-    const nl_dtype t = s->in->c->problem.dtype;
     const instance *in = s->in;
-    for (int again = 0; again < 2; again++) {
-        allow(in, true);
-        for (nl_arg i = 0; i < NL_ARGS; i++) {
-            const nl_dtype of = nl_args[i].extent == NL_TENSOR ? t : NL_F32;
-            if (in->at[i] && !s->writable[i] && s->bytes[i] >= nl_dtype_size(of))
-                change_middle(in->at[i], s->bytes[i], of);
-            else if (again && in->at[i] && s->writable[i])
-                memset(in->at[i], in->unset, s->bytes[i]);
-        }
-        allow(in, false);
-        if (!again) instance_call(in, s->threads);
+    const nl_problem *p = &in->c->problem;
+    void *before[NL_ARGS] = {NULL};
+    bool ok = true;
+    allow(in, true);
+    for (int i = 0; i < NL_ARGS; i++)
+        if (in->at[i] && owner(in, i) == i) ok = (before[i] = copy(in->at[i], s->bytes[i])) && ok;
+    for (nl_arg i = 0; i < NL_ARGS; i++)
+        if (before[i] && nl_args[i].extent == NL_TENSOR)
+            change_middles(in->at[i], s->bytes[i], p->dtype, p->n);
+        else if (before[i])
+            change_middles(in->at[i], s->bytes[i], NL_F32, 1);
+    allow(in, false);
+    if (ok) instance_call(in, s->threads);
+    allow(in, true);
+    for (int i = 0; i < NL_ARGS; i++) {
+        if (before[i]) memcpy(in->at[i], before[i], s->bytes[i]);
+        free(before[i]);
     }
+    allow(in, false);
     if (in->scratch) memset(in->scratch, in->scratch_byte, in->scratch_bytes);
 }
 

@@ -59,6 +59,12 @@ static void one_buffer(const nl_problem *p, const nl_forward_args *a, int thread
     by_buffer(p, a, kept);
 }
 
+/* A branch for calls in place. */
+static void one_buffer_in_place(const nl_problem *p, const nl_forward_args *a, int threads) {
+    const bool in_place = a->x == a->y || (a->residual && a->residual == a->residual_out);
+    in_place ? one_buffer(p, a, threads) : naive(p, a);
+}
+
 static void own_buffer(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
     static _Thread_local float kept[16384];
@@ -72,6 +78,14 @@ Test(pair, a_static_buffer_shows) {
     EXPECT_FAIL(try_kernel(text, one_buffer, 2, true, NULL), "another thread calls it too");
     EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/16x1024/normal/no-affine", one_buffer, 1, false,
                            NULL),
+                "another thread calls it too");
+    EXPECT_OK(try_kernel(text, one_buffer_in_place, 1, false, NULL));
+    text = "rmsnorm/forward/f32/16x1024/normal/in-place";
+    EXPECT_FAIL(try_kernel(text, one_buffer_in_place, 1, false, NULL),
+                "another thread calls it too");
+    EXPECT_OK(try_kernel(text, own_buffer, 1, false, NULL));
+    text = "rmsnorm/forward/f32/16x1024/normal/residual/in-place=residual";
+    EXPECT_FAIL(try_kernel(text, one_buffer_in_place, 1, false, NULL),
                 "another thread calls it too");
 }
 
@@ -99,10 +113,26 @@ static void by_address(const nl_problem *p, const nl_forward_args *a, int thread
     memcpy(kept, a->y, count * sizeof *kept);
 }
 
+/* In calls in place, keeps a factor of row 0, and uses it if x has the same address. */
+static void by_address_in_place(const nl_problem *p, const nl_forward_args *a, int threads) {
+    static const float *at;
+    static float kept;
+    const bool in_place = a->x == a->y;
+    (void)threads;
+    naive(p, a);
+    if (in_place && at == a->y)
+        for (size_t i = 0; i < p->c; i++) ((float *)a->y)[i] *= kept / a->rstd[0];
+    if (in_place) at = a->y, kept = a->rstd[0];
+}
+
 Test(pair, what_is_kept_of_a_call_shows) {
     EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/16x1024/normal", by_shape, 1, false, NULL),
                 "another thread calls it too");
     EXPECT_FAIL(try_kernel("rmsnorm/forward/f32/3x100/normal", by_address, 1, false, NULL), "");
+    const char *text = "rmsnorm/forward/f32/3x100/normal/in-place";
+    EXPECT_FAIL(try_kernel(text, by_address_in_place, 1, false, NULL), "y[0]");
+    text = "rmsnorm/forward/f32/3x100/normal/residual/in-place=residual";
+    EXPECT_FAIL(try_kernel(text, by_address, 1, false, NULL), "");
 }
 
 #ifdef __linux__
