@@ -3,7 +3,7 @@
 
 #include "view.h"
 
-/* The tensors of a backward problem, or one row of them. x is what was normalized. */
+/* The tensors of a backward problem, or one row of them. x is what forward normalized. */
 typedef struct nl_backward_view {
     nl_dtype t;
     const void *x, *dy, *dresidual, *gate;
@@ -13,11 +13,11 @@ typedef struct nl_backward_view {
     bool centred, plus_one, gate_first;
     size_t n, c, s;
     float eps;
-    size_t first;        /* of strided rows */
-    const nl_rows *rows; /* NULL: they follow each other */
+    size_t first;        /* row 0 of this view is row `first` of rows */
+    const nl_rows *rows; /* strides; NULL: rows are contiguous */
 } nl_backward_view;
 
-/* Row r of a row norm; dgamma and dbeta belong to all rows. */
+/* The view of row r of a row norm; dgamma and dbeta stay those of all rows. */
 NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
     const size_t size = nl_dtype_size(v.t), packed = r * v.c;
     size_t x = packed, dy = packed, dx = packed, dresidual = packed;
@@ -62,7 +62,7 @@ NL_INLINE nl_backward_view nl_backward_view_of(const nl_problem *p, const nl_bac
                               .first = plan->first};
 }
 
-/* Moves a call's arguments to the rows from r on, as nl_skip_rows() does. */
+/* Advances a call's arguments by r rows, as nl_skip_rows() does. */
 static inline void nl_skip_backward_rows(const nl_problem *p, nl_backward_args *a, nl_plan *plan,
                                          size_t r) {
     const nl_backward_view v = nl_backward_row(nl_backward_view_of(p, a), r);
@@ -79,7 +79,7 @@ NL_INLINE float nl_g(nl_backward_view row, size_t i) {
     return nl_gain(row.gamma, row.plus_one, i) * nl_load(row.t, row.dy, i);
 }
 
-/* Stores dx_i, plus the gradient that bypasses the layer. */
+/* Stores dx_i, to which dresidual_i is added if there is one. */
 NL_INLINE void nl_put_dx(nl_backward_view v, size_t i, float dx) {
     if (v.dresidual) dx += nl_load(v.t, v.dresidual, i);
     nl_store(v.t, v.dx, i, dx);

@@ -1,5 +1,5 @@
 /* Chooses an implementation: the first line of choices[] whose condition holds and whose rung
- * accepts the problem. The build fails where a line names no file.
+ * accepts the problem. The build fails if a line names a missing file.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "dtype.h"
@@ -66,7 +66,7 @@ static const choice choices[] = {
     {"optimized/batch_inference", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), ALWAYS},
     {"optimized/gated_simd", GATED, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/gated_backward_simd", GATED, NL_BIT(NL_BACKWARD), ALWAYS},
-    /* Where optimized/ is not compiled for an instruction set that runs here. */
+    /* For builds without an optimized/ that runs here. */
     {"layernorm/refined", NL_BIT(NL_LAYERNORM), NL_BIT(NL_FORWARD), ALWAYS},
     {"layernorm/backward", NL_BIT(NL_LAYERNORM), NL_BIT(NL_BACKWARD), ALWAYS},
     {"rmsnorm/one_pass", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
@@ -91,17 +91,17 @@ static bool forks(const nl_problem *p, int threads) {
     return p->n * p->c * p->s >= of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
 }
 
-/* In so short rows a streaming rung's cost per row exceeds what it saves. */
+/* Rows so short that streaming costs more per row than it saves. */
 static bool narrow(const nl_problem *p) {
     return p->op != NL_BATCHNORM && p->c <= 128;
 }
 
-/* Of y, or of dx. */
+/* The size of y, or of dx. */
 static size_t bytes_of(const nl_problem *p) {
     return p->n * p->c * p->s * nl_dtype_size(p->dtype);
 }
 
-/* Does a thread's share of the output bypass the caches? The problem decides, else the size. */
+/* Does a thread's share of the output bypass the caches? p->stores decides; AUTO goes by size. */
 static bool streams(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
     if (narrow(p)) return false;
@@ -111,85 +111,85 @@ static bool streams(const nl_problem *p, int threads) {
     return bytes >= of_kind(p, t->stream_bytes, backward, t->stream_batch);
 }
 
-/* The conditions run at every call, which may be of one short row: they multiply, and divide by
- * constants only. */
+/* The conditions below run at every call, even for one short row, so they divide only by
+ * constants. */
 
-/* In backward: do so many rows of x, dy and dx fit the first-level cache, with gamma, dgamma and
+/* Backward: does the first-level cache hold `rows` rows of x, dy and dx, with gamma, dgamma and
  * dbeta? */
 static bool fit(const nl_problem *p, const nl_caches *k, size_t rows) {
     return p->c * (3 * rows * nl_dtype_size(p->dtype) + 3 * sizeof(float)) <= k->first;
 }
 
-/* y, or dx, takes so many sixteenths of the last-level cache: with x (and dy), and beside what
- * others have there, some of x comes from memory (docs/optimized.md). */
+/* Does y, or dx, take at least so many sixteenths of the last-level cache? Then some of x comes
+ * from memory, since x (and dy) and other programs' data need room too (docs/optimized.md). */
 static bool spills(const nl_problem *p, const nl_caches *k, size_t sixteenths) {
     return bytes_of(p) >= k->last / 16 * sixteenths;
 }
 
-/* Are x and y (x, dy and dx) larger than so many second-level caches? */
+/* Are x and y (backward: x, dy and dx) together larger than `caches` second-level caches? */
 static bool outgrows(const nl_problem *p, const nl_caches *k, size_t caches) {
     return bytes_of(p) * (p->pass == NL_BACKWARD ? 3 : 2) > caches * k->second;
 }
 
-/* Do they come from a last-level cache that is nearly as far as memory? */
+/* Do the tensors come from a last-level cache that is nearly as slow as memory (nl_caches)? */
 static bool far(const nl_problem *p, const nl_caches *k) {
     return k->is_far && outgrows(p, k, 2);
 }
 
-/* Forward: bytes of an element of three rows of floats, gamma and (LayerNorm) beta. */
+/* Forward: bytes per column of three rows of floats, gamma and (LayerNorm) beta. */
 static size_t with_parameters(const nl_problem *p) {
     return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
 }
 
-/* Does half of the first-level cache (in backward two thirds) hold what is kept of a row in 16 bits,
- * so that it stays there beside the lines that come from memory? Forward that is three rows and the
- * parameters; backward xhat, g, gain, dgamma and dbeta, with x, dy and dx. */
+/* Do the floats that the kept rungs cache fit half of the first-level cache (backward: two thirds),
+ * which leaves room for lines from memory? Forward: three rows and the parameters. Backward: xhat,
+ * g, gain, dgamma and dbeta, beside x, dy and dx in 16 bits. */
 static bool kept_fits(const nl_problem *p, const nl_caches *k) {
     if (p->pass == NL_FORWARD) return p->c * with_parameters(p) <= k->first / 2;
     return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
 }
 
-/* Forward: rows of a few lines, of which prefetching takes too much. */
+/* Forward: rows of a few cache lines, too short for prefetching to pay. */
 static bool brief(const nl_problem *p) {
     return p->pass == NL_FORWARD && p->c < 256;
 }
 
-/* Where it does not pay to read the next row while this one is written: rows are short and have no
- * mean, so that little waits; some of x comes from memory; or both, with y, gamma and beta, fill the
- * first-level cache, to the byte. In 16 bits the conversions hide that. */
+/* Does pipelining lose (summing the next row while this one is written)? In f32 it does if rows are
+ * short and without a mean, which hides little latency; if some of x comes from memory; or if two
+ * rows of x, y, gamma and beta fill the first-level cache. In 16 bits the conversions hide it. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
     if (p->dtype != NL_F32) return false;
     if (p->op != NL_LAYERNORM && brief(p)) return true;
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 
-/* Do rows share a line of y, forward half a line? */
+/* Do adjacent rows of y (or dx) share a cache line or, in forward, half a line? */
 static bool share_lines(const nl_problem *p) {
     return p->c * nl_dtype_size(p->dtype) % (p->pass == NL_FORWARD ? 32 : 64) != 0;
 }
 
-/* Forward, in 16 bits: rows so wide that their floats, gamma and beta leave less than two thirds of
- * the first-level cache to the lines that come from memory. */
+/* Forward in 16 bits: does some of x come from memory, while three rows of floats, gamma and beta
+ * leave less than two thirds of the first-level cache to its lines? */
 static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
     return p->dtype != NL_F32 && spills(p, k, 6) && p->c * 5 * sizeof(float) > k->first / 3;
 }
 
-/* Backward: one row fits the first-level cache, and four do not; or in f32 the tensors come from
- * memory in part, where four rows at a time are too many streams. */
+/* Backward: is one row at a time faster than four? It is if one row fits the first-level cache and
+ * four do not, or if f32 tensors come partly from memory, where four rows are too many streams. */
 static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
     if (!fit(p, k, 1)) return false;
     return !fit(p, k, 4) || (p->dtype == NL_F32 && spills(p, k, 2));
 }
 
-/* Where streaming loses (docs/optimized.md): rows of 16 bits that share lines, unless they are too
- * wide to be kept, in backward half as wide. */
+/* Does streaming lose (docs/optimized.md)? It does for 16-bit rows that share cache lines and are
+ * not too wide for the kept rungs (backward: not wider than half of that). */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING) return false;
     return p->dtype != NL_F32 && share_lines(p) && p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
 }
 
-/* Are channels read as columns (SHORT of batch/batch.h), of tensors larger than the second-level
- * cache? What was read last is still in it. */
+/* Are channels read as columns (SHORT in batch/batch.h) of tensors larger than the second-level
+ * cache? Then a pass in reverse order finds the part read last still cached. */
 static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
     return p->s < 32 && outgrows(p, k, 1);
 }
@@ -202,7 +202,7 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
     case STREAMS_LINES: return stream && !share_lines(p);
-    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* shorter: four at a time */
+    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* else four at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case WIDE_FROM_MEMORY: return wide_from_memory(p, k);
     case ROW_ALONE: return each_row_alone(p, k);
@@ -213,8 +213,8 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     }
 }
 
-/* The implementation of a choice, cached; isa NULL: the widest that runs. The layers' folders have
- * plain C only. */
+/* The implementation of a choice, looked up once; isa NULL: the widest that runs. Rungs outside
+ * optimized/ are plain C only. */
 static const nl_impl *entry_of(size_t choice, const char *isa) {
     static const nl_impl *_Atomic found[1 + NL_ISAS_MAX][CHOICES];
     const nl_impl *_Atomic *at = &found[isa ? 1 + nl_isa_index(isa) : 0][choice];
@@ -242,15 +242,15 @@ const nl_impl *nl_best(const nl_problem *p, int threads) {
     return choose(p, forks(p, threads), streams(p, 1), NULL);
 }
 
-/* Is it a rung that nl_best() takes from a size on, and the problem is smaller? */
+/* Is impl a rung that nl_best() chooses only above the fork threshold, and is p below it? */
 static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) {
     for (size_t i = 0; i < CHOICES && !forks(p, threads); i++)
         if (choices[i].when == FORKS && strcmp(choices[i].name, impl->name) == 0) return true;
     return false;
 }
 
-/* What a thread runs on its rows: what is chosen on one thread, on the rung's own ISA. In backward,
- * dgamma's order may depend on it, so it must not depend on threads. */
+/* What each thread of a threaded rung runs: the choice for one thread, on the rung's own ISA. In
+ * backward the order of dgamma's sum may depend on it, so it must not depend on threads. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }

@@ -1,15 +1,15 @@
-/* Dispatch, every decision by size: which implementation, how many threads, which stores. Kernels
- * decide nothing. SPDX-License-Identifier: MIT */
+/* Dispatch: chooses the implementation, the threads and the stores by the size of a problem.
+ * Kernels only follow the plan. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"
 
-/* Long rows are summed in pieces of this many elements: threads can share a row without changing a
- * bit. */
+/* Long rows are summed in pieces of this many elements, so that threads which share a row get the
+ * same bits as one thread. */
 enum { NL_ROW_PIECE = 16384 };
 
-/* How nl_forward() and nl_backward() run impl. On one thread: where it is not threaded, or nl_best()
- * would not take it yet, as the problem is too small; else on as many as can start (parallel.h). */
+/* Plans how nl_forward() and nl_backward() run impl: on one thread if impl is not threaded, or if
+ * nl_best() would choose it only for larger problems; else on nl_team() threads. */
 void nl_make_plan(nl_plan *plan, const nl_impl *impl, const nl_problem *p, int threads);
 
 static inline nl_plan nl_plan_of(const nl_impl *impl, const nl_problem *p, int threads) {

@@ -1,5 +1,5 @@
-/* The caches of processor 0, as the kernel lists them. sysconf() counts those of a whole package,
- * and on a virtual machine so those of others. SPDX-License-Identifier: MIT */
+/* Cache sizes of processor 0, from Linux' /sys. sysconf() counts the caches of a whole package, on
+ * a virtual machine also those of other guests. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stddef.h>

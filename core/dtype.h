@@ -1,6 +1,6 @@
 /* Converts one stored element to float and back: binary16 and bfloat16 in integer arithmetic,
- * rounded to nearest even, with subnormals, infinities and NaN. Slow and portable: what fast
- * conversions are tested against. SPDX-License-Identifier: MIT */
+ * rounded to nearest even, with subnormals, infinities and NaN. Slow and portable: the fast
+ * conversions are tested against these. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"
@@ -32,7 +32,7 @@ NL_INLINE uint16_t nl_to_bf16(float f) {
     return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-/* A subnormal half is its integer times 2^-24, and float holds that exactly. */
+/* A subnormal half is its mantissa times 2^-24, which is exact in float. */
 NL_INLINE float nl_from_f16(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
     if (magnitude >= 0x7c00) return nl_from_bits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
@@ -53,7 +53,7 @@ NL_INLINE uint16_t nl_to_f16(float f) {
     return (uint16_t)(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13));
 }
 
-/* No type is the default in these switches: the compiler names each that lacks a new type. */
+/* These switches have no default, so that compilers report each one that lacks a new type. */
 NL_INLINE size_t nl_dtype_size(nl_dtype t) {
     switch (t) {
     case NL_F32: return 4;

@@ -50,7 +50,7 @@ static bool in_place(int out, int in) {
     return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
 }
 
-/* Rows of the inner dimension lie within the outer one's distance, or the other way round. */
+/* No row overlaps another: the inner rows fit in an outer stride, or the outer rows in an inner. */
 static bool rows_are_apart(const nl_problem *p, nl_stride s) {
     const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
     if (rows > 1 && s.row < p->c) return false;
@@ -59,17 +59,17 @@ static bool rows_are_apart(const nl_problem *p, nl_stride s) {
            (s.outer >= p->c && s.row >= (outer - 1) * s.outer + p->c);
 }
 
-/* The rows of two tensors that lie between each other, as q and k in a packed tensor do. */
+/* Do the rows of two tensors interleave without overlap, as q and k in a packed tensor do? */
 static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr_t other) {
     const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
     const size_t size = nl_dtype_size(p->dtype), step = (p->inner > 1 ? s.outer : s.row) * size;
     const size_t width = (p->inner > 1 ? (p->inner - 1) * s.row + p->c : p->c) * size;
-    if (!step) return false; /* a stride of 2^62 that is never taken */
+    if (!step) return false; /* overflow: a stride of 2^62 that no row uses */
     const size_t off = (at > other ? at - other : other - at) % step;
     return s.row == t.row && s.outer == t.outer && off >= width && step - off >= width;
 }
 
-/* For a buffer that is not aligned. */
+/* Reports the first misaligned buffer. */
 static __attribute__((noinline, cold)) nl_status
 fail_alignment(const nl_problem *p, const void *const at[BUFFERS], const size_t align[]) {
     int i = 0;
@@ -88,7 +88,7 @@ static bool same_rows(const nl_problem *p, int a, int b) {
     return s.row == t.row && s.outer == t.outer;
 }
 
-/* Does an output overlap anything that it may not? `packed` is a constant. */
+/* Does an output overlap a buffer that it must not? `packed` is a compile-time constant. */
 NL_INLINE nl_status check_overlaps(const nl_problem *p, const void *const at[BUFFERS],
                                    unsigned given, const size_t bytes[], bool packed) {
     unsigned others = given;
@@ -128,8 +128,8 @@ static __attribute__((noinline)) nl_status check_overlaps_of_strided(const nl_pr
 }
 
 /* On one short row this check costs as much as the kernel, so it is inlined: the buffers that an
- * entry point lacks are then constants. Callers name these too: to fill gaps, compilers clear the
- * whole array first, which takes as long as the other tests. */
+ * entry point lacks are then constants. Callers initialize these explicitly; to fill gaps,
+ * compilers would clear the whole array first, which takes as long as the other tests. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
                                   size_t scratch_bytes, bool packed) {
     const struct nl_pass_row *pass = &nl_passes[p->pass];
@@ -183,7 +183,7 @@ static nl_status check_strides(const nl_problem *p) {
         return fail(NL_BAD_ARGUMENT, "n = %zu rows with an inner dimension: at most 2^32 - 1",
                     p->n);
     for (int i = 0; i < NL_ARGS && p->n; i++) {
-        const bool of_gate = i == NL_RESIDUAL || i == NL_RESIDUAL_OUT; /* these strides, there */
+        const bool of_gate = i == NL_RESIDUAL || i == NL_RESIDUAL_OUT; /* the gate's strides */
         if (!is_tensor(i) || (nl_layers[p->op].gate && of_gate)) continue;
         const nl_stride s = nl_arg_stride(p, (nl_arg)i);
         if (nl_span(p, s) == SIZE_MAX || !rows_are_apart(p, s))
@@ -263,14 +263,14 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
     return NL_OK;
 }
 
-/* A call on its way to the kernel. */
+/* The state of a call. */
 typedef struct call {
     const nl_impl *impl;
-    const nl_problem *p; /* its parameters are floats */
+    const nl_problem *p; /* after prepare(): with parameters in floats */
     bool named, packed;
     size_t scratch_bytes;
     void *allocated;
-    float *parameters; /* NULL: they were floats */
+    float *parameters; /* converted to floats; NULL: they are floats */
     nl_plan plan;
     nl_fork fork;
     nl_rows rows;
@@ -292,7 +292,7 @@ static nl_status allocate(call *k) {
     return fail(NL_OUT_OF_MEMORY, "no %zu bytes of scratch for %s", bytes, k->impl->name);
 }
 
-/* Scratch, which is allocated if the caller gave none; parameters in floats; and the plan. */
+/* Allocates scratch if the caller gave none, switches to float parameters, and plans the call. */
 NL_INLINE nl_status prepare(call *k, void **scratch, int threads) {
     k->allocated = NULL, k->parameters = NULL;
     if (k->scratch_bytes && !*scratch) {

@@ -1,7 +1,6 @@
-/* Calls of about one size are timed on one thread and on all; the faster way is taken, and the
- * other tried again for 1 % of the time, as threads that slept may spin now, and a busy CPU be
- * free.
- * SPDX-License-Identifier: MIT */
+/* Calls of about the same size are timed on one thread and on all. The faster way is used, and 1 %
+ * of the time goes to trying the other way again, since how threads wait and what else runs may
+ * change. SPDX-License-Identifier: MIT */
 #include "fork.h"
 
 #include <stdint.h>
@@ -10,22 +9,22 @@
 enum { ONE, ALL };
 enum { TRIES = 4, LAST = 3, PLACES = 64 };
 
-/* On one thread, one call in so many is timed: reading the clock costs 2 % of a call of 3 us. */
+/* On one thread, one call in TIMED is timed: reading the clock costs 2 % of a call of 3 us. */
 enum { TIMED = 8 };
 
-/* The last three times of each way, in ns an element, of which the median counts: a single slow
- * call is another program's. The first calls after a change find their data in another core's
- * cache, so a way is kept for some. */
+/* For each way, the last three times in ns per element, whose median counts: a single slow call is
+ * another program's. After a switch the first calls find their data in another core's cache, so a
+ * way is kept for TRIES calls. */
 typedef struct nl_fork_times {
     uint64_t key;
     int threads;
     float ns[2][LAST];
-    float credit;  /* ns that trying the slower way may cost; negative: has cost too much */
-    int left, way; /* the way now, and for how many more calls at least */
+    float credit;  /* ns that trying the slower way may cost; negative: overspent */
+    int left, way; /* the current way, and for how many more calls it is kept */
     unsigned untimed;
 } times;
 
-/* OpenMP's threads belong to the thread that calls. */
+/* For each calling thread, because each has a team of OpenMP threads of its own. */
 static _Thread_local times all[PLACES];
 
 static uint64_t bits(size_t size) {
@@ -47,7 +46,7 @@ static float usual(const times *t, int way) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* All threads must save a tenth. One without times counts as the faster, and so is tried. */
+/* All threads must save a tenth. A way without times counts as 0 ns, and so is tried. */
 static int better(const times *t) {
     return usual(t, ALL) < 0.9f * usual(t, ONE) ? ALL : ONE;
 }
@@ -82,7 +81,7 @@ void nl_fork_note(const nl_fork *f, double ns) {
         return;
     }
     t->left--;
-    /* What it took, not what was expected: threads that sleep wake in 20 us or in 300. */
+    /* Charges the measured time, not the usual one: sleeping threads wake in 20 us or in 300. */
     if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 

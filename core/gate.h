@@ -14,12 +14,12 @@ NL_INLINE float nl_silu(float z) {
     return z * nl_sigmoid(z);
 }
 
-/* Its derivative, with sigmoid(-z) for 1 - sigmoid(z), which would cancel. */
+/* The derivative of silu. Uses sigmoid(-z) for 1 - sigmoid(z), which would cancel. */
 NL_INLINE float nl_silu_slope(float z) {
     return nl_sigmoid(z) * (1 + z * nl_sigmoid(-z));
 }
 
-/* Where row r of gate begins, and in backward that of dgate, in bytes. */
+/* Byte offsets: where row r of gate begins, and in backward row r of dgate. */
 NL_INLINE size_t nl_gate_at(nl_dtype t, const nl_rows *rows, size_t first, size_t r, size_t c) {
     return (rows ? nl_row_at(rows, rows->residual, first + r) : r * c) * nl_dtype_size(t);
 }

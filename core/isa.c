@@ -27,7 +27,7 @@ static bool has_avx512(void) {
 }
 #endif
 
-/* Each includes those above it, in the order of CMakeLists.txt. "c" is plain C. */
+/* Each ISA includes those above it; the order is that of CMakeLists.txt. "c" is plain C. */
 static const struct isa {
     const char *name;
     bool (*processor_has)(void);

@@ -1,4 +1,4 @@
-/* The instruction sets by number. SPDX-License-Identifier: MIT */
+/* Instruction sets (ISAs) as indices. SPDX-License-Identifier: MIT */
 #pragma once
 
 enum { NL_ISAS_MAX = 8 };

@@ -1,5 +1,5 @@
-/* What a teaching rung includes: views of the data as floats, whatever the storage (view.h,
- * backward_view.h), and NL_IMPL, which ends every kernel file and puts it in the table.
+/* The header of the teaching rungs: views that give the data as floats, whatever the storage type
+ * (view.h, backward_view.h), and NL_IMPL, which ends every kernel file and adds it to the table.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* Tables that describe the layers, the passes and the arguments, and what follows from them. The
- * reference does not use them. SPDX-License-Identifier: MIT */
+/* Tables of the layers, the passes and the arguments, and functions derived from them. reference/
+ * does not use them, to stay independent. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "strides.h"
@@ -14,11 +14,11 @@ typedef struct nl_layer {
     const char *name, *aliases[NL_ALIASES];
     const char *group;   /* its elements share a mean and rstd: "row" or "channel" */
     bool channels_first; /* x is [n][c][s], as (N, C, ...); else rows of c, and s is 1 */
-    bool by_channel;     /* a group is a channel, over n and s; else of one sample */
+    bool by_channel;     /* a group is a channel, over n and s; else a row */
     bool centred;        /* subtracts the mean */
     bool plus_one;       /* the gain is 1 + gamma */
     bool beta;
-    bool running;  /* has running statistics, and so inference */
+    bool running;  /* has running statistics, and an inference pass */
     bool residual; /* takes a residual, and in backward a dresidual */
     enum { NL_NO_GATE, NL_GATE_LAST, NL_GATE_FIRST } gate; /* multiplies y, or x, by silu(gate) */
 } nl_layer;
@@ -46,10 +46,10 @@ typedef enum nl_arg {
     NL_ARGS
 } nl_arg;
 
-/* A tensor, one float per feature or per group, or one parameter per feature. */
+/* What an argument is: a tensor, a float per feature or group, or a parameter per feature. */
 typedef enum nl_extent { NL_TENSOR, NL_FEATURES, NL_GROUPS, NL_PARAMETERS, NL_EXTENTS } nl_extent;
 
-/* Here, so that compilers know it: what an entry point tests of its buffers is then constants. */
+/* Defined here so that, in an entry point, compilers turn tests of these fields into constants. */
 static const struct nl_arg_row {
     const char *name;
     nl_extent extent;
@@ -73,7 +73,7 @@ static const struct nl_arg_row {
     [NL_DGATE] = {"dgate", NL_TENSOR, NL_BIT(NL_GATE)},
 };
 
-/* NL_BIT() of each argument that any layer has in the pass; nl_takes() gives those of one layer. */
+/* NL_BIT() of each argument that any layer has in a pass; nl_takes() gives those of one layer. */
 extern const struct nl_pass_row {
     const char *name;
     unsigned needs, reads, writes;
@@ -82,7 +82,7 @@ extern const struct nl_pass_row {
 /* Finds the op by its name ("layernorm") or an alias ("gemma", "qwen3next"); false: unknown. */
 bool nl_op_from_name(const char *name, nl_op *op);
 
-/* NL_RESIDUAL is "dresidual" in backward. */
+/* The name of an argument; NL_RESIDUAL is "dresidual" in backward. */
 const char *nl_arg_name(nl_arg arg, nl_pass pass);
 
 /* NL_BIT() of each argument of this layer in this pass. */
@@ -97,7 +97,7 @@ static inline unsigned nl_takes(nl_op op, nl_pass pass) {
     return all & ~lacks;
 }
 
-/* A group shares one mean and rstd: a row or a channel. */
+/* A group is the elements that share one mean and rstd: a row or a channel. */
 static inline size_t nl_group_count(const nl_problem *p) {
     return nl_layers[p->op].by_channel ? p->c : p->n;
 }
@@ -106,7 +106,7 @@ static inline size_t nl_group_size(const nl_problem *p) {
     return (nl_layers[p->op].by_channel ? p->n : p->c) * p->s;
 }
 
-/* Of element i of the tensor: its feature, its group, and its index within the group. */
+/* The feature, the group, and the index within the group of element i of a tensor. */
 static inline size_t nl_feature_of(const nl_problem *p, size_t i) {
     return i / p->s % p->c;
 }
@@ -135,7 +135,7 @@ static inline size_t nl_bytes(const nl_problem *p, nl_extent extent) {
     }
 }
 
-/* The stride of a tensor, with its zeros filled in. */
+/* The stride of a tensor, with zeros replaced by their defaults. */
 static inline nl_stride nl_arg_stride(const nl_problem *p, nl_arg arg) {
     switch (arg) {
     case NL_X: return nl_stride_of(p, p->x_stride);
@@ -148,14 +148,14 @@ static inline nl_stride nl_arg_stride(const nl_problem *p, nl_arg arg) {
     }
 }
 
-/* From the first byte to the last, with what is between the rows. */
+/* Bytes from a tensor's first element to its last, gaps between rows included. */
 static inline size_t nl_arg_bytes(const nl_problem *p, nl_arg arg) {
     if (nl_args[arg].extent != NL_TENSOR || !p->n || nl_is_packed(p))
         return nl_bytes(p, nl_args[arg].extent);
     return nl_span(p, nl_arg_stride(p, arg)) * nl_dtype_size(p->dtype);
 }
 
-/* Where the elements of a tensor are. */
+/* Finds the elements of a tensor, strided or not. */
 typedef struct nl_places {
     bool packed;
     size_t c;
@@ -168,7 +168,7 @@ static inline nl_places nl_places_of(const nl_problem *p, nl_arg arg) {
                        nl_arg_stride(p, arg)};
 }
 
-/* The index of element i % c of row i / c. */
+/* The index in memory of element i % c of row i / c. */
 static inline size_t nl_place(nl_places at, size_t i) {
     return at.packed ? i : nl_row_at(&at.rows, at.stride, i / at.c) + i % at.c;
 }

@@ -1,5 +1,5 @@
-/* What nl_message() returns. SPDX-License-Identifier: MIT */
+/* Sets what nl_message() returns. SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Notes what a call does other than it was told, although it succeeds. */
+/* Sets the note of a call that succeeds, but not in the way it was asked to run. */
 void nl_note(const char *format, ...);

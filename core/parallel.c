@@ -14,7 +14,7 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* More do not help, and OpenMP's runtime keeps arrays of them on the stack. */
+/* More threads do not help, and OpenMP's runtime keeps arrays of all threads on the stack. */
 static int most_threads(void) {
     const int four_each = 4 * omp_get_num_procs();
     return least(omp_get_thread_limit(), four_each > 64 ? four_each : 64);
@@ -26,8 +26,8 @@ static void *wait_at(void *gate) {
     return NULL;
 }
 
-/* OpenMP's runtime ends the process when it cannot start a thread, so this tries: with twice as
- * many, as those that have just ended may still count. */
+/* OpenMP's runtime ends the process if it cannot start a thread, so this starts some first: twice
+ * as many as needed, since the system may still count those that have just ended. */
 static bool can_start(int threads) {
     const size_t count = 2 * (size_t)(threads - 1);
     size_t started = 0;
@@ -42,8 +42,8 @@ static bool can_start(int threads) {
     return started == count;
 }
 
-/* fork() copies no other thread, and OpenMP's runtime would wait for those of the parent
- * forever. */
+/* A child of fork() has only the thread that forked, and OpenMP's runtime would wait forever for
+ * the parent's others. */
 static bool lost_its_team(void) {
     static _Thread_local pid_t owner;
     if (!owner) owner = getpid();
@@ -51,7 +51,7 @@ static bool lost_its_team(void) {
 }
 #endif
 
-/* Tries once for each calling thread, which has a team of its own, and again when it wants more. */
+/* Tests once for each calling thread, which has a team of its own, and again if it wants more. */
 int nl_team(int threads) {
 #ifdef _OPENMP
     static _Thread_local int asked = 1, most = 1, granted = 1;
@@ -91,7 +91,7 @@ bool nl_has_openmp(void) {
 void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t, size_t), void *context) {
     const size_t most = threads < 1 ? 1 : (size_t)threads;
     const size_t pieces = n ? (size_t)nl_team((int)(n < most ? n : most)) : 0;
-    if (pieces == 1) { /* even so a parallel region would cost a fraction of a microsecond */
+    if (pieces == 1) { /* a parallel region would cost a fraction of a microsecond */
         body(context, 0, n);
         return;
     }

@@ -3,8 +3,8 @@
 
 #include "normlab.h"
 
-/* The threads that a call gets of so many: no more than the machine has use for and the process can
- * start. */
+/* How many of the wanted threads a call gets: at most max(64, 4 per processor), and no more than
+ * the process can start. */
 int nl_team(int threads);
 
 /* Calls body(context, begin, end) for each piece, in parallel if the library has OpenMP. The pieces

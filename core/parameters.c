@@ -27,7 +27,7 @@ const nl_problem *nl_in_floats(nl_problem *floats, const nl_problem *p) {
     return floats;
 }
 
-/* Loops of their own for each type, which compilers turn into vectors. */
+/* One loop for each type, so that compilers vectorize it. */
 static const float *load(const nl_problem *p, const void *from, float *to) {
     const size_t c = p->c;
     if (p->parameters == NL_BF16)

@@ -3,7 +3,7 @@
 
 #include "dtype.h"
 
-/* With its zeros filled in. An inner dimension of one row leaves the outer one. */
+/* Replaces zeros by the strides of contiguous rows. If inner is 1, rows are `outer` apart. */
 NL_INLINE nl_stride nl_stride_of(const nl_problem *p, nl_stride s) {
     if (p->inner == 1 && s.outer) s.row = s.outer;
     if (!s.row) s.row = p->c;
@@ -16,7 +16,7 @@ NL_INLINE bool nl_follows(const nl_problem *p, nl_stride s) {
     return s.row == p->c && s.outer == p->inner * p->c;
 }
 
-/* Do the rows of all tensors follow each other? Almost always all of it is zero. */
+/* Are the rows of all tensors contiguous? Usually all strides are zero, which is tested first. */
 NL_INLINE bool nl_is_packed(const nl_problem *p) {
     const nl_stride *x = &p->x_stride, *dy = &p->dy_stride, *residual = &p->residual_stride,
                     *y = &p->y_stride, *out = &p->residual_out_stride;
@@ -27,8 +27,8 @@ NL_INLINE bool nl_is_packed(const nl_problem *p) {
            nl_follows(p, *y) && nl_follows(p, *out);
 }
 
-/* Dividing takes as long as a short row, so r / inner is r * reciprocal / 2^64, rounded down: exact
- * up to 2^32 rows. */
+/* A division takes as long as a short row, so r / inner is computed as r * reciprocal / 2^64,
+ * rounded down: exact up to 2^32 rows. */
 static inline nl_rows nl_rows_of(const nl_problem *p) {
     nl_rows rows = {.x = nl_stride_of(p, p->x_stride),
                     .dy = nl_stride_of(p, p->dy_stride),
@@ -45,8 +45,8 @@ NL_INLINE size_t nl_row_at(const nl_rows *rows, nl_stride s, size_t r) {
     return outer * s.outer + (r - outer * rows->inner) * s.row;
 }
 
-/* Elements from the first of a tensor to the end of its last row; n is not 0. SIZE_MAX: more than
- * there can be. */
+/* Elements from a tensor's first to the end of its last row; n must not be 0. SIZE_MAX: too many to
+ * address. */
 static inline size_t nl_span(const nl_problem *p, nl_stride s) {
     const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
     size_t a, b, all;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Bytes of a level of the caches; where unknown, what every processor of today has. */
+/* Bytes of a cache level; `usual` if unknown. */
 static size_t cache_bytes(int level, size_t usual) {
     const size_t known = nl_cache_bytes(level);
     return known ? known : usual;
@@ -59,7 +59,7 @@ static bool get_line(FILE *file, char line[LINE], bool *last) {
     return true;
 }
 
-/* A key that was not seen before and its number, or nothing. */
+/* Parses a key that was not seen before and its number, or a blank line. */
 static bool parse(const char *line, nl_tuning *out, unsigned *seen) {
     static const char blank[] = " \t\r";
     const char *name = line + strspn(line, blank), *digits;
@@ -129,7 +129,7 @@ static void decide(void) {
                          .second = cache_bytes(2, (size_t)1 << 20),
                          .last = bounded(third, (size_t)8 << 20, (size_t)64 << 20)};
     caches.is_far = third > caches.last;
-    const size_t half = caches.last / 2; /* x takes the other */
+    const size_t half = caches.last / 2; /* x takes the other half */
     now = (nl_tuning){.stream_bytes = half,
                       .stream_backward = half,
                       .stream_batch = half,

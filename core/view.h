@@ -14,9 +14,9 @@ typedef struct nl_view {
     bool centred, plus_one, gate_first, cast_before_weight, biased_running_var, rounds_sum;
     size_t n, c, s, first_cache;
     float eps, momentum;
-    size_t first;          /* of strided rows */
-    size_t x_step, y_step; /* elements from one row to the next, where rows is NULL */
-    const nl_rows *rows;   /* NULL: they follow each other */
+    size_t first;          /* row 0 of this view is row `first` of rows */
+    size_t x_step, y_step; /* elements from one row to the next, if rows is NULL */
+    const nl_rows *rows;   /* strides; NULL: rows are contiguous */
 } nl_view;
 
 /* x_i plus the residual, as float. */
@@ -40,7 +40,7 @@ NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
     nl_store(v.t, v.y, i, v.beta ? y + v.beta[j] : y);
 }
 
-/* Row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, xhat) counts within the row. */
+/* Row r of a row norm, as a view: i in nl_x(row, i) and nl_put_y(row, i, ...) counts in the row. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
     const size_t size = nl_dtype_size(v.t), packed = r * v.c;
     size_t x = r * v.x_step, y = r * v.y_step, residual = packed, residual_out = packed;
@@ -90,7 +90,7 @@ NL_INLINE size_t nl_at(nl_view v, size_t i, size_t j, size_t k) {
     return (i * v.c + j) * v.s + k;
 }
 
-/* Saves channel j's statistics for backward and moves the running ones by momentum. */
+/* Saves channel j's statistics for backward and updates the running ones by momentum. */
 NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float rstd) {
     if (v.mean) v.mean[j] = mean;
     if (v.rstd) v.rstd[j] = rstd;
@@ -134,7 +134,7 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .y_step = p->c};
 }
 
-/* Moves a call's arguments to the rows from r on. Where they are strided, the plan keeps r. */
+/* Advances a call's arguments by r rows; strided tensors stay, and the plan's `first` advances. */
 static inline void nl_skip_rows(const nl_problem *p, nl_forward_args *a, nl_plan *plan, size_t r) {
     const nl_view v = nl_row(nl_view_of(p, a), r);
     a->mean = v.mean, a->rstd = v.rstd;
