@@ -222,20 +222,20 @@ TEXTS = ["claim", "source", "why", "answer", "sentence"]  # written once for a c
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
         "high", "rounds", "passes", "skipped", "outcome", "where", *TEXTS]
 FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags"]  # of a machine
-OWN = ["commit", "kernels", "date", "quick"]  # of a pass
+OWN = ["commit", "kernels", "date", "races", "quick"]  # of a pass
 
 
 def add(name, evidence, program):
     """Keeps a machine's new passes beside its earlier ones on the same kernels, and from all of them what the pages show: each
     claim's answer, with the setting that it means, and each race's saving. `normlab claims --evidence` has the other settings."""
     home = MACHINES / name
-    kernels = max((files.facts_of(path) for path in evidence.glob("*/machine.txt")), key=lambda f: f["date"])["kernels"]
+    latest = max((files.facts_of(path) for path in evidence.glob("*/machine.txt")), key=lambda f: f.get("date", ""))
     for path in (home / "claims").glob("*/machine.txt"):
-        if files.facts_of(path)["kernels"] != kernels:
+        if files.facts_of(path)["kernels"] != latest["kernels"]:
             shutil.rmtree(path.parent)
     for path in sorted(evidence.glob("*/machine.txt")):
         known = files.facts_of(path)
-        if known["kernels"] != kernels or known["quick"] != "no":
+        if known.get("quick") != "no" or any(known.get(key) != latest.get(key) for key in ["kernels", *FACTS[:4]]):
             continue
         if known["commit"].endswith("-dirty"):
             sys.exit(f"{path} is of a changed tree, commit {known['commit']}: commit, build and measure again")
@@ -248,7 +248,9 @@ def add(name, evidence, program):
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "claims.csv"
         command = [program, "claims", "--evidence", home / "claims", "--out", out]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        says = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
+        if left := re.findall("^left out: .*", says, re.M):
+            sys.exit(f"{home / 'claims'}: {left[0]}")
         rows = files.rows(out)
     saved = savings(rows).values()
     files.write(home / "claims.csv", KEPT, [row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, "") for row in rows

@@ -128,6 +128,14 @@ void text_end_whole(char *text) {
         text[n - 1 - follow] = '\0';
 }
 
+/* Accepts digits, sign, point and exponent; strtod also takes nan, inf, hexadecimal and blanks. */
+bool csv_finite(const char *text, double *v) {
+    char *end;
+    if (text[strspn(text, "0123456789+-.eE")]) return false;
+    *v = strtod(text, &end);
+    return end != text && !*end && isfinite(*v);
+}
+
 void csv_text(FILE *out, const char *text) {
     if (!text[strcspn(text, ",\"\n")]) {
         fprintf(out, "%s,", text);

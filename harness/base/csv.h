@@ -46,6 +46,9 @@ bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
 /* Removes a UTF-8 character that a full buffer has cut at the end of the text. */
 void text_end_whole(char *text);
 
+/* Reads a number. False: it is none, or not finite. */
+bool csv_finite(const char *text, double *v);
+
 /* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */
 void csv_text(FILE *out, const char *text);
 void csv_number(FILE *out, double v);

@@ -24,10 +24,13 @@ typedef struct race_row {
 typedef struct evidence {
     race_row *rows;
     size_t count, passes, sittings;
-    double hours;         /* from the first pass to the last */
-    char kernels[64];     /* a hash of the kernels that ran; "": those of this process */
-    char caches[256];     /* where the passes ran; "": on this machine */
-    size_t torn, strange; /* passes left out: unfinished, or on other kernels */
+    double hours;     /* from the first pass to the last */
+    char kernels[64]; /* a hash of the kernels that ran; "": those of this process */
+    char caches[256]; /* where the passes ran; "": on this machine */
+    /* Passes left out: unfinished; on other kernels; on another machine; copies of others;
+     * damaged, the last as fault says. */
+    size_t torn, strange, elsewhere, copies, damaged;
+    char fault[700];
 } evidence;
 
 /* False: out of memory. */
@@ -42,10 +45,10 @@ void evidence_write(FILE *out, const race_row *row);
  * False: error says what is wrong with the file. */
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
 
-/* Adds the passes of a folder, FOLDER/PASS/races.csv with machine.txt beside it, that ran on these
- * kernels and with or without --quick; kernels NULL: those of its latest pass. */
-bool evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels,
-                          char *error, size_t error_size);
+/* Adds the passes of a folder, FOLDER/PASS/races.csv with machine.txt beside it, with or without
+ * --quick, on these kernels and the machine of the latest of them; kernels NULL: its kernels, too.
+ * Leaves out copies, and passes that are damaged. */
+void evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels);
 
 /* The rows of a race, in order of time, of the passes selected by `uses` (NULL: all). Returns how
  * many. */

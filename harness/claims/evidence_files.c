@@ -8,6 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+/* Of the logarithm of a ratio of two times. */
+#define LOG_MOST 100
+
 enum { HOW, CASE, VERDICT, RATIO, LOW, HIGH, BAND, ROUNDS, WHY, NEEDED, AA = NEEDED, COLUMNS };
 static const char *const columns[COLUMNS] = {"how",     "case",     "verdict", "log_ratio",
                                              "log_low", "log_high", "aa_band", "rounds",
@@ -36,29 +39,29 @@ static bool find_columns(const scan *s, size_t at[COLUMNS]) {
     return true;
 }
 
-static double number(const char *text) {
-    char *end;
-    const double v = strtod(text, &end);
-    return *text && !*end ? v : NAN;
+static bool read_numbers(char *const field[COLUMNS], race_row *r) {
+    double rounds = 0, *const to[] = {&r->ratio, &r->low, &r->high, &r->band, &rounds};
+    bool all = !*field[AA] || csv_finite(field[AA], &r->aa);
+    for (int k = RATIO; k <= ROUNDS; k++) all = csv_finite(field[k], to[k - RATIO]) && all;
+    r->rounds = all && rounds >= 1 && rounds < 1e9 ? (size_t)rounds : 0;
+    return r->rounds && (double)r->rounds >= rounds && -LOG_MOST <= r->low && r->low <= r->ratio &&
+           r->ratio <= r->high && r->high <= LOG_MOST && 0 <= r->band && r->band <= LOG_MOST &&
+           !(fabs(r->aa) > r->band);
 }
 
-static race_row row_of(char *const field[COLUMNS], size_t pass) {
-    double v[COLUMNS];
-    for (int k = RATIO; k <= ROUNDS; k++) v[k] = number(field[k]);
-    race_row r = {.ratio = v[RATIO], .low = v[LOW], .high = v[HIGH], .band = v[BAND], .pass = pass};
-    r.aa = isfinite(number(field[AA])) ? number(field[AA]) : NAN;
-    const bool right = strcmp(field[VERDICT], "ok") == 0;
-    r.ok = right && isfinite(r.ratio) && r.low <= r.ratio && r.ratio <= r.high && r.band >= 0 &&
-           v[ROUNDS] >= 1 && v[ROUNDS] < 1e9;
-    r.rounds = r.ok ? (size_t)v[ROUNDS] : 0;
-    snprintf(r.how, sizeof r.how, "%s", field[HOW]);
-    snprintf(r.tail, sizeof r.tail, "%s", field[CASE]);
-    const char *why = right ? "a pass has no such numbers" : field[WHY];
-    const bool lacks = claim_lacks(why);
-    if (!r.ok && snprintf(r.why, sizeof r.why, "%s%s%s", lacks ? "" : field[VERDICT],
-                          lacks ? "" : ": ", why) >= (int)sizeof r.why)
-        text_end_whole(r.why);
-    return r;
+static bool read_race(const scan *s, char *const field[COLUMNS], race_row *r) {
+    const bool lacks = claim_lacks(field[WHY]);
+    r->ok = strcmp(field[VERDICT], "ok") == 0;
+    snprintf(r->how, sizeof r->how, "%s", field[HOW]);
+    snprintf(r->tail, sizeof r->tail, "%s", field[CASE]);
+    const bool known =
+        r->ok || strcmp(field[VERDICT], "fail") == 0 || strcmp(field[VERDICT], "skip") == 0;
+    if (!known || (r->ok && !read_numbers(field, r)))
+        return scan_error(s, s->first_line, "no race has such numbers, or such a verdict");
+    if (!r->ok && snprintf(r->why, sizeof r->why, "%s%s%s", lacks ? "" : field[VERDICT],
+                           lacks ? "" : ": ", field[WHY]) >= (int)sizeof r->why)
+        text_end_whole(r->why);
+    return true;
 }
 
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size) {
@@ -68,12 +71,13 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
     char *text = NULL, *field[COLUMNS];
     bool ok = scan_file(&s, &text) && scan_record(&s) && find_columns(&s, at);
     for (named = s.count; ok && s.at < s.end;) {
+        race_row r = {.aa = NAN, .pass = e->passes};
         ok = scan_record(&s) &&
+             (!s.cut || scan_error(&s, s.first_line, "the last line is cut off")) &&
              (s.count == named ||
               scan_error(&s, s.first_line, "has %zu fields, not %zu", s.count, named));
         for (size_t k = 0; ok && k < COLUMNS; k++) field[k] = at[k] < named ? s.fields[at[k]] : "";
-        if (!ok) break;
-        const race_row r = row_of(field, e->passes);
+        ok = ok && read_race(&s, field, &r);
         for (size_t i = before; ok && i < e->count; i++)
             if (strcmp(e->rows[i].how, r.how) == 0 && strcmp(e->rows[i].tail, r.tail) == 0)
                 ok = scan_error(&s, s.first_line, "the race %s %s stands there twice", r.how,
@@ -86,27 +90,82 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
     return ok;
 }
 
-/* The facts of a pass in its machine.txt. */
+/* Facts in machine.txt, of the machine and of the pass. */
+enum { CPU, FAMILY, CPUS, CACHES, KERNELS, QUICK, RACES, DATE, FACTS, OF_MACHINE = KERNELS };
+static const char *const facts[FACTS] = {"cpu",     "family", "cpus",  "caches",
+                                         "kernels", "quick",  "races", "date"};
+
 typedef struct origin {
-    double when; /* in seconds */
-    char kernels[64], quick[8], caches[256];
+    char fact[FACTS][256]; /* "": not said */
+    double when;           /* in seconds; NaN: not known */
 } origin;
 
-static origin origin_of(const char *machine) {
-    origin o = {.when = NAN};
-    char line[512];
+/* NaN: no such second in this century. */
+static double seconds_of(const char *date) {
+    static const char form[] = "%Y-%m-%dT%H:%M:%SZ";
     struct tm t = {0};
-    FILE *f = fopen(machine, "r");
-    while (f && fgets(line, sizeof line, f)) {
-        if (sscanf(line, "kernels: %63s", o.kernels) == 1) continue;
-        if (sscanf(line, "quick: %7s", o.quick) == 1) continue;
-        if (sscanf(line, "caches: %255[^\n]", o.caches) == 1) continue;
-        if (sscanf(line, "date: %d-%d-%dT%d:%d:%d", &t.tm_year, &t.tm_mon, &t.tm_mday, &t.tm_hour,
-                   &t.tm_min, &t.tm_sec) == 6)
-            t.tm_year -= 1900, t.tm_mon--, o.when = (double)mktime(&t);
-    }
+    char again[64];
+    const char *end = strptime(date, form, &t);
+    const time_t when = timegm(&t);
+    strftime(again, sizeof again, form, gmtime(&when)); /* February 30 becomes March */
+    return end && strcmp(date, again) == 0 && strncmp(date, "20", 2) == 0 ? (double)when : NAN;
+}
+
+static origin origin_of(const char *folder) {
+    origin o = {0};
+    char path[4400], line[512];
+    snprintf(path, sizeof path, "%.4096s/machine.txt", folder);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        for (size_t k = 0; k < FACTS; k++) {
+            const char *value = line + strlen(facts[k]);
+            if (strncmp(line, facts[k], strlen(facts[k])) == 0 && strncmp(value, ": ", 2) == 0)
+                snprintf(o.fact[k], sizeof o.fact[k], "%.*s", (int)strcspn(value + 2, "\r\n"),
+                         value + 2);
+        }
     if (f) fclose(f);
+    o.when = seconds_of(o.fact[DATE]);
     return o;
+}
+
+/* Adds a pass. The facts of the machine that its machine.txt lacks are those of home. False:
+ * e->fault says how it is damaged. */
+static bool read_pass(evidence *e, const char *folder, const origin *home, origin *o) {
+    const size_t before = e->count;
+    char path[4400];
+    const scan s = {.path = path, .error = e->fault, .error_size = sizeof e->fault};
+    *o = origin_of(folder);
+    for (size_t k = 0; k < OF_MACHINE; k++)
+        if (!*o->fact[k]) memcpy(o->fact[k], home->fact[k], sizeof o->fact[k]);
+    snprintf(path, sizeof path, "%.4096sraces.csv", folder);
+    if (!evidence_read(e, path, e->fault, sizeof e->fault)) return false;
+    const size_t races = e->count - before;
+    if (*o->fact[RACES] ? strtoul(o->fact[RACES], NULL, 10) != races : !races)
+        return scan_error(&s, 0, "has %zu races, not %s", races,
+                          *o->fact[RACES] ? o->fact[RACES] : "one or more");
+    if (isnan(o->when))
+        return scan_error(&s, 0, "the machine.txt beside it has no date of this century");
+    for (size_t i = before; i < e->count; i++) e->rows[i].when = o->when;
+    return true;
+}
+
+/* Facts that one of them lacks do not count. */
+static bool same_machine(const origin *a, const origin *b) {
+    bool same = true;
+    for (int k = 0; k < OF_MACHINE; k++)
+        same = same && (!*a->fact[k] || !*b->fact[k] || strcmp(a->fact[k], b->fact[k]) == 0);
+    return same;
+}
+
+/* Do the rows from this one on repeat those of an earlier pass with their date? */
+static bool is_copy(const evidence *e, size_t from) {
+    const race_row *begin = e->rows + from, *end = e->rows + e->count;
+    size_t twins = 0;
+    for (const race_row *q = e->rows; q < begin && begin < end; q++)
+        for (const race_row *r = begin; q->when == begin->when && r < end; r++)
+            twins += q->ratio == r->ratio && q->low == r->low && q->high == r->high &&
+                     strcmp(q->how, r->how) == 0 && strcmp(q->tail, r->tail) == 0;
+    return twins > 0 && twins >= e->count - from;
 }
 
 static int by_time(const void *a, const void *b) {
@@ -129,40 +188,42 @@ static size_t matches(const char *folder, const char *pattern, glob_t *found) {
     return glob(path, 0, NULL, found) == 0 ? found->gl_pathc : 0;
 }
 
-bool evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels,
-                          char *error, size_t error_size) {
+void evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels) {
     glob_t found = {0}, torn = {0};
-    double first = INFINITY, last = -INFINITY;
-    bool ok = true;
+    char parent[4200]; /* as in docs/machines/NAME */
+    snprintf(parent, sizeof parent, "%.4096s/..", folder);
+    const origin home = origin_of(parent);
+    origin o, latest = {.when = -INFINITY};
+    double first = INFINITY;
     e->torn += matches(folder, ".*.part", &torn);
-    const size_t count = matches(folder, "*/machine.txt", &found);
-    snprintf(e->kernels, sizeof e->kernels, "%s", kernels ? kernels : "");
-    for (size_t i = 0; !kernels && i < count; i++) {
-        const origin o = origin_of(found.gl_pathv[i]);
-        if (o.when > last) last = o.when, memcpy(e->kernels, o.kernels, sizeof e->kernels);
+    const size_t count = matches(folder, "*/", &found);
+    for (size_t i = 0; i < count; i++) {
+        evidence one = {0};
+        if (read_pass(&one, found.gl_pathv[i], &home, &o) && o.when > latest.when &&
+            strcmp(o.fact[QUICK], quick ? "yes" : "no") == 0 &&
+            (!kernels || strcmp(o.fact[KERNELS], kernels) == 0))
+            latest = o;
+        evidence_free(&one);
     }
-    last = -INFINITY;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/../machine.txt", folder); /* as in docs/machines/NAME */
-    memcpy(e->caches, origin_of(path).caches, sizeof e->caches);
-    for (size_t i = 0; ok && i < count; i++) {
-        const char *machine = found.gl_pathv[i];
-        const origin o = origin_of(machine);
-        snprintf(path, sizeof path, "%.*sraces.csv", (int)(strrchr(machine, '/') + 1 - machine),
-                 machine);
-        if (strcmp(o.kernels, e->kernels) != 0 || strcmp(o.quick, quick ? "yes" : "no") != 0) {
-            e->strange++;
-            continue;
-        }
-        if (*o.caches) memcpy(e->caches, o.caches, sizeof e->caches);
-        const size_t before = e->count;
-        ok = evidence_read(e, path, error, error_size);
-        for (size_t k = before; k < e->count; k++) e->rows[k].when = fmax(o.when, 0);
-        first = fmin(first, o.when), last = fmax(last, o.when);
+    for (size_t i = 0; i < count; i++) {
+        const size_t rows = e->count, passes = e->passes;
+        size_t *left = NULL;
+        if (!read_pass(e, found.gl_pathv[i], &home, &o))
+            left = &e->damaged;
+        else if (o.when > latest.when || strcmp(o.fact[KERNELS], latest.fact[KERNELS]) != 0 ||
+                 strcmp(o.fact[QUICK], latest.fact[QUICK]) != 0)
+            left = &e->strange;
+        else if (!same_machine(&o, &latest))
+            left = &e->elsewhere;
+        else if (is_copy(e, rows))
+            left = &e->copies;
+        else
+            first = fmin(first, o.when);
+        if (left) ++*left, e->count = rows, e->passes = passes;
     }
+    snprintf(e->kernels, sizeof e->kernels, "%.63s", latest.fact[KERNELS]);
+    memcpy(e->caches, latest.fact[CACHES], sizeof e->caches);
     count_sittings(e);
-    if (last > first) e->hours = (last - first) / 3600;
+    if (first < latest.when) e->hours = (latest.when - first) / 3600;
     globfree(&found), globfree(&torn);
-    return ok;
 }
-

@@ -240,6 +240,7 @@ int bench_passes(const case_options *o) {
     }
     if (ok) {
         const size_t failed = show(&pool, !o->out && !isatty(STDOUT_FILENO), log1p(o->margin));
+        if (*pool.warning) fprintf(stderr, "warning: %s\n", pool.warning);
         fprintf(stderr, "%zu passes%s%s; %zu rows, %zu failed\n", pool.part_count,
                 o->out ? " in " : "", o->out ? o->out : "", pool.count, failed);
         if (pool.part_count < PASSES_ENOUGH)

@@ -76,14 +76,18 @@ typedef struct pass_options {
     bool quick, stability;
 } pass_options;
 
-static bool describe_machine(const char *folder, bool quick) {
-    char path[4400];
+/* The number of races tells later whether any were lost. */
+static bool describe_pass(const char *folder, const char *races, bool quick) {
+    char path[4400], error[700];
+    evidence e = {0};
+    if (!evidence_read(&e, races, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), false;
     snprintf(path, sizeof path, "%s/machine.txt", folder);
     FILE *out = fopen(path, "w");
-    if (!out) return false;
-    machine_write(out);
-    fprintf(out, "quick: %s\n", quick ? "yes" : "no");
-    return fclose(out) == 0;
+    if (out) machine_write(out);
+    if (out) fprintf(out, "races: %zu\nquick: %s\n", e.count, quick ? "yes" : "no");
+    evidence_free(&e);
+    return out && fclose(out) == 0;
 }
 
 static bool run_pass(const void *context, const char *folder, unsigned seed) {
@@ -108,7 +112,7 @@ static bool run_pass(const void *context, const char *folder, unsigned seed) {
     argv[n] = NULL;
     const bool ran = process_run(argv) == NL_EXIT_OK;
     free(argv);
-    return ran && describe_machine(folder, p->quick);
+    return ran && describe_pass(folder, races, p->quick);
 }
 
 static bool add(claims_job *j, const char *path) {
@@ -191,23 +195,34 @@ static void summary(const claims_job *j) {
             j->settings_failed);
 }
 
+static void describe_left_out(const evidence *e) {
+    const struct {
+        size_t count;
+        const char *are, *last;
+    } left[] = {{e->strange, ", on other kernels or with another --quick", ""},
+                {e->elsewhere, ", on another cpu, or with other cpus or caches", ""},
+                {e->copies, " that are copies of others", ""},
+                {e->torn, " that did not end", ""},
+                {e->damaged, " that are damaged, the last: ", e->fault}};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        if (left[i].count)
+            fprintf(stderr, "left out: %zu passes there%s%s\n", left[i].count, left[i].are,
+                    left[i].last);
+}
+
 /* Times the races in this process, in passes, or not at all. False: after a message. */
 static bool gather(claims_job *j, pass_options *p) {
-    char error[700];
     p->seconds = j->seconds, p->quick = j->quick;
     if (!p->passes && !p->folder)
         return claims_race(j) || (fprintf(stderr, "normlab: out of memory\n"), false);
     const size_t measured = j->evidence.passes; /* in frameworks */
     if (!p->folder) p->folder = passes_folder();
     if (!passes_make(&(pass_plan){p->passes, p->folder, p, run_pass})) return false;
-    if (!evidence_read_folder(&j->evidence, p->folder, p->quick,
-                              p->passes ? machine_kernels() : NULL, error, sizeof error))
-        return fprintf(stderr, "normlab: %s\n", error), false;
+    evidence_read_folder(&j->evidence, p->folder, p->quick, p->passes ? machine_kernels() : NULL);
     claim_caches(j->evidence.caches);
     if (j->evidence.passes > measured) return true;
-    fprintf(stderr,
-            "FAIL there is no whole pass in %s; %zu on other kernels or with another --quick\n",
-            p->folder, j->evidence.strange);
+    fprintf(stderr, "FAIL there is no whole pass in %s\n", p->folder);
+    describe_left_out(&j->evidence);
     return false;
 }
 
@@ -249,17 +264,14 @@ static void describe(const claims_job *j, const pass_options *p) {
                 PASSES_ENOUGH, SITTING_S / 60);
     if (strcmp(e->kernels, machine_kernels()) != 0)
         fprintf(stderr, "they ran on other kernels than those here\n");
-    if (e->strange)
-        fprintf(stderr, "left out: %zu passes there, on other kernels or with another --quick\n",
-                e->strange);
-    if (e->torn) fprintf(stderr, "left out: %zu passes there that did not end\n", e->torn);
+    describe_left_out(e);
 }
 
 /* --stability: of the passes in the folder, after making those of --passes. */
 static int show_stability(claims_job *j, pass_options *p) {
     if (!p->folder) p->folder = passes_folder();
     bool ok = gather(j, p);
-    if (ok) claims_decide(j);
+    if (ok) claims_decide(j), describe_left_out(&j->evidence);
     stability found = {0};
     ok = ok && stability_write(stdout, &j->evidence, j->claims, j->count, &found);
     if (ok)

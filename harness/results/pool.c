@@ -151,6 +151,36 @@ static bool alike(const results *parts, size_t count, char *const *paths, char *
     return true;
 }
 
+/* Is it the other's file again, with its date? */
+static bool is_copy(const results *a, const results *b) {
+    const char *of_a = results_fact(a, "date"), *of_b = results_fact(b, "date");
+    bool same = of_a && of_b && strcmp(of_a, of_b) == 0 && a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = results_order(&a->rows[i], &b->rows[i]) == 0 && !(a->rows[i].ns < b->rows[i].ns) &&
+               !(a->rows[i].ns > b->rows[i].ns); /* or both NAN */
+    return same;
+}
+
+/* Leaves out passes that were cut off, and copies of others. */
+static void leave_out(results *pool, char *const *paths) {
+    const size_t all = pool->part_count;
+    size_t kept = 0;
+    for (size_t i = 0; i < all; i++) {
+        results *one = &pool->parts[i];
+        bool left = *one->warning || !one->count;
+        for (size_t k = 0; k < kept; k++) left = left || is_copy(&pool->parts[k], one);
+        if (!left) {
+            pool->parts[kept++] = *one;
+            continue;
+        }
+        results_free(one);
+        snprintf(pool->warning, sizeof pool->warning,
+                 "%zu of %zu passes are left out, as they are cut off or copies; the last: %.300s",
+                 i + 1 - kept, all, paths[i]);
+    }
+    pool->part_count = kept;
+}
+
 bool pool_read(const char *folder, results *out, char *error, size_t error_size) {
     glob_t found = {0};
     const size_t count = find(folder, &found);
@@ -167,7 +197,14 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
         out->part_count += ok;
     }
     ok = ok && alike(out->parts, count, found.gl_pathv, error, error_size);
+    if (ok) leave_out(out, found.gl_pathv);
+    if (ok && !out->part_count) ok = false, snprintf(error, error_size, "%s", out->warning);
     if (ok && !merge(out)) ok = false, snprintf(error, error_size, "%s: no memory", folder);
+    size_t fewer = 0;
+    for (size_t i = 0; i < out->count; i++) fewer += out->rows[i].passes < out->part_count;
+    if (fewer && !*out->warning)
+        snprintf(out->warning, sizeof out->warning, "%.400s: %zu rows are not in every pass",
+                 folder, fewer);
     if (ok) { /* the first pass's facts are those of all */
         results *first = &out->parts[0];
         out->facts = first->facts, out->fact_count = first->fact_count;

@@ -46,14 +46,6 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const char *const verdicts[] = {"ok", "fail", "demo", "skip"};
 
-/* Accepts digits, sign, point and exponent; strtod also takes nan, inf, hexadecimal and blanks. */
-static bool number(const char *text, double *v) {
-    char *end;
-    if (text[strspn(text, "0123456789+-.eE")]) return false;
-    *v = strtod(text, &end);
-    return end != text && !*end && isfinite(*v);
-}
-
 /* False: the text is no value of the column. */
 static bool store(result *r, const struct column *c, const char *text) {
     void *at = (char *)r + c->offset;
@@ -66,11 +58,12 @@ static bool store(result *r, const struct column *c, const char *text) {
     case NAME:
     case TEXT: *(const char **)at = text; return c->kind == TEXT || *text;
     case COUNT:
-        if (!number(text, &v) || v < 1 || v > 1e6 || v != floor(v)) return false;
+        if (!csv_finite(text, &v) || v < 1 || v > 1e6 || v != floor(v)) return false;
         *(int *)at = (int)v;
         return true;
     default:
-        if (*text && (!number(text, &v) || v < 0 || (v == 0 && c->kind == POSITIVE))) return false;
+        if (*text && (!csv_finite(text, &v) || v < 0 || (v == 0 && c->kind == POSITIVE)))
+            return false;
         *(double *)at = v;
         return true;
     }

@@ -31,7 +31,7 @@ typedef struct results {
     size_t count;
     fact *facts; /* in the order of x.machine.txt; none when there is no such file */
     size_t fact_count;
-    char warning[512]; /* "", or that the last line was cut off and left out */
+    char warning[512]; /* "", or that the last line was cut off, or passes are, and left out */
     result **sorted;   /* by key */
     char *text, *facts_text;
     struct results *parts; /* of a pool: the passes */
@@ -89,8 +89,8 @@ bool pool_is(const char *path);
 
 /* Sorts rows by case and implementation. Numbers are medians of the passes, which `each` has;
  * estimate_of_passes() gives the intervals. A row that failed in any pass has the verdict fail.
- * False: error says why, such as passes on different kernels or machines, and there is nothing to
- * free. Free with results_free(). */
+ * Leaves out passes that are cut off, and copies. False: error says why, such as passes on
+ * different kernels or machines, and there is nothing to free. Free with results_free(). */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
 /* What to read of a pass, as a logarithm: the time, the share of the limit, or the baseline's time

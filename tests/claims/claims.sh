@@ -90,6 +90,7 @@ exits "one pass" 0 mine.txt --seconds 0.001 --passes 1 --evidence ev
 check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || cat stdout)"
 check "  is a folder" "$([ "$(cat ev/*/races.csv | wc -l)" -eq 2 ] && ls ev/*/machine.txt | wc -l | grep -vx 1)"
 kernels=$(sed -n 's/^kernels: //p' ev/*/machine.txt)
+check "  says how many races it has" "$(grep -qx 'races: 1' ev/*/machine.txt || tail -2 ev/*/machine.txt)"
 check "  knows the kernels" "$([ "${#kernels}" -eq 12 ] || echo "'$kernels'")"
 made() { # made PASS DAY RATIO [KERNELS]
     mkdir -p ev/$1
@@ -115,7 +116,31 @@ says "pooled: 3 passes in 3 sittings over 48.0 h"
 says "left out: 1 passes there, on other kernels"
 says "left out: 1 passes there that did not end"
 check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || tail -3 pooled.machine.txt)"
-made same 03 -0.103
+left_out() { # left_out NAME WORDS COMMAND...: of four passes the one that the command changes
+    made p4 04 -0.104
+    (cd ev/p4 && "${@:3}")
+    reports "$1 is left out" 0 "pooled: 3 passes in 3 sittings" mine.txt --evidence ev
+    says "left out: 1 passes there$2"
+    rm -r ev/p4
+}
+damaged() { left_out "a pass $1" " that are damaged, the last: ev/p4/races.csv$2" "${@:3}"; }
+damaged "cut within its last number" ":2: the last line is cut off" truncate -s -2 races.csv
+damaged "cut after its header" ": has 0 races, not one or more" sed -i 2d races.csv
+damaged "without races" ": cannot read it" rm races.csv
+damaged "without facts" ": the machine.txt beside it has no date" rm machine.txt
+damaged "with fewer races than it says" ": has 1 races, not 2" sed -i '1i races: 2' machine.txt
+for year in 9999 0000 202x; do
+    damaged "of the year $year" ": the machine.txt beside it has no date" sed -i "s/2026/$year/" machine.txt
+done
+damaged "of February 30" ": the machine.txt beside it has no date" sed -i s/01-04/02-30/ machine.txt
+left_out "a copy" " that are copies of others" cp ../p3/races.csv ../p3/machine.txt .
+for fact in 'cpu: x' 'family: 6, model 1' 'cpus: 4 online' 'caches: L1 32K'; do
+    sed -i "1i ${fact%%:*}: y" ev/p[123]/machine.txt
+    left_out "a pass of $fact" ", on another cpu, or with other cpus or caches" sed -i "1i $fact
+        s/2026-01-04/2026-01-01/" machine.txt
+    sed -i 1d ev/p[123]/machine.txt
+done
+made same 03 -0.1031
 reports "another of the same day" 0 "pooled: 4 passes in 3 sittings" mine.txt --evidence ev
 rm -r ev/same
 made p1 03 -0.101
@@ -139,7 +164,7 @@ says "answers differ in 0 of "
 sed -i 's/,ok,/,fail,/' ev/p1/races.csv
 exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
 reports "no passes" 1 "there is no whole pass in nowhere" mine.txt --evidence nowhere
-reports "only quick ones" 1 "there is no whole pass in ev; 8 on other kernels or with another --quick" mine.txt --evidence ev --quick
+reports "only quick ones" 1 "left out: 8 passes there, on other kernels or with another --quick" mine.txt --evidence ev --quick
 odd='a [b] *?{x}\'
 reports "odd names" 0 "pooled: 1 passes" --seconds 0.001 --passes 1 --evidence "$odd" -- -x.txt
 for i in {1..70}; do cp mine.txt many$i.txt; done

@@ -137,23 +137,30 @@ static bool read_pass(const char *rows, evidence *e, char *error) {
     return evidence_read(e, path, error, 700);
 }
 
-/* A damaged pass decides nothing: an infinite ratio would be an interval without width. */
+/* A damaged pass is refused: an infinite ratio would be an interval without width. */
 Test(claim_files, passes_that_are_damaged) {
-    static const char *const bad[] = {"inf,inf,inf,0.1,12,,0",   "nan,nan,nan,0.1,12,,0",
-                                      "-0.1,0,0,0.1,12,,0",      "-0.1x,-0.2,0,0.1,12,,0",
-                                      "-0.1,-0.2,0,-1,12,,0",    "-0.1,-0.2,0,0.1,0,,0",
-                                      "-0.1,-0.2,0,0.1,1e30,,0", "-0.1,-0.2,0,0.1,,,0",
-                                      "-0.1,-0.2 0,0,0.1,12,,0"};
+    static const char *const bad[] = {"ok,inf,inf,inf,0.1,12,,0",   "ok,nan,nan,nan,0.1,12,,0",
+                                      "ok,-0.1,0,0,0.1,12,,0",      "ok,-0.1,-inf,0,0.1,12,,0",
+                                      "ok,-0.1,-0.2,inf,0.1,12,,0", "ok,-0.1,-1e9,0,0.1,12,,0",
+                                      "ok,-0.1,-0.2,0,inf,12,,0",   "ok,-0.1,-0.2,0,-1,12,,0",
+                                      "ok,-0.1,-0.2,0,0.1,12,,inf", "ok,-0.1,-0.2,0,0.1,12,,-0.11",
+                                      "ok,-0.1x,-0.2,0,0.1,12,,0",  "ok, -0.1,-0.2,0,0.1,12,,0",
+                                      "ok,-0.1,-0.2 0,0,0.1,12,,0", "ok,-0.1,-0.2,0,0.1,0,,0",
+                                      "ok,-0.1,-0.2,0,0.1,1.5,,0",  "ok,-0.1,-0.2,0,0.1,1e30,,0",
+                                      "ok,-0.1,-0.2,0,0.1,,,0",     "OK,-0.1,-0.2,0,0.1,12,,0"};
     char error[700], row[100];
     evidence e;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(row, sizeof row, "simd,forward/f32/4x8/normal,ok,%s\n", bad[i]);
-        cr_assert(read_pass(row, &e, error), "%s", error);
-        cr_expect(e.count == 1 && !e.rows->ok && strstr(e.rows->why, "no such numbers"), "%s",
-                  bad[i]);
+        snprintf(row, sizeof row, "simd,forward/f32/4x8/normal,%s\n", bad[i]);
+        cr_expect(!read_pass(row, &e, error) && strstr(error, ":2: no race has such numbers"),
+                  "%s: %s", bad[i], error);
         evidence_free(&e);
     }
-    cr_assert(read_pass("simd,x,ok,-0.1,-0.2,0,0.1,12,,inf\n", &e, error), "%s", error);
+    cr_expect(!read_pass("simd,x,ok,-0.1,-0.2,0,0.1,12,,0", &e, error) &&
+                  strstr(error, ":2: the last line is cut off"),
+              "%s", error);
+    evidence_free(&e);
+    cr_assert(read_pass("simd,x,ok,-0.1,-0.2,0,0.1,12,,\n", &e, error), "%s", error);
     cr_expect(e.rows->ok && isnan(e.rows->aa), "the band takes its place");
     evidence_free(&e);
     cr_expect(!read_pass("simd,x,ok,0,0,0,0,9,,0\nsimd,y,ok,0,0,0,0,9,,0\nsimd,x,ok,0,0,0,0,9,,0\n",

@@ -130,6 +130,16 @@ exits "passes with a baseline" 0 r s --csv
 gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
 check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || cat stdout)"
 says "B/A is of times over the baseline's"
+cp -r p/2 p/3
+reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off or copies; the last: p/3/bench.csv" p q
+says "A: 3 passes"
+pass p 103 && truncate -s -2 p/4/bench.csv
+reports "a pass that is cut off, too" 0 "warning: 2 of 5 passes are left out" p q
+pass p 104 && sed -i '$d' p/5/bench.csv
+sed -i 3d p/5/bench.csv
+rm -r p/[34]
+reports "one that lacks a row" 0 "warning: p: 1 rows are not in every pass" p q
+rm -r p/5
 refuses "passes and a file" "p is a folder of passes, and a.csv is no folder" p a.csv
 pass q 105 another
 refuses "passes of two machines" "are no passes of one thing: cpu is 'one' and 'another'. Give each a folder" p q
