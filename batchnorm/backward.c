@@ -1,9 +1,9 @@
-/* idea   The gradient as docs/backward.md derives it: LayerNorm's, with the means over the samples
- *        and positions of a channel, where gamma is constant and comes out in front:
+/* idea   LayerNorm's gradient, with the means over the samples and positions of a channel
+ *        (docs/backward.md). gamma is constant there, so it comes out in front:
  *            dx = gamma * r * (dy - mean(dy) - xhat * mean(dy * xhat))
  *            dgamma = sum(dy * xhat),  dbeta = sum(dy)
  * gain   None; one channel at a time, in two passes.
- * fails  Strided like batchnorm/naive.c where s = 1.
+ * fails  With s = 1, memory is accessed with a stride, as in batchnorm/naive.c.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,6 +1,6 @@
 /* idea   At inference the statistics are the running ones, known beforehand: no sums, one reading.
  * gain   The whole layer is one subtraction, two multiplications and an addition an element.
- * fails  When the running statistics are not those of the data: train and eval then differ.
+ * fails  If the running statistics are not those of the data, training and inference differ.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

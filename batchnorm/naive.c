@@ -1,8 +1,8 @@
-/* idea   One channel at a time, the formula as it stands: its mean over samples and positions, the
- *        variance around it, every element's difference divided by the root.
+/* idea   The formula as it stands, one channel at a time: the mean over samples and positions, the
+ *        variance around it, then every element's difference divided by the root.
  * gain   None; this is the rung the others are measured against.
- * fails  With s = 1 each value of a channel lies c elements from the next: three walks through
- *        memory that use one element of every cache line, once per channel.
+ * fails  With s = 1 the values of a channel lie c elements apart: three passes per channel, each of
+ *        which uses one element of every cache line.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

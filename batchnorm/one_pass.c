@@ -1,6 +1,6 @@
 /* idea   var = E[x^2] - mean^2 per channel: both sums grow in one reading of the tensor.
- * gain   One reading saved of three: the more, the less of the tensor fits the cache.
- * fails  On purpose: the two terms nearly cancel when |mean| >> sigma, as in layernorm/one_pass.c.
+ * gain   Saves one reading of three, which matters most for a tensor larger than the cache.
+ * fails  On purpose: when |mean| >> sigma, the two terms nearly cancel, as in layernorm/one_pass.c.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,7 +1,7 @@
 /* idea   Welford 1962 per channel: updates the mean and the squares around it with every value.
- * gain   One reading for the statistics, without one_pass's cancellation. Where s = 1 all channels
- *        have seen equally many values, and one division serves the whole row of them.
- * fails  Its error grows as mean/sigma, a little faster than that of two_pass; s > 1 is slow.
+ * gain   One reading for the statistics, without one_pass's cancellation. With s = 1 the divisions
+ *        of adjacent channels do not wait for each other.
+ * fails  The error grows with mean/sigma, a little faster than two_pass's. With s > 1 it is slow.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,6 +1,6 @@
-/* idea   RMSNorm's gradient, and the product rule on each side of it. The gate last: the norm's
- *        output gets dy * silu(z) for dy, and dz = dy * gain * xhat * silu'(z). The gate first: the
- *        norm's dx is du, of u = x * silu(z), and then dx = du * silu(z), dz = du * x * silu'(z).
+/* idea   RMSNorm's gradient and the product rule. Gate last: RMSNorm's gradient uses dy * silu(z)
+ *        for dy, and dz = dy * gain * xhat * silu'(z). Gate first: the norm's input is
+ *        u = x * silu(z), and its gradient du gives dx = du * silu(z) and dz = du * x * silu'(z).
  * gain   None; this is the rung the others are measured against.
  * fails  Four calls of expf for each element.
  * SPDX-License-Identifier: MIT */

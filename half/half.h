@@ -1,5 +1,5 @@
-/* The demonstrations that compute in 16 bits, each result rounded to the storage type before it is
- * used. They differ in their sum alone. SPDX-License-Identifier: MIT */
+/* What the demonstrations share that compute in 16 bits: each result is rounded to the storage type
+ * before it is used. They differ only in their sums. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "kernel.h"
@@ -13,7 +13,7 @@ NL_INLINE float half_term(const nl_view *row, const float *mean, size_t i) {
     return mean ? nl_round(row->t, d * d) : x;
 }
 
-/* LayerNorm, or RMSNorm: the same around 0. */
+/* LayerNorm. RMSNorm is the same with a mean of 0. */
 NL_INLINE void half_norm(nl_view v, half_sum *sum, bool centred) {
     float c = nl_round(v.t, v.c);
     for (size_t r = 0; r < v.n; r++) {
@@ -38,7 +38,7 @@ NL_INLINE float half_running(const nl_view *row, const float *mean) {
     return sum;
 }
 
-/* Sums terms `begin` to `end` - 1: each half by itself. */
+/* Sums terms `begin` to `end` - 1: each half of them by itself. */
 static inline float half_halves(const nl_view *row, const float *mean, size_t begin, size_t end) {
     if (end - begin == 1) return half_term(row, mean, begin);
     size_t middle = begin + (end - begin) / 2;

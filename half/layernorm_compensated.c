@@ -1,9 +1,9 @@
-/* idea   A demonstration, layernorm_sum with compensated sums (Kahan 1965, Communications of the ACM
- *        8(1)): the rounding error of an addition is computed and corrects the next term.
- * gain   Sums right to about their last digit, whatever the length of the row, as long as the
- *        square of the 16-bit rounding error times that length stays small.
- * fails  As layernorm_sum, where a square or a sum leaves the range of the storage type; but Inf - Inf
- *        is NaN, so what was 0 there is NaN here. And the mean is still a 16-bit number.
+/* idea   A demonstration: layernorm_sum with compensated sums (Kahan 1965, Communications of the
+ *        ACM 8(1)). The rounding error of an addition is computed and corrects the next term.
+ * gain   The sums are right to about their last digit, as long as the row's length times the square
+ *        of the 16-bit rounding error is small.
+ * fails  A square or a sum may leave the range of the storage type, as in layernorm_sum; but
+ *        Inf - Inf is NaN, so y is NaN where it is 0 there. And the mean is still a 16-bit number.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

@@ -1,8 +1,8 @@
-/* idea   A demonstration: all arithmetic in float, as in two_pass, and only eps is kept in the
- *        storage type, as happens where a framework converts the whole layer to 16 bits.
- * gain   None; it is easily done by accident.
- * fails  In f16, whose smallest number is 2^-24 = 6e-8: 1e-6 is off by 1.3 %, and 1e-12 becomes 0,
- *        so a constant row may give NaN (PyTorch issue 41527). bf16 has the range.
+/* idea   A demonstration: arithmetic in float, as in two_pass, but with eps in the storage type, as
+ *        when a framework converts the whole layer to 16 bits.
+ * gain   None; it is an easy accident.
+ * fails  f16's smallest number is 2^-24 = 6e-8, so an eps of 1e-6 is off by 1.3 %, and 1e-12
+ *        becomes 0: a constant row may give NaN (PyTorch issue 41527). In bf16 the range suffices.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

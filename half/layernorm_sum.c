@@ -1,9 +1,9 @@
-/* idea   A demonstration: two_pass with each result rounded to the storage type before it is used,
- *        and one running sum each for the mean and the squares. As half/rmsnorm_sum.c.
- * gain   What people hope for: twice as many values in a register. Here only the error is real.
- * fails  A term less than half the last digit of a sum is lost: in bf16 a 1 beside 256, in f16
- *        beside 2048. The sum of squares all but stops growing in long rows, and so does that of x
- *        where the mean is not zero. In f16 the square of 256 is Inf, and y 0.
+/* idea   A demonstration, as half/rmsnorm_sum.c: two_pass with each result rounded to the storage
+ *        type before it is used, and one running sum each for the mean and the squares.
+ * gain   The hope is twice as many values in a register; only the error is shown here.
+ * fails  A term less than half the last digit of a sum is lost: 1 added to 256 in bf16, or to 2048
+ *        in f16. In long rows the sum of squares all but stops growing, and so does that of x if
+ *        the mean is not zero. In f16 the square of 256 is Inf, and y is 0.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

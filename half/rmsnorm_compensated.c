@@ -1,9 +1,9 @@
-/* idea   A demonstration, rmsnorm_sum with a compensated sum (Kahan 1965, Communications of the ACM
- *        8(1)): the rounding error of an addition is computed and corrects the next square.
- * gain   The sum is right to about its last digit, whatever the length of the row, as long as the
- *        square of the 16-bit rounding error times that length stays small.
- * fails  As rmsnorm_sum, where a square or the sum leaves the range of the storage type; but Inf - Inf
- *        is NaN, so what was 0 there is NaN here. Four operations a square instead of one.
+/* idea   A demonstration: rmsnorm_sum with a compensated sum (Kahan 1965, Communications of the ACM
+ *        8(1)). The rounding error of an addition is computed and corrects the next square.
+ * gain   The sum is right to about its last digit, as long as the row's length times the square of
+ *        the 16-bit rounding error is small.
+ * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum; but
+ *        Inf - Inf is NaN, so y is NaN where it is 0 there. A square takes four operations.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

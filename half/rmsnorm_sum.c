@@ -1,10 +1,10 @@
-/* idea   A demonstration: not only stored in 16 bits but computed in them, each result rounded to
- *        the storage type before it is used. (Float has more than twice the digits, so rounding
- *        its result gives what a 16-bit unit would.) The squares go into one running sum.
- * gain   What people hope for: twice as many values in a register. Here only the error is real.
- * fails  A square less than half the last digit of the sum is lost: in bf16 a 1 beside 256, in f16
- *        beside 2048, so in long rows the sum all but stops growing. In f16 a square of |x| >= 256
- *        is Inf and y 0, and so it is when the sum passes 65504; below |x| = 2^-12.5 it is 0.
+/* idea   A demonstration of arithmetic in 16 bits: each result is rounded to the storage type
+ *        before it is used. (Float has more than twice the digits, so this gives what a 16-bit unit
+ *        would.) The squares go into one running sum.
+ * gain   The hope is twice as many values in a register; only the error is shown here.
+ * fails  A square less than half the last digit of the sum is lost: 1 added to 256 in bf16, or to
+ *        2048 in f16. So in long rows the sum all but stops growing. In f16 the square of 256 and a
+ *        sum above 65504 are Inf, and y is 0; the square of 2^-13 is 0.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

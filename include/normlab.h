@@ -75,8 +75,8 @@ typedef enum nl_status { NL_OK, NL_BAD_ARGUMENT, NL_UNSUPPORTED, NL_OUT_OF_MEMOR
 /* Where the rows of a tensor begin, in elements: row r at
  *     r / inner * outer + r % inner * row
  * with the `inner` of the nl_problem; if that is 0, at r * row. A field that is 0 stands for
- * contiguous rows: row = c, outer = inner * row. To normalize the heads of a packed [tokens][heads
- * + others][c], set n = tokens * heads, inner = heads, row = c and outer = (heads + others) * c. */
+ * contiguous rows: row = c, outer = inner * row. To normalize the heads of a packed tensor
+ * [tokens][heads + others][c]: n = tokens * heads, inner = heads, outer = (heads + others) * c. */
 typedef struct nl_stride {
     size_t row, outer;
 } nl_stride;

@@ -2,7 +2,7 @@
  *            mean(g * xhat) * xhat_i = slope * d_i,  slope = rstd^2 * mean(g * d)
  *        so the first loop is two sums, and the second computes dx, dgamma and dbeta from one d.
  * gain   Two multiplications an element less; dgamma shares its terms with dx.
- * fails  The latency of the additions hides the multiplications: no large gain.
+ * fails  The latency of the additions hides the multiplications, so the gain is small.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,7 +1,7 @@
 /* idea   var = E[x^2] - mean^2, so both sums grow in one reading of the row.
- * gain   One pass over x saved, and two independent sums hide each other's latency.
+ * gain   Saves one pass over x, and two independent sums hide each other's latency.
  * fails  Spectacularly, and on purpose: the two terms nearly cancel when |mean| >> sigma. The error
- *        grows as (mean/sigma)^2; from about 4000 on the variance can be negative and y is NaN.
+ *        grows as (mean/sigma)^2; from about 4000 on, var can be negative and y NaN.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,9 +1,9 @@
-/* idea   No float holds the mean exactly, so keep its rounding error: around the rounded mean m the
- *        second pass sums d = x - m as well as d^2; their mean c is that error, var loses
- *        c * mean(d), and y uses (x - m) - c. The first pass sums x - x_0: small numbers.
+/* idea   A float seldom holds the mean exactly, so keep its rounding error: the second pass sums
+ *        d = x - m around the rounded mean m as well as d^2. The mean c of d is that error, var
+ *        loses c^2, and y uses (x - m) - c. The first pass sums x - x_0: small numbers.
  * gain   The error no longer grows with mean/sigma, at no extra pass: the top of the accuracy
  *        ladder, and constant rows come out as beta exactly.
- * fails  Three readings of x, as in two_pass; where (x - m)^2 leaves float's range, beyond 1e19.
+ * fails  Reads x three times, as two_pass does. (x - m)^2 overflows where |x - m| exceeds 1e19.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

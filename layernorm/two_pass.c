@@ -1,8 +1,8 @@
-/* idea   The same two passes for the statistics, but the division and the root are hoisted:
+/* idea   naive's two passes for the statistics, but the division and the root are hoisted:
  *        rstd = 1/sqrt(var + eps) once a row, and a multiplication an element.
  * gain   Less work, but hardly less time: the latency of the additions decides. It pays once the
  *        sums are vectors.
- * fails  Like naive, with mean/sigma; and x is still read three times.
+ * fails  The error grows with mean/sigma, as in naive; and x is still read three times.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

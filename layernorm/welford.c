@@ -1,7 +1,7 @@
 /* idea   Welford 1962: updates the mean and the sum of squares around it with every element.
  * gain   One reading of x, without one_pass's cancellation.
- * fails  In time: a division an element, each waiting for the last. In accuracy: its error grows
- *        as mean/sigma, a little faster than that of two_pass, which it is often said to beat.
+ * fails  Slow: one division per element, which waits for the one before. The error grows with
+ *        mean/sigma, a little faster than that of two_pass, which Welford is said to beat.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -2,7 +2,7 @@
  *            dx_i = rstd * (g_i - xhat_i * mean(g * xhat))
  *            dgamma_i = sum over rows of dy_i * xhat_i
  *        gamma stays inside the mean: moving it out in front is right only when it is constant.
- * gain   No mean(g) and no dbeta: saves what the shift costs layernorm/backward.c.
+ * gain   No mean(g) and no dbeta: saves what centring costs layernorm/backward.c.
  * fails  dgamma is read and written for every row.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

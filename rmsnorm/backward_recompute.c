@@ -1,8 +1,8 @@
 /* idea   rmsnorm/backward_hoisted.c without the saved rstd: the loop that sums g * x also sums the
  *        squares.
  * gain   Forward saves nothing: 4 bytes a row less.
- * fails  A multiplication and an addition an element more, but no reading of x: saving rstd buys
- *        less here than mean and rstd do in LayerNorm.
+ * fails  One more multiplication and addition per element, but no more readings of x: saving rstd
+ *        buys less here than saving mean and rstd does in LayerNorm.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,8 +1,8 @@
-/* idea   First the largest |x|, then the sum of (x / scale)^2, scale the power of two just below:
- *        no square can overflow, none that matters can underflow, and dividing by a power of two
- *        rounds nothing. hypot() does the same for two numbers.
- * gain   Right over all of float's range, from subnormals to 1e38. Not speed.
- * fails  Three readings of x and a division in each of two: the price of the range.
+/* idea   Finds the largest |x|, then sums (x / scale)^2, where scale is the power of two just below
+ *        it: no square can overflow, none that matters can underflow, and dividing by a power of
+ *        two rounds nothing. hypot() does the same for two numbers.
+ * gain   Correct over all of float's range, from subnormals to 1e38. No gain in speed.
+ * fails  Reads x three times, and divides in two of them: the price of the range.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
@@ -12,7 +12,7 @@ NL_INLINE void rmsnorm(nl_view v) {
 
         float root_eps = sqrtf(v.eps), largest = root_eps;
         for (size_t i = 0; i < v.c; i++) largest = fmaxf(largest, fabsf(nl_x(row, i)));
-        bool usual = largest > 0 && !isinf(largest); /* else plain arithmetic is right: 0, NaN */
+        bool usual = largest > 0 && !isinf(largest); /* else scale = 1 is right: zeros, Inf */
         float scale = usual ? ldexpf(1, ilogbf(largest)) : 1;
 
         float squares = 0;
@@ -21,7 +21,7 @@ NL_INLINE void rmsnorm(nl_view v) {
             squares += t * t;
         }
         float t = root_eps / scale;
-        float root = sqrtf(squares / v.c + t * t); /* of the row divided by scale */
+        float root = sqrtf(squares / v.c + t * t); /* the rms of x / scale */
 
         for (size_t i = 0; i < v.c; i++) nl_put_y(row, i, nl_x(row, i) / scale / root);
         nl_keep(row, 0, 1 / root / scale);
