@@ -11,6 +11,8 @@ enum { KEPT = 4 };
 /* SLOW: with more elements one case is enough. WIDE: so many features tell most mistakes apart.
  * NARROW: with so few features many mistakes give the same numbers. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
+/* More elements than any case of the suite has; with more, a hint would take minutes. */
+enum { MOST = 1 << 23 };
 typedef struct lesson {
     const nl_impl *impl;
     size_t count;
@@ -100,8 +102,15 @@ static const evidence *choose(const lesson *l, const nl_case *shown, evidence of
 /* If no cause is known, prints what the first case showed. */
 static void print(const lesson *l, FILE *to, const nl_case *shown, hints_when when, void *context) {
     char text[1000] = "when: ";
+    const nl_problem *p = &l->kept[0].c.problem;
+    if (p->n * p->c * p->s > MOST)
+        return (void)fprintf(to, "\nHINT none: %s has more than %d elements\n", l->kept[0].c.text,
+                             MOST);
     evidence *of = calloc(KEPT + 1, sizeof *of);
+    mechanism_progress = progress;
+    progress(0, 1, "looking for the cause");
     const evidence *e = of ? choose(l, shown, of) : NULL;
+    progress(1, 1, "");
     if (e) {
         fprintf(to, "\nHINT %s@%s on %s\n", l->impl->name, l->impl->isa, e->c->text);
         if (*e->h.where) print_folded(to, 5, e->h.where), print_folded(to, 5, e->h.number);

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers that formulas compute in each of three tests: seconds in all. */
+enum { TRIED_MOST = 1 << 24 };
+
 typedef struct enquiry {
     subject s;
     instance shell; /* for the bounds; without buffers */
@@ -278,6 +281,9 @@ static void find_cause(enquiry *q, hint *out) {
     out->known = false;
     snprintf(cause, size, "unknown: none of %zu known mistakes gives %s", out->m.count,
              wrong == 1 ? "this number" : "these numbers");
+    if (!out->m.untried) return;
+    const size_t used = strlen(cause);
+    snprintf(cause + used, size - used, "; %zu more were not tried on so many", out->m.untried);
 }
 
 bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
@@ -291,7 +297,8 @@ bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_
                      .want = &a->want,
                      .expectations = &q->expectations,
                      .narrow = c->problem.dtype,
-                     .threads = nl_plan_of(impl, &c->problem, threads).threads};
+                     .threads = nl_plan_of(impl, &c->problem, threads).threads,
+                     .most = TRIED_MOST};
     const bool ok = expectations_make(&q->shell, &a->want, &q->expectations) &&
                     samples_take(&q->shell, threads, q->call) && look_apart(q) && look(q, FIRST);
     if (ok && is_wrong(q)) say_where(q, out);

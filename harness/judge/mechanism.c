@@ -2,6 +2,7 @@
 #include "judge/mechanism.h"
 #include "layer.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,10 @@ static bool screen(workspace *w) {
     const size_t row = w->s->p->c, each = (SHORT / row > 2 ? SHORT / row : 2) * row;
     const double *was = w->of[subject_tensor(w->s)].was;
     size_t most = 0;
-    if (nl_layers[w->s->p->op].by_channel || w->count <= LONG || !was) return false;
-    for (size_t at = 0; at + each <= w->count; at += each) {
+    if (nl_layers[w->s->p->op].by_channel || w->count <= LONG || w->count <= each || !was)
+        return false;
+    for (size_t next = 0; next < w->count; next += each) {
+        const size_t at = next + each < w->count ? next : w->count - each;
         size_t wrong = 0;
         for (size_t i = at; i < at + each; i++) wrong += was[i] > MECHANISM_FEW_UNITS;
         if (wrong <= most) continue;
@@ -44,17 +47,22 @@ static void compare(workspace *w, const mistake *m, hypothesis *h) {
     h->removes = h->left.was > 0 ? 1 - h->left.rms / h->left.was : 0;
 }
 
-/* truth: the mismatch of the right formula. */
-static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth,
-                     bool screened) {
+/* truth: the mismatch of the right formula. room: how many numbers may still be computed. False:
+ * too few. */
+static bool evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth,
+                     bool screened, size_t *room) {
+    enum { KEPT = 8 }; /* comparisons of all numbers, for mistakes that passed the screen */
+    const bool local = is_local(&m->formula);
     *h = (hypothesis){.fitted = m->fitted};
     memcpy(h->name, m->name, sizeof h->name), memcpy(h->text, m->text, sizeof h->text);
-    if (screened && is_local(&m->formula)) {
+    if (screened && local) {
         compare(w, m, h);
         const bool same = h->left.rms == h->left.was;
-        if (same && !others_wrong(w)) return (void)(h->left = *truth);
-        if (!same && h->removes < 0.3 && 4 * h->left.hits < w->to - w->from) return;
+        if (same && !others_wrong(w)) return h->left = *truth, true;
+        if (!same && h->removes < 0.3 && 4 * h->left.hits < w->to - w->from) return true;
     }
+    if (*room / w->count < (screened && !local ? KEPT + 1 : 1)) return false;
+    *room -= w->count;
     const size_t from = w->from, to = w->to;
     w->from = 0, w->to = w->count;
     compare(w, m, h);
@@ -67,6 +75,7 @@ static void evaluate(workspace *w, const mistake *m, hypothesis *h, const mismat
                   (h->left.finite || !w->s->only);
     const bool few = h->left.largest <= MECHANISM_FEW_UNITS && h->left.rms <= 1;
     h->wholly = h->explains && enough && (h->left.beyond == 0 || few);
+    return true;
 }
 
 static int better(const void *a, const void *b) {
@@ -103,13 +112,17 @@ static bool test(const subject *s, mechanism *out) {
     const bool screened = screen(&w);
     bool wholly = false;
     double cast = -1; /* what the other casting leaves */
-    out->count = 0;
+    size_t room = s->most ? s->most : SIZE_MAX;
+    out->count = out->untried = 0;
     for (size_t i = 0; i < tried; i++) {
         hypothesis *h = &out->found[out->count];
         const bool pair = strncmp(all[i].name, "cast+", 5) == 0;
         if (pair && wholly) break; /* one mistake is enough */
         if (mechanism_progress) mechanism_progress(i, tried, "known mistakes");
-        evaluate(&w, &all[i], h, &truth, screened);
+        if (!evaluate(&w, &all[i], h, &truth, screened, &room)) {
+            out->untried++;
+            continue;
+        }
         h->order = (int)i;
         /* Leaves out mistakes without effect on these data, such as a gamma of ones or a beta of
          * zeros. */

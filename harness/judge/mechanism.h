@@ -72,6 +72,7 @@ enum { HYPOTHESES_MAX = MISTAKES_MAX };
 typedef struct mechanism {
     hypothesis found[HYPOTHESES_MAX];
     size_t count, likely; /* likely: how many of the first fit equally well */
+    size_t untried;       /* mistakes that the subject's `most` left no room for */
     const char *prefix;   /* "only there: " if tested in the wrong region; words for the output if
                            tested in one output; else "" */
 } mechanism;

@@ -18,6 +18,7 @@ typedef struct subject {
     nl_dtype narrow; /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
     int threads;     /* of the call; 1 where nobody knows */
     const struct region *only; /* the region in which formulas are compared; NULL: everywhere */
+    size_t most; /* numbers of y or dx that a test of all formulas may compute; 0: no limit */
 } subject;
 
 /* The output that is a tensor like x: y, or dx in backward. */

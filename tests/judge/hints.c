@@ -180,6 +180,35 @@ Test(hints, name_the_method) {
     trial_end(&t);
 }
 
+/* Many rows, of which only the last two are wrong: the search looks there first, and computes no
+ * more numbers than it may. */
+Test(hints, stay_within_bounds) {
+    static mechanism m;
+    trial t;
+    expectations e;
+    region beyond;
+    trial_make(&t, "rmsnorm/forward/f32/16390x5/normal");
+    const nl_problem *p = &t.c.problem;
+    const size_t count = p->n * p->c;
+    const nl_impl kernel = mutant_kernel(NL_TWO_PASS, (wrong){0});
+    const instance shell = {.c = &t.c, .data = &t.data, .impl = &kernel};
+    double *y = malloc(count * sizeof *y);
+    cr_assert(y && expectations_make(&shell, &t.want.want, &e));
+    for (size_t i = 0; i < count; i++)
+        y[i] = (double)expected_at(&e, NL_Y, i).want * (i < count - 2 * p->c ? 1 : -1);
+    subject s = {.p = p, .in = &t.want.in, .want = &t.want.want, .expectations = &e, .threads = 1};
+    s.got[NL_Y] = y, s.most = 9 * count;
+    cr_assert(region_make(&s, NL_Y, &beyond) && beyond.wrong == 2 * p->c);
+    cr_assert(mechanism_find(&s, &beyond, &m));
+    cr_expect(m.likely == 1 && strcmp(m.found[0].name, "negated") == 0, "%zu, %s", m.likely,
+              m.found[0].name);
+    s.most = 1;
+    cr_assert(mechanism_find(&s, &beyond, &m));
+    cr_expect(!m.likely && m.untried > 0, "%zu, %zu", m.likely, m.untried);
+    region_free(&beyond), expectations_free(&e), free(y);
+    trial_end(&t);
+}
+
 /* What is printed below the failures so far; the caller frees it. */
 static char *printed(const nl_case *shown) {
     char *text = NULL;
@@ -218,6 +247,17 @@ Test(hints, choose_the_case_that_teaches) {
                   "%s", text);
         free(text);
     }
+}
+
+Test(hints, none_for_a_huge_case) {
+    const nl_impl kernel = mutant_kernel(NL_TWO_PASS, (wrong){.no_beta = true});
+    nl_case c;
+    const row w = {.c = &c, .v = {.outcome = OUTCOME_FAIL, .compared = 1}};
+    cr_assert(case_parse(LN_ "65536x1024/normal", &c, (char[700]){0}, 700));
+    hints_note(&kernel, &w, 1);
+    char *text = printed(NULL);
+    cr_expect(strstr(text, "HINT none: "), "%s", text);
+    free(text);
 }
 
 /* Is a text in the hint for failures on two cases, the second of which is shown? */
