@@ -1,6 +1,6 @@
 /* idea   batch_backward_tiles, prefetching x and dy two rows ahead.
- * gain   A processor's own prefetcher does not follow four streams at once well.
- * fails  Where a cache holds x and dy: there it prefetches nothing.
+ * gain   A processor's own prefetcher does not follow four streams well.
+ * fails  No gain where a cache holds x and dy: nothing is prefetched there.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,6 +1,6 @@
-/* idea   batch_backward_prefetch, with dx from the last element to the first.
+/* idea   batch_backward_prefetch, writing dx from the last element to the first.
  * gain   dx first reads what the sums read last, which is still in a cache.
- * fails  Where all of x and dy stays in the cache anyway, or almost none of it.
+ * fails  No gain where the cache holds all of x and dy anyway, or almost nothing of them.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

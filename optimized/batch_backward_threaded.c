@@ -1,8 +1,8 @@
-/* idea   batch_backward_reverse on several threads: each takes some channels; or, where channels
- *        are few, some pieces of the samples, whose sums are added in a fixed order, so that the
- *        bits are the same with any number of threads.
- *        dx is streamed where batch_backward_streaming would be taken.
- * gain   Scales with the cores that have caches or memory of their own.
+/* idea   batch_backward_reverse on several threads, without prefetching. Each thread takes some
+ *        channels or, where channels are few, some pieces of the samples, whose sums are added in a
+ *        fixed order: the bits are the same with any number of threads. dx is streamed where
+ *        nl_best() would choose batch_backward_streaming.
+ * gain   Scales with the number of cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"

@@ -1,5 +1,5 @@
 /* idea   batch_backward_simd with tiles of 8 rows by 4 vectors, whose sums stay in registers until
- *        the tile is done; and four vectors of each loop in flight.
+ *        the tile is done. Each loop has four vectors in flight.
  * gain   Saves seven of eight loads and stores of the sums, where the cache holds x and dy.
  * fails  Larger tensors are read row by row, in memory order, and gain little.
  * SPDX-License-Identifier: MIT */

@@ -1,9 +1,9 @@
-/* idea   One reading for the statistics, shifted by K, the mean of each channel's first 16 values,
- *        and certified by its own sums: c^2 <= var proves that K was near enough to the mean.
- *        Otherwise the channel's strip is read again around the mean; a channel whose sums left
- *        float's range is computed in double.
+/* idea   One reading for the statistics, of x - K with K the mean of a channel's first 16 values.
+ *        Its own sums certify it: c^2 <= var, with c = mean(x - K), proves that K was near enough
+ *        to the mean. Otherwise the channel's strip is read again around the mean; a channel whose
+ *        sums left float's range is computed in double.
  * gain   Saves one reading of three, with the accuracy of refined and the whole range of float.
- * fails  Where all channels begin with an outlier, it is refined plus one wasted reading.
+ * fails  Where all channels begin with an outlier, it costs one reading more than refined.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,8 +1,8 @@
 /* idea   batchnorm/inference.c in vectors: computes rstd * gamma once per channel, so that an
  *        element costs a subtraction and an FMA.
- * gain   The speed of copying. Folding the mean in as well, y = x * a + b, would save nothing more
+ * gain   As fast as copying. Folding the mean in as well, y = x * a + b, would save nothing more
  *        and multiply the error by mean/sigma.
- * fails  Single samples, where computing rstd is most of the work.
+ * fails  For a single sample, computing rstd is most of the work.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

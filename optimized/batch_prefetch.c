@@ -1,7 +1,7 @@
 /* idea   batch_certified, prefetching x two rows ahead.
- * gain   A row longer than the sums that fit the first-level cache is read in pieces, and each
- *        piece begins elsewhere: the processor's own prefetcher comes late or not at all.
- * fails  Where a cache holds the tensor: there it prefetches nothing.
+ * gain   Rows whose sums do not fit the first-level cache are read in parts. Each part begins at a
+ *        new address, where the processor's own prefetcher comes late or not at all.
+ * fails  No gain where a cache holds the tensor: nothing is prefetched there.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,6 +1,6 @@
-/* idea   batch_prefetch, with the output from the last element to the first.
+/* idea   batch_prefetch, writing y from the last element to the first.
  * gain   The output first reads what the statistics read last, which is still in a cache.
- * fails  Where all of x stays in the cache anyway, or almost none of it.
+ * fails  No gain where the cache holds all of x anyway, or almost nothing of it.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,7 +1,7 @@
-/* idea   batchnorm/two_pass.c in vectors: across channels where they are adjacent, along them where
- *        they are not.
- * gain   VLEN channels, or VLEN values of one, at a time.
- * fails  Across channels each vector of x costs four more loads and stores, for the sums.
+/* idea   batchnorm/two_pass.c in vectors: across channels if these are adjacent, else along each
+ *        channel.
+ * gain   Processes VLEN channels, or VLEN values of one channel, at a time.
+ * fails  Across channels, each vector of x also loads and stores two vectors of sums.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

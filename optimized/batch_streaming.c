@@ -1,6 +1,6 @@
 /* idea   batch_prefetch, storing y past the caches.
- * gain   An ordinary store first reads the line it will overwrite: a quarter of all traffic, saved.
- * fails  Where y would have stayed in a cache, for us or for whoever reads it next.
+ * gain   Saves a quarter of the traffic: an ordinary store first reads the line that it overwrites.
+ * fails  Where y would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

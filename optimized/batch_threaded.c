@@ -1,7 +1,7 @@
-/* idea   batch_reverse on several threads: each takes some channels; or, where channels are few,
- *        some pieces of the samples, and then all wait for all sums.
- *        y is streamed where batch_streaming would be taken.
- * gain   Scales with the cores that have caches or memory of their own.
+/* idea   batch_reverse on several threads: each takes some channels or, where channels are few,
+ *        some pieces of the samples; then all threads wait for the sums. y is streamed where
+ *        nl_best() would choose batch_streaming.
+ * gain   Scales with the number of cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"

@@ -1,17 +1,16 @@
-/* idea   gated_rmsnorm/backward in vectors, with an exp of their words: a row is read twice, for the
- *        sum of g * xhat and its terms of dgamma, then for dx and dgate. dgamma is summed over a few
- *        rows by itself, so that its error does not grow with each row.
+/* idea   gated_rmsnorm/backward in vectors, with exp in vector words. A row is read twice: for the
+ *        sum of g * xhat and its terms of dgamma, then for dx and dgate. dgamma is summed over a
+ *        few rows by itself, so that its error does not grow with each row.
  * gain   VLEN elements a step, and no call of expf.
- * fails  An exp for each reading; dgamma's sum is loaded and stored once a row; one thread.
+ * fails  Computes exp in both readings; loads and stores dgamma's sums once a row; uses one thread.
  * SPDX-License-Identifier: MIT */
 #include "gated/gated.h"
 
-enum { ROWS = 4 * VLEN }; /* whose terms of dgamma are summed by themselves */
+enum { ROWS = 4 * VLEN }; /* rows whose terms of dgamma are summed by themselves */
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_N, ROWS}, {0}};
 
-/* What an element's gradients are made of: dn is the gradient of the norm's output without the
- * gain. */
+/* The factors of an element's gradients. dn is the gradient of the norm's output, g = gain * dn. */
 typedef struct terms {
     vf x, z, gain, dy, dn, silu, xhat;
     sigmoids s;
@@ -28,7 +27,7 @@ NL_INLINE terms terms_of(nl_backward_view row, size_t i, size_t k) {
     return t;
 }
 
-/* Adds an array to dgamma, and clears it. */
+/* Adds an array to dgamma, then sets the array to zero. */
 NL_INLINE void add_to_dgamma(nl_backward_view v, float *some) {
     for (size_t i = 0; i < v.c; i += VLEN) {
         const size_t k = lanes_left(v.c, i);
@@ -71,7 +70,7 @@ NL_INLINE void gated_rows(nl_backward_view v, bool streams) {
     if (streams) vfence();
 }
 
-/* The storage type, the order and the stores as constants. */
+/* Calls gated_rows() with the storage type, the gate's order and the stores as constants. */
 NL_INLINE void gated(nl_dtype t, const void *context) {
     const nl_backward_args *a = ((const gated_call *)context)->backward;
     nl_backward_view last = nl_backward_view_of(((const gated_call *)context)->p, a);

@@ -1,10 +1,10 @@
-/* idea   Gated RMSNorm in vectors, with an exp of their words (gated/silu.h): two readings of a row,
- *        for the sum of the squares and for y. With the gate first, x * silu(gate) is kept as floats
- *        between them, so that an exp is computed once.
- * gain   Beside gated_rmsnorm/naive: VLEN elements a step, and no call of expf; a y that leaves the
+/* idea   Gated RMSNorm in vectors, with exp in vector words (gated/silu.h). A row is read twice:
+ *        for the sum of the squares, then for y. With the gate first, x * silu(gate) is kept as
+ *        floats in between, so that exp is computed once.
+ * gain   VLEN elements a step and no call of expf, unlike gated_rmsnorm/naive; a y that leaves the
  *        caches is streamed.
- * fails  With the gate last, the exp waits for the second reading, where it takes longer than the
- *        rest. One thread does it all.
+ * fails  With the gate last, the second reading waits for exp, which takes longer than the rest.
+ *        Uses one thread.
  * SPDX-License-Identifier: MIT */
 #include "gated/gated.h"
 
@@ -12,7 +12,7 @@ enum { STEP = 4 * VLEN };
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_C, STEP}, {0}};
 
-/* x of the norm, in so many lanes; kept if the gate is part of it. */
+/* The norm's input, k lanes of it; stored in `kept` if the gate is part of it. */
 NL_INLINE vf read(nl_view row, float *kept, size_t i, size_t k) {
     vf x = vload(row.t, row.x, i, k);
     if (!row.gate_first) return x;
@@ -53,7 +53,7 @@ NL_INLINE void gated_rows(nl_view v, bool streams) {
     if (streams) vfence();
 }
 
-/* The storage type, the order and the stores as constants. */
+/* Calls gated_rows() with the storage type, the gate's order and the stores as constants. */
 NL_INLINE void gated(nl_dtype t, const void *context) {
     const nl_forward_args *a = ((const gated_call *)context)->forward;
     nl_view last = nl_view_of(((const gated_call *)context)->p, a);

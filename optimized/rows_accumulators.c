@@ -1,6 +1,6 @@
 /* idea   rows_simd with four accumulators, so that four additions are in flight.
- * gain   The sums run at the speed of the loads, where the row is in the first-level cache.
- * fails  Rows from memory: there the adder was never the bottleneck.
+ * gain   The sums run at the speed of the loads if the row is in the first-level cache.
+ * fails  No gain for rows from memory: there the adder was never the bottleneck.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,7 +1,7 @@
 /* idea   Four rows at a time in the first reading: gain, dgamma and dbeta of a column are loaded
  *        and stored once for all four.
- * gain   A quarter of the columns' traffic is left: most, where four rows fit the first-level
- *        cache, or not even one.
+ * gain   Reads and writes the columns a quarter as often. Gains most if four rows fit the
+ *        first-level cache, or not even one does.
  * fails  Four rows of x and dy are often evicted from that cache before the second reading.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"

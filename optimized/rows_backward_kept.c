@@ -1,8 +1,8 @@
-/* idea   Rows of 16 bits, converted once: the first reading keeps a row's xhat and gain * dy as
- *        floats, and the second makes dx of these.
- * gain   Two conversions and three operations a vector saved, beside the stores of two vectors to
- *        the first-level cache: where x and dy are in 16 bits, arithmetic is what takes the time.
- * fails  In f32 there is nothing to convert. In short rows, four rows at a time overlap more.
+/* idea   16-bit rows, converted once: the first reading keeps a row's xhat and gain * dy as floats,
+ *        and the second computes dx from these.
+ * gain   Saves two conversions and three operations a vector, for two stores to the first-level
+ *        cache: with x and dy in 16 bits, arithmetic is the bottleneck.
+ * fails  In f32 there is nothing to convert. Short rows overlap more if taken four at a time.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 

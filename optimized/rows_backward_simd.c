@@ -1,5 +1,5 @@
-/* idea   A row at a time in vectors, read twice: for its sums, and its terms of dgamma and dbeta
- *        which need none; then for dx.
+/* idea   One row at a time in vectors, read twice: for its sums and its terms of dgamma and dbeta,
+ *        then for dx.
  * gain   VLEN elements a step. The second reading stores nothing but dx: stores that miss the
  *        first-level cache, alternating with stores that hit it, take twice the time.
  * fails  dgamma and dbeta are loaded and stored once a row.

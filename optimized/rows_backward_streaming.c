@@ -1,6 +1,6 @@
 /* idea   rows_backward_blocks, storing dx past the caches and prefetching the next block.
- * gain   An ordinary store first reads the line it will overwrite: a quarter of all traffic, saved.
- * fails  Where dx would have stayed in a cache.
+ * gain   Saves a quarter of the traffic: an ordinary store first reads the line that it overwrites.
+ * fails  Where dx would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 

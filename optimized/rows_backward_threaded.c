@@ -1,8 +1,8 @@
-/* idea   Each thread gets runs of rows and does with a run what nl_best() would do on one thread
- *        (registers, simd, blocks or streaming). At the end the dgamma and dbeta of runs are added.
- * gain   The cache bandwidth of all cores. Where runs begin depends on n alone, and they are added
- *        from first to last: the bits are the same with any number of threads.
- * fails  Waking threads takes microseconds, twice; and eight rows, of any length, are one run.
+/* idea   Each thread gets runs of rows, and runs on each what nl_best() would choose on one thread.
+ *        At the end the dgamma and dbeta of all runs are added.
+ * gain   Uses the cache bandwidth of all cores. Runs depend on n alone and are added from first to
+ *        last, so the bits are the same with any number of threads.
+ * fails  Waking threads takes microseconds, twice; and eight rows, however long, are one run.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
 #include "rows/backward_sums.h"
@@ -15,15 +15,15 @@ enum { RUN_MIN = 8, RUN_MAX = 64, RUNS_MAX = 64 };
 typedef struct job {
     const nl_problem *p;
     const nl_backward_args *a;
-    size_t rows, runs; /* of a run, but for the last; and how many runs there are */
+    size_t rows, runs; /* rows per run (the last may have fewer), and the number of runs */
     size_t stride;     /* of one run's dgamma or dbeta, in floats */
     float *sums;       /* [runs][2][stride] */
-    char *scratch;     /* each's, for each run */
+    char *scratch;     /* one per run, for plan->each */
     size_t scratch_bytes;
 } job;
 
-/* At least 8 rows, so that adding up the runs costs little; up to 64 where that leaves 16 runs;
- * more only to have at most 64 runs. */
+/* At least 8 rows, so that adding up the runs costs little; up to 64 if that leaves 16 runs; more
+ * only to have at most 64 runs. */
 static size_t rows_of_run(size_t n) {
     const size_t few = (n + 15) / 16, most = few < RUN_MAX ? few : RUN_MAX;
     const size_t least = (n + RUNS_MAX - 1) / RUNS_MAX;
@@ -31,7 +31,7 @@ static size_t rows_of_run(size_t n) {
     return (rows + RUN_MIN - 1) / RUN_MIN * RUN_MIN;
 }
 
-/* Depends on the problem alone, not on the tuning: every `each` needs the same scratch. */
+/* Depends on the problem alone, not on the tuning, because every `each` needs the same scratch. */
 static job job_of(const nl_problem *p, const nl_backward_args *a) {
     job j = {.p = p, .a = a, .rows = rows_of_run(p->n)};
     nl_problem run = *p;

@@ -1,9 +1,9 @@
-/* idea   Rows of 16 bits, converted once: the loop that sums a row keeps its x - K as floats, and
- *        the loop that writes it, two rows later, reads these.
- * gain   A conversion and LayerNorm's subtraction saved, y stored in whole lines, and no loop waits
- *        for a row's square root: beside two bytes an element, arithmetic is what takes the time.
- * fails  In f32 there is nothing to convert. Three rows of floats must fit the first-level cache:
- *        it refuses rows longer than a block of sums.
+/* idea   16-bit rows, converted once: the loop that sums a row keeps its x - K as floats, and the
+ *        loop that writes it, two rows later, reads these.
+ * gain   Saves a conversion and LayerNorm's subtraction, stores y in whole lines, and no loop waits
+ *        for a row's square root: with two bytes an element, arithmetic is the bottleneck.
+ * fails  In f32 there is nothing to convert. Three rows of floats must fit the first-level cache,
+ *        so rows longer than a block of sums are refused.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

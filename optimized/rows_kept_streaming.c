@@ -1,7 +1,7 @@
 /* idea   rows_kept, storing y past the caches.
- * gain   That of rows_streaming. One loop reads and writes memory, so it is never idle: a row of 16
- *        bits leaves room in the first-level cache for what was kept.
- * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
+ * gain   As in rows_streaming. One loop reads and writes, so memory is never idle: a row of 16 bits
+ *        leaves room in the first-level cache for the kept floats.
+ * fails  Where y would have stayed in a cache for its next reader: twice the time.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

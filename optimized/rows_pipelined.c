@@ -1,9 +1,9 @@
 /* idea   rows_certified, summing the next row in the loop that writes this one.
  * gain   Loads, stores and arithmetic overlap: memory is never idle, and the next row does not wait
  *        for this one's square root.
- * fails  A single row has no next one; rows longer than 16384 are summed in pieces, one by one.
- *        Where two rows, y, gamma and beta fill the first-level cache, or some of x comes from
- *        memory, rows_certified is faster.
+ * fails  A single row has no next one, and rows longer than 16384 are not pipelined. Where two rows
+ *        of x, y, gamma and beta fill the first-level cache, or some of x comes from memory,
+ *        rows_certified is faster.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

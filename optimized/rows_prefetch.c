@@ -1,6 +1,6 @@
 /* idea   rows_pipelined, prefetching x 4 KiB ahead.
  * gain   Helps processors whose own prefetcher stops at a page, or follows two streams badly.
- * fails  Elsewhere: it costs an instruction a line, and near the end fetches what nobody reads.
+ * fails  On other processors: an instruction a line, and near the end it fetches what nobody reads.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,10 +1,10 @@
-/* idea   Rows of up to six vectors, one vector's lanes of them at a time: their sums are reduced
- *        together, so that all lanes of a vector hold sums, and the statistics of all these rows are
- *        computed at once. Gamma and beta of up to four vectors stay in registers. A residual or a
- *        cast before the weight takes the loops of rows/forward.c. Rows that are whole lines are
- *        stored past the caches where the plan says so.
- * gain   Reducing a vector to one number, the root and the division take longer than a short row
- *        does. Together, 16 rows take little more than one.
+/* idea   Takes rows of up to six vectors, VLEN rows at a time: their sums are reduced together, one
+ *        row's sum in each lane, and the statistics of all these rows are computed at once. gamma
+ *        and beta of up to four vectors stay in registers. With a residual or a cast before the
+ *        weight, the loops of rows/forward.c run. Rows of whole cache lines are stored past the
+ *        caches if the plan says so.
+ * gain   Reducing a vector, the root and the division take longer than the rest of a short row.
+ *        Together, they take little more for 16 rows than for one.
  * fails  Few rows; and long ones, which leave the first-level cache before they are written.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"

@@ -1,7 +1,7 @@
-/* idea   The variance does not depend on where zero is: sum x - K and (x - K)^2 in one reading, K
- *        the mean of the first 16 elements, and normalize (x - K) - c with c = mean(x - K).
+/* idea   Subtracting a constant K does not change the variance. Sums x - K and (x - K)^2 in one
+ *        reading, K the mean of the first 16 elements; normalizes (x - K) - c, c = mean(x - K).
  * gain   One reading for the statistics, and the error of refined as long as K is near the mean.
- * fails  Where the row begins with an outlier: then it is one-pass again, with all its error.
+ * fails  If the row begins with an outlier, K is far from the mean: the error is that of one-pass.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

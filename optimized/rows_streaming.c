@@ -1,8 +1,8 @@
-/* idea   rows_certified, storing y past the caches, in whole lines (rows/streaming.c); meanwhile the next
- *        row is prefetched, or, where rows are wide, four are read and then written together.
- * gain   An ordinary store first reads the line it will overwrite: a third of all traffic, saved.
+/* idea   rows_certified, storing y past the caches in whole lines (rows/streaming.c). Meanwhile the
+ *        next row is prefetched; wide rows are instead read, and then written, in groups of four.
+ * gain   Saves a third of the traffic: an ordinary store first reads the line that it overwrites.
  *        Memory is never idle, yet only one row, gamma and beta share the first-level cache.
- * fails  Where y would have stayed in a cache, for us or for whoever reads it next: twice the time.
+ * fails  Where y would have stayed in a cache for its next reader: twice the time.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

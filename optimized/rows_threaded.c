@@ -1,7 +1,7 @@
-/* idea   Rows are independent: each thread gets a run of them and does what nl_best() would do with
- *        it on one thread. Where there are fewer rows than threads, threads share a long row, in the
- *        pieces in which every rung here sums it.
- * gain   The cache bandwidth of all cores; fewer saturate memory.
+/* idea   Rows are independent: each thread gets a run of them, and runs on it what nl_best() would
+ *        choose on one thread. If there are fewer rows than threads, all threads share each long
+ *        row, in the pieces in which every rung here sums it.
+ * gain   Uses the cache bandwidth of all cores. Memory bandwidth is saturated by fewer.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
@@ -10,10 +10,10 @@
 typedef struct job {
     const nl_problem *p;
     const nl_forward_args *a;
-    nl_view row; /* a shared row */
+    nl_view row; /* the row that threads share */
     row_recipe q;
     float m;
-    totals *sums; /* of its pieces, around m */
+    totals *sums; /* of the row's pieces, around m */
     stats s;
 } job;
 
@@ -27,7 +27,7 @@ static void some_rows(void *context, size_t begin, size_t end) {
     plan.each->forward(&p, &a, 1);
 }
 
-/* Pieces [begin, end) of the shared row, as a row of its own. */
+/* Pieces [begin, end) of the shared row, as a view of their own. */
 static nl_view piece_of(const job *j, size_t begin, size_t end) {
     nl_view part = j->row;
     const size_t from = begin * PIECE, to = end * PIECE < part.c ? end * PIECE : part.c;
@@ -49,7 +49,7 @@ static void some_sums(void *context, size_t begin, size_t end) {
     }
 }
 
-/* Without a mean, m and shift are 0 and change no bit. */
+/* centred for all layers: without a mean, m and shift are 0 and change no bit. */
 static void some_output(void *context, size_t begin, size_t end) {
     const job *j = context;
     const nl_view part = piece_of(j, begin, end);
@@ -64,7 +64,7 @@ static size_t pieces_of(size_t c) {
     return (c + PIECE - 1) / PIECE;
 }
 
-/* Adds in the order of sum_row(). */
+/* Sums the shared row, adding its pieces in the order of sum_row(). */
 static totals sum_shared(job *j, float m, int threads) {
     totals all = {0, 0};
     j->m = m;

@@ -1,7 +1,7 @@
-/* The words that SIMD kernels are written in. vf is a vector of VLEN floats (in plain C: one
- * float), on which + - * / work lane by lane; vec/ISA.h defines the words below for each
- * instruction set, and the build selects one. k is how many lanes are real: VLEN, or fewer at the
- * end of a row, where no byte past them is accessed.
+/* The vector words, inline functions in which SIMD kernels are written. vf is a vector of VLEN
+ * floats (in plain C: one float), on which + - * / work lane by lane; vec/ISA.h defines the words
+ * below for each instruction set, and the build selects one. k is how many lanes are real: VLEN, or
+ * fewer at the end of a row, where no byte past them is accessed.
  *
  *     vset(f)                f in every lane
  *     vfma(a, b, c)          a * b + c, rounded once where the processor can, else twice
@@ -9,7 +9,7 @@
  *     vstore(t, p, i, k, v)  stores k lanes there, rounded to t
  *     vstream(t, p, i, v)    stores all lanes, past the caches if the ISA can; p + i is aligned
  *     vstore2(t, p, i, a, b), vstream2(t, p, i, a, b)
- *                            the same of two whole vectors; vstream2: p + i is aligned to both
+ *                            the same for two whole vectors; vstream2: p + i is aligned to both
  *     vround(t, v)           D(v): what v becomes when it is stored as t and read again
  *     vkeep(v, k)            zero in the lanes that are not real
  *     vsum(v)                the sum of the lanes, always halves added to halves
@@ -22,22 +22,22 @@
 
 #include NL_VEC_HEADER /* "vec/avx2.h", from the build */
 
-/* Vectors have a size that the compiler knows, and lie in structures and arrays: so an instruction
- * set whose vectors have none, as SVE's and RVV's do, needs a fixed length (-msve-vector-bits). */
+/* Vectors lie in structures and arrays, so compilers must know their size: SVE and RVV need a fixed
+ * length (-msve-vector-bits). */
 _Static_assert(sizeof(vf) == VLEN * sizeof(float), "vf has VLEN floats");
 _Static_assert(VLEN <= 16 && (VLEN & (VLEN - 1)) == 0,
                "lines.h and vsum() need powers of two to 16");
 
-/* What vload and vstore know, on every instruction set; tests/words tests these. */
+/* The types that vload and vstore support on every instruction set; tests/words tests them. */
 #define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 
-/* What is compiled once for each instruction set has a name for each: nl_rows_forward_avx2. NL_API
- * makes it visible to a rung of --load. */
+/* A function that is compiled once for each instruction set has a name for each, such as
+ * nl_rows_forward_avx2. NL_API exports it to kernels of --load. */
 #define NL_OF_ISA_(name, isa) nl_##name##_##isa
 #define NL_OF_ISA_OF_(name, isa) NL_OF_ISA_(name, isa)
 #define NL_OF_ISA(name) NL_OF_ISA_OF_(name, NL_ISA)
 
-/* Rare paths are outlined to keep the hot loops small; large ones, to compile them one by one. */
+/* Outlines rare paths, to keep the hot loops small, and large functions, to compile them apart. */
 #define NL_OUTLINED __attribute__((noinline))
 #define NL_COLD static NL_OUTLINED __attribute__((cold, unused))
 
@@ -46,15 +46,15 @@ NL_INLINE void vprefetch(const void *p) {
     __builtin_prefetch(p, 0, 2);
 }
 
-/* The lanes of vector j that are real in a row of c elements. */
+/* How many lanes of vector j lie within a row of c elements. */
 NL_INLINE size_t lanes_of(size_t c, size_t j) {
     return c <= j * VLEN ? 0 : c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
 }
 
-/* Elements of a long sum that are added up by themselves: 16 steps of four vectors. */
+/* Elements of a block, which a long sum adds up by themselves: 16 steps of four vectors. */
 enum { SUM_BLOCK = 16 * 4 * VLEN };
 
-/* Where the block that begins at i ends, of sums that end at `end`. */
+/* The end of the block that begins at i, in a sum that ends at `end`. */
 NL_INLINE size_t block_end(size_t i, size_t end) {
     return end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
 }

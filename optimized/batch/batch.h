@@ -1,6 +1,6 @@
-/* BatchNorm in vector words: training, backward and inference. A rung is a recipe: it passes one to
- * a function below. What all rungs share is compiled once for each instruction set: run.c drives the
- * steps, sums.c and output.c have the loops. SPDX-License-Identifier: MIT */
+/* BatchNorm in the vector words of vec.h: training, backward and inference. A rung passes its
+ * recipe to a function below. These functions are compiled once for each instruction set: run.c
+ * drives the steps, sums.c and output.c have the loops. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "vec.h"
@@ -8,26 +8,26 @@
 /* How a rung computes a batch. */
 typedef struct batch_recipe {
     bool backward;
-    bool inference;                                   /* on the running statistics */
-    enum { TWO_PASS, REFINED, CERTIFIED } statistics; /* of training */
-    bool tiles;                                       /* sums stay in registers for several rows */
-    bool reverse;                                     /* the output begins where the sums ended */
+    bool inference;                                   /* with the running statistics */
+    enum { TWO_PASS, REFINED, CERTIFIED } statistics; /* how training computes them */
+    bool tiles;                                       /* keeps sums in registers for several rows */
+    bool reverse;                                     /* writes the output from the end on */
     bool streaming;                                   /* stores y or dx past the caches */
-    int prefetch_rows; /* distance at which x is prefetched, 0: not at all */
+    int prefetch_rows; /* rows by which x is prefetched ahead; 0: none */
 } batch_recipe;
 
 enum {
-    TILE_ROWS = 8,     /* rows of a tile of columns */
-    NARROW = 256,      /* columns: a block of them is a single span of memory */
-    L1_COLUMNS = 1024, /* columns whose sums stay in the first-level cache */
-    STRIP = 64,        /* channels whose statistics are made together */
-    SHORT = 32,        /* channels with fewer values a sample are read as columns */
-    PIECE = 256,       /* rows of columns that are summed in float; pieces are added in double */
-    BLOCK = 16,        /* rows of a piece that are summed by themselves, then join those before */
-    SPAN = 16384,      /* elements of all runs of a piece */
-    RUN = 16 * SUM_BLOCK, /* elements of a run that are summed in float; then in double */
-    CACHED = 524288, /* bytes of x (and dy) that a core's own cache keeps between two readings */
-    LANES = VLEN < 4 ? 4 : 16 /* of a sum, at least: a block has 16 rows, and a run four vectors */
+    TILE_ROWS = 8,        /* rows of a tile */
+    NARROW = 256,         /* columns up to which a block is read as one span of memory */
+    L1_COLUMNS = 1024,    /* columns whose sums stay in the first-level cache */
+    STRIP = 64,           /* channels whose statistics are computed together */
+    SHORT = 32,           /* channels with fewer values per sample are read as columns */
+    PIECE = 256,          /* rows of columns summed in float; pieces are added in double */
+    BLOCK = 16,           /* rows of a piece summed by themselves, then added to those before */
+    SPAN = 16384,         /* a channel's elements in a piece, if read as runs */
+    RUN = 16 * SUM_BLOCK, /* elements of a run summed in float; these sums are added in double */
+    CACHED = 524288,      /* bytes of x (and dy) that stay in a core's cache between two readings */
+    LANES = VLEN < 4 ? 4 : 16 /* least lanes of a sum: a block has 16 rows, a run four vectors */
 };
 
 static const nl_threshold batch_thresholds[]
@@ -45,7 +45,7 @@ static const nl_threshold batch_thresholds[]
                                {NL_OF_S, SUM_BLOCK},
                                {NL_OF_S, RUN},
                                {NL_OF_GROUP, SPAN},
-                               {NL_OF_ELEMENTS, CACHED / 8}, /* dy too, f32 */
+                               {NL_OF_ELEMENTS, CACHED / 8}, /* f32, x and dy */
                                {NL_OF_ELEMENTS, CACHED / 4},
                                {NL_OF_ELEMENTS, CACHED / 2},
                                {0}};

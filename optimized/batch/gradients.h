@@ -4,7 +4,7 @@
 
 #include "strips.h"
 
-/* m is the mean that forward saved. */
+/* Sets m to the mean that forward saved. */
 static void set_saved(channels k) {
     const work *w = k.w;
     const float *mean = w->back->mean;
@@ -12,7 +12,7 @@ static void set_saved(channels k) {
     for (size_t j = k.j; w->width > 1 && j < k.end; j++) set_columns(w, w->m, j, mean[j]);
 }
 
-/* With the sums D = sum(dy) and E = sum(dy * (x - mean)): dgamma = E * r, dbeta = D, and
+/* With the sums D = sum(dy) and E = sum(dy * (x - mean)), and r = rstd: dgamma = E * r, dbeta = D,
  *
  *     dx = gamma * r * (dy - D / (n * s) - (x - mean) * dgamma * r / (n * s))
  */

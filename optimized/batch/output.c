@@ -4,8 +4,8 @@
 
 enum { PAIR = 2 * VLEN };
 
-/* The coefficients of y: those of a run's channel, or of a vector of columns; not held, they are
- * loaded for each vector. */
+/* The coefficients of y, for the channel of a run or for a vector of columns. If they are not held,
+ * each vector loads them. */
 typedef struct coefficients {
     bool held;
     vf m, a, b, gain, bias;
@@ -33,7 +33,7 @@ NL_INLINE vf output_of(work w, nl_dtype t, bool cast, coefficients p, size_t at,
     return y;
 }
 
-/* Writes the elements of two vectors; streamed ones begin at a line. */
+/* Writes two vectors of output. If they are streamed, `at` is aligned to both. */
 NL_INLINE void put_pair(work w, nl_dtype t, bool cast, coefficients p, coefficients p_next,
                         size_t at, size_t f, batch_recipe q) {
     const vf y = output_of(w, t, cast, p, at, f, VLEN, q);
@@ -44,7 +44,7 @@ NL_INLINE void put_pair(work w, nl_dtype t, bool cast, coefficients p, coefficie
         vstore2(t, w.v.y, at, y, next);
 }
 
-/* The same of `count` elements, stored from `to` on. */
+/* Writes `count` elements of output from address `to` on. */
 NL_INLINE void put_edge(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                         size_t count, void *to, batch_recipe q) {
     for (size_t i = 0; i < count; i += VLEN) {
@@ -58,7 +58,7 @@ NL_INLINE void put_few(work w, nl_dtype t, bool cast, coefficients p, size_t at,
     put_edge(w, t, cast, p, at, f, count, (char *)w.v.y + at * nl_dtype_size(t), q);
 }
 
-/* Writes two rows of columns at a time, for which the coefficients are loaded once. */
+/* Writes two rows of columns, and loads the coefficients once for both. */
 NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_t count,
                        batch_recipe q) {
     const coefficients own = {.held = false};
@@ -72,7 +72,7 @@ NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_
     put_few(w, t, cast, own, at + w.columns + i, f + i, count - i, q);
 }
 
-/* What is no whole step, then the steps. Prefetches x by `ahead` elements, if any. */
+/* Writes the elements that do not fill a step, then the steps. Prefetches x by `ahead` elements. */
 NL_INLINE void put_vectors(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                            size_t count, size_t ahead, batch_recipe q) {
     const size_t step = 2 * PAIR, steps = count / step;
@@ -90,7 +90,7 @@ NL_INLINE void put_vectors(work w, nl_dtype t, bool cast, coefficients p, size_t
     }
 }
 
-/* The same for any `count`. Streams only whole lines. */
+/* put_vectors() for any `count`. Streams only whole cache lines. */
 NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                         size_t count, size_t ahead, shared_line *line, batch_recipe q) {
     const size_t size = nl_dtype_size(t), vectors = count / VLEN * VLEN;
@@ -109,8 +109,8 @@ NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at
     put_edge(w, t, cast, p, at + l.end, f + l.end, count - l.end, rest, q);
 }
 
-/* Goes row by row, so that x and y are accessed in memory order; in bf16 by two rows where that
- * pays: its conversion takes the time, not memory. */
+/* Goes row by row, so that x and y are accessed in memory order. In bf16 takes two rows at a time
+ * where conversion, not memory, is the bottleneck. */
 NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
                            size_t f_end, batch_recipe q) {
     const coefficients own = {.held = false};
@@ -198,7 +198,7 @@ static void stream_dx_bf16(const part *p) {
     put_part(p, NL_BF16, false, true, true);
 }
 
-/* A cast before the weight is rare: one loop serves all types. */
+/* Casting before the weight is rare, so one loop serves all types. */
 static void put_cast(const part *p) {
     const batch_recipe q = p->k->w->q;
     put_part(p, p->k->w->v.t, true, false, q.streaming);

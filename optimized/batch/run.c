@@ -1,4 +1,4 @@
-/* The steps of a BatchNorm: sums, statistics, output; by groups of channels, and among threads.
+/* Runs the steps of a BatchNorm (sums, statistics, output), in groups of channels and on threads.
  * SPDX-License-Identifier: MIT */
 #include "gradients.h"
 #include "parallel.h"
@@ -17,8 +17,8 @@ static work work_for(const nl_problem *p) {
     return w;
 }
 
-/* Streaming begins vectors where lines of y begin, so the last one of a row may end past the
- * arrays. */
+/* Streaming begins its vectors where cache lines of y begin, so a row's last vector may end past
+ * the arrays: hence + VLEN. */
 size_t batch_scratch(const nl_problem *p) {
     const work w = work_for(p);
     const size_t arrays = 5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces);
@@ -61,9 +61,9 @@ static void do_channels(channels k) {
     if (some_in_double && !in_place) put_in_double(k, false);
 }
 
-/* Does the runs of so many channels at a time that both readings come from a core's own cache, if
- * it holds one channel. A row of columns is not divided: its strips, at multiples of the row's
- * length, would share few sets of the cache. */
+/* Processes runs in groups of channels small enough for the second reading to hit a core's own
+ * cache, if that holds one channel. Columns are not divided: parts of a row, at multiples of the
+ * row's length, would share few sets of the cache. */
 static void do_groups(channels k) {
     const work *w = k.w;
     const batch_recipe q = w->q;
@@ -80,7 +80,7 @@ static size_t share_of(const work *w) {
     return w->runs ? 1 : STRIP;
 }
 
-/* A step of the work on pieces, or shares, [begin, end) of some channels; threads run it. */
+/* Runs one step on pieces, or shares, [begin, end) of some channels. Threads call it. */
 static void batch_step(void *context, size_t begin, size_t end) {
     const channels *k = context;
     const size_t share = share_of(k->w);
@@ -93,16 +93,16 @@ static void batch_step(void *context, size_t begin, size_t end) {
     }
 }
 
-/* Do threads share the channels, and not the pieces of the samples? Runs of a channel stay in a
- * core's cache between the readings. Parts of a row of columns share few sets of it, so they wait
- * for each other between steps if the pieces keep four fifths of the threads busy. */
+/* Do threads divide the channels, rather than the pieces of samples? Runs of a channel stay in a
+ * core's cache between the readings. Parts of rows share few cache sets, so columns are divided by
+ * pieces (threads then wait between steps) if these keep four fifths of the threads busy. */
 static bool by_channels(const work *w, size_t t) {
     const size_t turns = (w->pieces + t - 1) / t;
     if ((w->v.c + share_of(w) - 1) / share_of(w) < t) return false;
     return w->runs ? w->pieces < 4 * t : 5 * w->pieces < 4 * turns * t;
 }
 
-/* Either way a sum adds the same pieces in the same order. */
+/* Both ways of sharing add the same pieces in the same order. */
 static void run_all(work w, float *scratch, int threads) {
     w.m = scratch, w.a = w.m + w.padded, w.b = w.a + w.padded;
     w.gain = w.b + w.padded, w.bias = w.gain + w.padded, w.sums = w.bias + w.padded;

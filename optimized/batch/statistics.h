@@ -6,7 +6,7 @@
 
 #include <float.h>
 
-/* In real numbers the mean is m + c and the variance E[d^2] - c^2, whatever m. */
+/* With d = x - m and c = E[d], for any m the mean is m + c and var E[d^2] - c^2, up to rounding. */
 NL_INLINE void from_sums(const work *w, strip *s) {
     const double per = w->per_count;
     const float eps = w->v.eps, *m = s->m;
@@ -45,7 +45,7 @@ NL_INLINE size_t index_of(const work *w, size_t j, size_t k) {
     return nl_at(w->v, k / w->v.s, j, k % w->v.s);
 }
 
-/* Divides: 1 / count is inexact, and a constant channel must come out as beta exactly. */
+/* Divides by count: 1 / count is inexact, and a constant channel must come out as beta exactly. */
 NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
     const size_t count = w->v.n * w->v.s;
     double sum = 0, squares = 0;
@@ -59,8 +59,8 @@ NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
     return mean;
 }
 
-/* Writes y of the channels whose m is NaN. In place their x would be lost, so they come before the
- * others, and get coefficients that then change nothing: (y - 0) * 1 + 0. */
+/* Writes y of the channels whose m is NaN. In place it runs before the output step, which would
+ * overwrite their x, and sets coefficients that then change nothing: (y - 0) * 1 + 0. */
 NL_COLD void put_in_double(channels k, bool in_place) {
     const work *w = k.w;
     for (size_t j = k.j; j < k.end; j++) {
@@ -76,8 +76,8 @@ NL_COLD void put_in_double(channels k, bool in_place) {
     }
 }
 
-/* Reads a strip's uncertain channels again: refined around the mean that their sums gave, or in
- * double. True if any was in double: its m is NaN, the mark for put_in_double(). */
+/* Reads a strip's uncertain channels again: refined, around the mean that their sums gave, or in
+ * double. True if any was computed in double; its m is NaN, the mark for put_in_double(). */
 NL_COLD bool read_again(const work *w, strip *s) {
     const strip old = *s;
     channels all = {.w = w, .j = s->j, .end = s->j + s->count, .what = SUMS};
@@ -101,8 +101,8 @@ NL_COLD bool read_again(const work *w, strip *s) {
     return some_in_double;
 }
 
-/* Saves the statistics for backward and for inference. In double, where var may exceed float's
- * range though what momentum leaves of it does not. */
+/* Saves the statistics for backward and inference. Computes in double, because var may exceed
+ * float's range even where its weight in running_var brings it back. */
 NL_INLINE void keep_strip(const work *w, const strip *s) {
     const nl_view v = w->v;
     if (v.mean) memcpy(v.mean + s->j, s->mean, s->count * sizeof *v.mean);
@@ -126,7 +126,7 @@ NL_INLINE bool set_parameters(channels k, batch_recipe q) {
         open_strip(k, j, &s);
         merge(k.w, &s);
         for (size_t i = 0; q.statistics == TWO_PASS && i < s.count; i++)
-            s.d[i] = 0; /* takes m for the mean itself */
+            s.d[i] = 0; /* m counts as the exact mean */
         from_sums(k.w, &s);
         if (q.statistics == CERTIFIED && !all_certain(k.w, &s))
             some_in_double |= read_again(k.w, &s);
@@ -136,7 +136,7 @@ NL_INLINE bool set_parameters(channels k, batch_recipe q) {
     return some_in_double;
 }
 
-/* The same from the running statistics. */
+/* Sets m, a and b from the running statistics. */
 static void set_running(channels k) {
     for (size_t j = k.j; j < k.end; j += STRIP) {
         strip s;
@@ -153,7 +153,7 @@ static void set_running(channels k) {
     }
 }
 
-/* Moves m to the mean that the sums around it give. */
+/* Sets m to the mean, from the sums around the old m. */
 static void set_mean(channels k) {
     for (size_t j = k.j; j < k.end; j += STRIP) {
         strip s;
@@ -166,8 +166,8 @@ static void set_mean(channels k) {
     }
 }
 
-/* m for the first reading: zero, a channel's first value, or the mean of its first 16 or a few
- * more, which is near the mean unless one of them is an outlier. */
+/* Sets m for the first reading: zero, a channel's first value, or (certified) the mean of its first
+ * 16 or a few more, which is near the mean unless one of them is an outlier. */
 NL_INLINE void set_guess(channels k, batch_recipe q) {
     const work *w = k.w;
     const nl_view v = w->v;

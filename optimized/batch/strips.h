@@ -4,7 +4,7 @@
 
 #include "work.h"
 
-/* m, a and b point into the arrays of `work` where a channel is one column, else into `own`. */
+/* m, a and b point into the arrays of `work` if a channel is one column, else into `own`. */
 typedef struct strip {
     size_t j, count;
     float *m, *a, *b;
@@ -27,13 +27,13 @@ NL_INLINE void set_columns(const work *w, float *columns, size_t j, float value)
         vstore(NL_F32, columns, j * w->width + i, least(VLEN, w->width - i), vset(value));
 }
 
-/* The same for a strip, unless `values` is a part of the array. */
+/* Sets the columns of a strip's channels, unless `values` already lies in the array. */
 NL_INLINE void spread(const work *w, const strip *s, float *columns, const float *values) {
     for (size_t i = 0; values != columns + s->j && i < s->count; i++)
         set_columns(w, columns, s->j + i, values[i]);
 }
 
-/* Adds the pieces' sums, always in the same order. */
+/* Adds up the strip's sums of all pieces, always in the same order. */
 NL_INLINE void merge(const work *w, strip *s) {
     const size_t count = s->count;
     double *d = s->d, *squares = s->squares;
@@ -59,13 +59,13 @@ NL_INLINE void merge(const work *w, strip *s) {
         }
 }
 
-/* A strip of gamma or beta; where that is NULL, own, filled with `fill`. */
+/* A strip of gamma or beta; if that is NULL, `own`, filled with `fill`. */
 NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
     for (size_t i = 0; !all && i < STRIP; i++) own[i] = fill;
     return all ? all + s->j : own;
 }
 
-/* m, a and b of the columns, from a strip's m, rstd and shift. */
+/* Sets m, a and b of the columns from a strip's m, rstd and shift. */
 NL_INLINE void set_strip(const work *w, const strip *s) {
     float ones[STRIP], zeros[STRIP], *a = s->a, *b = s->b;
     const float *gain = strip_of(w->v.gamma, s, 1, ones), *bias = strip_of(w->v.beta, s, 0, zeros);

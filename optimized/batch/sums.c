@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "work.h"
 
-/* Adjacent channels: a vector holds one value of each of VLEN channels, and its lanes are never
+/* Columns: a vector holds one value of each of VLEN adjacent channels, and its lanes are never
  * added to each other. The tensor is n rows of `columns`. */
 
 /* A tile's place in its piece: in the first block; at a block's beginning, at its end, or both. */
@@ -10,8 +10,8 @@ typedef struct place {
     bool first, begins, ends;
 } place;
 
-/* A vector of columns: m and the sums. A tile has four of them, each with a name: compilers spill
- * an array of them. */
+/* m and the sums of a vector of columns. A tile has four, as separate variables: compilers spill an
+ * array. */
 typedef struct accumulator {
     vf m, d, squares;
 } accumulator;
@@ -43,7 +43,7 @@ NL_INLINE void store_sums(accumulator l, work w, size_t f, place in, float *sums
     vstore(NL_F32, sums + w.padded, f, VLEN, l.squares);
 }
 
-/* Rows [row, end) of columns [f, f_end). */
+/* Sums rows [row, end) of columns [f, f_end). */
 NL_INLINE void sum_tiles(work w, nl_dtype t, size_t row, size_t end, size_t f, size_t f_end,
                          place in, bool prefetch, float *sums, batch_recipe q) {
     enum { A = VLEN, B = 2 * VLEN, C = 3 * VLEN };
@@ -69,8 +69,8 @@ NL_INLINE void sum_tiles(work w, nl_dtype t, size_t row, size_t end, size_t f, s
     }
 }
 
-/* High tiles are for tensors that the cache holds. Memory is read in order: there a tile is one row
- * high, and the block's sums stay in the first-level cache. */
+/* Tiles of several rows are for tensors in the cache. A tensor from memory is read in order, in
+ * tiles of one row, while the block's sums stay in the first-level cache. */
 NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t f_end,
                            float *sums, batch_recipe q) {
     const bool high = q.tiles && (w.cached || w.columns <= NARROW);
@@ -88,9 +88,9 @@ NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t be
         }
 }
 
-/* Channels whose values are contiguous, s at a time. */
+/* Runs: channels whose values are contiguous, s at a time. */
 
-/* Adds the k first of the VLEN elements from `at` on. */
+/* Adds the first k of the VLEN elements from `at` on. */
 NL_INLINE void accumulate(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m,
                           batch_recipe q) {
     const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);

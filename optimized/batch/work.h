@@ -1,18 +1,17 @@
-/* What the steps of a BatchNorm share. columns.h goes along rows of adjacent channels, runs.h along
- * the values of one channel. SPDX-License-Identifier: MIT */
+/* What the steps of a BatchNorm share. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "batch.h"
 
-/* One lane of a vector sums one column: a channel of [n][c][1]. Where s is short, a channel is s
- * adjacent columns, which are added at the end; where it is long, a channel is summed along its
- * runs and counts as one column. The arrays have an element for each column, and are padded to
- * whole strips:
+/* Each lane of a vector sums one column. If s is 1, a column is a channel. If s is short, a channel
+ * is s adjacent columns, whose sums are added at the end. If s is long, a channel is summed along
+ * its runs of s values and counts as one column. The arrays have an element for each column, and
+ * are padded to whole strips:
  *
  *     y = (x - m) * a + b            or, with a cast before the weight,
  *     y = D((x - m) * a + b) * gain + bias
  *
- * Backward, y stands for dx, and dy is summed instead of x - m:
+ * In backward, y stands for dx, and dy is summed instead of x - m:
  *
  *     dx = ((x - m) * a + b + dy) * gain
  */
@@ -23,12 +22,12 @@ typedef struct work {
     batch_recipe q;
     double per_count; /* 1 / (n * s) */
     size_t total, columns, padded;
-    size_t width;         /* columns of a channel */
-    size_t piece, pieces; /* samples of a piece, and how many pieces */
+    size_t width;         /* columns per channel */
+    size_t piece, pieces; /* samples per piece, and the number of pieces */
     bool runs, cast, cached;
     float *m, *a, *b, *gain, *bias;
-    float *sums; /* four arrays per piece: d, d * (x - m), and both for the current block; d is
-                    x - m, or dy in backward. Of runs: two arrays of double */
+    float *sums; /* per piece four arrays of sums: of d, of d * (x - m), and both for the current
+                    block; d is x - m, or dy in backward. For runs: two arrays of double */
 } work;
 
 /* Channels [j, end) of all samples, and what a step does with them: both sums, output, or ALL in
@@ -44,8 +43,8 @@ NL_INLINE size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* A whole vector may be read wherever the tensor goes on, even into the next row: the arrays have
- * room for the extra lanes. */
+/* How many lanes can be read at an element: VLEN unless the tensor ends, even into the next row,
+ * because the arrays have room for the extra lanes. */
 NL_INLINE size_t readable_lanes(work w, size_t at) {
     return least(w.total - at, VLEN);
 }
@@ -57,7 +56,7 @@ NL_INLINE void prefetch_at(work w, nl_dtype t, size_t at, batch_recipe q) {
     if (q.backward) vprefetch((const void *)((uintptr_t)w.dy + bytes));
 }
 
-/* The loops: the sums of pieces [begin, end) of some channels (sums.c), and their output. */
+/* The sums (sums.c) and the output (output.c) of pieces [begin, end) of some channels. */
 #define batch_sums NL_OF_ISA(batch_sums)
 #define batch_output NL_OF_ISA(batch_output)
 void batch_sums(const channels *k, size_t begin, size_t end);

@@ -9,12 +9,12 @@ typedef struct gated_call {
     const nl_backward_args *backward;
 } gated_call;
 
-/* The lanes of the vector at element i that are real. */
+/* How many lanes of the vector at element i lie within the row. */
 NL_INLINE size_t lanes_left(size_t c, size_t i) {
     return c - i < VLEN ? c - i : VLEN;
 }
 
-/* Elements from p to the next place where a vector is aligned. */
+/* Elements from p to the next aligned vector. */
 NL_INLINE size_t to_vector(nl_dtype t, const void *p) {
     const size_t size = nl_dtype_size(t);
     return (VLEN - (uintptr_t)p / size % VLEN) % VLEN;

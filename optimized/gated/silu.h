@@ -1,7 +1,7 @@
 /* exp and silu in vector words. exp(x) = 2^n * exp(r) with n the integer nearest to x / ln 2 and
- * r = x - n * ln 2, where a polynomial is enough. Its error is at most 2 units of 2^-24 of the result,
- * or half of the smallest subnormal number: tests/words/words.c compares it with the C library's.
- * SPDX-License-Identifier: MIT */
+ * r = x - n * ln 2, so that a polynomial suffices for exp(r). The error is at most 2 * 2^-24 of the
+ * result, or half of the smallest subnormal number; tests/words/words.c compares it with the C
+ * library. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "gate.h"
@@ -26,23 +26,23 @@ NL_INLINE vf vselect(vi mask, vf a, vf b) {
     return vfrom_bits((vbits(a) & mask) | (vbits(b) & ~mask));
 }
 
-/* 2^n, n from -126 to 127. */
+/* 2^n for n from -126 to 127. */
 NL_INLINE vf vpower(vi n) {
     return vfrom_bits((n + 127) << 23);
 }
 
-/* exp(-|z|). Beyond 110, and for a NaN, it is 0. */
+/* exp(-|z|); 0 if |z| is over 110 or z is a NaN. */
 NL_INLINE vf vexp_minus(vf z) {
-    const int32_t most = 0x42dc0000, sign = INT32_MIN; /* 110 */
+    const int32_t most = 0x42dc0000, sign = INT32_MIN; /* most: 110.0f */
     const vi size = vbits(z) & ~sign, far = size > most;
     const vf x = vfrom_bits(((size & ~far) | (most & far)) | sign);
 
-    const vf shift = vset(0x1.8p23f); /* its last bit is 1: the sum is rounded to an integer */
+    const vf shift = vset(0x1.8p23f); /* its last bit is worth 1: rounds x / ln 2 to an integer */
     const vf shifted = vfma(x, vset(0x1.715476p0f), shift), n = shifted - shift;
     /* ln 2 in two parts: n times the first, of 9 bits, is exact, and so is the difference */
     const vf r = vfma(n, vset(0x1.bd0106p-13f), vfma(n, vset(-0x1.63p-1f), x));
 
-    vf p = vset(0x1.6a1a72p-10f); /* fitted: off by 0.08 units of exp(r) */
+    vf p = vset(0x1.6a1a72p-10f); /* fitted; error 0.08 units of exp(r) */
     p = vfma(p, r, vset(0x1.123fc6p-7f));
     p = vfma(p, r, vset(0x1.555916p-5f));
     p = vfma(p, r, vset(0x1.55548ap-3f));
@@ -50,7 +50,7 @@ NL_INLINE vf vexp_minus(vf z) {
     p = vfma(p * r, r, r) + vset(1);
 
     const vi whole = vbits(shifted) - vbits(shift), half = whole >> 1;
-    return p * vpower(half) * vpower(whole - half); /* 2^n may be less than a float */
+    return p * vpower(half) * vpower(whole - half); /* 2^n alone may underflow */
 }
 
 /* sigmoid(z) and sigmoid(-z), which is 1 - sigmoid(z) without cancellation. */

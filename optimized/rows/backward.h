@@ -1,6 +1,6 @@
-/* The end of a backward rung of the row norms. The rung defines all_rows(), its loop, and `recipe`,
- * and includes this: the loop is compiled for each layer and storage type, as in instances.h, and
- * rows_backward() calls the instance for a problem. SPDX-License-Identifier: MIT */
+/* The last part of a backward rung of the row norms. The rung defines `recipe` and its loop,
+ * all_rows(), then includes this, which compiles the loop for each layer and storage type, as in
+ * instances.h. rows_backward() calls the instance. SPDX-License-Identifier: MIT */
 #pragma once
 
 /* g is a copy whose address does not escape, so its fields stay in registers; outlined code gets

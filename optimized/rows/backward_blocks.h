@@ -1,10 +1,10 @@
-/* Backward of the row norms: a block of rows after the other, as its recipe says.
+/* Backward of the row norms, one block of rows after the other. The recipe says how many rows.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "backward_output.h"
 
-/* A block's rows, from r on. */
+/* Computes the block of rows that begins at r. */
 NL_INLINE void put_block(const gradients *g, size_t r, shared_line *line, bool agree,
                          backward_recipe q) {
     kept_row kept;

@@ -5,7 +5,7 @@
 #include "vec/lines.h"
 #include "backward_sums.h"
 
-/* A row's terms of dx, in all lanes. */
+/* The terms of dx that the elements of a row share, in all lanes. */
 typedef struct dx_terms {
     row_scale scale;
     vf by_xhat, constant;
@@ -22,7 +22,7 @@ NL_INLINE vf without_g(vf xhat, dx_terms t, backward_recipe q) {
     return xhat * t.by_xhat;
 }
 
-/* In 16 bits gain * dy is rounded, as where it was kept: a row's dx has the same bits in any rung. */
+/* In 16 bits gain * dy is rounded first, as in rungs that keep it: dx has the same bits in all. */
 NL_INLINE vf dx_of(nl_dtype type, vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
     const vf rest = without_g(xhat_of(x, t.scale, q), t, q);
     if (type == NL_F32) return vfma(dy, gain, rest) * t.scale.rstd;
@@ -35,7 +35,7 @@ NL_INLINE vf with_dresidual(const gradients *g, arrays of, size_t at, size_t k, 
     return dx;
 }
 
-/* dx from what was kept. */
+/* dx from the kept xhat and g. */
 NL_INLINE vf kept_dx(size_t i, dx_terms t, backward_recipe q) {
     const vf xhat = vload(NL_F32, t.kept->xhat, i, VLEN), g = vload(NL_F32, t.kept->g, i, VLEN);
     return (g + without_g(xhat, t, q)) * t.scale.rstd;
@@ -74,7 +74,7 @@ NL_INLINE void put_vectors(const gradients *g, arrays of, size_t row, size_t ahe
     for (; i < end; i += VLEN) put_dx(g, of, row, ahead, i, t, q);
 }
 
-/* dx of the row's elements [begin, end), stored from `to` on. */
+/* Stores dx of the row's elements [begin, end) from `to` on. */
 NL_INLINE void put_part(const gradients *g, arrays of, size_t row, size_t begin, size_t end,
                         void *to, dx_terms t, backward_recipe q) {
     for (size_t i = begin; i < end; i += VLEN) {

@@ -2,7 +2,7 @@
  * terms of dgamma and dbeta. With g = gain * dy and xhat = (x - mean) * rstd:
  *     dx = (g + xhat * by_xhat + constant) * rstd,   dgamma += dy * xhat,   dbeta += dy
  *     by_xhat = -mean(g * xhat),   constant = -mean(g)
- * rstd^2 would leave float's range where dx does not.
+ * The factor rstd comes last: rstd^2 could leave float's range where dx does not.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -14,18 +14,18 @@
 typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
     int rows;       /* of a block, at most BLOCK_ROWS */
-    bool kept;      /* a row's xhat and g stay as floats for the second reading; rows is 1 */
-    bool prefetch;  /* the next block's x and dy, and the lines of dx unless they are streamed */
+    bool kept;      /* keeps a row's xhat and g as floats for the second reading; rows is 1 */
+    bool prefetch;  /* prefetches the next block's x and dy, and dx unless it is streamed */
     bool streaming; /* stores dx past the caches */
 } backward_recipe;
 
-/* Each row has one vector of each sum, whatever the block: its dx has the same bits in any.
- * dgamma and dbeta are summed in float over a piece of so many rows, each block by itself first;
- * pieces are added in two floats, so that the error does not grow with the number of rows. */
+/* A row has one vector for each sum in any block, so its dx has the same bits in all. dgamma and
+ * dbeta are summed in float over PIECE_ROWS rows, each block by itself first. These pieces' sums
+ * are added with their rounding errors, so that the error does not grow with the number of rows. */
 enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
-/* Rows are summed in pieces of so many columns, as in rows.h. Longer rows take no blocks,
- * which would be evicted between the two readings. */
+/* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are taken one by one: a
+ * block of them would be evicted between the two readings. */
 enum { PIECE = NL_ROW_PIECE };
 
 /* xhat = (x - mean) * rstd - shift, in all lanes. */
@@ -33,7 +33,7 @@ typedef struct row_scale {
     vf mean, rstd, shift;
 } row_scale;
 
-/* What is kept of a row. Between the arrays is more than a third of a page, as in kept.c. */
+/* The floats kept of a row. Arrays are padded by more than a third of a page, as in kept.c. */
 enum { KEPT = SUM_BLOCK };
 
 typedef float kept_array[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
@@ -42,8 +42,8 @@ typedef struct kept_row {
     kept_array xhat, g;
 } kept_row;
 
-/* Where rows are. Those of a block are at an index of their own in arrays of all rows, so that one
- * register addresses a row in each of them; where strides differ, a row has arrays of its own. */
+/* Where rows are: the whole tensors if all have the same strides, so that one index addresses a row
+ * in each of them and saves registers; else the arrays of a single row. */
 typedef struct arrays {
     const void *x, *dy, *dresidual;
     void *dx;
@@ -63,7 +63,7 @@ NL_INLINE size_t index_of_row(const gradients *g, size_t r) {
     return nl_row_at(g->v.rows, g->v.rows->x, g->v.first + r);
 }
 
-/* Have all tensors the same strides? */
+/* Do all tensors have the same strides? */
 static inline bool strides_agree(const gradients *g) {
     const nl_rows *k = g->v.rows;
     return !k ||
@@ -71,11 +71,11 @@ static inline bool strides_agree(const gradients *g) {
             (!g->v.dresidual || memcmp(&k->x, &k->residual, sizeof k->x) == 0));
 }
 
-/* The rows of a block, from r on. */
+/* A block of rows from r on: where they are, and their sums. */
 typedef struct block {
     size_t r;
     arrays of;
-    size_t at[BLOCK_ROWS], ahead; /* ahead: to the next block */
+    size_t at[BLOCK_ROWS], ahead; /* ahead: elements to the next block */
     kept_row *kept;
     row_scale scale[BLOCK_ROWS];
     double g[BLOCK_ROWS], gx[BLOCK_ROWS]; /* the sums of g and of g * xhat */
@@ -104,8 +104,8 @@ NL_COLD float shift_of(const gradients *g, size_t r) {
     return isfinite(shift) ? shift : 0;
 }
 
-/* A single value is its own mean: y does not depend on x, and dx is 0. A mean of many sigma is
- * rounded to many units of sigma. */
+/* A row of one value is its own mean, so dx is 0. If the mean is many sigma, its rounding error is
+ * large beside sigma, which the shift corrects. */
 NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
     float rstd = g->v.rstd[r], mean = 0, shift = 0;
     if (q.centred) {
@@ -116,7 +116,7 @@ NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
     return (row_scale){vset(mean), vset(rstd), vset(shift)};
 }
 
-/* Lanes past the end of the row have dy = 0, gain = 0 and xhat = 0: that of x = 0 may be infinite. */
+/* Lanes past the row's end have dy = gain = 0, and xhat masked: that of x = 0 may be infinite. */
 NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     const vf part = gain * dy;
     if (q.centred) s.v += part;
@@ -124,14 +124,14 @@ NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     return s;
 }
 
-/* Prefetches p's line at an element, at the line's first vector: of the next block x in the first
- * reading, dy in the second. */
+/* Prefetches p's line at an element, once a line. The first reading prefetches the next block's x,
+ * the second its dy. */
 NL_INLINE void prefetch(nl_dtype t, const void *p, size_t at) {
     const size_t size = nl_dtype_size(t), byte = at * size;
     if (byte % 64 < VLEN * size) vprefetch((const char *)p + byte);
 }
 
-/* Adds k of the VLEN columns from i on, of all rows, to each row's sums. */
+/* Adds k columns from i on to the sums of each row, and to dgamma and dbeta. */
 NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i, size_t k,
                            backward_recipe q) {
     const bool begins = b->r % PIECE_ROWS == 0;
@@ -172,8 +172,8 @@ NL_INLINE void end_blocks(earlier *before, sums *s, size_t done, backward_recipe
     for (int a = 0; a < q.rows; a++) join(before + a, s[a], done), s[a] = no_sums();
 }
 
-/* Adds the sums over columns [i, stop). A row's are added in the same order wherever it stands in
- * a block: its dx does not depend on its place in the batch. */
+/* Adds the sums over columns [i, stop), in an order that does not depend on the row's place in its
+ * block, so that dx does not depend on its place in the batch. */
 NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, backward_recipe q) {
     const size_t first = i;
     sums s[BLOCK_ROWS] = {no_sums(), no_sums(), no_sums(), no_sums()};
@@ -192,7 +192,7 @@ NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, ba
     }
 }
 
-/* The first reading of the block's rows. Fields are set one by one: an initializer would clear all. */
+/* The first reading of a block. Sets fields one by one: an initializer would clear all of them. */
 NL_INLINE void sum_block(block *b, const gradients *g, size_t r, kept_row *kept, bool agree,
                          backward_recipe q) {
     const size_t c = g->v.c;
@@ -210,7 +210,7 @@ NL_INLINE void sum_block(block *b, const gradients *g, size_t r, kept_row *kept,
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
-/* What decides in which order is added: vectors, blocks of sums, pieces of rows and of columns. */
+/* Sizes that decide the order of additions: vectors, blocks of sums, pieces of rows and columns. */
 static const nl_threshold row_thresholds[] __attribute__((unused)) = {{NL_OF_C, VLEN},
                                                                       {NL_OF_C, STEP},
                                                                       {NL_OF_C, SUM_BLOCK},

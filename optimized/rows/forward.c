@@ -1,5 +1,5 @@
-/* The loops over all rows that are read once and whose y goes through the caches: row by row, or
- * pipelined. SPDX-License-Identifier: MIT */
+/* The loops of recipes that neither stream nor are TWO_PASS: row by row, or pipelined.
+ * SPDX-License-Identifier: MIT */
 #include "output.h"
 
 NL_INLINE void put_or_in_double(const nl_view *v, nl_view row, size_t r, stats s, row_recipe q) {
@@ -11,7 +11,7 @@ NL_INLINE void put_or_in_double(const nl_view *v, nl_view row, size_t r, stats s
     put_row(row, s, q);
 }
 
-/* The last row, and one that is computed in double, are no part of the pipeline. */
+/* The last row, and a row computed in double, are written without summing the next one. */
 NL_INLINE void pipelined_rows(nl_view v, const nl_view *whole, double per_c, row_recipe q) {
     stats s = {0};
     bool known = false; /* s is this row's */

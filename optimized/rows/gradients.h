@@ -7,18 +7,18 @@
 
 #include <string.h>
 
-/* The sums of VLEN columns over all earlier pieces of rows, each with its rounding error. */
+/* The sums of a vector of columns over all earlier pieces of rows, each with its rounding error. */
 typedef struct compensated {
     vf dgamma, dgamma_error, dbeta, dbeta_error;
 } compensated;
 
-/* Arrays of whole vectors: the caller's where these are that, else copies in scratch. Past the
- * last column the gain is 0. */
+/* The columns' arrays, in whole vectors: the caller's if these are whole and aligned, else copies
+ * in scratch. Past the last column the gain is 0. */
 typedef struct gradients {
     nl_backward_view v;
     double per_c; /* 1 / c */
     const float *gain;
-    float *dgamma, *dbeta; /* sums over the current piece of rows, which its first block stores */
+    float *dgamma, *dbeta; /* sums over the current piece of rows; its first block sets them */
     compensated *pieces;   /* NULL: there is one piece */
 } gradients;
 
@@ -33,7 +33,7 @@ NL_INLINE void add_exactly(vf *sum, vf *error, vf a) {
     *sum = all;
 }
 
-/* A sum that left float's range has no meaningful error. */
+/* Adds the errors, unless a sum left float's range: its error means nothing. */
 NL_INLINE vf corrected(vf sum, vf error) {
     if (vsum(sum - sum) == 0) sum += error;
     return sum;

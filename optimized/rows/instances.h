@@ -1,11 +1,11 @@
-/* One loop over all rows, compiled for each layer and storage type. A file defines all_rows() and
- * includes this; run_rows() calls the instance for a view. The instances are functions of their own,
+/* Compiles one loop over all rows for each layer and storage type. A file defines all_rows() and
+ * includes this; run_rows() calls the instance for a problem. Instances are separate functions,
  * because compilers take more than twice the time for a function of twice the size.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The common case: gamma and (LayerNorm) beta, nothing else, and one distance from row to row. These
- * facts are compile-time constants, so the loops contain no branches on them. */
+/* The common case: gamma and (LayerNorm) beta, nothing else, and equally spaced rows. These facts
+ * are compile-time constants, so the loops contain no branches on them. */
 NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);
@@ -17,7 +17,7 @@ NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool
     all_rows(v, q);
 }
 
-/* All other cases: tests per vector which arrays there are, and is never pipelined. */
+/* All other cases: tests for each vector which arrays there are; never pipelined. */
 NL_INLINE void general_rows(const rows_call *call, nl_dtype t, bool centred) {
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);

@@ -1,10 +1,10 @@
-/* Rows of 16 bits, converted once: the loop that sums a row keeps its x - K as floats, and the loop
- * that writes it reads these. Both are one loop, for different rows. For rows of one block of sums.
+/* 16-bit rows, converted once: summing a row stores its x - K as floats, and writing the row reads
+ * these. One loop does both, for different rows. A row is at most one block of sums.
  * SPDX-License-Identifier: MIT */
 #include "output.h"
 #include "vec/lines.h"
 
-/* accumulate() that keeps d. */
+/* accumulate() that also stores d. */
 NL_INLINE void keep(sums *s, nl_view row, float *kept, size_t i, vf m) {
     const vf d = vload(row.t, row.x, i, VLEN) - m;
     vstore(NL_F32, kept, i, VLEN, d);
@@ -12,7 +12,7 @@ NL_INLINE void keep(sums *s, nl_view row, float *kept, size_t i, vf m) {
     s->vd = vfma(d, d, s->vd);
 }
 
-/* start_sums() that keeps d. */
+/* start_sums() that also stores d. */
 NL_INLINE four_sums keep_odd(nl_view row, float *kept, vf m) {
     const size_t odd = row.c % VLEN, k = row.c < VLEN ? odd : VLEN;
     four_sums t = no_four_sums();
@@ -24,7 +24,7 @@ NL_INLINE four_sums keep_odd(nl_view row, float *kept, vf m) {
     return t;
 }
 
-/* Sums and keeps the elements from i on, in the order of sum_piece(). */
+/* Sums and stores the elements from i on, in the order of sum_piece(). */
 NL_INLINE totals keep_rest(four_sums t, nl_view row, float *kept, size_t i, vf m) {
     for (; i + STEP <= row.c; i += STEP) {
         keep(&t.a, row, kept, i, m);
@@ -42,13 +42,13 @@ NL_INLINE totals keep_row(nl_view row, float *kept, float guess) {
     return keep_rest(keep_odd(row, kept, m), row, kept, row.c % VLEN, m);
 }
 
-/* y of k elements, from what was kept: x without the mean's first part. */
+/* y of k elements from the kept floats, from which m is already subtracted. */
 NL_INLINE vf kept_y(nl_view row, const float *kept, size_t i, size_t k, stats s, row_recipe q) {
     s.m = 0;
     return y_of(row, i, k, vload(NL_F32, kept, i, k), s, q);
 }
 
-/* The vector at i, or the row's last if that begins earlier. */
+/* Writes the vector at i, or the row's last vector if that begins earlier. */
 NL_INLINE void put_one(nl_view row, const float *kept, size_t i, stats s, row_recipe q) {
     const size_t k = row.c < VLEN ? row.c : VLEN, at = i < row.c - k ? i : row.c - k;
     vstore(row.t, row.y, at, k, kept_y(row, kept, at, k, s, q));
@@ -63,7 +63,7 @@ NL_INLINE void put_pair(nl_view row, const float *kept, size_t i, stats s, row_r
 }
 
 /* Writes the elements before the first pair and returns where that begins: if streamed, at the
- * first line of y; else where the sums' vectors do, so that the loads of what was kept are
+ * first whole line of y; else where the sums' vectors begin, so that the loads of kept floats are
  * aligned. */
 NL_INLINE size_t put_head(nl_view row, const float *kept, stats s, row_recipe q) {
     const size_t size = nl_dtype_size(row.t), off = (uintptr_t)row.y % 64;
@@ -79,7 +79,7 @@ NL_INLINE void put_rest(nl_view row, const float *kept, size_t i, stats s, row_r
     for (; i < row.c; i += VLEN) put_one(row, kept, i, s, q);
 }
 
-/* The row's elements from i on. */
+/* A view of the row's elements from i on. */
 NL_INLINE nl_view part_from(nl_view row, size_t i) {
     const size_t bytes = i * nl_dtype_size(row.t);
     row.x = (const char *)row.x + bytes, row.y = (char *)row.y + bytes, row.c -= i;
@@ -88,9 +88,9 @@ NL_INLINE nl_view part_from(nl_view row, size_t i) {
     return row;
 }
 
-/* Prefetches x further on, and the lines of y that this row will be written to two rows later. For
- * stores complete in order: where one waits for a line from memory, those of what is kept wait
- * behind it, and fewer lines are fetched at once. */
+/* Prefetches x ahead, and the lines of y that this row is written to two rows later. Stores
+ * complete in order: while a store to y waits for its line from memory, the stores of kept floats
+ * wait behind it, and fewer lines are fetched at once. */
 NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {
     const size_t size = nl_dtype_size(row.t), end = (i + STEP) * size;
     for (size_t byte = i * size; q.prefetch_bytes && byte < end; byte += LINE) {
@@ -99,7 +99,7 @@ NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {
     }
 }
 
-/* Writes a row from what was kept of it, and keeps another. */
+/* Writes a row from its kept floats, and sums and keeps another in the same loop. */
 NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view next, float *to,
                               float guess, row_recipe q) {
     const vf m = vset(guess);
@@ -120,8 +120,7 @@ NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view n
     return keep_rest(t, next, to, odd + end, m);
 }
 
-/* Row r's statistics from its sums around the guess. Where a second reading took another mean, what
- * was kept is made again: rare. */
+/* Row r is kept again, around another mean: rare. */
 NL_COLD void keep_again(const nl_view *v, size_t r, float *kept, float m) {
     keep_row(nl_row(*v, r), kept, m);
 }
@@ -133,18 +132,18 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
     return s;
 }
 
-/* With a cache line more than a row, to align its vectors, and a third of a page: a load waits for
- * an earlier store with the same 12 low bits of the address, and rows beside each other would
- * differ by one line. */
+/* Padded by a cache line, to align the row's vectors, and by a third of a page: a load waits for an
+ * earlier store whose address has the same low 12 bits, and adjacent rows would differ by a line
+ * only. */
 typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
-/* While row r is kept, row r - 2 is written and the statistics of row r - 1 are made, and the guess
- * of row r + 1: each is a chain of dependent operations, as long as some twenty vectors take. */
+/* While row r is kept, row r - 2 is written, and row r - 1's statistics and row r + 1's guess are
+ * computed: both are chains of dependent operations that last as long as some twenty vectors. */
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     assume(q.statistics == CERTIFIED);
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
-    /* gamma, beta and tensors often begin with a page; so these begin an eighth of one later. */
+    /* gamma, beta and tensors often begin at a page; these copies begin an eighth later. */
     struct {
         float before[128];
         kept_row space[3], gamma, beta;

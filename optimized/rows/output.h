@@ -37,9 +37,9 @@ NL_INLINE void put(nl_view v, size_t i, stats s, row_recipe q, bool stream) {
 }
 
 /* Whole vectors begin at y's first vector boundary, so that no store straddles two lines. The
- * elements before it and after the last whole vector are covered by vectors of their own, the
- * edges, which overlap the others. In place, an output would then be read as input: so the edges' x
- * is loaded first and their y stored last. */
+ * elements before that boundary and after the last whole vector are covered by vectors of their
+ * own, the edges, which overlap the others. In place, output would then be read as input, so the
+ * edges' x is loaded first and their y stored last. */
 typedef struct edges {
     size_t begin, end; /* of the whole vectors */
     vf head, tail;
@@ -94,7 +94,7 @@ NL_INLINE void prefetch_step(nl_view row, size_t i, row_recipe q) {
 }
 
 /* Writes this row and, in the same loop, sums the next one around its guess, in the order of
- * sum_piece(): a row's bits do not depend on its place in the batch. */
+ * sum_piece(), so that a row's bits do not depend on its place in the batch. */
 NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess, row_recipe q) {
     const vf m = vset(guess);
     const edges e = load_edges(row);

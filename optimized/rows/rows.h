@@ -1,6 +1,6 @@
-/* LayerNorm, RMSNorm and Qwen2RMSNorm in vector words, one row after the other. A rung is a recipe:
- * it passes one to a function below. Their loops are compiled once for each instruction set, layer
- * and storage type (instances.h), and all rungs share them. SPDX-License-Identifier: MIT */
+/* LayerNorm, RMSNorm and Qwen2RMSNorm in vector words, one row after the other. A rung passes its
+ * recipe to a function below. The loops are compiled once for each instruction set, layer and
+ * storage type (instances.h), and all rungs share them. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "best.h"
@@ -13,14 +13,14 @@ typedef struct row_recipe {
     bool centred; /* LayerNorm; set by the loops from the view */
     enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
     bool one_sum;          /* one vector for each sum, not four */
-    bool pipelined;        /* the next row's sums in the loop that writes this row */
+    bool pipelined;        /* sums the next row in the loop that writes this one */
     bool streaming;        /* stores y past the caches and prefetches the next row */
-    size_t prefetch_bytes; /* distance at which x is prefetched, 0: not at all */
+    size_t prefetch_bytes; /* distance at which x is prefetched; 0: none */
 } row_recipe;
 
-/* Long rows are summed in pieces of this many elements, a piece in blocks (sums.h), and the pieces'
- * sums in double: rounding stays that of a short row, and threads can share a row without changing
- * a bit. */
+/* Long rows are summed in pieces of PIECE elements, each in blocks (sums.h), and the pieces' sums
+ * are added in double: rounding stays that of a short row, and threads that share a row give the
+ * same bits. */
 enum { PIECE = NL_ROW_PIECE, STEP = 4 * VLEN };
 
 static const nl_threshold row_thresholds[]
@@ -31,7 +31,7 @@ static const nl_threshold row_thresholds[]
 #define rows_forward NL_OF_ISA(rows_forward)
 NL_API void rows_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
-/* The same for 16-bit rows of at most KEPT elements, which are converted once (kept.c). */
+/* rows_forward() for 16-bit rows of at most KEPT elements, which are converted once (kept.c). */
 enum { KEPT = SUM_BLOCK, PAIR = 2 * VLEN };
 
 static const nl_threshold kept_thresholds[]
@@ -41,14 +41,14 @@ static const nl_threshold kept_thresholds[]
 #define rows_kept_forward NL_OF_ISA(rows_kept_forward)
 NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
-/* Rows of at most HELD vectors, VLEN of them at a time unless there are FEW, without a residual and a
- * cast (together.c). */
+/* For rows of at most SHORT vectors, without a residual or a cast (together.c): VLEN rows at a
+ * time, but up to FEW rows one by one. gamma and beta of up to HELD vectors stay in registers. */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define rows_short_forward NL_OF_ISA(rows_short_forward)
 NL_API void rows_short_forward(const nl_problem *p, const nl_forward_args *a);
 
-/* A call as the loops of the files below receive it. */
+/* The arguments of a call, as the loops receive them. */
 typedef struct rows_call {
     const nl_problem *p;
     const nl_forward_args *a;
@@ -73,8 +73,8 @@ static __attribute__((noinline, unused)) void run_each_outer(rows_instance *inst
     }
 }
 
-/* Calls an instance for the common case, which takes rows at one distance: where they have an inner
- * dimension, once for each outer index. */
+/* Calls an instance for the common case, which takes equally spaced rows. Rows with an inner
+ * dimension need a call for each outer index. */
 NL_INLINE void run_common(rows_instance *instance, const rows_call *call) {
     const nl_plan *plan = call->a->plan;
     if (__builtin_expect(plan && plan->rows, false))
@@ -88,14 +88,13 @@ NL_INLINE void take_steps(nl_view *v) {
     v->rows = NULL;
 }
 
-/* rows_forward() of recipes that read a row twice (two_pass.c), and of those that stream
- * (streaming.c). */
+/* rows_forward() for TWO_PASS recipes (two_pass.c), and for streaming ones (streaming.c). */
 #define rows_read_twice NL_OF_ISA(rows_read_twice)
 #define rows_streamed NL_OF_ISA(rows_streamed)
 void rows_read_twice(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 void rows_streamed(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
-/* y of one row, or of a piece of one, past the caches: (x - m) * rstd - shift, then gamma and beta. */
+/* Stores y of a row or a piece past the caches: (x - m) * rstd - shift, then gamma and beta. */
 typedef struct stats stats;
 #define row_streamed NL_OF_ISA(row_streamed)
 NL_API void row_streamed(const nl_view *row, const stats *s);

@@ -7,7 +7,7 @@
 
 #include <float.h>
 
-/* xhat = (x - m) * rstd - shift, and the mean is m + c. in_double: no float result is right, and
+/* xhat = (x - m) * rstd - shift, and the mean is m + c. in_double: the sums left float's range, so
  * the row is computed in double. */
 struct stats {
     float m, c, rstd, shift;
@@ -26,15 +26,15 @@ NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
     return row.rounds_sum ? vround(row.t, x) : x;
 }
 
-/* Adds the k first of the VLEN elements from i on; all VLEN are readable. */
+/* Adds the first k of the VLEN elements from i on; all VLEN are readable. */
 NL_INLINE void accumulate(sums *s, nl_view row, size_t i, size_t k, vf m) {
     vf d = vkeep(load_x(row, i, VLEN) - m, k);
     s->v += d;
     s->vd = vfma(d, d, s->vd);
 }
 
-/* Starts the sums over [begin, end) with the odd elements and returns where whole vectors begin.
- * Masks a load only if the range is shorter than a vector. */
+/* Starts the sums over [begin, end) with the elements that do not fill a vector, and returns where
+ * whole vectors begin. Masks a load only if the range is shorter than a vector. */
 NL_INLINE size_t start_sums(four_sums *s, nl_view row, size_t begin, size_t end, vf m) {
     const size_t odd = (end - begin) % VLEN;
     *s = no_four_sums();
@@ -54,8 +54,8 @@ NL_INLINE void accumulate_step(four_sums *s, nl_view row, size_t i, vf m) {
     accumulate(&s->d, row, i + 3 * VLEN, VLEN, m);
 }
 
-/* Adds the last vectors and, of so many elements, the blocks before, then reduces all lanes to one
- * number. */
+/* Adds the last vectors and, if `elements` exceed one block, the earlier blocks, then reduces all
+ * lanes to one number. */
 NL_INLINE totals finish_sums(four_sums *s, earlier before, size_t elements, nl_view row, size_t i,
                              size_t end, vf m) {
     for (; i < end; i += VLEN) accumulate(&s->a, row, i, VLEN, m);
@@ -88,7 +88,7 @@ NL_INLINE totals sum_row(nl_view row, float m, row_recipe q) {
     return all;
 }
 
-/* The shift of a single reading: near the mean, unless the row begins with an outlier. */
+/* The guess K for a single reading: near the mean, unless the row begins with an outlier. */
 NL_INLINE float guess_mean(nl_view row, double per_c, row_recipe q) {
     if (!q.centred) return 0;
     const size_t n = row.c < 16 ? row.c : 16;
@@ -97,8 +97,8 @@ NL_INLINE float guess_mean(nl_view row, double per_c, row_recipe q) {
     return vsum(sum) * (row.c < 16 ? (float)per_c : 1.0f / 16);
 }
 
-/* From sums around m. In real numbers the mean is m + c and the variance E[d^2] - c^2, whatever m.
- * per_c is 1 / c in double, where multiplying by it is as good as dividing by c. */
+/* The statistics from sums around m. Up to rounding, the mean is m + c and var is E[d^2] - c^2, for
+ * any m. per_c is 1 / row.c in double: as good as dividing. */
 NL_INLINE stats from_sums(nl_view row, double per_c, float m, totals s) {
     double c = s.d * per_c, var = (s.squares - c * s.d) * per_c;
     float rstd = 1 / sqrtf((float)var + row.eps);
@@ -127,8 +127,8 @@ NL_INLINE bool is_certain(double per_c, totals s) {
     return 2 * s.d * s.d * per_c <= s.squares;
 }
 
-/* The statistics of row r of v from the sums around m; reads the row again where these are not
- * certain. Rare paths take the address of v, not of a row's view, which so stays in registers. */
+/* The statistics of row r of v from the sums around m; reads the row again if these are not
+ * certain. Rare paths take v's address, not that of a row's view, which stays in registers. */
 NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, totals s,
                            row_recipe q) {
     if (!q.centred) return root_mean_square(*v, per_c, s, q);
@@ -138,7 +138,7 @@ NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, to
     return refine(v, r, per_c, m + (float)(s.d * per_c));
 }
 
-/* One reading around the guess; refined, a reading before makes that the mean. */
+/* One reading around the guess or, if REFINED, around the mean of an earlier reading. */
 NL_INLINE stats row_stats(const nl_view *v, size_t r, double per_c, row_recipe q) {
     const nl_view row = nl_row(*v, r);
     float m = 0;

@@ -3,9 +3,9 @@
 #include "output.h"
 #include "vec/lines.h"
 
-/* What the ends of rows need: the line that two share, and the last elements of gamma and beta with
- * room for a vector behind them. A masked load that reaches into a page that is not there is right,
- * but takes as long as hundreds of others. */
+/* What the ends of rows need: the line that two rows share, and the last elements of gamma and
+ * beta, padded by a vector. Without the padding, a masked load that reaches into an unmapped page
+ * would be correct, but take as long as hundreds of others. */
 enum { LAST = LINE / 2 };
 
 typedef struct row_ends {
@@ -23,7 +23,7 @@ NL_INLINE row_ends row_ends_of(nl_view v) {
     return ends;
 }
 
-/* Elements [i, end) of a row, stored from `to` on. */
+/* Stores y of elements [i, end) from `to` on. */
 NL_INLINE void put_part(nl_view row, size_t i, size_t end, void *to, stats s, row_recipe q) {
     row.y = (char *)to - i * nl_dtype_size(row.t);
     for (; i < end; i += VLEN) {
@@ -32,7 +32,7 @@ NL_INLINE void put_part(nl_view row, size_t i, size_t end, void *to, stats s, ro
     }
 }
 
-/* A row before and after its whole lines. */
+/* Stores y before and after a row's whole lines. */
 NL_INLINE void put_ends(nl_view row, row_ends *ends, stats s, row_recipe q) {
     const size_t size = nl_dtype_size(row.t);
     const whole_lines w = whole_lines_of(row.y, size, row.c);
@@ -57,7 +57,7 @@ NL_INLINE void prefetch_step_of(nl_view row, size_t i) {
     }
 }
 
-/* Elements [i, end) of a row, which are whole lines of y; prefetches the next row if `ahead`. */
+/* Streams y of elements [i, end), which are whole lines; prefetches the next row if `ahead`. */
 NL_INLINE void put_lines(nl_view row, nl_view next, size_t i, size_t end, stats s, row_recipe q,
                          bool ahead) {
     for (; i + STEP <= end; i += STEP) {
@@ -70,9 +70,9 @@ NL_INLINE void put_lines(nl_view row, nl_view next, size_t i, size_t end, stats 
     for (; i < end; i += VLEN) put(row, i, s, q, true);
 }
 
-/* Wide rows: two, with gamma and beta, take 5/4 of the first-level cache or more. Where loads miss
- * it, prefetching from memory makes them wait. So a few rows are read, then written block by block
- * of columns, without prefetching: gamma and beta are still cached from the row before. */
+/* Two wide rows, with gamma and beta, take 5/4 of the first-level cache or more. Their loads miss
+ * it, and prefetching from memory would delay them. So a few rows are read, then written by blocks
+ * of columns without prefetching: gamma and beta are still cached from the row before. */
 enum { TOGETHER = 4, COLUMNS = 512, WIDEST = TOGETHER * PIECE };
 
 static size_t rows_together(const nl_view *v) {
@@ -130,7 +130,7 @@ void rows_streamed(const nl_problem *p, const nl_forward_args *a, const row_reci
     run_rows(p, a, q);
 }
 
-/* Of any type: only threads that share a row call it. */
+/* One function for all types, because only threads that share a row call it. */
 void row_streamed(const nl_view *v, const stats *s) {
     const row_recipe q = {.centred = true, .statistics = CERTIFIED};
     const whole_lines w = whole_lines_of(v->y, nl_dtype_size(v->t), v->c);

@@ -1,20 +1,20 @@
-/* Two sums along a row, of v and of v * d, in blocks: no value goes through many additions to a sum
- * that is large beside it. SPDX-License-Identifier: MIT */
+/* Two sums along a row, of v and of v * d, in blocks, so that no value passes through many
+ * additions to a much larger sum. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "vec.h"
 
-/* Forward, v is d = x - m; backward it is gain * dy. */
+/* In forward v is d = x - m. In backward v is gain * dy, and d is xhat. */
 typedef struct sums {
     vf v, vd;
 } sums;
 
-/* Four vectors of each sum, each with a name: compilers spill an array of them. */
+/* Four vectors of each sum, as separate variables, because compilers spill an array. */
 typedef struct four_sums {
     sums a, b, c, d;
 } four_sums;
 
-/* The sums of earlier blocks: of this group of eight, and of the groups before. */
+/* The sums of earlier blocks: of the current group of eight, and of the groups before. */
 typedef struct earlier {
     sums group, groups;
 } earlier;
@@ -39,7 +39,7 @@ NL_INLINE sums all_four(four_sums s) {
     return both(both(s.a, s.c), both(s.b, s.d));
 }
 
-/* Adds a block, which ends after `done` elements, to those before. */
+/* Adds a block that ends after `done` elements to the blocks before. */
 NL_INLINE void join(earlier *before, sums block, size_t done) {
     before->group = both(before->group, block);
     if (done % (8 * SUM_BLOCK) != 0) return;
@@ -47,13 +47,13 @@ NL_INLINE void join(earlier *before, sums block, size_t done) {
     before->group = no_sums();
 }
 
-/* The same for sums that begin a new block. */
+/* Ends a block: adds it to the blocks before, and sets its sums to zero for the next. */
 NL_INLINE void end_block(earlier *before, four_sums *block, size_t done) {
     join(before, all_four(*block), done);
     *block = no_four_sums();
 }
 
-/* The last block's sums with those of all before, of so many elements. */
+/* Adds the earlier blocks to the last one, if `elements` exceed one block. */
 NL_INLINE sums with_earlier(sums block, earlier before, size_t elements) {
     if (elements <= SUM_BLOCK) return block;
     return both(both(block, before.group), before.groups);

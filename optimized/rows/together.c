@@ -9,22 +9,22 @@ typedef struct row_shape {
     bool streams;
 } row_shape;
 
-/* Rows that are computed together; where `count` are fewer, the last stands for the rest. */
+/* Rows that are computed together. If fewer rows exist, the last one fills the other places. */
 typedef struct some_rows {
     const void *x[TOGETHER];
     float mean[TOGETHER], shift[TOGETHER], rstd[TOGETHER]; /* xhat = (x - mean) * rstd - shift */
-    float saved[TOGETHER];                                 /* the mean with its correction */
+    float saved[TOGETHER];                                 /* the corrected mean, for backward */
     float squares[TOGETHER];
     bool some_outside; /* a sum of squares leaves float's range */
 } some_rows;
 
-/* The sums over a row, still lane by lane: of d = x - mean and of d^2. Even vectors and odd ones are
- * added up apart. */
+/* The sums over a row, still lane by lane: of d = x - mean and of d^2. Even and odd vectors are
+ * summed separately. */
 typedef struct lane_sums {
     vf d, squares;
 } lane_sums;
 
-/* LayerNorm reads a row first without squares, for the mean. */
+/* LayerNorm's first reading, for the mean, sums no squares. */
 NL_INLINE void add_lanes(lane_sums *s, nl_dtype t, const void *x, size_t i, size_t k, vf mean,
                          bool centred, bool squares) {
     vf d = vload(t, x, i, k);
@@ -52,7 +52,7 @@ NL_INLINE lane_sums sum_lanes(nl_dtype t, const void *x, row_shape shape, float 
     return (lane_sums){even.d + odd.d, even.squares + odd.squares};
 }
 
-/* Sums of so many rows, one in each lane. */
+/* Reduces a vector for each row to one sum for each row. */
 NL_INLINE void reduce(const vf *of_rows, size_t rows, float *sums) {
     if (rows == 1)
         sums[0] = vsum(of_rows[0]);
@@ -60,7 +60,7 @@ NL_INLINE void reduce(const vf *of_rows, size_t rows, float *sums) {
         vstore(NL_F32, sums, 0, VLEN, vsums(of_rows));
 }
 
-/* The statistics of rows [0, rows) from their sums, as from_sums() and out_of_range() of one. */
+/* The statistics of rows [0, rows) from their sums, as in from_sums() and out_of_range(). */
 NL_INLINE void finish_rows(some_rows *s, size_t rows, const float *d, double per_c, float eps) {
 #pragma omp simd
     for (size_t a = 0; a < rows; a++) {
@@ -124,7 +124,7 @@ NL_INLINE held_parameters hold(nl_view v, row_shape shape) {
     return held;
 }
 
-/* Vector j of row a. */
+/* Writes vector j of row a. */
 NL_INLINE void put_lanes(nl_view v, const some_rows *s, size_t a, void *y, row_shape shape,
                          size_t j, size_t k, const held_parameters *held, bool centred) {
     const size_t i = j * VLEN;
@@ -144,7 +144,7 @@ NL_INLINE void put_lanes(nl_view v, const some_rows *s, size_t a, void *y, row_s
         vstore(v.t, y, i, k, out);
 }
 
-/* Rows [a, end) of these, which begin with row r. */
+/* Writes rows [a, end) of a group that begins with row r, and saves their statistics. */
 NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_t end,
                         row_shape shape, const held_parameters *held, bool centred) {
     const size_t bytes = (end - a) * sizeof *s->rstd;
@@ -159,7 +159,7 @@ NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_
     }
 }
 
-/* So many rows from r on, a constant, of which `count` exist. */
+/* Computes a group of `rows` rows (a constant) from row r on, of which `count` exist. */
 NL_INLINE void do_rows(const nl_view *whole, nl_view v, size_t r, size_t rows, size_t count,
                        row_shape shape, const held_parameters *held, bool centred) {
     some_rows s;
@@ -214,7 +214,7 @@ NL_INLINE void rows_of_type(const nl_view *whole, nl_dtype t, bool streams) {
     if (streams) vfence();
 }
 
-/* Functions of their own: compilers take more than twice the time for one of twice the size. */
+/* Separate functions: compilers take more than twice the time for one of twice the size. */
 static NL_OUTLINED void rows_f32(const nl_view *v, bool streams) {
     rows_of_type(v, NL_F32, streams);
 }

@@ -1,4 +1,4 @@
-/* The loop over all rows that are read twice before they are written.
+/* The loop of recipes that read each row twice before they write it.
  * SPDX-License-Identifier: MIT */
 #include "output.h"
 

@@ -5,7 +5,7 @@
 #endif
 #include <immintrin.h>
 
-enum { VLEN = 8, REGISTERS = 16 }; /* lanes of a vector; vectors */
+enum { VLEN = 8, REGISTERS = 16 }; /* lanes of a vector; vector registers */
 typedef __m256 vf;
 #include "bf16.h"
 
@@ -75,7 +75,7 @@ NL_INLINE float vsum(vf v) {
 
 #include "pairs.h"
 
-/* Each level adds halves to halves, as vsum() does, of two vectors in one. */
+/* Each level adds halves to halves, as vsum() does, for two vectors at once. */
 NL_INLINE vf vsums(const vf v[VLEN]) {
     vf s[VLEN / 2];
 #pragma GCC unroll 4

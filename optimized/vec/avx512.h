@@ -6,7 +6,7 @@
 #endif
 #include <immintrin.h>
 
-enum { VLEN = 16, REGISTERS = 32 }; /* lanes of a vector; vectors */
+enum { VLEN = 16, REGISTERS = 32 }; /* lanes of a vector; vector registers */
 typedef __m512 vf;
 
 NL_INLINE __mmask16 vmask(size_t k) {
@@ -36,7 +36,7 @@ NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
         _mm512_maskz_permutexvar_epi16(0xaaaaaaaa, apart, _mm512_castsi256_si512(half)));
 }
 
-/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. */
+/* The bits of v, rounded to the upper 16 of each lane; the lower 16 bits mean nothing. */
 NL_INLINE __m512i vbf16(vf v) {
     const __m512i u = _mm512_castps_si512(v);
     const __mmask16 odd = _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000));
@@ -46,8 +46,8 @@ NL_INLINE __m512i vbf16(vf v) {
     return _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
 }
 
-/* AVX512_BF16 converts in one instruction, but flushes subnormals to zero: where it is absent, or
- * one of the lanes is subnormal, vbf16() does it. Not an intrinsic: that would need its own ISA. */
+/* May AVX512_BF16 convert these? Its instruction flushes subnormals to zero: vbf16() converts them,
+ * or all if it is absent. Used in asm, since the intrinsic needs the ISA at compile time. */
 NL_INLINE bool vconverts(vf a, vf b) {
     const __mmask16 in_a = _mm512_fpclass_ps_mask(a, 0x20), in_b = _mm512_fpclass_ps_mask(b, 0x20);
     return __builtin_expect(_kortestz_mask16_u8(in_a, in_b) && __builtin_cpu_supports("avx512bf16"),
@@ -89,7 +89,7 @@ NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
         _mm256_stream_si256((__m256i *)((uint16_t *)p + i), vhalves(t, v));
 }
 
-/* Two vectors of a 16-bit type fill a cache line. */
+/* Converts two vectors to a 16-bit type; they fill a cache line. */
 NL_INLINE __m512i vhalves2(nl_dtype t, vf a, vf b) {
     if (t == NL_BF16 && vconverts(a, b)) {
         __m512i halves;
@@ -131,7 +131,7 @@ NL_INLINE float vsum(vf v) {
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
 }
 
-/* Each level adds halves to halves, as vsum() does, of two vectors in one. */
+/* Each level adds halves to halves, as vsum() does, for two vectors at once. */
 NL_INLINE vf vsums(const vf v[VLEN]) {
     vf s[VLEN / 2];
 #pragma GCC unroll 8

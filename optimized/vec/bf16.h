@@ -2,8 +2,8 @@
  * own (or one that flushes subnormals). SPDX-License-Identifier: MIT */
 typedef uint32_t vu __attribute__((vector_size(sizeof(vf))));
 
-/* The bits of v, rounded to the upper 16 of each lane; the lower 16 are noise. A NaN, which the
- * addition may turn into a number, becomes one of all ones. */
+/* The bits of v, rounded to the upper 16 of each lane; the lower 16 bits mean nothing. A NaN, which
+ * the addition may turn into a number, becomes the NaN of all ones. */
 NL_INLINE vu vbf16(vf v) {
     const vu u = (vu)v;
     return (u + 0x7fff + (u >> 16 & 1)) | (vu)(v != v);

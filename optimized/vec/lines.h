@@ -1,12 +1,12 @@
-/* The whole cache lines of an output that is stored past the caches, and the lines between.
- * SPDX-License-Identifier: MIT */
+/* For an output that is stored past the caches: the whole cache lines of a row, and the lines that
+ * two rows share. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "vec.h"
 
 enum { LINE = 64 /* bytes of a cache line */ };
 
-/* Of so many elements from y on, those in whole lines: [begin, end). */
+/* The elements [begin, end) that lie in whole lines, of `count` elements from y on. */
 typedef struct whole_lines {
     size_t begin, end;
 } whole_lines;
@@ -17,21 +17,21 @@ NL_INLINE whole_lines whole_lines_of(const void *y, size_t size, size_t count) {
     return (whole_lines){begin, begin + (count - begin) / (LINE / size) * (LINE / size)};
 }
 
-/* A line of y in which one row ends and the next begins. An ordinary store to it would fetch it
- * from memory, and all later stores wait for that: so it waits here until it is whole. */
+/* A line of y in which one row ends and the next begins. An ordinary store would fetch the line
+ * from memory, and all later stores would wait, so the line is collected here until it is whole. */
 typedef struct shared_line {
     _Alignas(LINE) char bytes[LINE];
-    size_t held; /* so many of them are written; 0: none waits */
-    char *y;     /* where they belong */
+    size_t held; /* bytes collected so far; 0: none */
+    char *y;     /* where the line belongs */
 } shared_line;
 
-/* The first bytes of a line, which never becomes whole. */
+/* Stores the first bytes of a line that never becomes whole. */
 NL_INLINE void put_waiting(shared_line *line) {
     if (line->held) memcpy(line->y, line->bytes, line->held);
     line->held = 0;
 }
 
-/* Where to store the bytes before a row's whole lines: behind what waits, if they follow it. */
+/* Where to store the bytes before a row's whole lines: after the collected bytes if y is there. */
 NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
     if (line->held && line->y + line->held != (char *)y) put_waiting(line);
     if (line->held == 0) return y;
@@ -45,7 +45,7 @@ NL_INLINE void *tail_at(shared_line *line, void *y, size_t bytes) {
     return line->bytes;
 }
 
-/* Call at a row's end: a load of these bytes waits for the stores of its head. */
+/* Streams a whole line. Call at a row's end: its load waits for the stores of the row's head. */
 NL_INLINE void put_if_whole(shared_line *line) {
     if (line->held != LINE) return;
     float whole[LINE / sizeof(float)]; /* only bits are moved; they may be halves */

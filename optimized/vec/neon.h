@@ -6,7 +6,7 @@
 #endif
 #include <arm_neon.h>
 
-enum { VLEN = 4, REGISTERS = 32 }; /* lanes of a vector; vectors */
+enum { VLEN = 4, REGISTERS = 32 }; /* lanes of a vector; vector registers */
 typedef float32x4_t vf;
 #include "bf16.h"
 

@@ -1,4 +1,4 @@
-/* Two vectors at a time, for the instruction sets that store them no better than one by one.
+/* Two vectors at a time, for the instruction sets that gain nothing from storing both at once.
  * SPDX-License-Identifier: MIT */
 NL_INLINE void vstore2(nl_dtype t, void *p, size_t i, vf a, vf b) {
     vstore(t, p, i, VLEN, a);

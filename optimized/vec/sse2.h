@@ -5,7 +5,7 @@
 #endif
 #include <emmintrin.h>
 
-enum { VLEN = 4, REGISTERS = 16 }; /* lanes of a vector; vectors */
+enum { VLEN = 4, REGISTERS = 16 }; /* lanes of a vector; vector registers */
 typedef __m128 vf;
 #include "bf16.h"
 
@@ -17,8 +17,8 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
     return a * b + c;
 }
 
-/* f16 and partial vectors. Outlined: it is slow in any case, and inlined everywhere it would be
- * most of the code. */
+/* Loads f16 and partial vectors. Outlined, because it is slow in any case and inlined everywhere
+ * would be most of the code. */
 static __attribute__((noinline, unused)) vf vload_some(nl_dtype t, const void *p, size_t i,
                                                        size_t k) {
     float lanes[VLEN] = {0};
@@ -62,7 +62,7 @@ NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
     }
 }
 
-/* 16-bit types: there is no streaming store of 8 bytes. */
+/* Stores 16-bit types ordinarily: SSE2 has no streaming store of 8 bytes. */
 NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
     if (t == NL_F32)
         _mm_stream_ps((float *)p + i, v);
