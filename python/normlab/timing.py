@@ -119,10 +119,11 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
     """Each in turns with the first, in a process without the threads and the heap of this one."""
     import json
     import sys
+    from operator import index
 
     found = Measurements()
     for case in cases:
-        done = _run(sys.executable, "-c", _RACER, json.dumps((first, case, threads, seconds)))
+        done = _run(sys.executable, "-c", _RACER, json.dumps((first, case, index(threads), float(seconds))))
         if done.returncode:
             raise ValueError(done.stderr.strip().rpartition("ValueError: ")[2])
         *who, ns, log_ratio, compared = json.loads(done.stdout)
