@@ -38,8 +38,9 @@ static const char usage[] =
     "  normlab judge layernorm --x x.npy --y theirs.npy --batch row_5_alone.npy --first-row 5\n"
     "  normlab judge layernorm --x x.npy --gamma g.npy --dy dy.npy --dx dx.npy --dgamma dg.npy\n"
     "\n"
-    "Exit codes: 0 within the bound, 1 beyond it, no bound to judge by, or other bits in another\n"
-    "batch, 2 bad usage or input.\n";
+    "Exit codes: 0 within the bound, or right where there is a bound, and the verdict names the "
+    "rest;\n"
+    "1 wrong, no bound at all, or other bits in another batch; 2 bad usage or input.\n";
 
 enum { Y = OWN, DX, DY, DRESIDUAL, DGAMMA, DBETA, DGATE, ARRAYS };
 enum { ROUNDED_TO = ARRAYS, BATCH, FIRST_ROW, CSV, OPTIONS };
@@ -112,7 +113,8 @@ static bool load_batch(arrays *a) {
         return options_fail("--batch %s is %s, and %s is %s", path,
                             npy_type_of(part->type)->our_name, name,
                             npy_type_of(a->array[theirs(a)].type)->our_name);
-    return batches_fit(&a->p, part, first, error, sizeof error) ||
+    const npy *x = &a->array[IN_X];
+    return batches_fit(x, x->rank - (size_t)a->axis, part, first, error, sizeof error) ||
            options_fail("--batch %s %s", path, error);
 }
 
@@ -121,7 +123,6 @@ static bool load(arrays *a) {
     const char *to = a->value[ROUNDED_TO];
     if (!arrays_load(a)) return false;
     note_types(a);
-    arrays_flatten(a);
     npy_shape_text(&a->array[IN_X], shape);
     if (a->array[IN_X].count == 0)
         return options_fail("x of shape %s is empty: nothing to judge", shape);
@@ -130,6 +131,7 @@ static bool load(arrays *a) {
                             "value",
                             shape);
     if (!load_batch(a)) return false;
+    arrays_flatten(a);
     const nl_dtype its = a->p.dtype = npy_type_of(a->array[theirs(a)].type)->dtype;
     if (!to) return true;
     for (nl_dtype t = 0; t < NL_DTYPES; t++) {

@@ -33,7 +33,7 @@ static bool name_place(judgement *j) {
     const char *at = strchr(where, ',');
     if (!at || !(error >= size / 4) || !isfinite(error)) return false;
     snprintf(j->mechanism, sizeof j->mechanism,
-             "wrong%s: not written, or of another call; all others are right", at);
+             "wrong%s: not written, or of another call; no others are wrong", at);
     return true;
 }
 
@@ -59,7 +59,7 @@ static void name_mechanism(judgement *j) {
 }
 
 static bool explain(judgement *j) {
-    j->right = j->score.judged > 0 && j->score.beyond == 0;
+    j->right = j->score.of[subject_tensor(&j->s)].judged > 0 && j->score.beyond == 0;
     if (j->score.beyond == 0 && j->score.largest <= MECHANISM_FEW_UNITS) {
         text_append(j->mechanism, sizeof j->mechanism, "nothing to explain");
         return true;
@@ -196,23 +196,30 @@ static void add_element(const subject *s, score *c, size_t *finite, size_t i, do
 bool score_make(const subject *s, score *c) {
     const nl_arg tensor = subject_tensor(s);
     size_t groups = c->groups = ref_groups(s->p), *finite = calloc(groups, sizeof *finite);
-    bool *beyond = calloc(groups, sizeof *beyond);
+    bool *beyond = calloc(groups, 2 * sizeof *beyond);
     c->kappa = calloc(groups, 3 * sizeof *c->kappa);
     if (!finite || !beyond || !c->kappa) return free(finite), free(beyond), false;
+    bool *unjudged = beyond + groups;
     c->group_rms = c->kappa + groups, c->group_rest = c->group_rms + groups;
-    c->count = s->p->n * s->p->c * s->p->s, c->promised = s->expectations->promised;
+    c->count = s->p->n * s->p->c * s->p->s;
     for (size_t g = 0; g < groups; g++) c->kappa[g] = s->expectations->allowed[g].kappa;
-    int level = -1; /* rank of the worst number: 2 beyond its bound, 1 within, 0 without a bound */
+    int level = -1; /* rank of the worst number: 2 wrong, 1 within its bound, 0 not judged */
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         c->of[o].count = s->got[o] ? expected_count(s->p, o) : 0;
         for (size_t i = 0; i < c->of[o].count; i++) {
             const expected_value d = expected_at(s->expectations, o, i);
             const double e = error_units(d.dtype, s->got[o][i], d.low, d.high, d.scale);
-            const int its_level = !d.promised ? 0 : e <= d.allowed.probable ? 1 : 2;
-            c->judged += d.promised;
+            const bool impossible = subject_impossible(s, o, i, &d);
+            const int its_level = impossible                ? 2
+                                  : !d.promised             ? 0
+                                  : e <= d.allowed.probable ? 1
+                                                            : 2;
+            c->of[o].judged += its_level > 0, c->impossible += impossible;
             c->largest = fmax(c->largest, e), c->of[o].largest = fmax(c->of[o].largest, e);
             if (its_level == 2) c->beyond++, c->of[o].beyond++;
-            if (its_level == 2 && e > d.allowed.certain) c->certain++;
+            if (its_level == 2 && (impossible || e > d.allowed.certain)) c->certain++;
+            if (its_level == 0 && nl_args[o].extent == NL_TENSOR)
+                unjudged[nl_group_of(s->p, i)] = true;
             if (o == tensor) {
                 add_element(s, c, finite, i, e, &d);
                 if (its_level == 2) beyond[nl_group_of(s->p, i)] = true;
@@ -221,9 +228,10 @@ bool score_make(const subject *s, score *c) {
             level = its_level, c->worst_of = o, c->worst = i;
             c->its_error = e, c->its_bound = d.allowed.probable;
         }
+        c->judged += c->of[o].judged, c->unjudged += c->of[o].count - c->of[o].judged;
     }
     for (size_t g = 0; g < groups; g++) {
-        c->groups_beyond += beyond[g];
+        c->groups_beyond += beyond[g], c->groups_judged += !unjudged[g];
         c->group_rms[g] = finite[g] ? sqrt(c->group_rms[g] / (double)finite[g]) : INFINITY;
     }
     const size_t numbers = c->count - c->not_finite;

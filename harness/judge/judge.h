@@ -23,14 +23,17 @@ typedef struct score {
     size_t count, exact;     /* elements of y or dx; those equal to the exact value rounded once */
     double rms;              /* units, over the finite errors of y or dx */
     size_t not_finite;       /* infinite errors of y or dx: NaN for a number, or a number for NaN */
-    size_t judged, beyond;   /* numbers with a bound; those beyond it */
+    size_t judged, unjudged; /* numbers with a bound, and impossible ones; the rest */
+    size_t beyond;           /* numbers beyond their bound, or impossible without one */
+    size_t impossible;       /* the latter */
     size_t certain;          /* numbers beyond the certain bound as well as the probable one */
-    size_t groups, promised; /* rows, or channels; those with a bound */
-    size_t groups_beyond;    /* rows or channels with an element of y or dx beyond its bound */
+    size_t groups;           /* rows, or channels */
+    size_t groups_judged;    /* those without an unjudged number */
+    size_t groups_beyond;    /* rows or channels with a wrong element of y or dx */
     double largest;          /* units */
     struct {
         double largest;
-        size_t count, beyond;
+        size_t count, judged, beyond;
     } of[NL_ARGS];
     nl_arg
         worst_of; /* the output and index of the largest error: of the numbers beyond their bound,
@@ -53,7 +56,7 @@ typedef struct judgement {
     expectations expectations;
     subject s;
     score score;
-    bool right;
+    bool right;     /* nothing is wrong, and some of y or dx was judged */
     bool explained; /* the error needed an explanation: the members below are computed */
     mechanism formulas;
     region wrong; /* numbers of y or dx */
@@ -71,7 +74,7 @@ typedef struct judgement {
 bool judgement_make(judgement *j, const submission *of);
 void judgement_free(judgement *j);
 
-/* "right", "wrong" or "unjudged". */
+/* "right"; "partial": right where it was judged, which is not everywhere; "wrong"; or "unjudged". */
 const char *judgement_verdict(const judgement *j);
 
 /* Writes number i of output o as "y[3, 1, 4]", by the shape of x, or "dgamma[7]". */
@@ -86,14 +89,16 @@ void judgement_csv(const judgement *j, FILE *out);
 typedef struct batches {
     size_t first, rows;     /* of x that were compared */
     size_t others, numbers; /* rows and numbers with other bits; all NaNs are equal */
-    size_t beyond;          /* numbers of the other batch that are beyond the bound */
-    size_t worst;           /* the number of y or dx with the largest distance */
-    double ulps;            /* that distance; infinite: one of the two is NaN */
-    const char *ulps_of;    /* "": ulps of the judged type; " of f64": of the files' type */
+    size_t beyond,
+        unjudged;        /* numbers of the other batch that are beyond the bound, that have none */
+    size_t worst;        /* the number of y or dx with the largest distance */
+    double ulps;         /* that distance; infinite: one of the two is NaN */
+    const char *ulps_of; /* "": ulps of the judged type; " of f64": of the files' type */
 } batches;
 
-/* Does part have the type of y or dx, as many features a row as x, and no more rows than x has from
+/* Does part end in the last `axes` axes of x, which make a row, and has it no more rows than x has from
  * `first` on? False: error says what is wrong, without a subject: "has shape (23,): ...". */
-bool batches_fit(const nl_problem *p, const npy *part, size_t first, char *error, size_t size);
+bool batches_fit(const npy *x, size_t axes, const npy *part, size_t first, char *error,
+                 size_t size);
 batches batches_compare(const judgement *j, const npy *part, size_t first);
 void batches_print(const judgement *j, const batches *b, const char *path, FILE *out);

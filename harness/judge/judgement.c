@@ -8,7 +8,10 @@
 #include <string.h>
 
 const char *judgement_verdict(const judgement *j) {
-    return j->score.judged == 0 ? "unjudged" : j->right ? "right" : "wrong";
+    return j->score.beyond     ? "wrong"
+           : !j->right         ? "unjudged"
+           : j->score.unjudged ? "partial"
+                               : "right";
 }
 
 const char *judgement_number(const judgement *j, nl_arg o, size_t i, char text[256]) {
@@ -70,7 +73,7 @@ static void print_others(const judgement *j, FILE *out) {
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (c->of[o].count && o != subject_tensor(&j->s))
             fprintf(out, "%-16s largest error %s, %zu of %zu beyond the bound\n", nl_args[o].name,
-                    units_text(c->of[o].largest, text), c->of[o].beyond, c->of[o].count);
+                    units_text(c->of[o].largest, text), c->of[o].beyond, c->of[o].judged);
 }
 
 static void print_growth(const judgement *j, FILE *out) {
@@ -148,32 +151,80 @@ static void print_mechanism(const judgement *j, FILE *out) {
     if (j->partly || !m->likely) print_growth(j, out); /* otherwise the mistake explains it */
 }
 
-void judgement_print(const judgement *j, const char *y_path, FILE *out) {
+/* Why some numbers have no bound. */
+static void why_text(const judgement *j, char *text, size_t size) {
+    double kappa = 0;
+    bool far = false, range = false;
+    for (size_t g = 0; g < j->score.groups; g++) {
+        const allowance *a = &j->expectations.allowed[g];
+        const bool its_far = !(a->units.probable * 0x1p-24 < 0.5);
+        if (!a->promised && its_far) far = true, kappa = fmax(kappa, a->kappa);
+        range = range || (!a->promised && !its_far);
+    }
+    *text = '\0';
+    if (far) text_append(text, size, "rounding alone may be half as large as the numbers");
+    if (far && nl_layers[j->s.p->op].centred && j->s.p->pass != NL_BACKWARD)
+        snprintf(text + strlen(text), size - strlen(text), " (kappa up to %.3g)", kappa);
+    if (range || !far) {
+        if (far) text_append(text, size, "; ");
+        text_append(text, size, "a sum or product may leave float's range");
+    }
+}
+
+/* "2 rows, 24 of dgamma" */
+static void unjudged_text(const judgement *j, char *text, size_t size) {
     const score *c = &j->score;
-    const nl_problem *p = j->s.p;
-    char shape[NPY_SHAPE_TEXT];
-    const char *name = nl_layers[p->op].group;
-    npy_shape_text(j->of->array[NL_X], shape);
-    fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
-            nl_dtype_name(p->dtype), shape, (double)p->eps,
-            p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", y_path);
-    if (c->judged == 0)
-        fprintf(out, "verdict          none: a two-pass has no bound on these data\n");
-    else if (j->right)
-        fprintf(out, "verdict          right: within the bound%s\n",
-                j->named ? ", but a known mistake explains the error" : "");
-    else
-        fprintf(out,
-                "verdict          WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %ss\n",
-                c->beyond, c->judged, c->groups_beyond, c->promised, name);
+    const size_t rows = c->groups - c->groups_judged;
+    *text = '\0';
+    if (rows)
+        snprintf(text, size, "%zu %s%s", rows, nl_layers[j->s.p->op].group, rows > 1 ? "s" : "");
+    for (nl_arg o = NL_DGAMMA; o <= NL_DBETA; o++) {
+        const size_t used = strlen(text), left = c->of[o].count - c->of[o].judged;
+        if (left)
+            snprintf(text + used, size - used, "%s%zu of %s", used ? ", " : "", left,
+                     nl_args[o].name);
+    }
+}
+
+static void print_verdict(const judgement *j, FILE *out) {
+    const score *c = &j->score;
+    const char *name = nl_layers[j->s.p->op].group;
+    const char *but = j->named ? ", but a known mistake explains the error" : "";
+    char why[200], what[100];
+    why_text(j, why, sizeof why), unjudged_text(j, what, sizeof what);
+    fprintf(out, "verdict          ");
+    if (!c->beyond && !j->right)
+        fprintf(out, "none: a two-pass has no bound on these data: %s\n", why);
+    else if (!c->beyond && c->unjudged)
+        fprintf(out, "right in %zu of %zu %ss%s; %s not judged: %s\n", c->groups_judged, c->groups,
+                name, but, what, why);
+    else if (!c->beyond)
+        fprintf(out, "right: within the bound%s\n", but);
+    if (!c->beyond) return;
+    fprintf(out, "WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %ss\n", c->beyond,
+            c->judged, c->groups_beyond, c->groups, name);
+    if (c->impossible)
+        fprintf(out, "  %zu of these    have no bound: NaN, infinite, or larger than y of any %s\n",
+                c->impossible, name);
     if (c->certain < c->beyond)
         fprintf(out,
                 "  by the probable bound: rounding breaks it less than once in 10^16 sums; %zu are "
                 "beyond\n  the certain one too\n",
                 c->certain);
-    if (c->judged && c->judged < c->count)
-        fprintf(out, "  not judged     %zu of %zu %ss, which have no bound\n",
-                c->groups - c->promised, c->groups, name);
+    if (c->unjudged)
+        fprintf(out, "  not judged     %zu of %zu elements: %s\n", c->unjudged,
+                c->judged + c->unjudged, why);
+}
+
+void judgement_print(const judgement *j, const char *y_path, FILE *out) {
+    const score *c = &j->score;
+    const nl_problem *p = j->s.p;
+    char shape[NPY_SHAPE_TEXT];
+    npy_shape_text(j->of->array[NL_X], shape);
+    fprintf(out, "%s %s %s %s, eps %g%s: %s\n", nl_op_name(p->op), nl_pass_name(p->pass),
+            nl_dtype_name(p->dtype), shape, (double)p->eps,
+            p->casting == NL_CAST_BEFORE_WEIGHT ? ", cast before weight" : "", y_path);
+    print_verdict(j, out);
     char largest[32], rms[32];
     fprintf(out, "largest error    %s\nrms error        %s", units_text(c->largest, largest),
             units_text(c->rms, rms));
@@ -196,10 +247,10 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
     const score *c = &j->score;
     const nl_problem *p = j->s.p;
     char text[256];
-    fprintf(out, "%s,%s,%s,%zu,%zu,%zu,%s,%.6g,%.6g,%.6g,%.4f,%zu,\"%s\",", nl_op_name(p->op),
+    fprintf(out, "%s,%s,%s,%zu,%zu,%zu,%s,%.6g,%.6g,%.6g,%.4f,%zu,%zu,\"%s\",", nl_op_name(p->op),
             nl_pass_name(p->pass), nl_dtype_name(p->dtype), p->n, p->c, p->s, judgement_verdict(j),
             c->largest, c->its_bound, c->rms, 100 * (double)c->exact / (double)c->count, c->beyond,
-            strchr(judgement_number(j, c->worst_of, c->worst, text), '['));
+            c->unjudged, strchr(judgement_number(j, c->worst_of, c->worst, text), '['));
     if (j->growth.groups >= 3)
         fprintf(out, "%.4g,%.4g", j->growth.slope, j->growth.half_width);
     else
@@ -216,107 +267,10 @@ static void csv_line(const judgement *j, FILE *out, const hypothesis *h) {
 }
 
 void judgement_csv(const judgement *j, FILE *out) {
-    fprintf(out, "op,pass,dtype,n,c,s,verdict,error_u,bound_u,rms_u,exact_pct,beyond,worst,"
-                 "kappa_slope,slope_half_width,mechanism,mistake,removes_pct,left_rms_u,left_u,"
-                 "likely\n");
+    fprintf(out,
+            "op,pass,dtype,n,c,s,verdict,error_u,bound_u,rms_u,exact_pct,beyond,unjudged,worst,"
+            "kappa_slope,slope_half_width,mechanism,mistake,removes_pct,left_rms_u,left_u,"
+            "likely\n");
     csv_line(j, out, NULL);
     for (size_t i = 0; i < j->formulas.count; i++) csv_line(j, out, &j->formulas.found[i]);
-}
-
-/* Are its last axes together c numbers, as those of x are? */
-static bool ends_in_rows(const npy *part, size_t c) {
-    size_t width = 1;
-    for (size_t i = part->rank; i > 0 && width < c; i--) width *= part->shape[i - 1];
-    return part->count && part->rank && width == c;
-}
-
-bool batches_fit(const nl_problem *p, const npy *part, size_t first, char *error, size_t size) {
-    char shape[NPY_SHAPE_TEXT];
-    npy_shape_text(part, shape);
-    if (!ends_in_rows(part, p->c))
-        return snprintf(error, size, "has shape %s: no rows of %zu", shape, p->c), false;
-    const size_t rows = part->count / p->c, left = first < p->n ? p->n - first : 0;
-    if (rows > left)
-        snprintf(error, size, "has %zu rows; from row %zu on x has %zu", rows, first, left);
-    return rows <= left;
-}
-
-/* The grid on which ulps are counted: that of a type, or of double. */
-typedef struct scale {
-    bool wide;
-    nl_dtype t;
-} scale;
-
-/* Its place among all numbers of the type, in their order; -0 lies below 0. */
-static int64_t order_of(scale of, double v) {
-    unsigned char stored[8] = {0};
-    uint64_t bits = 0;
-    const size_t bytes = of.wide ? sizeof v : nl_dtype_size(of.t);
-    if (of.wide)
-        memcpy(stored, &v, sizeof v);
-    else
-        nl_store(of.t, stored, 0, (float)v);
-    for (size_t i = bytes; i > 0; i--) bits = bits << 8 | stored[i - 1];
-    const uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
-    return bits & sign ? -1 - (int64_t)(bits & ~sign) : (int64_t)bits;
-}
-
-static double distance(scale of, double a, double b) {
-    if (isnan(a) || isnan(b)) return isnan(a) && isnan(b) ? 0 : INFINITY;
-    const int64_t m = order_of(of, a), n = order_of(of, b);
-    return (double)(m > n ? (uint64_t)m - (uint64_t)n : (uint64_t)n - (uint64_t)m);
-}
-
-static bool holds(nl_dtype t, double v) {
-    return isnan(v) || (double)nl_round(t, (float)v) == v;
-}
-
-/* The type that is judged, if it holds every number that is compared; else that of the files. */
-static scale scale_of(const judgement *j, const npy *part, size_t first) {
-    const nl_problem *p = j->s.p;
-    const double *got = j->s.got[subject_tensor(&j->s)] + first * p->c;
-    for (size_t i = 0; i < part->count; i++)
-        if (!holds(p->dtype, got[i]) || !holds(p->dtype, npy_value(part, i)))
-            return (scale){part->type == 'd', npy_type_of(part->type)->dtype};
-    return (scale){false, p->dtype};
-}
-
-batches batches_compare(const judgement *j, const npy *part, size_t first) {
-    const nl_problem *p = j->s.p;
-    const nl_arg o = subject_tensor(&j->s);
-    const scale of = scale_of(j, part, first);
-    batches b = {.first = first, .rows = part->count / p->c};
-    b.ulps_of = of.wide ? " of f64" : of.t != p->dtype ? " of f32" : "";
-    for (size_t r = 0; r < b.rows; r++) {
-        const size_t before = b.numbers;
-        for (size_t k = r * p->c, i = first * p->c + k; k < (r + 1) * p->c; k++, i++) {
-            const double v = npy_value(part, k), off = distance(of, j->s.got[o][i], v);
-            const expected_value d = expected_at(&j->expectations, o, i);
-            b.beyond += d.promised && !expected_met(&d, v);
-            b.numbers += off > 0;
-            if (off > b.ulps) b.ulps = off, b.worst = i;
-        }
-        b.others += b.numbers > before;
-    }
-    return b;
-}
-
-void batches_print(const judgement *j, const batches *b, const char *path, FILE *out) {
-    const nl_arg o = subject_tensor(&j->s);
-    char text[256];
-    fprintf(out, "\nanother batch    rows %zu to %zu of %zu: %s\n", b->first,
-            b->first + b->rows - 1, j->s.p->n, path);
-    if (!b->numbers) {
-        fprintf(out, "  its bits       are the same\n");
-        return;
-    }
-    char most[48] = "one of both NaN";
-    if (isfinite(b->ulps)) snprintf(most, sizeof most, "at most %.0f ulp%s", b->ulps, b->ulps_of);
-    fprintf(out, "  its bits       differ in %zu of %zu rows, %zu of %zu numbers, %s: %s\n",
-            b->others, b->rows, b->numbers, b->rows * j->s.p->c, most,
-            judgement_number(j, o, b->worst, text));
-    if (b->beyond)
-        fprintf(out, "  its error      is beyond the bound in %zu of them\n", b->beyond);
-    else
-        fprintf(out, "  its error      is within the bound\n");
 }

@@ -35,7 +35,12 @@ typedef struct region {
     size_t box; /* numbers in wrong rows, features and places at once */
 } region;
 
-/* Finds an output's numbers beyond their bound. False: out of memory. */
+/* Number i of output o has no bound: is it impossible all the same? A NaN or infinity is, where the right
+ * number is finite, and so is a y that no row has. Of our own implementations nothing is: they promise
+ * nothing there. */
+bool subject_impossible(const subject *s, nl_arg o, size_t i, const expected_value *d);
+
+/* Finds an output's numbers beyond their bound, and impossible ones. False: out of memory. */
 bool region_make(const subject *s, nl_arg output, region *out);
 void region_free(region *r);
 bool region_has(const subject *s, const region *r, size_t i);

@@ -31,6 +31,26 @@ static spot axes_of(const nl_problem *p, nl_arg o) {
     return (spot){last.row + 1, last.feature + 1, 1};
 }
 
+/* Rounding is monotone, so a float sum of squares is at least its largest term, and |x - m| * rstd <=
+ * sqrt(c) whatever the mean m. x * a + b adds 3 roundings of mean * rstd; the 2 is for all others. */
+static long double largest_y(const subject *s, size_t i) {
+    const nl_problem *p = s->p;
+    const size_t g = nl_group_of(p, i), j = nl_feature_of(p, i);
+    const long double gain = ref_factor(p, s->in->gamma, s->want, i),
+                      shift = s->in->beta ? s->in->beta[j] : 0,
+                      folded = 3 * 0x1p-24L * fabsl(s->want->mean[g] * s->want->rstd[g]);
+    return 2 * (fabsl(gain) * (sqrtl(nl_group_size(p)) + folded) + fabsl(shift)) +
+           ref_smallest_normal(p->dtype);
+}
+
+bool subject_impossible(const subject *s, nl_arg o, size_t i, const expected_value *d) {
+    const double got = s->got[o][i];
+    if (d->promised || s->expectations->in->impl) return false;
+    if (!isfinite(got)) return isfinite(ref_round(d->dtype, d->want));
+    const bool bounded = o == NL_Y && s->p->pass == NL_FORWARD && !nl_layers[s->p->op].gate;
+    return bounded && fabs(got) > largest_y(s, i);
+}
+
 bool region_make(const subject *s, nl_arg output, region *r) {
     const nl_problem *p = s->p;
     const spot axes = axes_of(p, output);
@@ -42,8 +62,9 @@ bool region_make(const subject *s, nl_arg output, region *r) {
         const expected_value d = expected_at(s->expectations, output, i);
         const double got = s->got[output][i];
         const spot at = spot_of(p, output, i);
-        if (!d.promised || (!isfinite(d.want) && !isfinite(got))) continue;
-        if (expected_met(&d, got)) continue;
+        if (!d.promised && !subject_impossible(s, output, i, &d)) continue;
+        if (!isfinite(d.want) && !isfinite(got)) continue;
+        if (d.promised && expected_met(&d, got)) continue;
         if (!r->wrong++) r->first = i;
         r->rows[at.row] = r->features[at.feature] = r->places[at.place] = true;
     }

@@ -1,6 +1,7 @@
 """The truth in long double, and the judge: is anybody's output right, and if not, what went wrong?"""
 from __future__ import annotations
 
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,13 +73,14 @@ class Judgement(NamedTuple):
     accumulator (docs/verification.md).
     """
 
-    verdict: str  #: "right": within the bound, even if a mistake is `likely`; "wrong"; "unjudged": there is no bound
+    verdict: str  #: "right": within the bound, even if a mistake is `likely`; "partial": right, and some rows have no bound; "wrong"; "unjudged": no row of y or dx has a bound
     largest: float  #: the largest error, units
     bound: float  #: of the worst number, units
     rms: float  #: units, over the finite errors of y or dx
     exact: float  #: share of the elements that equal the exact value rounded once
-    judged: int  #: numbers with a bound
-    beyond: int  #: numbers beyond it
+    judged: int  #: numbers with a bound, and wrong ones without
+    unjudged: int  #: the others: 0 unless the verdict is "partial", "wrong" or "unjudged"
+    beyond: int  #: numbers beyond their bound; without one: NaN or infinite, or larger than y of any row
     not_finite: int  #: NaN or infinite where they should not be, or the reverse
     worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"
     worst: tuple[int, ...]  #: its place
@@ -98,9 +100,9 @@ class Judgement(NamedTuple):
         return "\n".join([head, *(line for head in heads for line in lines if line.startswith(head))])
 
     def __repr__(self) -> str:
-        worst = f"{self.worst_of}{list(self.worst)} is off by {self.largest:.4g} of {self.bound:.4g} units allowed"
-        known = self.right and any(one.likely for one in self.mistakes)
-        return f"<{self.verdict}{', but a known mistake explains the error' * known}: {'a NaN or infinity' if self.not_finite else worst}; {self.mechanism}>"
+        worst = next(line for line in self.text.splitlines() if line.startswith("worst element"))
+        known = self.verdict in ("right", "partial") and any(one.likely for one in self.mistakes)
+        return f"<{self.verdict}{', but a known mistake explains the error' * known}: {worst.split(None, 2)[2]}; {self.mechanism}>"
 
 
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
@@ -206,6 +208,7 @@ def _judge(settings: tuple[Any, ...], given_x: Array, rounded_to: Any, output: A
         raise ValueError(f"rounded_to {to}: the output is {its}")
     if batch is not None and as_array(batch, "batch").dtype != given:
         raise ValueError(f"batch is {as_array(batch, 'batch').dtype}, and the output is {given}")
+    first_row = index(first_row)
     if first_row < 0:
         raise ValueError(f"first_row = {first_row} is negative")
     found = _core.judge(_tensor(batch, "batch"), first_row, _core.DTYPES[to], *settings, x=x, **arrays)

@@ -38,13 +38,14 @@ static PyObject *fields(const judgement *j, const npy *part, size_t first) {
     PyObject *batch = compared(j, part, first, out);
     PyObject *all = NULL;
     if (fclose(out) == 0)
-        all = Py_BuildValue("{s:s,s:d,s:d,s:d,s:d,s:n,s:n,s:n,s:s,s:n,s:s,s:N,s:N,s:s}", "verdict",
-                            judgement_verdict(j), "largest", c->largest, "bound", c->its_bound,
-                            "rms", c->rms, "exact", (double)c->exact / (double)c->count, "judged",
-                            (Py_ssize_t)c->judged, "beyond", (Py_ssize_t)c->beyond, "not_finite",
-                            (Py_ssize_t)c->not_finite, "worst_of", nl_args[c->worst_of].name,
-                            "worst", (Py_ssize_t)c->worst, "mechanism", j->mechanism, "mistakes",
-                            mistakes(j), "batch", batch, "text", text);
+        all = Py_BuildValue("{s:s,s:d,s:d,s:d,s:d,s:n,s:n,s:n,s:n,s:s,s:n,s:s,s:N,s:N,s:s}",
+                            "verdict", judgement_verdict(j), "largest", c->largest, "bound",
+                            c->its_bound, "rms", c->rms, "exact",
+                            (double)c->exact / (double)c->count, "judged", (Py_ssize_t)c->judged,
+                            "unjudged", (Py_ssize_t)c->unjudged, "beyond", (Py_ssize_t)c->beyond,
+                            "not_finite", (Py_ssize_t)c->not_finite, "worst_of",
+                            nl_args[c->worst_of].name, "worst", (Py_ssize_t)c->worst, "mechanism",
+                            j->mechanism, "mistakes", mistakes(j), "batch", batch, "text", text);
     else
         Py_XDECREF(batch);
     free(text);
@@ -80,14 +81,15 @@ static bool submit(const call *k, submission *of, npy tensors[NL_ARGS]) {
 }
 
 /* The rows of another batch; none if it is None. */
-static bool read_batch(PyObject *given, size_t first, const nl_problem *p, npy *part) {
+static bool read_batch(PyObject *given, size_t first, const nl_problem *p, const npy *x,
+                       npy *part) {
     char error[256];
     if (given == Py_None) return true;
     if (!as_npy((PyArrayObject *)given, "batch", part)) return false;
     if (nl_layers[p->op].channels_first)
         PyErr_Format(PyExc_ValueError, "batch: %s does not normalize a row by itself",
                      nl_op_name(p->op));
-    else if (!batches_fit(p, part, first, error, sizeof error))
+    else if (!batches_fit(x, 1, part, first, error, sizeof error))
         PyErr_Format(PyExc_ValueError, "batch %s", error);
     return !PyErr_Occurred();
 }
@@ -104,7 +106,7 @@ PyObject *truth_judge(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     if (!j) return PyErr_NoMemory();
     const size_t first = PyLong_AsSize_t(args[1]);
     if (!PyErr_Occurred() && truth_read(args + 2, count - 2, names, &k) &&
-        submit(&k, &of, tensors) && read_batch(args[0], first, &of.p, &part)) {
+        submit(&k, &of, tensors) && read_batch(args[0], first, &of.p, &tensors[NL_X], &part)) {
         bool made;
         Py_BEGIN_ALLOW_THREADS;
         made = judgement_make(j, &of);

@@ -139,7 +139,7 @@ def test_the_judge():
     assert len(set(cases)) == len(cases) > 100
     for case in [c for c in cases if "pt51102" in c or "8x64/nan" in c or "1024x16" in c]:
         found = exhibits.judge_case(Normlab(1), "normlab", case)
-        assert found.verdict in ("right", "unjudged") and not found.not_finite, found
+        assert found.verdict in ("right", "partial", "unjudged") and not found.not_finite, found
     wrong = exhibits.judge_case(Off("dx", "rmsnorm"), "wrong", "rmsnorm/backward/f32/8x64/museum:dnnl-rms-dx")
     assert wrong.verdict == "wrong" and wrong.output == "dx" and wrong.units > 1e4
 

@@ -1,4 +1,6 @@
 """The judge, the data and the measurements."""
+import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,12 +73,61 @@ def test_rows_of_another_batch(tmp_path):
     assert normlab.judge_backward(dx, "rmsnorm", x, x, batch=dx[2], first_row=6).batch.same
     for batch, first, kind, words in [
             (part, 10, ValueError, "batch has 3 rows; from row 10 on x has 2"), (part, -1, ValueError, "first_row = -1"),
-            (part[:, 1:], 0, ValueError, r"batch has shape \(3, 63\): no rows of 64"), (part[:0], 0, ValueError, "no rows of 64"),
+            (part[:, 1:], 0, ValueError, r"batch has shape \(3, 63\): not rows of x, which has \(4, 3, 64\)"),
+            (part[:0], 0, ValueError, "not rows of x"), (part, 5.0, TypeError, "float"),
             (part.astype("f8"), 0, ValueError, "batch is float64, and the output is float32"), (3, 0, TypeError, "batch is int")]:
         with pytest.raises(kind, match=words):
             normlab.judge(y, "rmsnorm", x, batch=batch, first_row=first)
     with pytest.raises(ValueError, match="batch: batchnorm does not normalize a row by itself"):
         normlab.judge(y, "batchnorm", x, batch=part)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shapes_of_another_batch(seed):
+    """Of all shapes that hold whole rows, those that end in x's last axis are taken, from any kind of integer on."""
+    random = np.random.default_rng(seed)
+    rows, c = int(random.integers(2, 9)), 2 * int(random.integers(2, 30))
+    x = random.normal(size=(rows, c)).astype("f4")
+    y, first = normlab.rms_norm(x), random.integers(rows)
+    part = y[first:]
+    kind = random.choice(["i1", "u2", "i4", "i8"])
+    assert normlab.judge(y, "rmsnorm", x, batch=part[None], first_row=first.astype(kind)).batch.same
+    assert normlab.judge_backward(y, "rmsnorm", x, x, batch=part, first_row=first.astype(kind)).batch.same
+    for shape in ((-1, c // 2), (len(part), 2, c // 2), (c, len(part)), (-1, 1), (-1,)):
+        other = part.reshape(shape)
+        if other.shape[-1] != c:
+            with pytest.raises(ValueError, match=re.escape(f"shape {other.shape}: not rows of x, which has {x.shape}")):
+                normlab.judge(y, "rmsnorm", x, batch=other, first_row=first)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_without_a_bound(seed, tmp_path):
+    random = np.random.default_rng(seed)
+    n, c = int(random.integers(3, 9)), int(random.integers(8, 300))
+    x = random.normal(size=(n, c)).astype("f4")
+    far = random.permutation(n)[:int(random.integers(1, n))]
+    x[far] += 10.0 ** random.uniform(7, 12)
+    y = normlab.layer_norm(x)
+    np.save(tmp_path / "x.npy", x)
+
+    def judged(code):
+        """By the package and the program, whose CSV has the same words."""
+        found = normlab.judge(y, "layernorm", x)
+        np.save(tmp_path / "y.npy", y)
+        run = subprocess.run([PROGRAM, "judge", "layernorm", "--x=x.npy", "--y=y.npy", "--csv=out.csv"], cwd=tmp_path)
+        with open(tmp_path / "out.csv", newline="") as file:
+            row = next(csv.DictReader(file))
+        assert (run.returncode, row["verdict"], int(row["unjudged"])) == (code, found.verdict, found.unjudged)
+        return found
+
+    one, rows = judged(0), f"{len(far)} row{'s' * (len(far) > 1)}"
+    assert (one.verdict, one.right, one.unjudged) == ("partial", False, len(far) * c)
+    assert f"right in {n - len(far)} of {n} rows; {rows} not judged: rounding alone" in str(one)
+    assert repr(one).startswith("<partial: y[")
+    place = random.choice(far), random.integers(c)
+    y[place] = random.choice([np.nan, np.inf, -np.inf, 1e30])
+    one = judged(1)
+    assert (one.verdict, one.beyond, one.worst, one.unjudged) == ("wrong", 1, place, len(far) * c - 1)
 
 
 def test_judge_types():
@@ -191,7 +242,7 @@ def test_right_but():
 
 def test_measure_against():
     layers = [f"{op}/forward/f32/4x64/normal" for op in ("layernorm", "rmsnorm")]
-    rows = normlab.measure(layers[1], against=layers[0], impl="*/naive", seconds=0.01)
+    rows = normlab.measure(layers[1], against=layers[0], impl="*/naive", threads=np.int64(1), seconds=np.float32(0.01))
     assert [row.impl for row in rows] == ["layernorm/naive", "rmsnorm/naive"]
     rows = normlab.measure(layers[1], against=layers[0], baseline="layernorm/unfused", seconds=0.01)
     assert [row.case for row in rows] == layers and [row.baseline for row in rows] == layers[:1] * 2

@@ -101,6 +101,7 @@ finds 1 "one-pass variance" line-y layernorm --x line.npy
 finds 0 "the mean rounded to a float" rounded-mean layernorm --x k.npy
 finds 0 "folded apply" folded layernorm --x k.npy
 answers "no verdict without a bound" 1 "has no bound on these data" layernorm --x far.npy --y far-y.npy
+answers "and yet wrong" 1 "16 of these    have no bound: NaN, infinite, or larger than y of any row" layernorm --x far.npy --y far-x.npy
 
 bn=(batchnorm --x img.npy)
 finds 0 "nothing to explain" i-channel "${bn[@]}"
@@ -162,8 +163,9 @@ while read -r file row words; do
 done << 'END'
 part.npy 38 part.npy has 3 rows; from row 38 on x has 2
 part.npy -1 --first-row
-part-odd.npy 0 no rows of 24
-part-turned.npy 5 no rows of 24
+part-odd.npy 0 part-odd.npy has shape (23,): not rows of x, which has (40, 24)
+part-turned.npy 5 part-turned.npy has shape (24, 3): not rows of x, which has (40, 24)
+part-split.npy 5 part-split.npy has shape (6, 4): not rows of x, which has (40, 24)
 part64.npy 0 part64.npy is f64, and y is f32
 none.npy 0 none.npy
 END

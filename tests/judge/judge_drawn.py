@@ -9,7 +9,7 @@ import sys
 import tempfile
 from random import Random
 
-from formulas import BITS, TYPES, Case, compute, npy
+from formulas import BITS, TYPES, Case, compute, npy, to
 from plants import plant
 
 # Mistakes that stay within the bound on any data.
@@ -77,7 +77,7 @@ def alike(k, a, b):
 def outcome(k, name, observed, outputs, report):
     """How judge explains the outputs of this mistake; None: it names another one."""
     _, _, likely, text = report
-    lost = "\nverdict          none" in text and not all(map(math.isfinite, sum(outputs.values(), [])))
+    lost = ("\nverdict          none" in text or " have no bound: NaN" in text) and not all(map(math.isfinite, sum(outputs.values(), [])))
     if lost or "nothing to explain" in text:
         return "too small"
     yes = [n for n in likely if likely[n] == "yes"]
@@ -114,6 +114,33 @@ class Tally:
             if self.draws or kind == only:
                 self.plant(k, judge, name, name not in tried, where)
 
+    def far(self, layer, number):
+        """Groups without a bound, as their means are far from zero: the verdict counts them, and takes any numbers there
+        that the formula can give, but nothing else."""
+        random = Random(f"{self.seed} {layer} far {number}")
+        k = Case(random, layer, "forward", "f32")
+        if k.past or max(map(abs, k.x)) > 1e9:  # then all groups are without a bound
+            return self.far(layer, number + 0.001)
+        where, size = f"{layer}, seed {self.seed}, far draw {number}", k.n * k.s if k.channels else k.c
+        groups, far = k.size // size, 1e7 * max(map(abs, k.x))
+        some = random.sample(range(groups), random.randint(1, groups - 1))
+        k.x = [to("f32", v + far * (k.group(i) in some)) for i, v in enumerate(k.x)]
+        judge, y, place = Judge(self.program, k), compute(k, {})["y"], random.randrange(k.size)
+        while k.group(place) not in some:
+            place = random.randrange(k.size)
+        largest = [abs(k.gamma[k.feature(i)]) * size**0.5 for i in range(k.size)]
+        def near(i): return to("f32", random.uniform(-1, 1) * largest[i] + k.beta[k.feature(i)])
+        y = [near(i) if k.group(i) in some else v for i, v in enumerate(y)]
+        code, _, _, text = judge({"y": y})
+        name = "channel" if k.channels else "row"
+        says = f"right in {groups - len(some)} of {groups} {name}s; {len(some)} {name}{'s' * (len(some) > 1)} not judged: "
+        if code != 0 or says not in text:
+            self.failed.append(f"{where}: should be {says}: {code} {text.splitlines()[1]}")
+        for bad in (math.nan, -math.inf, 1e38):
+            code, _, _, text = judge({"y": [bad if i == place else v for i, v in enumerate(y)]})
+            if code != 1 or f"WRONG: beyond the bound in 1 of {k.size - size * len(some) + 1} elements" not in text:
+                self.failed.append(f"{where}: {bad} without a bound: {code} {text.splitlines()[1]}")
+
     def plant(self, k, judge, name, observed, where):
         made = plant(k, name)
         if made is None and observed:
@@ -141,6 +168,9 @@ def main(program, seed, draws):
             for kind in TYPES:
                 for number in range(max(1, draws)):
                     all_.draw(layer, passes, kind, number)
+    for layer in ("layernorm", "batchnorm"):
+        for number in range(8 * max(1, draws)):
+            all_.far(layer, number)
     for line in all_.failed:
         print("FAIL ", line)
     print(f"{all_.counts}, {len(all_.failed)} failed; {len(all_.reached)} of {len(all_.planted)} mistakes")

@@ -55,6 +55,7 @@ save('part-ulp', 'f', [3, c], [up(a, 3 if i == 2 * c + 7 else i == 9) for i, a i
 save('part-nan', 'f', [c], [math.nan] + rows[0][1:])
 save('part-odd', 'f', [c - 1], rows[0][1:])
 save('part-turned', 'f', [c, 3], sum(rows, []))
+save('part-split', 'f', [6, 4], rows[0])
 save('part64', 'd', [c], rows[0])
 save('part64-last', 'd', [c], [math.nextafter(rows[0][0], math.inf)] + rows[0][1:])
 save('part-bf16', 'f', [c], [to('b', a) for a in rows[0]])
@@ -172,7 +173,8 @@ save('line', 'f', [64, 64], sum(line, []) + last)
 save('line-y', 'f', [64, 64], [a for v in line for a in one_pass(v)] + [v - mean(last) for v in last])
 for name, make in (('one-pass', one_pass), ('rounded-mean', rounded_mean), ('folded', folded)):
     save(name, 'f', [64, 64], [a for v in split(flat, 64) for a in make(v)])
-save('far-y', 'f', [4, 4], save('far', 'f', [4, 4], [1e7 + i for i in range(16)]))
+save('far-x', 'f', [4, 4], save('far', 'f', [4, 4], [1e7 + i for i in range(16)]))
+save('far-y', 'f', [4, 4], [1.5] * 16)
 
 # Images, (4, 3, 5): channels of different sigma.
 img = save('img', 'f', [4, 3, 5], [random.gauss(ch, 0.5 + ch) for _ in range(4) for ch in range(3)

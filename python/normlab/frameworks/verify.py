@@ -54,7 +54,7 @@ def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
 def wrong(found: list[Judgement]) -> str:
     """The fault, in a few words; empty: none."""
     for one in found:
-        if not one.right:
+        if one.verdict not in ("right", "partial"):
             size = "NaN" if one.not_finite else f"{one.largest:.3g} units"
             return f"{one.worst_of} is {one.verdict}: {size}"
     return ""
