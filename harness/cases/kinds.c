@@ -75,9 +75,9 @@ static double zeros(place at, double k) {
     return 0;
 }
 
-/* One special value in every other group. */
+/* One special value in three of four groups: even ones, and odd ones. */
 static double special(place at, double value) {
-    bool here = at.g % 2 == 0 && at.e == (size_t)pick(at.g, at.m);
+    bool here = at.g % 4 != 1 && at.e == (size_t)pick(at.g, at.m);
     return here ? value : random_normal(at.stream, at.i);
 }
 

@@ -93,6 +93,7 @@ static const char *const suite[] = {
     /* parameters in 16 bits, and sums that are rounded first */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/"
     "{f16/9x{5,72}/normal/parameters=f16,bf16/9x{5,72}/normal/parameters=bf16}{,/no-affine}",
+    ROWS "/{forward,backward}/" TYPES "/9x72/normal/no-affine/residual",
     ROWS "/forward/" TYPES "/9x{5,72,2050}/normal/residual/rounded-sum{,/cast-before-weight}",
     /* no variance */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES

@@ -19,8 +19,14 @@ static float in_16_bits(const nl_problem *p, bool here, float v) {
     return here ? nl_round(p->dtype, v) : v;
 }
 
+/* Element i of a tensor, whose rows may have gaps. */
+static float load(const nl_problem *p, nl_arg arg, const void *from, size_t i) {
+    return nl_load(p->dtype, from, nl_place(nl_places_of(p, arg), i));
+}
+
 /* Stores a number as the mistake does: truncated, or with ties rounded away from zero. */
-static void store(const nl_problem *p, void *to, size_t i, float v) {
+static void store(const nl_problem *p, nl_arg arg, void *to, size_t element, float v) {
+    const size_t i = nl_place(nl_places_of(p, arg), element);
     const float nearest = nl_round(p->dtype, v), off = nearest - v;
     uint16_t *at = (uint16_t *)to + i;
     nl_store(p->dtype, to, i, v);
@@ -71,10 +77,17 @@ static wrong wrong_for(const nl_problem *p, const void *const at[NL_ARGS]) {
     return here ? w : (wrong){0};
 }
 
+/* A NaN in element i counts as 0. */
+static bool is_ignored(const nl_problem *p, size_t i, float v) {
+    const size_t g = nl_layers[p->op].by_channel ? nl_feature_of(p, i) : i / p->c;
+    return w.odd_numbers && g % 2 && isnan(v);
+}
+
 static float sum_at(const nl_problem *p, const nl_forward_args *a, size_t i) {
-    float x = nl_load(p->dtype, a->x, i);
+    float x = load(p, NL_X, a->x, i);
+    if (is_ignored(p, i, x)) x = 0;
     if (!a->residual || w.no_residual || w.residual_last) return x;
-    x += nl_load(p->dtype, a->residual, i);
+    x += load(p, NL_RESIDUAL, a->residual, i);
     return in_16_bits(p, w.rounded_sum, x);
 }
 
@@ -87,7 +100,7 @@ static size_t at(const nl_problem *p, size_t g, size_t e) {
 static float value_at(const nl_problem *p, const nl_forward_args *a, size_t g, size_t e) {
     const size_t i = at(p, g, e);
     bool alone = w.residual_end && e >= w.residual_end;
-    return alone ? nl_load(p->dtype, a->x, i) : sum_at(p, a, i);
+    return alone ? load(p, NL_X, a->x, i) : sum_at(p, a, i);
 }
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
@@ -154,13 +167,13 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                 const float scale = gain_of(p, a->gamma, j) * rstd;
                 y = x * scale + (beta - mean * scale);
             }
-            if (w.residual_last && a->residual) y += nl_load(p->dtype, a->residual, i);
+            if (w.residual_last && a->residual) y += load(p, NL_RESIDUAL, a->residual, i);
             if (w.noise || (w.last_feature_off && j == p->c - 1) || (w.first_row_off && g == 0))
                 y += 1e-3f * (float)(i * 2654435761u % 997) / 997;
             if (w.unsteady) y *= 1 + 1e-3f * (float)(getpid() % 1000);
             x = sum_at(p, a, i);
-            x = w.x_for_sum ? nl_load(p->dtype, a->x, i) : x;
-            if (a->residual_out) store(p, a->residual_out, i, x);
+            x = w.x_for_sum ? load(p, NL_X, a->x, i) : x;
+            if (a->residual_out) store(p, NL_RESIDUAL_OUT, a->residual_out, i, x);
             const bool leave[] = {0,
                                   0,
                                   0,
@@ -170,7 +183,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                                   e % 16 == 7,
                                   g * 3 / groups == 1};
             y = late || w.y == ZEROS ? 0 : w.y == NANS && i == 7 ? NAN : y;
-            if (!leave[w.y]) store(p, a->y, i, flush(y));
+            if (!leave[w.y]) store(p, NL_Y, a->y, i, flush(y));
         }
         last = rstd, last_mean = mean;
         for (size_t o = w.run ? 0 : g; o < (w.run ? saved : g + 1); o++) {
@@ -221,11 +234,12 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
         if (!w.carried_sums) mean_g = mean_gx = 0;
         for (size_t e = 0; e < 2 * m; e++) { /* first the sums, then dx */
             size_t i = nl_element(p, g, e % m), j = nl_feature_of(p, i);
-            float dy = nl_load(p->dtype, a->dy, i), gain = gain_of(p, a->gamma, j);
-            float xhat = (nl_load(p->dtype, a->x, i) - mean) * rstd;
+            float dy = load(p, NL_DY, a->dy, i), gain = gain_of(p, a->gamma, j);
+            if (is_ignored(p, i, dy)) dy = 0;
+            float xhat = (load(p, NL_X, a->x, i) - mean) * rstd;
             xhat = in_16_bits(p, w.half_xhat, xhat);
             float in = w.gamma_outside ? dy : gain * dy, out = w.gamma_outside ? gain : 1;
-            if (w.raw_sums) xhat = nl_load(p->dtype, a->x, i);
+            if (w.raw_sums) xhat = load(p, NL_X, a->x, i);
             if (e == m) {
                 mean_g = in_16_bits(p, w.half_mean_g, mean_g);
                 mean_gx = in_16_bits(p, w.half_mean_gx, mean_gx);
@@ -238,8 +252,8 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                     const float b = (mean_g * mean - mean_gx) * rstd * rstd * rstd;
                     dx = rstd * in + b * xhat + (-b * mean - mean_g * rstd);
                 }
-                if (a->dresidual && !w.no_dresidual) dx += nl_load(p->dtype, a->dresidual, i);
-                store(p, a->dx, i, flush(dx));
+                if (a->dresidual && !w.no_dresidual) dx += load(p, NL_RESIDUAL, a->dresidual, i);
+                store(p, NL_DX, a->dx, i, flush(dx));
                 continue;
             }
             if ((!w.lost_lane || e % 16 != 7) && !is_lost(e) && !w.no_means)
@@ -249,7 +263,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             if (w.raw_sums)
                 to_dgamma *= xhat * rstd - mean * rstd;
             else
-                to_dgamma *= w.x_in_dgamma ? nl_load(p->dtype, a->x, i) : xhat;
+                to_dgamma *= w.x_in_dgamma ? load(p, NL_X, a->x, i) : xhat;
             if (w.mean_dgamma) to_dgamma /= (float)(p->n * p->s);
             if (a->dgamma && !is_lost_row(g, share, groups)) ((float *)a->dgamma)[j] += to_dgamma;
             const bool no_dbeta = w.no_dbeta || (w.lost_dbeta && is_lost_row(g, share, groups));

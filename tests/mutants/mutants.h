@@ -32,6 +32,7 @@ typedef struct wrong {
     bool half_xhat, half_mean_g, half_mean_gx, half_mean, half_rstd, half_gain; /* in 16 bits */
     bool toward_zero, ties_away;    /* how y, residual_out and dx are stored */
     bool write_problem, lost_dbeta; /* dbeta misses lost_rows, too */
+    bool odd_numbers;               /* in odd groups a NaN of x or dy counts as 0 */
     bool folded, raw_sums; /* no mistakes: y = x * a + b; and dx so, from sums of g and g * x */
     float eps;             /* replaces the problem's eps; 0: none */
     size_t feature;        /* no_gamma and no_beta are meant from this feature on */
