@@ -222,22 +222,22 @@ TEXTS = ["claim", "source", "why", "answer", "sentence"]  # written once for a c
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
         "high", "rounds", "passes", "skipped", "outcome", "where", *TEXTS]
 FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags"]  # of a machine
-OWN = ["commit", "kernels", "date", "races", "quick"]  # of a pass
+OWN = ["commit", "kernels", "date", "races", "quick", "crc"]  # of a pass
 
 
-def add(name, evidence, program):
+def add(home, evidence, program):
     """Keeps a machine's new passes beside its earlier ones on the same kernels, and from all of them what the pages show: each
     claim's answer, with the setting that it means, and each race's saving. `normlab claims --evidence` has the other settings."""
-    home = MACHINES / name
-    latest = max((files.facts_of(path) for path in evidence.glob("*/machine.txt")), key=lambda f: f.get("date", ""))
+    found = [(path, files.facts_of(path)) for path in sorted(evidence.glob("*/machine.txt"))]
+    found = [(path, known) for path, known in found if known.get("quick") == "no"]
+    latest = max((known for _, known in found), key=lambda known: known.get("date", ""), default={})
     for path in (home / "claims").glob("*/machine.txt"):
-        if files.facts_of(path)["kernels"] != latest["kernels"]:
+        if files.facts_of(path).get("kernels") != latest.get("kernels"):
             shutil.rmtree(path.parent)
-    for path in sorted(evidence.glob("*/machine.txt")):
-        known = files.facts_of(path)
-        if known.get("quick") != "no" or any(known.get(key) != latest.get(key) for key in ["kernels", *FACTS[:4]]):
+    for path, known in found:
+        if any(known.get(key) != latest.get(key) for key in ["kernels", *FACTS[:4]]):
             continue
-        if known["commit"].endswith("-dirty"):
+        if known.get("commit", "").endswith("-dirty"):
             sys.exit(f"{path} is of a changed tree, commit {known['commit']}: commit, build and measure again")
         kept = home / "claims" / path.parent.name
         kept.mkdir(parents=True, exist_ok=True)
@@ -245,13 +245,12 @@ def add(name, evidence, program):
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
             if keys[0] in known:  # kept passes do without the machine's
                 files.write_facts(path, known, [key for key in keys if key in known])
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "claims.csv"
-        command = [program, "claims", "--evidence", home / "claims", "--out", out]
-        says = subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-        if left := re.findall("^left out: .*", says, re.M):
-            sys.exit(f"{home / 'claims'}: {left[0]}")
-        rows = files.rows(out)
+    out = home.parent / "claims.csv"
+    says = subprocess.run([program, "claims", "--evidence", home / "claims", "--out", out], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True).stderr
+    if wrong := re.findall("^(?:left out: |FAIL |normlab: ).*", says, re.M):
+        sys.exit(wrong[0].replace(f"{home / 'claims'}", str(evidence)))
+    rows = files.rows(out)
     saved = savings(rows).values()
     files.write(home / "claims.csv", KEPT, [row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, "") for row in rows
                                             if row["setting"] == "0" or row in saved])
@@ -297,6 +296,8 @@ def numbers():
 def faults():
     """The faults of the pages, with reasons."""
     yield from numbers()
+    yield from (f"{path.relative_to(ROOT)} has changed since it was measured" for path in MACHINES.glob("*/claims/*/races.csv")
+                if not files.sound(path))
     yield from markers.written(pages(), True, "not what docs/machines/ says: run scripts/claims.py")
     shown = markers.between(PAGE.read_text(), "claims")
     has = set(re.findall(r"\(\.\./experiments/claims/(\w+)\.txt\)", shown))
@@ -336,7 +337,13 @@ def main():
         found = [options.file] if options.file else sorted((ROOT / "results" / "evidence").glob("*"))
         if len(found) != 1 or not found[0].is_dir():
             sys.exit("--add needs the one folder of passes: normlab claims --passes 6")
-        add(options.add, found[0], options.program)
+        home = MACHINES / options.add
+        with tempfile.TemporaryDirectory() as folder:  # a damaged pass changes nothing
+            draft = Path(folder, options.add)
+            shutil.copytree(home, draft) if home.exists() else draft.mkdir()
+            add(draft, found[0], options.program)
+            shutil.rmtree(home, ignore_errors=True)
+            shutil.move(draft, home)
     markers.written(pages(), False, "")
     return 0
 

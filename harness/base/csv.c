@@ -153,3 +153,25 @@ void csv_number(FILE *out, double v) {
     if (!isnan(v)) fprintf(out, "%.6g", v);
     fputc(',', out);
 }
+
+static uint32_t crc_bytes(uint32_t crc, const void *bytes, size_t count) {
+    const unsigned char *at = bytes;
+    for (crc = ~crc; count--; at++) {
+        crc ^= *at;
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (0xedb88320u & -(crc & 1));
+    }
+    return ~crc;
+}
+
+uint32_t crc_text(uint32_t crc, const char *text) {
+    return crc_bytes(crc, text, strlen(text));
+}
+
+bool crc_file(uint32_t *crc, const char *path) {
+    char bytes[4096];
+    FILE *f = fopen(path, "rb");
+    for (size_t n; f && (n = fread(bytes, 1, sizeof bytes, f)) > 0;)
+        *crc = crc_bytes(*crc, bytes, n);
+    const bool ok = f && !ferror(f);
+    return f && fclose(f) == 0 && ok;
+}

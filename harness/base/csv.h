@@ -1,9 +1,10 @@
 /* CSV: cuts a file into records and fields in place, with messages that name file and line, and
- * writes fields. SPDX-License-Identifier: MIT */
+ * writes fields. Checksums of files. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* The position in the text, and the record just read. */
@@ -52,3 +53,7 @@ bool csv_finite(const char *text, double *v);
 /* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */
 void csv_text(FILE *out, const char *text);
 void csv_number(FILE *out, double v);
+
+/* Continues a CRC-32, zlib's, which begins as 0, with a text or a file. False: cannot read it. */
+uint32_t crc_text(uint32_t crc, const char *text);
+bool crc_file(uint32_t *crc, const char *path);

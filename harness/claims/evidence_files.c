@@ -91,9 +91,9 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
 }
 
 /* Facts in machine.txt, of the machine and of the pass. */
-enum { CPU, FAMILY, CPUS, CACHES, KERNELS, QUICK, RACES, DATE, FACTS, OF_MACHINE = KERNELS };
-static const char *const facts[FACTS] = {"cpu",     "family", "cpus",  "caches",
-                                         "kernels", "quick",  "races", "date"};
+enum { CPU, FAMILY, CPUS, CACHES, KERNELS, QUICK, RACES, DATE, CRC, FACTS, OF_MACHINE = KERNELS };
+static const char *const facts[FACTS] = {"cpu",   "family", "cpus", "caches", "kernels",
+                                         "quick", "races",  "date", "crc"};
 
 typedef struct origin {
     char fact[FACTS][256]; /* "": not said */
@@ -128,11 +128,31 @@ static origin origin_of(const char *folder) {
     return o;
 }
 
+/* Of races.csv, and of the facts that are the pass's own. */
+static bool sum_of(const char *folder, const origin *o, char sum[9]) {
+    char path[4400];
+    uint32_t crc = 0;
+    snprintf(path, sizeof path, "%.4096s/races.csv", folder);
+    const bool ok = crc_file(&crc, path);
+    for (size_t k = OF_MACHINE; k < CRC; k++) crc = crc_text(crc_text(crc, o->fact[k]), "\n");
+    snprintf(sum, 9, "%08x", (unsigned)crc);
+    return ok;
+}
+
+bool evidence_seal(const char *folder) {
+    char path[4400], sum[9];
+    const origin o = origin_of(folder);
+    snprintf(path, sizeof path, "%.4096s/machine.txt", folder);
+    FILE *out = sum_of(folder, &o, sum) ? fopen(path, "a") : NULL;
+    if (out) fprintf(out, "crc: %s\n", sum);
+    return out && fclose(out) == 0;
+}
+
 /* Adds a pass. The facts of the machine that its machine.txt lacks are those of home. False:
  * e->fault says how it is damaged. */
 static bool read_pass(evidence *e, const char *folder, const origin *home, origin *o) {
     const size_t before = e->count;
-    char path[4400];
+    char path[4400], sum[9];
     const scan s = {.path = path, .error = e->fault, .error_size = sizeof e->fault};
     *o = origin_of(folder);
     for (size_t k = 0; k < OF_MACHINE; k++)
@@ -145,6 +165,9 @@ static bool read_pass(evidence *e, const char *folder, const origin *home, origi
                           *o->fact[RACES] ? o->fact[RACES] : "one or more");
     if (isnan(o->when))
         return scan_error(&s, 0, "the machine.txt beside it has no date of this century");
+    if (*o->fact[CRC] && (!sum_of(folder, o, sum) || strcmp(sum, o->fact[CRC]) != 0))
+        return scan_error(&s, 0,
+                          "it or the machine.txt beside it has changed since it was written");
     for (size_t i = before; i < e->count; i++) e->rows[i].when = o->when;
     return true;
 }

@@ -87,7 +87,7 @@ static bool describe_pass(const char *folder, const char *races, bool quick) {
     if (out) machine_write(out);
     if (out) fprintf(out, "races: %zu\nquick: %s\n", e.count, quick ? "yes" : "no");
     evidence_free(&e);
-    return out && fclose(out) == 0;
+    return out && fclose(out) == 0 && evidence_seal(folder);
 }
 
 static bool run_pass(const void *context, const char *folder, unsigned seed) {

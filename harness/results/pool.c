@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "results/results.h"
+#include "base/csv.h"
 
 #include <glob.h>
 #include <math.h>
@@ -161,13 +162,22 @@ static bool is_copy(const results *a, const results *b) {
     return same;
 }
 
-/* Leaves out passes that were cut off, and copies of others. */
+/* Does a file differ from the checksum that its facts have? */
+static bool changed(const results *one, const char *path) {
+    const char *sum = results_fact(one, "crc");
+    uint32_t crc = 0;
+    char now[9] = "";
+    if (sum && crc_file(&crc, path)) snprintf(now, sizeof now, "%08x", (unsigned)crc);
+    return sum && strcmp(sum, now) != 0;
+}
+
+/* Leaves out passes that were cut off or changed, and copies of others. */
 static void leave_out(results *pool, char *const *paths) {
     const size_t all = pool->part_count;
     size_t kept = 0;
     for (size_t i = 0; i < all; i++) {
         results *one = &pool->parts[i];
-        bool left = *one->warning || !one->count;
+        bool left = *one->warning || !one->count || changed(one, paths[i]);
         for (size_t k = 0; k < kept; k++) left = left || is_copy(&pool->parts[k], one);
         if (!left) {
             pool->parts[kept++] = *one;
@@ -175,7 +185,8 @@ static void leave_out(results *pool, char *const *paths) {
         }
         results_free(one);
         snprintf(pool->warning, sizeof pool->warning,
-                 "%zu of %zu passes are left out, as they are cut off or copies; the last: %.300s",
+                 "%zu of %zu passes are left out, as they are cut off, changed or copies; the "
+                 "last: %.300s",
                  i + 1 - kept, all, paths[i]);
     }
     pool->part_count = kept;

@@ -23,7 +23,7 @@ def passes(results, facts):
     found = []
     for path in results.glob("evidence/*/*/races.csv"):
         known = files.facts_of(path.with_name("machine.txt"))
-        if known.get("kernels") == facts.get("kernels") and known.get("quick") == facts.get("quick"):
+        if known.get("kernels") == facts.get("kernels") and known.get("quick") == facts.get("quick") and files.sound(path):
             found.append((datetime.fromisoformat(known["date"].replace("Z", "+00:00")).timestamp(), {(row["how"], row["case"]): row for row in files.rows(path)
                                                          if row["verdict"] == "ok" and row["case"]}))
     return sorted(found, key=lambda each: each[0])

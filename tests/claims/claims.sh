@@ -91,6 +91,15 @@ check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || cat stdout)"
 check "  is a folder" "$([ "$(cat ev/*/races.csv | wc -l)" -eq 2 ] && ls ev/*/machine.txt | wc -l | grep -vx 1)"
 kernels=$(sed -n 's/^kernels: //p' ev/*/machine.txt)
 check "  says how many races it has" "$(grep -qx 'races: 1' ev/*/machine.txt || tail -2 ev/*/machine.txt)"
+sound() { python3 -c 'import pathlib, sys; sys.path.insert(0, sys.argv[1]); import files; print(*map(files.sound, pathlib.Path("ev").glob("*/races.csv")))' "$root/plots"; }
+check "  is as it was written" "$(sound | grep -vx True)"
+cp -r ev whole
+for change in '$s/simd/simp/ races.csv' '$s/,[0-9]*,,/,7,,/ races.csv' 's/^date: 202./date: 2020/ machine.txt'; do
+    sed -i "${change% *}" ev/*/"${change##* }"
+    reports "a pass after $change is damaged" 1 "the machine.txt beside it has changed" mine.txt --evidence ev
+    check "  for plots, too" "$(sound | grep -vx False)"
+    rm -r ev && cp -r whole ev
+done
 check "  knows the kernels" "$([ "${#kernels}" -eq 12 ] || echo "'$kernels'")"
 made() { # made PASS DAY RATIO [KERNELS]
     mkdir -p ev/$1

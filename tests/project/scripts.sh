@@ -95,6 +95,15 @@ disagrees "README.md does not say 'it saves up to a quarter" README.md 's/a quar
 disagrees "does not hold on zen3" docs/relations.csv '2s/40,50/10,20/'
 pass=docs/machines/zen3/claims.csv
 disagrees "zen3/claims.csv: " $pass '/^seven_to_fifteen,1,/s/,saving,%,7,15,1,[0-9.]*,/,saving,%,7,15,1,60,/'
+race=docs/machines/zen5/claims/2026-11-27T050206Z-11616-0/races.csv
+cp -r pages/docs/machines/zen5/claims evidence
+truncate -s -2 evidence/"$(cut -d/ -f5- <<<$race)"
+python3 pages/scripts/claims.py --add zen5 evidence --program "$normlab" >stdout 2>stderr
+check "claims.py --add: a damaged pass" "$([ $? -eq 1 ] && grep -q 'evidence.*the last line is cut off' stderr || cat stderr)"
+check "  changes nothing" "$(diff -rq as_it_was/docs pages/docs)"
+echo "crc: 00000000" >>pages/"${race/races.csv/machine.txt}"
+disagrees "$race has changed since it was measured" $race ''
+cp as_it_was/"${race/races.csv/machine.txt}" pages/"${race/races.csv/machine.txt}"
 disagrees "docs/glossary.md: '12.5 ms' is typed" docs/glossary.md '$s/$/ That took 12.5 ms./'
 disagrees "docs/numbers.csv: docs/tuning.md has no '1 %'" docs/tuning.md 's/ 1 %/ a hundredth/'
 disagrees "docs/numbers.csv: there is no page docs/gone.md" docs/numbers.csv '$s/$/\ndocs\/gone.md,5 %,none/'

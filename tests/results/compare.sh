@@ -131,10 +131,13 @@ gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
 check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || cat stdout)"
 says "B/A is of times over the baseline's"
 cp -r p/2 p/3
-reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off or copies; the last: p/3/bench.csv" p q
+reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off, changed or copies; the last: p/3/bench.csv" p q
 says "A: 3 passes"
 pass p 103 && truncate -s -2 p/4/bench.csv
 reports "a pass that is cut off, too" 0 "warning: 2 of 5 passes are left out" p q
+pass p 103 && echo "crc: 00000000" >> p/5/bench.machine.txt
+reports "one that is not what its checksum says" 0 "warning: 3 of 6 passes are left out" p q
+rm -r p/5
 pass p 104 && sed -i '$d' p/5/bench.csv
 sed -i 3d p/5/bench.csv
 rm -r p/[34]
