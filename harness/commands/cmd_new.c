@@ -170,6 +170,6 @@ int cmd_new(int argc, char **argv) {
     written = fclose(out) == 0 && written;
     if (!written)
         return options_fail("writing %s failed: %s", path, strerror(errno)), NL_EXIT_FAILED;
-    printf("%s: fill in what says TODO; normlab try %s --watch\n", path, path);
+    printf("%s: replace each TODO; then: normlab try %s --watch\n", path, path);
     return NL_EXIT_OK;
 }

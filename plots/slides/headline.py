@@ -45,11 +45,12 @@ def draw(page):
             if race not in at:
                 continue
             value, low, high = (float(at[race][key] or "nan") for key in ("value", "low", "high"))
-            axes.hlines(i + shift, max(low, LEFT), min(high, RIGHT), color=colour, linewidth=7, alpha=0.4, zorder=2)
-            for end, edge, mark in (low, LEFT, "<"), (high, RIGHT, ">"):  # the interval leaves the axis
+            axes.hlines(i + shift, *(min(max(end, LEFT), RIGHT) for end in (low, high)), color=colour, linewidth=7, alpha=0.4, zorder=2)
+            for end, edge, mark in (low, LEFT, "<"), (high, RIGHT, ">"):  # an arrow: off the scale
                 if (end < LEFT) if mark == "<" else (end > RIGHT):
                     axes.plot(edge, i + shift, marker=mark, color=colour, markersize=9, clip_on=False, zorder=3)
-            axes.plot(value, i + shift, marker=marker, color=colour, markersize=9, markeredgecolor=page.back, zorder=4)
+            if LEFT <= value <= RIGHT:
+                axes.plot(value, i + shift, marker=marker, color=colour, markersize=9, markeredgecolor=page.back, zorder=4)
     x, y = 0.45, 1.28
     for name, (colour, marker, _) in zip(machines, slide.LOOKS):  # beside the axis' name
         page.figure.add_artist(slide.plt.Line2D([x / slide.WIDE], [y / slide.TALL], marker=marker, markersize=11,

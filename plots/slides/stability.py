@@ -32,7 +32,7 @@ def passes(results, facts):
 def draw(page):
     found = passes(page.results, page.facts)
     if len(found) < ENOUGH:
-        raise slide.Missing(f"there are {len(found)} passes, not {ENOUGH}: normlab claims --passes {ENOUGH}")
+        raise slide.Missing(f"it needs {ENOUGH} passes and has {len(found)}: normlab claims --passes {ENOUGH}")
     xs, at, begins = [], 0, []
     for i, (when, _) in enumerate(found):
         new = i == 0 or when - found[i - 1][0] > APART

@@ -27,4 +27,5 @@ def draw(page):
     page.note("f32, forward, the threaded rungs. Upright grey strokes: what copying gains. Left of 1: slower than one thread.")
     gains = [gain for _, gain, _ in bars]
     slower = sum(gain < 1 for gain in gains)
-    return f"{most} threads are {min(gains):.2f} to {max(gains):.2f} times as fast as one" + f"; {slower} of {len(gains)} layers are slower" * bool(slower)
+    ends = " to ".join(dict.fromkeys(f"{end(gains):.2f}" for end in (min, max)))
+    return f"{most} threads are {ends} times as fast as one" + f"; slower: {slower} of {len(gains)}" * bool(slower)

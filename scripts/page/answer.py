@@ -8,7 +8,7 @@ from captions import number
 
 ORDER = ["HOLDS", "FAILS", "DEPENDS", "NOT RESOLVED", "FIRST LOOK", "NOT RUN"]
 SAID = {"HOLDS": "{} hold", "FAILS": "{} fail", "DEPENDS": "{} depend on how and where the layer runs",
-        "NOT RESOLVED": "{} could not be decided", "FIRST LOOK": "{} have a first look, no answer",
+        "NOT RESOLVED": "{} could not be decided", "FIRST LOOK": "{} have only a first look",
         "NOT RUN": "{} were not run"}
 
 
