@@ -140,7 +140,6 @@ static bool note_left(maker *m, const size_t of[3], const size_t c[3], void *con
     return true;
 }
 
-/* Who takes the rows. */
 typedef struct taker {
     bool (*take)(void *context, const size_t *row);
     void *context;

@@ -216,7 +216,7 @@ claim_outcome claim_outcome_of(const claim *c, const setting *s) {
     if (s->verdict == EQUAL) return NO_DIFFERENCE;
     const bool above = p->low >= same && p->high > same, below = p->high <= same && p->low < same;
     if (isnan(same)) return side > 0 ? MORE : LESS;
-    if (!above && !below) return MORE; /* than about no difference */
+    if (!above && !below) return MORE; /* without the doubt whether there is a difference */
     if (above == (side > 0)) return MORE;
     return (above ? s->f.wide.high <= same : s->f.wide.low >= same) ? OTHER_WAY : LESS;
 }

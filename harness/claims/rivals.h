@@ -1,4 +1,4 @@
-/* Two ways to do the same, or what was proposed instead, raced on one case.
+/* Races two ways to compute one result, or a norm and a proposed replacement, on one case.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -8,8 +8,8 @@
 
 /* The failures of an implementation that teach most, the best first. */
 enum { KEPT = 4 };
-/* SLOW: with more elements one case is enough. WIDE: so many features tell most mistakes apart.
- * NARROW: with so few features many mistakes give the same numbers. */
+/* SLOW: above this many elements, one case is enough. WIDE: this many features tell most mistakes
+ * apart. NARROW: with this few, many mistakes give the same numbers. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
 /* More elements than any case of the suite has; with more, a hint would take minutes. */
 enum { MOST = 1 << 23 };

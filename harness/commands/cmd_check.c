@@ -53,7 +53,7 @@ static const char model[] = "(the model's own y)";
 typedef struct count {
     size_t ok, fail, demo, skip;
     double share; /* largest error over its bound, where there is a bound */
-    bool depends; /* on the batch: a note was printed */
+    bool depends; /* a note that bits depend on the batch was printed */
 } count;
 
 static void add(count *n, const verdict *v) {

@@ -30,7 +30,7 @@ typedef enum subcommand_words {
     OF_IMPLEMENTATIONS,
     OF_CASES,
     OF_FILE_CASES, /* a file, then cases */
-    OF_LAYER,      /* only the first word; so below */
+    OF_LAYER,      /* here and below: only the first word */
     OF_LAB,
     OF_SHELL
 } subcommand_words;

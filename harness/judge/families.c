@@ -268,7 +268,7 @@ static void add_members(mistake_list *l) {
 /* The means are 0; in backward this treats mean and rstd as constants. */
 static void add_no_means(mistake_list *l) {
     const bool backward = l->s->p->pass == NL_BACKWARD;
-    if (backward && !l->right.centred) return; /* RMSNorm has one mean: its own mistake */
+    if (backward && !l->right.centred) return; /* RMSNorm's only mean has a mistake of its own */
     formula *f =
         backward
             ? mistake_add(l, "no-means", 0,

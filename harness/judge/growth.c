@@ -37,7 +37,7 @@ pattern growth_pattern(const subject *s, double *rest) {
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
         long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
-        /* above twelve times the noise a factor is no accident */
+        /* a factor above twelve times the noise is no accident */
         if (xx > 0) out.steepest = fmax(out.steepest, (double)fabsl(xd / xx));
         if (slope > 12 * (g.dd - flat - slope) / (m > 2 ? m - 2 : 1)) firm++, shrinking += xd < 0;
         offset += flat, scale += slope, all += g.dd, scales += g.scale, out.groups++;
@@ -120,7 +120,7 @@ static bool is_folded(const subject *s) {
         if (y == 0 || !(fabs(y) * 16 < fabs(product)) || !isfinite(product)) continue;
         if (fabs(y - (double)expected_at(s->expectations, NL_Y, i).want) >
             ldexp(4, ilogb(product) - 24))
-            return false; /* farther off than its two roundings can be */
+            return false; /* two roundings cannot explain this error */
         far++;
         multiples += fmod(y, ldexp(1, ilogb(product) - 25)) == 0;
     }

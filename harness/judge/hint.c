@@ -202,7 +202,7 @@ bool hint_resize(const nl_case *c, size_t features, nl_case *out) {
     return case_parse(text, out, (char[700]){0}, 700);
 }
 
-/* Is only each long row's offset and factor wrong? Then its sums are. */
+/* Is each long row wrong by an offset and a factor only? If so, its sums are wrong. */
 static bool find_length(const enquiry *q, char *cause, size_t size) {
     enum { LONG = 1024, SHORT = 64 };
     const nl_problem *p = q->s.p;

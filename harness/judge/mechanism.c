@@ -163,7 +163,7 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
     if (wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box)
         made = retry(&part, ONLY_THERE, out);
     part.only = NULL;
-    bool others = false; /* else it is the same test again */
+    bool others = false; /* without other outputs it would be the same test */
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (o != wrong->output) others |= part.got[o] != NULL, part.got[o] = NULL;
     if (made && !is_explained(out) && wrong->wrong && others)

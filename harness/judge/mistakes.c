@@ -17,12 +17,12 @@ enum {
     GROUPS_BEFORE, /* most groups have one before them, */
     MEANS_BEFORE,  /* and it has a mean */
     GRADIENTS,     /* dgamma and dbeta were given */
-    DGAMMA,        /* dgamma was */
+    DGAMMA,        /* dgamma was given */
     ROWS,          /* there are two */
     RUNNING,       /* running statistics were given */
-    GAIN,          /* gamma was */
-    AFFINE,        /* gamma and beta were */
-    RESIDUAL,      /* the residual, or dresidual, was */
+    GAIN,          /* gamma was given */
+    AFFINE,        /* gamma and beta were given */
+    RESIDUAL,      /* the residual, or dresidual, was given */
     ROUNDED_SUM,   /* and it is part of a sum that is rounded */
     CENTRED,       /* there is a mean */
     LAST_GATE,     /* a gate comes last, */

@@ -35,9 +35,9 @@ typedef struct region {
     size_t box; /* numbers in wrong rows, features and places at once */
 } region;
 
-/* Number i of output o has no bound: is it impossible all the same? A NaN or infinity is, where the right
- * number is finite, and so is a y that no row has. Of our own implementations nothing is: they promise
- * nothing there. */
+/* Is number i of output o impossible, although it has no bound? Impossible are a NaN or infinity where
+ * the right number is finite, and a y that no row can have. For our own implementations, which promise
+ * nothing there, always false. */
 bool subject_impossible(const subject *s, nl_arg o, size_t i, const expected_value *d);
 
 /* Finds an output's numbers beyond their bound, and impossible ones. False: out of memory. */

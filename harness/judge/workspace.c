@@ -58,7 +58,8 @@ mismatch formula_residual(workspace *w, bool right) {
             const double v = k->value[i];
             if (isinf(k->scale[i]) || k->open[i]) continue;
             double e = error_units(t, w->s->got[o][i], v, v, k->scale[i]);
-            const double larger = fmax(1, fabs(v) / k->scale[i]); /* and so is its rounding */
+            const double larger =
+                fmax(1, fabs(v) / k->scale[i]); /* a larger number has a larger rounding */
             const bool within = e <= k->allowed[i] * larger;
             left.largest = fmax(left.largest, e), left.beyond += !within;
             left.finite += isfinite(w->s->got[o][i]);

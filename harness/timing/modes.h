@@ -9,7 +9,7 @@ typedef struct mode {
     const char *impl[2]; /* LayerNorm's and RMSNorm's; "best": the choice of nl_best() */
     bool threaded, streams;
     int transfers
-        [2]; /* readings of whole tensors in forward, in f32 without a residual; 0: each once */
+        [2]; /* forward's readings of whole tensors, in f32 without a residual; 0: one of each */
     /* Passes that RMSNorm saves; if copies is 0, the saved reads are of cached rows. */
     int reads, copies;
 } mode;

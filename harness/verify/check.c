@@ -74,10 +74,10 @@ typedef struct sentence {
  * goes on as long as its pipe has room; this is the largest pipe that Linux allows every user. */
 enum { LINE_BYTES = 1 << 20 };
 
-static FILE *to; /* a checker's end of the line */
+static FILE *to; /* the checker's end of the pipe */
 
 static void say(const sentence *s) {
-    if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* nobody listens any more */
+    if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* the reader has gone */
 }
 
 static size_t place_of(const nl_impl *m) {

@@ -72,7 +72,7 @@ static long double blur_of(nl_dtype t, double units, long double scale) {
     return t == NL_F32 ? NAN : units * 0x1p-24L * larger(scale, ref_smallest_normal(NL_F32));
 }
 
-/* Is v a float? Then the last operation does not round it. */
+/* Is v a float? If so, the last operation does not round it. */
 static bool is_float(long double v) {
     return (long double)(float)v == v;
 }
@@ -292,8 +292,8 @@ static bool is_ordinary_group(const expectations *d, size_t g) {
            (p->casting != NL_CAST_BEFORE_WEIGHT || p->dtype == NL_F32);
 }
 
-/* The plain part of a number whose factors are ordinary: what expected_dx() or expected_y() would
- * say, without the questions about float's range. */
+/* The plain part of a number whose factors are ordinary: as expected_dx() or expected_y() computes
+ * it, without the tests of float's range. */
 static plain ordinary_plain(const expectations *d, size_t i, size_t j, long double gain) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;

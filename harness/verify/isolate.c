@@ -224,7 +224,7 @@ static bool send_request(child *k, const instance *in, int threads, char *why, s
     return snprintf(why, size, "wrote to files that are not its own"), false;
 }
 
-static int threads_had; /* by the process of the last call */
+static int threads_had; /* the last call's process had */
 
 int isolate_threads(void) {
     return threads_had;

@@ -14,7 +14,8 @@
 typedef struct tally {
     size_t compared, misrounded[NL_ARGS];
     double error[NL_ARGS], bound[NL_ARGS]; /* the largest of each output */
-    double worst; /* the largest error / bound of a promised number; the rest is about it */
+    double
+        worst; /* the largest error / bound of a promised number, which the fields below describe */
     bool unpromised;
     nl_arg arg;
     size_t index;

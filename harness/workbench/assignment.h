@@ -41,7 +41,7 @@ typedef struct assignment {
     part parts[PARTS_MAX];
     size_t count;
     word_list forbidden; /* words that the source must not have; nl_* is a stem */
-    word_list allowed;   /* in spite of a stem */
+    word_list allowed;   /* words allowed although a stem forbids them */
     char headers[600];   /* that it may include; "": the usual ones */
     bool asks_method;    /* the kernel must promise `method` */
     nl_method method;

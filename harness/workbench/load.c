@@ -224,7 +224,7 @@ static bool rehearse(const char *path, description *d, char *error, size_t size)
         if (d && !arithmetic_is_usual()) snprintf(d->error, sizeof d->error, FAST_MATH);
         worker_leave(DONE);
     }
-    pid_t ended = 0; /* waited for here, as the child can stop its own alarm */
+    pid_t ended = 0; /* the parent waits, because the child could stop its own alarm */
     for (int ms = 0; child > 0 && !ended; ms++) {
         ended = waitpid(child, &status, ms < 1000 * (SECONDS + 1) ? WNOHANG : 0);
         if (ended < 0 && errno != EINTR) return true;
