@@ -27,7 +27,7 @@ static inline void one_thread(void) {
     use_threads(1);
 }
 
-/* A kernel in plain C that takes everything, with what it says of itself besides. */
+/* A kernel in plain C that takes every problem, with further fields of its NL_IMPL. */
 #define TEST_IMPL(...)                                                                            \
     {                                                                                             \
         .isa = "c", .about = "for a test", .ops = NL_BIT(NL_OPS) - 1,                             \

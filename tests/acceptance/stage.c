@@ -56,7 +56,7 @@ static bool make_formulas(stage *g) {
 }
 
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas) {
-    static nl_impl plain; /* what bounds are of: one lane, two passes */
+    static nl_impl plain; /* bounds are those of one lane and two passes */
     char error[700];
     *g = (stage){0};
     plain = mutant_kernel(NL_TWO_PASS, (wrong){0});
@@ -101,7 +101,7 @@ bool stage_run(stage *g, const suspect *k) {
     free(g->in.scratch);
     g->in.scratch = scratch ? aligned_alloc(64, scratch + MARGIN) : NULL;
     if (g->in.scratch) memset(g->in.scratch, 0, scratch + MARGIN);
-    const nl_problem given = g->c.problem; /* one mutant writes it */
+    const nl_problem given = g->c.problem; /* one mutant overwrites the problem */
     g->in.impl = &k->impl, instance_refill(&g->in);
     bool ok = false;
     signal(SIGSEGV, crash);

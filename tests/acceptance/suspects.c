@@ -70,7 +70,7 @@ static const nl_impl *open_kernel(const char *library) {
     const nl_impl *(*kernel)(size_t) = NULL;
     void *symbol = handle ? dlsym(handle, "normlab_kernel") : NULL;
     memcpy(&kernel, &symbol, sizeof kernel);
-    isolate_end(); /* the processes that have not opened it */
+    isolate_end(); /* the shared processes lack the library */
     return kernel ? kernel(0) : NULL;
 }
 

@@ -46,7 +46,7 @@ typedef struct stage {
     workspace w;
     mistake *mistakes;
     size_t mistakes_count;
-    bool crashed; /* the last call did */
+    bool crashed; /* in the last call */
 } stage;
 
 /* t fills the inputs; t NULL: data of the case's own kind. */

@@ -54,8 +54,8 @@ Test(stats, verdicts) {
         {{-0.10, -0.12, -0.08},
          0.09,
          0.02,
-         NOT_RESOLVED}, /* the baseline differs from itself more */
-        {{0.001, -0.01, 0.01}, 0.05, 0.02, NOT_RESOLVED}, /* nor is it the same then */
+         NOT_RESOLVED}, /* the A/A band is wider than the margin */
+        {{0.001, -0.01, 0.01}, 0.05, 0.02, NOT_RESOLVED},
         {{-0.5, -INFINITY, INFINITY}, 0.01, 0.02, NOT_RESOLVED},
         {{-0.5, -0.6, -0.4}, INFINITY, 0.02, NOT_RESOLVED},
         {{NAN, NAN, NAN}, 0.01, 0.02, NOT_RESOLVED},

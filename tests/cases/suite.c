@@ -1,6 +1,6 @@
-/* The built-in suite has cases on both sides of every threshold that an implementation publishes,
- * for each layer, pass and type that it takes, and of the sizes to fork from; it leaves out every
- * argument; and every input has every kind of value. SPDX-License-Identifier: MIT */
+/* The built-in suite has, for each layer, pass and type, cases on both sides of every published
+ * threshold and of every fork threshold, cases without each argument, and every kind of value in
+ * every input. SPDX-License-Identifier: MIT */
 #include "cases/data.h"
 #include "cases/suite.h"
 #include "layer.h"
@@ -31,8 +31,8 @@ static size_t size_of(const nl_problem *p, nl_axis axis) {
     }
 }
 
-/* Are there cases of this layer, pass and type just below the size, at it and just above? The sizes
- * on these two axes go in steps of a run or a row. */
+/* Are there cases of this layer, pass and type just below the size, at it and just above? Groups
+ * and pieces grow in steps of a run or a row. */
 static bool around(const nl_problem *like, nl_threshold t, int threads) {
     const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
     bool below = t.size == 1, at = false, above = false;

@@ -63,7 +63,7 @@ Test(answers, outcomes) {
         {slower, {1, 0, 2}, NO_DIFFERENCE},
         {slower, {27, 26, 28}, OTHER_WAY},
         {{-INFINITY, 0}, {27, 26, 28}, OTHER_WAY},
-        {{-INFINITY, 200}, {200, 200, 200}, MORE}, /* which is not less than 200 */
+        {{-INFINITY, 200}, {200, 200, 200}, MORE}, /* 200 is not below 200 */
         {equal, {1, -2, 2}, AS_CLAIMED},
         {equal, {1, -2, 3}, OPEN},
         {equal, {10, 8, 12}, MORE},
@@ -99,8 +99,8 @@ Test(answers, of_several_settings) {
         {{{10, 9, 11}, MISSING, MISSING}, HOLDS},
         {{{14, 12, 16}, {10, 9, 11}, {10, 9, 11}}, UNDECIDED},
         {{{14, 12, 16}, {10, 9, 11}, {27, 26, 28}}, DEPENDS},
-        {{MISSING, {10, 9, 11}, {10, 9, 11}}, UNTRIED},  /* the one that is meant */
-        {{MISSING, {10, 9, 11}, {27, 26, 28}}, DEPENDS}, /* whatever that one is */
+        {{MISSING, {10, 9, 11}, {10, 9, 11}}, UNTRIED},  /* the setting that the claim means */
+        {{MISSING, {10, 9, 11}, {27, 26, 28}}, DEPENDS}, /* the other settings disagree */
         {{MISSING, MISSING, MISSING}, UNTRIED},
         {{{NAN, 1, 2}, MISSING, MISSING}, UNDECIDED},
     };

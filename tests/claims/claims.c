@@ -173,8 +173,8 @@ Test(claims, wrong_ones_do_not_race) {
     fixtures_free(&by.all);
 }
 
-/* Simulates passes with a true ratio of 0, noise from pass to pass, and three times as much, with a
- * tail, from sitting to sitting. The interval holds 0 only if it includes the level of sittings. */
+/* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three
+ * times the noise between passes, so the interval holds 0 only if it allows for sittings. */
 static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
     claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
     evidence e = {.passes = sittings * passes};

@@ -32,7 +32,7 @@ Test(gate, wrong_elsewhere) {
     cr_assert(why && strstr(why, "rmsnorm/forward/f32/3x67/normal"), "%s", why ? why : "right");
     cr_expect(strstr(why, "normlab check --impl 'try/wrong@c'"), "%s", why);
     cr_expect_null(gate_wrong(gates, naive, &c));
-    cr_expect_null(gate_wrong(gates, &wrong, &half)); /* each type is on its own */
+    cr_expect_null(gate_wrong(gates, &wrong, &half)); /* each type is verified separately */
     cr_assert(gate_case(gates, &o, &half, error, sizeof error), "%s", error);
     cr_expect(gate_wrong(gates, &wrong, &half));
     cr_assert(gate_case(gates, &o, &back, error, sizeof error), "%s", error);

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # `normlab judge` as a user sees it: outputs computed in Python must get their verdict and their mechanism, and bad
-# input exit code 2 and a message. tests/judge/judge_drawn.py plants every mistake, tests/judge/hints.c names many: here are the
-# types, shapes and options, and what neither has.
+# input exit code 2 and a message. tests/judge/judge_drawn.py plants every mistake; this test has types, shapes and options.
 # Usage: tests/judge/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=judge

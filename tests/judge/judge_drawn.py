@@ -115,8 +115,8 @@ class Tally:
                 self.plant(k, judge, name, name not in tried, where)
 
     def far(self, layer, number):
-        """Groups without a bound, as their means are far from zero: the verdict counts them, and takes any numbers there
-        that the formula can give, but nothing else."""
+        """Groups whose means are so far from zero that they have no bound: the verdict counts these groups, and accepts
+        there every number that the formula can give, and no other."""
         random = Random(f"{self.seed} {layer} far {number}")
         k = Case(random, layer, "forward", "f32")
         if k.past or max(map(abs, k.x)) > 1e9:  # then all groups are without a bound

@@ -156,7 +156,7 @@ def folded(v):
     s = f(rstd(around(v, mean(v))))
     shift = f(mean(v) * s)
     return [f(f(a * s) - shift) for a in v]
-# The same, where the rows with the largest errors happen to have them in one direction.
+# The same, but all of the largest errors happen to have one sign.
 def shrinks(v): return one_pass(v)[0] / norm(v)[0] < 1
 lucky = []
 for i in range(64):

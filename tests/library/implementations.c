@@ -29,8 +29,7 @@ static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge",
 /* A group longer than the pieces in which kernels sum long groups. */
 enum { LONG = 16384 + 68 };
 
-/* The parameter of a test: the index of an implementation in the table, and NL_TEST_IMPL is a
- * pattern of those to test. */
+/* The parameter of a test: an index in the table, of each implementation that NL_TEST_IMPL matches. */
 static struct criterion_test_params every_entry(void) {
     static size_t index[4096];
     const char *only = getenv("NL_TEST_IMPL");
@@ -109,7 +108,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
         const size_t few = o.m->c_max && o.m->c_max < 21 ? o.m->c_max - 1 : 21;
         o.s = 1;
         judge(&o, batch ? few : 0, batch ? 0 : few, NORMAL, 2);
-        /* All sizes beyond any unrolled loop; everything else varies with them, n with the type. */
+        /* All sizes up to more than any unrolled loop needs; they decide all else, but n also the type. */
         for (size_t c = 1; c <= usual || c <= most; c++) {
             const size_t n = 1 + (c + o.t) % 3, turn = 3 * c + n + i;
             o.parts = (unsigned)(turn / KINDS % PARTS) & ~(batch ? FUSED : 0U);

@@ -34,7 +34,7 @@ static nl_status call(const nl_problem *p, int k, bool gain, bool shift, int thr
 
 static bool rounded(const nl_problem *p, int which) {
     for (size_t j = 0; j < p->c; j++) {
-        uint32_t due; /* room for a float, which it never is */
+        uint32_t due; /* as wide as a float, though the type has 16 bits */
         nl_store(p->dtype, &due, 0, sums[0][which][j]);
         if (memcmp(&due, (uint16_t *)sums[1][which] + j, sizeof(uint16_t))) return false;
     }

@@ -87,7 +87,7 @@ static void check(uint64_t i, const nl_impl *impl) {
         cr_assert_fail("%s: %s", name, nl_message());
     bool right = memcmp(mean[0], mean[1], p.n * sizeof **mean) == 0 &&
                  memcmp(rstd[0], rstd[1], p.n * sizeof **rstd) == 0;
-    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* moved back: then the rest is the gaps */
+    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* what packing leaves are the gaps */
         static float back[ELEMENTS], gap[ELEMENTS];
         memset(back, GAP, sizeof back), memset(gap, GAP, sizeof gap);
         for (size_t e = 0; e < count; e++) {

@@ -149,8 +149,7 @@ static const expected of_none[] = {
     {0},
 };
 
-/* What happened in the second of the examination: the counters at its beginning are those of the
- * files less this. */
+/* By how much the counters rise in the second of the examination, up to the files' numbers. */
 typedef struct second {
     double busy, steal, swapped, throttled;
 } second;

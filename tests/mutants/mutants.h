@@ -33,14 +33,14 @@ typedef struct wrong {
     bool toward_zero, ties_away;    /* how y, residual_out and dx are stored */
     bool write_problem, lost_dbeta; /* dbeta misses lost_rows, too */
     bool odd_numbers;               /* in odd groups a NaN of x or dy counts as 0 */
-    bool folded, raw_sums; /* no mistakes: y = x * a + b; and dx so, from sums of g and g * x */
-    float eps;             /* replaces the problem's eps; 0: none */
-    size_t feature;        /* no_gamma and no_beta are meant from this feature on */
-    size_t run;            /* statistics over runs of N elements in memory */
+    bool folded, raw_sums;          /* no mistakes: y = x * a + b; dx from sums of g and g * x */
+    float eps;                      /* replaces the problem's eps; 0: none */
+    size_t feature;                 /* no_gamma and no_beta are meant from this feature on */
+    size_t run;                     /* statistics over runs of N elements in memory */
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
     size_t sums_end;                            /* sums along a row end here; 0: at its end */
     size_t residual_end;                        /* the residual in such sums ends here */
-    size_t lost_element;  /* one more than the element that a row's sums miss */
+    size_t lost_element;  /* 1 + the element that a row's sums miss; 0: none */
     size_t lost_rows;     /* dgamma misses one row of N, */
     size_t lost_blocks;   /* or all full blocks of N */
     size_t stale_from;    /* rows from here on take the statistics of the row before it */

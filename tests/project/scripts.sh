@@ -80,7 +80,7 @@ disagrees() { # WORDS FILE SED...
     cp as_it_was/"$2" pages/"$2"
 }
 disagrees "docs/claims.md is not what docs/machines/ says" docs/claims.md '/^| \[four_thirds\]/s/[0-9]/7/3'
-# A machine that does not know contradicts nobody.
+# A machine without a verdict contradicts no other.
 check "modes.py: what rows say together" "$(python3 -c 'import sys; sys.path.insert(0, "pages/plots"); import modes
 row = lambda low, value, high: {"low": low, "value": value, "high": high}
 for rows, said in (([row(5, 9, 11), row(3, 4, 6)], "4 to 9 % less"), ([row(5, 9, 11), row(-2, 4, 7)], "unresolved to 9 % less"),

@@ -91,7 +91,7 @@ def requests(driver):
 
 
 def foreign(driver, *homes):
-    """What asks for more than the addresses that begin like these, and the messages on the console."""
+    """The requests to addresses that begin with none of `homes`, and the messages on the console."""
     for url in requests(driver):
         if not (url + "#").startswith(homes):
             yield f"asks for {url}"

@@ -7,7 +7,7 @@ fail() {
     echo "FAILED: $*" >&2
     exit 1
 }
-# needs_browser WORDS: else the test ends with 77
+# needs_browser WORDS: without a browser the test prints WORDS and ends with 77
 needs_browser() {
     for with_browser in python3 /usr/bin/python3; do
         "$with_browser" -c 'import selenium' 2>/dev/null && type chromedriver &>/dev/null && return

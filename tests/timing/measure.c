@@ -117,7 +117,7 @@ Test(measure, one_number_of_calls) {
     measure_free(&s);
 }
 
-/* Where one square takes longer than the time, the minimum of rounds is enough. */
+/* If one square takes longer than the time, measuring stops after the minimum of rounds. */
 Test(measure, a_part_of_a_square) {
     enum { CANDIDATES = 30 };
     fake f[CANDIDATES];

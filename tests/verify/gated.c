@@ -8,7 +8,7 @@
 
 TestSuite(gated, .init = one_thread);
 
-/* What the kernel does wrong; OVERFLOWS: as z / (1 + exp(-z)) does from -89 on. */
+/* What the kernel does wrong; OVERFLOWS: computes z / (1 + exp(-z)), which overflows below -88. */
 static enum mistake {
     NOTHING,
     OTHER_ORDER,

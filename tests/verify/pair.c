@@ -170,7 +170,7 @@ static void keeps(const nl_problem *p, const nl_forward_args *a, int threads) {
     if (kept) naive(p, a);
 }
 
-#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ /* whose malloc() counts nothing */
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
 enum { MALLOC_COUNTS = 1 };
 #else
 enum { MALLOC_COUNTS = 0 };

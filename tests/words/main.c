@@ -21,7 +21,7 @@ static const struct {
 
 /* A signal handler must not call printf(). */
 static void on_fault(int number) {
-    static const char fault[] = "FAIL  touched what is not its own: ";
+    static const char fault[] = "FAIL  accessed memory outside its arguments: ";
     size_t length = strlen(words_call);
     words_call[length++] = '\n';
     bool said = write(1, fault, sizeof fault - 1) > 0 && write(1, words_call, length) > 0;

@@ -1,6 +1,5 @@
 /* Every word of optimized/vec.h against its scalar meaning (core/dtype.h, tested in tests/library/dtype.c),
- * compiled like the kernels, once for every instruction set. Here those that compute; memory.c has the
- * others. SPDX-License-Identifier: MIT */
+ * compiled like the kernels, once for every instruction set. memory.c tests the words that access memory. SPDX-License-Identifier: MIT */
 #include "lanes.h"
 #include "gated/silu.h"
 

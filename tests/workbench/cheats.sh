@@ -93,7 +93,7 @@ rm own.h seed
 
 export CC=$quick
 
-# Words: the compiler searches.
+# Forbidden words, however they are spelt.
 forbidden "a word behind a comment that is none" "forbids 'double'" '' $'#if __has_include(</*>)\n#endif\ntypedef double wide; /* */' '' wide
 forbidden "in two parts" "the assignment forbids" '' $'#define GLUE(a, b) a##b\ntypedef GLUE(dou, ble) wide;' '' wide
 forbidden "across two lines" "forbids 'dou'" '' $'typedef dou\\\nble wide;' '' wide
@@ -172,7 +172,7 @@ fi
 
 export CC=$quick
 
-# What it says of itself, and what runs when it is loaded.
+# False fields of NL_IMPL, and code that runs when the library is loaded.
 sed 's/title cheats/&\nmethod two-pass/' task.txt >method.txt
 kernel '#define METHOD (later ? NL_REFINED : NL_TWO_PASS)' 'static const int later = 1;' '' >cheat.c
 cheats "another method" method.txt cheat.c "its .method is not two-pass"

@@ -177,7 +177,6 @@ Test(load, refuses_what_cannot_be) {
     cr_assert(load_accepts(&one, why, sizeof why), "%s", why);
 }
 
-/* An added kernel is nobody's choice but its owner's. */
 Test(load, best_never_chooses_it) {
     static nl_impl added;
     added = BUT(k->streams = true);
@@ -191,7 +190,6 @@ Test(load, best_never_chooses_it) {
     }
 }
 
-/* An installed program may be where the project is not. */
 Test(load, a_page_without_the_project_has_no_links) {
     char *text = NULL;
     size_t size;

@@ -67,7 +67,7 @@ variant() {
     sed "s|(void)threads;|$2|; s|c/rmsnorm|c/$1|; s|\.lanes = 1,|.lanes = 1, ${3-}|" "$root/examples/rmsnorm.c" > "$1.c"
     $cc -O2 -ffp-contract=off -shared -fPIC -include stdlib.h -I"$root/include" -I"$root/core" "$1.c" -lm -o "$1.so" || exit 1
 }
-# Another order of the same product in batches of three rows and more.
+# From three rows on, the kernel multiplies the same factors in another order.
 sed 's|y\[i\] = gamma|y[i] = gamma \&\& p->n > 2 ? v * (rstd * gamma[i]) : gamma|; s|c/rmsnorm|c/batch|' \
     "$root/examples/rmsnorm.c" > batch.c
 $cc -O2 -ffp-contract=off -shared -fPIC -I"$root/include" batch.c -lm -o batch.so || exit 1
