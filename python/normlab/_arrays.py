@@ -57,7 +57,7 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
             raise TypeError(f"{name} is {type(given).__name__}, not an array") from error
     try:
         return _from_dlpack(given)
-    except Exception as error:  # whatever the other library raises
+    except Exception as error:  # the other library may raise anything
         raise TypeError(f"{name} cannot be used in place: {error}") from error
 
 

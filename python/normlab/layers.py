@@ -14,8 +14,8 @@ _GATED = _core.OPS["gated_rmsnorm"], _core.OPS["gate_first_rmsnorm"]
 _FORWARD, _INFERENCE = _core.PASSES["forward"], _core.PASSES["inference"]
 _BACKWARD = _core.PASSES["backward"]
 
-_Y = "out, or a new array as x; for a tensor of PyTorch a tensor"
-_GRADIENTS = "dx, which is out or as x, and the sums over the rows, each (c,), in gamma's type"
+_Y = "out, or a new array like x; a PyTorch tensor if x is one"
+_GRADIENTS = "dx, in out or in a new array like x, and the sums over the rows, each (c,), in gamma's type"
 _CHANNELS = ("(N, C, ...), as NCHW, or (N, C); C-contiguous",
              "What is normalized. float32, float16 or bfloat16, which outputs have too; arithmetic is float32.")
 _SAVED = ("(c,), float32", "Statistics: forward writes them, backward reads them; None: it computes them.")

@@ -116,7 +116,7 @@ def _only(glob: "str | None", spelling: str) -> "str | None":
 
 
 def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int, seconds: float) -> Measurements:
-    """Each in turns with the first, in a process without the threads and the heap of this one."""
+    """Times each case in turns with `first`, in a new process, which has none of our threads and heap."""
     import json
     import sys
     from operator import index
@@ -138,7 +138,7 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
     return found
 
 
-@documented("Measurements: a list of Measurement that prints as a table, that of `against` first",
+@documented("Measurements: a list that prints as a table; the Measurement of `against` comes first",
             "ValueError\n    A case, a name or an implementation is wrong; nothing was timed.",
             cases=("str", 'Such as "layernorm/forward/f32/64x1024/normal"; braces may have lists and ranges.'),
             against=("str", "A case to compare each case with, in the same rounds. Each of the two has one implementation."),

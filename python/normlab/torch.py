@@ -94,9 +94,9 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
              eps: Optional[float] = None, residual: Optional[Tensor] = None, cast_before_weight: bool = False,
              rounded_sum: bool = False) -> Any:
-    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual as in layer_norm. What is
-    rounded to the input's type, besides the result: with cast_before_weight the normalized value, with rounded_sum
-    input + residual before it is normalized. Qwen3 and Llama in transformers do both."""
+    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual as in layer_norm. The
+    input's type also rounds, with cast_before_weight, the normalized value and, with rounded_sum, input + residual before
+    it is normalized. Qwen3 and Llama in transformers do both."""
     return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps, cast_before_weight, rounded_sum)
 
 
@@ -221,7 +221,7 @@ _SWAPS = {getattr(torch.nn, kind.__name__): kind
 
 
 def _foreign(module: torch.nn.Module) -> Optional[type]:
-    """The class that replaces a model's own RMSNorm, if that has the name, the parts and the numbers of one."""
+    """Our class for a module that has the name, the parts and the numbers of an RMSNorm; None: it is none."""
     weight, eps = (next((getattr(module, name) for name in names if hasattr(module, name)), None)
                    for names in (("weight",), ("variance_epsilon", "eps")))
     if not type(module).__name__.endswith("RMSNorm") or isinstance(module, torch.nn.RMSNorm) or \
@@ -232,7 +232,7 @@ def _foreign(module: torch.nn.Module) -> Optional[type]:
     with torch.no_grad():
         try:
             theirs = type(module).forward(module, x)  # without hooks
-        except Exception:  # whatever a foreign module raises
+        except Exception:  # a foreign module may raise anything
             return None
         found: Any = None, None, -1.0
         for kind, before in (RMSNorm, False), (RMSNorm, True), (Qwen2RMSNorm, False):
@@ -248,10 +248,10 @@ def _foreign(module: torch.nn.Module) -> Optional[type]:
 
 
 def swap(model: torch.nn.Module) -> list[str]:
-    """Makes the norms of a model this library's, in place, and returns their names in the model.
+    """Replaces the norms of a model by this library's, in place, and returns their names in the model.
 
-    These are the LayerNorm, RMSNorm and BatchNorm of torch.nn, and RMSNorms of a model's own, as LlamaRMSNorm and
-    GemmaRMSNorm of transformers, if they give the same numbers on a probe. Parameters, buffers and hooks stay, so an
+    Replaces LayerNorm, RMSNorm and BatchNorm of torch.nn, and classes such as LlamaRMSNorm and GemmaRMSNorm of
+    transformers if they give the same numbers on a probe. Parameters, buffers and hooks stay, so an
     optimizer may have been made before; subclasses of torch.nn's classes stay too.
     """
     swapped = []

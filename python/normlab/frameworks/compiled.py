@@ -6,13 +6,13 @@ from .registry import attempt, confine, make
 from .verify import problem, race_judged
 
 BY_HAND = {"cpu": ("pytorch", "normlab"), "cuda": ("pytorch", "liger")}
-MARGIN = 5  #: per cent more time that still count as reached
+MARGIN = 5  #: up to this many per cent more time, the other kernel counts as reached
 
 
 class Compiled(NamedTuple):
     """A row of the results. Times in nanoseconds a call; savings of torch.compile, in per cent of the other's time."""
 
-    how: str  #: whose kernel is written by hand
+    how: str  #: the framework whose kernel is written by hand
     version: str
     case: str  #: "layernorm/forward/f32/64x1024/normal"
     threads: int

@@ -1,5 +1,5 @@
-"""JAX: jax.jit of the norm as JAX has it. jax.nn.standardize is its LayerNorm, and computes the variance as
-mean(x^2) - mean(x)^2 unless told "stable"; RMSNorm is a formula. Sums are in float32, as in Flax."""
+"""JAX under jax.jit. LayerNorm is jax.nn.standardize, whose variance is mean(x^2) - mean(x)^2 by default; RMSNorm is
+written out, because JAX has none. Sums are in float32, as in Flax."""
 import os
 from typing import Any
 

@@ -82,7 +82,7 @@ class PyTorch:
         cuda = self.torch.cuda
         stream, graph = cuda.Stream(), cuda.CUDAGraph()
         stream.wait_stream(cuda.current_stream())
-        with cuda.stream(stream):  # as PyTorch asks for before recording
+        with cuda.stream(stream):  # PyTorch requires a warm-up before recording
             for _ in range(3):
                 start()
         cuda.current_stream().wait_stream(stream)

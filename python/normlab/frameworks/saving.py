@@ -29,7 +29,7 @@ class Saving(NamedTuple):
     log_high: float = nan
     aa_band: float = nan  #: of LayerNorm against itself
     rounds: int = 0
-    call_ns: float = nan  #: of one LayerNorm that is called from Python and waited for, where calls are queued
+    call_ns: float = nan  #: if calls are queued: of a single LayerNorm call from Python, until its result is there
     why: str = ""
 
 

@@ -20,10 +20,10 @@ class Step(NamedTuple):
     threads: int
     verdict: str
     step_ns: float = nan  #: with LayerNorm
-    share: float = nan  #: of the norms: the time that a step without them saves
+    share: float = nan  #: of the norms: what a step without norms saves
     share_low: float = nan
     share_high: float = nan
-    saving: float = nan  #: of the step with RMSNorm
+    saving: float = nan  #: what a step with RMSNorm saves
     saving_low: float = nan
     saving_high: float = nan
     rounds: int = 0

@@ -27,8 +27,8 @@ def problem(op: str, tail: str) -> Problem:
 
 
 def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDArray[Any]) -> Optional[NDArray[Any]]:
-    """The judge knows the unit of float32 only. So this returns, for a `got` of 16 bits, the float32 nearest to the exact
-    sum within one unit of `got`: the roundoff of its type times the size of the terms, as for y and dx."""
+    """Prepares dgamma and dbeta of 16 bits for the judge, which knows only the unit of float32: returns the float32
+    nearest to the exact sum within one unit of `got`, the roundoff of its type times the size of the terms."""
     if got is None or got.dtype == np.float32:
         return got
     wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * scale.astype(np.float64)
@@ -65,7 +65,7 @@ def same(a: Arrays, b: Arrays) -> bool:
 
 
 def race_judged(layers: list[tuple[str, Problem, Layer]], seconds: float) -> tuple[Optional[Race], str]:
-    """Layers by name: judged, timed in turns, and judged again. Or no times, and the fault."""
+    """Judges the layers, times them in turns and judges them again; returns the times, or None and the fault."""
     before = [layer.outputs(layer.call()) for _, _, layer in layers]
     for (name, given, _), outputs in zip(layers, before):
         if why := wrong(judge_all(given, outputs)):
