@@ -143,7 +143,7 @@ def claims_table():
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
-            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # the sentence has that interval
+            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else the sentence has the interval
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "")
         lines.append([cell.replace("|", "\\|") for cell in cells])
@@ -218,7 +218,7 @@ def pages():
             CHAPTER_PAGE: markers.filled(CHAPTER_PAGE, saving=says, measured=chapter_table())}
 
 
-TEXTS = ["claim", "source", "why", "answer", "sentence"]  # written once for a claim
+TEXTS = ["claim", "source", "why", "answer", "sentence"]  # columns that are written once a claim
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
         "high", "rounds", "passes", "skipped", "outcome", "where", *TEXTS]
 FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags"]  # of a machine
@@ -243,7 +243,7 @@ def add(home, evidence, program):
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.with_name("races.csv"), kept)
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
-            if keys[0] in known:  # kept passes do without the machine's
+            if keys[0] in known:  # no machine's facts: not for a pass that is kept
                 files.write_facts(path, known, [key for key in keys if key in known])
     out = home.parent / "claims.csv"
     says = subprocess.run([program, "claims", "--evidence", home / "claims", "--out", out], stdout=subprocess.DEVNULL,

@@ -161,7 +161,7 @@ def rounds(r):
 
 # Chapter, question, answer, and what draws and computes the words in braces.
 QUESTIONS = [
-    (0, "What does a case name, what an implementation, and which of the two has a bound on its error?", "A case: layer, pass, type, shape, data. An implementation: how it is computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
+    (0, "What does a case name, what does an implementation name, and to which of the two does an error bound belong?", "A case: layer, pass, type, shape, data. An implementation: how it is computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
     (1, "All weights of a plain network are {a} times those of He's initialization. By which factor do the activations of layer {layers} differ from those of layer 0?", "{a}^{layers} = {size}.", powers),
     (1, "In the same network, why do the gradients of all weights carry one factor, whatever the layer?", "dW_l = δ_l x_{l−1}^T: δ has a^(L−l), x has a^(l−1), and the product a^(L−1) has no l.", None),
     (1, "The rows of x become ten times as large in front of RMSNorm. What becomes of y, and of dx?", "y stays, up to eps. dx becomes a tenth.", None),
@@ -173,7 +173,7 @@ QUESTIONS = [
     (3, "Which of BatchNorm's four problems in a language model does masking the padding solve, and which does a larger batch?", "Masking: padding. A larger batch: the noise, and most of the gap between training and inference. The look ahead stays.", None),
     (3, "Why is there no gap between training and inference in LayerNorm?", "Its statistics are the row's own in both; there is nothing to keep.", None),
     (4, "The row {row}, eps = 0: LayerNorm's xhat?", "{y}", lambda r: norm_of("layernorm", r)),
-    (4, "LayerNorm of {row} is {y}, with eps = 0. What is it of {a} times the row plus {b}, and of the row times −1?", "The same; and {minus}.", scaled),
+    (4, "LayerNorm of {row} is {y}, with eps = 0. What is LayerNorm of {a} times the row plus {b}, and of the row times −1?", "The same; and {minus}.", scaled),
     (4, "With eps = 1e-5, at which σ has the output half its size?", "var + eps = 4 var, so σ = √(eps / 3) = 0.0018.", None),
     (5, "The row {row}, eps = 0: RMSNorm's xhat?", "{y}", lambda r: norm_of("rmsnorm", r)),
     (5, "A row has mean {mean} and standard deviation {sigma}. What are its RMS, and mean and standard deviation of RMSNorm's xhat?", "{rms}; {t} and {rest}.", pythagoras),
