@@ -40,7 +40,7 @@ def lines(text, renderer):
 
 
 def faults(texts, page, smallest=SMALLEST):
-    """Describes overlaps in words. The page is a box like those of the texts."""
+    """Describes overlaps in words. page: the box that texts must not leave."""
     found = []
     for (a, _, first), (b, _, second) in combinations(texts, 2):
         wide = min(first.x1, second.x1) - max(first.x0, second.x0)

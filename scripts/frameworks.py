@@ -164,7 +164,7 @@ def invariance(rows):
 
 
 def roundings(rows):
-    """A layer a line. An order that gives every bit of a type has its name alone in the cell."""
+    """A layer a line. A cell is the name of the order alone if that order gives every bit of the type."""
     layers = {}
     for row in rows:
         name, dtype = row["case"].split("/")

@@ -77,7 +77,7 @@ def parser(doc, *flags, results=None, program=False):
 
 
 def update_or_check(doc, program=False):
-    """A parser that requires one of two options, and their group."""
+    """A parser, and its group of options, of which the user must give one."""
     made = parser(doc, program=program)
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--update", action="store_true")

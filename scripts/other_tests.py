@@ -125,8 +125,8 @@ def in_words(rows):
         f"Of {seen} wrong kernels {passed} pass `{HEADLINE}` ({mutants} mutants, {labs_} of the labs, {museum} of the museum), and "
         f"{through(rows)} are caught by none of the {len(usable(rows))} tests that accept a right kernel. `{STRICT}` with its "
         f"defaults accepts {wrong} of {all_} wrong kernels and {right} of {of} right ones. It accepts {len(mistakes)} wrong "
-        "formulas, which are computed without roundings: with its gamma of 1 and beta of 0 they give what the right formula "
-        f"gives. In {affine} gamma or beta is wrong, left out or at the wrong place, and {cast} round before they multiply by "
+        "formulas, computed without roundings, that are right with gamma 1 and beta 0, which this test takes. "
+        f"In {affine} gamma or beta is wrong, left out or at the wrong place, and {cast} round before they multiply by "
         "gamma" + f"; {others} are other mistakes" * bool(others) + ".", 120))
 
 

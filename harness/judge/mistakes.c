@@ -14,16 +14,16 @@ enum {
     ANY,
     HALVES,        /* y or dx has 16 bits */
     PLACES,        /* a group is a channel with several places */
-    GROUPS_BEFORE, /* most groups have one before them, */
-    MEANS_BEFORE,  /* and it has a mean */
+    GROUPS_BEFORE, /* most groups follow another group, */
+    MEANS_BEFORE,  /* which has a mean */
     GRADIENTS,     /* dgamma and dbeta were given */
     DGAMMA,        /* dgamma was given */
-    ROWS,          /* there are two */
+    ROWS,          /* there are two rows */
     RUNNING,       /* running statistics were given */
     GAIN,          /* gamma was given */
     AFFINE,        /* gamma and beta were given */
     RESIDUAL,      /* the residual, or dresidual, was given */
-    ROUNDED_SUM,   /* and it is part of a sum that is rounded */
+    ROUNDED_SUM,   /* and the sum with it is rounded */
     CENTRED,       /* there is a mean */
     LAST_GATE,     /* a gate comes last, */
     FIRST_GATE     /* or first */

@@ -79,7 +79,7 @@ Test(answers, outcomes) {
                   claim_outcome_name(table[i].outcome));
     }
     cr_expect(seen == (1 << CLAIM_OUTCOMES) - 1, "not every outcome was reached");
-    /* A count has no "no difference", and so no other way round. */
+    /* No value of a count means no difference, so no count is the other way round. */
     const claim *c = claim_with("scans", (predicate){2, 2}, 0, 1, &(estimate){1, 1, 1});
     cr_expect(claim_outcome_of(c, &c->at[0]) == LESS);
 }
