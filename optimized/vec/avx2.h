@@ -21,13 +21,44 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
     return _mm256_fmadd_ps(a, b, c);
 }
 
+/* The first k < 8 halves. Two loads overlap: pieces that memcpy() stores would stall the load that
+ * joins them. Outlined, as inlined everywhere it would be most of the code. */
+static __attribute__((noinline, unused)) __m128i vload_some(const uint16_t *h, size_t k) {
+    uint64_t low = k ? h[0] : 0, end = 0;
+    if (k >= 4) {
+        const size_t shift = 8 * (8 - k); /* half of it, since 64 bits at once are undefined */
+        memcpy(&low, h, 8), memcpy(&end, h + k - 4, 8);
+        end = end >> shift >> shift;
+    } else if (k >= 2) {
+        uint32_t first;
+        memcpy(&first, h, 4);
+        low = k == 3 ? first | (uint64_t)h[2] << 32 : first;
+    }
+    return _mm_set_epi64x((int64_t)end, (int64_t)low);
+}
+
+static __attribute__((noinline, unused)) void vstore_some(uint16_t *h, size_t k, __m128i halves) {
+    const uint64_t low = (uint64_t)_mm_cvtsi128_si64(halves);
+    if (k >= 4) {
+        const size_t shift = 8 * (8 - k);
+        const uint64_t high = (uint64_t)_mm_extract_epi64(halves, 1);
+        const uint64_t end = low >> 16 * (k - 4) | high << shift << shift;
+        memcpy(h, &low, 8), memcpy(h + k - 4, &end, 8);
+    } else if (k >= 2) {
+        memcpy(h, &low, 4);
+        h[k - 1] = (uint16_t)(low >> 16 * (k - 1));
+    } else if (k) {
+        h[0] = (uint16_t)low;
+    }
+}
+
 NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
     if (t == NL_F32) {
         const float *f = (const float *)p + i;
         return k >= VLEN ? _mm256_loadu_ps(f) : _mm256_maskload_ps(f, vmask(k));
     }
-    __m128i half = _mm_setzero_si128();
-    memcpy(&half, (const uint16_t *)p + i, k >= VLEN ? sizeof half : 2 * k);
+    const uint16_t *h = (const uint16_t *)p + i;
+    const __m128i half = k >= VLEN ? _mm_loadu_si128((const __m128i *)h) : vload_some(h, k);
     if (t == NL_F16) return _mm256_cvtph_ps(half);
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
 }
@@ -47,8 +78,12 @@ NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
             _mm256_maskstore_ps(f, vmask(k), v);
         return;
     }
-    __m128i half = vhalves(t, v);
-    memcpy((uint16_t *)p + i, &half, k >= VLEN ? sizeof half : 2 * k);
+    uint16_t *h = (uint16_t *)p + i;
+    const __m128i half = vhalves(t, v);
+    if (k >= VLEN)
+        _mm_storeu_si128((__m128i *)h, half);
+    else
+        vstore_some(h, k, half);
 }
 
 NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {

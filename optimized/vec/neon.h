@@ -25,9 +25,10 @@ NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
         memcpy(lanes, (const float *)p + i, 4 * k);
         return vld1q_f32(lanes);
     }
+    const uint16_t *h = (const uint16_t *)p + i;
     uint16_t lanes[VLEN] = {0};
-    memcpy(lanes, (const uint16_t *)p + i, k >= VLEN ? sizeof lanes : 2 * k);
-    uint16x4_t half = vld1_u16(lanes);
+    if (k < VLEN) h = memcpy(lanes, h, 2 * k);
+    uint16x4_t half = vld1_u16(h);
     if (t == NL_F16) return vcvt_f32_f16(vreinterpret_f16_u16(half));
     return vreinterpretq_f32_u32(vshll_n_u16(half, 16));
 }
@@ -39,11 +40,17 @@ NL_INLINE uint16x4_t vhalves(nl_dtype t, vf v) {
 
 NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
     if (t == NL_F32) {
-        memcpy((float *)p + i, &v, k >= VLEN ? sizeof v : 4 * k);
-    } else {
-        uint16x4_t half = vhalves(t, v);
-        memcpy((uint16_t *)p + i, &half, k >= VLEN ? sizeof half : 2 * k);
+        if (k >= VLEN)
+            vst1q_f32((float *)p + i, v);
+        else
+            memcpy((float *)p + i, &v, 4 * k);
+        return;
     }
+    const uint16x4_t half = vhalves(t, v);
+    if (k >= VLEN)
+        vst1_u16((uint16_t *)p + i, half);
+    else
+        memcpy((uint16_t *)p + i, &half, 2 * k);
 }
 
 NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {

@@ -58,7 +58,10 @@ NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
         memcpy((float *)p + i, &v, 4 * k);
     } else {
         __m128i half = vhalves(t, v);
-        memcpy((uint16_t *)p + i, &half, k >= VLEN ? 2 * VLEN : 2 * k);
+        if (k >= VLEN)
+            _mm_storel_epi64((__m128i *)((uint16_t *)p + i), half);
+        else
+            memcpy((uint16_t *)p + i, &half, 2 * k);
     }
 }
 
