@@ -4,7 +4,8 @@
  *        weight, the loops of rows/forward.c run. Rows of whole cache lines are stored past the
  *        caches if the plan says so.
  * gain   Reducing a vector, the root and the division take longer than the rest of a short row.
- *        Together, they take little more for 16 rows than for one.
+ *        Together, they take little more for 16 rows than for one. LayerNorm writes such a group
+ *        while the means of the next one are on their way.
  * fails  Few rows; and long ones, which leave the first-level cache before they are written.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"

@@ -64,9 +64,10 @@ NL_INLINE void reduce(const vf *of_rows, size_t rows, float *sums) {
 NL_INLINE void finish_rows(some_rows *s, size_t rows, const float *d, double per_c, float eps) {
 #pragma omp simd
     for (size_t a = 0; a < rows; a++) {
-        const double sum = d[a], c = sum * per_c, var = (s->squares[a] - c * sum) * per_c;
+        const double sum = d ? d[a] : 0, c = sum * per_c, var = (s->squares[a] - c * sum) * per_c;
         const float rstd = 1 / sqrtf((float)var + eps);
-        s->rstd[a] = rstd, s->shift[a] = (float)c * rstd, s->saved[a] = s->mean[a] + (float)c;
+        s->rstd[a] = rstd;
+        if (d) s->shift[a] = (float)c * rstd, s->saved[a] = s->mean[a] + (float)c;
     }
     int inside = 0;
     const float least = eps < 0x1p-96f ? 0x1p-96f : 0;
@@ -77,35 +78,56 @@ NL_INLINE void finish_rows(some_rows *s, size_t rows, const float *d, double per
 }
 
 /* Compiled once, for all shapes. */
-static NL_OUTLINED void finish_together(some_rows *s, const float *d, double per_c, float eps) {
+static NL_OUTLINED void finish_layernorm(some_rows *s, const float *d, double per_c, float eps) {
     finish_rows(s, TOGETHER, d, per_c, eps);
 }
+static NL_OUTLINED void finish_rmsnorm(some_rows *s, double per_c, float eps) {
+    finish_rows(s, TOGETHER, NULL, per_c, eps);
+}
 
-NL_INLINE void sum_rows(some_rows *s, nl_view v, size_t r, size_t rows, size_t count,
-                        row_shape shape, bool centred) {
+/* d is NULL for RMSNorm. */
+NL_INLINE void finish(some_rows *s, size_t rows, const float *d, double per_c, float eps) {
+    if (rows == 1)
+        finish_rows(s, 1, d, per_c, eps);
+    else if (d)
+        finish_layernorm(s, d, per_c, eps);
+    else
+        finish_rmsnorm(s, per_c, eps);
+}
+
+/* A group's first reading: LayerNorm's means, or RMSNorm's statistics. */
+NL_INLINE void begin_rows(some_rows *s, nl_view v, size_t r, size_t rows, size_t count,
+                          row_shape shape, bool centred) {
     const double per_c = 1 / (double)v.c;
     float d[TOGETHER] = {0};
-    vf in_lanes[TOGETHER], of_squares[TOGETHER];
+    vf in_lanes[TOGETHER];
     for (size_t a = 0; a < count; a++) s->x[a] = nl_row(v, r + a).x;
     for (size_t a = count; a < rows; a++) s->x[a] = s->x[count - 1];
-    for (size_t a = 0; a < rows; a++) s->mean[a] = 0;
-    if (centred) {
-        for (size_t a = 0; a < rows; a++)
-            in_lanes[a] = sum_lanes(v.t, s->x[a], shape, 0, true, false).d;
-        reduce(in_lanes, rows, d);
-#pragma omp simd
-        for (size_t a = 0; a < rows; a++) s->mean[a] = (float)(d[a] * per_c);
-    }
     for (size_t a = 0; a < rows; a++) {
-        const lane_sums both = sum_lanes(v.t, s->x[a], shape, s->mean[a], centred, true);
+        const lane_sums sums = sum_lanes(v.t, s->x[a], shape, 0, centred, !centred);
+        in_lanes[a] = centred ? sums.d : sums.squares;
+    }
+    if (!centred) {
+        reduce(in_lanes, rows, s->squares);
+        finish(s, rows, NULL, per_c, v.eps);
+        return;
+    }
+    reduce(in_lanes, rows, d);
+#pragma omp simd
+    for (size_t a = 0; a < rows; a++) s->mean[a] = (float)(d[a] * per_c);
+}
+
+/* LayerNorm's second reading. */
+NL_INLINE void end_rows(some_rows *s, nl_view v, size_t rows, row_shape shape) {
+    float d[TOGETHER] = {0};
+    vf in_lanes[TOGETHER], of_squares[TOGETHER];
+    for (size_t a = 0; a < rows; a++) {
+        const lane_sums both = sum_lanes(v.t, s->x[a], shape, s->mean[a], true, true);
         in_lanes[a] = both.d, of_squares[a] = both.squares;
     }
-    if (centred) reduce(in_lanes, rows, d);
+    reduce(in_lanes, rows, d);
     reduce(of_squares, rows, s->squares);
-    if (rows == 1)
-        finish_rows(s, 1, d, per_c, v.eps);
-    else
-        finish_together(s, d, per_c, v.eps);
+    finish(s, rows, d, 1 / (double)v.c, v.eps);
 }
 
 typedef struct held_parameters {
@@ -148,7 +170,7 @@ NL_INLINE void put_lanes(nl_view v, const some_rows *s, size_t a, void *y, row_s
 NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_t end,
                         row_shape shape, const held_parameters *held, bool centred) {
     const size_t bytes = (end - a) * sizeof *s->rstd;
-    if (v.mean) memcpy(v.mean + r + a, s->saved + a, bytes);
+    if (centred && v.mean) memcpy(v.mean + r + a, s->saved + a, bytes);
     if (v.rstd) memcpy(v.rstd + r + a, s->rstd + a, bytes);
     for (; a < end; a++) {
         void *const y = nl_row(v, r + a).y;
@@ -159,45 +181,56 @@ NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_
     }
 }
 
-/* Computes a group of `rows` rows (a constant) from row r on, of which `count` exist. */
-NL_INLINE void do_rows(const nl_view *whole, nl_view v, size_t r, size_t rows, size_t count,
-                       row_shape shape, const held_parameters *held, bool centred) {
-    some_rows s;
-    sum_rows(&s, v, r, rows, count, shape, centred);
-    if (!s.some_outside) {
-        put_rows(v, &s, r, 0, count, shape, held, centred);
+/* Writes a group, of which `count` rows exist. */
+NL_INLINE void put_group(const some_rows *s, const nl_view *whole, nl_view v, size_t r,
+                         size_t count, row_shape shape, const held_parameters *held, bool centred) {
+    if (!s->some_outside) {
+        put_rows(v, s, r, 0, count, shape, held, centred);
         return;
     }
     for (size_t a = 0; a < count; a++) {
-        if (out_of_range(v, (totals){0, s.squares[a]}))
+        if (out_of_range(v, (totals){0, s->squares[a]}))
             in_double(whole, r + a, centred);
         else
-            put_rows(v, &s, r, a, a + 1, shape, NULL, centred);
+            put_rows(v, s, r, a, a + 1, shape, NULL, centred);
+    }
+}
+
+/* All rows, in groups of `rows` (a constant). LayerNorm reads a group, writes the one before, and
+ * reads the group again, so that the processor need not wait for means and roots. */
+NL_INLINE void in_groups(const nl_view *whole, nl_view v, size_t rows, row_shape shape,
+                         const held_parameters *held, bool centred) {
+    const bool alternates = centred && rows > 1;
+    some_rows groups[2];
+    for (size_t r = 0, before = 0, count; r < v.n || before;
+         r += rows, before = alternates ? count : 0) {
+        some_rows *const s = &groups[alternates ? r / rows % 2 : 0];
+        count = r >= v.n ? 0 : v.n - r < rows ? v.n - r : rows;
+        if (count) begin_rows(s, v, r, rows, count, shape, centred);
+        if (before)
+            put_group(&groups[(r / rows + 1) % 2], whole, v, r - rows, before, shape, held,
+                      centred);
+        if (count && centred) end_rows(s, v, rows, shape);
+        if (!alternates) put_group(s, whole, v, r, count, shape, held, centred);
     }
 }
 
 NL_INLINE void rows_of(const nl_view *whole, nl_view v, row_shape shape, bool centred) {
     const held_parameters held = hold(v, shape);
-    for (size_t r = 0; r < v.n; r += TOGETHER)
-        do_rows(whole, v, r, TOGETHER, v.n - r < TOGETHER ? v.n - r : TOGETHER, shape, &held,
-                centred);
+    in_groups(whole, v, TOGETHER, shape, &held, centred);
 }
 
 NL_INLINE void rows_by_length(const nl_view *whole, nl_view v, bool streams, bool centred) {
     const size_t vectors = (v.c + VLEN - 1) / VLEN, last = v.c - (vectors - 1) * VLEN;
     if (v.n <= FEW)
-        for (size_t r = 0; r < v.n; r++)
-            do_rows(whole, v, r, 1, 1, (row_shape){vectors, last, streams}, NULL, centred);
+        in_groups(whole, v, 1, (row_shape){vectors, last, streams}, NULL, centred);
     else
         switch (vectors) {
         case 1: rows_of(whole, v, (row_shape){1, last, streams}, centred); break;
         case 2: rows_of(whole, v, (row_shape){2, last, streams}, centred); break;
         case 3: rows_of(whole, v, (row_shape){3, last, streams}, centred); break;
         case 4: rows_of(whole, v, (row_shape){4, last, streams}, centred); break;
-        default:
-            for (size_t r = 0; r < v.n; r += TOGETHER)
-                do_rows(whole, v, r, TOGETHER, v.n - r < TOGETHER ? v.n - r : TOGETHER,
-                        (row_shape){vectors, last, streams}, NULL, centred);
+        default: in_groups(whole, v, TOGETHER, (row_shape){vectors, last, streams}, NULL, centred);
         }
 }
 
