@@ -152,6 +152,7 @@ static const char *const thorough_suite[] = {
     "{" ROWS
     "/forward,batchnorm/{forward,inference}}/f32/{24x64,64x512}/normal/gain=1e-40/threads=3",
     "{" ROWS ",batchnorm}/backward/f32/{24x64,64x512}/normal/dy=scale:1e-39/threads=3",
+    "batchnorm/backward/f32/{2x1,8x3}/middle:-1e4/dy=scale:2e-40/gamma=scale:1e37",
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/131x16/normal/"
     "threads=100",
     /* the ends of float's range, where rstd leaves it */

@@ -115,6 +115,8 @@ static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
     out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.scale);
     /* a product with x - mean is multiplied by rstd twice */
     if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
+    /* BatchNorm's factor of x - mean may be subnormal */
+    if (nl_layers[p->op].by_channel) add_underflow(&out, gain * fabsl((long double)w->xhat[i]));
     if (d->in->impl &&
         d->in->impl->method == NL_ONE_PASS) /* the error of b in a * dy + b * x + c */
         add_underflow(&out,
