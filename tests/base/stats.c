@@ -161,6 +161,19 @@ Test(stats, coverage_of_differences) {
     }
 }
 
+/* Three passes on each side tell 3 %, if passes differ by half a per cent. */
+Test(stats, small_differences_are_found) {
+    enum { POOLS = 20000 };
+    size_t found = 0;
+    for (uint64_t t = 0; t < POOLS; t++) {
+        double v[6];
+        for (size_t i = 0; i < 6; i++)
+            v[i] = 0.005 * random_normal(191, 6 * t + i) + 0.03 * (i > 2);
+        found += stats_verdict(stats_difference(v, 3, v + 3, 3), 0, 0.02) == SLOWER;
+    }
+    cr_expect(found >= 0.94 * POOLS, "%zu of %d", found, POOLS);
+}
+
 Test(stats, coverage_of_passes) {
     enum { MANY = 200001, POOLS = 20000, MOST = 12 };
     static double many[MANY];
