@@ -78,7 +78,7 @@ def answer(machines, sizes=False):
     found = lambda *races: [at[race] for race in races for at in machines if race in at]
     unfused = found(("unfused", CACHE), ("unfused", MEMORY))
     fused = [f"{against(rows)} at {shape(race[1])[0]}" + f" ({shape(race[1])[1]})" * sizes
-             for race in FUSED if (rows := found(race))]
+             + ", streamed" * (race[0] == "streaming") for race in FUSED if (rows := found(race))]
     parts = [f"{against(unfused)} unfused"] if unfused else []
     parts += [f"fused, with SIMD, {', '.join(fused)}"] if fused else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)
