@@ -90,6 +90,14 @@ static const char *const suite[] = {
     "/gap-x=1/gap-dresidual=2/gap-dx=3/gap-dy=4}",
     ROWS "/{forward,backward}/" TYPES "/24x{80,2048}/normal/inner=3/outer-gap=32"
          "{/in-place,/threads=3,/stores=streaming}",
+    "{" ROWS "/forward/" TYPES
+    "/12x{5,129}/normal{,/residual}{/inner=4,{/gap-x=3,/gap-y=3}{,/inner=4}}," ROWS
+    "/forward/" TYPES "/48x{5,72}/normal{,/residual}{,/no-gamma}/inner={2,6,8}/outer-gap=7"
+    "{,/in-place}}",
+    ROWS "/forward/f16/48x72/normal/residual/inner=8/parameters=f16{,/no-affine/in-place}"
+         "{,/cast-before-weight}",
+    ROWS "/forward/bf16/48x72/normal/residual/inner=6/parameters=bf16{,/in-place}"
+         "{,/cast-before-weight}",
     /* parameters in 16 bits, and sums that are rounded first */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/"
     "{f16/9x{5,72}/normal/parameters=f16,bf16/9x{5,72}/normal/parameters=bf16}{,/no-affine}",
@@ -134,6 +142,7 @@ static const char *const thorough_suite[] = {
     ROWS "/backward/f32/{16500x40,{1001,2001,3001,5001,6001,10001}x2}/normal",
     ROWS "/{forward,backward}/f32/2x{1001,2001,3001,5001,6001,10001}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x2x65543,131075x3x5}/normal",
+    ROWS "/{forward,backward}/f32/{2051x257,9003x65,140003x2}/normal",
     /* rows with equal beginnings */
     ROWS "/{forward,backward}/f32/{5x40,65x300}/alike",
     /* corners of tiles, and products of counts above 2^32 */

@@ -239,7 +239,11 @@ static bool take(portion *of, const pair_call *s, size_t first, size_t n, size_t
     const nl_problem *p = &s->in->c->problem;
     *of = (portion){.c = *s->in->c, .in = *s->in};
     of->in.c = &of->c, of->in.scratch = NULL;
-    of->c.problem.n = n, of->c.problem.stores = (nl_stores)(turn % 3);
+    nl_problem *own = &of->c.problem;
+    own->n = n, own->stores = (nl_stores)(turn % 3);
+    own->inner = 0; /* the rows are packed, and inner need not divide n */
+    own->x_stride = own->residual_stride = own->y_stride = own->residual_out_stride =
+        own->dy_stride = (nl_stride){0};
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         if (!s->in->at[a]) continue;
         const size_t each = stride(p, a), bytes = each ? n * each : nl_bytes(p, nl_args[a].extent);
