@@ -159,7 +159,7 @@ static bool brief(const nl_problem *p) {
  * rows of x, y, gamma and beta fill the first-level cache. In 16 bits the conversions hide it. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
     if (p->dtype != NL_F32) return false;
-    if (p->op != NL_LAYERNORM && brief(p)) return true;
+    if (p->op != NL_LAYERNORM && p->c < 192) return true;
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 
