@@ -1,6 +1,6 @@
 /* normlab_other_tests OUT.csv [FILE.c CASES]...: every suspect with its fate in each test. FILE: a
  * wrong kernel of a lab; CASES: those of its assignment. scripts/other_tests.py runs it, with
- * OMP_MAX_ACTIVE_LEVELS=0, so that the threads' shares run one after another and no race is drawn.
+ * OMP_MAX_ACTIVE_LEVELS=0, so that the threads' shares run in order and a race has one result.
  * SPDX-License-Identifier: MIT */
 #include "suspects.h"
 #include "base/csv.h"

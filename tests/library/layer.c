@@ -68,8 +68,8 @@ Test(layer, the_entry_points_take_what_the_table_says) {
     cr_assert(meaningful == JOBS, "%zu of %d jobs", meaningful, JOBS);
 }
 
-/* Which elements share a mean, and which a gamma: x is 100 times the group's number, and only one
- * element has a gradient. */
+/* Elements with one mean, and elements with one gamma: x is 100 times the number of its group, and a
+ * single element has a gradient. */
 Test(layer, groups_are_those_of_the_reference) {
     static const size_t all[][3] = {{3, 37, 1}, {5, 3, 7}, {1, 2, 1}};
     for (size_t k = 0; k < NL_OPS * sizeof all / sizeof *all; k++) {
