@@ -193,7 +193,7 @@ QUESTIONS = [
     (8, "Which three things stay in f32 in mixed precision, and why does bf16 need no loss scaling?", "The weights that are changed, statistics, and the parameters' gradients. Its exponent has the range of f32.", None),
     (9, "Why is E[x²] − mean² of 80000, 80001, 80002, 80003 negative in float?", "Both are near 6.4e9, where floats are 512 apart. Rounded, they differ by whole steps, here −1; 1.25 is far less.", None),
     (9, "The row {row}, eps = 0: y in exact arithmetic? What may one-pass give in float?", "{y}. One-pass subtracts numbers near 6.4e9: no digit is certain, NaN is possible.", lambda r: norm_of("layernorm", r, 80000)),
-    (9, "How do the errors of one-pass, two-pass and refined grow with κ, and where does each come from?", "κ²: the difference of large sums. κ: the mean rounded to a float. Not: the mean's error is measured and subtracted.", None),
+    (9, "How do the errors of one-pass, two-pass and refined grow with κ, and where does each come from?", "One-pass with κ²: the difference of large sums. Two-pass with κ: the mean rounded to a float. Refined does not grow: it measures and subtracts the mean's error.", None),
     (9, "Why does clipping a negative variance to 0 not repair one-pass?", "Where it is positive it is as wrong; clipping hides the NaN.", None),
     (10, "A sum of {c} squares: how many additions does a term go through at most, in {lanes} lanes and in one chain?", "About {additions}; {c} − 1.", lost),
     (10, "Two blocks: {a}, and {b}. Give mean and sum of squares of each, and merge them.", "Means {ma} and {mb}, squares {sa} and {sb}; together mean {m}, squares {s}.", moments),

@@ -165,8 +165,8 @@ static void describe_passes(const results *file, int side, bool shares) {
     if (file->part_count < 2) return;
     const pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_SPEED);
     if (side == 0 && !shares)
-        fprintf(stderr, "B/A is of times over the baseline's, which took turns with them in each "
-                        "pass; the baseline's own row is of times\n");
+        fprintf(stderr, "B/A compares times over the baseline's of the same rounds; the baseline's "
+                        "own row compares times\n");
     fprintf(stderr,
             "%c: %zu passes; standard deviation of a row, in the median, %.2f %% by its rounds, "
             "%.2f %% between passes\n",

@@ -65,7 +65,7 @@ static const struct family {
        "         * at = nl_at(v, i, j, k), i < v.n, k < v.s\n",
        "         *     nl_x(v, at)               x\n"
        "         *     nl_put(v, at, j, xhat)    stores y\n",
-       "         *     vload(v.t, v.x, at, few)  so many along k\n"
+       "         *     vload(v.t, v.x, at, few)  few elements along k\n"
        "         *     nl_gain(v.gamma, v.plus_one, j), and v.beta[j], if any\n"
        "         *     vround(v.t, xhat)         before the gain, if v.cast_before_weight\n"
        "         *     vstore(v.t, v.y, at, few, y)\n"},
@@ -78,7 +78,7 @@ static const struct family {
        "         *     nl_gain(v.gamma, v.plus_one, j)\n"
        "         *     nl_store(v.t, v.dx, at, dx)\n"
        "         *     v.dgamma[j], v.dbeta[j]   sums over the channel; NULL where not wanted\n",
-       "         *     vload(v.t, v.x, at, few), vload(v.t, v.dy, at, few)   so many along k\n"
+       "         *     vload(v.t, v.x, at, few), vload(v.t, v.dy, at, few)   few along k\n"
        "         *     v.mean[j], v.rstd[j]      as forward saved them\n"
        "         *     nl_gain(v.gamma, v.plus_one, j)\n"
        "         *     vstore(v.t, v.dx, at, few, dx)\n"

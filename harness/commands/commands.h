@@ -24,7 +24,7 @@ int cmd_claims(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 
-/* What normlab completes as a command's words beside options; the shell completes others. */
+/* The words after a command, options aside: normlab completes all kinds but OF_FILES. */
 typedef enum subcommand_words {
     OF_FILES,
     OF_IMPLEMENTATIONS,

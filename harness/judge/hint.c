@@ -283,7 +283,7 @@ static void find_cause(enquiry *q, hint *out) {
              wrong == 1 ? "this number" : "these numbers");
     if (!out->m.untried) return;
     const size_t used = strlen(cause);
-    snprintf(cause + used, size - used, "; %zu more were not tried on so many", out->m.untried);
+    snprintf(cause + used, size - used, "; %zu more take too long on this case", out->m.untried);
 }
 
 bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,

@@ -18,7 +18,7 @@ typedef struct answer {
     ref_outputs want;
     void *memory;
     plain *plain;         /* of each number of y or dx; NULL: not made */
-    plain *sums;          /* of residual_out, likewise */
+    plain *sums;          /* of each number of residual_out; NULL: not made */
     unsigned long number; /* unique in a process */
 } answer;
 

@@ -223,7 +223,7 @@ static void call(call_record *s) {
         strcpy(s->left, "allocates memory in each call, and keeps it");
     if (s->repeats && s->status == NL_OK) pair_repeat(&made);
     if (scratch_overrun(&s->in))
-        strcpy(s->left, "wrote behind its scratch, as far as a line of a cache goes");
+        strcpy(s->left, "wrote behind its scratch, within the last cache line");
     if (s->pairs && s->status == NL_OK && !*s->left && !pair_agrees(&made))
         strcpy(s->left,
                "gives other numbers while another thread calls it too: is a buffer static?");

@@ -81,7 +81,7 @@ static const void *at(image f, size_t offset, size_t count, size_t each) {
     return f.bytes + offset;
 }
 
-/* The first undefined symbol that is not `right`; "": none; NULL: this is not such a file. */
+/* The first undefined symbol that right() refuses; "": none; NULL: no ELF file of 64 bits. */
 static const char *first_refused(image f, bool (*right)(const char *name)) {
     const ElfW(Ehdr) *head = at(f, 0, 1, sizeof *head);
     if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;
