@@ -154,12 +154,13 @@ static bool brief(const nl_problem *p) {
     return p->pass == NL_FORWARD && p->c < 256;
 }
 
-/* Does pipelining lose (summing the next row while this one is written)? In f32 it does if rows are
- * short and without a mean, which hides little latency; if some of x comes from memory; or if two
- * rows of x, y, gamma and beta fill the first-level cache. In 16 bits the conversions hide it. */
-static bool each_row_alone(const nl_problem *p, const nl_caches *k) {
+/* Does pipelining lose (summing the next row while this one is written)? In f32 it does if there is
+ * no mean and each of impl's sums has less than three terms, which takes too short to hide anything;
+ * if some of x comes from memory; or if two rows of x, y, gamma and beta fill the first-level cache.
+ * In 16 bits the conversions hide it. */
+static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_impl *impl) {
     if (p->dtype != NL_F32) return false;
-    if (p->op != NL_LAYERNORM && p->c < 192) return true;
+    if (p->op != NL_LAYERNORM && p->c < 3 * (size_t)impl->lanes) return true;
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 
@@ -194,10 +195,12 @@ static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
     return p->s < 32 && outgrows(p, k, 1);
 }
 
-static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, bool stream) {
+static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, bool stream,
+                  const nl_impl *impl) {
     const bool halves = p->dtype != NL_F32;
     switch (when) {
-    case ROW_SHORT: return p->c <= (p->op != NL_LAYERNORM && !halves ? 64 : 96);
+    case ROW_SHORT: /* of the six vectors that it takes */
+        return p->op == NL_LAYERNORM || halves || p->c <= impl->c_max / 6 * 4;
     case FORKS: return fork;
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
@@ -205,7 +208,7 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* else four at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case WIDE_FROM_MEMORY: return wide_from_memory(p, k);
-    case ROW_ALONE: return each_row_alone(p, k);
+    case ROW_ALONE: return each_row_alone(p, k, impl);
     case ONE_ROW_FITS: return one_row_fits(p, k);
     case COLUMNS_BETWEEN: return columns_outgrow(p, k) && !spills(p, k, 3);
     case COLUMNS_OUTGROW: return columns_outgrow(p, k);
@@ -231,9 +234,9 @@ static const nl_impl *choose(const nl_problem *p, bool fork, bool stream, const 
     for (size_t i = 0; i < CHOICES; i++) {
         const choice *k = &choices[i];
         if (!(k->ops & NL_BIT(p->op)) || !(k->passes & NL_BIT(p->pass))) continue;
-        if (!holds(k->when, p, caches, fork, stream)) continue;
         const nl_impl *impl = entry_of(i, isa);
-        if (impl && nl_accepts(impl, p)) return impl;
+        if (impl && holds(k->when, p, caches, fork, stream, impl) && nl_accepts(impl, p))
+            return impl;
     }
     return NULL;
 }
