@@ -32,7 +32,7 @@ static bool take(void *context, const size_t *row) {
     return true;
 }
 
-/* Three classes of the possible rows that have not met, over all rows. */
+/* Counts, by trying every row, the triples of classes in possible rows that the array lacks. */
 static size_t missing(size_t *possible_rows) {
     size_t row[FEW], count = 0;
     memcpy(row, table.first, sizeof row);

@@ -147,8 +147,7 @@ Test(tune, values_are_taken_whole_or_refused) {
     leave_folder();
 }
 
-/* The library goes on with its defaults, and says so after the call that read the file, no other.
- */
+/* The library keeps its defaults, and reports this once: after the call that read the file. */
 Test(tune, a_bad_file_is_reported_once) {
     const float x[4] = {1, 2, 3, 4};
     float y[4];

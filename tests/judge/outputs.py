@@ -13,7 +13,7 @@ random = Random(7)
 
 
 def save(name, letter, shape, values):
-    """Rounded to the type, as they are returned."""
+    """Saves the values rounded to the type, and returns these."""
     values = [to(letter, v) for v in values]
     npy.save(name + ".npy", "<f%d" % struct.calcsize(letter), shape, values)
     return values

@@ -24,7 +24,7 @@ ran() { # ran NAME CODE COMMAND...
     "${@:3}" > stdout 2> stderr; code=$?
     check "$1" "$([ $code -eq "$2" ] || echo "exit code $code, not $2: $(grep -v '^$' stderr | tail -3)")"
 }
-# exits NAME CODE ARGUMENTS...: of the program, after the command $under_test, if set
+# exits NAME CODE ARGUMENTS...: runs the program, or its subcommand $under_test, and checks the exit code
 exits() { ran "$1" "$2" "$normlab" ${under_test:+"$under_test"} "${@:3}"; }
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
