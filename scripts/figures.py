@@ -46,8 +46,8 @@ def bundle(folder):
 
 
 def on_site(page, text):
-    """The text of a page with a figure at each marker, below what to try. In a chapter, what docs/figures.md says about the
-    figure replaces the paragraph after the marker, which links there."""
+    """The text of a page with a figure at each marker, below what to try. In a chapter, the text of docs/figures.md
+    about the figure replaces the paragraph after the marker, a link to that text."""
     sections, titles = {}, {}
     for part in re.split(r"(?m)^## ", PAGE.read_text() if PAGE.exists() else "")[1:]:
         title, name, words = re.match(rf"(.+)\n\n{MARKER.pattern[1:]}(.*)", part, flags=re.S).groups()

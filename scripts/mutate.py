@@ -112,7 +112,7 @@ class Workplace:
         return (certain or not old) and code == kept.read_bytes()
 
     def run(self, words, seconds, **own):
-        """Exit code and output; seconds are of the processor, which others use too."""
+        """Exit code and output. seconds: of processor time, since other programs run too."""
         words = ["timeout", "-k", "1", 30 * seconds, "sh", "-c", 'ulimit -t $0; exec "$@"', seconds, *words]
         own |= {"TMPDIR": str(self.home), "OMP_WAIT_POLICY": "passive"}
         done = subprocess.run([str(w) for w in words], cwd=self.home, env=os.environ | own, errors="replace",

@@ -3,8 +3,8 @@
 
     scripts/website.py [--out build/site]
 
-Every page of README.md and docs/, and what they link to, keeps its place, so links stay as GitHub shows them; a
-linked source file becomes a page of its own, a folder a list. Formulas become MathML here, so the pages need no
+README.md, docs/ and the pages that they link to keep their places, so links are those of GitHub. A linked source
+file becomes a page, a linked folder a list. Formulas become MathML here, so the pages need no
 script for them, no font, and no other host. The pages of the API come from include/normlab.h and python/normlab.
 Fails on a link that leads nowhere and on a formula that cannot be read. Needs requirements-site.txt."""
 from __future__ import annotations

@@ -45,8 +45,8 @@ void evidence_write(FILE *out, const race_row *row);
  * False: error says what is wrong with the file. */
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
 
-/* Closes a pass: appends the checksum of races.csv, and of what machine.txt says of the pass, to
- * machine.txt. A pass that has one and differs from it is damaged. */
+/* Closes a pass: appends to machine.txt the checksum of races.csv and of the facts about the pass. A
+ * pass that differs from its checksum is damaged. */
 bool evidence_seal(const char *folder);
 
 /* Adds the passes of a folder, FOLDER/PASS/races.csv with machine.txt beside it, with or without

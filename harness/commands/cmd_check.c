@@ -71,7 +71,7 @@ typedef struct job {
     report out, quiet; /* quiet: without a table */
     bool rows;         /* in the table: every row, not only failures */
     checkers checkers;
-    count *counts; /* one per implementation, then one for models; the checkers see them */
+    count *counts; /* one per implementation, then one for models; shared with the checkers */
     count all;
     unsigned char *states; /* [implementations][cases]: how each ended */
     error_record largest;

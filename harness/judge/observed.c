@@ -324,7 +324,7 @@ static void add_block(mistake_list *l, bool twice) {
     free(before);
     if (to > p->n) to = p->n;
     const size_t rows = to - from;
-    const bool end = from == 0 || to == p->n; /* has a row of the table */
+    const bool end = from == 0 || to == p->n; /* the table has such mistakes, too */
     if (!rows || rows == p->n || (end && (rows == 1 || rows == p->n - 1)) ||
         (end && s->threads > 1) || (!twice && end && (rows == p->n / 2 || rows == p->n - p->n / 2)))
         return;

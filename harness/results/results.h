@@ -31,7 +31,7 @@ typedef struct results {
     size_t count;
     fact *facts; /* in the order of x.machine.txt; none when there is no such file */
     size_t fact_count;
-    char warning[512]; /* "", or that the last line was cut off, or passes are, and left out */
+    char warning[512]; /* "", or what is left out: a last line, or passes, cut off */
     result **sorted;   /* by key */
     char *text, *facts_text;
     struct results *parts; /* of a pool: the passes */

@@ -38,7 +38,7 @@ static void after(void *context) {
         a->which = i;
         a->hash[i] = hash;
     }
-    arithmetic_restore(); /* also for candidates that take turns with a failed one */
+    arithmetic_restore(); /* a failed candidate must not change the others' arithmetic */
 }
 
 verdict candidate_verify(candidate *a) {

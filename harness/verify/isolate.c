@@ -148,8 +148,8 @@ static void join_lines(char *text) {
     for (size_t last = strlen(text); last && text[last - 1] == ' ';) text[--last] = '\0';
 }
 
-/* Printing on stdout is a failure. On stderr a runtime may warn, which is added to another failure.
- * Returns whether the call has failed. */
+/* Printing on stdout is a failure. Text on stderr, where runtimes warn, is only added to another
+ * failure. Returns whether the call has failed. */
 static bool describe_output(bool failed, char *why, size_t size) {
     enum { LONGEST = 119, HEARD = 4096 };
     char text[HEARD];

@@ -263,7 +263,7 @@ static void take_turns(call_record *s, int line) {
     protect(&s->in, s->writable);
     s->state = CALL_RUNS;
     if (worker_attach) worker_attach(&s->impl);
-    s->constants = constants_guard(&s->impl); /* as where it is verified */
+    s->constants = constants_guard(&s->impl); /* as in verification */
     const instance *in = own_copy(s);
     while (read(line, &turn, 1) == 1) {
         for (int i = 0; i < NL_ARGS && turn & TURN_WARM; i++)

@@ -38,7 +38,7 @@ typedef struct call_record {
 } call_record;
 
 /* A second guard lies above the stack, since buffers may follow: it catches writes far before
- * one. */
+ * a buffer. */
 enum {
     STACK_BYTES = 8 << 20,
     STACK_GUARD = 64 << 20,

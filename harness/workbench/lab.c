@@ -46,7 +46,7 @@ const char *lab_project(void) {
     return BUILD_SOURCE;
 }
 
-/* "../../docs/x.md" of a page in labs/NAME, from the project's folder. */
+/* The path from the project's folder of a link such as "../../docs/x.md" on a page in labs/NAME. */
 static void from_project(const lab *l, const char *to, int length, char path[300]) {
     if (length > 6 && strncmp(to, "../../", 6) == 0)
         snprintf(path, 300, "%.*s", length - 6, to + 6);

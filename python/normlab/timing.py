@@ -110,8 +110,8 @@ def _only(glob: "str | None", spelling: str) -> "str | None":
                     and op in row.ops and direction in row.passes and dtype in row.dtypes
                     and any(fnmatchcase(row.name, one) for one in glob.split(","))})
     if len(found) != 1:
-        raise ValueError(f"{glob} is {', '.join(found) or 'nothing'} for {spelling}: with against name one implementation, "
-                         "and that of the other case with baseline")
+        raise ValueError(f"{glob} is {', '.join(found) or 'nothing'} for {spelling}: with against=, "
+                         "impl and baseline must each name one implementation")
     return found[0]
 
 
@@ -148,7 +148,7 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
             precision=("float", "Stop when half of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
             threads: int = 1, seconds: float = 0.3, precision: float = 0.01) -> Measurements:
-    """Verifies and times implementations against each other, as `normlab bench`; or cases, as two layers.
+    """Verifies and times implementations against each other, as `normlab bench`; or with `against` two cases.
 
     >>> layers = "rmsnorm/forward/f32/4x64/normal", "layernorm/forward/f32/4x64/normal"
     >>> [row.verdict for row in normlab.measure(layers[0], against=layers[1], seconds=0.01)]

@@ -10,7 +10,7 @@ Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgam
 
 
 def aligned(a: NDArray[Any]) -> NDArray[Any]:
-    """A copy at the start of a page, as in `normlab bench`: NumPy's are often 16 bytes off, and wide loads cross lines."""
+    """A copy at the start of a page: NumPy's arrays are often 16 bytes off, and wide loads then cross lines."""
     room = np.empty(a.nbytes + 4096, np.uint8)
     begin = -room.ctypes.data % 4096
     copy = room[begin:begin + a.nbytes].view(a.dtype).reshape(a.shape)
