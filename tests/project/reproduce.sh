@@ -33,6 +33,7 @@ echo "python $*" >>called
 [[ $2 == pip ]] || printf 'how,version,case\none,1,some/case\n' >"${*: -1}"
 SH
 printf '#!/bin/sh\n' >bin/cmake
+printf '#!/bin/sh\n%s "$@" | if [ "$LC_ALL" = C ]; then cat; else tr . ,; fi\n' "$(type -P awk)" >bin/awk # mawk in German
 cp build/{release,peers}/normlab
 chmod +x build/*/normlab .venv*/bin/python bin/*
 PATH=$PWD/bin:$PATH
@@ -67,6 +68,7 @@ check "  and is drawn after each experiment" "$([ "$(grep -c 'min in all$' pages
 check "  and says at the end that all is there" "$(tail -n 1 pages | grep 'to come')"
 check "  has no peer" "$(grep -E 'peers|python' called)"
 check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || cat called)"
+check "  in a sixth of the time, in any locale" "$(grep -qF 'bench experiments/one.txt --seconds 0.05 ' called || cat called)"
 reproduce "a quick run" 0 --quick
 check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
 check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
