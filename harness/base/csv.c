@@ -175,3 +175,11 @@ bool crc_file(uint32_t *crc, const char *path) {
     const bool ok = f && !ferror(f);
     return f && fclose(f) == 0 && ok;
 }
+
+size_t files_in(const char *folder, const char *pattern, glob_t *found) {
+    char path[8300], *to = path;
+    for (; *folder && to < path + 8192; *to++ = *folder++)
+        if (strchr("*?[\\", *folder)) *to++ = '\\';
+    snprintf(to, 100, "/%s", pattern);
+    return glob(path, 0, NULL, found) == 0 ? found->gl_pathc : 0;
+}

@@ -1,7 +1,8 @@
 /* CSV: cuts a file into records and fields in place, with messages that name file and line, and
- * writes fields. Checksums of files. SPDX-License-Identifier: MIT */
+ * writes fields. Checksums and lists of files. SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <glob.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,3 +58,7 @@ void csv_number(FILE *out, double v);
 /* Continues a CRC-32, zlib's, which begins as 0, with a text or a file. False: cannot read it. */
 uint32_t crc_text(uint32_t crc, const char *text);
 bool crc_file(uint32_t *crc, const char *path);
+
+/* The files FOLDER/PATTERN, for globfree(); the folder's own special characters stand for
+ * themselves. Returns how many. */
+size_t files_in(const char *folder, const char *pattern, glob_t *found);

@@ -2,7 +2,6 @@
 #include "base/csv.h"
 #include "claims/evidence.h"
 
-#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,14 +202,6 @@ static void count_sittings(evidence *e) {
         e->sittings += r->when > 0 && evidence_apart(before, r);
 }
 
-static size_t matches(const char *folder, const char *pattern, glob_t *found) {
-    char path[8300], *to = path;
-    for (; *folder && to < path + 8192; *to++ = *folder++)
-        if (strchr("*?[\\", *folder)) *to++ = '\\';
-    snprintf(to, 100, "/%s", pattern);
-    return glob(path, 0, NULL, found) == 0 ? found->gl_pathc : 0;
-}
-
 void evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels) {
     glob_t found = {0}, torn = {0};
     char parent[4200]; /* as in docs/machines/NAME */
@@ -218,8 +209,8 @@ void evidence_read_folder(evidence *e, const char *folder, bool quick, const cha
     const origin home = origin_of(parent);
     origin o, latest = {.when = -INFINITY};
     double first = INFINITY;
-    e->torn += matches(folder, ".*.part", &torn);
-    const size_t count = matches(folder, "*/", &found);
+    e->torn += files_in(folder, ".*.part", &torn);
+    const size_t count = files_in(folder, "*/", &found);
     for (size_t i = 0; i < count; i++) {
         evidence one = {0};
         if (read_pass(&one, found.gl_pathv[i], &home, &o) && o.when > latest.when &&

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,12 +22,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#endif
+
 const char *process_program = "normlab";
 
 int process_run(char **argv) {
     int status;
     pid_t child = fork();
     if (child == 0) {
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* a killed parent leaves nobody who computes */
+#endif
         dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
         setenv("NL_PASS", "1", 1);
         execv("/proc/self/exe", argv);
@@ -209,14 +216,14 @@ static size_t show(const results *pool, bool csv, double margin) {
 
 /* Removes a folder of passes, complete or not: only the files that they wrote. */
 static void remove_all(const char *folder) {
-    static const char *const passes[] = {"%s/*", "%s/.*.part"},
-                             *const names[] = {"cases.txt", "bench.csv", "bench.rounds.csv",
-                                               "bench.machine.txt"};
+    static const char *const passes[] = {"*", ".*.part"}, *const names[] = {"cases.txt",
+                                                                            "bench.csv",
+                                                                            "bench.rounds.csv",
+                                                                            "bench.machine.txt"};
     for (size_t k = 0; k < sizeof passes / sizeof *passes; k++) {
         char path[4600];
-        glob_t found;
-        snprintf(path, sizeof path, passes[k], folder);
-        if (glob(path, 0, NULL, &found) != 0) continue;
+        glob_t found = {0};
+        files_in(folder, passes[k], &found);
         for (size_t i = 0; i < found.gl_pathc; i++) {
             for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
                 snprintf(path, sizeof path, "%.4000s/%s", found.gl_pathv[i], names[n]);

@@ -13,6 +13,7 @@
 #include "commands/commands.h"
 #include "workbench/load.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,8 @@ static bool describe_pass(const char *folder, const char *races, bool quick) {
     if (out) machine_write(out);
     if (out) fprintf(out, "races: %zu\nquick: %s\n", e.count, quick ? "yes" : "no");
     evidence_free(&e);
-    return out && fclose(out) == 0 && evidence_seal(folder);
+    if (out && fclose(out) == 0 && evidence_seal(folder)) return true;
+    return fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno)), false;
 }
 
 static bool run_pass(const void *context, const char *folder, unsigned seed) {
@@ -229,11 +231,13 @@ static bool gather(claims_job *j, pass_options *p) {
 /* The child's part: only races, into a file. */
 static int one_pass(claims_job *j, const char *path) {
     FILE *out = fopen(path, "w");
-    if (!out) return fprintf(stderr, "normlab: cannot write %s\n", path), NL_EXIT_USAGE;
+    if (!out)
+        return fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno)),
+               NL_EXIT_USAGE;
     bool ok = claims_race(j);
     evidence_heading(out);
     for (size_t i = 0; i < j->evidence.count; i++) evidence_write(out, &j->evidence.rows[i]);
-    ok = fclose(out) == 0 && ok;
+    ok = report_written(out, path) && ok;
     free(j->claims);
     evidence_free(&j->evidence);
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;

@@ -2,22 +2,16 @@
 #include "results/results.h"
 #include "base/csv.h"
 
-#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Its passes. */
-static size_t find(const char *folder, glob_t *found) {
-    char pattern[4096];
-    snprintf(pattern, sizeof pattern, "%s/*/bench.csv", folder);
-    return glob(pattern, 0, NULL, found) == 0 ? found->gl_pathc : 0;
-}
+static const char passes[] = "*/bench.csv";
 
 bool pool_is(const char *path) {
     glob_t found = {0};
-    const bool any = find(path, &found) > 0;
+    const bool any = files_in(path, passes, &found) > 0;
     globfree(&found);
     return any;
 }
@@ -194,7 +188,7 @@ static void leave_out(results *pool, char *const *paths) {
 
 bool pool_read(const char *folder, results *out, char *error, size_t error_size) {
     glob_t found = {0};
-    const size_t count = find(folder, &found);
+    const size_t count = files_in(folder, passes, &found);
     *out = (results){0};
     bool ok = count > 0 && count <= PASSES_MAX;
     if (!ok)

@@ -75,7 +75,7 @@ holds "fewer than three are a first look" grep -q 'fewer than 3 passes' stderr
 bench "${passes[@]}" --passes 1 --out kept
 holds "the next call adds to them" grep -q '^3 passes in kept; 12 rows, 0 failed' stderr
 holds "the table has them" test "$(grep -c ' 3 .*x  *\[.*baseline' stdout)" -eq 6
-TMPDIR=$work/tmp && mkdir tmp && export TMPDIR
+TMPDIR=$work/[t]mp && mkdir [t]mp && export TMPDIR
 bench "${passes[@]}" --passes 3
 holds "without --out they are pooled, and go again" test "$(column passes | sort -u)" = 3
 holds "a row for each" test "$(column ns | grep -c .)" -eq 12
@@ -92,9 +92,14 @@ kill -INT $!
 wait $!
 holds "Ctrl-C ends passes" test $? -eq 130
 holds "and leaves no half one" test "$(ls torn/*/bench.csv 2>/dev/null | wc -l)" -eq 0
-mkdir tmp/other && touch tmp/other/bench.csv tmp/file
+"$normlab" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out killed >/dev/null 2>&1 &
+sleep 1
+kill -KILL $! && wait $!
+sleep 0.2
+holds "nobody computes for one that was killed" test -z "$(grep -lsz 'killed[/]' /proc/[0-9]*/cmdline)"
+mkdir [t]mp/other && touch [t]mp/other/bench.csv [t]mp/file
 bench "${passes[@]}" --passes 1
-holds "temporary passes leave nothing, and take nothing else" test "$(cd tmp && echo .[!.]* * */*)" = ".[!.]* file other other/bench.csv"
+holds "temporary passes leave nothing, and take nothing else" test "$(cd [t]mp && echo .[!.]* * */*)" = ".[!.]* file other other/bench.csv"
 unset TMPDIR
 
 "$normlab" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \
