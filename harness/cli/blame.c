@@ -16,9 +16,8 @@ static void say(const char *text) {
 }
 
 static void name(const char *did) {
-    const char *who = candidate_calls;
     say("\nnormlab: ");
-    say(who ? who : "a kernel");
+    say(candidate_calls);
     say(did);
     say(", in the process that times kernels: `normlab check` runs it where it does no harm\n");
 }
@@ -26,7 +25,10 @@ static void name(const char *did) {
 static void on_exit_called(void) {
     if (getpid() != owner) return;
     fflush(NULL);
-    name(" called exit()");
+    if (candidate_calls)
+        name(" called exit()");
+    else /* as libgomp does without memory for threads */
+        say("\nnormlab: exit() was called while no kernel ran\n");
     _exit(exit_code);
 }
 

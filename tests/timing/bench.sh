@@ -116,6 +116,8 @@ for bad in '--precision 0' '--precision x' '--margin -1' '--passes 0' '--passes 
     exits "refuses $bad" 2 "$case" $bad
 done
 exits "n = 0 has nothing to time" 1 layernorm/forward/f32/0x64/normal
+OMP_STACKSIZE=200000G "$normlab" bench "$case" --threads 2 --seconds 0.001 >/dev/null 2>stderr # libgomp ends the program
+check "an exit of the runtime blames no kernel" "$(grep ' called exit()' stderr)"
 
 under_test=limit
 exits "limit runs" 0 --quick --seconds 0.0005 --threads 1
