@@ -59,7 +59,7 @@ static bool get_kernel(const char *file, double *seconds, char *compiler, size_t
     clock_gettime(CLOCK_MONOTONIC, &end);
     *seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     snprintf(compiler, size, "%s", c.compiler);
-    if (!ok && !*error) options_fail("%s does not compile", file);
+    if (!ok && !*error && !interrupted()) options_fail("%s does not compile", file);
     if (ok) ok = load_kernels(c.library, file, error, sizeof error);
     if (!ok && *error) options_fail("%s: %s", file, error);
     compile_remove(&c);
@@ -93,15 +93,16 @@ static int try_once(const char *file, const attempt_options *o) {
     interrupt_watch(); /* so that the compiler's temporary files are removed */
     char compiler[200] = "";
     double seconds = 0;
-    if (!get_kernel(file, &seconds, compiler, sizeof compiler))
-        return interrupted() ? NL_EXIT_INTERRUPTED : NL_EXIT_FAILED;
-    if (*compiler) printf("%s: compiled by %s in %.2f s\n", file, compiler, seconds);
-    int code = NL_EXIT_OK;
+    const bool got = get_kernel(file, &seconds, compiler, sizeof compiler);
+    int code = got ? NL_EXIT_OK : NL_EXIT_FAILED;
+    if (got && *compiler) printf("%s: compiled by %s in %.2f s\n", file, compiler, seconds);
     for (size_t i = before; i < nl_impl_count() && code == NL_EXIT_OK; i++)
         code = attempt(nl_impl_at(i), o);
     if (code == NL_EXIT_OK && !o->cases.count && *compiler && counting_works() && !interrupted())
         count(file, nl_impl_at(before));
-    return code;
+    if (code == NL_EXIT_OK || !interrupted()) return code;
+    options_fail("interrupted");
+    return NL_EXIT_INTERRUPTED;
 }
 
 /* When the file changed last and its size; zeros while it is not there. */
