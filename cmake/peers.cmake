@@ -1,3 +1,8 @@
+add_executable(normlab_program harness/commands/main.c)
+set_target_properties(normlab_program PROPERTIES OUTPUT_NAME normlab
+    ENABLE_EXPORTS ON)  # for kernels of --load
+target_link_libraries(normlab_program PRIVATE normlab_harness normlab_flags)
+
 # Peers, the layers of other libraries (docs/peers.md): only in the program of the build folder. The
 # library and what is installed do not depend on them. A peer is harness/peers/NAME*.c.
 set(NORMLAB_PEERS AUTO CACHE STRING "Peers: AUTO (those found), ON (required), OFF")

@@ -36,7 +36,7 @@ OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openbl
 needs_of_peers='
 a C++ compiler | command -v g++ | g++ | gcc-c++ | gcc | gcc
 '
-# Without it ./check --all leaves out the Python package.
+# Without it ./check --all leaves out the Python package, which ./reproduce --peers needs.
 needs_of_package='
 Python.h | python_headers | python3-dev
 '
@@ -175,7 +175,7 @@ setup() { # quick | all
 }
 
 setup_peers() { # after setup
-    get_optional "$needs_of_peers"
+    get_optional "$needs_of_peers" "$needs_of_package"
     [[ -e .venv-peers/stamp ]] || echo "PyTorch from PyPI includes CUDA, 5 GB that are not used, and takes minutes." \
         "PIP_EXTRA_INDEX_URL can name an index of its CPU wheels."
     make_venv .venv-peers requirements-peers.txt

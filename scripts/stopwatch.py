@@ -33,7 +33,8 @@ ROWS = {
     "check": ("`./check`", "true", "./check"),
     "all": ("`./check --all`", "true", "./check --all"),
     "peers": ("`./reproduce --peers`, without downloads and measurements",
-              f"{PROGRAM} && ./reproduce --peers --build && rm -rf build/peers", "./reproduce --peers --build"),
+              f"{{ [ ! -e '{ROOT}/.venv-peers' ] || ln -s '{ROOT}/.venv-peers' .; }} && "
+              "./reproduce --peers --build && rm -rf build/peers", "./reproduce --peers --build"),
     "package": ("`pip install .`", "python3 -m venv fresh", "fresh/bin/pip install --quiet ."),
 }
 

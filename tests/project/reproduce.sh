@@ -3,7 +3,9 @@
 # messages if it cannot. Usage: tests/project/reproduce.sh PROGRAM, which it does not use.
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
-mkdir -p scripts experiments build/{release,peers} .venv{,-peers}/bin bin
+packages=.venv-peers/lib/python3.12/site-packages
+mkdir -p scripts experiments build/{release,peers} .venv{,-peers}/bin bin python/normlab $packages/normlab
+touch python/normlab/new.py $packages/normlab/old.py
 cp "$root/reproduce" .
 {
     printf '%s() { :; }\n' setup own_folder get_venv
@@ -98,6 +100,7 @@ check "  measures nothing" "$(cat called 2>/dev/null)"
 
 reproduce "the peers" 0 --peers
 check "  installs them first" "$([[ $(head -n 1 called) == setup_peers ]] || head -n 1 called)"
+check "  and the package as it is now" "$(ls $packages/normlab | grep -vx new.py; [ -e $packages/normlab/new.py ] || echo none)"
 check "  and no other experiment" "$(grep 'experiments/[^p]' called)"
 check "  beside ours" "$(grep -Fq 'bench experiments/peers.txt --impl best,peer/*' called || cat called)"
 check "  judges oneDNN on the frameworks' cases" \
