@@ -337,6 +337,8 @@ def main():
         found = [options.file] if options.file else sorted((ROOT / "results" / "evidence").glob("*"))
         if len(found) != 1 or not found[0].is_dir():
             sys.exit("--add needs the one folder of passes: normlab claims --passes 6")
+        if not re.fullmatch(r"\w[\w-]*", options.add):
+            parser.error(f"'{options.add}' is no folder's name, such as zen3")
         home = MACHINES / options.add
         with tempfile.TemporaryDirectory() as folder:  # a damaged pass changes nothing
             draft = Path(folder, options.add)

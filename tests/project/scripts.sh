@@ -100,6 +100,8 @@ cp -r pages/docs/machines/zen5/claims evidence
 truncate -s -2 evidence/"$(cut -d/ -f5- <<<$race)"
 python3 pages/scripts/claims.py --add zen5 evidence --program "$normlab" >stdout 2>stderr
 check "claims.py --add: a damaged pass" "$([ $? -eq 1 ] && grep -q 'evidence.*the last line is cut off' stderr || cat stderr)"
+python3 pages/scripts/claims.py --add .. evidence --program "$normlab" >stdout 2>stderr
+check "claims.py --add: a name that is none" "$([ $? -eq 2 ] && grep -q "'..' is no folder's name" stderr || cat stderr)"
 check "  changes nothing" "$(diff -rq as_it_was/docs pages/docs)"
 echo "crc: 00000000" >>pages/"${race/races.csv/machine.txt}"
 disagrees "$race has changed since it was measured" $race ''
