@@ -62,5 +62,5 @@ def name(impl):
 
 
 def place(impl):
-    """Its place in the order."""
+    """The rung's place in the order of docs/forward.md and docs/optimized.md."""
     return ORDER.index(line(impl)) if line(impl) in ORDER else len(ORDER)

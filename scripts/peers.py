@@ -96,7 +96,7 @@ def cell(row):
 
 
 def cases(peers, best, names):
-    """The cases in which a peer is near."""
+    """A table of the cases in which a peer is nearly as fast."""
     at = {(row["case"], library(row)): row for row in peers}
 
     def shown(row):

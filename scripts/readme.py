@@ -252,7 +252,7 @@ def empty_cells(page):
 
 
 def versions():
-    """The versions of the library and in CITATION.cff."""
+    """The version in normlab.h, and the one in CITATION.cff."""
     return [(re.search(pattern, (ROOT / name).read_text(), flags=re.M) or ["", "none"])[1] for name, pattern in (
         ("include/normlab.h", r'^#define NL_VERSION "(.*)"'), ("CITATION.cff", r"^version: *(\S+)"))]
 

@@ -90,7 +90,6 @@ static inline void exact_slope(exact *e, const run *r, size_t g, size_t i) {
     mpfr_add(e->x[i], e->x[i], e->h, MPFR_RNDN);
 }
 
-/* |got - want| */
 static inline long double exact_error(exact *e, long double got, mpfr_t want) {
     mpfr_set_ld(e->t, got, MPFR_RNDN);
     mpfr_sub(e->t, e->t, want, MPFR_RNDN);

@@ -87,7 +87,6 @@ typedef struct noise {
 /* The medians of the noise over the races; does not set `all`. */
 noise noise_of(const evidence *e);
 
-/* The settings of claims to measure. */
 typedef struct claims_job {
     claim *claims; /* figures and verdicts are written into their settings */
     size_t count;

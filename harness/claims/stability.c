@@ -40,7 +40,6 @@ static bool repeats(const claim *claims, size_t i, size_t k) {
     return false;
 }
 
-/* The noise of a race. */
 static noise noise_of_race(const race_row *const *rows, size_t n) {
     double v[PASSES_MAX], middle[PASSES_MAX] = {0}, within = 0, between = 0, all = 0, rounds = 0;
     size_t sittings = 0, begin = 0;

@@ -222,7 +222,6 @@ long double formula_rounded(const formula *r, int what, long double v);
 /* Stores v as number i of y or dx, rounded as the formula does; near a tie, accepts both
  * neighbours. */
 void formula_store(workspace *w, const formula *r, size_t i, long double v);
-/* The feature of element i. */
 size_t formula_feature(const subject *s, const formula *r, size_t i);
 long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);

@@ -14,7 +14,6 @@ typedef struct mistake {
 
 enum { MISTAKES_MAX = 512 };
 
-/* The list under construction. */
 typedef struct mistake_list {
     const subject *s;
     formula right;

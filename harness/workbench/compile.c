@@ -39,7 +39,6 @@ static bool find_headers(char folder[PATH], bool *installed) {
     return exists(folder, "core/kernel.h");
 }
 
-/* Does a line of the file include a header of optimized/? */
 static bool uses_vectors(const char *file, const char *headers) {
     char line[1000], name[200], optimized[PATH + 20];
     snprintf(optimized, sizeof optimized, "%s/optimized", headers);

@@ -52,7 +52,7 @@ def array(tensor: Optional[Tensor], copy: bool = True) -> Any:
 
 
 def parameter(tensor: Optional[Tensor], narrow: bool = False) -> Any:
-    """As float32, unless narrow."""
+    """The parameter in float32, or with `narrow` in its own type."""
     return None if tensor is None else array(tensor if narrow else tensor.float())
 
 

@@ -70,7 +70,6 @@ def bench(rows):
 
 
 def share(row):
-    """The error as a share of its bound."""
     bound = number(row["bound_u"])
     return number(row["error_u"]) / bound if bound and math.isfinite(bound) else math.nan
 

@@ -106,7 +106,6 @@ Test(checker, mutants_die_in_the_suite) {
     die_in_the_suite(mutants, mutant_count);
 }
 
-/* A NaN that a kernel ignores in some groups only. */
 Test(checker, mutants_without_nan_die_in_the_suite) {
     static const mutant odd[] = {
         {"no NaN in odd rows",
