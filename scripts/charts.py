@@ -34,7 +34,7 @@ def option(arguments, which):
 
 
 def given(arguments, **folders):
-    """The arguments with these folders for the first of their paths, as results/."""
+    """The arguments, in which `folders` replace the first folder of each path, such as results/."""
     parts = [(text, *text.partition("/")) for text in arguments]
     return [str(folders[first] / rest) if rest and first in folders else text for text, first, _, rest in parts]
 
